@@ -127,6 +127,8 @@ def _ordinals() -> list[str]:
 def as_csr(A: Any) -> Csr:
     """A matrix by rows from SciPy's formats, CuPy's csr, PyTorch's sparse_csr, or a dense NumPy array."""
     if scipy.sparse.issparse(A):
+        if A.ndim != 2:
+            raise ValueError(f"A: a square matrix is wanted, this one has the shape {tuple(A.shape)}")
         shared = _shared(A)
         if shared is not None:
             return shared

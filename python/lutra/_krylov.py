@@ -55,7 +55,10 @@ def gmres(A: Any, b: Any, M: Any = "ilu", x0: Any = None, trans: str = "N", **op
             function = _function(M)
 
             def apply(b: np.ndarray, x: np.ndarray, trans: str) -> None:
-                x[...] = np.asarray(function(b, trans)).reshape(x.shape)
+                result = np.asarray(function(b, trans))
+                if result.dtype.kind == "c" and x.dtype.kind != "c":
+                    raise TypeError(f"M: it returns {result.dtype} for vectors of {x.dtype}")
+                x[...] = result.reshape(x.shape)
 
             solver.precondition_by(apply)
         vectors = as_vectors(b, csr.scalar)

@@ -116,6 +116,8 @@ class Factors:
     def as_linear_operator(self) -> scipy.sparse.linalg.LinearOperator:
         """The inverse as SciPy's LinearOperator: a preconditioner for its iterative methods.
 
+        Real factors are applied to real and imaginary parts of complex vectors.
+
         >>> import numpy as np, scipy.sparse as sp, scipy.sparse.linalg as spla, lutra
         >>> A = sp.diags([-1.0, 2.5, -1.0], [-1, 0, 1], shape=(50, 50), format="csr")
         >>> x, info = spla.gmres(A, np.ones(50), M=lutra.spilu(A).as_linear_operator(), atol=0)
@@ -124,7 +126,13 @@ class Factors:
         """
 
         def apply(trans: str) -> Any:
-            return lambda b: self.solve(np.asarray(b, dtype=self.dtype), trans)
+            def solve(b: Any) -> Any:
+                if np.iscomplexobj(b) and self.dtype.kind != "c":
+                    real, imaginary = (self.solve(np.array(part, dtype=self.dtype), trans) for part in (b.real, b.imag))
+                    return real + 1j * imaginary
+                return self.solve(np.asarray(b, dtype=self.dtype), trans)
+
+            return solve
 
         return scipy.sparse.linalg.LinearOperator(
             self._shape, matvec=apply("N"), rmatvec=apply("H"), matmat=apply("N"), rmatmat=apply("H"), dtype=self.dtype

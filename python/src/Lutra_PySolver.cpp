@@ -353,6 +353,8 @@ Struct parse_options(const Options& options) {
   for (const auto& [name, value] : options.named) set_option(result, name, value);
   if (options.user_permutation.empty()) return result;
   if constexpr (requires { result.user_permutation; }) {
+    if (result.ordering != Ordering::automatic)
+      throw InputError("options: ordering and user_permutation are two orderings; give one of them");
     result.ordering = Ordering::user;
     result.user_permutation = options.user_permutation;
     return result;

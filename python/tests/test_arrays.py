@@ -72,6 +72,17 @@ class Formats(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "longdouble|float128|float96"):
             lutra.splu(A.astype(np.longdouble))
 
+    def test_sparse_vectors_are_no_matrices(self) -> None:
+        if not hasattr(sp, "coo_array"):
+            return
+        vector = sp.coo_array([1.0, 0.0, 2.0])
+        if vector.ndim == 1:  # SciPy 1.13 and later
+            for call in (lutra.splu, lutra.ldlt, lutra.spilu, lambda A: lutra.gmres(A, self.b)):
+                with self.assertRaisesRegex(ValueError, r"a square matrix is wanted, this one has the shape \(3,\)"):
+                    call(vector)
+        with self.assertRaisesRegex(TypeError, r"b: a dense array is wanted, not csr_matrix; pass b.toarray\(\)"):
+            lutra.splu(self.A).solve(sp.csr_matrix(self.b))
+
     def test_indices_of_int64_are_not_narrowed(self) -> None:
         A = self.A.copy()
         A.indices, A.indptr = A.indices.astype(np.int64), A.indptr.astype(np.int64)

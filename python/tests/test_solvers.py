@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 import unittest
+import warnings
 
 import numpy as np
 import scipy.sparse as sp
@@ -92,7 +93,7 @@ class Splu(unittest.TestCase):
         lu = lutra.splu(unsymmetric(20))
         self.assertEqual(lu.solve(np.ones(20, dtype=np.int32)).dtype, np.float64)
         self.assertEqual(lu.solve([1.0] * 20).dtype, np.float64)
-        with self.assertRaisesRegex(TypeError, "complex128"):
+        with self.assertRaisesRegex(TypeError, "b of complex128; solve for b.real and b.imag, or factorize"):
             lu.solve(np.ones(20) * 1j)
 
     def test_linear_operator(self) -> None:
@@ -103,6 +104,29 @@ class Splu(unittest.TestCase):
         np.testing.assert_allclose(A.T @ M.rmatvec(b), b, atol=1e-9)
         x, info = spla.gmres(A, b, M=M, atol=0)
         self.assertEqual(info, 0)
+
+    def test_linear_operator_of_real_factors_takes_complex_vectors(self) -> None:
+        A = unsymmetric(60)
+        M = lutra.splu(A).as_linear_operator()
+        b = random_values(60, "float64") + 1j * random_values(60, "float64")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # NumPy warns where it drops imaginary parts
+            np.testing.assert_allclose(A @ M.matvec(b), b, atol=1e-9)
+            np.testing.assert_allclose(A.T @ M.rmatvec(b), b, atol=1e-9)
+            B = np.stack([b, 2j * b], axis=1)
+            np.testing.assert_allclose(A @ M.matmat(B), B, atol=1e-9)
+            np.testing.assert_allclose(A.T @ M.rmatmat(B), B, atol=1e-9)
+
+    def test_a_complex_preconditioner_of_a_real_system_is_refused(self) -> None:
+        A = unsymmetric(30)
+        with self.assertRaisesRegex(TypeError, "M: it returns complex128 for vectors of float64"):
+            lutra.gmres(A, np.ones(30), M=lambda b: b * (1 + 1j))
+
+    def test_a_permutation_is_an_ordering_of_its_own(self) -> None:
+        A = unsymmetric(4)
+        lutra.splu(A, user_permutation=[3, 2, 1, 0])
+        with self.assertRaisesRegex(ValueError, "ordering and user_permutation are two orderings"):
+            lutra.splu(A, ordering="amd", user_permutation=[3, 2, 1, 0])
 
     def test_threads_share_solvers(self) -> None:
         A = unsymmetric(300)

@@ -26,13 +26,30 @@ void begin_check(const ExecutionSpace& exec, const RowMap& row_map, std::int64_t
       });
 }
 
-/// What is wrong with one entry of a row: its column, its order after the entry before it, or its value.
+/// Whether the value in row i, column j counts.
+KOKKOS_FORCEINLINE_FUNCTION bool is_read(Triangle read, std::int64_t i, std::int64_t j) {
+  return read == Triangle::both || (read == Triangle::lower ? j <= i : j >= i);
+}
+
+/// What is wrong with one entry of row i: its column, its order after the entry before it, or its value.
 template <class Matrix, class Offset>
-KOKKOS_FORCEINLINE_FUNCTION bool is_bad_entry(const Matrix& matrix, Offset p, Offset begin) {
+KOKKOS_FORCEINLINE_FUNCTION bool is_bad_entry(const Matrix& matrix, std::int64_t i, Offset p, Offset begin,
+                                              Triangle read) {
   using Scalar = typename decltype(matrix.values)::non_const_value_type;
   const auto j = matrix.entries(p);
   return j < 0 || j >= matrix.n_cols || (p > begin && matrix.entries(p - 1) >= j) ||
-         !ScalarTraits<Scalar>::is_finite(matrix.values(p));
+         (!ScalarTraits<Scalar>::is_finite(matrix.values(p)) && is_read(read, i, j));
+}
+
+/// The row of the entry at position p of a checked pattern.
+template <class RowMap>
+KOKKOS_INLINE_FUNCTION std::int64_t row_of_entry(const RowMap& row_map, std::int64_t n_rows, std::int64_t p) {
+  std::int64_t low = 0, high = n_rows;  // row_map(low) ≤ p < row_map(high)
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (static_cast<std::int64_t>(row_map(middle)) <= p ? low : high) = middle;
+  }
+  return low;
 }
 
 /// Checks every row. A row's entries are looked at only where both of its offsets lie in [0, nnz]. Bad rows
@@ -40,7 +57,7 @@ KOKKOS_FORCEINLINE_FUNCTION bool is_bad_entry(const Matrix& matrix, Offset p, Of
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void find_bad_rows(const ExecutionSpace& exec,
                    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
-                   const Findings<ExecutionSpace>& findings) {
+                   Triangle read, const Findings<ExecutionSpace>& findings) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
   const std::int64_t n = matrix.n_rows;
   const Offset nnz = matrix.nnz();
@@ -64,7 +81,7 @@ void find_bad_rows(const ExecutionSpace& exec,
           int bad = 0;
           Kokkos::parallel_reduce(
               Kokkos::ThreadVectorRange(member, begin, end),
-              [&](const Offset p, int& sum) { sum += is_bad_entry(matrix, p, begin) ? 1 : 0; }, bad);
+              [&](const Offset p, int& sum) { sum += is_bad_entry(matrix, i, p, begin, read) ? 1 : 0; }, bad);
           if (bad == 0) return;
           Kokkos::single(Kokkos::PerThread(member), [&] { Kokkos::atomic_min(&findings(0).bad_row, i); });
         });
@@ -72,21 +89,24 @@ void find_bad_rows(const ExecutionSpace& exec,
 }
 
 /// Compares row map and entries with those of a checked pattern of the same sizes, and looks at the values.
-/// Nothing is used as an index.
+/// Nothing of the matrix is used as an index.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void find_differences(const ExecutionSpace& exec,
                       const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
                       const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-                      const Findings<ExecutionSpace>& findings) {
+                      Triangle read, const Findings<ExecutionSpace>& findings) {
   const auto nnz = static_cast<std::int64_t>(matrix.nnz());
   const auto offsets = static_cast<std::int64_t>(matrix.n_rows) + 1;
   Kokkos::parallel_for(
       "lutra::common::compare_pattern", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, std::max(nnz, offsets)),
       KOKKOS_LAMBDA(const std::int64_t p) {
         bool good = p >= offsets || matrix.row_map(p) == pattern.row_map(p);
-        if (p < nnz)
-          good = good && matrix.entries(p) == pattern.entries(p) &&
-                 ScalarTraits<Scalar>::is_finite(matrix.values(p));
+        if (p < nnz) {
+          good = good && matrix.entries(p) == pattern.entries(p);
+          if (!ScalarTraits<Scalar>::is_finite(matrix.values(p)))
+            good = good && read != Triangle::both &&
+                   !is_read(read, row_of_entry(pattern.row_map, offsets - 1, p), pattern.entries(p));
+        }
         if (!good) Kokkos::atomic_store(&findings(0).difference, std::int64_t(1));
       });
 }
@@ -102,7 +122,8 @@ auto fetch_element(const ExecutionSpace& exec, const ViewType& view, std::size_t
 
 /// Says what is wrong with row `i`, which is known to be wrong.
 template <class ExecutionSpace, class Matrix>
-[[noreturn]] void throw_for_row(const ExecutionSpace& exec, const Matrix& matrix, std::int64_t i) {
+[[noreturn]] void throw_for_row(const ExecutionSpace& exec, const Matrix& matrix, std::int64_t i,
+                                Triangle read) {
   using Ordinal = typename decltype(matrix.entries)::non_const_value_type;
   const auto row = static_cast<std::size_t>(i);
   const auto begin = static_cast<std::size_t>(fetch_element(exec, matrix.row_map, row));
@@ -124,9 +145,10 @@ template <class ExecutionSpace, class Matrix>
   }
   for (std::size_t p = begin; p < end; ++p) {
     using Scalar = typename decltype(matrix.values)::non_const_value_type;
-    if (!ScalarTraits<Scalar>::is_finite(fetch_element(exec, matrix.values, p))) {
-      throw InputError("matrix: the value in row " + std::to_string(i) + ", column " +
-                       std::to_string(fetch_element(exec, matrix.entries, p)) + " is NaN or infinite");
+    const Ordinal j = fetch_element(exec, matrix.entries, p);
+    if (is_read(read, i, j) && !ScalarTraits<Scalar>::is_finite(fetch_element(exec, matrix.values, p))) {
+      throw InputError("matrix: the value in row " + std::to_string(i) + ", column " + std::to_string(j) +
+                       " is NaN or infinite");
     }
   }
   throw InputError(where + " changed while it was checked");
@@ -153,7 +175,8 @@ void check_extents(const Matrix& matrix) {
 
 /// Throws for the first finding, in the order a reader of the arrays would meet them.
 template <class ExecutionSpace, class Matrix>
-void throw_for_findings(const ExecutionSpace& exec, const Matrix& matrix, const MatrixFindings& found) {
+void throw_for_findings(const ExecutionSpace& exec, const Matrix& matrix, const MatrixFindings& found,
+                        Triangle read) {
   const std::int64_t n = matrix.n_rows;
   if (found.first_offset != 0)
     throw InputError("matrix: row_map[0] is " + std::to_string(found.first_offset) + ", not 0");
@@ -165,7 +188,7 @@ void throw_for_findings(const ExecutionSpace& exec, const Matrix& matrix, const 
     throw InputError("matrix: row_map falls or leaves its range at row " +
                      std::to_string(found.bad_row_start));
   }
-  if (found.bad_row < n) throw_for_row(exec, matrix, found.bad_row);
+  if (found.bad_row < n) throw_for_row(exec, matrix, found.bad_row, read);
 }
 
 }  // namespace
@@ -174,18 +197,18 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void check_square_matrix(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
-    const MatrixCheckWorkspace<ExecutionSpace>& work) {
+    const MatrixCheckWorkspace<ExecutionSpace>& work, Triangle read) {
   check_extents(matrix);
   begin_check(exec, matrix.row_map, matrix.n_rows, work.findings.device());
-  find_bad_rows(exec, matrix, work.findings.device());
-  throw_for_findings(exec, matrix, work.findings.fetch(exec)(0));
+  find_bad_rows(exec, matrix, read, work.findings.device());
+  throw_for_findings(exec, matrix, work.findings.fetch(exec)(0), read);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void check_same_pattern(const ExecutionSpace& exec,
                         const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
                         const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-                        const MatrixCheckWorkspace<ExecutionSpace>& work, bool validate) {
+                        const MatrixCheckWorkspace<ExecutionSpace>& work, bool validate, Triangle read) {
   if (!validate) {
     if (matrix.n_rows == pattern.n_rows && matrix.values.extent(0) == pattern.entries.extent(0)) return;
     throw InputError("matrix: its extents are not those of the pattern that was analyzed");
@@ -194,22 +217,22 @@ void check_same_pattern(const ExecutionSpace& exec,
   bool same = matrix.n_rows == pattern.n_rows && matrix.nnz() == pattern.nnz();
   if (same) {
     begin_check(exec, matrix.row_map, matrix.n_rows, work.findings.device());
-    find_differences(exec, matrix, pattern, work.findings.device());
+    find_differences(exec, matrix, pattern, read, work.findings.device());
     same = work.findings.fetch(exec)(0).difference == 0;
   }
   if (same) return;
-  check_square_matrix(exec, matrix, work);
+  check_square_matrix(exec, matrix, work, read);
   throw InputError("matrix: its pattern is not the one that was analyzed; call analyze for a new pattern");
 }
 
 #define LUTRA_CHECK_MATRIX(Scalar, Ordinal, Offset, Space)                                                 \
   template void check_square_matrix(const Space&,                                                          \
                                     const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
-                                    const MatrixCheckWorkspace<Space>&);                                   \
+                                    const MatrixCheckWorkspace<Space>&, Triangle);                         \
   template void check_same_pattern(const Space&,                                                           \
                                    const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,  \
                                    const CsrPattern<Ordinal, Offset, typename Space::memory_space>&,       \
-                                   const MatrixCheckWorkspace<Space>&, bool);
+                                   const MatrixCheckWorkspace<Space>&, bool, Triangle);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_CHECK_MATRIX)
 
 }  // namespace lutra

@@ -10,6 +10,13 @@ enum class Symmetry {
   hermitian   ///< A = Aᴴ
 };
 
+/// Which entries of a symmetric matrix are read.
+enum class Triangle {
+  lower,  ///< those on and below the diagonal; what is above it is ignored, NaN and infinity included
+  upper,  ///< those on and above the diagonal; what is below it is ignored, NaN and infinity included
+  both    ///< the lower ones, after a comparison with the upper ones
+};
+
 }  // namespace lutra
 
 #endif

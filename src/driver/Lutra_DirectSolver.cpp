@@ -19,7 +19,6 @@ void DirectSolver<Numeric>::analyze(const matrix_type& A) {
 template <class Numeric>
 void DirectSolver<Numeric>::analyze(const matrix_type& A,
                                     const std::shared_ptr<typename Numeric::border_type>& border) {
-  m_numeric.reset();
   m_numeric = std::make_unique<Numeric>(Numeric::analyze(m_exec, A, m_options, m_budget, border), m_options,
                                         m_exec, m_budget);
 }

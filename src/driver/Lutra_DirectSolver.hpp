@@ -48,7 +48,7 @@ class DirectSolver {
   ///         before the call.
   void analyze(const matrix_type& A);
   void analyze(const host_matrix_type& A);
-  /// The same with a border, for SchurComplement; a former analysis and its factors go first.
+  /// The same with a border, for SchurComplement.
   void analyze(const matrix_type& A, const std::shared_ptr<typename Numeric::border_type>& border);
   /// For a row map of `int` or `std::size_t` and for any memory the execution space can reach, as in
   /// analyze(make_view(a Kokkos Kernels matrix)). Entries and values are shared; a row map of `int` is
@@ -94,11 +94,11 @@ class DirectSolver {
     return m_numeric ? m_numeric->analysis() : nullptr;
   }
 
-  /// Orders, pattern of L + U and level widths of the analysis, on the host; empty for a structurally
-  /// singular matrix. Fences.
+  /// Orders, pattern of L + U and level widths, on the host; empty for a structurally singular matrix. They
+  /// are those of the analysis, or of the order that LDLᵀ has taken since, as `factors()`. Fences.
   /// @throws CallOrderError without an analysis
   FactorStructure structure() const {
-    return numeric("structure: there is no analysis; call analyze first").analysis()->structure(m_exec);
+    return numeric("structure: there is no analysis; call analyze first").structure();
   }
 
   /// The factors on the host, with orders and scales. Fences.
@@ -106,6 +106,8 @@ class DirectSolver {
   FactorValues<Scalar> factors() const {
     return numeric("factors: there is no analysis; call analyze and factorize first").factors();
   }
+
+  const options_type& options() const noexcept { return m_options; }
 
   /// What was chosen, counted and measured, and how good the last solution is (`report` of numeric_type).
   const Report& report() const noexcept { return m_numeric ? m_numeric->report() : m_no_report; }

@@ -14,6 +14,7 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PivotOrder.hpp"
 #include "Lutra_Reasons.hpp"
+#include "Lutra_Refinement.hpp"
 #include "Lutra_SparseLU.hpp"
 
 namespace lutra {
@@ -517,8 +518,7 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
   const double success = m_options.tolerance > 0                   ? m_options.tolerance
                          : sizeof(RealOf<Scalar>) == sizeof(float) ? 1e-5
                                                                    : 1e-12;
-  const double goal =
-      m_options.tolerance > 0 ? m_options.tolerance : 8 * static_cast<double>(epsilon_of<Scalar>) / 2;
+  const double goal = m_options.tolerance > 0 ? m_options.tolerance : refinement_goal<Scalar>();
   m_report.refinement_steps = 0;
   const Kokkos::Timer refining;
   for (bool improves = true;

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <limits>
+#include <utility>
 
 #include "Lutra_Error.hpp"
 #include "Lutra_IluPattern.hpp"
@@ -111,17 +112,20 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::set_pattern(const ExecutionSpace& exec,
                                                                                    const Factors& factors,
                                                                                    std::int64_t nnz_l) {
-  m_factors = factors;
-  m_nnz_l = nnz_l;
+  std::unique_ptr<Sweeps> sweeps;
+  std::unique_ptr<Elimination> elimination;
   if (m_options.method == IluMethod::parilu) {
-    m_sweeps =
-        std::make_unique<ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>>(exec, factors, m_options, m_budget);
+    sweeps = std::make_unique<Sweeps>(exec, factors, m_options, m_budget);
   } else {
-    m_elimination = std::make_unique<Elimination>(
+    elimination = std::make_unique<Elimination>(
         factors.entries.data() == m_plan.pattern.entries.data()
             ? m_plan.elimination->with_own_workspace(exec, m_budget)
             : make_elimination<Elimination>(exec, factors, m_plan.options, m_budget, false));
   }
+  m_sweeps = std::move(sweeps);
+  m_elimination = std::move(elimination);
+  m_factors = factors;
+  m_nnz_l = nnz_l;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -144,8 +148,10 @@ FactorizationOutcome IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionS
   const View F = matrix_of(exec, A.values);
   m_steps = {};
   m_steps.shift = m_options.shift;
-  for (;;) {
-    const IncompleteOutcome outcome = compute(exec, F, m_steps.shift);
+  // An exception leaves values that are half of this matrix: the next call does not begin with them.
+  auto start = std::exchange(m_has_values, false) ? ParIluStart::factors : ParIluStart::matrix;
+  for (;; start = ParIluStart::matrix) {
+    const IncompleteOutcome outcome = compute(exec, F, m_steps.shift, start);
     if (!outcome.is_finite()) {
       const std::int64_t row = m_elimination ? m_elimination->consume_timeout(exec) : -1;
       if (row >= 0)
@@ -153,12 +159,12 @@ FactorizationOutcome IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionS
                            " waited too long for others in an elimination, which was given up");
     }
     const std::string fault = fault_of(outcome);
-    m_has_values = fault.empty();
-    if (m_has_values) {
+    if (fault.empty()) {
       if (!m_parts)
         m_parts =
             std::make_unique<Parts>(exec, m_factors, solve_options(m_plan.options), m_budget, m_plan.F.order);
       m_parts->update_values(exec);
+      m_has_values = true;
       return {m_steps.shift > 0 ? static_cast<std::int64_t>(m_factors.n) : 0, std::nullopt,
               outcome.largest_entry, outcome.largest_factor};
     }
@@ -186,11 +192,10 @@ std::string IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::fa
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 IncompleteOutcome IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::compute(
-    const ExecutionSpace& exec, const View& F, double shift) {
+    const ExecutionSpace& exec, const View& F, double shift, ParIluStart start) {
   const auto inspect = [&] { return inspect_factors(exec, F, m_factors, m_options.symmetric, m_inspection); };
   if (m_sweeps) {
-    const auto outcome = m_sweeps->compute(exec, F, shift, m_factors,
-                                           m_has_values ? ParIluStart::factors : ParIluStart::matrix);
+    const auto outcome = m_sweeps->compute(exec, F, shift, m_factors, start);
     m_steps.sweeps = outcome.sweeps;
     m_steps.residual = outcome.first_residual > 0 ? outcome.last_residual / outcome.first_residual : 0.0;
     return inspect();

@@ -102,11 +102,12 @@ class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpac
 
  private:
   using Elimination = IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Sweeps = ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>;
   using View = CsrView<Scalar, Ordinal, Offset, Memory>;
 
   View matrix_of(const ExecutionSpace& exec, const Kokkos::View<const Scalar*, Memory>& values);
   void set_pattern(const ExecutionSpace& exec, const Factors& factors, std::int64_t nnz_l);
-  IncompleteOutcome compute(const ExecutionSpace& exec, const View& F, double shift);
+  IncompleteOutcome compute(const ExecutionSpace& exec, const View& F, double shift, ParIluStart start);
   void find_pattern(const ExecutionSpace& exec, const View& F, double shift);
   std::string fault_of(const IncompleteOutcome& outcome) const;
 
@@ -119,7 +120,7 @@ class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpac
   Factors m_factors;
   std::unique_ptr<Elimination> m_elimination;  ///< null with ParILU
   std::unique_ptr<Parts> m_parts;              ///< null until ParILUT has found its pattern
-  std::unique_ptr<ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>> m_sweeps;  ///< of ParILU
+  std::unique_ptr<Sweeps> m_sweeps;            ///< of ParILU
   IncompleteSteps m_steps;
   std::int64_t m_nnz_l = 0;
   int m_chunks = 1;           ///< of rows, in which ParILUT took its candidates

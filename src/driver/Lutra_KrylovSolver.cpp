@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_HostColumns.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -18,6 +19,9 @@ namespace lutra {
 void check_options(const KrylovSolverOptions& options) {
   check_options(options.ilu);
   check_options(options.lu);
+  check_enumerator("options: method", options.method, KrylovMethod::gmres);
+  check_enumerator("options: preconditioning", options.preconditioning, Preconditioning::lu);
+  check_enumerator("options: side", options.krylov.side, PreconditionSide::split);
   if (!(options.krylov.tolerance >= 0) || !std::isfinite(options.krylov.tolerance))
     throw InputError("options: tolerance must be a finite number of 0 or more");
   if (options.krylov.max_iterations < 0) throw InputError("options: max_iterations must be 0 or more");
@@ -89,21 +93,23 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix
   } else if (m_options.preconditioning == Preconditioning::jacobi) {
     preconditioner = "jacobi";
   }
-  // Nothing has changed until here.
+  report.choice.method = name_of(m_options.method);
+  report.choice.precond = preconditioner;
+  Operators operators(pattern, m_budget);
+  m_exec.fence("lutra::driver: the analysis is complete");
+  // Nothing has changed until here, and nothing throws from here on.
   m_ilu = std::move(ilu);
+  m_lu = std::move(lu);  // before the plan it refers to
   m_lu_plan = std::move(lu_plan);
-  m_lu = std::move(lu);
   m_diagonal.reset();
   m_pattern = pattern;
   m_reservation = reservation;
-  m_operators = Operators(pattern, m_budget);
+  m_operators = std::move(operators);
   m_iteration.reset();
-  m_report = report;
-  m_report.choice.method = name_of(m_options.method);
-  m_report.choice.precond = preconditioner;
+  m_report = std::move(report);
   m_stage = Stage::analyzed;
+  m_factor_escalations = 0;
   m_factorized_before = false;
-  m_exec.fence("lutra::driver: the analysis is complete");
   update_memory();
 }
 
@@ -129,6 +135,8 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matr
     return;
   }
   m_stage = Stage::analyzed;
+  m_factor_escalations = 0;
+  start_solution(Status::not_solved);
   try {
     m_operators.set_values(m_exec, A.values);
     const Impl::StageTimer timer(m_exec, m_options.time_stages);
@@ -157,8 +165,6 @@ Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_host(std::sp
 /// The preconditioner of A, which lives until the next call, and the report of it.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::compute_preconditioner(const matrix_type& A) {
-  m_report.status = Status::not_solved;
-  m_report.escalations.clear();
   if (m_ilu) {
     m_report.status = m_ilu->factorize(A);
     const Report& report = m_ilu->report();
@@ -198,6 +204,7 @@ Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_views(const 
                                                                           Transposition op) {
   if (m_stage == Stage::empty || m_stage == Stage::analyzed)
     throw CallOrderError("solve: there is no factorization; call analyze and factorize first");
+  check_enumerator("op", op, Transposition::adjoint);
   Impl::check_extents(static_cast<std::size_t>(m_pattern.n_rows), B, X);
   if (m_stage == Stage::unusable) return m_report.status;
   if (B.extent(1) == 0) {

@@ -120,14 +120,14 @@ std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> ana
     const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>* former,
     const std::shared_ptr<Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border) {
   const MatrixCheckWorkspace<ExecutionSpace> work(exec, budget);
-  check_square_matrix(exec, A, work);
+  check_square_matrix(exec, A, work, options.triangle);
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
   const LdltOptions chosen = completed(options);
   auto analysis = std::make_shared<LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>>();
   analysis->symmetry = chosen.symmetry;
   analysis->ldlt_options = options;
   const bool same = former && former->ldlt_options == options && !options.pair_ordering &&
-                    Impl::has_pattern(exec, A, former->A, work);
+                    Impl::has_pattern(exec, A, former->A, work, options.triangle);
   if (same) {
     analysis->S = former->S;
   } else {

@@ -35,8 +35,10 @@ struct LdltAnalysis : LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> {
 ///                anew, and ordering, tree and plan are shared with `former`, unless the ordering follows a
 ///                matching (pair_ordering)
 /// @param border  rows and columns to take the Schur complement on, or none; `former` is null then
-/// @throws InputError for a malformed matrix (check_square_matrix), with Triangle::both one that is not
-///         symmetric (check_symmetry), or a user permutation that is none; OutOfMemoryError
+/// @throws InputError for a malformed matrix (check_square_matrix, of the values that are read), one whose
+///         entries are all in the triangle that is not read (fill_triangles), one that is not symmetric or
+///         has a Hermitian diagonal that is not real (check_symmetry), or a user permutation that is none;
+///         OutOfMemoryError
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analyze_ldlt(
     const ExecutionSpace& exec,

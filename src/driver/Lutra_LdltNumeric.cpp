@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "Lutra_CheckEnumerator.hpp"
+#include "Lutra_CheckVector.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LdltEngine.hpp"
 
@@ -44,8 +46,12 @@ void LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matri
   if (shift.extent(0) != 0 && shift.extent(0) != S.diagonal.extent(0))
     throw InputError("shift: it has " + std::to_string(shift.extent(0)) + " elements, but the matrix has " +
                      std::to_string(S.diagonal.extent(0)) + " rows");
-  check_same_pattern(m_exec, A, m_analysis->A, m_check, m_options.validate_input);
-  if (m_options.validate_input) check_symmetry(m_exec, A, S, m_analysis->symmetry);
+  check_same_pattern(m_exec, A, m_analysis->A, m_check, m_options.validate_input,
+                     m_analysis->ldlt_options.triangle);
+  if (m_options.validate_input) {
+    check_symmetry(m_exec, A, S, m_analysis->symmetry);
+    Impl::check_finite(m_exec, "shift", shift);
+  }
   if (m_values.extent(0) != S.source.extent(0)) {
     m_reservation = MemoryReservation(m_budget);
     m_values = m_reservation.template allocate<decltype(m_values)>(m_exec, "lutra::driver::S_values",
@@ -76,6 +82,7 @@ void LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::solve_columns(
     const typename Direct::const_multivector_type& B, const typename Direct::multivector_type& X,
     const LdltParts& parts, Transposition op) {
   Engine& solver = engine("solve_parts: there are no factors; call analyze and factorize first");
+  check_enumerator("op", op, Transposition::adjoint);
   Impl::check_extents(static_cast<std::size_t>(m_analysis->n), B, X);
   solver.solve_parts(m_exec, op, B, X, parts);
   m_exec.fence("lutra::driver: X is complete");
@@ -90,8 +97,10 @@ template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::set_analysis(
     std::shared_ptr<const analysis_type> analysis) {
   m_direct.set_analysis(analysis);
+  // Nothing has changed until here, and nothing throws from here on.
   m_analysis = std::move(analysis);
   m_values = {};
+  m_reservation = {};
 }
 
 #define LUTRA_LDLT_NUMERIC(Scalar, Ordinal, Offset, Space) \

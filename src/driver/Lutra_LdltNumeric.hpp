@@ -39,7 +39,7 @@ class LdltNumeric {
   using shift_type = Kokkos::View<const RealOf<Scalar>*, memory_space>;
 
   /// @param options those that concern values count; `rematch` takes all of them
-  /// @throws InputError for options out of range; OutOfMemoryError. Fences.
+  /// @throws CallOrderError for no analysis; InputError for options out of range; OutOfMemoryError. Fences.
   explicit LdltNumeric(std::shared_ptr<const analysis_type> analysis, const LdltOptions& options = {},
                        const ExecutionSpace& exec = ExecutionSpace())
       : LdltNumeric(analysis, options, exec, MemoryBudget(options.memory_limit)) {}
@@ -59,8 +59,8 @@ class LdltNumeric {
   /// pivots; as often again as a factorization is repeated. Allocates the first time, and where delayed
   /// pivots need more room.
   /// @param shift [n], for regularization; solves and errors are those of the shifted matrix
-  /// @throws as LuNumeric::factorize; InputError too where the matrix is not symmetric, or the shift has
-  ///         another length
+  /// @throws as LuNumeric::factorize, of the triangle that is read; InputError too where the matrix is not
+  ///         symmetric, or the shift has another length or holds NaN or infinity
   void factorize(const matrix_type& A, const shift_type& shift = {});
 
   /// As LuNumeric::solve. Of a real symmetric matrix all of `op` say the same.
@@ -92,7 +92,7 @@ class LdltNumeric {
   Determinant<Scalar> determinant() const;
 
   /// Takes another analysis, and drops values and factors. Others over the former analysis keep it.
-  /// @throws OutOfMemoryError: nothing has changed. Fences.
+  /// @throws CallOrderError for no analysis, OutOfMemoryError: nothing has changed. Fences.
   void set_analysis(std::shared_ptr<const analysis_type> analysis);
   /// A new analysis of A for this object alone: for values for which the former scaling no longer serves.
   /// @throws as analyze_ldlt: nothing has changed. Fences.
@@ -105,6 +105,8 @@ class LdltNumeric {
 
   /// L and D on the host, as LuNumeric::factors.
   FactorValues<Scalar> factors() const { return m_direct.factors(); }
+  /// As LuNumeric::structure.
+  FactorStructure structure() const { return m_direct.structure(); }
 
   const std::shared_ptr<const analysis_type>& analysis() const noexcept { return m_analysis; }
   /// As LuNumeric::report.

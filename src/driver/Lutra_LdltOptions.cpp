@@ -3,11 +3,18 @@
 
 #include <cmath>
 
+#include "Lutra_CheckEnumerator.hpp"
+#include "Lutra_CheckOrdering.hpp"
 #include "Lutra_Error.hpp"
 
 namespace lutra {
 
 void check_options(const LdltOptions& options) {
+  Impl::check_ordering(options.ordering, options.user_permutation);
+  check_enumerator("options: symmetry", options.symmetry, Symmetry::hermitian);
+  check_enumerator("options: triangle", options.triangle, Triangle::both);
+  check_enumerator("options: matching", options.matching, Matching::exact);
+  check_enumerator("options: pivoting", options.pivoting, Pivoting::threshold);
   if (options.expected_factorizations < 1)
     throw InputError("options: expected_factorizations must be 1 or more");
   if (!(options.pivot_threshold > 0 && options.pivot_threshold <= 0.5))

@@ -20,7 +20,7 @@ namespace lutra {
 struct LdltOptions {
   // Of an analysis.
   Symmetry symmetry = Symmetry::symmetric;  ///< of complex matrices
-  Triangle triangle = Triangle::both;       ///< which entries are read
+  Triangle triangle = Triangle::both;       ///< which entries are read; the others may be anything
   bool positive_definite = false;  ///< Cholesky: no pivoting and no scaling; a pivot that is not positive
                                    ///< ends the factorization. Complex matrices have to be Hermitian
   Ordering ordering = Ordering::automatic;       ///< fill-reducing ordering

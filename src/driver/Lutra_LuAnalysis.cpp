@@ -146,9 +146,12 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
   report.choice.device_model = model.name;
   const auto on_host = Impl::copy_to_host(exec, A);
   FormerOrder<Ordinal> order;
-  if (former && former->plan && former->options == options && Impl::has_pattern(exec, A, former->F.A, work))
-    order = {Impl::to_host<Ordinal>(exec, former->F.row_order),
-             Impl::to_host<Ordinal>(exec, former->F.col_order)};
+  if (former && former->plan && former->options == options && Impl::has_pattern(exec, A, former->F.A, work)) {
+    order.rows = Impl::to_host<Ordinal>(exec, former->F.row_order);
+    order.columns = Impl::to_host<Ordinal>(exec, former->F.col_order);
+    const bool by_rows = former->report.choice.engine == name_of(Engine::simplicial);
+    order.ordered = by_rows ? order.columns : former->ordered_columns;
+  }
   LuOptions engines = options;
   if (border && solves_on_fronts(options) && options.engine == Engine::automatic)
     engines.engine = Engine::multifrontal;
@@ -158,9 +161,11 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
     return Impl::with_new_scales(exec, *former, pivots->matching, report, analysis->value_hash, budget);
   if (pivots->reuse == Reuse::ordering) {
     report.choice.ordering = former->report.choice.ordering;
+    report.factors.tree_height = former->report.factors.tree_height;
     Impl::add_reason(report, "ordering: that of before, the matched pattern is the same");
   }
 
+  if (!pivots->block_triangular) analysis->ordered_columns = pivots->columns;
   const Impl::StageTimer tree_timer(exec, true);
   const auto [engine, tree] = prepare_engine(exec, A, on_host.pattern(), engines, model.numeric, budget,
                                              *pivots, former ? &former->report : nullptr, report);

@@ -18,8 +18,10 @@ struct LuAnalysis {
   using Memory = typename ExecutionSpace::memory_space;
 
   Ordinal n = 0;
-  LuOptions options;                                      ///< by which it was made; of LDLᵀ left alone
-  PermutedPattern<Ordinal, Offset, Memory> F;             ///< empty where the pattern is singular
+  LuOptions options;                           ///< by which it was made; of LDLᵀ left alone
+  PermutedPattern<Ordinal, Offset, Memory> F;  ///< empty where the pattern is singular
+  std::vector<Ordinal> ordered_columns;        ///< [n] before a tree of fronts reordered them; empty
+                                               ///< where blocks were ordered one by one, or of LDLᵀ
   Kokkos::View<const RealOf<Scalar>*, Memory> row_scale;  ///< [n] by user's row
   Kokkos::View<const RealOf<Scalar>*, Memory> col_scale;  ///< [n] by user's column
   /// Null where the pattern is structurally singular.

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_ConditionGuard.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -63,14 +64,19 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   }
 
   void set_analysis(const Analysis& analysis) override {
+    if (!analysis)
+      throw CallOrderError(
+          "set_analysis: there is no analysis; call analyze of the solver it comes from first");
     std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization;
     if (analysis->plan) factorization = analysis->plan->make_factorization(m_exec, m_budget);
-    // Nothing has changed until here.
+    Report report = analysis->report;
+    MatrixOperators<Scalar, Ordinal, Offset, ExecutionSpace> operators(analysis->F.A, m_budget);
+    // Nothing has changed until here, and nothing throws from here on.
     m_factorization = std::move(factorization);
     m_analysis = analysis;
-    m_report = m_analysis->report;
+    m_report = std::move(report);
     m_stage = m_factorization ? Stage::analyzed : Stage::structurally_singular;
-    m_operators = {m_analysis->F.A, m_budget};
+    m_operators = std::move(operators);
     m_work = m_column = {};
     m_diagonal_scale = {};
     m_gmres = {};
@@ -89,6 +95,14 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     if (m_stage != Stage::factorized && m_stage != Stage::numerically_singular)
       throw CallOrderError("factors: there is no factorization; call analyze and factorize first");
     return dynamic_cast<const WritableFactors<Scalar, ExecutionSpace>&>(*m_factorization).write_out(m_exec);
+  }
+
+  FactorStructure structure() const override {
+    if (const auto* const own =
+            dynamic_cast<const WritableFactors<Scalar, ExecutionSpace>*>(m_factorization.get())) {
+      if (auto replaced = own->replaced_structure(m_exec)) return std::move(*replaced);
+    }
+    return m_analysis->structure(m_exec);
   }
 
   Factorization<Scalar, ExecutionSpace>* factorization() override {
@@ -129,6 +143,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   Status solve(const const_multivector_type& B, const multivector_type& X, Transposition op) override {
     if (m_stage == Stage::analyzed)
       throw CallOrderError("solve: there is no factorization; call analyze and factorize first");
+    check_enumerator("op", op, Transposition::adjoint);
     check_extents(static_cast<std::size_t>(m_analysis->n), B, X);
     const std::size_t n_rhs = B.extent(1);
     if (!can_solve() || n_rhs == 0) {

@@ -34,6 +34,7 @@ struct LuNumericSteps {
   virtual void rematch(const typename Numeric::matrix_type& A) = 0;
   virtual bool increase_quality() = 0;
   virtual FactorValues<Scalar> factors() const = 0;
+  virtual FactorStructure structure() const = 0;
   virtual Factorization<Scalar, ExecutionSpace>* factorization() = 0;
 
   Analysis m_analysis;
@@ -69,7 +70,7 @@ class LuNumeric {
 
   /// @param options  those that concern values count: perturbation, refinement, tolerance, solve_singular,
   ///                 validate_input, time_stages, memory_limit; `rematch` takes all of them
-  /// @throws InputError for options out of range; OutOfMemoryError. Fences.
+  /// @throws CallOrderError for no analysis; InputError for options out of range; OutOfMemoryError. Fences.
   explicit LuNumeric(std::shared_ptr<const analysis_type> analysis, const LuOptions& options = {},
                      const ExecutionSpace& exec = ExecutionSpace())
       : LuNumeric(analysis, options, exec, MemoryBudget(options.memory_limit)) {}
@@ -112,7 +113,7 @@ class LuNumeric {
   }
 
   /// Takes another analysis, and drops values and factors. Others over the former analysis keep it.
-  /// @throws OutOfMemoryError: nothing has changed. Fences.
+  /// @throws CallOrderError for no analysis, OutOfMemoryError: nothing has changed. Fences.
   void set_analysis(std::shared_ptr<const analysis_type> analysis) { m_steps->set_analysis(analysis); }
   /// A new analysis of A for this object alone: for values for which the former matching no longer serves.
   /// @throws InputError as SparseLU::analyze; OutOfMemoryError: nothing has changed. Fences.
@@ -125,6 +126,9 @@ class LuNumeric {
   /// L and U on the host. Fences.
   /// @throws CallOrderError without a factorization
   FactorValues<Scalar> factors() const { return m_steps->factors(); }
+  /// Orders, pattern of L + U and level widths on the host: those of the analysis, or of the order by which a
+  /// factorization of LDLᵀ has replaced it. Fences.
+  FactorStructure structure() const { return m_steps->structure(); }
   /// The factors, of a numerically singular matrix too; null where there are none.
   Factorization<Scalar, ExecutionSpace>* factorization() const { return m_steps->factorization(); }
 

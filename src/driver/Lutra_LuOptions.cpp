@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "Lutra_CheckEnumerator.hpp"
+#include "Lutra_CheckOrdering.hpp"
 #include "Lutra_Error.hpp"
 
 namespace lutra {
@@ -28,6 +30,13 @@ void check_pivoting(const LuOptions& options) {
 }  // namespace
 
 void check_options(const LuOptions& options) {
+  Impl::check_ordering(options.ordering, options.user_permutation);
+  check_enumerator("options: matching", options.matching, Matching::exact);
+  check_enumerator("options: engine", options.engine, Engine::multifrontal);
+  check_enumerator("options: trisolve", options.trisolve, TrisolveMethod::supernodal);
+  check_enumerator("options: solve_precision", options.solve_precision, FactorPrecision::single);
+  check_enumerator("options: symbolic", options.symbolic, SymbolicMethod::ancestors);
+  check_enumerator("options: pivoting", options.pivoting, Pivoting::threshold);
   check_pivoting(options);
   if (options.expected_factorizations < 1)
     throw InputError("options: expected_factorizations must be 1 or more");

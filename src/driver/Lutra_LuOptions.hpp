@@ -45,7 +45,7 @@ struct LuOptions {
   double perturbation = 0;        ///< least |pivot| of the scaled matrix; finite; 0: the library's choice
   int max_refinement_steps = 10;  ///< 0: no refinement and no GMRES; the error is computed all the same
   double tolerance = 0;  ///< componentwise backward error of a success, at which refinement ends; finite.
-                         ///< 0: a success by scalar type (1e-12 or 1e-5), refinement to 8 rounding units
+                         ///< 0: a success by scalar type (1e-12 or 1e-5), refinement to 8ε
   bool solve_singular = false;   ///< solve with perturbed factors of a numerically singular matrix, too. The
                                  ///< status remains `numerically_singular`; `errors` say how good X is
   bool estimate_condition = false;  ///< estimate the condition number after each factorization; false: where

@@ -188,8 +188,8 @@ std::optional<PivotOrder<Ordinal>> choose_pivots(
   if (!matching) return std::nullopt;
   timer.reset();
   if (const Reuse reuse = reuse_of(former, on_host.pattern(), matching->row_of_column);
-      reuse != Reuse::nothing) {
-    PivotOrder<Ordinal> pivots(std::move(*matching), former.columns);
+      reuse == Reuse::everything || (reuse == Reuse::ordering && !former.ordered.empty())) {
+    PivotOrder<Ordinal> pivots(std::move(*matching), former.ordered);
     pivots.reuse = reuse;
     return pivots;
   }

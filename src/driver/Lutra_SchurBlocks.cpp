@@ -7,6 +7,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PrefixSum.hpp"
+#include "Lutra_ToDevice.hpp"
 #include "Lutra_Upload.hpp"
 
 namespace lutra::Impl {
@@ -153,10 +154,17 @@ static void scatter_rows(const ExecutionSpace& exec, const Rows& rows, const Fro
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::SchurBlocks(const ExecutionSpace& exec, const Matrix& A,
                                                                   const std::vector<Ordinal>& set,
+                                                                  std::optional<Symmetry> symmetry,
                                                                   const MemoryBudget& budget)
-    : m_reservation(budget) {
-  if (A.n_rows != A.n_cols) throw InputError("matrix: it is not square");
+    : m_symmetry(symmetry), m_check(exec, budget), m_reservation(budget) {
+  check_square_matrix(exec, A, m_check);
   const auto position = divide_rows(A.n_rows, set);
+  if (symmetry) {
+    const auto on_host = copy_to_host(exec, A);
+    m_mirror = fill_triangles(exec, on_host.pattern(), Triangle::both, budget);
+    check_symmetry(exec, A, m_mirror, *symmetry);
+  }
+  m_pattern = copy_pattern(exec, m_reservation, A.pattern());
   std::vector<Ordinal> rest_row;
   for (std::size_t i = 0; i < position.size(); ++i) {
     if (position[i] >= 0) rest_row.push_back(static_cast<Ordinal>(i));
@@ -180,6 +188,13 @@ SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::SchurBlocks(const Executio
   m_source = source;
   const auto n = static_cast<Ordinal>(rest_row.size());
   m_rest = {n, n, row_map, entries, m_values};
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::check(const ExecutionSpace& exec, const Matrix& A,
+                                                                 bool validate) const {
+  check_same_pattern(exec, A, m_pattern, m_check, validate);
+  if (validate && m_symmetry) check_symmetry(exec, A, m_mirror, *m_symmetry);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "Lutra_CheckVector.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_SchurBlocks.hpp"
 #include "Lutra_Status.hpp"
@@ -36,35 +37,42 @@ class SchurComplement {
   using input_type = Kokkos::View<const Scalar**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space>;
 
   /// @param solver with the options for Arr, on `exec`
-  /// @param budget of all that is not the solver's: S, Arr and 32 columns
+  /// @param budget of all that is not the solver's: S, Arr, the pattern of A and 32 columns
   explicit SchurComplement(solver_type solver, const ExecutionSpace& exec = ExecutionSpace(),
                            const MemoryBudget& budget = MemoryBudget())
       : m_solver(std::move(solver)), m_exec(exec), m_budget(budget) {}
 
   /// @param set rows of A, in the order of the rows of S
-  /// @throws InputError for rows out of range or twice in the set, and for what the solver refuses;
-  ///         OutOfMemoryError. Fences.
+  /// @throws InputError for rows out of range or twice in the set, for a malformed matrix
+  ///         (check_square_matrix), for SparseLDLT one that is not symmetric, and for what the solver
+  ///         refuses; OutOfMemoryError: nothing has changed. Fences.
   void analyze(const matrix_type& A, const std::vector<Ordinal>& set) {
+    Blocks blocks(m_exec, A, set, symmetry(), m_budget);
+    MemoryReservation reservation(m_budget);
+    const auto matrix = reservation.template allocate<columns_type>(m_exec, "lutra::driver::schur_complement",
+                                                                    set.size(), set.size());
+    auto border = set.empty() || blocks.rest_rows() == 0 ? nullptr : blocks.border(m_exec, A, matrix);
+    if (blocks.rest_rows() > 0) m_solver.analyze(blocks.rest(m_exec, A), border);
+    // Nothing has changed until here, and nothing throws from here on.
     m_has_factors = false;
-    m_blocks = {};
-    m_matrix = {};
-    Blocks blocks(m_exec, A, set, m_budget);
-    m_reservation = MemoryReservation(m_budget);
-    m_matrix = m_reservation.template allocate<columns_type>(m_exec, "lutra::driver::schur_complement",
-                                                             set.size(), set.size());
-    m_border = set.empty() || blocks.rest_rows() == 0 ? nullptr : blocks.border(m_exec, A, m_matrix);
-    if (blocks.rest_rows() > 0) m_solver.analyze(blocks.rest(m_exec, A), m_border);
+    m_A = {};
+    m_border = std::move(border);
     m_blocks = std::move(blocks);
+    m_matrix = matrix;
+    m_reservation = std::move(reservation);
   }
 
   /// Factorizes Arr of a matrix with the pattern of the analysis and computes S. Its values are needed by
   /// condense and expand. Fences.
   /// @returns success, or how the factorization or one of the solves ended; then S has no meaning
-  /// @throws CallOrderError without an analysis; what the solver throws
-  Status factorize(const matrix_type& A) {
+  /// @throws CallOrderError without an analysis; InputError where the pattern is another one, a value of any
+  ///         row is NaN or infinite, or SparseLDLT is given a matrix that is not symmetric: nothing has
+  ///         changed. OutOfMemoryError, TimeoutError: there are no factors
+  Status factorize(const matrix_type& matrix) {
     if (!m_blocks) throw CallOrderError("factorize: there is no analysis; call analyze first");
+    m_blocks->check(m_exec, matrix, m_solver.options().validate_input);
     m_has_factors = false;
-    m_A = A;
+    const matrix_type A = m_A = m_blocks->on_own_pattern(matrix);
     if (m_blocks->rest_rows() > 0) {
       if (m_border) m_blocks->set_border(m_exec, A, *m_border);
       m_solver.factorize(m_blocks->rest(m_exec, A));
@@ -84,7 +92,8 @@ class SchurComplement {
   /// G = Bs − Asr·Arr⁻¹·Br
   /// @param B [n × k]
   /// @param G [set × k] out
-  /// @throws CallOrderError unless `factorize` succeeded; InputError for extents that do not fit
+  /// @throws CallOrderError unless `factorize` succeeded; InputError for extents that do not fit, NaN or
+  ///         infinity: nothing has changed
   Status condense(const input_type& B, const columns_type& G) {
     MemoryReservation scratch(m_budget);
     const auto R = begin(B, G.extent(0), G.extent(1), scratch);
@@ -102,9 +111,10 @@ class SchurComplement {
   /// @throws as condense
   Status expand(const input_type& B, const input_type& Y, const columns_type& X) {
     MemoryReservation scratch(m_budget);
-    const auto R = begin(B, Y.extent(0), Y.extent(1), scratch);
     if (X.extent(0) != B.extent(0) || X.extent(1) != B.extent(1))
       throw InputError("X: it does not have the extents of B");
+    const auto R = begin(B, Y.extent(0), Y.extent(1), scratch);
+    Impl::check_finite(m_exec, "Y", Y);
     m_blocks->divide(m_exec, B, R,
                      allocate(scratch, m_blocks->set_rows(), static_cast<Ordinal>(B.extent(1))));
     m_blocks->subtract_rest_rows(m_exec, m_A, Y, R);
@@ -152,7 +162,15 @@ class SchurComplement {
     if (B.extent(0) != n || rows != static_cast<std::size_t>(m_blocks->set_rows()) || columns != B.extent(1))
       throw InputError("B: it needs " + std::to_string(n) + " rows, what belongs to the set " +
                        std::to_string(m_blocks->set_rows()) + ", and both as many columns");
+    Impl::check_finite(m_exec, "B", B);
     return allocate(scratch, m_blocks->rest_rows(), static_cast<Ordinal>(columns));
+  }
+  /// What A has to be.
+  std::optional<Symmetry> symmetry() const {
+    const auto& options = m_solver.options();
+    if constexpr (requires { options.symmetry; })
+      return options.positive_definite ? Symmetry::hermitian : options.symmetry;
+    return std::nullopt;
   }
 
   solver_type m_solver;

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string>
 
+#include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_HostColumns.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -36,14 +37,23 @@ void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::set_analysis(
     const std::shared_ptr<const analysis_type>& analysis) {
   std::unique_ptr<factorization_type> factorization;
   if (analysis->plan) factorization = std::make_unique<factorization_type>(m_exec, *analysis->plan, m_budget);
+  Report report = analysis->report;
+  if (factorization) report_factors(*analysis, *factorization, report);
   m_exec.fence("lutra::driver: the analysis of incomplete factors is complete");
-  // Nothing has changed until here.
+  // Nothing has changed until here, and nothing throws from here on.
   m_factorization = std::move(factorization);  // before the plan it refers to
   m_analysis = analysis;
-  m_report = analysis->report;
+  m_report = std::move(report);
   m_usable = m_factorized_before = false;
-  if (m_factorization) report_factors();
   update_memory();
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+const SparseIluOptions& SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::options_of(
+    const std::shared_ptr<const analysis_type>& analysis) {
+  if (!analysis)
+    throw CallOrderError("SparseILU: there is no analysis; call analyze of the solver it comes from first");
+  return analysis->options;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -77,6 +87,7 @@ Status SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matri
   try {
     return m_report.status = factorize_values(A);
   } catch (const std::bad_alloc&) {
+    m_usable = false;
     m_report.status = Status::out_of_memory;
     update_memory();
     throw;
@@ -99,29 +110,28 @@ Status SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_values(cons
                   m_usable ? "" : " and none before it helped");
     m_report.escalations.push_back(text + steps.why);
   }
-  report_factors();
+  report_factors(*m_analysis, *m_factorization, m_report);
   update_memory();
   return m_usable ? Status::not_solved : Status::breakdown;
 }
 
 /// What the factors are like now: ParILUT changes their pattern, values how they are applied.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::report_factors() {
-  const auto& factors = m_factorization->factors();
-  const std::int64_t nnz_l = m_factorization->nnz_l();
-  m_report.factors.nnz_l = nnz_l;
-  m_report.factors.nnz_u = static_cast<std::int64_t>(factors.nnz()) - nnz_l;
-  m_report.factors.fill_ratio =
-      m_analysis->pattern.nnz() > 0
-          ? static_cast<double>(factors.nnz()) / static_cast<double>(m_analysis->pattern.nnz())
-          : 0.0;
-  m_report.choice.why = m_analysis->report.choice.why;
-  if (const std::string reason = m_factorization->reason(); !reason.empty())
-    Impl::add_reason(m_report, reason);
-  const auto* const parts = m_factorization->parts();
+void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::report_factors(
+    const analysis_type& analysis, const factorization_type& factorization, Report& report) {
+  const auto& factors = factorization.factors();
+  const std::int64_t nnz_l = factorization.nnz_l();
+  report.factors.nnz_l = nnz_l;
+  report.factors.nnz_u = static_cast<std::int64_t>(factors.nnz()) - nnz_l;
+  report.factors.fill_ratio = analysis.pattern.nnz() > 0 ? static_cast<double>(factors.nnz()) /
+                                                               static_cast<double>(analysis.pattern.nnz())
+                                                         : 0.0;
+  report.choice.why = analysis.report.choice.why;
+  if (const std::string reason = factorization.reason(); !reason.empty()) Impl::add_reason(report, reason);
+  const auto* const parts = factorization.parts();
   if (parts == nullptr) return;
-  m_report.factors.levels = parts->levels();
-  m_report.choice.trisolve = parts->method();
+  report.factors.levels = parts->levels();
+  report.choice.trisolve = parts->method();
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -145,6 +155,7 @@ void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::apply_views(const const
                                                                      Transposition op) {
   if (!m_usable) throw CallOrderError("apply: there are no usable factors; call factorize first");
   const auto n = static_cast<std::size_t>(m_analysis->pattern.n_rows);
+  check_enumerator("op", op, Transposition::adjoint);
   Impl::check_extents(n, B, X);
   const std::size_t columns = B.extent(1);
   if (is_by_rows(B) && is_by_rows(X)) {

@@ -42,10 +42,10 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpac
   /// The same on an account that others write to as well.
   SparseILU(SparseIluOptions options, const ExecutionSpace& exec, const MemoryBudget& budget);
   /// One more on the analysis of another (`analysis()`), with its options and memory limit.
-  /// @throws OutOfMemoryError. Fences.
+  /// @throws CallOrderError for no analysis; OutOfMemoryError. Fences.
   explicit SparseILU(const std::shared_ptr<const analysis_type>& analysis,
                      const ExecutionSpace& exec = ExecutionSpace())
-      : SparseILU(analysis->options, exec) {
+      : SparseILU(options_of(analysis), exec) {
     set_analysis(analysis);
   }
 
@@ -113,7 +113,9 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpac
   void apply_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
   void set_analysis(const std::shared_ptr<const analysis_type>& analysis);
   Status factorize_values(const matrix_type& A);
-  void report_factors();
+  static const SparseIluOptions& options_of(const std::shared_ptr<const analysis_type>& analysis);
+  static void report_factors(const analysis_type& analysis, const factorization_type& factorization,
+                             Report& report);
   void update_memory();
 
   SparseIluOptions m_options;

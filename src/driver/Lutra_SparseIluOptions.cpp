@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_SparseIluOptions.hpp"
 
+#include "Lutra_CheckEnumerator.hpp"
+#include "Lutra_CheckOrdering.hpp"
 #include "Lutra_Error.hpp"
 
 namespace lutra {
 
 void check_options(const SparseIluOptions& options) {
   check_options(options.ilu);
+  Impl::check_ordering(options.ordering, options.user_permutation);
+  check_enumerator("options: matching", options.matching, Matching::exact);
+  check_enumerator("options: trisolve", options.trisolve, TrisolveMethod::supernodal);
   if (options.trisolve != TrisolveMethod::automatic && options.ilu.apply == IluApply::jacobi)
     throw InputError("options: Jacobi sweeps leave no triangular solve whose method could be chosen");
   if (options.ilu.schedule != IluSchedule::automatic && options.ilu.method == IluMethod::parilu)
     throw InputError("options: ParILU makes sweeps and no elimination that could have a schedule");
-  if (options.ordering != Ordering::user && !options.user_permutation.empty())
-    throw InputError("options: a user permutation needs Ordering::user");
   if (options.ilu.symmetric && options.matching != Matching::automatic && options.matching != Matching::none)
     throw InputError("options: a matching would destroy the symmetry that symmetric factors need");
 }

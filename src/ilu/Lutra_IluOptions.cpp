@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_Error.hpp"
 
 namespace lutra {
@@ -17,6 +18,10 @@ void require(bool holds, const std::string& message) {
 
 void check_options(const IluOptions& options) {
   const auto finite_from = [](double value, double least) { return std::isfinite(value) && value >= least; };
+  check_enumerator("IluOptions::method", options.method, IluMethod::parilut);
+  check_enumerator("IluOptions::fill_rule", options.fill_rule, FillRule::row);
+  check_enumerator("IluOptions::schedule", options.schedule, IluSchedule::syncfree);
+  check_enumerator("IluOptions::apply", options.apply, IluApply::jacobi);
   require(options.fill_level >= 0, "fill_level must be at least 0");
   require(std::isfinite(options.fill_factor) && options.fill_factor > 0,
           "fill_factor must be positive and finite");

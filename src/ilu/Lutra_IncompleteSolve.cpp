@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "Lutra_BinarySearch.hpp"
+#include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_JacobiTriangle.hpp"
@@ -120,6 +121,7 @@ IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::IncompleteSolve(
       m_is_symmetric(options.symmetric),
       m_reservation(budget),
       m_wanted(options.apply) {
+  check_enumerator("options: apply", options.apply, IluApply::jacobi);
   if (options.jacobi_sweeps < 1) throw InputError("options: jacobi_sweeps must be 1 or more");
   m_uses_jacobi = options.apply == IluApply::jacobi;
   if (factors.n == 0) return;

@@ -37,10 +37,13 @@ struct MatrixMarketArray {
 /// Reads a coordinate file: plain, .gz or .xz (recognised by its first bytes), or "-" for standard input.
 ///
 /// More lenient than the format: letter case, white space, blank lines, comments between entries and
-/// Windows line ends do not matter; Fortran exponents (1D-3) are numbers; entries of a symmetric file may
-/// stand in either triangle, and where both a(i,j) and a(j,i) are given they are summed, as repeated entries
-/// are (SciPy does the same). Explicit zeros stay in the pattern. Rectangular and empty matrices are read.
-/// NaN and infinity are refused.
+/// Windows line ends do not matter; Fortran exponents (1D-3) are numbers; entries of a symmetric,
+/// skew-symmetric or Hermitian file may stand in either triangle. Explicit zeros stay in the pattern.
+/// Rectangular and empty matrices are read.
+///
+/// Refused are NaN and infinity; in a file that is not general a(j,i) besides a(i,j), whatever their values:
+/// one of them would be counted twice; entries of a skew-symmetric diagonal other than 0, and those of a
+/// Hermitian one that are not real.
 /// @throws FileError naming file and line; OutOfMemoryError where the matrix cannot be held
 MatrixMarketMatrix read_matrix_market(const std::string& file);
 

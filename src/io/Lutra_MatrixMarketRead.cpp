@@ -9,6 +9,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_MatrixMarket.hpp"
 #include "Lutra_MatrixMarketText.hpp"
+#include "Lutra_MirrorImages.hpp"
 #include "Lutra_UsableMemory.hpp"
 
 namespace lutra {
@@ -89,9 +90,22 @@ void grow(const LineReader& reader, const MatrixMarketStart& start, CooEntries<S
   coo.values.reserve(static_cast<std::size_t>(capacity));
 }
 
+/// A file of one triangle would count entries of both twice.
+template <class Scalar>
+void check_one_triangle(const LineReader& reader, const CooEntries<Scalar>& coo,
+                        const Impl::EntryLines& lines) {
+  const auto pair = Impl::find_mirror_images(coo.rows, coo.columns);
+  if (!pair) return;
+  const auto [first, second] = *pair;
+  reader.fail_at(lines.line(second), location_name(coo.rows[second], coo.columns[second]) +
+                                         " mirrors the entry on line " + std::to_string(lines.line(first)) +
+                                         ": a file that is not general holds one of the two triangles");
+}
+
 template <class Scalar>
 CooEntries<Scalar> read_entries(LineReader& reader, const MatrixMarketStart& start) {
   CooEntries<Scalar> coo;
+  Impl::EntryLines lines;
   std::string_view line;
   for (std::int64_t k = 0; k < start.n_entries; ++k) {
     if (!Impl::next_content(reader, line)) Impl::fail_short(reader, k, start.n_entries);
@@ -106,8 +120,10 @@ CooEntries<Scalar> read_entries(LineReader& reader, const MatrixMarketStart& sta
     }
     if (coo.rows.size() == coo.rows.capacity()) grow(reader, start, coo);
     coo.add(row, column, value);
+    if (start.header.symmetry != Symmetry::general) lines.add(k, reader.line_number());
   }
   Impl::require_no_more(reader, start.n_entries);
+  if (start.header.symmetry != Symmetry::general) check_one_triangle(reader, coo, lines);
   return coo;
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_KrylovMethods.hpp"
 #include "Lutra_RefinementKernels.hpp"
@@ -224,6 +225,8 @@ std::vector<KrylovOutcome> KrylovIteration<Scalar, ExecutionSpace>::solve(
         "B and X must have the same columns, at most those of the workspace");
   check(options.tolerance >= 0 && options.max_iterations >= 0,
         "tolerance and max_iterations must not be negative");
+  check_enumerator("op", op, Transposition::adjoint);
+  check_enumerator("side", options.side, PreconditionSide::split);
   m_width = B.extent(1);
   std::vector<Progress> progress(m_width);
   if (m_width == 0) return {};
@@ -256,6 +259,7 @@ template <class Scalar, class ExecutionSpace>
 std::unique_ptr<KrylovIteration<Scalar, ExecutionSpace>> make_krylov_iteration(
     const ExecutionSpace& exec, KrylovMethod method, std::size_t n, std::size_t columns, int restart,
     const MemoryBudget& budget) {
+  check_enumerator("method", method, KrylovMethod::gmres);
   if (method == KrylovMethod::cg) return Impl::make_cg<Scalar>(exec, n, columns, budget);
   if (method == KrylovMethod::bicgstab) return Impl::make_bicgstab<Scalar>(exec, n, columns, budget);
   return Impl::make_gmres<Scalar>(exec, n, columns, restart, budget);

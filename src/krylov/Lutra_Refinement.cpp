@@ -81,7 +81,7 @@ RefinementOutcome solve_refined(const ExecutionSpace& exec, MatrixOperator<Scala
                                 const RefinementOptions& options,
                                 SolveWorkspace<Scalar, ExecutionSpace>& work,
                                 const std::function<void()>& queue_first) {
-  const double goal = options.goal > 0 ? options.goal : 8.0 * static_cast<double>(epsilon_of<Scalar>);
+  const double goal = options.goal > 0 ? options.goal : refinement_goal<Scalar>();
   RefinementOutcome outcome;
   M.apply(exec, op, work.B, work.X);
   work.queue_errors(exec, A, work.X, work.R);

@@ -42,10 +42,17 @@ struct SolveWorkspace {
   ResidualMaxima<ExecutionSpace> maxima;
 };
 
+/// The componentwise backward error at which refinement ends where the caller names none: 8ε, ε being the
+/// distance from 1 to the next number.
+template <class Scalar>
+constexpr double refinement_goal() {
+  return 8 * static_cast<double>(epsilon_of<Scalar>);
+}
+
 /// When refinement ends.
 struct RefinementOptions {
   int max_steps = 10;
-  double goal = 0;  ///< componentwise backward error that is good enough; 0: eight times the rounding unit
+  double goal = 0;  ///< componentwise backward error that is good enough; 0: refinement_goal
 };
 
 /// How a refined solve went.

@@ -81,6 +81,28 @@ std::vector<Offset> opposites(const CsrPattern<Ordinal, Offset, Kokkos::HostSpac
   return result;
 }
 
+/// @throws InputError where the triangle that is read is the empty one
+template <class Ordinal, class Offset>
+void check_triangle(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, Triangle triangle) {
+  if (triangle == Triangle::both) return;
+  const bool lower = triangle == Triangle::lower;
+  Ordinal row = -1, column = -1;  // of the first entry that is not read
+  for (Ordinal i = 0; i < A.n_rows; ++i) {
+    for (Offset p = A.row_map(i); p < A.row_map(i + 1); ++p) {
+      const Ordinal j = A.entries(p);
+      if (i == j) continue;
+      if ((j < i) == lower) return;
+      if (row < 0) row = i, column = j;
+    }
+  }
+  if (row < 0) return;
+  const std::string read = lower ? "lower" : "upper", other = lower ? "upper" : "lower";
+  throw InputError("triangle: the " + read +
+                   " triangle is to be read, but all entries beside the diagonal, " + "row " +
+                   std::to_string(row) + ", column " + std::to_string(column) +
+                   " (counted from 0) first, are in the " + other + " one; set triangle to " + other);
+}
+
 template <class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION Scalar mirrored(const Scalar& value, Symmetry symmetry) {
   return symmetry == Symmetry::hermitian ? ScalarTraits<Scalar>::conjugate(value) : value;
@@ -101,6 +123,7 @@ template <class Ordinal, class Offset, class ExecutionSpace>
 SymmetricPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> fill_triangles(
     const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, Triangle triangle,
     const MemoryBudget& budget) {
+  check_triangle(A, triangle);
   const auto host = fill(A, triangle != Triangle::upper);
   SymmetricPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> S;
   S.reservation = MemoryReservation(budget);
@@ -115,11 +138,44 @@ SymmetricPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> fill_tr
   return S;
 }
 
+namespace {
+
+/// @throws InputError naming the first row whose diagonal entry is not real, but for rounding
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void check_real_diagonal(const ExecutionSpace& exec,
+                         const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+                         const SymmetricPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& S) {
+  const auto diagonal = S.diagonal, source = S.source;
+  const auto values = A.values;
+  const auto nnz = static_cast<Offset>(values.extent(0));
+  const auto n = static_cast<std::int64_t>(diagonal.extent(0));
+  std::int64_t first = n;
+  Kokkos::parallel_reduce(
+      "lutra::preprocess::check_real_diagonal", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n),
+      KOKKOS_LAMBDA(const std::int64_t i, std::int64_t& own) {
+        const Offset p = source(diagonal(i));
+        if (p == nnz) return;
+        const Scalar value = values(p);
+        const auto twice = ScalarTraits<Scalar>::magnitude(value - ScalarTraits<Scalar>::conjugate(value));
+        if (!(twice <= 8 * epsilon_of<Scalar> * ScalarTraits<Scalar>::magnitude(value)) && i < own) own = i;
+      },
+      Kokkos::Min<std::int64_t>(first));
+  exec.fence("lutra::preprocess: whether the diagonal is real is known");
+  if (first < n)
+    throw InputError("matrix: it is not Hermitian: the diagonal entry of row " + std::to_string(first) +
+                     " (counted from 0) has an imaginary part");
+}
+
+}  // namespace
+
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void check_symmetry(const ExecutionSpace& exec,
                     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
                     const SymmetricPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
                     Symmetry symmetry) {
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    if (symmetry == Symmetry::hermitian) check_real_diagonal(exec, A, S);
+  }
   const auto nnz = static_cast<std::int64_t>(S.opposite.extent(0));
   if (nnz == 0) return;
   const auto opposite = S.opposite;

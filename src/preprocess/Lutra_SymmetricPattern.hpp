@@ -9,13 +9,6 @@
 
 namespace lutra {
 
-/// Which entries of a symmetric matrix are read.
-enum class Triangle {
-  lower,  ///< those on and below the diagonal; what is above it is ignored
-  upper,  ///< those on and above the diagonal; what is below it is ignored
-  both    ///< the lower ones, after a comparison with the upper ones
-};
-
 /// The pattern of a symmetric matrix S given by one triangle of A, both triangles and the diagonal filled in,
 /// and where S's values are found in A's:
 ///
@@ -36,22 +29,25 @@ struct SymmetricPattern {
 
 /// O(nnz), on one host thread.
 /// @param A square, rows ascending, on the host
-/// @throws OutOfMemoryError. Fences.
+/// @throws InputError where all entries beside the diagonal stand in the triangle that is not read: it is the
+///         wrong one then; OutOfMemoryError. Fences.
 template <class Ordinal, class Offset, class ExecutionSpace>
 SymmetricPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> fill_triangles(
     const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, Triangle triangle,
     const MemoryBudget& budget);
 
 /// Throws InputError naming row and column of the first entry with |a(i, j) − a(j, i)| > 8·ε·|a(i, j)|, of
-/// the conjugate where A is Hermitian; an entry that is not stored counts as zero. Does nothing for a pattern
-/// of one triangle. Waits once.
+/// the conjugate where A is Hermitian; an entry that is not stored counts as zero. Of one triangle the
+/// diagonal alone is looked at, and that where A is complex and Hermitian. Waits once where it looks at
+/// anything.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void check_symmetry(const ExecutionSpace& exec,
                     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
                     const SymmetricPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
                     Symmetry symmetry);
 
-/// Values of S. Of a Hermitian matrix the diagonal's imaginary parts are dropped. Does not fence on devices.
+/// Values of S. Of a Hermitian matrix the diagonal's imaginary parts, which check_symmetry has found to be
+/// rounding errors, are dropped. Does not fence on devices.
 /// @param from  [nnz(A)]
 /// @param to    [nnz(S)]
 /// @param shift [n] added to the diagonal; empty: nothing

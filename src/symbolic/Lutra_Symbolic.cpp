@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "Lutra_AncestorMethod.hpp"
+#include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Fill1.hpp"
 #include "Lutra_Gsofa.hpp"
@@ -185,6 +186,7 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symb
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const SymbolicOptions& options) {
+  check_enumerator("options: method", options.method, SymbolicMethod::ancestors);
   if (pattern.n_rows != pattern.n_cols) throw InputError("pattern: it is not square");
   if (pattern.n_rows == 0) {  // there is nothing to divide among teams
     auto result = host_method<Ordinal, Offset>(exec, pattern, budget);

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Transpose.hpp"
 #include "Lutra_TriangleRows.hpp"
@@ -43,10 +44,14 @@ class TriangularSolveOfBoth : public TriangularSolve<Scalar, Ordinal, Offset, Ex
     // On devices allocations are a good part of an analysis. What an analysis leaves the next one takes.
     if (!is_host_space<ExecutionSpace> && options.memory_limit == 0) m_store = std::make_shared<MemoryPool>();
     if (!(options.watchdog_seconds > 0)) throw InputError("options: watchdog_seconds must be above 0");
+    check_enumerator("options: method", options.method, TrisolveMethod::supernodal);
+    check_enumerator("options: precision", options.precision, FactorPrecision::single);
     if (options.expected_rhs < 1) throw InputError("options: expected_rhs must be 1 or more");
   }
 
   void analyze(const Pattern& pattern, TriangleSide side, DiagonalKind diagonal) override {
+    check_enumerator("side", side, TriangleSide::upper);
+    check_enumerator("diagonal", diagonal, DiagonalKind::unit);
     if (pattern.n_rows != pattern.n_cols || pattern.n_rows < 1) {
       throw InputError("triangle: it is " + std::to_string(pattern.n_rows) + " × " +
                        std::to_string(pattern.n_cols) + "; a square one with at least one row is needed");

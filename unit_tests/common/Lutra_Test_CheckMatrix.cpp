@@ -178,6 +178,28 @@ TEMPLATE_LIST_TEST_CASE("patterns are the same only entry for entry", "[common]"
                     Equals("matrix: its extents are not those of the pattern that was analyzed"));
 }
 
+TEMPLATE_LIST_TEST_CASE("values of the triangle that is not read may be anything", "[common]", AllTypes) {
+  using Space = typename TestType::Space;
+  const double o = nothing, nan = std::numeric_limits<double>::quiet_NaN();
+  const MatrixCheckWorkspace<Space> work{Space()};
+  const auto pattern =
+      to_space<Space>(from_dense<Matrix<TestType>>({{1, 1, 1}, {o, 1, 1}, {1, o, 1}})).pattern();
+  const auto check = [&](const std::vector<std::vector<double>>& picture, Triangle read) {
+    const auto matrix = to_space<Space>(from_dense<Matrix<TestType>>(picture));
+    check_same_pattern(Space(), matrix, pattern, work, true, read);
+    check_square_matrix(Space(), matrix, work, read);
+  };
+  CHECK_NOTHROW(check({{1, nan, nan}, {o, 1, nan}, {2, o, 3}}, Triangle::lower));
+  CHECK_NOTHROW(check({{1, 2, 3}, {o, 4, 5}, {nan, o, 6}}, Triangle::upper));
+  CHECK_THROWS_WITH(check({{1, nan, nan}, {o, 1, nan}, {nan, o, 3}}, Triangle::lower),
+                    Equals("matrix: the value in row 2, column 0 is NaN or infinite"));
+  CHECK_THROWS_WITH(check({{1, 2, 3}, {o, 4, nan}, {nan, o, 6}}, Triangle::upper),
+                    Equals("matrix: the value in row 1, column 2 is NaN or infinite"));
+  for (const Triangle read : {Triangle::lower, Triangle::upper, Triangle::both})
+    CHECK_THROWS_WITH(check({{1, 2, 3}, {o, nan, 5}, {6, o, 7}}, read),
+                      Equals("matrix: the value in row 1, column 1 is NaN or infinite"));
+}
+
 TEMPLATE_LIST_TEST_CASE("a check waits once and allocates nothing", "[common]", AllTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(4);

@@ -196,6 +196,7 @@ TEMPLATE_LIST_TEST_CASE("many delayed pivots that fit lead to another order, too
   Symmetric<TestType> kept(options);  // the same order, which is not changed
   kept.analyze(A);
   kept.factorize(A);
+  const auto planned = solver.structure();
   solver.factorize(A);
   INFO(kept.report().pivots.delayed.value() << " and " << solver.report().pivots.delayed.value());
   for (const auto* report : {&kept.report(), &solver.report()}) check_inertia(*report, m + 2, m, 0);
@@ -204,9 +205,25 @@ TEMPLATE_LIST_TEST_CASE("many delayed pivots that fit lead to another order, too
   REQUIRE_FALSE(solver.report().escalations.empty());
   CHECK_THAT(solver.report().escalations.back(), ContainsSubstring("columns): ordered anew"));
   check_solution(solver, A);
+  options.ordering = Ordering::metis;  // structure() and factors() have that order now
+  options.user_permutation.clear();
+  options.pair_ordering = true;
+  Symmetric<TestType> paired(options);
+  paired.analyze(A);
+  const auto structure = solver.structure();
+  CHECK(structure.row_order != planned.row_order);
+  CHECK(structure.row_order == paired.structure().row_order);
+  CHECK(structure.col_order == paired.structure().col_order);
+  CHECK(structure.row_map == paired.structure().row_map);
+  CHECK(structure.entries == paired.structure().entries);
+  CHECK(structure.level_widths == paired.structure().level_widths);
+  paired.factorize(A);
+  CHECK(solver.factors().row_order == paired.factors().row_order);
   solver.factorize(A);  // with that order
   CHECK(solver.report().escalations.empty());
   check_solution(solver, A);
+  solver.analyze(A);  // and with a new analysis its order again
+  CHECK(solver.structure().row_order == planned.row_order);
 }
 
 TEMPLATE_LIST_TEST_CASE("the determinant of a symmetric matrix", "[ldlt]", AllTypes) {

@@ -212,6 +212,54 @@ TEMPLATE_LIST_TEST_CASE("a new analysis with another matching", "[driver]", AllT
   }
 }
 
+/// Five-point stencils on a grid of m × m, two unknowns a point, whose rows have one pattern: the large
+/// entries of a point's block stand on its diagonal, or where `swapped` beside it.
+template <class MatrixType, class Swapped>
+MatrixType pairs_on_grid(int m, const Swapped& swapped) {
+  const int points = m * m;
+  const auto size = static_cast<std::size_t>(2 * points);
+  std::vector<std::vector<double>> picture(size, std::vector<double>(size, nothing));
+  for (int p = 0; p < points; ++p) {
+    for (int q = 0; q < points; ++q) {
+      if (std::abs(p / m - q / m) + std::abs(p % m - q % m) > 1) continue;
+      for (int i = 0; i < 2; ++i)
+        for (int j = 0; j < 2; ++j)
+          picture[static_cast<std::size_t>(2 * p + i)][static_cast<std::size_t>(2 * q + j)] =
+              p != q                   ? 0.25 + 0.125 * ((p + 3 * q + i) % 4)
+              : (i == j) != swapped(p) ? 9
+                                       : 1;
+    }
+  }
+  return from_dense<MatrixType>(picture);
+}
+
+TEMPLATE_LIST_TEST_CASE("an ordering that is kept for another matching gives the factors of a fresh one",
+                        "[driver]", AllTypes) {
+  LuOptions options;
+  options.engine = GENERATE(Engine::automatic, Engine::simplicial, Engine::multifrontal);
+  options.ordering = GENERATE(Ordering::automatic, Ordering::natural, Ordering::rcm);
+  const auto A = pairs_on_grid<Matrix<TestType>>(9, [](int) { return false; });
+  const auto B = pairs_on_grid<Matrix<TestType>>(9, [](int p) { return p % 3 == 1; });
+  Solver<TestType> used(options), fresh(options);
+  fresh.analyze(B);
+  fresh.factorize(B);
+  const auto expected = fresh.factors();
+  for (int round = 0; round < 2; ++round) {
+    used.analyze(A);
+    used.factorize(A);
+    used.analyze(B);
+    CHECK_FALSE(used.report().times.ordering.has_value());
+    used.factorize(B);
+    const auto factors = used.factors();
+    CHECK(used.report().choice.engine == fresh.report().choice.engine);
+    CHECK(factors.row_order == expected.row_order);
+    CHECK(factors.col_order == expected.col_order);
+    CHECK(factors.rows == expected.rows);
+    CHECK(factors.columns == expected.columns);
+    if (lutra::Impl::is_host_space<typename TestType::Space>) CHECK(factors.values == expected.values);
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("a new analysis of a symmetric matrix makes the scaling alone", "[driver]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;

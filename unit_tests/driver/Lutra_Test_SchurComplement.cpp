@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -14,6 +17,8 @@
 
 namespace lutra::Test {
 namespace {
+
+using Catch::Matchers::ContainsSubstring;
 
 template <class Types, template <class, class, class, class> class Solver>
 using Schur = SchurComplement<Solver, typename Types::Scalar, typename Types::Ordinal, typename Types::Offset,
@@ -255,6 +260,88 @@ TEMPLATE_LIST_TEST_CASE("Schur complements by solves where pivots were perturbed
   schur.analyze(to_space<Space>(A), {2});
   check_complement<TestType, SparseLU>(A, {2}, schur, random);
   CHECK(*schur.solver().report().pivots.perturbed > 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("a Schur complement checks all of the matrix, and first", "[driver][errors]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Ordinal = typename TestType::Ordinal;
+  using Space = typename TestType::Space;
+  const double o = nothing, nan = std::numeric_limits<double>::quiet_NaN();
+  const auto device = [](const std::vector<std::vector<double>>& picture) {
+    return to_space<Space>(from_dense<Matrix<TestType>>(picture));
+  };
+  const auto A = device({{0, 8, 1}, {6, 2, 4}, {1, 2, 5}});  // as by hand
+  const HostBlock<Scalar> S{{Scalar(1), Scalar(-15)}, {Scalar(-5), Scalar(-24)}};
+  const auto b = to_block<TestType>({{Scalar(1), Scalar(2), Scalar(3)}}, 3);
+  const HostBlock<Scalar> condensed{{Scalar(1), Scalar(-7)}};  // (3, 1) − (2; 8)·2 / 2
+  Schur<TestType, SparseLU> schur{Solver<TestType>()};
+  schur.analyze(A, {2, 0});
+  REQUIRE(schur.factorize(A) == Status::success);
+  const auto is_as_before = [&] {
+    CHECK(to_columns(schur.matrix()) == S);
+    const Block<TestType> g("g", 2, 1);
+    REQUIRE(schur.condense(b, g) == Status::success);
+    CHECK(to_columns(g) == condensed);
+  };
+  is_as_before();
+  const auto refuses = [&](const auto& call, const std::string& message) {
+    CHECK_THROWS_AS(call(), InputError);
+    CHECK_THROWS_WITH(call(), ContainsSubstring(message));
+    is_as_before();
+  };
+  const auto other = [&](const std::vector<std::vector<double>>& picture) {
+    return [&, matrix = device(picture)] { schur.factorize(matrix); };
+  };
+  refuses(other({{0, 8, nan}, {6, 2, 4}, {1, 2, 5}}), "row 0, column 2 is NaN");  // Ass
+  refuses(other({{0, 8, 1}, {6, 2, nan}, {1, 2, 5}}), "row 1, column 2 is NaN");  // Ars
+  refuses(other({{0, 8, 1}, {6, 2, 4}, {1, nan, 5}}), "row 2, column 1 is NaN");  // Asr
+  refuses(other({{0, 8, 1}, {6, nan, 4}, {1, 2, 5}}), "row 1, column 1 is NaN");  // Arr
+  refuses(other({{0, 8, o}, {6, 2, 4}, {1, 2, 5}}), "its pattern is not the one");
+  refuses(other({{0, 8}, {6, 2}}), "its pattern is not the one");
+  auto wrong = from_dense<Matrix<TestType>>({{0, 8, 1}, {6, 2, 4}, {1, 2, 5}});
+  wrong.entries[8] = static_cast<Ordinal>(1000000);
+  const auto far = to_space<Space>(wrong);
+  refuses([&] { schur.factorize(far); }, "row 2 has column 1000000");
+  refuses([&] { schur.analyze(far, {2, 0}); }, "row 2 has column 1000000");
+  const auto oblong = to_space<Space>(from_dense<Matrix<TestType>>({{1, 2, 3}, {4, 5, 6}}, 3));
+  refuses([&] { schur.analyze(oblong, {0}); }, "a square matrix is needed");
+  refuses([&] { schur.analyze(device({{1, 2, nan}, {4, 5, 6}, {7, 8, 9}}), {2}); }, "row 0, column 2 is NaN");
+  refuses([&] { schur.analyze(A, {2, 0, 2}); }, "set: entry 2, row 2, is there twice");
+  refuses([&] { schur.analyze(A, {0, 3}); }, "set: entry 1, row 3, is outside of the matrix");
+  const auto bad = to_block<TestType>({{Scalar(1), as_scalar<Scalar>(nan), Scalar(3)}}, 3);
+  const Block<TestType> g("g", 2, 1), x("x", 3, 1);
+  refuses([&] { schur.condense(bad, g); }, "B: row 1 holds NaN");
+  refuses([&] { schur.expand(bad, g, x); }, "B: row 1 holds NaN");
+  refuses(
+      [&] {
+        schur.expand(b, to_block<TestType>({{Scalar(1), as_scalar<Scalar>(nan)}}, 2), x);
+      },
+      "Y: row 1 holds NaN");
+  CHECK(to_columns(x) == HostBlock<Scalar>{{Scalar(0), Scalar(0), Scalar(0)}});
+  CHECK(to_columns(g) == HostBlock<Scalar>{{Scalar(0), Scalar(0)}});
+}
+
+TEMPLATE_LIST_TEST_CASE("a Schur complement by LDLT needs a symmetric matrix", "[driver][errors]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  using Ldlt = SparseLDLT<Scalar, typename TestType::Ordinal, typename TestType::Offset, Space>;
+  const double o = nothing;
+  for (const Triangle triangle : {Triangle::lower, Triangle::upper, Triangle::both}) {
+    LdltOptions options;
+    options.triangle = triangle;
+    Schur<TestType, SparseLDLT> schur{Ldlt(options)};
+    const auto call = [&](const std::vector<std::vector<double>>& picture, bool analyze) {
+      const auto A = to_space<Space>(from_dense<Matrix<TestType>>(picture));
+      if (analyze) schur.analyze(A, {2});
+      schur.factorize(A);
+    };
+    CHECK_THROWS_WITH(call({{4, 1, 2}, {1, 5, 3}, {o, o, 6}}, true), ContainsSubstring("row 0, column 2"));
+    call({{4, 1, 2}, {1, 5, 3}, {2, 3, 6}}, true);
+    const auto S = to_columns(schur.matrix());
+    CHECK_THROWS_WITH(call({{4, 1, 2}, {1, 5, 3}, {2, 4, 6}}, false), ContainsSubstring("row 1, column 2"));
+    CHECK(to_columns(schur.matrix()) == S);
+  }
 }
 
 TEMPLATE_LIST_TEST_CASE("what a Schur complement refuses", "[driver][errors]", AllTypes) {

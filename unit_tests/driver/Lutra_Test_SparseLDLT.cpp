@@ -117,6 +117,85 @@ TEMPLATE_LIST_TEST_CASE("matrices that are not symmetric are refused", "[ldlt]",
   check_solution(solver, good);
 }
 
+TEMPLATE_LIST_TEST_CASE("NaN in the triangle that is not read does no harm", "[ldlt]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const auto nan = as_scalar<Scalar>(std::numeric_limits<double>::quiet_NaN());
+  std::mt19937 random(112);
+  const auto A = saddle_point<Matrix<TestType>>(40, 15, random);
+  const auto system = known_system(A);
+  for (const Triangle triangle : {Triangle::lower, Triangle::upper}) {
+    auto spoilt = A;
+    for (std::size_t i = 0; i < 55; ++i)
+      for (auto p = static_cast<std::size_t>(A.row_map[i]); p < static_cast<std::size_t>(A.row_map[i + 1]);
+           ++p) {
+        const auto j = static_cast<std::size_t>(A.entries[p]);
+        if (triangle == Triangle::lower ? j > i : j < i) spoilt.values[p] = nan;
+      }
+    LdltOptions options;
+    options.triangle = triangle;
+    Symmetric<TestType> solver(options);
+    for (int round = 0; round < 2; ++round) {  // the second analysis shares the order of the first
+      solver.analyze(spoilt);
+      solver.factorize(spoilt);
+      std::vector<Scalar> x(system.b.size());
+      REQUIRE(solver.solve_host(system.b, x) == Status::success);
+      CHECK(Reference::backward_errors(A, x, system.b).componentwise <= tight_bound<Scalar>());
+    }
+    CHECK_FALSE(solver.report().times.ordering.has_value());
+    spoilt.values[0] = nan;
+    const std::string where = "row 0, column " + std::to_string(A.entries[0]) + " is NaN";
+    if (triangle == Triangle::upper ? A.entries[0] >= 0 : A.entries[0] <= 0) {
+      CHECK_THROWS_WITH(solver.factorize(spoilt), ContainsSubstring(where));
+      CHECK_THROWS_WITH(solver.analyze(spoilt), ContainsSubstring(where));
+    }
+    options.triangle = Triangle::both;
+    CHECK_THROWS_WITH(Symmetric<TestType>(options).analyze(spoilt), ContainsSubstring("is NaN"));
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("input that one triangle would leave unread is refused", "[ldlt]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  LdltOptions options;
+  options.triangle = Triangle::upper;
+  Symmetric<TestType> solver(options);
+  CHECK_THROWS_WITH(solver.analyze(from_dense<Matrix<TestType>>({{4, nothing}, {1, 3}})),
+                    ContainsSubstring("row 1, column 0") && ContainsSubstring("set triangle to lower"));
+  CHECK_THROWS_AS(solver.factorize(from_dense<Matrix<TestType>>({{4, 1}, {1, 3}})), CallOrderError);
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    auto A = from_dense<Matrix<TestType>>({{4, 1}, {1, 3}});
+    for (const bool definite : {true, false}) {
+      options.symmetry = Symmetry::hermitian;
+      options.positive_definite = definite;
+      Symmetric<TestType> hermitian(options);
+      A.values[3] = Scalar(3);
+      hermitian.analyze(A);
+      hermitian.factorize(A);
+      A.values[3] = Scalar(3, 1);
+      const auto message = ContainsSubstring("not Hermitian: the diagonal entry of row 1");
+      CHECK_THROWS_WITH(hermitian.factorize(A), message);
+      CHECK_THROWS_WITH(hermitian.analyze(A), message);
+      A.values[3] = Scalar(3);
+      check_solution(hermitian, A);  // nothing has changed
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("a shift that is not finite is refused with its row", "[ldlt]", AllTypes) {
+  using Real = RealOf<typename TestType::Scalar>;
+  using Space = typename TestType::Space;
+  const auto A = from_dense<Matrix<TestType>>({{4, 1, nothing}, {1, 5, 3}, {nothing, 3, 6}});
+  Symmetric<TestType> solver;
+  solver.analyze(A);
+  solver.factorize(A);
+  for (const Real bad : {std::numeric_limits<Real>::quiet_NaN(), std::numeric_limits<Real>::infinity(),
+                         -std::numeric_limits<Real>::infinity()}) {
+    const auto shift = to_space<Space>(std::vector<Real>{0, 1, bad});
+    CHECK_THROWS_AS(solver.factorize(to_space<Space>(A), shift), InputError);
+    CHECK_THROWS_WITH(solver.factorize(to_space<Space>(A), shift), "shift: row 2 holds NaN or infinity");
+    check_solution(solver, A);  // nothing has changed
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("complex symmetric and Hermitian systems", "[ldlt]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   if constexpr (ScalarTraits<Scalar>::is_complex) {

@@ -134,6 +134,26 @@ TEST_CASE("entries that are wrong are refused", "[io]") {
   check_refused(bad, read_matrix_market);
 }
 
+TEST_CASE("files of one triangle that hold both are refused", "[io]") {
+  const BadFile bad = GENERATE(values<BadFile>({
+      {banner("matrix coordinate real symmetric") + "2 2 2\n1 2 3\n2 1 3\n", 4,
+       "row 2, column 1 mirrors the entry on line 3: a file that is not general holds one of the two "
+       "triangles"},
+      {banner("matrix coordinate integer symmetric") + "3 3 5\n2 1 3\n% c\n3 2 1\n\n1 1 9\n1 3 4\n2 3 0\n", 9,
+       "row 2, column 3 mirrors the entry on line 5"},
+      {banner("matrix coordinate pattern symmetric") + "2 2 3\n1 2\n2 2\n2 1\n", 5,
+       "row 2, column 1 mirrors the entry on line 3"},
+      {banner("matrix coordinate real skew-symmetric") + "2 2 2\n2 1 3\n1 2 -3\n", 4,
+       "row 1, column 2 mirrors the entry on line 3"},
+      {banner("matrix coordinate complex hermitian") + "2 2 2\n2 1 3 1\n1 2 3 -1\n", 4,
+       "row 1, column 2 mirrors the entry on line 3"},
+      {banner("matrix coordinate real symmetric") + "4 4 6\n4 3 1\n3 4 1\n1 2 1\n2 1 1\n1 3 1\n3 1 1\n", 4,
+       "row 3, column 4 mirrors the entry on line 3"},
+  }));
+  check_refused(bad, read_matrix_market);
+  check_refused(bad, read_matrix_market_array);
+}
+
 TEST_CASE("arrays that are wrong are refused", "[io]") {
   const std::string array = banner("matrix array real general");
   const BadFile bad = GENERATE_COPY(values<BadFile>({

@@ -66,9 +66,12 @@ TEST_CASE("symmetric storage is expanded", "[io]") {
     CHECK(a.entries == Columns{1, 0});
     CHECK(a.values == Values{3, 3});
   }
-  SECTION("both triangles are summed, as SciPy does") {
-    const auto a = read_real("%%MatrixMarket matrix coordinate integer symmetric\n2 2 2\n1 2 3\n2 1 4\n");
-    CHECK(a.values == Values{7, 7});
+  SECTION("some entries in either triangle, and repeated ones in the same") {
+    const auto a =
+        read_real("%%MatrixMarket matrix coordinate integer symmetric\n3 3 4\n1 2 3\n3 1 4\n1 2 5\n2 2 6\n");
+    CHECK(a.row_map == Rows{0, 2, 4, 5});
+    CHECK(a.entries == Columns{1, 2, 0, 1, 0});
+    CHECK(a.values == Values{8, 4, 8, 6, 4});
   }
   SECTION("skew-symmetric") {
     const auto a = read_real("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 2\n2 1 3\n1 1 0\n");

@@ -15,6 +15,7 @@ namespace lutra::Test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::Equals;
 
 /// S = S(A) with its values, on the host.
 template <class Types>
@@ -54,10 +55,30 @@ TEMPLATE_LIST_TEST_CASE("symmetric pattern: both triangles of one", "[symmetric]
     CHECK(same(filled<TestType>(upper, Triangle::upper, symmetry), result));
   }
   const auto diagonal = from_dense<MatrixType>({{1, o}, {o, 0}});
-  CHECK(same(filled<TestType>(from_dense<MatrixType>({{1, 9}, {o, o}}), Triangle::lower, Symmetry::symmetric),
-             diagonal));
-  CHECK(same(filled<TestType>(from_dense<MatrixType>({{1, o}, {9, o}}), Triangle::upper, Symmetry::symmetric),
-             diagonal));
+  for (const Triangle triangle : {Triangle::lower, Triangle::upper, Triangle::both})
+    CHECK(same(filled<TestType>(from_dense<MatrixType>({{1, o}, {o, o}}), triangle, Symmetry::symmetric),
+               diagonal));
+}
+
+TEMPLATE_LIST_TEST_CASE("symmetric pattern: the triangle that is read is not the empty one", "[symmetric]",
+                        AllTypes) {
+  using MatrixType = Matrix<TestType>;
+  const double o = nothing;
+  const auto fill = [](const std::vector<std::vector<double>>& picture, Triangle triangle) {
+    return filled<TestType>(from_dense<MatrixType>(picture), triangle, Symmetry::symmetric);
+  };
+  CHECK_THROWS_AS(fill({{1, o, o}, {o, 2, o}, {o, 9, 3}}, Triangle::upper), InputError);
+  CHECK_THROWS_WITH(
+      fill({{1, o, o}, {o, 2, o}, {o, 9, 3}}, Triangle::upper),
+      Equals("triangle: the upper triangle is to be read, but all entries beside the diagonal, row "
+             "2, column 1 (counted from 0) first, are in the lower one; set triangle to lower"));
+  CHECK_THROWS_WITH(
+      fill({{1, 9}, {o, o}}, Triangle::lower),
+      Equals("triangle: the lower triangle is to be read, but all entries beside the diagonal, row "
+             "0, column 1 (counted from 0) first, are in the upper one; set triangle to upper"));
+  // one entry of the triangle that is read suffices: the others may belong to something else
+  CHECK(same(fill({{1, 8, 7}, {o, 2, 6}, {o, 9, 3}}, Triangle::lower),
+             from_dense<MatrixType>({{1, o, o}, {o, 2, 9}, {o, 9, 3}})));
 }
 
 TEMPLATE_LIST_TEST_CASE("symmetric pattern: a shifted diagonal", "[symmetric]", AllTypes) {
@@ -75,16 +96,37 @@ TEMPLATE_LIST_TEST_CASE("symmetric pattern: conjugates of Hermitian matrices", "
   if constexpr (ScalarTraits<Scalar>::is_complex) {
     const double o = nothing;
     auto lower = from_dense<Matrix<TestType>>({{1, o}, {2, 3}});
-    lower.values = {Scalar(1, 5), Scalar(2, 4), Scalar(3)};
+    lower.values = {Scalar(1, 4 * epsilon_of<Scalar>), Scalar(2, 4), Scalar(3)};
     const auto hermitian = filled<TestType>(lower, Triangle::lower, Symmetry::hermitian);
     CHECK(hermitian.values == std::vector<Scalar>{Scalar(1), Scalar(2, -4), Scalar(2, 4), Scalar(3)});
+    lower.values[0] = Scalar(1, 5);
     const auto symmetric = filled<TestType>(lower, Triangle::lower, Symmetry::symmetric);
     CHECK(symmetric.values == std::vector<Scalar>{Scalar(1, 5), Scalar(2, 4), Scalar(2, 4), Scalar(3)});
     CHECK_NOTHROW(filled<TestType>(hermitian, Triangle::both, Symmetry::hermitian));
     CHECK_THROWS_WITH(filled<TestType>(hermitian, Triangle::both, Symmetry::symmetric),
                       ContainsSubstring("not symmetric: row 0, column 1"));
     CHECK_THROWS_WITH(filled<TestType>(symmetric, Triangle::both, Symmetry::hermitian),
-                      ContainsSubstring("not Hermitian: row 0, column 0"));
+                      ContainsSubstring("not Hermitian: the diagonal entry of row 0"));
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("symmetric pattern: a Hermitian diagonal is real", "[symmetric]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    auto A = from_dense<Matrix<TestType>>({{1, 2, nothing}, {2, 3, 4}, {nothing, 4, 5}});
+    for (const Triangle triangle : {Triangle::lower, Triangle::upper, Triangle::both}) {
+      A.values[3] = Scalar(3, 1);
+      CHECK_THROWS_AS(filled<TestType>(A, triangle, Symmetry::hermitian), InputError);
+      CHECK_THROWS_WITH(
+          filled<TestType>(A, triangle, Symmetry::hermitian),
+          Equals("matrix: it is not Hermitian: the diagonal entry of row 1 (counted from 0) has an "
+                 "imaginary part"));
+      CHECK_NOTHROW(filled<TestType>(A, triangle, Symmetry::symmetric));
+      A.values[3] = Scalar(3, 4 * epsilon_of<Scalar>);
+      CHECK(filled<TestType>(A, triangle, Symmetry::hermitian).values[3] == Scalar(3));
+      A.values[3] = Scalar(0, 1);
+      CHECK_THROWS_AS(filled<TestType>(A, triangle, Symmetry::hermitian), InputError);
+    }
   }
 }
 

@@ -44,14 +44,15 @@ void upload_scales(const ExecutionSpace& exec, const MatchingResult<Ordinal>& ma
 }
 
 /// Whether A, which has been checked, has a pattern checked before.
+/// @param read as of check_square_matrix
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 bool has_pattern(const ExecutionSpace& exec,
                  const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
                  const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-                 const MatrixCheckWorkspace<ExecutionSpace>& work) {
+                 const MatrixCheckWorkspace<ExecutionSpace>& work, Triangle read = Triangle::both) {
   if (A.n_rows != pattern.n_rows || A.nnz() != pattern.nnz()) return false;
   try {
-    check_same_pattern(exec, A, pattern, work);
+    check_same_pattern(exec, A, pattern, work, true, read);
     return true;
   } catch (const InputError&) {
     return false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "Lutra_AssemblyTree.hpp"
@@ -177,7 +178,7 @@ class BorderWorkspace {
   using Memory = typename ExecutionSpace::memory_space;
   using Rows = DenseRows<Scalar, Memory>;
 
-  explicit BorderWorkspace(const MemoryBudget& budget) : m_budget(budget), m_reservation(budget) {}
+  explicit BorderWorkspace(const MemoryBudget& budget) : m_budget(budget) {}
 
   /// The values of the whole with the scales of Arr, and 1 for the set.
   template <class Ordinal, class Offset>
@@ -186,8 +187,11 @@ class BorderWorkspace {
                                       const ScaledValues<Scalar, Memory>& A) {
     const auto n = static_cast<std::size_t>(border.rest + border.set);
     if (m_row_scale.extent(0) != n) {
-      m_row_scale = m_reservation.template allocate<Scales>(exec, "lutra::driver::row_scale", n);
-      m_col_scale = m_reservation.template allocate<Scales>(exec, "lutra::driver::col_scale", n);
+      MemoryReservation reservation(m_budget);
+      const auto row_scale = reservation.template allocate<Scales>(exec, "lutra::driver::row_scale", n);
+      m_col_scale = reservation.template allocate<Scales>(exec, "lutra::driver::col_scale", n);
+      m_row_scale = row_scale;
+      m_reservation = std::move(reservation);
     }
     extend_by_ones(exec, A.row_scale, m_row_scale);
     extend_by_ones(exec, A.col_scale, m_col_scale);
@@ -200,9 +204,11 @@ class BorderWorkspace {
   void solve(const ExecutionSpace& exec, const Rows& B, const Rows& X, const Solve& solve) {
     const std::size_t n = m_row_scale.extent(0), columns = B.extent(1);
     if (m_B.extent(0) != n || m_B.extent(1) != columns) {
+      m_B = m_X = {};
       m_vectors = MemoryReservation(m_budget);
-      m_B = m_vectors.template allocate<Rows>(exec, "lutra::driver::bordered_B", n, columns);
+      const auto first = m_vectors.template allocate<Rows>(exec, "lutra::driver::bordered_B", n, columns);
       m_X = m_vectors.template allocate<Rows>(exec, "lutra::driver::bordered_X", n, columns);
+      m_B = first;
     }
     const auto rest = static_cast<std::int64_t>(B.extent(0)), all = static_cast<std::int64_t>(n);
     copy_rows(exec, 0, all, B, m_B, Scalar(1));

@@ -77,6 +77,10 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   }
   std::vector<Pivot> pivots(const ExecutionSpace& exec) const override;
   FactorValues<Scalar> write_out(const ExecutionSpace& exec) const override;
+  std::optional<FactorStructure> replaced_structure(const ExecutionSpace& exec) const override {
+    if (!m_replacement.analysis) return std::nullopt;
+    return m_replacement.analysis->structure(exec);
+  }
   /// Raises u to u^0.75, up to 1/2.
   bool increase_quality() override;
   std::int64_t consume_timeout(const ExecutionSpace& exec) override;

@@ -27,6 +27,9 @@ constexpr int max_scale_exponent = sizeof(RealOf<Scalar>) == 8 ? 500 : 60;
 template <class Ordinal>
 struct FormerOrder {
   std::vector<Ordinal> rows, columns;  ///< [n] user's, in elimination order; empty: there was none
+  /// [n] columns as they were before a tree of fronts reordered them, since a tree of the reordered ones may
+  /// be another; empty: they cannot be taken up again
+  std::vector<Ordinal> ordered;
 };
 
 /// What a new matching leaves of a former analysis on the same pattern.

@@ -2,11 +2,14 @@
 #ifndef LUTRA_SCHURBLOCKS_HPP
 #define LUTRA_SCHURBLOCKS_HPP
 
+#include <optional>
 #include <vector>
 
 #include "Lutra_Border.hpp"
+#include "Lutra_CheckMatrix.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_MemoryBudget.hpp"
+#include "Lutra_SymmetricPattern.hpp"
 
 namespace lutra::Impl {
 
@@ -20,7 +23,7 @@ namespace lutra::Impl {
 ///       +-----+-----+
 ///
 /// Made for a pattern; values come with each call, those of the whole matrix. Nothing fences but the
-/// constructor.
+/// constructor and `check`.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 class SchurBlocks {
  public:
@@ -30,10 +33,19 @@ class SchurBlocks {
   using Input = Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Memory>;
 
   SchurBlocks() = default;
-  /// @throws InputError for a matrix that is not square, rows of the set out of range or twice in it;
-  ///         OutOfMemoryError
+  /// @param symmetry of a matrix that has to be symmetric; none: of any
+  /// @throws InputError for a malformed matrix (check_square_matrix), one that is not symmetric
+  ///         (check_symmetry), rows of the set out of range or twice in it; OutOfMemoryError
   SchurBlocks(const ExecutionSpace& exec, const Matrix& A, const std::vector<Ordinal>& set,
-              const MemoryBudget& budget);
+              std::optional<Symmetry> symmetry, const MemoryBudget& budget);
+
+  /// @throws InputError unless A has the pattern of the constructor's, values that are finite, and symmetry;
+  ///         without `validate` its extents alone are looked at
+  void check(const ExecutionSpace& exec, const Matrix& A, bool validate) const;
+  /// The values of A on the pattern that was checked.
+  Matrix on_own_pattern(const Matrix& A) const {
+    return {m_pattern.n_rows, m_pattern.n_cols, m_pattern.row_map, m_pattern.entries, A.values};
+  }
 
   Ordinal rest_rows() const { return m_rest.n_rows; }
   Ordinal set_rows() const { return static_cast<Ordinal>(m_set_row.extent(0)); }
@@ -65,6 +77,10 @@ class SchurBlocks {
   void unite(const ExecutionSpace& exec, const Columns& rest, const Input& set, const Columns& X) const;
 
  private:
+  CsrPattern<Ordinal, Offset, Memory> m_pattern;  ///< of the whole; a copy
+  std::optional<Symmetry> m_symmetry;
+  SymmetricPattern<Ordinal, Offset, Memory> m_mirror;  ///< of the whole, to check its symmetry
+  MatrixCheckWorkspace<ExecutionSpace> m_check;
   Matrix m_rest;
   Kokkos::View<Scalar*, Memory> m_values;           ///< of Arr
   Kokkos::View<const Offset*, Memory> m_source;     ///< position of each in the values of A

@@ -32,6 +32,7 @@ class SolutionVector {
     if (stride > m_stride) {
       exec.fence("lutra::trisolve: the smaller vector is freed");
       m_vector = {};
+      m_stride = 0;
       m_reservation = MemoryReservation(m_budget);
       m_vector = m_reservation.template allocate<Kokkos::View<Scalar*, Memory>>(
           exec, "lutra::trisolve::solutions", m_n * static_cast<std::size_t>(stride));
