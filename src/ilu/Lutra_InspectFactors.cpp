@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_InspectFactors.hpp"
 
+#include <limits>
+
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_RelaxedAccess.hpp"
 #include "Lutra_RowTeams.hpp"

@@ -30,7 +30,8 @@ struct Choice {
 
 /// Preconditioners; those that need a symmetric pattern and a Hermitian matrix too.
 std::vector<Choice> preconditioners(bool hermitian) {
-  std::vector<Choice> all{{"none", Preconditioning::none}, {"jacobi", Preconditioning::jacobi}};
+  std::vector<Choice> all{
+      {"none", Preconditioning::none}, {"jacobi", Preconditioning::jacobi}, {"lu", Preconditioning::lu}};
   const auto add = [&](std::string name, IluMethod method, int level, bool symmetric) {
     IluOptions ilu;
     ilu.method = method;
