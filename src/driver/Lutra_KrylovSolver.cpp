@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -303,12 +304,13 @@ Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_block(const 
   if (const auto bad_row = m_maxima.first_bad_row(static_cast<std::int64_t>(n)))
     throw InputError("B: row " + std::to_string(*bad_row) + " holds NaN or infinity");
   if (first == 0) start_solution(Status::not_solved);
-  const BackwardErrors errors = m_maxima.errors(k, A.norm());
+  BackwardErrors errors = m_maxima.errors(k, A.norm());
+  for (std::size_t c = 0; c < k; ++c)
+    if (!has_range(c)) errors.componentwise[c] = errors.normwise[c] = std::numeric_limits<double>::infinity();
   record(outcomes, errors);
   Status status = Status::success;
   for (std::size_t c = 0; c < k; ++c) {
-    const bool is_finite = std::isfinite(errors.normwise[c]) && has_range(c);
-    const Status found = is_finite ? to_status(outcomes[c].stop) : Status::breakdown;
+    const Status found = std::isfinite(errors.normwise[c]) ? to_status(outcomes[c].stop) : Status::breakdown;
     if (rank(found) > rank(status)) status = found;
   }
   if (status == Status::breakdown) throw_if_stopped();

@@ -10,7 +10,7 @@
 namespace lutra {
 namespace Impl {
 
-/// The largest magnitude of each row of A; 1 for rows of zeros.
+/// The largest finite magnitude of each row of A; 1 for rows of zeros.
 template <class Scalar, class Ordinal, class Offset, class Memory>
 struct RowSizes {
   using Real = RealOf<Scalar>;
@@ -25,7 +25,8 @@ struct RowSizes {
       Kokkos::parallel_reduce(
           Kokkos::ThreadVectorRange(team, A.row_map(i), A.row_map(i + 1)),
           [&](const Offset p, Real& max) {
-            max = Kokkos::max(max, ScalarTraits<Scalar>::magnitude(A.values(p)));
+            const Real a = ScalarTraits<Scalar>::magnitude(A.values(p));
+            if (Kokkos::isfinite(a) && a > max) max = a;
           },
           Kokkos::Max<Real>(largest));
       Kokkos::single(Kokkos::PerThread(team), [&]() { size(i) = largest > 0 ? largest : Real(1); });
