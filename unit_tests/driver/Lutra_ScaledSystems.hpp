@@ -2,6 +2,7 @@
 #ifndef LUTRA_SCALEDSYSTEMS_HPP
 #define LUTRA_SCALEDSYSTEMS_HPP
 
+#include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <random>
 #include <utility>
@@ -56,6 +57,33 @@ MatrixType stencil(int side, bool hermitian, bool zero_pivot, std::mt19937& rand
   }
   if (zero_pivot) entry(0, 0) = entry(1, 1) = entry(0, 1) = entry(1, 0) = Scalar(2);
   return A;
+}
+
+/// Status, refinement, perturbed pivots and escalations of a direct solver in other units; with `bits`, x too.
+template <class SolverType, class MatrixType, class Options>
+void check_direct_powers(const MatrixType& A, const Options& options, bool bits) {
+  using Scalar = typename decltype(MatrixType::values)::value_type;
+  const auto b = known_system(A).b;
+  const auto solve = [&](int p, int q) {
+    SolverType solver(options);
+    const auto scaled = matrix_times_power(A, p);
+    solver.analyze(scaled);
+    solver.factorize(scaled);
+    auto x = b;
+    solver.solve_host(times_power(b, q), x);
+    return std::pair(solver.report(), x);
+  };
+  const auto [expected, x] = solve(0, 0);
+  REQUIRE(expected.status == Status::success);
+  for (const auto& [p, q] : far_powers<Scalar>()) {
+    CAPTURE(p, q);
+    const auto [found, y] = solve(p, q);
+    CHECK(found.status == expected.status);
+    CHECK(found.refinement_steps == expected.refinement_steps);
+    CHECK(found.escalations == expected.escalations);
+    CHECK(found.pivots.perturbed == expected.pivots.perturbed);
+    if (bits) CHECK(y == times_power(x, q - p));
+  }
 }
 
 }  // namespace lutra::Test
