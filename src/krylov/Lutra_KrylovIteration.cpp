@@ -168,7 +168,9 @@ struct KrylovIteration<Scalar, ExecutionSpace>::Progress {
     column.running = true;
     column.stop = KrylovStop::max_iterations;
     column.first = column.norm;
-    column.goal = static_cast<Real>(options.tolerance / norm * tighten);
+    // A residual far below rounding tells nothing, and its squares would vanish: the next cycle begins anew.
+    constexpr double least = static_cast<double>(epsilon_of<Scalar>) / 1024;
+    column.goal = static_cast<Real>(std::max(options.tolerance / norm * tighten, least));
     column.limit = options.max_iterations - outcome.iterations;
   }
 };
