@@ -76,8 +76,9 @@ TEST_CASE("iterative methods do not depend on the units of a matrix", "[cli]") {
   write("one.mtx", "");
   write("tiny.mtx", "e-15");
   write("big.mtx", "e20");
-  for (const std::string options : {"--method cg", "--method gmres", "--method gmres --precond none",
-                                    "--method bicgstab --precond none", "--method bicgstab --precond parilut"}) {
+  for (const std::string options :
+       {"--method cg", "--method gmres", "--method gmres --precond none", "--method bicgstab --precond none",
+        "--method bicgstab --precond parilut"}) {
     for (const std::string scalar : {"f64", "f32"}) {
       if (!program.has_scalar(scalar)) continue;
       const auto solve = [&](const std::string& file) {

@@ -24,13 +24,13 @@ MatrixType matrix_times_power(MatrixType A, int e) {
   return A;
 }
 
-/// Exponents (p, q) of A·2^p and b·2^q over the range of a type, with entries of A, b and x of exponents within
-/// ±10 of those of the powers: all stay normal numbers, and so does x·2^(q − p).
+/// Exponents (p, q) of A·2^p and b·2^q over the range of a type, with entries of A, b and x of exponents
+/// within ±10 of those of the powers: all stay normal numbers, and so does x·2^(q − p).
 template <class Scalar>
 std::vector<std::pair<int, int>> far_powers() {
   const int far = sizeof(RealOf<Scalar>) == 8 ? 1010 : 100;
-  return {{1, 0},   {0, 1},    {1 - far, 1},       {far - 1, far}, {far, 0},
-          {0, far}, {0, -far}, {far / 2, -far / 2}, {-far, -far},  {-far / 2, far / 2}};
+  return {{1, 0},   {0, 1},    {1 - far, 1},        {far - 1, far}, {far, 0},
+          {0, far}, {0, -far}, {far / 2, -far / 2}, {-far, -far},   {-far / 2, far / 2}};
 }
 
 /// Five-point stencils with random values. `hermitian`: positive definite; else without symmetry.
@@ -48,7 +48,8 @@ MatrixType stencil(int side, bool hermitian, bool zero_pivot, std::mt19937& rand
     return A.values[p];
   };
   for (std::size_t i = 0; i < static_cast<std::size_t>(A.n_rows); ++i) {
-    for (auto p = static_cast<std::size_t>(A.row_map[i]); p < static_cast<std::size_t>(A.row_map[i + 1]); ++p) {
+    for (auto p = static_cast<std::size_t>(A.row_map[i]); p < static_cast<std::size_t>(A.row_map[i + 1]);
+         ++p) {
       const auto j = static_cast<std::size_t>(A.entries[p]);
       if (i == j) A.values[p] = as_scalar<Scalar>(hermitian ? 7.0 : 5.0);
       if (j < i) A.values[p] = random_value<Scalar>(random, 0.4);
@@ -59,7 +60,8 @@ MatrixType stencil(int side, bool hermitian, bool zero_pivot, std::mt19937& rand
   return A;
 }
 
-/// Status, refinement, perturbed pivots and escalations of a direct solver in other units; with `bits`, x too.
+/// Status, refinement, perturbed pivots and escalations of a direct solver in other units; with `bits`, x
+/// too.
 template <class SolverType, class MatrixType, class Options>
 void check_direct_powers(const MatrixType& A, const Options& options, bool bits) {
   using Scalar = typename decltype(MatrixType::values)::value_type;

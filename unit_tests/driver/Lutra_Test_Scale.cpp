@@ -96,7 +96,8 @@ void check_powers(const Matrix<Types>& A, bool hermitian) {
         CHECK(found.report.escalations == expected.report.escalations);
         CHECK(found.report.errors.backward_componentwise == expected.report.errors.backward_componentwise);
         CHECK(found.report.errors.backward_normwise == expected.report.errors.backward_normwise);
-        const auto x = expected.report.iterations ? times_power(expected.x, q - p) : times_power(expected.x, q);
+        const auto x =
+            expected.report.iterations ? times_power(expected.x, q - p) : times_power(expected.x, q);
         CHECK(found.x == x);  // where there is no solution, x still is b
       }
     }
@@ -105,8 +106,8 @@ void check_powers(const Matrix<Types>& A, bool hermitian) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("units change no decision, count or bit of Krylov methods: Hermitian", "[driver][scale]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("units change no decision, count or bit of Krylov methods: Hermitian",
+                        "[driver][scale]", AllTypes) {
   std::mt19937 random(1);
   check_powers<TestType>(stencil<Matrix<TestType>>(5, true, false, random), true);
 }
@@ -117,8 +118,8 @@ TEMPLATE_LIST_TEST_CASE("units change no decision, count or bit of Krylov method
   check_powers<TestType>(stencil<Matrix<TestType>>(5, false, false, random), false);
 }
 
-TEMPLATE_LIST_TEST_CASE("units change no decision, count or bit of Krylov methods: shifted", "[driver][scale]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("units change no decision, count or bit of Krylov methods: shifted",
+                        "[driver][scale]", AllTypes) {
   std::mt19937 random(3);
   const auto A = stencil<Matrix<TestType>>(4, true, true, random);
   Ilu<TestType> ilu;
@@ -128,7 +129,8 @@ TEMPLATE_LIST_TEST_CASE("units change no decision, count or bit of Krylov method
   check_powers<TestType>(A, true);
 }
 
-TEMPLATE_LIST_TEST_CASE("incomplete factors of A·2^p are those of A, U times 2^p", "[driver][scale]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("incomplete factors of A·2^p are those of A, U times 2^p", "[driver][scale]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(4);
   for (const bool zero_pivot : {false, true}) {
@@ -209,7 +211,8 @@ TEMPLATE_LIST_TEST_CASE("a caller's preconditioner is one of the caller's A, and
       CAPTURE(static_cast<int>(method), p);
       const auto scaled = matrix_times_power(A, p);
       auto solver = solver_of(method, scaled);
-      const auto M = std::make_shared<DiagonalPreconditioner<Scalar, Space>>(Space(), b.size(), MemoryBudget());
+      const auto M =
+          std::make_shared<DiagonalPreconditioner<Scalar, Space>>(Space(), b.size(), MemoryBudget());
       M->set_values(Space(), to_space<Space>(scaled));
       solver.set_preconditioner(M);
       auto x = b;

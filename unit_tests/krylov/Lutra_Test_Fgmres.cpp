@@ -244,7 +244,8 @@ TEMPLATE_LIST_TEST_CASE("a cycle waits once for each iteration and allocates not
   CHECK(events.allocations() == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("units of A and B change no bit of FGMRES but exponents", "[krylov][scale]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("units of A and B change no bit of FGMRES but exponents", "[krylov][scale]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(19);
   const auto A = dense_matrix<Matrix<TestType>>(40, random);
@@ -257,8 +258,8 @@ TEMPLATE_LIST_TEST_CASE("units of A and B change no bit of FGMRES but exponents"
   };
   FgmresRun<TestType> plain(A, b, 4);
   const auto expected = plain.solve(none);
-  for (const auto& [p, q] : std::vector<std::pair<int, int>>{
-           {far, 0}, {-far, 0}, {far, far}, {-far, -far}, {0, far}, {0, -far}}) {
+  for (const auto& [p, q] :
+       std::vector<std::pair<int, int>>{{far, 0}, {-far, 0}, {far, far}, {-far, -far}, {0, far}, {0, -far}}) {
     CAPTURE(p, q);
     auto scaled = A;
     scaled.values = times(A.values, p);

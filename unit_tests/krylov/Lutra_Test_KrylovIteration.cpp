@@ -419,8 +419,8 @@ TEMPLATE_LIST_TEST_CASE("iterations allocate nothing and wait no oftener than th
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("Jacobi divides by the diagonal; by the row's largest where there is none", "[krylov]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("Jacobi divides by the diagonal; by the row's largest where there is none",
+                        "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   auto A = from_dense<Matrix<TestType>>({{2, 5, nothing}, {1, nothing, -4}, {nothing, 8, 0}});

@@ -18,9 +18,9 @@ namespace lutra::Impl {
 template <class Real>
 struct RealBits {
   using Bits = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
-  static constexpr int mantissa = std::numeric_limits<Real>::digits - 1;          ///< bits of it
+  static constexpr int mantissa = std::numeric_limits<Real>::digits - 1;            ///< bits of it
   static constexpr int max_exponent = std::numeric_limits<Real>::max_exponent - 1;  ///< of a finite number
-  static constexpr int min_exponent = 1 - max_exponent;                           ///< of a normal number
+  static constexpr int min_exponent = 1 - max_exponent;                             ///< of a normal number
 };
 
 /// 2^e; exponents beyond those of normal numbers count as the nearest of these.
