@@ -4,6 +4,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -76,6 +77,32 @@ class DeviceEvents {
   inline static Record* s_record = nullptr;  // callbacks of Kokkos Tools carry no argument of their own
 
   Record m_record;
+  Kokkos::Tools::Experimental::EventSet m_callbacks_before;
+};
+
+/// The most bytes of Views, beyond those at the construction, that there are at a time while an object lives.
+class PeakBytes {
+ public:
+  PeakBytes() : m_callbacks_before(Kokkos::Tools::Experimental::get_callbacks()) {
+    s_bytes = s_peak = 0;
+    Kokkos::Tools::Experimental::set_allocate_data_callback(
+        [](Kokkos::Tools::SpaceHandle, const char*, const void*, std::uint64_t bytes) {
+          s_bytes += static_cast<std::int64_t>(bytes);
+          s_peak = std::max(s_peak, s_bytes);
+        });
+    Kokkos::Tools::Experimental::set_deallocate_data_callback(
+        [](Kokkos::Tools::SpaceHandle, const char*, const void*, std::uint64_t bytes) {
+          s_bytes -= static_cast<std::int64_t>(bytes);
+        });
+  }
+  ~PeakBytes() { Kokkos::Tools::Experimental::set_callbacks(m_callbacks_before); }
+  PeakBytes(const PeakBytes&) = delete;
+  PeakBytes& operator=(const PeakBytes&) = delete;
+
+  std::size_t bytes() const { return static_cast<std::size_t>(s_peak); }
+
+ private:
+  inline static std::int64_t s_bytes = 0, s_peak = 0;  // callbacks of Kokkos Tools carry no argument
   Kokkos::Tools::Experimental::EventSet m_callbacks_before;
 };
 

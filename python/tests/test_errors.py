@@ -178,6 +178,13 @@ class BadCalls(unittest.TestCase):
         ilu = lutra.spilu(unsymmetric(10))
         with self.assertRaisesRegex(TypeError, "M"):
             lutra.gmres(unsymmetric(10), np.ones(10), M=3.0)
+        for method in ("gmres", "bicgstab", "cg"):
+            for n in (3, 9, 400):
+                message = f"preconditioner: it is for a matrix of order {n}, and the matrix has the order 10"
+                with lutra.spilu(unsymmetric(n)) as other, self.assertRaisesRegex(ValueError, message):
+                    lutra.gmres(unsymmetric(10), np.ones(10), M=other, method=method)
+        with self.assertRaisesRegex(ValueError, "shape|size|mismatch"):
+            lutra.gmres(unsymmetric(10), np.ones(10), M=lambda b: np.ones(9))
         ilu.close()
         with self.assertRaisesRegex(ValueError, "closed"):
             lutra.gmres(unsymmetric(10), np.ones(10), M=ilu)

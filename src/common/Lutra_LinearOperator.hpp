@@ -5,8 +5,10 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <string>
 
 #include "Lutra_DenseRows.hpp"
+#include "Lutra_Error.hpp"
 #include "Lutra_Transposition.hpp"
 
 namespace lutra {
@@ -33,9 +35,20 @@ class Preconditioner {
   using Rows = DenseRows<Scalar, Memory>;
 
   virtual ~Preconditioner() = default;
+  /// Order of the matrix it is for; −1: it takes vectors of any length. Krylov methods refuse one of another
+  /// order than their operator's.
+  virtual std::int64_t size() const { return -1; }
   /// X ≈ op(A)⁻¹·B for all columns; X may be B. Neither checks nor fences.
   virtual void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) = 0;
 };
+
+/// @throws InputError where a preconditioner is for matrices of another order than n
+template <class Scalar, class ExecutionSpace>
+void check_size(const Preconditioner<Scalar, ExecutionSpace>& M, std::int64_t n) {
+  if (M.size() < 0 || M.size() == n) return;
+  throw InputError("preconditioner: it is for a matrix of order " + std::to_string(M.size()) +
+                   ", and the matrix has the order " + std::to_string(n));
+}
 
 /// An approximate inverse of two parts, A ≈ L·U: what split preconditioning asks for.
 template <class Scalar, class ExecutionSpace>

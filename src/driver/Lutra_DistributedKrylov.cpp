@@ -56,6 +56,7 @@ class DistributedKrylov<Scalar>::Inverse final : public Preconditioner<Scalar, E
     for (std::size_t c = 0; c < k; ++c)
       for (std::size_t i = 0; i < n; ++i) X(i, c) = result[c * n + i];
   }
+  std::int64_t size() const override { return m_owner.m_n; }
 
  private:
   DistributedKrylov& m_owner;
@@ -131,7 +132,7 @@ Status DistributedKrylov<Scalar>::factorize(const HostMatrix<Scalar>& A) {
       },
       false);
   agree_on_status();
-  std::vector<std::int64_t> n{static_cast<std::int64_t>(factors.row_order.size())};
+  std::vector<std::int64_t> n{static_cast<std::int64_t>(A.n_rows)};  // also where there are no factors
   m_comm.broadcast(n);
   m_n = n[0];
   if (m_report.status != Status::not_solved) return m_report.status;

@@ -7,7 +7,6 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_IluPattern.hpp"
-#include "Lutra_InspectFactors.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_ParIlut.hpp"
 #include "Lutra_PlanTools.hpp"
@@ -99,7 +98,7 @@ IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::IncompleteFact
       m_options(plan.options.ilu),
       m_budget(budget),
       m_reservation(budget),
-      m_inspection(exec, m_reservation, "lutra::driver::inspection", 1) {
+      m_inspection(exec, m_reservation, static_cast<std::size_t>(plan.pattern.n)) {
   if (plan.F.source.extent(0) > 0)
     m_values = m_reservation.template allocate<Kokkos::View<Scalar*, Memory>>(exec, "lutra::driver::F_values",
                                                                               plan.F.source.extent(0));
@@ -165,12 +164,12 @@ FactorizationOutcome IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionS
             std::make_unique<Parts>(exec, m_factors, solve_options(m_plan.options), m_budget, m_plan.F.order);
       m_parts->update_values(exec);
       m_has_values = true;
-      return {m_steps.shift > 0 ? static_cast<std::int64_t>(m_factors.n) : 0, std::nullopt,
-              outcome.largest_entry, outcome.largest_factor};
+      return {m_steps.shift > 0 ? static_cast<std::int64_t>(m_factors.n) : 0, std::nullopt, 1.0,
+              outcome.growth()};
     }
     m_steps.why = fault;
     if (m_steps.shifts == m_options.max_shifts)
-      return {0, std::nullopt, outcome.largest_entry, std::numeric_limits<double>::infinity()};
+      return {0, std::nullopt, 1.0, std::numeric_limits<double>::infinity()};
     ++m_steps.shifts;
     m_steps.shift = m_steps.shift > 0 ? shift_growth * m_steps.shift : first_shift;
   }
@@ -184,9 +183,9 @@ std::string IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::fa
   if (outcome.bad_row >= 0)
     return "row " + std::to_string(m_plan.F.user_row(outcome.bad_row)) + " has no usable pivot";
   if (!outcome.is_finite()) return "factors hold NaN or infinity";
-  if (outcome.largest_factor <= max_growth * outcome.largest_entry) return "";
+  if (outcome.growth() <= max_growth) return "";
   char text[64];
-  std::snprintf(text, sizeof text, "entries grow by %.1e", outcome.largest_factor / outcome.largest_entry);
+  std::snprintf(text, sizeof text, "entries grow by %.1e", outcome.growth());
   return text;
 }
 

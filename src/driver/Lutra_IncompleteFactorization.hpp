@@ -5,11 +5,11 @@
 #include <memory>
 #include <string>
 
-#include "Lutra_AsyncResult.hpp"
 #include "Lutra_FactorValues.hpp"
 #include "Lutra_FactorizationPlan.hpp"
 #include "Lutra_IluElimination.hpp"
 #include "Lutra_IncompleteSolve.hpp"
+#include "Lutra_InspectFactors.hpp"
 #include "Lutra_OrderedMatrix.hpp"
 #include "Lutra_ParIlu.hpp"
 #include "Lutra_SparseIluOptions.hpp"
@@ -56,9 +56,10 @@ std::shared_ptr<const IncompletePlan<Scalar, Ordinal, Offset, ExecutionSpace>> p
 /// Incomplete factors of one matrix after another on one pattern, as a `Factorization`: refinement, Krylov
 /// methods and a caller's own loop take it as preconditioner; `parts()` also as one of two parts.
 ///
-/// Where a pivot is zero, an entry is NaN or infinite, or entries grow beyond 10⁻³/ε, the values are computed
-/// anew with a diagonal shift, 10⁻³ of the largest magnitude of each row at first and four times as much each
-/// time after (Manteuffel, Math. Comp. 34, 1980). Instead of perturbing pivots: `perturbation` is not read.
+/// Where a pivot is zero, an entry is NaN or infinite, or entries grow beyond 10⁻³/ε (of L beyond 1, of U
+/// beyond A's, rows in parts of A's largest entry there), the values are computed anew with a diagonal shift,
+/// 10⁻³ of the largest magnitude of each row at first and four times as much each time after (Manteuffel,
+/// Math. Comp. 34, 1980). Instead of perturbing pivots: `perturbation` is not read.
 ///
 /// ParILUT finds its pattern in the first factorization; the values are those of an elimination on it. Later
 /// factorizations keep the pattern.
@@ -81,6 +82,7 @@ class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpac
   /// @returns is_finite() is false where no shift gave usable factors; they must not be applied then
   FactorizationOutcome factorize(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
                                  double perturbation) override;
+  std::int64_t size() const override { return static_cast<std::int64_t>(m_factors.n); }
   void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
     m_parts->apply(exec, op, B, X);
   }
@@ -115,7 +117,7 @@ class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpac
   const IluOptions& m_options;
   MemoryBudget m_budget;
   MemoryReservation m_reservation;
-  Impl::AsyncResult<IncompleteOutcome, ExecutionSpace> m_inspection;
+  InspectWorkspace<Scalar, ExecutionSpace> m_inspection;
   Kokkos::View<Scalar*, Memory> m_values;  ///< [nnz(F)] empty where F is A
   Factors m_factors;
   std::unique_ptr<Elimination> m_elimination;  ///< null with ParILU

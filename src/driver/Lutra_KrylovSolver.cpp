@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -11,6 +12,7 @@
 #include "Lutra_HostColumns.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_RefinementKernels.hpp"
+#include "Lutra_SystemUnits.hpp"
 #include "Lutra_Timer.hpp"
 #include "Lutra_ToDevice.hpp"
 
@@ -75,6 +77,15 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix
   if (given) check_same_pattern(m_exec, A, given->F.A, m_check, true);
   MemoryReservation reservation(m_budget);
   const auto pattern = Impl::copy_pattern(m_exec, reservation, A.pattern());
+  Sizes A_size(m_exec, reservation, "lutra::driver::A_size", 1);
+  Operators operators(pattern, m_budget);
+  const bool keeps_units = given != nullptr;
+  matrix_type scaled = A;
+  if (!keeps_units && (m_options.preconditioning == Preconditioning::ilu ||
+                       m_options.preconditioning == Preconditioning::lu)) {
+    set_values(A.values, A_size, keeps_units, operators);
+    scaled = {A.n_rows, A.n_cols, pattern.row_map, pattern.entries, operators.values()};
+  }
   Report report;
   std::string_view preconditioner = m_foreign ? "user" : "none";
   decltype(m_ilu) ilu;
@@ -82,11 +93,11 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix
   decltype(m_lu) lu;
   if (m_options.preconditioning == Preconditioning::ilu) {
     ilu.emplace(m_options.ilu, m_exec, m_budget);
-    ilu->analyze(A);
+    ilu->analyze(scaled);
     report = ilu->report();
     preconditioner = lutra::name_of(m_options.ilu.ilu);
   } else if (m_options.preconditioning == Preconditioning::lu) {
-    lu_plan = given ? given : analyze_lu(m_exec, A, m_options.lu, m_budget);
+    lu_plan = given ? given : analyze_lu(m_exec, scaled, m_options.lu, m_budget);
     if (lu_plan->plan) lu = lu_plan->plan->make_factorization(m_exec, m_budget);
     report = lu_plan->report;
     preconditioner = "lu";
@@ -95,7 +106,6 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix
   }
   report.choice.method = name_of(m_options.method);
   report.choice.precond = preconditioner;
-  Operators operators(pattern, m_budget);
   m_exec.fence("lutra::driver: the analysis is complete");
   // Nothing has changed until here, and nothing throws from here on.
   m_ilu = std::move(ilu);
@@ -103,7 +113,9 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix
   m_lu_plan = std::move(lu_plan);
   m_diagonal.reset();
   m_pattern = pattern;
-  m_reservation = reservation;
+  m_A_size = A_size;
+  m_keeps_units = keeps_units;
+  m_reservation = std::move(reservation);
   m_operators = std::move(operators);
   m_iteration.reset();
   m_report = std::move(report);
@@ -136,9 +148,10 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matr
   }
   m_stage = Stage::analyzed;
   m_factor_escalations = 0;
+  m_report.pivots = {};
   start_solution(Status::not_solved);
   try {
-    m_operators.set_values(m_exec, A.values);
+    set_values(A.values, m_A_size, m_keeps_units, m_operators);
     const Impl::StageTimer timer(m_exec, m_options.time_stages);
     compute_preconditioner({A.n_rows, A.n_cols, m_pattern.row_map, m_pattern.entries, m_operators.values()});
     (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
@@ -160,6 +173,23 @@ Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_host(std::sp
                                                                          Transposition op) {
   return Impl::solve_host_columns(m_exec, m_budget, static_cast<std::size_t>(m_pattern.n_rows), B, X,
                                   [&](const auto& from, const auto& to) { return solve(from, to, op); });
+}
+
+/// Copies values in parts of their unit.
+/// @param keeps_units the unit is 1, since an analysis with scales of the caller's A was given
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::set_values(
+    const Kokkos::View<const Scalar*, memory_space>& values, const Sizes& size, bool keeps_units,
+    Operators& operators) const {
+  operators.set_values(m_exec, values);
+  if (keeps_units) return size.fill(m_exec, 1);
+  const auto& own = operators.values();
+  Impl::queue_largest_part(m_exec, own, size.device());
+  Kokkos::parallel_for(
+      "lutra::driver::scale_values",
+      Kokkos::RangePolicy<ExecutionSpace>(m_exec, 0, static_cast<std::int64_t>(own.extent(0))),
+      Impl::ScaleMatrix<std::decay_t<decltype(own)>, std::decay_t<decltype(size.device())>>{own,
+                                                                                            size.device()});
 }
 
 /// The preconditioner of A, which lives until the next call, and the report of it.
@@ -207,6 +237,7 @@ Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_views(const 
   check_enumerator("op", op, Transposition::adjoint);
   Impl::check_extents(static_cast<std::size_t>(m_pattern.n_rows), B, X);
   if (m_stage == Stage::unusable) return m_report.status;
+  if (const Inverse* const M = inverse()) check_size(*M, m_pattern.n_rows);
   if (B.extent(1) == 0) {
     start_solution(Status::success);
     return m_report.status;
@@ -253,20 +284,34 @@ Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_block(const 
   m_maxima.clear(m_exec);
   Impl::copy_and_check(m_exec, B, first, k, first == 0 ? B.extent(1) : first + k, b, m_maxima.slots(),
                        m_maxima.bad_row_slot());
+  const auto scale = [&](const Rows& block, int A_factor, int B_factor) {
+    using Body = Impl::ScaleColumns<Rows, std::decay_t<decltype(m_A_size.device())>>;
+    Impl::for_entries(m_exec, "lutra::driver::scale_columns", block,
+                      Body{block, m_A_size.device(), m_B_sizes.device(), A_factor, B_factor});
+  };
+  for (std::size_t c = 0; c < k; ++c)
+    Impl::queue_largest_part(m_exec, Kokkos::subview(b, Kokkos::ALL, c),
+                             Kokkos::subview(m_B_sizes.device(), std::pair(c, c + 1)));
+  scale(b, 0, -1);
   if (m_options.start_from_x) {
     Impl::copy_block(m_exec, columns_of(X, first, k), x);
+    scale(x, 1, -1);
   } else {
     Impl::set_zero(m_exec, x);
   }
-  const auto outcomes = m_iteration->solve(m_exec, A, inverse(), op, b, x, m_options.krylov);
+  const auto outcomes = iterate(A, op, b, x);
   A.residual(m_exec, b, x, r, m_maxima);
   if (A.norm() < 0) A.gather_norm(m_exec, {}, {}, m_maxima);
+  m_A_size.queue_fetch(m_exec);
+  m_B_sizes.queue_fetch(m_exec);
   m_maxima.fetch(m_exec);
   if (A.norm() < 0) A.set_norm(m_maxima.norm());
   if (const auto bad_row = m_maxima.first_bad_row(static_cast<std::int64_t>(n)))
     throw InputError("B: row " + std::to_string(*bad_row) + " holds NaN or infinity");
   if (first == 0) start_solution(Status::not_solved);
-  const BackwardErrors errors = m_maxima.errors(k, A.norm());
+  BackwardErrors errors = m_maxima.errors(k, A.norm());
+  for (std::size_t c = 0; c < k; ++c)
+    if (!has_range(c)) errors.componentwise[c] = errors.normwise[c] = std::numeric_limits<double>::infinity();
   record(outcomes, errors);
   Status status = Status::success;
   for (std::size_t c = 0; c < k; ++c) {
@@ -274,8 +319,32 @@ Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_block(const 
     if (rank(found) > rank(status)) status = found;
   }
   if (status == Status::breakdown) throw_if_stopped();
+  scale(x, -1, 1);
   Impl::copy_block(m_exec, x, columns_of(X, first, k));
   return status;
+}
+
+/// A caller's preconditioner is one of the caller's A. As two parts it stays as it is, since it may be any
+/// multiple.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::vector<KrylovOutcome> KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::iterate(
+    const LinearOperator<Scalar, ExecutionSpace>& A, Transposition op, const Rows& B, const Rows& X) {
+  if (!m_foreign || m_options.krylov.side == PreconditionSide::split)
+    return m_iteration->solve(m_exec, A, inverse(), op, B, X, m_options.krylov);
+  Impl::ScaledPreconditioner<Scalar, ExecutionSpace, std::decay_t<decltype(m_A_size.device())>> M(
+      *m_foreign, m_A_size.device());
+  return m_iteration->solve(m_exec, A, &M, op, B, X, m_options.krylov);
+}
+
+/// Whether column c of X neither overflows nor vanishes in the units of A and B. Of what was fetched last.
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+bool KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::has_range(std::size_t c) const {
+  using Layout = Impl::RealBits<RealOf<Scalar>>;
+  const double largest = m_maxima.host(Impl::slot_of(c, Impl::ColumnMaximum::solution));
+  if (!(largest > 0)) return true;
+  const int exponent = Impl::exponent_of(largest) + Impl::exponent_of(m_B_sizes.host()(c)) -
+                       Impl::exponent_of(m_A_size.host()(0));
+  return exponent >= Layout::min_exponent && exponent <= Layout::max_exponent;
 }
 
 /// Takes outcomes into the report.
@@ -305,10 +374,12 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::reserve(std::size_t 
       m_iteration.reset();
       m_B = m_X = m_R = {};
       m_maxima = {};
+      m_B_sizes = {};
       m_work = MemoryReservation(m_budget);
       for (Rows* block : {&m_B, &m_X, &m_R})
         *block = m_work.template allocate<Rows>(m_exec, "lutra::driver::krylov", n, columns);
       m_maxima = ResidualMaxima<ExecutionSpace>(m_exec, m_work, columns);
+      m_B_sizes = Sizes(m_exec, m_work, "lutra::driver::B_sizes", columns);
       m_iteration =
           make_krylov_iteration<Scalar>(m_exec, m_options.method, n, columns, m_options.restart, m_budget);
       return;

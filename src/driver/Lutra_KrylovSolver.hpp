@@ -20,8 +20,9 @@ namespace lutra {
 
 /// Iterative solver for square sparse systems: a Krylov method with a preconditioner, in the shape of
 /// `SparseLU`. analyze once per pattern, factorize (the preconditioner) once per set of values, solve as
-/// often as wanted. A success is a relative residual ‖b − A·x‖₂/‖b‖₂ below the tolerance, computed from x at
-/// the end.
+/// often as wanted. It works on A and B in parts of the powers of two below their largest entries, so that
+/// units do not matter: those of A·2^p and B·2^q lead to the same X but for exponents. A success is a
+/// relative residual ‖b − A·x‖₂/‖b‖₂ below the tolerance, computed from x at the end.
 template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
           class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace> {
@@ -37,7 +38,8 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionS
   explicit KrylovSolver(KrylovSolverOptions options = {}, const ExecutionSpace& exec = ExecutionSpace());
 
   /// Solves from here on are preconditioned by M, in place of a preconditioner of the solver's own (options:
-  /// Preconditioning::none). Its op(·)⁻¹ approximates op(A)⁻¹, and is the same in each call. Null: none.
+  /// Preconditioning::none). Its op(·)⁻¹ approximates op(A)⁻¹, and is the same in each call. Null: none. Its
+  /// size is compared with A's by `solve`.
   void set_preconditioner(std::shared_ptr<Preconditioner<Scalar, ExecutionSpace>> M) {
     m_foreign = std::move(M);
     m_report.choice.precond = m_foreign ? "user" : "none";
@@ -75,8 +77,10 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionS
   ///          left alone
   /// Waits as KrylovIteration::solve does, and once more for each block of up to eight columns. Allocates
   /// where the number of columns, up to eight, is larger than before.
-  /// @throws CallOrderError without a factorization, InputError where extents do not fit or B holds NaN or
-  ///         infinity: nothing has changed. OutOfMemoryError, TimeoutError: X is undefined
+  /// @throws CallOrderError without a factorization, InputError where extents do not fit, the preconditioner
+  /// is
+  ///         for a matrix of another order, or B holds NaN or infinity: nothing has changed.
+  ///         OutOfMemoryError, TimeoutError: X is undefined
   template <class BView, class XView>
   Status solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
     Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
@@ -97,6 +101,8 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionS
   using Rows = DenseRows<Scalar, memory_space>;
   using Inverse = Preconditioner<Scalar, ExecutionSpace>;
   using Operators = Impl::MatrixOperators<Scalar, Ordinal, Offset, ExecutionSpace>;
+  /// Largest entries of A or of columns of B, whose powers of two are the units of the iteration.
+  using Sizes = Impl::AsyncResult<RealOf<Scalar>, ExecutionSpace>;
   /// What can be done next.
   enum class Stage { empty, analyzed, unusable, factorized };
 
@@ -113,6 +119,11 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionS
   void start_solution(Status status);
   void record(const std::vector<KrylovOutcome>& outcomes, const BackwardErrors& errors);
   void compute_preconditioner(const matrix_type& A);
+  void set_values(const Kokkos::View<const Scalar*, memory_space>& values, const Sizes& size,
+                  bool keeps_units, Operators& operators) const;
+  std::vector<KrylovOutcome> iterate(const LinearOperator<Scalar, ExecutionSpace>& A, Transposition op,
+                                     const Rows& B, const Rows& X);
+  bool has_range(std::size_t c) const;
   Inverse* inverse();
   void throw_if_stopped();
   void update_memory();
@@ -126,7 +137,9 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionS
   Impl::WidenedRowMap<Offset, ExecutionSpace> m_row_map;  ///< empty unless matrices have row maps of `int`
   CsrPattern<Ordinal, Offset, memory_space> m_pattern;    ///< of A; a copy
   MemoryReservation m_reservation;
-  Operators m_operators;
+  Operators m_operators;  ///< of A in parts of the power of two below its largest entry
+  Sizes m_A_size;         ///< [1] that entry
+  bool m_keeps_units = false;
   std::optional<SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>> m_ilu;     ///< Preconditioning::ilu
   LuPlan m_lu_plan;                                                            ///< Preconditioning::lu
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> m_lu;                 ///< likewise
@@ -135,6 +148,7 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionS
   std::unique_ptr<KrylovIteration<Scalar, ExecutionSpace>> m_iteration;  ///< null before the first solve
   Rows m_B, m_X, m_R;                                                    ///< [n × columns] of a block
   ResidualMaxima<ExecutionSpace> m_maxima;
+  Sizes m_B_sizes;  ///< [columns] of a block
   MemoryReservation m_work;
   std::size_t m_factor_escalations = 0;  ///< how many of the report's escalations the factorization made
   bool m_factorized_before = false;

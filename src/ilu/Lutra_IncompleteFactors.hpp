@@ -43,14 +43,17 @@ struct IncompleteFactors {
   }
 };
 
-/// What was seen in the values of incomplete factors.
+/// What was seen in the values of incomplete factors: entries of those of D·A, where D divides each row of A
+/// by its largest magnitude m_i, so that no unit of a row or of A counts. Infinity where one is NaN or
+/// infinite.
 struct IncompleteOutcome {
-  double largest_entry = 0;   ///< max |entry of A|
-  double largest_factor = 0;  ///< max |entry of L, U|; infinity where one is NaN or infinite
-  double smallest_pivot = 0;  ///< min |u_ii|
+  double largest_lower = 0;   ///< max |l_ik|·m_k/m_i
+  double largest_upper = 0;   ///< max |u_ij|/m_i
   std::int64_t bad_row = -1;  ///< first row whose pivot is zero, or that holds NaN or infinity; −1: none
 
-  bool is_finite() const { return largest_factor < std::numeric_limits<double>::infinity(); }
+  /// Of L over the unit diagonal, of U over the entries of D·A, which is the larger.
+  double growth() const { return largest_lower < largest_upper ? largest_upper : largest_lower; }
+  bool is_finite() const { return growth() < std::numeric_limits<double>::infinity(); }
   bool is_usable() const { return is_finite() && bad_row < 0; }
 };
 

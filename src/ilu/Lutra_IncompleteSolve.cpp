@@ -9,6 +9,7 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_JacobiTriangle.hpp"
 #include "Lutra_LuTriangularSolves.hpp"
+#include "Lutra_PowerOfTwo.hpp"
 
 namespace lutra {
 namespace {
@@ -75,7 +76,8 @@ struct MirrorUpper {
   }
 };
 
-/// b(i) = ±1, and ‖x − y‖₂²/‖y‖₂² of two vectors: how far the application of L·U by sweeps is off.
+/// b(i) = ±1, and ‖x − y‖₂²/‖y‖₂² of two vectors: how far the application of L·U by sweeps is off. Squares
+/// are taken in parts of a power of two.
 template <class Rows>
 struct FillSigns {
   Rows b;
@@ -97,15 +99,27 @@ struct SquareSums {
 };
 
 template <class Rows>
+struct FindLargest {
+  using Real = RealOf<typename Rows::value_type>;
+  Rows y;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, Real& largest) const {
+    largest = Kokkos::max(largest, Impl::largest_part(y(i, 0)));
+  }
+};
+
+template <class Rows>
 struct CompareVectors {
   using value_type = SquareSums;
   Rows x, y;
+  int exponent;
   KOKKOS_FUNCTION void init(value_type& sum) const { sum = {}; }
   KOKKOS_FUNCTION void join(value_type& sum, const value_type& other) const { sum += other; }
   KOKKOS_FUNCTION void operator()(std::int64_t i, value_type& sum) const {
     using Scalar = typename Rows::value_type;
-    const auto d = static_cast<double>(ScalarTraits<Scalar>::magnitude(x(i, 0) - y(i, 0)));
-    const auto s = static_cast<double>(ScalarTraits<Scalar>::magnitude(y(i, 0)));
+    const auto part = [this](const Scalar& value) {
+      return static_cast<double>(ScalarTraits<Scalar>::magnitude(Impl::scale_by_power(value, -exponent)));
+    };
+    const double d = part(x(i, 0) - y(i, 0)), s = part(y(i, 0));
     sum += {d * d, s * s};
   }
 };
@@ -229,7 +243,11 @@ void IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const Exec
   m_jacobi->solve(exec, Transposition::none, m_order.row_scale, m_order.col_scale, b, x);
   m_exact->solve(exec, Transposition::none, m_order.row_scale, m_order.col_scale, b, y);
   SquareSums sums;
-  Kokkos::parallel_reduce("lutra::ilu::compare", all, CompareVectors<Rows>{x, y}, sums);
+  RealOf<Scalar> largest = 0;
+  Kokkos::parallel_reduce("lutra::ilu::largest", all, FindLargest<Rows>{y},
+                          Kokkos::Max<RealOf<Scalar>>(largest));
+  const CompareVectors<Rows> compare{x, y, Impl::exponent_of(largest)};
+  Kokkos::parallel_reduce("lutra::ilu::compare", all, compare, sums);
   m_properties.difference = std::sqrt(sums.difference / sums.size);
   const ApplyChoice choice = choose_apply(m_properties, m_wanted, m_costs);
   m_uses_jacobi = choice.apply == IluApply::jacobi;

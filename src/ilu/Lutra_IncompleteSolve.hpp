@@ -73,6 +73,7 @@ class IncompleteSolve final : public SplitPreconditioner<Scalar, ExecutionSpace>
   /// Jacobi sweeps are compared with exact solves; does not fence on devices otherwise.
   void update_values(const ExecutionSpace& exec);
 
+  std::int64_t size() const override { return static_cast<std::int64_t>(m_factors.n); }
   void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override;
   void apply_lower(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override;
   void apply_upper(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override;

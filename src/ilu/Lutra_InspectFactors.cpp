@@ -1,50 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_InspectFactors.hpp"
 
-#include <algorithm>
 #include <limits>
 
-#include "Lutra_BinarySearch.hpp"
-#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_ScalarTraits.hpp"
+#include "Lutra_RelaxedAccess.hpp"
+#include "Lutra_RowTeams.hpp"
 
 namespace lutra {
 namespace Impl {
 
-/// Element t looks at entry t of A, entry t of the factors and pivot t.
+/// The largest finite magnitude of each row of A; 1 for rows of zeros.
 template <class Scalar, class Ordinal, class Offset, class Memory>
-struct InspectElement {
-  using value_type = IncompleteOutcome;
+struct RowSizes {
+  using Real = RealOf<Scalar>;
+  CsrView<Scalar, Ordinal, Offset, Memory> A;
+  Kokkos::View<Real*, Memory> size;
+  RowTeams rows;
 
-  Kokkos::View<const Scalar*, Memory> entries;  ///< of A
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    rows.visit_rows(team, A.n_rows, [&](const Ordinal i) {
+      Real largest = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, A.row_map(i), A.row_map(i + 1)),
+          [&](const Offset p, Real& max) {
+            const Real a = ScalarTraits<Scalar>::magnitude(A.values(p));
+            if (Kokkos::isfinite(a) && a > max) max = a;
+          },
+          Kokkos::Max<Real>(largest));
+      Kokkos::single(Kokkos::PerThread(team), [&]() { size(i) = largest > 0 ? largest : Real(1); });
+    });
+  }
+};
+
+/// Looks at the rows of L and U, and raises what it has seen by atomics, which are rare.
+template <class Scalar, class Ordinal, class Offset, class Memory>
+struct InspectRows {
   Ordinal n;
   Kokkos::View<const Offset*, Memory> row_map, diagonal;
+  Kokkos::View<const Ordinal*, Memory> entries;
   Kokkos::View<const Scalar*, Memory> values;
+  Kokkos::View<const RealOf<Scalar>*, Memory> row_size;
   bool symmetric;
+  Kokkos::View<IncompleteOutcome*, Memory> outcome;  ///< [1]
+  RowTeams rows;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t t, value_type& seen) const {
-    constexpr double infinity = Kokkos::Experimental::infinity_v<double>;
-    const auto magnitude = [](const Scalar& value) {
-      return static_cast<double>(ScalarTraits<Scalar>::magnitude(value));
-    };
-    if (t < static_cast<std::int64_t>(entries.extent(0)))
-      seen.largest_entry = Kokkos::max(seen.largest_entry, magnitude(entries(t)));
-    if (t < static_cast<std::int64_t>(row_map(n))) {
-      const Scalar value = values(t);
-      if (ScalarTraits<Scalar>::is_finite(value)) {
-        seen.largest_factor = Kokkos::max(seen.largest_factor, magnitude(value));
-      } else {
-        seen.largest_factor = infinity;
-        note(seen, row_of_entry(row_map, n, static_cast<Offset>(t)));
-      }
-    }
-    if (t < static_cast<std::int64_t>(n)) {
-      const Scalar pivot = values(diagonal(t));
-      const double size = magnitude(pivot);
-      if (size < seen.smallest_pivot) seen.smallest_pivot = size;
-      if (size == 0 || (symmetric && !is_positive(pivot))) note(seen, t);
-    }
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    rows.visit_rows(team, n, [&](const Ordinal i) {
+      const Offset pivot = diagonal(i);
+      const auto size = static_cast<double>(row_size(i));
+      double lower = 0, upper = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, row_map(i), pivot),
+          [&](const Offset p, double& max) {
+            max = Kokkos::max(max, part(values(p), static_cast<double>(row_size(entries(p))) / size));
+          },
+          Kokkos::Max<double>(lower));
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, pivot, row_map(i + 1)),
+          [&](const Offset p, double& max) { max = Kokkos::max(max, part(values(p), 1) / size); },
+          Kokkos::Max<double>(upper));
+      Kokkos::single(Kokkos::PerThread(team), [&]() { note(i, values(pivot), lower, upper); });
+    });
+  }
+  /// |value|·factor; infinity where value is not finite.
+  KOKKOS_FUNCTION static double part(const Scalar& value, double factor) {
+    if (!ScalarTraits<Scalar>::is_finite(value)) return Kokkos::Experimental::infinity_v<double>;
+    const auto size = static_cast<double>(ScalarTraits<Scalar>::magnitude(value));
+    return size > 0 ? size * factor : 0;  // the factor may be infinite
   }
   KOKKOS_FUNCTION static bool is_positive(const Scalar& pivot) {
     if constexpr (ScalarTraits<Scalar>::is_complex) {
@@ -54,19 +79,13 @@ struct InspectElement {
       return pivot > 0;
     }
   }
-  KOKKOS_FUNCTION static void note(value_type& seen, std::int64_t row) {
-    if (seen.bad_row < 0 || row < seen.bad_row) seen.bad_row = row;
-  }
-  KOKKOS_FUNCTION void init(value_type& seen) const {
-    seen.largest_entry = seen.largest_factor = 0;
-    seen.smallest_pivot = Kokkos::Experimental::infinity_v<double>;
-    seen.bad_row = -1;
-  }
-  KOKKOS_FUNCTION void join(value_type& seen, const value_type& other) const {
-    seen.largest_entry = Kokkos::max(seen.largest_entry, other.largest_entry);
-    seen.largest_factor = Kokkos::max(seen.largest_factor, other.largest_factor);
-    seen.smallest_pivot = Kokkos::min(seen.smallest_pivot, other.smallest_pivot);
-    if (other.bad_row >= 0) note(seen, other.bad_row);
+  KOKKOS_FUNCTION void note(Ordinal i, const Scalar& pivot, double lower, double upper) const {
+    IncompleteOutcome& seen = outcome(0);
+    if (lower > load_relaxed(seen.largest_lower)) Kokkos::atomic_max(&seen.largest_lower, lower);
+    if (upper > load_relaxed(seen.largest_upper)) Kokkos::atomic_max(&seen.largest_upper, upper);
+    const bool is_finite = Kokkos::max(lower, upper) < Kokkos::Experimental::infinity_v<double>;
+    if (is_finite && pivot != Scalar(0) && (!symmetric || is_positive(pivot))) return;
+    Kokkos::atomic_min(&seen.bad_row, static_cast<std::int64_t>(i));
   }
 };
 
@@ -77,25 +96,30 @@ IncompleteOutcome inspect_factors(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& factors,
-    bool symmetric, const Impl::AsyncResult<IncompleteOutcome, ExecutionSpace>& result) {
+    bool symmetric, const InspectWorkspace<Scalar, ExecutionSpace>& work) {
   using Memory = typename ExecutionSpace::memory_space;
   if (factors.n == 0) return {};
-  const auto last =
-      std::max({A.values.extent(0), factors.values.extent(0), static_cast<std::size_t>(factors.n)});
-  Kokkos::parallel_reduce(
-      "lutra::ilu::inspect",
-      Impl::by_argument(Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(last))),
-      Impl::InspectElement<Scalar, Ordinal, Offset, Memory>{A.values, factors.n, factors.row_map,
-                                                            factors.diagonal, factors.values, symmetric},
-      Kokkos::View<IncompleteOutcome, Memory>(result.device().data()));
-  return result.fetch(exec)(0);
+  const double mean_row = static_cast<double>(factors.nnz()) / static_cast<double>(factors.n);
+  const Impl::RowTeams rows(exec, Impl::vector_length_for<ExecutionSpace>(mean_row), 1024);
+  const auto policy = Impl::by_argument(rows.policy(exec, factors.n));
+  Kokkos::parallel_for("lutra::ilu::row_sizes", policy,
+                       Impl::RowSizes<Scalar, Ordinal, Offset, Memory>{A, work.row_size, rows});
+  constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+  work.outcome.fill(exec, {0, 0, none});
+  Kokkos::parallel_for("lutra::ilu::inspect", policy,
+                       Impl::InspectRows<Scalar, Ordinal, Offset, Memory>{
+                           factors.n, factors.row_map, factors.diagonal, factors.entries, factors.values,
+                           work.row_size, symmetric, work.outcome.device(), rows});
+  IncompleteOutcome outcome = work.outcome.fetch(exec)(0);
+  if (outcome.bad_row == none) outcome.bad_row = -1;
+  return outcome;
 }
 
 #define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset, Space)                           \
   template IncompleteOutcome inspect_factors<Scalar, Ordinal, Offset, Space>(       \
       const Space&, const CsrView<Scalar, Ordinal, Offset, Space::memory_space>&,   \
       const IncompleteFactors<Scalar, Ordinal, Offset, Space::memory_space>&, bool, \
-      const Impl::AsyncResult<IncompleteOutcome, Space>&);
+      const InspectWorkspace<Scalar, Space>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_INSTANTIATE)
 
 }  // namespace lutra

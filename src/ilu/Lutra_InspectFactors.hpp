@@ -5,19 +5,33 @@
 #include "Lutra_AsyncResult.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_IncompleteFactors.hpp"
+#include "Lutra_ScalarTraits.hpp"
 
 namespace lutra {
 
-/// Looks for growth, zero pivots, NaN and infinities in incomplete factors of A: one kernel over all values,
+/// What `inspect_factors` works on, made once for matrices of order n.
+template <class Scalar, class ExecutionSpace>
+struct InspectWorkspace {
+  using Memory = typename ExecutionSpace::memory_space;
+  InspectWorkspace() = default;
+  /// @throws OutOfMemoryError
+  InspectWorkspace(const ExecutionSpace& exec, MemoryReservation& reservation, std::size_t n)
+      : row_size(reservation.template allocate<decltype(row_size)>(exec, "lutra::ilu::row_sizes", n)),
+        outcome(exec, reservation, "lutra::ilu::inspection", 1) {}
+
+  Kokkos::View<RealOf<Scalar>*, Memory> row_size;                ///< [n] largest magnitude of each row of A
+  Impl::AsyncResult<IncompleteOutcome, ExecutionSpace> outcome;  ///< [1]
+};
+
+/// Looks for growth, zero pivots, NaN and infinities in incomplete factors of A: two kernels over all values,
 /// one wait. Entries behind row_map(n) are not looked at.
 /// @param symmetric a pivot that is not real and positive is as bad as a zero
-/// @param result of one element, kept by the caller so that nothing is allocated
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 IncompleteOutcome inspect_factors(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& factors,
-    bool symmetric, const Impl::AsyncResult<IncompleteOutcome, ExecutionSpace>& result);
+    bool symmetric, const InspectWorkspace<Scalar, ExecutionSpace>& work);
 
 }  // namespace lutra
 

@@ -117,9 +117,12 @@ class ParIlut {
     Kokkos::parallel_for("lutra::ilu::clear", range(n),
                          Impl::FillValues<Real, Memory>{m_arrays.scaling.column, 0});
     for (int factor = 0; factor < 2; ++factor) keep_all(factor);
-    const Impl::MeasureMatrix<Scalar, Ordinal, Offset, Memory> kernel{m_A, m_arrays.scaling, m_arrays.A_lower,
-                                                                      m_arrays.A_upper, m_rows};
+    Impl::MeasureMatrix<Scalar, Ordinal, Offset, Memory> kernel{m_A, m_arrays.scaling, m_arrays.A_lower,
+                                                                m_arrays.A_upper, m_rows};
     for_rows("lutra::ilu::measure_rows", kernel);
+    Real largest = 0;
+    Kokkos::parallel_reduce("lutra::ilu::largest", range(n), kernel, Kokkos::Max<Real>(largest));
+    kernel.exponent = Impl::exponent_of(largest);
     Impl::TriangleCounts counts;
     Kokkos::parallel_reduce("lutra::ilu::finish_scaling", range(n), kernel, counts);
     m_arrays.max_lower = fill_limit(m_options.symmetric ? counts.upper : counts.lower);

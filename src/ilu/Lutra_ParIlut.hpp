@@ -44,7 +44,7 @@ struct ParIlutOutcome {
 ///                 own. As before the call where this throws
 /// @throws OutOfMemoryError where the budget does not suffice for L and U, twice without candidates and once
 ///         with their keys; the message and needed_bytes() name a memory limit that suffices
-/// Waits for `exec` once a step and four times besides, twice more in a step whose candidates are limited,
+/// Waits for `exec` once a step and five times besides, twice more in a step whose candidates are limited,
 /// and one to three times for each chunk.
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 ParIlutOutcome parilut(

@@ -73,18 +73,19 @@ class BiCgStab final : public KrylovIteration<Scalar, ExecutionSpace> {
           });
     }
     system.apply(P, V);
+    if (j == 0) this->measure_unit(exec, V);
     // α = ρ / r̃ᴴ·v with v = A·p
     this->template sum_running<2>(
         exec, "lutra::krylov::bicgstab_alpha",
-        KOKKOS_LAMBDA(const Column&, const std::int64_t i, const int c, Scalar* sums) {
-          const Scalar v = V(i, c);
+        KOKKOS_LAMBDA(const Column& column, const std::int64_t i, const int c, Scalar* sums) {
+          const Scalar v = V(i, c) * column.inverse_unit;
           sums[0] += Impl::dot(shadow(i, c), v);
           sums[1] += Impl::dot(v, v);
         },
         KOKKOS_LAMBDA(const Scalar* sums, Column& column) {
-          const Scalar product = sums[0];
+          const Scalar product = sums[0];  // in parts of the unit, as the norm
           const auto V_norm = Impl::root_of(sums[1]);
-          column.alpha = column.rho / product;
+          column.alpha = column.rho / product * column.inverse_unit;
           column.check(Traits::is_finite(product) && Kokkos::isfinite(V_norm),
                        !vanishes(product, column.first * V_norm) && Traits::is_finite(column.alpha));
         });
@@ -103,15 +104,15 @@ class BiCgStab final : public KrylovIteration<Scalar, ExecutionSpace> {
     // ω = tᴴ·s / ‖t‖² with t = A·s
     this->template sum_running<2>(
         exec, "lutra::krylov::bicgstab_omega",
-        KOKKOS_LAMBDA(const Column&, const std::int64_t i, const int c, Scalar* sums) {
-          const Scalar t = T(i, c);
+        KOKKOS_LAMBDA(const Column& column, const std::int64_t i, const int c, Scalar* sums) {
+          const Scalar t = T(i, c) * column.inverse_unit;
           sums[0] += Impl::dot(t, R(i, c));
           sums[1] += Impl::dot(t, t);
         },
         KOKKOS_LAMBDA(const Scalar* sums, Column& column) {
           const Scalar product = sums[0];
           const auto square = Impl::real_part(sums[1]);
-          column.omega = product / square;
+          column.omega = product / square * column.inverse_unit;
           column.check(
               Traits::is_finite(product) && Kokkos::isfinite(square),
               !vanishes(product, Kokkos::sqrt(square) * column.norm) && Traits::is_finite(column.omega));

@@ -33,15 +33,16 @@ class Cg final : public KrylovIteration<Scalar, ExecutionSpace> {
                R = this->trim(this->m_R);
     if (j > 0) find_direction(system, false);
     system.multiply(P, Q);
+    if (j == 0) this->measure_unit(system.exec(), Q);
     // α = ρ / pᴴ·q with q = A·p
     this->template sum_running<1>(
         system.exec(), "lutra::krylov::cg_alpha",
-        KOKKOS_LAMBDA(const Column&, const std::int64_t i, const int c, Scalar* sums) {
-          sums[0] += Impl::dot(P(i, c), Q(i, c));
+        KOKKOS_LAMBDA(const Column& column, const std::int64_t i, const int c, Scalar* sums) {
+          sums[0] += Impl::dot(P(i, c), Q(i, c) * column.inverse_unit);
         },
         KOKKOS_LAMBDA(const Scalar* sums, Column& column) {
-          const auto curvature = Impl::real_part(sums[0]);
-          column.alpha = column.rho / curvature;
+          const auto curvature = Impl::real_part(sums[0]);  // in parts of the unit
+          column.alpha = column.rho / curvature * column.inverse_unit;
           column.check(Kokkos::isfinite(curvature),
                        curvature > 0 && ScalarTraits<Scalar>::is_finite(column.alpha));
         });

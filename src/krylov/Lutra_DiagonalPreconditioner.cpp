@@ -27,8 +27,15 @@ void DiagonalPreconditioner<Scalar, ExecutionSpace>::set_values(
         const Offset p =
             Impl::first_not_before(A.row_map(i), end, [&](const Offset q) { return A.entries(q) < i; });
         const Scalar one(1);
-        const Scalar candidate = p < end && A.entries(p) == i ? one / A.values(p) : one;
-        inverse(i) = ScalarTraits<Scalar>::is_finite(candidate) ? candidate : one;
+        if (p < end && A.entries(p) == i) {
+          inverse(i) = one / A.values(p);
+          if (ScalarTraits<Scalar>::is_finite(inverse(i))) return;
+        }
+        RealOf<Scalar> largest = 0;
+        for (Offset q = A.row_map(i); q < end; ++q)
+          largest = Kokkos::max(largest, ScalarTraits<Scalar>::magnitude(A.values(q)));
+        inverse(i) = one / Scalar(largest);
+        if (!ScalarTraits<Scalar>::is_finite(inverse(i))) inverse(i) = one;
       });
 }
 

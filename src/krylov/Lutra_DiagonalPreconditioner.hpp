@@ -9,7 +9,7 @@
 namespace lutra {
 
 /// Jacobi preconditioning: X = op(D)⁻¹·B with the diagonal D of A. Where an entry of D is missing or has no
-/// finite inverse, 1 is used instead.
+/// finite inverse, the largest magnitude of its row is used instead, or 1 where that has none either.
 template <class Scalar, class ExecutionSpace>
 class DiagonalPreconditioner final : public Preconditioner<Scalar, ExecutionSpace> {
  public:
@@ -23,6 +23,7 @@ class DiagonalPreconditioner final : public Preconditioner<Scalar, ExecutionSpac
   template <class Ordinal, class Offset>
   void set_values(const ExecutionSpace& exec, const CsrView<Scalar, Ordinal, Offset, Memory>& A);
 
+  std::int64_t size() const override { return static_cast<std::int64_t>(m_inverse.extent(0)); }
   void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override;
 
  private:

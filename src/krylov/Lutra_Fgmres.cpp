@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "Lutra_HessenbergSolver.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_PowerOfTwo.hpp"
 #include "Lutra_RefinementKernels.hpp"
 
 namespace lutra {
@@ -28,18 +30,43 @@ auto as_vector(const Rows& X) {
                       Kokkos::MemoryUnmanaged>(X.data(), X.extent(0));
 }
 
-/// ‖w‖₂² to `square`.
-template <class ExecutionSpace, class Rows, class Square>
-void queue_norm(const ExecutionSpace& exec, const Rows& w, const Square& square) {
-  using Scalar = typename Rows::value_type;
-  KokkosBlas::gemv(exec, "C", Scalar(1), first_columns(w, 1), as_vector(w), Scalar(0), square);
+/// The largest part of an entry of a vector. NaN counts as infinity, which max would lose.
+template <class Rows>
+struct FindLargest {
+  using value_type = RealOf<typename Rows::value_type>;
+  Rows w;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, value_type& largest) const {
+    const value_type size = Impl::largest_part(w(i, 0));
+    constexpr value_type infinity = Kokkos::Experimental::infinity_v<value_type>;
+    const value_type seen = Kokkos::isfinite(size) ? size : infinity;
+    if (seen > largest) largest = seen;
+  }
+  KOKKOS_FUNCTION void init(value_type& largest) const { largest = 0; }
+  KOKKOS_FUNCTION void join(value_type& largest, const value_type& other) const {
+    if (other > largest) largest = other;
+  }
+};
+
+/// w *= 2^−e with the exponent e of its largest entry, or with the one `size` holds from before; `size`(0) is
+/// that entry.
+template <class ExecutionSpace, class Rows, class Size>
+void take_unit(const ExecutionSpace& exec, const Rows& w, const Size& size, bool measure) {
+  if (measure)
+    Kokkos::parallel_reduce(
+        "lutra::krylov::largest", Impl::all_rows(exec, w), FindLargest<Rows>{w},
+        Kokkos::View<RealOf<typename Rows::value_type>, typename Size::memory_space, Kokkos::MemoryUnmanaged>(
+            size.data()));
+  Kokkos::parallel_for(
+      "lutra::krylov::take_unit", Impl::all_rows(exec, w), KOKKOS_LAMBDA(const std::int64_t i) {
+        w(i, 0) = Impl::scale_by_power(w(i, 0), -Impl::exponent_of(size(0)));
+      });
 }
 
-/// w /= ‖w‖₂; nothing where it is zero or not finite.
+/// w /= ‖w‖₂, of which the square goes to `square`; nothing where it is zero or not finite.
 template <class ExecutionSpace, class Rows, class Square>
 void normalize(const ExecutionSpace& exec, const Rows& w, const Square& square) {
   using Scalar = typename Rows::value_type;
-  queue_norm(exec, w, square);
+  KokkosBlas::gemv(exec, "C", Scalar(1), first_columns(w, 1), as_vector(w), Scalar(0), square);
   Kokkos::parallel_for(
       "lutra::krylov::normalize", Impl::all_rows(exec, w), KOKKOS_LAMBDA(const std::int64_t i) {
         const RealOf<Scalar> length = Kokkos::sqrt(ScalarTraits<Scalar>::magnitude(square(0)));
@@ -75,11 +102,13 @@ Fgmres<Scalar, ExecutionSpace>::Fgmres(const ExecutionSpace& exec, std::size_t n
       m_basis = reservation.template allocate<Columns>(exec, "lutra::krylov::basis", n, columns + 1);
       m_directions = reservation.template allocate<Columns>(exec, "lutra::krylov::directions", n, columns);
       m_column = {exec, reservation, "lutra::krylov::column", 2 * (columns + 1) + 1};
+      m_sizes = {exec, reservation, "lutra::krylov::sizes", 2};
       m_reservation = reservation;
       m_restart = restart;
       return;
     } catch (const OutOfMemoryError&) {
-      m_basis = {};
+      m_basis = m_directions = {};  // not beside those of the next attempt
+      m_column = {};
       if (restart / 2 < min_restart) throw;
     }
   }
@@ -96,10 +125,23 @@ auto Fgmres<Scalar, ExecutionSpace>::part_of_column(int begin, int count) const 
   return Column(m_column.device().data() + begin, static_cast<std::size_t>(count));
 }
 
-/// The norm queued last. Waits once.
+/// The norm queued last, in parts of the unit the vector was taken in. Waits once.
 template <class Scalar, class ExecutionSpace>
 RealOf<Scalar> Fgmres<Scalar, ExecutionSpace>::fetch_norm(const ExecutionSpace& exec) const {
   return std::sqrt(ScalarTraits<Scalar>::magnitude(m_column.fetch(exec)(m_column.size() - 1)));
+}
+
+template <class Scalar, class ExecutionSpace>
+auto Fgmres<Scalar, ExecutionSpace>::normalize_start(const ExecutionSpace& exec, const Rows& from) const
+    -> Norm {
+  const Rows start = vector(m_basis, 0);
+  Impl::copy_column(exec, from, 0, start, 0);
+  take_unit(exec, start, size_of(Unit::start), true);
+  normalize(exec, start, part_of_column(2 * (m_restart + 1), 1));
+  m_sizes.queue_fetch(exec);
+  const RealOf<Scalar> norm = fetch_norm(exec);
+  const RealOf<Scalar> largest = m_sizes.host()(static_cast<int>(Unit::start));
+  return {std::isfinite(largest) ? norm : largest, Impl::exponent_of(largest)};
 }
 
 /// Makes column j + 1 of the basis orthonormal to those before it; returns column j of the Hessenberg matrix,
@@ -122,11 +164,12 @@ std::vector<Scalar> Fgmres<Scalar, ExecutionSpace>::orthogonalize(const Executio
   return column;
 }
 
-/// D = directions·y.
+/// D = directions·y·2^exponent.
 template <class Scalar, class ExecutionSpace>
-void Fgmres<Scalar, ExecutionSpace>::combine(const ExecutionSpace& exec, const std::vector<Scalar>& y,
+void Fgmres<Scalar, ExecutionSpace>::combine(const ExecutionSpace& exec, std::vector<Scalar> y, int exponent,
                                              const Rows& D) const {
   if (y.empty()) return Impl::set_zero(exec, D);
+  for (Scalar& coefficient : y) coefficient = Impl::scale_by_power(coefficient, exponent);
   std::ranges::copy(y, m_column.host().data());
   m_column.send(exec);
   const auto count = static_cast<int>(y.size());
@@ -139,20 +182,24 @@ void Fgmres<Scalar, ExecutionSpace>::cycle(const ExecutionSpace& exec, const Ope
                                            ApproximateInverse& M, Transposition op, const Rows& R,
                                            const Rows& D, double goal, int max_iterations,
                                            KrylovOutcome& outcome) const {
-  const Rows start = vector(m_basis, 0);
-  Impl::copy_column(exec, R, 0, start, 0);
-  normalize(exec, start, part_of_column(2 * (m_restart + 1), 1));
-  const RealOf<Scalar> norm = fetch_norm(exec);
-  if (outcome.history.empty()) outcome.history.push_back(static_cast<double>(norm));
+  check_size(M, A.size());
+  const auto [norm, exponent] = normalize_start(exec, R);
+  const auto record = [&](RealOf<Scalar> part) {
+    outcome.history.push_back(std::ldexp(static_cast<double>(part), exponent));
+  };
+  if (outcome.history.empty()) record(norm);
   outcome.stop = norm == 0              ? KrylovStop::converged
                  : !std::isfinite(norm) ? KrylovStop::not_finite
                                         : KrylovStop::max_iterations;
   Impl::HessenbergSolver<Scalar> hessenberg(norm);
+  const int first = outcome.iterations;
   for (int j = 0; j < std::min(m_restart, max_iterations) && outcome.stop == KrylovStop::max_iterations;
        ++j) {
     const Rows direction = vector(m_directions, j);
     M.apply(exec, op, vector(m_basis, j), direction);
     A.apply(exec, direction, vector(m_basis, j + 1));
+    take_unit(exec, vector(m_basis, j + 1), size_of(Unit::product), j == 0);
+    if (j == 0) m_sizes.queue_fetch(exec);
     auto column = orthogonalize(exec, j);
     if (!std::isfinite(ScalarTraits<Scalar>::magnitude(column.back()))) {
       outcome.stop = KrylovStop::not_finite;
@@ -162,11 +209,13 @@ void Fgmres<Scalar, ExecutionSpace>::cycle(const ExecutionSpace& exec, const Ope
     if (breakdown) column.back() = Scalar(0);
     const RealOf<Scalar> left = hessenberg.add_column(std::move(column));
     ++outcome.iterations;
-    outcome.history.push_back(static_cast<double>(left));
+    record(left);
     if (breakdown) outcome.stop = KrylovStop::stagnated;
     if (left <= static_cast<RealOf<Scalar>>(goal) * norm) outcome.stop = KrylovStop::converged;
   }
-  combine(exec, hessenberg.solve(), D);
+  const int unit =
+      outcome.iterations > first ? Impl::exponent_of(m_sizes.host()(static_cast<int>(Unit::product))) : 0;
+  combine(exec, hessenberg.solve(), exponent - unit, D);
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -174,21 +223,21 @@ KrylovOutcome Fgmres<Scalar, ExecutionSpace>::solve(const ExecutionSpace& exec, 
                                                     ApproximateInverse& M, Transposition op, const Rows& B,
                                                     const Rows& X, const Rows& R,
                                                     const KrylovOptions& options) const {
-  const auto norm_of = [&](const Rows& Y) {
-    queue_norm(exec, Y, part_of_column(2 * (m_restart + 1), 1));
-    return static_cast<double>(fetch_norm(exec));
-  };
+  check_size(M, A.size());
   KrylovOutcome outcome;
-  const double B_norm = norm_of(B);
+  const Norm of_B = normalize_start(exec, B);
+  const auto B_norm = static_cast<double>(of_B.value);  // in parts of its unit, as all norms here
   if (B_norm == 0) {
     Impl::set_zero(exec, X);
     outcome.stop = KrylovStop::converged;
     return outcome;
   }
+  std::vector<double> history;  // in parts of ‖B‖₂
   for (double before = std::numeric_limits<double>::infinity();;) {
     A.apply(exec, X, R);
     subtract_from(exec, B, R);
-    const double norm = norm_of(R);
+    const Norm of_R = normalize_start(exec, R);
+    const double norm = std::ldexp(static_cast<double>(of_R.value), of_R.exponent - of_B.exponent);
     const bool finite = std::isfinite(norm) && std::isfinite(B_norm);
     const bool broken_off = outcome.stop == KrylovStop::not_finite;
     outcome.residual = norm / B_norm;
@@ -196,14 +245,22 @@ KrylovOutcome Fgmres<Scalar, ExecutionSpace>::solve(const ExecutionSpace& exec, 
                    : !finite || broken_off                      ? KrylovStop::not_finite
                    : norm > options.min_progress * before       ? KrylovStop::stagnated
                                                                 : KrylovStop::max_iterations;
+    if (history.empty()) {
+      history.push_back(outcome.residual);
+    } else if (finite) {
+      history.back() = outcome.residual;
+    }
     if (outcome.stop != KrylovStop::max_iterations || outcome.iterations >= options.max_iterations) {
-      for (double& residual : outcome.history) residual /= B_norm;
+      outcome.history = std::move(history);
       return outcome;
     }
     outcome.restarts += before < std::numeric_limits<double>::infinity() ? 1 : 0;
     before = norm;
+    outcome.history.clear();
     cycle(exec, A, M, op, R, R, options.tolerance * B_norm / norm,
           options.max_iterations - outcome.iterations, outcome);
+    for (std::size_t j = 1; j < outcome.history.size(); ++j)
+      history.push_back(outcome.history[j] / outcome.history[0] * outcome.residual);
     Impl::add_multiple(exec, Scalar(1), R, X);
   }
 }

@@ -2,6 +2,9 @@
 #ifndef LUTRA_FGMRES_HPP
 #define LUTRA_FGMRES_HPP
 
+#include <utility>
+#include <vector>
+
 #include "Lutra_AsyncResult.hpp"
 #include "Lutra_Krylov.hpp"
 #include "Lutra_LinearOperator.hpp"
@@ -20,6 +23,9 @@ namespace lutra {
 ///     v₀ = R/‖R‖;   for each j:   d_j = M⁻¹·v_j,  w = A·d_j
 ///                                 h = Vᴴ·w, w −= V·h;  h′ = Vᴴ·w, w −= V·h′        two products each
 ///                                 v_{j+1} = w/‖w‖;  read h + h′ and ‖w‖              one wait
+///
+/// R and the products w are taken in parts of the powers of two below their largest entries (of w: in the
+/// first iteration of a cycle), so that squares neither overflow nor vanish.
 ///
 /// M's op(·)⁻¹ is applied; it may differ from call to call.
 template <class Scalar, class ExecutionSpace>
@@ -45,6 +51,7 @@ class Fgmres {
   /// @param goal residual norm, in parts of ‖R‖₂, at which the cycle ends; `outcome.stop` is then `converged`
   /// Iterations and history of `outcome` go on from what they were; the first cycle begins with an empty one.
   /// The history of a cycle holds norms, not divided by one.
+  /// @throws InputError for a preconditioner of another order than A; so does `solve`
   /// Waits once for each iteration and once for ‖R‖₂; allocates nothing on the device.
   void cycle(const ExecutionSpace& exec, const Operator& A, ApproximateInverse& M, Transposition op,
              const Rows& R, const Rows& D, double goal, int max_iterations, KrylovOutcome& outcome) const;
@@ -62,15 +69,31 @@ class Fgmres {
 
   static Rows vector(const Columns& columns, int j);
   Column part_of_column(int begin, int count) const;
+  /// A norm is value·2^exponent.
+  struct Norm {
+    RealOf<Scalar> value;
+    int exponent;
+  };
+  /// Vectors whose largest entries are kept in m_sizes.
+  enum class Unit { start, product };
+  Kokkos::View<RealOf<Scalar>*, Memory> size_of(Unit which) const {
+    const auto k = static_cast<std::size_t>(which);
+    return Kokkos::subview(m_sizes.device(), std::pair(k, k + 1));
+  }
+  /// The first vector of the basis: `from` over its norm, which is returned. Waits once.
+  Norm normalize_start(const ExecutionSpace& exec, const Rows& from) const;
   RealOf<Scalar> fetch_norm(const ExecutionSpace& exec) const;
   std::vector<Scalar> orthogonalize(const ExecutionSpace& exec, int j) const;
-  void combine(const ExecutionSpace& exec, const std::vector<Scalar>& y, const Rows& D) const;
+  void combine(const ExecutionSpace& exec, std::vector<Scalar> y, int exponent, const Rows& D) const;
 
   int m_restart = 0;
   Columns m_basis;       ///< [n × (restart + 1)] orthonormal columns
   Columns m_directions;  ///< [n × restart] M⁻¹ times the basis, as it was computed
   /// [2·(restart + 1) + 1] column of the Hessenberg matrix by the first projection, by the second, and ‖w‖₂²
   Impl::AsyncResult<Scalar, ExecutionSpace> m_column;
+  /// [2] largest entries of the start and of the first product of a cycle, which are taken in parts of the
+  /// powers of two below them
+  Impl::AsyncResult<RealOf<Scalar>, ExecutionSpace> m_sizes;
   MemoryReservation m_reservation;
 };
 

@@ -63,11 +63,14 @@ struct GmresProjection {
   Rows W;
   int count;  ///< vectors of the basis
   TotalsView totals;
+  bool is_first;  ///< W is the product as it came, and not yet in parts of its unit
 
   KOKKOS_FUNCTION bool skips(int c) const { return !columns(c).running; }
   KOKKOS_FUNCTION void add(std::int64_t i, int c, int tile, Sum& sum) const {
+    add(i, c, tile, is_first ? W(i, c) * columns(c).inverse_unit : W(i, c), sum);
+  }
+  KOKKOS_FUNCTION void add(std::int64_t i, int c, int tile, const Scalar& w, Sum& sum) const {
     const int first = tile * projection_width;
-    const Scalar w = W(i, c);
     if (first + projection_width <= count) {
       for (int t = 0; t < projection_width; ++t) sum.values[t] += dot(V(first + t, i, c), w);
     } else {
@@ -78,7 +81,7 @@ struct GmresProjection {
 };
 
 /// w −= V·h; h′ = Vᴴ·w, ‖w‖²; then column j of the Hessenberg matrix. The basis with w as its last vector has
-/// ‖w‖² at the end of h′.
+/// ‖w‖² at the end of h′. All are in parts of the unit, and so is the Hessenberg matrix.
 template <class Columns, class Basis, class Rows, class TotalsView>
 struct GmresReprojection {
   using Scalar = typename Rows::value_type;
@@ -90,7 +93,9 @@ struct GmresReprojection {
 
   KOKKOS_FUNCTION bool skips(int c) const { return product.skips(c); }
   KOKKOS_FUNCTION void add(std::int64_t i, int c, int tile, Sum& sum) const {
-    if (tile == 0) product.W(i, c) -= combine_row(product.V, i, c, product.count - 1, first);
+    Scalar& w = product.W(i, c);
+    if (tile == 0)
+      w = w * product.columns(c).inverse_unit - combine_row(product.V, i, c, product.count - 1, first);
     product.add(i, c, tile, sum);
   }
   KOKKOS_FUNCTION void finish(int c) const {
@@ -176,7 +181,7 @@ class Gmres final : public KrylovIteration<Scalar, ExecutionSpace> {
         return;
       } catch (const OutOfMemoryError&) {
         if (m_restart / 2 < min_restart) throw;
-        m_basis = {};
+        release_vectors();
       }
     }
   }
@@ -210,10 +215,11 @@ class Gmres final : public KrylovIteration<Scalar, ExecutionSpace> {
     const Rows W = vector(j + 1);
     const Totals h = this->m_totals;
     system.apply(vector(j), W);
+    if (j == 0) this->measure_unit(exec, W);
     const auto tiles = [](int sums) { return (sums + Impl::projection_width - 1) / Impl::projection_width; };
-    const Impl::GmresProjection<Columns, Basis, Rows, Totals> once{columns, V, W, j + 1, m_first};
+    const Impl::GmresProjection<Columns, Basis, Rows, Totals> once{columns, V, W, j + 1, m_first, true};
     this->sum_rows(exec, "lutra::krylov::gmres_project", once, tiles(j + 1));
-    const Impl::GmresProjection<Columns, Basis, Rows, Totals> again{columns, V, W, j + 2, h};
+    const Impl::GmresProjection<Columns, Basis, Rows, Totals> again{columns, V, W, j + 2, h, false};
     this->sum_rows(exec, "lutra::krylov::gmres_reproject",
                    Impl::GmresReprojection<Columns, Basis, Rows, Totals>{
                        again, m_first, h, {m_triangle, m_cosine, m_sine, m_right_side}},
@@ -239,12 +245,18 @@ class Gmres final : public KrylovIteration<Scalar, ExecutionSpace> {
                          Kernel{columns, m_triangle, y});
     Impl::for_entries(
         system.exec(), "lutra::krylov::gmres_combine", D, KOKKOS_LAMBDA(const std::int64_t i, const int c) {
-          D(i, c) = Impl::combine_row(V, i, c, columns(c).iterations, y);
+          D(i, c) = Impl::combine_row(V, i, c, columns(c).iterations, y) * columns(c).inverse_unit;
         });
     system.from_iteration(D);
   }
 
  private:
+  /// Frees what a failed attempt has allocated, so that it does not lie beside the next.
+  void release_vectors() {
+    this->release();
+    m_basis = m_triangle = {};
+    m_first = m_cosine = m_sine = m_right_side = {};
+  }
   void allocate_vectors(const ExecutionSpace& exec, const MemoryBudget& budget) {
     const std::size_t columns = this->columns(), vectors = static_cast<std::size_t>(m_restart);
     const std::size_t sums = vectors + 1 + Impl::projection_width;  // h′ and ‖w‖² in whole tiles

@@ -9,12 +9,14 @@
 #include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_KrylovMethods.hpp"
+#include "Lutra_PowerOfTwo.hpp"
 #include "Lutra_RefinementKernels.hpp"
 
 namespace lutra {
 namespace Impl {
 
-/// Finds the scale of each column of B.
+/// Finds the power of two below the largest part of an entry: the scale of each column of B, or the unit of
+/// each running column of a product.
 template <class Columns, class Rows, class TotalsView>
 struct FindScales {
   using Scalar = typename Rows::value_type;
@@ -23,18 +25,22 @@ struct FindScales {
   Columns columns;
   Rows B;
   TotalsView totals;
+  bool is_product;
 
-  KOKKOS_FUNCTION bool skips(int) const { return false; }
+  KOKKOS_FUNCTION bool skips(int c) const { return is_product && !columns(c).running; }
   KOKKOS_FUNCTION void add(std::int64_t i, int c, int, Sum& sum) const {
-    const Real size = ScalarTraits<Scalar>::magnitude(B(i, c));
+    const Real size = largest_part(B(i, c));
     constexpr Real infinity = Kokkos::Experimental::infinity_v<Real>;
     sum.raise(Scalar(Kokkos::isfinite(size) ? size : infinity));
   }
   KOKKOS_FUNCTION void finish(int c) const {
     const Real largest = real_part(totals(c, 0));
-    const Real power = Kokkos::exp2(Kokkos::floor(Kokkos::log2(largest)));
-    constexpr Real least = Kokkos::Experimental::norm_min_v<Real>;
-    columns(c).scale = largest == 0 ? Real(0) : power < least ? least : power;
+    const int exponent = exponent_of(largest);
+    if (is_product) {
+      columns(c).inverse_unit = power_of_two<Real>(-exponent);
+    } else {
+      columns(c).scale = largest == 0 ? Real(0) : power_of_two<Real>(exponent);
+    }
   }
 };
 
@@ -117,10 +123,10 @@ struct KrylovIteration<Scalar, ExecutionSpace>::Progress {
           column.scale == 0 ? 0.0 : static_cast<double>(column.norm) / static_cast<double>(column.B_norm);
       if (is_first) {
         outcome.history.push_back(norm);
-      } else if (std::isfinite(norm)) {
-        outcome.history.back() = norm;
+      } else {
+        column.restore = !(norm < before);
+        record(norm, column);
       }
-      column.restore = !is_first && !(norm < before);
       outcome.residual = column.restore ? before : norm;
       running = goes_on(column, norm, is_first, options);
       if (running) prepare(column, norm, is_first, options);
@@ -129,6 +135,15 @@ struct KrylovIteration<Scalar, ExecutionSpace>::Progress {
   }
 
  private:
+  /// The history tells of the X that is kept: where a cycle is discarded, of the one before it.
+  void record(double norm, const Column& column) {
+    auto& history = outcome.history;
+    if (column.restore) {
+      std::fill(history.end() - fetched, history.end(), before);
+    } else {
+      history.back() = norm;
+    }
+  }
   bool goes_on(const Column& column, double norm, bool is_first, const KrylovOptions& options) {
     const bool broken_down = !is_first && column.stop == KrylovStop::breakdown;
     const auto end = [&](KrylovStop stop) {
@@ -140,7 +155,8 @@ struct KrylovIteration<Scalar, ExecutionSpace>::Progress {
       return end(KrylovStop::not_finite);
     if (broken_down && (column.restore || ++breakdowns > 1)) return end(KrylovStop::breakdown);
     if (outcome.iterations >= options.max_iterations) return end(KrylovStop::max_iterations);
-    if (!is_first && !broken_down && norm > options.min_progress * before) return end(KrylovStop::stagnated);
+    const bool stagnates = column.restore || (!broken_down && norm > options.min_progress * before);
+    if (!is_first && stagnates) return end(KrylovStop::stagnated);
     return true;
   }
   void prepare(Column& column, double norm, bool is_first, const KrylovOptions& options) {
@@ -153,7 +169,9 @@ struct KrylovIteration<Scalar, ExecutionSpace>::Progress {
     column.running = true;
     column.stop = KrylovStop::max_iterations;
     column.first = column.norm;
-    column.goal = static_cast<Real>(options.tolerance / norm * tighten);
+    // A residual far below rounding tells nothing, and its squares would vanish: the next cycle begins anew.
+    constexpr double least = static_cast<double>(epsilon_of<Scalar>) / 1024;
+    column.goal = static_cast<Real>(std::max(options.tolerance / norm * tighten, least));
     column.limit = options.max_iterations - outcome.iterations;
   }
 };
@@ -177,6 +195,12 @@ void KrylovIteration<Scalar, ExecutionSpace>::compute_residual(const ExecutionSp
   A.apply(exec, X, trim(m_R));
   using Body = Impl::ScaledResidual<Columns, Rows, Totals>;
   sum_rows(exec, "lutra::krylov::scaled_residual", Body{m_state.device(), B, X, trim(m_R), m_totals});
+}
+
+template <class Scalar, class ExecutionSpace>
+void KrylovIteration<Scalar, ExecutionSpace>::measure_unit(const ExecutionSpace& exec, const Rows& W) const {
+  using Units = Impl::FindScales<Columns, Rows, Totals>;
+  sum_rows(exec, "lutra::krylov::measure_unit", Units{m_state.device(), W, m_totals, true});
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -227,6 +251,7 @@ std::vector<KrylovOutcome> KrylovIteration<Scalar, ExecutionSpace>::solve(
         "tolerance and max_iterations must not be negative");
   check_enumerator("op", op, Transposition::adjoint);
   check_enumerator("side", options.side, PreconditionSide::split);
+  if (M != nullptr) check_size(*M, A.size());
   m_width = B.extent(1);
   std::vector<Progress> progress(m_width);
   if (m_width == 0) return {};
@@ -234,7 +259,7 @@ std::vector<KrylovOutcome> KrylovIteration<Scalar, ExecutionSpace>::solve(
   std::fill_n(m_state.host().data(), m_width, Column{});
   m_state.send(exec);
   using Scales = Impl::FindScales<Columns, Rows, Totals>;
-  sum_rows(exec, "lutra::krylov::find_scales", Scales{m_state.device(), B, m_totals});
+  sum_rows(exec, "lutra::krylov::find_scales", Scales{m_state.device(), B, m_totals, false});
   for (bool any_restore = false;;) {
     compute_residual(exec, A, B, X);
     const auto& state = m_state.fetch(exec);

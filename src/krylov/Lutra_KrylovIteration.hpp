@@ -23,6 +23,9 @@ namespace lutra {
 ///         ▲                                                                                              │
 ///         └──────────────────────────────────────────────────────────────────────────────────────────────┘
 ///
+/// Sums take vectors in parts of powers of two, of each column of B and of the first product of each cycle,
+/// so that squares neither overflow nor vanish, whatever the units of A and B.
+///
 /// A cycle of CG or BiCGStab ends by its own estimate of the residual, after a breakdown, or when iterations
 /// are used up; one of GMRES also when its basis is full. A column whose residual has grown in a cycle gets
 /// back the X from before.
@@ -53,7 +56,7 @@ class KrylovIteration {
   /// @return for each column; `residual` is that of X
   /// Waits once for each cycle; within cycles after each iteration on hosts, on devices as often as costs at
   /// most an eighth of the iterations, or every 16. Allocates nothing on the device.
-  /// @throws InputError for shapes and options that do not fit
+  /// @throws InputError for shapes and options that do not fit, and for a preconditioner of another order
   std::vector<KrylovOutcome> solve(const ExecutionSpace& exec, const Operator& A, ApproximateInverse* M,
                                    Transposition op, const Rows& B, const Rows& X,
                                    const KrylovOptions& options);
@@ -68,6 +71,14 @@ class KrylovIteration {
   /// @param sums most sums over rows in one launch, at least two
   /// @throws OutOfMemoryError
   void allocate(const ExecutionSpace& exec, const MemoryBudget& budget, std::size_t sums);
+  /// Frees what `allocate` has, where more could not be.
+  void release() {
+    m_state = {};
+    m_sums = {};
+    m_totals = {};
+    m_R = m_D = m_scratch = m_X_before = {};
+    m_reservation = {};
+  }
   Rows allocate_block(const ExecutionSpace& exec, const char* label) {
     return m_reservation.template allocate<Rows>(exec, label, m_n, m_columns);
   }
@@ -89,6 +100,9 @@ class KrylovIteration {
     using Body = Impl::SumColumns<Width, Columns, Totals, Add, Finish>;
     sum_rows(exec, label, Body{m_state.device(), m_totals, add, finish, true});
   }
+
+  /// Sets `inverse_unit` of the running columns by the first product of a cycle.
+  void measure_unit(const ExecutionSpace& exec, const Rows& W) const;
 
   /// Iterations of a step.
   virtual int step_iterations() const { return 1; }

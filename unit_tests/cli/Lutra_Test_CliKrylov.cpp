@@ -63,6 +63,39 @@ TEST_CASE("a Krylov method that does not converge ends in status 3, with its rep
              ContainsSubstring("3 iterations"));
 }
 
+TEST_CASE("iterative methods do not depend on the units of a matrix", "[cli]") {
+  const Program program;
+  const auto write = [&](const std::string& file, const std::string& power) {
+    std::string text = "%%MatrixMarket matrix coordinate real symmetric\n5 5 9\n";
+    for (int i = 1; i <= 5; ++i) {
+      text += std::to_string(i) + " " + std::to_string(i) + " 4" + power + "\n";
+      if (i > 1) text += std::to_string(i) + " " + std::to_string(i - 1) + " 1" + power + "\n";
+    }
+    program.write(file, text);
+  };
+  write("one.mtx", "");
+  write("tiny.mtx", "e-15");
+  write("big.mtx", "e20");
+  for (const std::string options :
+       {"--method cg", "--method gmres", "--method gmres --precond none", "--method bicgstab --precond none",
+        "--method bicgstab --precond parilut"}) {
+    for (const std::string scalar : {"f64", "f32"}) {
+      if (!program.has_scalar(scalar)) continue;
+      const auto solve = [&](const std::string& file) {
+        const Outcome outcome = program.run("solve " + file + " --json --scalar " + scalar + " " + options);
+        INFO(file << " " << options << " " << scalar << ": " << outcome.output << outcome.error);
+        CHECK(outcome.status == 0);
+        return outcome.json();
+      };
+      const auto expected = solve("one.mtx");
+      for (const auto& json : {solve("tiny.mtx"), solve("big.mtx")}) {
+        CHECK(json["iterations"] == expected["iterations"]);
+        CHECK(json["pivots"]["shift"] == expected["pivots"]["shift"]);
+      }
+    }
+  }
+}
+
 TEST_CASE("a matrix without usable incomplete factors ends in status 3", "[cli]") {
   const Program program;
   program.write_matrix("a.mtx", "2 2 3\n1 1 1\n1 2 1\n2 2 0\n");

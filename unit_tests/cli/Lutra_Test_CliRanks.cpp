@@ -72,6 +72,21 @@ TEST_CASE("Under mpirun what is wrong is said once", "[cli]") {
   CHECK(count(alone.error, "--grid 2x1 is for several ranks") == 1);
 }
 
+TEST_CASE("Under mpirun a singular pattern ends as it does on one rank, iterative methods too", "[cli]") {
+  const Program program;
+  program.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n1 2 1\n");
+  for (const std::string options : {"--method gmres", "--method bicgstab --precond lu", "--method lu"}) {
+    const std::string arguments = "solve a.mtx --json --out x.mtx " + options;
+    const Outcome alone = program.run(arguments), together = run_ranks(program, 2, arguments);
+    INFO(options << "\n" << together.output << together.error);
+    CHECK(together.status == 3);
+    CHECK(together.status == alone.status);
+    CHECK(together.json()["status"] == "structurally_singular");
+    CHECK(together.json()["message"] == alone.json()["message"]);
+    CHECK_FALSE(program.exists("x.mtx"));
+  }
+}
+
 TEST_CASE("solve under mpirun: transposed, iterative, refined and not, one rank alone", "[cli]") {
   const Program program;
   REQUIRE(program.run("generate convdiff3d --size 7 a.mtx").status == 0);

@@ -358,6 +358,20 @@ TEST_CASE("A Krylov method of rank 0 is preconditioned by all ranks", "[distribu
     if (first && solver.grid().size() > 1) CHECK(messages > 0);
     solver.close();
   }
+  for (const Preconditioning kind : {Preconditioning::ilu, Preconditioning::lu}) {
+    KrylovSolverOptions options;
+    options.preconditioning = kind;
+    DistributedKrylov<double> solver(comm, options);
+    const HostMatrix<double> singular{2, 2, {0, 2, 2}, {0, 1}, {1.0, 1.0}};
+    CHECK(solver.factorize(first ? singular : HostMatrix<double>{}) == Status::structurally_singular);
+    std::vector<double> b(first ? 2 : 0, 1.0), x(first ? 2 : 0, 7.0);
+    CHECK(solver.solve(b, x) == Status::structurally_singular);
+    CHECK(x == std::vector<double>(x.size(), 7.0));
+    if (first) CHECK(solver.report().structural_rank == 1);
+    if (first) b.pop_back();
+    CHECK_THROWS_AS(solver.solve(b, x), InputError);
+    solver.close();
+  }
   KrylovSolverOptions diagonal;
   diagonal.preconditioning = Preconditioning::jacobi;
   CHECK_THROWS_AS(DistributedKrylov<double>(comm, diagonal), InputError);

@@ -65,8 +65,9 @@ IncompleteOutcome inspect(const Matrix<Types>& matrix, const FactorsOf<Types>& f
   using Space = typename Types::Space;
   const Space exec;
   MemoryReservation reservation{MemoryBudget()};
-  const lutra::Impl::AsyncResult<IncompleteOutcome, Space> result(exec, reservation, "test", 1);
-  return inspect_factors<typename Types::Scalar>(exec, to_space<Space>(matrix), factors, symmetric, result);
+  const InspectWorkspace<typename Types::Scalar, Space> work(exec, reservation,
+                                                             static_cast<std::size_t>(factors.n));
+  return inspect_factors<typename Types::Scalar>(exec, to_space<Space>(matrix), factors, symmetric, work);
 }
 
 /// The largest difference of two lists of rows of the same lengths, relative where values exceed 1.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <limits>
 
+#include "Lutra_DiagonalPreconditioner.hpp"
 #include "Lutra_Fgmres.hpp"
 #include "Lutra_KrylovTestSystems.hpp"
 #include "Lutra_TestKokkosTools.hpp"
@@ -242,11 +244,50 @@ TEMPLATE_LIST_TEST_CASE("a cycle waits once for each iteration and allocates not
   CHECK(events.allocations() == 0);
 }
 
+TEMPLATE_LIST_TEST_CASE("units of A and B change no bit of FGMRES but exponents", "[krylov][scale]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(19);
+  const auto A = dense_matrix<Matrix<TestType>>(40, random);
+  const auto b = random_vector<Scalar>(40, random);
+  NoPreconditioner<TestType> none;
+  const int far = sizeof(RealOf<Scalar>) == 8 ? 900 : 90;
+  const auto times = [](auto values, int e) {
+    for (Scalar& value : values) value *= std::ldexp(RealOf<Scalar>(1), e);
+    return values;
+  };
+  FgmresRun<TestType> plain(A, b, 4);
+  const auto expected = plain.solve(none);
+  for (const auto& [p, q] :
+       std::vector<std::pair<int, int>>{{far, 0}, {-far, 0}, {far, far}, {-far, -far}, {0, far}, {0, -far}}) {
+    CAPTURE(p, q);
+    auto scaled = A;
+    scaled.values = times(A.values, p);
+    FgmresRun<TestType> run(scaled, times(b, q), 4);
+    const auto outcome = run.solve(none);
+    CHECK(outcome.stop == expected.stop);
+    CHECK(outcome.history == expected.history);
+    CHECK(to_host(run.X) == times(to_host(plain.X), q - p));
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("FGMRES refuses a preconditioner of another order", "[krylov][errors]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  std::mt19937 random(20);
+  FgmresRun<TestType> run(dense_matrix<Matrix<TestType>>(5, random), random_vector<Scalar>(5, random));
+  DiagonalPreconditioner<Scalar, Space> other(Space(), 6, MemoryBudget());
+  CHECK_THROWS_WITH(run.solve(other),
+                    "preconditioner: it is for a matrix of order 6, and the matrix has the order 5");
+}
+
 TEMPLATE_LIST_TEST_CASE("the workspace shrinks to what the budget has", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   const std::size_t n = 1000, vector = n * sizeof(Scalar);
+  const PeakBytes peak;
   const auto small = Fgmres<Scalar, Space>(Space(), n, 60, MemoryBudget(62 * vector));
+  CHECK(peak.bytes() <= 62 * vector);
   CHECK(small.restart() == 30);
   CHECK_THROWS_AS((Fgmres<Scalar, Space>(Space(), n, 60, MemoryBudget(8 * vector))), OutOfMemoryError);
 }

@@ -51,6 +51,9 @@ class MultifrontalFactorization final : public Factorization<Scalar, ExecutionSp
   MultifrontalFactorization(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget);
   FactorizationOutcome factorize(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
                                  double perturbation) override;
+  std::int64_t size() const override {
+    return m_plan.border ? -1 : static_cast<std::int64_t>(m_plan.F.A.n_rows);
+  }
   void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override;
   std::vector<Pivot> pivots(const ExecutionSpace& exec) const override;
   FactorValues<Scalar> write_out(const ExecutionSpace& exec) const override;

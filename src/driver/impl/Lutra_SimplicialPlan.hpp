@@ -49,6 +49,7 @@ class SimplicialFactorization final : public Factorization<Scalar, ExecutionSpac
     Engine::update_rows(exec, m_plan, m_factors);
     m_solves.set_values(exec, m_factors.row_values);
   }
+  std::int64_t size() const override { return static_cast<std::int64_t>(m_plan.lu.rows.n); }
   void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
     m_solves.solve(exec, op, m_A.row_scale, m_A.col_scale, B, X);
   }

@@ -7,18 +7,20 @@
 #include <cstdint>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_PowerOfTwo.hpp"
 #include "Lutra_RowTeams.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
 namespace lutra::Impl {
 
 /// diag(row)·A·diag(column): one step of Ruiz' scaling, which brings the largest magnitudes of rows and
-/// columns near one.
+/// columns near one. Roots are taken of A in parts of the power of two below its largest entry: those of
+/// A·2^p are then the same bit by bit, and so are the keys.
 template <class Real, class Memory>
 struct KeyScaling {
   Kokkos::View<Real*, Memory> row_size;  ///< [n] largest magnitude of each row of A; one for rows of zeros
-  Kokkos::View<Real*, Memory> row;       ///< [n] one over the root of row_size
-  Kokkos::View<Real*, Memory> column;    ///< [n] the same for columns
+  Kokkos::View<Real*, Memory> row;       ///< [n] one over the root of row_size in parts of 2^exponent
+  Kokkos::View<Real*, Memory> column;    ///< [n] the same for columns, times 2^−exponent for key()
 
   /// The magnitude of entry (i, j) of L or U in the factors of the scaled matrix.
   template <class Ordinal>
@@ -42,6 +44,7 @@ struct TriangleCounts {
 /// Sizes and lengths of A's rows and columns.
 ///
 ///     rows      lanes of a row: row_size, lengths; column, set to zero before, takes maxima by atomics
+///     largest   entry of A, from the columns
 ///     finish    roots and reciprocals; sums of the lengths
 template <class Scalar, class Ordinal, class Offset, class Memory>
 struct MeasureMatrix {
@@ -50,6 +53,7 @@ struct MeasureMatrix {
   KeyScaling<Real, Memory> to;
   Kokkos::View<Ordinal*, Memory> n_lower, n_upper;  ///< [n] entries of A's strict triangles
   RowTeams rows;
+  int exponent = 0;  ///< of the largest entry
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& team) const {
@@ -77,9 +81,14 @@ struct MeasureMatrix {
     });
   }
 
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, Real& largest) const {
+    largest = Kokkos::max(largest, to.column(i));
+  }
   KOKKOS_FUNCTION void operator()(const std::int64_t i, TriangleCounts& sum) const {
-    to.row(i) = 1 / Kokkos::sqrt(to.row_size(i));
-    to.column(i) = to.column(i) > 0 ? 1 / Kokkos::sqrt(to.column(i)) : Real(1);
+    to.row(i) = 1 / Kokkos::sqrt(scale_by_power(to.row_size(i), -exponent));
+    const Real column =
+        to.column(i) > 0 ? 1 / Kokkos::sqrt(scale_by_power(to.column(i), -exponent)) : Real(1);
+    to.column(i) = scale_by_power(column, -exponent);
     sum += {n_lower(i), n_upper(i), static_cast<std::int64_t>(A.row_map(i + 1) - A.row_map(i))};
   }
 };

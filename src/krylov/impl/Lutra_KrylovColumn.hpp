@@ -16,11 +16,13 @@ struct KrylovColumn {
   using Real = RealOf<Scalar>;
   static constexpr int history_length = 16;  ///< iterations between two looks of the host, at most
 
-  Real scale = 0;   ///< power of two near max |b|; 0 where b = 0
-  Real B_norm = 0;  ///< ‖b‖₂ / scale
-  Real norm = 0;    ///< ‖b − A·x‖₂ / scale, computed from x
-  Real first = 0;   ///< norm at the start of the cycle of the residual that is iterated on
-  Real goal = 0;    ///< part of `first` at which the cycle ends
+  Real scale = 0;         ///< power of two near max |b|; 0 where b = 0
+  Real B_norm = 0;        ///< ‖b‖₂ / scale
+  Real norm = 0;          ///< ‖b − A·x‖₂ / scale, computed from x
+  Real inverse_unit = 1;  ///< of the power of two near the largest entry of the first product of the cycle:
+                          ///< sums take products in parts of it
+  Real first = 0;         ///< norm at the start of the cycle of the residual that is iterated on
+  Real goal = 0;          ///< part of `first` at which the cycle ends
   Scalar alpha{}, beta{}, omega{}, rho{};  ///< coefficients of the method
   KrylovStop stop = KrylovStop::max_iterations;
   bool running = false;
