@@ -99,6 +99,7 @@ class Session {
       record.report.status = Status::out_of_memory;
       record.message = error.what();
     }
+    count_rows_from_one(record.report);
     add_method_reason(m_options, record.report.choice);
     m_progress.clear();
     return X;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_IncompleteFactorization.hpp"
 
-#include <cstdio>
 #include <limits>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_Formatted.hpp"
 #include "Lutra_IluPattern.hpp"
 #include "Lutra_InspectFactors.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -179,9 +179,7 @@ std::string IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::fa
     return "row " + std::to_string(m_plan.F.user_row(outcome.bad_row)) + " has no usable pivot";
   if (!outcome.is_finite()) return "factors hold NaN or infinity";
   if (outcome.largest_factor <= max_growth * outcome.largest_entry) return "";
-  char text[64];
-  std::snprintf(text, sizeof text, "entries grow by %.1e", outcome.largest_factor / outcome.largest_entry);
-  return text;
+  return Impl::formatted("entries grow by %.1e", outcome.largest_factor / outcome.largest_entry);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FORMATTED_HPP
+#define LUTRA_FORMATTED_HPP
+
+#include <string>
+
+namespace lutra::Impl {
+
+/// What std::printf prints, with a decimal point whatever the locale of the program.
+#if defined(__GNUC__)
+__attribute__((format(printf, 1, 2)))
+#endif
+std::string
+formatted(const char* format, ...);
+
+}  // namespace lutra::Impl
+
+#endif
