@@ -134,18 +134,23 @@ int parse_and_run(int argc, char* argv[], Communicator* ranks) {
   return report_failures(*parsed->arguments, ranks);
 }
 
-// Ends the program. It does nothing that a handler must not do.
-extern "C" void cancel(int) {
-  constexpr std::string_view message = "lutra: cancelled by a signal\n";
+// Handlers that end the program. They do nothing that a handler must not do.
+extern "C" void cancel_silently(int) {
   Impl::remove_unfinished_files();
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
   ::_exit(exit_cancelled);
 }
+extern "C" void cancel(int signal) {
+  constexpr std::string_view message = "lutra: cancelled by a signal\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
+  cancel_silently(signal);
+}
 
-// What asks a program to end; nohup has it ignore a hang-up, and that stays.
+// On what asks a program to end; nohup has it ignore a hang-up, and that stays. mpirun says itself that it
+// ends the other ranks after one has failed.
 void cancel_on_signals() {
+  const auto handler = MpiSession::is_launched() ? cancel_silently : cancel;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-    if (std::signal(signal, cancel) == SIG_IGN) std::signal(signal, SIG_IGN);
+    if (std::signal(signal, handler) == SIG_IGN) std::signal(signal, SIG_IGN);
 }
 
 }  // namespace

@@ -18,15 +18,6 @@ std::string count(const std::optional<std::int64_t>& value) {
   return value ? std::to_string(*value) : "-";
 }
 
-// "1.5 MiB"
-std::string bytes(std::size_t value) {
-  constexpr std::array<const char*, 5> units = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double scaled = static_cast<double>(value);
-  std::size_t unit = 0;
-  for (; scaled >= 1024 && unit + 1 < units.size(); ++unit) scaled /= 1024;
-  return short_number(scaled) + " " + units[unit];
-}
-
 // Appends "name value" behind a comma, where there is a value.
 void append(std::string& list, const std::string& name, const std::string& value) {
   if (value != "-") list += (list.empty() ? "" : ", ") + name + " " + value;
@@ -154,9 +145,9 @@ std::string errors_text(const Report& report, const std::string& name) {
 
 std::string memory_text(const MemoryUse& memory) {
   if (memory.device_peak_bytes == 0) return "";
-  std::string text = bytes(memory.device_peak_bytes);
-  if (memory.host_peak_bytes) text += ", host stages " + bytes(*memory.host_peak_bytes);
-  if (memory.limit_bytes) text += ", limit " + bytes(*memory.limit_bytes);
+  std::string text = bytes_text(memory.device_peak_bytes);
+  if (memory.host_peak_bytes) text += ", host stages " + bytes_text(*memory.host_peak_bytes);
+  if (memory.limit_bytes) text += ", limit " + bytes_text(*memory.limit_bytes);
   return text_line("memory", text);
 }
 
@@ -206,6 +197,14 @@ std::string message_of(const ReportRecord& record) {
 std::string short_number(const std::optional<double>& value) {
   if (!value) return "-";
   return *value >= 1000 && *value < 1e6 ? Impl::formatted("%.0f", *value) : Impl::formatted("%.3g", *value);
+}
+
+std::string bytes_text(std::size_t value) {
+  constexpr std::array<const char*, 5> units = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double scaled = static_cast<double>(value);
+  std::size_t unit = 0;
+  for (; scaled >= 1024 && unit + 1 < units.size(); ++unit) scaled /= 1024;
+  return short_number(scaled) + " " + units[unit];
 }
 
 std::string text_line(const std::string& name, const std::string& text) {

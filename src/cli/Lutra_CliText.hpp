@@ -33,6 +33,9 @@ std::string text_line(const std::string& name, const std::string& text);
 /// "0.123", "1.2e-16": three significant digits; "-" for nothing.
 std::string short_number(const std::optional<double>& value);
 
+/// "1.5 MiB".
+std::string bytes_text(std::size_t value);
+
 /// Lines on the choices and their reasons.
 std::string choice_text(const Choice& choice);
 

@@ -69,7 +69,7 @@ TEST_CASE("two outputs are two files, and none is one that is read", "[cli]") {
   check_refused(program, "solve a.mtx --out x.mtx --json=other.mtx", "are one file");
   check_refused(program, "solve a.mtx --out ./F --json=F", "are one file");
   check_refused(program, "info a.mtx --svg F --json=F", "--svg F and --json=F are one file");
-  check_refused(program, "info a.mtx --svg - --json", "standard output");
+  check_refused(program, "info a.mtx --quiet --svg - --json", "standard output");
   check_refused(program, "solve a.mtx --out a.mtx", "--out a.mtx would overwrite a.mtx, which is read");
   check_refused(program, "solve a.mtx --json=link.mtx", "would overwrite a.mtx");
   check_refused(program, "solve a.mtx --rhs b.mtx --out b.mtx", "would overwrite --rhs b.mtx");

@@ -59,7 +59,9 @@ std::string temporary_base(const std::string& target) {
 
 std::string followed(const std::string& file) {
   constexpr int most_links = 40;  // as Linux takes
-  std::filesystem::path target = file;
+  if (file.empty()) refuse(file, "cannot be written", ENOENT);
+  std::error_code ignored;
+  std::filesystem::path target = std::filesystem::absolute(file, ignored);
   for (int links = 0;; ++links) {
     struct ::stat status {};
     if (::lstat(target.c_str(), &status) != 0) {
@@ -73,7 +75,6 @@ std::string followed(const std::string& file) {
     if (error) refuse(file, "cannot be written", error.value());
     target = next.is_absolute() ? next : target.parent_path() / next;
   }
-  std::error_code ignored;
   const std::filesystem::path canonical = std::filesystem::weakly_canonical(target, ignored);
   return ignored ? target.string() : canonical.string();
 }
