@@ -158,18 +158,24 @@ TEST_CASE("beside a limit that does not suffice stands what is needed", "[cli]")
   REQUIRE(program.run("generate " + kind + " a.mtx").status == 0);
   const auto peak =
       program.run("solve a.mtx --method lu --json").json()["memory"]["device_peak_bytes"].get<double>();
-  for (const double share : {0.02, 0.3, 0.8}) {
-    const std::string limit = std::to_string(static_cast<std::size_t>(share * peak));
-    const Outcome outcome = program.run("solve a.mtx --method lu --memory-limit " + limit);
-    INFO(kind << ", limit " << limit << " of " << peak << "\n" << outcome.output);
+  const auto run = [&program](double limit) {
+    return program.run("solve a.mtx --method lu --memory-limit " +
+                       std::to_string(static_cast<std::size_t>(limit)));
+  };
+  for (const double share : {0.02, 0.3}) {  // before and after the entries of the factors are counted
+    const Outcome outcome = run(share * peak);
+    INFO(kind << ", limit " << share << " of " << peak << "\n" << outcome.output);
     CHECK(outcome.status == 4);
-    const std::string mark = "about ";
+    const std::string mark = "; about ";
     const auto at = outcome.output.find(mark);
     REQUIRE(at != std::string::npos);
     const double total = std::stod(outcome.output.substr(at + mark.size()));
-    CHECK(total > 0.5 * peak);
-    CHECK(total < 2 * peak);
+    CHECK(run(1.1 * total).status == 0);
+    CHECK(run(0.4 * total).status == 4);
   }
+  const Outcome krylov = program.run("solve a.mtx --method gmres --memory-limit 1000");
+  CHECK(krylov.status == 4);
+  CHECK_THAT(krylov.output, ContainsSubstring("; at least ") && ContainsSubstring(" bytes in all ("));
 }
 
 }  // namespace
