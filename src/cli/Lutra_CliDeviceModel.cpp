@@ -32,12 +32,11 @@ double take_value(const LineReader& reader, Cursor& cursor, const std::string& k
   if (cursor.peek_token() == "none") {
     cursor.take_token();
   } else {
+    const std::string token(cursor.peek_token());
     const Parsed parsed = Impl::parse_real(cursor, value);
     if (parsed == Parsed::missing) reader.fail(key + " has no value");
     if (parsed != Parsed::ok || !(value > 0))
-      reader.fail(key + ": " +
-                  Impl::quoted(parsed == Parsed::ok ? std::to_string(value) : cursor.peek_token()) +
-                  " is not a finite number above 0");
+      reader.fail(key + ": " + Impl::quoted(token) + " is not a finite number above 0");
   }
   if (!cursor.at_end()) reader.fail(key + ": there is more than one value");
   return value;
