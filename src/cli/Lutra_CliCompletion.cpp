@@ -54,8 +54,8 @@ _lutra() {
   local words='' options='' first='' files=''
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W ')" +
-         by_spaces(table.command_names()) + R"( --help --version' -- "$word"))
+    mapfile -t COMPREPLY < <(compgen -W ')" +
+         by_spaces(table.command_names()) + R"( --help --version' -- "$word")
     return
   fi
   if [[ $word == = ]]; then
@@ -67,19 +67,18 @@ _lutra() {
 )" + bash_values(table) +
          R"(  esac
   if [[ -n $words ]]; then
-    COMPREPLY=($(compgen -W "$words" -- "$word"))
-    [[ -n $files ]] && COMPREPLY+=($(compgen -f -- "$word"))
+    mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word"; [[ -n $files ]] && compgen -f -- "$word")
     return
   fi
   case $command in
 )" + bash_options(table) +
          R"(  esac
   if [[ $word == -* ]]; then
-    COMPREPLY=($(compgen -W "$options" -- "$word"))
+    mapfile -t COMPREPLY < <(compgen -W "$options" -- "$word")
   elif [[ -n $first ]] && ((COMP_CWORD == 2)); then
-    COMPREPLY=($(compgen -W "$first" -- "$word"))
+    mapfile -t COMPREPLY < <(compgen -W "$first" -- "$word")
   else
-    COMPREPLY=($(compgen -f -- "$word"))
+    mapfile -t COMPREPLY < <(compgen -f -- "$word")
   fi
 }
 complete -o filenames -F _lutra lutra

@@ -79,6 +79,8 @@ TEST_CASE("bash completes commands, options and values", "[cli]") {
   CHECK(complete("lutra solve a.mtx --method g", 4) == "gmres ");
   CHECK(complete("lutra solve a.mtx --method = b", 5) == "bicgstab ");  // how readline splits --method=b
   CHECK(complete("lutra solve a", 2) == "a.mtx ");
+  program.write("q r.mtx", "");
+  CHECK(complete("lutra solve q", 2) == "q r.mtx ");
   CHECK(complete("lutra generate po", 2) == "poisson2d poisson3d ");
   CHECK(complete("lutra order a.mtx --ordering a", 4) == "auto amd a.mtx ");
   CHECK_THAT(complete("lutra predict --", 2), ContainsSubstring("--ranks-per-node "));

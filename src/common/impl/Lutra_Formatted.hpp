@@ -7,11 +7,7 @@
 namespace lutra::Impl {
 
 /// What std::printf prints, with a decimal point whatever the locale of the program.
-#if defined(__GNUC__)
-__attribute__((format(printf, 1, 2)))
-#endif
-std::string
-formatted(const char* format, ...);
+[[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...);
 
 }  // namespace lutra::Impl
 
