@@ -40,6 +40,10 @@ if(TARGET lutra_cli)
   set_target_properties(lutra_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${from_bin_to_lib}")
   install(TARGETS lutra_cli OPTIONAL)
   install(FILES "${PROJECT_SOURCE_DIR}/packaging/lutra.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+  install(FILES "${PROJECT_SOURCE_DIR}/packaging/completions/lutra"
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+  install(FILES "${PROJECT_SOURCE_DIR}/packaging/completions/_lutra"
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
 endif()
 
 # Not in the build folder itself, where CMake finds packages whose programs are on PATH: what belongs beside these files

@@ -12,7 +12,8 @@ namespace lutra::Cli {
 /// The command line as it was typed. Whether values make sense together is for Lutra_CliOptions.hpp to say.
 struct Arguments {
   std::string
-      command;  ///< "solve", "sequence", "info", "order", "predict", "calibrate", "generate", "version"
+      command;  ///< "solve", "sequence", "info", "order", "predict", "calibrate", "generate", "version", …
+  std::string file;                ///< of commands that take one; also the only one of `files`
   std::vector<std::string> files;  ///< matrices to read, or the one to write
 
   // solve, sequence and info: what is chosen
@@ -41,6 +42,7 @@ struct Arguments {
   // solve, sequence and info: what is printed
   std::optional<std::string> json;  ///< "-": standard output
   bool quiet = false;
+  bool verbose = false;  ///< of solve and sequence
 
   // info
   std::optional<std::string> svg;
@@ -52,7 +54,7 @@ struct Arguments {
   std::string device = "auto";
 
   // generate
-  std::string kind;
+  std::string kind;  ///< of completion, the shell
   std::int64_t size = 0;
   std::uint64_t seed = 1;
 };

@@ -2,31 +2,63 @@
 #include "Lutra_Calibrate.hpp"
 #include "Lutra_CalibrateRanks.hpp"
 
+#include <algorithm>
+#include <map>
 #include <stdexcept>
 
 #include "Lutra_CliCommands.hpp"
 #include "Lutra_CliDeviceModel.hpp"
 #include "Lutra_CliExit.hpp"
 #include "Lutra_CliRecord.hpp"
+#include "Lutra_DeviceModelFields.hpp"
 
 namespace lutra::Cli {
 
 namespace {
 
-DeviceModel measure(const Arguments& arguments) {
+/// What was measured, in place of some numbers of what is built in.
+struct Calibrated {
+  DeviceModel model, built_in;
+};
+
+Calibrated measure(const Arguments& arguments) {
   return with_types(
-      "f64", false, check_backend(arguments), [&]<class Scalar, class ExecutionSpace>() -> DeviceModel {
+      "f64", false, check_backend(arguments), [&]<class Scalar, class ExecutionSpace>() -> Calibrated {
         if constexpr (std::is_same_v<Scalar, double>) {
-          DeviceModel measured = measure_device_model<double, ExecutionSpace>();
+          Calibrated result{measure_device_model<double, ExecutionSpace>(),
+                            default_device_model<ExecutionSpace>()};
           const RunInfo run = describe_run<ExecutionSpace>();
-          measured.name = run.device.value_or(run.backend + " with " + std::to_string(run.threads) +
-                                              (run.threads == 1 ? " thread" : " threads")) +
-                          ", measured";
-          return measured;
+          result.model.name = run.device.value_or(run.backend + " with " + std::to_string(run.threads) +
+                                                  (run.threads == 1 ? " thread" : " threads")) +
+                              ", measured";
+          return result;
         } else {
           throw std::logic_error("calibrate: another type than f64");
         }
       });
+}
+
+/// Numbers by section: "ordering.multifrontal.solve.row_seconds" is of "ordering.multifrontal".
+std::string section_of(const std::string& key) {
+  const std::size_t first = key.find('.');
+  return key.substr(0, std::min(key.find('.', first + 1), key.size()));
+}
+
+std::string summary(const Calibrated& calibrated, const std::string& file) {
+  const std::vector<std::string> measured = measured_keys(calibrated.model, calibrated.built_in);
+  std::size_t all = 0;
+  DeviceModel model = calibrated.model;
+  visit_numbers(model, [&all](const std::string&, auto& number) { all += number == 0 ? 0 : 1; });
+  std::map<std::string, int> counts;  // of measured numbers in a section
+  for (const std::string& key : measured) ++counts[section_of(key)];
+  std::string sections;
+  for (const auto& [section, count] : counts)
+    sections += (sections.empty() ? "" : ", ") + section + " (" + std::to_string(count) + ")";
+  return text_line("machine", calibrated.model.name) +
+         text_line("measured", std::to_string(measured.size()) + " numbers: " + sections) +
+         text_line("built in", std::to_string(all - measured.size()) +
+                                   " numbers, which no run measures and " + file + " marks") +
+         text_line("next", "lutra solve A.mtx --device-model " + file);
 }
 
 /// Of solves on several ranks.
@@ -44,10 +76,11 @@ DistributedCosts measure_ranks(Communicator& ranks) {
 
 int run_calibrate(const Arguments& arguments, Communicator* ranks) {
   const std::string& file = arguments.files.front();
-  DeviceModel model;
+  Calibrated calibrated;
+  DeviceModel& model = calibrated.model;
   const auto measure_alone = [&] {
     check_output_file("calibrate:", file);
-    model = measure(arguments);
+    calibrated = measure(arguments);
   };
   if (ranks == nullptr) {
     measure_alone();
@@ -60,11 +93,13 @@ int run_calibrate(const Arguments& arguments, Communicator* ranks) {
           measure_alone();
         },
         false);
+    calibrated.built_in.trisolve.distributed = host_device_model().trisolve.distributed;
     model.trisolve.distributed = measure_ranks(*ranks);
     if (ranks->rank() != 0) return exit_solved;
     model.name += ", " + std::to_string(ranks->size()) + " ranks";
   }
-  write_text(file, to_text(model));
+  write_text(file, to_text(model, calibrated.built_in));
+  if (file != "-") write_output(summary(calibrated, file));
   return exit_solved;
 }
 

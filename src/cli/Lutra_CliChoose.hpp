@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "Lutra_CliSuggest.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_OptionChoices.hpp"
 
@@ -22,7 +23,8 @@ inline std::string joined(const std::vector<std::string>& names) {
 
 [[noreturn]] inline void refuse(const std::string& option, const std::string& value,
                                 const std::vector<std::string>& choices) {
-  throw InputError(option + ": invalid value '" + value + "' (choose from " + joined(choices) + ")");
+  throw InputError(option + ": invalid value '" + value + "' (choose from " + joined(choices) + ")" +
+                   did_you_mean(value, choices));
 }
 
 template <class Value>

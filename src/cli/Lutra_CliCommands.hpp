@@ -8,7 +8,7 @@
 namespace lutra::Cli {
 
 // One function a command; each returns the exit status and throws what Lutra_Error.hpp has for wrong input.
-// Kokkos is initialized for all but generate and version.
+// Kokkos is initialized for all but generate, version and completion.
 int run_solve(const Arguments& arguments);
 /// The same on several ranks, collectively: rank 0 reads, writes and prints.
 int run_solve_on_ranks(const Arguments& arguments, Communicator& ranks);
@@ -20,6 +20,7 @@ int run_predict(const Arguments& arguments);
 int run_calibrate(const Arguments& arguments, Communicator* ranks);
 int run_generate(const Arguments& arguments);
 int run_version(const Arguments& arguments);
+int run_completion(const Arguments& arguments);
 
 }  // namespace lutra::Cli
 

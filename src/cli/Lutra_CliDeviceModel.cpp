@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_CliDeviceModel.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -31,12 +32,11 @@ double take_value(const LineReader& reader, Cursor& cursor, const std::string& k
   if (cursor.peek_token() == "none") {
     cursor.take_token();
   } else {
+    const std::string token(cursor.peek_token());
     const Parsed parsed = Impl::parse_real(cursor, value);
     if (parsed == Parsed::missing) reader.fail(key + " has no value");
     if (parsed != Parsed::ok || !(value > 0))
-      reader.fail(key + ": " +
-                  Impl::quoted(parsed == Parsed::ok ? std::to_string(value) : cursor.peek_token()) +
-                  " is not a finite number above 0");
+      reader.fail(key + ": " + Impl::quoted(token) + " is not a finite number above 0");
   }
   if (!cursor.at_end()) reader.fail(key + ": there is more than one value");
   return value;
@@ -65,14 +65,28 @@ void set(const LineReader& reader, const std::string& key, const Entry& entry, N
 
 }  // namespace
 
-std::string to_text(DeviceModel model) {
+std::vector<std::string> measured_keys(DeviceModel model, DeviceModel built_in) {
+  std::vector<double> known;
+  visit_numbers(built_in, [&known](const std::string&, auto& number) { known.push_back(number); });
+  std::vector<std::string> keys;
+  std::size_t k = 0;
+  visit_numbers(model, [&](const std::string& key, auto& number) {
+    if (static_cast<double>(number) != known[k++]) keys.push_back(key);
+  });
+  return keys;
+}
+
+std::string to_text(DeviceModel model, DeviceModel built_in) {
+  const std::vector<std::string> measured = measured_keys(model, built_in);
   std::string text =
       "% Device model, from which lutra predicts times: seconds, bytes a second, and ratios\nname " +
       model.name + "\n";
-  visit_numbers(model, [&text](const std::string& key, const auto& number) {
+  visit_numbers(model, [&](const std::string& key, const auto& number) {
     std::array<char, 32> digits{};
     const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-    text += key + " " + (number == 0 ? "none" : std::string(digits.data(), end)) + "\n";
+    const bool kept = std::find(measured.begin(), measured.end(), key) == measured.end();
+    text += key + " " + (number == 0 ? "none" : std::string(digits.data(), end)) +
+            (kept && number != 0 ? "  % built in, not measured\n" : "\n");
   });
   return text;
 }

@@ -13,6 +13,7 @@ inline constexpr int exit_invalid_input = 2;  ///< the call or a file is wrong
 inline constexpr int exit_numerical_failure =
     3;  ///< singular, broken down, or the error is above the tolerance
 inline constexpr int exit_out_of_memory = 4;
+inline constexpr int exit_cancelled = 5;  ///< by a signal
 
 constexpr int exit_status(Status status) {
   switch (status) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_CliAnalysis.hpp"
 #include "Lutra_CliCommands.hpp"
 #include "Lutra_CliExit.hpp"
 #include "Lutra_CliRecord.hpp"
@@ -55,33 +56,10 @@ StructurePicture picture(const std::string& file, const HostMatrix<Scalar>& A,
   return picture;
 }
 
-template <class Solver, class Options, class Scalar>
-FactorStructure analyze_with(const HostMatrix<Scalar>& A, const Options& options, Report& report) {
-  Solver solver(options);
-  solver.analyze(to_memory<typename Solver::memory_space>(A));
-  report = solver.report();
-  return solver.structure();
-}
-
-// What auto selects takes an analysis; a matrix that is not square has none.
-template <class Scalar, class ExecutionSpace>
-FactorStructure analyze(const HostMatrix<Scalar>& A, const SolverOptions& options, Report& report) {
-  if (A.n_rows != A.n_cols || A.n_rows == 0) return {};
-  if (options.krylov) {
-    KrylovSolver<Scalar, int, std::int64_t, ExecutionSpace> solver(*options.krylov);
-    solver.analyze(to_memory<typename ExecutionSpace::memory_space>(A));
-    report = solver.report();
-    return {};
-  }
-  if (options.ldlt)
-    return analyze_with<SparseLDLT<Scalar, int, std::int64_t, ExecutionSpace>>(A, *options.ldlt, report);
-  return analyze_with<SparseLU<Scalar, int, std::int64_t, ExecutionSpace>>(A, options.lu, report);
-}
-
 std::string analysis_text(const MatrixProperties& properties, const Report& report) {
   if (properties.rows != properties.cols || properties.rows == 0)
     return text_line("method", "none: a system needs a square matrix with rows");
-  std::string text = choice_text(report.choice) + factors_text(report.factors);
+  std::string text = choice_text(report.choice) + factors_text(report.factors, true);
   if (report.status != Status::not_solved) text += text_line("status", describe(report, 1));
   return text;
 }
@@ -98,7 +76,7 @@ int inform(const Arguments& arguments, const SolverOptions& options, MatrixMarke
   record.run = describe_run<ExecutionSpace>();
   record.matrix = summarize<Scalar>(file, properties);
   const auto chosen = for_matrix<ExecutionSpace>(with_ordering(options, A.n_rows), A, header, properties);
-  const auto structure = analyze<Scalar, ExecutionSpace>(A, chosen, record.report);
+  const auto structure = analyze<Scalar, ExecutionSpace>(A, chosen, record.report, arguments.svg.has_value());
   add_method_reason(chosen, record.report.choice);
   if (record.report.status != Status::not_solved) record.message = describe(record.report, 1);
   if (arguments.svg) write_structure_svg(*arguments.svg, picture(file, A, structure));

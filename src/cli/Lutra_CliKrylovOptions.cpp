@@ -74,16 +74,17 @@ void set_ilu(const Arguments& a, const Kind& kind, const LuOptions& lu, SparseIl
 }
 
 void refuse_krylov_options(const Arguments& a) {
-  refuse_unused("--method " + a.method, {{"--precond", a.precond != "auto", false},
-                                         {"--fill-level", a.fill_level.has_value(), false},
-                                         {"--fill-factor", a.fill_factor.has_value(), false},
-                                         {"--steps", a.steps.has_value(), false},
-                                         {"--sweeps", a.sweeps.has_value(), false},
-                                         {"--drop-tol", a.drop_tol.has_value(), false},
-                                         {"--apply", a.apply != "auto", false},
-                                         {"--side", a.side != "auto", false},
-                                         {"--restart", a.restart.has_value(), false},
-                                         {"--max-iterations", a.max_iterations.has_value(), false}});
+  refuse_unused("--method " + a.method + ", but with --method gmres, bicgstab and cg",
+                {{"--precond", a.precond != "auto", false},
+                 {"--fill-level", a.fill_level.has_value(), false},
+                 {"--fill-factor", a.fill_factor.has_value(), false},
+                 {"--steps", a.steps.has_value(), false},
+                 {"--sweeps", a.sweeps.has_value(), false},
+                 {"--drop-tol", a.drop_tol.has_value(), false},
+                 {"--apply", a.apply != "auto", false},
+                 {"--side", a.side != "auto", false},
+                 {"--restart", a.restart.has_value(), false},
+                 {"--max-iterations", a.max_iterations.has_value(), false}});
 }
 
 }  // namespace

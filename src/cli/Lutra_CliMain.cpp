@@ -9,10 +9,13 @@
 #include <exception>
 #include <iostream>
 #include <optional>
+#include <string_view>
 
+#include "Lutra_AtomicFile.hpp"
 #include "Lutra_CliCommands.hpp"
 #include "Lutra_CliExit.hpp"
 #include "Lutra_CliOutput.hpp"
+#include "Lutra_CliText.hpp"
 #include "Lutra_Communicator.hpp"
 #include "Lutra_Error.hpp"
 
@@ -28,11 +31,13 @@ int run(const Arguments& arguments, Communicator* ranks) {
   if (arguments.command == "calibrate") return run_calibrate(arguments, ranks);
   if (arguments.command == "predict") return run_predict(arguments);
   if (arguments.command == "generate") return run_generate(arguments);
+  if (arguments.command == "completion") return run_completion(arguments);
   return run_version(arguments);
 }
 
 bool computes(const Arguments& arguments) {
-  return arguments.command != "version" && arguments.command != "generate";
+  return arguments.command != "version" && arguments.command != "generate" &&
+         arguments.command != "completion";
 }
 
 int run_for_all(const Arguments& arguments, Communicator* ranks) {
@@ -54,8 +59,13 @@ void say(const Communicator* ranks, const std::string& message) {
 int report_failures(const Arguments& arguments, Communicator* ranks) {
   try {
     return run_for_all(arguments, ranks);
-  } catch (const InputError& error) {
+  } catch (const FileError& error) {
     say(ranks, error.what());
+    return exit_invalid_input;
+  } catch (const InputError& error) {
+    const std::string message = error.what();
+    const bool of_matrix = message.starts_with("matrix: ");
+    say(ranks, of_matrix ? about_file(error, arguments.files.front()).what() : counted_from_one(message));
     return exit_invalid_input;
   } catch (const OutOfMemoryError& error) {
     say(ranks, error.what());
@@ -67,7 +77,7 @@ int report_failures(const Arguments& arguments, Communicator* ranks) {
     say(ranks, error.what());
     return error.failure().kind == FailureKind::out_of_memory ? exit_out_of_memory : exit_defect;
   } catch (const std::exception& error) {
-    say(ranks, std::string("internal error, please report it: ") + error.what());
+    say(ranks, "internal error, please report it: " + counted_from_one(error.what()));
     return exit_defect;
   }
 }
@@ -124,12 +134,32 @@ int parse_and_run(int argc, char* argv[], Communicator* ranks) {
   return report_failures(*parsed->arguments, ranks);
 }
 
+// Handlers that end the program. They do nothing that a handler must not do.
+extern "C" void cancel_silently(int) {
+  Impl::remove_unfinished_files();
+  ::_exit(exit_cancelled);
+}
+extern "C" void cancel(int signal) {
+  constexpr std::string_view message = "lutra: cancelled by a signal\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
+  cancel_silently(signal);
+}
+
+// On what asks a program to end; nohup has it ignore a hang-up, and that stays. mpirun says itself that it
+// ends the other ranks after one has failed.
+void cancel_on_signals() {
+  const auto handler = MpiSession::is_launched() ? cancel_silently : cancel;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    if (std::signal(signal, handler) == SIG_IGN) std::signal(signal, SIG_IGN);
+}
+
 }  // namespace
 }  // namespace lutra::Cli
 
 int main(int argc, char* argv[]) {
   namespace Cli = lutra::Cli;
-  std::signal(SIGPIPE, SIG_IGN);         // a closed pipe ends a write, not the program
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe ends a write, not the program
+  Cli::cancel_on_signals();
   std::optional<lutra::MpiSession> mpi;  // starting MPI takes a while: only where it was asked for
   std::optional<lutra::Communicator> ranks;
   if (lutra::MpiSession::is_launched()) {

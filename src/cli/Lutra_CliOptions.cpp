@@ -9,7 +9,10 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <map>
+#include <system_error>
 
+#include "Lutra_AtomicFile.hpp"
 #include "Lutra_ChooseOrdering.hpp"
 #include "Lutra_CliChoose.hpp"
 #include "Lutra_CliDeviceModel.hpp"
@@ -19,11 +22,26 @@
 #include "Lutra_Version.hpp"
 
 namespace lutra::Cli {
+namespace {
+
+/// Backends as the command line and as Kokkos names them.
+const std::map<std::string, std::string> kokkos_names = {
+    {"serial", "Serial"}, {"openmp", "OpenMP"}, {"cuda", "CUDA"}, {"hip", "HIP"}};
+
+std::string not_built(const std::string& backend, const std::vector<std::string>& built) {
+  std::vector<std::string> spaces;
+  for (const std::string& name : built) spaces.push_back(kokkos_names.at(name));
+  return "--backend " + backend + ": not in this build (Kokkos has " + joined(spaces) +
+         "); see docs/building.md";
+}
+
+}  // namespace
 
 std::string check_backend(const Arguments& a) {
   const std::vector<std::string> built = version_info().backends;
   const std::string backend = a.backend == "auto" ? built.front() : a.backend;
   if (std::find(built.begin(), built.end(), backend) == built.end()) {
+    if (kokkos_names.contains(backend)) throw InputError(not_built(backend, built));
     auto choices = built;
     choices.insert(choices.begin(), "auto");
     refuse("--backend", backend, choices);
@@ -53,7 +71,9 @@ void set_prediction(const Arguments& a, LuOptions& lu) {
 
 void set_ordering(const Arguments& a, SolverOptions& options) {
   const auto choices = named<Ordering>();
-  if (a.ordering == "-" || (!names(choices, a.ordering) && std::filesystem::exists(a.ordering))) {
+  std::error_code unreadable;  // a loop of links, say: reading it says what is wrong
+  const bool is_file = std::filesystem::exists(a.ordering, unreadable) || unreadable;
+  if (a.ordering == "-" || (!names(choices, a.ordering) && is_file)) {
     options.lu.ordering = Ordering::user;
     options.ordering_file = a.ordering;
   } else {
@@ -100,10 +120,71 @@ void check_standard_input(const Arguments& a) {
   if (uses > 1) throw InputError("standard input (-) can be given for one file only");
 }
 
+/// A file that is written, or read, by an option or as an argument.
+struct NamedFile {
+  std::string option, file;
+
+  std::string text() const {
+    return option.empty() ? file : option + (option == "--json" ? "=" : " ") + file;
+  }
+};
+
+std::vector<NamedFile> outputs_of(const Arguments& a) {
+  std::vector<NamedFile> outputs;
+  if (a.out) outputs.push_back({"--out", *a.out});
+  if (a.svg) outputs.push_back({"--svg", *a.svg});
+  if (a.json) outputs.push_back({"--json", *a.json});
+  return outputs;
+}
+
 void check_standard_output(const Arguments& a) {
-  if (a.out == "-" && a.json == "-") throw InputError("--out - and --json both want standard output");
-  if (a.out == "-" && !a.quiet)
-    throw InputError("--out - leaves no room for the report: add --quiet, or --json=FILE with it");
+  std::string taken;
+  for (const auto& [option, file] : outputs_of(a)) {
+    if (file != "-") continue;
+    const std::string what = option == "--json" ? option : option + " -";
+    if (!taken.empty()) throw InputError(taken + " and " + what + " both want standard output");
+    taken = what;
+    if (option != "--json" && !a.quiet)
+      throw InputError(what + " leaves no room for the report: add --quiet, or --json=FILE with it");
+  }
+}
+
+/// Whether a file is replaced when it is written; devices and pipes are not.
+bool is_replaced(const std::string& file) {
+  std::error_code absent;
+  return file != "-" &&
+         (std::filesystem::is_regular_file(file, absent) || !std::filesystem::exists(file, absent));
+}
+
+/// Of a file that would be replaced.
+bool is_one_file(const std::string& other, const std::string& file) {
+  if (other.empty() || !is_replaced(other)) return false;
+  try {
+    return Impl::followed(other) == Impl::followed(file);
+  } catch (const FileError&) {  // reading it will say what is wrong
+    return false;
+  }
+}
+
+/// Each file that is written is another one, and none that is read.
+/// @param ordering_file of `--ordering`; empty: none
+void check_output_files(const Arguments& a, const std::string& ordering_file) {
+  const std::vector<NamedFile> outputs = outputs_of(a);
+  for (const auto& [option, file] : outputs) check_output_file(option, file);
+  std::vector<NamedFile> inputs{{"--ordering", ordering_file}};
+  for (const std::string& file : a.files) inputs.push_back({"", file});
+  if (a.rhs) inputs.push_back({"--rhs", *a.rhs});
+  if (a.device_model) inputs.push_back({"--device-model", *a.device_model});
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (!is_replaced(outputs[k].file)) continue;
+    const auto is_target = [&](const NamedFile& other) { return is_one_file(other.file, outputs[k].file); };
+    for (std::size_t other = 0; other < k; ++other)
+      if (is_target(outputs[other]))
+        throw InputError(outputs[other].text() + " and " + outputs[k].text() + " are one file");
+    for (const NamedFile& input : inputs)
+      if (is_target(input))
+        throw InputError(outputs[k].text() + " would overwrite " + input.text() + ", which is read");
+  }
 }
 
 }  // namespace
@@ -130,6 +211,19 @@ std::size_t parse_bytes(const std::string& text) {
   return static_cast<std::size_t>(number * scale);
 }
 
+namespace {
+
+/// What stands at the end of links. @throws InputError naming the option
+std::filesystem::path target_of(const std::string& option, const std::string& file) {
+  try {
+    return Impl::followed(file);
+  } catch (const FileError& error) {
+    throw InputError(option + " " + error.what());
+  }
+}
+
+}  // namespace
+
 void check_output_file(const std::string& option, const std::string& file) {
   if (file == "-") return;
   if (file.empty()) throw InputError(option + " needs the name of a file");
@@ -138,12 +232,19 @@ void check_output_file(const std::string& option, const std::string& file) {
   }
   std::filesystem::path folder = std::filesystem::path(file).parent_path();
   if (folder.empty()) folder = ".";
-  if (std::filesystem::is_directory(file)) throw InputError(option + " " + file + " is a folder");
-  if (!std::filesystem::is_directory(folder)) {
+  std::error_code absent;
+  if (std::filesystem::is_directory(file, absent)) throw InputError(option + " " + file + " is a folder");
+  if (!std::filesystem::is_directory(folder, absent)) {
     throw InputError(option + " " + file + ": there is no folder " + folder.string());
   }
-  const bool special = std::filesystem::exists(file) && !std::filesystem::is_regular_file(file);
-  if (!special && ::access(folder.c_str(), W_OK) != 0) {
+  if (!is_replaced(file)) return;
+  const std::filesystem::path target = target_of(option, file);
+  folder = target.parent_path().empty() ? "." : target.parent_path();  // links may lead elsewhere
+  if (!std::filesystem::is_directory(folder, absent)) {
+    throw InputError(option + " " + file + " leads to " + target.string() + ": there is no folder " +
+                     folder.string());
+  }
+  if (::access(folder.c_str(), W_OK) != 0) {
     throw InputError(option + " " + file + ": the folder " + folder.string() + " cannot be written to");
   }
 }
@@ -202,9 +303,7 @@ SolverOptions check_options(const Arguments& arguments) {
   options.backend = check_backend(arguments);
   check_standard_input(arguments);
   check_standard_output(arguments);
-  if (arguments.out) check_output_file("--out", *arguments.out);
-  if (arguments.svg) check_output_file("--svg", *arguments.svg);
-  if (arguments.json) check_output_file("--json", *arguments.json);
+  check_output_files(arguments, options.ordering_file);
   return options;
 }
 

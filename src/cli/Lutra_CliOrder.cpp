@@ -95,7 +95,7 @@ std::string order_text(const ReportRecord& record) {
                                  std::to_string(record.matrix.cols) + ", " +
                                  std::to_string(record.matrix.nnz) + " entries") +
          text_line("ordering", report.choice.ordering + ", matching " + report.choice.matching) +
-         text_line("because", report.choice.why) + factors_text(report.factors) +
+         text_line("because", report.choice.why) + factors_text(report.factors, false) +
          text_line("seconds", "matching " + short_number(report.times.matching) + ", ordering " +
                                   short_number(report.times.ordering));
 }

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <charconv>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "Lutra_CliAnalysis.hpp"
 #include "Lutra_CliChoose.hpp"
 #include "Lutra_CliCommands.hpp"
 #include "Lutra_CliExit.hpp"
 #include "Lutra_CliRecord.hpp"
 #include "Lutra_DeviceModel.hpp"
+#include "Lutra_Formatted.hpp"
 #include "Lutra_Predict.hpp"
+#include "Lutra_Upload.hpp"
 
 namespace lutra::Cli {
 namespace {
@@ -34,13 +36,25 @@ DeviceModel model_of(const std::string& device) {
                                    {{"host", &host_device_model}, {"h200", &h200_device_model}}, {"auto"})();
 }
 
+/// The solver's options, with the model of a machine that was named.
+template <class ExecutionSpace>
+SolverOptions with_device(SolverOptions options, const Arguments& arguments) {
+  if (arguments.device == "auto") return options;
+  if (options.lu.device_model)
+    throw InputError("--device " + arguments.device + " and --device-model are two models");
+  options.lu.device_model = model_of<ExecutionSpace>(arguments.device);
+  if (options.if_symmetric) options.if_symmetric->device_model = options.lu.device_model;
+  return options;
+}
+
 template <class ExecutionSpace>
 PredictOptions predict_options(const Arguments& arguments, const LuOptions& lu) {
   PredictOptions options;
   options.lu = lu;
-  if (lu.device_model && arguments.device != "auto")
-    throw InputError("--device " + arguments.device + " and --device-model are two models");
-  options.costs = lu.device_model.value_or(model_of<ExecutionSpace>(arguments.device)).trisolve;
+  const DeviceModel model = lu.device_model.value_or(default_device_model<ExecutionSpace>());
+  options.costs = model.trisolve;
+  if (arguments.device == "host" || (arguments.device == "auto" && Impl::is_host_space<ExecutionSpace>))
+    options.front_solve = model.ordering.multifrontal.solve;
   DistributedCosts& costs = options.costs.distributed;
   if (arguments.ranks_per_node) {
     if (!arguments.latency && !arguments.bandwidth)
@@ -60,28 +74,33 @@ PredictOptions predict_options(const Arguments& arguments, const LuOptions& lu) 
 }
 
 std::string microseconds(double seconds) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.4g us", 1e6 * seconds);
-  return text;
+  return Impl::formatted("%.4g us", 1e6 * seconds);
 }
 
 std::string grid_line(const GridTimes& times, const CriticalPathTimes& path, double one) {
-  char text[200];
-  std::snprintf(text, sizeof text, "%5d %9s %11.1f %11.1f %9.2f %10lld   %.0f to %.0f us by %lld levels\n",
-                times.grid.size(), name_of(times.grid).c_str(), 1e6 * times.lower.seconds,
-                1e6 * times.upper.seconds, one / times.seconds(),
-                static_cast<long long>(times.lower.messages + times.upper.messages), 1e6 * path.seconds,
-                1e6 * path.level_seconds, static_cast<long long>(path.levels));
-  return text;
+  return Impl::formatted("%5d %9s %11.1f %11.1f %9.2f %10lld   %.0f to %.0f us by %lld levels\n",
+                         times.grid.size(), name_of(times.grid).c_str(), 1e6 * times.lower.seconds,
+                         1e6 * times.upper.seconds, one / times.seconds(),
+                         static_cast<long long>(times.lower.messages + times.upper.messages),
+                         1e6 * path.seconds, 1e6 * path.level_seconds, static_cast<long long>(path.levels));
+}
+
+// What the solver of one device takes of the methods that times are predicted for.
+bool is_chosen(const MethodTime& time, const Choice& choice) {
+  if (time.what != "L of complete factors") return false;
+  return choice.engine == "simplicial"
+             ? time.method == choice.trisolve
+             : time.method == (choice.trisolve == "supernodal" ? "fronts" : choice.trisolve);
 }
 
 std::string to_text(const std::string& file, const Prediction& prediction) {
   std::string text = text_line("matrix", file) + choice_text(prediction.report.choice) +
-                     factors_text(prediction.report.factors);
+                     factors_text(prediction.report.factors, true);
   if (prediction.grids.empty()) return text + text_line("status", describe(prediction.report, 1));
   text += "one device\n";
   for (const MethodTime& time : prediction.one_device)
-    text += "  " + time.what + ", " + time.method + ": " + microseconds(time.seconds) + "\n";
+    text += "  " + time.what + ", " + time.method + ": " + microseconds(time.seconds) +
+            (is_chosen(time, prediction.report.choice) ? ", which the solver takes\n" : "\n");
   text += "ranks      grid   L in us     U in us   speed-up   messages   L in closed form\n";
   for (std::size_t g = 0; g < prediction.grids.size(); ++g)
     text += grid_line(prediction.grids[g], prediction.paths[g], prediction.grids.front().seconds());
@@ -100,19 +119,26 @@ nlohmann::ordered_json sweep_json(const SimulatedTimes& times) {
 std::string to_json(const std::string& file, const Prediction& prediction) {
   using json = nlohmann::ordered_json;
   const auto& counts = prediction.report.factors;
-  json record{
-      {"matrix", {{"file", file}}},
-      {"choice",
-       {{"ordering", prediction.report.choice.ordering}, {"matching", prediction.report.choice.matching}}},
-      {"status", prediction.grids.empty() ? to_string(prediction.report.status) : "predicted"}};
+  json record{{"matrix", {{"file", file}}},
+              {"choice",
+               {{"method", prediction.report.choice.method},
+                {"engine", prediction.report.choice.engine},
+                {"ordering", prediction.report.choice.ordering},
+                {"matching", prediction.report.choice.matching},
+                {"trisolve", prediction.report.choice.trisolve},
+                {"why", prediction.report.choice.why}}},
+              {"status", prediction.grids.empty() ? to_string(prediction.report.status) : "predicted"}};
   if (counts.nnz_l)
     record["factors"] = {{"nnz_l", *counts.nnz_l},
                          {"nnz_u", *counts.nnz_u},
                          {"flops", *counts.flops},
-                         {"supernodes", *counts.supernodes}};
+                         {"supernodes", counts.supernodes ? json(*counts.supernodes) : json(nullptr)}};
   record["one_device"] = json::array();
   for (const MethodTime& time : prediction.one_device)
-    record["one_device"].push_back({{"what", time.what}, {"method", time.method}, {"seconds", time.seconds}});
+    record["one_device"].push_back({{"what", time.what},
+                                    {"method", time.method},
+                                    {"seconds", time.seconds},
+                                    {"chosen", is_chosen(time, prediction.report.choice)}});
   record["grids"] = json::array();
   for (std::size_t g = 0; g < prediction.grids.size(); ++g) {
     const GridTimes& times = prediction.grids[g];
@@ -131,18 +157,46 @@ std::string to_json(const std::string& file, const Prediction& prediction) {
   return record.dump(2) + "\n";
 }
 
+/// What the solver of one device chooses, by its own analysis. Of LU the order becomes one of the options, so
+/// that it is not made again.
+template <class Scalar, class ExecutionSpace>
+Report analyze_for(const HostMatrix<Scalar>& A, const SolverOptions& chosen, LuOptions& options) {
+  Report report;
+  if (chosen.ldlt) {
+    analyze<Scalar, ExecutionSpace>(A, chosen, report, false);
+  } else {
+    SparseLU<Scalar, int, std::int64_t, ExecutionSpace> solver(chosen.lu);
+    solver.analyze(to_memory<typename ExecutionSpace::memory_space>(A));
+    report = solver.report();
+    if (solver.analysis()->plan) {
+      options.ordering = Ordering::user;
+      options.user_permutation =
+          Impl::to_host<std::int64_t>(ExecutionSpace(), solver.analysis()->F.col_order);
+    }
+  }
+  add_method_reason(chosen, report.choice);
+  return report;
+}
+
 template <class Scalar, class ExecutionSpace>
 int predict(const Arguments& arguments, const SolverOptions& solver, MatrixMarketMatrix&& read) {
   const std::string& file = arguments.files.front();
   Progress progress(!arguments.quiet);
   const std::int64_t n = check_solvable(file, read);
-  const auto options = predict_options<ExecutionSpace>(arguments, with_ordering(solver, n).lu);
+  const MatrixMarketHeader header = read.header;
+  const SolverOptions asked = with_device<ExecutionSpace>(with_ordering(solver, n), arguments);
+  auto options = predict_options<ExecutionSpace>(arguments, asked.lu);
   progress.show("ordering and simulating");
   const auto A = convert_matrix<Scalar>(file, std::move(read));
-  const Prediction prediction = predict_solves(make_view(A), options);
+  const SolverOptions chosen = for_matrix<ExecutionSpace>(asked, A, header, matrix_properties(make_view(A)));
+  const Report by_solver = analyze_for<Scalar, ExecutionSpace>(A, chosen, options.lu);
+  Prediction prediction = predict_solves(make_view(A), options);
+  prediction.report.choice = by_solver.choice;
+  if (by_solver.factors.nnz_l) prediction.report.factors = by_solver.factors;
   progress.clear();
   if (arguments.json) write_text(*arguments.json, to_json(file, prediction));
   if (!arguments.quiet && !json_on_output(arguments)) write_output(to_text(file, prediction));
+  if (arguments.quiet && prediction.grids.empty()) print_error(file + ": " + describe(prediction.report, 1));
   return prediction.grids.empty() ? exit_numerical_failure : exit_solved;
 }
 

@@ -92,6 +92,11 @@ inline void finish(ReportRecord& record, double read_seconds) {
   if (record.report.times.total) *record.report.times.total += read_seconds;
 }
 
+/// Escalations with rows counted from 1, as everywhere in the program.
+inline void count_rows_from_one(Report& report) {
+  for (std::string& escalation : report.escalations) escalation = counted_from_one(escalation);
+}
+
 inline bool json_on_output(const Arguments& arguments) {
   return arguments.json == "-";
 }
@@ -105,6 +110,15 @@ inline void write_text(const std::string& file, const std::string& text) {
   Impl::AtomicFile out(file);
   out.write(text);
   out.commit();
+}
+
+/// The report for people, or with --quiet a line on standard error where there is no solution.
+/// @param solution where X is, or how to get it; empty where there is none
+inline void write_report(const Arguments& arguments, const ReportRecord& record,
+                         const std::string& solution = "") {
+  if (!arguments.quiet && !json_on_output(arguments))
+    write_output(arguments.verbose ? to_verbose_text(record, solution) : to_text(record, solution));
+  if (arguments.quiet && record.report.status != Status::success) print_error(failure_text(record));
 }
 
 }  // namespace lutra::Cli

@@ -81,13 +81,12 @@ class Sequence {
     const auto B = multiply(file, A, known, transposition(m_arguments));
     ReportRecord record;
     record.matrix = summarize<Scalar>(file, properties);
-    const auto X = m_session->solve(A, B, record);
+    const auto X = solve_with_session(A, B, record);
     finish(record, step.read_seconds);
     if (record.report.errors.backward_componentwise)
       record.report.errors.forward = forward_error(X, known, n);
-    if (!m_arguments.quiet && !json_on_output(m_arguments)) {
-      write_output((m_records.empty() ? "" : "\n") + to_text(record));
-    }
+    if (!m_arguments.quiet && !json_on_output(m_arguments) && !m_records.empty()) write_output("\n");
+    write_report(m_arguments, record);
     m_exit = worse(m_exit, exit_status(record.report.status));
     m_records.push_back(std::move(record));
   }
@@ -96,6 +95,18 @@ class Sequence {
   int exit() const { return m_exit; }
 
  private:
+  /// @throws FileError for what the library refuses, naming the file
+  std::vector<Scalar> solve_with_session(const HostMatrix<Scalar>& A, const std::vector<Scalar>& B,
+                                         ReportRecord& record) {
+    try {
+      return m_session->solve(A, B, record);
+    } catch (const FileError&) {
+      throw;
+    } catch (const InputError& error) {
+      throw about_file(error, record.matrix.file);
+    }
+  }
+
   /// Begins a session, at the first matrix and where a later one needs a method that serves more matrices.
   void start_session(const SolverOptions& chosen) {
     const DirectMethod method = !chosen.ldlt                     ? DirectMethod::lu

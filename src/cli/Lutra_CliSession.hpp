@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "Lutra_CliBackend.hpp"
+#include "Lutra_CliMemory.hpp"
 #include "Lutra_CliOptions.hpp"
 #include "Lutra_CliOutput.hpp"
 #include "Lutra_CliRecord.hpp"
@@ -94,17 +95,27 @@ class Session {
     try {
       solve_on_device(A, B, X, record.report);
       record.message = record.report.status == Status::success ? "" : describe(record.report, 1);
+    } catch (const OutOfMemoryError& error) {
+      run_out_of_memory(record, error.what());
+      if (m_arguments.memory_limit)
+        record.message += needed_text(A, m_options, record.report, error.needed_bytes(),
+                                      B.size() / static_cast<std::size_t>(A.n_rows));
     } catch (const std::bad_alloc& error) {
-      record.report = solver_report();
-      record.report.status = Status::out_of_memory;
-      record.message = error.what();
+      run_out_of_memory(record, error.what());
     }
+    count_rows_from_one(record.report);
     add_method_reason(m_options, record.report.choice);
     m_progress.clear();
     return X;
   }
 
  private:
+  void run_out_of_memory(ReportRecord& record, const char* message) const {
+    record.report = solver_report();
+    record.report.status = Status::out_of_memory;
+    record.message = message;
+  }
+
   void solve_on_device(const HostMatrix<Scalar>& A, const std::vector<Scalar>& B, std::vector<Scalar>& X,
                        Report& report) {
     const Kokkos::Timer timer;

@@ -31,7 +31,7 @@ int solve(const Arguments& arguments, const SolverOptions& options, Input&& inpu
   if (!known.empty() && record.report.errors.backward_componentwise) {
     record.report.errors.forward = forward_error(X, known, n);
   }
-  if (!arguments.quiet && !json_on_output(arguments)) write_output(to_text(record));
+  write_report(arguments, record, place_of_solution(arguments, record.report));
   if (arguments.json) write_text(*arguments.json, to_json(record));
   write_solution(arguments, X, A.n_rows, record.report);
   return exit_status(record.report.status);

@@ -50,13 +50,22 @@ inline Input read_input(const Arguments& arguments) {
   return input;
 }
 
+inline bool has_solution(const Arguments& arguments, const Report& report) {
+  return report.status == Status::success || report.status == Status::error_above_tolerance ||
+         (arguments.solve_singular && report.errors.backward_componentwise);
+}
+
+/// Where the solution goes, or how to get it.
+inline std::string place_of_solution(const Arguments& arguments, const Report& report) {
+  if (!has_solution(arguments, report)) return "";
+  return arguments.out ? "X goes to " + *arguments.out : "--out X.mtx writes the solution";
+}
+
 template <class Scalar>
 void write_solution(const Arguments& arguments, const std::vector<Scalar>& X, std::int64_t n,
                     const Report& report) {
   if (!arguments.out) return;
-  const bool solved = report.status == Status::success || report.status == Status::error_above_tolerance ||
-                      (arguments.solve_singular && report.errors.backward_componentwise);
-  if (!solved) {
+  if (!has_solution(arguments, report)) {
     print_error(*arguments.out + " is not written: there is no solution");
     return;
   }

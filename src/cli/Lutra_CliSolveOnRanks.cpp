@@ -238,6 +238,7 @@ int solve(const Arguments& arguments, const SolverOptions& options, Input&& inpu
     solution = options.krylov ? solve_iteratively(arguments, system, distribution, ranks)
                               : solve_directly(arguments, system, distribution, ranks);
     record.report = solution.report;
+    count_rows_from_one(record.report);
     record.message = record.report.status == Status::success ? "" : describe(record.report, 1);
   } catch (const OutOfMemoryError& error) {  // agreed on by all
     record.report.status = Status::out_of_memory;
@@ -253,7 +254,7 @@ int solve(const Arguments& arguments, const SolverOptions& options, Input&& inpu
         const auto n = static_cast<std::size_t>(system.A.n_rows);
         if (!system.known.empty() && record.report.errors.backward_componentwise)
           record.report.errors.forward = forward_error(solution.X, system.known, n);
-        if (!arguments.quiet && !json_on_output(arguments)) write_output(to_text(record));
+        write_report(arguments, record, place_of_solution(arguments, record.report));
         if (arguments.json) write_text(*arguments.json, to_json(record));
         write_solution(arguments, solution.X, system.A.n_rows, record.report);
       },

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_CliText.hpp"
 
+#include <algorithm>
 #include <array>
-#include <cstdio>
+#include <charconv>
+#include <initializer_list>
+#include <string_view>
 #include <utility>
+
+#include "Lutra_Formatted.hpp"
+#include "Lutra_Version.hpp"
 
 namespace lutra::Cli {
 namespace {
@@ -12,30 +18,24 @@ std::string count(const std::optional<std::int64_t>& value) {
   return value ? std::to_string(*value) : "-";
 }
 
-// "1.5 MiB"
-std::string bytes(std::size_t value) {
-  constexpr std::array<const char*, 5> units = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double scaled = static_cast<double>(value);
-  std::size_t unit = 0;
-  for (; scaled >= 1024 && unit + 1 < units.size(); ++unit) scaled /= 1024;
-  return short_number(scaled) + " " + units[unit];
-}
-
 // Appends "name value" behind a comma, where there is a value.
 void append(std::string& list, const std::string& name, const std::string& value) {
   if (value != "-") list += (list.empty() ? "" : ", ") + name + " " + value;
 }
 
-std::string matrix_text(const MatrixSummary& matrix) {
-  std::string text = text_line("matrix", matrix.file + ": " + std::to_string(matrix.rows) + " × " +
-                                             std::to_string(matrix.cols) + ", " + std::to_string(matrix.nnz) +
-                                             " entries, " + matrix.scalar);
+std::string matrix_line(const MatrixSummary& matrix) {
+  return text_line("matrix", matrix.file + ": " + std::to_string(matrix.rows) + " × " +
+                                 std::to_string(matrix.cols) + ", " + std::to_string(matrix.nnz) +
+                                 " entries, " + matrix.scalar);
+}
+
+std::string properties_text(const MatrixSummary& matrix) {
   std::string properties;
   append(properties, "pattern symmetry", short_number(matrix.pattern_symmetry));
   append(properties, "value symmetry", short_number(matrix.value_symmetry));
   append(properties, "structural rank", count(matrix.structural_rank));
   append(properties, "zero diagonals", count(matrix.zero_diagonals));
-  return text + text_line("", properties);
+  return text_line("", properties);
 }
 
 // A line on the grid, and one on each of its ranks.
@@ -57,11 +57,21 @@ std::string grid_text(const GridRecord& grid) {
   return text;
 }
 
-std::string run_text(const RunInfo& run) {
+// "serial, 1 thread", and where a host has more to offer, how to get it.
+std::string backend_text(const RunInfo& run) {
   std::string text =
       run.backend + ", " + std::to_string(run.threads) + (run.threads == 1 ? " thread" : " threads");
-  if (run.device) text += ", " + *run.device;
-  return text_line("backend", text) + (run.grid ? grid_text(*run.grid) : "");
+  if (run.device) return text + ", " + *run.device;
+  if (run.threads > 1 || run.grid) return text;
+  const std::vector<std::string> built = version_info().backends;
+  if (run.backend == "openmp") return text + " (more by OMP_NUM_THREADS)";
+  const bool has_openmp = std::find(built.begin(), built.end(), "openmp") != built.end();
+  return text + (has_openmp ? " (all cores by --backend openmp)"
+                            : " (all cores by a Kokkos with OpenMP, see docs/building.md)");
+}
+
+std::string run_text(const RunInfo& run) {
+  return text_line("backend", backend_text(run)) + (run.grid ? grid_text(*run.grid) : "");
 }
 
 std::string times_text(const StageTimes& times) {
@@ -81,13 +91,23 @@ std::string times_text(const StageTimes& times) {
   return text_line("seconds", text);
 }
 
-std::string predicted_text(const PredictedTimes& predicted) {
+// "ordering 0.01 of 0.03": predicted, of what was measured.
+void append_prediction(std::string& list, const std::string& name, const std::optional<double>& predicted,
+                       const std::optional<double>& measured) {
+  append(list, name,
+         short_number(predicted) + (predicted && measured ? " of " + short_number(measured) : ""));
+}
+
+std::string predicted_text(const PredictedTimes& predicted, const StageTimes& times) {
   std::string text;
-  append(text, "ordering", short_number(predicted.ordering));
-  append(text, "analysis", short_number(predicted.analysis));
-  append(text, "factorization", short_number(predicted.factorization));
-  append(text, "solve", short_number(predicted.solve));
-  append(text, "over measured", short_number(predicted.over_measured));
+  std::optional<double> first;  // analysis and first factorization
+  if (predicted.analysis && predicted.factorization) first = *predicted.analysis + *predicted.factorization;
+  std::optional<double> first_measured;
+  if (first && predicted.over_measured.value_or(0) > 0) first_measured = *first / *predicted.over_measured;
+  append_prediction(text, "ordering", predicted.ordering, times.ordering);
+  append_prediction(text, "analysis and factorization", first, first_measured);
+  append_prediction(text, "factorization", predicted.factorization, times.refactor);
+  append_prediction(text, "solve", predicted.solve, times.solve);
   return text_line("predicted", text);
 }
 
@@ -111,7 +131,7 @@ std::string inertia_text(const Inertia& inertia) {
   return text_line("inertia", text);
 }
 
-std::string errors_text(const Report& report) {
+std::string errors_text(const Report& report, const std::string& name) {
   std::string text;
   append(text, "componentwise backward", short_number(report.errors.backward_componentwise));
   append(text, "normwise backward", short_number(report.errors.backward_normwise));
@@ -119,25 +139,72 @@ std::string errors_text(const Report& report) {
   if (text.empty()) return "";
   const std::int64_t steps = report.iterations.value_or(report.refinement_steps);
   const std::string what = report.iterations ? " iteration" : " step";
-  return text_line("errors", text + " (" + std::to_string(steps) + what + (steps == 1 ? "" : "s") +
-                                 (report.iterations ? ")" : " of refinement)"));
+  return text_line(name, text + " (" + std::to_string(steps) + what + (steps == 1 ? "" : "s") +
+                             (report.iterations ? ")" : " of refinement)"));
 }
 
 std::string memory_text(const MemoryUse& memory) {
   if (memory.device_peak_bytes == 0) return "";
-  std::string text = bytes(memory.device_peak_bytes);
-  if (memory.host_peak_bytes) text += ", host stages " + bytes(*memory.host_peak_bytes);
-  if (memory.limit_bytes) text += ", limit " + bytes(*memory.limit_bytes);
+  std::string text = bytes_text(memory.device_peak_bytes);
+  if (memory.host_peak_bytes) text += ", host stages " + bytes_text(*memory.host_peak_bytes);
+  if (memory.limit_bytes) text += ", limit " + bytes_text(*memory.limit_bytes);
   return text_line("memory", text);
+}
+
+// What the choice of the method was for; empty where it was asked for.
+std::string method_reason(const Choice& choice) {
+  const std::string start = choice.method + ": ";
+  if (!choice.why.starts_with(start)) return "";
+  return choice.why.substr(start.size(), choice.why.find("; ") - start.size());
+}
+
+std::string method_line(const Choice& choice) {
+  if (choice.method.empty()) return "";
+  std::string text = choice.method;
+  if (!choice.precond.empty() && choice.precond != "none") text += " with " + choice.precond;
+  if (!choice.ordering.empty()) text += ", ordered by " + choice.ordering;
+  const std::string reason = method_reason(choice);
+  return text_line("method", text + (reason.empty() ? "" : "; " + reason));
+}
+
+// The sum of what ran; empty where nothing did.
+std::optional<double> sum(std::initializer_list<std::optional<double>> seconds) {
+  std::optional<double> result;
+  for (const auto& one : seconds)
+    if (one) result = result.value_or(0) + *one;
+  return result;
+}
+
+std::string time_line(const StageTimes& times, const RunInfo& run) {
+  std::string stages;
+  append(stages, "reading", short_number(times.read));
+  append(stages, "analysis",
+         short_number(sum({times.matching, times.ordering, times.symbolic, times.levelization})));
+  append(stages, "factorization", short_number(times.refactor ? times.refactor : times.numeric));
+  append(stages, "solve", short_number(sum({times.solve, times.refine})));
+  std::string text = times.total ? short_number(times.total) + " s: " : "";
+  text += stages + (stages.empty() ? "" : "; ") + backend_text(run);
+  if (run.grid) text += ", " + std::to_string(run.grid->ranks.size()) + " ranks, grid " + run.grid->name;
+  return text_line("time", text);
+}
+
+std::string message_of(const ReportRecord& record) {
+  return record.message.empty() ? describe(record.report, 1) : record.message;
 }
 
 }  // namespace
 
 std::string short_number(const std::optional<double>& value) {
   if (!value) return "-";
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), *value >= 1000 && *value < 1e6 ? "%.0f" : "%.3g", *value);
-  return text.data();
+  return *value >= 1000 && *value < 1e6 ? Impl::formatted("%.0f", *value) : Impl::formatted("%.3g", *value);
+}
+
+std::string bytes_text(std::size_t value) {
+  constexpr std::array<const char*, 5> units = {"B", "KiB", "MiB", "GiB", "TiB"};
+  double scaled = static_cast<double>(value);
+  std::size_t unit = 0;
+  for (; scaled >= 1024 && unit + 1 < units.size(); ++unit) scaled /= 1024;
+  return short_number(scaled) + " " + units[unit];
 }
 
 std::string text_line(const std::string& name, const std::string& text) {
@@ -168,10 +235,10 @@ std::string choice_text(const Choice& choice) {
   return lines;
 }
 
-std::string factors_text(const FactorCounts& factors) {
+std::string factors_text(const FactorCounts& factors, bool stored) {
   std::string text;
-  append(text, "nnz(L)", count(factors.nnz_l));
-  append(text, "nnz(U)", count(factors.nnz_u));
+  append(text, stored ? "stored entries of L" : "nnz(L)", count(factors.nnz_l));
+  append(text, stored ? "of U" : "nnz(U)", count(factors.nnz_u));
   append(text, "fill", short_number(factors.fill_ratio));
   append(text, "flops", short_number(factors.flops));
   append(text, "supernodes", count(factors.supernodes));
@@ -180,15 +247,77 @@ std::string factors_text(const FactorCounts& factors) {
   return text_line("factors", text);
 }
 
-std::string to_text(const ReportRecord& record) {
+std::string to_text(const ReportRecord& record, const std::string& solution) {
   const Report& report = record.report;
-  std::string text = matrix_text(record.matrix) + run_text(record.run) + choice_text(report.choice) +
-                     times_text(report.times) + predicted_text(report.predicted) +
-                     factors_text(report.factors) + pivots_text(report.pivots) + inertia_text(report.inertia);
+  std::string status(to_string(report.status));
+  if (report.status != Status::success) status += ": " + message_of(record);
+  const std::size_t steps = report.escalations.size();
+  if (steps > 0)
+    status += " (after " + std::to_string(steps) + (steps == 1 ? " escalation" : " escalations") +
+              ", which --verbose names)";
+  if (!solution.empty()) status += "; " + solution;
+  return matrix_line(record.matrix) + method_line(report.choice) + time_line(report.times, record.run) +
+         errors_text(report, "error") + text_line("status", status);
+}
+
+std::string to_verbose_text(const ReportRecord& record, const std::string& solution) {
+  const Report& report = record.report;
+  std::string text = matrix_line(record.matrix) + properties_text(record.matrix) + run_text(record.run) +
+                     choice_text(report.choice) + times_text(report.times) +
+                     predicted_text(report.predicted, report.times) + factors_text(report.factors, true) +
+                     pivots_text(report.pivots) + inertia_text(report.inertia);
   for (const std::string& escalation : report.escalations) text += text_line("escalated", escalation);
-  text += errors_text(report) + memory_text(report.memory);
-  const std::string message = record.message.empty() ? describe(report, 1) : record.message;
-  return text + text_line("status", std::string(to_string(report.status)) + ": " + message);
+  text += errors_text(report, "errors") + memory_text(report.memory);
+  text += text_line("status", std::string(to_string(report.status)) + ": " + message_of(record));
+  return text + text_line("solution", solution);
+}
+
+std::string failure_text(const ReportRecord& record) {
+  return record.matrix.file + ": " + std::string(to_string(record.report.status)) + ": " + message_of(record);
+}
+
+std::string counted_from_one(const std::string& message) {
+  const auto is_digit = [&message](std::size_t k) {
+    return k < message.size() && message[k] >= '0' && message[k] <= '9';
+  };
+  std::string text;
+  std::size_t done = 0;  // bytes of the message that stand in `text`
+  const auto copy_until = [&](std::size_t end) {
+    text.append(message, done, end - done);
+    done = end;
+  };
+  const auto renumber = [&] {
+    std::int64_t index = 0;
+    const auto [end, error] = std::from_chars(message.data() + done, message.data() + message.size(), index);
+    if (error != std::errc()) return;  // no index: more digits than any has
+    text += std::to_string(index + 1);
+    done = static_cast<std::size_t>(end - message.data());
+  };
+  for (std::size_t at = 0; at < message.size(); at = std::max(at + 1, done)) {
+    for (const std::string_view word : {"row ", "rows ", "column ", "columns "}) {
+      const bool starts = at == 0 || message[at - 1] == ' ' || message[at - 1] == '(';
+      if (!starts || message.compare(at, word.size(), word) != 0 || !is_digit(at + word.size())) continue;
+      copy_until(at + word.size());
+      renumber();
+      while (word.ends_with("s ") && message.compare(done, 2, ", ") == 0 && is_digit(done + 2)) {
+        copy_until(done + 2);
+        renumber();
+      }
+      break;
+    }
+  }
+  copy_until(message.size());
+  for (const std::string_view base : {" (counted from 0)", ", counted from 0"}) {
+    const std::size_t at = text.find(base);
+    if (at != std::string::npos) text.erase(at, base.size());
+  }
+  return text;
+}
+
+FileError about_file(const InputError& error, const std::string& file) {
+  constexpr std::string_view matrix = "matrix: ";
+  const std::string text = counted_from_one(error.what());
+  return {file, 0, text.starts_with(matrix) ? text.substr(matrix.size()) : text};
 }
 
 }  // namespace lutra::Cli

@@ -20,8 +20,6 @@ std::string_view to_string(CommBackend backend) {
       return "mpi";
     case CommBackend::peer:
       return "peer";
-    case CommBackend::nvshmem:
-      return "nvshmem";
   }
   return "unknown";
 }

@@ -21,9 +21,8 @@ struct PeerWindow;
 
 /// How one-sided operations travel.
 enum class CommBackend {
-  mpi,      ///< memory of hosts; messages of MPI, delivered while the target is inside a call
-  peer,     ///< memory of CUDA devices of one host that see each other (CUDA IPC); kernels write into it
-  nvshmem,  ///< not built
+  mpi,   ///< memory of hosts; messages of MPI, delivered while the target is inside a call
+  peer,  ///< memory of CUDA devices of one host that see each other (CUDA IPC); kernels write into it
 };
 
 std::string_view to_string(CommBackend backend);

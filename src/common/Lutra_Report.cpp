@@ -2,7 +2,8 @@
 #include "Lutra_Report.hpp"
 
 #include <algorithm>
-#include <cstdio>
+
+#include "Lutra_Formatted.hpp"
 
 namespace lutra {
 namespace {
@@ -31,9 +32,7 @@ std::string singular_indices(const Report& report, int base) {
 
 std::string scientific(const std::optional<double>& value) {
   if (!value) return "unknown";
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2e", *value);
-  return text;
+  return Impl::formatted("%.2e", *value);
 }
 
 /// How far a Krylov method came.
@@ -72,6 +71,9 @@ std::string describe(const Report& report, int index_base) {
     case Status::breakdown:
       if (report.iterations) return "the Krylov method broke down" + iterations_of(report);
       if (report.pivots.shift) return "no diagonal shift gave incomplete factors that can be applied";
+      if (report.choice.pivot == "none")
+        return "a pivot on the diagonal is zero, or the factors hold NaN or infinity; without pivoting "
+               "there is nothing else to take";
       return "the factors or the solution hold NaN or infinity: overflow in the elimination";
     case Status::not_converged:
       return "not converged" + iterations_of(report);

@@ -44,7 +44,6 @@ struct FactorCounts {
   std::optional<std::int64_t> levels;       ///< levels of the column dependency graph
   std::optional<std::int64_t> tree_height;  ///< vertices on the longest path of the elimination tree, where
                                             ///< the ordering was chosen by it
-  std::optional<std::int64_t> levels_a, levels_b, levels_c;  ///< levels worked in each mode; empty: no modes
 };
 
 /// What happened to pivots in the last factorization.

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 #include <vector>
 
 #include "Lutra_ColumnCounts.hpp"
+#include "Lutra_Formatted.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Ordering.hpp"
 #include "Lutra_ScalarTraits.hpp"
@@ -123,8 +123,7 @@ MethodChoice choose_method(const MethodProperties& properties, const DeviceModel
     return because(DirectMethod::lu, "lu: " + matrix + ", but fronts would perform no more than " +
                                          std::to_string(std::lround(properties.flops_per_entry)) +
                                          " flops per stored entry");
-  char text[64];
-  std::snprintf(text, sizeof text, "%.2g times the time of LU", ratio);
+  const std::string text = Impl::formatted("%.2g times the time of LU", ratio);
   if (ratio >= 1)
     return because(DirectMethod::lu, "lu: " + matrix + ", but LDLᵀ is predicted to take " + text);
   return because(method, (method == DirectMethod::cholesky ? "cholesky: " : "ldlt: ") + matrix +

@@ -3,28 +3,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
 #include "Lutra_At.hpp"
 #include "Lutra_BlockTriangularForm.hpp"
+#include "Lutra_Formatted.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_SymmetricMatching.hpp"
 
 namespace lutra {
 namespace {
 
-template <class... Arguments>
-std::string printed(const char* format, Arguments... arguments) {
-  char text[256];
-  std::snprintf(text, sizeof text, format, arguments...);
-  return text;
-}
+using Impl::formatted;
 
 std::string in_words(const std::string& name, const FillForecast& forecast) {
-  return printed("%s (nnz(L) %.3g, %.3g flops, elimination tree of height %.3g)", name.c_str(),
-                 static_cast<double>(forecast.nnz_l), forecast.flops, static_cast<double>(forecast.height));
+  return formatted("%s (nnz(L) %.3g, %.3g flops, elimination tree of height %.3g)", name.c_str(),
+                   static_cast<double>(forecast.nnz_l), forecast.flops, static_cast<double>(forecast.height));
 }
 
 /// Of nested dissection, which works the whole graph at each level of its recursion.
@@ -98,7 +93,7 @@ OrderingChoice choose_without_amd(const OrderingProperties& properties, const De
   return {
       Ordering::nd,
       in_words(name_of(dissection), *properties.dissection) +
-          printed(
+          formatted(
               ", predicted to take %.2g s; AMD was given up, with more entries than it orders in that time",
               dissection.seconds),
       times};
@@ -200,8 +195,8 @@ std::optional<ChosenOrder<Ordinal>> choose_by_blocks(
   if (chosen.forecast.flops > overestimate * model.numeric.min_flops_per_entry * entries) return std::nullopt;
   chosen.block_triangular = true;
   chosen.choice.reason +=
-      printed("; %lld irreducible blocks, the largest of %lld rows, are ordered one by one",
-              static_cast<long long>(blocks.count), static_cast<long long>(blocks.largest));
+      formatted("; %lld irreducible blocks, the largest of %lld rows, are ordered one by one",
+                static_cast<long long>(blocks.count), static_cast<long long>(blocks.largest));
   return chosen;
 }
 
@@ -230,7 +225,8 @@ PredictedTimes predicted_times(const OrderingProperties& properties, const FillF
   const bool fronts =
       properties.use.symmetric || forecast.flops >= model.numeric.min_flops_per_entry * entries;
   const EngineCosts& costs = fronts ? model.ordering.multifrontal : model.ordering.simplicial;
-  const double share = properties.use.symmetric && model.symmetric.ldlt > 0 ? model.symmetric.ldlt : 1;
+  const double ratio = properties.use.definite ? model.symmetric.cholesky : model.symmetric.ldlt;
+  const double share = properties.use.symmetric && ratio > 0 ? ratio : 1;
   PredictedTimes times;
   times.analysis = predicted_seconds(costs.analysis, properties, forecast);
   times.factorization = share * predicted_seconds(costs.factorization, properties, forecast);
@@ -266,11 +262,11 @@ OrderingChoice choose_ordering(const OrderingProperties& properties, const Devic
         total(predicted_times(properties, expected_dissection(properties, costs), model), use);
     if (spared > extra_seconds) return {Ordering::automatic, {}, {}};
     return {Ordering::amd,
-            amd + printed(": nested dissection was not tried, predicted to take %.2g s and to spare %.2g s "
-                          "of %.2g s in "
-                          "%g factorization%s",
-                          extra_seconds, std::max(spared, 0.0), total(with_amd, use), use.factorizations,
-                          use.factorizations == 1 ? "" : "s"),
+            amd + formatted(": nested dissection was not tried, predicted to take %.2g s and to spare %.2g s "
+                            "of %.2g s in "
+                            "%g factorization%s",
+                            extra_seconds, std::max(spared, 0.0), total(with_amd, use), use.factorizations,
+                            use.factorizations == 1 ? "" : "s"),
             with_amd};
   }
   const std::string dissection = in_words(name_of(extra), *properties.dissection);
@@ -278,8 +274,8 @@ OrderingChoice choose_ordering(const OrderingProperties& properties, const Devic
   with_dissection.ordering = with_amd.ordering = amd_seconds + extra_seconds;
   const double by_amd = total(with_amd, use), by_dissection = total(with_dissection, use);
   const auto because = [&](double less, double more) {
-    return printed(" is predicted to take %.2g s in %g factorization%s, and not the %.2g s of ", less,
-                   use.factorizations, use.factorizations == 1 ? "" : "s", more);
+    return formatted(" is predicted to take %.2g s in %g factorization%s, and not the %.2g s of ", less,
+                     use.factorizations, use.factorizations == 1 ? "" : "s", more);
   };
   if (by_dissection < by_amd)
     return {Ordering::nd, dissection + because(by_dissection, by_amd) + amd, with_dissection};

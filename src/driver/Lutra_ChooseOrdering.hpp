@@ -20,6 +20,7 @@ struct OrderingUse {
   bool symmetric = false;     ///< by LDLᵀ, whose times are those of LU's fronts times `SymmetricCosts`
   bool by_blocks = false;     ///< irreducible blocks may be ordered one by one: for LU by rows, whose pattern
                               ///< is exact, so that no block fills another
+  bool definite = false;      ///< of `symmetric`: by Cholesky, which has a ratio of its own
 };
 
 /// What the choice of an ordering depends on.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_DistributedFactors.hpp"
 
-#include <cstdio>
-
+#include "Lutra_Formatted.hpp"
 #include "Lutra_Instantiate.hpp"
 
 namespace lutra {
@@ -124,8 +123,7 @@ RankStatistics DistributedFactors<Scalar>::statistics() const {
 std::string describe_choice(const std::vector<GridPrediction>& predictions) {
   std::string text;
   for (const GridPrediction& one : predictions) {
-    char time[40];
-    std::snprintf(time, sizeof time, " %.3g us", 1e6 * one.seconds);
+    const std::string time = Impl::formatted(" %.3g us", 1e6 * one.seconds);
     text += text.empty() ? "grid " + name_of(one.grid) + " by the model of ranks:" + time + " a solve"
                          : ", " + name_of(one.grid) + time;
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_IncompleteFactorization.hpp"
 
-#include <cstdio>
 #include <limits>
 #include <utility>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_Formatted.hpp"
 #include "Lutra_IluPattern.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_ParIlut.hpp"
@@ -184,9 +184,7 @@ std::string IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::fa
     return "row " + std::to_string(m_plan.F.user_row(outcome.bad_row)) + " has no usable pivot";
   if (!outcome.is_finite()) return "factors hold NaN or infinity";
   if (outcome.growth() <= max_growth) return "";
-  char text[64];
-  std::snprintf(text, sizeof text, "entries grow by %.1e", outcome.growth());
-  return text;
+  return Impl::formatted("entries grow by %.1e", outcome.growth());
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_Formatted.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Matching.hpp"
 #include "Lutra_PivotOrder.hpp"
@@ -178,8 +179,8 @@ std::string LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::cascade(
     return std::to_string(outcome.delayed) + " of " + std::to_string(n) + " columns";
   const double predicted = static_cast<double>(m_plan.fronts.predicted_entries);
   if (outcome.delayed > min_delayed && static_cast<double>(outcome.entries) > max_entries * predicted)
-    return "factors have " + std::to_string(static_cast<double>(outcome.entries) / predicted) +
-           " times the entries predicted";
+    return Impl::formatted("factors have %.3g times the entries predicted",
+                           static_cast<double>(outcome.entries) / predicted);
   return {};
 }
 
@@ -217,7 +218,7 @@ LdltOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factoriz
                          " waited too long for others, and the factorization was given up");
     if (!outcome.overflowed()) return outcome;
     m_events.push_back("more delayed pivots than room at front " + std::to_string(outcome.overflow_front) +
-                       ": factorized again with more, after " + std::to_string(timer.seconds()) + " s");
+                       Impl::formatted(": factorized again with more, after %.3g s", timer.seconds()));
     if (may_reorder() && repetition == max_repetitions) return outcome;
     const auto panels = static_cast<double>(enlarge_room(exec, m_plan.fronts, m_budget, m_fronts));
     if (may_reorder() && panels > most) return outcome;
@@ -279,9 +280,9 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
   auto factorization =
       std::make_unique<LdltFactorization>(static_cast<const Plan&>(*analysis->plan), m_budget);
   m_replacement = {std::move(analysis), std::move(factorization), A.row_scale.data()};
-  m_events.push_back("delayed pivots cascade (" + cascade +
-                     "): ordered anew with matched rows side by side, in " + std::to_string(timer.seconds()) +
-                     " s");
+  m_events.push_back(
+      "delayed pivots cascade (" + cascade +
+      Impl::formatted("): ordered anew with matched rows side by side, in %.3g s", timer.seconds()));
   return factorize_replacement(exec, A, perturbation);
 }
 

@@ -12,6 +12,7 @@
 #include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_ConditionGuard.hpp"
+#include "Lutra_Formatted.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_MatrixOperators.hpp"
 #include "Lutra_NullVector.hpp"
@@ -287,7 +288,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     auto outcome = factorize_with(default_perturbation<Scalar>());
     if (outcome.perturbed == 0 || (outcome.is_finite() && outcome.growth() <= max_growth)) return outcome;
     const double larger = std::pow(epsilon, 5.0 / 16.0);
-    m_report.escalations.push_back("element growth: pivots perturbed below " + std::to_string(larger));
+    m_report.escalations.push_back(Impl::formatted("element growth: pivots perturbed below %.2g", larger));
     return factorize_with(larger);
   }
 

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 #include <type_traits>
 
 #include "Lutra_Auction.hpp"
 #include "Lutra_ChooseOrdering.hpp"
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Formatted.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_SymmetricAuction.hpp"
@@ -40,12 +40,12 @@ void report_structural_singularity(const std::vector<Ordinal>& row_of_column, Re
 void report_auction(const AuctionStatistics& statistics, std::int64_t n, Report& report) {
   const double mean =
       std::exp(-statistics.log_loss_bound / static_cast<double>(std::max<std::int64_t>(n, 1)));
-  char text[160];
-  std::snprintf(text, sizeof text,
-                "auction: rounds %d, phases %d, rows left over %lld, geometric mean of the diagonal at "
-                "least %.3f of the greatest",
-                statistics.rounds, statistics.phases, static_cast<long long>(statistics.left_to_paths), mean);
-  add_reason(report, text);
+  add_reason(
+      report,
+      Impl::formatted("auction: rounds %d, phases %d, rows left over %lld, geometric mean of the diagonal at "
+                      "least %.3f of the greatest",
+                      statistics.rounds, statistics.phases, static_cast<long long>(statistics.left_to_paths),
+                      mean));
 }
 
 /// Matching and scaling as the options ask. Empty where the pattern is structurally singular.
@@ -110,8 +110,9 @@ ChosenOrder<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::Hos
   const DeviceModel model = options.device_model.value_or(default_device_model<ExecutionSpace>());
   if (options.ordering != Ordering::automatic)
     return order_matched(A, options.ordering, partner, row_order, model);
-  const OrderingUse use{static_cast<double>(options.expected_factorizations), row_order.empty(),
-                        may_order_by_blocks<ExecutionSpace>(options)};
+  OrderingUse use{static_cast<double>(options.expected_factorizations), row_order.empty(),
+                  may_order_by_blocks<ExecutionSpace>(options)};
+  if constexpr (std::is_same_v<Options, LdltOptions>) use.definite = options.positive_definite;
   ChosenOrder<Ordinal> chosen = order_automatically(A, model, use, partner, row_order);
   report.choice.ordering = name_of(chosen.choice.ordering);
   report.predicted = chosen.choice.predicted;

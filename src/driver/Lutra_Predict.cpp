@@ -2,11 +2,12 @@
 #include "Lutra_Predict.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "Lutra_AnalysisSteps.hpp"
 #include "Lutra_At.hpp"
 #include "Lutra_CheckMatrix.hpp"
+#include "Lutra_ChooseOrdering.hpp"
+#include "Lutra_Formatted.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PivotOrder.hpp"
 #include "Lutra_TrisolveModel.hpp"
@@ -15,6 +16,7 @@ namespace lutra {
 namespace {
 
 using Impl::at;
+using Impl::formatted;
 
 /// Vertices on the longest path of the elimination tree: a front's pivots follow one another.
 template <class Ordinal>
@@ -54,16 +56,10 @@ void add_methods(const char* what, const TriangleProperties& properties, const T
         {what, std::string(name_of(method)), predict_seconds(properties, method, costs)});
 }
 
-std::string text(const char* format, double a, double b = 0, double c = 0) {
-  char buffer[256];
-  std::snprintf(buffer, sizeof buffer, format, a, b, c);
-  return buffer;
-}
-
-std::string text(const NodeLinks& nodes) {
+std::string describe(const NodeLinks& nodes) {
   if (nodes.ranks_per_node == 0) return "the same link between any two ranks";
-  return text("%.0f ranks a node; a message between nodes takes %.3g us and its bytes at %.3g GB/s",
-              nodes.ranks_per_node, 1e6 * nodes.latency_seconds, 1e-9 * nodes.bandwidth);
+  return formatted("%d ranks a node; a message between nodes takes %.3g us and its bytes at %.3g GB/s",
+                   nodes.ranks_per_node, 1e6 * nodes.latency_seconds, 1e-9 * nodes.bandwidth);
 }
 
 std::vector<std::string> assumptions(const DistributedCosts& costs, const NodeLinks& nodes) {
@@ -71,13 +67,13 @@ std::vector<std::string> assumptions(const DistributedCosts& costs, const NodeLi
           "fronts are cut into blocks of up to 64 rows, which are dealt cyclically to the grid; x goes down "
           "binary "
           "trees of ranks, sums go up",
-          text("a sweep takes %.3g us to begin, a block waits %.3g us for what it depends on",
-               1e6 * costs.start_seconds, 1e6 * costs.dependency_seconds),
-          text("a device reads %.4g GB/s, the team of a block %.3g to %.3g GB/s", 1e-9 * costs.bandwidth,
-               1e-9 * costs.min_block_bandwidth, 1e-9 * costs.max_block_bandwidth),
-          text("a message takes %.3g us and its bytes at %.3g GB/s; a rank sends one after the other",
-               1e6 * costs.latency_seconds, 1e-9 * costs.link_bandwidth),
-          text(nodes),
+          formatted("a sweep takes %.3g us to begin, a block waits %.3g us for what it depends on",
+                    1e6 * costs.start_seconds, 1e6 * costs.dependency_seconds),
+          formatted("a device reads %.4g GB/s, the team of a block %.3g to %.3g GB/s", 1e-9 * costs.bandwidth,
+                    1e-9 * costs.min_block_bandwidth, 1e-9 * costs.max_block_bandwidth),
+          formatted("a message takes %.3g us and its bytes at %.3g GB/s; a rank sends one after the other",
+                    1e6 * costs.latency_seconds, 1e-9 * costs.link_bandwidth),
+          describe(nodes),
           "nothing else uses devices and links; times by ranks are simulated, block by block"};
 }
 
@@ -98,6 +94,19 @@ void predict_grids(const BlockTriangle& lower, const PredictOptions& options, Pr
       std::min_element(result.grids.begin(), result.grids.end(),
                        [](const GridTimes& a, const GridTimes& b) { return a.seconds() < b.seconds(); });
   result.best = static_cast<std::size_t>(best - result.grids.begin());
+}
+
+/// Half of a solve.
+template <class Ordinal, class Offset>
+double front_sweep_seconds(const StageCosts& solve, const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
+                           const TriangleProperties& L) {
+  OrderingProperties properties;
+  properties.rows = A.n_rows;
+  properties.edges = static_cast<std::int64_t>(A.nnz()) - A.n_rows;
+  FillForecast forecast;
+  forecast.nnz_l = static_cast<std::int64_t>(L.entries);
+  forecast.height = static_cast<std::int64_t>(L.levels);
+  return predicted_seconds(solve, properties, forecast) / 2;
 }
 
 template <class Ordinal>
@@ -156,7 +165,10 @@ Prediction predict_solves(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpa
   by_rows.rows = static_cast<double>(tree.n);
   by_rows.entries = static_cast<double>(*result.report.factors.nnz_l);
   by_rows.levels = longest_path(tree);
-  result.one_device.push_back({"L of complete factors", "fronts", result.grids.front().lower.seconds});
+  result.one_device.push_back({"L of complete factors", "fronts",
+                               options.front_solve
+                                   ? front_sweep_seconds(*options.front_solve, A.pattern(), by_rows)
+                                   : result.grids.front().lower.seconds});
   add_methods("L of complete factors", by_rows, options.costs.methods, result);
   add_methods("L of ILU(0)", lower_triangle(A.pattern()), options.costs.methods, result);
   return result;

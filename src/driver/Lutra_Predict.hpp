@@ -15,8 +15,10 @@ namespace lutra {
 
 /// What times are predicted for.
 struct PredictOptions {
-  LuOptions lu;                     ///< ordering and matching
-  TrisolveDeviceModel costs;        ///< of one device or rank, and of messages between them
+  LuOptions lu;               ///< ordering and matching
+  TrisolveDeviceModel costs;  ///< of one device or rank, and of messages between them
+  /// Of a solve on fronts by one host, both sweeps; empty: of a device, simulated as on a grid of one.
+  std::optional<StageCosts> front_solve;
   NodeLinks nodes;                  ///< where ranks are on several nodes
   int ranks = 1;                    ///< most ranks
   std::optional<ProcessGrid> grid;  ///< this grid alone; without one the best of 1, 2, 4, … and `ranks` ranks

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_SparseILU.hpp"
 
-#include <cstdio>
 #include <string>
 
 #include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_Formatted.hpp"
 #include "Lutra_HostColumns.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Reasons.hpp"
@@ -105,10 +105,9 @@ Status SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_values(cons
   m_report.pivots.growth = outcome.growth();
   m_report.pivots.shift = steps.shift;
   if (steps.shifts > 0) {
-    char text[64];
-    std::snprintf(text, sizeof text, "diagonal shift %.3g%s: ", steps.shift,
-                  m_usable ? "" : " and none before it helped");
-    m_report.escalations.push_back(text + steps.why);
+    m_report.escalations.push_back(Impl::formatted("diagonal shift %.3g%s: ", steps.shift,
+                                                   m_usable ? "" : " and none before it helped") +
+                                   steps.why);
   }
   report_factors(*m_analysis, *m_factorization, m_report);
   update_memory();

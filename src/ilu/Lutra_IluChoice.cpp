@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_IluChoice.hpp"
 
-#include <cstdio>
+#include "Lutra_Formatted.hpp"
 
 namespace lutra {
-namespace {
-
-template <class... Values>
-std::string print(const char* format, Values... values) {
-  char text[200];
-  std::snprintf(text, sizeof text, format, values...);
-  return text;
-}
-
-}  // namespace
 
 ScheduleChoice choose_schedule(const EliminationProperties& properties, IluSchedule wanted,
                                const IluCosts& costs) {
@@ -26,16 +16,16 @@ ScheduleChoice choose_schedule(const EliminationProperties& properties, IluSched
     const double by_levels = levels * costs.level_seconds;
     const double syncfree = costs.syncfree_start_seconds + levels * costs.dependency_seconds;
     if (by_levels < syncfree) choice.schedule = IluSchedule::levels;
-    choice.reason = print("elimination: predicted levels %.0f us, syncfree %.0f us for %.0f levels",
-                          1e6 * by_levels, 1e6 * syncfree, levels);
+    choice.reason = Impl::formatted("elimination: predicted levels %.0f us, syncfree %.0f us for %.0f levels",
+                                    1e6 * by_levels, 1e6 * syncfree, levels);
     return choice;
   }
   if (properties.threads == 1) return choice;
   const double rows = static_cast<double>(properties.rows) / (levels > 1 ? levels : 1.0) / properties.threads;
   const bool is_shared = rows >= costs.min_level_rows;
   if (!is_shared) choice.threads = 1;
-  choice.reason = print("elimination: %s, %.0f rows a level for each of %d threads",
-                        is_shared ? "rows shared" : "one thread", rows, properties.threads);
+  choice.reason = Impl::formatted("elimination: %s, %.0f rows a level for each of %d threads",
+                                  is_shared ? "rows shared" : "one thread", rows, properties.threads);
   return choice;
 }
 
@@ -44,14 +34,14 @@ ApplyChoice choose_apply(const ApplyProperties& properties, IluApply wanted, con
   const double exact = 1e6 * properties.exact_seconds, jacobi = 1e6 * properties.jacobi_seconds;
   if (!(jacobi < costs.max_jacobi_share * exact))
     return {IluApply::exact,
-            print("applied exactly: predicted %.0f us, Jacobi sweeps %.0f us", exact, jacobi)};
+            Impl::formatted("applied exactly: predicted %.0f us, Jacobi sweeps %.0f us", exact, jacobi)};
   if (!properties.difference) return {IluApply::jacobi, ""};
   const double difference = *properties.difference;
   const bool is_close = difference <= costs.max_jacobi_difference;  // not where it is NaN
-  return {
-      is_close ? IluApply::jacobi : IluApply::exact,
-      print("applied %s: predicted %.0f us, Jacobi sweeps %.0f us, which differ from exact solves by %.2g",
-            is_close ? "by Jacobi sweeps" : "exactly", exact, jacobi, difference)};
+  return {is_close ? IluApply::jacobi : IluApply::exact,
+          Impl::formatted(
+              "applied %s: predicted %.0f us, Jacobi sweeps %.0f us, which differ from exact solves by %.2g",
+              is_close ? "by Jacobi sweeps" : "exactly", exact, jacobi, difference)};
 }
 
 }  // namespace lutra

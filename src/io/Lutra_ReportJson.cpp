@@ -95,16 +95,13 @@ Json make(const PredictedTimes& predicted) {
 }
 
 Json make(const FactorCounts& factors) {
-  return {
-      {"nnz_l", number(factors.nnz_l)},
-      {"nnz_u", number(factors.nnz_u)},
-      {"fill_ratio", number(factors.fill_ratio)},
-      {"flops", number(factors.flops)},
-      {"supernodes", number(factors.supernodes)},
-      {"levels", number(factors.levels)},
-      {"tree_height", number(factors.tree_height)},
-      {"level_modes",
-       {{"A", number(factors.levels_a)}, {"B", number(factors.levels_b)}, {"C", number(factors.levels_c)}}}};
+  return {{"nnz_l", number(factors.nnz_l)},
+          {"nnz_u", number(factors.nnz_u)},
+          {"fill_ratio", number(factors.fill_ratio)},
+          {"flops", number(factors.flops)},
+          {"supernodes", number(factors.supernodes)},
+          {"levels", number(factors.levels)},
+          {"tree_height", number(factors.tree_height)}};
 }
 
 Json make(const PivotCounts& pivots) {

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <string_view>
 
 #include "Lutra_AtomicFile.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_Formatted.hpp"
 
 namespace lutra {
 namespace {
@@ -23,9 +23,7 @@ constexpr int margin = 24, panel_side = 280, panel_gap = 32, head = 34, caption 
 constexpr int chart_height = 130, chart_axis = 44, max_bars = 320;
 
 std::string decimal(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
+  return Impl::formatted("%.6g", value);
 }
 
 std::string escaped(std::string_view text) {

@@ -15,6 +15,8 @@ namespace lutra {
 namespace {
 
 void check_backend(const DistributedOptions& options) {
+  if (options.on_device && !options.deterministic)
+    throw InputError("deterministic: on devices sums have one order, it cannot be false with on_device");
   if (options.backend != CommBackend::mpi && is_built(options.backend) && !options.on_device)
     throw InputError("communication backend '" + std::string(to_string(options.backend)) +
                      "' is for triangles that are solved on devices (on_device)");

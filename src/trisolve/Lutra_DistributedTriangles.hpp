@@ -38,12 +38,11 @@ struct DistributedOptions {
   ProcessGrid grid{0, 0};
   DistributedCosts costs = host_device_model().trisolve.distributed;  ///< of the model
   /// Sums are made in one order, so that results are the same bit by bit from run to run with one grid; else
-  /// in the order in which messages come.
+  /// by hosts in the order in which messages come. Devices know one order only: false is refused there.
   bool deterministic = true;
   int max_width = 64;    ///< rows of a block
   int max_columns = 16;  ///< right-hand sides solved at a time
-  /// Rows are worked by kernels of Kokkos::DefaultExecutionSpace, always in deterministic mode; else by the
-  /// rank's host thread.
+  /// Rows are worked by kernels of Kokkos::DefaultExecutionSpace; else by the rank's host thread.
   bool on_device = false;
   /// How messages travel: `mpi`, put by hosts, or `peer`, put by one persistent kernel a solve, on devices.
   CommBackend backend = CommBackend::mpi;

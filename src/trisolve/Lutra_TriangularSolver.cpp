@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "Lutra_CheckEnumerator.hpp"
+#include "Lutra_Formatted.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Transpose.hpp"
 #include "Lutra_TriangleRows.hpp"
@@ -143,7 +144,7 @@ class TriangularSolveOfBoth : public TriangularSolve<Scalar, Ordinal, Offset, Ex
       const std::int64_t row = op->consume_timeout(m_exec);
       if (row < 0) continue;
       throw TimeoutError("triangular solve: row " + std::to_string(row) + " waited for over " +
-                         std::to_string(m_options.watchdog_seconds) + " s and was given up");
+                         Impl::formatted("%.3g s and was given up", m_options.watchdog_seconds));
     }
   }
 

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
+
+#include "Lutra_Formatted.hpp"
 
 namespace lutra {
 namespace {
@@ -51,16 +52,13 @@ double predict_supernodal(const TriangleProperties& properties, const TrisolveCo
 }
 
 std::string describe_choice(const TriangleProperties& properties, const TrisolveChoice& choice) {
-  char text[200];
-  std::snprintf(text, sizeof text, "predicted levels %.0f us, syncfree %.0f us for %.0f levels of rows",
-                1e6 * choice.levels_seconds, 1e6 * choice.syncfree_seconds, properties.levels);
-  std::string result = text;
-  if (properties.blocks > 0) {
-    std::snprintf(text, sizeof text, ", supernodal %.0f us for %.0f levels of blocks",
-                  1e6 * choice.supernodal_seconds, properties.block_levels);
-    result += text;
-  }
-  return result;
+  std::string text =
+      Impl::formatted("predicted levels %.0f us, syncfree %.0f us for %.0f levels of rows",
+                      1e6 * choice.levels_seconds, 1e6 * choice.syncfree_seconds, properties.levels);
+  if (properties.blocks > 0)
+    text += Impl::formatted(", supernodal %.0f us for %.0f levels of blocks", 1e6 * choice.supernodal_seconds,
+                            properties.block_levels);
+  return text;
 }
 
 }  // namespace

@@ -2,12 +2,16 @@
 #ifndef LUTRA_TESTPROGRAM_HPP
 #define LUTRA_TESTPROGRAM_HPP
 
+#include <fcntl.h>
+#include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "Lutra_TestFile.hpp"
 
@@ -36,6 +40,28 @@ class Program {
     outcome.output = read_file(m_folder.path(".output"));
     outcome.error = read_file(m_folder.path(".error"));
     return outcome;
+  }
+
+  /// Begins a run in the folder, without a shell between, and all its signals as at first.
+  ::pid_t start(std::vector<std::string> arguments) const {
+    std::vector<char*> words{const_cast<char*>(LUTRA_CLI_PROGRAM)};
+    for (std::string& argument : arguments) words.push_back(argument.data());
+    words.push_back(nullptr);
+    const std::string folder = m_folder.path("");
+    const ::pid_t child = ::fork();
+    if (child != 0) return child;
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
+    const int nowhere = ::open("/dev/null", O_WRONLY);
+    ::dup2(nowhere, STDERR_FILENO);
+    if (::chdir(folder.c_str()) == 0) ::execv(LUTRA_CLI_PROGRAM, words.data());
+    ::_exit(126);
+  }
+
+  /// The exit status of such a run; above 128 for a signal.
+  static int wait(::pid_t child) {
+    int result = 0;
+    ::waitpid(child, &result, 0);
+    return WIFEXITED(result) ? WEXITSTATUS(result) : 128 + WTERMSIG(result);
   }
 
   /// Whether the program was built for a scalar type: "f32", "f64", "c64" or "c128".

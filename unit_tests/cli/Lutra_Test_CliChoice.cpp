@@ -116,12 +116,32 @@ TEST_CASE("every number of a device model has a name of its own", "[cli]") {
 TEST_CASE("a calibrated device model is read back, used and named", "[cli]") {
   const Program program;
   if (!program.has_scalar("f64") || !program.has_backend("serial")) return;
-  REQUIRE(program.run("calibrate here.model --backend serial").status == 0);
+  const Outcome calibrated = program.run("calibrate here.model --backend serial");
+  REQUIRE(calibrated.status == 0);
+  CHECK_THAT(calibrated.output, ContainsSubstring("measured  ") && ContainsSubstring("ordering.amd (") &&
+                                    ContainsSubstring("built in  ") &&
+                                    ContainsSubstring("which no run measures and here.model marks"));
   REQUIRE(program.run("generate convdiff3d --size 6 a.mtx").status == 0);
   const std::string model = program.read("here.model");
   CHECK_THAT(model, ContainsSubstring("name serial with 1 thread, measured\n") &&
                         ContainsSubstring("\nordering.amd.row_seconds ") &&
                         ContainsSubstring("\nsymbolic.max_set_bytes none\n"));
+  // What is measured nowhere is what is built in, to the last bit, and says so; the rest does not.
+  DeviceModel built_in = host_device_model();
+  std::size_t kept = 0, measured = 0;
+  visit_numbers(built_in, [&](const std::string& key, auto& number) {
+    const auto begin = model.find("\n" + key + " ") + 1;
+    const std::string line = model.substr(begin, model.find('\n', begin) - begin);
+    if (number == 0) return;
+    INFO(line);
+    const bool marked = line.ends_with("  % built in, not measured");
+    CHECK(marked == (std::stod(line.substr(key.size() + 1)) == static_cast<double>(number)));
+    ++(marked ? kept : measured);
+  });
+  CHECK(measured > 20);
+  CHECK(kept > 20);
+  CHECK_THAT(calibrated.output, ContainsSubstring(std::to_string(measured) + " numbers: ") &&
+                                    ContainsSubstring(std::to_string(kept) + " numbers, which"));
   const std::string solve = "solve a.mtx --json --backend serial ";
   const auto name = [&](const std::string& options) {
     return program.run(solve + options).json()["choice"]["device_model"].get<std::string>();
@@ -142,8 +162,8 @@ TEST_CASE("a calibrated device model is read back, used and named", "[cli]") {
   CHECK(slow.json()["predicted"]["ordering"].get<double>() > 216e3);  // rows of a.mtx
   CHECK(with(key, key + " none\n").status == 0);
   const std::vector<std::pair<std::string, std::string>> refused = {
-      {key + " -1\n", ": " + key + ": '-1.000000' is not a finite number above 0"},
-      {key + " 0\n", ": " + key + ": '0.000000' is not a finite number above 0"},
+      {key + " -1\n", ": " + key + ": '-1' is not a finite number above 0"},
+      {key + " 0\n", ": " + key + ": '0' is not a finite number above 0"},
       {key + " nan\n", ": " + key + ": 'nan' is not a finite number above 0"},
       {key + " inf\n", ": " + key + ": 'inf' is not a finite number above 0"},
       {key + " 1e999\n", ": " + key + ": '1e999' is not a finite number above 0"},

@@ -31,7 +31,7 @@ TEST_CASE("a symmetric system and its inertia", "[cli]") {
   CHECK(json["pivots"]["zero"] == 0);
   CHECK(json["factors"]["nnz_u"] == 0);
   CHECK(json["errors"]["forward"].get<double>() < 1e-12);
-  const Outcome text = program.run("solve s.mtx --method ldlt " + more);
+  const Outcome text = program.run("solve s.mtx --method ldlt --verbose " + more);
   CHECK_THAT(text.output, ContainsSubstring("inertia   positive 1, negative 2, zero 0"));
 }
 

@@ -20,7 +20,7 @@ TEST_CASE("predict says what grids of ranks would bring", "[cli]") {
   CHECK(record["best"] == "1x1");  // a message takes longer than all there is to share
   CHECK(record["factors"]["nnz_l"] > 3000);
   CHECK(record["one_device"].size() == 5);
-  CHECK(record["one_device"][0]["seconds"] == record["grids"][0]["lower"]["seconds"]);
+  CHECK(record["one_device"][0]["seconds"] == record["grids"][0]["lower"]["seconds"]);  // of a device
   CHECK(record["assumptions"].size() > 3);
   const auto slow = program.run("predict a.mtx --grid 2x2 --latency 1e-3 --device h200 --json").json();
   REQUIRE(slow["grids"].size() == 2);
@@ -31,6 +31,46 @@ TEST_CASE("predict says what grids of ranks would bring", "[cli]") {
   CHECK(text.status == 0);
   CHECK_THAT(text.output, ContainsSubstring("4096") && ContainsSubstring("3 us") &&
                               ContainsSubstring("25 GB/s") && ContainsSubstring("L of ILU(0), levels"));
+}
+
+TEST_CASE("predict chooses as the solver does", "[cli]") {
+  const Program program;
+  for (const std::string kind :
+       {"poisson2d --size 30", "poisson3d --size 9", "convdiff3d --size 5", "convdiff3d --size 11",
+        "aniso2d --size 20", "circuit --size 900", "kkt --size 500", "random --size 300"}) {
+    INFO(kind);
+    REQUIRE(program.run("generate " + kind + " a.mtx").status == 0);
+    const auto backend = program.run("solve a.mtx --json").json()["backend"].get<std::string>();
+    const auto predicted = program.run("predict a.mtx --json --backend " + backend).json();
+    const auto solved = program.run("solve a.mtx --json --backend " + backend).json();
+    for (const char* what : {"method", "engine", "ordering", "matching", "trisolve"}) {
+      INFO(what);
+      CHECK(predicted["choice"][what] == solved["choice"][what]);
+    }
+    CHECK(predicted["factors"]["flops"] == solved["factors"]["flops"]);
+    int chosen = 0;
+    for (const auto& one : predicted["one_device"]) {
+      if (!one["chosen"].get<bool>()) continue;
+      ++chosen;
+      CHECK(one["method"] ==
+            (solved["choice"]["engine"] == "multifrontal" ? "fronts" : solved["choice"]["trisolve"]));
+    }
+    CHECK(chosen <= 1);
+    if (solved["choice"]["engine"] == "multifrontal") CHECK(chosen == 1);
+  }
+}
+
+TEST_CASE("a sweep on fronts of a host is predicted as the choice of orderings predicts it", "[cli]") {
+  const Program program;
+  if (!program.has_backend("serial")) return;
+  REQUIRE(program.run("generate poisson3d --size 14 a.mtx").status == 0);
+  const auto sweep =
+      program.run("predict a.mtx --json --backend serial").json()["one_device"][0]["seconds"].get<double>();
+  const auto solve = program.run("solve a.mtx --json --backend serial --method lu --engine multifrontal")
+                         .json()["predicted"]["solve"]
+                         .get<double>();
+  CHECK(2 * sweep > 0.8 * solve);  // entries of fronts, and those forecast
+  CHECK(2 * sweep < 1.3 * solve);
 }
 
 TEST_CASE("predict takes links between nodes", "[cli]") {

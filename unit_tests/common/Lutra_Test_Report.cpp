@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_test_macros.hpp>
 
+#include "Lutra_Formatted.hpp"
 #include "Lutra_Report.hpp"
+#include "Lutra_TestLocale.hpp"
 
 namespace lutra::Test {
 
@@ -14,7 +16,9 @@ TEST_CASE("a report is described in one sentence", "[common]") {
   report.status = Status::error_above_tolerance;
   CHECK(describe(report) == "the componentwise backward error 2.50e-16 is above the tolerance");
   report.status = Status::breakdown;
-  CHECK(describe(report).find("NaN or infinity") != std::string::npos);
+  CHECK(describe(report) == "the factors or the solution hold NaN or infinity: overflow in the elimination");
+  report.choice.pivot = "none";  // of LDLᵀ, which takes the diagonal as it is
+  CHECK(describe(report).starts_with("a pivot on the diagonal is zero"));
   report.status = Status::out_of_memory;
   CHECK(describe(report) == "out of memory");
 }
@@ -34,6 +38,17 @@ TEST_CASE("singular rows and columns are counted as the reader counts", "[common
   report.singular_columns = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
   CHECK(describe(report, 1) ==
         "the matrix is singular to working precision (columns 1, 2, 3, 4, 5, 6, 7, 8 and 2 more)");
+}
+
+TEST_CASE("numbers have decimal points whatever the locale", "[common]") {
+  Report report;
+  report.status = Status::success;
+  report.errors.backward_componentwise = 2.5e-16;
+  const CommaLocale comma;
+  if (comma.is_there()) CHECK(std::to_string(1.5) == "1,500000");
+  CHECK(describe(report) == "solved, componentwise backward error 2.50e-16");
+  CHECK(Impl::formatted("%.3g of %s, %d", 1.25, "2,5", 3) == "1.25 of 2,5, 3");
+  if (comma.is_there()) CHECK(std::to_string(1.5) == "1,500000");  // the program's locale is left alone
 }
 
 }  // namespace lutra::Test

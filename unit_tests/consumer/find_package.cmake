@@ -37,6 +37,15 @@ if(NOT EXISTS "${prefix}/include/lutra/Lutra.hpp")
   message(FATAL_ERROR "The umbrella header is not installed")
 endif()
 
+# The program comes with its manual page and what completes its options.
+if(EXISTS "${prefix}/bin/lutra")
+  foreach(file man/man1/lutra.1 bash-completion/completions/lutra zsh/site-functions/_lutra)
+    if(NOT EXISTS "${prefix}/share/${file}")
+      message(FATAL_ERROR "share/${file} is not installed")
+    endif()
+  endforeach()
+endif()
+
 # Moved: nothing may depend on the prefix it was installed to.
 file(RENAME "${prefix}" "${WORK}/moved")
 file(COPY "${LUTRA_SOURCE}/example/solve_views" DESTINATION "${WORK}")

@@ -130,6 +130,9 @@ TEST_CASE("numbers as programs write them", "[io]") {
   CHECK(value("-1d-999") == 0);
   CHECK(value("0e999") == 0);
   CHECK(value("1e-99999999999999999999") == 0);
+  CHECK(value("2e-9223372036854775808") == 0);
+  CHECK(value("0.002e-9223372036854775808") == 0);
+  CHECK(value("0e9223372036854775807") == 0);
   CHECK(value("0." + std::string(400, '0') + "1e401") == 1);
   CHECK(value("0." + std::string(400, '0') + "1") == 0);
   CHECK(value("1" + std::string(300, '0') + "." + std::string(300, '0')) == 1e300);

@@ -8,6 +8,7 @@
 #include "Lutra_Generate.hpp"
 #include "Lutra_StructureSvg.hpp"
 #include "Lutra_TestFile.hpp"
+#include "Lutra_TestLocale.hpp"
 
 namespace lutra::Test {
 namespace {
@@ -86,6 +87,13 @@ TEST_CASE("an SVG file appears complete or not at all", "[io]") {
   CHECK_THAT(read_file(folder.path("a.svg")), ContainsSubstring("</svg>"));
   CHECK_THROWS_AS(write_structure_svg(folder.path("no/a.svg"), {}), FileError);
   CHECK(folder.file_count() == 1);
+}
+
+TEST_CASE("a picture has decimal points whatever the locale", "[io]") {
+  const StructurePicture picture{"A", {bin_density<int>("A", 3, 3, row_map, entries)}, {1, 2}};
+  const std::string plain = to_svg(picture);
+  const CommaLocale comma;
+  CHECK(to_svg(picture) == plain);
 }
 
 }  // namespace

@@ -305,10 +305,11 @@ TEST_CASE("Kernels solve distributed triangles, whoever puts the messages", "[di
     LUTRA_IF_C128(if (!shared) check_kernels<Kokkos::complex<double>>(comm, backend, true);)
   }
   const std::vector<std::int64_t> rows(comm.rank() == 0 ? 1 : 0, 0);
-  const auto refusal = [&](bool on_device, CommBackend backend) -> std::string {
+  const auto refusal = [&](bool on_device, CommBackend backend, bool deterministic = true) -> std::string {
     DistributedOptions options;
     options.on_device = on_device;
     options.backend = backend;
+    options.deterministic = deterministic;
     try {
       DistributedTriangles<double>(comm, {1, rows, rows, {{}}, rows, rows}, options);
     } catch (const InputError& error) {
@@ -316,8 +317,11 @@ TEST_CASE("Kernels solve distributed triangles, whoever puts the messages", "[di
     }
     return "";
   };
-  CHECK(refusal(true, CommBackend::nvshmem).find("'nvshmem' is not in this build") != std::string::npos);
+  if (!is_built(CommBackend::peer))
+    CHECK(refusal(true, CommBackend::peer).find("'peer' is not in this build") != std::string::npos);
   CHECK(refusal(false, CommBackend::peer).find("'peer' is") != std::string::npos);
+  CHECK(refusal(true, CommBackend::mpi, false).find("deterministic: on devices sums have one order") !=
+        std::string::npos);
   comm.close();
 }
 

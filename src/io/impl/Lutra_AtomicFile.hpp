@@ -8,6 +8,15 @@
 
 namespace lutra::Impl {
 
+/// Where a file would be written: symbolic links followed, of which the last may lead to nothing yet.
+/// @throws FileError for a loop of links, a name that is too long, and what else keeps the system from
+/// looking
+std::string followed(const std::string& file);
+
+/// Removes what AtomicFiles of this process have not given its name yet. For handlers of signals: it does
+/// nothing that one must not do.
+void remove_unfinished_files() noexcept;
+
 /// A file that appears complete or not at all: written under another name in the same folder and renamed at
 /// the end. What is not a regular file (a pipe, /dev/null, "-" for standard output) is written directly.
 class AtomicFile {
@@ -30,14 +39,16 @@ class AtomicFile {
  private:
   static constexpr std::size_t buffer_bytes = std::size_t{1} << 18;
   void open_temporary();
+  void remove_temporary() noexcept;
   void flush();
   [[noreturn]] void fail(const char* what) const;
 
   std::string m_file;       // as given by the caller
   std::string m_target;     // the same with symbolic links followed
-  std::string m_temporary;  // empty where the target is written directly
+  std::string m_temporary;  // empty where the target is written directly, and where it has its name
   std::string m_buffer;     // not yet written
   int m_descriptor = -1;
+  int m_slot = -1;  // of the list of unfinished files; none: it was full
 };
 
 }  // namespace lutra::Impl

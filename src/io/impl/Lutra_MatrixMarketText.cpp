@@ -143,11 +143,13 @@ MatrixMarketStart read_start(LineReader& reader) {
 }
 
 void fail_value(const LineReader& reader, const Cursor& cursor, Parsed parsed, const std::string& location,
-                MatrixMarketHeader::Field field) {
+                MatrixMarketHeader::Field field, bool has_real_part) {
   const std::string token = Impl::quoted(cursor.peek_token());
   switch (parsed) {
     case Parsed::missing:
-      reader.fail(std::string(field == Field::complex ? "a real and an imaginary part are" : "a value is") +
+      reader.fail(std::string(field != Field::complex ? "a value is"
+                              : has_real_part         ? "the imaginary part is"
+                                                      : "a real and an imaginary part are") +
                   " missing at " + location);
     case Parsed::too_large:
       reader.fail("the value " + token + " at " + location + " overflows double precision");

@@ -34,8 +34,10 @@ inline bool next_content(LineReader& reader, std::string_view& line) {
 }
 
 /// Throws the FileError for a value that could not be parsed.
+/// @param has_real_part of a complex one: the imaginary part could not be
 [[noreturn]] void fail_value(const LineReader& reader, const Cursor& cursor, Parsed parsed,
-                             const std::string& location, MatrixMarketHeader::Field field);
+                             const std::string& location, MatrixMarketHeader::Field field,
+                             bool has_real_part);
 
 /// Throws FileError unless nothing but white space is left of the line.
 inline void require_end(const LineReader& reader, Cursor& cursor) {
@@ -56,8 +58,9 @@ Scalar parse_value(const LineReader& reader, Cursor& cursor, MatrixMarketHeader:
   if (field == Field::pattern) return Scalar(1);
   double real = 0, imaginary = 0;
   Parsed parsed = field == Field::integer ? parse_integer_as_real(cursor, real) : parse_real(cursor, real);
-  if (parsed == Parsed::ok && field == Field::complex) parsed = parse_real(cursor, imaginary);
-  if (parsed != Parsed::ok) fail_value(reader, cursor, parsed, location(), field);
+  const bool has_real_part = parsed == Parsed::ok;
+  if (has_real_part && field == Field::complex) parsed = parse_real(cursor, imaginary);
+  if (parsed != Parsed::ok) fail_value(reader, cursor, parsed, location(), field, has_real_part);
   if constexpr (std::is_floating_point_v<Scalar>) {
     return real;
   } else {

@@ -22,7 +22,9 @@ bool exceeds_range(std::string_view token) {
   Cursor exponent(token.substr(std::min(e_at + 1, token.size())));
   std::int64_t power = 0;
   const Parsed parsed = parse_integer(exponent, power);
-  if (parsed == Parsed::too_large) return token[e_at + 1] != '-';
+  constexpr std::int64_t beyond_any_line = std::int64_t{1} << 40;  // zeros that no mantissa makes up for
+  if (parsed == Parsed::too_large || power > beyond_any_line || power < -beyond_any_line)
+    return token[e_at + 1] != '-';
   return position + power > 0;
 }
 

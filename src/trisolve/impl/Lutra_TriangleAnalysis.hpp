@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "Lutra_Formatted.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PackedTriangleSolve.hpp"
 #include "Lutra_RowSubstitution.hpp"
@@ -92,7 +93,7 @@ class TriangleAnalysis {
     if (statistics.stopped == 0) return;
     const auto row = m_input.rows.access().mirrored(static_cast<Ordinal>(statistics.stopped - 1));
     throw TimeoutError("triangle: the level of row " + std::to_string(row) + " was waited for over " +
-                       std::to_string(m_input.options.watchdog_seconds) + " s");
+                       Impl::formatted("%.3g s", m_input.options.watchdog_seconds));
   }
 
   void find_properties(const Groupings<Ordinal, Memory>& found, const TriangleStatistics& statistics) {

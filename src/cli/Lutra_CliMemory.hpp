@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_CLIMEMORY_HPP
+#define LUTRA_CLIMEMORY_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+#include <optional>
+#include <string>
+
+#include "Lutra_CliOptions.hpp"
+#include "Lutra_CliText.hpp"
+#include "Lutra_ColumnCounts.hpp"
+#include "Lutra_Ordering.hpp"
+
+// What a solver would need whose memory limit did not suffice.
+
+namespace lutra::Cli {
+
+/// Entries of L and U: those that were counted, else AMD's forecast; empty where there is no memory for one.
+template <class Scalar>
+std::optional<double> entries_of_factors(const HostMatrix<Scalar>& A, const FactorCounts& counts) {
+  if (counts.nnz_l) return static_cast<double>(*counts.nnz_l + counts.nnz_u.value_or(0));
+  try {
+    const auto graph = symmetric_graph<std::int64_t>(make_view(A).pattern());
+    const FillForecast forecast = forecast_fill(graph, order(graph, Ordering::amd));
+    return static_cast<double>(2 * forecast.nnz_l + A.n_rows);
+  } catch (const std::bad_alloc&) {
+    return std::nullopt;
+  }
+}
+
+/// Bytes of a direct method on a host, from the peaks of 21 solves of generated matrices: of LU by rows,
+/// which is what a limit leaves of LU, within 1 %; of LDLᵀ, which has buffers for its products besides,
+/// within 4 %. Devices, which hold tables of tasks besides, need more.
+template <class Scalar>
+double forecast_bytes(const HostMatrix<Scalar>& A, double factors, bool symmetric, std::size_t n_rhs) {
+  constexpr std::size_t columns_at_once = 16;
+  constexpr double value = sizeof(Scalar), index = sizeof(int), offset = sizeof(std::int64_t);
+  const auto rows = static_cast<double>(A.n_rows), entries = static_cast<double>(A.nnz());
+  const double columns = 9 * value * rows * static_cast<double>(std::min(n_rhs, columns_at_once) - 1);
+  if (symmetric) return 5.2 * value * factors + 78 * value * rows + columns + 2.3e6;
+  return (value + index) * factors + (value + index + offset + index) * entries + 22 * value * rows + columns;
+}
+
+/// "; about … bytes in all (1.5 MiB) are needed": behind the message on an allocation that did not fit.
+/// @param report of the solver, with what it held
+template <class Scalar>
+std::string needed_text(const HostMatrix<Scalar>& A, const SolverOptions& options, const Report& report,
+                        std::size_t refused_bytes, std::size_t n_rhs) {
+  const double here =
+      static_cast<double>(report.memory.device_peak_bytes) + static_cast<double>(refused_bytes);
+  const bool direct = !options.krylov;
+  FactorCounts counts = report.factors;
+  if (options.ldlt && counts.nnz_l) counts.nnz_u = 0;
+  auto entries = direct ? entries_of_factors(A, counts) : std::nullopt;
+  if (entries && options.ldlt && !counts.nnz_l) *entries = (*entries + static_cast<double>(A.n_rows)) / 2;
+  const double all =
+      entries ? std::max(here, forecast_bytes(A, *entries, options.ldlt.has_value(), n_rhs)) : here;
+  const auto bytes = static_cast<std::size_t>(all);
+  return std::string("; ") + (entries ? "about " : "at least ") + std::to_string(bytes) + " bytes in all (" +
+         bytes_text(bytes) + ") are needed";
+}
+
+}  // namespace lutra::Cli
+
+#endif

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_CLITABLE_HPP
+#define LUTRA_CLITABLE_HPP
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "Lutra_CliArguments.hpp"
+
+namespace lutra::Cli {
+
+/// All commands and options: what parsing, help, suggestions and completion are made of.
+class CommandTable {
+ public:
+  /// @param arguments what parsing fills in; it and the table live together
+  explicit CommandTable(Arguments& arguments);
+  CommandTable(const CommandTable&) = delete;
+  CommandTable& operator=(const CommandTable&) = delete;
+
+  CLI::App& app() { return m_app; }
+  std::vector<const CLI::App*> commands() const;
+  std::vector<std::string> command_names() const;
+  /// Null where there is none of that name.
+  const CLI::App* command(const std::string& name) const;
+  /// "--nrhs" and so on, of a command.
+  static std::vector<std::string> option_names(const CLI::App& command);
+  /// The words an option chooses from; empty: any.
+  const std::vector<std::string>& values(const CLI::Option& option) const;
+
+ private:
+  CLI::Option* choice(CLI::App& command, const std::string& name, std::string& value,
+                      std::vector<std::string> values, const std::string& help, const std::string& group);
+  void add_prediction(CLI::App& command);
+  void add_choices(CLI::App& command);
+  void add_pivoting(CLI::App& command);
+  void add_krylov(CLI::App& command);
+  void add_output(CLI::App& command);
+  void add_solver_options(CLI::App& command);
+  void add_solve();
+  void add_sequence();
+  void add_info();
+  void add_order();
+  void add_calibrate();
+  void add_predict();
+  void add_machine(CLI::App& predict);
+  void add_generate();
+  void add_version();
+  void add_completion();
+
+  Arguments& m_arguments;
+  CLI::App m_app{"Sparse solvers, direct and iterative", "lutra"};
+  std::map<const CLI::Option*, std::vector<std::string>> m_values;
+};
+
+}  // namespace lutra::Cli
+
+#endif

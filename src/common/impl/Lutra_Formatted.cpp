@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_Formatted.hpp"
+
+#include <clocale>
+#include <cstdarg>
+#include <cstdio>
+#include <new>
+
+#ifdef __APPLE__
+#include <xlocale.h>
+#else
+#include <locale.h>
+#endif
+
+namespace lutra::Impl {
+namespace {
+
+/// The calling thread has the locale "C" while one of these lives.
+class PlainNumbers {
+ public:
+  PlainNumbers() {
+    static const ::locale_t plain = ::newlocale(LC_NUMERIC_MASK, "C", nullptr);
+    if (plain == nullptr) throw std::bad_alloc();
+    m_before = ::uselocale(plain);
+  }
+  ~PlainNumbers() { ::uselocale(m_before); }
+  PlainNumbers(const PlainNumbers&) = delete;
+  PlainNumbers& operator=(const PlainNumbers&) = delete;
+
+ private:
+  ::locale_t m_before;
+};
+
+}  // namespace
+
+std::string formatted(const char* format, ...) {
+  const PlainNumbers plain;
+  std::va_list arguments, again;
+  va_start(arguments, format);
+  va_copy(again, arguments);
+  const int length = std::vsnprintf(nullptr, 0, format, arguments);
+  va_end(arguments);
+  std::string text(length > 0 ? static_cast<std::size_t>(length) : 0, '\0');
+  std::vsnprintf(text.data(), text.size() + 1, format, again);
+  va_end(again);
+  return text;
+}
+
+}  // namespace lutra::Impl

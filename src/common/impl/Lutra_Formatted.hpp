@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FORMATTED_HPP
+#define LUTRA_FORMATTED_HPP
+
+#include <string>
+
+namespace lutra::Impl {
+
+/// What std::printf prints, with a decimal point whatever the locale of the program.
+[[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...);
+
+}  // namespace lutra::Impl
+
+#endif
