@@ -165,7 +165,8 @@ SolverOptions with_backend_chosen(SolverOptions options, const Arguments& argume
         const auto pattern = make_view(A).pattern();
         BackendProperties known{A.n_rows,
                                 2 * pattern.nnz(),
-                                {static_cast<double>(options.lu.expected_factorizations), false},
+                                {static_cast<double>(options.lu.expected_factorizations), false, false,
+                                 host_threads<Kokkos::DefaultHostExecutionSpace>()},
                                 {}};
         BackendChoice choice = choose_backend(known, host_device_model(), device);
         if (choice == BackendChoice::needs_forecast) {
