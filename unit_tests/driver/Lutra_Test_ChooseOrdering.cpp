@@ -191,6 +191,11 @@ TEST_CASE("threads shorten dissection, and factorizations on hosts", "[ordering]
   CHECK(choose_ordering(properties, model).ordering == Ordering::amd);
   CHECK(thread_share(0.4, 1) == 1);
   CHECK(thread_share(1, 16) == 1);
+#ifdef KOKKOS_ENABLE_SERIAL
+  CHECK(host_threads<Kokkos::Serial>() == 1);
+#endif
+  CHECK(host_threads<Kokkos::DefaultHostExecutionSpace>() ==
+        Kokkos::DefaultHostExecutionSpace().concurrency());
 }
 
 TEST_CASE("host or device: whichever comes to the solution first", "[ordering]") {
