@@ -66,7 +66,9 @@ std::vector<int> order_pattern(const CsrPattern<int, std::int64_t, Kokkos::HostS
   if (lu.ordering == Ordering::automatic) {
     const DeviceModel model = model_for(options);
     report.choice.device_model = model.name;
-    chosen = order_automatically(pattern, model, {static_cast<double>(lu.expected_factorizations), false});
+    const OrderingUse use{static_cast<double>(lu.expected_factorizations), false, false,
+                          host_threads<Kokkos::DefaultHostExecutionSpace>()};
+    chosen = order_automatically(pattern, model, use);
     report.choice.why = chosen.choice.reason;
     report.predicted = chosen.choice.predicted;
   } else if (lu.ordering == Ordering::user) {

@@ -4,12 +4,14 @@
 namespace lutra {
 namespace {
 
-/// By one core of a server, on 196 matrices with AMD, METIS and nested dissection
-/// (docs/notes/2026-11-23-ordering-choice.md).
+/// By one core of a server, on 37 graphs with AMD and nested dissection, and what threads spare of two
+/// dissections and of factorizations (docs/notes/2026-11-26-ordering-threads.md).
 OrderingCosts orderings_by_a_core() {
   OrderingCosts costs;
-  costs.amd = {.start_seconds = 2e-6, .row_seconds = 2.6e-7, .edge_seconds = 1.1e-8, .entry_seconds = 5.7e-9};
-  costs.dissection = {.row_seconds = 1.1e-7, .edge_seconds = 1.1e-8};
+  costs.amd = {.start_seconds = 2e-6, .row_seconds = 1.0e-7, .edge_seconds = 7.6e-9};
+  costs.amd_visit_seconds = 2.8e-9;
+  costs.dissection = {.row_seconds = 6.0e-8, .edge_seconds = 2.35e-8};
+  costs.dissection_serial_share = 0.15;
   costs.saved_share = 0.2;
   costs.saved_from_flops_per_row = 1000;
   costs.max_saved_share = 0.5;
@@ -63,18 +65,21 @@ DeviceModel h200_device_model() {
                     .ancestors_word_seconds = 1.5e-10,
                     .max_set_bytes = 16.0 * (1 << 30)};
   // Orderings are made on the host: eight of its threads dissect 1.1 to 4 times as fast as the device
-  // (docs/nested-dissection.md). Refactorizations and solves of twelve matrices in METIS' order within
-  // 0.7 to 1.2 of what was measured; analysis and start from times to the first solution, in cold processes
-  // (docs/notes/2026-11-23-ordering-choice.md).
+  // (docs/nested-dissection.md). Refactorizations and solves of 18 matrices in the orders of AMD and
+  // nested dissection, on an H100 (docs/notes/2026-11-26-ordering-threads.md); analysis and start from times
+  // to the first solution, in cold processes (docs/notes/2026-11-23-ordering-choice.md).
   model.ordering = orderings_by_a_core();
-  model.ordering.multifrontal = {
-      .analysis = {.start_seconds = 5e-3, .row_seconds = 4.2e-7},
-      .factorization = {.start_seconds = 1.8e-4,
-                        .entry_seconds = 1.1e-10,
-                        .flop_seconds = 2.5e-14,
-                        .step_seconds = 3.6e-7},
-      .solve = {
-          .start_seconds = 1.2e-4, .row_seconds = 8e-10, .entry_seconds = 1.5e-11, .step_seconds = 2.4e-8}};
+  model.ordering.multifrontal = {.analysis = {.start_seconds = 5e-3, .row_seconds = 4.2e-7},
+                                 .factorization = {.start_seconds = 2.3e-4,
+                                                   .entry_seconds = 1.6e-10,
+                                                   .flop_seconds = 2.1e-14,
+                                                   .step_seconds = 2.2e-7,
+                                                   .supernode_seconds = 1.4e-6},
+                                 .solve = {.start_seconds = 1.5e-4,
+                                           .row_seconds = 1.0e-9,
+                                           .entry_seconds = 1.0e-11,
+                                           .step_seconds = 3.0e-8,
+                                           .supernode_seconds = 6.0e-7}};
   model.ordering.device_start_seconds = 0.045;
   // By `lutra_perf_ilu`: ILU(0) of four grids in natural order, 118 to 2,000 levels (docs/ilu.md).
   model.ilu = {.level_seconds = 18e-6, .syncfree_start_seconds = 30e-6, .dependency_seconds = 1e-6};
@@ -106,6 +111,7 @@ DeviceModel host_device_model() {
                                 .link_bandwidth = 2e9};
   model.numeric.min_flops_per_entry = 40;
   model.ordering = orderings_by_a_core();
+  model.ordering.factorization_serial_share = 0.13;
   model.ordering.multifrontal = {
       .analysis = {.row_seconds = 2e-8, .edge_seconds = 3.5e-8, .entry_seconds = 2.7e-8},
       .factorization = {.start_seconds = 2.1e-5,

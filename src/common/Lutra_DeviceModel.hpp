@@ -76,8 +76,8 @@ struct TrisolveDeviceModel {
 };
 
 /// Seconds of a stage, a sum over what it works on: n rows, the edges of the graph of A + Aᵀ (each counted
-/// twice), entries of L below the diagonal, flops of an LU factorization, and vertices on the longest path of
-/// the elimination tree, which follow one another.
+/// twice), entries of L below the diagonal, flops of an LU factorization, and steps, the vertices on the
+/// longest path of the elimination tree, which follow one another, and the most supernodes on a path.
 struct StageCosts {
   double start_seconds = 0;
   double row_seconds = 0;
@@ -85,6 +85,7 @@ struct StageCosts {
   double entry_seconds = 0;
   double flop_seconds = 0;
   double step_seconds = 0;
+  double supernode_seconds = 0;
   bool operator==(const StageCosts&) const = default;
 };
 
@@ -98,9 +99,13 @@ struct EngineCosts {
 
 /// From which costs a fill-reducing ordering, and host or device, are chosen (`Lutra_ChooseOrdering.hpp`).
 struct OrderingCosts {
-  StageCosts amd;         ///< with the forecast of its fill
-  StageCosts dissection;  ///< nested dissection with its forecast, times log₂ n, by one thread of a host
-  StageCosts device_dissection;  ///< the same on the device; nothing: it does not come into question
+  StageCosts amd;                ///< with reduction of the graph and forecast of fill, without its visits
+  double amd_visit_seconds = 0;  ///< a list entry that minimum degree visits (`DegreeWork`)
+  StageCosts dissection;  ///< nested dissection of what the reduction leaves, n rows, times log₂ n, by one
+                          ///< thread of a host
+  double dissection_serial_share = 1;     ///< of that time: what more threads do not shorten
+  double factorization_serial_share = 1;  ///< the same of factorizations; 1 on devices
+  StageCosts device_dissection;           ///< the same on the device; nothing: it does not come into question
   EngineCosts multifrontal;
   EngineCosts simplicial;  ///< without an analysis: the engine does not come into question
   double saved_share = 0;  ///< of AMD's flops that nested dissection is expected to spare, for each factor of

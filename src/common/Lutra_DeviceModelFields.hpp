@@ -77,6 +77,7 @@ void visit_section(const std::string& at, StageCosts& m, const Visit& visit) {
   visit(at + "entry_seconds", m.entry_seconds);
   visit(at + "flop_seconds", m.flop_seconds);
   visit(at + "step_seconds", m.step_seconds);
+  visit(at + "supernode_seconds", m.supernode_seconds);
 }
 
 template <class Visit>
@@ -89,7 +90,10 @@ void visit_section(const std::string& at, EngineCosts& m, const Visit& visit) {
 template <class Visit>
 void visit_section(const std::string& at, OrderingCosts& m, const Visit& visit) {
   visit_section(at + "amd.", m.amd, visit);
+  visit(at + "amd_visit_seconds", m.amd_visit_seconds);
   visit_section(at + "dissection.", m.dissection, visit);
+  visit(at + "dissection_serial_share", m.dissection_serial_share);
+  visit(at + "factorization_serial_share", m.factorization_serial_share);
   visit_section(at + "device_dissection.", m.device_dissection, visit);
   visit_section(at + "multifrontal.", m.multifrontal, visit);
   visit_section(at + "simplicial.", m.simplicial, visit);

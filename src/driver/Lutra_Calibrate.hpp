@@ -166,8 +166,9 @@ class Calibration {
   }
 
   static void scale(StageCosts& costs, double factor) {
-    for (double* const cost : {&costs.start_seconds, &costs.row_seconds, &costs.edge_seconds,
-                               &costs.entry_seconds, &costs.flop_seconds, &costs.step_seconds})
+    for (double* const cost :
+         {&costs.start_seconds, &costs.row_seconds, &costs.edge_seconds, &costs.entry_seconds,
+          &costs.flop_seconds, &costs.step_seconds, &costs.supernode_seconds})
       *cost *= factor;
   }
 
@@ -213,17 +214,36 @@ class Calibration {
       const auto graph = symmetric_graph<int>(make_view(A).pattern());
       const auto sample = [&](Ordering kind) {
         Sample result{properties_of(graph), {}, 0};
-        result.seconds = seconds_of([&] { result.forecast = forecast_fill(graph, order(graph, kind)); });
+        result.seconds = seconds_of([&] {
+          DegreeWork work;
+          result.forecast = forecast_fill(graph, order(graph, kind, {}, {Dissector::host, &work}));
+          result.properties.amd_visits = work.visits;
+        });
         return result;
       };
       amd[k] = sample(Ordering::amd);
       dissection[k] = sample(Ordering::nd);
-      dissection[k].seconds /= std::log2(static_cast<double>(graph.size()));
+      dissection[k].seconds /= std::log2(static_cast<double>(graph.size())) *
+                               thread_share(m_model.ordering.dissection_serial_share,
+                                            Kokkos::DefaultHostExecutionSpace().concurrency());
       dissection[k].forecast = {};
     }
-    fit(m_model.ordering.amd, amd[0], amd[1]);
+    fit_amd(amd[0], amd[1]);
     fit(m_model.ordering.dissection, dissection[0], dissection[1]);
     if constexpr (!is_host_space<ExecutionSpace>) measure_device_dissection();
+  }
+
+  void fit_amd(Sample& a, Sample& b) {
+    OrderingCosts& costs = m_model.ordering;
+    double predicted = 1;
+    for (Sample* const sample : {&a, &b}) {
+      sample->properties.amd = sample->forecast;
+      predicted *= predicted_amd_seconds(sample->properties, costs);
+    }
+    if (!(predicted > 0 && a.seconds > 0 && b.seconds > 0)) return;
+    const double factor = std::sqrt(a.seconds * b.seconds / predicted);
+    scale(costs.amd, factor);
+    costs.amd_visit_seconds *= factor;
   }
 
   /// Of larger graphs, since a device takes small ones as long; by row and edge as the host.
@@ -235,9 +255,10 @@ class Calibration {
       const HostMatrix<double> A = generate(kinds[k].name, kinds[k].size);
       const auto graph = symmetric_graph<int>(make_view(A).pattern());
       samples[k] = {properties_of(graph), {}, 0};
-      samples[k].seconds =
-          seconds_of([&] { order(graph, Ordering::nd, {}, {.dissector = Dissector::device}); }) /
-          std::log2(static_cast<double>(graph.size()));
+      samples[k].seconds = seconds_of([&] {
+                             order(graph, Ordering::nd, {}, {.dissector = Dissector::device, .amd = nullptr});
+                           }) /
+                           std::log2(static_cast<double>(graph.size()));
     }
     fit(m_model.ordering.device_dissection, samples[0], samples[1]);
   }
@@ -276,7 +297,10 @@ class Calibration {
   /// @param few, many of flops for each entry
   void measure_engine(Engine engine, EngineCosts& costs, const Kind& few, const Kind& many) {
     if (costs.factorization == StageCosts()) return;
-    const auto a = run_engine(engine, few), b = run_engine(engine, many);
+    auto a = run_engine(engine, few), b = run_engine(engine, many);
+    if constexpr (is_host_space<ExecutionSpace>)  // the model's are of one thread
+      for (Sample* const sample : {&a[1], &b[1]})
+        sample->seconds /= thread_share(m_model.ordering.factorization_serial_share, m_exec.concurrency());
     fit(costs.analysis, a[0], b[0]);
     fit_flops(costs.factorization, a[1], b[1]);
     fit(costs.solve, a[2], b[2]);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -18,20 +19,27 @@ namespace {
 using Impl::formatted;
 
 std::string in_words(const std::string& name, const FillForecast& forecast) {
-  return formatted("%s (nnz(L) %.3g, %.3g flops, elimination tree of height %.3g)", name.c_str(),
-                   static_cast<double>(forecast.nnz_l), forecast.flops, static_cast<double>(forecast.height));
+  return formatted("%s (nnz(L) %.3g, %.3g flops, elimination tree of height %.3g and %.3g supernodes)",
+                 name.c_str(), static_cast<double>(forecast.nnz_l), forecast.flops,
+                 static_cast<double>(forecast.height), static_cast<double>(forecast.supernode_height));
 }
 
-/// Of nested dissection, which works the whole graph at each level of its recursion.
+/// Of nested dissection, which works the whole graph that its reduction leaves at each level of its
+/// recursion. Reduction and forecast are those of AMD.
 struct DissectionTime {
   double seconds;
   Dissector by;
 };
 
 DissectionTime dissection_time(const OrderingProperties& properties, const OrderingCosts& costs) {
-  const double levels = std::log2(static_cast<double>(std::max<std::int64_t>(properties.rows, 2)));
-  const double host = predicted_seconds(costs.dissection, properties, {}) * levels,
-               device = predicted_seconds(costs.device_dissection, properties, {}) * levels;
+  OrderingProperties left;
+  left.rows = properties.reduced ? properties.reduced->rows : properties.rows;
+  left.edges = properties.reduced ? properties.reduced->edges : properties.edges;
+  const double levels = std::log2(static_cast<double>(std::max<std::int64_t>(left.rows, 2))),
+               around = predicted_seconds(costs.amd, properties, {});
+  const double host = around + predicted_seconds(costs.dissection, left, {}) * levels *
+                                   thread_share(costs.dissection_serial_share, properties.use.threads),
+               device = around + predicted_seconds(costs.device_dissection, left, {}) * levels;
   const bool on_device = costs.device_dissection != StageCosts() && device < host;
   return on_device ? DissectionTime{device, Dissector::device} : DissectionTime{host, Dissector::host};
 }
@@ -46,11 +54,16 @@ FillForecast expected_dissection(const OrderingProperties& properties, const Ord
   const double rows = static_cast<double>(std::max<std::int64_t>(properties.rows, 1));
   const double tens = std::log10(std::max(amd.flops / rows / costs.saved_from_flops_per_row, 1.0));
   const double share = 1 - std::min(costs.saved_share * tens, costs.max_saved_share);
+  // AMD's path may be a chain. Dissection's is about as long as a dense matrix of the same flops has rows, r
+  // of 2/3 r³: on meshes 0.5 to 0.9 of it.
+  const double longest = 0.8 * std::cbrt(1.5 * amd.flops);
+  const double height = static_cast<double>(amd.height);
   FillForecast expected = amd;
   expected.flops *= share;  // entries are spared, too, by about the power of 2/3 of flops
   expected.nnz_l = static_cast<std::int64_t>(static_cast<double>(amd.nnz_l) * std::pow(share, 2.0 / 3));
-  expected.height =
-      static_cast<std::int64_t>(static_cast<double>(amd.height) * (1 - costs.saved_height_share));
+  expected.height = static_cast<std::int64_t>(std::min(height * (1 - costs.saved_height_share), longest));
+  expected.supernode_height = static_cast<std::int64_t>(static_cast<double>(amd.supernode_height) *
+                                                        std::min(longest / std::max(height, 1.0), 1.0));
   return expected;
 }
 
@@ -89,14 +102,13 @@ ChosenOrder<Ordinal> chosen(SymmetricGraph<Index> graph, Elimination<Index> elim
 OrderingChoice choose_without_amd(const OrderingProperties& properties, const DeviceModel& model,
                                   const DissectionTime& dissection) {
   PredictedTimes times = predicted_times(properties, *properties.dissection, model);
-  times.ordering = 2 * dissection.seconds;  // AMD was given up after about as long
-  return {
-      Ordering::nd,
-      in_words(name_of(dissection), *properties.dissection) +
-          formatted(
-              ", predicted to take %.2g s; AMD was given up, with more entries than it orders in that time",
-              dissection.seconds),
-      times};
+  const double given_up = predicted_amd_seconds(properties, model.ordering);
+  times.ordering = given_up + dissection.seconds;
+  return {Ordering::nd,
+          in_words(name_of(dissection), *properties.dissection) +
+              formatted(", predicted to take %.2g s; AMD was given up, not done in %.2g s", dissection.seconds,
+                      given_up),
+          times};
 }
 
 /// An order in which blocks follow one another, and keep theirs within.
@@ -150,24 +162,37 @@ ChosenOrder<Ordinal> choose_with(SymmetricGraph<Index> graph, const DeviceModel&
                                  const OrderingUse& use, const std::vector<Ordinal>& partner,
                                  const BlockTriangularForm<Ordinal>& blocks = {}) {
   OrderingProperties properties = properties_of(graph, use);
-  const OrderingLimits limits = limits_of_orderings(properties, model);
+  DegreeWork work;
+  const OrderingLimits limits{choose_dissector(properties, model), &work};
   const auto eliminated_by = [&](Ordering kind) {
     const auto order = sort_by_block(order_graph(graph, kind, limits, partner), blocks);
     return order.empty() ? Elimination<Index>() : eliminate(graph, order);
   };
-  auto elimination = eliminated_by(Ordering::amd);
-  OrderingChoice choice;
-  choice.ordering = Ordering::automatic;
-  if (!elimination.permutation.empty() || properties.rows == 0) {
-    properties.amd = forecast_fill(elimination);
-    choice = choose_ordering(properties, model);
-  }
-  if (choice.ordering == Ordering::automatic) {
-    auto dissection = eliminated_by(Ordering::nd);
+  Elimination<Index> dissection;
+  const auto dissect = [&] {
+    dissection = eliminated_by(Ordering::nd);
     properties.dissection = forecast_fill(dissection);
+  };
+  work.max_visits = 0;  // until the size of the reduced graph is known
+  work.at_limit = [&](DegreeWork& reached) {
+    if (!properties.reduced) {
+      properties.reduced = GraphSize{reached.vertices, reached.edges};
+    } else if (!properties.dissection) {
+      dissect();
+    }
+    reached.max_visits = max_amd_visits(properties, model);
+    if (reached.visits > reached.max_visits && !properties.dissection) reached.at_limit(reached);
+  };
+  auto elimination = eliminated_by(Ordering::amd);
+  properties.reduced = GraphSize{work.vertices, work.edges};
+  properties.amd_visits = work.visits;
+  if (!elimination.permutation.empty() || properties.rows == 0) properties.amd = forecast_fill(elimination);
+  OrderingChoice choice = choose_ordering(properties, model);
+  if (choice.ordering == Ordering::automatic) {
+    dissect();
     choice = choose_ordering(properties, model);
-    if (choice.ordering == Ordering::nd) elimination = std::move(dissection);
   }
+  if (choice.ordering == Ordering::nd) elimination = std::move(dissection);
   const FillForecast forecast = choice.ordering == Ordering::nd ? *properties.dissection : *properties.amd;
   return chosen<Ordinal>(std::move(graph), std::move(elimination), std::move(choice), forecast);
 }
@@ -211,12 +236,22 @@ ChosenOrder<Ordinal> with_graph(const CsrPattern<Ordinal, Offset, Kokkos::HostSp
 
 }  // namespace
 
+double thread_share(double serial_share, int threads) {
+  return serial_share + (1 - serial_share) / std::max(threads, 1);
+}
+
+double predicted_amd_seconds(const OrderingProperties& properties, const OrderingCosts& costs) {
+  return predicted_seconds(costs.amd, properties, properties.amd.value_or(FillForecast())) +
+         costs.amd_visit_seconds * static_cast<double>(properties.amd_visits);
+}
+
 double predicted_seconds(const StageCosts& costs, const OrderingProperties& properties,
                          const FillForecast& forecast) {
   return costs.start_seconds + costs.row_seconds * static_cast<double>(properties.rows) +
          costs.edge_seconds * static_cast<double>(properties.edges) +
          costs.entry_seconds * static_cast<double>(forecast.nnz_l) + costs.flop_seconds * forecast.flops +
-         costs.step_seconds * static_cast<double>(forecast.height);
+         costs.step_seconds * static_cast<double>(forecast.height) +
+         costs.supernode_seconds * static_cast<double>(forecast.supernode_height);
 }
 
 PredictedTimes predicted_times(const OrderingProperties& properties, const FillForecast& forecast,
@@ -229,21 +264,25 @@ PredictedTimes predicted_times(const OrderingProperties& properties, const FillF
   const double share = properties.use.symmetric && ratio > 0 ? ratio : 1;
   PredictedTimes times;
   times.analysis = predicted_seconds(costs.analysis, properties, forecast);
-  times.factorization = share * predicted_seconds(costs.factorization, properties, forecast);
+  times.factorization = share * predicted_seconds(costs.factorization, properties, forecast) *
+                        thread_share(model.ordering.factorization_serial_share, properties.use.threads);
   times.solve = share * predicted_seconds(costs.solve, properties, forecast);
   return times;
 }
 
-OrderingLimits limits_of_orderings(const OrderingProperties& properties, const DeviceModel& model) {
-  const DissectionTime dissection = dissection_time(properties, model.ordering);
-  OrderingLimits limits;
-  limits.dissector = dissection.by;
-  if (dissection.by == Dissector::device && model.ordering.amd.entry_seconds > 0) {
-    const double patience = dissection.seconds * std::max(properties.use.factorizations, 1.0);
-    limits.max_amd_entries =
-        static_cast<std::int64_t>(std::min(patience / model.ordering.amd.entry_seconds, 1e18));
+Dissector choose_dissector(const OrderingProperties& properties, const DeviceModel& model) {
+  return dissection_time(properties, model.ordering).by;
+}
+
+std::int64_t max_amd_visits(const OrderingProperties& properties, const DeviceModel& model) {
+  const OrderingCosts& costs = model.ordering;
+  if (!(costs.amd_visit_seconds > 0)) return std::numeric_limits<std::int64_t>::max();
+  double patience = dissection_time(properties, costs).seconds - predicted_seconds(costs.amd, properties, {});
+  if (properties.dissection) {
+    const PredictedTimes times = predicted_times(properties, *properties.dissection, model);
+    patience += costs.max_saved_share * properties.use.factorizations * (*times.factorization + *times.solve);
   }
-  return limits;
+  return static_cast<std::int64_t>(std::clamp(patience / costs.amd_visit_seconds, 0.0, 1e18));
 }
 
 OrderingChoice choose_ordering(const OrderingProperties& properties, const DeviceModel& model) {
@@ -254,8 +293,7 @@ OrderingChoice choose_ordering(const OrderingProperties& properties, const Devic
   if (!properties.amd) return choose_without_amd(properties, model, extra);
   const std::string amd = in_words("AMD", *properties.amd);
   PredictedTimes with_amd = predicted_times(properties, *properties.amd, model);
-  const double amd_seconds = predicted_seconds(costs.amd, properties, *properties.amd);
-  with_amd.ordering = amd_seconds;
+  with_amd.ordering = predicted_amd_seconds(properties, costs);
   if (!properties.dissection) {
     const double spared =
         total(with_amd, use) -
@@ -271,7 +309,7 @@ OrderingChoice choose_ordering(const OrderingProperties& properties, const Devic
   }
   const std::string dissection = in_words(name_of(extra), *properties.dissection);
   PredictedTimes with_dissection = predicted_times(properties, *properties.dissection, model);
-  with_dissection.ordering = with_amd.ordering = amd_seconds + extra_seconds;
+  with_dissection.ordering = *with_amd.ordering += extra_seconds;
   const double by_amd = total(with_amd, use), by_dissection = total(with_dissection, use);
   const auto because = [&](double less, double more) {
     return formatted(" is predicted to take %.2g s in %g factorization%s, and not the %.2g s of ", less,
@@ -300,8 +338,8 @@ ChosenOrder<Ordinal> order_matched(const CsrPattern<Ordinal, Offset, Kokkos::Hos
                                    Ordering kind, const std::vector<Ordinal>& partner,
                                    const std::vector<Ordinal>& row_order, const DeviceModel& model) {
   return with_graph(pattern, row_order, [&]<class Index>(SymmetricGraph<Index> graph) {
-    OrderingLimits limits;
-    limits.dissector = limits_of_orderings(properties_of(graph, {}), model).dissector;
+    const OrderingUse use{1, false, false, host_threads<Kokkos::DefaultHostExecutionSpace>()};
+    const OrderingLimits limits{choose_dissector(properties_of(graph, use), model), nullptr};
     Elimination<Index> elimination{order_graph(graph, kind, limits, partner), {}, {}};
     return chosen<Ordinal>(std::move(graph), std::move(elimination), {kind, {}, {}}, {});
   });
@@ -314,7 +352,9 @@ BackendChoice choose_backend(const BackendProperties& properties, const DeviceMo
   known.edges = properties.edges;
   known.use = properties.use;
   const double start = device.ordering.device_start_seconds;
-  const double ordering = predicted_seconds(host.ordering.amd, known, {});
+  constexpr std::int64_t visits_of_edge = 10;  // in the median of matrices
+  known.amd_visits = visits_of_edge * known.edges;
+  const double ordering = predicted_amd_seconds(known, host.ordering);
   if (ordering > start) return BackendChoice::device;
   if (!properties.amd) return BackendChoice::needs_forecast;
   // Ordering by AMD takes place on the host in either case.

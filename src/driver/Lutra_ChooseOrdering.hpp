@@ -2,6 +2,7 @@
 #ifndef LUTRA_CHOOSEORDERING_HPP
 #define LUTRA_CHOOSEORDERING_HPP
 
+#include <Kokkos_Core.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "Lutra_ColumnCounts.hpp"
 #include "Lutra_DeviceModel.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Ordering.hpp"
 #include "Lutra_Report.hpp"
 
@@ -20,7 +22,19 @@ struct OrderingUse {
   bool symmetric = false;     ///< by LDLᵀ, whose times are those of LU's fronts times `SymmetricCosts`
   bool by_blocks = false;     ///< irreducible blocks may be ordered one by one: for LU by rows, whose pattern
                               ///< is exact, so that no block fills another
+  int threads = 1;            ///< of the host: they dissect and, where there is no device, factorize
   bool definite = false;      ///< of `symmetric`: by Cholesky, which has a ratio of its own
+};
+
+/// Threads of the host by which orderings for an execution space are chosen. One for Serial, whose choices
+/// are the same on any machine, though more may dissect.
+template <class ExecutionSpace>
+int host_threads() {
+  return Impl::is_serial_space<ExecutionSpace> ? 1 : Kokkos::DefaultHostExecutionSpace().concurrency();
+}
+
+struct GraphSize {
+  std::int64_t rows = 0, edges = 0;  ///< edges are counted twice
 };
 
 /// What the choice of an ordering depends on.
@@ -28,7 +42,9 @@ struct OrderingProperties {
   std::int64_t rows = 0;
   std::int64_t edges = 0;  ///< of the graph of A + Aᵀ, each counted twice
   OrderingUse use;
-  std::optional<FillForecast> amd;         ///< of AMD's order; empty: it was given up
+  std::optional<GraphSize> reduced;  ///< what is left of the graph after its reduction; empty: not known
+  std::optional<FillForecast> amd;   ///< of AMD's order; empty: it was given up
+  std::int64_t amd_visits = 0;       ///< list entries that AMD has visited
   std::optional<FillForecast> dissection;  ///< of nested dissection, where it has been computed
 };
 
@@ -38,6 +54,12 @@ struct OrderingChoice {
   std::string reason;                 ///< one sentence for the report; empty where that is needed
   PredictedTimes predicted;           ///< with the ordering chosen
 };
+
+/// Of the time that one thread takes, where so many share all but a serial share of the work.
+double thread_share(double serial_share, int threads);
+
+/// Seconds of AMD by its visits and, where it was not given up, its forecast.
+double predicted_amd_seconds(const OrderingProperties& properties, const OrderingCosts& costs);
 
 /// Seconds of a stage by the model.
 double predicted_seconds(const StageCosts& costs, const OrderingProperties& properties,
@@ -49,15 +71,19 @@ PredictedTimes predicted_times(const OrderingProperties& properties, const FillF
                                const DeviceModel& model);
 
 /// The order with the least predicted time of analysis, factorizations and solves. AMD's order is there
-/// already. Nested dissection is asked for where the time it is expected to spare exceeds the time it takes:
-/// of flops and height of AMD's tree the shares that the model says. Where both forecasts are known, the
-/// times spent on ordering no longer count; without AMD's, dissection's order is taken.
+/// already. Nested dissection is asked for where the time it is expected to spare exceeds the time it takes
+/// by the threads there are: of flops and height of AMD's tree the shares that the model says. Where both
+/// forecasts are known, the times spent on ordering no longer count; without AMD's, dissection's order is
+/// taken.
 OrderingChoice choose_ordering(const OrderingProperties& properties, const DeviceModel& model);
 
-/// How orders of a graph are made. Nested dissection is by the device where the model says that it takes less
-/// time. AMD is then given up at as many entries of L as it makes in the time of the device's dissection,
-/// times the number of factorizations.
-OrderingLimits limits_of_orderings(const OrderingProperties& properties, const DeviceModel& model);
+/// Who dissects: the device where the model says that it takes less time than the threads of the host.
+Dissector choose_dissector(const OrderingProperties& properties, const DeviceModel& model);
+
+/// List entries that AMD visits before it is given up: as many as it visits in the time that dissection is
+/// predicted to take. Where dissection's forecast is known, it may go on for the time that a better order
+/// might spare in factorizations and solves: the share of theirs that the model has as the most.
+std::int64_t max_amd_visits(const OrderingProperties& properties, const DeviceModel& model);
 
 /// An order that was chosen by `choose_ordering`.
 template <class Ordinal>

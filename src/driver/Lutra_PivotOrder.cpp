@@ -111,7 +111,7 @@ ChosenOrder<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::Hos
   if (options.ordering != Ordering::automatic)
     return order_matched(A, options.ordering, partner, row_order, model);
   OrderingUse use{static_cast<double>(options.expected_factorizations), row_order.empty(),
-                  may_order_by_blocks<ExecutionSpace>(options)};
+                  may_order_by_blocks<ExecutionSpace>(options), host_threads<ExecutionSpace>()};
   if constexpr (std::is_same_v<Options, LdltOptions>) use.definite = options.positive_definite;
   ChosenOrder<Ordinal> chosen = order_automatically(A, model, use, partner, row_order);
   report.choice.ordering = name_of(chosen.choice.ordering);

@@ -56,9 +56,9 @@ std::array<idx_t, METIS_NOPTIONS> metis_options() {
 
 template <class Index>
 std::vector<Index> amd_permutation(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
-                                   std::int64_t max_entries) {
+                                   DegreeWork* work) {
   const auto reduced = reduce_graph(graph, {}, weights);
-  const auto order = minimum_degree(reduced.graph, reduced.weights, Index(0), max_entries);
+  const auto order = minimum_degree(reduced.graph, reduced.weights, Index(0), work);
   if (order.empty() && reduced.graph.size() > 0) return {};
   return expand_order(reduced, order);
 }
@@ -148,7 +148,7 @@ std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind, cons
                          const OrderingLimits& limits) {
   switch (kind) {
     case Ordering::amd:
-      return amd_permutation(graph, weights, limits.max_amd_entries);
+      return amd_permutation(graph, weights, limits.amd);
     case Ordering::metis:
       return metis_permutation(graph, weights);
     case Ordering::nd:

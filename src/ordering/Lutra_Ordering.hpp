@@ -3,11 +3,11 @@
 #define LUTRA_ORDERING_HPP
 
 #include <cstdint>
-#include <limits>
 #include <string_view>
 #include <vector>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_MinimumDegree.hpp"
 #include "Lutra_SymmetricGraph.hpp"
 
 namespace lutra {
@@ -33,8 +33,7 @@ enum class Dissector {
 /// How an order is made.
 struct OrderingLimits {
   Dissector dissector = Dissector::host;
-  /// Of L, by approximate degrees, beyond which `Ordering::amd` is given up.
-  std::int64_t max_amd_entries = std::numeric_limits<std::int64_t>::max();
+  DegreeWork* amd = nullptr;  ///< what `Ordering::amd` takes and may take; nothing: any
 };
 
 /// The name of an ordering as the command line has it.

@@ -90,13 +90,24 @@ FillForecast forecast_fill(const Elimination<Index>& elimination) {
   const std::vector<Index>& parent = elimination.tree.parent;
   const std::vector<Index>& count = elimination.count;
   std::vector<Index> height(parent.size(), 1);  // of the subtree of each column
+  std::vector<Index> supernodes(parent.size(), 0), children(parent.size(), 0);  // on the longest path below
+  for (const Index p : parent)
+    if (p >= 0) ++at(children, p);
   FillForecast forecast;
   for (std::size_t j = 0; j < parent.size(); ++j) {
     const auto lower = static_cast<double>(count[j]);
     forecast.nnz_l += count[j];
     forecast.flops += lower + 2 * lower * lower;
     forecast.height = std::max(forecast.height, static_cast<std::int64_t>(height[j]));
-    if (parent[j] >= 0) at(height, parent[j]) = std::max(at(height, parent[j]), height[j] + 1);
+    if (parent[j] < 0) {
+      forecast.supernode_height =
+          std::max(forecast.supernode_height, static_cast<std::int64_t>(supernodes[j]) + 1);
+      continue;
+    }
+    at(height, parent[j]) = std::max(at(height, parent[j]), height[j] + 1);
+    const bool goes_on = at(children, parent[j]) == 1 && at(count, parent[j]) == count[j] - 1;
+    at(supernodes, parent[j]) =
+        std::max(at(supernodes, parent[j]), supernodes[j] + static_cast<Index>(goes_on ? 0 : 1));
   }
   return forecast;
 }

@@ -43,9 +43,10 @@ ColumnCounts<Ordinal, typename ExecutionSpace::memory_space> column_counts(
 /// What the elimination of a symmetric pattern costs without pivoting, known before it is done. For an
 /// unsymmetric matrix whose pattern is made symmetric these are upper bounds.
 struct FillForecast {
-  std::int64_t nnz_l = 0;   ///< entries of L below the diagonal; U has as many above it
-  double flops = 0;         ///< multiplications, additions and divisions of an LU factorization
-  std::int64_t height = 0;  ///< vertices on the longest path of the tree, which follow one another
+  std::int64_t nnz_l = 0;             ///< entries of L below the diagonal; U has as many above it
+  double flops = 0;                   ///< multiplications, additions and divisions of an LU factorization
+  std::int64_t height = 0;            ///< vertices on the longest path of the tree, which follow one another
+  std::int64_t supernode_height = 0;  ///< fundamental supernodes on such a path, the most on any
 };
 
 /// What the elimination of a symmetric graph in an order leads to. Columns are numbered by elimination.
@@ -70,7 +71,7 @@ using AnyOrderedGraph = std::variant<std::monostate, OrderedGraph<int>, OrderedG
 template <class Index>
 Elimination<Index> eliminate(const SymmetricGraph<Index>& graph, std::vector<Index> permutation);
 
-/// Fill, work and tree height. O(n)
+/// Fill, work and heights of the tree. O(n)
 template <class Index>
 FillForecast forecast_fill(const Elimination<Index>& elimination);
 

@@ -66,14 +66,26 @@ TEST_CASE("choice of an ordering: each property decides by itself", "[ordering]"
     CHECK(choice.ordering == Ordering::amd);
     CHECK_THAT(choice.reason,
                ContainsSubstring("nested dissection was not tried, predicted to take 1e+05 s and to spare "
-                                 "5.5e+04 s of 1.2e+05 s in 1 factorization"));
+                                 "5.6e+04 s of 1.2e+05 s in 1 factorization"));
     properties.use.factorizations = 2;
     CHECK(choose_ordering(properties, model).ordering == Ordering::automatic);
+  }
+  SECTION("supernodes on a path take their time") {
+    model.ordering.multifrontal.factorization.supernode_seconds = 10;
+    properties.amd->supernode_height = 7;
+    CHECK(*predicted_times(properties, *properties.amd, model).factorization == 204000 + 5000 + 70);
   }
   SECTION("what is spared of the tree's height counts") {
     properties.amd->height = 100;
     model.ordering.saved_height_share = 0.1;  // 10 steps of 100 s
     CHECK(choose_ordering(properties, model).ordering == Ordering::automatic);
+  }
+  SECTION("so does a height that is more than the largest separator of so many flops") {
+    properties.amd->flops = 1000;  // of a dense matrix of 11 rows, a path of 9 is expected
+    properties.amd->height = 1034;
+    CHECK(choose_ordering(properties, model).ordering == Ordering::automatic);
+    properties.amd->height = 1033;
+    CHECK(choose_ordering(properties, model).ordering == Ordering::amd);
   }
   SECTION("nothing is expected to be spared of little fill") {
     model.ordering.saved_from_flops_per_row = 1000;
@@ -94,7 +106,7 @@ TEST_CASE("choice of an ordering: each property decides by itself", "[ordering]"
     CHECK(choice.ordering == Ordering::nd);
     CHECK_THAT(choice.reason,
                ContainsSubstring("nested dissection (nnz(L) 400, 2.03e+05 flops, elimination tree of height "
-                                 "59) is predicted to take"));
+                                 "59 and 0 supernodes) is predicted to take"));
     CHECK(*choice.predicted.factorization == 203000 + 5900);
     CHECK(*choice.predicted.ordering == 102400);
   }
@@ -111,28 +123,79 @@ TEST_CASE("choice of an ordering: each property decides by itself", "[ordering]"
   }
 }
 
-TEST_CASE("dissection by the device where it takes less time, and AMD then within that time", "[ordering]") {
+TEST_CASE("dissection by the device where it takes less time than the host's threads", "[ordering]") {
   DeviceModel model = simple_model();
   OrderingProperties properties;
-  properties.rows = 1024;  // dissection is predicted to take the host 10 · 1024 · 10 s
-  OrderingLimits limits = limits_of_orderings(properties, model);
-  CHECK(limits.dissector == Dissector::host);
-  CHECK(limits.max_amd_entries == std::numeric_limits<std::int64_t>::max());
-  model.ordering.amd.entry_seconds = 2;
+  properties.rows =
+      1024;  // dissection is predicted to take the host 10 · 1024 · 10 s, times log2 of the rows
+  CHECK(choose_dissector(properties, model) == Dissector::host);
   model.ordering.device_dissection.start_seconds = 10240;
-  CHECK(limits_of_orderings(properties, model).dissector == Dissector::host);
+  CHECK(choose_dissector(properties, model) == Dissector::host);
   model.ordering.device_dissection.start_seconds = 1000;
-  limits = limits_of_orderings(properties, model);
-  CHECK(limits.dissector == Dissector::device);
-  CHECK(limits.max_amd_entries == 5000);
-  properties.use.factorizations = 3;
-  CHECK(limits_of_orderings(properties, model).max_amd_entries == 15000);
-  properties.dissection = FillForecast{400, 1000, 5};
-  const auto choice = choose_ordering(properties, model);
-  CHECK(choice.ordering == Ordering::nd);
-  CHECK_THAT(choice.reason, ContainsSubstring("nested dissection on the device (nnz(L) 400, 1e+03 flops") &&
-                                ContainsSubstring("AMD was given up"));
-  CHECK(*choice.predicted.ordering == 20000);
+  CHECK(choose_dissector(properties, model) == Dissector::device);
+  model.ordering.dissection_serial_share = 0.01;
+  properties.use.threads = 16;  // 0.072 of the time of one
+  CHECK(choose_dissector(properties, model) == Dissector::host);
+  properties.use.threads = 8;
+  CHECK(choose_dissector(properties, model) == Dissector::device);
+}
+
+TEST_CASE("AMD may visit what it visits in the time of dissection", "[ordering]") {
+  DeviceModel model = simple_model();
+  OrderingProperties properties;
+  properties.rows = 1024;  // dissection: 102,400 s by one thread
+  CHECK(max_amd_visits(properties, model) == std::numeric_limits<std::int64_t>::max());
+  model.ordering.amd_visit_seconds = 2;
+  CHECK(max_amd_visits(properties, model) == 51200);
+  model.ordering.amd.row_seconds = 1;  // reduction and forecast, which dissection needs, too
+  CHECK(max_amd_visits(properties, model) == 51200);
+  model.ordering.dissection_serial_share = 0.25;
+  properties.use.threads = 3;  // half of the time
+  CHECK(max_amd_visits(properties, model) == 25600);
+  SECTION("what reduction has eliminated is not dissected") {
+    properties.reduced = GraphSize{256, 0};  // 10 · 256 · 8 / 2 s
+    CHECK(max_amd_visits(properties, model) == 5120);
+    properties.reduced = GraphSize{};
+    CHECK(max_amd_visits(properties, model) == 0);
+  }
+  SECTION("longer where a better order may spare more, by dissection's forecast") {
+    properties.dissection =
+        FillForecast{400, 1000, 5};  // 1,500 s a factorization, of which half may be spared
+    properties.use.factorizations = 10;
+    CHECK(max_amd_visits(properties, model) == (51200 + 7500) / 2);
+  }
+  SECTION("once it was given up, dissection's order is taken") {
+    properties.dissection = FillForecast{400, 1000, 5};
+    properties.amd_visits = 30000;
+    const auto choice = choose_ordering(properties, model);
+    CHECK(choice.ordering == Ordering::nd);
+    CHECK_THAT(choice.reason,
+               ContainsSubstring("nested dissection (nnz(L) 400, 1e+03 flops") &&
+                   ContainsSubstring("predicted to take 5.2e+04 s; AMD was given up, not done in "
+                                     "6.1e+04 s"));
+    CHECK(*choice.predicted.ordering == 1024 + 60000 + 1024 + 51200);
+  }
+}
+
+TEST_CASE("threads shorten dissection, and factorizations on hosts", "[ordering]") {
+  DeviceModel model = simple_model();
+  model.ordering.dissection_serial_share = 0.25;
+  OrderingProperties properties;
+  properties.rows = 1024;
+  properties.amd = FillForecast{500, 110000, 50};  // half of the flops may be spared, dissection: 102,400 s
+  CHECK(choose_ordering(properties, model).ordering == Ordering::amd);
+  properties.use.threads = 3;  // 51,200 s
+  CHECK(choose_ordering(properties, model).ordering == Ordering::automatic);
+  model.ordering.factorization_serial_share = 0.4;
+  CHECK(*predicted_times(properties, *properties.amd, model).factorization == 0.6 * 115000);
+  CHECK(choose_ordering(properties, model).ordering == Ordering::amd);
+  CHECK(thread_share(0.4, 1) == 1);
+  CHECK(thread_share(1, 16) == 1);
+#ifdef KOKKOS_ENABLE_SERIAL
+  CHECK(host_threads<Kokkos::Serial>() == 1);
+#endif
+  CHECK(host_threads<Kokkos::DefaultHostExecutionSpace>() ==
+        Kokkos::DefaultHostExecutionSpace().concurrency());
 }
 
 TEST_CASE("host or device: whichever comes to the solution first", "[ordering]") {
@@ -164,14 +227,13 @@ TEST_CASE("built-in models: a small matrix is solved on the host, a large one on
   CHECK(choice(90000, {2838059, 9.2e8, 1997}) == BackendChoice::device);
 }
 
-TEST_CASE("AMD that fills in much is given up where the device dissects sooner", "[ordering]") {
+TEST_CASE("AMD that takes longer than dissection is given up", "[ordering]") {
   const DoubleMatrix a = Test::grid_matrix<DoubleMatrix>(60, shuffled(3600, 3));
   const auto pattern = make_view(a).pattern();
   DeviceModel model = host_device_model();
-  model.ordering.device_dissection.row_seconds = model.ordering.dissection.row_seconds / 2;
-  const auto often = order_automatically(pattern, model, {1e9});
+  model.ordering.amd_visit_seconds = 1;
+  const auto often = order_automatically(pattern, model, {1e9});  // worth the wait
   CHECK_THAT(often.choice.reason, !ContainsSubstring("given up"));
-  model.ordering.amd.entry_seconds = 1;
   const auto once = order_automatically(pattern, model);
   CHECK(once.choice.ordering == Ordering::nd);
   CHECK_THAT(once.choice.reason, ContainsSubstring("AMD was given up"));

@@ -41,12 +41,43 @@ TEMPLATE_TEST_CASE("minimum degree: fill by hand", "[ordering]", int, std::int64
   cycle.emplace_back(0, 11);
   const auto ring = graph_of<TestType>(12, cycle);
   CHECK(nnz_l(ring, minimum_degree(ring)) == 12 + 9);
-  CHECK(minimum_degree(ring, {}, TestType(0), 12 + 9) == minimum_degree(ring));
-  CHECK(minimum_degree(ring, {}, TestType(0), 12).empty());  // given up
   // 3 × 3: the four vertices of degree 2 leave a cycle of four around the centre (4 edges); it needs no
   // diagonal but through the first of the other five: 12 + 4 + 1.
   const auto small = graph_of<TestType>(9, Test::grid(3));
   CHECK(nnz_l(small, minimum_degree(small)) == 17);
+}
+
+TEMPLATE_TEST_CASE("minimum degree: counts its visits, and is given up where they exceed a limit",
+                   "[ordering]", int, std::int64_t) {
+  const auto grid = graph_of<TestType>(900, Test::grid(30));
+  const auto permutation = minimum_degree(grid);
+  DegreeWork whole;
+  CHECK(minimum_degree(grid, {}, TestType(0), &whole) == permutation);
+  CHECK(whole.vertices == 900);
+  CHECK(whole.edges == 4 * 30 * 29);
+  CHECK(whole.visits > whole.edges);
+  DegreeWork again;
+  CHECK(minimum_degree(grid, {}, TestType(0), &again) == permutation);
+  CHECK(again.visits == whole.visits);
+  DegreeWork half;
+  half.max_visits = whole.visits / 2;
+  CHECK(minimum_degree(grid, {}, TestType(0), &half).empty());
+  CHECK(half.visits > whole.visits / 2);
+  CHECK(half.visits < whole.visits);
+  int calls = 0;  // at half of the visits the limit is raised, by too little for the rest, then by enough
+  DegreeWork raised = half;
+  raised.visits = 0;
+  raised.at_limit = [&](DegreeWork& work) {
+    CHECK(work.visits > work.max_visits);
+    work.max_visits = ++calls == 1 ? whole.visits * 3 / 4 : whole.visits;
+  };
+  CHECK(minimum_degree(grid, {}, TestType(0), &raised) == permutation);
+  CHECK(calls == 2);
+  CHECK(raised.visits == whole.visits);
+  DegreeWork exact;
+  exact.max_visits = whole.visits;
+  exact.at_limit = [](DegreeWork&) { FAIL("the order was done"); };
+  CHECK(minimum_degree(grid, {}, TestType(0), &exact) == permutation);
 }
 
 TEMPLATE_TEST_CASE("minimum degree: fill is near that of the AMD library", "[ordering]", int, std::int64_t) {

@@ -39,6 +39,16 @@ TEMPLATE_LIST_TEST_CASE("column counts: cases worked by hand", "[trees]", IndexT
     CHECK(forecast.nnz_l == 3);
     CHECK(forecast.flops == 9);  // a division, a multiplication and an addition for each of three columns
     CHECK(forecast.height == 2);
+    CHECK(forecast.supernode_height == 2);
+    CHECK(forecast_fill(graph, up).height == 4);
+    CHECK(forecast_fill(graph, up).supernode_height == 1);  // a dense matrix
+  }
+  SECTION("a path: every column but the last waits for the one before, and has rows of its own") {
+    const Matrix a = Test::from_dense<Matrix>({{1, 1, o, o}, {1, 1, 1, o}, {o, 1, 1, 1}, {o, o, 1, 1}});
+    const auto forecast =
+        forecast_fill(symmetric_graph<TestType>(make_view(a).pattern()), natural<TestType>(4));
+    CHECK(forecast.height == 4);
+    CHECK(forecast.supernode_height == 3);
   }
   SECTION("two separate pairs") {
     const Matrix a = Test::from_dense<Matrix>({{1, o, 1, o}, {o, 1, o, 1}, {1, o, 1, o}, {o, 1, o, 1}});
@@ -56,6 +66,7 @@ TEMPLATE_LIST_TEST_CASE("column counts: cases worked by hand", "[trees]", IndexT
     const auto graph = symmetric_graph<TestType>(make_view(a).pattern());
     CHECK(forecast_fill(graph, natural<TestType>(2)).nnz_l == 0);
     CHECK(forecast_fill(graph, natural<TestType>(2)).height == 1);
+    CHECK(forecast_fill(graph, natural<TestType>(2)).supernode_height == 1);
   }
 }
 

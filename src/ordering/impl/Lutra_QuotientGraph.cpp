@@ -2,16 +2,26 @@
 #include "Lutra_QuotientGraph.hpp"
 
 namespace lutra::Impl {
+namespace {
+
+constexpr int list_visits =
+    8;  // a list's mark, links and first entry, which are far from each other, in entries
+
+}  // namespace
 
 template <class Index>
 bool QuotientGraph<Index>::order(Index n, Index n_boundary, const Index* row_map, const Index* neighbours,
-                                 const Index* weights, Index* permutation, std::int64_t max_entries) {
+                                 const Index* weights, Index* permutation, DegreeWork* work) {
   m_n_ordered = n - n_boundary;
   reset_vertices(n);
   set_up(row_map, neighbours, weights);
-  m_entries = 0;
-  while (m_ordered_left > 0 && m_entries <= max_entries) eliminate(next_pivot());
-  if (m_ordered_left > 0) return false;
+  while (m_ordered_left > 0) {
+    m_visits = 0;
+    eliminate(next_pivot());
+    if (work == nullptr) continue;
+    if (m_ordered_left == 0) work->visits += m_visits;
+    if (m_ordered_left > 0 && !work->add(m_visits)) return false;
+  }
   write(permutation);
   return true;
 }
@@ -109,7 +119,6 @@ void QuotientGraph<Index>::eliminate(Index p) {
   m_weights[at(p)] = 0;
   m_pivots.push_back(p);
   collect_neighbours(p);
-  m_entries += static_cast<std::int64_t>(weight) * (m_degree + weight / 2);
   weigh_elements();
   update_lists(p);
   merge_equal_variables();
@@ -133,6 +142,7 @@ Index QuotientGraph<Index>::append_list(Index begin, Index end, Index out) {
 template <class Index>
 void QuotientGraph<Index>::collect_neighbours(Index p) {
   m_degree = 0;
+  m_visits += list_visits + m_lists[at(p)].length;
   const Index n_elements = m_lists[at(p)].n_elements;
   if (n_elements == 0) {  // in its own room
     const List list = m_lists[at(p)];
@@ -148,6 +158,7 @@ void QuotientGraph<Index>::collect_neighbours(Index p) {
   for (Index k = list.begin; k < list.begin + n_elements; ++k) {
     const Index e = m_pool[at(k)];
     const List variables = m_lists[at(e)];
+    m_visits += list_visits + variables.length;
     m_end = append_list(variables.begin, variables.begin + variables.length, m_end);
     absorb(e, p);
   }
@@ -199,6 +210,7 @@ void QuotientGraph<Index>::update_lists(Index p) {
 template <class Index>
 bool QuotientGraph<Index>::update_list(Index p, Index i) {
   List& list = m_lists[at(i)];
+  m_visits += list_visits + list.length + list.n_elements;  // elements are weighed, too
   Index degree = 0, out = list.begin;
   Tag hash = 0;
   for (Index k = list.begin; k < list.begin + list.n_elements; ++k) {
@@ -255,6 +267,7 @@ void QuotientGraph<Index>::merge_chain(Index first) {
   for (Index i = first; i >= 0; i = m_links[at(i)].next) {
     bool is_marked = false;
     for (Index j = m_links[at(i)].next, before = i; j >= 0; j = m_links[at(j)].next) {
+      ++m_visits;
       if (m_links[at(j)].previous != m_links[at(i)].previous || !is_like(j, i)) {
         before = j;
         continue;
@@ -266,6 +279,7 @@ void QuotientGraph<Index>::merge_chain(Index first) {
           m_marks[at(m_pool[at(k)])].value = m_tag;
         is_marked = true;
       }
+      m_visits += list.length;
       const Index begin = m_lists[at(j)].begin;
       if (!std::all_of(m_pool.begin() + begin, m_pool.begin() + begin + list.length,
                        [this](Index x) { return m_marks[at(x)].value == m_tag; })) {

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 #include <vector>
+
+#include "Lutra_MinimumDegree.hpp"
 
 namespace lutra::Impl {
 
@@ -36,10 +37,10 @@ class QuotientGraph {
   /// @param neighbours  each edge twice, no loops; edges inside the boundary may be absent
   /// @param weights     [n] positive; their sum fits in Index; nullptr: all 1
   /// @param permutation [n − n_boundary] vertex eliminated as k-th, in a postorder of the assembly tree
-  /// @param max_entries of L, by approximate degrees, beyond which the order is given up
-  /// @return whether it was not
+  /// @param work what the order takes and may take, or nullptr
+  /// @return whether it was not given up
   bool order(Index n, Index n_boundary, const Index* row_map, const Index* neighbours, const Index* weights,
-             Index* permutation, std::int64_t max_entries = std::numeric_limits<std::int64_t>::max());
+             Index* permutation, DegreeWork* work = nullptr);
 
  private:
   using Tag = std::make_unsigned_t<Index>;
@@ -90,7 +91,7 @@ class QuotientGraph {
   Index m_min_bucket = 0, m_last_bucket = 0;
   Index m_pool_end = 0;
   Index m_begin = 0, m_end = 0, m_degree = 0;  // L(p) in m_pool, and |L(p)|
-  std::int64_t m_entries = 0;                  // of the columns of L so far, below the diagonal
+  std::int64_t m_visits = 0;                   // list entries looked at in this step
 
   std::vector<Index> m_pool;          // all lists
   std::vector<List> m_lists;          // [n]
