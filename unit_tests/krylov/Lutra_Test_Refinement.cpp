@@ -209,7 +209,7 @@ TEMPLATE_LIST_TEST_CASE("GMRES mends what refinement cannot", "[krylov]", AllTyp
     Kokkos::deep_copy(work.X, Scalar(std::numeric_limits<Real>::quiet_NaN()));
     const double infinity = std::numeric_limits<double>::infinity();
     const auto afresh = refine_by_gmres(Space(), device.A, M, op, scale, goal,
-                                        BackwardErrors{{infinity}, {infinity}}, work, gmres);
+                                        BackwardErrors{{infinity}, {infinity}, {0.0}}, work, gmres);
     CHECK(afresh.errors.componentwise[0] <= goal);
     check_errors<TestType>(op_A, {b}, work, afresh.errors);
   }
