@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "Lutra_Allocate.hpp"
 #include "Lutra_AncestorMethod.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Fill1.hpp"
@@ -63,8 +64,8 @@ ResultOn<Ordinal, Offset, ExecutionSpace> host_method(
     const Kokkos::HostSpace host;
     exec.fence("lutra::symbolic: the pattern is complete");
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> copy{
-        pattern.n_rows, pattern.n_cols, Kokkos::create_mirror_view_and_copy(host, pattern.row_map),
-        Kokkos::create_mirror_view_and_copy(host, pattern.entries)};
+        pattern.n_rows, pattern.n_cols, Impl::mirror_in<Kokkos::HostSpace>(pattern.row_map),
+        Impl::mirror_in<Kokkos::HostSpace>(pattern.entries)};
     const auto filled = fill1_that_fits(copy, MemoryBudget(), false);
     MemoryReservation reservation(budget);
     using Memory = typename ExecutionSpace::memory_space;
@@ -211,9 +212,8 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> factorize_symbolic_to_host(
   try {
     const auto filled = factorize_symbolic<Ordinal, Offset>(exec, pattern, budget, options);
     exec.fence("lutra::symbolic: the pattern is complete");
-    auto result = copy_pattern<Kokkos::HostSpace>(filled, [](const char*, const auto& view) {
-      return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
-    });
+    auto result = copy_pattern<Kokkos::HostSpace>(
+        filled, [](const char*, const auto& view) { return Impl::mirror_in<Kokkos::HostSpace>(view); });
     if constexpr (Impl::is_host_space<ExecutionSpace>) result.reservation = filled.reservation;
     return result;
   } catch (const OutOfMemoryError&) {
