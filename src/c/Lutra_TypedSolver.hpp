@@ -284,6 +284,11 @@ class TypedSolver final : public AnySolver {
                                                     std::to_string(m_rows) + " rows");
     const bool empty = c.count == 0 || m_rows == 0;
     require(empty || (c.B != nullptr && c.X != nullptr), c.B == nullptr ? "B: it is null" : "X: it is null");
+    const double bytes =
+        static_cast<double>(c.count) * static_cast<double>(std::max(c.ldb, c.ldx)) * sizeof(Scalar);
+    require(empty || bytes < 0x1p62, "n_rhs: " + std::to_string(c.count) + " columns, " +
+                                         std::to_string(std::max(c.ldb, c.ldx)) +
+                                         " values apart, are more than any memory holds");
     const auto n = static_cast<std::size_t>(m_rows), k = static_cast<std::size_t>(c.count);
     const auto ldb = static_cast<std::size_t>(c.ldb), ldx = static_cast<std::size_t>(c.ldx);
     const auto* B = static_cast<const Scalar*>(c.B);

@@ -61,7 +61,7 @@ inline CheckMatrixMarketSize check_memory(const Arguments& arguments, std::int64
     const double value_bytes = arguments.scalar == "f32" ? 4 : 8, vectors = 3 * static_cast<double>(columns);
     const auto rows = static_cast<double>(std::max(size.n_rows, size.n_cols));
     const std::string what = arguments.files.front() + ": a matrix of " + std::to_string(size.n_rows) +
-                             " rows" +
+                             (size.n_cols == size.n_rows ? " rows" : " by " + std::to_string(size.n_cols)) +
                              (columns > 1 ? " with " + std::to_string(columns) + " right-hand sides" : "");
     const auto bytes = [rows](double a_row) {
       return static_cast<std::uint64_t>(std::min(rows * a_row, 0x1p62));

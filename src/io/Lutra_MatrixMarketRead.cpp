@@ -251,8 +251,8 @@ MatrixMarketMatrix read_matrix_market(const std::string& file, const CheckMatrix
   return with_named_failure(reader, [&] {
     const MatrixMarketStart start = Impl::read_start(reader);
     if (!start.coordinate) reader.fail("a dense array; a coordinate file is needed here");
-    require_row_map(reader, start);
     if (check) check({start.n_rows, start.n_cols, start.n_entries});
+    require_row_map(reader, start);
     return read_coordinate(reader, start);
   });
 }

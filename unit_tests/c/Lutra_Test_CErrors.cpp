@@ -134,6 +134,9 @@ TEST_CASE("C: arguments that make no sense are named") {
   CHECK(message_has("ldb 3"));
   CHECK(lutra_solve(solver, LUTRA_NONE, -1, x.data(), 4, x.data(), 4) == LUTRA_INPUT_ERROR);
   CHECK(message_has("n_rhs"));
+  CHECK(lutra_solve(solver, LUTRA_NONE, std::numeric_limits<std::int64_t>::max() / 2, x.data(), 4, x.data(),
+                    4) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("columns, 4 values apart, are more than any memory holds"));
   CHECK(lutra_solve(solver, LUTRA_NONE, 1, nullptr, 4, x.data(), 4) == LUTRA_INPUT_ERROR);
   CHECK(message_has("B: it is null"));
   CHECK(lutra_solve(solver, 5, 1, x.data(), 4, x.data(), 4) == LUTRA_INPUT_ERROR);

@@ -45,7 +45,9 @@ TEST_CASE("billions of rows with two entries are refused with the bytes they nee
         "solve --memory-limit 1G big.mtx", "sequence big.mtx", "info big.mtx", "info wide.mtx",
         "order big.mtx", "predict big.mtx"}) {
     INFO(command);
-    needs_too_much(run_in_little(program, command), "a matrix of ");
+    needs_too_much(
+        run_in_little(program, command),
+        "a matrix of " + (command == "info wide.mtx" ? "5 by " + largest : largest + " rows") + " needs");
   }
 }
 
@@ -67,13 +69,13 @@ TEST_CASE("right-hand sides of any size are weighed too", "[cli]") {
   CHECK(tall.status == 2);
   CHECK(tall.error.find("right-hand sides of " + largest + " rows do not fit a matrix of 2") !=
         std::string::npos);
-  for (const std::string n : {"1000000000000", "9000000000000000000"}) {
-    needs_too_much(program.run("solve --nrhs " + n + " a.mtx"), "with " + n + " right-hand sides");
-    needs_too_much(program.run("sequence --nrhs " + n + " a.mtx"), "with " + n + " right-hand sides");
-  }
   if (!can_limit(program)) return;
-  needs_too_much(run_in_little(program, "solve --rhs wide.mtx a.mtx"),
-                 "with " + largest + " right-hand sides");
+  for (const std::string command :
+       {std::string("solve --rhs wide.mtx a.mtx"), "solve --nrhs " + largest + " a.mtx",
+        "solve --method gmres --nrhs " + largest + " a.mtx", "sequence --nrhs " + largest + " a.mtx"}) {
+    INFO(command);
+    needs_too_much(run_in_little(program, command), "with " + largest + " right-hand sides");
+  }
 }
 
 }  // namespace lutra::Test
