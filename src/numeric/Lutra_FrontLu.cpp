@@ -108,7 +108,7 @@ std::size_t predict_bytes_of_fronts(const ExecutionSpace& exec, const AssemblyTr
   const ValuePlaces places(static_cast<std::size_t>(sizes.panels + sizes.contributions),
                            static_cast<std::size_t>(nnz), static_cast<std::size_t>(sizes.inverses));
   return bytes_of_front_lists<Offset>(tree, nnz) + bytes_of_product_buffers<Scalar, ExecutionSpace>(threads) +
-         places.end * sizeof(Scalar) + 2 * sizeof(FrontLuOutcome);
+         places.end * sizeof(Scalar) + 7 + 2 * sizeof(FrontLuOutcome);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

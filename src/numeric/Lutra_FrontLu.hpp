@@ -92,8 +92,8 @@ FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const AssemblyTree<Ordina
 template <class Scalar, class ExecutionSpace>
 std::size_t bytes_of_product_buffers(int threads);
 
-/// Bytes that a plan for a tree and its factors will take: on hosts just as many, without interchanges, on
-/// devices all but the lists of their tasks.
+/// Bytes that a plan for a tree and its factors will take, without interchanges: on hosts just as many, but
+/// for less than 8 an array; on devices all but the lists of their tasks.
 /// @param nnz     entries of the matrix
 /// @param threads of the execution space: each has a buffer of its own
 /// Cost: as sizes_of_fronts.

