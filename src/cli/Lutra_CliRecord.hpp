@@ -50,7 +50,7 @@ inline std::int64_t check_solvable(const std::string& file, const MatrixMarketMa
 }
 
 /// Weighs what a command holds at least for a matrix of the size that a file declares, beside the memory
-/// there is and beside --memory-limit.
+/// there is and, where that would be gigabytes, beside --memory-limit.
 /// @param columns of right-hand sides and solutions
 /// @throws OutOfMemoryError with the bytes needed and given
 inline CheckMatrixMarketSize check_memory(const Arguments& arguments, std::int64_t columns) {
@@ -66,8 +66,10 @@ inline CheckMatrixMarketSize check_memory(const Arguments& arguments, std::int64
     const auto bytes = [rows](double a_row) {
       return static_cast<std::uint64_t>(std::min(rows * a_row, 0x1p62));
     };
-    Impl::require_usable_memory(what, bytes(in_program + vectors * value_bytes));
-    if (limit == 0 || bytes(in_solver) <= limit) return;
+    const std::uint64_t needed = bytes(in_program + vectors * value_bytes);
+    Impl::require_usable_memory(what, needed);
+    constexpr std::uint64_t small = std::uint64_t(1) << 30;  // below, the solver refuses, with a report
+    if (needed < small || limit == 0 || bytes(in_solver) <= limit) return;
     throw OutOfMemoryError(what + " needs at least " + std::to_string(bytes(in_solver)) +
                                " bytes in the solver; --memory-limit gives " + std::to_string(limit),
                            bytes(in_solver));

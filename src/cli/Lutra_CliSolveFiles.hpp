@@ -40,11 +40,11 @@ inline Input read_input(const Arguments& arguments) {
   const Kokkos::Timer timer;
   progress.show("reading " + arguments.files.front());
   const std::int64_t columns = arguments.rhs ? 1 : arguments.n_rhs.value_or(1);
-  Input input{read_matrix_market(arguments.files.front(), check_memory(arguments, columns)), {}, 0};
+  Input input{read_checked_matrix_market(arguments.files.front(), check_memory(arguments, columns)), {}, 0};
   const std::int64_t n = check_solvable(arguments.files.front(), input.matrix);
   if (arguments.rhs) {
     progress.show("reading " + *arguments.rhs);
-    input.rhs = read_matrix_market_array(*arguments.rhs, [&](const MatrixMarketSize& size) {
+    input.rhs = read_checked_matrix_market_array(*arguments.rhs, [&](const MatrixMarketSize& size) {
       check_rhs(arguments, size, n);
       check_memory(arguments, size.n_cols)({n, n, 0});
     });

@@ -53,11 +53,16 @@ using CheckMatrixMarketSize = std::function<void(const MatrixMarketSize&)>;
 /// are (SciPy does the same). Explicit zeros stay in the pattern. Rectangular and empty matrices are read.
 /// NaN and infinity are refused.
 /// @throws FileError naming file and line; OutOfMemoryError where the matrix cannot be held
-MatrixMarketMatrix read_matrix_market(const std::string& file, const CheckMatrixMarketSize& check = {});
+MatrixMarketMatrix read_matrix_market(const std::string& file);
+/// The same where the caller's check of the size line passes. @throws what `check` throws, too
+MatrixMarketMatrix read_checked_matrix_market(const std::string& file, const CheckMatrixMarketSize& check);
 
 /// Reads a dense array file, one value a line, or a coordinate file taken as dense.
 /// @throws FileError naming file and line; OutOfMemoryError where the array cannot be held
-MatrixMarketArray read_matrix_market_array(const std::string& file, const CheckMatrixMarketSize& check = {});
+MatrixMarketArray read_matrix_market_array(const std::string& file);
+/// The same where the caller's check of the size line passes. @throws what `check` throws, too
+MatrixMarketArray read_checked_matrix_market_array(const std::string& file,
+                                                   const CheckMatrixMarketSize& check);
 
 /// Writes a coordinate file (general), in the fewest digits that give the same numbers back. The file appears
 /// complete or not at all; "-" is standard output. Lines of `comment` follow the banner.

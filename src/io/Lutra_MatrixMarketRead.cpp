@@ -246,7 +246,7 @@ auto with_named_failure(const LineReader& reader, const Read& read) {
 
 }  // namespace
 
-MatrixMarketMatrix read_matrix_market(const std::string& file, const CheckMatrixMarketSize& check) {
+MatrixMarketMatrix read_checked_matrix_market(const std::string& file, const CheckMatrixMarketSize& check) {
   LineReader reader(file);
   return with_named_failure(reader, [&] {
     const MatrixMarketStart start = Impl::read_start(reader);
@@ -257,13 +257,21 @@ MatrixMarketMatrix read_matrix_market(const std::string& file, const CheckMatrix
   });
 }
 
-MatrixMarketArray read_matrix_market_array(const std::string& file, const CheckMatrixMarketSize& check) {
+MatrixMarketArray read_checked_matrix_market_array(const std::string& file,
+                                                   const CheckMatrixMarketSize& check) {
   LineReader reader(file);
   return with_named_failure(reader, [&] {
     const MatrixMarketStart start = Impl::read_start(reader);
     if (check) check({start.n_rows, start.n_cols, start.n_entries});
     return start.coordinate ? as_array(reader, start) : read_array(reader, start);
   });
+}
+
+MatrixMarketMatrix read_matrix_market(const std::string& file) {
+  return read_checked_matrix_market(file, {});
+}
+MatrixMarketArray read_matrix_market_array(const std::string& file) {
+  return read_checked_matrix_market_array(file, {});
 }
 
 }  // namespace lutra
