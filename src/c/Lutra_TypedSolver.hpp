@@ -90,10 +90,7 @@ class TypedSolver final : public AnySolver {
     if (m_solver && !m_changed) {
       with_matrix(A, [&](const auto& matrix) { m_solver->analyze(matrix); });
     } else {
-      auto solver = std::make_unique<Solver>(m_options, instance());
-      with_matrix(A, [&](const auto& matrix) { solver->analyze(matrix); });
-      m_solver = std::move(solver);
-      m_changed = false;
+      replace_solver(A);
     }
     m_rows = A.n_rows;
     m_nnz = A.nnz;
@@ -195,6 +192,27 @@ class TypedSolver final : public AnySolver {
   }
 
  private:
+  /// The former solver lives until its successor is complete: both are charged to one limit, the new one.
+  void replace_solver(const lutra_matrix& A) {
+    const std::size_t former_limit = m_budget.limit_bytes();
+    m_budget.set_limit(memory_limit(m_options));
+    try {
+      auto solver = std::make_unique<Solver>(m_options, instance(), m_budget);
+      with_matrix(A, [&](const auto& matrix) { solver->analyze(matrix); });
+      m_solver = std::move(solver);
+      m_changed = false;
+    } catch (...) {
+      m_budget.set_limit(former_limit);
+      throw;
+    }
+  }
+
+  static std::size_t memory_limit(const SparseIluOptions& options) { return options.ilu.memory_limit; }
+  template <class Others>
+  static std::size_t memory_limit(const Others& options) {
+    return options.memory_limit;
+  }
+
   void analyzed(const char* function) const {
     if (!m_solver)
       throw CallOrderError(std::string(function) + ": there is no analysis; call lutra_analyze first");
@@ -266,6 +284,11 @@ class TypedSolver final : public AnySolver {
                                                     std::to_string(m_rows) + " rows");
     const bool empty = c.count == 0 || m_rows == 0;
     require(empty || (c.B != nullptr && c.X != nullptr), c.B == nullptr ? "B: it is null" : "X: it is null");
+    const double bytes =
+        static_cast<double>(c.count) * static_cast<double>(std::max(c.ldb, c.ldx)) * sizeof(Scalar);
+    require(empty || bytes < 0x1p62, "n_rhs: " + std::to_string(c.count) + " columns, " +
+                                         std::to_string(std::max(c.ldb, c.ldx)) +
+                                         " values apart, are more than any memory holds");
     const auto n = static_cast<std::size_t>(m_rows), k = static_cast<std::size_t>(c.count);
     const auto ldb = static_cast<std::size_t>(c.ldb), ldx = static_cast<std::size_t>(c.ldx);
     const auto* B = static_cast<const Scalar*>(c.B);
@@ -293,6 +316,7 @@ class TypedSolver final : public AnySolver {
   bool m_changed = false;  ///< options or stream, since m_solver was made
   lutra_memory m_memory = LUTRA_HOST;
   void* m_stream = nullptr;
+  MemoryBudget m_budget;             ///< of m_solver and of what replaces it
   std::unique_ptr<Solver> m_solver;  ///< null before the first analysis
   Report m_no_report;                ///< until then
   std::int64_t m_rows = 0, m_nnz = 0;

@@ -91,7 +91,7 @@ int inform(const Arguments& arguments, const SolverOptions& options, MatrixMarke
 
 int run_info(const Arguments& arguments) {
   SolverOptions options = check_options(arguments);
-  MatrixMarketMatrix read = read_matrix_market(arguments.files.front());
+  MatrixMarketMatrix read = read_checked_matrix_market(arguments.files.front(), check_memory(arguments, 0));
   if (std::visit([](const auto& A) { return A.n_rows == A.n_cols; }, read.matrix))
     options = with_backend_chosen(std::move(options), arguments, read);
   const bool is_complex = read.header.field == MatrixMarketHeader::Field::complex;

@@ -127,7 +127,7 @@ int run_order(const Arguments& arguments) {
   SolverOptions options = check_options(arguments);
   if (options.lu.matching == Matching::auction)
     throw InputError("--matching auction is not used with order (choose from auto, none, exact)");
-  MatrixMarketMatrix read = read_matrix_market(arguments.files.front());
+  MatrixMarketMatrix read = read_checked_matrix_market(arguments.files.front(), check_memory(arguments, 0));
   check_solvable(arguments.files.front(), read);
   const bool is_complex = read.header.field == MatrixMarketHeader::Field::complex;
   return with_types("f64", is_complex, options.backend, [&]<class Scalar, class>() {

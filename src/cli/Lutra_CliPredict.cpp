@@ -204,7 +204,7 @@ int predict(const Arguments& arguments, const SolverOptions& solver, MatrixMarke
 
 int run_predict(const Arguments& arguments) {
   const SolverOptions options = check_options(arguments);
-  MatrixMarketMatrix read = read_matrix_market(arguments.files.front());
+  MatrixMarketMatrix read = read_checked_matrix_market(arguments.files.front(), check_memory(arguments, 0));
   const bool is_complex = read.header.field == MatrixMarketHeader::Field::complex;
   return with_types(arguments.scalar, is_complex, options.backend, [&]<class Scalar, class ExecutionSpace>() {
     return predict<Scalar, ExecutionSpace>(arguments, options, std::move(read));

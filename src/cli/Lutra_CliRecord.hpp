@@ -2,6 +2,7 @@
 #ifndef LUTRA_CLIRECORD_HPP
 #define LUTRA_CLIRECORD_HPP
 
+#include <algorithm>
 #include <string>
 
 #include "Lutra_AtomicFile.hpp"
@@ -13,6 +14,7 @@
 #include "Lutra_CliText.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_MatrixMarket.hpp"
+#include "Lutra_UsableMemory.hpp"
 
 // Steps that solve, sequence and info share.
 
@@ -45,6 +47,33 @@ inline std::int64_t check_solvable(const std::string& file, const MatrixMarketMa
         return matrix.n_rows;
       },
       read.matrix);
+}
+
+/// Weighs what a command holds at least for a matrix of the size that a file declares, beside the memory
+/// there is and, where that would be gigabytes, beside --memory-limit.
+/// @param columns of right-hand sides and solutions
+/// @throws OutOfMemoryError with the bytes needed and given
+inline CheckMatrixMarketSize check_memory(const Arguments& arguments, std::int64_t columns) {
+  const std::size_t limit = arguments.memory_limit ? parse_bytes(*arguments.memory_limit) : 0;
+  return [&arguments, columns, limit](const MatrixMarketSize& size) {
+    // of each row at least: where it begins, there and in the solver, its place in two orders, two scales
+    constexpr double in_program = 40, in_solver = 12;
+    const double value_bytes = arguments.scalar == "f32" ? 4 : 8, vectors = 3 * static_cast<double>(columns);
+    const auto rows = static_cast<double>(std::max(size.n_rows, size.n_cols));
+    const std::string what = arguments.files.front() + ": a matrix of " + std::to_string(size.n_rows) +
+                             (size.n_cols == size.n_rows ? " rows" : " by " + std::to_string(size.n_cols)) +
+                             (columns > 1 ? " with " + std::to_string(columns) + " right-hand sides" : "");
+    const auto bytes = [rows](double a_row) {
+      return static_cast<std::uint64_t>(std::min(rows * a_row, 0x1p62));
+    };
+    const std::uint64_t needed = bytes(in_program + vectors * value_bytes);
+    Impl::require_usable_memory(what, needed);
+    constexpr std::uint64_t small = std::uint64_t(1) << 30;  // below, the solver refuses, with a report
+    if (needed < small || limit == 0 || bytes(in_solver) <= limit) return;
+    throw OutOfMemoryError(what + " needs at least " + std::to_string(bytes(in_solver)) +
+                               " bytes in the solver; --memory-limit gives " + std::to_string(limit),
+                           bytes(in_solver));
+  };
 }
 
 /// The options with the columns of --ordering FILE, where there is one, which is read here.

@@ -23,7 +23,7 @@ Step read_step(const Arguments& arguments, const std::string& file) {
   Progress progress(!arguments.quiet);
   progress.show("reading " + file);
   const Kokkos::Timer timer;
-  Step step{read_matrix_market(file), 0};
+  Step step{read_checked_matrix_market(file, check_memory(arguments, arguments.n_rhs.value_or(1))), 0};
   step.read_seconds = timer.seconds();
   check_solvable(file, step.matrix);
   return step;

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "Lutra_Allocate.hpp"
 #include "Lutra_CliBackend.hpp"
 #include "Lutra_CliMemory.hpp"
 #include "Lutra_CliOptions.hpp"
@@ -50,9 +51,8 @@ MatrixSummary summarize(const std::string& file, const MatrixProperties& propert
 template <class Memory, class Scalar>
 CsrView<Scalar, int, std::int64_t, Memory> to_memory(const HostMatrix<Scalar>& A) {
   const auto host = make_view(A);
-  return {A.n_rows, A.n_cols, Kokkos::create_mirror_view_and_copy(Memory(), host.row_map),
-          Kokkos::create_mirror_view_and_copy(Memory(), host.entries),
-          Kokkos::create_mirror_view_and_copy(Memory(), host.values)};
+  return {A.n_rows, A.n_cols, Impl::mirror_in<Memory>(host.row_map), Impl::mirror_in<Memory>(host.entries),
+          Impl::mirror_in<Memory>(host.values)};
 }
 
 inline Transposition transposition(const Arguments& arguments) {
@@ -141,8 +141,8 @@ class Session {
   void upload(const std::vector<Scalar>& B, std::size_t n) {
     const std::size_t n_rhs = B.size() / n;
     if (m_B.extent(0) != n || m_B.extent(1) != n_rhs) {
-      m_B = Columns("lutra::cli::B", n, n_rhs);
-      m_X = Columns("lutra::cli::X", n, n_rhs);
+      m_B = Impl::make_uncounted<Columns>("lutra::cli::B", n, n_rhs);
+      m_X = Impl::make_uncounted<Columns>("lutra::cli::X", n, n_rhs);
     }
     Kokkos::deep_copy(m_B, ConstHostColumns(B.data(), n, n_rhs));
   }

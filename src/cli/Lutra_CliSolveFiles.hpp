@@ -21,7 +21,7 @@ struct Input {
   }
 };
 
-inline void check_rhs(const Arguments& arguments, const MatrixMarketArray& rhs, std::int64_t n) {
+inline void check_rhs(const Arguments& arguments, const MatrixMarketSize& rhs, std::int64_t n) {
   if (rhs.n_rows != n) {
     throw FileError(*arguments.rhs, 0,
                     "right-hand sides of " + std::to_string(rhs.n_rows) + " rows do not fit a matrix of " +
@@ -39,12 +39,15 @@ inline Input read_input(const Arguments& arguments) {
   Progress progress(!arguments.quiet);
   const Kokkos::Timer timer;
   progress.show("reading " + arguments.files.front());
-  Input input{read_matrix_market(arguments.files.front()), {}, 0};
+  const std::int64_t columns = arguments.rhs ? 1 : arguments.n_rhs.value_or(1);
+  Input input{read_checked_matrix_market(arguments.files.front(), check_memory(arguments, columns)), {}, 0};
   const std::int64_t n = check_solvable(arguments.files.front(), input.matrix);
   if (arguments.rhs) {
     progress.show("reading " + *arguments.rhs);
-    input.rhs = read_matrix_market_array(*arguments.rhs);
-    check_rhs(arguments, *input.rhs, n);
+    input.rhs = read_checked_matrix_market_array(*arguments.rhs, [&](const MatrixMarketSize& size) {
+      check_rhs(arguments, size, n);
+      check_memory(arguments, size.n_cols)({n, n, 0});
+    });
   }
   input.read_seconds = timer.seconds();
   return input;

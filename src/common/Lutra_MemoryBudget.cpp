@@ -49,9 +49,9 @@ MemoryBudget::MemoryBudget(std::size_t limit_bytes, std::shared_ptr<MemoryPool> 
 }
 
 std::size_t MemoryBudget::available_bytes() const noexcept {
-  if (m_account->limit == 0) return std::numeric_limits<std::size_t>::max();
-  const std::size_t used = m_account->used;
-  return m_account->limit > used ? m_account->limit - used : 0;
+  const std::size_t limit = m_account->limit, used = m_account->used;
+  if (limit == 0) return std::numeric_limits<std::size_t>::max();
+  return limit > used ? limit - used : 0;
 }
 
 std::size_t MemoryBudget::peak_bytes() const noexcept {

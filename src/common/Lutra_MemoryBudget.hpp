@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "Lutra_Allocate.hpp"
 #include "Lutra_Error.hpp"
 
 namespace lutra {
@@ -58,6 +59,8 @@ class MemoryBudget {
   /// Bytes still free under the limit; the largest std::size_t where there is none.
   std::size_t available_bytes() const noexcept;
 
+  /// Another limit for all copies, from the next charge on. What is held beyond it stays.
+  void set_limit(std::size_t limit_bytes) noexcept { m_account->limit = limit_bytes; }
   /// Throws OutOfMemoryError unless `bytes` more fit now.
   void require(const std::string& label, std::size_t bytes) const;
   /// Charges `bytes`. @throws OutOfMemoryError naming the label where they do not fit; nothing is charged
@@ -71,7 +74,7 @@ class MemoryBudget {
 
  private:
   struct Account {
-    std::size_t limit = 0;
+    std::atomic<std::size_t> limit = 0;
     std::atomic<std::size_t> used = 0;
     std::atomic<std::size_t> past_peak = 0;  ///< largest `used` before any release
     std::shared_ptr<MemoryPool> pool;
@@ -106,7 +109,7 @@ class MemoryReservation {
   template <class ViewType, class ExecutionSpace, class... Extents>
   ViewType allocate(const ExecutionSpace& exec, const std::string& label, Extents... extents) {
     using Memory = typename ViewType::memory_space;
-    const std::size_t bytes = ViewType::required_allocation_size(static_cast<std::size_t>(extents)...);
+    const std::size_t bytes = Impl::bytes_of_view<ViewType>(label, extents...);
     char* piece = m_entry->pieces.take(Memory::name(), bytes);
     if (piece == nullptr && m_entry->budget.pool() != nullptr) piece = take_block<Memory>(exec, label, bytes);
     if (piece != nullptr) {
@@ -162,15 +165,16 @@ class MemoryReservation {
 
   template <class ViewType, class ExecutionSpace, class... Extents>
   ViewType allocate_anew(const ExecutionSpace& exec, const std::string& label, Extents... extents) {
-    const std::size_t bytes = ViewType::required_allocation_size(static_cast<std::size_t>(extents)...);
+    const std::size_t bytes = Impl::bytes_of_view<ViewType>(label, extents...);
     m_entry->charge(label, bytes);
     try {
-      return ViewType(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label),
-                      static_cast<std::size_t>(extents)...);
-    } catch (const std::exception& failure) {  // Kokkos throws its own type on some backends
+      return Impl::allocating(label, bytes, [&] {
+        return ViewType(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label),
+                        static_cast<std::size_t>(extents)...);
+      });
+    } catch (...) {
       m_entry->cancel(bytes);
-      throw OutOfMemoryError("'" + label + "' needs " + std::to_string(bytes) + " bytes: " + failure.what(),
-                             bytes);
+      throw;
     }
   }
 

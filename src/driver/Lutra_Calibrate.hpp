@@ -99,8 +99,9 @@ class Calibration {
   }
 
   void measure_bandwidth() {
-    const Kokkos::View<double*, Memory> from("lutra::calibrate::from", std::size_t{1} << 24),
-        to("lutra::calibrate::to", std::size_t{1} << 24);
+    using Array = Kokkos::View<double*, Memory>;
+    const auto from = make_uncounted<Array>("lutra::calibrate::from", std::size_t{1} << 24),
+               to = make_uncounted<Array>("lutra::calibrate::to", std::size_t{1} << 24);
     const double seconds = seconds_of([&] { Kokkos::deep_copy(m_exec, to, from); });
     TrisolveDeviceModel& trisolve = m_model.trisolve;
     const double share =
@@ -135,16 +136,16 @@ class Calibration {
     }
     L.values.assign(L.entries.size(), Scalar(1));
     const auto host = make_view(L);
-    const CsrView<Scalar, int, std::int64_t, Memory> T{
-        n, n, Kokkos::create_mirror_view_and_copy(Memory(), host.row_map),
-        Kokkos::create_mirror_view_and_copy(Memory(), host.entries),
-        Kokkos::create_mirror_view_and_copy(Memory(), host.values)};
+    const CsrView<Scalar, int, std::int64_t, Memory> T{n, n, mirror_in<Memory>(host.row_map),
+                                                       mirror_in<Memory>(host.entries),
+                                                       mirror_in<Memory>(host.values)};
     TriangularOptions options;
     options.method = method;
     TriangularSolver<Scalar, int, std::int64_t, ExecutionSpace> solver(options, m_exec);
     solver.analyze(T, TriangleSide::lower, DiagonalKind::stored);
-    const Kokkos::View<Scalar*, Memory> b("lutra::calibrate::b", static_cast<std::size_t>(n)),
-        x("lutra::calibrate::x", static_cast<std::size_t>(n));
+    using Array = Kokkos::View<Scalar*, Memory>;
+    const auto b = make_uncounted<Array>("lutra::calibrate::b", n),
+               x = make_uncounted<Array>("lutra::calibrate::x", n);
     return seconds_of([&] {
       solver.solve(b, x);
       solver.wait();

@@ -35,7 +35,10 @@ class DirectSolver {
 
   /// @throws InputError for options out of range
   explicit DirectSolver(options_type options = {}, const ExecutionSpace& exec = ExecutionSpace())
-      : m_options(std::move(options)), m_exec(exec), m_budget(m_options.memory_limit) {
+      : DirectSolver(options, exec, MemoryBudget(options.memory_limit)) {}
+  /// The same on an account that others write to as well, instead of one with `options.memory_limit`.
+  DirectSolver(options_type options, const ExecutionSpace& exec, const MemoryBudget& budget)
+      : m_options(std::move(options)), m_exec(exec), m_budget(budget) {
     check_options(m_options);
   }
 

@@ -87,9 +87,10 @@ void DistributedKrylov<Scalar>::close() {
 template <class Scalar>
 FactorValues<Scalar> DistributedKrylov<Scalar>::compute_factors(const HostMatrix<Scalar>& A) {
   const Exec exec;
+  const MemoryBudget budget(m_options.memory_limit);  // of the iteration and of what makes the factors
   KrylovSolverOptions iteration = m_options;
   iteration.preconditioning = Preconditioning::none;
-  m_solver = std::make_unique<KrylovSolver<Scalar, int, std::int64_t, Exec>>(iteration);
+  m_solver = std::make_unique<KrylovSolver<Scalar, int, std::int64_t, Exec>>(iteration, exec, budget);
   m_solver->analyze(A);
   m_solver->factorize(A);
   FactorValues<Scalar> factors;
@@ -102,15 +103,13 @@ FactorValues<Scalar> DistributedKrylov<Scalar>::compute_factors(const HostMatrix
   if (m_options.preconditioning == Preconditioning::ilu) {
     SparseIluOptions options = m_options.ilu;
     options.time_stages = m_options.time_stages;
-    options.ilu.memory_limit = m_options.memory_limit;
-    SparseILU<Scalar, int, std::int64_t, Exec> ilu(options);
+    SparseILU<Scalar, int, std::int64_t, Exec> ilu(options, exec, budget);
     compute(ilu, name_of(options.ilu));
     if (m_report.status == Status::not_solved) factors = ilu.factorization().write_out(exec);
   } else {
     LuOptions options = m_options.lu;
     options.time_stages = m_options.time_stages;
-    options.memory_limit = m_options.memory_limit;
-    SparseLU<Scalar, int, std::int64_t, Exec> lu(options);
+    SparseLU<Scalar, int, std::int64_t, Exec> lu(options, exec, budget);
     compute(lu, "lu");
     if (m_report.status == Status::not_solved) factors = lu.factors();
   }

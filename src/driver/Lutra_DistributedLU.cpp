@@ -277,9 +277,17 @@ void DistributedLU<Scalar>::factorize_again() {
   m_distribution.grid = m_factors->triangles().grid();
   m_predictions = m_factors->triangles().predictions();
   if (m_predictions.size() > 1) Impl::add_reason(m_report, describe_choice(m_predictions));
-  if (m_distribution.on_device)
-    Impl::add_reason(m_report, "fronts and triangles on the ranks' devices, messages of solves by " +
-                                   std::string(to_string(m_distribution.backend)));
+  describe_place();
+}
+
+/// Where fronts and triangles are, for the report.
+template <class Scalar>
+void DistributedLU<Scalar>::describe_place() {
+  if (!m_distribution.on_device) return;
+  Impl::add_reason(m_report, std::string(m_run_fronts ? "fronts and triangles on the ranks' devices"
+                                                      : "factors computed on the device of rank 0, triangles "
+                                                        "on the ranks' devices") +
+                                 ", messages of solves by " + std::string(to_string(m_distribution.backend)));
 }
 
 template <class Scalar>
@@ -293,7 +301,12 @@ void DistributedLU<Scalar>::factorize_in(FactorValues<Scalar>& factors) {
 template <class Scalar>
 template <class ExecutionSpace>
 bool DistributedLU<Scalar>::factorize_on_ranks(FactorValues<Scalar>& factors) {
-  if (m_comm.size() == 1 || m_options.pivoting == Pivoting::threshold) return false;
+  m_why_alone.clear();
+  if (m_comm.size() == 1) return false;
+  if (m_options.pivoting == Pivoting::threshold) {
+    m_why_alone = "threshold pivoting interchanges rows";
+    return false;
+  }
   std::optional<PivotOrder<int>> pivots;
   AssemblyTree<int> tree;
   std::vector<char> takes_fronts{0};
@@ -307,12 +320,18 @@ bool DistributedLU<Scalar>::factorize_on_ranks(FactorValues<Scalar>& factors) {
         const auto A = make_view(m_whole);
         check_square_matrix(exec, A, MatrixCheckWorkspace<Host>(exec, budget));
         pivots = choose_pivots(exec, A, A, m_options, budget, m_report);
-        if (!pivots || !Impl::may_take_fronts(m_options)) return;
+        if (!pivots) return;  // structurally singular: SparseLU says so
+        m_why_alone = "the engine, the ordering or the symbolic method asked for is not that of fronts";
+        if (!Impl::may_take_fronts(m_options)) return;
         tree = Impl::build_tree(exec, A.pattern(), A.pattern(), *pivots, budget);
         const double entries = stored_entries(tree);
         const auto choice = Impl::choose_engine(m_options, {entries > 0 ? tree.flops / entries : 0.0},
                                                 default_device_model<ExecutionSpace>().numeric);
-        if (choice.engine != Engine::multifrontal) return;
+        if (choice.engine != Engine::multifrontal) {
+          m_why_alone = choice.reason.empty() ? "the engine asked for has no fronts" : choice.reason;
+          return;
+        }
+        m_why_alone.clear();
         takes_fronts[0] = 1;
         Impl::collect_rows(*pivots, tree);
         pivots->reorder(tree.order);
@@ -343,7 +362,12 @@ bool DistributedLU<Scalar>::factorize_on_ranks(FactorValues<Scalar>& factors) {
           m_options.perturbation > 0 ? m_options.perturbation : Impl::default_perturbation<Scalar>();
       const auto outcome = fronts->factorize(
           {view_of(m_whole.values), view_of(m_row_scale), view_of(m_col_scale)}, perturbation);
-      if (outcome.perturbed > 0 || !std::isfinite(outcome.largest_factor)) return nullptr;
+      if (outcome.perturbed > 0 || !std::isfinite(outcome.largest_factor)) {
+        m_why_alone = outcome.perturbed > 0
+                          ? "pivots of the fronts had to be perturbed: " + std::to_string(outcome.perturbed)
+                          : "entries of the fronts overflowed";
+        return nullptr;
+      }
       m_report.pivots.perturbed = 0;
       if (outcome.largest_entry > 0) m_report.pivots.growth = outcome.largest_factor / outcome.largest_entry;
       seconds = timer.seconds();
@@ -360,8 +384,9 @@ bool DistributedLU<Scalar>::factorize_on_ranks(FactorValues<Scalar>& factors) {
     factors.columns = fronts->columns();
     factors.values = *values;
     return true;
-  } catch (const OutOfMemoryError&) {  // on all ranks
+  } catch (const OutOfMemoryError& error) {  // on all ranks
     m_run_fronts = nullptr;
+    m_why_alone = error.what();
     if (m_options.engine == Engine::multifrontal) throw;
     return false;  // the simplicial engine needs less
   }
@@ -381,6 +406,7 @@ void DistributedLU<Scalar>::factorize_on_first_rank(FactorValues<Scalar>& factor
         solver.analyze(m_whole);
         solver.factorize(m_whole);
         m_report = solver.report();
+        if (!m_why_alone.empty()) Impl::add_reason(m_report, "rank 0 factorized alone: " + m_why_alone);
         if (m_report.status == Status::not_solved) factors = solver.factors();
       },
       false);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "Lutra_Communicator.hpp"
@@ -45,7 +46,8 @@ DistributedRows<Scalar> deal_rows(Communicator& comm, const HostMatrix<Scalar>& 
 /// (CUDA); the analysis, residuals, and factors on their way from fronts to blocks are on hosts.
 ///
 /// Where SparseLU would not take fronts there, or interchanges rows, or pivots had to be perturbed, or a
-/// memory limit does not suffice for fronts, it factorizes on rank 0, which the factors must then fit on. The
+/// memory limit does not suffice for fronts, it factorizes on rank 0, which the factors must then fit on, and
+/// the report's reasons say why. The
 /// whole matrix must fit on rank 0. `memory_limit` is that of each rank, for fronts. Each rank needs n·k
 /// words for X and what DistributedTriangles does. All calls are collective, errors
 /// included; instantiated for all scalars where ordinals of 32 bits are built.
@@ -98,6 +100,7 @@ class DistributedLU {
   void factorize_in(FactorValues<Scalar>& factors);
   template <class ExecutionSpace>
   bool factorize_on_ranks(FactorValues<Scalar>& factors);
+  void describe_place();
   template <class ExecutionSpace>
   void factorize_on_first_rank(FactorValues<Scalar>& factors);
   void set_norm(Operator& op);
@@ -119,6 +122,7 @@ class DistributedLU {
   /// Factorizes `m_whole` by fronts on all ranks: this rank's values and the seconds it took, or null on all
   /// ranks where pivots had to be perturbed. Empty: rank 0 factorized alone.
   std::function<const std::vector<Scalar>*(double&)> m_run_fronts;
+  std::string m_why_alone;  ///< why rank 0 factorizes alone, on rank 0; empty: one rank is all there is
   std::optional<DistributedFactors<Scalar>> m_factors;
   bool m_usable = false;  ///< the factors are those of m_A
   Report m_report;

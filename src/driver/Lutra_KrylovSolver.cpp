@@ -12,6 +12,7 @@
 #include "Lutra_HostColumns.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_RefinementKernels.hpp"
+#include "Lutra_StoppedSolve.hpp"
 #include "Lutra_SystemUnits.hpp"
 #include "Lutra_Timer.hpp"
 #include "Lutra_ToDevice.hpp"
@@ -60,8 +61,9 @@ Block columns_of(const Block& X, std::size_t first, std::size_t k) {
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::KrylovSolver(KrylovSolverOptions options,
-                                                                    const ExecutionSpace& exec)
-    : m_options(std::move(options)), m_exec(exec), m_budget(m_options.memory_limit), m_check(exec, m_budget) {
+                                                                    const ExecutionSpace& exec,
+                                                                    const MemoryBudget& budget)
+    : m_options(std::move(options)), m_exec(exec), m_budget(budget), m_check(exec, m_budget) {
   check_options(m_options);
   if (m_options.krylov.tolerance == 0) m_options.krylov.tolerance = is_double<Scalar> ? 1e-10 : 1e-5;
   m_options.ilu.validate_input = false;  // checked here
@@ -318,7 +320,7 @@ Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_block(const 
     const Status found = std::isfinite(errors.normwise[c]) ? to_status(outcomes[c].stop) : Status::breakdown;
     if (rank(found) > rank(status)) status = found;
   }
-  if (status == Status::breakdown) throw_if_stopped();
+  if (status != Status::success) throw_if_stopped();
   scale(x, -1, 1);
   Impl::copy_block(m_exec, x, columns_of(X, first, k));
   return status;
@@ -402,12 +404,8 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::start_solution(Statu
 /// @throws TimeoutError where the watchdog has given up a solve with the preconditioner
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::throw_if_stopped() {
-  std::int64_t row = -1;
-  if (m_ilu) row = m_ilu->factorization().consume_timeout(m_exec);
-  if (m_lu) row = m_lu->consume_timeout(m_exec);
-  if (row < 0) return;
-  throw TimeoutError("solve: row " + std::to_string(row) +
-                     " of the factors waited too long in a triangular solve, which was given up");
+  if (m_ilu) Impl::throw_if_stopped(m_exec, "solve", m_ilu->factorization());
+  if (m_lu) Impl::throw_if_stopped(m_exec, "solve", *m_lu);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

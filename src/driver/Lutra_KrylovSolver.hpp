@@ -35,7 +35,10 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionS
   using multivector_type = Kokkos::View<Scalar**, Kokkos::LayoutStride, memory_space>;
 
   /// @throws InputError for options out of range
-  explicit KrylovSolver(KrylovSolverOptions options = {}, const ExecutionSpace& exec = ExecutionSpace());
+  explicit KrylovSolver(KrylovSolverOptions options = {}, const ExecutionSpace& exec = ExecutionSpace())
+      : KrylovSolver(options, exec, MemoryBudget(options.memory_limit)) {}
+  /// The same on an account that others write to as well, instead of one with `options.memory_limit`.
+  KrylovSolver(KrylovSolverOptions options, const ExecutionSpace& exec, const MemoryBudget& budget);
 
   /// Solves from here on are preconditioned by M, in place of a preconditioner of the solver's own (options:
   /// Preconditioning::none). Its op(·)⁻¹ approximates op(A)⁻¹, and is the same in each call. Null: none. Its

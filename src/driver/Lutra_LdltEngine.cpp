@@ -382,8 +382,11 @@ bool LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::increase_qualit
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::int64_t LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::consume_timeout(
-    const ExecutionSpace&) {
-  return -1;  // no kernel waits for another
+    const ExecutionSpace& exec) {
+  if (m_replacement.factorization) return m_replacement.factorization->consume_timeout(exec);
+  const std::int64_t row = m_solver.consume_timeout(exec, m_plan.fronts);
+  const std::int64_t of_diagonal = m_diagonal ? m_diagonal->consume_timeout(exec) : -1;
+  return row >= 0 ? row : of_diagonal;
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

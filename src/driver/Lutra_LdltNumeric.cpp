@@ -7,6 +7,7 @@
 #include "Lutra_CheckVector.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LdltEngine.hpp"
+#include "Lutra_StoppedSolve.hpp"
 
 namespace lutra {
 namespace {
@@ -86,6 +87,7 @@ void LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::solve_columns(
   Impl::check_extents(static_cast<std::size_t>(m_analysis->n), B, X);
   solver.solve_parts(m_exec, op, B, X, parts);
   m_exec.fence("lutra::driver: X is complete");
+  Impl::throw_if_stopped(m_exec, "solve_parts", solver);
 }
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

@@ -77,7 +77,7 @@ class LdltNumeric {
   /// report. Where D has a zero pivot X is zero. Fences.
   /// @param B, X as of solve
   /// @throws CallOrderError where there are no factors, InputError for extents that do not fit: nothing has
-  ///         changed. OutOfMemoryError
+  ///         changed. OutOfMemoryError, TimeoutError: X is undefined, the factors are still there
   template <class BView, class XView>
   void solve_parts(const BView& B, const XView& X, const LdltParts& parts,
                    Transposition op = Transposition::none) {

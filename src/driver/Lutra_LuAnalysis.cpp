@@ -35,31 +35,33 @@ double entries_of_panels(const AssemblyTree<Ordinal>& tree) {
   return entries;
 }
 
-/// Bytes the multifrontal engine keeps for values.
+/// Bytes the multifrontal engine keeps, with lists and vectors of solves for one right-hand side.
+/// @param nnz of the matrix
 template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
 double bytes_of_fronts(const ExecutionSpace& exec, const LuOptions& options,
-                       const AssemblyTree<Ordinal>& tree) {
-  const FrontSizes sizes = sizes_of_fronts<Scalar, Offset>(exec, tree);
-  const double entries = static_cast<double>(sizes.panels) + static_cast<double>(sizes.contributions) +
-                         static_cast<double>(sizes.inverses);
+                       const AssemblyTree<Ordinal>& tree, std::int64_t nnz) {
+  const auto of_factors =
+      static_cast<double>(predict_bytes_of_fronts<Scalar, Offset>(exec, tree, nnz, exec.concurrency()));
+  if (solves_on_fronts(options))
+    return of_factors + static_cast<double>((2 * sizeof(std::uint32_t) + sizeof(Scalar)) *
+                                            (tree.rows.size() + static_cast<std::size_t>(tree.n)));
   // solves by rows take L + U beside the panels: values, columns, positions in the panels
-  const std::size_t by_rows =
-      solves_on_fronts(options) ? 0 : sizeof(Scalar) + sizeof(Ordinal) + sizeof(Offset);
-  return sizeof(Scalar) * entries + static_cast<double>(by_rows) * static_cast<double>(sizes.panels);
+  constexpr auto by_rows = static_cast<double>(sizeof(Scalar) + sizeof(Ordinal) + sizeof(Offset));
+  return of_factors + by_rows * entries_of_panels(tree);
 }
 
 /// What the choice of an engine depends on.
 template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
 Impl::EngineProperties properties_of(const ExecutionSpace& exec, const LuOptions& options,
-                                     const AssemblyTree<Ordinal>& tree, bool block_triangular,
-                                     const MemoryBudget& budget) {
+                                     const AssemblyTree<Ordinal>& tree, std::int64_t nnz,
+                                     bool block_triangular, const MemoryBudget& budget) {
   Impl::EngineProperties properties;
   properties.block_triangular = block_triangular;
   const double entries = entries_of_panels(tree);
   properties.flops_per_entry = entries > 0 ? tree.flops / entries : 0.0;
   if (budget.limit_bytes() > 0 && tree.count() > 0)
-    properties.fronts_fit =
-        bytes_of_fronts<Scalar, Offset>(exec, options, tree) < static_cast<double>(budget.available_bytes());
+    properties.fronts_fit = bytes_of_fronts<Scalar, Offset>(exec, options, tree, nnz) <
+                            static_cast<double>(budget.available_bytes());
   return properties;
 }
 
@@ -92,7 +94,10 @@ std::pair<Engine, AssemblyTree<Ordinal>> prepare_engine(
   if (Impl::may_take_fronts(options) || tree_order)
     tree = Impl::build_tree(exec, A.pattern(), on_host, pivots, budget);
   const auto [engine, reason] = Impl::choose_engine(
-      options, properties_of<Scalar, Offset>(exec, options, tree, pivots.block_triangular, budget), model);
+      options,
+      properties_of<Scalar, Offset>(exec, options, tree, static_cast<std::int64_t>(A.nnz()),
+                                    pivots.block_triangular, budget),
+      model);
   report.choice.engine = name_of(engine);
   if (!reason.empty()) Impl::add_reason(report, reason);
   if (engine == Engine::multifrontal) Impl::collect_rows(pivots, tree);

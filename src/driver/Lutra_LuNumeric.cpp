@@ -18,6 +18,7 @@
 #include "Lutra_NullVector.hpp"
 #include "Lutra_RefinementKernels.hpp"
 #include "Lutra_ScaleFit.hpp"
+#include "Lutra_StoppedSolve.hpp"
 #include "Lutra_Timer.hpp"
 
 namespace lutra::Impl {
@@ -587,12 +588,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   }
 
   /// @throws TimeoutError where the watchdog has given up a solve
-  void throw_if_stopped() {
-    const std::int64_t row = m_factorization->consume_timeout(m_exec);
-    if (row < 0) return;
-    throw TimeoutError("solve: row " + std::to_string(row) +
-                       " of the factors waited too long in a triangular solve, which was given up");
-  }
+  void throw_if_stopped() { Impl::throw_if_stopped(m_exec, "solve", *m_factorization); }
 
   double tolerance() const {
     return m_options.tolerance > 0 ? m_options.tolerance : default_tolerance<Scalar>();

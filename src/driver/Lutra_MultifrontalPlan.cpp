@@ -35,7 +35,8 @@ void MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::allocat
   };
   reserve(m_perturbed, "lutra::numeric::perturbed", static_cast<std::size_t>(m_plan.fronts.n));
   reserve(m_row_values, "lutra::driver::values by rows", m_plan.panel_source.extent(0));
-  if (m_outcome.data() == nullptr) m_outcome = decltype(m_outcome)("lutra::driver::outcome");
+  if (m_outcome.data() == nullptr)
+    m_outcome = Impl::make_uncounted<decltype(m_outcome)>("lutra::driver::outcome");
   allocate_values(exec, m_plan.fronts, m_budget, m_fronts);
 }
 

@@ -13,6 +13,7 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_SymmetricAuction.hpp"
+#include "Lutra_UsableMemory.hpp"
 
 namespace lutra {
 namespace {
@@ -36,6 +37,22 @@ void report_structural_singularity(const std::vector<Ordinal>& row_of_column, Re
   report.status = Status::structurally_singular;
 }
 
+/// Whether fewer entries than rows prove a matrix singular where memory does not suffice to name its rows.
+template <class Ordinal, class Offset>
+bool is_singular_by_size(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, Report& report) {
+  constexpr std::uint64_t bytes_a_row = 64;                       // of a matching, on the host
+  constexpr std::uint64_t worth_asking = std::uint64_t(1) << 30;  // bytes: the system takes a while to answer
+  const auto rows = static_cast<std::uint64_t>(A.n_rows), bytes = bytes_a_row * rows;
+  if (static_cast<std::uint64_t>(A.nnz()) >= rows || bytes < worth_asking) return false;
+  const std::uint64_t usable = Impl::usable_memory_bytes();
+  if (bytes <= usable) return false;
+  report.status = Status::structurally_singular;
+  add_reason(report, "matching: none, " + std::to_string(A.nnz()) + " entries cannot give " +
+                         std::to_string(rows) + " rows pivots; to name the others takes " +
+                         std::to_string(bytes) + " bytes, and there are " + std::to_string(usable));
+  return true;
+}
+
 /// What the report says of an auction.
 void report_auction(const AuctionStatistics& statistics, std::int64_t n, Report& report) {
   const double mean =
@@ -57,6 +74,7 @@ std::optional<MatchingResult<Ordinal>> match(
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, Matching option,
     const MemoryBudget& budget, Report& report) {
   const Ordinal n = A.n_rows;
+  if (is_singular_by_size(on_host.pattern(), report)) return std::nullopt;
   MatchingResult<Ordinal> result;
   if (option == Matching::auction) {
     AuctionResult<Ordinal> auction = match_auction(exec, A, budget);

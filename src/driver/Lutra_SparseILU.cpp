@@ -10,6 +10,7 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_RefinementKernels.hpp"
+#include "Lutra_StoppedSolve.hpp"
 #include "Lutra_Timer.hpp"
 #include "Lutra_ToDevice.hpp"
 
@@ -156,6 +157,7 @@ void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::apply_views(const const
   const auto n = static_cast<std::size_t>(m_analysis->pattern.n_rows);
   check_enumerator("op", op, Transposition::adjoint);
   Impl::check_extents(n, B, X);
+  Impl::throw_if_stopped(m_exec, "apply", *m_factorization);
   const std::size_t columns = B.extent(1);
   if (is_by_rows(B) && is_by_rows(X)) {
     const Rows from(const_cast<Scalar*>(B.data()), n, columns), to(X.data(), n, columns);
@@ -181,6 +183,7 @@ void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::apply_host(std::span<co
     apply(from, to, op);
     return 0;
   });
+  if (m_factorization) Impl::throw_if_stopped(m_exec, "apply", *m_factorization);
 }
 
 #define LUTRA_SPARSE_ILU(Scalar, Ordinal, Offset, Space) \

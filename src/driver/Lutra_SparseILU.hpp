@@ -80,7 +80,9 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpac
   /// grows or op is transposed for the first time.
   /// @param B [n × k] or [n] View the execution space can read, of any layout
   /// @param X like B; may be B itself
-  /// @throws CallOrderError without usable factors; InputError where extents do not fit
+  /// @throws CallOrderError without usable factors; InputError where extents do not fit; OutOfMemoryError.
+  ///         TimeoutError where the watchdog has given up an earlier one, which left NaN: this one has done
+  ///         nothing, and the factors are still there
   template <class BView, class XView>
   void apply(const BView& B, const XView& X, Transposition op = Transposition::none) {
     Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
@@ -88,7 +90,7 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpac
   }
 
   /// The same for host arrays of n·k values by columns. Fences.
-  /// @throws what apply does; OutOfMemoryError where copies on the device do not fit
+  /// @throws what apply does; TimeoutError where the watchdog has given up this one
   void apply_host(std::span<const Scalar> B, std::span<Scalar> X, Transposition op = Transposition::none);
 
   /// The analysis, or null. It never changes and may be shared.

@@ -37,7 +37,7 @@ class SparseLDLT : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpa
 
   /// X = (op of the parts)⁻¹·B with L, D and Lᵀ apart or together (LdltNumeric::solve_parts).
   /// @throws CallOrderError where there are no factors, InputError for extents that do not fit;
-  ///         OutOfMemoryError
+  ///         OutOfMemoryError, TimeoutError
   template <class BView, class XView>
   void solve_parts(const BView& B, const XView& X, const LdltParts& parts,
                    Transposition op = Transposition::none) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <type_traits>
 
+#include "Lutra_Allocate.hpp"
 #include "Lutra_Config.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
@@ -87,7 +88,7 @@ void find_portable(const ExecutionSpace& exec, const WorkspaceOf<Real, Execution
 template <class ExecutionSpace, class Work>
 std::int64_t values_left(const ExecutionSpace& exec, const Work& work) {
   exec.fence("lutra: a level of quickselect is done");
-  const auto state = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), work.state);
+  const auto state = Impl::mirror_in<Kokkos::HostSpace>(work.state);
   return state(0).is_found() ? 0 : state(0).count;
 }
 

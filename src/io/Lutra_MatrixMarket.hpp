@@ -3,6 +3,7 @@
 #define LUTRA_MATRIXMARKET_HPP
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <variant>
@@ -34,6 +35,16 @@ struct MatrixMarketArray {
   std::vector<Kokkos::complex<double>> values;  ///< [n_rows · n_cols] by columns; imaginary parts 0 if real
 };
 
+/// What the size line of a file declares.
+struct MatrixMarketSize {
+  std::int64_t n_rows = 0, n_cols = 0;
+  std::int64_t n_entries = 0;  ///< that the file holds: of a symmetric matrix those of one triangle
+};
+
+/// Is called before what follows the size line is read: throws where the caller has no use or no room for so
+/// much.
+using CheckMatrixMarketSize = std::function<void(const MatrixMarketSize&)>;
+
 /// Reads a coordinate file: plain, .gz or .xz (recognised by its first bytes), or "-" for standard input.
 ///
 /// More lenient than the format: letter case, white space, blank lines, comments between entries and
@@ -46,10 +57,15 @@ struct MatrixMarketArray {
 /// Hermitian one that are not real.
 /// @throws FileError naming file and line; OutOfMemoryError where the matrix cannot be held
 MatrixMarketMatrix read_matrix_market(const std::string& file);
+/// The same where the caller's check of the size line passes. @throws what `check` throws, too
+MatrixMarketMatrix read_checked_matrix_market(const std::string& file, const CheckMatrixMarketSize& check);
 
 /// Reads a dense array file, one value a line, or a coordinate file taken as dense.
 /// @throws FileError naming file and line; OutOfMemoryError where the array cannot be held
 MatrixMarketArray read_matrix_market_array(const std::string& file);
+/// The same where the caller's check of the size line passes. @throws what `check` throws, too
+MatrixMarketArray read_checked_matrix_market_array(const std::string& file,
+                                                   const CheckMatrixMarketSize& check);
 
 /// Writes a coordinate file (general), in the fewest digits that give the same numbers back. The file appears
 /// complete or not at all; "-" is standard output. Lines of `comment` follow the banner.

@@ -173,6 +173,12 @@ HostMatrix<Scalar> read_matrix(LineReader& reader, const MatrixMarketStart& star
   return matrix;
 }
 
+// Throws unless the row map fits into memory: a short file may declare billions of rows.
+void require_row_map(const LineReader& reader, const MatrixMarketStart& start) {
+  Impl::require_usable_memory(reader.name() + ": a matrix of " + std::to_string(start.n_rows) + " rows",
+                              static_cast<std::uint64_t>(start.n_rows + 1) * sizeof(std::int64_t));
+}
+
 MatrixMarketMatrix read_coordinate(LineReader& reader, const MatrixMarketStart& start) {
   if (start.header.field == Field::complex) return {start.header, read_matrix<Complex>(reader, start)};
   return {start.header, read_matrix<double>(reader, start)};
@@ -256,21 +262,32 @@ auto with_named_failure(const LineReader& reader, const Read& read) {
 
 }  // namespace
 
-MatrixMarketMatrix read_matrix_market(const std::string& file) {
+MatrixMarketMatrix read_checked_matrix_market(const std::string& file, const CheckMatrixMarketSize& check) {
   LineReader reader(file);
-  return with_named_failure(reader, [&reader] {
+  return with_named_failure(reader, [&] {
     const MatrixMarketStart start = Impl::read_start(reader);
     if (!start.coordinate) reader.fail("a dense array; a coordinate file is needed here");
+    if (check) check({start.n_rows, start.n_cols, start.n_entries});
+    require_row_map(reader, start);
     return read_coordinate(reader, start);
   });
 }
 
-MatrixMarketArray read_matrix_market_array(const std::string& file) {
+MatrixMarketArray read_checked_matrix_market_array(const std::string& file,
+                                                   const CheckMatrixMarketSize& check) {
   LineReader reader(file);
-  return with_named_failure(reader, [&reader] {
+  return with_named_failure(reader, [&] {
     const MatrixMarketStart start = Impl::read_start(reader);
+    if (check) check({start.n_rows, start.n_cols, start.n_entries});
     return start.coordinate ? as_array(reader, start) : read_array(reader, start);
   });
+}
+
+MatrixMarketMatrix read_matrix_market(const std::string& file) {
+  return read_checked_matrix_market(file, {});
+}
+MatrixMarketArray read_matrix_market_array(const std::string& file) {
+  return read_checked_matrix_market_array(file, {});
 }
 
 }  // namespace lutra

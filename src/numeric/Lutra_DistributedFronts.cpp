@@ -6,6 +6,7 @@
 #include <queue>
 #include <utility>
 
+#include "Lutra_Allocate.hpp"
 #include "Lutra_At.hpp"
 #include "Lutra_FrontPart.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -267,8 +268,7 @@ FrontLuOutcome DistributedFronts<Scalar, ExecutionSpace>::factorize(
   comm.agree("numeric: factorization of subtrees", [&] { factorize_part(state.subtrees, own); });
   if (state.subtrees) {
     for (const int f : state.subtrees->made().open_roots()) {
-      const auto block =
-          Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), state.subtrees->contribution(f));
+      const auto block = Impl::mirror_in<Kokkos::HostSpace>(state.subtrees->contribution(f));
       comm.send(0, contribution_tag, std::span<const Scalar>(block.data(), block.extent(0)));
     }
   }

@@ -198,7 +198,8 @@ void factorize_ldlt(const ExecutionSpace& exec,
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 LdltOutcome read_outcome(const ExecutionSpace& exec,
                          const LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors) {
-  Kokkos::View<LdltOutcome, Kokkos::HostSpace> outcome("lutra::numeric::ldlt_outcome on the host");
+  const auto outcome = Impl::make_uncounted<Kokkos::View<LdltOutcome, Kokkos::HostSpace>>(
+      "lutra::numeric::ldlt_outcome on the host");
   Kokkos::deep_copy(exec, outcome, factors.outcome);
   exec.fence("lutra::numeric: the outcome is on the host");
   return outcome();

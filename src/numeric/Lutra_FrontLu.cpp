@@ -5,6 +5,7 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_FrontSchedule.hpp"
+#include "Lutra_HostProduct.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_ScaleEntries.hpp"
 
@@ -17,6 +18,14 @@ constexpr int entries_a_team = 2048;
 constexpr std::size_t aligned(std::size_t entries) {
   return (entries + 15) / 16 * 16;
 }
+
+/// Where the arrays of one allocation begin: contributions may stand among panels, and allocations take time.
+struct ValuePlaces {
+  std::size_t entries, inverses, end;
+
+  ValuePlaces(std::size_t fronts, std::size_t nnz, std::size_t n_inverses)
+      : entries(aligned(fronts)), inverses(aligned(entries + nnz)), end(inverses + n_inverses) {}
+};
 
 /// Calls visit(i) for each i < n, by teams, and raises `largest` to the greatest value it returns.
 template <class ExecutionSpace, class Visit>
@@ -85,6 +94,23 @@ FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const AssemblyTree<Ordina
   return Schedule::sizes(exec, tree, lay_out_fronts<Offset>(tree), model.numeric);
 }
 
+template <class Scalar, class ExecutionSpace>
+std::size_t bytes_of_product_buffers(int threads) {
+  return Impl::is_host_space<ExecutionSpace>
+             ? static_cast<std::size_t>(threads) * Impl::product_buffer * sizeof(RealOf<Scalar>)
+             : 0;
+}
+
+template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
+std::size_t predict_bytes_of_fronts(const ExecutionSpace& exec, const AssemblyTree<Ordinal>& tree,
+                                    std::int64_t nnz, int threads, const DeviceModel& model) {
+  const FrontSizes sizes = sizes_of_fronts<Scalar, Offset>(exec, tree, model);
+  const ValuePlaces places(static_cast<std::size_t>(sizes.panels + sizes.contributions),
+                           static_cast<std::size_t>(nnz), static_cast<std::size_t>(sizes.inverses));
+  return bytes_of_front_lists<Offset>(tree, nnz) + bytes_of_product_buffers<Scalar, ExecutionSpace>(threads) +
+         places.end * sizeof(Scalar) + 7 + 2 * sizeof(FrontLuOutcome);
+}
+
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> make_front_schedule(
     const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
@@ -128,26 +154,25 @@ void allocate_values(const ExecutionSpace& exec,
   const auto contributions = static_cast<std::size_t>(fresh.schedule->contributions(plan));
   const auto inverses =
       static_cast<std::size_t>(fresh.schedule->inverse_entries(factors.interchanges.has_value()));
-  // one array: contributions may stand among panels, and allocations take time
-  const std::size_t entries_begin = aligned(panels + contributions);
-  const std::size_t inverses_begin = aligned(entries_begin + plan.A.entries.extent(0));
+  const ValuePlaces places(panels + contributions, plan.A.entries.extent(0), inverses);
   Kokkos::View<Scalar*, typename ExecutionSpace::memory_space> all;
-  allocate(all, "lutra::numeric::fronts and entries", inverses_begin + inverses);
+  allocate(all, "lutra::numeric::fronts and entries", places.end);
   const auto part = [&](std::size_t begin, std::size_t end) {
     return Kokkos::subview(all, std::pair(begin, end));
   };
   fresh.panels = part(0, panels);
   fresh.contributions = part(panels, panels + contributions);
-  fresh.entries = part(entries_begin, entries_begin + plan.A.entries.extent(0));
-  fresh.scratch = part(std::min(aligned(panels), inverses_begin), inverses_begin);
-  fresh.inverses = part(inverses_begin, inverses_begin + inverses);
+  fresh.entries = part(places.entries, places.entries + plan.A.entries.extent(0));
+  fresh.scratch = part(std::min(aligned(panels), places.inverses), places.inverses);
+  fresh.inverses = part(places.inverses, places.end);
   allocate(fresh.outcome, "lutra::numeric::outcome");
   allocate(fresh.no_outcome, "lutra::numeric::no_outcome");
   if (fresh.interchanges)
     allocate(fresh.interchanges->row_of_pivot, "lutra::numeric::row_of_pivot",
              static_cast<std::size_t>(plan.n));
   exec.fence("lutra::numeric: allocated before it is filled from the host");
-  const Kokkos::View<FrontLuOutcome, Kokkos::HostSpace> nothing("lutra::numeric::nothing");
+  const auto nothing =
+      Impl::make_uncounted<Kokkos::View<FrontLuOutcome, Kokkos::HostSpace>>("lutra::numeric::nothing");
   nothing() = FrontLuOutcome();
   Kokkos::deep_copy(fresh.no_outcome, nothing);
   factors = fresh;
@@ -214,6 +239,8 @@ void find_largest_factor(const ExecutionSpace& exec,
 #define LUTRA_FRONT_LU(Scalar, Ordinal, Offset, Space)                                                       \
   template FrontSizes sizes_of_fronts<Scalar, Offset>(const Space&, const AssemblyTree<Ordinal>&,            \
                                                       const DeviceModel&);                                   \
+  template std::size_t predict_bytes_of_fronts<Scalar, Offset>(const Space&, const AssemblyTree<Ordinal>&,   \
+                                                               std::int64_t, int, const DeviceModel&);       \
   template std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, Space>>                        \
   make_front_schedule<Scalar>(const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, \
                               const MemoryBudget&, const DeviceModel&, const std::optional<Symmetry>&);      \
@@ -240,7 +267,9 @@ void find_largest_factor(const ExecutionSpace& exec,
   template void find_largest_factor(const Space&, const FrontFactors<Scalar, Ordinal, Offset, Space>&);
 LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FRONT_LU)
 
-#define LUTRA_FRONT_OPTIONS(Scalar, Space) template FrontPlanOptions front_plan_options<Scalar, Space>();
+#define LUTRA_FRONT_OPTIONS(Scalar, Space)                       \
+  template FrontPlanOptions front_plan_options<Scalar, Space>(); \
+  template std::size_t bytes_of_product_buffers<Scalar, Space>(int);
 #define LUTRA_FRONT_OPTIONS_OF(Space) \
   LUTRA_FRONT_OPTIONS(float, Space)   \
   LUTRA_FRONT_OPTIONS(double, Space)  \

@@ -87,6 +87,21 @@ template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
 FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const AssemblyTree<Ordinal>& tree,
                            const DeviceModel& model = default_device_model<ExecutionSpace>());
 
+/// Bytes of the buffers in which threads of a host pack the operands of products, by real numbers; none on
+/// devices.
+template <class Scalar, class ExecutionSpace>
+std::size_t bytes_of_product_buffers(int threads);
+
+/// Bytes that a plan for a tree and its factors will take, without interchanges: on hosts just as many, but
+/// for less than 8 an array; on devices all but the lists of their tasks.
+/// @param nnz     entries of the matrix
+/// @param threads of the execution space: each has a buffer of its own
+/// Cost: as sizes_of_fronts.
+template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
+std::size_t predict_bytes_of_fronts(const ExecutionSpace& exec, const AssemblyTree<Ordinal>& tree,
+                                    std::int64_t nnz, int threads,
+                                    const DeviceModel& model = default_device_model<ExecutionSpace>());
+
 /// Tasks for a plan, which any number of factors share.
 /// @param model    by which tasks are put in order, on devices
 /// @param symmetry of all matrices to come: CUDA then works the lower triangle of large fronts alone, U being

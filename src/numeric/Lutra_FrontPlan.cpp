@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "Lutra_Allocate.hpp"
 #include "Lutra_At.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Forest.hpp"
@@ -340,6 +341,30 @@ FrontLayout<Ordinal, Offset> lay_out_fronts(const AssemblyTree<Ordinal>& tree) {
   return layout;
 }
 
+template <class Offset, class Ordinal>
+std::size_t bytes_of_front_lists(const AssemblyTree<Ordinal>& tree, std::int64_t nnz) {
+  const auto entries = static_cast<std::size_t>(nnz);
+  std::size_t children = 0;
+  bool any_high = false;
+  for (Ordinal f = 0; f < tree.count(); ++f) {
+    children += at(tree.parent, f) >= 0 ? 1 : 0;
+    any_high = any_high || at(tree.pivot_begin, f + 1) - at(tree.pivot_begin, f) + at(tree.row_begin, f + 1) -
+                                   at(tree.row_begin, f) >
+                               1 << 16;
+  }
+  const auto count = static_cast<std::size_t>(tree.count());
+  const std::size_t targets =
+      entries <= std::numeric_limits<std::uint32_t>::max() ? sizeof(std::uint32_t) : sizeof(Offset);
+  const std::size_t marks = (entries + entries_a_mark - 1) / entries_a_mark + 1;
+  const auto array = [](std::size_t length, std::size_t bytes) {
+    return (length * bytes + 7) / 8 * 8;  // as some versions of Kokkos round them
+  };
+  return array(count, sizeof(Front<Ordinal, Offset>)) + array(count, sizeof(Ordinal)) +
+         array(tree.rows.size(), sizeof(Ordinal)) + array(tree.rows.size(), sizeof(int)) +
+         array(children, sizeof(Ordinal)) + array(marks, sizeof(Ordinal)) +
+         (any_high ? 2 : 1) * array(entries, sizeof(std::uint32_t)) + array(entries, targets);
+}
+
 template <class Ordinal, class Offset>
 std::vector<int> relative_indices(const FrontLayout<Ordinal, Offset>& layout,
                                   const AssemblyTree<Ordinal>& tree) {
@@ -395,7 +420,7 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fro
   auto sources = result.reservation.template allocate<OffsetView>(exec, "lutra::numeric::panel_source", nnz);
   map_rows(exec, plan, row_map, diagonal);
   MemoryReservation scratch(budget);
-  const auto rows = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), plan.rows);
+  const auto rows = Impl::mirror_in<Kokkos::HostSpace>(plan.rows);
   const auto row_start =
       Impl::upload(exec, scratch, "lutra::numeric::row_start", start_rows(plan.layout.fronts, plan.n, rows));
   fill_rows(exec, plan, row_start, diagonal, entries, sources);
@@ -420,9 +445,10 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fro
       Kokkos::View<const Offset*, typename Space::memory_space>&);
 LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_FRONTS)
 
-#define LUTRA_LAY_OUT_FRONTS(Ordinal, Offset)                                                 \
-  template FrontLayout<Ordinal, Offset> lay_out_fronts<Offset>(const AssemblyTree<Ordinal>&); \
-  template std::vector<int> relative_indices(const FrontLayout<Ordinal, Offset>&,             \
+#define LUTRA_LAY_OUT_FRONTS(Ordinal, Offset)                                                    \
+  template FrontLayout<Ordinal, Offset> lay_out_fronts<Offset>(const AssemblyTree<Ordinal>&);    \
+  template std::size_t bytes_of_front_lists<Offset>(const AssemblyTree<Ordinal>&, std::int64_t); \
+  template std::vector<int> relative_indices(const FrontLayout<Ordinal, Offset>&,                \
                                              const AssemblyTree<Ordinal>&);
 LUTRA_FOR_EACH_PATTERN(LUTRA_LAY_OUT_FRONTS)
 

@@ -124,6 +124,11 @@ struct FrontEntries {
 template <class Offset, class Ordinal>
 FrontLayout<Ordinal, Offset> lay_out_fronts(const AssemblyTree<Ordinal>& tree);
 
+/// Bytes of the lists of a plan that shares the pattern of A. O(fronts)
+/// @param nnz entries of A
+template <class Offset, class Ordinal>
+std::size_t bytes_of_front_lists(const AssemblyTree<Ordinal>& tree, std::int64_t nnz);
+
 /// Relative indices: the position in its parent of each contribution row. O(rows of all fronts)
 template <class Ordinal, class Offset>
 std::vector<int> relative_indices(const FrontLayout<Ordinal, Offset>& layout,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "Lutra_Allocate.hpp"
 #include "Lutra_Instantiate.hpp"
 
 namespace lutra {
@@ -11,7 +12,7 @@ namespace {
 
 template <class ViewType>
 auto on_host(const ViewType& view) {
-  return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
+  return Impl::mirror_in<Kokkos::HostSpace>(view);
 }
 
 /// Multiplies by a · factor.

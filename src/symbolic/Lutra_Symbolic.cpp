@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "Lutra_Allocate.hpp"
 #include "Lutra_AncestorMethod.hpp"
 #include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_ExecutionTraits.hpp"
@@ -64,8 +65,8 @@ ResultOn<Ordinal, Offset, ExecutionSpace> host_method(
     const Kokkos::HostSpace host;
     exec.fence("lutra::symbolic: the pattern is complete");
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> copy{
-        pattern.n_rows, pattern.n_cols, Kokkos::create_mirror_view_and_copy(host, pattern.row_map),
-        Kokkos::create_mirror_view_and_copy(host, pattern.entries)};
+        pattern.n_rows, pattern.n_cols, Impl::mirror_in<Kokkos::HostSpace>(pattern.row_map),
+        Impl::mirror_in<Kokkos::HostSpace>(pattern.entries)};
     const auto filled = fill1_that_fits(copy, MemoryBudget(), false);
     MemoryReservation reservation(budget);
     using Memory = typename ExecutionSpace::memory_space;
@@ -213,9 +214,8 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> factorize_symbolic_to_host(
   try {
     const auto filled = factorize_symbolic<Ordinal, Offset>(exec, pattern, budget, options);
     exec.fence("lutra::symbolic: the pattern is complete");
-    auto result = copy_pattern<Kokkos::HostSpace>(filled, [](const char*, const auto& view) {
-      return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
-    });
+    auto result = copy_pattern<Kokkos::HostSpace>(
+        filled, [](const char*, const auto& view) { return Impl::mirror_in<Kokkos::HostSpace>(view); });
     if constexpr (Impl::is_host_space<ExecutionSpace>) result.reservation = filled.reservation;
     return result;
   } catch (const OutOfMemoryError&) {

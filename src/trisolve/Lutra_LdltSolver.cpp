@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "Lutra_At.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LdltSweeps.hpp"
 
@@ -10,8 +11,10 @@ namespace lutra {
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 LdltSolver<Scalar, Ordinal, Offset, ExecutionSpace>::LdltSolver(const ExecutionSpace& exec, const Plan& plan,
-                                                                const MemoryBudget& budget)
-    : LdltSolver(std::make_shared<Sweeps>(Sweeps::make_lists(exec, plan, budget), budget)) {}
+                                                                const MemoryBudget& budget,
+                                                                double watchdog_seconds)
+    : LdltSolver(std::make_shared<Sweeps>(Sweeps::make_lists(exec, plan, budget, watchdog_seconds), budget)) {
+}
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 LdltSolver<Scalar, Ordinal, Offset, ExecutionSpace>::LdltSolver(std::shared_ptr<Sweeps> sweeps)
@@ -28,6 +31,13 @@ void LdltSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
     const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
     const FrontSystem<Scalar, Ordinal, Memory>& system, const LdltParts& parts) {
   if (plan.base.n > 0) m_sweeps->run(exec, plan, factors, system, parts);
+}
+
+template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+std::int64_t LdltSolver<Scalar, Ordinal, Offset, ExecutionSpace>::consume_timeout(const ExecutionSpace& exec,
+                                                                                  const Plan& plan) {
+  const int front = m_sweeps->consume_stop(exec);
+  return front < 0 ? -1 : static_cast<std::int64_t>(Impl::at(plan.base.layout.fronts, front).first_pivot);
 }
 
 #define LUTRA_LDLT_SOLVER(Scalar, Ordinal, Offset, Space) \

@@ -34,8 +34,10 @@ class LdltSolver {
   using Plan = LdltPlan<Ordinal, Offset, Memory>;
   using Factors = LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>;
 
+  /// @param watchdog_seconds longest wait for another front; a longer one ends the solve
   /// @throws OutOfMemoryError. Fences.
-  LdltSolver(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget);
+  LdltSolver(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget,
+             double watchdog_seconds = 10);
   LdltSolver(LdltSolver&&) noexcept = default;
   LdltSolver& operator=(LdltSolver&&) noexcept = default;
 
@@ -52,6 +54,10 @@ class LdltSolver {
   /// @throws OutOfMemoryError
   void solve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
              const FrontSystem<Scalar, Ordinal, Memory>& system, const LdltParts& parts = {});
+
+  /// The first pivot of the front at which the watchdog ended a solve, or −1; makes the solver usable again.
+  /// That solve, and those since, left NaN. Fences on devices.
+  std::int64_t consume_timeout(const ExecutionSpace& exec, const Plan& plan);
 
  private:
   using Sweeps = Impl::LdltSweeps<Scalar, Ordinal, Offset, ExecutionSpace>;

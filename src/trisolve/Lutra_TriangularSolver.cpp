@@ -139,20 +139,22 @@ class TriangularSolveOfBoth : public TriangularSolve<Scalar, Ordinal, Offset, Ex
   }
 
   void throw_if_timed_out() {
+    std::int64_t row = -1;
     for (Op* op : {&m_sides.plain, &m_sides.transposed}) {
-      if (op->is_empty()) continue;
-      const std::int64_t row = op->consume_timeout(m_exec);
-      if (row < 0) continue;
-      throw TimeoutError("triangular solve: row " + std::to_string(row) + " waited for over " +
-                         Impl::formatted("%.3g s and was given up", m_options.watchdog_seconds));
+      const std::int64_t of_side = op->is_empty() ? -1 : op->consume_timeout(m_exec);
+      if (row < 0) row = of_side;
     }
+    if (row < 0) return;
+    m_timeout(0).position_plus_one = 0;
+    throw TimeoutError("triangular solve: row " + std::to_string(row) + " waited for over " +
+                       Impl::formatted("%.3g s and was given up", m_options.watchdog_seconds));
   }
 
   TriangularOptions m_options;
   ExecutionSpace m_exec;
   std::shared_ptr<MemoryPool> m_store;  ///< none: memory is freed at once
   MemoryBudget m_budget;
-  TimeoutFlag m_timeout{"lutra::trisolve::timeout"};
+  TimeoutFlag m_timeout = make_uncounted<TimeoutFlag>("lutra::trisolve::timeout");
   Sides m_sides;
   Pattern m_pattern;
   TriangleSide m_side = TriangleSide::lower;

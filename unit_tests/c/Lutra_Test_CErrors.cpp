@@ -134,6 +134,9 @@ TEST_CASE("C: arguments that make no sense are named") {
   CHECK(message_has("ldb 3"));
   CHECK(lutra_solve(solver, LUTRA_NONE, -1, x.data(), 4, x.data(), 4) == LUTRA_INPUT_ERROR);
   CHECK(message_has("n_rhs"));
+  CHECK(lutra_solve(solver, LUTRA_NONE, std::numeric_limits<std::int64_t>::max() / 2, x.data(), 4, x.data(),
+                    4) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("columns, 4 values apart, are more than any memory holds"));
   CHECK(lutra_solve(solver, LUTRA_NONE, 1, nullptr, 4, x.data(), 4) == LUTRA_INPUT_ERROR);
   CHECK(message_has("B: it is null"));
   CHECK(lutra_solve(solver, 5, 1, x.data(), 4, x.data(), 4) == LUTRA_INPUT_ERROR);
@@ -216,6 +219,48 @@ TEST_CASE("C: calls out of order, too little memory, and what cannot be solved")
   CHECK(status == LUTRA_NUMERICALLY_SINGULAR);
   CHECK(std::string(lutra_status_name(status)) == "numerically_singular");
   CHECK(message_has("singular"));
+}
+
+TEST_CASE("C: a solver and the one that replaces it after an option has changed keep one memory limit") {
+  const auto A = tridiagonal(2000, 1.0, 4.0, 1.0);
+  const lutra_matrix c = A.c();
+  const std::vector<double> b(2000, 6.0);
+  std::vector<double> x(b.size());
+  const auto peak = [](lutra_solver* solver) {
+    std::int64_t bytes = 0;
+    REQUIRE(lutra_get_integer(solver, "memory.device_peak_bytes", &bytes) == LUTRA_SUCCESS);
+    return bytes;
+  };
+  const auto solve = [&](lutra_solver* solver) {
+    return lutra_solve(solver, LUTRA_NONE, 1, b.data(), 2000, x.data(), 2000);
+  };
+  const auto run = [&](lutra_solver* solver) {
+    REQUIRE(lutra_analyze(solver, &c) == LUTRA_SUCCESS);
+    REQUIRE(lutra_factorize(solver, &c) == LUTRA_SUCCESS);
+    REQUIRE(solve(solver) == LUTRA_SUCCESS);
+  };
+  CSolver free(LUTRA_LU);
+  run(free);
+  const std::int64_t alone = peak(free);
+  CSolver limited(LUTRA_LU);
+  const std::int64_t limit = alone + alone / 20;  // for one solver, not for two
+  REQUIRE(lutra_set_option(limited, "memory_limit", std::to_string(limit).c_str()) == LUTRA_SUCCESS);
+  run(limited);
+  REQUIRE(lutra_set_option(limited, "ordering", "rcm") == LUTRA_SUCCESS);
+  for (int again = 0; again < 2; ++again) {
+    CHECK(lutra_analyze(limited, &c) == LUTRA_OUT_OF_MEMORY);
+    CHECK(message_has("limit of " + std::to_string(limit)));
+    CHECK(solve(limited) == LUTRA_SUCCESS);  // with the former solver
+    CHECK(peak(limited) <= limit);
+  }
+  REQUIRE(lutra_set_option(limited, "memory_limit", std::to_string(3 * limit).c_str()) == LUTRA_SUCCESS);
+  run(limited);
+  CHECK(peak(limited) > limit);
+  CHECK(peak(limited) <= 3 * limit);
+  REQUIRE(lutra_set_option(limited, "memory_limit", "1000") == LUTRA_SUCCESS);
+  CHECK(lutra_analyze(limited, &c) == LUTRA_OUT_OF_MEMORY);
+  REQUIRE(lutra_factorize(limited, &c) == LUTRA_SUCCESS);  // the limit that failed does not bind the solver
+  CHECK(solve(limited) == LUTRA_SUCCESS);
 }
 
 TEST_CASE("C: whatever arrays hold, a call returns and the next solver works") {

@@ -10,6 +10,7 @@
 #include "Lutra_DistributedKrylov.hpp"
 #include "Lutra_DistributedLU.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_FrontLu.hpp"
 #include "Lutra_Generate.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_SparseLU.hpp"
@@ -211,6 +212,45 @@ TEST_CASE("Fronts are factorized on all ranks", "[distributed]") {
   comm.close();
 }
 
+TEST_CASE("The report says why rank 0 factorizes alone, and where", "[distributed]") {
+  Communicator comm;
+  const auto reasons = [&](const HostMatrix<double>& A, const LuOptions& options, bool on_device = false) {
+    const auto mine = deal_rows(comm, A);
+    DistributedOptions distribution;
+    distribution.on_device = on_device;
+    DistributedLU<double> solver(comm, options, distribution);
+    CHECK(solver.factorize(mine) != Status::success);
+    solver.close();
+    return solver.report().choice.why;
+  };
+  const bool says = comm.rank() == 0 && comm.size() > 1;
+  const auto has = [](const std::string& text, const std::string& part) {
+    INFO(text);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  const HostMatrix<double> A = generate("convdiff3d", 7);
+  LuOptions options;
+  options.pivoting = Pivoting::threshold;
+  const std::string threshold = reasons(A, options);
+  if (says) has(threshold, "rank 0 factorized alone: threshold pivoting interchanges rows");
+  options = {};
+  options.engine = Engine::simplicial;
+  const std::string simplicial = reasons(A, options, true);
+  if (says) has(simplicial, "rank 0 factorized alone: the engine");
+  if (comm.rank() == 0)
+    has(simplicial, "factors computed on the device of rank 0, triangles on the ranks' devices");
+  options.engine = Engine::multifrontal;
+  const std::string fronts = reasons(A, options, true);
+  if (says) {
+    has(fronts, "fronts and triangles on the ranks' devices");
+    CHECK(fronts.find("alone") == std::string::npos);
+  }
+  const HostMatrix<double> singular{3, 3, {0, 2, 4, 5}, {0, 1, 0, 1, 2}, {1, 2, 2, 4, 1}};
+  const std::string perturbed = reasons(singular, options);
+  if (says) has(perturbed, "rank 0 factorized alone: pivots of the fronts had to be perturbed: 1");
+  comm.close();
+}
+
 TEST_CASE("A memory limit that is too small for one rank suffices for several", "[distributed]") {
   Communicator comm;
   const HostMatrix<double> A = generate("poisson3d", 20);
@@ -224,9 +264,10 @@ TEST_CASE("A memory limit that is too small for one rank suffices for several", 
     entries[0] = *analysis.report().factors.nnz_l + *analysis.report().factors.nnz_u;
   }
   comm.broadcast(entries);
-  // panels and most of as much again: contributions of one rank are larger than they
-  options.memory_limit =
-      static_cast<std::size_t>(1.9 * sizeof(double) * static_cast<double>(entries[0]) + 2e6);
+  // panels, most of as much again, and buffers of threads: contributions of one rank are larger than panels
+  using Exec = Kokkos::DefaultHostExecutionSpace;
+  options.memory_limit = static_cast<std::size_t>(1.9 * sizeof(double) * static_cast<double>(entries[0])) +
+                         bytes_of_product_buffers<double, Exec>(Exec().concurrency());
   if (comm.size() == 1) {
     CHECK_THROWS_AS(solve_whole(comm, A, options), OutOfMemoryError);
   } else {

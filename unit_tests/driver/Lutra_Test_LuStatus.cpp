@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
+#include <cstdint>
+#include <fstream>
 #include <limits>
+#include <tuple>
+#include <type_traits>
 
 #include "Lutra_TestSystems.hpp"
 
@@ -209,6 +217,52 @@ TEST_CASE("every status has a name", "[driver]") {
   CHECK(to_string(Status::error_above_tolerance) == "error_above_tolerance");
   CHECK(to_string(Status::breakdown) == "breakdown");
   CHECK(to_string(Status::out_of_memory) == "out_of_memory");
+}
+
+namespace {
+
+/// Leaves the process so many bytes more of address space while it lives.
+class AddressSpace {
+ public:
+  explicit AddressSpace(std::uint64_t bytes) {
+    ::getrlimit(RLIMIT_AS, &m_former);
+    std::uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit limit = m_former;
+    limit.rlim_cur = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) + bytes;
+    ::setrlimit(RLIMIT_AS, &limit);
+  }
+  ~AddressSpace() { ::setrlimit(RLIMIT_AS, &m_former); }
+  AddressSpace(const AddressSpace&) = delete;
+  AddressSpace& operator=(const AddressSpace&) = delete;
+
+ private:
+  rlimit m_former{};
+};
+
+}  // namespace
+
+TEST_CASE("fewer entries than rows prove a matrix singular without memory for a matching", "[driver]") {
+  using Type = std::tuple_element_t<0, AllTypes>;
+  if constexpr (std::is_same_v<typename Type::Memory, Kokkos::HostSpace>) {
+    Matrix<Type> A;
+    A.n_rows = A.n_cols = 1 << 25;
+    A.row_map.assign((std::size_t(1) << 25) + 1, 2);
+    A.row_map[0] = 0;
+    A.row_map[1] = 1;
+    A.entries = {0, 1};
+    A.values = {1, 1};
+    Solver<Type> solver;
+    const AddressSpace little(std::uint64_t(1) << 29);
+    solver.analyze(A);
+    CHECK(solver.report().status == Status::structurally_singular);
+    CHECK(describe(solver.report()) == "the matrix is structurally singular");
+    CHECK_THAT(solver.report().choice.why,
+               Catch::Matchers::ContainsSubstring(
+                   "2 entries cannot give 33554432 rows pivots; to name the others takes 2147483648 bytes"));
+    solver.factorize(A);
+    CHECK(solver.report().status == Status::structurally_singular);
+  }
 }
 
 }  // namespace lutra::Test

@@ -159,9 +159,10 @@ TEST_CASE("a budget that one rank's fronts exceed suffices for those of several"
   const System system(generate("poisson3d", 20));
   const System nothing(HostMatrix<double>{0, 0, {0}, {}, {}});
   const System& mine = comm.rank() == 0 ? system : nothing;
-  // panels and contributions of one rank, which needs entries, lists and 2 MB of buffers besides
+  // panels, contributions and buffers of one rank, which needs entries and lists besides
   const double entries = distribute_fronts(system.tree, 1).entries[0];
-  const MemoryBudget budget(static_cast<std::size_t>(entries * sizeof(double)));
+  const MemoryBudget budget(static_cast<std::size_t>(entries * sizeof(double)) +
+                            bytes_of_product_buffers<double, Exec>(Exec().concurrency()));
   const auto attempt = [&] {
     DistributedFronts<double> fronts(comm, mine.tree, mine.entries(), budget);
     fronts.factorize(mine.scaled(), 1e-10);

@@ -140,6 +140,42 @@ TEMPLATE_LIST_TEST_CASE("sizes of fronts are predicted as they are allocated", "
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("a limit that is the predicted bytes suffices for fronts, whatever the threads",
+                        "[numeric]", AllTypes) {
+  using Space = typename TestType::Space;
+  using Scalar = typename TestType::Scalar;
+  using Ordinal = typename TestType::Ordinal;
+  using Offset = typename TestType::Offset;
+  constexpr bool on_host = std::is_same_v<typename TestType::Memory, Kokkos::HostSpace>;
+  std::mt19937 random(14);
+  const Space exec;
+  for (const int edge : {2, 20, 70}) {
+    INFO("blocks of " << edge);
+    const auto matrix = chains_of_blocks<Matrix<TestType>>(6, 10, edge, random);
+    const auto pattern = make_view(matrix).pattern();
+    const auto A = to_space<Space>(matrix).pattern();
+    const auto tree = make_assembly_tree(pattern);
+    const auto nnz = static_cast<std::int64_t>(matrix.entries.size());
+    const auto predicted = [&](int threads) {
+      return predict_bytes_of_fronts<Scalar, Offset>(exec, tree, nnz, threads);
+    };
+    const std::size_t buffer = on_host ? lutra::Impl::product_buffer * sizeof(RealOf<Scalar>) : 0;
+    for (const int threads : {1, 8, 64}) {
+      CHECK(predicted(threads) - predicted(0) == static_cast<std::size_t>(threads) * buffer);
+      CHECK(bytes_of_product_buffers<Scalar, Space>(threads) == static_cast<std::size_t>(threads) * buffer);
+    }
+    if constexpr (on_host) {
+      const MemoryBudget budget(predicted(exec.concurrency()));
+      const auto plan =
+          plan_fronts(exec, tree, FrontEntries<Ordinal, Offset>{pattern, tree.order, tree.order}, budget,
+                      front_plan_options<Scalar, Space>(), A);
+      auto factors = make_front_factors<Scalar>(exec, plan, budget);
+      allocate_values(exec, plan, budget, factors);
+      CHECK(budget.used_bytes() + 16 * 8 > budget.limit_bytes());
+    }
+  }
+}
+
 TEST_CASE("positions in fronts of more rows than 16 bits count", "[numeric]") {
   using Type = Types<double, int>;
   const int n = 70000;  // a dense first row and column: one pivot and all others below it

@@ -357,6 +357,49 @@ TEMPLATE_LIST_TEST_CASE("a solver made for fronts without interchanges refuses o
   CHECK_THROWS_AS(fixture.solve({{Scalar(1), Scalar(2)}}, Transposition::none), InputError);
 }
 
+TEMPLATE_LIST_TEST_CASE("LU: more right-hand sides than memory allows leave the solver usable",
+                        "[trisolve][errors]", AllTypes) {
+  using Solver = decltype(Fixture<TestType>::solver);
+  std::mt19937 random(16);
+  for (const double threshold : {0.0, 0.1}) {
+    Fixture<TestType> fixture(bordered_blocks<Matrix<TestType>>(4, 20, 25, random), true, {}, true,
+                              threshold);
+    const auto make = [&](const MemoryBudget& budget) {
+      return Solver(fixture.exec, fixture.plan, budget, {true, 10, threshold > 0});
+    };
+    const auto solve = [&](std::size_t columns) {
+      using Column = std::vector<typename TestType::Scalar>;
+      const Column b(static_cast<std::size_t>(fixture.matrix.n_rows), typename TestType::Scalar(1));
+      return fixture.solve(std::vector<Column>(columns, b), Transposition::none);
+    };
+    const MemoryBudget unlimited;
+    fixture.solver = make(unlimited);
+    const auto x = solve(1);
+    const std::size_t narrow = unlimited.used_bytes();
+    const auto X = solve(6);
+    const std::size_t wide = unlimited.used_bytes();
+    REQUIRE(narrow < wide);
+    CHECK(unlimited.peak_bytes() == wide);  // never the vectors of both
+    const MemoryBudget limited(wide - 1);
+    fixture.solver = make(limited);
+    for (int again = 0; again < 2; ++again) {
+      CHECK(solve(1) == x);
+      CHECK(limited.used_bytes() == narrow);
+      CHECK_THROWS_AS(solve(6), OutOfMemoryError);
+      CHECK(limited.used_bytes() <= narrow);
+    }
+    CHECK(solve(1) == x);
+    CHECK(limited.used_bytes() == narrow);
+    CHECK(limited.peak_bytes() < wide);
+    const MemoryBudget enough(wide);
+    fixture.solver = make(enough);
+    solve(1);
+    CHECK(solve(6) == X);
+    fixture.solver = make(MemoryBudget());
+    CHECK(enough.used_bytes() == 0);
+  }
+}
+
 TEST_CASE("more rows of fronts than 32 bits count are refused", "[trisolve][errors]") {
   using Fronts = std::vector<Front<std::int64_t, std::int64_t>>;
   CHECK_THROWS_AS(lutra::Impl::list_sources(Fronts(), std::int64_t(1) << 32, nullptr, 0), OutOfMemoryError);

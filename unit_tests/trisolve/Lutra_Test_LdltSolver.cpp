@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Solves with L·D·Lᵀ in fronts against dense products of factors that are made up, with columns delayed
 // everywhere.
+#include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -8,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "Lutra_Error.hpp"
 #include "Lutra_LdltDeterminant.hpp"
 #include "Lutra_LdltSolves.hpp"
 #include "Lutra_RandomLdlt.hpp"
@@ -161,5 +163,70 @@ TEMPLATE_LIST_TEST_CASE("the determinant of factors", "[trisolve]", AllTypes) {
   CHECK(product.sign == Scalar(-1));
   CHECK(std::abs(product.log_magnitude - (2 * std::log(static_cast<double>(huge)) + std::log(2.0))) <= 1e-4);
 }
+
+TEMPLATE_LIST_TEST_CASE("LDLT: more right-hand sides than memory allows leave the solver usable",
+                        "[trisolve][errors]", AllTypes) {
+  std::mt19937 random(38);
+  RandomLdlt<TestType> ldlt(bordered_blocks<Matrix<TestType>>(4, 20, 25, random), {Symmetry::symmetric},
+                            random);
+  auto solves = solves_with<TestType>(ldlt);
+  const auto make = [&](const MemoryBudget& budget) {
+    return decltype(solves.solver)(ldlt.exec, ldlt.plan, budget);
+  };
+  const auto one = solves.random_columns(1, random), six = solves.random_columns(6, random);
+  const MemoryBudget unlimited;
+  solves.solver = make(unlimited);
+  const auto x = solves.solve(one, Transposition::none);
+  const std::size_t narrow = unlimited.used_bytes();
+  const auto X = solves.solve(six, Transposition::none);
+  const std::size_t wide = unlimited.used_bytes();
+  REQUIRE(narrow < wide);
+  CHECK(unlimited.peak_bytes() == wide);  // never the vectors of both
+  const MemoryBudget limited(wide - 1);
+  solves.solver = make(limited);
+  for (int again = 0; again < 2; ++again) {
+    CHECK(solves.solve(one, Transposition::none) == x);
+    CHECK(limited.used_bytes() == narrow);
+    CHECK_THROWS_AS(solves.solve(six, Transposition::none), OutOfMemoryError);
+    CHECK(limited.used_bytes() <= narrow);
+  }
+  CHECK(solves.solve(one, Transposition::none) == x);
+  CHECK(limited.used_bytes() == narrow);
+  CHECK(limited.peak_bytes() < wide);
+  const MemoryBudget enough(wide);
+  solves.solver = make(enough);
+  solves.solve(one, Transposition::none);
+  CHECK(solves.solve(six, Transposition::none) == X);
+  solves.solver = make(MemoryBudget());
+  CHECK(enough.used_bytes() == 0);
+}
+
+#ifdef KOKKOS_ENABLE_CUDA
+// No tree makes a front wait for itself: its parent is changed in the plan by hand.
+TEST_CASE("a front that waits for itself ends a solve with L·D·Lᵀ, and the next one succeeds", "[trisolve]") {
+  using Type = Types<double, int, Kokkos::Cuda>;
+  std::mt19937 random(39);
+  for (const int edge : {5, 150}) {  // by warps, by blocks
+    RandomLdlt<Type> ldlt(bordered_blocks<Matrix<Type>>(3, edge, 2, random), {Symmetry::symmetric}, random,
+                          no_zeros);
+    auto solves = solves_with<Type>(ldlt);
+    solves.solver = decltype(solves.solver)(ldlt.exec, ldlt.plan, MemoryBudget(), 0.05);
+    const auto F = ldlt.product();
+    const auto B = solves.random_columns(6, random);
+    const auto good = ldlt.plan.base.fronts;
+    auto fronts = ldlt.plan.base.layout.fronts;
+    const auto first_pivot = fronts[1].first_pivot;
+    fronts[1].parent = 1;
+    ldlt.plan.base.fronts = to_space<Kokkos::Cuda>(fronts);
+    const auto is_nan = [](double value) { return std::isnan(value); };
+    for (const auto& x : solves.solve(B, Transposition::none)) CHECK(std::ranges::any_of(x, is_nan));
+    ldlt.plan.base.fronts = good;
+    for (const auto& x : solves.solve(B, Transposition::none)) CHECK(std::ranges::all_of(x, is_nan));
+    CHECK(solves.solver.consume_timeout(ldlt.exec, ldlt.plan) == first_pivot);
+    CHECK(solves.solver.consume_timeout(ldlt.exec, ldlt.plan) == -1);
+    for (const int columns : {1, 6}) solves.check_all(F, random, columns);
+  }
+}
+#endif
 
 }  // namespace lutra::Test

@@ -7,7 +7,10 @@
 #include <chrono>
 #include <limits>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "Lutra_LuTriangularSolves.hpp"
 #include "Lutra_SolutionArrays.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestTypes.hpp"
@@ -204,7 +207,7 @@ TEMPLATE_LIST_TEST_CASE("a row that waits for itself is given up and named", "[t
     CHECK(x[1] != x[1]);
 
     chain.arrays.recover(chain.exec);
-    CHECK(chain.arrays.timed_out_position() == -1);
+    CHECK_FALSE(chain.arrays.was_stopped(chain.exec));
     Kokkos::deep_copy(chain.plan.columns, to_space<typename TestType::Space>(good));
     for (int again = 0; again < 3; ++again) {
       chain.solve(portable, for_blocks);
@@ -212,6 +215,54 @@ TEMPLATE_LIST_TEST_CASE("a row that waits for itself is given up and named", "[t
       CHECK(to_vector(chain.x) == std::vector<double>{1, 2});
     }
   }
+}
+
+namespace {
+
+/// An engine that the watchdog has ended.
+struct StoppedEngine final : lutra::Impl::TriangleEngine<double, int, Kokkos::DefaultHostExecutionSpace> {
+  using Space = Kokkos::DefaultHostExecutionSpace;
+  lutra::Impl::TimeoutFlag record;
+  std::int64_t row;
+  TriangularReport made;
+
+  StoppedEngine(const lutra::Impl::TimeoutFlag& timeout, std::int64_t stopped_row)
+      : record(timeout), row(stopped_row) {
+    record(0).position_plus_one = row + 1;
+  }
+  std::unique_ptr<TriangleEngine> with_own_values(const Space&, const MemoryBudget&,
+                                                  const lutra::Impl::TimeoutFlag&) const override {
+    return {};
+  }
+  void set_values(const Space&, const Source&) override {}
+  void solve(const Space&, lutra::Impl::MappedColumns<const double>, lutra::Impl::MappedColumns<double>, int,
+             bool) override {}
+  std::int64_t consume_timeout(const Space&) override {
+    return record(0).position_plus_one == 0 ? -1 : std::exchange(row, -1);
+  }
+  std::int64_t count_inverted_blocks(const Space&) const override { return 0; }
+  const TriangularReport& report() const override { return made; }
+  std::size_t bytes() const override { return 0; }
+};
+
+}  // namespace
+
+TEST_CASE("both triangles of a solve that was given up are usable again", "[trisolve]") {
+  using Space = Kokkos::DefaultHostExecutionSpace;
+  using Solves = lutra::Impl::LuTriangularSolves<double, int, int, Space>;
+  const auto ordinals = [](std::vector<int> values) { return to_space<Space>(values); };
+  LuPattern<int, int, Kokkos::HostSpace> lu;
+  lu.n = 2;
+  lu.row_map = ordinals({0, 1, 3});
+  lu.entries = ordinals({0, 0, 1});
+  lu.diagonal = ordinals({0, 2});
+  std::int64_t row = 0;
+  Solves solves(Space(), lu, {}, {}, {}, MemoryBudget(),
+                [&](const Space&, const auto&, const MemoryBudget&, const lutra::Impl::TimeoutFlag& timeout) {
+                  return std::make_unique<StoppedEngine>(timeout, row++);
+                });
+  CHECK(solves.consume_timeout({}) == 0);  // of L; U was stopped as well
+  CHECK(solves.consume_timeout({}) == -1);
 }
 
 }  // namespace lutra::Test

@@ -38,8 +38,7 @@ class AsyncResult {
     if constexpr (is_host_space<ExecutionSpace>) {
       m_host = Kokkos::View<T*, HostMemory>(m_device.data(), count);
     } else {
-      m_host = Kokkos::View<T*, HostMemory>(
-          Kokkos::view_alloc(Kokkos::WithoutInitializing, label + " on the host"), count);
+      m_host = make_uncounted<Kokkos::View<T*, HostMemory>>(label + " on the host", count);
     }
   }
 

@@ -30,8 +30,8 @@ Kokkos::View<typename View::const_value_type*, Kokkos::HostSpace> download(const
   if constexpr (is_host_space<ExecutionSpace>) {
     return view;
   } else {
-    const Kokkos::View<typename View::non_const_value_type*, Kokkos::HostSpace> host(
-        Kokkos::view_alloc(Kokkos::WithoutInitializing, "lutra::common::on the host"), view.extent(0));
+    const auto host = make_uncounted<Kokkos::View<typename View::non_const_value_type*, Kokkos::HostSpace>>(
+        "lutra::common::on the host", view.extent(0));
     Kokkos::deep_copy(exec, host, view);
     return host;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_UsableMemory.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,10 +40,23 @@ std::uint64_t control_group_bytes() {
   return least;
 }
 
+// What is left of the address space the process may have (ulimit -v).
+std::uint64_t address_space_bytes() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return unknown;
+  std::ifstream statistics("/proc/self/statm");
+  std::uint64_t pages = 0;  // of the address space that are in use
+  statistics >> pages;
+  const long page_bytes = ::sysconf(_SC_PAGESIZE);
+  const std::uint64_t used = page_bytes > 0 ? pages * static_cast<std::uint64_t>(page_bytes) : 0;
+  const auto all = static_cast<std::uint64_t>(limit.rlim_cur);
+  return all > used ? all - used : 0;
+}
+
 }  // namespace
 
 std::uint64_t usable_memory_bytes() {
-  return std::min(system_bytes(), control_group_bytes());
+  return std::min({system_bytes(), control_group_bytes(), address_space_bytes()});
 }
 
 void require_usable_memory(const std::string& what, std::uint64_t bytes) {

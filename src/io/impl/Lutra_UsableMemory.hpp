@@ -7,9 +7,9 @@
 
 namespace lutra::Impl {
 
-/// Bytes of host memory a large array may take: what the system calls available, or the control group's limit
-/// if that is less. Linux overcommits memory and kills processes later, so relying on std::bad_alloc is not
-/// enough.
+/// Bytes of host memory a large array may take: what the system calls available, or the control group's
+/// limit, or what is left of the address space (ulimit -v), whichever is least. Linux overcommits memory and
+/// kills processes later, so relying on std::bad_alloc is not enough.
 std::uint64_t usable_memory_bytes();
 
 /// Throws OutOfMemoryError, `what` first in its message, unless `bytes` of host memory are usable.

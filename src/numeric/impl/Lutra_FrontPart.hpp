@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "Lutra_Allocate.hpp"
 #include "Lutra_At.hpp"
+#include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontLu.hpp"
 
@@ -146,11 +147,12 @@ class FrontPart {
 
   /// @param budget of that memory: plan, panels, contributions
   /// @throws OutOfMemoryError
-  FrontPart(FrontPartPlan made, const MemoryBudget& budget)
-      : m_made(std::move(made)),
-        m_ones("lutra::numeric::ones", static_cast<std::size_t>(m_made.tree.n)),
-        m_perturbed("lutra::numeric::perturbed", static_cast<std::size_t>(m_made.tree.n)) {
-    Kokkos::deep_copy(m_ones, Real(1));
+  FrontPart(FrontPartPlan made, const MemoryBudget& budget) : m_made(std::move(made)), m_reservation(budget) {
+    m_ones = allocate<decltype(m_ones)>("lutra::numeric::ones", static_cast<std::size_t>(m_made.tree.n));
+    m_perturbed =
+        allocate<decltype(m_perturbed)>("lutra::numeric::perturbed", static_cast<std::size_t>(m_made.tree.n));
+    m_values = allocate<decltype(m_values)>("lutra::numeric::values of the part", m_made.columns.size());
+    Kokkos::deep_copy(m_exec, m_ones, Real(1));
     std::vector<int> same(static_cast<std::size_t>(m_made.tree.n));
     std::iota(same.begin(), same.end(), 0);
     const CsrPattern<int, std::int64_t, Kokkos::HostSpace> A{m_made.tree.n, m_made.tree.n,
@@ -161,7 +163,7 @@ class FrontPart {
       m_plan = plan_fronts(m_exec, m_made.tree, entries, budget, options, A);
     else
       m_plan = plan_fronts(m_exec, m_made.tree, entries, budget, options);
-    note_positions();
+    note_positions(budget);
     m_factors = make_front_factors<Scalar>(m_exec, m_plan, budget);
     allocate_values(m_exec, m_plan, budget, m_factors);
   }
@@ -175,19 +177,21 @@ class FrontPart {
   /// @param factors out: L\U at `rows` and `columns`
   FrontLuOutcome factorize(const std::vector<Scalar>& values, double perturbation, double largest,
                            std::vector<Scalar>& factors) {
-    const Kokkos::View<FrontLuOutcome, Kokkos::HostSpace> outcome("lutra::numeric::outcome");
+    const auto outcome =
+        make_uncounted<Kokkos::View<FrontLuOutcome, Kokkos::HostSpace>>("lutra::numeric::outcome");
     outcome() = FrontLuOutcome();
     outcome().largest_entry = largest;  // from which on entries raise it, and pivots are judged
     Kokkos::deep_copy(m_factors.no_outcome, outcome);
-    const auto entries = Kokkos::create_mirror_view_and_copy(Memory(), view(values));
-    factorize_fronts<Scalar>(m_exec, m_plan, {entries, m_ones, m_ones}, perturbation, m_factors, m_perturbed);
+    Kokkos::deep_copy(m_exec, m_values, view(values));
+    factorize_fronts<Scalar>(m_exec, m_plan, {m_values, m_ones, m_ones}, perturbation, m_factors,
+                             m_perturbed);
     find_largest_factor(m_exec, m_factors);
     m_exec.fence("lutra::numeric: the part is factorized");
     Kokkos::deep_copy(outcome, m_factors.outcome);
     if (outcome().stopped_front >= 0)
-      throw std::runtime_error("numeric: a kernel waited too long for front " +
-                               std::to_string(outcome().stopped_front));
-    const auto panels = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_factors.panels);
+      throw TimeoutError("factorize: front " + std::to_string(outcome().stopped_front) +
+                         " waited too long for its children, and the factorization was given up");
+    const auto panels = mirror_in<Kokkos::HostSpace>(m_factors.panels);
     const std::size_t first = factors.size();
     factors.resize(first + m_source.size());
     const std::int64_t* const source = m_source.data();
@@ -216,13 +220,13 @@ class FrontPart {
   }
 
   /// Rows and columns of L + U, and where they stand, on the host: a device keeps panels alone.
-  void note_positions() {
+  void note_positions(const MemoryBudget& budget) {
     Kokkos::View<const std::int64_t*, Memory> source;
-    const auto pattern = pattern_of_fronts(m_exec, m_plan, MemoryBudget(), source);
+    const auto pattern = pattern_of_fronts(m_exec, m_plan, budget, source);
     m_exec.fence("lutra::numeric: the pattern of the part is complete");
-    const auto row_map = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), pattern.row_map);
-    const auto entries = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), pattern.entries);
-    const auto positions = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), source);
+    const auto row_map = mirror_in<Kokkos::HostSpace>(pattern.row_map);
+    const auto entries = mirror_in<Kokkos::HostSpace>(pattern.entries);
+    const auto positions = mirror_in<Kokkos::HostSpace>(source);
     m_source.assign(positions.data(), positions.data() + positions.extent(0));
     for (int i = 0; i < m_made.tree.n; ++i) {
       for (auto p = row_map(i); p < row_map(i + 1); ++p) {
@@ -232,10 +236,17 @@ class FrontPart {
     }
   }
 
+  template <class View>
+  View allocate(const char* label, std::size_t size) {
+    return m_reservation.template allocate<View>(m_exec, label, size);
+  }
+
   ExecutionSpace m_exec;
   FrontPartPlan m_made;
+  MemoryReservation m_reservation;
   Kokkos::View<Real*, Memory> m_ones;  ///< scales: values come scaled
   Kokkos::View<unsigned char*, Memory> m_perturbed;
+  Kokkos::View<Scalar*, Memory> m_values;  ///< of the part's entries
   FrontPlan<int, std::int64_t, Memory> m_plan;
   FrontFactors<Scalar, int, std::int64_t, ExecutionSpace> m_factors;
   std::vector<std::int64_t> m_source;  ///< of L + U by rows in the panels

@@ -180,8 +180,10 @@ std::vector<Ordinal> find_leaders(const std::vector<RowSummary<Ordinal>>& rows, 
 
 template <class Ordinal>
 Kokkos::View<Ordinal*, Kokkos::HostSpace> host_view(const std::string& label, std::size_t size) {
-  return Kokkos::View<Ordinal*, Kokkos::HostSpace>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label),
-                                                   size);
+  return Impl::allocating(label, size * sizeof(Ordinal), [&] {
+    return Kokkos::View<Ordinal*, Kokkos::HostSpace>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label),
+                                                     size);
+  });
 }
 
 /// Numbers supernodes and finds their parents.

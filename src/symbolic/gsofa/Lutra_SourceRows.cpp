@@ -2,7 +2,9 @@
 #include "Lutra_Gsofa.hpp"
 
 #include <string>
+#include <vector>
 
+#include "Lutra_Allocate.hpp"
 #include "Lutra_Instantiate.hpp"
 
 namespace lutra {
@@ -13,15 +15,15 @@ template <class Ordinal, class Memory, class ExecutionSpace>
 void check_sources(const ExecutionSpace& exec, const Kokkos::View<const Ordinal*, Memory>& sources,
                    Ordinal n) {
   exec.fence("lutra::symbolic: the sources are complete");
-  const auto list = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sources);
-  const Kokkos::View<bool*, Kokkos::HostSpace> seen("lutra::symbolic::sources_seen", n);
+  const auto list = Impl::mirror_in<Kokkos::HostSpace>(sources);
+  std::vector<bool> seen(static_cast<std::size_t>(n));
   for (std::size_t k = 0; k < list.extent(0); ++k) {
     const Ordinal source = list(k);
     const std::string which = "sources: number " + std::to_string(k) + " is row " + std::to_string(source);
     if (source < 0 || source >= n)
       throw InputError(which + ", of a pattern of " + std::to_string(n) + " rows");
-    if (seen(source)) throw InputError(which + ", which is there before");
-    seen(source) = true;
+    if (seen[static_cast<std::size_t>(source)]) throw InputError(which + ", which is there before");
+    seen[static_cast<std::size_t>(source)] = true;
   }
 }
 
@@ -37,8 +39,8 @@ SourceRows<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_sym
   check_sources(exec, sources, pattern.n_rows);
   if (sources.extent(0) == 0) {
     using Memory = typename ExecutionSpace::memory_space;
-    const Kokkos::View<Offset*, Memory> row_map("lutra::symbolic::row_map", 1);
-    return {row_map, {}, {}, 0, {}};
+    return {
+        Impl::make_uncounted<Kokkos::View<Offset*, Memory>>("lutra::symbolic::row_map", 1), {}, {}, 0, {}};
   }
   return Impl::fill2_rows(exec, pattern, sources, budget, Impl::Fill2Ablation{.portable = options.portable});
 }

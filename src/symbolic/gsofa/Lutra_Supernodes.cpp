@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_Allocate.hpp"
 #include "Lutra_Gsofa.hpp"
 
 #include <algorithm>
@@ -141,7 +142,7 @@ void find_joints(const ExecutionSpace& exec,
 
 template <class View>
 std::vector<typename View::non_const_value_type> to_host(const View& view) {
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
+  const auto host = Impl::mirror_in<Kokkos::HostSpace>(view);
   return {host.data(), host.data() + host.extent(0)};
 }
 

@@ -46,11 +46,11 @@ class KernelSweeps {
     m_row_in_block = upload(m_exec, m_reservation, "lutra::trisolve::row_in_block", m_list.row_in_block);
     m_row_begin = upload(m_exec, m_reservation, "lutra::trisolve::row_begin", m_list.row_begin);
     m_column_in_block = upload(m_exec, m_reservation, "lutra::trisolve::columns", m_list.column_in_block);
-    m_values = Values("lutra::trisolve::values", m_list.column_in_block.size());
-    m_triangles = Values("lutra::trisolve::diagonal_blocks", m_list.triangle_entries);
-    m_b = Values("lutra::trisolve::b", b_rows * columns);
-    m_sums = Values("lutra::trisolve::sums", m_list.sum_rows * columns);
-    m_ready = Kokkos::View<int*, Memory>("lutra::trisolve::ready", m_list.tasks.size() + 1);
+    m_values = make_uncounted<Values>("lutra::trisolve::values", m_list.column_in_block.size());
+    m_triangles = make_uncounted<Values>("lutra::trisolve::diagonal_blocks", m_list.triangle_entries);
+    m_b = make_uncounted<Values>("lutra::trisolve::b", b_rows * columns);
+    m_sums = make_uncounted<Values>("lutra::trisolve::sums", m_list.sum_rows * columns);
+    m_ready = make_uncounted<Kokkos::View<int*, Memory>>("lutra::trisolve::ready", m_list.tasks.size() + 1);
     for (const SlotEvent& event : events) {
       const SweepPlan& plan = sweeps[event.sweep].plan;
       if (event.is_sum)
@@ -217,7 +217,7 @@ class KernelSweeps {
       if (task.first_target == task.end_target) continue;
       const auto width = static_cast<std::size_t>(task.width);
       const Rows rows{static_cast<std::size_t>(task.has_diagonal ? task.x.offset : task.sum), width};
-      sent.emplace_back(Kokkos::view_alloc(Kokkos::WithoutInitializing, "lutra::trisolve::sent"), width * k);
+      sent.push_back(make_uncounted<HostArray<Scalar>>("lutra::trisolve::sent", width * k));
       Kokkos::deep_copy(m_exec, sent.back(), part(task.has_diagonal ? m_slots : m_sums, rows, k));
     }
     m_exec.fence("lutra::trisolve: rows are complete");

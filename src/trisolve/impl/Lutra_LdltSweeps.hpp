@@ -94,6 +94,7 @@ LdltSolveData<Scalar, Ordinal, Offset> ldlt_solve_data(
 template <class Ordinal, class Memory>
 struct LdltSolveLists : FrontSolveLists<Memory> {
   Kokkos::View<const LdltTask<Ordinal>*, Memory> small, large;  ///< of data flow, where the space has it
+  double watchdog_seconds = 10;                                 ///< of data flow
 };
 
 /// Sweeps of an execution space, one group of right-hand sides after another in the same vectors.
@@ -110,8 +111,9 @@ class LdltSweeps {
   using Lists = LdltSolveLists<Ordinal, Memory>;
 
   static std::shared_ptr<const Lists> make_lists(const ExecutionSpace& exec, const Plan& plan,
-                                                 const MemoryBudget& budget) {
+                                                 const MemoryBudget& budget, double watchdog_seconds) {
     auto lists = std::make_shared<Lists>();
+    lists->watchdog_seconds = watchdog_seconds;
     static_cast<FrontSolveLists<Memory>&>(*lists) = make_front_solve_lists(exec, plan.base, budget);
     if constexpr (has_flow) {
       const LdltSolveTasks<Ordinal, Offset> tasks(plan.base.layout.fronts, Flow::edge, Flow::blocks(exec));
@@ -157,6 +159,12 @@ class LdltSweeps {
     }
   }
 
+  /// The front at which the watchdog has ended a sweep since the last call, or −1. Fences on devices.
+  int consume_stop([[maybe_unused]] const ExecutionSpace& exec) {
+    if constexpr (has_flow) return m_flow.consume_stop(exec);
+    return -1;
+  }
+
  private:
   /// Right-hand sides, by slots, by the portable kernels: sweeps as data flow begin with them.
   void load(const ExecutionSpace& exec, const Plan& plan, Data& data, int column, int width) {
@@ -194,23 +202,36 @@ class LdltSweeps {
     sweep_fronts(exec, plan.base, forward, worker);
   }
 
+  /// Where memory does not suffice the solver holds none: vectors have no values between solves.
   void reserve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, int width) {
     if (width <= m_width && factors.room.slots <= m_slots) return;
     exec.fence("lutra::trisolve: the smaller vectors are freed");
-    MemoryReservation fresh(m_budget);
     const int new_width = width > m_width ? width : m_width;
+    free_vectors();
+    MemoryReservation fresh(m_budget);
     const auto allocate = [&](const char* label, std::int64_t size) {
       return fresh.template allocate<Vector>(exec, label,
                                              static_cast<std::size_t>(size * new_width + product_slack));
     };
-    m_by_slot = allocate("lutra::trisolve::values_by_slot", factors.room.slots);
-    m_by_index = allocate("lutra::trisolve::values_by_index", plan.base.n);
-    m_contributions =
+    const Vector by_slot = allocate("lutra::trisolve::values_by_slot", factors.room.slots);
+    const Vector by_index = allocate("lutra::trisolve::values_by_index", plan.base.n);
+    const Vector contributions =
         allocate("lutra::trisolve::contributions", static_cast<std::int64_t>(plan.base.rows.extent(0)));
     if constexpr (has_flow) m_flow.reserve(exec, plan, factors, fresh, new_width);
+    m_by_slot = by_slot;
+    m_by_index = by_index;
+    m_contributions = contributions;
     m_vectors = fresh;
     m_slots = factors.room.slots;
     m_width = new_width;
+  }
+
+  void free_vectors() {
+    m_by_slot = m_by_index = m_contributions = {};
+    if constexpr (has_flow) m_flow.free();
+    m_vectors = {};
+    m_slots = 0;
+    m_width = 0;
   }
 
   using Vector = Kokkos::View<Scalar*, Memory>;

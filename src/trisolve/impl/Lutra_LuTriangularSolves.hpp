@@ -135,11 +135,13 @@ class LuTriangularSolves {
 
   /// The row of the factorized matrix at which the watchdog gave a solve up, or −1.
   std::int64_t consume_timeout(const ExecutionSpace& exec) {
-    for (Op* op : {&m_lower, &m_upper, &m_lower_transposed, &m_upper_transposed}) {
+    std::int64_t first = -1;
+    for (Op* op : {&m_lower, &m_upper, &m_lower_transposed, &m_upper_transposed}) {  // all that were stopped
       const std::int64_t row = op->is_empty() ? -1 : op->consume_timeout(exec);
-      if (row >= 0) return row;
+      if (first < 0) first = row;
     }
-    return -1;
+    if (first >= 0) m_timeout(0).position_plus_one = 0;
+    return first;
   }
 
   /// What was chosen for L and for U.
@@ -229,7 +231,7 @@ class LuTriangularSolves {
   Order m_row_order, m_col_order;
   TriangularOptions m_options;
   MemoryBudget m_budget;
-  TimeoutFlag m_timeout{"lutra::trisolve::timeout"};
+  TimeoutFlag m_timeout = make_uncounted<TimeoutFlag>("lutra::trisolve::timeout");
   MemoryReservation m_reservation, m_scratch_reservation;
   Op m_lower, m_upper, m_lower_transposed,
       m_upper_transposed;                         ///< transposes are empty until a solve with them

@@ -2,6 +2,8 @@
 #ifndef LUTRA_PORTABLEFRONTSWEEPS_HPP
 #define LUTRA_PORTABLEFRONTSWEEPS_HPP
 
+#include <algorithm>
+
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontLu.hpp"
 #include "Lutra_FrontSolvePortable.hpp"
@@ -76,27 +78,38 @@ class PortableFrontSweeps {
   }
 
  private:
+  using Vector = Kokkos::View<Scalar*, Memory>;
+
+  /// Where memory does not suffice the solver holds none: vectors have no values between solves.
   void reserve(const ExecutionSpace& exec, const Data& data, int width, bool interchanged) {
     if (width <= m_width && (!interchanged || m_solution.extent(0) == m_solved.extent(0))) return;
     exec.fence("lutra::trisolve: the smaller vectors are freed");
+    const int new_width = std::max(width, m_width);
+    free_vectors();
     MemoryReservation fresh(m_budget);
-    using Vector = Kokkos::View<Scalar*, Memory>;
-    const auto size = [&](std::int64_t slots) { return static_cast<std::size_t>(slots * width); };
-    m_solved = fresh.template allocate<Vector>(exec, "lutra::trisolve::solved", size(data.n));
-    m_solution = {};
-    if (interchanged)
-      m_solution = fresh.template allocate<Vector>(exec, "lutra::trisolve::solution", size(data.n));
-    m_contributions =
-        fresh.template allocate<Vector>(exec, "lutra::trisolve::contributions", size(data.n_contributions));
+    const auto allocate = [&](const char* label, std::int64_t slots) {
+      return fresh.template allocate<Vector>(exec, label, static_cast<std::size_t>(slots * new_width));
+    };
+    const Vector solved = allocate("lutra::trisolve::solved", data.n);
+    const Vector solution = interchanged ? allocate("lutra::trisolve::solution", data.n) : Vector();
+    const Vector contributions = allocate("lutra::trisolve::contributions", data.n_contributions);
+    m_solved = solved;
+    m_solution = solution;
+    m_contributions = contributions;
     m_vectors = fresh;
-    m_width = width;
+    m_width = new_width;
+  }
+  void free_vectors() {
+    m_solved = m_solution = m_contributions = {};
+    m_vectors = {};
+    m_width = 0;
   }
 
   MemoryBudget m_budget;
   MemoryReservation m_vectors;
-  Kokkos::View<Scalar*, Memory> m_solved, m_contributions;
-  Kokkos::View<Scalar*, Memory> m_solution;  ///< for factors with interchanges
-  int m_width = 0;                           ///< values of an index the vectors have room for
+  Vector m_solved, m_contributions;
+  Vector m_solution;  ///< for factors with interchanges
+  int m_width = 0;    ///< values of an index the vectors have room for
 };
 
 }  // namespace lutra::Impl

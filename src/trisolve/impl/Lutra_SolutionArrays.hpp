@@ -118,14 +118,14 @@ class SolutionArrays {
     return waiting.stop != 0;
   }
 
-  /// Resets all state after the watchdog has ended a solve. Fences.
+  /// Resets all state after the watchdog has ended a solve, but for the record, in which solvers that share
+  /// it still look for theirs. Fences.
   void recover(const ExecutionSpace& exec) {
     exec.fence("lutra::trisolve: the solve that the watchdog ended has returned");
     for (const auto& array : m_arrays) Kokkos::deep_copy(exec, array, sentinel_value<Scalar>());
     m_dirty[0] = m_dirty[1] = 0;
     Kokkos::deep_copy(exec, m_waiting, Waiting{});
     exec.fence("lutra::trisolve: the arrays hold sentinels again");
-    m_timeout.data()->position_plus_one = 0;
   }
 
   std::size_t bytes() const { return m_reservation.bytes() + m_arrays_reservation.bytes(); }

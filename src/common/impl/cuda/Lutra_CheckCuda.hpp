@@ -7,12 +7,17 @@
 #include <stdexcept>
 #include <string>
 
+#include "Lutra_Error.hpp"
+
 namespace lutra::Impl {
 
-/// @throws std::runtime_error where CUDA refuses what was being done
+/// @throws OutOfMemoryError where CUDA has no memory for what was being done; std::runtime_error where it
+///         refuses it for another reason
 inline void check_cuda(cudaError_t error, const char* doing) {
   if (error == cudaSuccess) return;
   static_cast<void>(cudaGetLastError());  // told; later calls are not to be blamed for it
+  if (error == cudaErrorMemoryAllocation)
+    throw OutOfMemoryError(std::string("lutra: ") + doing + ": " + cudaGetErrorString(error), 0);
   throw std::runtime_error(std::string("lutra: ") + doing + ": " + cudaGetErrorString(error));
 }
 

@@ -226,7 +226,8 @@ struct KahnCuda {
     launch.small = std::min(small_level, max_small_level);
     start(exec, launch);
 
-    const Kokkos::View<KahnProgress<Ordinal>, Kokkos::HostSpace> reached("lutra::levelization::reached");
+    const auto reached = make_uncounted<Kokkos::View<KahnProgress<Ordinal>, Kokkos::HostSpace>>(
+        "lutra::levelization::reached");
     Kokkos::deep_copy(exec, reached, progress);
     exec.fence("lutra::levelization: the number of levels is needed on the host");
     const auto levels = static_cast<std::size_t>(reached().level);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "Lutra_Allocate.hpp"
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_SmallChildLists.hpp"
 #include "Lutra_SmallFrontsCuda.hpp"
@@ -33,7 +34,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   FrontSchedule(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget,
                 const NumericDeviceModel& model, const std::optional<Symmetry>& symmetry)
       : m_symmetry(symmetry), m_reservation(budget) {
-    const auto mirror = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), plan.relative);
+    const auto mirror = mirror_in<Kokkos::HostSpace>(plan.relative);
     const std::vector<int> relative(mirror.data(), mirror.data() + mirror.extent(0));
     const auto& layout = plan.layout;
     FrontTaskOptions options = task_options(exec, plan.options, model);
@@ -98,7 +99,8 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   Offset contributions(const Plan&) const { return m_contribution_entries; }
   /// Where the contribution of a root, or a given one, begins behind the first entry of the panels.
   Offset contribution_begin(const Plan&, Ordinal f) const {
-    const Kokkos::View<Contribution<Offset>, Kokkos::HostSpace> found("lutra::numeric::contribution");
+    const auto found =
+        make_uncounted<Kokkos::View<Contribution<Offset>, Kokkos::HostSpace>>("lutra::numeric::contribution");
     Kokkos::deep_copy(found, Kokkos::subview(m_contributions, static_cast<std::size_t>(f)));
     return found().contribution;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "Lutra_Allocate.hpp"
 #include "Lutra_Arena.hpp"
 #include "Lutra_Fill2Launcher.hpp"
 #include "Lutra_PrefixSum.hpp"
@@ -100,17 +101,19 @@ struct Fill2Method {
     HostResult result;
     result.n = m_n;
     result.method = SymbolicMethod::fill2;
-    const auto host_map = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), row_map);
-    const HostArray<Ordinal> entries(
-        Kokkos::view_alloc(Kokkos::WithoutInitializing, "lutra::symbolic::entries"),
-        static_cast<std::size_t>(nnz));
+    const auto host_map = mirror_in<Kokkos::HostSpace>(row_map);
+    const std::string label = "lutra::symbolic::entries";
+    const auto entries = allocating(label, static_cast<std::size_t>(nnz) * sizeof(Ordinal), [&] {
+      return HostArray<Ordinal>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label),
+                                static_cast<std::size_t>(nnz));
+    });
     m_launch.row_map = m_starts;
     m_launch.store = true;
     stream_rows(host_map, entries);
     result.nnz_l = m_nnz_lower;
     result.nnz_u = nnz - m_nnz_lower;
     result.row_map = host_map;
-    result.diagonal = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), diagonal);
+    result.diagonal = mirror_in<Kokkos::HostSpace>(diagonal);
     result.entries = entries;
     return result;
   }
@@ -220,7 +223,7 @@ struct Fill2Method {
   }
 
   Fill2Statistics statistics() const {
-    const auto counted = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_launch.statistics);
+    const auto counted = mirror_in<Kokkos::HostSpace>(m_launch.statistics);
     Fill2Statistics statistics = m_statistics;
     statistics.edges = counted(0);
     statistics.revisits = counted(1);

@@ -214,6 +214,9 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
       m_vectors = Kokkos::subview(factors.scratch, std::pair(std::size_t(0), values));
     } else {
       exec.fence("lutra::trisolve: the smaller vectors are freed");
+      m_vectors = {};
+      m_own = {};
+      m_width = 0;
       MemoryReservation fresh(m_budget);
       m_vectors = fresh.template allocate<decltype(m_vectors)>(exec, "lutra::trisolve::vectors", values);
       m_own = fresh;
@@ -229,7 +232,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   std::unique_ptr<Portable> m_portable;  ///< where the portable kernels are asked for
   Kokkos::View<int*, Memory> m_tickets;
   Kokkos::View<int, Memory> m_stop;
-  TimeoutFlag m_timeout{"lutra::trisolve::timeout"};
+  TimeoutFlag m_timeout = make_uncounted<TimeoutFlag>("lutra::trisolve::timeout");
   MemoryReservation m_own;  ///< of the vectors, where they are the solver's own
   /// solved, solution, contributions and partial_sums, all values of each
   Kokkos::View<Scalar*, Memory> m_vectors;

@@ -78,17 +78,30 @@ struct LdltSweepFlow<Scalar, Ordinal, Offset, Kokkos::Cuda> {
                int width) {
     const auto count = static_cast<std::size_t>(plan.base.count);
     const std::size_t tiles = static_cast<std::size_t>(factors.room.slots) / edge + count + 1;
-    m_flags = memory.template allocate<Flags>(exec, "lutra::trisolve::ldlt_flags", words + 3 * count + tiles);
+    const auto flags =
+        memory.template allocate<Flags>(exec, "lutra::trisolve::ldlt_flags", words + 3 * count + tiles);
     m_partial_sums = memory.template allocate<Kokkos::View<Scalar*, Memory>>(
         exec, "lutra::trisolve::ldlt_partial_sums",
         (static_cast<std::size_t>(factors.room.panels) / (2 * edge) + 1) * static_cast<std::size_t>(width));
-    Kokkos::deep_copy(exec, m_flags, 0);
-    m_run = 0;
+    m_flags = flags;
+    clear(exec);
+  }
+  void free() {
+    m_flags = {};
+    m_partial_sums = {};
   }
 
-  /// Before the first sweep of a solve.
-  void begin(const Kokkos::Cuda& exec) {
-    Kokkos::deep_copy(exec, Kokkos::subview(m_flags, std::pair<std::size_t, std::size_t>(0, words)), -1);
+  /// Before the first sweep of a solve. A solve that the watchdog has ended stays so until it is consumed.
+  void begin(const Kokkos::Cuda& exec) { Kokkos::deep_copy(exec, part(1, words), -1); }
+
+  /// The front at which the watchdog has ended a sweep since the last call, or −1. Fences.
+  int consume_stop(const Kokkos::Cuda& exec) {
+    if (m_flags.data() == nullptr) return -1;
+    int front = -1;
+    Kokkos::deep_copy(exec, front, Kokkos::subview(m_flags, std::size_t(0)));
+    exec.fence("lutra::trisolve: whether the watchdog has ended a sweep is known");
+    if (front >= 0) clear(exec);
+    return front;
   }
 
   template <class Lists, int Width>
@@ -104,6 +117,7 @@ struct LdltSweepFlow<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     launch.tiles = launch.arrived + plan.base.count;
     launch.partial_sums = m_partial_sums.data();
     launch.run = ++m_run;
+    launch.watchdog_seconds = lists.watchdog_seconds;
     if (worker.data.sweep.forward) {
       work_small<true>(exec, lists, launch);
       work_large<true>(exec, lists, launch);
@@ -151,6 +165,16 @@ struct LdltSweepFlow<Scalar, Ordinal, Offset, Kokkos::Cuda> {
 
   static constexpr std::size_t words = 8;  ///< stop, four tickets
   using Flags = Kokkos::View<int*, Memory>;
+
+  Flags part(std::size_t first, std::size_t last) const {
+    return Kokkos::subview(m_flags, std::pair<std::size_t, std::size_t>(first, last));
+  }
+  void clear(const Kokkos::Cuda& exec) {
+    Kokkos::deep_copy(exec, m_flags, 0);
+    Kokkos::deep_copy(exec, part(0, words), -1);
+    m_run = 0;
+  }
+
   Flags m_flags;
   Kokkos::View<Scalar*, Memory> m_partial_sums;
   int m_resident[2][2][2] = {};
