@@ -345,8 +345,8 @@ def splu(A: Any, **options: Any) -> LU:
     sparse_csr are read on the device where Lutra is built for it. Options are the fields of LuOptions, choices
     by the names of the command line: ordering, user_permutation (A's columns in the order of elimination),
     matching, engine, trisolve, solve_precision, symbolic, pivoting, pivot_threshold, perturbation,
-    expected_factorizations, max_refinement_steps, tolerance, solve_singular, validate_input, time_stages,
-    memory_limit. All of them are best left alone at first. Where `refactor` follows many times,
+    expected_factorizations, max_refinement_steps, tolerance, solve_singular, estimate_condition, validate_input,
+    time_stages, memory_limit. All of them are best left alone at first. Where `refactor` follows many times,
     expected_factorizations says so: an ordering that takes longer may pay then.
 
     Raises SingularMatrixError with rows and columns, ValueError for a matrix that is no proper one and for
@@ -374,7 +374,7 @@ def ldlt(A: Any, **options: Any) -> LDLT:
     Options are the fields of LdltOptions: symmetry ("symmetric" or "hermitian", of complex matrices), triangle
     ("both", "lower", "upper": which entries are read), ordering, user_permutation, matching, pair_ordering,
     pivoting, pivot_threshold, zero_tolerance, expected_factorizations, perturbation, max_refinement_steps,
-    tolerance, solve_singular, validate_input, time_stages, memory_limit.
+    tolerance, solve_singular, estimate_condition, validate_input, time_stages, memory_limit.
 
     >>> import numpy as np, scipy.sparse as sp, lutra
     >>> K = sp.csr_matrix([[2.0, 0.0, 1.0], [0.0, 2.0, 1.0], [1.0, 1.0, 0.0]])

@@ -293,7 +293,9 @@ void bind_report(nb::module_& m) {
       .def_ro("zero", &Inertia::zero);
   nb::class_<SolveErrors>(m, "SolveErrors", "How good the last solution is.")
       .def_ro("backward_normwise", &SolveErrors::backward_normwise)
-      .def_ro("backward_componentwise", &SolveErrors::backward_componentwise);
+      .def_ro("backward_componentwise", &SolveErrors::backward_componentwise)
+      .def_ro("condition", &SolveErrors::condition)
+      .def_ro("forward_bound", &SolveErrors::forward_bound);
   nb::class_<MemoryUse>(m, "MemoryUse", "Bytes held by the library, at the worst moment.")
       .def_ro("device_peak_bytes", &MemoryUse::device_peak_bytes)
       .def_ro("limit_bytes", &MemoryUse::limit_bytes);

@@ -34,7 +34,7 @@ struct Arguments {
   // solve and sequence
   std::optional<std::string> rhs, out;  ///< solve alone; out of order, too
   std::optional<std::int64_t> n_rhs;
-  bool transpose = false, adjoint = false, solve_singular = false;
+  bool transpose = false, adjoint = false, solve_singular = false, condition = false;
   std::optional<int> refine;
   std::optional<double> tol;
   std::optional<int> repeat;

@@ -36,6 +36,7 @@ void check_use(const Arguments& a, const Kind& kind, KrylovMethod method) {
   const bool parilut = ilu && kind.method == IluMethod::parilut;
   refuse_unused("--method " + a.method, {{"--refine", a.refine.has_value(), false},
                                          {"--solve-singular", a.solve_singular, false},
+                                         {"--condition", a.condition, false},
                                          {"--restart", a.restart.has_value(), method == KrylovMethod::gmres},
                                          {"--side", a.side != "auto", method != KrylovMethod::cg}});
   refuse_unused("--precond " + a.precond,

@@ -19,6 +19,7 @@ LdltOptions ldlt_options(const Arguments& a, const LuOptions& lu) {
   own.max_refinement_steps = lu.max_refinement_steps;
   own.tolerance = lu.tolerance;
   own.solve_singular = lu.solve_singular;
+  own.estimate_condition = lu.estimate_condition;
   own.time_stages = true;
   own.memory_limit = lu.memory_limit;
   own.expected_factorizations = lu.expected_factorizations;

@@ -299,6 +299,7 @@ SolverOptions check_options(const Arguments& arguments) {
   set_numbers(arguments, options.lu);
   set_prediction(arguments, options.lu);
   options.lu.solve_singular = arguments.solve_singular;
+  options.lu.estimate_condition = arguments.condition;
   options.lu.time_stages = true;
   set_krylov(arguments, options);
   set_ldlt(arguments, options);

@@ -54,6 +54,7 @@ void check_for_ranks(const Arguments& arguments) {
       {"--trisolve " + arguments.trisolve, arguments.trisolve != "auto"},
       {"--solve-precision " + arguments.solve_precision, arguments.solve_precision != "working"},
       {"--solve-singular", arguments.solve_singular},
+      {"--condition", arguments.condition},
       {"--repeat with --method " + arguments.method, arguments.repeat && !lu},
       {"--precond " + arguments.precond,
        !lu && (arguments.precond == "none" || arguments.precond == "jacobi")},

@@ -136,11 +136,20 @@ std::string errors_text(const Report& report, const std::string& name) {
   append(text, "componentwise backward", short_number(report.errors.backward_componentwise));
   append(text, "normwise backward", short_number(report.errors.backward_normwise));
   append(text, "forward", short_number(report.errors.forward));
+  append(text, "forward at most", short_number(report.errors.forward_bound));
   if (text.empty()) return "";
   const std::int64_t steps = report.iterations.value_or(report.refinement_steps);
   const std::string what = report.iterations ? " iteration" : " step";
   return text_line(name, text + " (" + std::to_string(steps) + what + (steps == 1 ? "" : "s") +
                              (report.iterations ? ")" : " of refinement)"));
+}
+
+/// What the estimate of the condition found and cost; nothing where there was none.
+std::string condition_text(const Report& report) {
+  if (report.condition_solves == 0) return "";
+  std::string text = report.errors.condition ? short_number(report.errors.condition) : "singular";
+  return text_line("condition", text + ", estimated by " + std::to_string(report.condition_solves) + " solves in " +
+                                    short_number(report.times.condition) + " s");
 }
 
 std::string memory_text(const MemoryUse& memory) {
@@ -267,7 +276,7 @@ std::string to_verbose_text(const ReportRecord& record, const std::string& solut
                      predicted_text(report.predicted, report.times) + factors_text(report.factors, true) +
                      pivots_text(report.pivots) + inertia_text(report.inertia);
   for (const std::string& escalation : report.escalations) text += text_line("escalated", escalation);
-  text += errors_text(report, "errors") + memory_text(report.memory);
+  text += errors_text(report, "errors") + condition_text(report) + memory_text(report.memory);
   text += text_line("status", std::string(to_string(report.status)) + ": " + message_of(record));
   return text + text_line("solution", solution);
 }

@@ -322,7 +322,15 @@ Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_block(const 
   }
   if (status != Status::success) throw_if_stopped();
   scale(x, -1, 1);
-  Impl::copy_block(m_exec, x, columns_of(X, first, k));
+  const auto solutions = columns_of(X, first, k);
+  bool all_in_range = true;
+  for (std::size_t c = 0; c < k; ++c) all_in_range = all_in_range && has_range(c);
+  if (all_in_range) {
+    Impl::copy_block(m_exec, x, solutions);
+    return status;
+  }
+  for (std::size_t c = 0; c < k; ++c)  // what the type cannot hold leaves X alone
+    if (has_range(c)) Impl::copy_column(m_exec, x, c, solutions, c);
   return status;
 }
 

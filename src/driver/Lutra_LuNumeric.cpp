@@ -132,6 +132,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
       if (!m_factorized_before) compare_prediction();
       m_factorized_before = true;
       m_report.status = stage == Stage::factorized ? Status::not_solved : status_of(stage);
+      m_report.errors.condition = m_guard.condition();
       m_stage = stage;
     } catch (const std::bad_alloc&) {
       m_report.status = Status::out_of_memory;
@@ -184,11 +185,11 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   void start_report() {
     m_stage = Stage::analyzed;
     m_factor_escalations = 0;
+    m_guard.forget();
     start_solution(Status::not_solved);
     m_report.times.refactor = {};
     m_report.singular_rows.clear();
     m_report.singular_columns.clear();
-    m_guard.forget();
     m_report.condition_solves = 0;
     m_report.times.condition.reset();
     m_renewed = false;
@@ -382,6 +383,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   void start_solution(Status status) {
     m_report.status = status;
     m_report.errors = {};
+    m_report.errors.condition = m_guard.condition();
     m_report.times.solve = m_report.times.refine = {};
     m_report.refinement_steps = 0;
     m_report.escalations.resize(m_factor_escalations);
@@ -599,7 +601,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     if (!std::isfinite(error)) return Status::breakdown;
     // Found on the way, or known before: X may solve the system, and so do many others.
     if (m_stage != Stage::factorized) return status_of(m_stage);
-    if (m_unknown_solution) return Status::numerically_singular;
+    if (m_unknown_solution && error <= tolerance()) return Status::numerically_singular;
     return error <= tolerance() ? Status::success : Status::error_above_tolerance;
   }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <type_traits>
 
@@ -11,6 +12,7 @@
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Formatted.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_PowerOfTwo.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_SymmetricAuction.hpp"
 #include "Lutra_UsableMemory.hpp"
@@ -65,6 +67,36 @@ void report_auction(const AuctionStatistics& statistics, std::int64_t n, Report&
                       mean));
 }
 
+/// Exponent of the largest entry, by which all are divided before they are matched, so that A times a power of
+/// two has the same matching and scales but for it; 0 where small entries would not survive that.
+template <class Scalar, class Ordinal, class Offset>
+int exponent_of_unit(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
+  using Real = RealOf<Scalar>;
+  Real largest = 0, smallest = std::numeric_limits<Real>::max();
+  for (std::size_t p = 0; p < A.values.extent(0); ++p) {
+    const Real size = Impl::largest_part(A.values(p));
+    if (size > 0) smallest = std::min(smallest, size);
+    largest = std::max(largest, size);
+  }
+  const int exponent = Impl::exponent_of(largest);
+  return Impl::exponent_of(smallest) - exponent >= Impl::RealBits<Real>::min_exponent ? exponent : 0;
+}
+
+/// values·2^e, in memory of `reservation`. Does not wait on devices.
+template <class ExecutionSpace, class Values>
+static Values times_power(const ExecutionSpace& exec, const Values& values, int e,
+                          MemoryReservation& reservation) {
+  using Scalar = typename Values::non_const_value_type;
+  using Scaled = Kokkos::View<Scalar*, typename Values::memory_space>;
+  const auto scaled = reservation.template allocate<Scaled>(exec, "lutra::driver::matched_values", values.extent(0));
+  Kokkos::parallel_for(
+      "lutra::driver::times_power",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
+          exec, 0, static_cast<std::int64_t>(values.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t p) { scaled(p) = Impl::scale_by_power(values(p), e); });
+  return scaled;
+}
+
 /// Matching and scaling as the options ask. Empty where the pattern is structurally singular.
 /// @param on_host a copy of A
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
@@ -76,12 +108,24 @@ std::optional<MatchingResult<Ordinal>> match(
   const Ordinal n = A.n_rows;
   if (is_singular_by_size(on_host.pattern(), report)) return std::nullopt;
   MatchingResult<Ordinal> result;
+  const int unit = option == Matching::none ? 0 : exponent_of_unit(on_host);
   if (option == Matching::auction) {
-    AuctionResult<Ordinal> auction = match_auction(exec, A, budget);
+    MemoryReservation scratch(budget);
+    auto scaled = A;
+    if (unit != 0) scaled.values = times_power(exec, A.values, -unit, scratch);
+    AuctionResult<Ordinal> auction = match_auction(exec, scaled, budget);
     report_auction(auction.statistics, n, report);
     result = std::move(auction.matching);
   }
-  if (option == Matching::automatic || option == Matching::exact) result = match_exact(on_host);
+  if (option == Matching::automatic || option == Matching::exact) {
+    MemoryReservation scratch{MemoryBudget()};
+    auto scaled = on_host;
+    if (unit != 0)
+      scaled.values = times_power(Kokkos::DefaultHostExecutionSpace(), on_host.values, -unit, scratch);
+    Kokkos::DefaultHostExecutionSpace().fence("lutra::driver: the values to match are complete");
+    result = match_exact(scaled);
+  }
+  for (auto& scale : result.row_scale) scale = std::ldexp(scale, -unit);
   report.choice.matching = option == Matching::none      ? "none"
                            : option == Matching::auction ? "auction"
                                                          : "exact";

@@ -83,6 +83,7 @@ Json make(const StageTimes& times) {
           {"refactor", number(times.refactor)},
           {"solve", number(times.solve)},
           {"refine", number(times.refine)},
+          {"condition", number(times.condition)},
           {"total", number(times.total)}};
 }
 
@@ -123,7 +124,9 @@ Json make(const Inertia& inertia) {
 Json make(const SolveErrors& errors) {
   return {{"backward_normwise", number(errors.backward_normwise)},
           {"backward_componentwise", number(errors.backward_componentwise)},
-          {"forward", number(errors.forward)}};
+          {"forward", number(errors.forward)},
+          {"condition", number(errors.condition)},
+          {"forward_bound", number(errors.forward_bound)}};
 }
 
 Json make(const MemoryUse& memory) {

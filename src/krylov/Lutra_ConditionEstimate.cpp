@@ -217,7 +217,8 @@ ConditionEstimate estimate_condition(const ExecutionSpace& exec,
                                      const MatrixOperator<Scalar, ExecutionSpace>& A_adjoint,
                                      Factorization<Scalar, ExecutionSpace>& F,
                                      const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
-                                     const SolveWorkspace<Scalar, ExecutionSpace>& work, double growth) {
+                                     const SolveWorkspace<Scalar, ExecutionSpace>& work, double growth,
+                                     bool has_zero_pivots) {
   ConditionEstimate estimate;
   if (A.size() == 0) return estimate;
   HagerMethod<Scalar, ExecutionSpace> method{exec,
@@ -229,7 +230,7 @@ ConditionEstimate estimate_condition(const ExecutionSpace& exec,
                                              work};
   scale_as_vector(exec, work.X, scales.col, method.unit);
   A.apply_magnitudes(exec, work.X, work.trial_R);
-  const std::int64_t empty_row = first_zero(exec, work.trial_R);
+  const std::int64_t empty_row = has_zero_pivots ? A.size() : first_zero(exec, work.trial_R);
   if (empty_row < A.size()) {
     inverse_scaled(exec, work.B, scales.row, method.in_unit, empty_row);
     F.apply(exec, Transposition::none, work.B, work.X);
@@ -278,7 +279,7 @@ ConditionEstimate estimate_condition_of_solution(
   template ConditionEstimate estimate_condition(                                                            \
       const Space&, const MatrixOperator<Scalar, Space>&, const MatrixOperator<Scalar, Space>&,             \
       Factorization<Scalar, Space>&, const Scales<Scalar, typename Space::memory_space>&,                   \
-      const SolveWorkspace<Scalar, Space>&, double);                                                        \
+      const SolveWorkspace<Scalar, Space>&, double, bool);                                                  \
   template ConditionEstimate estimate_condition_of_solution(                                                \
       const Space&, const MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&, Transposition,     \
       const Scales<Scalar, typename Space::memory_space>&, const SolveWorkspace<Scalar, Space>&);

@@ -46,6 +46,7 @@ struct ConditionEstimate {
 /// @param A_adjoint Aᴴ
 /// @param work      workspace of one column; all of it is overwritten. X then holds z, where distance is finite
 /// @param growth    of the factors' entries; where it is large, condition numbers below 1/√ε are looked into too
+/// @param has_zero_pivots rows without entries have zero pivots, and are left out with them
 /// Cost: four solves, five where the condition number is 1/√ε or more; waits for each, and does not allocate
 template <class Scalar, class ExecutionSpace>
 ConditionEstimate estimate_condition(const ExecutionSpace& exec,
@@ -53,7 +54,8 @@ ConditionEstimate estimate_condition(const ExecutionSpace& exec,
                                      const MatrixOperator<Scalar, ExecutionSpace>& A_adjoint,
                                      Factorization<Scalar, ExecutionSpace>& F,
                                      const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
-                                     const SolveWorkspace<Scalar, ExecutionSpace>& work, double growth);
+                                     const SolveWorkspace<Scalar, ExecutionSpace>& work, double growth,
+                                     bool has_zero_pivots);
 
 /// ‖D⁻¹|op(A)⁻¹|(|op(A)||x| + |b|)‖∞ / ‖D⁻¹x‖∞ with D the scale of x, the condition of one solution: times its
 /// componentwise backward error it bounds its relative error (Arioli, Demmel and Duff, as above).

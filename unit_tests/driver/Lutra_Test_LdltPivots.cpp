@@ -316,7 +316,7 @@ TEMPLATE_LIST_TEST_CASE("values far beyond the scaling of the analysis are no re
   check_solution(solver, A);
   if (wide) {
     REQUIRE(solver.report().escalations.size() == 1);
-    CHECK_THAT(solver.report().escalations[0], ContainsSubstring("beyond the scaling"));
+    CHECK_THAT(solver.report().escalations[0], ContainsSubstring("outgrown the scales"));
   }
   solver.analyze(A);
   solver.factorize(A);

@@ -93,6 +93,7 @@ TEST_CASE("Errors of named options name the option and what there is") {
       Message("option 'engine' is unknown (choose from symmetry, triangle, positive_definite, ordering, "
               "matching, pair_ordering, pivoting, pivot_threshold, zero_tolerance, "
               "expected_factorizations, perturbation, "
-              "max_refinement_steps, tolerance, solve_singular, validate_input, time_stages, memory_limit)"));
+              "max_refinement_steps, tolerance, solve_singular, estimate_condition, validate_input, time_stages, "
+              "memory_limit)"));
   CHECK(options.triangle == lutra::Triangle::both);
 }

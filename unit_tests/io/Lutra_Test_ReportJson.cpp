@@ -32,13 +32,13 @@ TEST_CASE("a report has the keys of the contract in their order", "[io]") {
                                      "precond", "why", "pivot", "device_model"});
   CHECK(keys(json["predicted"]) == Keys{"ordering", "analysis", "factorization", "solve", "over_measured"});
   CHECK(keys(json["times"]) == Keys{"read", "matching", "ordering", "symbolic", "levelization", "numeric",
-                                    "refactor", "solve", "refine", "total"});
+                                    "refactor", "solve", "refine", "condition", "total"});
   CHECK(keys(json["factors"]) ==
         Keys{"nnz_l", "nnz_u", "fill_ratio", "flops", "supernodes", "levels", "tree_height"});
   CHECK(keys(json["pivots"]) ==
         Keys{"perturbed", "delayed", "two_by_two", "zero", "interchanged", "growth", "shift"});
   CHECK(keys(json["inertia"]) == Keys{"positive", "negative", "zero"});
-  CHECK(keys(json["errors"]) == Keys{"backward_normwise", "backward_componentwise", "forward"});
+  CHECK(keys(json["errors"]) == Keys{"backward_normwise", "backward_componentwise", "forward", "condition", "forward_bound"});
   CHECK(keys(json["memory"]) == Keys{"device_peak_bytes", "host_peak_bytes", "limit_bytes"});
 }
 

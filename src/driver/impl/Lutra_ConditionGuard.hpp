@@ -47,7 +47,8 @@ class ConditionGuard {
             const Workspace& work, Report& report) {
     const StageTimer timer(exec, true);
     const double growth = report.pivots.growth.value_or(1);
-    const ConditionEstimate estimate = estimate_condition(exec, A, A_adjoint, F, scales, work, growth);
+    const ConditionEstimate estimate = estimate_condition(exec, A, A_adjoint, F, scales, work, growth,
+                                                          report.pivots.zero.value_or(0) > 0);
     m_is_doubtful = growth >= 1 / std::sqrt(epsilon) && estimate.distance <= std::sqrt(epsilon);
     m_condition = std::max(m_condition.value_or(0), estimate.condition);
     note(report, estimate.solves, timer.seconds());

@@ -69,6 +69,9 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   LdltFactorization(const Plan& plan, const MemoryBudget& budget);
   FactorizationOutcome factorize(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
                                  double perturbation) override;
+  std::int64_t size() const override {
+    return m_plan.border ? Base::size() : static_cast<std::int64_t>(m_plan.F.A.n_rows);
+  }
   void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
     if (m_state == State::diagonal || m_state == State::both) return m_diagonal->apply(exec, op, B, X);
     if (!m_plan.border) return solve_parts(exec, op, B, X, {});
