@@ -27,7 +27,9 @@ struct ValueHash {
   using value_type = std::uint64_t;
   Values values;
 
-  KOKKOS_FUNCTION static std::uint64_t bits_of(double value) { return Kokkos::bit_cast<std::uint64_t>(value); }
+  KOKKOS_FUNCTION static std::uint64_t bits_of(double value) {
+    return Kokkos::bit_cast<std::uint64_t>(value);
+  }
   KOKKOS_FUNCTION void operator()(std::int64_t p, value_type& sum) const {
     const Kokkos::complex<double> value(values(p));
     const auto place = static_cast<std::uint64_t>(p) + 1;
@@ -81,7 +83,9 @@ struct ScaledMaxima {
   KOKKOS_FUNCTION void operator()(OfColumns, std::int64_t j, value_type& range) const {
     include(columns(j), range);
   }
-  KOKKOS_FUNCTION void init(value_type& range) const { range = {Kokkos::Experimental::infinity_v<double>, 0}; }
+  KOKKOS_FUNCTION void init(value_type& range) const {
+    range = {Kokkos::Experimental::infinity_v<double>, 0};
+  }
   KOKKOS_FUNCTION void join(value_type& range, const value_type& other) const {
     range.least = Kokkos::min(range.least, other.least);
     range.greatest = Kokkos::max(range.greatest, other.greatest);
@@ -126,8 +130,8 @@ void scale_by_diagonal(const ExecutionSpace& exec,
   using Real = RealOf<Scalar>;
   Kokkos::parallel_for(
       "lutra::driver::scale_by_diagonal",
-      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0,
-                                                                           static_cast<std::int64_t>(A.n_rows)),
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
+          exec, 0, static_cast<std::int64_t>(A.n_rows)),
       KOKKOS_LAMBDA(const std::int64_t i) {
         Real size = 0;
         for (Offset p = A.row_map(i); p < A.row_map(i + 1); ++p)
