@@ -43,7 +43,7 @@ LdltPivotRule rule_of(const LdltOptions& options) {
 /// Where an entry would be zero without rounding, fronts leave up to some hundred ε.
 template <class Scalar>
 double zero_tolerance(const LdltOptions& options) {
-  const int factor = sizeof(RealOf<Scalar>) == 8 ? 1024 : 16;
+  constexpr int factor = 16;
   return options.zero_tolerance > 0 ? options.zero_tolerance
                                     : factor * static_cast<double>(epsilon_of<Scalar>);
 }

@@ -35,7 +35,8 @@ struct LdltOptions {
   double pivot_threshold =
       0.01;                   ///< u of threshold pivoting: entries of L are at most 1/u; above 0, at most 0.5
   double zero_tolerance = 0;  ///< a column of which no entry exceeds this times the largest scaled entry is a
-                              ///< zero pivot; 0: 1024ε, in single precision 16ε
+                              ///< zero pivot; 0: 16ε, and more where a singular matrix has
+                              ///< fewer zero pivots than null vectors
   /// Factorizations try the pivots of the diagonal in their order first, with the kernels of LU, and keep
   /// them if they pass the threshold test. none: on CUDA, where memory_limit is 0
   std::optional<bool> diagonal_first = {};

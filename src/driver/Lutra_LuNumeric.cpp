@@ -205,11 +205,24 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
           renew_analysis("values have outgrown the scales of the analysis"))
         outcome = factorize_within_growth();
     }
-    const Stage stage = stage_of_factors(outcome);
+    const Stage stage = judge_factors(outcome);
     if (stage == Stage::factorized || !may_renew()) return stage;
     if (!renew_analysis(std::string(to_string(status_of(stage))) + " on the analysis of other values"))
       return m_report.status == Status::structurally_singular ? Stage::structurally_singular_values : stage;
-    return stage_of_factors(factorize_within_growth());
+    return judge_factors(factorize_within_growth());
+  }
+
+  /// The stage that factors lead to. Where pivots were perturbed and the matrix turns out to be ill-conditioned
+  /// and not singular, small pivots may be its own: they stay as they are if entries do not grow by that.
+  Stage judge_factors(const FactorizationOutcome& outcome) {
+    const Stage stage = stage_of_factors(outcome);
+    if (stage != Stage::factorized || outcome.perturbed == 0 || m_options.perturbation > 0) return stage;
+    if (!(m_guard.condition().value_or(0) >= Guard::near_singular)) return stage;
+    const FactorizationOutcome kept = factorize_with(Guard::epsilon * Guard::epsilon);
+    if (!kept.is_finite() || kept.growth() > Guard::near_singular) return stage_of_factors(factorize_within_growth());
+    m_report.escalations.push_back("the matrix is ill-conditioned: small pivots are not perturbed");
+    m_guard.forget();
+    return stage_of_factors(kept, true);
   }
 
   /// Whether an analysis of the values at hand might differ from the one there is.
@@ -305,15 +318,16 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   }
 
   /// Looks at factors some of whose pivots are zero, perturbed or small.
-  Stage stage_of_factors(FactorizationOutcome outcome) {
+  /// @param has_small_pivots whether pivots may be small and neither perturbed nor zero
+  Stage stage_of_factors(FactorizationOutcome outcome, bool has_small_pivots = false) {
     if (m_report.indefinite_column) return Stage::not_definite;
     if (!outcome.is_finite()) return Stage::not_finite;
     bool is_singular = m_report.pivots.zero.value_or(0) > 0;
     if (is_singular) name_zero_pivots();
-    // With a perturbation below the library's choice pivots may be small and not perturbed.
-    const bool may_be_small =
-        m_options.perturbation > 0 && m_options.perturbation < default_perturbation<Scalar>();
-    if (!Guard::is_suspicious(outcome) && !may_be_small && !m_options.estimate_condition)
+    has_small_pivots = has_small_pivots || (m_options.perturbation > 0 &&
+                                            m_options.perturbation < default_perturbation<Scalar>());
+    if (!Guard::is_suspicious(outcome) && !has_small_pivots && !m_options.estimate_condition &&
+        (m_factorized_before || !seems_ill_conditioned()))
       return is_singular ? Stage::numerically_singular : Stage::factorized;
     while (outcome.is_finite() && find_singularity()) {
       // Where LDLᵀ has a zero pivot for each null vector, it finds no more of them, and the inertia is right.
@@ -326,6 +340,22 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
       name_zero_pivots();
     }
     return is_singular ? Stage::numerically_singular : Stage::factorized;
+  }
+
+  /// Whether one solve with the first factors finds a large condition number. A singular matrix may have no small
+  /// pivot, where its null vector is graded, and no large solution, where the right-hand side has one.
+  bool seems_ill_conditioned() {
+    try {
+      reserve_column();
+      const double condition =
+          m_guard.probe(m_exec, operator_for(Transposition::none), *m_factorization, scales(), m_column, m_report);
+      if (!std::isfinite(condition)) throw_if_stopped();
+      m_column = {};  // which most matrices do not need again
+      return !(condition <= Guard::max_probed);
+    } catch (const OutOfMemoryError&) {
+      m_column = {};
+      return false;
+    }
   }
 
   /// Estimates the condition with the factors there are. @returns whether the matrix is singular to working
@@ -441,7 +471,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
       return changed;
     }
     m_guard.forget();
-    m_stage = stage_of_factors(factorize_within_growth());
+    m_stage = judge_factors(factorize_within_growth());
     m_factor_escalations = m_report.escalations.size();
     if (!m_factorization || (m_stage != Stage::factorized && m_stage != Stage::numerically_singular)) {
       m_stage = stage;
@@ -476,13 +506,16 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
         return;
       }
       if (!m_guard.condition()) return;
-      std::optional<double> bound = m_guard.bound(error);
-      const bool is_close = *m_guard.condition() * static_cast<double>(epsilon_of<Scalar>) >= 1e-3;
-      if (op != Transposition::none && !is_close) bound = m_forward_bound;  // its condition is another one
-      if (is_close && (op != Transposition::none || *bound >= 1))
-        bound = bound_of_column(op, std::min(worst, k - 1), error);
-      if (bound) m_forward_bound = std::max(m_forward_bound.value_or(0), *bound);
-      m_unknown_solution = m_unknown_solution || m_forward_bound.value_or(0) >= 1;
+      double bound = *m_guard.bound(error);
+      if (bound >= 1) {
+        const double sharper = bound_of_column(op, std::min(worst, k - 1), error);
+        // Factors whose pivots were perturbed know nothing of a condition that is larger than theirs.
+        if (m_report.pivots.perturbed.value_or(0) == 0) bound = sharper;
+      } else if (op != Transposition::none) {
+        return;  // the condition of op(A) is another one
+      }
+      m_forward_bound = std::max(m_forward_bound.value_or(0), bound);
+      m_unknown_solution = m_unknown_solution || *m_forward_bound >= 1;
     } catch (const OutOfMemoryError& error_of_memory) {
       m_report.escalations.push_back(std::string("no memory to estimate the condition: ") +
                                      error_of_memory.what());

@@ -210,10 +210,20 @@ constexpr double max_scale_ratio = 0x1p52;
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 SymmetricMatching<Ordinal> match_symmetric(
     const ExecutionSpace& exec,
-    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, Matching option,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& given,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& given_on_host, Matching option,
     const MemoryBudget& budget, Report& report) {
   const Kokkos::Timer timer;
+  const int unit = option == Matching::none ? 0 : exponent_of_unit(given_on_host);
+  MemoryReservation scratch(budget), host_scratch{MemoryBudget()};
+  auto A = given;
+  auto on_host = given_on_host;
+  if (unit != 0) {
+    if (option == Matching::auction) A.values = times_power(exec, given.values, -unit, scratch);
+    on_host.values =
+        times_power(Kokkos::DefaultHostExecutionSpace(), given_on_host.values, -unit, host_scratch);
+    Kokkos::DefaultHostExecutionSpace().fence("lutra::driver: the values to match are complete");
+  }
   SymmetricMatching<Ordinal> result;
   if (option == Matching::none) {
     result.scale.assign(static_cast<std::size_t>(A.n_rows), 1.0);
@@ -236,6 +246,8 @@ SymmetricMatching<Ordinal> match_symmetric(
     add_reason(report, "scaling: by the largest entries of rows, the matching's scales differ too much");
   }
   round_to_powers_of_two(result.scale, Impl::max_scale_exponent<Scalar>);
+  const int half = unit >= 0 ? unit / 2 : -((1 - unit) / 2);  // of an odd one the scaled matrix keeps a factor 2
+  for (auto& scale : result.scale) scale = std::ldexp(scale, -half);
   report.times.matching = timer.seconds();
   return result;
 }

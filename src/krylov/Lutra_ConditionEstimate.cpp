@@ -82,6 +82,23 @@ static void weighted_signs(const ExecutionSpace& exec, const Rows& g, const Rows
       });
 }
 
+/// Entry i of a start that favours no direction: size 1 to 2, a sign that looks random, the same on every backend.
+KOKKOS_INLINE_FUNCTION double start_entry(std::int64_t i) {
+  const std::uint64_t mixed = (static_cast<std::uint64_t>(i) + 1) * 0x9E3779B97F4A7C15ull;
+  const double size = 1.0 + static_cast<double>(mixed >> 40) / (1 << 24);
+  return (mixed >> 20 & 1) != 0 ? size : -size;
+}
+
+/// out = g times half of the start, entry by entry.
+template <class ExecutionSpace, class Rows>
+static void weight_start(const ExecutionSpace& exec, const Rows& g, const Rows& out) {
+  using Scalar = typename Rows::value_type;
+  Kokkos::parallel_for(
+      "lutra::krylov::weight_start", Impl::all_rows(exec, g), KOKKOS_LAMBDA(const std::int64_t i) {
+        out(i, 0) = g(i, 0) * Scalar(static_cast<RealOf<Scalar>>(0.5 * start_entry(i)));
+      });
+}
+
 /// v = factor·D⁻¹·e for a unit vector, or for a start (row < 0) that favours no direction: entries of size 1
 /// to 2 with signs that look random, the same on every backend.
 template <class ExecutionSpace, class Rows, class Scale>
@@ -90,9 +107,7 @@ static void inverse_scaled(const ExecutionSpace& exec, const Rows& v, const Scal
   using Scalar = typename Rows::value_type;
   Kokkos::parallel_for(
       "lutra::krylov::unit_vector", Impl::all_rows(exec, v), KOKKOS_LAMBDA(const std::int64_t i) {
-        const std::uint64_t mixed = (static_cast<std::uint64_t>(i) + 1) * 0x9E3779B97F4A7C15ull;
-        const double size = 1.0 + static_cast<double>(mixed >> 40) / (1 << 24);
-        const double entry = row < 0 ? ((mixed >> 20 & 1) != 0 ? size : -size) : row == i ? 1.0 : 0.0;
+        const double entry = row < 0 ? start_entry(i) : row == i ? 1.0 : 0.0;
         v(i, 0) = Scalar(static_cast<RealOf<Scalar>>(entry * factor / static_cast<double>(scale(i))));
       });
 }
@@ -254,6 +269,20 @@ ConditionEstimate estimate_condition(const ExecutionSpace& exec,
 }
 
 template <class Scalar, class ExecutionSpace>
+double probe_condition(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
+                       Factorization<Scalar, ExecutionSpace>& F,
+                       const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
+                       const SolveWorkspace<Scalar, ExecutionSpace>& work) {
+  if (A.size() == 0) return 0;
+  const double unit = inverse_of_largest(exec, scales.col);
+  scale_as_vector(exec, work.X, scales.col, unit);
+  A.apply_magnitudes(exec, work.X, work.trial_R);
+  weight_start(exec, work.trial_R, work.B);
+  F.apply(exec, Transposition::none, work.B, work.X);
+  return largest_entry(exec, work.X, scales.col, unit).size;
+}
+
+template <class Scalar, class ExecutionSpace>
 ConditionEstimate estimate_condition_of_solution(
     const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
     Factorization<Scalar, ExecutionSpace>& F, Transposition op,
@@ -277,7 +306,10 @@ ConditionEstimate estimate_condition_of_solution(
   return estimate;
 }
 
-#define LUTRA_ESTIMATE_CONDITION(Scalar, Space)                                                         \
+#define LUTRA_ESTIMATE_CONDITION(Scalar, Space)                                                             \
+  template double probe_condition(                                                                          \
+      const Space&, const MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&,                    \
+      const Scales<Scalar, typename Space::memory_space>&, const SolveWorkspace<Scalar, Space>&);           \
   template ConditionEstimate estimate_condition(                                                        \
       const Space&, const MatrixOperator<Scalar, Space>&, const MatrixOperator<Scalar, Space>&,         \
       Factorization<Scalar, Space>&, const Scales<Scalar, typename Space::memory_space>&,               \

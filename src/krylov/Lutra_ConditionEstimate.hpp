@@ -59,6 +59,15 @@ ConditionEstimate estimate_condition(const ExecutionSpace& exec,
                                      const SolveWorkspace<Scalar, ExecutionSpace>& work, double growth,
                                      bool has_zero_pivots);
 
+/// A lower bound of that condition number from one solve, ‖D_c⁻¹·A⁻¹·(g∘s)‖∞ with the row sums g of |A|·D_c and a
+/// vector s of entries from 1/2 to 1 with signs that look random: seldom less than the condition number over √n.
+/// @param work  workspace of one column; B, X and trial_R are overwritten
+template <class Scalar, class ExecutionSpace>
+double probe_condition(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
+                       Factorization<Scalar, ExecutionSpace>& F,
+                       const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
+                       const SolveWorkspace<Scalar, ExecutionSpace>& work);
+
 /// ‖D⁻¹|op(A)⁻¹|(|op(A)||x| + |b|)‖∞ / ‖D⁻¹x‖∞ with D the scale of x, the condition of one solution: times
 /// its componentwise backward error it bounds its relative error (Arioli, Demmel and Duff, as above).
 /// @param A     op(A) in user order

@@ -24,6 +24,9 @@ class ConditionGuard {
   using Workspace = SolveWorkspace<Scalar, ExecutionSpace>;
 
   static constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
+  /// 1/√ε: a condition number that takes half of the digits; and growth, likewise
+  static constexpr double near_singular = sizeof(RealOf<Scalar>) == 8 ? 0x1p26 : 0x1.6ap11;
+  static constexpr double max_probed = near_singular / 128;  ///< of one solve that are not looked into
 
   /// Another matrix is factorized.
   void forget() {
@@ -39,7 +42,16 @@ class ConditionGuard {
     const double smallest = std::pow(epsilon, 5.0 / 8.0) * outcome.largest_entry;
     const bool has_zeros = outcome.symmetric && outcome.symmetric->zero > 0;
     return outcome.perturbed > 0 || has_zeros || outcome.smallest_pivot <= smallest ||
-           outcome.growth() >= 1 / std::sqrt(epsilon);
+           outcome.growth() >= near_singular;
+  }
+
+  /// A lower bound of the condition number, which one solve finds. @param work one column, overwritten
+  double probe(const ExecutionSpace& exec, const Operator& A, Factors& F, const Scales<Scalar, Memory>& scales,
+               const Workspace& work, Report& report) const {
+    const StageTimer timer(exec, true);
+    const double condition = probe_condition(exec, A, F, scales, work);
+    note(report, 1, timer.seconds());
+    return condition;
   }
 
   /// Estimates the condition; rows and columns of a singular matrix go to the report, which says what the
@@ -51,7 +63,7 @@ class ConditionGuard {
     const double growth = report.pivots.growth.value_or(1);
     const ConditionEstimate estimate =
         estimate_condition(exec, A, A_adjoint, F, scales, work, growth, report.pivots.zero.value_or(0) > 0);
-    m_is_doubtful = growth >= 1 / std::sqrt(epsilon) && estimate.distance <= std::sqrt(epsilon);
+    m_is_doubtful = growth >= near_singular && estimate.distance <= std::sqrt(epsilon);
     m_condition = std::max(m_condition.value_or(0), estimate.condition);
     note(report, estimate.solves, timer.seconds());
     if (!estimate.template is_singular<Scalar>()) return false;
