@@ -242,8 +242,9 @@ void CommandTable::add_solver_options(CLI::App& command) {
                 "solve numerically singular matrices too, with perturbed factors; the status stays singular")
       ->group(group);
   command
-      .add_flag("--condition", a.condition,
-                "estimate the condition number and bound the forward error; without it where a pivot is small")
+      .add_flag(
+          "--condition", a.condition,
+          "estimate the condition number and bound the forward error; without it where a pivot is small")
       ->group(group);
   add_integer(command, "--repeat", a.repeat, 1,
               "refactor and solve N times after two warm-ups; medians in the times", group);

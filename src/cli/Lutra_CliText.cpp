@@ -148,8 +148,8 @@ std::string errors_text(const Report& report, const std::string& name) {
 std::string condition_text(const Report& report) {
   if (report.condition_solves == 0) return "";
   std::string text = report.errors.condition ? short_number(report.errors.condition) : "singular";
-  return text_line("condition", text + ", estimated by " + std::to_string(report.condition_solves) + " solves in " +
-                                    short_number(report.times.condition) + " s");
+  return text_line("condition", text + ", estimated by " + std::to_string(report.condition_solves) +
+                                    " solves in " + short_number(report.times.condition) + " s");
 }
 
 std::string memory_text(const MemoryUse& memory) {

@@ -23,7 +23,8 @@ struct Choice {
 struct StageTimes {
   std::optional<double> read, matching, ordering, symbolic, levelization, numeric, refactor, solve, refine,
       total;
-  std::optional<double> condition;  ///< of its estimate since the last factorization; part of numeric or solve
+  std::optional<double>
+      condition;  ///< of its estimate since the last factorization; part of numeric or solve
 };
 
 /// Seconds that the device model predicted for the ordering that was chosen; empty where the caller chose.
@@ -92,7 +93,7 @@ struct Report {
   std::vector<double> residual_history;  ///< ‖b − A·x‖₂/‖b‖₂ at the start and after each iteration, of the
                                          ///< right-hand side that took most of them
   std::int64_t refinement_steps = 0;
-  std::int64_t condition_solves = 0;     ///< that estimates of the condition took since the last factorization
+  std::int64_t condition_solves = 0;  ///< that estimates of the condition took since the last factorization
   std::vector<std::string> escalations;  ///< each step taken beyond the plain solve, in order
   SolveErrors errors;
   MemoryUse memory;

@@ -20,8 +20,8 @@ using Impl::formatted;
 
 std::string in_words(const std::string& name, const FillForecast& forecast) {
   return formatted("%s (nnz(L) %.3g, %.3g flops, elimination tree of height %.3g and %.3g supernodes)",
-                 name.c_str(), static_cast<double>(forecast.nnz_l), forecast.flops,
-                 static_cast<double>(forecast.height), static_cast<double>(forecast.supernode_height));
+                   name.c_str(), static_cast<double>(forecast.nnz_l), forecast.flops,
+                   static_cast<double>(forecast.height), static_cast<double>(forecast.supernode_height));
 }
 
 /// Of nested dissection, which works the whole graph that its reduction leaves at each level of its
@@ -106,8 +106,8 @@ OrderingChoice choose_without_amd(const OrderingProperties& properties, const De
   times.ordering = given_up + dissection.seconds;
   return {Ordering::nd,
           in_words(name_of(dissection), *properties.dissection) +
-              formatted(", predicted to take %.2g s; AMD was given up, not done in %.2g s", dissection.seconds,
-                      given_up),
+              formatted(", predicted to take %.2g s; AMD was given up, not done in %.2g s",
+                        dissection.seconds, given_up),
           times};
 }
 

@@ -165,8 +165,8 @@ auto LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>::renewed(
     auto matching = match_symmetric(exec, both_triangles, Impl::copy_to_host(exec, both_triangles),
                                     chosen.matching, budget, scaling);
     if (scaling.structural_rank == this->report.structural_rank)
-      return Impl::with_new_scales(exec, *this, diagonal_matching<Ordinal>(std::move(matching.scale)), scaling,
-                                   Impl::hash_of_values(exec, both_triangles.values), budget);
+      return Impl::with_new_scales(exec, *this, diagonal_matching<Ordinal>(std::move(matching.scale)),
+                                   scaling, Impl::hash_of_values(exec, both_triangles.values), budget);
   }
   auto analysis = std::make_shared<LdltAnalysis>();
   analysis->symmetry = symmetry;

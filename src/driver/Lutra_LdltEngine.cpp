@@ -18,11 +18,11 @@
 namespace lutra::Impl {
 namespace {
 
-constexpr int max_repetitions = 3;   ///< with more room, before the order is changed
-constexpr double max_growth = 1.1;   ///< of the panels, likewise
-constexpr double max_delayed = 0.1;  ///< columns delayed, of all, likewise; …
-constexpr int min_delayed = 100;     ///< … no fewer than these are worth another order
-constexpr double max_entries = 1.5;  ///< of L and D, times those predicted, likewise
+constexpr int max_repetitions = 3;     ///< with more room, before the order is changed
+constexpr double max_growth = 1.1;     ///< of the panels, likewise
+constexpr double max_delayed = 0.1;    ///< columns delayed, of all, likewise; …
+constexpr int min_delayed = 100;       ///< … no fewer than these are worth another order
+constexpr double max_entries = 1.5;    ///< of L and D, times those predicted, likewise
 constexpr int max_tolerances = 3;      ///< for zero pivots, each …
 constexpr double tolerance_step = 16;  ///< … times the one before
 constexpr double min_margin = 4;       ///< of a tolerance above the pivot that is zero by it
@@ -231,8 +231,7 @@ LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_with_more_
     const ExecutionSpace& exec) {
   if (m_replacement.factorization) return m_replacement.factorization->factorize_with_more_zeros(exec);
   if (m_rule.pivoting != Pivoting::threshold) return {};
-  m_rule.zero_tolerance =
-      std::max(tolerance_step * m_rule.zero_tolerance, min_margin * m_relative_smallest);
+  m_rule.zero_tolerance = std::max(tolerance_step * m_rule.zero_tolerance, min_margin * m_relative_smallest);
   if (!(m_rule.zero_tolerance <= max_zero_tolerance<Scalar>)) return {};
   m_events = {"a singular matrix whose pivots are not zero: factorized again with a larger tolerance"};
   m_state = State::fronts;

@@ -46,14 +46,14 @@ struct LdltOptions {
   // Of factorizations and solves.
   double perturbation = 0;  ///< of static_perturbed: least |pivot| of the scaled matrix; 0: the library's
                             ///< choice
-  int max_refinement_steps = 10;  ///< 0: no refinement and no GMRES; the error is computed all the same
-  double tolerance = 0;           ///< componentwise backward error of a success, as in LuOptions
-  bool solve_singular = false;    ///< solve with the factors of a singular matrix, too: components of zero
-                                  ///< pivots are 0. The status remains `numerically_singular`
+  int max_refinement_steps = 10;    ///< 0: no refinement and no GMRES; the error is computed all the same
+  double tolerance = 0;             ///< componentwise backward error of a success, as in LuOptions
+  bool solve_singular = false;      ///< solve with the factors of a singular matrix, too: components of zero
+                                    ///< pivots are 0. The status remains `numerically_singular`
   bool estimate_condition = false;  ///< as in LuOptions
-  bool validate_input = true;     ///< false: factorize takes pattern, symmetry and finiteness for granted
-  bool time_stages = false;       ///< wait for the device where a stage is timed
-  std::size_t memory_limit = 0;   ///< bytes in the execution space's memory; 0: no limit
+  bool validate_input = true;       ///< false: factorize takes pattern, symmetry and finiteness for granted
+  bool time_stages = false;         ///< wait for the device where a stage is timed
+  std::size_t memory_limit = 0;     ///< bytes in the execution space's memory; 0: no limit
 
   bool operator==(const LdltOptions&) const = default;
 };

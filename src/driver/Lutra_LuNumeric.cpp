@@ -199,8 +199,9 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   Stage factorize_values() {
     FactorizationOutcome outcome = factorize_within_growth();
     if (Guard::is_suspicious(outcome) || !outcome.is_finite()) {
-      if (may_renew() && !scales_fit(m_exec, m_analysis->F.A, m_operators.values(), m_analysis->row_scale,
-                                     m_analysis->col_scale, m_budget) &&
+      if (may_renew() &&
+          !scales_fit(m_exec, m_analysis->F.A, m_operators.values(), m_analysis->row_scale,
+                      m_analysis->col_scale, m_budget) &&
           renew_analysis("values have outgrown the scales of the analysis"))
         outcome = factorize_within_growth();
     }
@@ -337,9 +338,8 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     throw_if_stopped();
     if (found || !m_guard.is_doubtful()) return found;
     reserve_gmres();
-    const bool found_by_gmres =
-        find_null_vector_by_gmres(m_exec, operator_for(Transposition::none), *m_factorization, scales(),
-                                  m_column, m_gmres, m_report);
+    const bool found_by_gmres = find_null_vector_by_gmres(
+        m_exec, operator_for(Transposition::none), *m_factorization, scales(), m_column, m_gmres, m_report);
     throw_if_stopped();
     return found_by_gmres;
   }
@@ -471,7 +471,8 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
       std::optional<double> bound = m_guard.bound(error);
       const bool is_close = *m_guard.condition() * static_cast<double>(epsilon_of<Scalar>) >= 1e-3;
       if (op != Transposition::none && !is_close) bound = m_forward_bound;  // its condition is another one
-      if (is_close && (op != Transposition::none || *bound >= 1)) bound = bound_of_column(op, std::min(worst, k - 1), error);
+      if (is_close && (op != Transposition::none || *bound >= 1))
+        bound = bound_of_column(op, std::min(worst, k - 1), error);
       if (bound) m_forward_bound = std::max(m_forward_bound.value_or(0), *bound);
       m_unknown_solution = m_unknown_solution || m_forward_bound.value_or(0) >= 1;
     } catch (const OutOfMemoryError& error_of_memory) {
@@ -641,11 +642,11 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   Kokkos::View<RealOf<Scalar>*, Memory> m_diagonal_scale;  ///< [n] of Cholesky, once it was needed
   MemoryReservation m_scale_reservation;                   ///< of it
   Guard m_guard;
-  bool m_renewed = false;                  ///< a new analysis has been tried for the values at hand
-  std::optional<double> m_forward_bound;   ///< of the last solutions; the worst of them counts
-  bool m_unknown_solution = false;         ///< that bound is 1 or more, or cannot be told
-  std::size_t m_factor_escalations = 0;    ///< how many of the report's escalations the factorization made
-  bool m_factorized_before = false;        ///< the next factorization is a refactorization
+  bool m_renewed = false;                 ///< a new analysis has been tried for the values at hand
+  std::optional<double> m_forward_bound;  ///< of the last solutions; the worst of them counts
+  bool m_unknown_solution = false;        ///< that bound is 1 or more, or cannot be told
+  std::size_t m_factor_escalations = 0;   ///< how many of the report's escalations the factorization made
+  bool m_factorized_before = false;       ///< the next factorization is a refactorization
 };
 
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>

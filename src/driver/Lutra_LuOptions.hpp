@@ -46,8 +46,8 @@ struct LuOptions {
   int max_refinement_steps = 10;  ///< 0: no refinement and no GMRES; the error is computed all the same
   double tolerance = 0;  ///< componentwise backward error of a success, at which refinement ends; finite.
                          ///< 0: a success by scalar type (1e-12 or 1e-5), refinement to 8ε
-  bool solve_singular = false;   ///< solve with perturbed factors of a numerically singular matrix, too. The
-                                 ///< status remains `numerically_singular`; `errors` say how good X is
+  bool solve_singular = false;  ///< solve with perturbed factors of a numerically singular matrix, too. The
+                                ///< status remains `numerically_singular`; `errors` say how good X is
   bool estimate_condition = false;  ///< estimate the condition number after each factorization; false: where
                                     ///< a pivot is small or a solution large
   bool validate_input = true;    ///< false: factorize and solve take it for granted that the matrix has the

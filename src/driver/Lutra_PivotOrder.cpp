@@ -67,8 +67,8 @@ void report_auction(const AuctionStatistics& statistics, std::int64_t n, Report&
                       mean));
 }
 
-/// Exponent of the largest entry, by which all are divided before they are matched, so that A times a power of
-/// two has the same matching and scales but for it; 0 where small entries would not survive that.
+/// Exponent of the largest entry, by which all are divided before they are matched, so that A times a power
+/// of two has the same matching and scales but for it; 0 where small entries would not survive that.
 template <class Scalar, class Ordinal, class Offset>
 int exponent_of_unit(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
   using Real = RealOf<Scalar>;
@@ -88,7 +88,8 @@ static Values times_power(const ExecutionSpace& exec, const Values& values, int 
                           MemoryReservation& reservation) {
   using Scalar = typename Values::non_const_value_type;
   using Scaled = Kokkos::View<Scalar*, typename Values::memory_space>;
-  const auto scaled = reservation.template allocate<Scaled>(exec, "lutra::driver::matched_values", values.extent(0));
+  const auto scaled =
+      reservation.template allocate<Scaled>(exec, "lutra::driver::matched_values", values.extent(0));
   Kokkos::parallel_for(
       "lutra::driver::times_power",
       Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(

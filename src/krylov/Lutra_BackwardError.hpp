@@ -15,7 +15,7 @@ struct BackwardErrors {
   /// maxᵢ |r|ᵢ / (|A||x| + |b|)ᵢ, in which denormal entries of x and b count as the smallest normal number;
   /// 0/0 counts as 0
   std::vector<double> componentwise;
-  std::vector<double> normwise;       ///< ‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)
+  std::vector<double> normwise;  ///< ‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)
   std::vector<double> amplification;  ///< ‖A‖∞‖x‖∞ / ‖b‖∞: no condition number of A is less; 0 where b is 0
 };
 

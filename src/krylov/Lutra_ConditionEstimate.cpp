@@ -43,7 +43,8 @@ static LargestEntry largest_entry(const ExecutionSpace& exec, const Rows& v, con
       KOKKOS_LAMBDA(const std::int64_t i, typename Reducer::value_type& best) {
         double size = static_cast<double>(ScalarTraits<Scalar>::magnitude(v(i, 0))) /
                       (static_cast<double>(scale(i)) * unit);
-        if (!(size < Kokkos::Experimental::infinity_v<double>)) size = Kokkos::Experimental::infinity_v<double>;
+        if (!(size < Kokkos::Experimental::infinity_v<double>))
+          size = Kokkos::Experimental::infinity_v<double>;
         if (size > best.val || (size == best.val && i < best.loc)) {
           best.val = size;
           best.loc = i;
@@ -81,8 +82,8 @@ static void weighted_signs(const ExecutionSpace& exec, const Rows& g, const Rows
       });
 }
 
-/// v = factor·D⁻¹·e for a unit vector, or for a start (row < 0) that favours no direction: entries of size 1 to
-/// 2 with signs that look random, the same on every backend.
+/// v = factor·D⁻¹·e for a unit vector, or for a start (row < 0) that favours no direction: entries of size 1
+/// to 2 with signs that look random, the same on every backend.
 template <class ExecutionSpace, class Rows, class Scale>
 static void inverse_scaled(const ExecutionSpace& exec, const Rows& v, const Scale& scale, double factor,
                            std::int64_t row) {
@@ -146,9 +147,9 @@ double near_singular(double growth) {
   return std::min(1 / std::sqrt(epsilon), 1 / (margin * epsilon * std::max(growth, 1.0)));
 }
 
-/// Hager's method for ‖B‖∞ = ‖Bᴴ‖₁ of B = D⁻¹·op(A)⁻¹·diag(g), two of its steps. Arrays of `work`: g in trial_R,
-/// z = op(A)⁻¹·(g∘sign(w)) in X, then w = op(A)⁻ᴴ·D⁻¹·e_j in R, j being where z is largest, so that wᴴ·op(A)·z is
-/// far from 0; B is overwritten.
+/// Hager's method for ‖B‖∞ = ‖Bᴴ‖₁ of B = D⁻¹·op(A)⁻¹·diag(g), two of its steps. Arrays of `work`: g in
+/// trial_R, z = op(A)⁻¹·(g∘sign(w)) in X, then w = op(A)⁻ᴴ·D⁻¹·e_j in R, j being where z is largest, so that
+/// wᴴ·op(A)·z is far from 0; B is overwritten.
 template <class Scalar, class ExecutionSpace>
 struct HagerMethod {
   using Memory = typename ExecutionSpace::memory_space;
@@ -169,7 +170,8 @@ struct HagerMethod {
   }
   /// w for the start or a unit vector. @returns a lower bound of ‖B‖∞
   double forward(std::int64_t row) {
-    const double size = row < 0 ? 2.0 * static_cast<double>(work.B.extent(0)) : 1.0;  // the start's 1-norm is less
+    const double size =
+        row < 0 ? 2.0 * static_cast<double>(work.B.extent(0)) : 1.0;  // the start's 1-norm is less
     inverse_scaled(exec, work.B, scale, in_unit / size, row);
     F.apply(exec, adjoint(), work.B, work.R);
     ++solves;
@@ -193,8 +195,8 @@ struct HagerMethod {
   }
 };
 
-/// v ← v − op(F)⁻¹·op(A)·v, which leaves a null vector of op(A) what it is and takes the rest away, as far as F
-/// is A's inverse; not where next to nothing would be left. `scratch` is overwritten.
+/// v ← v − op(F)⁻¹·op(A)·v, which leaves a null vector of op(A) what it is and takes the rest away, as far as
+/// F is A's inverse; not where next to nothing would be left. `scratch` is overwritten.
 template <class Scalar, class ExecutionSpace, class Scale>
 void purify(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
             Factorization<Scalar, ExecutionSpace>& F, Transposition op, const Scale& scale,
@@ -275,13 +277,13 @@ ConditionEstimate estimate_condition_of_solution(
   return estimate;
 }
 
-#define LUTRA_ESTIMATE_CONDITION(Scalar, Space)                                                             \
-  template ConditionEstimate estimate_condition(                                                            \
-      const Space&, const MatrixOperator<Scalar, Space>&, const MatrixOperator<Scalar, Space>&,             \
-      Factorization<Scalar, Space>&, const Scales<Scalar, typename Space::memory_space>&,                   \
-      const SolveWorkspace<Scalar, Space>&, double, bool);                                                  \
-  template ConditionEstimate estimate_condition_of_solution(                                                \
-      const Space&, const MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&, Transposition,     \
+#define LUTRA_ESTIMATE_CONDITION(Scalar, Space)                                                         \
+  template ConditionEstimate estimate_condition(                                                        \
+      const Space&, const MatrixOperator<Scalar, Space>&, const MatrixOperator<Scalar, Space>&,         \
+      Factorization<Scalar, Space>&, const Scales<Scalar, typename Space::memory_space>&,               \
+      const SolveWorkspace<Scalar, Space>&, double, bool);                                              \
+  template ConditionEstimate estimate_condition_of_solution(                                            \
+      const Space&, const MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&, Transposition, \
       const Scales<Scalar, typename Space::memory_space>&, const SolveWorkspace<Scalar, Space>&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_ESTIMATE_CONDITION)
 

@@ -44,8 +44,10 @@ struct ConditionEstimate {
 ///
 /// @param A         the matrix in user order
 /// @param A_adjoint Aᴴ
-/// @param work      workspace of one column; all of it is overwritten. X then holds z, where distance is finite
-/// @param growth    of the factors' entries; where it is large, condition numbers below 1/√ε are looked into too
+/// @param work      workspace of one column; all of it is overwritten. X then holds z, where distance is
+/// finite
+/// @param growth    of the factors' entries; where it is large, condition numbers below 1/√ε are looked into
+/// too
 /// @param has_zero_pivots rows without entries have zero pivots, and are left out with them
 /// Cost: four solves, five where the condition number is 1/√ε or more; waits for each, and does not allocate
 template <class Scalar, class ExecutionSpace>
@@ -57,8 +59,8 @@ ConditionEstimate estimate_condition(const ExecutionSpace& exec,
                                      const SolveWorkspace<Scalar, ExecutionSpace>& work, double growth,
                                      bool has_zero_pivots);
 
-/// ‖D⁻¹|op(A)⁻¹|(|op(A)||x| + |b|)‖∞ / ‖D⁻¹x‖∞ with D the scale of x, the condition of one solution: times its
-/// componentwise backward error it bounds its relative error (Arioli, Demmel and Duff, as above).
+/// ‖D⁻¹|op(A)⁻¹|(|op(A)||x| + |b|)‖∞ / ‖D⁻¹x‖∞ with D the scale of x, the condition of one solution: times
+/// its componentwise backward error it bounds its relative error (Arioli, Demmel and Duff, as above).
 /// @param A     op(A) in user order
 /// @param work  one column: b in B and x in X. All of it is overwritten; X then holds op(A)⁻¹ times a vector
 ///              of that size

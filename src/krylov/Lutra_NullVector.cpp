@@ -189,10 +189,9 @@ bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar
       const Space&, MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&,                         \
       const Scales<Scalar, typename Space::memory_space>&, SolveWorkspace<Scalar, Space>&,                 \
       const Fgmres<Scalar, Space>&, Report&);                                                              \
-  template void name_null_vector(                                                                          \
-      const Space&, const Factorization<Scalar, Space>&,                                                   \
-      const Kokkos::View<const RealOf<Scalar>*, typename Space::memory_space>&,                            \
-      const DenseRows<Scalar, typename Space::memory_space>&, Report&);
+  template void name_null_vector(const Space&, const Factorization<Scalar, Space>&,                        \
+                                 const Kokkos::View<const RealOf<Scalar>*, typename Space::memory_space>&, \
+                                 const DenseRows<Scalar, typename Space::memory_space>&, Report&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_FIND_NULL_VECTOR)
 
 }  // namespace lutra

@@ -11,11 +11,11 @@ namespace lutra {
 /// What an LU factorization without interchanges is as one of a symmetric or Hermitian matrix: U = D·Lᵀ (or
 /// D·Lᴴ), so that U's diagonal is D, all pivots 1 × 1, and has the inertia.
 struct DiagonalPivots {
-  double largest_l = 0;       ///< max |entry of L| below its diagonal; infinity where one is not finite
-  double largest_d = 0;       ///< max |entry of D|; likewise
+  double largest_l = 0;  ///< max |entry of L| below its diagonal; infinity where one is not finite
+  double largest_d = 0;  ///< max |entry of D|; likewise
   double smallest_d = std::numeric_limits<double>::infinity();  ///< min |entry of D|
-  std::int64_t positive = 0;  ///< entries of D whose real part is
-  std::int64_t negative = 0;  ///< the same
+  std::int64_t positive = 0;                                    ///< entries of D whose real part is
+  std::int64_t negative = 0;                                    ///< the same
 };
 
 /// Looks at the factors. Cost: L is read once. Fences.

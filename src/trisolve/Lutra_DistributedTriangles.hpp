@@ -77,7 +77,8 @@ struct RankStatistics {
 };
 
 /// X = Tₖ⁻¹ ⋯ T₁⁻¹·B on a grid of ranks, driven by messages: section 3 of N. Ding, Y. Liu, S. Williams and X.
-/// S. Li, A Message-Driven, Multi-GPU Parallel Sparse Triangular Solver (SIAM ACDA 2021), on hosts and devices.
+/// S. Li, A Message-Driven, Multi-GPU Parallel Sparse Triangular Solver (SIAM ACDA 2021), on hosts and
+/// devices.
 ///
 /// Rows are cut into blocks, and blocks (I, K) belong to ranks block-cyclically. The owner of (K, K) finds
 /// x(K) once all contributions to its row have come, and sends it down a binary tree of the ranks that have

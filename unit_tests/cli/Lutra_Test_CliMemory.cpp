@@ -71,7 +71,7 @@ TEST_CASE("right-hand sides of any size are weighed too", "[cli]") {
   CHECK(tall.error.find("right-hand sides of " + largest + " rows do not fit a matrix of 2") !=
         std::string::npos);
   if (!can_limit(program)) return;
-  for (const std::string command :
+  for (const std::string& command :
        {std::string("solve --rhs wide.mtx a.mtx"), "solve --nrhs " + largest + " a.mtx",
         "solve --method gmres --nrhs " + largest + " a.mtx", "sequence --nrhs " + largest + " a.mtx"}) {
     INFO(command);

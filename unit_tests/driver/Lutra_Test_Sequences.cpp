@@ -34,7 +34,8 @@ struct Draw {
 
 /// A dense picture of a pattern, symmetric or not, with full structural rank: a diagonal, or pairs off it.
 std::vector<std::vector<int>> pattern_of(Draw& draw, int n, bool symmetric) {
-  std::vector<std::vector<int>> has(static_cast<std::size_t>(n), std::vector<int>(static_cast<std::size_t>(n)));
+  std::vector<std::vector<int>> has(static_cast<std::size_t>(n),
+                                    std::vector<int>(static_cast<std::size_t>(n)));
   for (std::size_t i = 0; i < has.size(); ++i) {
     for (std::size_t j = 0; j < has.size(); ++j) {
       if (i != j && !draw.chance(2.5 / n)) continue;
@@ -102,7 +103,7 @@ Answer answer_of(SolverType& solver, const MatrixOf<Types>& A) {
   solver.factorize(A);
   const Status status = solver.solve_host(b, x);
   Answer answer{status, solver.report().inertia};
-  if (status == Status::success) 
+  if (status == Status::success)
     answer.backward_error = static_cast<double>(Reference::backward_errors(A, x, b).componentwise);
   return answer;
 }
@@ -150,8 +151,8 @@ TEMPLATE_LIST_TEST_CASE("a kept analysis answers as a fresh solver: LU", "[drive
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a kept analysis answers as a fresh solver: LDLT and Cholesky",
-                        "[driver][sequences]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a kept analysis answers as a fresh solver: LDLT and Cholesky", "[driver][sequences]",
+                        AllTypes) {
   const int count = number_of_sequences();
   for (int k = 0; k < count; ++k) {
     Draw draw{std::mt19937_64(static_cast<std::uint64_t>(1000000 + k))};

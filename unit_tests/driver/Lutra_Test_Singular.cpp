@@ -211,8 +211,8 @@ void reflect(Dice& dice, Dense& A, bool is_complex, bool hermitian) {
   }
 }
 
-/// Singular values from 1 down to 1/condition, of one of three kinds, by reflections of a diagonal matrix; or a
-/// Laplacian with 1/condition added to its diagonal.
+/// Singular values from 1 down to 1/condition, of one of three kinds, by reflections of a diagonal matrix; or
+/// a Laplacian with 1/condition added to its diagonal.
 template <class Scalar>
 Dense regular_matrix(Dice& dice, bool hermitian, double condition) {
   constexpr bool is_complex = ScalarTraits<Scalar>::is_complex;
@@ -256,8 +256,8 @@ HostMatrixOf<Types> sparse(Dense& A) {
       if (value == Complex(0) && i != j) continue;
       matrix.entries.push_back(static_cast<typename Types::Ordinal>(j));
       if constexpr (ScalarTraits<Scalar>::is_complex) {
-        matrix.values.push_back(Scalar(static_cast<RealOf<Scalar>>(value.real()),
-                                       static_cast<RealOf<Scalar>>(value.imag())));
+        matrix.values.push_back(
+            Scalar(static_cast<RealOf<Scalar>>(value.real()), static_cast<RealOf<Scalar>>(value.imag())));
       } else {
         matrix.values.push_back(static_cast<Scalar>(value.real()));
       }
@@ -279,8 +279,7 @@ std::vector<typename Types::Scalar> right_side(Dice& dice, const HostMatrixOf<Ty
 }
 
 template <class Solver, class Types>
-Status status_of(Solver& solver, const HostMatrixOf<Types>& A,
-                 const std::vector<typename Types::Scalar>& b) {
+Status status_of(Solver& solver, const HostMatrixOf<Types>& A, const std::vector<typename Types::Scalar>& b) {
   solver.analyze(A);
   solver.factorize(A);
   std::vector<typename Types::Scalar> x(b.size());

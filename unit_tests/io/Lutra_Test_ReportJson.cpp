@@ -38,7 +38,8 @@ TEST_CASE("a report has the keys of the contract in their order", "[io]") {
   CHECK(keys(json["pivots"]) ==
         Keys{"perturbed", "delayed", "two_by_two", "zero", "interchanged", "growth", "shift"});
   CHECK(keys(json["inertia"]) == Keys{"positive", "negative", "zero"});
-  CHECK(keys(json["errors"]) == Keys{"backward_normwise", "backward_componentwise", "forward", "condition", "forward_bound"});
+  CHECK(keys(json["errors"]) ==
+        Keys{"backward_normwise", "backward_componentwise", "forward", "condition", "forward_bound"});
   CHECK(keys(json["memory"]) == Keys{"device_peak_bytes", "host_peak_bytes", "limit_bytes"});
 }
 

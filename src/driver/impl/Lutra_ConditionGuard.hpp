@@ -43,12 +43,11 @@ class ConditionGuard {
   /// estimate has cost. @returns whether A is singular to working precision
   /// @param work one column, overwritten
   bool look(const ExecutionSpace& exec, const Operator& A, const Operator& A_adjoint, Factors& F,
-            const Scales<Scalar, Memory>& scales,
-            const Workspace& work, Report& report) {
+            const Scales<Scalar, Memory>& scales, const Workspace& work, Report& report) {
     const StageTimer timer(exec, true);
     const double growth = report.pivots.growth.value_or(1);
-    const ConditionEstimate estimate = estimate_condition(exec, A, A_adjoint, F, scales, work, growth,
-                                                          report.pivots.zero.value_or(0) > 0);
+    const ConditionEstimate estimate =
+        estimate_condition(exec, A, A_adjoint, F, scales, work, growth, report.pivots.zero.value_or(0) > 0);
     m_is_doubtful = growth >= 1 / std::sqrt(epsilon) && estimate.distance <= std::sqrt(epsilon);
     m_condition = std::max(m_condition.value_or(0), estimate.condition);
     note(report, estimate.solves, timer.seconds());

@@ -100,8 +100,8 @@ template <class Scalar>
 KOKKOS_FUNCTION double size_of_pair(const Scalar& first, const Scalar& second, const Scalar& off,
                                     bool hermitian) {
   using Real = RealOf<Scalar>;
-  const Real largest = Kokkos::max(size_or_infinity(off),
-                                   Kokkos::max(size_or_infinity(first), size_or_infinity(second)));
+  const Real largest =
+      Kokkos::max(size_or_infinity(off), Kokkos::max(size_or_infinity(first), size_or_infinity(second)));
   if (!(largest > Real(0))) return 0;
   const Scalar d1 = first / largest, d2 = second / largest, o = off / largest;
   Real det;
