@@ -3,6 +3,7 @@
 #include <Kokkos_Core.hpp>
 
 #ifdef KOKKOS_ENABLE_CUDA
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <random>
@@ -19,17 +20,28 @@ using Engine = lutra::Impl::LdltEnginePlan<double, int, std::int64_t, Kokkos::Cu
 using Diagonal = MultifrontalPlan<double, int, std::int64_t, Kokkos::Cuda>;
 using Plan = FrontPlan<int, std::int64_t, Kokkos::CudaSpace>;
 
-/// A front of this plan waits for itself; no tree makes one do so.
+/// A plan of which a front waits for itself: its first contribution goes to one of its own pivots.
 Plan with_stall(Plan plan) {
-  plan.layout.fronts[1].parent = 1;
-  plan.fronts = to_space<Kokkos::Cuda>(plan.layout.fronts);
+  auto& fronts = plan.layout.fronts;
+  const auto relative = to_vector(plan.relative);
+  const auto is_first_pivot = [&](const auto& front) {
+    return front.parent >= 0 && front.cb_rows > 0 && relative[static_cast<std::size_t>(front.rows)] == 0;
+  };
+  const auto front = std::ranges::find_if(fronts, is_first_pivot);
+  REQUIRE(front != fronts.end());
+  front->parent = static_cast<int>(front - fronts.begin());
+  plan.fronts = to_space<Kokkos::Cuda>(fronts);
   return plan;
 }
 
-/// Lets solves with L·D·Lᵀ stall while it lives.
+/// Lets a front wait for itself in solves with L·D·Lᵀ while it lives; no tree does.
 class Stall {
  public:
-  explicit Stall(Plan& plan) : m_plan(plan), m_good(plan.fronts) { plan.fronts = with_stall(plan).fronts; }
+  explicit Stall(Plan& plan) : m_plan(plan), m_good(plan.fronts) {
+    auto fronts = plan.layout.fronts;
+    fronts[1].parent = 1;
+    plan.fronts = to_space<Kokkos::Cuda>(fronts);
+  }
   ~Stall() { m_plan.fronts = m_good; }
   Stall(const Stall&) = delete;
   Stall& operator=(const Stall&) = delete;
