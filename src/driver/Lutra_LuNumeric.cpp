@@ -332,16 +332,24 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   /// precision, with zero pivots left out
   bool find_singularity() {
     reserve_column();
-    const Operator& A_adjoint = operator_for(Transposition::adjoint);
-    const bool found = m_guard.look(m_exec, operator_for(Transposition::none), A_adjoint, *m_factorization,
-                                    scales(), m_column, m_report);
+    const Operator& A = operator_for(Transposition::none);
+    bool found = false;
+    try {
+      const Operator& A_adjoint = operator_for(Transposition::adjoint);
+      found = m_guard.look(m_exec, A, A_adjoint, *m_factorization, scales(), m_column, m_report);
+    } catch (const OutOfMemoryError&) {  // no room for solves with the adjoint
+      found = find_null_vector(m_exec, A, *m_factorization, scales(), m_column, m_report);
+    }
     throw_if_stopped();
-    if (found || !m_guard.is_doubtful()) return found;
+    return found || (m_guard.is_doubtful() && find_singularity_by_gmres());
+  }
+
+  bool find_singularity_by_gmres() {
     reserve_gmres();
-    const bool found_by_gmres = find_null_vector_by_gmres(
-        m_exec, operator_for(Transposition::none), *m_factorization, scales(), m_column, m_gmres, m_report);
+    const bool found = find_null_vector_by_gmres(m_exec, operator_for(Transposition::none), *m_factorization,
+                                                 scales(), m_column, m_gmres, m_report);
     throw_if_stopped();
-    return found_by_gmres;
+    return found;
   }
 
   /// Rows and columns of zero pivots go to the report.
@@ -478,7 +486,6 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     } catch (const OutOfMemoryError& error_of_memory) {
       m_report.escalations.push_back(std::string("no memory to estimate the condition: ") +
                                      error_of_memory.what());
-      m_unknown_solution = m_unknown_solution || std::ranges::max(errors.amplification) > large;
     }
   }
 
@@ -644,7 +651,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   Guard m_guard;
   bool m_renewed = false;                 ///< a new analysis has been tried for the values at hand
   std::optional<double> m_forward_bound;  ///< of the last solutions; the worst of them counts
-  bool m_unknown_solution = false;        ///< that bound is 1 or more, or cannot be told
+  bool m_unknown_solution = false;        ///< that bound is 1 or more
   std::size_t m_factor_escalations = 0;   ///< how many of the report's escalations the factorization made
   bool m_factorized_before = false;       ///< the next factorization is a refactorization
 };

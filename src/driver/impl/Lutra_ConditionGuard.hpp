@@ -26,7 +26,10 @@ class ConditionGuard {
   static constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
 
   /// Another matrix is factorized.
-  void forget() { m_condition.reset(); }
+  void forget() {
+    m_condition.reset();
+    m_is_doubtful = false;
+  }
   const std::optional<double>& condition() const { return m_condition; }
   /// Whether the factors are too inexact for the last look to have found all singular matrices.
   bool is_doubtful() const { return m_is_doubtful; }
