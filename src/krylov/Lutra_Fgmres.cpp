@@ -62,6 +62,35 @@ void take_unit(const ExecutionSpace& exec, const Rows& w, const Size& size, bool
       });
 }
 
+/// Row i of V·y, four columns at a time: they are far apart in memory, and reads shall overlap. Terms are
+/// added in one order, which Kokkos Kernels' product on devices does not keep.
+template <class Columns, class Column>
+KOKKOS_FORCEINLINE_FUNCTION auto combine_row(const Columns& V, const Column& y, const std::int64_t i) {
+  typename Columns::value_type sums[4] = {};
+  const int count = static_cast<int>(V.extent(1));
+  int l = 0;
+  for (; l + 4 <= count; l += 4)
+    for (int s = 0; s < 4; ++s) sums[s] += V(i, l + s) * y(l + s);
+  for (; l < count; ++l) sums[0] += V(i, l) * y(l);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+/// D = V·y.
+template <class ExecutionSpace, class Columns, class Column, class Rows>
+void set_product(const ExecutionSpace& exec, const Columns& V, const Column& y, const Rows& D) {
+  Kokkos::parallel_for(
+      "lutra::krylov::combine", Impl::all_rows(exec, D),
+      KOKKOS_LAMBDA(const std::int64_t i) { D(i, 0) = combine_row(V, y, i); });
+}
+
+/// w −= V·h.
+template <class ExecutionSpace, class Columns, class Column, class Rows>
+void subtract_product(const ExecutionSpace& exec, const Columns& V, const Column& h, const Rows& w) {
+  Kokkos::parallel_for(
+      "lutra::krylov::subtract_projections", Impl::all_rows(exec, w),
+      KOKKOS_LAMBDA(const std::int64_t i) { w(i, 0) -= combine_row(V, h, i); });
+}
+
 /// w /= ‖w‖₂, of which the square goes to `square`; nothing where it is zero or not finite.
 template <class ExecutionSpace, class Rows, class Square>
 void normalize(const ExecutionSpace& exec, const Rows& w, const Square& square) {
@@ -153,7 +182,7 @@ std::vector<Scalar> Fgmres<Scalar, ExecutionSpace>::orthogonalize(const Executio
   for (const int begin : {0, m_restart + 1}) {
     const Column h = part_of_column(begin, j + 1);
     KokkosBlas::gemv(exec, "C", Scalar(1), V, as_vector(w), Scalar(0), h);
-    KokkosBlas::gemv(exec, "N", Scalar(-1), V, h, Scalar(1), as_vector(w));
+    subtract_product(exec, V, h, w);
   }
   normalize(exec, w, part_of_column(2 * (m_restart + 1), 1));
   const RealOf<Scalar> length = fetch_norm(exec);
@@ -173,8 +202,7 @@ void Fgmres<Scalar, ExecutionSpace>::combine(const ExecutionSpace& exec, std::ve
   std::ranges::copy(y, m_column.host().data());
   m_column.send(exec);
   const auto count = static_cast<int>(y.size());
-  KokkosBlas::gemv(exec, "N", Scalar(1), first_columns(m_directions, count), part_of_column(0, count),
-                   Scalar(0), as_vector(D));
+  set_product(exec, first_columns(m_directions, count), part_of_column(0, count), D);
 }
 
 template <class Scalar, class ExecutionSpace>

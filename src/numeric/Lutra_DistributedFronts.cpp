@@ -159,14 +159,15 @@ FrontRanks distribute_fronts(const AssemblyTree<Ordinal>& tree, int ranks) {
 
 template <class Scalar, class ExecutionSpace>
 struct DistributedFronts<Scalar, ExecutionSpace>::State {
+  using Part = Impl::FrontPart<Scalar, ExecutionSpace>;
+
   Communicator& comm;
   FrontRanks ranks;                                    ///< on rank 0
   std::vector<std::vector<std::int64_t>> source;       ///< on rank 0: of each rank's entries, then the top's
   std::vector<std::int64_t> entry_row;                 ///< on rank 0: [nnz(A)] row of each of A's entries
   CsrPattern<int, std::int64_t, Kokkos::HostSpace> A;  ///< on rank 0
-  std::vector<int> leaf_rank;  ///< on rank 0: whence the top's leaves have their blocks
-  std::optional<Impl::FrontPart<Scalar, ExecutionSpace>> subtrees,
-      top;  ///< of this rank; empty without fronts
+  std::vector<int> leaf_rank;         ///< on rank 0: whence the top's leaves have their blocks
+  std::optional<Part> subtrees, top;  ///< of this rank; empty without fronts
   std::vector<std::int64_t> rows, columns;
   std::vector<Scalar> values;
 
@@ -195,10 +196,10 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     return plan;
   }
 
-  void make_part(Impl::FrontPartPlan plan, const MemoryBudget& budget,
-                 std::optional<Impl::FrontPart<Scalar, ExecutionSpace>>& part) {
+  void make_part(Impl::FrontPartPlan plan, const MemoryBudget& budget, const std::optional<Part>& before,
+                 std::optional<Part>& part) {
     if (plan.tree.count() == 0) return;
-    part.emplace(std::move(plan), budget);
+    part.emplace(std::move(plan), budget, before ? &*before : nullptr);
     rows.insert(rows.end(), part->rows.begin(), part->rows.end());
     columns.insert(columns.end(), part->columns.begin(), part->columns.end());
     part->rows = part->columns = {};
@@ -235,8 +236,8 @@ DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(Communicator& comm,
   Impl::FrontPartPlan own = receive_plan(comm);
   comm.agree("numeric: plan and memory of fronts", [&] {
     const Communicator::Work work(comm);
-    state.make_part(std::move(own), budget, state.subtrees);
-    state.make_part(std::move(top), budget, state.top);
+    state.make_part(std::move(own), budget, std::nullopt, state.subtrees);
+    state.make_part(std::move(top), budget, state.subtrees, state.top);
   });
 }
 

@@ -56,15 +56,12 @@ struct ScaledMaxima {
   Values values;
   Scale row_scale, col_scale;
   Maxima columns;  ///< [n] zero before
-  struct Range {
-    double least, greatest;
-  };
-  using value_type = Range;
+  using value_type = Kokkos::MinMaxScalar<double>;
 
   KOKKOS_FUNCTION void include(double maximum, value_type& range) const {
     if (!(maximum > 0)) return;  // a row of zeros has no scale
-    range.least = Kokkos::min(range.least, maximum);
-    range.greatest = Kokkos::max(range.greatest, maximum);
+    range.min_val = Kokkos::min(range.min_val, maximum);
+    range.max_val = Kokkos::max(range.max_val, maximum);
   }
   struct OfRows {};
   struct OfColumns {};
@@ -82,13 +79,6 @@ struct ScaledMaxima {
   }
   KOKKOS_FUNCTION void operator()(OfColumns, std::int64_t j, value_type& range) const {
     include(columns(j), range);
-  }
-  KOKKOS_FUNCTION void init(value_type& range) const {
-    range = {Kokkos::Experimental::infinity_v<double>, 0};
-  }
-  KOKKOS_FUNCTION void join(value_type& range, const value_type& other) const {
-    range.least = Kokkos::min(range.least, other.least);
-    range.greatest = Kokkos::max(range.greatest, other.greatest);
   }
 };
 
@@ -108,16 +98,16 @@ bool scales_fit(const ExecutionSpace& exec,
   using Body = ScaledMaxima<std::decay_t<decltype(A)>, Values, Scale, Maxima>;
   const Body body{A, values, row_scale, col_scale, columns};
   const auto n = static_cast<std::int64_t>(A.n_rows);
-  typename Body::value_type rows{}, cols{};
+  typename Body::value_type rows, cols;
   using Index = Kokkos::IndexType<std::int64_t>;
   Kokkos::parallel_reduce("lutra::driver::row_maxima",
                           Kokkos::RangePolicy<ExecutionSpace, Index, typename Body::OfRows>(exec, 0, n), body,
-                          rows);
+                          Kokkos::MinMax<double>(rows));
   Kokkos::parallel_reduce("lutra::driver::column_maxima",
                           Kokkos::RangePolicy<ExecutionSpace, Index, typename Body::OfColumns>(exec, 0, n),
-                          body, cols);
+                          body, Kokkos::MinMax<double>(cols));
   exec.fence("lutra::driver: the greatest scaled entries are known");
-  return Kokkos::max(rows.greatest, cols.greatest) <= max_ratio * Kokkos::min(rows.least, cols.least);
+  return Kokkos::max(rows.max_val, cols.max_val) <= max_ratio * Kokkos::min(rows.min_val, cols.min_val);
 }
 
 /// scale(i) = |a_ii|^−½ of a definite matrix, by which its condition hardly exceeds that of the best scaling

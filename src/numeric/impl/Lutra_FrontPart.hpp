@@ -146,8 +146,11 @@ class FrontPart {
   using Real = RealOf<Scalar>;
 
   /// @param budget of that memory: plan, panels, contributions
+  /// @param before a part that is not factorized at the same time: on hosts the two share the buffers of
+  /// threads; or null
   /// @throws OutOfMemoryError
-  FrontPart(FrontPartPlan made, const MemoryBudget& budget) : m_made(std::move(made)), m_reservation(budget) {
+  FrontPart(FrontPartPlan made, const MemoryBudget& budget, const FrontPart* before = nullptr)
+      : m_made(std::move(made)), m_reservation(budget) {
     m_ones = allocate<decltype(m_ones)>("lutra::numeric::ones", static_cast<std::size_t>(m_made.tree.n));
     m_perturbed =
         allocate<decltype(m_perturbed)>("lutra::numeric::perturbed", static_cast<std::size_t>(m_made.tree.n));
@@ -164,7 +167,13 @@ class FrontPart {
     else
       m_plan = plan_fronts(m_exec, m_made.tree, entries, budget, options);
     note_positions(budget);
-    m_factors = make_front_factors<Scalar>(m_exec, m_plan, budget);
+    const auto schedule = make_front_schedule<Scalar>(m_exec, m_plan, budget);
+    if (is_host_space<ExecutionSpace> && before != nullptr) {
+      m_factors.schedule = schedule;
+      m_factors.state = before->m_factors.state;
+    } else {
+      m_factors = make_front_factors<Scalar>(m_exec, schedule, budget);
+    }
     allocate_values(m_exec, m_plan, budget, m_factors);
   }
 
