@@ -193,7 +193,10 @@ std::string time_line(const StageTimes& times, const RunInfo& run) {
   append(stages, "solve", short_number(sum({times.solve, times.refine})));
   std::string text = times.total ? short_number(times.total) + " s: " : "";
   text += stages + (stages.empty() ? "" : "; ") + backend_text(run);
-  if (run.grid) text += ", " + std::to_string(run.grid->ranks.size()) + " ranks, grid " + run.grid->name;
+  if (run.grid) {
+    text += ", " + std::to_string(run.grid->ranks.size()) + " ranks";
+    if (run.grid->name != "0x0") text += ", grid " + run.grid->name;  // none where nothing was factorized
+  }
   return text_line("time", text);
 }
 

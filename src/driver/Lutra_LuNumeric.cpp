@@ -212,14 +212,16 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     return judge_factors(factorize_within_growth());
   }
 
-  /// The stage that factors lead to. Where pivots were perturbed and the matrix turns out to be ill-conditioned
-  /// and not singular, small pivots may be its own: they stay as they are if entries do not grow by that.
+  /// The stage that factors lead to. Where pivots were perturbed and the matrix turns out to be
+  /// ill-conditioned and not singular, small pivots may be its own: they stay as they are if entries do not
+  /// grow by that.
   Stage judge_factors(const FactorizationOutcome& outcome) {
     const Stage stage = stage_of_factors(outcome);
     if (stage != Stage::factorized || outcome.perturbed == 0 || m_options.perturbation > 0) return stage;
     if (!(m_guard.condition().value_or(0) >= Guard::near_singular)) return stage;
     const FactorizationOutcome kept = factorize_with(Guard::epsilon * Guard::epsilon);
-    if (!kept.is_finite() || kept.growth() > Guard::near_singular) return stage_of_factors(factorize_within_growth());
+    if (!kept.is_finite() || kept.growth() > Guard::near_singular)
+      return stage_of_factors(factorize_within_growth());
     m_report.escalations.push_back("the matrix is ill-conditioned: small pivots are not perturbed");
     m_guard.forget();
     return stage_of_factors(kept, true);
@@ -342,13 +344,13 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     return is_singular ? Stage::numerically_singular : Stage::factorized;
   }
 
-  /// Whether one solve with the first factors finds a large condition number. A singular matrix may have no small
-  /// pivot, where its null vector is graded, and no large solution, where the right-hand side has one.
+  /// Whether one solve with the first factors finds a large condition number. A singular matrix may have no
+  /// small pivot, where its null vector is graded, and no large solution, where the right-hand side has one.
   bool seems_ill_conditioned() {
     try {
       reserve_column();
-      const double condition =
-          m_guard.probe(m_exec, operator_for(Transposition::none), *m_factorization, scales(), m_column, m_report);
+      const double condition = m_guard.probe(m_exec, operator_for(Transposition::none), *m_factorization,
+                                             scales(), m_column, m_report);
       if (!std::isfinite(condition)) throw_if_stopped();
       m_column = {};  // which most matrices do not need again
       return !(condition <= Guard::max_probed);

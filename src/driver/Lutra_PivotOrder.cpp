@@ -246,7 +246,8 @@ SymmetricMatching<Ordinal> match_symmetric(
     add_reason(report, "scaling: by the largest entries of rows, the matching's scales differ too much");
   }
   round_to_powers_of_two(result.scale, Impl::max_scale_exponent<Scalar>);
-  const int half = unit >= 0 ? unit / 2 : -((1 - unit) / 2);  // of an odd one the scaled matrix keeps a factor 2
+  const int half =
+      unit >= 0 ? unit / 2 : -((1 - unit) / 2);  // of an odd one the scaled matrix keeps a factor 2
   for (auto& scale : result.scale) scale = std::ldexp(scale, -half);
   report.times.matching = timer.seconds();
   return result;

@@ -82,7 +82,8 @@ static void weighted_signs(const ExecutionSpace& exec, const Rows& g, const Rows
       });
 }
 
-/// Entry i of a start that favours no direction: size 1 to 2, a sign that looks random, the same on every backend.
+/// Entry i of a start that favours no direction: size 1 to 2, a sign that looks random, the same on every
+/// backend.
 KOKKOS_INLINE_FUNCTION double start_entry(std::int64_t i) {
   const std::uint64_t mixed = (static_cast<std::uint64_t>(i) + 1) * 0x9E3779B97F4A7C15ull;
   const double size = 1.0 + static_cast<double>(mixed >> 40) / (1 << 24);
@@ -306,10 +307,10 @@ ConditionEstimate estimate_condition_of_solution(
   return estimate;
 }
 
-#define LUTRA_ESTIMATE_CONDITION(Scalar, Space)                                                             \
-  template double probe_condition(                                                                          \
-      const Space&, const MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&,                    \
-      const Scales<Scalar, typename Space::memory_space>&, const SolveWorkspace<Scalar, Space>&);           \
+#define LUTRA_ESTIMATE_CONDITION(Scalar, Space)                                                         \
+  template double probe_condition(                                                                      \
+      const Space&, const MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&,                \
+      const Scales<Scalar, typename Space::memory_space>&, const SolveWorkspace<Scalar, Space>&);       \
   template ConditionEstimate estimate_condition(                                                        \
       const Space&, const MatrixOperator<Scalar, Space>&, const MatrixOperator<Scalar, Space>&,         \
       Factorization<Scalar, Space>&, const Scales<Scalar, typename Space::memory_space>&,               \

@@ -59,8 +59,9 @@ ConditionEstimate estimate_condition(const ExecutionSpace& exec,
                                      const SolveWorkspace<Scalar, ExecutionSpace>& work, double growth,
                                      bool has_zero_pivots);
 
-/// A lower bound of that condition number from one solve, ‖D_c⁻¹·A⁻¹·(g∘s)‖∞ with the row sums g of |A|·D_c and a
-/// vector s of entries from 1/2 to 1 with signs that look random: seldom less than the condition number over √n.
+/// A lower bound of that condition number from one solve, ‖D_c⁻¹·A⁻¹·(g∘s)‖∞ with the row sums g of |A|·D_c
+/// and a vector s of entries from 1/2 to 1 with signs that look random: seldom less than the condition number
+/// over √n.
 /// @param work  workspace of one column; B, X and trial_R are overwritten
 template <class Scalar, class ExecutionSpace>
 double probe_condition(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,

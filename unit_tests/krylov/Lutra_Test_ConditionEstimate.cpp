@@ -23,7 +23,8 @@ struct Estimation {
         A(matrix),
         A_adjoint(Reference::transpose(matrix, true)),
         F(factored),
-        scales{to_space<Space>(std::vector<Real>(n, Real(1))), to_space<Space>(std::vector<Real>(n, Real(1)))},
+        scales{to_space<Space>(std::vector<Real>(n, Real(1))),
+               to_space<Space>(std::vector<Real>(n, Real(1)))},
         work(SolveWorkspace<Scalar, Space>(Space(), n, 1, MemoryBudget())) {}
 
   ConditionEstimate operator()(double growth = 1, bool has_zero_pivots = false) {

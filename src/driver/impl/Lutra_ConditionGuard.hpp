@@ -46,8 +46,8 @@ class ConditionGuard {
   }
 
   /// A lower bound of the condition number, which one solve finds. @param work one column, overwritten
-  double probe(const ExecutionSpace& exec, const Operator& A, Factors& F, const Scales<Scalar, Memory>& scales,
-               const Workspace& work, Report& report) const {
+  double probe(const ExecutionSpace& exec, const Operator& A, Factors& F,
+               const Scales<Scalar, Memory>& scales, const Workspace& work, Report& report) const {
     const StageTimer timer(exec, true);
     const double condition = probe_condition(exec, A, F, scales, work);
     note(report, 1, timer.seconds());
