@@ -351,8 +351,9 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
       reserve_column();
       const double condition = m_guard.probe(m_exec, operator_for(Transposition::none), *m_factorization,
                                              scales(), m_column, m_report);
-      if (!std::isfinite(condition)) throw_if_stopped();
       m_column = {};  // which most matrices do not need again
+      // A solve that was given up says nothing; those to come will be, too.
+      if (!std::isfinite(condition) && m_factorization->consume_timeout(m_exec) >= 0) return false;
       return !(condition <= Guard::max_probed);
     } catch (const OutOfMemoryError&) {
       m_column = {};
