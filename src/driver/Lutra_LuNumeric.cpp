@@ -285,6 +285,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   FactorizationOutcome factorize_with(double perturbation) {
     const FactorizationOutcome outcome = m_factorization->factorize(
         m_exec, {m_operators.values(), m_analysis->row_scale, m_analysis->col_scale}, perturbation);
+    m_perturbation = perturbation;
     report_pivots(outcome);
     return outcome;
   }
@@ -369,7 +370,8 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     bool found = false;
     try {
       const Operator& A_adjoint = operator_for(Transposition::adjoint);
-      found = m_guard.look(m_exec, A, A_adjoint, *m_factorization, scales(), m_column, m_report);
+      found =
+          m_guard.look(m_exec, A, A_adjoint, *m_factorization, scales(), m_column, m_perturbation, m_report);
     } catch (const OutOfMemoryError&) {  // no room for solves with the adjoint
       found = find_null_vector(m_exec, A, *m_factorization, scales(), m_column, m_report);
     }
@@ -685,6 +687,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   Kokkos::View<RealOf<Scalar>*, Memory> m_diagonal_scale;  ///< [n] of Cholesky, once it was needed
   MemoryReservation m_scale_reservation;                   ///< of it
   Guard m_guard;
+  double m_perturbation = 0;              ///< of the last factorization
   bool m_renewed = false;                 ///< a new analysis has been tried for the values at hand
   std::optional<double> m_forward_bound;  ///< of the last solutions; the worst of them counts
   bool m_unknown_solution = false;        ///< that bound is 1 or more

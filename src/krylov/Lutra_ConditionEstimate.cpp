@@ -158,9 +158,9 @@ static void replace_by_difference(const ExecutionSpace& exec, const Rows& x, con
 
 /// The condition number from which on A may be singular.
 template <class Scalar>
-double near_singular(double growth) {
+double near_singular(double inexactness) {
   constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>), margin = 1e3;
-  return std::min(1 / std::sqrt(epsilon), 1 / (margin * epsilon * std::max(growth, 1.0)));
+  return std::min(1 / std::sqrt(epsilon), 1 / (margin * std::max(inexactness, epsilon)));
 }
 
 /// Hager's method for ‖B‖∞ = ‖Bᴴ‖₁ of B = D⁻¹·op(A)⁻¹·diag(g), two of its steps. Arrays of `work`: g in
@@ -235,7 +235,7 @@ ConditionEstimate estimate_condition(const ExecutionSpace& exec,
                                      const MatrixOperator<Scalar, ExecutionSpace>& A_adjoint,
                                      Factorization<Scalar, ExecutionSpace>& F,
                                      const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
-                                     const SolveWorkspace<Scalar, ExecutionSpace>& work, double growth,
+                                     const SolveWorkspace<Scalar, ExecutionSpace>& work, double inexactness,
                                      bool has_zero_pivots) {
   ConditionEstimate estimate;
   if (A.size() == 0) return estimate;
@@ -254,8 +254,7 @@ ConditionEstimate estimate_condition(const ExecutionSpace& exec,
     F.apply(exec, Transposition::none, work.B, work.X);
     return {std::numeric_limits<double>::infinity(), 0.0, 1};
   }
-  // Factors in which entries have grown know nothing of A beyond 1/(ε·growth).
-  const double near = near_singular<Scalar>(growth);
+  const double near = near_singular<Scalar>(inexactness);
   estimate.condition = method.norm(near);
   estimate.solves = method.solves;
   if (std::isfinite(estimate.condition) && estimate.condition >= near) {

@@ -46,8 +46,9 @@ struct ConditionEstimate {
 /// @param A_adjoint Aᴴ
 /// @param work      workspace of one column; all of it is overwritten. X then holds z, where distance is
 /// finite
-/// @param growth    of the factors' entries; where it is large, condition numbers below 1/√ε are looked into
-/// too
+/// @param inexactness     ‖E‖/‖A‖ or so, of perturbed pivots and grown entries: where it is large, smaller
+/// condition
+///                        numbers than 1/√ε are looked into
 /// @param has_zero_pivots rows without entries have zero pivots, and are left out with them
 /// Cost: four solves, five where the condition number is 1/√ε or more; waits for each, and does not allocate
 template <class Scalar, class ExecutionSpace>
@@ -56,7 +57,7 @@ ConditionEstimate estimate_condition(const ExecutionSpace& exec,
                                      const MatrixOperator<Scalar, ExecutionSpace>& A_adjoint,
                                      Factorization<Scalar, ExecutionSpace>& F,
                                      const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
-                                     const SolveWorkspace<Scalar, ExecutionSpace>& work, double growth,
+                                     const SolveWorkspace<Scalar, ExecutionSpace>& work, double inexactness,
                                      bool has_zero_pivots);
 
 /// A lower bound of that condition number from one solve, ‖D_c⁻¹·A⁻¹·(g∘s)‖∞ with the row sums g of |A|·D_c

@@ -172,8 +172,7 @@ TEMPLATE_LIST_TEST_CASE("a null vector found by the factors makes a matrix numer
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a null vector found by GMRES makes a matrix numerically singular", "[driver]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a null vector is found however much pivots were perturbed", "[driver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   auto A = coupled_blocks<Matrix<TestType>, 2>(200, stalling_block);
   A.values[A.values.size() - 4] = Scalar(1);  // the last block becomes [1 1; 1 1]
@@ -184,14 +183,16 @@ TEMPLATE_LIST_TEST_CASE("a null vector found by GMRES makes a matrix numerically
     solver.factorize(A);
     INFO("engine " << name_of(engine));
     const Report& report = solver.report();
-    CHECK(report.status == Status::not_solved);  // the factors of A + E do not show the null vector of A
+    const bool by_factors = report.status == Status::numerically_singular;  // purified, or else by GMRES
     std::vector<Scalar> x(system.b.size());
     CHECK(solver.solve_host(system.b, x) == Status::numerically_singular);
-    REQUIRE_FALSE(report.escalations.empty());
-    CHECK_THAT(report.escalations[0], ContainsSubstring("GMRES"));
-    // X solves the system, as do many others.
-    CHECK(Reference::backward_errors(A, x, system.b).componentwise <=
-          (sizeof(RealOf<Scalar>) == 8 ? 1e-12 : 1e-5));
+    if (!by_factors) {
+      REQUIRE_FALSE(report.escalations.empty());
+      CHECK_THAT(report.escalations[0], ContainsSubstring("GMRES"));
+      // X solves the system, as do many others.
+      CHECK(Reference::backward_errors(A, x, system.b).componentwise <=
+            (sizeof(RealOf<Scalar>) == 8 ? 1e-12 : 1e-5));
+    }
     CHECK(std::ranges::any_of(report.singular_columns, [](std::int64_t j) { return j >= 398; }));
     CHECK(report.singular_rows.size() == report.singular_columns.size());
   }

@@ -27,8 +27,8 @@ struct Estimation {
                to_space<Space>(std::vector<Real>(n, Real(1)))},
         work(SolveWorkspace<Scalar, Space>(Space(), n, 1, MemoryBudget())) {}
 
-  ConditionEstimate operator()(double growth = 1, bool has_zero_pivots = false) {
-    return estimate_condition(Space(), A.A, A_adjoint.A, F, scales, work, growth, has_zero_pivots);
+  ConditionEstimate operator()(double inexactness = 0, bool has_zero_pivots = false) {
+    return estimate_condition(Space(), A.A, A_adjoint.A, F, scales, work, inexactness, has_zero_pivots);
   }
 
   std::size_t n;
@@ -112,7 +112,7 @@ TEMPLATE_LIST_TEST_CASE("rows of zeros are singular, unless they have their zero
   A.values = {Scalar(2), Scalar(0), Scalar(0), Scalar(0)};
   factored.values = {Scalar(2), Scalar(0), Scalar(0), Scalar(1)};
   Estimation<TestType> estimation(A, factored);
-  const ConditionEstimate estimate = estimation(), without_row = estimation(1, true);
+  const ConditionEstimate estimate = estimation(), without_row = estimation(0, true);
   CHECK(estimate.is_singular<Scalar>());
   CHECK(estimate.solves == 1);
   CHECK_FALSE(without_row.is_singular<Scalar>());

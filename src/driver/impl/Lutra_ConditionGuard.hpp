@@ -56,13 +56,17 @@ class ConditionGuard {
 
   /// Estimates the condition; rows and columns of a singular matrix go to the report, which says what the
   /// estimate has cost. @returns whether A is singular to working precision
-  /// @param work one column, overwritten
+  /// @param work         one column, overwritten
+  /// @param perturbation of the factorization
   bool look(const ExecutionSpace& exec, const Operator& A, const Operator& A_adjoint, Factors& F,
-            const Scales<Scalar, Memory>& scales, const Workspace& work, Report& report) {
+            const Scales<Scalar, Memory>& scales, const Workspace& work, double perturbation,
+            Report& report) {
     const StageTimer timer(exec, true);
     const double growth = report.pivots.growth.value_or(1);
-    const ConditionEstimate estimate =
-        estimate_condition(exec, A, A_adjoint, F, scales, work, growth, report.pivots.zero.value_or(0) > 0);
+    const bool is_perturbed = report.pivots.perturbed.value_or(0) > 0;
+    const double inexactness = std::max(epsilon * growth, is_perturbed ? perturbation : 0.0);
+    const ConditionEstimate estimate = estimate_condition(exec, A, A_adjoint, F, scales, work, inexactness,
+                                                          report.pivots.zero.value_or(0) > 0);
     m_is_doubtful = growth >= near_singular && estimate.distance <= std::sqrt(epsilon);
     m_condition = std::max(m_condition.value_or(0), estimate.condition);
     note(report, estimate.solves, timer.seconds());
