@@ -40,10 +40,12 @@ LdltPivotRule rule_of(const LdltOptions& options) {
   return rule;
 }
 
-/// Where an entry would be zero without rounding, fronts leave up to some hundred ε.
+/// Where an entry would be zero without rounding, fronts leave up to some hundred ε. A matrix that may be
+/// regular starts with less, and gets more where a null vector without a zero pivot is found.
+/// @param is_singular by its pattern
 template <class Scalar>
-double zero_tolerance(const LdltOptions& options) {
-  constexpr int factor = 16;
+double zero_tolerance(const LdltOptions& options, bool is_singular) {
+  const int factor = is_singular && sizeof(RealOf<Scalar>) == 8 ? 1024 : 16;
   return options.zero_tolerance > 0 ? options.zero_tolerance
                                     : factor * static_cast<double>(epsilon_of<Scalar>);
 }
@@ -126,7 +128,7 @@ LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_on_diagona
   if (!m_tries_diagonal) return {};
   const auto& plan = static_cast<const typename Diagonal::Plan&>(*m_plan.diagonal);
   const double smallest =
-      m_rule.pivoting == Pivoting::threshold ? zero_tolerance<Scalar>(m_plan.options) : 0.0;
+      m_rule.pivoting == Pivoting::threshold ? zero_tolerance<Scalar>(m_plan.options, false) : 0.0;
   FactorizationOutcome outcome;
   DiagonalPivots pivots;
   try {
@@ -188,7 +190,7 @@ std::string LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::cascade(
 template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
 LdltOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_with_tolerance(
     const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A) {
-  m_rule.zero_tolerance = zero_tolerance<Scalar>(m_plan.options);
+  m_rule.zero_tolerance = zero_tolerance<Scalar>(m_plan.options, m_plan.min_zero > 0);
   m_doubtful = false;
   LdltOutcome outcome = factorize_with_room(exec, A, m_rule);
   if (outcome.zero >= m_plan.min_zero || !outcome.succeeded()) return outcome;
