@@ -109,7 +109,7 @@ std::optional<MatchingResult<Ordinal>> match(
   const Ordinal n = A.n_rows;
   if (is_singular_by_size(on_host.pattern(), report)) return std::nullopt;
   MatchingResult<Ordinal> result;
-  const int unit = option == Matching::none ? 0 : exponent_of_unit(on_host);
+  const int unit = exponent_of_unit(on_host);
   if (option == Matching::auction) {
     MemoryReservation scratch(budget);
     auto scaled = A;
@@ -126,7 +126,6 @@ std::optional<MatchingResult<Ordinal>> match(
     Kokkos::DefaultHostExecutionSpace().fence("lutra::driver: the values to match are complete");
     result = match_exact(scaled);
   }
-  for (auto& scale : result.row_scale) scale = std::ldexp(scale, -unit);
   report.choice.matching = option == Matching::none      ? "none"
                            : option == Matching::auction ? "auction"
                                                          : "exact";
@@ -140,6 +139,8 @@ std::optional<MatchingResult<Ordinal>> match(
     result.row_scale.assign(static_cast<std::size_t>(n), 1.0);
     result.col_scale.assign(static_cast<std::size_t>(n), 1.0);
   }
+  // Without a matching too: growth compares L, which has no unit, with the scaled A.
+  for (auto& scale : result.row_scale) scale = std::ldexp(scale, -unit);
   report.structural_rank = result.structural_rank;
   if (result.structural_rank < n) {
     report_structural_singularity(result.row_of_column, report);

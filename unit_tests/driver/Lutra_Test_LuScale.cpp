@@ -11,6 +11,9 @@ TEMPLATE_LIST_TEST_CASE("units change no bit of LU's solutions but exponents", "
   std::mt19937 random(6);
   const auto grid = stencil<Matrix<TestType>>(5, false, false, random);
   check_direct_powers<Solver<TestType>>(grid, LuOptions(), true);
+  LuOptions unmatched;
+  unmatched.matching = Matching::none;
+  check_direct_powers<Solver<TestType>>(grid, unmatched, true);
   check_direct_powers<Solver<TestType>>(permuted_matrix<Matrix<TestType>>(30, 3, random), LuOptions(), true);
 }
 
