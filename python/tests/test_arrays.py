@@ -80,7 +80,7 @@ class Formats(unittest.TestCase):
             for call in (lutra.splu, lutra.ldlt, lutra.spilu, lambda A: lutra.gmres(A, self.b)):
                 with self.assertRaisesRegex(ValueError, r"a square matrix is wanted, this one has the shape \(3,\)"):
                     call(vector)
-        with self.assertRaisesRegex(TypeError, r"b: a dense array is wanted, not csr_matrix; pass b.toarray\(\)"):
+        with self.assertRaisesRegex(TypeError, r"b: a dense array is wanted, not a sparse matrix of format csr; pass b.toarray\(\)"):
             lutra.splu(self.A).solve(sp.csr_matrix(self.b))
 
     def test_indices_of_int64_are_not_narrowed(self) -> None:
