@@ -222,6 +222,13 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     const FactorizationOutcome kept = factorize_with(Guard::epsilon * Guard::epsilon);
     if (!kept.is_finite() || kept.growth() > Guard::near_singular)
       return stage_of_factors(factorize_within_growth());
+    if (kept.perturbed > 0) {
+      // A pivot of ε² whose column has not grown: both are zero, and A is singular within ε times growth.
+      constexpr double small_growth = 64;
+      if (kept.growth() > small_growth) return stage_of_factors(factorize_within_growth());
+      name_zero_pivots();
+      return Stage::numerically_singular;
+    }
     m_report.escalations.push_back("the matrix is ill-conditioned: small pivots are not perturbed");
     m_guard.forget();
     return stage_of_factors(kept, true);

@@ -67,8 +67,7 @@ class ConditionGuard {
     const double inexactness = std::max(epsilon * growth, is_perturbed ? perturbation : 0.0);
     const ConditionEstimate estimate = estimate_condition(exec, A, A_adjoint, F, scales, work, inexactness,
                                                           report.pivots.zero.value_or(0) > 0);
-    m_is_doubtful =
-        growth >= near_singular && estimate.distance <= std::max(std::sqrt(epsilon), epsilon * growth);
+    m_is_doubtful = inexactness >= std::sqrt(epsilon) && estimate.distance <= inexactness;
     m_condition = std::max(m_condition.value_or(0), estimate.condition);
     note(report, estimate.solves, timer.seconds());
     if (!estimate.template is_singular<Scalar>()) return false;
