@@ -133,7 +133,7 @@ provide_packages() {
   missing_tools
   if [[ ${#missing[@]} -gt 0 ]]; then
     wanted_packages "$purpose"
-    later=("${wanted[@]}")  # without CMake nobody knows which of them are there
+    later=("${wanted[@]}")  # without CMake it is not known which of them are there
     if [[ -z ${Kokkos_ROOT:-} ]]; then later+=(Kokkos); fi
     install_missing
     later=()

@@ -146,8 +146,8 @@ std::string errors_text(const Report& report, const std::string& name) {
 
 /// What the estimate of the condition found and cost; nothing where there was none.
 std::string condition_text(const Report& report) {
-  if (report.condition_solves == 0) return "";
-  std::string text = report.errors.condition ? short_number(report.errors.condition) : "singular";
+  if (!report.errors.condition) return "";  // one solve may have shown that there is no need to know
+  std::string text = short_number(report.errors.condition);
   return text_line("condition", text + ", estimated by " + std::to_string(report.condition_solves) +
                                     " solves in " + short_number(report.times.condition) + " s");
 }

@@ -41,8 +41,8 @@ struct MatrixMarketSize {
   std::int64_t n_entries = 0;  ///< that the file holds: of a symmetric matrix those of one triangle
 };
 
-/// Is called before what follows the size line is read: throws where the caller has no use or no room for so
-/// much.
+/// Called once the size line is read, before any entry is. It throws where the caller does not want a matrix
+/// of that size or has no memory for it.
 using CheckMatrixMarketSize = std::function<void(const MatrixMarketSize&)>;
 
 /// Reads a coordinate file: plain, .gz or .xz (recognised by its first bytes), or "-" for standard input.

@@ -48,6 +48,7 @@ TEST_CASE("--verbose has the rest, each number once", "[cli]") {
   const Program program;
   REQUIRE(program.run("generate convdiff3d --size 9 a.mtx").status == 0);
   const std::string text = program.run("solve a.mtx --verbose --repeat 2").output;
+  CHECK_THAT(text, !ContainsSubstring("\ncondition"));  // nothing was suspicious
   INFO(text);
   for (const char* name : {"matrix ", "backend ", "method ", "because ", "seconds ", "predicted ", "factors ",
                            "pivots ", "errors ", "memory ", "status ", "solution "})

@@ -44,8 +44,8 @@ KOKKOS_INLINE_FUNCTION int exponent_of(Real x) {
   return biased == 0 ? Layout::min_exponent : biased - Layout::max_exponent;
 }
 
-/// value·2^e, for any e that leads to a finite number: in two steps, neither of which leaves the way between
-/// `value` and the result.
+/// value·2^e, for any e that leads to a finite number. It multiplies twice, so that 2^e itself need not be in
+/// range; the intermediate result lies between `value` and the result.
 template <class Scalar>
 KOKKOS_INLINE_FUNCTION Scalar scale_by_power(const Scalar& value, int e) {
   const int half = e / 2;

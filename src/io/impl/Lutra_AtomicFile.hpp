@@ -8,7 +8,7 @@
 
 namespace lutra::Impl {
 
-/// Where a file would be written: symbolic links followed, of which the last may lead to nothing yet.
+/// The path at which a file would be written. Symbolic links are followed; the target need not exist yet.
 /// @throws FileError for a loop of links, a name that is too long, and what else keeps the system from
 /// looking
 std::string followed(const std::string& file);
