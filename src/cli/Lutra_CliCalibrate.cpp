@@ -3,6 +3,7 @@
 #include "Lutra_CalibrateRanks.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <stdexcept>
 
@@ -61,6 +62,14 @@ std::string summary(const Calibrated& calibrated, const std::string& file) {
          text_line("next", "lutra solve A.mtx --device-model " + file);
 }
 
+/// @throws InputError where a file would be replaced that is no device model
+void check_replaced_model(const std::string& file) {
+  std::error_code absent;
+  if (file == "-" || !std::filesystem::is_regular_file(file, absent)) return;
+  if (!is_device_model(file))
+    throw InputError("calibrate: " + file + " exists and is not a device model; it is not replaced");
+}
+
 /// Of solves on several ranks.
 DistributedCosts measure_ranks(Communicator& ranks) {
   return with_types("f64", false, backend_name<Kokkos::DefaultHostExecutionSpace>(),
@@ -80,6 +89,7 @@ int run_calibrate(const Arguments& arguments, Communicator* ranks) {
   DeviceModel& model = calibrated.model;
   const auto measure_alone = [&] {
     check_output_file("calibrate:", file);
+    check_replaced_model(file);
     calibrated = measure(arguments);
   };
   if (ranks == nullptr) {

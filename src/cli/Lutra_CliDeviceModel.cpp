@@ -91,6 +91,16 @@ std::string to_text(DeviceModel model, DeviceModel built_in) {
   return text;
 }
 
+bool is_device_model(const std::string& file) {
+  LineReader reader(file);
+  std::string_view line;
+  while (reader.next(line)) {
+    Cursor cursor(line.substr(0, line.find('%')));
+    if (!cursor.at_end()) return cursor.take_token() == "name";
+  }
+  return true;
+}
+
 DeviceModel read_device_model(const std::string& file) {
   LineReader reader(file);
   DeviceModel model;

@@ -22,6 +22,10 @@ std::vector<std::string> measured_keys(DeviceModel model, DeviceModel built_in);
 ///         a finite number above 0
 DeviceModel read_device_model(const std::string& file);
 
+/// Whether a file has no text, or text that begins as a device model does.
+/// @throws FileError where it cannot be read
+bool is_device_model(const std::string& file);
+
 }  // namespace lutra::Cli
 
 #endif

@@ -108,6 +108,15 @@ SolverOptions for_matrix(SolverOptions options, const HostMatrix<Scalar>& A, con
   return options;
 }
 
+/// op(A)·X for the matrix that the solver takes A for: with `--triangle`, what one triangle stands for.
+template <class Scalar>
+std::vector<Scalar> right_hand_sides(const std::string& file, const HostMatrix<Scalar>& A,
+                                     const SolverOptions& options, const std::vector<Scalar>& X,
+                                     Transposition op) {
+  if (!options.ldlt || options.ldlt->triangle == Triangle::both) return multiply(file, A, X, op);
+  return multiply(file, mirrored_triangle(A, options.ldlt->triangle, options.ldlt->symmetry), X, op);
+}
+
 /// Adds the reasons for method and backend where the choice was the library's.
 inline void add_method_reason(const SolverOptions& options, Choice& choice) {
   if (choice.method.empty()) return;

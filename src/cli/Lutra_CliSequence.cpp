@@ -75,10 +75,11 @@ class Sequence {
     }
     check_pattern(m_arguments, file, m_first, A);
     const MatrixProperties properties = matrix_properties(make_view(A));
-    start_session(for_matrix<ExecutionSpace>(m_options, A, step.matrix.header, properties));
+    const SolverOptions own = for_matrix<ExecutionSpace>(m_options, A, step.matrix.header, properties);
+    start_session(own);
     const auto n = static_cast<std::size_t>(A.n_rows);
     const auto known = known_solution<Scalar>(n, static_cast<std::size_t>(m_arguments.n_rhs.value_or(1)));
-    const auto B = multiply(file, A, known, transposition(m_arguments));
+    const auto B = right_hand_sides(file, A, own, known, transposition(m_arguments));
     ReportRecord record;
     record.matrix = summarize<Scalar>(file, properties);
     const auto X = solve_with_session(A, B, record);

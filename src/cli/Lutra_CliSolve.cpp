@@ -13,27 +13,25 @@ int solve(const Arguments& arguments, const SolverOptions& options, Input&& inpu
   const std::string& file = arguments.files.front();
   const auto A = convert_matrix<Scalar>(file, std::move(input.matrix));
   const auto n = static_cast<std::size_t>(A.n_rows);
+  const MatrixProperties properties = matrix_properties(make_view(A));
+  const SolverOptions own =
+      for_matrix<ExecutionSpace>(with_ordering(options, A.n_rows), A, input.matrix.header, properties);
   std::vector<Scalar> known, B;
   if (input.rhs) {
     B = convert_array<Scalar>(*arguments.rhs, *input.rhs);
   } else {
     known = known_solution<Scalar>(n, static_cast<std::size_t>(arguments.n_rhs.value_or(1)));
-    B = multiply(file, A, known, transposition(arguments));
+    B = right_hand_sides(file, A, own, known, transposition(arguments));
   }
   ReportRecord record;
-  const MatrixProperties properties = matrix_properties(make_view(A));
   record.matrix = summarize<Scalar>(file, properties);
-  Session<Scalar, ExecutionSpace> session(
-      arguments,
-      for_matrix<ExecutionSpace>(with_ordering(options, A.n_rows), A, input.matrix.header, properties));
+  Session<Scalar, ExecutionSpace> session(arguments, own);
   const std::vector<Scalar> X = session.solve(A, B, record);
   finish(record, input.read_seconds);
   if (!known.empty() && record.report.errors.backward_componentwise) {
     record.report.errors.forward = forward_error(X, known, n);
   }
-  write_report(arguments, record, place_of_solution(arguments, record.report));
-  if (arguments.json) write_text(*arguments.json, to_json(record));
-  write_solution(arguments, X, A.n_rows, record.report);
+  write_results(arguments, record, X, A.n_rows);
   return exit_status(record.report.status);
 }
 

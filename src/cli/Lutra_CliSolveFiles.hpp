@@ -61,7 +61,7 @@ inline bool has_solution(const Arguments& arguments, const Report& report) {
 /// Where the solution goes, or how to get it.
 inline std::string place_of_solution(const Arguments& arguments, const Report& report) {
   if (!has_solution(arguments, report)) return "";
-  return arguments.out ? "X goes to " + *arguments.out : "--out X.mtx writes the solution";
+  return arguments.out ? "X is in " + *arguments.out : "--out X.mtx writes the solution";
 }
 
 template <class Scalar>
@@ -74,6 +74,26 @@ void write_solution(const Arguments& arguments, const std::vector<Scalar>& X, st
   }
   write_matrix_market_array<Scalar>(*arguments.out, n, static_cast<std::int64_t>(X.size()) / n, X,
                                     "X of " + arguments.files.front() + ", " + describe(report, 1));
+}
+
+/// Report, JSON and solution. The report says where X is only once it is there.
+/// @throws FileError where one of them cannot be written
+template <class Scalar>
+void write_results(const Arguments& arguments, const ReportRecord& record, const std::vector<Scalar>& X,
+                   std::int64_t n) {
+  const auto write_texts = [&](const std::string& place) {
+    write_report(arguments, record, place);
+    if (arguments.json) write_text(*arguments.json, to_json(record));
+  };
+  const bool to_file = arguments.out && *arguments.out != "-";
+  if (!to_file) write_texts(place_of_solution(arguments, record.report));
+  try {
+    write_solution(arguments, X, n, record.report);
+  } catch (const std::exception&) {
+    if (to_file) write_texts("");
+    throw;
+  }
+  if (to_file) write_texts(place_of_solution(arguments, record.report));
 }
 
 }  // namespace lutra::Cli

@@ -255,9 +255,7 @@ int solve(const Arguments& arguments, const SolverOptions& options, Input&& inpu
         const auto n = static_cast<std::size_t>(system.A.n_rows);
         if (!system.known.empty() && record.report.errors.backward_componentwise)
           record.report.errors.forward = forward_error(solution.X, system.known, n);
-        write_report(arguments, record, place_of_solution(arguments, record.report));
-        if (arguments.json) write_text(*arguments.json, to_json(record));
-        write_solution(arguments, solution.X, system.A.n_rows, record.report);
+        write_results(arguments, record, solution.X, system.A.n_rows);
       },
       false);
   return exit_status(record.report.status);

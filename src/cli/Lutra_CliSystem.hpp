@@ -11,6 +11,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_MatrixMarket.hpp"
 #include "Lutra_ScalarTraits.hpp"
+#include "Lutra_Symmetry.hpp"
 #include "Lutra_Transposition.hpp"
 
 // The system a command solves, as host arrays in the scalar type it is solved in.
@@ -134,6 +135,37 @@ std::vector<Scalar> multiply(const std::string& file, const HostMatrix<Scalar>& 
     }
   }
   return B;
+}
+
+/// The matrix that one triangle of A stands for, the diagonal included.
+template <class Scalar>
+HostMatrix<Scalar> mirrored_triangle(const HostMatrix<Scalar>& A, Triangle triangle, Symmetry symmetry) {
+  const auto is_read = [triangle](std::int64_t i, std::int64_t j) {
+    return triangle == Triangle::lower ? j <= i : j >= i;
+  };
+  const auto n = static_cast<std::size_t>(A.n_rows);
+  std::vector<std::vector<std::pair<std::int64_t, Scalar>>> rows(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    for (auto k = static_cast<std::size_t>(A.row_map[i]); k < static_cast<std::size_t>(A.row_map[i + 1]); ++k) {
+      const auto row = static_cast<std::int64_t>(i), column = static_cast<std::int64_t>(A.entries[k]);
+      if (!is_read(row, column)) continue;
+      rows[i].emplace_back(column, A.values[k]);
+      if (row == column) continue;
+      const Scalar mirrored =
+          symmetry == Symmetry::hermitian ? ScalarTraits<Scalar>::conjugate(A.values[k]) : A.values[k];
+      rows[static_cast<std::size_t>(column)].emplace_back(row, mirrored);
+    }
+  }
+  HostMatrix<Scalar> result{A.n_rows, A.n_cols, {0}, {}, {}};
+  for (auto& row : rows) {
+    std::sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [column, value] : row) {
+      result.entries.push_back(static_cast<decltype(result.entries)::value_type>(column));
+      result.values.push_back(value);
+    }
+    result.row_map.push_back(static_cast<decltype(result.row_map)::value_type>(result.entries.size()));
+  }
+  return result;
 }
 
 /// max over columns of ‖x − x*‖∞ / ‖x*‖∞; infinite or NaN where X is.

@@ -57,24 +57,34 @@ class RowScaledPreconditioner final : public Preconditioner<Scalar, ExecutionSpa
 }  // namespace
 
 template <class Scalar, class ExecutionSpace>
+int correct_by_gmres(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
+                     Preconditioner<Scalar, ExecutionSpace>& M, Transposition op,
+                     const typename MatrixOperator<Scalar, ExecutionSpace>::Scale& row_scale,
+                     const SolveWorkspace<Scalar, ExecutionSpace>& work,
+                     const Fgmres<Scalar, ExecutionSpace>& gmres) {
+  const RowScaledOperator<Scalar, ExecutionSpace> scaled_A(A, row_scale);
+  RowScaledPreconditioner<Scalar, ExecutionSpace> scaled_M(M, row_scale);
+  KrylovOutcome cycle;
+  Impl::scale_rows(exec, row_scale, work.R, work.trial_R);
+  gmres.cycle(exec, scaled_A, scaled_M, op, work.trial_R, work.trial_X, cycle_goal<Scalar>, gmres.restart(),
+              cycle);
+  return cycle.iterations;
+}
+
+template <class Scalar, class ExecutionSpace>
 GmresOutcome refine_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar, ExecutionSpace>& A,
                              Preconditioner<Scalar, ExecutionSpace>& M, Transposition op,
                              const typename MatrixOperator<Scalar, ExecutionSpace>::Scale& row_scale,
                              double goal, const BackwardErrors& errors,
                              SolveWorkspace<Scalar, ExecutionSpace>& work,
                              const Fgmres<Scalar, ExecutionSpace>& gmres) {
-  const RowScaledOperator<Scalar, ExecutionSpace> scaled_A(A, row_scale);
-  RowScaledPreconditioner<Scalar, ExecutionSpace> scaled_M(M, row_scale);
   GmresOutcome outcome{0, errors};
   if (!std::isfinite(errors.componentwise[0])) Impl::set_zero(exec, work.X);
   work.compute_errors(exec, A);
   for (int c = 0; c < max_cycles && outcome.errors.componentwise[0] > goal; ++c) {
-    KrylovOutcome cycle;
-    Impl::scale_rows(exec, row_scale, work.R, work.trial_R);
-    gmres.cycle(exec, scaled_A, scaled_M, op, work.trial_R, work.trial_X, cycle_goal<Scalar>, gmres.restart(),
-                cycle);
-    outcome.iterations += cycle.iterations;
-    if (cycle.iterations == 0) break;
+    const int iterations = correct_by_gmres(exec, A, M, op, row_scale, work, gmres);
+    outcome.iterations += iterations;
+    if (iterations == 0) break;
     Impl::add_multiple(exec, Scalar(1), work.X, work.trial_X);
     const double before = outcome.errors.componentwise[0];
     work.keep_better(exec, A, outcome.errors);
@@ -87,7 +97,11 @@ GmresOutcome refine_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar, 
   template GmresOutcome refine_by_gmres(                                                           \
       const Space&, MatrixOperator<Scalar, Space>&, Preconditioner<Scalar, Space>&, Transposition, \
       const typename MatrixOperator<Scalar, Space>::Scale&, double, const BackwardErrors&,         \
-      SolveWorkspace<Scalar, Space>&, const Fgmres<Scalar, Space>&);
+      SolveWorkspace<Scalar, Space>&, const Fgmres<Scalar, Space>&);                                \
+  template int correct_by_gmres(                                                                   \
+      const Space&, const MatrixOperator<Scalar, Space>&, Preconditioner<Scalar, Space>&,          \
+      Transposition, const typename MatrixOperator<Scalar, Space>::Scale&,                         \
+      const SolveWorkspace<Scalar, Space>&, const Fgmres<Scalar, Space>&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_REFINE_BY_GMRES)
 
 }  // namespace lutra

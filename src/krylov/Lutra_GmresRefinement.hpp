@@ -37,6 +37,17 @@ GmresOutcome refine_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar, 
                              SolveWorkspace<Scalar, ExecutionSpace>& work,
                              const Fgmres<Scalar, ExecutionSpace>& gmres);
 
+/// One cycle of the GMRES of refine_by_gmres for the residual in work.R.
+/// @param row_scale [n] of op(A)
+/// @param work      one column: R in, the correction of X in trial_X; trial_R is overwritten
+/// @returns iterations. Waits once for each and once more
+template <class Scalar, class ExecutionSpace>
+int correct_by_gmres(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
+                     Preconditioner<Scalar, ExecutionSpace>& M, Transposition op,
+                     const typename MatrixOperator<Scalar, ExecutionSpace>::Scale& row_scale,
+                     const SolveWorkspace<Scalar, ExecutionSpace>& work,
+                     const Fgmres<Scalar, ExecutionSpace>& gmres);
+
 }  // namespace lutra
 
 #endif

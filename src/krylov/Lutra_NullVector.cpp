@@ -176,7 +176,14 @@ bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar
   fill_start(exec, work.trial_X, scales.col, -1);
   double A_norm = -1;
   queue_step(exec, A, scales, work.trial_X, work.X, work.R, A_norm, work.maxima);
-  if (finish_step(exec, work.maxima, A_norm) > rounding_factor * epsilon) return false;
+  double ratio = finish_step(exec, work.maxima, A_norm);
+  if (ratio > rounding_factor * epsilon && ratio <= std::sqrt(epsilon)) {
+    // Little was left of the start. A correction of what is left is not subject to that cancellation.
+    correct_by_gmres(exec, A, F, Transposition::none, scales.row, work, gmres);
+    queue_step(exec, A, scales, work.trial_X, work.X, work.R, A_norm, work.maxima);
+    ratio = finish_step(exec, work.maxima, A_norm);
+  }
+  if (ratio > rounding_factor * epsilon) return false;
   name_null_vector(exec, F, scales.col, work.X, report);
   return true;
 }

@@ -186,6 +186,12 @@ TEST_CASE("a calibrated device model is read back, used and named", "[cli]") {
   CHECK_THAT(with("name", "name a\nname b\n").error, ContainsSubstring(":3: there is a name already"));
   CHECK(program.run(solve + "--device-model absent.model").status == 2);
   CHECK(program.run("calibrate absent/here.model").status == 2);
+  program.write_small();
+  const std::string before = program.read("a.mtx");
+  const Outcome over = program.run("calibrate a.mtx");
+  CHECK(over.status == 2);
+  CHECK_THAT(over.error, ContainsSubstring("a.mtx exists and is not a device model"));
+  CHECK(program.read("a.mtx") == before);
 }
 
 }  // namespace

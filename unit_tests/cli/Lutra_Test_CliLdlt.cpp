@@ -39,10 +39,25 @@ TEST_CASE("one triangle of a general file", "[cli]") {
   const Program program;
   program.write_small();  // [ 4 1 ; 2 3 ]
   for (const std::string method : {"ldlt", "cholesky"}) {
-    const Outcome outcome = program.run("solve a.mtx --json --method " + method + " --triangle lower");
-    CHECK(outcome.status == 0);
-    CHECK(outcome.json()["inertia"]["positive"] == 2);
+    for (const std::string command : {"solve a.mtx", "sequence a.mtx a.mtx"}) {
+      const Outcome outcome = program.run(command + " --json --method " + method + " --triangle lower");
+      INFO(command << " " << outcome.error);
+      CHECK(outcome.status == 0);
+      const auto json = outcome.json();
+      const auto& report = json.contains("steps") ? json["steps"][0] : json;
+      CHECK(report["inertia"]["positive"] == 2);
+      // x* solves the system of the triangle, [ 4 2 ; 2 3 ], and not that of the file.
+      CHECK(report["errors"]["forward"].get<double>() < 1e-12);
+    }
   }
+}
+
+TEST_CASE("one triangle of a Hermitian matrix in a general file", "[cli]") {
+  const Program program;
+  program.write("h.mtx", "%%MatrixMarket matrix coordinate complex general\n"
+                         "3 3 5\n1 1 4 0\n2 2 5 0\n3 3 6 0\n1 2 1 2\n3 1 9 9\n");
+  const auto json = program.run("solve h.mtx --json --method ldlt --triangle upper").json();
+  CHECK(json["errors"]["forward"].get<double>() < 1e-12);
 }
 
 TEST_CASE("Cholesky names the column at which a matrix is indefinite", "[cli]") {

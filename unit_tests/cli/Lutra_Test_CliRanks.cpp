@@ -44,7 +44,7 @@ TEST_CASE("solve under mpirun: all ranks work, rank 0 reads and writes", "[cli]"
   CHECK(lines.status == 0);
   CHECK(count(lines.output, "\n") == 5);
   CHECK(count(lines.output, ", 2 ranks, grid ") == 1);
-  CHECK(count(lines.output, "success; X goes to y.mtx") == 1);
+  CHECK(count(lines.output, "success; X is in y.mtx") == 1);
   const Outcome text = run_ranks(program, 2, "solve a.mtx --rhs x.mtx --out y.mtx --verbose");
   CHECK(text.status == 0);
   CHECK(count(text.output, "ranks     2, grid ") == 1);

@@ -38,7 +38,7 @@ TEST_CASE("a report has five lines, and says where the solution is", "[cli]") {
                        ContainsSubstring("analysis ") && ContainsSubstring("factorization ") &&
                        ContainsSubstring("\nerror     componentwise backward ") &&
                        ContainsSubstring("\nstatus    success; --out X.mtx writes the solution\n"));
-  CHECK_THAT(program.run("solve a.mtx --out x.mtx").output, ContainsSubstring("success; X goes to x.mtx\n"));
+  CHECK_THAT(program.run("solve a.mtx --out x.mtx").output, ContainsSubstring("success; X is in x.mtx\n"));
   CHECK(lines_in(program.run("solve a.mtx --method gmres").output) == 5);
   CHECK(lines_in(program.run("sequence a.mtx a.mtx").output) == 11);  // an empty one between
   CHECK_THAT(program.run("sequence a.mtx").output, !ContainsSubstring("--out"));
