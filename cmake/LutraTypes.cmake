@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What the library is compiled for: Lutra_SCALARS, Lutra_ORDINALS, Lutra_BACKENDS. Fewer compile faster.
+# What the library is compiled for: Lutra_SCALARS, Lutra_BACKENDS. Fewer compile faster.
 set(Lutra_SCALARS "f32;f64;c64;c128" CACHE STRING "Scalar types compiled: a list of f32, f64, c64, c128")
-set(Lutra_ORDINALS "int32;int64" CACHE STRING "Index types compiled: a list of int32, int64")
 set(Lutra_BACKENDS "${Kokkos_DEVICES}" CACHE STRING "Backends compiled: a list of those Kokkos has")
 
 # lutra_define_choices(<variable> <all values>…): LUTRA_HAS_<value> for each value of the list <variable>, and
@@ -25,7 +24,6 @@ list(FILTER lutra_kokkos_backends INCLUDE REGEX "^(SERIAL|OPENMP|CUDA|HIP)$")
 set(lutra_backends ${Lutra_BACKENDS})
 list(FILTER lutra_backends EXCLUDE REGEX "^(THREADS|HPX)$")  # of Kokkos, never of Lutra
 lutra_define_choices(Lutra_SCALARS f32 f64 c64 c128)
-lutra_define_choices(Lutra_ORDINALS int32 int64)
 lutra_define_choices(lutra_backends ${lutra_kokkos_backends})
 configure_file("${PROJECT_SOURCE_DIR}/src/common/Lutra_Config.hpp.in"
                "${PROJECT_BINARY_DIR}/generated/Lutra_Config.hpp")

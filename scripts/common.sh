@@ -65,7 +65,7 @@ setup() {
 }
 
 # Types that a matrix in a file needs; the others take half of the time to compile.
-few_types=("-DLutra_SCALARS=f64;c128" -DLutra_ORDINALS=int32)
+few_types=("-DLutra_SCALARS=f64;c128" )
 
 # choose_parts <purpose>: adds to `options` what of Lutra is configured, and sets `few` where that is for few types. A folder
 # that has been configured keeps what it has, but for what the tests need: all types where the quickstart chose few.
@@ -74,7 +74,7 @@ choose_parts() {
   if [[ -f $build/CMakeCache.txt && " ${options[*]} " != *" --fresh "* ]]; then is_new=false; fi
   if [[ $purpose == test ]]; then
     options+=(-DLutra_ENABLE_TESTS=ON -DLutra_ENABLE_EXAMPLES=ON)
-    if [[ " $done_for " == *" few "* ]]; then options+=(-ULutra_SCALARS -ULutra_ORDINALS); fi
+    if [[ " $done_for " == *" few "* ]]; then options+=(-ULutra_SCALARS); fi
     done_for=${done_for//few/}
   elif $is_new; then
     options+=(-DLutra_ENABLE_TESTS=OFF -DLutra_ENABLE_EXAMPLES=OFF)

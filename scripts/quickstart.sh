@@ -46,7 +46,7 @@ say "  $lutra solve A.mtx"
 say "  export PATH=$(dirname "$lutra"):\$PATH"
 if has_few_types; then
   say "Compiled for real and complex double with int indices. All types and the C interface take about twice as long:"
-  say "  cmake --preset $preset -ULutra_SCALARS -ULutra_ORDINALS && cmake --build --preset $preset"
+  say "  cmake --preset $preset -ULutra_SCALARS && cmake --build --preset $preset"
 fi
 say "To install what is built, and for programs of your own (Ninja is there, make may not be):"
 say "  cmake --install build/$preset --prefix ~/lutra"

@@ -62,7 +62,7 @@ build_and_test() {
   if $bench; then targets+=(lutra_perf_trilinos); fi
   cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLutra_ENABLE_TRILINOS=ON -DLutra_ENABLE_TESTS=ON \
     -DLutra_ENABLE_BENCHMARKS=$bench -DLutra_ENABLE_CLI=OFF -DLutra_ENABLE_EXAMPLES=OFF -DLutra_SCALARS=f64 \
-    -DLutra_ORDINALS=int32 -DBUILD_SHARED_LIBS=ON
+     -DBUILD_SHARED_LIBS=ON
   cmake --build "$build" --parallel "$jobs" --target "${targets[@]}"
   ctest --test-dir "$build" --tests-regex '^trilinos' --output-on-failure
   if $bench; then

@@ -20,7 +20,7 @@ Kokkos::View<T*, typename Space::memory_space> to_space(const std::vector<T>& ho
 }
 
 /// A device copy of a host matrix.
-template <class Space, class Scalar, class Ordinal, class Offset>
+template <class Space, class Scalar>
 CsrView<Scalar, Ordinal, Offset, typename Space::memory_space> to_space(
     const HostMatrix<Scalar, Ordinal, Offset>& matrix) {
   return {matrix.n_rows, matrix.n_cols, to_space<Space>(matrix.row_map), to_space<Space>(matrix.entries),

@@ -16,8 +16,7 @@
 namespace lutra::Test {
 
 template <class Types>
-using Solver =
-    SparseLU<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Space>;
+using Solver = SparseLU<typename Types::Scalar, typename Types::Space>;
 
 /// A sparse nonsingular matrix without a useful diagonal: large entries on a random permutation, about `mean`
 /// smaller ones in each row.

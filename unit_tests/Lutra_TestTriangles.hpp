@@ -286,8 +286,7 @@ TestTriangle<MatrixType> random_triangle(std::size_t n, std::size_t max_entries,
 // ---- solvers
 
 template <class Types>
-using TriangleSolver = TriangularSolver<typename Types::Scalar, typename Types::Ordinal,
-                                        typename Types::Offset, typename Types::Space>;
+using TriangleSolver = TriangularSolver<typename Types::Scalar, typename Types::Space>;
 
 inline constexpr TrisolveMethod methods[] = {TrisolveMethod::automatic, TrisolveMethod::levels,
                                              TrisolveMethod::syncfree, TrisolveMethod::supernodal};

@@ -28,15 +28,8 @@ using Scalars = decltype(std::tuple_cat(
 #endif
     std::declval<std::tuple<>>()));
 
-/// Every index type of this build.
-using Ordinals = decltype(std::tuple_cat(
-#ifdef LUTRA_HAS_INT32
-    std::declval<std::tuple<int>>(),
-#endif
-#ifdef LUTRA_HAS_INT64
-    std::declval<std::tuple<std::int64_t>>(),
-#endif
-    std::declval<std::tuple<>>()));
+/// The index type within the library.
+using Ordinals = std::tuple<int>;
 
 /// Every execution space of this build.
 using Spaces = decltype(std::tuple_cat(

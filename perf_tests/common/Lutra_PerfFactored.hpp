@@ -15,9 +15,9 @@ namespace lutra::Perf {
 /// stage alone.
 template <class Scalar>
 struct Factored {
-  using Analysis = LuAnalysis<Scalar, int, std::int64_t, ExecutionSpace>;
-  using Multifrontal = MultifrontalFactorization<Scalar, int, std::int64_t, ExecutionSpace>;
-  using Simplicial = SimplicialFactorization<Scalar, int, std::int64_t, ExecutionSpace>;
+  using Analysis = LuAnalysis<Scalar, ExecutionSpace>;
+  using Multifrontal = MultifrontalFactorization<Scalar, ExecutionSpace>;
+  using Simplicial = SimplicialFactorization<Scalar, ExecutionSpace>;
 
   /// Analyzes and factorizes, by the simplicial engine by default. @throws std::runtime_error where the
   /// matrix cannot be factorized

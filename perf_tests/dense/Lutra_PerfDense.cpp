@@ -28,8 +28,8 @@ struct Fronts {
   int pivots, cb_rows, count;
   HostMatrix<double> matrix;
   ExecutionSpace exec;
-  FrontPlan<int, Offset, MemorySpace> plan;
-  FrontFactors<double, int, Offset, ExecutionSpace> factors;
+  FrontPlan<MemorySpace> plan;
+  FrontFactors<double, ExecutionSpace> factors;
   Kokkos::View<double*, MemorySpace> values, ones;
   Kokkos::View<unsigned char*, MemorySpace> perturbed;
 
@@ -37,7 +37,7 @@ struct Fronts {
 
   Fronts(int k, int m, int fronts = 1) : pivots(k), cb_rows(m), count(fronts) {
     fill_matrix();
-    AssemblyTree<int> tree;
+    AssemblyTree tree;
     tree.n = matrix.n_rows;
     for (int i = 0; i < tree.n; ++i) tree.order.push_back(i);
     tree.pivot_begin = {0};
@@ -50,7 +50,7 @@ struct Fronts {
     tree.rows.assign(tree.order.begin() + count * pivots, tree.order.end());
     const double p = pivots, b = cb_rows;
     tree.flops = count * (p * (p * (4 * p - 3) - 1) / 6 + 2 * p * b * (p + b));
-    const FrontEntries<int, Offset> entries{make_view(matrix).pattern(), tree.order, tree.order};
+    const FrontEntries entries{make_view(matrix).pattern(), tree.order, tree.order};
     plan = plan_fronts(exec, tree, entries, MemoryBudget(), front_plan_options<double, ExecutionSpace>());
     factors = make_front_factors<double>(exec, plan, MemoryBudget());
     allocate_values(exec, plan, MemoryBudget(), factors);

@@ -9,7 +9,7 @@
 namespace lutra::Perf {
 namespace {
 
-using Factors = IncompleteFactors<double, int, std::int64_t, MemorySpace>;
+using Factors = IncompleteFactors<double, MemorySpace>;
 
 /// L and U on the device; rows without a diagonal entry have none that can be used.
 Factors to_factors(const HostFactors& LU) {
@@ -32,11 +32,10 @@ int gmres_iterations(const HostMatrix<double>& A, const HostFactors& LU) {
   const MemoryBudget budget;
   const Factors factors = to_factors(LU);
   if (factors.n == 0) return -1;
-  IncompleteSolve<double, int, std::int64_t, ExecutionSpace> solve(exec, factors, {IluApply::exact, 1, {}},
-                                                                   budget);
+  IncompleteSolve<double, ExecutionSpace> solve(exec, factors, {IluApply::exact, 1, {}}, budget);
   solve.update_values(exec);
   const auto matrix = to_device(A);
-  CsrOperator<double, int, std::int64_t, ExecutionSpace> product(exec, matrix.pattern(), {}, false, budget);
+  CsrOperator<double, ExecutionSpace> product(exec, matrix.pattern(), {}, false, budget);
   product.set_values(matrix.values);
   const auto b = to_device(make_right_hand_side(A));
   const auto n = static_cast<std::size_t>(A.n_rows);

@@ -10,8 +10,8 @@
 namespace lutra::Perf {
 namespace {
 
-using Factors = IncompleteFactors<double, int, std::int64_t, MemorySpace>;
-using Elimination = IluElimination<double, int, std::int64_t, ExecutionSpace>;
+using Factors = IncompleteFactors<double, MemorySpace>;
+using Elimination = IluElimination<double, ExecutionSpace>;
 
 HostFactors to_host_factors(const Factors& factors) {
   return {factors.n, factors.n, to_host(factors.row_map), to_host(factors.entries), to_host(factors.values)};

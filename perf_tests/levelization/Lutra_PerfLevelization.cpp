@@ -13,7 +13,7 @@
 namespace lutra::Perf {
 namespace {
 
-using Graph = DependencyGraph<int, std::int64_t, MemorySpace>;
+using Graph = DependencyGraph<MemorySpace>;
 
 enum class Nodes { columns, lower, upper };
 
@@ -129,7 +129,7 @@ Measurement measure_forest(const PerfRun& run, const HostMatrix<Scalar>& matrix,
   auto samples = measure(run.samples, [&] {
     levels =
         way == Way::host
-            ? Impl::levelize_in_order<int>(parent, order, level_of).size() - 1
+            ? Impl::levelize_in_order(parent, order, level_of).size() - 1
             : levelize_forest(factored.exec, on_device, budget, {.portable = way == Way::portable}).size();
   });
   Measurement result = describe_factored(std::move(samples), matrix, factored);

@@ -57,7 +57,7 @@ template <class Scalar>
 Measurement measure_auction(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
   const auto device = to_device(matrix);
   const MemoryBudget budget;
-  AuctionResult<int> auction;
+  AuctionResult auction;
   auto samples = measure(run.samples, [&] { auction = match_auction(ExecutionSpace(), device, budget); });
   const AuctionStatistics& statistics = auction.statistics;
   LuOptions options;
@@ -81,7 +81,7 @@ template <class Scalar>
 Measurement measure_symmetric(const PerfRun& run, const HostMatrix<Scalar>& matrix, bool by_auction) {
   const auto device = to_device(matrix);
   const auto on_host = make_view(matrix);
-  SymmetricAuction<int> found;
+  SymmetricAuction found;
   auto samples = measure(run.samples, [&] {
     if (by_auction) {
       found = match_symmetric_auction(ExecutionSpace(), device, on_host, MemoryBudget());

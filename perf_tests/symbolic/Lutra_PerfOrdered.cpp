@@ -64,7 +64,7 @@ Ordered::Ordered(const PerfMatrix& matrix) {
   });
   device = {host.n_rows, host.n_cols, to_device(host.row_map), to_device(host.entries)};
   // by one thread, whatever the method of that name does
-  const auto swept = Impl::fill1<int, std::int64_t>(make_view(host).pattern(), MemoryBudget(), 1);
+  const auto swept = Impl::fill1(make_view(host).pattern(), MemoryBudget(), 1);
   DeviceFilled filled;
   filled.row_map = Kokkos::create_mirror_view_and_copy(MemorySpace(), swept.row_map);
   filled.entries = Kokkos::create_mirror_view_and_copy(MemorySpace(), swept.entries);

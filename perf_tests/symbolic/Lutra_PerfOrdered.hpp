@@ -13,7 +13,7 @@
 namespace lutra::Perf {
 
 using DevicePattern = CsrPattern<int, std::int64_t, MemorySpace>;
-using DeviceFilled = LuPattern<int, std::int64_t, MemorySpace>;
+using DeviceFilled = LuPattern<MemorySpace>;
 
 /// A pattern in METIS' order of A + Aᵀ, rows sorted: what all lines of a matrix start from.
 struct Ordered {

@@ -71,7 +71,7 @@ Measurement measure_gilbert_peierls(const SymbolicCase& c) {
 }
 
 /// Entries of the factors of A + Aᵀ: numbers the fronts store less the zeros among them.
-double exact_numbers(const AssemblyTree<int>& tree) {
+double exact_numbers(const AssemblyTree& tree) {
   double sum = -tree.zeros;
   for (std::size_t f = 0; f < tree.parent.size(); ++f) {
     const double pivots = tree.pivot_begin[f + 1] - tree.pivot_begin[f];
@@ -86,7 +86,7 @@ Measurement measure_assembly_tree(const SymbolicCase& c) {
   const Ordered& ordered = c.ordered();
   const HostMatrix<char>& host = ordered.host;
   const CsrPattern<int, std::int64_t, Kokkos::HostSpace> pattern = make_view(host).pattern();
-  AssemblyTree<int> tree;
+  AssemblyTree tree;
   auto samples = measure(
       c.run.samples, [&] { tree = {}; }, [&] { tree = make_assembly_tree(pattern); });
   if (exact_numbers(tree) < ordered.nnz_lu)
@@ -102,7 +102,7 @@ Measurement measure_supernodes(const SymbolicCase& c) {
   const Ordered& ordered = c.ordered();
   const MemoryBudget budget;
   const auto filled = factorize_symbolic(ExecutionSpace(), ordered.device, budget);
-  Supernodes<int, std::int64_t, MemorySpace> found;
+  Supernodes<MemorySpace> found;
   auto samples = measure(c.run.samples, [&] { found = find_supernodes(ExecutionSpace(), filled, budget); });
   Measurement result{std::move(samples), {}, "T3"};
   result.counters["n"] = ordered.host.n_rows;

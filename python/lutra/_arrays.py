@@ -99,9 +99,6 @@ def _from_scipy(A: Any) -> Csr:
     data = np.ascontiguousarray(rows.data, dtype=scalar)
     indptr, indices = rows.indptr, rows.indices
     ordinal = "int64" if indices.dtype.itemsize == 8 else "int32"
-    if indptr.dtype.itemsize == 8 and ordinal == "int64" and rows.shape[0] < 2**31 and "int64" not in _ordinals():
-        raise TypeError("the matrix has indices of int64, and this Lutra was built with int32 alone; convert "
-                        "A.indices to int32")  # fmt: skip
     return Csr(rows.shape, indptr, np.ascontiguousarray(indices), data, scalar, ordinal)
 
 
@@ -116,12 +113,6 @@ def _shared(A: Any) -> Csr | None:
     if not (data.flags.c_contiguous and indices.flags.c_contiguous and getattr(A, "_has_sorted_indices", True)):
         return None
     return Csr(shape, indptr, indices, data, scalar, ordinal)
-
-
-def _ordinals() -> list[str]:
-    from ._core import build_info
-
-    return build_info()["ordinals"]
 
 
 def as_csr(A: Any) -> Csr:

@@ -34,9 +34,6 @@ template <class Scalar>
 constexpr ScalarType scalar_type =
     sizeof(RealOf<Scalar>) == 4 ? (ScalarTraits<Scalar>::is_complex ? ScalarType::c64 : ScalarType::f32)
                                 : (ScalarTraits<Scalar>::is_complex ? ScalarType::c128 : ScalarType::f64);
-template <class Ordinal>
-constexpr OrdinalType ordinal_type = sizeof(Ordinal) == 4 ? OrdinalType::int32 : OrdinalType::int64;
-
 /// The array as T, which has to be where T may be.
 template <class T>
 T* elements(const char* name, const void* data) {
@@ -53,49 +50,35 @@ void require_reachable(const char* name, bool on_device) {
                      " here");
 }
 
-/// Offsets of 64 bits, in memory the host can read.
-class Offsets {
- public:
-  const std::int64_t* widen(const MatrixArrays& A) {
-    const auto size = static_cast<std::size_t>(A.n_rows) + 1;
-    if (A.wide) return elements<std::int64_t>("indptr", A.row_map);
-    const auto* const narrow = elements<int>("indptr", A.row_map);
-    m_wide.assign(narrow, narrow + size);
-    return m_wide.data();
-  }
-
- private:
-  std::vector<std::int64_t> m_wide;
-};
-
 /// Calls `action` with a matrix the solver takes: Views of the caller's arrays, or a HostMatrix where the
 /// space cannot reach them.
-template <class Scalar, class Ordinal, class Action>
-void with_matrix(const MatrixArrays& A, Offsets& offsets, const Action& action) {
+template <class Scalar, class Action>
+void with_matrix(const MatrixArrays& A, OrdinalType columns, const Action& action) {
   require_reachable("A", A.on_device);
-  if (!std::in_range<Ordinal>(A.n_rows) || !std::in_range<Ordinal>(A.n_cols))
-    throw InputError("A: " + std::to_string(A.n_rows) + " × " + std::to_string(A.n_cols) +
-                     " is too large for its indices of 32 bits");
-  const auto rows = static_cast<Ordinal>(A.n_rows), cols = static_cast<Ordinal>(A.n_cols);
   const auto size = static_cast<std::size_t>(A.n_rows) + 1, nnz = static_cast<std::size_t>(A.nnz);
-  const auto* const entries = elements<Ordinal>("indices", A.entries);
-  const auto* const values = elements<Scalar>("data", A.values);
-  const auto view = [&](const auto* row_map) {
-    using Offset = std::remove_const_t<std::remove_pointer_t<decltype(row_map)>>;
-    return CsrView<Scalar, Ordinal, Offset, Memory>{
-        rows, cols, Kokkos::View<const Offset*, Memory>(row_map, size),
-        Kokkos::View<const Ordinal*, Memory>(entries, nnz), Kokkos::View<const Scalar*, Memory>(values, nnz)};
+  const auto with_types = [&]<class Index, class Integer>(Index, Integer) {
+    if (!std::in_range<Index>(A.n_rows) || !std::in_range<Index>(A.n_cols))
+      throw InputError("A: " + std::to_string(A.n_rows) + " × " + std::to_string(A.n_cols) +
+                       " is too large for its indices of 32 bits");
+    const auto n_rows = static_cast<Index>(A.n_rows), n_cols = static_cast<Index>(A.n_cols);
+    const auto* const row_map = elements<Integer>("indptr", A.row_map);
+    const auto* const entries = elements<Index>("indices", A.entries);
+    const auto* const values = elements<Scalar>("data", A.values);
+    if constexpr (!on_host) {
+      if (!A.on_device)
+        return action(HostMatrix<Scalar, Index, Integer>{
+            n_rows, n_cols, {row_map, row_map + size}, {entries, entries + nnz}, {values, values + nnz}});
+    }
+    action(CsrView<Scalar, Index, Integer, Memory>{
+        n_rows, n_cols, Kokkos::View<const Integer*, Memory>(row_map, size),
+        Kokkos::View<const Index*, Memory>(entries, nnz), Kokkos::View<const Scalar*, Memory>(values, nnz)});
   };
-  if constexpr (on_host) {
-    action(view(offsets.widen(A)));
-  } else if (A.on_device) {
-    if (A.wide) return action(view(elements<std::int64_t>("indptr", A.row_map)));
-    action(view(elements<int>("indptr", A.row_map)));
-  } else {
-    const std::int64_t* const row_map = offsets.widen(A);
-    action(HostMatrix<Scalar, Ordinal>{
-        rows, cols, {row_map, row_map + size}, {entries, entries + nnz}, {values, values + nnz}});
-  }
+  const auto with_columns = [&](auto index) {
+    if (A.wide) return with_types(index, std::int64_t());
+    with_types(index, int());
+  };
+  if (columns == OrdinalType::int32) return with_columns(int());
+  with_columns(std::int64_t());
 }
 
 /// A copy of a host's array in the solver's memory.
@@ -189,17 +172,18 @@ void factorize_view(Library& solver, const Matrix& A, const Shift& shift) {
 }
 
 /// The part that all solvers share.
-template <class Library, class Scalar, class Ordinal>
+template <class Library, class Scalar>
 class SolverOf : public Solver {
  public:
   template <class LibraryOptions>
-  explicit SolverOf(const LibraryOptions& options) : m_exec(new_instance()), m_solver(options, m_exec) {}
+  SolverOf(const LibraryOptions& options, OrdinalType columns)
+      : m_exec(new_instance()), m_solver(options, m_exec), m_columns(columns) {}
 
   void analyze(const MatrixArrays& A) override {
-    with_matrix<Scalar, Ordinal>(A, m_offsets, [&](const auto& matrix) { m_solver.analyze(matrix); });
+    with_matrix<Scalar>(A, m_columns, [&](const auto& matrix) { m_solver.analyze(matrix); });
   }
   void factorize(const MatrixArrays& A) override {
-    with_matrix<Scalar, Ordinal>(A, m_offsets, [&](const auto& matrix) { m_solver.factorize(matrix); });
+    with_matrix<Scalar>(A, m_columns, [&](const auto& matrix) { m_solver.factorize(matrix); });
   }
   void solve(const Vectors& B, const Vectors& X, Transposition op) override {
     with_vectors<Scalar>(
@@ -211,39 +195,40 @@ class SolverOf : public Solver {
  protected:
   Space m_exec;
   Library m_solver;
-  Offsets m_offsets;
+  OrdinalType m_columns;  ///< index type of the columns of matrices
 };
 
-template <class Library, class Scalar, class Ordinal>
-class DirectSolverOf : public SolverOf<Library, Scalar, Ordinal> {
+template <class Library, class Scalar>
+class DirectSolverOf : public SolverOf<Library, Scalar> {
  public:
-  using SolverOf<Library, Scalar, Ordinal>::SolverOf;
+  using SolverOf<Library, Scalar>::SolverOf;
   FactorArrays factors() const override { return to_arrays(this->m_solver.factors()); }
   FactorStructure structure() const override { return this->m_solver.structure(); }
 };
 
-template <class Scalar, class Ordinal>
-class LdltSolverOf final
-    : public DirectSolverOf<SparseLDLT<Scalar, Ordinal, std::int64_t, Space>, Scalar, Ordinal> {
+template <class Scalar>
+class LdltSolverOf final : public DirectSolverOf<SparseLDLT<Scalar, Space>, Scalar> {
  public:
-  using DirectSolverOf<SparseLDLT<Scalar, Ordinal, std::int64_t, Space>, Scalar, Ordinal>::DirectSolverOf;
+  using DirectSolverOf<SparseLDLT<Scalar, Space>, Scalar>::DirectSolverOf;
 
   void factorize_shifted(const MatrixArrays& A, const void* shift) override {
     using Real = RealOf<Scalar>;
     const auto n = static_cast<std::size_t>(A.n_rows);
     const auto with_views = [&](const MatrixArrays& arrays,
                                 const Kokkos::View<const Real*, Memory>& diagonal) {
-      with_matrix<Scalar, Ordinal>(arrays, this->m_offsets, [&](const auto& matrix) {
-        factorize_view(this->m_solver, matrix, diagonal);
-      });
+      with_matrix<Scalar>(arrays, this->m_columns,
+                          [&](const auto& matrix) { factorize_view(this->m_solver, matrix, diagonal); });
     };
     const auto* const numbers = elements<Real>("shift", shift);
     if (on_host || A.on_device) return with_views(A, Kokkos::View<const Real*, Memory>(numbers, n));
     const auto nnz = static_cast<std::size_t>(A.nnz);
-    const auto offsets = to_memory(this->m_offsets.widen(A), n + 1);
-    const auto entries = to_memory(elements<Ordinal>("indices", A.entries), nnz);
+    const auto bytes = [](const void* array, std::size_t count, bool wide) {
+      return to_memory(static_cast<const std::byte*>(array), count * (wide ? 8 : 4));
+    };
+    const auto offsets = bytes(A.row_map, n + 1, A.wide);
+    const auto entries = bytes(A.entries, nnz, this->m_columns == OrdinalType::int64);
     const auto values = to_memory(elements<Scalar>("data", A.values), nnz);
-    with_views({A.n_rows, A.n_cols, A.nnz, offsets.data(), true, entries.data(), values.data(), true},
+    with_views({A.n_rows, A.n_cols, A.nnz, offsets.data(), A.wide, entries.data(), values.data(), true},
                to_memory(numbers, n));
   }
 
@@ -278,15 +263,15 @@ class HasPreconditioner {
   virtual Preconditioner<Scalar, Space>& preconditioner() = 0;
 };
 
-template <class Scalar, class Ordinal>
-class IluSolverOf final : public SolverOf<SparseILU<Scalar, Ordinal, std::int64_t, Space>, Scalar, Ordinal>,
+template <class Scalar>
+class IluSolverOf final : public SolverOf<SparseILU<Scalar, Space>, Scalar>,
                           public HasPreconditioner<Scalar> {
  public:
-  using SolverOf<SparseILU<Scalar, Ordinal, std::int64_t, Space>, Scalar, Ordinal>::SolverOf;
+  using SolverOf<SparseILU<Scalar, Space>, Scalar>::SolverOf;
 
   void solve(const Vectors& B, const Vectors& X, Transposition op) override {
     check_extents(B);
-    SolverOf<SparseILU<Scalar, Ordinal, std::int64_t, Space>, Scalar, Ordinal>::solve(B, X, op);
+    SolverOf<SparseILU<Scalar, Space>, Scalar>::solve(B, X, op);
     this->m_exec.fence("lutra::python: X is complete");
   }
   FactorArrays factors() const override {
@@ -330,11 +315,10 @@ class FunctionPreconditioner final : public Preconditioner<Scalar, Space> {
   ApproximateInverse m_function;
 };
 
-template <class Scalar, class Ordinal>
-class KrylovSolverOf final
-    : public SolverOf<KrylovSolver<Scalar, Ordinal, std::int64_t, Space>, Scalar, Ordinal> {
+template <class Scalar>
+class KrylovSolverOf final : public SolverOf<KrylovSolver<Scalar, Space>, Scalar> {
  public:
-  using SolverOf<KrylovSolver<Scalar, Ordinal, std::int64_t, Space>, Scalar, Ordinal>::SolverOf;
+  using SolverOf<KrylovSolver<Scalar, Space>, Scalar>::SolverOf;
 
   void precondition_by(Solver& M) override {
     auto* const factors = dynamic_cast<HasPreconditioner<Scalar>*>(&M);
@@ -363,16 +347,16 @@ Struct parse_options(const Options& options) {
   }
 }
 
-template <class Scalar, class Ordinal>
-std::unique_ptr<Solver> make_typed(const std::string& method, const Options& options) {
-  using Lu = SparseLU<Scalar, Ordinal, std::int64_t, Space>;
+template <class Scalar>
+std::unique_ptr<Solver> make_typed(const std::string& method, OrdinalType columns, const Options& options) {
+  using Lu = SparseLU<Scalar, Space>;
   if (method == "lu")
-    return std::make_unique<DirectSolverOf<Lu, Scalar, Ordinal>>(parse_options<LuOptions>(options));
+    return std::make_unique<DirectSolverOf<Lu, Scalar>>(parse_options<LuOptions>(options), columns);
   if (method == "ldlt")
-    return std::make_unique<LdltSolverOf<Scalar, Ordinal>>(parse_options<LdltOptions>(options));
+    return std::make_unique<LdltSolverOf<Scalar>>(parse_options<LdltOptions>(options), columns);
   if (method == "ilu")
-    return std::make_unique<IluSolverOf<Scalar, Ordinal>>(parse_options<SparseIluOptions>(options));
-  return std::make_unique<KrylovSolverOf<Scalar, Ordinal>>(parse_options<KrylovSolverOptions>(options));
+    return std::make_unique<IluSolverOf<Scalar>>(parse_options<SparseIluOptions>(options), columns);
+  return std::make_unique<KrylovSolverOf<Scalar>>(parse_options<KrylovSolverOptions>(options), columns);
 }
 
 bool started_here = false;  // Kokkos, by start_kokkos
@@ -406,11 +390,9 @@ void Solver::precondition_by(ApproximateInverse) {
 
 std::unique_ptr<Solver> make_solver(const std::string& method, ScalarType scalar, OrdinalType ordinal,
                                     const Options& options) {
-#define LUTRA_TRY_TYPES(Scalar, Ordinal, Offset)                           \
-  if (scalar == scalar_type<Scalar> && ordinal == ordinal_type<Ordinal>) { \
-    return make_typed<Scalar, Ordinal>(method, options);                   \
-  }
-  LUTRA_FOR_EACH_MATRIX(LUTRA_TRY_TYPES)
+#define LUTRA_TRY_TYPES(Scalar) \
+  if (scalar == scalar_type<Scalar>) return make_typed<Scalar>(method, ordinal, options);
+  LUTRA_FOR_EACH_SCALAR(LUTRA_TRY_TYPES)
 #undef LUTRA_TRY_TYPES
   throw InputError("Lutra was built without these types; lutra.build_info() lists those it has");
 }

@@ -17,7 +17,7 @@
 
 namespace lutra::C {
 
-/// A scalar type, index type or backend the library holds no code for.
+/// A scalar type or backend the library holds no code for.
 class NotBuiltError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -48,16 +48,17 @@ inline void check_matrix_arguments(const lutra_matrix& A, std::int64_t max_index
 
 /// One of the library's solvers behind AnySolver. The C++ object has its options from the start, so it is
 /// made by the first analysis, and anew by one that finds other options.
-template <template <class, class, class, class> class SolverOf, class Options, class Scalar, class Ordinal,
-          class Space>
+template <template <class, class> class SolverOf, class Options, class Scalar, class Space>
 class TypedSolver final : public AnySolver {
-  using Solver = SolverOf<Scalar, Ordinal, std::int64_t, Space>;
+  using Solver = SolverOf<Scalar, Space>;
   using Memory = typename Space::memory_space;
   using Host = Kokkos::HostSpace;
   static constexpr bool on_host = Impl::is_host_space<Space>;
   static constexpr bool is_ldlt = std::is_same_v<Options, LdltOptions>;
 
  public:
+  explicit TypedSolver(int index) : m_index(index) {}
+
   void set_option(std::string_view name, std::string_view value) override {
     lutra::set_option(m_options, name, value);
     m_changed = true;
@@ -234,39 +235,41 @@ class TypedSolver final : public AnySolver {
     return Space();
   }
 
-  static void check_matrix(const lutra_matrix& A) {
-    check_matrix_arguments(A, std::numeric_limits<Ordinal>::max());
+  void check_matrix(const lutra_matrix& A) const {
+    check_matrix_arguments(A, m_index == LUTRA_INT32 ? std::numeric_limits<int>::max()
+                                                     : std::numeric_limits<std::int64_t>::max());
   }
 
   /// Calls call(matrix) with the matrix where it is, or for a device with one that the library copies there.
   template <class Call>
   void with_matrix(const lutra_matrix& A, const Call& call) const {
     check_matrix(A);
-    const auto with_row_map = [&]<class Integer>(Integer) {
+    const auto with_types = [&]<class Index, class Integer>(Index, Integer) {
       if constexpr (!on_host) {
-        if (m_memory == LUTRA_HOST) return call(copy(view<Integer, Host>(A)));
+        if (m_memory == LUTRA_HOST) return call(copy(view<Index, Integer, Host>(A)));
       }
-      call(view<Integer, Memory>(A));
+      call(view<Index, Integer, Memory>(A));
     };
-    if (A.row_map_type == LUTRA_INT32) {
-      with_row_map(int());
-    } else {
-      with_row_map(std::int64_t());
-    }
+    const auto with_columns = [&](auto index) {
+      if (A.row_map_type == LUTRA_INT32) return with_types(index, int());
+      with_types(index, std::int64_t());
+    };
+    if (m_index == LUTRA_INT32) return with_columns(int());
+    with_columns(std::int64_t());
   }
 
-  template <class Integer, class Space_>
-  static CsrView<Scalar, Ordinal, Integer, Space_> view(const lutra_matrix& A) {
+  template <class Index, class Integer, class Space_>
+  static CsrView<Scalar, Index, Integer, Space_> view(const lutra_matrix& A) {
     const auto nnz = static_cast<std::size_t>(A.nnz);
-    return {static_cast<Ordinal>(A.n_rows), static_cast<Ordinal>(A.n_cols),
+    return {static_cast<Index>(A.n_rows), static_cast<Index>(A.n_cols),
             Kokkos::View<const Integer*, Space_>(static_cast<const Integer*>(A.row_map),
                                                  static_cast<std::size_t>(A.n_rows) + 1),
-            Kokkos::View<const Ordinal*, Space_>(static_cast<const Ordinal*>(A.columns), nnz),
+            Kokkos::View<const Index*, Space_>(static_cast<const Index*>(A.columns), nnz),
             Kokkos::View<const Scalar*, Space_>(static_cast<const Scalar*>(A.values), nnz)};
   }
 
-  template <class Integer>
-  static HostMatrix<Scalar, Ordinal> copy(const CsrView<Scalar, Ordinal, Integer, Host>& A) {
+  template <class Index, class Integer>
+  static HostMatrix<Scalar, Index> copy(const CsrView<Scalar, Index, Integer, Host>& A) {
     const auto array = [](const auto& view) { return std::pair(view.data(), view.data() + view.extent(0)); };
     const auto [rows, rows_end] = array(A.row_map);
     const auto [columns, columns_end] = array(A.entries);
@@ -312,6 +315,7 @@ class TypedSolver final : public AnySolver {
     if constexpr (on_host) Space().fence("lutra::c: X is complete on the host");
   }
 
+  int m_index;  ///< LUTRA_INT32 or LUTRA_INT64, of columns
   Options m_options;
   bool m_changed = false;  ///< options or stream, since m_solver was made
   lutra_memory m_memory = LUTRA_HOST;
@@ -323,17 +327,16 @@ class TypedSolver final : public AnySolver {
 };
 
 /// TypedSolver for one kind of solver, and types that were chosen while the program runs.
-template <template <class, class, class, class> class SolverOf, class Options>
+template <template <class, class> class SolverOf, class Options>
 std::unique_ptr<AnySolver> make_typed(int scalar, int index, const std::string& backend) {
-#define LUTRA_TRY_TYPES(Scalar, Ordinal, Offset, Space)                                        \
-  if (scalar == scalar_of<Scalar> && (index == LUTRA_INT32) == std::is_same_v<Ordinal, int> && \
-      backend == backend_name<Space>())                                                        \
-    return std::make_unique<TypedSolver<SolverOf, Options, Scalar, Ordinal, Space>>();
-  LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_TRY_TYPES)
+#define LUTRA_TRY_TYPES(Scalar, Space)                                 \
+  if (scalar == scalar_of<Scalar> && backend == backend_name<Space>()) \
+    return std::make_unique<TypedSolver<SolverOf, Options, Scalar, Space>>(index);
+  LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_TRY_TYPES)
 #undef LUTRA_TRY_TYPES
   throw NotBuiltError(
-      "this Lutra was built without the scalar type, index type or backend asked for "
-      "(CMake options Lutra_SCALARS, Lutra_ORDINALS, Lutra_BACKENDS)");
+      "this Lutra was built without the scalar type or backend asked for (CMake options Lutra_SCALARS, "
+      "Lutra_BACKENDS)");
 }
 
 }  // namespace lutra::C

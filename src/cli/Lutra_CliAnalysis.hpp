@@ -24,16 +24,14 @@ FactorStructure analyze(const HostMatrix<Scalar>& A, const SolverOptions& option
                         bool with_structure) {
   if (A.n_rows != A.n_cols || A.n_rows == 0) return {};
   if (options.krylov) {
-    KrylovSolver<Scalar, int, std::int64_t, ExecutionSpace> solver(*options.krylov);
+    KrylovSolver<Scalar, ExecutionSpace> solver(*options.krylov);
     solver.analyze(to_memory<typename ExecutionSpace::memory_space>(A));
     report = solver.report();
     return {};
   }
   if (options.ldlt)
-    return analyze_with<SparseLDLT<Scalar, int, std::int64_t, ExecutionSpace>>(A, *options.ldlt, report,
-                                                                               with_structure);
-  return analyze_with<SparseLU<Scalar, int, std::int64_t, ExecutionSpace>>(A, options.lu, report,
-                                                                           with_structure);
+    return analyze_with<SparseLDLT<Scalar, ExecutionSpace>>(A, *options.ldlt, report, with_structure);
+  return analyze_with<SparseLU<Scalar, ExecutionSpace>>(A, options.lu, report, with_structure);
 }
 
 }  // namespace lutra::Cli

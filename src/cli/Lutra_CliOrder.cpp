@@ -61,7 +61,7 @@ std::vector<int> order_pattern(const CsrPattern<int, std::int64_t, Kokkos::HostS
                                const SolverOptions& options, Report& report) {
   const Kokkos::Timer timer;
   const LuOptions& lu = options.lu;
-  ChosenOrder<int> chosen;
+  ChosenOrder chosen;
   chosen.choice.ordering = lu.ordering;
   if (lu.ordering == Ordering::automatic) {
     const DeviceModel model = model_for(options);

@@ -165,7 +165,7 @@ Report analyze_for(const HostMatrix<Scalar>& A, const SolverOptions& chosen, LuO
   if (chosen.ldlt) {
     analyze<Scalar, ExecutionSpace>(A, chosen, report, false);
   } else {
-    SparseLU<Scalar, int, std::int64_t, ExecutionSpace> solver(chosen.lu);
+    SparseLU<Scalar, ExecutionSpace> solver(chosen.lu);
     solver.analyze(to_memory<typename ExecutionSpace::memory_space>(A));
     report = solver.report();
     if (solver.analysis()->plan) {

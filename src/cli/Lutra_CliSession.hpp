@@ -69,9 +69,9 @@ class Session {
   using HostColumns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
   using ConstHostColumns = Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
 
-  using Direct = SparseLU<Scalar, int, std::int64_t, ExecutionSpace>;
-  using Symmetric = SparseLDLT<Scalar, int, std::int64_t, ExecutionSpace>;
-  using Iterative = KrylovSolver<Scalar, int, std::int64_t, ExecutionSpace>;
+  using Direct = SparseLU<Scalar, ExecutionSpace>;
+  using Symmetric = SparseLDLT<Scalar, ExecutionSpace>;
+  using Iterative = KrylovSolver<Scalar, ExecutionSpace>;
 
  public:
   Session(const Arguments& arguments, const SolverOptions& options)

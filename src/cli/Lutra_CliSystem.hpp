@@ -146,7 +146,8 @@ HostMatrix<Scalar> mirrored_triangle(const HostMatrix<Scalar>& A, Triangle trian
   const auto n = static_cast<std::size_t>(A.n_rows);
   std::vector<std::vector<std::pair<std::int64_t, Scalar>>> rows(n);
   for (std::size_t i = 0; i < n; ++i) {
-    for (auto k = static_cast<std::size_t>(A.row_map[i]); k < static_cast<std::size_t>(A.row_map[i + 1]); ++k) {
+    for (auto k = static_cast<std::size_t>(A.row_map[i]); k < static_cast<std::size_t>(A.row_map[i + 1]);
+         ++k) {
       const auto row = static_cast<std::int64_t>(i), column = static_cast<std::int64_t>(A.entries[k]);
       if (!is_read(row, column)) continue;
       rows[i].emplace_back(column, A.values[k]);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
@@ -32,7 +33,7 @@ KOKKOS_FORCEINLINE_FUNCTION bool is_read(Triangle read, std::int64_t i, std::int
 }
 
 /// What is wrong with one entry of row i: its column, its order after the entry before it, or its value.
-template <class Matrix, class Offset>
+template <class Matrix>
 KOKKOS_FORCEINLINE_FUNCTION bool is_bad_entry(const Matrix& matrix, std::int64_t i, Offset p, Offset begin,
                                               Triangle read) {
   using Scalar = typename decltype(matrix.values)::non_const_value_type;
@@ -54,9 +55,9 @@ KOKKOS_INLINE_FUNCTION std::int64_t row_of_entry(const RowMap& row_map, std::int
 
 /// Checks every row. A row's entries are looked at only where both of its offsets lie in [0, nnz]. Bad rows
 /// are rare: only they touch the findings.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class Index, class Integer, class ExecutionSpace>
 void find_bad_rows(const ExecutionSpace& exec,
-                   const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
+                   const CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space>& matrix,
                    Triangle read, const Findings<ExecutionSpace>& findings) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
   const std::int64_t n = matrix.n_rows;
@@ -90,9 +91,9 @@ void find_bad_rows(const ExecutionSpace& exec,
 
 /// Compares row map and entries with those of a checked pattern of the same sizes, and looks at the values.
 /// Nothing of the matrix is used as an index.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class Index, class Integer, class ExecutionSpace>
 void find_differences(const ExecutionSpace& exec,
-                      const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
+                      const CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space>& matrix,
                       const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
                       Triangle read, const Findings<ExecutionSpace>& findings) {
   const auto nnz = static_cast<std::int64_t>(matrix.nnz());
@@ -124,14 +125,14 @@ auto fetch_element(const ExecutionSpace& exec, const ViewType& view, std::size_t
 template <class ExecutionSpace, class Matrix>
 [[noreturn]] void throw_for_row(const ExecutionSpace& exec, const Matrix& matrix, std::int64_t i,
                                 Triangle read) {
-  using Ordinal = typename decltype(matrix.entries)::non_const_value_type;
+  using Index = typename decltype(matrix.entries)::non_const_value_type;
   const auto row = static_cast<std::size_t>(i);
   const auto begin = static_cast<std::size_t>(fetch_element(exec, matrix.row_map, row));
   const auto end = static_cast<std::size_t>(fetch_element(exec, matrix.row_map, row + 1));
   const std::string where = "matrix: row " + std::to_string(i);
-  Ordinal previous = -1;
+  Index previous = -1;
   for (std::size_t p = begin; p < end; ++p) {
-    const Ordinal j = fetch_element(exec, matrix.entries, p);
+    const Index j = fetch_element(exec, matrix.entries, p);
     if (j < 0 || j >= matrix.n_cols) {
       throw InputError(where + " has column " + std::to_string(j) + ", but columns are 0 to " +
                        std::to_string(matrix.n_cols - 1));
@@ -145,7 +146,7 @@ template <class ExecutionSpace, class Matrix>
   }
   for (std::size_t p = begin; p < end; ++p) {
     using Scalar = typename decltype(matrix.values)::non_const_value_type;
-    const Ordinal j = fetch_element(exec, matrix.entries, p);
+    const Index j = fetch_element(exec, matrix.entries, p);
     if (is_read(read, i, j) && !ScalarTraits<Scalar>::is_finite(fetch_element(exec, matrix.values, p))) {
       throw InputError("matrix: the value in row " + std::to_string(i) + ", column " + std::to_string(j) +
                        " is NaN or infinite");
@@ -193,20 +194,19 @@ void throw_for_findings(const ExecutionSpace& exec, const Matrix& matrix, const 
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void check_square_matrix(
-    const ExecutionSpace& exec,
-    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
-    const MatrixCheckWorkspace<ExecutionSpace>& work, Triangle read) {
+template <class Scalar, class Index, class Integer, class ExecutionSpace>
+void check_square_matrix(const ExecutionSpace& exec,
+                         const CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space>& matrix,
+                         const MatrixCheckWorkspace<ExecutionSpace>& work, Triangle read) {
   check_extents(matrix);
   begin_check(exec, matrix.row_map, matrix.n_rows, work.findings.device());
   find_bad_rows(exec, matrix, read, work.findings.device());
   throw_for_findings(exec, matrix, work.findings.fetch(exec)(0), read);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class Index, class Integer, class ExecutionSpace>
 void check_same_pattern(const ExecutionSpace& exec,
-                        const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
+                        const CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space>& matrix,
                         const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
                         const MatrixCheckWorkspace<ExecutionSpace>& work, bool validate, Triangle read) {
   if (!validate) {
@@ -225,14 +225,14 @@ void check_same_pattern(const ExecutionSpace& exec,
   throw InputError("matrix: its pattern is not the one that was analyzed; call analyze for a new pattern");
 }
 
-#define LUTRA_CHECK_MATRIX(Scalar, Ordinal, Offset, Space)                                                 \
-  template void check_square_matrix(const Space&,                                                          \
-                                    const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
-                                    const MatrixCheckWorkspace<Space>&, Triangle);                         \
-  template void check_same_pattern(const Space&,                                                           \
-                                   const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,  \
-                                   const CsrPattern<Ordinal, Offset, typename Space::memory_space>&,       \
+#define LUTRA_CHECK_MATRIX(Scalar, Index, Integer, Space)                                                 \
+  template void check_square_matrix(const Space&,                                                         \
+                                    const CsrView<Scalar, Index, Integer, typename Space::memory_space>&, \
+                                    const MatrixCheckWorkspace<Space>&, Triangle);                        \
+  template void check_same_pattern(const Space&,                                                          \
+                                   const CsrView<Scalar, Index, Integer, typename Space::memory_space>&,  \
+                                   const CsrPattern<Ordinal, Offset, typename Space::memory_space>&,      \
                                    const MatrixCheckWorkspace<Space>&, bool, Triangle);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_CHECK_MATRIX)
+LUTRA_FOR_EACH_INPUT_AND_SPACE(LUTRA_CHECK_MATRIX)
 
 }  // namespace lutra

@@ -40,20 +40,19 @@ struct MatrixCheckWorkspace {
 /// matrix, balanced over long rows on devices, and one wait. A malformed matrix costs a few waits more, for
 /// the message.
 /// @param read  entries whose values have to be finite; columns are checked in both triangles
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void check_square_matrix(
-    const ExecutionSpace& exec,
-    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
-    const MatrixCheckWorkspace<ExecutionSpace>& work, Triangle read = Triangle::both);
+template <class Scalar, class Index, class Integer, class ExecutionSpace>
+void check_square_matrix(const ExecutionSpace& exec,
+                         const CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space>& matrix,
+                         const MatrixCheckWorkspace<ExecutionSpace>& work, Triangle read = Triangle::both);
 
 /// Throws InputError unless the pattern of `matrix` is `pattern`, which has been checked before, and its
 /// values are finite. A malformed matrix is refused with the message of check_square_matrix. Cost: one pass
 /// over both patterns and the values, parallel over entries, and one wait.
 /// @param validate  false: extents alone are compared, by the host
 /// @param read  entries whose values have to be finite
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class Index, class Integer, class ExecutionSpace>
 void check_same_pattern(const ExecutionSpace& exec,
-                        const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
+                        const CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space>& matrix,
                         const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
                         const MatrixCheckWorkspace<ExecutionSpace>& work, bool validate = true,
                         Triangle read = Triangle::both);

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "Lutra_Index.hpp"
+
 namespace lutra {
 
 /// The pattern of a sparse matrix by rows, in memory space `MemorySpace`. A pattern by columns is the same
@@ -21,7 +23,7 @@ struct CsrPattern {
   Kokkos::View<const Offset*, MemorySpace> row_map;   ///< [n_rows + 1] where each row starts in `entries`
   Kokkos::View<const Ordinal*, MemorySpace> entries;  ///< [row_map(n_rows)] column of each entry
 
-  Offset nnz() const { return static_cast<Offset>(entries.extent(0)); }
+  std::int64_t nnz() const { return static_cast<std::int64_t>(entries.extent(0)); }
 };
 
 /// A sparse matrix by rows, in memory space `MemorySpace`: what every entry point of the library takes.
@@ -36,7 +38,7 @@ struct CsrView {
   Kokkos::View<const Ordinal*, MemorySpace> entries;  ///< [row_map(n_rows)] column of each entry
   Kokkos::View<const Scalar*, MemorySpace> values;    ///< [row_map(n_rows)] value of each entry
 
-  Offset nnz() const { return static_cast<Offset>(entries.extent(0)); }
+  std::int64_t nnz() const { return static_cast<std::int64_t>(entries.extent(0)); }
   CsrPattern<Ordinal, Offset, MemorySpace> pattern() const { return {n_rows, n_cols, row_map, entries}; }
 };
 

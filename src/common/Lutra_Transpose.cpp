@@ -4,6 +4,7 @@
 #include <KokkosSparse_SortCrs.hpp>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 
 namespace lutra {
@@ -49,8 +50,8 @@ void scatter_entries(const ExecutionSpace& exec, const Pattern& pattern, const O
 
 }  // namespace
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-TransposedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> transpose(
+template <class ExecutionSpace>
+TransposedPattern<typename ExecutionSpace::memory_space> transpose(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget) {
@@ -74,9 +75,9 @@ TransposedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> transp
   return {{pattern.n_cols, pattern.n_rows, starts, rows}, source, reservation};
 }
 
-#define LUTRA_TRANSPOSE(Ordinal, Offset, Space)                                        \
-  template TransposedPattern<Ordinal, Offset, typename Space::memory_space> transpose( \
+#define LUTRA_TRANSPOSE(Space)                                        \
+  template TransposedPattern<typename Space::memory_space> transpose( \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_TRANSPOSE)
+LUTRA_FOR_EACH_SPACE(LUTRA_TRANSPOSE)
 
 }  // namespace lutra

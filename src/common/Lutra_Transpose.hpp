@@ -8,7 +8,7 @@
 namespace lutra {
 
 /// The transpose of a pattern, with the way back: values of the transpose are `values(source(p))`.
-template <class Ordinal, class Offset, class MemorySpace>
+template <class MemorySpace>
 struct TransposedPattern {
   CsrPattern<Ordinal, Offset, MemorySpace> pattern;  ///< rows of the transpose, sorted
   Kokkos::View<const Offset*, MemorySpace> source;   ///< [nnz] position in the original of each entry
@@ -18,8 +18,8 @@ struct TransposedPattern {
 /// Transposes a pattern in memory space of `exec`: counts, prefix sum, scatter, sort of each row; O(nnz) work
 /// and 2·nnz indices of memory, plus the sort. The result is the same from run to run.
 /// @throws OutOfMemoryError
-template <class Ordinal, class Offset, class ExecutionSpace>
-TransposedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> transpose(
+template <class ExecutionSpace>
+TransposedPattern<typename ExecutionSpace::memory_space> transpose(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget);

@@ -53,7 +53,7 @@ VersionInfo version_info() {
           kokkos_kernels_version(),
           backend_names(),
           {LUTRA_IF_F32("f32", ) LUTRA_IF_F64("f64", ) LUTRA_IF_C64("c64", ) LUTRA_IF_C128("c128", )},
-          {LUTRA_IF_INT32("int32", ) LUTRA_IF_INT64("int64", )}};
+          {"int32", "int64"}};
 }
 
 }  // namespace lutra

@@ -141,7 +141,7 @@ class Calibration {
                                                        mirror_in<Memory>(host.values)};
     TriangularOptions options;
     options.method = method;
-    TriangularSolver<Scalar, int, std::int64_t, ExecutionSpace> solver(options, m_exec);
+    TriangularSolver<Scalar, ExecutionSpace> solver(options, m_exec);
     solver.analyze(T, TriangleSide::lower, DiagonalKind::stored);
     using Array = Kokkos::View<Scalar*, Memory>;
     const auto b = make_uncounted<Array>("lutra::calibrate::b", n),
@@ -279,7 +279,7 @@ class Calibration {
     options.time_stages = true;
     std::vector<Scalar> b(static_cast<std::size_t>(A.n_rows), Scalar(1)), x(b.size());
     for (int analyses = 0; analyses < 2; ++analyses) {  // the first warms up
-      SparseLU<Scalar, int, std::int64_t, ExecutionSpace> solver(options, m_exec);
+      SparseLU<Scalar, ExecutionSpace> solver(options, m_exec);
       solver.analyze(A);
       for (int run = 0; run < 6; ++run) {
         solver.factorize(A);

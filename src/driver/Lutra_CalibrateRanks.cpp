@@ -56,7 +56,7 @@ Sample solve_alone(Communicator& self, const char* kind, std::int64_t size) {
   const HostMatrix<Scalar> A = generate(kind, size);
   LuOptions options;
   options.ordering = Ordering::amd;
-  SparseLU<Scalar, int, std::int64_t, Kokkos::DefaultHostExecutionSpace> solver(options);
+  SparseLU<Scalar, Kokkos::DefaultHostExecutionSpace> solver(options);
   solver.analyze(A);
   solver.factorize(A);
   const FactorValues<Scalar> factors = solver.factors();
@@ -132,6 +132,6 @@ DistributedCosts measure_distributed_costs(Communicator& comm) {
   return costs;
 }
 
-LUTRA_IF_INT32(LUTRA_IF_F64(template DistributedCosts measure_distributed_costs<double>(Communicator&);))
+LUTRA_IF_F64(template DistributedCosts measure_distributed_costs<double>(Communicator&);)
 
 }  // namespace lutra

@@ -8,6 +8,7 @@
 
 #include "Lutra_ColumnCounts.hpp"
 #include "Lutra_Formatted.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Ordering.hpp"
 #include "Lutra_ScalarTraits.hpp"
@@ -16,7 +17,7 @@ namespace lutra {
 namespace {
 
 /// Whether a_ji is the conjugate of a_ij everywhere.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 bool is_hermitian(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
   const auto* const columns = A.entries.data();
   for (Ordinal i = 0; i < A.n_rows; ++i) {
@@ -34,7 +35,7 @@ bool is_hermitian(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) 
 
 /// Of a Hermitian matrix: weak dominance of a positive diagonal, and rows of strict dominance from which a
 /// search of the graph reaches all others.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 bool is_dominant(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
   constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
   std::vector<Ordinal> reached;
@@ -66,7 +67,6 @@ bool is_dominant(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
 }
 
 /// By AMD's order; 0 for a matrix without rows.
-template <class Ordinal, class Offset>
 double flops_per_entry(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) {
   if (A.n_rows == 0) return 0;
   const auto forecast_with = [&A]<class Index>(Index) {
@@ -79,7 +79,7 @@ double flops_per_entry(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) 
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
                                    const MatrixProperties& known) {
   MethodProperties result;
@@ -130,9 +130,9 @@ MethodChoice choose_method(const MethodProperties& properties, const DeviceModel
                              ", predicted to take " + text);
 }
 
-#define LUTRA_METHOD_PROPERTIES(Scalar, Ordinal, Offset)                                                  \
+#define LUTRA_METHOD_PROPERTIES(Scalar)                                                                   \
   template MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, \
                                               const MatrixProperties&);
-LUTRA_FOR_EACH_MATRIX(LUTRA_METHOD_PROPERTIES)
+LUTRA_FOR_EACH_SCALAR(LUTRA_METHOD_PROPERTIES)
 
 }  // namespace lutra

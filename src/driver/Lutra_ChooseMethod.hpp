@@ -5,6 +5,7 @@
 #include <string>
 
 #include "Lutra_DeviceModel.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_MatrixProperties.hpp"
 #include "Lutra_Symmetry.hpp"
 
@@ -30,7 +31,7 @@ struct MethodProperties {
 /// @param A    on the host, rows sorted
 /// @param known of the same matrix, by matrix_properties
 /// Cost O(nnz log(row length)), and of a symmetric matrix an ordering by AMD. @throws OutOfMemoryError
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
                                    const MatrixProperties& known);
 

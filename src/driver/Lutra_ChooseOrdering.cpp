@@ -10,6 +10,7 @@
 #include "Lutra_At.hpp"
 #include "Lutra_BlockTriangularForm.hpp"
 #include "Lutra_Formatted.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_SymmetricMatching.hpp"
 
@@ -72,7 +73,7 @@ double total(const PredictedTimes& times, const OrderingUse& use) {
   return *times.analysis + use.factorizations * (*times.factorization + *times.solve);
 }
 
-template <class Index, class Ordinal>
+template <class Index>
 std::vector<Index> order_graph(const SymmetricGraph<Index>& graph, Ordering kind,
                                const OrderingLimits& limits, const std::vector<Ordinal>& partner) {
   return partner.empty()
@@ -90,9 +91,9 @@ OrderingProperties properties_of(const SymmetricGraph<Index>& graph, const Order
 }
 
 /// @param elimination tree and counts of this permutation, or empty
-template <class Ordinal, class Index>
-ChosenOrder<Ordinal> chosen(SymmetricGraph<Index> graph, Elimination<Index> elimination,
-                            OrderingChoice choice, const FillForecast& forecast) {
+template <class Index>
+ChosenOrder chosen(SymmetricGraph<Index> graph, Elimination<Index> elimination, OrderingChoice choice,
+                   const FillForecast& forecast) {
   std::vector<Ordinal> permutation(elimination.permutation.begin(), elimination.permutation.end());
   return {std::move(permutation), std::move(choice), forecast,
           OrderedGraph<Index>{std::move(graph), std::move(elimination)}, false};
@@ -112,9 +113,8 @@ OrderingChoice choose_without_amd(const OrderingProperties& properties, const De
 }
 
 /// An order in which blocks follow one another, and keep theirs within.
-template <class Index, class Ordinal>
-std::vector<Index> sort_by_block(const std::vector<Index>& order,
-                                 const BlockTriangularForm<Ordinal>& blocks) {
+template <class Index>
+std::vector<Index> sort_by_block(const std::vector<Index>& order, const BlockTriangularForm& blocks) {
   if (blocks.count < 2) return order;
   std::vector<Index> end(static_cast<std::size_t>(blocks.count) + 1, 0);
   for (const Ordinal block : blocks.block_of_column) ++Impl::at(end, block + 1);
@@ -125,9 +125,8 @@ std::vector<Index> sort_by_block(const std::vector<Index>& order,
 }
 
 /// The edges within blocks.
-template <class Index, class Ordinal>
-SymmetricGraph<Index> within_blocks(const SymmetricGraph<Index>& graph,
-                                    const BlockTriangularForm<Ordinal>& blocks) {
+template <class Index>
+SymmetricGraph<Index> within_blocks(const SymmetricGraph<Index>& graph, const BlockTriangularForm& blocks) {
   SymmetricGraph<Index> within;
   within.row_map.resize(graph.row_map.size());
   within.neighbours.resize(graph.neighbours.size());
@@ -145,7 +144,6 @@ SymmetricGraph<Index> within_blocks(const SymmetricGraph<Index>& graph,
 }
 
 /// Whether a row or a column has a diagonal entry only, without which there is rarely more than one block.
-template <class Ordinal, class Offset>
 bool has_singleton(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern) {
   std::vector<Ordinal> in_column(static_cast<std::size_t>(pattern.n_cols), 0);
   const Ordinal* const columns = pattern.entries.data();
@@ -157,10 +155,9 @@ bool has_singleton(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern
 
 /// Orders a graph by AMD, and by nested dissection where the choice needs it.
 /// @param blocks between which the graph has no edges, ordered one behind the other; empty: any order
-template <class Ordinal, class Index>
-ChosenOrder<Ordinal> choose_with(SymmetricGraph<Index> graph, const DeviceModel& model,
-                                 const OrderingUse& use, const std::vector<Ordinal>& partner,
-                                 const BlockTriangularForm<Ordinal>& blocks = {}) {
+template <class Index>
+ChosenOrder choose_with(SymmetricGraph<Index> graph, const DeviceModel& model, const OrderingUse& use,
+                        const std::vector<Ordinal>& partner, const BlockTriangularForm& blocks = {}) {
   OrderingProperties properties = properties_of(graph, use);
   DegreeWork work;
   const OrderingLimits limits{choose_dissector(properties, model), &work};
@@ -194,15 +191,15 @@ ChosenOrder<Ordinal> choose_with(SymmetricGraph<Index> graph, const DeviceModel&
   }
   if (choice.ordering == Ordering::nd) elimination = std::move(dissection);
   const FillForecast forecast = choice.ordering == Ordering::nd ? *properties.dissection : *properties.amd;
-  return chosen<Ordinal>(std::move(graph), std::move(elimination), std::move(choice), forecast);
+  return chosen(std::move(graph), std::move(elimination), std::move(choice), forecast);
 }
 
 /// The same by irreducible blocks, one behind the other, where that spares edges enough and blocks are sparse
 /// enough for an elimination by rows; else empty.
-template <class Ordinal, class Offset, class Index>
-std::optional<ChosenOrder<Ordinal>> choose_by_blocks(
-    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const SymmetricGraph<Index>& graph,
-    const DeviceModel& model, const OrderingUse& use, const std::vector<Ordinal>& row_order) {
+template <class Index>
+std::optional<ChosenOrder> choose_by_blocks(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                            const SymmetricGraph<Index>& graph, const DeviceModel& model,
+                                            const OrderingUse& use, const std::vector<Ordinal>& row_order) {
   constexpr double max_share = 0.95;    // of all rows in the largest block
   constexpr double min_spared = 0.05;   // of all edges
   constexpr double overestimate = 1.2;  // of flops per entry, by a symmetric pattern
@@ -215,7 +212,7 @@ std::optional<ChosenOrder<Ordinal>> choose_by_blocks(
   if (static_cast<double>(within.neighbours.size()) >
       (1 - min_spared) * static_cast<double>(graph.neighbours.size()))
     return std::nullopt;
-  auto chosen = choose_with<Ordinal>(std::move(within), model, use, {}, blocks);
+  auto chosen = choose_with(std::move(within), model, use, {}, blocks);
   const double entries = 2 * static_cast<double>(chosen.forecast.nnz_l) + static_cast<double>(n);
   if (chosen.forecast.flops > overestimate * model.numeric.min_flops_per_entry * entries) return std::nullopt;
   chosen.block_triangular = true;
@@ -227,9 +224,9 @@ std::optional<ChosenOrder<Ordinal>> choose_by_blocks(
 
 /// function(graph), the graph of the pattern with its rows in an order, with an index type that counts its
 /// edges.
-template <class Ordinal, class Offset, class Function>
-ChosenOrder<Ordinal> with_graph(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                const std::vector<Ordinal>& row_order, const Function& function) {
+template <class Function>
+ChosenOrder with_graph(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                       const std::vector<Ordinal>& row_order, const Function& function) {
   return graph_fits_int(pattern) ? function(symmetric_graph<int>(pattern, row_order))
                                  : function(symmetric_graph<std::int64_t>(pattern, row_order));
 }
@@ -320,11 +317,9 @@ OrderingChoice choose_ordering(const OrderingProperties& properties, const Devic
   return {Ordering::amd, amd + because(by_amd, by_dissection) + dissection, with_amd};
 }
 
-template <class Ordinal, class Offset>
-ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                         const DeviceModel& model, const OrderingUse& use,
-                                         const std::vector<Ordinal>& partner,
-                                         const std::vector<Ordinal>& row_order) {
+ChosenOrder order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                const DeviceModel& model, const OrderingUse& use,
+                                const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order) {
   return with_graph(pattern, row_order, [&](auto graph) {
     if (use.by_blocks) {
       if (auto chosen = choose_by_blocks(pattern, graph, model, use, row_order)) return *std::move(chosen);
@@ -333,15 +328,14 @@ ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokko
   });
 }
 
-template <class Ordinal, class Offset>
-ChosenOrder<Ordinal> order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                   Ordering kind, const std::vector<Ordinal>& partner,
-                                   const std::vector<Ordinal>& row_order, const DeviceModel& model) {
+ChosenOrder order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind,
+                          const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order,
+                          const DeviceModel& model) {
   return with_graph(pattern, row_order, [&]<class Index>(SymmetricGraph<Index> graph) {
     const OrderingUse use{1, false, false, host_threads<Kokkos::DefaultHostExecutionSpace>()};
     const OrderingLimits limits{choose_dissector(properties_of(graph, use), model), nullptr};
     Elimination<Index> elimination{order_graph(graph, kind, limits, partner), {}, {}};
-    return chosen<Ordinal>(std::move(graph), std::move(elimination), {kind, {}, {}}, {});
+    return chosen(std::move(graph), std::move(elimination), {kind, {}, {}}, {});
   });
 }
 
@@ -362,14 +356,5 @@ BackendChoice choose_backend(const BackendProperties& properties, const DeviceMo
   const double on_device = total(predicted_times(known, *properties.amd, device), known.use);
   return on_host <= start + on_device ? BackendChoice::host : BackendChoice::device;
 }
-
-#define LUTRA_INSTANTIATE(Ordinal, Offset)                                                           \
-  template ChosenOrder<Ordinal> order_automatically(                                                 \
-      const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, const DeviceModel&, const OrderingUse&, \
-      const std::vector<Ordinal>&, const std::vector<Ordinal>&);                                     \
-  template ChosenOrder<Ordinal> order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
-                                              Ordering, const std::vector<Ordinal>&,                 \
-                                              const std::vector<Ordinal>&, const DeviceModel&);
-LUTRA_FOR_EACH_PATTERN(LUTRA_INSTANTIATE)
 
 }  // namespace lutra

@@ -11,6 +11,7 @@
 #include "Lutra_ColumnCounts.hpp"
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Ordering.hpp"
 #include "Lutra_Report.hpp"
 
@@ -86,7 +87,6 @@ Dissector choose_dissector(const OrderingProperties& properties, const DeviceMod
 std::int64_t max_amd_visits(const OrderingProperties& properties, const DeviceModel& model);
 
 /// An order that was chosen by `choose_ordering`.
-template <class Ordinal>
 struct ChosenOrder {
   std::vector<Ordinal> permutation;  ///< [n] the row and column eliminated as k-th
   OrderingChoice choice;
@@ -100,17 +100,15 @@ struct ChosenOrder {
 /// @param partner pairs that stay neighbours (pair_candidates); empty: none
 /// @param row_order [n] row of the pattern that is matched to each column; empty: they are as they come
 /// @throws InputError where the pattern is not square; OutOfMemoryError
-template <class Ordinal, class Offset>
-ChosenOrder<Ordinal> order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                         const DeviceModel& model, const OrderingUse& use = {},
-                                         const std::vector<Ordinal>& partner = {},
-                                         const std::vector<Ordinal>& row_order = {});
+ChosenOrder order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                const DeviceModel& model, const OrderingUse& use = {},
+                                const std::vector<Ordinal>& partner = {},
+                                const std::vector<Ordinal>& row_order = {});
 
 /// The same by one kind of ordering, without a forecast.
-template <class Ordinal, class Offset>
-ChosenOrder<Ordinal> order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                   Ordering kind, const std::vector<Ordinal>& partner,
-                                   const std::vector<Ordinal>& row_order, const DeviceModel& model);
+ChosenOrder order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind,
+                          const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order,
+                          const DeviceModel& model);
 
 /// What the choice between host and device depends on.
 struct BackendProperties {

@@ -131,7 +131,7 @@ std::string describe_choice(const std::vector<GridPrediction>& predictions) {
 }
 
 #define LUTRA_INSTANTIATE(Scalar) template class DistributedFactors<Scalar>;
-LUTRA_IF_INT32(LUTRA_FOR_EACH_SCALAR(LUTRA_INSTANTIATE))
+LUTRA_FOR_EACH_SCALAR(LUTRA_INSTANTIATE)
 #undef LUTRA_INSTANTIATE
 
 }  // namespace lutra

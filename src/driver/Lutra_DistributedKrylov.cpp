@@ -90,7 +90,7 @@ FactorValues<Scalar> DistributedKrylov<Scalar>::compute_factors(const HostMatrix
   const MemoryBudget budget(m_options.memory_limit);  // of the iteration and of what makes the factors
   KrylovSolverOptions iteration = m_options;
   iteration.preconditioning = Preconditioning::none;
-  m_solver = std::make_unique<KrylovSolver<Scalar, int, std::int64_t, Exec>>(iteration, exec, budget);
+  m_solver = std::make_unique<KrylovSolver<Scalar, Exec>>(iteration, exec, budget);
   m_solver->analyze(A);
   m_solver->factorize(A);
   FactorValues<Scalar> factors;
@@ -103,13 +103,13 @@ FactorValues<Scalar> DistributedKrylov<Scalar>::compute_factors(const HostMatrix
   if (m_options.preconditioning == Preconditioning::ilu) {
     SparseIluOptions options = m_options.ilu;
     options.time_stages = m_options.time_stages;
-    SparseILU<Scalar, int, std::int64_t, Exec> ilu(options, exec, budget);
+    SparseILU<Scalar, Exec> ilu(options, exec, budget);
     compute(ilu, name_of(options.ilu));
     if (m_report.status == Status::not_solved) factors = ilu.factorization().write_out(exec);
   } else {
     LuOptions options = m_options.lu;
     options.time_stages = m_options.time_stages;
-    SparseLU<Scalar, int, std::int64_t, Exec> lu(options, exec, budget);
+    SparseLU<Scalar, Exec> lu(options, exec, budget);
     compute(lu, "lu");
     if (m_report.status == Status::not_solved) factors = lu.factors();
   }
@@ -219,7 +219,7 @@ std::vector<RankStatistics> DistributedKrylov<Scalar>::statistics() {
 }
 
 #define LUTRA_INSTANTIATE(Scalar) template class DistributedKrylov<Scalar>;
-LUTRA_IF_INT32(LUTRA_FOR_EACH_SCALAR(LUTRA_INSTANTIATE))
+LUTRA_FOR_EACH_SCALAR(LUTRA_INSTANTIATE)
 #undef LUTRA_INSTANTIATE
 
 }  // namespace lutra

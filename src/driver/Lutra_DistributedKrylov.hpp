@@ -58,8 +58,8 @@ class DistributedKrylov {
   Communicator& m_comm;
   KrylovSolverOptions m_options;
   DistributedOptions m_distribution;
-  std::unique_ptr<KrylovSolver<Scalar, int, std::int64_t, Exec>> m_solver;  ///< on rank 0
-  std::unique_ptr<DistributedFactors<Scalar>> m_factors;                    ///< null: none that are usable
+  std::unique_ptr<KrylovSolver<Scalar, Exec>> m_solver;   ///< on rank 0
+  std::unique_ptr<DistributedFactors<Scalar>> m_factors;  ///< null: none that are usable
   std::int64_t m_n = 0;
   Report m_report;
 };

@@ -92,15 +92,15 @@ Kokkos::View<const T*, Kokkos::HostSpace> view_of(const std::vector<T>& values) 
 }
 
 /// Entries of L + U as fronts store them.
-double stored_entries(const AssemblyTree<int>& tree) {
+double stored_entries(const AssemblyTree& tree) {
   double entries = 0;
-  for (const auto& front : lay_out_fronts<std::int64_t>(tree).fronts)
+  for (const auto& front : lay_out_fronts(tree).fronts)
     entries += static_cast<double>(front.pivots) * (front.pivots + 2.0 * front.cb_rows);
   return entries;
 }
 
 /// What a report says of fronts on several ranks.
-void describe_fronts(const AssemblyTree<int>& tree, int ranks, double nnz, Report& report) {
+void describe_fronts(const AssemblyTree& tree, int ranks, double nnz, Report& report) {
   const double stored = stored_entries(tree);
   report.choice.method = "lu";
   report.choice.engine = name_of(Engine::multifrontal);
@@ -307,8 +307,8 @@ bool DistributedLU<Scalar>::factorize_on_ranks(FactorValues<Scalar>& factors) {
     m_why_alone = "threshold pivoting interchanges rows";
     return false;
   }
-  std::optional<PivotOrder<int>> pivots;
-  AssemblyTree<int> tree;
+  std::optional<PivotOrder> pivots;
+  AssemblyTree tree;
   std::vector<char> takes_fronts{0};
   m_comm.agree(
       "analysis on rank 0",
@@ -345,8 +345,8 @@ bool DistributedLU<Scalar>::factorize_on_ranks(FactorValues<Scalar>& factors) {
     const bool first = m_comm.rank() == 0;
     const auto fronts = std::make_shared<DistributedFronts<Scalar, ExecutionSpace>>(
         m_comm, tree,
-        FrontEntries<int, std::int64_t>{make_view(m_whole).pattern(), first ? pivots->rows : nothing,
-                                        first ? pivots->columns : nothing},
+        FrontEntries{make_view(m_whole).pattern(), first ? pivots->rows : nothing,
+                     first ? pivots->columns : nothing},
         MemoryBudget(m_options.memory_limit));
     if (first) {
       factors.row_order.assign(pivots->rows.begin(), pivots->rows.end());
@@ -402,7 +402,7 @@ void DistributedLU<Scalar>::factorize_on_first_rank(FactorValues<Scalar>& factor
       [&] {
         if (m_comm.rank() != 0) return;
         const Communicator::Work work(m_comm);
-        SparseLU<Scalar, int, std::int64_t, ExecutionSpace> solver(m_options);
+        SparseLU<Scalar, ExecutionSpace> solver(m_options);
         solver.analyze(m_whole);
         solver.factorize(m_whole);
         m_report = solver.report();
@@ -588,7 +588,7 @@ std::vector<RankStatistics> DistributedLU<Scalar>::statistics() {
 #define LUTRA_INSTANTIATE(Scalar)                                                                    \
   template DistributedRows<Scalar> deal_rows<Scalar>(Communicator&, const HostMatrix<Scalar>&, int); \
   template class DistributedLU<Scalar>;
-LUTRA_IF_INT32(LUTRA_FOR_EACH_SCALAR(LUTRA_INSTANTIATE))
+LUTRA_FOR_EACH_SCALAR(LUTRA_INSTANTIATE)
 #undef LUTRA_INSTANTIATE
 
 }  // namespace lutra

@@ -16,7 +16,7 @@
 namespace lutra {
 
 /// The matrix that is factorized, F(k, l) = A(row_order(k), col_order(l)), without values.
-template <class Ordinal, class Offset, class MemorySpace>
+template <class MemorySpace>
 struct PermutedPattern {
   CsrPattern<Ordinal, Offset, MemorySpace> A;           ///< in user order; a copy
   Kokkos::View<const Ordinal*, MemorySpace> row_order;  ///< [n] user's row at each position of F

@@ -8,6 +8,7 @@
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_IluPattern.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_Timer.hpp"
@@ -41,9 +42,8 @@ void check_symmetric(const ExecutionSpace& exec, const Pattern& A) {
                    column + ", column " + row + ", which symmetric incomplete factors need");
 }
 
-template <class Ordinal>
-MatchingResult<Ordinal> identity_matching(Ordinal n) {
-  MatchingResult<Ordinal> result;
+MatchingResult identity_matching(Ordinal n) {
+  MatchingResult result;
   result.row_of_column.resize(static_cast<std::size_t>(n));
   std::iota(result.row_of_column.begin(), result.row_of_column.end(), Ordinal(0));
   result.row_scale.assign(static_cast<std::size_t>(n), 1.0);
@@ -62,8 +62,8 @@ bool has_full_diagonal(const ExecutionSpace& exec, const Matrix& A) {
 
 /// Matching and ordering. Empty where the pattern is structurally singular.
 /// @param A its pattern's Views are shared
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::optional<Impl::OrderedMatrix<Scalar, Ordinal, Offset, ExecutionSpace>> order_rows_and_columns(
+template <class Scalar, class ExecutionSpace>
+std::optional<Impl::OrderedMatrix<Scalar, ExecutionSpace>> order_rows_and_columns(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const SparseIluOptions& options, const MemoryBudget& budget, Report& report) {
@@ -81,7 +81,7 @@ std::optional<Impl::OrderedMatrix<Scalar, Ordinal, Offset, ExecutionSpace>> orde
   if (!matched && lu.ordering == Ordering::natural) {
     report.choice.matching = "none";
     report.choice.ordering = "natural";
-    Impl::OrderedMatrix<Scalar, Ordinal, Offset, ExecutionSpace> F;
+    Impl::OrderedMatrix<Scalar, ExecutionSpace> F;
     F.pattern = A.pattern();
     return F;
   }
@@ -94,7 +94,7 @@ std::optional<Impl::OrderedMatrix<Scalar, Ordinal, Offset, ExecutionSpace>> orde
                        ? std::vector<Ordinal>(lu.user_permutation.begin(), lu.user_permutation.end())
                        : order(on_host.pattern(), lu.ordering);
     report.times.ordering = timer.seconds();
-    const PivotOrder<Ordinal> pivots(identity_matching(A.n_rows), std::move(columns));
+    const PivotOrder pivots(identity_matching(A.n_rows), std::move(columns));
     return Impl::order_matrix<Scalar>(exec, on_host.pattern(), pivots, budget);
   }
   const auto pivots = choose_pivots(exec, A, on_host, lu, budget, report);
@@ -104,8 +104,8 @@ std::optional<Impl::OrderedMatrix<Scalar, Ordinal, Offset, ExecutionSpace>> orde
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::shared_ptr<const IluAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analyze_ilu(
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const IluAnalysis<Scalar, ExecutionSpace>> analyze_ilu(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const SparseIluOptions& options, const MemoryBudget& budget) {
@@ -113,7 +113,7 @@ std::shared_ptr<const IluAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> anal
   check_square_matrix(exec, A, MatrixCheckWorkspace<ExecutionSpace>(exec, budget));
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
   if (options.ilu.symmetric) check_symmetric(exec, A.pattern());
-  auto analysis = std::make_shared<IluAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>>();
+  auto analysis = std::make_shared<IluAnalysis<Scalar, ExecutionSpace>>();
   analysis->options = options;
   analysis->reservation = MemoryReservation(budget);
   const auto& pattern = analysis->pattern = Impl::copy_pattern(exec, analysis->reservation, A.pattern());
@@ -130,10 +130,10 @@ std::shared_ptr<const IluAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> anal
   return analysis;
 }
 
-#define LUTRA_ANALYZE_ILU(Scalar, Ordinal, Offset, Space)                                  \
-  template std::shared_ptr<const IluAnalysis<Scalar, Ordinal, Offset, Space>> analyze_ilu( \
+#define LUTRA_ANALYZE_ILU(Scalar, Space)                                                   \
+  template std::shared_ptr<const IluAnalysis<Scalar, Space>> analyze_ilu(                  \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
       const SparseIluOptions&, const MemoryBudget&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_ANALYZE_ILU)
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_ANALYZE_ILU)
 
 }  // namespace lutra

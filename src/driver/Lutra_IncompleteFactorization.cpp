@@ -52,23 +52,23 @@ Elimination make_elimination(const ExecutionSpace& exec, const Factors& factors,
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::shared_ptr<const IncompletePlan<Scalar, Ordinal, Offset, ExecutionSpace>> plan_incomplete(
-    const ExecutionSpace& exec, const Impl::OrderedMatrix<Scalar, Ordinal, Offset, ExecutionSpace>& F,
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const IncompletePlan<Scalar, ExecutionSpace>> plan_incomplete(
+    const ExecutionSpace& exec, const Impl::OrderedMatrix<Scalar, ExecutionSpace>& F,
     const SparseIluOptions& options, const MemoryBudget& budget) {
-  auto plan = std::make_shared<IncompletePlan<Scalar, Ordinal, Offset, ExecutionSpace>>();
+  auto plan = std::make_shared<IncompletePlan<Scalar, ExecutionSpace>>();
   plan->F = F;
   plan->options = options;
   plan->pattern = make_incomplete_pattern<Scalar>(exec, F.pattern, options.ilu.fill_level, budget);
   plan->nnz_l = count_lower(exec, plan->pattern);
   plan->counts.nnz_l = plan->nnz_l;
   plan->counts.nnz_u = static_cast<std::int64_t>(plan->pattern.nnz()) - plan->nnz_l;
-  using Elimination = IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Elimination = IluElimination<Scalar, ExecutionSpace>;
   if (options.ilu.method != IluMethod::parilu)
     plan->elimination = std::make_unique<const Elimination>(
         make_elimination<Elimination>(exec, plan->pattern, options, budget, true));
   if (options.ilu.method == IluMethod::parilut) return plan;
-  auto solves = std::make_unique<IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>>(
+  auto solves = std::make_unique<IncompleteSolve<Scalar, ExecutionSpace>>(
       exec, plan->pattern, solve_options(options), budget, F.order);
   plan->counts.levels = solves->levels();
   plan->solve_method = solves->method();
@@ -77,23 +77,23 @@ std::shared_ptr<const IncompletePlan<Scalar, Ordinal, Offset, ExecutionSpace>> p
   return plan;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 std::unique_ptr<Factorization<Scalar, ExecutionSpace>>
-IncompletePlan<Scalar, Ordinal, Offset, ExecutionSpace>::make_factorization(
-    const ExecutionSpace& exec, const MemoryBudget& budget) const {
-  return std::make_unique<IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>>(exec, *this,
-                                                                                            budget);
+IncompletePlan<Scalar, ExecutionSpace>::make_factorization(const ExecutionSpace& exec,
+                                                           const MemoryBudget& budget) const {
+  return std::make_unique<IncompleteFactorization<Scalar, ExecutionSpace>>(exec, *this, budget);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void IncompletePlan<Scalar, Ordinal, Offset, ExecutionSpace>::write_pattern(
-    const ExecutionSpace& exec, FactorStructure& structure) const {
+template <class Scalar, class ExecutionSpace>
+void IncompletePlan<Scalar, ExecutionSpace>::write_pattern(const ExecutionSpace& exec,
+                                                           FactorStructure& structure) const {
   Impl::write_rows(exec, pattern, structure);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::IncompleteFactorization(
-    const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget)
+template <class Scalar, class ExecutionSpace>
+IncompleteFactorization<Scalar, ExecutionSpace>::IncompleteFactorization(const ExecutionSpace& exec,
+                                                                         const Plan& plan,
+                                                                         const MemoryBudget& budget)
     : m_plan(plan),
       m_options(plan.options.ilu),
       m_budget(budget),
@@ -107,10 +107,10 @@ IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::IncompleteFact
 }
 
 /// Takes a pattern, and analyses what computes values on it.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::set_pattern(const ExecutionSpace& exec,
-                                                                                   const Factors& factors,
-                                                                                   std::int64_t nnz_l) {
+template <class Scalar, class ExecutionSpace>
+void IncompleteFactorization<Scalar, ExecutionSpace>::set_pattern(const ExecutionSpace& exec,
+                                                                  const Factors& factors,
+                                                                  std::int64_t nnz_l) {
   std::unique_ptr<Sweeps> sweeps;
   std::unique_ptr<Elimination> elimination;
   if (m_options.method == IluMethod::parilu) {
@@ -127,8 +127,8 @@ void IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::set_patte
   m_nnz_l = nnz_l;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::matrix_of(
+template <class Scalar, class ExecutionSpace>
+auto IncompleteFactorization<Scalar, ExecutionSpace>::matrix_of(
     const ExecutionSpace& exec, const Kokkos::View<const Scalar*, Memory>& values) -> View {
   const auto& F = m_plan.F.pattern;
   const auto& source = m_plan.F.source;
@@ -141,8 +141,8 @@ auto IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::matrix_of
   return {F.n_rows, F.n_cols, F.row_map, F.entries, m_values};
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FactorizationOutcome IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(
+template <class Scalar, class ExecutionSpace>
+FactorizationOutcome IncompleteFactorization<Scalar, ExecutionSpace>::factorize(
     const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double) {
   const View F = matrix_of(exec, A.values);
   m_steps = {};
@@ -176,8 +176,8 @@ FactorizationOutcome IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionS
 }
 
 /// What makes factors unusable; empty: nothing.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::string IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::fault_of(
+template <class Scalar, class ExecutionSpace>
+std::string IncompleteFactorization<Scalar, ExecutionSpace>::fault_of(
     const IncompleteOutcome& outcome) const {
   constexpr double max_growth = 1e-3 / static_cast<double>(epsilon_of<Scalar>);
   if (outcome.bad_row >= 0)
@@ -187,9 +187,10 @@ std::string IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::fa
   return Impl::formatted("entries grow by %.1e", outcome.growth());
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-IncompleteOutcome IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::compute(
-    const ExecutionSpace& exec, const View& F, double shift, ParIluStart start) {
+template <class Scalar, class ExecutionSpace>
+IncompleteOutcome IncompleteFactorization<Scalar, ExecutionSpace>::compute(const ExecutionSpace& exec,
+                                                                           const View& F, double shift,
+                                                                           ParIluStart start) {
   const auto inspect = [&] { return inspect_factors(exec, F, m_factors, m_options.symmetric, m_inspection); };
   if (m_sweeps) {
     const auto outcome = m_sweeps->compute(exec, F, shift, m_factors, start);
@@ -210,9 +211,9 @@ IncompleteOutcome IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpac
 }
 
 /// ParILUT from the factors as they are.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::find_pattern(
-    const ExecutionSpace& exec, const View& F, double shift) {
+template <class Scalar, class ExecutionSpace>
+void IncompleteFactorization<Scalar, ExecutionSpace>::find_pattern(const ExecutionSpace& exec, const View& F,
+                                                                   double shift) {
   Factors found = m_factors;
   const ParIlutOutcome outcome = parilut(exec, F, shift, m_options, m_budget, found);
   m_steps.steps = outcome.steps;
@@ -221,8 +222,8 @@ void IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::find_patt
   set_pattern(exec, found, count_lower(exec, found));
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::string IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::reason() const {
+template <class Scalar, class ExecutionSpace>
+std::string IncompleteFactorization<Scalar, ExecutionSpace>::reason() const {
   std::string result;
   const auto add = [&](const std::string& reason) {
     if (!reason.empty()) result += (result.empty() ? "" : "; ") + reason;
@@ -234,9 +235,8 @@ std::string IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::re
   return result;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::vector<Pivot> IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::pivots(
-    const ExecutionSpace&) const {
+template <class Scalar, class ExecutionSpace>
+std::vector<Pivot> IncompleteFactorization<Scalar, ExecutionSpace>::pivots(const ExecutionSpace&) const {
   std::vector<Pivot> result;
   for (std::int64_t k = 0; k < static_cast<std::int64_t>(m_factors.n); ++k) {
     const std::int64_t column = m_plan.F.columns.empty() ? k : m_plan.F.columns[static_cast<std::size_t>(k)];
@@ -245,8 +245,8 @@ std::vector<Pivot> IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpa
   return result;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FactorValues<Scalar> IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::write_out(
+template <class Scalar, class ExecutionSpace>
+FactorValues<Scalar> IncompleteFactorization<Scalar, ExecutionSpace>::write_out(
     const ExecutionSpace& exec) const {
   const auto& order = m_plan.F.order;
   auto factors = Impl::start_factor_values<Scalar, ExecutionSpace, Memory>(
@@ -255,12 +255,12 @@ FactorValues<Scalar> IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionS
   return factors;
 }
 
-#define LUTRA_INCOMPLETE_FACTORIZATION(Scalar, Ordinal, Offset, Space)                                   \
-  template struct IncompletePlan<Scalar, Ordinal, Offset, Space>;                                        \
-  template class IncompleteFactorization<Scalar, Ordinal, Offset, Space>;                                \
-  template std::shared_ptr<const IncompletePlan<Scalar, Ordinal, Offset, Space>> plan_incomplete(        \
-      const Space&, const Impl::OrderedMatrix<Scalar, Ordinal, Offset, Space>&, const SparseIluOptions&, \
+#define LUTRA_INCOMPLETE_FACTORIZATION(Scalar, Space)                                   \
+  template struct IncompletePlan<Scalar, Space>;                                        \
+  template class IncompleteFactorization<Scalar, Space>;                                \
+  template std::shared_ptr<const IncompletePlan<Scalar, Space>> plan_incomplete(        \
+      const Space&, const Impl::OrderedMatrix<Scalar, Space>&, const SparseIluOptions&, \
       const MemoryBudget&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_INCOMPLETE_FACTORIZATION)
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_INCOMPLETE_FACTORIZATION)
 
 }  // namespace lutra

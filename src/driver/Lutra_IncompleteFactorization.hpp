@@ -9,6 +9,7 @@
 #include "Lutra_FactorizationPlan.hpp"
 #include "Lutra_IluElimination.hpp"
 #include "Lutra_IncompleteSolve.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_InspectFactors.hpp"
 #include "Lutra_OrderedMatrix.hpp"
 #include "Lutra_ParIlu.hpp"
@@ -29,17 +30,16 @@ struct IncompleteSteps {
 /// All that incomplete factorizations of one pattern have in common: the matrix in its order, the pattern of
 /// the factors (of ParILUT: that it begins with), and the analyses of elimination and solves. Never changed,
 /// and shared.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct IncompletePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   using Memory = typename ExecutionSpace::memory_space;
 
-  Impl::OrderedMatrix<Scalar, Ordinal, Offset, ExecutionSpace> F;
+  Impl::OrderedMatrix<Scalar, ExecutionSpace> F;
   SparseIluOptions options;
-  IncompleteFactors<Scalar, Ordinal, Offset, Memory> pattern;  ///< without values
-  std::int64_t nnz_l = 0;                                      ///< entries of L without its diagonal
-  std::unique_ptr<const IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>>
-      elimination;                                                                         ///< null: ParILU
-  std::unique_ptr<const IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>> solves;  ///< null: ParILUT
+  IncompleteFactors<Scalar, Memory> pattern;  ///< without values
+  std::int64_t nnz_l = 0;                     ///< entries of L without its diagonal
+  std::unique_ptr<const IluElimination<Scalar, ExecutionSpace>> elimination;  ///< null: ParILU
+  std::unique_ptr<const IncompleteSolve<Scalar, ExecutionSpace>> solves;      ///< null: ParILUT
 
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
       const ExecutionSpace& exec, const MemoryBudget& budget) const override;
@@ -48,9 +48,9 @@ struct IncompletePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
 
 /// Pattern of incomplete factors of F, and analyses of elimination and solves. Fences.
 /// @throws OutOfMemoryError
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::shared_ptr<const IncompletePlan<Scalar, Ordinal, Offset, ExecutionSpace>> plan_incomplete(
-    const ExecutionSpace& exec, const Impl::OrderedMatrix<Scalar, Ordinal, Offset, ExecutionSpace>& F,
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const IncompletePlan<Scalar, ExecutionSpace>> plan_incomplete(
+    const ExecutionSpace& exec, const Impl::OrderedMatrix<Scalar, ExecutionSpace>& F,
     const SparseIluOptions& options, const MemoryBudget& budget);
 
 /// Incomplete factors of one matrix after another on one pattern, as a `Factorization`: refinement, Krylov
@@ -63,16 +63,16 @@ std::shared_ptr<const IncompletePlan<Scalar, Ordinal, Offset, ExecutionSpace>> p
 ///
 /// ParILUT finds its pattern in the first factorization; the values are those of an elimination on it. Later
 /// factorizations keep the pattern.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpace>,
                                       public WritableFactors<Scalar, ExecutionSpace> {
  public:
   using Base = Factorization<Scalar, ExecutionSpace>;
   using typename Base::Memory;
   using typename Base::Rows;
-  using Factors = IncompleteFactors<Scalar, Ordinal, Offset, Memory>;
-  using Plan = IncompletePlan<Scalar, Ordinal, Offset, ExecutionSpace>;
-  using Parts = IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Factors = IncompleteFactors<Scalar, Memory>;
+  using Plan = IncompletePlan<Scalar, ExecutionSpace>;
+  using Parts = IncompleteSolve<Scalar, ExecutionSpace>;
 
   /// Values and workspaces on a plan that must outlive this. Fences.
   /// @throws OutOfMemoryError
@@ -103,8 +103,8 @@ class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpac
   const IncompleteSteps& steps() const { return m_steps; }
 
  private:
-  using Elimination = IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>;
-  using Sweeps = ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Elimination = IluElimination<Scalar, ExecutionSpace>;
+  using Sweeps = ParIlu<Scalar, ExecutionSpace>;
   using View = CsrView<Scalar, Ordinal, Offset, Memory>;
 
   View matrix_of(const ExecutionSpace& exec, const Kokkos::View<const Scalar*, Memory>& values);

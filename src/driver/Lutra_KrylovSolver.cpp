@@ -9,7 +9,6 @@
 
 #include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_Error.hpp"
-#include "Lutra_HostColumns.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_RefinementKernels.hpp"
 #include "Lutra_StoppedSolve.hpp"
@@ -59,20 +58,18 @@ Block columns_of(const Block& X, std::size_t first, std::size_t k) {
 }
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::KrylovSolver(KrylovSolverOptions options,
-                                                                    const ExecutionSpace& exec,
-                                                                    const MemoryBudget& budget)
-    : m_options(std::move(options)), m_exec(exec), m_budget(budget), m_check(exec, m_budget) {
+template <class Scalar, class ExecutionSpace>
+KrylovSolver<Scalar, ExecutionSpace>::KrylovSolver(KrylovSolverOptions options, const ExecutionSpace& exec,
+                                                   const MemoryBudget& budget)
+    : Calls(exec, budget), m_options(std::move(options)) {
   check_options(m_options);
   if (m_options.krylov.tolerance == 0) m_options.krylov.tolerance = is_double<Scalar> ? 1e-10 : 1e-5;
   m_options.ilu.validate_input = false;  // checked here
   m_options.ilu.time_stages = m_options.lu.time_stages = m_options.time_stages;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix_type& A,
-                                                                    const LuPlan& given) {
+template <class Scalar, class ExecutionSpace>
+void KrylovSolver<Scalar, ExecutionSpace>::analyze_with(const matrix_type& A, const LuPlan& given) {
   if (given && m_options.preconditioning != Preconditioning::lu)
     throw InputError("analyze: an analysis of LU needs the preconditioner lu");
   check_square_matrix(m_exec, A, m_check);
@@ -127,22 +124,8 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix
   update_memory();
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const host_matrix_type& A) {
-  MemoryReservation reservation(m_budget);
-  analyze(Impl::to_device(m_exec, reservation, A));
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const host_matrix_type& A) {
-  MemoryReservation reservation(m_budget);
-  factorize(Impl::to_device(m_exec, reservation, A));
-  m_exec.fence("lutra::driver: the copy of the matrix is freed");
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matrix_type& A) {
-  if (m_stage == Stage::empty) throw CallOrderError("factorize: there is no analysis; call analyze first");
+template <class Scalar, class ExecutionSpace>
+void KrylovSolver<Scalar, ExecutionSpace>::factorize_matrix(const matrix_type& A) {
   check_same_pattern(m_exec, A, m_pattern, m_check, m_options.validate_input);
   if (m_report.status == Status::structurally_singular) {
     m_stage = Stage::unusable;
@@ -169,20 +152,12 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matr
   update_memory();
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_host(std::span<const Scalar> B,
-                                                                         std::span<Scalar> X,
-                                                                         Transposition op) {
-  return Impl::solve_host_columns(m_exec, m_budget, static_cast<std::size_t>(m_pattern.n_rows), B, X,
-                                  [&](const auto& from, const auto& to) { return solve(from, to, op); });
-}
-
 /// Copies values in parts of their unit.
 /// @param keeps_units the unit is 1, since an analysis with scales of the caller's A was given
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::set_values(
-    const Kokkos::View<const Scalar*, memory_space>& values, const Sizes& size, bool keeps_units,
-    Operators& operators) const {
+template <class Scalar, class ExecutionSpace>
+void KrylovSolver<Scalar, ExecutionSpace>::set_values(const Kokkos::View<const Scalar*, memory_space>& values,
+                                                      const Sizes& size, bool keeps_units,
+                                                      Operators& operators) const {
   operators.set_values(m_exec, values);
   if (keeps_units) return size.fill(m_exec, 1);
   const auto& own = operators.values();
@@ -195,8 +170,8 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::set_values(
 }
 
 /// The preconditioner of A, which lives until the next call, and the report of it.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::compute_preconditioner(const matrix_type& A) {
+template <class Scalar, class ExecutionSpace>
+void KrylovSolver<Scalar, ExecutionSpace>::compute_preconditioner(const matrix_type& A) {
   if (m_ilu) {
     m_report.status = m_ilu->factorize(A);
     const Report& report = m_ilu->report();
@@ -222,18 +197,17 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::compute_precondition
   }
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::inverse() -> Inverse* {
+template <class Scalar, class ExecutionSpace>
+auto KrylovSolver<Scalar, ExecutionSpace>::inverse() -> Inverse* {
   if (m_foreign) return m_foreign.get();
   if (m_ilu) return m_ilu->factorization().parts();
   if (m_lu) return m_lu.get();
   return m_diagonal.get();
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_views(const const_multivector_type& B,
-                                                                          const multivector_type& X,
-                                                                          Transposition op) {
+template <class Scalar, class ExecutionSpace>
+Status KrylovSolver<Scalar, ExecutionSpace>::solve_views(const const_multivector_type& B,
+                                                         const multivector_type& X, Transposition op) {
   if (m_stage == Stage::empty || m_stage == Stage::analyzed)
     throw CallOrderError("solve: there is no factorization; call analyze and factorize first");
   check_enumerator("op", op, Transposition::adjoint);
@@ -256,10 +230,9 @@ Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_views(const 
   }
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_blocks(const const_multivector_type& B,
-                                                                           const multivector_type& X,
-                                                                           Transposition op) {
+template <class Scalar, class ExecutionSpace>
+Status KrylovSolver<Scalar, ExecutionSpace>::solve_blocks(const const_multivector_type& B,
+                                                          const multivector_type& X, Transposition op) {
   const Impl::StageTimer timer(m_exec, m_options.time_stages);
   reserve(std::min(B.extent(1), max_columns_at_once));
   Status status = Status::success;
@@ -274,11 +247,10 @@ Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_blocks(const
 }
 
 /// Solves for columns first … first + k. Before anything of X is written, all of B is checked.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_block(const const_multivector_type& B,
-                                                                          const multivector_type& X,
-                                                                          std::size_t first, std::size_t k,
-                                                                          Transposition op) {
+template <class Scalar, class ExecutionSpace>
+Status KrylovSolver<Scalar, ExecutionSpace>::solve_block(const const_multivector_type& B,
+                                                         const multivector_type& X, std::size_t first,
+                                                         std::size_t k, Transposition op) {
   const auto n = static_cast<std::size_t>(m_pattern.n_rows);
   const auto trim = [&](const Rows& block) { return Rows(block.data(), n, k); };
   const Rows b = trim(m_B), x = trim(m_X), r = trim(m_R);
@@ -336,8 +308,8 @@ Status KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve_block(const 
 
 /// A caller's preconditioner is one of the caller's A. As two parts it stays as it is, since it may be any
 /// multiple.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::vector<KrylovOutcome> KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::iterate(
+template <class Scalar, class ExecutionSpace>
+std::vector<KrylovOutcome> KrylovSolver<Scalar, ExecutionSpace>::iterate(
     const LinearOperator<Scalar, ExecutionSpace>& A, Transposition op, const Rows& B, const Rows& X) {
   if (!m_foreign || m_options.krylov.side == PreconditionSide::split)
     return m_iteration->solve(m_exec, A, inverse(), op, B, X, m_options.krylov);
@@ -347,8 +319,8 @@ std::vector<KrylovOutcome> KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>
 }
 
 /// Whether column c of X neither overflows nor vanishes in the units of A and B. Of what was fetched last.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-bool KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::has_range(std::size_t c) const {
+template <class Scalar, class ExecutionSpace>
+bool KrylovSolver<Scalar, ExecutionSpace>::has_range(std::size_t c) const {
   using Layout = Impl::RealBits<RealOf<Scalar>>;
   const double largest = m_maxima.host(Impl::slot_of(c, Impl::ColumnMaximum::solution));
   if (!(largest > 0)) return true;
@@ -358,9 +330,9 @@ bool KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::has_range(std::size_
 }
 
 /// Takes outcomes into the report.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::record(const std::vector<KrylovOutcome>& outcomes,
-                                                                   const BackwardErrors& errors) {
+template <class Scalar, class ExecutionSpace>
+void KrylovSolver<Scalar, ExecutionSpace>::record(const std::vector<KrylovOutcome>& outcomes,
+                                                  const BackwardErrors& errors) {
   for (const KrylovOutcome& outcome : outcomes) {
     if (m_report.iterations && outcome.iterations <= *m_report.iterations) continue;
     m_report.iterations = outcome.iterations;
@@ -374,8 +346,8 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::record(const std::ve
 }
 
 /// Room for blocks of so many columns, or fewer where memory does not suffice.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::reserve(std::size_t columns) {
+template <class Scalar, class ExecutionSpace>
+void KrylovSolver<Scalar, ExecutionSpace>::reserve(std::size_t columns) {
   if (m_iteration && m_iteration->columns() >= columns) return;
   const auto n = static_cast<std::size_t>(m_pattern.n_rows);
   m_exec.fence("lutra::driver: the smaller workspace is freed");
@@ -400,8 +372,8 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::reserve(std::size_t 
 }
 
 /// From here on nothing is left of a former solution; escalations of the factorization stand.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::start_solution(Status status) {
+template <class Scalar, class ExecutionSpace>
+void KrylovSolver<Scalar, ExecutionSpace>::start_solution(Status status) {
   m_report.status = status;
   m_report.errors = {};
   m_report.iterations.reset();
@@ -410,20 +382,19 @@ void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::start_solution(Statu
 }
 
 /// @throws TimeoutError where the watchdog has given up a solve with the preconditioner
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::throw_if_stopped() {
+template <class Scalar, class ExecutionSpace>
+void KrylovSolver<Scalar, ExecutionSpace>::throw_if_stopped() {
   if (m_ilu) Impl::throw_if_stopped(m_exec, "solve", m_ilu->factorization());
   if (m_lu) Impl::throw_if_stopped(m_exec, "solve", *m_lu);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void KrylovSolver<Scalar, Ordinal, Offset, ExecutionSpace>::update_memory() {
+template <class Scalar, class ExecutionSpace>
+void KrylovSolver<Scalar, ExecutionSpace>::update_memory() {
   m_report.memory.device_peak_bytes = m_budget.peak_bytes();
   if (m_budget.limit_bytes() > 0) m_report.memory.limit_bytes = m_budget.limit_bytes();
 }
 
-#define LUTRA_KRYLOV_SOLVER(Scalar, Ordinal, Offset, Space) \
-  template class KrylovSolver<Scalar, Ordinal, Offset, Space>;
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_KRYLOV_SOLVER)
+#define LUTRA_KRYLOV_SOLVER(Scalar, Space) template class KrylovSolver<Scalar, Space>;
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_KRYLOV_SOLVER)
 
 }  // namespace lutra

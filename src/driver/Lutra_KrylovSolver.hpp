@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "Lutra_DiagonalPreconditioner.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_KrylovIteration.hpp"
 #include "Lutra_KrylovSolverOptions.hpp"
 #include "Lutra_LuAnalysis.hpp"
@@ -23,14 +24,15 @@ namespace lutra {
 /// often as wanted. It works on A and B in parts of the powers of two below their largest entries, so that
 /// units do not matter: those of A·2^p and B·2^q lead to the same X but for exponents. A success is a
 /// relative residual ‖b − A·x‖₂/‖b‖₂ below the tolerance, computed from x at the end.
-template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
-          class ExecutionSpace = Kokkos::DefaultExecutionSpace>
-class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace> {
+template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
+                     public Impl::MatrixCalls<KrylovSolver<Scalar, ExecutionSpace>, Scalar, ExecutionSpace> {
+  using Calls = Impl::MatrixCalls<KrylovSolver, Scalar, ExecutionSpace>;
+  friend Calls;
+
  public:
-  using LuPlan = std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>>;
-  using memory_space = typename ExecutionSpace::memory_space;
-  using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
-  using host_matrix_type = HostMatrix<Scalar, Ordinal, Offset>;
+  using LuPlan = std::shared_ptr<const LuAnalysis<Scalar, ExecutionSpace>>;
+  using typename Calls::matrix_type, typename Calls::memory_space;
   using const_multivector_type = Kokkos::View<const Scalar**, Kokkos::LayoutStride, memory_space>;
   using multivector_type = Kokkos::View<Scalar**, Kokkos::LayoutStride, memory_space>;
 
@@ -48,27 +50,12 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionS
     m_report.choice.precond = m_foreign ? "user" : "none";
   }
 
-  /// Takes a pattern and analyses the preconditioner. Afterwards `report().status` is `not_solved`, or
-  /// `structurally_singular`. Fences.
-  /// @param given an analysis of A's pattern to take LU with, as SparseLU::analysis(); null: one is made
-  /// @throws InputError as SparseLU::analyze, and for an analysis of another pattern or for another
-  ///         preconditioner; OutOfMemoryError
-  void analyze(const matrix_type& A, const LuPlan& given = nullptr);
-  void analyze(const host_matrix_type& A);
-  template <class Value, class Index, class Integer, class Memory>
-  void analyze(const CsrView<Value, Index, Integer, Memory>& A) {
-    analyze(readable(A));
-  }
-
-  /// Copies the values of a matrix with the pattern of the analysis and computes the preconditioner. Its
-  /// status may be `breakdown` (no usable factors) afterwards.
-  /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
-  ///         NaN or infinite: nothing has changed. OutOfMemoryError, TimeoutError
-  void factorize(const matrix_type& A);
-  void factorize(const host_matrix_type& A);
-  template <class Value, class Index, class Integer, class Memory>
-  void factorize(const CsrView<Value, Index, Integer, Memory>& A) {
-    factorize(readable(A));
+  using Calls::analyze;
+  /// Analyzes A for a preconditioner by LU with an analysis of A's pattern, as SparseLU::analysis().
+  /// @throws as analyze(A), and InputError for an analysis of another pattern or another preconditioner
+  Status analyze(const matrix_type& A, const LuPlan& given) {
+    analyze_with(A, given);
+    return Calls::outcome();
   }
 
   /// Solves op(A)·X = B for all columns.
@@ -94,7 +81,9 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionS
   /// The same for host arrays of n·k values by columns; copies to the device and back where the execution
   /// space cannot reach them. Fences.
   /// @throws what solve does; OutOfMemoryError where the copies do not fit: nothing has changed, X included
-  Status solve_host(std::span<const Scalar> B, std::span<Scalar> X, Transposition op = Transposition::none);
+  Status solve_host(std::span<const Scalar> B, std::span<Scalar> X, Transposition op = Transposition::none) {
+    return this->on_host_arrays(B, X, [&](const auto& from, const auto& to) { return solve(from, to, op); });
+  }
 
   /// What was chosen, counted and measured, and how good the last solution is: `iterations` and
   /// `residual_history` are of the column that took most iterations.
@@ -103,17 +92,22 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionS
  private:
   using Rows = DenseRows<Scalar, memory_space>;
   using Inverse = Preconditioner<Scalar, ExecutionSpace>;
-  using Operators = Impl::MatrixOperators<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Operators = Impl::MatrixOperators<Scalar, ExecutionSpace>;
   /// Largest entries of A or of columns of B, whose powers of two are the units of the iteration.
   using Sizes = Impl::AsyncResult<RealOf<Scalar>, ExecutionSpace>;
   /// What can be done next.
   enum class Stage { empty, analyzed, unusable, factorized };
 
-  template <class Value, class Index, class Integer, class Memory>
-  matrix_type readable(const CsrView<Value, Index, Integer, Memory>& A) {
-    return Impl::adapt_matrix<matrix_type>(
-        A, [this](const auto& row_map) { return m_row_map.convert(m_exec, row_map, m_budget); });
+  using Calls::m_exec, Calls::m_budget, Calls::m_check;
+
+  void analyze_with(const matrix_type& A, const LuPlan& given);
+  void analyze_matrix(const matrix_type& A) { analyze_with(A, nullptr); }
+  void factorize_matrix(const matrix_type& A);
+  bool has_analysis() const { return m_stage != Stage::empty; }
+  Impl::AnalyzedPattern<memory_space> analyzed_pattern() const {
+    return {&m_pattern, m_options.validate_input};
   }
+  std::size_t rows() const { return static_cast<std::size_t>(m_pattern.n_rows); }
   Status solve_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
   Status solve_blocks(const const_multivector_type& B, const multivector_type& X, Transposition op);
   Status solve_block(const const_multivector_type& B, const multivector_type& X, std::size_t first,
@@ -132,18 +126,14 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionS
   void update_memory();
 
   KrylovSolverOptions m_options;
-  ExecutionSpace m_exec;
-  MemoryBudget m_budget;
   Report m_report;
   Stage m_stage = Stage::empty;
-  MatrixCheckWorkspace<ExecutionSpace> m_check;
-  Impl::WidenedRowMap<Offset, ExecutionSpace> m_row_map;  ///< empty unless matrices have row maps of `int`
-  CsrPattern<Ordinal, Offset, memory_space> m_pattern;    ///< of A; a copy
+  CsrPattern<Ordinal, Offset, memory_space> m_pattern;  ///< of A; a copy
   MemoryReservation m_reservation;
   Operators m_operators;  ///< of A in parts of the power of two below its largest entry
   Sizes m_A_size;         ///< [1] that entry
   bool m_keeps_units = false;
-  std::optional<SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>> m_ilu;     ///< Preconditioning::ilu
+  std::optional<SparseILU<Scalar, ExecutionSpace>> m_ilu;                      ///< Preconditioning::ilu
   LuPlan m_lu_plan;                                                            ///< Preconditioning::lu
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> m_lu;                 ///< likewise
   std::unique_ptr<DiagonalPreconditioner<Scalar, ExecutionSpace>> m_diagonal;  ///< Preconditioning::jacobi

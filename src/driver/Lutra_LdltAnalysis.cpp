@@ -4,6 +4,7 @@
 #include "Lutra_AnalysisSteps.hpp"
 #include "Lutra_At.hpp"
 #include "Lutra_CheckMatrix.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LdltEngine.hpp"
 #include "Lutra_ScaleFit.hpp"
@@ -43,7 +44,7 @@ namespace {
 /// is eliminated before all its neighbours: its pivot is zero then. A limit of memory is left to the fronts
 /// of L·D·Lᵀ, which are needed where the try fails.
 /// @param order rows as they are eliminated
-template <class ExecutionSpace, class Scalar, class Ordinal, class Offset>
+template <class ExecutionSpace, class Scalar>
 bool tries_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& S,
                     const std::vector<Ordinal>& order, const LdltOptions& options) {
 #ifdef KOKKOS_ENABLE_CUDA
@@ -66,12 +67,12 @@ bool tries_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& S
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 void analyze_symmetric(const ExecutionSpace& exec,
                        const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
                        const LdltOptions& options, const MemoryBudget& budget,
-                       LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-                       const std::shared_ptr<Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border) {
+                       LuAnalysis<Scalar, ExecutionSpace>& analysis,
+                       const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border) {
   analysis.n = S.n_rows;
   analysis.value_hash = hash_of_values(exec, S.values);
   Report& report = analysis.report = report_of(options);
@@ -92,15 +93,14 @@ void analyze_symmetric(const ExecutionSpace& exec,
       upload(exec, analysis.F.reservation, "lutra::driver::order", pivots.columns);
   const bool bordered = analysis.bordered = border && report.structural_rank.value_or(S.n_rows) == S.n_rows;
   const auto plan = [&](const auto& F, const auto& fronts, const auto& entries) {
-    return plan_ldlt_engine<Scalar, Ordinal, Offset, ExecutionSpace>(
+    return plan_ldlt_engine<Scalar, ExecutionSpace>(
         exec, F, fronts, entries, options,
         !bordered && tries_diagonal<ExecutionSpace>(on_host, pivots.columns, options), report.structural_rank,
         budget, bordered ? border : nullptr);
   };
   analysis.plan =
       bordered ? plan_bordered(exec, *border, pivots, tree, budget, plan)
-               : plan(analysis.F, tree,
-                      FrontEntries<Ordinal, Offset>{on_host.pattern(), pivots.columns, pivots.columns});
+               : plan(analysis.F, tree, FrontEntries{on_host.pattern(), pivots.columns, pivots.columns});
   report.times.levelization = timer.seconds();
   const auto height = report.factors.tree_height;
   report.factors = analysis.plan->counts;
@@ -112,18 +112,18 @@ void analyze_symmetric(const ExecutionSpace& exec,
 
 }  // namespace Impl
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analyze_ldlt(
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const LdltAnalysis<Scalar, ExecutionSpace>> analyze_ldlt(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const LdltOptions& options, const MemoryBudget& budget,
-    const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>* former,
-    const std::shared_ptr<Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border) {
+    const LdltAnalysis<Scalar, ExecutionSpace>* former,
+    const std::shared_ptr<Impl::Border<Scalar, ExecutionSpace>>& border) {
   const MatrixCheckWorkspace<ExecutionSpace> work(exec, budget);
   check_square_matrix(exec, A, work, options.triangle);
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
   const LdltOptions chosen = completed(options);
-  auto analysis = std::make_shared<LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>>();
+  auto analysis = std::make_shared<LdltAnalysis<Scalar, ExecutionSpace>>();
   analysis->symmetry = chosen.symmetry;
   analysis->ldlt_options = options;
   const bool same = former && former->ldlt_options == options && !options.pair_ordering &&
@@ -147,16 +147,16 @@ std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> ana
     Report report;
     auto matching = match_symmetric(exec, S, Impl::copy_to_host(exec, S), chosen.matching, budget, report);
     if (report.structural_rank == former->report.structural_rank)
-      return Impl::with_new_scales(exec, *former, diagonal_matching<Ordinal>(std::move(matching.scale)),
-                                   report, Impl::hash_of_values(exec, S.values), budget);
+      return Impl::with_new_scales(exec, *former, diagonal_matching(std::move(matching.scale)), report,
+                                   Impl::hash_of_values(exec, S.values), budget);
     analysis->A = former->A;
   }
-  Impl::analyze_symmetric<Scalar, Ordinal, Offset>(exec, S, chosen, budget, *analysis, border);
+  Impl::analyze_symmetric<Scalar>(exec, S, chosen, budget, *analysis, border);
   return analysis;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>::renewed(
+template <class Scalar, class ExecutionSpace>
+auto LdltAnalysis<Scalar, ExecutionSpace>::renewed(
     const ExecutionSpace& exec, const CsrView<Scalar, Ordinal, Offset, Memory>& both_triangles,
     const MemoryBudget& budget) const -> std::shared_ptr<const Base> {
   const LdltOptions chosen = completed(ldlt_options);
@@ -165,30 +165,30 @@ auto LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>::renewed(
     auto matching = match_symmetric(exec, both_triangles, Impl::copy_to_host(exec, both_triangles),
                                     chosen.matching, budget, scaling);
     if (scaling.structural_rank == this->report.structural_rank)
-      return Impl::with_new_scales(exec, *this, diagonal_matching<Ordinal>(std::move(matching.scale)),
-                                   scaling, Impl::hash_of_values(exec, both_triangles.values), budget);
+      return Impl::with_new_scales(exec, *this, diagonal_matching(std::move(matching.scale)), scaling,
+                                   Impl::hash_of_values(exec, both_triangles.values), budget);
   }
   auto analysis = std::make_shared<LdltAnalysis>();
   analysis->symmetry = symmetry;
   analysis->ldlt_options = ldlt_options;
   analysis->A = A;
   analysis->S = S;
-  Impl::analyze_symmetric<Scalar, Ordinal, Offset>(
+  Impl::analyze_symmetric<Scalar>(
       exec, {S.pattern.n_rows, S.pattern.n_cols, S.pattern.row_map, S.pattern.entries, both_triangles.values},
       chosen, budget, *analysis);
   return analysis;
 }
 
-#define LUTRA_ANALYZE_LDLT(Scalar, Ordinal, Offset, Space)                                          \
-  template void Impl::analyze_symmetric(                                                            \
-      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,          \
-      const LdltOptions&, const MemoryBudget&, LuAnalysis<Scalar, Ordinal, Offset, Space>&,         \
-      const std::shared_ptr<Impl::Border<Scalar, Ordinal, Offset, Space>>&);                        \
-  template struct LdltAnalysis<Scalar, Ordinal, Offset, Space>;                                     \
-  template std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, Space>> analyze_ldlt(        \
-      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,          \
-      const LdltOptions&, const MemoryBudget&, const LdltAnalysis<Scalar, Ordinal, Offset, Space>*, \
-      const std::shared_ptr<Impl::Border<Scalar, Ordinal, Offset, Space>>&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_ANALYZE_LDLT)
+#define LUTRA_ANALYZE_LDLT(Scalar, Space)                                                  \
+  template void Impl::analyze_symmetric(                                                   \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
+      const LdltOptions&, const MemoryBudget&, LuAnalysis<Scalar, Space>&,                 \
+      const std::shared_ptr<Impl::Border<Scalar, Space>>&);                                \
+  template struct LdltAnalysis<Scalar, Space>;                                             \
+  template std::shared_ptr<const LdltAnalysis<Scalar, Space>> analyze_ldlt(                \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
+      const LdltOptions&, const MemoryBudget&, const LdltAnalysis<Scalar, Space>*,         \
+      const std::shared_ptr<Impl::Border<Scalar, Space>>&);
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_ANALYZE_LDLT)
 
 }  // namespace lutra

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "Lutra_Index.hpp"
 #include "Lutra_LdltOptions.hpp"
 #include "Lutra_LuAnalysis.hpp"
 
@@ -12,16 +13,16 @@ namespace lutra {
 /// All that is known of the pattern of a symmetric matrix: a LuAnalysis of S, which has both triangles of A,
 /// with one order and one scaling for rows and columns, and where S's values are found in A's. Immutable, to
 /// be shared by any number of `LdltNumeric` objects.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-struct LdltAnalysis : LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> {
+template <class Scalar, class ExecutionSpace>
+struct LdltAnalysis : LuAnalysis<Scalar, ExecutionSpace> {
   using Memory = typename ExecutionSpace::memory_space;
 
-  CsrPattern<Ordinal, Offset, Memory> A;        ///< as the caller's matrices have to have it; a copy
-  SymmetricPattern<Ordinal, Offset, Memory> S;  ///< what is factorized
+  CsrPattern<Ordinal, Offset, Memory> A;  ///< as the caller's matrices have to have it; a copy
+  SymmetricPattern<Memory> S;             ///< what is factorized
   Symmetry symmetry = Symmetry::symmetric;
   LdltOptions ldlt_options;  ///< by which it was made
 
-  using Base = LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Base = LuAnalysis<Scalar, ExecutionSpace>;
   std::shared_ptr<const Base> renewed(const ExecutionSpace& exec,
                                       const CsrView<Scalar, Ordinal, Offset, Memory>& both_triangles,
                                       const MemoryBudget& budget) const override;
@@ -39,13 +40,13 @@ struct LdltAnalysis : LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace> {
 ///         entries are all in the triangle that is not read (fill_triangles), one that is not symmetric or
 ///         has a Hermitian diagonal that is not real (check_symmetry), or a user permutation that is none;
 ///         OutOfMemoryError
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::shared_ptr<const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analyze_ldlt(
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const LdltAnalysis<Scalar, ExecutionSpace>> analyze_ldlt(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const LdltOptions& options, const MemoryBudget& budget,
-    const LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>* former = nullptr,
-    const std::shared_ptr<Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border = {});
+    const LdltAnalysis<Scalar, ExecutionSpace>* former = nullptr,
+    const std::shared_ptr<Impl::Border<Scalar, ExecutionSpace>>& border = {});
 
 }  // namespace lutra
 

@@ -8,6 +8,7 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Formatted.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Matching.hpp"
 #include "Lutra_PivotOrder.hpp"
@@ -51,7 +52,7 @@ double zero_tolerance(const LdltOptions& options, bool is_singular) {
 }
 
 /// Zero eigenvalues that a matrix has for its nonzero entries alone, whatever their values. Fences.
-template <class Ordinal, class Offset, class ExecutionSpace, class Values>
+template <class ExecutionSpace, class Values>
 std::int64_t structural_nullity(const ExecutionSpace& exec,
                                 const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
                                 const Values& values) {
@@ -85,9 +86,8 @@ FactorValues<Scalar> symmetric_factors(FactorValues<Scalar> factors) {
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::LdltFactorization(const Plan& plan,
-                                                                              const MemoryBudget& budget)
+template <class Scalar, class ExecutionSpace>
+LdltFactorization<Scalar, ExecutionSpace>::LdltFactorization(const Plan& plan, const MemoryBudget& budget)
     : m_plan(plan),
       m_budget(budget),
       m_rule(rule_of(plan.options)),
@@ -97,8 +97,8 @@ LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::LdltFactorization(co
   if (plan.border) m_fronts.complement = plan.border->complement;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(
+template <class Scalar, class ExecutionSpace>
+FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize(
     const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double perturbation) {
   if (m_replacement.factorization) return factorize_replacement(exec, A, perturbation);
   m_A = m_plan.border ? m_bordered.values(exec, *m_plan.border, A) : A;
@@ -111,18 +111,17 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
 }
 
 /// Whether the pivots of the diagonal pass: with a threshold all entries of L and D, for Cholesky D's signs.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-bool LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::passes(const FactorizationOutcome& lu,
-                                                                        const DiagonalPivots& pivots) const {
+template <class Scalar, class ExecutionSpace>
+bool LdltFactorization<Scalar, ExecutionSpace>::passes(const FactorizationOutcome& lu,
+                                                       const DiagonalPivots& pivots) const {
   if (!lu.is_finite() || lu.perturbed > 0 || !(pivots.largest_d < HUGE_VAL)) return false;
   if (m_rule.definite) return pivots.positive == m_plan.F.A.n_rows;
   return m_rule.pivoting == Pivoting::none || pivots.largest_l <= 1 / m_rule.threshold;
 }
 
 /// With the pivots of the diagonal, all 1 × 1. @returns nothing where they do not pass
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::optional<FactorizationOutcome>
-LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_on_diagonal(
+template <class Scalar, class ExecutionSpace>
+std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::factorize_on_diagonal(
     const ExecutionSpace& exec) {
   m_state = State::fronts;
   if (!m_tries_diagonal) return {};
@@ -154,8 +153,8 @@ LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_on_diagona
 }
 
 /// L, D and Lᵀ with the pivots of the diagonal, where there are L and U. Fences then.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::need_fronts(const ExecutionSpace& exec) {
+template <class Scalar, class ExecutionSpace>
+void LdltFactorization<Scalar, ExecutionSpace>::need_fronts(const ExecutionSpace& exec) {
   if (m_state != State::diagonal) return;
   LdltPivotRule rule = m_rule;
   rule.pivoting = Pivoting::none;
@@ -164,15 +163,14 @@ void LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::need_fronts(con
 }
 
 /// Whether the order may be changed for another one.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-bool LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::may_reorder() const {
+template <class Scalar, class ExecutionSpace>
+bool LdltFactorization<Scalar, ExecutionSpace>::may_reorder() const {
   return !m_plan.border && !m_plan.options.pair_ordering && m_plan.options.ordering != Ordering::user;
 }
 
 /// How delayed pivots have cascaded; empty where they have not.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::string LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::cascade(
-    const LdltOutcome& outcome) const {
+template <class Scalar, class ExecutionSpace>
+std::string LdltFactorization<Scalar, ExecutionSpace>::cascade(const LdltOutcome& outcome) const {
   if (outcome.overflowed()) return "fronts outgrow their prediction";
   if (!may_reorder() || !outcome.succeeded()) return {};
   const std::int64_t n = m_plan.F.A.n_rows;
@@ -187,8 +185,8 @@ std::string LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::cascade(
 }
 
 /// With a larger tolerance where there are fewer zero pivots than there must be.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-LdltOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_with_tolerance(
+template <class Scalar, class ExecutionSpace>
+LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize_with_tolerance(
     const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A) {
   m_rule.zero_tolerance = zero_tolerance<Scalar>(m_plan.options, m_plan.min_zero > 0);
   m_doubtful = false;
@@ -206,8 +204,8 @@ LdltOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factoriz
 }
 
 /// With more room where delayed pivots did not fit, until they do or the order is to be changed.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-LdltOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_with_room(
+template <class Scalar, class ExecutionSpace>
+LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize_with_room(
     const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, const LdltPivotRule& rule) {
   allocate_ldlt(exec, m_plan.fronts, m_budget, m_fronts);
   const double most = max_growth * static_cast<double>(m_plan.fronts.room.panels);
@@ -227,9 +225,8 @@ LdltOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factoriz
   }
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::optional<FactorizationOutcome>
-LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_with_more_zeros(
+template <class Scalar, class ExecutionSpace>
+std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::factorize_with_more_zeros(
     const ExecutionSpace& exec) {
   if (m_replacement.factorization) return m_replacement.factorization->factorize_with_more_zeros(exec);
   if (m_rule.pivoting != Pivoting::threshold) return {};
@@ -240,9 +237,9 @@ LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_with_more_
   return outcome_of(exec, factorize_with_room(exec, m_A, m_rule));
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::outcome_of(
-    const ExecutionSpace& exec, const LdltOutcome& outcome) {
+template <class Scalar, class ExecutionSpace>
+FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::outcome_of(const ExecutionSpace& exec,
+                                                                           const LdltOutcome& outcome) {
   m_relative_smallest = outcome.largest_entry > 0 ? outcome.smallest_pivot / outcome.largest_entry : 0.0;
   FactorizationOutcome result{outcome.perturbed, std::nullopt, outcome.largest_entry, outcome.largest_factor,
                               outcome.smallest_pivot};
@@ -263,10 +260,11 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
 }
 
 /// The exit of a cascade of delayed pivots: an analysis with matched rows side by side.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::reorder(
-    const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double perturbation,
-    const std::string& cascade) {
+template <class Scalar, class ExecutionSpace>
+FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::reorder(const ExecutionSpace& exec,
+                                                                        const ScaledValues<Scalar, Memory>& A,
+                                                                        double perturbation,
+                                                                        const std::string& cascade) {
   const Kokkos::Timer timer;
   m_fronts = {};
   LdltOptions options = m_plan.options;
@@ -275,9 +273,9 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
   if (options.matching == Matching::none) options.matching = Matching::automatic;
   auto analysis = std::make_unique<Analysis>();
   const auto& pattern = m_plan.F.A;
-  analyze_symmetric<Scalar, Ordinal, Offset>(
-      exec, {pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, A.values}, options, m_budget,
-      *analysis);
+  analyze_symmetric<Scalar>(exec,
+                            {pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, A.values},
+                            options, m_budget, *analysis);
   auto factorization =
       std::make_unique<LdltFactorization>(static_cast<const Plan&>(*analysis->plan), m_budget);
   m_replacement = {std::move(analysis), std::move(factorization), A.row_scale.data()};
@@ -287,8 +285,8 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
   return factorize_replacement(exec, A, perturbation);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_replacement(
+template <class Scalar, class ExecutionSpace>
+FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize_replacement(
     const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double perturbation) {
   const Analysis& analysis = *m_replacement.analysis;
   const bool renewed = A.row_scale.data() != m_replacement.former_scale;
@@ -300,18 +298,16 @@ FactorizationOutcome LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
   return outcome;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-Determinant<Scalar> LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::determinant(
-    const ExecutionSpace& exec) {
+template <class Scalar, class ExecutionSpace>
+Determinant<Scalar> LdltFactorization<Scalar, ExecutionSpace>::determinant(const ExecutionSpace& exec) {
   if (m_replacement.factorization) return m_replacement.factorization->determinant(exec);
   need_fronts(exec);
   return lutra::determinant(exec, m_plan.fronts, m_fronts, m_A.row_scale);
 }
 
 /// In the order in which they were eliminated, front by front.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::vector<Pivot> LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::pivots(
-    const ExecutionSpace& exec) const {
+template <class Scalar, class ExecutionSpace>
+std::vector<Pivot> LdltFactorization<Scalar, ExecutionSpace>::pivots(const ExecutionSpace& exec) const {
   if (m_replacement.factorization) return m_replacement.factorization->pivots(exec);
   if (m_state != State::fronts) return m_diagonal->pivots(exec);
   const auto order = to_host<std::int64_t>(exec, m_plan.F.row_order);
@@ -333,9 +329,8 @@ std::vector<Pivot> LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::p
   return result;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FactorValues<Scalar> LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::write_out(
-    const ExecutionSpace& exec) const {
+template <class Scalar, class ExecutionSpace>
+FactorValues<Scalar> LdltFactorization<Scalar, ExecutionSpace>::write_out(const ExecutionSpace& exec) const {
   if (m_replacement.factorization) return m_replacement.factorization->write_out(exec);
   if (m_state != State::fronts) return symmetric_factors(m_diagonal->write_out(exec));
   auto factors = start_factor_values(exec, pivots(exec), m_A);
@@ -373,46 +368,43 @@ FactorValues<Scalar> LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>:
   return factors;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-bool LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::increase_quality() {
+template <class Scalar, class ExecutionSpace>
+bool LdltFactorization<Scalar, ExecutionSpace>::increase_quality() {
   if (m_replacement.factorization) return m_replacement.factorization->increase_quality();
   if (m_rule.pivoting != Pivoting::threshold || m_rule.threshold >= 0.5) return false;
   m_rule.threshold = std::min(0.5, std::pow(m_rule.threshold, 0.75));
   return true;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::int64_t LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::consume_timeout(
-    const ExecutionSpace& exec) {
+template <class Scalar, class ExecutionSpace>
+std::int64_t LdltFactorization<Scalar, ExecutionSpace>::consume_timeout(const ExecutionSpace& exec) {
   if (m_replacement.factorization) return m_replacement.factorization->consume_timeout(exec);
   const std::int64_t row = m_solver.consume_timeout(exec, m_plan.fronts);
   const std::int64_t of_diagonal = m_diagonal ? m_diagonal->consume_timeout(exec) : -1;
   return row >= 0 ? row : of_diagonal;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 std::unique_ptr<Factorization<Scalar, ExecutionSpace>>
-LdltEnginePlan<Scalar, Ordinal, Offset, ExecutionSpace>::make_factorization(
-    const ExecutionSpace&, const MemoryBudget& budget) const {
-  return std::make_unique<LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>>(*this, budget);
+LdltEnginePlan<Scalar, ExecutionSpace>::make_factorization(const ExecutionSpace&,
+                                                           const MemoryBudget& budget) const {
+  return std::make_unique<LdltFactorization<Scalar, ExecutionSpace>>(*this, budget);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LdltEnginePlan<Scalar, Ordinal, Offset, ExecutionSpace>::write_pattern(
-    const ExecutionSpace& exec, FactorStructure& structure) const {
+template <class Scalar, class ExecutionSpace>
+void LdltEnginePlan<Scalar, ExecutionSpace>::write_pattern(const ExecutionSpace& exec,
+                                                           FactorStructure& structure) const {
   Kokkos::View<const Offset*, Memory> source;
   write_rows(exec, pattern_of_fronts(exec, fronts.base, MemoryBudget(), source), structure);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engine(
-    const ExecutionSpace& exec,
-    const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
-    const AssemblyTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& on_host,
-    const LdltOptions& options, bool tries_diagonal, const std::optional<std::int64_t>& structural_rank,
-    const MemoryBudget& budget,
-    const std::shared_ptr<const Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border) {
-  auto plan = std::make_shared<LdltEnginePlan<Scalar, Ordinal, Offset, ExecutionSpace>>();
+    const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
+    const AssemblyTree& tree, const FrontEntries& on_host, const LdltOptions& options, bool tries_diagonal,
+    const std::optional<std::int64_t>& structural_rank, const MemoryBudget& budget,
+    const std::shared_ptr<const Border<Scalar, ExecutionSpace>>& border) {
+  auto plan = std::make_shared<LdltEnginePlan<Scalar, ExecutionSpace>>();
   plan->F = F;
   plan->border = border;
   LdltPlanOptions fronts;
@@ -441,14 +433,13 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
   return plan;
 }
 
-#define LUTRA_LDLT_ENGINE(Scalar, Ordinal, Offset, Space)                                           \
-  template struct LdltEnginePlan<Scalar, Ordinal, Offset, Space>;                                   \
-  template class LdltFactorization<Scalar, Ordinal, Offset, Space>;                                 \
-  template std::shared_ptr<const FactorizationPlan<Scalar, Space>> plan_ldlt_engine<Scalar>(        \
-      const Space&, const PermutedPattern<Ordinal, Offset, typename Space::memory_space>&,          \
-      const AssemblyTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const LdltOptions&, bool, \
-      const std::optional<std::int64_t>&, const MemoryBudget&,                                      \
-      const std::shared_ptr<const Border<Scalar, Ordinal, Offset, Space>>&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_LDLT_ENGINE)
+#define LUTRA_LDLT_ENGINE(Scalar, Space)                                                       \
+  template struct LdltEnginePlan<Scalar, Space>;                                               \
+  template class LdltFactorization<Scalar, Space>;                                             \
+  template std::shared_ptr<const FactorizationPlan<Scalar, Space>> plan_ldlt_engine<Scalar>(   \
+      const Space&, const PermutedPattern<typename Space::memory_space>&, const AssemblyTree&, \
+      const FrontEntries&, const LdltOptions&, bool, const std::optional<std::int64_t>&,       \
+      const MemoryBudget&, const std::shared_ptr<const Border<Scalar, Space>>&);
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_LDLT_ENGINE)
 
 }  // namespace lutra::Impl

@@ -29,10 +29,10 @@ LuOptions solve_options(const LdltOptions& options) {
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::LdltNumeric(
-    std::shared_ptr<const analysis_type> analysis, const LdltOptions& options, const ExecutionSpace& exec,
-    const MemoryBudget& budget)
+template <class Scalar, class ExecutionSpace>
+LdltNumeric<Scalar, ExecutionSpace>::LdltNumeric(std::shared_ptr<const analysis_type> analysis,
+                                                 const LdltOptions& options, const ExecutionSpace& exec,
+                                                 const MemoryBudget& budget)
     : m_options(options),
       m_exec(exec),
       m_budget(budget),
@@ -40,9 +40,8 @@ LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::LdltNumeric(
       m_direct(m_analysis, solve_options(options), exec, budget),
       m_check(exec, budget) {}
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matrix_type& A,
-                                                                     const shift_type& shift) {
+template <class Scalar, class ExecutionSpace>
+void LdltNumeric<Scalar, ExecutionSpace>::factorize(const matrix_type& A, const shift_type& shift) {
   const auto& S = m_analysis->S;
   if (shift.extent(0) != 0 && shift.extent(0) != S.diagonal.extent(0))
     throw InputError("shift: it has " + std::to_string(shift.extent(0)) + " elements, but the matrix has " +
@@ -65,23 +64,23 @@ void LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matri
 }
 
 /// Takes over an analysis that a factorization or a solve has renewed.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::follow_analysis() {
+template <class Scalar, class ExecutionSpace>
+void LdltNumeric<Scalar, ExecutionSpace>::follow_analysis() {
   m_analysis = std::static_pointer_cast<const analysis_type>(m_direct.analysis());
 }
 
 /// The factors, which an analysis by analyze_ldlt made. @throws CallOrderError where there are none
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::engine(const char* message) const -> Engine& {
+template <class Scalar, class ExecutionSpace>
+auto LdltNumeric<Scalar, ExecutionSpace>::engine(const char* message) const -> Engine& {
   auto* const factorization = m_direct.factorization();
   if (factorization == nullptr) throw CallOrderError(message);
   return static_cast<Engine&>(*factorization);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::solve_columns(
-    const typename Direct::const_multivector_type& B, const typename Direct::multivector_type& X,
-    const LdltParts& parts, Transposition op) {
+template <class Scalar, class ExecutionSpace>
+void LdltNumeric<Scalar, ExecutionSpace>::solve_columns(const typename Direct::const_multivector_type& B,
+                                                        const typename Direct::multivector_type& X,
+                                                        const LdltParts& parts, Transposition op) {
   Engine& solver = engine("solve_parts: there are no factors; call analyze and factorize first");
   check_enumerator("op", op, Transposition::adjoint);
   Impl::check_extents(static_cast<std::size_t>(m_analysis->n), B, X);
@@ -90,14 +89,13 @@ void LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::solve_columns(
   Impl::throw_if_stopped(m_exec, "solve_parts", solver);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-Determinant<Scalar> LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::determinant() const {
+template <class Scalar, class ExecutionSpace>
+Determinant<Scalar> LdltNumeric<Scalar, ExecutionSpace>::determinant() const {
   return engine("determinant: there are no factors; call analyze and factorize first").determinant(m_exec);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::set_analysis(
-    std::shared_ptr<const analysis_type> analysis) {
+template <class Scalar, class ExecutionSpace>
+void LdltNumeric<Scalar, ExecutionSpace>::set_analysis(std::shared_ptr<const analysis_type> analysis) {
   m_direct.set_analysis(analysis);
   // Nothing has changed until here, and nothing throws from here on.
   m_analysis = std::move(analysis);
@@ -105,8 +103,7 @@ void LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>::set_analysis(
   m_reservation = {};
 }
 
-#define LUTRA_LDLT_NUMERIC(Scalar, Ordinal, Offset, Space) \
-  template class LdltNumeric<Scalar, Ordinal, Offset, Space>;
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_LDLT_NUMERIC)
+#define LUTRA_LDLT_NUMERIC(Scalar, Space) template class LdltNumeric<Scalar, Space>;
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_LDLT_NUMERIC)
 
 }  // namespace lutra

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "Lutra_CheckMatrix.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_LdltAnalysis.hpp"
 #include "Lutra_LdltDeterminant.hpp"
 #include "Lutra_LdltSolver.hpp"
@@ -13,28 +14,25 @@
 namespace lutra {
 
 namespace Impl {
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class LdltFactorization;
 }  // namespace Impl
 
 /// The factors of one symmetric matrix after another on one pattern, and solves with them: a LuNumeric, which
 /// knows nothing of how factors come about, over the matrix with both triangles filled in. Like it one of any
 /// number of such objects over a shared analysis.
-template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
-          class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class LdltNumeric {
-  using Direct = LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Direct = LuNumeric<Scalar, ExecutionSpace>;
 
  public:
   using scalar_type = Scalar;
-  using ordinal_type = Ordinal;
-  using offset_type = Offset;
   using execution_space = ExecutionSpace;
   using options_type = LdltOptions;
   using memory_space = typename ExecutionSpace::memory_space;
   using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
-  using analysis_type = LdltAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>;
-  using border_type = Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using analysis_type = LdltAnalysis<Scalar, ExecutionSpace>;
+  using border_type = Impl::Border<Scalar, ExecutionSpace>;
   /// Added to the diagonal, by the user's rows; empty: nothing.
   using shift_type = Kokkos::View<const RealOf<Scalar>*, memory_space>;
 
@@ -51,7 +49,7 @@ class LdltNumeric {
   static std::shared_ptr<const analysis_type> analyze(const ExecutionSpace& exec, const matrix_type& A,
                                                       const LdltOptions& options, const MemoryBudget& budget,
                                                       const std::shared_ptr<border_type>& border = {}) {
-    return analyze_ldlt<Scalar, Ordinal, Offset, ExecutionSpace>(exec, A, options, budget, nullptr, border);
+    return analyze_ldlt<Scalar, ExecutionSpace>(exec, A, options, budget, nullptr, border);
   }
 
   /// Factors of A + diag(shift), for a matrix with the pattern of the analysis and any values, which are
@@ -109,11 +107,15 @@ class LdltNumeric {
   FactorStructure structure() const { return m_direct.structure(); }
 
   const std::shared_ptr<const analysis_type>& analysis() const noexcept { return m_analysis; }
+  /// The pattern that matrices must have.
+  Impl::AnalyzedPattern<memory_space> analyzed_pattern() const {
+    return {&m_analysis->A, m_options.validate_input, m_analysis->ldlt_options.triangle};
+  }
   /// As LuNumeric::report.
   const Report& report() const noexcept { return m_direct.report(); }
 
  private:
-  using Engine = Impl::LdltFactorization<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Engine = Impl::LdltFactorization<Scalar, ExecutionSpace>;
 
   Engine& engine(const char* message) const;
   void follow_analysis();

@@ -4,6 +4,7 @@
 #include "Lutra_AnalysisSteps.hpp"
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_ChooseEngine.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_MultifrontalPlan.hpp"
 #include "Lutra_PivotOrder.hpp"
@@ -25,8 +26,7 @@ bool wants_tree_order(const LuOptions& options) {
 }
 
 /// Entries of L + U as fronts store them.
-template <class Ordinal>
-double entries_of_panels(const AssemblyTree<Ordinal>& tree) {
+double entries_of_panels(const AssemblyTree& tree) {
   double entries = 0;
   for (std::size_t f = 0; f < tree.parent.size(); ++f) {
     const auto pivots = static_cast<double>(tree.pivot_begin[f + 1] - tree.pivot_begin[f]);
@@ -37,11 +37,11 @@ double entries_of_panels(const AssemblyTree<Ordinal>& tree) {
 
 /// Bytes the multifrontal engine keeps, with lists and vectors of solves for one right-hand side.
 /// @param nnz of the matrix
-template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
-double bytes_of_fronts(const ExecutionSpace& exec, const LuOptions& options,
-                       const AssemblyTree<Ordinal>& tree, std::int64_t nnz) {
+template <class Scalar, class ExecutionSpace>
+double bytes_of_fronts(const ExecutionSpace& exec, const LuOptions& options, const AssemblyTree& tree,
+                       std::int64_t nnz) {
   const auto of_factors =
-      static_cast<double>(predict_bytes_of_fronts<Scalar, Offset>(exec, tree, nnz, exec.concurrency()));
+      static_cast<double>(predict_bytes_of_fronts<Scalar>(exec, tree, nnz, exec.concurrency()));
   if (solves_on_fronts(options))
     return of_factors + static_cast<double>((2 * sizeof(std::uint32_t) + sizeof(Scalar)) *
                                             (tree.rows.size() + static_cast<std::size_t>(tree.n)));
@@ -51,17 +51,17 @@ double bytes_of_fronts(const ExecutionSpace& exec, const LuOptions& options,
 }
 
 /// What the choice of an engine depends on.
-template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 Impl::EngineProperties properties_of(const ExecutionSpace& exec, const LuOptions& options,
-                                     const AssemblyTree<Ordinal>& tree, std::int64_t nnz,
-                                     bool block_triangular, const MemoryBudget& budget) {
+                                     const AssemblyTree& tree, std::int64_t nnz, bool block_triangular,
+                                     const MemoryBudget& budget) {
   Impl::EngineProperties properties;
   properties.block_triangular = block_triangular;
   const double entries = entries_of_panels(tree);
   properties.flops_per_entry = entries > 0 ? tree.flops / entries : 0.0;
   if (budget.limit_bytes() > 0 && tree.count() > 0)
-    properties.fronts_fit = bytes_of_fronts<Scalar, Offset>(exec, options, tree, nnz) <
-                            static_cast<double>(budget.available_bytes());
+    properties.fronts_fit =
+        bytes_of_fronts<Scalar>(exec, options, tree, nnz) < static_cast<double>(budget.available_bytes());
   return properties;
 }
 
@@ -78,14 +78,14 @@ Report report_of(const LuOptions& options) {
 
 /// Chooses an engine and orders pivots as it wants them; returns its tree.
 /// @param former of the analysis whose order is reused, by rows with the same engine
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::pair<Engine, AssemblyTree<Ordinal>> prepare_engine(
+template <class Scalar, class ExecutionSpace>
+std::pair<Engine, AssemblyTree> prepare_engine(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
-    const NumericDeviceModel& model, const MemoryBudget& budget, PivotOrder<Ordinal>& pivots,
-    const Report* former, Report& report) {
-  AssemblyTree<Ordinal> tree;
+    const NumericDeviceModel& model, const MemoryBudget& budget, PivotOrder& pivots, const Report* former,
+    Report& report) {
+  AssemblyTree tree;
   if (pivots.reuse == Reuse::ordering && former->choice.engine == name_of(Engine::simplicial)) {
     report.choice.engine = former->choice.engine;
     return {Engine::simplicial, std::move(tree)};
@@ -93,11 +93,11 @@ std::pair<Engine, AssemblyTree<Ordinal>> prepare_engine(
   const bool tree_order = wants_tree_order<ExecutionSpace>(options);
   if (Impl::may_take_fronts(options) || tree_order)
     tree = Impl::build_tree(exec, A.pattern(), on_host, pivots, budget);
-  const auto [engine, reason] = Impl::choose_engine(
-      options,
-      properties_of<Scalar, Offset>(exec, options, tree, static_cast<std::int64_t>(A.nnz()),
-                                    pivots.block_triangular, budget),
-      model);
+  const auto [engine, reason] =
+      Impl::choose_engine(options,
+                          properties_of<Scalar>(exec, options, tree, static_cast<std::int64_t>(A.nnz()),
+                                                pivots.block_triangular, budget),
+                          model);
   report.choice.engine = name_of(engine);
   if (!reason.empty()) Impl::add_reason(report, reason);
   if (engine == Engine::multifrontal) Impl::collect_rows(pivots, tree);
@@ -113,9 +113,8 @@ std::pair<Engine, AssemblyTree<Ordinal>> prepare_engine(
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FactorStructure LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>::structure(
-    const ExecutionSpace& exec) const {
+template <class Scalar, class ExecutionSpace>
+FactorStructure LuAnalysis<Scalar, ExecutionSpace>::structure(const ExecutionSpace& exec) const {
   FactorStructure result;
   if (!plan) return result;
   result.row_order = Impl::to_host<std::int64_t>(exec, F.row_order);
@@ -125,24 +124,24 @@ FactorStructure LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>::structure(
   return result;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>::renewed(
-    const ExecutionSpace& exec, const CsrView<Scalar, Ordinal, Offset, Memory>& A,
-    const MemoryBudget& budget) const -> std::shared_ptr<const LuAnalysis> {
-  return analyze_lu<Scalar, Ordinal, Offset, ExecutionSpace>(exec, A, options, budget, this);
+template <class Scalar, class ExecutionSpace>
+auto LuAnalysis<Scalar, ExecutionSpace>::renewed(const ExecutionSpace& exec,
+                                                 const CsrView<Scalar, Ordinal, Offset, Memory>& A,
+                                                 const MemoryBudget& budget) const
+    -> std::shared_ptr<const LuAnalysis> {
+  return analyze_lu<Scalar, ExecutionSpace>(exec, A, options, budget, this);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analyze_lu(
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const LuAnalysis<Scalar, ExecutionSpace>> analyze_lu(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const LuOptions& options, const MemoryBudget& budget,
-    const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>* former,
-    const std::shared_ptr<Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border) {
+    const LuOptions& options, const MemoryBudget& budget, const LuAnalysis<Scalar, ExecutionSpace>* former,
+    const std::shared_ptr<Impl::Border<Scalar, ExecutionSpace>>& border) {
   const MatrixCheckWorkspace<ExecutionSpace> work(exec, budget);
   check_square_matrix(exec, A, work);
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
-  auto analysis = std::make_shared<LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>>();
+  auto analysis = std::make_shared<LuAnalysis<Scalar, ExecutionSpace>>();
   analysis->n = A.n_rows;
   analysis->options = options;
   analysis->value_hash = Impl::hash_of_values(exec, A.values);
@@ -150,7 +149,7 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
   const DeviceModel model = options.device_model.value_or(default_device_model<ExecutionSpace>());
   report.choice.device_model = model.name;
   const auto on_host = Impl::copy_to_host(exec, A);
-  FormerOrder<Ordinal> order;
+  FormerOrder order;
   if (former && former->plan && former->options == options && Impl::has_pattern(exec, A, former->F.A, work)) {
     order.rows = Impl::to_host<Ordinal>(exec, former->F.row_order);
     order.columns = Impl::to_host<Ordinal>(exec, former->F.col_order);
@@ -182,14 +181,13 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
     const Impl::StageTimer timer(exec, true);
     const bool bordered = border && solves_on_fronts(options);
     const auto plan = [&](const auto& F, const auto& fronts, const auto& entries) {
-      return plan_multifrontal<Scalar, Ordinal, Offset, ExecutionSpace>(
-          exec, F, fronts, entries, options, budget, std::nullopt, bordered ? border : nullptr);
+      return plan_multifrontal<Scalar, ExecutionSpace>(exec, F, fronts, entries, options, budget,
+                                                       std::nullopt, bordered ? border : nullptr);
     };
     analysis->bordered = bordered;
     analysis->plan =
         bordered ? Impl::plan_bordered(exec, *border, *pivots, tree, budget, plan)
-                 : plan(analysis->F, tree,
-                        FrontEntries<Ordinal, Offset>{on_host.pattern(), pivots->rows, pivots->columns});
+                 : plan(analysis->F, tree, FrontEntries{on_host.pattern(), pivots->rows, pivots->columns});
     report.times.symbolic = 0;
     report.times.levelization = timer.seconds();
   } else {
@@ -209,12 +207,12 @@ std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analy
   return analysis;
 }
 
-#define LUTRA_ANALYZE_LU(Scalar, Ordinal, Offset, Space)                                                     \
-  template struct LuAnalysis<Scalar, Ordinal, Offset, Space>;                                                \
-  template std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, Space>> analyze_lu(                     \
+#define LUTRA_ANALYZE_LU(Scalar, Space)                                                                      \
+  template struct LuAnalysis<Scalar, Space>;                                                                 \
+  template std::shared_ptr<const LuAnalysis<Scalar, Space>> analyze_lu(                                      \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, const LuOptions&, \
-      const MemoryBudget&, const LuAnalysis<Scalar, Ordinal, Offset, Space>*,                                \
-      const std::shared_ptr<Impl::Border<Scalar, Ordinal, Offset, Space>>&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_ANALYZE_LU)
+      const MemoryBudget&, const LuAnalysis<Scalar, Space>*,                                                 \
+      const std::shared_ptr<Impl::Border<Scalar, Space>>&);
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_ANALYZE_LU)
 
 }  // namespace lutra

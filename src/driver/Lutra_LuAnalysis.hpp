@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "Lutra_FactorizationPlan.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_LuOptions.hpp"
 
 namespace lutra {
@@ -13,15 +14,15 @@ namespace lutra {
 /// All that is known of a pattern: matching and ordering, the scales that came with the matching, and the
 /// plan of a factorization. It holds no values and nothing that changes after `analyze_lu` has returned it,
 /// so that any number of `LuNumeric` objects share one, on any threads and instances.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct LuAnalysis {
   using Memory = typename ExecutionSpace::memory_space;
 
   Ordinal n = 0;
-  LuOptions options;                           ///< by which it was made; of LDLᵀ left alone
-  PermutedPattern<Ordinal, Offset, Memory> F;  ///< empty where the pattern is singular
-  std::vector<Ordinal> ordered_columns;        ///< [n] before a tree of fronts reordered them; empty
-                                               ///< where blocks were ordered one by one, or of LDLᵀ
+  LuOptions options;                     ///< by which it was made; of LDLᵀ left alone
+  PermutedPattern<Memory> F;             ///< empty where the pattern is singular
+  std::vector<Ordinal> ordered_columns;  ///< [n] before a tree of fronts reordered them; empty
+                                         ///< where blocks were ordered one by one, or of LDLᵀ
   Kokkos::View<const RealOf<Scalar>*, Memory> row_scale;  ///< [n] by user's row
   Kokkos::View<const RealOf<Scalar>*, Memory> col_scale;  ///< [n] by user's column
   /// Null where the pattern is structurally singular.
@@ -47,7 +48,7 @@ struct LuAnalysis {
 };
 
 namespace Impl {
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct Border;
 
 /// Small enough to leave pivots alone that are small by the matrix' own condition, large enough to bound
@@ -68,13 +69,13 @@ double default_perturbation() {
 ///                fronts and solves on them. `former` is null then
 /// @throws InputError for a malformed matrix (check_square_matrix) or a user permutation that is none;
 ///         OutOfMemoryError
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>> analyze_lu(
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const LuAnalysis<Scalar, ExecutionSpace>> analyze_lu(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const LuOptions& options, const MemoryBudget& budget,
-    const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>* former = nullptr,
-    const std::shared_ptr<Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border = {});
+    const LuAnalysis<Scalar, ExecutionSpace>* former = nullptr,
+    const std::shared_ptr<Impl::Border<Scalar, ExecutionSpace>>& border = {});
 
 }  // namespace lutra
 

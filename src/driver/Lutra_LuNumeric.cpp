@@ -50,10 +50,10 @@ void copy_solutions(const ExecutionSpace& exec, const Rows& from, const XView& X
 }  // namespace
 
 /// What LuNumeric does: its members, and the order of the steps.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, ExecutionSpace> {
+template <class Scalar, class ExecutionSpace>
+class LuNumericImpl final : public LuNumericSteps<Scalar, ExecutionSpace> {
  public:
-  using Base = LuNumericSteps<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Base = LuNumericSteps<Scalar, ExecutionSpace>;
   using Base::m_analysis, Base::m_report;
   using typename Base::Analysis;
   using matrix_type = typename Base::Numeric::matrix_type;
@@ -63,6 +63,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   LuNumericImpl(const LuOptions& options, const ExecutionSpace& exec, const MemoryBudget& budget)
       : m_options(options), m_exec(exec), m_budget(budget), m_check(exec, budget) {
     check_options(options);
+    Base::m_validate_input = options.validate_input;
   }
 
   void set_analysis(const Analysis& analysis) override {
@@ -72,7 +73,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
     std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization;
     if (analysis->plan) factorization = analysis->plan->make_factorization(m_exec, m_budget);
     Report report = analysis->report;
-    MatrixOperators<Scalar, Ordinal, Offset, ExecutionSpace> operators(analysis->F.A, m_budget);
+    MatrixOperators<Scalar, ExecutionSpace> operators(analysis->F.A, m_budget);
     // Nothing has changed until here, and nothing throws from here on.
     m_factorization = std::move(factorization);
     m_analysis = analysis;
@@ -167,7 +168,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
 
  private:
   using Memory = typename ExecutionSpace::memory_space;
-  using Operator = CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Operator = CsrOperator<Scalar, ExecutionSpace>;
   using Workspace = SolveWorkspace<Scalar, ExecutionSpace>;
 
   /// What can be done next.
@@ -271,7 +272,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   void adopt(const Analysis& renewed, std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization) {
     if (factorization) {
       const auto values = m_operators.values();
-      MatrixOperators<Scalar, Ordinal, Offset, ExecutionSpace> operators(renewed->F.A, m_budget);
+      MatrixOperators<Scalar, ExecutionSpace> operators(renewed->F.A, m_budget);
       operators.set_values(m_exec, values);
       m_factorization = std::move(factorization);
       m_operators = std::move(operators);
@@ -686,7 +687,7 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   MemoryBudget m_budget;
   Stage m_stage = Stage::analyzed;
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> m_factorization;  ///< null: structurally singular
-  MatrixOperators<Scalar, Ordinal, Offset, ExecutionSpace> m_operators;    ///< of the matrix last factorized
+  MatrixOperators<Scalar, ExecutionSpace> m_operators;                     ///< of the matrix last factorized
   MatrixCheckWorkspace<ExecutionSpace> m_check;
   Workspace m_work;                        ///< of up to 16 right-hand sides
   Workspace m_column;                      ///< of one, for escalations; empty until there is one
@@ -702,20 +703,16 @@ class LuNumericImpl final : public LuNumericSteps<Scalar, Ordinal, Offset, Execu
   bool m_factorized_before = false;       ///< the next factorization is a refactorization
 };
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto LuNumericSteps<Scalar, Ordinal, Offset, ExecutionSpace>::make(const Analysis& analysis,
-                                                                   const LuOptions& options,
-                                                                   const ExecutionSpace& exec,
-                                                                   const MemoryBudget& budget)
+template <class Scalar, class ExecutionSpace>
+auto LuNumericSteps<Scalar, ExecutionSpace>::make(const Analysis& analysis, const LuOptions& options,
+                                                  const ExecutionSpace& exec, const MemoryBudget& budget)
     -> std::unique_ptr<LuNumericSteps> {
-  auto steps =
-      std::make_unique<LuNumericImpl<Scalar, Ordinal, Offset, ExecutionSpace>>(options, exec, budget);
+  auto steps = std::make_unique<LuNumericImpl<Scalar, ExecutionSpace>>(options, exec, budget);
   steps->set_analysis(analysis);
   return steps;
 }
 
-#define LUTRA_LU_NUMERIC(Scalar, Ordinal, Offset, Space) \
-  template struct LuNumericSteps<Scalar, Ordinal, Offset, Space>;
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_LU_NUMERIC)
+#define LUTRA_LU_NUMERIC(Scalar, Space) template struct LuNumericSteps<Scalar, Space>;
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_LU_NUMERIC)
 
 }  // namespace lutra::Impl

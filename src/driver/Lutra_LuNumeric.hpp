@@ -6,23 +6,24 @@
 #include <type_traits>
 
 #include "Lutra_FactorValues.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_LuAnalysis.hpp"
-#include "Lutra_MatrixInput.hpp"
+#include "Lutra_MatrixCalls.hpp"
 #include "Lutra_RankTwo.hpp"
 #include "Lutra_Transposition.hpp"
 
 namespace lutra {
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class LuNumeric;
 
 namespace Impl {
 
 /// What a `LuNumeric` does, behind an interface that keeps members and kernels out of this header.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct LuNumericSteps {
-  using Numeric = LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>;
-  using Analysis = std::shared_ptr<const LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>>;
+  using Numeric = LuNumeric<Scalar, ExecutionSpace>;
+  using Analysis = std::shared_ptr<const LuAnalysis<Scalar, ExecutionSpace>>;
 
   static std::unique_ptr<LuNumericSteps> make(const Analysis& analysis, const LuOptions& options,
                                               const ExecutionSpace& exec, const MemoryBudget& budget);
@@ -39,6 +40,7 @@ struct LuNumericSteps {
 
   Analysis m_analysis;
   Report m_report;
+  bool m_validate_input = true;  ///< LuOptions::validate_input
 };
 
 }  // namespace Impl
@@ -52,19 +54,16 @@ struct LuNumericSteps {
 ///                └── LuNumeric ── factorize(A₂), solve …     instance 2
 ///
 /// `SparseLU` is an analysis with one of these; further ones are made from `SparseLU::analysis()`.
-template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
-          class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class LuNumeric {
  public:
   using scalar_type = Scalar;
-  using ordinal_type = Ordinal;
-  using offset_type = Offset;
   using execution_space = ExecutionSpace;
   using options_type = LuOptions;
   using memory_space = typename ExecutionSpace::memory_space;
   using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
-  using analysis_type = LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>;
-  using border_type = Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using analysis_type = LuAnalysis<Scalar, ExecutionSpace>;
+  using border_type = Impl::Border<Scalar, ExecutionSpace>;
   using const_multivector_type = Kokkos::View<const Scalar**, Kokkos::LayoutStride, memory_space>;
   using multivector_type = Kokkos::View<Scalar**, Kokkos::LayoutStride, memory_space>;
 
@@ -83,7 +82,7 @@ class LuNumeric {
   static std::shared_ptr<const analysis_type> analyze(const ExecutionSpace& exec, const matrix_type& A,
                                                       const LuOptions& options, const MemoryBudget& budget,
                                                       const std::shared_ptr<border_type>& border = {}) {
-    return analyze_lu<Scalar, Ordinal, Offset, ExecutionSpace>(exec, A, options, budget, nullptr, border);
+    return analyze_lu<Scalar, ExecutionSpace>(exec, A, options, budget, nullptr, border);
   }
 
   /// LU of a matrix with the pattern of the analysis and any values, which are copied. Does nothing where
@@ -133,13 +132,18 @@ class LuNumeric {
   Factorization<Scalar, ExecutionSpace>* factorization() const { return m_steps->factorization(); }
 
   const std::shared_ptr<const analysis_type>& analysis() const noexcept { return m_steps->m_analysis; }
+  /// The pattern that matrices must have; none where it is structurally singular.
+  Impl::AnalyzedPattern<memory_space> analyzed_pattern() const {
+    const analysis_type& analysis = *m_steps->m_analysis;
+    return {analysis.plan ? &analysis.F.A : nullptr, m_steps->m_validate_input};
+  }
   /// What was chosen, counted and measured, and how good the last solution is. After an OutOfMemoryError of
   /// factorize or solve its status is `out_of_memory`, after a TimeoutError `not_solved`, and it has no
   /// errors; an InputError leaves it alone.
   const Report& report() const noexcept { return m_steps->m_report; }
 
  private:
-  using Steps = Impl::LuNumericSteps<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Steps = Impl::LuNumericSteps<Scalar, ExecutionSpace>;
 
   std::unique_ptr<Steps> m_steps;
 };

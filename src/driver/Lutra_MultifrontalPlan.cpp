@@ -6,14 +6,16 @@
 #include <utility>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PlanTools.hpp"
 
 namespace lutra {
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::MultifrontalFactorization(
-    const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget)
+template <class Scalar, class ExecutionSpace>
+MultifrontalFactorization<Scalar, ExecutionSpace>::MultifrontalFactorization(const ExecutionSpace& exec,
+                                                                             const Plan& plan,
+                                                                             const MemoryBudget& budget)
     : m_plan(plan),
       m_budget(budget),
       m_fronts(make_front_factors(exec, plan.schedule, budget)),
@@ -26,9 +28,8 @@ MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::Multifrontal
 }
 
 /// Room for values, where there is none yet.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::allocate(
-    const ExecutionSpace& exec) {
+template <class Scalar, class ExecutionSpace>
+void MultifrontalFactorization<Scalar, ExecutionSpace>::allocate(const ExecutionSpace& exec) {
   const auto reserve = [&](auto& view, const char* label, std::size_t size) {
     using View = std::remove_reference_t<decltype(view)>;
     if (view.extent(0) != size) view = m_reservation.template allocate<View>(exec, label, size);
@@ -40,8 +41,8 @@ void MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::allocat
   allocate_values(exec, m_plan.fronts, m_budget, m_fronts);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FactorizationOutcome MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(
+template <class Scalar, class ExecutionSpace>
+FactorizationOutcome MultifrontalFactorization<Scalar, ExecutionSpace>::factorize(
     const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double perturbation) {
   allocate(exec);
   m_A = m_plan.border ? m_bordered.values(exec, *m_plan.border, A) : A;
@@ -59,31 +60,30 @@ FactorizationOutcome MultifrontalFactorization<Scalar, Ordinal, Offset, Executio
   return result;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::update_solves(
-    const ExecutionSpace& exec) {
+template <class Scalar, class ExecutionSpace>
+void MultifrontalFactorization<Scalar, ExecutionSpace>::update_solves(const ExecutionSpace& exec) {
   if (m_on_fronts) return find_largest_factor(exec, m_fronts);
   gather_factors(exec, m_fronts, m_plan.panel_source, m_row_values);
   m_by_rows->set_values(exec, m_row_values);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::apply(const ExecutionSpace& exec,
-                                                                               Transposition op,
-                                                                               const Rows& B, const Rows& X) {
+template <class Scalar, class ExecutionSpace>
+void MultifrontalFactorization<Scalar, ExecutionSpace>::apply(const ExecutionSpace& exec, Transposition op,
+                                                              const Rows& B, const Rows& X) {
   if (!m_plan.border) return apply_whole(exec, op, B, X);
   m_bordered.solve(exec, B, X, [&](const Rows& from, const Rows& to) { apply_whole(exec, op, from, to); });
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::apply_whole(
-    const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) {
+template <class Scalar, class ExecutionSpace>
+void MultifrontalFactorization<Scalar, ExecutionSpace>::apply_whole(const ExecutionSpace& exec,
+                                                                    Transposition op, const Rows& B,
+                                                                    const Rows& X) {
   if (m_by_rows) return m_by_rows->solve(exec, op, m_A.row_scale, m_A.col_scale, B, X);
   m_on_fronts->solve(exec, m_plan.fronts, m_fronts, Impl::front_system(m_plan.F, m_A, op, B, X));
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::vector<Pivot> MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::pivots(
+template <class Scalar, class ExecutionSpace>
+std::vector<Pivot> MultifrontalFactorization<Scalar, ExecutionSpace>::pivots(
     const ExecutionSpace& exec) const {
   auto pivots = Impl::list_pivots(exec, m_plan.F, m_perturbed, m_fronts.row_of_pivot());
   if (m_plan.border) pivots.resize(static_cast<std::size_t>(m_plan.border->rest));
@@ -111,8 +111,8 @@ void interchange_rows(const std::vector<std::int64_t>& row_of_pivot, const std::
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FactorValues<Scalar> MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::write_out(
+template <class Scalar, class ExecutionSpace>
+FactorValues<Scalar> MultifrontalFactorization<Scalar, ExecutionSpace>::write_out(
     const ExecutionSpace& exec) const {
   const auto row_of_pivot = Impl::to_host<std::int64_t>(exec, m_fronts.row_of_pivot());
   if (!row_of_pivot.empty() && !Impl::is_host_space<ExecutionSpace>)
@@ -128,23 +128,21 @@ FactorValues<Scalar> MultifrontalFactorization<Scalar, Ordinal, Offset, Executio
   return factors;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::int64_t MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>::consume_timeout(
-    const ExecutionSpace& exec) {
+template <class Scalar, class ExecutionSpace>
+std::int64_t MultifrontalFactorization<Scalar, ExecutionSpace>::consume_timeout(const ExecutionSpace& exec) {
   return m_on_fronts ? m_on_fronts->consume_timeout(exec) : m_by_rows->consume_timeout(exec);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 std::unique_ptr<Factorization<Scalar, ExecutionSpace>>
-MultifrontalPlan<Scalar, Ordinal, Offset, ExecutionSpace>::make_factorization(
-    const ExecutionSpace& exec, const MemoryBudget& budget) const {
-  return std::make_unique<MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>>(exec, *this,
-                                                                                              budget);
+MultifrontalPlan<Scalar, ExecutionSpace>::make_factorization(const ExecutionSpace& exec,
+                                                             const MemoryBudget& budget) const {
+  return std::make_unique<MultifrontalFactorization<Scalar, ExecutionSpace>>(exec, *this, budget);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void MultifrontalPlan<Scalar, Ordinal, Offset, ExecutionSpace>::write_pattern(
-    const ExecutionSpace& exec, FactorStructure& structure) const {
+template <class Scalar, class ExecutionSpace>
+void MultifrontalPlan<Scalar, ExecutionSpace>::write_pattern(const ExecutionSpace& exec,
+                                                             FactorStructure& structure) const {
   Kokkos::View<const Offset*, Memory> source;
   Impl::write_rows(exec, pattern_of_fronts(exec, fronts, MemoryBudget(), source), structure);
 }
@@ -154,14 +152,13 @@ bool solves_on_fronts(const LuOptions& options) {
          (options.trisolve == TrisolveMethod::automatic || options.trisolve == TrisolveMethod::supernodal);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifrontal(
-    const ExecutionSpace& exec,
-    const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
-    const AssemblyTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& on_host, const LuOptions& options,
+    const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
+    const AssemblyTree& tree, const FrontEntries& on_host, const LuOptions& options,
     const MemoryBudget& budget, const std::optional<Symmetry>& symmetry,
-    const std::shared_ptr<const Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border) {
-  auto plan = std::make_shared<MultifrontalPlan<Scalar, Ordinal, Offset, ExecutionSpace>>();
+    const std::shared_ptr<const Impl::Border<Scalar, ExecutionSpace>>& border) {
+  auto plan = std::make_shared<MultifrontalPlan<Scalar, ExecutionSpace>>();
   plan->F = F;
   plan->border = border;
   plan->fronts = plan_fronts(exec, tree, on_host, budget, front_plan_options<Scalar, ExecutionSpace>(), F.A);
@@ -197,14 +194,13 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifront
   return plan;
 }
 
-#define LUTRA_MULTIFRONTAL_PLAN(Scalar, Ordinal, Offset, Space)                               \
-  template struct MultifrontalPlan<Scalar, Ordinal, Offset, Space>;                           \
-  template class MultifrontalFactorization<Scalar, Ordinal, Offset, Space>;                   \
-  template std::shared_ptr<const FactorizationPlan<Scalar, Space>> plan_multifrontal<Scalar>( \
-      const Space&, const PermutedPattern<Ordinal, Offset, typename Space::memory_space>&,    \
-      const AssemblyTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const LuOptions&,   \
-      const MemoryBudget&, const std::optional<Symmetry>&,                                    \
-      const std::shared_ptr<const Impl::Border<Scalar, Ordinal, Offset, Space>>&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_MULTIFRONTAL_PLAN)
+#define LUTRA_MULTIFRONTAL_PLAN(Scalar, Space)                                                    \
+  template struct MultifrontalPlan<Scalar, Space>;                                                \
+  template class MultifrontalFactorization<Scalar, Space>;                                        \
+  template std::shared_ptr<const FactorizationPlan<Scalar, Space>> plan_multifrontal<Scalar>(     \
+      const Space&, const PermutedPattern<typename Space::memory_space>&, const AssemblyTree&,    \
+      const FrontEntries&, const LuOptions&, const MemoryBudget&, const std::optional<Symmetry>&, \
+      const std::shared_ptr<const Impl::Border<Scalar, Space>>&);
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_MULTIFRONTAL_PLAN)
 
 }  // namespace lutra

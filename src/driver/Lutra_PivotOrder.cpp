@@ -11,6 +11,7 @@
 #include "Lutra_ChooseOrdering.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Formatted.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PowerOfTwo.hpp"
 #include "Lutra_Reasons.hpp"
@@ -23,7 +24,6 @@ namespace {
 using Impl::add_reason;
 
 /// Rows and columns a matching of the pattern leaves over, as the report names them.
-template <class Ordinal>
 void report_structural_singularity(const std::vector<Ordinal>& row_of_column, Report& report) {
   std::vector<char> used(row_of_column.size(), 0);
   for (std::size_t j = 0; j < row_of_column.size(); ++j) {
@@ -40,7 +40,6 @@ void report_structural_singularity(const std::vector<Ordinal>& row_of_column, Re
 }
 
 /// Whether fewer entries than rows prove a matrix singular where memory does not suffice to name its rows.
-template <class Ordinal, class Offset>
 bool is_singular_by_size(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, Report& report) {
   constexpr std::uint64_t bytes_a_row = 64;                       // of a matching, on the host
   constexpr std::uint64_t worth_asking = std::uint64_t(1) << 30;  // bytes: the system takes a while to answer
@@ -69,7 +68,7 @@ void report_auction(const AuctionStatistics& statistics, std::int64_t n, Report&
 
 /// Exponent of the largest entry, by which all are divided before they are matched, so that A times a power
 /// of two has the same matching and scales but for it; 0 where small entries would not survive that.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 int exponent_of_unit(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
   using Real = RealOf<Scalar>;
   Real largest = 0, smallest = std::numeric_limits<Real>::max();
@@ -100,21 +99,21 @@ static Values times_power(const ExecutionSpace& exec, const Values& values, int 
 
 /// Matching and scaling as the options ask. Empty where the pattern is structurally singular.
 /// @param on_host a copy of A
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::optional<MatchingResult<Ordinal>> match(
+template <class Scalar, class ExecutionSpace>
+std::optional<MatchingResult> match(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, Matching option,
     const MemoryBudget& budget, Report& report) {
   const Ordinal n = A.n_rows;
   if (is_singular_by_size(on_host.pattern(), report)) return std::nullopt;
-  MatchingResult<Ordinal> result;
+  MatchingResult result;
   const int unit = exponent_of_unit(on_host);
   if (option == Matching::auction) {
     MemoryReservation scratch(budget);
     auto scaled = A;
     if (unit != 0) scaled.values = times_power(exec, A.values, -unit, scratch);
-    AuctionResult<Ordinal> auction = match_auction(exec, scaled, budget);
+    AuctionResult auction = match_auction(exec, scaled, budget);
     report_auction(auction.statistics, n, report);
     result = std::move(auction.matching);
   }
@@ -164,10 +163,10 @@ bool may_order_by_blocks(const Options& options) {
 /// Elimination order of the columns of a pattern as the options ask.
 /// @param partner pairs that stay neighbours (pair_candidates); empty: none
 /// @param row_order row of A matched to each column; empty: they are as they come, for LDLᵀ
-template <class ExecutionSpace, class Options, class Ordinal, class Offset>
-ChosenOrder<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
-                                   const Options& options, const std::vector<Ordinal>& partner,
-                                   const std::vector<Ordinal>& row_order, Report& report) {
+template <class ExecutionSpace, class Options>
+ChosenOrder order_columns(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, const Options& options,
+                          const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order,
+                          Report& report) {
   report.choice.ordering = name_of(options.ordering);
   if (options.ordering == Ordering::user)
     return {{options.user_permutation.begin(), options.user_permutation.end()}, {}, {}, {}, false};
@@ -177,7 +176,7 @@ ChosenOrder<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::Hos
   OrderingUse use{static_cast<double>(options.expected_factorizations), row_order.empty(),
                   may_order_by_blocks<ExecutionSpace>(options), host_threads<ExecutionSpace>()};
   if constexpr (std::is_same_v<Options, LdltOptions>) use.definite = options.positive_definite;
-  ChosenOrder<Ordinal> chosen = order_automatically(A, model, use, partner, row_order);
+  ChosenOrder chosen = order_automatically(A, model, use, partner, row_order);
   report.choice.ordering = name_of(chosen.choice.ordering);
   report.predicted = chosen.choice.predicted;
   report.factors.tree_height = chosen.forecast.height;
@@ -186,8 +185,7 @@ ChosenOrder<Ordinal> order_columns(const CsrPattern<Ordinal, Offset, Kokkos::Hos
 }
 
 /// What of a former analysis on the pattern A serves with this matching.
-template <class Ordinal, class Offset>
-Reuse reuse_of(const FormerOrder<Ordinal>& former, const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
+Reuse reuse_of(const FormerOrder& former, const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
                const std::vector<Ordinal>& row_of_column) {
   if (former.columns.size() != row_of_column.size()) return Reuse::nothing;
   Reuse reuse = Reuse::everything;
@@ -208,8 +206,8 @@ constexpr double max_scale_ratio = 0x1p52;
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-SymmetricMatching<Ordinal> match_symmetric(
+template <class Scalar, class ExecutionSpace>
+SymmetricMatching match_symmetric(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& given,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& given_on_host, Matching option,
@@ -225,7 +223,7 @@ SymmetricMatching<Ordinal> match_symmetric(
         times_power(Kokkos::DefaultHostExecutionSpace(), given_on_host.values, -unit, host_scratch);
     Kokkos::DefaultHostExecutionSpace().fence("lutra::driver: the values to match are complete");
   }
-  SymmetricMatching<Ordinal> result;
+  SymmetricMatching result;
   if (option == Matching::none) {
     result.scale.assign(static_cast<std::size_t>(A.n_rows), 1.0);
     report.choice.matching = "none";
@@ -233,7 +231,7 @@ SymmetricMatching<Ordinal> match_symmetric(
     return result;
   }
   if (option == Matching::auction) {
-    SymmetricAuction<Ordinal> auction = match_symmetric_auction(exec, A, on_host, budget);
+    SymmetricAuction auction = match_symmetric_auction(exec, A, on_host, budget);
     report_auction(auction.statistics, A.n_rows - auction.statistics.left_to_paths, report);
     result = std::move(auction.matching);
   } else {
@@ -254,12 +252,12 @@ SymmetricMatching<Ordinal> match_symmetric(
   return result;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::optional<PivotOrder<Ordinal>> choose_pivots(
+template <class Scalar, class ExecutionSpace>
+std::optional<PivotOrder> choose_pivots(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
-    const MemoryBudget& budget, Report& report, const FormerOrder<Ordinal>& former) {
+    const MemoryBudget& budget, Report& report, const FormerOrder& former) {
   Kokkos::Timer timer;
   auto matching = match(exec, A, on_host, options.matching, budget, report);
   report.times.matching = timer.seconds();
@@ -267,20 +265,20 @@ std::optional<PivotOrder<Ordinal>> choose_pivots(
   timer.reset();
   if (const Reuse reuse = reuse_of(former, on_host.pattern(), matching->row_of_column);
       reuse == Reuse::everything || (reuse == Reuse::ordering && !former.ordered.empty())) {
-    PivotOrder<Ordinal> pivots(std::move(*matching), former.ordered);
+    PivotOrder pivots(std::move(*matching), former.ordered);
     pivots.reuse = reuse;
     return pivots;
   }
   auto chosen = order_columns<ExecutionSpace>(on_host.pattern(), options, std::vector<Ordinal>(),
                                               matching->row_of_column, report);
   report.times.ordering = timer.seconds();
-  PivotOrder<Ordinal> pivots(std::move(*matching), std::move(chosen.permutation), std::move(chosen.ordered));
+  PivotOrder pivots(std::move(*matching), std::move(chosen.permutation), std::move(chosen.ordered));
   pivots.block_triangular = chosen.block_triangular;
   return pivots;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-PivotOrder<Ordinal> choose_symmetric_pivots(
+template <class Scalar, class ExecutionSpace>
+PivotOrder choose_symmetric_pivots(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LdltOptions& options,
@@ -292,22 +290,22 @@ PivotOrder<Ordinal> choose_symmetric_pivots(
   auto chosen =
       order_columns<ExecutionSpace>(on_host.pattern(), options, partner, std::vector<Ordinal>(), report);
   report.times.ordering = timer.seconds();
-  return PivotOrder<Ordinal>(diagonal_matching<Ordinal>(std::move(matching.scale)),
-                             std::move(chosen.permutation), std::move(chosen.ordered));
+  return PivotOrder(diagonal_matching(std::move(matching.scale)), std::move(chosen.permutation),
+                    std::move(chosen.ordered));
 }
 
-#define LUTRA_CHOOSE_PIVOTS(Scalar, Ordinal, Offset, Space)                                                \
-  template SymmetricMatching<Ordinal> match_symmetric(                                                     \
+#define LUTRA_CHOOSE_PIVOTS(Scalar, Space)                                                                 \
+  template SymmetricMatching match_symmetric(                                                              \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
       const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, Matching, const MemoryBudget&, Report&); \
-  template std::optional<PivotOrder<Ordinal>> choose_pivots(                                               \
+  template std::optional<PivotOrder> choose_pivots(                                                        \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
       const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const LuOptions&, const MemoryBudget&,   \
-      Report&, const FormerOrder<Ordinal>&);                                                               \
-  template PivotOrder<Ordinal> choose_symmetric_pivots(                                                    \
+      Report&, const FormerOrder&);                                                                        \
+  template PivotOrder choose_symmetric_pivots(                                                             \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
       const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const LdltOptions&, const MemoryBudget&, \
       Report&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_CHOOSE_PIVOTS)
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_CHOOSE_PIVOTS)
 
 }  // namespace lutra

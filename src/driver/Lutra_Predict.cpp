@@ -8,6 +8,7 @@
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_ChooseOrdering.hpp"
 #include "Lutra_Formatted.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PivotOrder.hpp"
 #include "Lutra_TrisolveModel.hpp"
@@ -19,8 +20,7 @@ using Impl::at;
 using Impl::formatted;
 
 /// Vertices on the longest path of the elimination tree: a front's pivots follow one another.
-template <class Ordinal>
-double longest_path(const AssemblyTree<Ordinal>& tree) {
+double longest_path(const AssemblyTree& tree) {
   std::vector<double> height(tree.parent.size(), 0);
   double longest = 0;
   for (std::size_t f = 0; f < height.size(); ++f) {
@@ -32,7 +32,6 @@ double longest_path(const AssemblyTree<Ordinal>& tree) {
 }
 
 /// Levels of the rows of A's lower triangle, as ILU(0) has them.
-template <class Ordinal, class Offset>
 TriangleProperties lower_triangle(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) {
   TriangleProperties properties;
   properties.rows = static_cast<double>(A.n_rows);
@@ -97,7 +96,6 @@ void predict_grids(const BlockTriangle& lower, const PredictOptions& options, Pr
 }
 
 /// Half of a solve.
-template <class Ordinal, class Offset>
 double front_sweep_seconds(const StageCosts& solve, const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
                            const TriangleProperties& L) {
   OrderingProperties properties;
@@ -109,8 +107,7 @@ double front_sweep_seconds(const StageCosts& solve, const CsrPattern<Ordinal, Of
   return predicted_seconds(solve, properties, forecast) / 2;
 }
 
-template <class Ordinal>
-FactorCounts count_factors(const AssemblyTree<Ordinal>& tree, double nnz) {
+FactorCounts count_factors(const AssemblyTree& tree, double nnz) {
   double stored = 0;
   for (std::size_t f = 0; f < tree.parent.size(); ++f) {
     const auto pivots = static_cast<double>(tree.pivot_begin[f + 1] - tree.pivot_begin[f]);
@@ -144,7 +141,7 @@ void check_options(const PredictOptions& options) {
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 Prediction predict_solves(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
                           const PredictOptions& options) {
   using Exec = Kokkos::DefaultHostExecutionSpace;
@@ -174,9 +171,9 @@ Prediction predict_solves(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpa
   return result;
 }
 
-#define LUTRA_PREDICT(Scalar, Ordinal, Offset)                                                   \
+#define LUTRA_PREDICT(Scalar)                                                                    \
   template Prediction predict_solves(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, \
                                      const PredictOptions&);
-LUTRA_FOR_EACH_MATRIX(LUTRA_PREDICT)
+LUTRA_FOR_EACH_SCALAR(LUTRA_PREDICT)
 
 }  // namespace lutra

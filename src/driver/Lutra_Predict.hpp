@@ -45,7 +45,7 @@ struct Prediction {
 /// of matching, ordering and tree on the host, then simulations (`simulate_solve`).
 /// @param A on the host
 /// @throws InputError as analyze_lu, and for options out of range; OutOfMemoryError
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 Prediction predict_solves(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
                           const PredictOptions& options);
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_ToDevice.hpp"
@@ -14,7 +15,6 @@ namespace lutra::Impl {
 namespace {
 
 /// Position of each row as in SchurBlocks.
-template <class Ordinal>
 std::vector<Ordinal> divide_rows(Ordinal n, const std::vector<Ordinal>& set) {
   constexpr Ordinal unknown = -1;
   std::vector<Ordinal> position(static_cast<std::size_t>(n), unknown);
@@ -109,7 +109,7 @@ static void gather_values(const ExecutionSpace& exec, const Source& source, cons
 }
 
 /// B = columns first … of Ars: a row of r is written by one thread.
-template <class ExecutionSpace, class Matrix, class Positions, class Rows, class Block, class Ordinal>
+template <class ExecutionSpace, class Matrix, class Positions, class Rows, class Block>
 static void fill_columns(const ExecutionSpace& exec, const Matrix& A, const Positions& position,
                          const Rows& rows, Ordinal first, const Block& B) {
   const auto width = static_cast<Ordinal>(B.extent(1));
@@ -151,11 +151,10 @@ static void scatter_rows(const ExecutionSpace& exec, const Rows& rows, const Fro
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::SchurBlocks(const ExecutionSpace& exec, const Matrix& A,
-                                                                  const std::vector<Ordinal>& set,
-                                                                  std::optional<Symmetry> symmetry,
-                                                                  const MemoryBudget& budget)
+template <class Scalar, class ExecutionSpace>
+SchurBlocks<Scalar, ExecutionSpace>::SchurBlocks(const ExecutionSpace& exec, const Matrix& A,
+                                                 const std::vector<Ordinal>& set,
+                                                 std::optional<Symmetry> symmetry, const MemoryBudget& budget)
     : m_symmetry(symmetry), m_check(exec, budget), m_reservation(budget) {
   check_square_matrix(exec, A, m_check);
   const auto position = divide_rows(A.n_rows, set);
@@ -190,25 +189,24 @@ SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::SchurBlocks(const Executio
   m_rest = {n, n, row_map, entries, m_values};
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::check(const ExecutionSpace& exec, const Matrix& A,
-                                                                 bool validate) const {
+template <class Scalar, class ExecutionSpace>
+void SchurBlocks<Scalar, ExecutionSpace>::check(const ExecutionSpace& exec, const Matrix& A,
+                                                bool validate) const {
   check_same_pattern(exec, A, m_pattern, m_check, validate);
   if (validate && m_symmetry) check_symmetry(exec, A, m_mirror, *m_symmetry);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::rest(const ExecutionSpace& exec,
-                                                                const Matrix& A) const -> Matrix {
+template <class Scalar, class ExecutionSpace>
+auto SchurBlocks<Scalar, ExecutionSpace>::rest(const ExecutionSpace& exec, const Matrix& A) const -> Matrix {
   gather_values(exec, m_source, A.values, m_values);
   return m_rest;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::border(const ExecutionSpace& exec, const Matrix& A,
-                                                                  const Columns& complement)
-    -> std::shared_ptr<Border<Scalar, Ordinal, Offset, ExecutionSpace>> {
-  auto result = std::make_shared<Border<Scalar, Ordinal, Offset, ExecutionSpace>>();
+template <class Scalar, class ExecutionSpace>
+auto SchurBlocks<Scalar, ExecutionSpace>::border(const ExecutionSpace& exec, const Matrix& A,
+                                                 const Columns& complement)
+    -> std::shared_ptr<Border<Scalar, ExecutionSpace>> {
+  auto result = std::make_shared<Border<Scalar, ExecutionSpace>>();
   result->rest = rest_rows();
   result->set = set_rows();
   result->complement = complement;
@@ -244,62 +242,53 @@ auto SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::border(const Executio
   return result;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::set_border(
-    const ExecutionSpace& exec, const Matrix& A,
-    const Border<Scalar, Ordinal, Offset, ExecutionSpace>& border) const {
+template <class Scalar, class ExecutionSpace>
+void SchurBlocks<Scalar, ExecutionSpace>::set_border(const ExecutionSpace& exec, const Matrix& A,
+                                                     const Border<Scalar, ExecutionSpace>& border) const {
   gather_values(exec, border.source, A.values, border.values);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::columns_of_set(const ExecutionSpace& exec,
-                                                                          const Matrix& A, Ordinal first,
-                                                                          const Columns& B) const {
+template <class Scalar, class ExecutionSpace>
+void SchurBlocks<Scalar, ExecutionSpace>::columns_of_set(const ExecutionSpace& exec, const Matrix& A,
+                                                         Ordinal first, const Columns& B) const {
   fill_columns(exec, A, m_position, m_rest_row, first, B);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::complement(const ExecutionSpace& exec,
-                                                                      const Matrix& A, Ordinal first,
-                                                                      const Columns& X,
-                                                                      const Columns& S) const {
+template <class Scalar, class ExecutionSpace>
+void SchurBlocks<Scalar, ExecutionSpace>::complement(const ExecutionSpace& exec, const Matrix& A,
+                                                     Ordinal first, const Columns& X,
+                                                     const Columns& S) const {
   fill_columns(exec, A, m_position, m_set_row, first, S);
   subtract_set_rows(exec, A, X, S);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::divide(const ExecutionSpace& exec, const Input& B,
-                                                                  const Columns& rest,
-                                                                  const Columns& set) const {
+template <class Scalar, class ExecutionSpace>
+void SchurBlocks<Scalar, ExecutionSpace>::divide(const ExecutionSpace& exec, const Input& B,
+                                                 const Columns& rest, const Columns& set) const {
   gather_rows(exec, m_rest_row, B, rest);
   gather_rows(exec, m_set_row, B, set);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::subtract_set_rows(const ExecutionSpace& exec,
-                                                                             const Matrix& A,
-                                                                             const Columns& X,
-                                                                             const Columns& G) const {
+template <class Scalar, class ExecutionSpace>
+void SchurBlocks<Scalar, ExecutionSpace>::subtract_set_rows(const ExecutionSpace& exec, const Matrix& A,
+                                                            const Columns& X, const Columns& G) const {
   subtract(exec, m_set_row, row_sum(A, m_position, X, false), G);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::subtract_rest_rows(const ExecutionSpace& exec,
-                                                                              const Matrix& A, const Input& Y,
-                                                                              const Columns& R) const {
+template <class Scalar, class ExecutionSpace>
+void SchurBlocks<Scalar, ExecutionSpace>::subtract_rest_rows(const ExecutionSpace& exec, const Matrix& A,
+                                                             const Input& Y, const Columns& R) const {
   subtract(exec, m_rest_row, row_sum(A, m_position, Y, true), R);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>::unite(const ExecutionSpace& exec,
-                                                                 const Columns& rest, const Input& set,
-                                                                 const Columns& X) const {
+template <class Scalar, class ExecutionSpace>
+void SchurBlocks<Scalar, ExecutionSpace>::unite(const ExecutionSpace& exec, const Columns& rest,
+                                                const Input& set, const Columns& X) const {
   scatter_rows(exec, m_rest_row, rest, X);
   scatter_rows(exec, m_set_row, set, X);
 }
 
-#define LUTRA_SCHUR_BLOCKS(Scalar, Ordinal, Offset, Space) \
-  template class SchurBlocks<Scalar, Ordinal, Offset, Space>;
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_SCHUR_BLOCKS)
+#define LUTRA_SCHUR_BLOCKS(Scalar, Space) template class SchurBlocks<Scalar, Space>;
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_SCHUR_BLOCKS)
 
 }  // namespace lutra::Impl

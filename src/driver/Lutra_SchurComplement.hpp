@@ -12,6 +12,7 @@
 
 #include "Lutra_CheckVector.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_SchurBlocks.hpp"
 #include "Lutra_Status.hpp"
 
@@ -27,11 +28,11 @@ namespace lutra {
 /// where LU has perturbed pivots or does not work by fronts, or LDLᵀ finds Arr structurally singular. Of a
 /// symmetric matrix S is symmetric, by solves to rounding.
 /// @tparam Solver SparseLU or SparseLDLT; for the latter both triangles of A are given
-template <template <class, class, class, class> class Solver, class Scalar, class Ordinal = int,
-          class Offset = std::int64_t, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+template <template <class, class> class Solver, class Scalar,
+          class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class SchurComplement {
  public:
-  using solver_type = Solver<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using solver_type = Solver<Scalar, ExecutionSpace>;
   using matrix_type = CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>;
   using columns_type = Kokkos::View<Scalar**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space>;
   using input_type = Kokkos::View<const Scalar**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space>;
@@ -128,7 +129,7 @@ class SchurComplement {
   const solver_type& solver() const noexcept { return m_solver; }
 
  private:
-  using Blocks = Impl::SchurBlocks<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Blocks = Impl::SchurBlocks<Scalar, ExecutionSpace>;
 
   /// S column by column.
   Status factorize_by_solves(const matrix_type& A) {

@@ -9,12 +9,11 @@
 
 namespace lutra {
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial(
-    const ExecutionSpace& exec,
-    const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
+    const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
     const LuOptions& options, const MemoryBudget& budget, Report& report) {
-  using Simplicial = SimplicialEngine<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Simplicial = SimplicialEngine<Scalar, ExecutionSpace>;
   const Impl::StageTimer timer(exec, true);
   MemoryReservation reservation(budget);
   auto permuted = Impl::permute_pattern(exec, reservation, F.A, F.row_order, F.col_order);
@@ -23,7 +22,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
   report.choice.symbolic = name_of(filled.method);
   if (!filled.reason.empty()) Impl::add_reason(report, filled.reason);
   report.times.symbolic = timer.seconds();
-  auto plan = std::make_shared<SimplicialPlan<Scalar, Ordinal, Offset, ExecutionSpace>>();
+  auto plan = std::make_shared<SimplicialPlan<Scalar, ExecutionSpace>>();
   plan->lu = Simplicial::plan(exec, F, std::exchange(permuted, {}), std::move(reservation), filled, budget);
   const auto& rows = plan->lu.lu.rows;
   TriangularOptions triangular;
@@ -41,10 +40,10 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
   return plan;
 }
 
-#define LUTRA_SIMPLICIAL_PLAN(Scalar, Ordinal, Offset, Space)                                                \
-  template std::shared_ptr<const FactorizationPlan<Scalar, Space>> plan_simplicial<Scalar>(                  \
-      const Space&, const PermutedPattern<Ordinal, Offset, typename Space::memory_space>&, const LuOptions&, \
+#define LUTRA_SIMPLICIAL_PLAN(Scalar, Space)                                                \
+  template std::shared_ptr<const FactorizationPlan<Scalar, Space>> plan_simplicial<Scalar>( \
+      const Space&, const PermutedPattern<typename Space::memory_space>&, const LuOptions&, \
       const MemoryBudget&, Report&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_SIMPLICIAL_PLAN)
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_SIMPLICIAL_PLAN)
 
 }  // namespace lutra

@@ -6,13 +6,11 @@
 #include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Formatted.hpp"
-#include "Lutra_HostColumns.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_RefinementKernels.hpp"
 #include "Lutra_StoppedSolve.hpp"
 #include "Lutra_Timer.hpp"
-#include "Lutra_ToDevice.hpp"
 
 namespace lutra {
 namespace {
@@ -25,17 +23,15 @@ bool is_by_rows(const View& view) {
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::SparseILU(SparseIluOptions options,
-                                                              const ExecutionSpace& exec,
-                                                              const MemoryBudget& budget)
-    : m_options(std::move(options)), m_exec(exec), m_budget(budget), m_check(exec, budget) {
+template <class Scalar, class ExecutionSpace>
+SparseILU<Scalar, ExecutionSpace>::SparseILU(SparseIluOptions options, const ExecutionSpace& exec,
+                                             const MemoryBudget& budget)
+    : Calls(exec, budget), m_options(std::move(options)) {
   check_options(m_options);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::set_analysis(
-    const std::shared_ptr<const analysis_type>& analysis) {
+template <class Scalar, class ExecutionSpace>
+void SparseILU<Scalar, ExecutionSpace>::set_analysis(const std::shared_ptr<const analysis_type>& analysis) {
   std::unique_ptr<factorization_type> factorization;
   if (analysis->plan) factorization = std::make_unique<factorization_type>(m_exec, *analysis->plan, m_budget);
   Report report = analysis->report;
@@ -49,44 +45,29 @@ void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::set_analysis(
   update_memory();
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-const SparseIluOptions& SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::options_of(
+template <class Scalar, class ExecutionSpace>
+const SparseIluOptions& SparseILU<Scalar, ExecutionSpace>::options_of(
     const std::shared_ptr<const analysis_type>& analysis) {
   if (!analysis)
     throw CallOrderError("SparseILU: there is no analysis; call analyze of the solver it comes from first");
   return analysis->options;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const matrix_type& A) {
+template <class Scalar, class ExecutionSpace>
+void SparseILU<Scalar, ExecutionSpace>::analyze_matrix(const matrix_type& A) {
   set_analysis(analyze_ilu(m_exec, A, m_options, m_budget));
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::analyze(const host_matrix_type& A) {
-  MemoryReservation reservation(m_budget);
-  analyze(Impl::to_device(m_exec, reservation, A));
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-Status SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const host_matrix_type& A) {
-  MemoryReservation reservation(m_budget);
-  const Status status = factorize(Impl::to_device(m_exec, reservation, A));
-  m_exec.fence("lutra::driver: the copy of the matrix is freed");
-  return status;
-}
-
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-Status SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matrix_type& A) {
-  if (!m_analysis) throw CallOrderError("factorize: there is no analysis; call analyze first");
+template <class Scalar, class ExecutionSpace>
+void SparseILU<Scalar, ExecutionSpace>::factorize_matrix(const matrix_type& A) {
   check_same_pattern(m_exec, A, m_analysis->pattern, m_check, m_options.validate_input);
-  if (!m_factorization) return m_report.status;  // structurally singular
+  if (!m_factorization) return;  // structurally singular
   m_usable = false;
   m_report.escalations.clear();
   m_report.pivots = {};
   m_report.status = Status::not_solved;
   try {
-    return m_report.status = factorize_values(A);
+    m_report.status = factorize_values(A);
   } catch (const std::bad_alloc&) {
     m_usable = false;
     m_report.status = Status::out_of_memory;
@@ -95,8 +76,8 @@ Status SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize(const matri
   }
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-Status SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_values(const matrix_type& A) {
+template <class Scalar, class ExecutionSpace>
+Status SparseILU<Scalar, ExecutionSpace>::factorize_values(const matrix_type& A) {
   const Impl::StageTimer timer(m_exec, m_options.time_stages);
   const FactorizationOutcome outcome = m_factorization->factorize(m_exec, {A.values, {}, {}}, 0);
   (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
@@ -116,9 +97,10 @@ Status SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::factorize_values(cons
 }
 
 /// What the factors are like now: ParILUT changes their pattern, values how they are applied.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::report_factors(
-    const analysis_type& analysis, const factorization_type& factorization, Report& report) {
+template <class Scalar, class ExecutionSpace>
+void SparseILU<Scalar, ExecutionSpace>::report_factors(const analysis_type& analysis,
+                                                       const factorization_type& factorization,
+                                                       Report& report) {
   const auto& factors = factorization.factors();
   const std::int64_t nnz_l = factorization.nnz_l();
   report.factors.nnz_l = nnz_l;
@@ -134,14 +116,14 @@ void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::report_factors(
   report.choice.trisolve = parts->method();
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::update_memory() {
+template <class Scalar, class ExecutionSpace>
+void SparseILU<Scalar, ExecutionSpace>::update_memory() {
   m_report.memory.device_peak_bytes = m_budget.peak_bytes();
   if (m_budget.limit_bytes() > 0) m_report.memory.limit_bytes = m_budget.limit_bytes();
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::factorization() const -> factorization_type& {
+template <class Scalar, class ExecutionSpace>
+auto SparseILU<Scalar, ExecutionSpace>::factorization() const -> factorization_type& {
   if (!m_factorization)
     throw CallOrderError(
         "factorization: there is none; call analyze with a matrix that is not structurally "
@@ -149,10 +131,9 @@ auto SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::factorization() const -
   return *m_factorization;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::apply_views(const const_multivector_type& B,
-                                                                     const multivector_type& X,
-                                                                     Transposition op) {
+template <class Scalar, class ExecutionSpace>
+void SparseILU<Scalar, ExecutionSpace>::apply_views(const const_multivector_type& B,
+                                                    const multivector_type& X, Transposition op) {
   if (!m_usable) throw CallOrderError("apply: there are no usable factors; call factorize first");
   const auto n = static_cast<std::size_t>(m_analysis->pattern.n_rows);
   check_enumerator("op", op, Transposition::adjoint);
@@ -175,19 +156,17 @@ void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::apply_views(const const
   Impl::copy_block(m_exec, block, X);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void SparseILU<Scalar, Ordinal, Offset, ExecutionSpace>::apply_host(std::span<const Scalar> B,
-                                                                    std::span<Scalar> X, Transposition op) {
-  const auto n = m_analysis ? static_cast<std::size_t>(m_analysis->pattern.n_rows) : std::size_t(0);
-  Impl::solve_host_columns(m_exec, m_budget, n, B, X, [&](const auto& from, const auto& to) {
+template <class Scalar, class ExecutionSpace>
+void SparseILU<Scalar, ExecutionSpace>::apply_host(std::span<const Scalar> B, std::span<Scalar> X,
+                                                   Transposition op) {
+  this->on_host_arrays(B, X, [&](const auto& from, const auto& to) {
     apply(from, to, op);
     return 0;
   });
   if (m_factorization) Impl::throw_if_stopped(m_exec, "apply", *m_factorization);
 }
 
-#define LUTRA_SPARSE_ILU(Scalar, Ordinal, Offset, Space) \
-  template class SparseILU<Scalar, Ordinal, Offset, Space>;
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_SPARSE_ILU)
+#define LUTRA_SPARSE_ILU(Scalar, Space) template class SparseILU<Scalar, Space>;
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_SPARSE_ILU)
 
 }  // namespace lutra

@@ -10,7 +10,8 @@
 #include "Lutra_BuiltTypes.hpp"
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_IluAnalysis.hpp"
-#include "Lutra_MatrixInput.hpp"
+#include "Lutra_Index.hpp"
+#include "Lutra_MatrixCalls.hpp"
 #include "Lutra_RankTwo.hpp"
 
 namespace lutra {
@@ -24,15 +25,16 @@ namespace lutra {
 ///
 /// Several of them may share one analysis, each with its execution space instance, factors, workspace, memory
 /// account and report; they may be used at the same time by different threads.
-template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
-          class ExecutionSpace = Kokkos::DefaultExecutionSpace>
-class SparseILU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace> {
+template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+class SparseILU : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
+                  public Impl::MatrixCalls<SparseILU<Scalar, ExecutionSpace>, Scalar, ExecutionSpace> {
+  using Calls = Impl::MatrixCalls<SparseILU, Scalar, ExecutionSpace>;
+  friend Calls;
+
  public:
-  using memory_space = typename ExecutionSpace::memory_space;
-  using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
-  using host_matrix_type = HostMatrix<Scalar, Ordinal, Offset>;
-  using analysis_type = IluAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>;
-  using factorization_type = IncompleteFactorization<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using typename Calls::matrix_type, typename Calls::memory_space;
+  using analysis_type = IluAnalysis<Scalar, ExecutionSpace>;
+  using factorization_type = IncompleteFactorization<Scalar, ExecutionSpace>;
   using const_multivector_type = Kokkos::View<const Scalar**, Kokkos::LayoutStride, memory_space>;
   using multivector_type = Kokkos::View<Scalar**, Kokkos::LayoutStride, memory_space>;
 
@@ -47,33 +49,6 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpac
                      const ExecutionSpace& exec = ExecutionSpace())
       : SparseILU(options_of(analysis), exec) {
     set_analysis(analysis);
-  }
-
-  /// Matching and ordering as the options ask, pattern of the factors, dependencies of elimination and
-  /// solves. Afterwards `report().status` is `not_solved`, or `structurally_singular` where a matching was
-  /// asked for and there is none. Fences.
-  /// @param A its values are used for matching and scaling alone
-  /// @throws InputError as SparseLU::analyze, and with IluOptions::symmetric for an entry (i, j) without
-  ///         (j, i); OutOfMemoryError. As before the call then
-  void analyze(const matrix_type& A);
-  void analyze(const host_matrix_type& A);
-  template <class Value, class Index, class Integer, class Memory>
-  void analyze(const CsrView<Value, Index, Integer, Memory>& A) {
-    analyze(readable(A));
-  }
-
-  /// Incomplete factors of a matrix with the pattern of the analysis and any values. Allocates the first time
-  /// (ParILUT: finds its pattern then). Waits for the check of the matrix and for what became of the factors,
-  /// once for each diagonal shift that is tried.
-  /// @returns `not_solved` where the factors can be applied; `breakdown` where no shift helped, or
-  ///          `structurally_singular` from before
-  /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
-  ///         NaN or infinite: nothing has changed. OutOfMemoryError, TimeoutError: there are no factors
-  Status factorize(const matrix_type& A);
-  Status factorize(const host_matrix_type& A);
-  template <class Value, class Index, class Integer, class Memory>
-  Status factorize(const CsrView<Value, Index, Integer, Memory>& A) {
-    return factorize(readable(A));
   }
 
   /// X ≈ op(A)⁻¹·B for all columns. Does not fence, but allocates and fences where the number of columns
@@ -106,12 +81,15 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpac
 
  private:
   using Rows = typename factorization_type::Rows;
+  using Calls::m_exec, Calls::m_budget, Calls::m_check;
 
-  template <class Value, class Index, class Integer, class Memory>
-  matrix_type readable(const CsrView<Value, Index, Integer, Memory>& A) {
-    return Impl::adapt_matrix<matrix_type>(
-        A, [this](const auto& row_map) { return m_row_map.convert(m_exec, row_map, m_budget); });
+  void analyze_matrix(const matrix_type& A);
+  void factorize_matrix(const matrix_type& A);
+  bool has_analysis() const { return m_analysis != nullptr; }
+  Impl::AnalyzedPattern<memory_space> analyzed_pattern() const {
+    return {&m_analysis->pattern, m_options.validate_input};
   }
+  std::size_t rows() const { return m_analysis ? static_cast<std::size_t>(m_analysis->pattern.n_rows) : 0; }
   void apply_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
   void set_analysis(const std::shared_ptr<const analysis_type>& analysis);
   Status factorize_values(const matrix_type& A);
@@ -121,14 +99,10 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpac
   void update_memory();
 
   SparseIluOptions m_options;
-  ExecutionSpace m_exec;
-  MemoryBudget m_budget;
   Report m_report;
-  MatrixCheckWorkspace<ExecutionSpace> m_check;
-  Impl::WidenedRowMap<Offset, ExecutionSpace> m_row_map;  ///< empty unless matrices have row maps of `int`
-  std::shared_ptr<const analysis_type> m_analysis;        ///< null before the first
-  std::unique_ptr<factorization_type> m_factorization;    ///< null before an analysis
-  Rows m_scratch;                                         ///< [n × k] for Views of other layouts
+  std::shared_ptr<const analysis_type> m_analysis;      ///< null before the first
+  std::unique_ptr<factorization_type> m_factorization;  ///< null before an analysis
+  Rows m_scratch;                                       ///< [n × k] for Views of other layouts
   MemoryReservation m_scratch_reservation;
   bool m_usable = false;             ///< there are factors that can be applied
   bool m_factorized_before = false;  ///< the next factorization is a refactorization

@@ -14,11 +14,10 @@ namespace lutra {
 /// analyze once per pattern, factorize once per set of values, solve as often as wanted. After factorize
 /// `report().inertia` has the signs of the eigenvalues, exact but for rounding, and of none where pivots were
 /// perturbed or the matrix is complex and not Hermitian. Compiled for the types of SparseLU.
-template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
-          class ExecutionSpace = Kokkos::DefaultExecutionSpace>
-class SparseLDLT : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace>,
-                   public DirectSolver<LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>> {
-  using Base = DirectSolver<LdltNumeric<Scalar, Ordinal, Offset, ExecutionSpace>>;
+template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+class SparseLDLT : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
+                   public DirectSolver<LdltNumeric<Scalar, ExecutionSpace>> {
+  using Base = DirectSolver<LdltNumeric<Scalar, ExecutionSpace>>;
 
  public:
   using typename Base::matrix_type;
@@ -29,10 +28,14 @@ class SparseLDLT : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpa
 
   /// Factorizes A + diag(shift): regularization without a new analysis (LdltNumeric::factorize).
   /// @throws as factorize(A)
-  void factorize(const matrix_type& A, const shift_type& shift) { this->analyzed().factorize(A, shift); }
+  Status factorize(const matrix_type& A, const shift_type& shift) {
+    this->analyzed().factorize(A, shift);
+    return this->outcome();
+  }
   template <class Value, class Index, class Integer, class Memory>
-  void factorize(const CsrView<Value, Index, Integer, Memory>& A, const shift_type& shift) {
-    factorize(this->readable(A), shift);
+  Status factorize(const CsrView<Value, Index, Integer, Memory>& A, const shift_type& shift) {
+    this->require_analysis("factorize");
+    return factorize(this->as_analyzed(A), shift);
   }
 
   /// X = (op of the parts)⁻¹·B with L, D and Lᵀ apart or together (LdltNumeric::solve_parts).

@@ -14,12 +14,11 @@ namespace lutra {
 /// library for float, double and complex of both, int and int64_t ordinals, int64_t offsets, and each
 /// execution space of Kokkos. Numerical events end in `report().status`, mistakes of the caller in
 /// exceptions. Several matrices of one pattern at a time: see `analysis()`.
-template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
-          class ExecutionSpace = Kokkos::DefaultExecutionSpace>
-class SparseLU : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace>,
-                 public DirectSolver<LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>> {
+template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+class SparseLU : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
+                 public DirectSolver<LuNumeric<Scalar, ExecutionSpace>> {
  public:
-  using DirectSolver<LuNumeric<Scalar, Ordinal, Offset, ExecutionSpace>>::DirectSolver;
+  using DirectSolver<LuNumeric<Scalar, ExecutionSpace>>::DirectSolver;
 };
 
 }  // namespace lutra

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "Lutra_AsyncResult.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Levelization.hpp"
 #include "Lutra_RowUpdates.hpp"
@@ -17,9 +18,9 @@ namespace lutra {
 namespace Impl {
 
 /// One level, or all rows in their own order: rows that need not wait.
-template <class Scalar, class Ordinal, class Offset, class Memory>
+template <class Scalar, class Memory>
 struct EliminateRow {
-  FactorRows<Scalar, Ordinal, Offset, Memory> rows;
+  FactorRows<Scalar, Memory> rows;
   Kokkos::View<const Ordinal*, Memory> order;
 
   KOKKOS_FUNCTION Ordinal max_columns(Ordinal position) const { return rows.max_columns(order(position)); }
@@ -45,8 +46,8 @@ struct ClearValues {
 
 }  // namespace Impl
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
+template <class Scalar, class ExecutionSpace>
+struct IluElimination<Scalar, ExecutionSpace>::Plan {
   static constexpr bool on_host = Impl::is_host_space<ExecutionSpace>;
 #ifdef KOKKOS_ENABLE_CUDA
   static constexpr bool on_cuda = std::is_same_v<ExecutionSpace, Kokkos::Cuda>;
@@ -68,10 +69,9 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
     if constexpr (on_host) properties.threads = exec.concurrency();
     if (properties.threads != 1 || wanted == IluSchedule::levels) {
       // an edge leads from a row to those it needs: levels count from the rows that no row needs
-      levels = levelize(exec,
-                        DependencyGraph<Ordinal, Offset, Memory>{
-                            n, {pattern.row_map, pattern.diagonal, pattern.entries, 0}, {}},
-                        budget);
+      levels = levelize(
+          exec, DependencyGraph<Memory>{n, {pattern.row_map, pattern.diagonal, pattern.entries, 0}, {}},
+          budget);
       properties.levels = static_cast<std::int64_t>(levels.size());
     }
     const ScheduleChoice choice = choose_schedule(properties, wanted, costs);
@@ -128,27 +128,26 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
       Kokkos::deep_copy(exec, flags, 0u);
     } else if constexpr (on_cuda) {
 #ifdef KOKKOS_ENABLE_CUDA
-      if (longest > Impl::SyncfreeRowsCuda<Scalar, Ordinal, Offset, Memory>::max_scratch_length)
+      if (longest > Impl::SyncfreeRowsCuda<Scalar, Memory>::max_scratch_length)
         long_rows = reservation.template allocate<Array<Scalar>>(exec, "lutra::ilu::long_rows", n_entries);
 #endif
     }
   }
 
-  using Rows = Impl::FactorRows<Scalar, Ordinal, Offset, Memory>;
-  using Workspace = Impl::RowWorkspace<Scalar, Ordinal, ExecutionSpace>;
+  using Rows = Impl::FactorRows<Scalar, Memory>;
+  using Workspace = Impl::RowWorkspace<Scalar, ExecutionSpace>;
 
   void run_levels(const ExecutionSpace& exec, const Rows& rows) const {
-    const Impl::EliminateRow<Scalar, Ordinal, Offset, Memory> body{rows, levels.order};
+    const Impl::EliminateRow<Scalar, Memory> body{rows, levels.order};
     for (std::size_t level = levels.size(); level-- > 0;)
       Impl::for_each_row(exec, "lutra::ilu::eliminate_level", levels.level_map[level],
                          levels.level_map[level + 1], *workspace, body);
   }
 
   void run_syncfree(const ExecutionSpace& exec, const Rows& rows) {
-    const Impl::SyncfreeOrder<Ordinal, Memory> order{levels.order, n, state.device().data() + 1,
-                                                     watchdog_ticks};
+    const Impl::SyncfreeOrder<Memory> order{levels.order, n, state.device().data() + 1, watchdog_ticks};
     if constexpr (on_host) {
-      using Kernel = Impl::HostSyncfreeRows<Scalar, Ordinal, Offset, ExecutionSpace>;
+      using Kernel = Impl::HostSyncfreeRows<Scalar, ExecutionSpace>;
       const auto n_levels = static_cast<std::int64_t>(levels.size());
       state.host()(1) = 0;
       const Kernel kernel{rows, order, workspace->tables(), flags, ++run, levels.level_map.data(), n_levels};
@@ -161,8 +160,8 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
       Kokkos::parallel_for("lutra::ilu::clear_values",
                            Kokkos::RangePolicy<ExecutionSpace>(exec, 0, std::max<std::int64_t>(entries, 2)),
                            Impl::ClearValues<Scalar, Memory>{rows.to, state.device()});
-      Impl::launch_rows(exec, Impl::SyncfreeRowsCuda<Scalar, Ordinal, Offset, Memory>{
-                                  rows, order, state.device().data(), updates, long_rows, longest});
+      Impl::launch_rows(exec, Impl::SyncfreeRowsCuda<Scalar, Memory>{rows, order, state.device().data(),
+                                                                     updates, long_rows, longest});
 #endif
     }
   }
@@ -171,48 +170,49 @@ struct IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::Plan {
   Ordinal n;
   std::size_t n_entries;  ///< of the pattern
   IluSchedule schedule = IluSchedule::syncfree;
-  int threads = 1;                                    ///< hosts
-  std::string reason;                                 ///< for the schedule
-  Levels<Ordinal, Memory> levels;                     ///< counted from the rows that no row needs
-  Ordinal longest;                                    ///< entries of the longest row
-  Impl::RowUpdates<Ordinal, Offset, Memory> updates;  ///< CUDA
-  std::unique_ptr<Workspace> workspace;               ///< hosts, and levels
-  Array<unsigned> flags;                              ///< hosts, see HostSyncfreeRows
-  Array<Scalar> long_rows;                            ///< CUDA, see SyncfreeRowsCuda
+  int threads = 1;                       ///< hosts
+  std::string reason;                    ///< for the schedule
+  Levels<Memory> levels;                 ///< counted from the rows that no row needs
+  Ordinal longest;                       ///< entries of the longest row
+  Impl::RowUpdates<Memory> updates;      ///< CUDA
+  std::unique_ptr<Workspace> workspace;  ///< hosts, and levels
+  Array<unsigned> flags;                 ///< hosts, see HostSyncfreeRows
+  Array<Scalar> long_rows;               ///< CUDA, see SyncfreeRowsCuda
   unsigned run = 0;
   Impl::AsyncResult<std::int64_t, ExecutionSpace> state;  ///< ticket, and 1 + row that waited too long
   std::uint64_t watchdog_ticks;
 };
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::IluElimination(
-    const ExecutionSpace& exec, const Factors& pattern, IluSchedule schedule, const MemoryBudget& budget,
-    double watchdog_seconds, const IluCosts& costs, bool is_prototype)
+template <class Scalar, class ExecutionSpace>
+IluElimination<Scalar, ExecutionSpace>::IluElimination(const ExecutionSpace& exec, const Factors& pattern,
+                                                       IluSchedule schedule, const MemoryBudget& budget,
+                                                       double watchdog_seconds, const IluCosts& costs,
+                                                       bool is_prototype)
     : m_plan(std::make_unique<Plan>(exec, pattern, schedule, budget, watchdog_seconds, costs, is_prototype)) {
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::with_own_workspace(
-    const ExecutionSpace& exec, const MemoryBudget& budget) const -> IluElimination {
+template <class Scalar, class ExecutionSpace>
+auto IluElimination<Scalar, ExecutionSpace>::with_own_workspace(const ExecutionSpace& exec,
+                                                                const MemoryBudget& budget) const
+    -> IluElimination {
   return IluElimination(std::make_unique<Plan>(exec, *m_plan, budget));
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::IluElimination(std::unique_ptr<Plan> plan)
+template <class Scalar, class ExecutionSpace>
+IluElimination<Scalar, ExecutionSpace>::IluElimination(std::unique_ptr<Plan> plan)
     : m_plan(std::move(plan)) {}
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::~IluElimination() = default;
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::IluElimination(IluElimination&&) noexcept = default;
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>&
-IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::operator=(IluElimination&&) noexcept = default;
+template <class Scalar, class ExecutionSpace>
+IluElimination<Scalar, ExecutionSpace>::~IluElimination() = default;
+template <class Scalar, class ExecutionSpace>
+IluElimination<Scalar, ExecutionSpace>::IluElimination(IluElimination&&) noexcept = default;
+template <class Scalar, class ExecutionSpace>
+IluElimination<Scalar, ExecutionSpace>& IluElimination<Scalar, ExecutionSpace>::operator=(
+    IluElimination&&) noexcept = default;
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::eliminate(const ExecutionSpace& exec,
-                                                                        const Matrix& A, double shift,
-                                                                        const Factors& factors) {
+template <class Scalar, class ExecutionSpace>
+void IluElimination<Scalar, ExecutionSpace>::eliminate(const ExecutionSpace& exec, const Matrix& A,
+                                                       double shift, const Factors& factors) {
   if (factors.n == 0) return;
   const typename Plan::Rows rows{
       A, shift, factors.row_map, factors.diagonal, factors.entries, factors.values, factors.values};
@@ -223,28 +223,26 @@ void IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::eliminate(const Ex
   }
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-IluSchedule IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::schedule() const {
+template <class Scalar, class ExecutionSpace>
+IluSchedule IluElimination<Scalar, ExecutionSpace>::schedule() const {
   return m_plan->schedule;
 }
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-const std::string& IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::reason() const {
+template <class Scalar, class ExecutionSpace>
+const std::string& IluElimination<Scalar, ExecutionSpace>::reason() const {
   return m_plan->reason;
 }
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::int64_t IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::levels() const {
+template <class Scalar, class ExecutionSpace>
+std::int64_t IluElimination<Scalar, ExecutionSpace>::levels() const {
   return static_cast<std::int64_t>(m_plan->levels.size());
 }
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::int64_t IluElimination<Scalar, Ordinal, Offset, ExecutionSpace>::consume_timeout(
-    const ExecutionSpace& exec) {
+template <class Scalar, class ExecutionSpace>
+std::int64_t IluElimination<Scalar, ExecutionSpace>::consume_timeout(const ExecutionSpace& exec) {
   const std::int64_t row = m_plan->state.fetch(exec)(1) - 1;
   m_plan->state.fill(exec, 0);
   return row;
 }
 
-#define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset, Space) \
-  template class IluElimination<Scalar, Ordinal, Offset, Space>;
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_INSTANTIATE)
+#define LUTRA_INSTANTIATE(Scalar, Space) template class IluElimination<Scalar, Space>;
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_INSTANTIATE)
 
 }  // namespace lutra

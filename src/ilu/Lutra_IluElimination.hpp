@@ -22,11 +22,11 @@ namespace lutra {
 /// that all give the same bits.
 ///
 /// On hosts with one thread, or where levels have few rows, rows run one after the other in their own order.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-class IluElimination : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace> {
+template <class Scalar, class ExecutionSpace>
+class IluElimination : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-  using Factors = IncompleteFactors<Scalar, Ordinal, Offset, Memory>;
+  using Factors = IncompleteFactors<Scalar, Memory>;
   using Matrix = CsrView<Scalar, Ordinal, Offset, Memory>;
 
   /// Dependencies and workspaces. Fences.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "Lutra_BinarySearch.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_RowKernels.hpp"
@@ -14,7 +15,7 @@ namespace Impl {
 
 /// A pattern with a level for each entry. Levels are kept plus one, so that 0 is a new entry of an
 /// accumulator.
-template <class Ordinal, class Offset, class Memory>
+template <class Memory>
 struct LevelPattern {
   Kokkos::View<Offset*, Memory> row_map, diagonal;
   Kokkos::View<Ordinal*, Memory> entries;
@@ -24,7 +25,7 @@ struct LevelPattern {
 };
 
 /// The columns of a row after a pass.
-template <class Ordinal, class Offset, class Memory>
+template <class Memory>
 struct PatternPass {
   Kokkos::View<const Offset*, Memory> row_map, diagonal;  ///< before; without `levels` those of A
   Kokkos::View<const Ordinal*, Memory> entries, levels;
@@ -53,9 +54,9 @@ struct PatternPass {
 };
 
 /// Most columns row i may have after a pass.
-template <class Ordinal, class Offset, class Memory>
+template <class Memory>
 struct BoundRow {
-  PatternPass<Ordinal, Offset, Memory> pass;
+  PatternPass<Memory> pass;
   Ordinal n;
   Kokkos::View<Ordinal*, Memory> bounds;
 
@@ -73,9 +74,9 @@ struct BoundRow {
   }
 };
 
-template <class Ordinal, class Offset, class Memory>
+template <class Memory>
 struct CountRow {
-  PatternPass<Ordinal, Offset, Memory> pass;
+  PatternPass<Memory> pass;
   Kokkos::View<const Ordinal*, Memory> bounds;
   Kokkos::View<Ordinal*, Memory> counts;  ///< may be `bounds`
 
@@ -88,10 +89,10 @@ struct CountRow {
   }
 };
 
-template <class Ordinal, class Offset, class Memory>
+template <class Memory>
 struct FillRow {
-  PatternPass<Ordinal, Offset, Memory> pass;
-  LevelPattern<Ordinal, Offset, Memory> out;
+  PatternPass<Memory> pass;
+  LevelPattern<Memory> out;
 
   KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const {
     return static_cast<Ordinal>(out.row_map(i + 1) - out.row_map(i));
@@ -128,12 +129,12 @@ struct FindUnpaired {
 
 namespace {
 
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 class PatternMaker {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-  using Pattern = Impl::LevelPattern<Ordinal, Offset, Memory>;
-  using Pass = Impl::PatternPass<Ordinal, Offset, Memory>;
+  using Pattern = Impl::LevelPattern<Memory>;
+  using Pass = Impl::PatternPass<Memory>;
 
   PatternMaker(const ExecutionSpace& exec, Ordinal n, double mean_columns, const MemoryBudget& budget)
       : m_exec(exec),
@@ -151,12 +152,12 @@ class PatternMaker {
     const auto n = static_cast<std::size_t>(m_n);
     out.row_map = allocate<Offset>(out.reservation, "lutra::ilu::row_map", n + 1);
     out.diagonal = allocate<Offset>(out.reservation, "lutra::ilu::diagonal", n);
-    run("lutra::ilu::bound_rows", Impl::BoundRow<Ordinal, Offset, Memory>{pass, m_n, m_counts});
-    run("lutra::ilu::count_rows", Impl::CountRow<Ordinal, Offset, Memory>{pass, m_counts, m_counts});
+    run("lutra::ilu::bound_rows", Impl::BoundRow<Memory>{pass, m_n, m_counts});
+    run("lutra::ilu::count_rows", Impl::CountRow<Memory>{pass, m_counts, m_counts});
     const auto nnz = static_cast<std::size_t>(Impl::prefix_sum<Offset>(m_exec, m_counts, out.row_map));
     out.entries = allocate<Ordinal>(out.reservation, "lutra::ilu::entries", nnz);
     out.levels = allocate<Ordinal>(out.levels_reservation, "lutra::ilu::levels", nnz);
-    run("lutra::ilu::fill_rows", Impl::FillRow<Ordinal, Offset, Memory>{pass, out});
+    run("lutra::ilu::fill_rows", Impl::FillRow<Memory>{pass, out});
     m_exec.fence("lutra::ilu: the pattern of the pass before is freed");
     return out;
   }
@@ -175,19 +176,19 @@ class PatternMaker {
   Ordinal m_n;
   MemoryBudget m_budget;
   MemoryReservation m_scratch;
-  Impl::RowWorkspace<Ordinal, Ordinal, ExecutionSpace> m_work;
+  Impl::RowWorkspace<Ordinal, ExecutionSpace> m_work;
   Kokkos::View<Ordinal*, Memory> m_counts;
 };
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> make_incomplete_pattern(
+template <class Scalar, class ExecutionSpace>
+IncompleteFactors<Scalar, typename ExecutionSpace::memory_space> make_incomplete_pattern(
     const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     int fill_level, const MemoryBudget& budget) {
   const Ordinal n = A.n_rows;
   const double mean = n > 0 ? static_cast<double>(A.nnz()) / static_cast<double>(n) + 1 : 1;
-  const PatternMaker<Ordinal, Offset, ExecutionSpace> maker(exec, n, (1.0 + fill_level) * mean, budget);
+  const PatternMaker<ExecutionSpace> maker(exec, n, (1.0 + fill_level) * mean, budget);
   auto pattern = maker.extend({A.row_map, {}, A.entries, {}, 0});
   // a pair of entries of the highest level there is makes no more than twice that level plus one
   Ordinal highest = 0;
@@ -197,7 +198,7 @@ IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space
     highest = level;
     pattern = extended;
   }
-  IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> factors;
+  IncompleteFactors<Scalar, typename ExecutionSpace::memory_space> factors;
   factors.n = n;
   factors.row_map = pattern.row_map;
   factors.entries = pattern.entries;
@@ -206,8 +207,8 @@ IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space
   return factors;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> make_incomplete_factors(
+template <class Scalar, class ExecutionSpace>
+IncompleteFactors<Scalar, typename ExecutionSpace::memory_space> make_incomplete_factors(
     const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     int fill_level, const MemoryBudget& budget) {
   auto factors = make_incomplete_pattern<Scalar>(exec, A, fill_level, budget);
@@ -217,7 +218,7 @@ IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space
   return factors;
 }
 
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 std::int64_t find_unpaired_entry(
     const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A) {
   constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
@@ -228,18 +229,16 @@ std::int64_t find_unpaired_entry(
   return first == none ? -1 : first;
 }
 
-#define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset, Space)                                               \
-  template IncompleteFactors<Scalar, Ordinal, Offset, Space::memory_space>                              \
-  make_incomplete_pattern<Scalar, Ordinal, Offset, Space>(                                              \
+#define LUTRA_INSTANTIATE(Scalar, Space)                                                                \
+  template IncompleteFactors<Scalar, Space::memory_space> make_incomplete_pattern<Scalar, Space>(       \
       const Space&, const CsrPattern<Ordinal, Offset, Space::memory_space>&, int, const MemoryBudget&); \
-  template IncompleteFactors<Scalar, Ordinal, Offset, Space::memory_space>                              \
-  make_incomplete_factors<Scalar, Ordinal, Offset, Space>(                                              \
+  template IncompleteFactors<Scalar, Space::memory_space> make_incomplete_factors<Scalar, Space>(       \
       const Space&, const CsrPattern<Ordinal, Offset, Space::memory_space>&, int, const MemoryBudget&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_INSTANTIATE)
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_INSTANTIATE)
 
-#define LUTRA_INSTANTIATE_SEARCH(Ordinal, Offset, Space)             \
-  template std::int64_t find_unpaired_entry<Ordinal, Offset, Space>( \
-      const Space&, const CsrPattern<Ordinal, Offset, Space::memory_space>&);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_INSTANTIATE_SEARCH)
+#define LUTRA_INSTANTIATE_SEARCH(Space)                          \
+  template std::int64_t find_unpaired_entry<Space>(const Space&, \
+                                                   const CsrPattern<Ordinal, Offset, Space::memory_space>&);
+LUTRA_FOR_EACH_SPACE(LUTRA_INSTANTIATE_SEARCH)
 
 }  // namespace lutra

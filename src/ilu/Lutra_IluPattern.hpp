@@ -21,21 +21,21 @@ namespace lutra {
 /// @param fill_level k
 /// @returns factors without values; their bytes are those of the budget
 /// @throws OutOfMemoryError
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> make_incomplete_pattern(
+template <class Scalar, class ExecutionSpace>
+IncompleteFactors<Scalar, typename ExecutionSpace::memory_space> make_incomplete_pattern(
     const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     int fill_level, const MemoryBudget& budget);
 
 /// The same with values allocated and not set.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> make_incomplete_factors(
+template <class Scalar, class ExecutionSpace>
+IncompleteFactors<Scalar, typename ExecutionSpace::memory_space> make_incomplete_factors(
     const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     int fill_level, const MemoryBudget& budget);
 
 /// The first entry (i, j) by rows that has no (j, i), as i·n + j; −1 where the pattern is symmetric. Waits.
 /// Cost: a binary search for each entry.
 /// @param A square, by rows, columns ascending
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 std::int64_t find_unpaired_entry(const ExecutionSpace& exec,
                                  const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A);
 

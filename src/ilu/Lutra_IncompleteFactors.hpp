@@ -19,7 +19,7 @@ namespace lutra {
 ///
 /// One array serves both factors: `TriangularSolver` takes the lower or the upper triangle of such a pattern
 /// as it stands, and a row of U is reached by way of its diagonal entry.
-template <class Scalar, class Ordinal, class Offset, class MemorySpace>
+template <class Scalar, class MemorySpace>
 struct IncompleteFactors {
   Ordinal n = 0;
   Kokkos::View<Offset*, MemorySpace> row_map;   ///< [n + 1] where each row starts

@@ -6,6 +6,7 @@
 #include "Lutra_BinarySearch.hpp"
 #include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_JacobiTriangle.hpp"
 #include "Lutra_LuTriangularSolves.hpp"
@@ -17,9 +18,7 @@ namespace {
 template <class Factors>
 auto pattern_of(const Factors& factors) {
   using Memory = typename decltype(factors.values)::memory_space;
-  LuPattern<typename decltype(factors.entries)::non_const_value_type,
-            typename decltype(factors.row_map)::non_const_value_type, Memory>
-      lu;
+  LuPattern<Memory> lu;
   lu.n = factors.n;
   lu.row_map = factors.row_map;
   lu.entries = factors.entries;
@@ -28,7 +27,7 @@ auto pattern_of(const Factors& factors) {
 }
 
 /// Seconds of Jacobi sweeps on one triangle: launches, or all its bytes for each sweep.
-template <class Scalar, class Ordinal>
+template <class Scalar>
 double predict_jacobi_seconds(const TriangularReport& triangle, int sweeps, const TrisolveCosts& costs) {
   const double bytes = static_cast<double>(triangle.nnz) * (sizeof(Scalar) + sizeof(Ordinal)) +
                        static_cast<double>(triangle.n) * 4 * sizeof(Scalar);
@@ -45,7 +44,6 @@ struct MirrorUpper {
   Kokkos::View<RealOf<Scalar>*, typename decltype(Factors::values)::memory_space> roots;
   Impl::RowTeams rows;
 
-  template <class Ordinal>
   KOKKOS_FUNCTION Scalar mirrored(Ordinal i, Ordinal j) const {
     const auto end = factors.row_map(j + 1);
     const auto q = Impl::first_not_before(factors.diagonal(j) + 1, end,
@@ -126,10 +124,10 @@ struct CompareVectors {
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::IncompleteSolve(
-    const ExecutionSpace& exec, const Factors& factors, const IncompleteSolveOptions& options,
-    const MemoryBudget& budget, const Order& order)
+template <class Scalar, class ExecutionSpace>
+IncompleteSolve<Scalar, ExecutionSpace>::IncompleteSolve(const ExecutionSpace& exec, const Factors& factors,
+                                                         const IncompleteSolveOptions& options,
+                                                         const MemoryBudget& budget, const Order& order)
     : m_factors(factors),
       m_order(order),
       m_is_symmetric(options.symmetric),
@@ -140,9 +138,9 @@ IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::IncompleteSolve(
   m_uses_jacobi = options.apply == IluApply::jacobi;
   if (factors.n == 0) return;
   if (!m_uses_jacobi)
-    m_exact = std::make_unique<Solves>(
-        exec, pattern_of(factors), order.row_order, order.col_order, options.triangular, budget,
-        Impl::analyse_triangle<Scalar, Ordinal, Offset, ExecutionSpace>, options.symmetric);
+    m_exact = std::make_unique<Solves>(exec, pattern_of(factors), order.row_order, order.col_order,
+                                       options.triangular, budget,
+                                       Impl::analyse_triangle<Scalar, ExecutionSpace>, options.symmetric);
   if (m_uses_jacobi) m_jacobi = make_jacobi(exec, options, budget);
   if (options.apply != IluApply::automatic) return;
   const DeviceModel model = options.triangular.device_model.value_or(default_device_model<ExecutionSpace>());
@@ -150,17 +148,16 @@ IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::IncompleteSolve(
   for (const TriangularReport* triangle : {&m_exact->lower_report(), &m_exact->upper_report()}) {
     m_properties.exact_seconds += triangle->predicted_seconds;
     m_properties.jacobi_seconds +=
-        predict_jacobi_seconds<Scalar, Ordinal>(*triangle, options.jacobi_sweeps, model.trisolve.methods);
+        predict_jacobi_seconds<Scalar>(*triangle, options.jacobi_sweeps, model.trisolve.methods);
   }
   const ApplyChoice choice = choose_apply(m_properties, m_wanted, m_costs);
   m_reason = choice.reason;
   if (choice.apply == IluApply::jacobi) m_jacobi = make_jacobi(exec, options, budget);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::IncompleteSolve(const IncompleteSolve& analysed,
-                                                                          const Factors& factors,
-                                                                          const MemoryBudget& budget)
+template <class Scalar, class ExecutionSpace>
+IncompleteSolve<Scalar, ExecutionSpace>::IncompleteSolve(const IncompleteSolve& analysed,
+                                                         const Factors& factors, const MemoryBudget& budget)
     : m_factors(factors),
       m_order(analysed.m_order),
       m_is_symmetric(analysed.m_is_symmetric),
@@ -171,9 +168,10 @@ IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::IncompleteSolve(const 
       m_properties(analysed.m_properties),
       m_reason(analysed.m_reason) {}
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::with_own_values(
-    const ExecutionSpace& exec, const Factors& factors, const MemoryBudget& budget) const
+template <class Scalar, class ExecutionSpace>
+auto IncompleteSolve<Scalar, ExecutionSpace>::with_own_values(const ExecutionSpace& exec,
+                                                              const Factors& factors,
+                                                              const MemoryBudget& budget) const
     -> std::unique_ptr<IncompleteSolve> {
   std::unique_ptr<IncompleteSolve> result(new IncompleteSolve(*this, factors, budget));
   const auto share = [&](const std::unique_ptr<Solves>& from, std::unique_ptr<Solves>& to) {
@@ -185,8 +183,8 @@ auto IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::with_own_values(
 }
 
 /// Room for values and vectors, where there is none yet.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::allocate(const ExecutionSpace& exec) {
+template <class Scalar, class ExecutionSpace>
+void IncompleteSolve<Scalar, ExecutionSpace>::allocate(const ExecutionSpace& exec) {
   const auto n = static_cast<std::size_t>(m_factors.n);
   if (m_is_symmetric && m_between.extent(0) == 0) {
     m_hermitian = m_reservation.template allocate<decltype(m_hermitian)>(exec, "lutra::ilu::hermitian",
@@ -198,14 +196,15 @@ void IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::allocate(const Ex
     vector = m_reservation.template allocate<Rows>(exec, "lutra::ilu::trial", n, 1);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::~IncompleteSolve() = default;
+template <class Scalar, class ExecutionSpace>
+IncompleteSolve<Scalar, ExecutionSpace>::~IncompleteSolve() = default;
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::make_jacobi(
-    const ExecutionSpace& exec, const IncompleteSolveOptions& options, const MemoryBudget& budget) const
+template <class Scalar, class ExecutionSpace>
+auto IncompleteSolve<Scalar, ExecutionSpace>::make_jacobi(const ExecutionSpace& exec,
+                                                          const IncompleteSolveOptions& options,
+                                                          const MemoryBudget& budget) const
     -> std::unique_ptr<Solves> {
-  using Engine = Impl::JacobiTriangle<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Engine = Impl::JacobiTriangle<Scalar, ExecutionSpace>;
   const auto make = [sweeps = options.jacobi_sweeps](const ExecutionSpace&, const auto& input,
                                                      const MemoryBudget& account, const Impl::TimeoutFlag&) {
     auto plan = std::make_shared<typename Engine::Plan>();
@@ -217,8 +216,8 @@ auto IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::make_jacobi(
                                   options.triangular, budget, make, options.symmetric);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::update_values(const ExecutionSpace& exec) {
+template <class Scalar, class ExecutionSpace>
+void IncompleteSolve<Scalar, ExecutionSpace>::update_values(const ExecutionSpace& exec) {
   if (m_factors.n == 0) return;
   allocate(exec);
   auto values = m_factors.values;
@@ -235,8 +234,8 @@ void IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::update_values(con
 }
 
 /// Takes Jacobi where it comes close to the exact solution with the present values.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const ExecutionSpace& exec) {
+template <class Scalar, class ExecutionSpace>
+void IncompleteSolve<Scalar, ExecutionSpace>::choose(const ExecutionSpace& exec) {
   const auto& [b, x, y] = m_trial;
   const Kokkos::RangePolicy<ExecutionSpace> all(exec, 0, static_cast<std::int64_t>(m_factors.n));
   Kokkos::parallel_for("lutra::ilu::signs", all, FillSigns<Rows>{b});
@@ -254,50 +253,45 @@ void IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::choose(const Exec
   m_reason = choice.reason;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::apply(const ExecutionSpace& exec,
-                                                                     Transposition op, const Rows& B,
-                                                                     const Rows& X) {
+template <class Scalar, class ExecutionSpace>
+void IncompleteSolve<Scalar, ExecutionSpace>::apply(const ExecutionSpace& exec, Transposition op,
+                                                    const Rows& B, const Rows& X) {
   if (m_factors.n > 0) solves().solve(exec, op, m_order.row_scale, m_order.col_scale, B, X);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::apply_lower(const ExecutionSpace& exec,
-                                                                           Transposition op, const Rows& B,
-                                                                           const Rows& X) {
+template <class Scalar, class ExecutionSpace>
+void IncompleteSolve<Scalar, ExecutionSpace>::apply_lower(const ExecutionSpace& exec, Transposition op,
+                                                          const Rows& B, const Rows& X) {
   if (m_factors.n == 0) return;
   if (op == Transposition::none) return solves().solve_first(exec, op, m_order.row_scale, B, X);
   solves().solve_second(exec, op, m_order.row_scale, B, X);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::apply_upper(const ExecutionSpace& exec,
-                                                                           Transposition op, const Rows& B,
-                                                                           const Rows& X) {
+template <class Scalar, class ExecutionSpace>
+void IncompleteSolve<Scalar, ExecutionSpace>::apply_upper(const ExecutionSpace& exec, Transposition op,
+                                                          const Rows& B, const Rows& X) {
   if (m_factors.n == 0) return;
   if (op == Transposition::none) return solves().solve_second(exec, op, m_order.col_scale, B, X);
   solves().solve_first(exec, op, m_order.col_scale, B, X);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::string IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::method() const {
+template <class Scalar, class ExecutionSpace>
+std::string IncompleteSolve<Scalar, ExecutionSpace>::method() const {
   if (m_uses_jacobi || !m_exact) return "jacobi";
   return std::string(name_of(m_exact->upper_report().method));
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::int64_t IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::levels() const {
+template <class Scalar, class ExecutionSpace>
+std::int64_t IncompleteSolve<Scalar, ExecutionSpace>::levels() const {
   return m_exact ? m_exact->lower_report().levels : 0;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::int64_t IncompleteSolve<Scalar, Ordinal, Offset, ExecutionSpace>::consume_timeout(
-    const ExecutionSpace& exec) {
+template <class Scalar, class ExecutionSpace>
+std::int64_t IncompleteSolve<Scalar, ExecutionSpace>::consume_timeout(const ExecutionSpace& exec) {
   return m_exact ? m_exact->consume_timeout(exec) : -1;
 }
 
-#define LUTRA_INCOMPLETE_SOLVE(Scalar, Ordinal, Offset, Space) \
-  template class IncompleteSolve<Scalar, Ordinal, Offset, Space>;
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_INCOMPLETE_SOLVE)
+#define LUTRA_INCOMPLETE_SOLVE(Scalar, Space) template class IncompleteSolve<Scalar, Space>;
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_INCOMPLETE_SOLVE)
 
 }  // namespace lutra

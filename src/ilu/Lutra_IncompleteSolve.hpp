@@ -7,6 +7,7 @@
 
 #include "Lutra_IluChoice.hpp"
 #include "Lutra_IncompleteFactors.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_LinearOperator.hpp"
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_TriangularOptions.hpp"
@@ -14,13 +15,13 @@
 namespace lutra {
 
 namespace Impl {
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class LuTriangularSolves;
 }
 
 /// Where the factorized matrix lies in the user's, F(k, l) = r(i)·A(i, j)·c(j) with i = row_order(k),
 /// j = col_order(l). Empty Views: F is A.
-template <class Scalar, class Ordinal, class MemorySpace>
+template <class Scalar, class MemorySpace>
 struct IncompleteOrder {
   Kokkos::View<const Ordinal*, MemorySpace> row_order;         ///< [n]
   Kokkos::View<const Ordinal*, MemorySpace> col_order;         ///< [n]
@@ -47,14 +48,14 @@ struct IncompleteSolveOptions {
 ///
 /// `automatic` asks `choose_apply`: sweeps are compared with exact solves by predicted times, and with the
 /// present values by the solutions of one pseudo-random right-hand side.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class IncompleteSolve final : public SplitPreconditioner<Scalar, ExecutionSpace> {
  public:
   using Base = SplitPreconditioner<Scalar, ExecutionSpace>;
   using typename Base::Memory;
   using typename Base::Rows;
-  using Factors = IncompleteFactors<Scalar, Ordinal, Offset, Memory>;
-  using Order = IncompleteOrder<Scalar, Ordinal, Memory>;
+  using Factors = IncompleteFactors<Scalar, Memory>;
+  using Order = IncompleteOrder<Scalar, Memory>;
 
   /// Analyses the triangles of `factors`, whose values are not read and whose Views are shared. Fences.
   /// @throws InputError for fewer sweeps than 1; OutOfMemoryError
@@ -89,7 +90,7 @@ class IncompleteSolve final : public SplitPreconditioner<Scalar, ExecutionSpace>
   std::int64_t consume_timeout(const ExecutionSpace& exec);
 
  private:
-  using Solves = Impl::LuTriangularSolves<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Solves = Impl::LuTriangularSolves<Scalar, ExecutionSpace>;
 
   IncompleteSolve(const IncompleteSolve& analysed, const Factors& factors, const MemoryBudget& budget);
   void allocate(const ExecutionSpace& exec);

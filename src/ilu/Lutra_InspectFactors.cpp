@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_RelaxedAccess.hpp"
 #include "Lutra_RowTeams.hpp"
@@ -11,7 +12,7 @@ namespace lutra {
 namespace Impl {
 
 /// The largest finite magnitude of each row of A; 1 for rows of zeros.
-template <class Scalar, class Ordinal, class Offset, class Memory>
+template <class Scalar, class Memory>
 struct RowSizes {
   using Real = RealOf<Scalar>;
   CsrView<Scalar, Ordinal, Offset, Memory> A;
@@ -35,7 +36,7 @@ struct RowSizes {
 };
 
 /// Looks at the rows of L and U, and raises what it has seen by atomics, which are rare.
-template <class Scalar, class Ordinal, class Offset, class Memory>
+template <class Scalar, class Memory>
 struct InspectRows {
   Ordinal n;
   Kokkos::View<const Offset*, Memory> row_map, diagonal;
@@ -91,35 +92,34 @@ struct InspectRows {
 
 }  // namespace Impl
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 IncompleteOutcome inspect_factors(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& factors,
-    bool symmetric, const InspectWorkspace<Scalar, ExecutionSpace>& work) {
+    const IncompleteFactors<Scalar, typename ExecutionSpace::memory_space>& factors, bool symmetric,
+    const InspectWorkspace<Scalar, ExecutionSpace>& work) {
   using Memory = typename ExecutionSpace::memory_space;
   if (factors.n == 0) return {};
   const double mean_row = static_cast<double>(factors.nnz()) / static_cast<double>(factors.n);
   const Impl::RowTeams rows(exec, Impl::vector_length_for<ExecutionSpace>(mean_row), 1024);
   const auto policy = Impl::by_argument(rows.policy(exec, factors.n));
   Kokkos::parallel_for("lutra::ilu::row_sizes", policy,
-                       Impl::RowSizes<Scalar, Ordinal, Offset, Memory>{A, work.row_size, rows});
+                       Impl::RowSizes<Scalar, Memory>{A, work.row_size, rows});
   constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
   work.outcome.fill(exec, {0, 0, none});
   Kokkos::parallel_for("lutra::ilu::inspect", policy,
-                       Impl::InspectRows<Scalar, Ordinal, Offset, Memory>{
-                           factors.n, factors.row_map, factors.diagonal, factors.entries, factors.values,
-                           work.row_size, symmetric, work.outcome.device(), rows});
+                       Impl::InspectRows<Scalar, Memory>{factors.n, factors.row_map, factors.diagonal,
+                                                         factors.entries, factors.values, work.row_size,
+                                                         symmetric, work.outcome.device(), rows});
   IncompleteOutcome outcome = work.outcome.fetch(exec)(0);
   if (outcome.bad_row == none) outcome.bad_row = -1;
   return outcome;
 }
 
-#define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset, Space)                           \
-  template IncompleteOutcome inspect_factors<Scalar, Ordinal, Offset, Space>(       \
-      const Space&, const CsrView<Scalar, Ordinal, Offset, Space::memory_space>&,   \
-      const IncompleteFactors<Scalar, Ordinal, Offset, Space::memory_space>&, bool, \
-      const InspectWorkspace<Scalar, Space>&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_INSTANTIATE)
+#define LUTRA_INSTANTIATE(Scalar, Space)                                          \
+  template IncompleteOutcome inspect_factors<Scalar, Space>(                      \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, Space::memory_space>&, \
+      const IncompleteFactors<Scalar, Space::memory_space>&, bool, const InspectWorkspace<Scalar, Space>&);
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_INSTANTIATE)
 
 }  // namespace lutra

@@ -26,12 +26,12 @@ struct InspectWorkspace {
 /// Looks for growth, zero pivots, NaN and infinities in incomplete factors of A: two kernels over all values,
 /// one wait. Entries behind row_map(n) are not looked at.
 /// @param symmetric a pivot that is not real and positive is as bad as a zero
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 IncompleteOutcome inspect_factors(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& factors,
-    bool symmetric, const InspectWorkspace<Scalar, ExecutionSpace>& work);
+    const IncompleteFactors<Scalar, typename ExecutionSpace::memory_space>& factors, bool symmetric,
+    const InspectWorkspace<Scalar, ExecutionSpace>& work);
 
 }  // namespace lutra
 

@@ -5,6 +5,7 @@
 
 #include "Lutra_AsyncResult.hpp"
 #include "Lutra_IluRow.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_RelaxedAccess.hpp"
 #include "Lutra_RowKernels.hpp"
@@ -38,9 +39,9 @@ struct SweepRecord {
 };
 
 /// Initial values of a row, and the largest entry of A.
-template <class Scalar, class Ordinal, class Offset, class Memory>
+template <class Scalar, class Memory>
 struct GuessRow {
-  FactorRows<Scalar, Ordinal, Offset, Memory> rows;
+  FactorRows<Scalar, Memory> rows;
   Kokkos::View<double*, Memory> residuals;
 
   KOKKOS_FUNCTION Ordinal max_columns(Ordinal) const { return 1; }
@@ -59,9 +60,9 @@ struct GuessRow {
 };
 
 /// One row of a sweep, with its residual.
-template <class Scalar, class Ordinal, class Offset, class Memory>
+template <class Scalar, class Memory>
 struct MeasuredSweepRow {
-  FactorRows<Scalar, Ordinal, Offset, Memory> rows;
+  FactorRows<Scalar, Memory> rows;
   SweepRecord<Memory> record;
   int sweep;  ///< −1: measures only, the largest entry of A, too
 
@@ -104,8 +105,8 @@ struct TakeValues {
 
 }  // namespace Impl
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-struct ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>::Work {
+template <class Scalar, class ExecutionSpace>
+struct ParIlu<Scalar, ExecutionSpace>::Work {
   Work(const ExecutionSpace& exec, const Factors& pattern, const IluOptions& settings,
        const MemoryBudget& budget)
       : options(settings),
@@ -123,46 +124,44 @@ struct ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>::Work {
 
   IluOptions options;
   MemoryReservation reservation;
-  Impl::RowWorkspace<Scalar, Ordinal, ExecutionSpace> rows;
+  Impl::RowWorkspace<Scalar, ExecutionSpace> rows;
   Impl::AsyncResult<double, ExecutionSpace> residuals;
   Kokkos::View<Scalar*, Memory> next;  ///< [nnz] of a deterministic sweep
 };
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>::ParIlu(const ExecutionSpace& exec, const Factors& pattern,
-                                                        const IluOptions& options, const MemoryBudget& budget)
+template <class Scalar, class ExecutionSpace>
+ParIlu<Scalar, ExecutionSpace>::ParIlu(const ExecutionSpace& exec, const Factors& pattern,
+                                       const IluOptions& options, const MemoryBudget& budget)
     : m_work(std::make_unique<Work>(exec, pattern, options, budget)) {}
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>::~ParIlu() = default;
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>::ParIlu(ParIlu&&) noexcept = default;
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>& ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>::operator=(
-    ParIlu&&) noexcept = default;
+template <class Scalar, class ExecutionSpace>
+ParIlu<Scalar, ExecutionSpace>::~ParIlu() = default;
+template <class Scalar, class ExecutionSpace>
+ParIlu<Scalar, ExecutionSpace>::ParIlu(ParIlu&&) noexcept = default;
+template <class Scalar, class ExecutionSpace>
+ParIlu<Scalar, ExecutionSpace>& ParIlu<Scalar, ExecutionSpace>::operator=(ParIlu&&) noexcept = default;
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-ParIluOutcome ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>::compute(const ExecutionSpace& exec,
-                                                                       const Matrix& A, double shift,
-                                                                       const Factors& factors,
-                                                                       ParIluStart start) {
+template <class Scalar, class ExecutionSpace>
+ParIluOutcome ParIlu<Scalar, ExecutionSpace>::compute(const ExecutionSpace& exec, const Matrix& A,
+                                                      double shift, const Factors& factors,
+                                                      ParIluStart start) {
   if (factors.n == 0) return {};
   Work& work = *m_work;
   const bool from_factors = start == ParIluStart::factors;
   const Impl::SweepRecord<Memory> record{work.residuals.device(), work.options.sweep_tolerance,
                                          16 * static_cast<double>(epsilon_of<Scalar>), from_factors};
-  Impl::FactorRows<Scalar, Ordinal, Offset, Memory> rows{
+  Impl::FactorRows<Scalar, Memory> rows{
       A, shift, factors.row_map, factors.diagonal, factors.entries, factors.values, factors.values};
   const auto run = [&](const char* label, const auto& body) {
     Impl::for_each_row(exec, label, Ordinal(0), factors.n, work.rows, body);
   };
   const auto sweep = [&](int s) {
-    run("lutra::ilu::sweep", Impl::MeasuredSweepRow<Scalar, Ordinal, Offset, Memory>{rows, record, s});
+    run("lutra::ilu::sweep", Impl::MeasuredSweepRow<Scalar, Memory>{rows, record, s});
   };
   work.residuals.fill(exec, 0);
   if (from_factors) {
     sweep(-1);
   } else {
-    run("lutra::ilu::guess", Impl::GuessRow<Scalar, Ordinal, Offset, Memory>{rows, record.residuals});
+    run("lutra::ilu::guess", Impl::GuessRow<Scalar, Memory>{rows, record.residuals});
   }
   if (work.options.deterministic) rows.to = work.next;
   for (int s = 0; s < work.options.sweeps; ++s) {
@@ -181,8 +180,7 @@ ParIluOutcome ParIlu<Scalar, Ordinal, Offset, ExecutionSpace>::compute(const Exe
   return outcome;
 }
 
-#define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset, Space) \
-  template class ParIlu<Scalar, Ordinal, Offset, Space>;
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_INSTANTIATE)
+#define LUTRA_INSTANTIATE(Scalar, Space) template class ParIlu<Scalar, Space>;
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_INSTANTIATE)
 
 }  // namespace lutra

@@ -32,11 +32,11 @@ enum class ParIluStart {
 /// Seidel by rows, and sweeps on one thread in place are the exact elimination. Rows go side by side and read
 /// what others have by then written; deterministic sweeps read the values of the sweep before. The residual
 /// is that of a sweep's own rows, measured as it goes; whether a sweep is still due is decided on the device.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-class ParIlu : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace> {
+template <class Scalar, class ExecutionSpace>
+class ParIlu : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-  using Factors = IncompleteFactors<Scalar, Ordinal, Offset, Memory>;
+  using Factors = IncompleteFactors<Scalar, Memory>;
   using Matrix = CsrView<Scalar, Ordinal, Offset, Memory>;
 
   /// @param pattern whose row_map, entries and diagonal those of `compute` equal

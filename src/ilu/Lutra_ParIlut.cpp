@@ -11,6 +11,7 @@
 
 #include "Lutra_AsyncResult.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_ParIlu.hpp"
 #include "Lutra_ParIlutArrays.hpp"
@@ -27,14 +28,14 @@ namespace {
 ///     m_now ──candidates──▶ m_arrays.wide ──sweep, drop──▶ m_arrays.kept[0 or 1] ──sweep──▶ m_now
 ///
 /// The L and U before a step stay in the other of the two, until their residual proves larger.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class ParIlut {
  public:
   using Memory = typename ExecutionSpace::memory_space;
   using Real = RealOf<Scalar>;
   using Matrix = CsrView<Scalar, Ordinal, Offset, Memory>;
-  using Factors = IncompleteFactors<Scalar, Ordinal, Offset, Memory>;
-  using Arrays = Impl::ParIlutArrays<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Factors = IncompleteFactors<Scalar, Memory>;
+  using Arrays = Impl::ParIlutArrays<Scalar, ExecutionSpace>;
 
   ParIlut(const ExecutionSpace& exec, const Matrix& A, double shift, const IluOptions& options,
           const MemoryBudget& budget, const Factors& start)
@@ -96,10 +97,10 @@ class ParIlut {
   template <class T>
   using Array = Kokkos::View<T*, Memory>;
   using Threshold = SelectionThreshold<Real>;
-  using Search = Impl::CandidateSearch<Scalar, Ordinal, Offset, Memory>;
-  using Drop = Impl::DropEntries<Scalar, Ordinal, Offset, Memory>;
-  using Keyed = Impl::KeyedFactors<Scalar, Ordinal, Offset, Memory>;
-  using Rows = Impl::FactorRows<Scalar, Ordinal, Offset, Memory>;
+  using Search = Impl::CandidateSearch<Scalar, Memory>;
+  using Drop = Impl::DropEntries<Scalar, Memory>;
+  using Keyed = Impl::KeyedFactors<Scalar, Memory>;
+  using Rows = Impl::FactorRows<Scalar, Memory>;
 
   static double mean_row(const Factors& factors) {
     return static_cast<double>(factors.nnz()) / static_cast<double>(factors.n);
@@ -117,8 +118,8 @@ class ParIlut {
     Kokkos::parallel_for("lutra::ilu::clear", range(n),
                          Impl::FillValues<Real, Memory>{m_arrays.scaling.column, 0});
     for (int factor = 0; factor < 2; ++factor) keep_all(factor);
-    Impl::MeasureMatrix<Scalar, Ordinal, Offset, Memory> kernel{m_A, m_arrays.scaling, m_arrays.A_lower,
-                                                                m_arrays.A_upper, m_rows};
+    Impl::MeasureMatrix<Scalar, Memory> kernel{m_A, m_arrays.scaling, m_arrays.A_lower, m_arrays.A_upper,
+                                               m_rows};
     for_rows("lutra::ilu::measure_rows", kernel);
     Real largest = 0;
     Kokkos::parallel_reduce("lutra::ilu::largest", range(n), kernel, Kokkos::Max<Real>(largest));
@@ -229,7 +230,7 @@ class ParIlut {
   void count_candidates(const Search& search, Impl::SearchPass pass) const {
     pass_rows("lutra::ilu::count_candidates", search, pass);
     Kokkos::parallel_scan("lutra::ilu::place_candidates", range(std::int64_t(m_A.n_rows) + 1),
-                          Impl::PlaceCandidates<Ordinal, Offset, Memory>(search, m_news.device()));
+                          Impl::PlaceCandidates<Memory>(search, m_news.device()));
   }
 
   void fill(const Search& search) const {
@@ -334,7 +335,7 @@ class ParIlut {
                 Kokkos::subview(m_arrays.keys, std::make_pair(std::int64_t(0), n_lower)),
                 Kokkos::subview(m_arrays.keys, std::make_pair(n_lower, n_keys))};
     sweep(m_arrays.wide, m_arrays.wide_spare, [&](const Rows& rows) {
-      return Impl::KeyedSweepRow<Scalar, Ordinal, Offset, Memory>{rows, keyed, m_arrays.scaling};
+      return Impl::KeyedSweepRow<Scalar, Memory>{rows, keyed, m_arrays.scaling};
     });
     keyed.factors.values = m_arrays.wide.values;
     set_thresholds(keyed);
@@ -348,7 +349,7 @@ class ParIlut {
     drop(Drop{keyed, kept, m_arrays.thresholds, m_arrays.lower_count, m_arrays.upper_count,
               m_arrays.lower_ties, m_arrays.upper_ties, m_rows});
     sweep(kept, m_arrays.kept_spare[m_parity],
-          [](const Rows& rows) { return Impl::SweepRow<Scalar, Ordinal, Offset, Memory>{rows}; });
+          [](const Rows& rows) { return Impl::SweepRow<Scalar, Memory>{rows}; });
     m_now = kept;
     m_is_kept = true;
   }
@@ -357,14 +358,14 @@ class ParIlut {
     const Kokkos::Profiling::ScopedRegion region("lutra::ilu::parilut: selection");
     if (m_options.drop_tolerance > 0)
       for_rows("lutra::ilu::drop_small",
-               Impl::DropSmall<Scalar, Ordinal, Offset, Memory>{
-                   keyed, m_arrays.scaling.row_size, static_cast<Real>(m_options.drop_tolerance), m_rows});
+               Impl::DropSmall<Scalar, Memory>{keyed, m_arrays.scaling.row_size,
+                                               static_cast<Real>(m_options.drop_tolerance), m_rows});
     if (m_options.symmetric) for_rows("lutra::ilu::drop_unpaired", Impl::DropUnpaired<Keyed>{keyed, m_rows});
     const bool by_row = m_options.fill_rule == FillRule::row;
     if (by_row) {
       for_rows("lutra::ilu::limit_rows",
-               Impl::LimitRows<Scalar, Ordinal, Offset, Memory>{keyed, m_arrays.A_lower, m_arrays.A_upper,
-                                                                m_options.fill_factor, m_rows});
+               Impl::LimitRows<Scalar, Memory>{keyed, m_arrays.A_lower, m_arrays.A_upper,
+                                               m_options.fill_factor, m_rows});
     }
     select(0, keyed.lower_keys,
            by_row || m_options.symmetric ? keyed.lower_keys.extent(0) : m_arrays.max_lower);
@@ -410,7 +411,7 @@ class ParIlut {
   Impl::RowTeams m_rows;
   Factors m_now;  ///< L and U
   Arrays m_arrays;
-  std::optional<Impl::RowWorkspace<Scalar, Ordinal, ExecutionSpace>> m_work;
+  std::optional<Impl::RowWorkspace<Scalar, ExecutionSpace>> m_work;
   Impl::AsyncResult<Impl::ParIlutNews, ExecutionSpace> m_news;
   Factors m_previous;      ///< before the last step, n = 0 where there is no way back
   int m_parity = 0;        ///< of m_arrays.kept, the one written last
@@ -424,19 +425,18 @@ class ParIlut {
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-ParIlutOutcome parilut(
-    const ExecutionSpace& exec,
-    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A, double shift,
-    const IluOptions& options, const MemoryBudget& budget,
-    IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& factors) {
+template <class Scalar, class ExecutionSpace>
+ParIlutOutcome parilut(const ExecutionSpace& exec,
+                       const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+                       double shift, const IluOptions& options, const MemoryBudget& budget,
+                       IncompleteFactors<Scalar, typename ExecutionSpace::memory_space>& factors) {
   check_options(options);
   if (A.n_rows != A.n_cols || factors.n != A.n_rows) {
     throw InputError("parilut: A is " + std::to_string(A.n_rows) + " x " + std::to_string(A.n_cols) +
                      ", the factors are " + std::to_string(factors.n) + " x " + std::to_string(factors.n));
   }
   if (A.n_rows == 0) return {};
-  using Run = ParIlut<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Run = ParIlut<Scalar, ExecutionSpace>;
   const std::size_t used = budget.used_bytes();
   try {
     Run run(exec, A, shift, options, budget, factors);
@@ -455,12 +455,11 @@ ParIlutOutcome parilut(
   }
 }
 
-#define LUTRA_INSTANTIATE(Scalar, Ordinal, Offset, ExecutionSpace)                                          \
+#define LUTRA_INSTANTIATE(Scalar, ExecutionSpace)                                                           \
   template ParIlutOutcome parilut(                                                                          \
       const ExecutionSpace&, const CsrView<Scalar, Ordinal, Offset, ExecutionSpace::memory_space>&, double, \
-      const IluOptions&, const MemoryBudget&,                                                               \
-      IncompleteFactors<Scalar, Ordinal, Offset, ExecutionSpace::memory_space>&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_INSTANTIATE)
+      const IluOptions&, const MemoryBudget&, IncompleteFactors<Scalar, ExecutionSpace::memory_space>&);
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_INSTANTIATE)
 #undef LUTRA_INSTANTIATE
 
 }  // namespace lutra

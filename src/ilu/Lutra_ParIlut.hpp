@@ -46,12 +46,11 @@ struct ParIlutOutcome {
 ///         with their keys; the message and needed_bytes() name a memory limit that suffices
 /// Waits for `exec` once a step and five times besides, twice more in a step whose candidates are limited,
 /// and one to three times for each chunk.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-ParIlutOutcome parilut(
-    const ExecutionSpace& exec,
-    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A, double shift,
-    const IluOptions& options, const MemoryBudget& budget,
-    IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& factors);
+template <class Scalar, class ExecutionSpace>
+ParIlutOutcome parilut(const ExecutionSpace& exec,
+                       const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+                       double shift, const IluOptions& options, const MemoryBudget& budget,
+                       IncompleteFactors<Scalar, typename ExecutionSpace::memory_space>& factors);
 
 }  // namespace lutra
 

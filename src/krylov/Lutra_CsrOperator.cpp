@@ -2,54 +2,53 @@
 #include "Lutra_CsrOperator.hpp"
 
 #include "Lutra_CsrKernels.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 
 namespace lutra {
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>::CsrOperator(
-    const ExecutionSpace& exec, const Pattern& pattern, const Kokkos::View<const Offset*, Memory>& source,
-    bool conjugate, const MemoryBudget& budget)
+template <class Scalar, class ExecutionSpace>
+CsrOperator<Scalar, ExecutionSpace>::CsrOperator(const ExecutionSpace& exec, const Pattern& pattern,
+                                                 const Kokkos::View<const Offset*, Memory>& source,
+                                                 bool conjugate, const MemoryBudget& budget)
     : m_rows{pattern, {}, source, conjugate, {}}, m_reservation(budget) {
   if constexpr (!Impl::is_host_space<ExecutionSpace>)
     m_rows.long_rows = Impl::find_long_rows(exec, m_reservation, pattern, Offset(m_rows.max_short_row));
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>::apply(const ExecutionSpace& exec, const Rows& X,
-                                                                 const Rows& Y) const {
+template <class Scalar, class ExecutionSpace>
+void CsrOperator<Scalar, ExecutionSpace>::apply(const ExecutionSpace& exec, const Rows& X,
+                                                const Rows& Y) const {
   const Impl::ProductRow<decltype(m_rows), Rows> row{m_rows, X, Y};
   Impl::visit_rows(exec, "lutra::krylov::apply", row, X.extent(1), Kokkos::View<double*, Memory>());
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>::residual(
-    const ExecutionSpace& exec, const Rows& B, const Rows& X, const Rows& R,
-    const ResidualMaxima<ExecutionSpace>& maxima) const {
+template <class Scalar, class ExecutionSpace>
+void CsrOperator<Scalar, ExecutionSpace>::residual(const ExecutionSpace& exec, const Rows& B, const Rows& X,
+                                                   const Rows& R,
+                                                   const ResidualMaxima<ExecutionSpace>& maxima) const {
   const Impl::ResidualRow<decltype(m_rows), Rows> row{m_rows, B, X, R};
   Impl::visit_rows(exec, "lutra::krylov::residual", row, X.extent(1), maxima.slots());
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>::gather_norm(
-    const ExecutionSpace& exec, const Scale& row_scale, const Scale& col_scale,
-    const ResidualMaxima<ExecutionSpace>& maxima) const {
+template <class Scalar, class ExecutionSpace>
+void CsrOperator<Scalar, ExecutionSpace>::gather_norm(const ExecutionSpace& exec, const Scale& row_scale,
+                                                      const Scale& col_scale,
+                                                      const ResidualMaxima<ExecutionSpace>& maxima) const {
   const Impl::NormRow<decltype(m_rows), Scale> row{m_rows, row_scale, col_scale, maxima.norm_slot()};
   Impl::visit_rows(exec, "lutra::krylov::norm", row, 1, maxima.slots());
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>::apply_magnitudes(const ExecutionSpace& exec,
-                                                                            const Rows& X,
-                                                                            const Rows& G) const {
+template <class Scalar, class ExecutionSpace>
+void CsrOperator<Scalar, ExecutionSpace>::apply_magnitudes(const ExecutionSpace& exec, const Rows& X,
+                                                           const Rows& G) const {
   const Impl::MagnitudeRow<decltype(m_rows), Rows> row{m_rows, X, G};
   Impl::visit_rows(exec, "lutra::krylov::magnitudes", row, X.extent(1), Kokkos::View<double*, Memory>());
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-BilinearForm CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>::bilinear_form(const ExecutionSpace& exec,
-                                                                                 const Rows& W,
-                                                                                 const Rows& Z) const {
+template <class Scalar, class ExecutionSpace>
+BilinearForm CsrOperator<Scalar, ExecutionSpace>::bilinear_form(const ExecutionSpace& exec, const Rows& W,
+                                                                const Rows& Z) const {
   BilinearForm form;
   Kokkos::parallel_reduce("lutra::krylov::bilinear_form",
                           Kokkos::RangePolicy<ExecutionSpace>(exec, 0, size()),
@@ -58,8 +57,7 @@ BilinearForm CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>::bilinear_form
   return form;
 }
 
-#define LUTRA_CSR_OPERATOR(Scalar, Ordinal, Offset, Space) \
-  template class CsrOperator<Scalar, Ordinal, Offset, Space>;
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_CSR_OPERATOR)
+#define LUTRA_CSR_OPERATOR(Scalar, Space) template class CsrOperator<Scalar, Space>;
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_CSR_OPERATOR)
 
 }  // namespace lutra

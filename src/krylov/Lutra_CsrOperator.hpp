@@ -11,7 +11,7 @@ namespace Impl {
 
 /// op(A) by rows, as kernels take it: entry p of a row has the value values(source(p)), or values(p) where
 /// `source` is empty, conjugated if asked.
-template <class Scalar, class Ordinal, class Offset, class MemorySpace>
+template <class Scalar, class MemorySpace>
 struct CsrRows {
   CsrPattern<Ordinal, Offset, MemorySpace> pattern;
   Kokkos::View<const Scalar*, MemorySpace> values;
@@ -39,7 +39,7 @@ struct CsrRows {
 /// one pass over A; each sum goes in the order of the row. On devices a thread takes one column of one row,
 /// neighbours the columns of the same row, and reads of A are shared; rows of more than 128 entries take a
 /// team each.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class CsrOperator final : public MatrixOperator<Scalar, ExecutionSpace> {
  public:
   using Base = MatrixOperator<Scalar, ExecutionSpace>;
@@ -73,7 +73,7 @@ class CsrOperator final : public MatrixOperator<Scalar, ExecutionSpace> {
   BilinearForm bilinear_form(const ExecutionSpace& exec, const Rows& W, const Rows& Z) const override;
 
  private:
-  Impl::CsrRows<Scalar, Ordinal, Offset, Memory> m_rows;
+  Impl::CsrRows<Scalar, Memory> m_rows;
   MemoryReservation m_reservation;
 };
 

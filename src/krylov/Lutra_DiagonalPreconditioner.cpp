@@ -2,6 +2,7 @@
 #include "Lutra_DiagonalPreconditioner.hpp"
 
 #include "Lutra_BinarySearch.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_RefinementKernels.hpp"
 
@@ -16,7 +17,6 @@ DiagonalPreconditioner<Scalar, ExecutionSpace>::DiagonalPreconditioner(const Exe
           exec, "lutra::krylov::inverse_diagonal", n)) {}
 
 template <class Scalar, class ExecutionSpace>
-template <class Ordinal, class Offset>
 void DiagonalPreconditioner<Scalar, ExecutionSpace>::set_values(
     const ExecutionSpace& exec, const CsrView<Scalar, Ordinal, Offset, Memory>& A) {
   const auto inverse = m_inverse;
@@ -54,9 +54,5 @@ void DiagonalPreconditioner<Scalar, ExecutionSpace>::apply(const ExecutionSpace&
 
 #define LUTRA_DIAGONAL_PRECONDITIONER(Scalar, Space) template class DiagonalPreconditioner<Scalar, Space>;
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_DIAGONAL_PRECONDITIONER)
-#define LUTRA_DIAGONAL_OF(Scalar, Ordinal, Offset, Space)          \
-  template void DiagonalPreconditioner<Scalar, Space>::set_values( \
-      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_DIAGONAL_OF)
 
 }  // namespace lutra

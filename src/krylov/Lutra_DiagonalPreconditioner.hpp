@@ -20,7 +20,6 @@ class DiagonalPreconditioner final : public Preconditioner<Scalar, ExecutionSpac
   DiagonalPreconditioner(const ExecutionSpace& exec, std::size_t n, const MemoryBudget& budget);
 
   /// Takes the diagonal of a matrix of order n with sorted rows. Neither checks nor waits.
-  template <class Ordinal, class Offset>
   void set_values(const ExecutionSpace& exec, const CsrView<Scalar, Ordinal, Offset, Memory>& A);
 
   std::int64_t size() const override { return static_cast<std::int64_t>(m_inverse.extent(0)); }

@@ -97,11 +97,11 @@ GmresOutcome refine_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar, 
   template GmresOutcome refine_by_gmres(                                                           \
       const Space&, MatrixOperator<Scalar, Space>&, Preconditioner<Scalar, Space>&, Transposition, \
       const typename MatrixOperator<Scalar, Space>::Scale&, double, const BackwardErrors&,         \
-      SolveWorkspace<Scalar, Space>&, const Fgmres<Scalar, Space>&);                                \
-  template int correct_by_gmres(                                                                   \
-      const Space&, const MatrixOperator<Scalar, Space>&, Preconditioner<Scalar, Space>&,          \
-      Transposition, const typename MatrixOperator<Scalar, Space>::Scale&,                         \
-      const SolveWorkspace<Scalar, Space>&, const Fgmres<Scalar, Space>&);
+      SolveWorkspace<Scalar, Space>&, const Fgmres<Scalar, Space>&);                               \
+  template int correct_by_gmres(const Space&, const MatrixOperator<Scalar, Space>&,                \
+                                Preconditioner<Scalar, Space>&, Transposition,                     \
+                                const typename MatrixOperator<Scalar, Space>::Scale&,              \
+                                const SolveWorkspace<Scalar, Space>&, const Fgmres<Scalar, Space>&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_REFINE_BY_GMRES)
 
 }  // namespace lutra

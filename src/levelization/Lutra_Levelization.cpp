@@ -4,6 +4,7 @@
 #include <string>
 
 #include "Lutra_Forest.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Kahn.hpp"
 #include "Lutra_LevelizationAblation.hpp"
@@ -15,7 +16,6 @@ namespace lutra {
 namespace {
 
 /// @throws InputError unless all nodes have been reached
-template <class Ordinal>
 void require_all_reached(Ordinal reached, Ordinal n) {
   if (reached == n) return;
   throw InputError("graph: " + std::to_string(n - reached) + " of its " + std::to_string(n) +
@@ -24,14 +24,13 @@ void require_all_reached(Ordinal reached, Ordinal n) {
 
 }  // namespace
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-Levels<Ordinal, typename ExecutionSpace::memory_space> Impl::levelize_with(
-    const ExecutionSpace& exec,
-    const DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>& graph,
+template <class ExecutionSpace>
+Levels<typename ExecutionSpace::memory_space> Impl::levelize_with(
+    const ExecutionSpace& exec, const DependencyGraph<typename ExecutionSpace::memory_space>& graph,
     const MemoryBudget& budget, const LevelizationOptions& options, int small_level) {
   using Memory = typename ExecutionSpace::memory_space;
   using NodeView = Kokkos::View<Ordinal*, Memory>;
-  Levels<Ordinal, Memory> result;
+  Levels<Memory> result;
   result.level_map = {0};
   if (graph.n == 0) return result;
   result.reservation = MemoryReservation(budget);
@@ -46,60 +45,59 @@ Levels<Ordinal, typename ExecutionSpace::memory_space> Impl::levelize_with(
   return result;
 }
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-Levels<Ordinal, typename ExecutionSpace::memory_space> levelize(
-    const ExecutionSpace& exec,
-    const DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>& graph,
+template <class ExecutionSpace>
+Levels<typename ExecutionSpace::memory_space> levelize(
+    const ExecutionSpace& exec, const DependencyGraph<typename ExecutionSpace::memory_space>& graph,
     const MemoryBudget& budget, const LevelizationOptions& options) {
   return Impl::levelize_with(exec, graph, budget, options, Impl::default_small_level);
 }
 
-template <class Ordinal, class ExecutionSpace>
-Levels<Ordinal, typename ExecutionSpace::memory_space> levelize_forest(
+template <class ExecutionSpace>
+Levels<typename ExecutionSpace::memory_space> levelize_forest(
     const ExecutionSpace& exec,
     const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& parent,
     const MemoryBudget& budget, const LevelizationOptions& options) {
   using Memory = typename ExecutionSpace::memory_space;
   using NodeView = Kokkos::View<Ordinal*, Memory>;
   using Offset = std::int64_t;
-  const bool in_order = Impl::check_parents<Ordinal>(exec, parent);
+  const bool in_order = Impl::check_parents(exec, parent);
   const auto n = static_cast<Ordinal>(parent.extent(0));
   if (Impl::is_host_space<ExecutionSpace> && in_order && !options.portable) {
-    Levels<Ordinal, Memory> result;
+    Levels<Memory> result;
     result.reservation = MemoryReservation(budget);
     const auto order = result.reservation.template allocate<NodeView>(exec, "lutra::levelization::order", n);
     const auto level_of =
         result.reservation.template allocate<NodeView>(exec, "lutra::levelization::level_of", n);
     exec.fence("lutra::levelization: allocated before it is filled");
     result.level_map =
-        Impl::levelize_in_order<Ordinal>({parent.data(), parent.extent(0)}, {order.data(), order.extent(0)},
-                                         {level_of.data(), level_of.extent(0)});
+        Impl::levelize_in_order({parent.data(), parent.extent(0)}, {order.data(), order.extent(0)},
+                                {level_of.data(), level_of.extent(0)});
     result.order = order;
     result.level_of = level_of;
     return result;
   }
   MemoryReservation scratch(budget);
-  DependencyGraph<Ordinal, Offset, Memory> graph;
+  DependencyGraph<Memory> graph;
   graph.n = n;
-  graph.first = Impl::edges_to_parents<Ordinal, Offset>(exec, parent, scratch);
+  graph.first = Impl::edges_to_parents(exec, parent, scratch);
   auto result = levelize(exec, graph, budget, options);
   exec.fence("lutra::levelization: edges are no longer needed");
   return result;
 }
 
-#define LUTRA_LEVELIZE(Ordinal, Offset, Space)                                             \
-  template Levels<Ordinal, typename Space::memory_space> levelize(                         \
-      const Space&, const DependencyGraph<Ordinal, Offset, typename Space::memory_space>&, \
-      const MemoryBudget&, const LevelizationOptions&);                                    \
-  template Levels<Ordinal, typename Space::memory_space> Impl::levelize_with(              \
-      const Space&, const DependencyGraph<Ordinal, Offset, typename Space::memory_space>&, \
-      const MemoryBudget&, const LevelizationOptions&, int);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_LEVELIZE)
+#define LUTRA_LEVELIZE(Space)                                                                  \
+  template Levels<typename Space::memory_space> levelize(                                      \
+      const Space&, const DependencyGraph<typename Space::memory_space>&, const MemoryBudget&, \
+      const LevelizationOptions&);                                                             \
+  template Levels<typename Space::memory_space> Impl::levelize_with(                           \
+      const Space&, const DependencyGraph<typename Space::memory_space>&, const MemoryBudget&, \
+      const LevelizationOptions&, int);
+LUTRA_FOR_EACH_SPACE(LUTRA_LEVELIZE)
 
-#define LUTRA_LEVELIZE_FOREST(Ordinal, Offset, Space)                                              \
-  template Levels<Ordinal, typename Space::memory_space> levelize_forest(                          \
+#define LUTRA_LEVELIZE_FOREST(Space)                                                               \
+  template Levels<typename Space::memory_space> levelize_forest(                                   \
       const Space&, const Kokkos::View<const Ordinal*, Space::memory_space>&, const MemoryBudget&, \
       const LevelizationOptions&);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_LEVELIZE_FOREST)
+LUTRA_FOR_EACH_SPACE(LUTRA_LEVELIZE_FOREST)
 
 }  // namespace lutra

@@ -17,7 +17,7 @@ struct LevelizationOptions {
 
 /// A part of a graph's edges by source: those of node v are entries(begin(v) + skip) … entries(end(v) − 1).
 /// Empty Views stand for no edges.
-template <class Ordinal, class Offset, class MemorySpace>
+template <class MemorySpace>
 struct Successors {
   Kokkos::View<const Offset*, MemorySpace> begin;     ///< [n]
   Kokkos::View<const Offset*, MemorySpace> end;       ///< [n]
@@ -27,15 +27,15 @@ struct Successors {
 
 /// A directed acyclic graph. The successors of v are those of both parts; an edge in both counts twice, which
 /// changes no level.
-template <class Ordinal, class Offset, class MemorySpace>
+template <class MemorySpace>
 struct DependencyGraph {
   Ordinal n = 0;
-  Successors<Ordinal, Offset, MemorySpace> first;
-  Successors<Ordinal, Offset, MemorySpace> second;
+  Successors<MemorySpace> first;
+  Successors<MemorySpace> second;
 };
 
 /// Nodes by level. Nodes of one level do not depend on one another.
-template <class Ordinal, class MemorySpace>
+template <class MemorySpace>
 struct Levels {
   Kokkos::View<const Ordinal*, MemorySpace> order;     ///< [n] nodes level by level, ascending within one
   Kokkos::View<const Ordinal*, MemorySpace> level_of;  ///< [n]
@@ -54,10 +54,9 @@ struct Levels {
 /// length to the host. Nodes are then sorted by level.
 ///
 /// @throws InputError where the graph has a cycle; OutOfMemoryError
-template <class Ordinal, class Offset, class ExecutionSpace>
-Levels<Ordinal, typename ExecutionSpace::memory_space> levelize(
-    const ExecutionSpace& exec,
-    const DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>& graph,
+template <class ExecutionSpace>
+Levels<typename ExecutionSpace::memory_space> levelize(
+    const ExecutionSpace& exec, const DependencyGraph<typename ExecutionSpace::memory_space>& graph,
     const MemoryBudget& budget, const LevelizationOptions& options = {});
 
 /// Levels of a forest: leaves are level 0, a node is above all its children. For elimination forests and
@@ -70,8 +69,8 @@ Levels<Ordinal, typename ExecutionSpace::memory_space> levelize(
 /// @param options `portable` also forces `levelize` where a host would take the pass over the nodes
 /// @throws InputError where a parent is not another node, or where parents form a cycle;
 /// OutOfMemoryError
-template <class Ordinal, class ExecutionSpace>
-Levels<Ordinal, typename ExecutionSpace::memory_space> levelize_forest(
+template <class ExecutionSpace>
+Levels<typename ExecutionSpace::memory_space> levelize_forest(
     const ExecutionSpace& exec,
     const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& parent,
     const MemoryBudget& budget, const LevelizationOptions& options = {});

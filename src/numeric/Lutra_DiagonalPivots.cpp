@@ -2,6 +2,7 @@
 #include "Lutra_DiagonalPivots.hpp"
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LdltPivots.hpp"
 
@@ -9,17 +10,17 @@ namespace lutra {
 namespace {
 
 /// A column of L by `lanes` threads, neighbours having neighbouring rows.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 struct PivotInspection {
   using value_type = DiagonalPivots;
 
-  const Front<Ordinal, Offset>* fronts;
+  const Front* fronts;
   Ordinal count;
   const Scalar* panels;
   int lanes;
 
   /// The front of a pivot: fronts stand in the order of their first pivots.
-  KOKKOS_FUNCTION const Front<Ordinal, Offset>& front_of(Ordinal pivot) const {
+  KOKKOS_FUNCTION const Front& front_of(Ordinal pivot) const {
     Ordinal first = 0;
     for (Ordinal left = count; left > 1;) {
       const Ordinal half = left / 2;
@@ -33,7 +34,7 @@ struct PivotInspection {
   KOKKOS_FUNCTION void operator()(std::int64_t item, value_type& found) const {
     const auto pivot = static_cast<Ordinal>(item / lanes);
     const int lane = static_cast<int>(item % lanes);
-    const Front<Ordinal, Offset>& front = front_of(pivot);
+    const Front& front = front_of(pivot);
     const auto j = static_cast<int>(pivot - front.first_pivot);
     const Scalar* const column = panels + front.lower + static_cast<Offset>(j) * front.size();
     for (int i = j + 1 + lane; i < front.size(); i += lanes)
@@ -57,26 +58,24 @@ struct PivotInspection {
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-DiagonalPivots inspect_diagonal_pivots(
-    const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-    const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors) {
+template <class Scalar, class ExecutionSpace>
+DiagonalPivots inspect_diagonal_pivots(const ExecutionSpace& exec,
+                                       const FrontPlan<typename ExecutionSpace::memory_space>& plan,
+                                       const FrontFactors<Scalar, ExecutionSpace>& factors) {
   const int lanes = Impl::is_host_space<ExecutionSpace> ? 1 : 16;
   DiagonalPivots found;
   Kokkos::parallel_reduce(
       "lutra::numeric::diagonal_pivots",
       Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
           exec, 0, static_cast<std::int64_t>(plan.n) * lanes),
-      PivotInspection<Scalar, Ordinal, Offset>{plan.fronts.data(), plan.count, factors.panels.data(), lanes},
-      found);
+      PivotInspection<Scalar>{plan.fronts.data(), plan.count, factors.panels.data(), lanes}, found);
   exec.fence("lutra::numeric: the pivots are known");
   return found;
 }
 
-#define LUTRA_DIAGONAL_PIVOTS(Scalar, Ordinal, Offset, Space)                                             \
-  template DiagonalPivots inspect_diagonal_pivots(const Space&,                                           \
-                                                  const FrontPlan<Ordinal, Offset, Space::memory_space>&, \
-                                                  const FrontFactors<Scalar, Ordinal, Offset, Space>&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_DIAGONAL_PIVOTS)
+#define LUTRA_DIAGONAL_PIVOTS(Scalar, Space)                                                           \
+  template DiagonalPivots inspect_diagonal_pivots(const Space&, const FrontPlan<Space::memory_space>&, \
+                                                  const FrontFactors<Scalar, Space>&);
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_DIAGONAL_PIVOTS)
 
 }  // namespace lutra

@@ -20,10 +20,10 @@ struct DiagonalPivots {
 
 /// Looks at the factors. Cost: L is read once. Fences.
 /// @param factors of a factorization without interchanges
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-DiagonalPivots inspect_diagonal_pivots(
-    const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-    const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors);
+template <class Scalar, class ExecutionSpace>
+DiagonalPivots inspect_diagonal_pivots(const ExecutionSpace& exec,
+                                       const FrontPlan<typename ExecutionSpace::memory_space>& plan,
+                                       const FrontFactors<Scalar, ExecutionSpace>& factors);
 
 }  // namespace lutra
 

@@ -9,6 +9,7 @@
 #include "Lutra_Allocate.hpp"
 #include "Lutra_At.hpp"
 #include "Lutra_FrontPart.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 
 namespace lutra {
@@ -19,10 +20,9 @@ using Impl::at;
 constexpr int plan_tag = 230, value_tag = 231, contribution_tag = 232;
 
 /// Divides a tree among ranks, step by step.
-template <class Ordinal>
 class FrontDistributor {
  public:
-  FrontDistributor(const AssemblyTree<Ordinal>& tree, int ranks)
+  FrontDistributor(const AssemblyTree& tree, int ranks)
       : m_tree(tree),
         m_ranks(static_cast<std::size_t>(ranks)),
         m_panels(tree.parent.size(), 0),
@@ -117,7 +117,7 @@ class FrontDistributor {
     return ranks;
   }
 
-  const AssemblyTree<Ordinal>& m_tree;
+  const AssemblyTree& m_tree;
   std::size_t m_ranks;
   std::vector<double> m_panels;  ///< [fronts] entries of the panels of each subtree
   std::vector<double> m_arena;   ///< [fronts] entries of the contributions of each subtree
@@ -152,9 +152,8 @@ Impl::FrontPartPlan receive_plan(Communicator& comm) {
 
 }  // namespace
 
-template <class Ordinal>
-FrontRanks distribute_fronts(const AssemblyTree<Ordinal>& tree, int ranks) {
-  return FrontDistributor<Ordinal>(tree, ranks).run();
+FrontRanks distribute_fronts(const AssemblyTree& tree, int ranks) {
+  return FrontDistributor(tree, ranks).run();
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -174,8 +173,7 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   explicit State(Communicator& of) : comm(of) {}
 
   /// On rank 0: plans for all parts; the top's is returned, others are sent.
-  Impl::FrontPartPlan plan_parts(const AssemblyTree<int>& tree,
-                                 const FrontEntries<int, std::int64_t>& entries) {
+  Impl::FrontPartPlan plan_parts(const AssemblyTree& tree, const FrontEntries& entries) {
     ranks = distribute_fronts(tree, comm.size());
     A = entries.A;
     for (int i = 0; i < A.n_rows; ++i)
@@ -221,9 +219,8 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
 };
 
 template <class Scalar, class ExecutionSpace>
-DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(Communicator& comm,
-                                                             const AssemblyTree<int>& tree,
-                                                             const FrontEntries<int, std::int64_t>& entries,
+DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(Communicator& comm, const AssemblyTree& tree,
+                                                             const FrontEntries& entries,
                                                              const MemoryBudget& budget)
     : m_state(std::make_unique<State>(comm)) {
   State& state = *m_state;
@@ -314,12 +311,10 @@ const FrontRanks& DistributedFronts<Scalar, ExecutionSpace>::ranks() const noexc
 
 #define LUTRA_DISTRIBUTED_FRONTS(Scalar) \
   template class DistributedFronts<Scalar, Kokkos::DefaultHostExecutionSpace>;
-LUTRA_IF_INT32(LUTRA_FOR_EACH_SCALAR(LUTRA_DISTRIBUTED_FRONTS))
+LUTRA_FOR_EACH_SCALAR(LUTRA_DISTRIBUTED_FRONTS)
 #ifdef KOKKOS_ENABLE_CUDA
 #define LUTRA_DISTRIBUTED_FRONTS_CUDA(Scalar) template class DistributedFronts<Scalar, Kokkos::Cuda>;
-LUTRA_IF_INT32(LUTRA_FOR_EACH_SCALAR(LUTRA_DISTRIBUTED_FRONTS_CUDA))
+LUTRA_FOR_EACH_SCALAR(LUTRA_DISTRIBUTED_FRONTS_CUDA)
 #endif
-template FrontRanks distribute_fronts(const AssemblyTree<int>&, int);
-template FrontRanks distribute_fronts(const AssemblyTree<std::int64_t>&, int);
 
 }  // namespace lutra

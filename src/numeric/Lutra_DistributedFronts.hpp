@@ -23,8 +23,7 @@ struct FrontRanks {
 /// front going to the top, and the division kept whose fullest rank has least; subtrees are dealt out in
 /// falling order, each to the rank with least (G. A. Geist and E. Ng, Int. J. Parallel Programming 18, 1989,
 /// with the top as a load of rank 0). With one rank all fronts are one subtree.
-template <class Ordinal>
-FrontRanks distribute_fronts(const AssemblyTree<Ordinal>& tree, int ranks);
+FrontRanks distribute_fronts(const AssemblyTree& tree, int ranks);
 
 /// Multifrontal LU on several ranks, each with an execution space of its own: the parts are factorized by
 /// `factorize_fronts` there. On hosts the bits are those of one rank.
@@ -49,8 +48,8 @@ class DistributedFronts {
   /// @param entries A, and its orders, which already follow `tree.order`; the Views of A live as long as this
   /// @param budget  of each rank: plan, panels, contributions
   /// @throws OutOfMemoryError on all ranks, naming the rank
-  DistributedFronts(Communicator& comm, const AssemblyTree<int>& tree,
-                    const FrontEntries<int, std::int64_t>& entries, const MemoryBudget& budget = {});
+  DistributedFronts(Communicator& comm, const AssemblyTree& tree, const FrontEntries& entries,
+                    const MemoryBudget& budget = {});
   ~DistributedFronts();
 
   /// @param A on rank 0; ignored on others

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LdltFronts.hpp"
 #include "Lutra_LdltSchedule.hpp"
@@ -21,12 +22,11 @@ namespace {
 using Impl::at;
 
 /// Offsets of panels, slots and workspaces for fronts with this many delayed columns each.
-template <class ExecutionSpace, class Plan, class Offset>
-LdltRoom<Offset, typename ExecutionSpace::memory_space> make_room(const ExecutionSpace& exec,
-                                                                  const Plan& plan,
-                                                                  const std::vector<int>& max_delayed,
-                                                                  const MemoryBudget& budget, Offset) {
-  LdltRoom<Offset, typename ExecutionSpace::memory_space> room;
+template <class ExecutionSpace, class Plan>
+LdltRoom<typename ExecutionSpace::memory_space> make_room(const ExecutionSpace& exec, const Plan& plan,
+                                                          const std::vector<int>& max_delayed,
+                                                          const MemoryBudget& budget, Offset) {
+  LdltRoom<typename ExecutionSpace::memory_space> room;
   const auto& fronts = plan.base.layout.fronts;
   room.host_fronts.resize(fronts.size());
   for (std::size_t f = 0; f < fronts.size(); ++f) {
@@ -100,12 +100,12 @@ auto workspace_entries(const ExecutionSpace& exec, const Room& room) {
 
 }  // namespace
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_ldlt(
-    const ExecutionSpace& exec, const AssemblyTree<Ordinal>& tree,
-    const FrontEntries<Ordinal, Offset>& entries, const MemoryBudget& budget, const LdltPlanOptions& options,
+template <class ExecutionSpace>
+LdltPlan<typename ExecutionSpace::memory_space> plan_ldlt(
+    const ExecutionSpace& exec, const AssemblyTree& tree, const FrontEntries& entries,
+    const MemoryBudget& budget, const LdltPlanOptions& options,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A) {
-  LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan;
+  LdltPlan<typename ExecutionSpace::memory_space> plan;
   plan.base =
       plan_fronts(exec, tree, entries, budget, {FrontPlanOptions().tile, std::numeric_limits<int>::max()}, A);
   plan.options = options;
@@ -120,7 +120,7 @@ LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_ldlt(
                               static_cast<Offset>(front.pivots) * (front.pivots - 1) / 2;
   }
   limit_to_children(plan, max_delayed);
-  using Schedule = Impl::LdltSchedule<Ordinal, Offset, typename ExecutionSpace::memory_space>;
+  using Schedule = Impl::LdltSchedule<typename ExecutionSpace::memory_space>;
   if (works_as_data_flow<ExecutionSpace>(plan.base.layout.fronts, options))
     plan.schedule = std::make_shared<const Schedule>(exec, plan.base, blocks_at_once(exec, options), budget);
   plan.room = make_room(exec, plan, max_delayed, budget, Offset());
@@ -130,11 +130,9 @@ LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_ldlt(
   return plan;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void allocate_ldlt(const ExecutionSpace& exec,
-                   const LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-                   const MemoryBudget& budget,
-                   LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors) {
+template <class Scalar, class ExecutionSpace>
+void allocate_ldlt(const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
+                   const MemoryBudget& budget, LdltFactors<Scalar, ExecutionSpace>& factors) {
   if (factors.has_values()) return;
   auto fresh = factors;  // nothing has changed where memory runs out
   if (fresh.room.host_fronts.empty()) fresh.room = plan.room;
@@ -162,12 +160,10 @@ void allocate_ldlt(const ExecutionSpace& exec,
   factors = fresh;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void factorize_ldlt(const ExecutionSpace& exec,
-                    const LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+template <class Scalar, class ExecutionSpace>
+void factorize_ldlt(const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
                     const LdltValues<Scalar, typename ExecutionSpace::memory_space>& values,
-                    const LdltPivotRule& rule, LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
-                    bool portable) {
+                    const LdltPivotRule& rule, LdltFactors<Scalar, ExecutionSpace>& factors, bool portable) {
   if (!(rule.threshold > 0 && rule.threshold <= 0.5))
     throw InputError("factorize_ldlt: threshold " + std::to_string(rule.threshold) +
                      " is not greater than 0 and at most 0.5");
@@ -195,9 +191,8 @@ void factorize_ldlt(const ExecutionSpace& exec,
   Impl::factorize_ldlt_portable(exec, plan.base, data);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-LdltOutcome read_outcome(const ExecutionSpace& exec,
-                         const LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors) {
+template <class Scalar, class ExecutionSpace>
+LdltOutcome read_outcome(const ExecutionSpace& exec, const LdltFactors<Scalar, ExecutionSpace>& factors) {
   const auto outcome = Impl::make_uncounted<Kokkos::View<LdltOutcome, Kokkos::HostSpace>>(
       "lutra::numeric::ldlt_outcome on the host");
   Kokkos::deep_copy(exec, outcome, factors.outcome);
@@ -205,11 +200,9 @@ LdltOutcome read_outcome(const ExecutionSpace& exec,
   return outcome();
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-Offset enlarge_room(const ExecutionSpace& exec,
-                    const LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-                    const MemoryBudget& budget,
-                    LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors) {
+template <class Scalar, class ExecutionSpace>
+Offset enlarge_room(const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
+                    const MemoryBudget& budget, LdltFactors<Scalar, ExecutionSpace>& factors) {
   const auto records = Impl::to_host(exec, factors.records);
   const auto& fronts = plan.base.layout.fronts;
   std::vector<int> max_delayed, wanted;
@@ -232,21 +225,21 @@ Offset enlarge_room(const ExecutionSpace& exec,
   return factors.room.panels;
 }
 
-#define LUTRA_PLAN_LDLT(Ordinal, Offset, Space)                                                              \
-  template LdltPlan<Ordinal, Offset, typename Space::memory_space> plan_ldlt(                                \
-      const Space&, const AssemblyTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const MemoryBudget&, \
-      const LdltPlanOptions&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_LDLT)
+#define LUTRA_PLAN_LDLT(Space)                                                                             \
+  template LdltPlan<typename Space::memory_space> plan_ldlt(                                               \
+      const Space&, const AssemblyTree&, const FrontEntries&, const MemoryBudget&, const LdltPlanOptions&, \
+      const CsrPattern<Ordinal, Offset, typename Space::memory_space>&);
+LUTRA_FOR_EACH_SPACE(LUTRA_PLAN_LDLT)
 
-#define LUTRA_FRONT_LDLT(Scalar, Ordinal, Offset, Space)                                                     \
-  template void allocate_ldlt(const Space&, const LdltPlan<Ordinal, Offset, typename Space::memory_space>&,  \
-                              const MemoryBudget&, LdltFactors<Scalar, Ordinal, Offset, Space>&);            \
-  template void factorize_ldlt(const Space&, const LdltPlan<Ordinal, Offset, typename Space::memory_space>&, \
-                               const LdltValues<Scalar, typename Space::memory_space>&,                      \
-                               const LdltPivotRule&, LdltFactors<Scalar, Ordinal, Offset, Space>&, bool);    \
-  template LdltOutcome read_outcome(const Space&, const LdltFactors<Scalar, Ordinal, Offset, Space>&);       \
-  template Offset enlarge_room(const Space&, const LdltPlan<Ordinal, Offset, typename Space::memory_space>&, \
-                               const MemoryBudget&, LdltFactors<Scalar, Ordinal, Offset, Space>&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FRONT_LDLT)
+#define LUTRA_FRONT_LDLT(Scalar, Space)                                                     \
+  template void allocate_ldlt(const Space&, const LdltPlan<typename Space::memory_space>&,  \
+                              const MemoryBudget&, LdltFactors<Scalar, Space>&);            \
+  template void factorize_ldlt(const Space&, const LdltPlan<typename Space::memory_space>&, \
+                               const LdltValues<Scalar, typename Space::memory_space>&,     \
+                               const LdltPivotRule&, LdltFactors<Scalar, Space>&, bool);    \
+  template LdltOutcome read_outcome(const Space&, const LdltFactors<Scalar, Space>&);       \
+  template Offset enlarge_room(const Space&, const LdltPlan<typename Space::memory_space>&, \
+                               const MemoryBudget&, LdltFactors<Scalar, Space>&);
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_FRONT_LDLT)
 
 }  // namespace lutra

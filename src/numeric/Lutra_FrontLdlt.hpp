@@ -10,6 +10,7 @@
 
 #include "Lutra_Factorization.hpp"
 #include "Lutra_FrontPlan.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Pivoting.hpp"
 #include "Lutra_SubtreeMapping.hpp"
 #include "Lutra_Symmetry.hpp"
@@ -17,7 +18,7 @@
 namespace lutra {
 
 namespace Impl {
-template <class Ordinal, class Offset, class MemorySpace>
+template <class MemorySpace>
 class LdltSchedule;
 }
 
@@ -48,7 +49,6 @@ enum class PivotKind : unsigned char {
 /// Room of one front. Its panel has N = pivots + delayed_in columns and N + cb_rows rows, delayed_in being
 /// the columns that its children have delayed to it in this factorization, at most max_delayed. The panel is
 /// stored by columns with the leading dimension N + cb_rows, so that it stands without gaps.
-template <class Offset>
 struct LdltFrontRoom {
   Offset panel = 0;  ///< in `panels`
   Offset slots = 0;  ///< in the arrays of slots: pivots + max_delayed of them
@@ -59,10 +59,10 @@ struct LdltFrontRoom {
 
 /// Room of all fronts. Part of the plan at first; a factorization whose delayed columns do not fit has it
 /// enlarged (enlarge_room), and then a room of its own.
-template <class Offset, class MemorySpace>
+template <class MemorySpace>
 struct LdltRoom {
-  Kokkos::View<const LdltFrontRoom<Offset>*, MemorySpace> fronts;  ///< [count]
-  std::vector<LdltFrontRoom<Offset>> host_fronts;                  ///< the same on the host
+  Kokkos::View<const LdltFrontRoom*, MemorySpace> fronts;  ///< [count]
+  std::vector<LdltFrontRoom> host_fronts;                  ///< the same on the host
   Offset panels = 0;     ///< entries of all panels, and some behind them that host kernels may read
   Offset slots = 0;      ///< slots of all fronts
   Offset workspace = 0;  ///< entries that the fronts of any level need at once
@@ -85,20 +85,19 @@ struct LdltPlanOptions {
 };
 
 /// All a factorization needs besides values and room, made once for a pattern.
-template <class Ordinal, class Offset, class MemorySpace>
+template <class MemorySpace>
 struct LdltPlan {
   /// Fronts, contribution rows, relative indices, children, assembly map, levels. Of its offsets `lower` and
   /// `upper` do not apply; `contribution` does, and blocks are cb_rows × cb_rows by columns of which the
   /// lower triangle is used.
-  FrontPlan<Ordinal, Offset, MemorySpace> base;
+  FrontPlan<MemorySpace> base;
   Kokkos::View<const Ordinal*, MemorySpace> order;  ///< [n] user's row at each permuted index
   LdltPlanOptions options;
-  LdltRoom<Offset, MemorySpace> room;  ///< what factorizations start with
-  std::shared_ptr<const Impl::LdltSchedule<Ordinal, Offset, MemorySpace>>
-      schedule;                     ///< of data flow, or none
-  SubtreeMapping<Ordinal> mapping;  ///< of fronts to host threads; empty for one thread and on devices
-  Offset predicted_entries = 0;     ///< of L and D where nothing is delayed
-  double flops = 0;                 ///< where nothing is delayed
+  LdltRoom<MemorySpace> room;                                       ///< what factorizations start with
+  std::shared_ptr<const Impl::LdltSchedule<MemorySpace>> schedule;  ///< of data flow, or none
+  SubtreeMapping mapping;        ///< of fronts to host threads; empty for one thread and on devices
+  Offset predicted_entries = 0;  ///< of L and D where nothing is delayed
+  double flops = 0;              ///< where nothing is delayed
   MemoryReservation reservation;
 };
 
@@ -159,11 +158,11 @@ struct LdltOutcome {
 /// child by child, in the order of the child's slots e … N−1. positions[slots + j] is the position of what
 /// slot j holds. A contribution row of a child with relative index r is at position r of its parent where
 /// r < pivots, else its row r + delayed_in.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct LdltFactors {
   using Memory = typename ExecutionSpace::memory_space;
 
-  LdltRoom<Offset, Memory> room;
+  LdltRoom<Memory> room;
   Kokkos::View<LdltRecord*, Memory> records;              ///< [count]
   Kokkos::View<Scalar*, Memory> panels;                   ///< [room.panels]
   Kokkos::View<Scalar*, Memory> contributions;            ///< not read after a factorization
@@ -203,20 +202,18 @@ struct LdltValues {
 /// read
 /// @param A       the pattern of `entries` in the space's memory, which the plan shares; empty: it has a copy
 /// Cost: as plan_fronts. @throws OutOfMemoryError
-template <class Ordinal, class Offset, class ExecutionSpace>
-LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_ldlt(
-    const ExecutionSpace& exec, const AssemblyTree<Ordinal>& tree,
-    const FrontEntries<Ordinal, Offset>& entries, const MemoryBudget& budget,
-    const LdltPlanOptions& options = {},
+template <class ExecutionSpace>
+LdltPlan<typename ExecutionSpace::memory_space> plan_ldlt(
+    const ExecutionSpace& exec, const AssemblyTree& tree, const FrontEntries& entries,
+    const MemoryBudget& budget, const LdltPlanOptions& options = {},
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A = {});
 
 /// Room for values, by the plan's room where the factors have none of their own. Does nothing where there is
 /// room already.
 /// @throws OutOfMemoryError
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void allocate_ldlt(const ExecutionSpace& exec,
-                   const LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-                   const MemoryBudget& budget, LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors);
+template <class Scalar, class ExecutionSpace>
+void allocate_ldlt(const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
+                   const MemoryBudget& budget, LdltFactors<Scalar, ExecutionSpace>& factors);
 
 /// Multifrontal L·D·Lᵀ (I. S. Duff and J. K. Reid, ACM Trans. Math. Software 9, 1983) with a-posteriori
 /// threshold pivoting (J. Hogg, E. Ovtchinnikov and J. Scott, ibid. 42, 2016): a diagonal block is factorized
@@ -233,27 +230,23 @@ void allocate_ldlt(const ExecutionSpace& exec,
 /// Cost: plan.flops and what delayed columns add. Does not fence on devices, does not allocate. `portable`
 /// takes the portable kernels on hosts.
 /// @throws InputError for a threshold outside (0, 0.5]
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void factorize_ldlt(const ExecutionSpace& exec,
-                    const LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+template <class Scalar, class ExecutionSpace>
+void factorize_ldlt(const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
                     const LdltValues<Scalar, typename ExecutionSpace::memory_space>& values,
-                    const LdltPivotRule& rule, LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
+                    const LdltPivotRule& rule, LdltFactors<Scalar, ExecutionSpace>& factors,
                     bool portable = false);
 
 /// The outcome on the host. Fences.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-LdltOutcome read_outcome(const ExecutionSpace& exec,
-                         const LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors);
+template <class Scalar, class ExecutionSpace>
+LdltOutcome read_outcome(const ExecutionSpace& exec, const LdltFactors<Scalar, ExecutionSpace>& factors);
 
 /// After a factorization that overflowed: the fronts that did and their ancestors get twice their room, at
 /// least what was wanted, and the arrays are allocated anew; values are lost. Fences.
 /// @returns entries of all panels
 /// @throws OutOfMemoryError; the factors then have room for no values
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-Offset enlarge_room(const ExecutionSpace& exec,
-                    const LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-                    const MemoryBudget& budget,
-                    LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors);
+template <class Scalar, class ExecutionSpace>
+Offset enlarge_room(const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
+                    const MemoryBudget& budget, LdltFactors<Scalar, ExecutionSpace>& factors);
 
 }  // namespace lutra
 

@@ -6,6 +6,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_FrontSchedule.hpp"
 #include "Lutra_HostProduct.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_ScaleEntries.hpp"
 
@@ -67,7 +68,7 @@ struct PanelEntry {
 };
 
 /// One entry of L + U from the panels.
-template <class Scalar, class Offset>
+template <class Scalar>
 struct GatherEntry {
   const Offset* source;
   const Scalar* panels;
@@ -87,11 +88,10 @@ FrontPlanOptions front_plan_options() {
   return Impl::FrontCutting<Scalar, ExecutionSpace>::options();
 }
 
-template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
-FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const AssemblyTree<Ordinal>& tree,
-                           const DeviceModel& model) {
-  using Schedule = Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>;
-  return Schedule::sizes(exec, tree, lay_out_fronts<Offset>(tree), model.numeric);
+template <class Scalar, class ExecutionSpace>
+FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const AssemblyTree& tree, const DeviceModel& model) {
+  using Schedule = Impl::FrontSchedule<Scalar, ExecutionSpace>;
+  return Schedule::sizes(exec, tree, lay_out_fronts(tree), model.numeric);
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -101,48 +101,46 @@ std::size_t bytes_of_product_buffers(int threads) {
              : 0;
 }
 
-template <class Scalar, class Offset, class Ordinal, class ExecutionSpace>
-std::size_t predict_bytes_of_fronts(const ExecutionSpace& exec, const AssemblyTree<Ordinal>& tree,
-                                    std::int64_t nnz, int threads, const DeviceModel& model) {
-  const FrontSizes sizes = sizes_of_fronts<Scalar, Offset>(exec, tree, model);
+template <class Scalar, class ExecutionSpace>
+std::size_t predict_bytes_of_fronts(const ExecutionSpace& exec, const AssemblyTree& tree, std::int64_t nnz,
+                                    int threads, const DeviceModel& model) {
+  const FrontSizes sizes = sizes_of_fronts<Scalar>(exec, tree, model);
   const ValuePlaces places(static_cast<std::size_t>(sizes.panels + sizes.contributions),
                            static_cast<std::size_t>(nnz), static_cast<std::size_t>(sizes.inverses));
-  return bytes_of_front_lists<Offset>(tree, nnz) + bytes_of_product_buffers<Scalar, ExecutionSpace>(threads) +
+  return bytes_of_front_lists(tree, nnz) + bytes_of_product_buffers<Scalar, ExecutionSpace>(threads) +
          places.end * sizeof(Scalar) + 7 + 2 * sizeof(FrontLuOutcome);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> make_front_schedule(
-    const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const Impl::FrontSchedule<Scalar, ExecutionSpace>> make_front_schedule(
+    const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
     const MemoryBudget& budget, const DeviceModel& model, const std::optional<Symmetry>& symmetry) {
-  using Schedule = Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Schedule = Impl::FrontSchedule<Scalar, ExecutionSpace>;
   return std::make_shared<const Schedule>(exec, plan, budget, model.numeric, symmetry);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> make_front_factors(
+template <class Scalar, class ExecutionSpace>
+FrontFactors<Scalar, ExecutionSpace> make_front_factors(
     const ExecutionSpace& exec,
-    const std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>>& schedule,
+    const std::shared_ptr<const Impl::FrontSchedule<Scalar, ExecutionSpace>>& schedule,
     const MemoryBudget& budget) {
-  using State = Impl::FrontRunState<Scalar, Ordinal, Offset, ExecutionSpace>;
-  FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> factors;
+  using State = Impl::FrontRunState<Scalar, ExecutionSpace>;
+  FrontFactors<Scalar, ExecutionSpace> factors;
   factors.schedule = schedule;
   factors.state = std::make_shared<State>(exec, *schedule, budget);
   return factors;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace> make_front_factors(
-    const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+template <class Scalar, class ExecutionSpace>
+FrontFactors<Scalar, ExecutionSpace> make_front_factors(
+    const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
     const MemoryBudget& budget) {
   return make_front_factors(exec, make_front_schedule<Scalar>(exec, plan, budget), budget);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void allocate_values(const ExecutionSpace& exec,
-                     const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-                     const MemoryBudget& budget,
-                     FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors) {
+template <class Scalar, class ExecutionSpace>
+void allocate_values(const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
+                     const MemoryBudget& budget, FrontFactors<Scalar, ExecutionSpace>& factors) {
   if (factors.has_values()) return;
   auto fresh = factors;  // nothing has changed where memory runs out
   fresh.values_reservation = MemoryReservation(budget);
@@ -178,12 +176,11 @@ void allocate_values(const ExecutionSpace& exec,
   factors = fresh;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 void factorize_fronts(const ExecutionSpace& exec,
-                      const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+                      const FrontPlan<typename ExecutionSpace::memory_space>& plan,
                       const ScaledValues<Scalar, typename ExecutionSpace::memory_space>& A,
-                      double perturbation,
-                      const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
+                      double perturbation, const FrontFactors<Scalar, ExecutionSpace>& factors,
                       const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
                       bool portable) {
   auto data = Impl::front_lu_data(plan, factors, perturbed, perturbation);
@@ -206,66 +203,59 @@ void factorize_fronts(const ExecutionSpace& exec,
   }
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 Kokkos::View<Scalar*, typename ExecutionSpace::memory_space> contribution_of(
-    const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-    const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors, Ordinal front) {
+    const FrontPlan<typename ExecutionSpace::memory_space>& plan,
+    const FrontFactors<Scalar, ExecutionSpace>& factors, Ordinal front) {
   const auto rows = static_cast<std::size_t>(plan.layout.fronts[static_cast<std::size_t>(front)].cb_rows);
   // contributions stand behind the panels, or among them, in one array
   return Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>(
       factors.panels.data() + factors.schedule->contribution_begin(plan, front), rows * rows);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void gather_factors(const ExecutionSpace& exec,
-                    const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
+template <class Scalar, class ExecutionSpace>
+void gather_factors(const ExecutionSpace& exec, const FrontFactors<Scalar, ExecutionSpace>& factors,
                     const Kokkos::View<const Offset*, typename ExecutionSpace::memory_space>& source,
                     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values) {
   if (factors.interchanges)
     throw InputError("gather_factors: L of a factorization with interchanges does not have this pattern");
-  const GatherEntry<Scalar, Offset> gather{source.data(), factors.panels.data(), values.data()};
+  const GatherEntry<Scalar> gather{source.data(), factors.panels.data(), values.data()};
   for_each_and_largest(exec, "lutra::numeric::gather_factors", static_cast<std::int64_t>(source.extent(0)),
                        &factors.outcome.data()->largest_factor, gather);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void find_largest_factor(const ExecutionSpace& exec,
-                         const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors) {
+template <class Scalar, class ExecutionSpace>
+void find_largest_factor(const ExecutionSpace& exec, const FrontFactors<Scalar, ExecutionSpace>& factors) {
   for_each_and_largest(exec, "lutra::numeric::largest_factor",
                        static_cast<std::int64_t>(factors.panels.extent(0)),
                        &factors.outcome.data()->largest_factor, PanelEntry<Scalar>{factors.panels.data()});
 }
 
-#define LUTRA_FRONT_LU(Scalar, Ordinal, Offset, Space)                                                       \
-  template FrontSizes sizes_of_fronts<Scalar, Offset>(const Space&, const AssemblyTree<Ordinal>&,            \
-                                                      const DeviceModel&);                                   \
-  template std::size_t predict_bytes_of_fronts<Scalar, Offset>(const Space&, const AssemblyTree<Ordinal>&,   \
-                                                               std::int64_t, int, const DeviceModel&);       \
-  template std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, Space>>                        \
-  make_front_schedule<Scalar>(const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, \
-                              const MemoryBudget&, const DeviceModel&, const std::optional<Symmetry>&);      \
-  template FrontFactors<Scalar, Ordinal, Offset, Space> make_front_factors(                                  \
-      const Space&, const std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, Space>>&,       \
-      const MemoryBudget&);                                                                                  \
-  template FrontFactors<Scalar, Ordinal, Offset, Space> make_front_factors<Scalar>(                          \
-      const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&);   \
-  template void allocate_values(const Space&,                                                                \
-                                const FrontPlan<Ordinal, Offset, typename Space::memory_space>&,             \
-                                const MemoryBudget&, FrontFactors<Scalar, Ordinal, Offset, Space>&);         \
-  template void factorize_fronts<Scalar, Ordinal, Offset, Space>(                                            \
-      const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&,                         \
-      const ScaledValues<Scalar, typename Space::memory_space>&, double,                                     \
-      const FrontFactors<Scalar, Ordinal, Offset, Space>&,                                                   \
+#define LUTRA_FRONT_LU(Scalar, Space)                                                                        \
+  template FrontSizes sizes_of_fronts<Scalar>(const Space&, const AssemblyTree&, const DeviceModel&);        \
+  template std::size_t predict_bytes_of_fronts<Scalar>(const Space&, const AssemblyTree&, std::int64_t, int, \
+                                                       const DeviceModel&);                                  \
+  template std::shared_ptr<const Impl::FrontSchedule<Scalar, Space>> make_front_schedule<Scalar>(            \
+      const Space&, const FrontPlan<typename Space::memory_space>&, const MemoryBudget&, const DeviceModel&, \
+      const std::optional<Symmetry>&);                                                                       \
+  template FrontFactors<Scalar, Space> make_front_factors(                                                   \
+      const Space&, const std::shared_ptr<const Impl::FrontSchedule<Scalar, Space>>&, const MemoryBudget&);  \
+  template FrontFactors<Scalar, Space> make_front_factors<Scalar>(                                           \
+      const Space&, const FrontPlan<typename Space::memory_space>&, const MemoryBudget&);                    \
+  template void allocate_values(const Space&, const FrontPlan<typename Space::memory_space>&,                \
+                                const MemoryBudget&, FrontFactors<Scalar, Space>&);                          \
+  template void factorize_fronts<Scalar, Space>(                                                             \
+      const Space&, const FrontPlan<typename Space::memory_space>&,                                          \
+      const ScaledValues<Scalar, typename Space::memory_space>&, double, const FrontFactors<Scalar, Space>&, \
       const Kokkos::View<unsigned char*, typename Space::memory_space>&, bool);                              \
   template Kokkos::View<Scalar*, typename Space::memory_space> contribution_of(                              \
-      const FrontPlan<Ordinal, Offset, typename Space::memory_space>&,                                       \
-      const FrontFactors<Scalar, Ordinal, Offset, Space>&, Ordinal);                                         \
-  template void gather_factors<Scalar, Ordinal, Offset, Space>(                                              \
-      const Space&, const FrontFactors<Scalar, Ordinal, Offset, Space>&,                                     \
+      const FrontPlan<typename Space::memory_space>&, const FrontFactors<Scalar, Space>&, Ordinal);          \
+  template void gather_factors<Scalar, Space>(                                                               \
+      const Space&, const FrontFactors<Scalar, Space>&,                                                      \
       const Kokkos::View<const Offset*, typename Space::memory_space>&,                                      \
       const Kokkos::View<Scalar*, typename Space::memory_space>&);                                           \
-  template void find_largest_factor(const Space&, const FrontFactors<Scalar, Ordinal, Offset, Space>&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FRONT_LU)
+  template void find_largest_factor(const Space&, const FrontFactors<Scalar, Space>&);
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_FRONT_LU)
 
 #define LUTRA_FRONT_OPTIONS(Scalar, Space)                       \
   template FrontPlanOptions front_plan_options<Scalar, Space>(); \

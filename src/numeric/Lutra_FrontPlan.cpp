@@ -10,6 +10,7 @@
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Forest.hpp"
 #include "Lutra_FrontEntries.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Upload.hpp"
 
@@ -18,14 +19,12 @@ namespace {
 
 using Impl::at;
 
-template <class Ordinal, class Offset>
-using Fronts = std::vector<Front<Ordinal, Offset>>;
+using Fronts = std::vector<Front>;
 
 /// Where contribution blocks stand. Each subtree owns a contiguous arena, so that subtrees may be worked at
 /// once; a front's block goes first-fit into the space its children's blocks leave free, or to the end.
 /// @returns entries in all
-template <class Ordinal, class Offset>
-Offset lay_out_contributions(Fronts<Ordinal, Offset>& fronts) {
+Offset lay_out_contributions(Fronts& fronts) {
   struct Subtree {
     Offset begin, contribution, contribution_end;
   };
@@ -53,12 +52,11 @@ Offset lay_out_contributions(Fronts<Ordinal, Offset>& fronts) {
 }
 
 /// Sizes, offsets and parents.
-template <class Offset, class Ordinal>
-Fronts<Ordinal, Offset> lay_out(const AssemblyTree<Ordinal>& tree, Offset& panels, Offset& contributions) {
-  Fronts<Ordinal, Offset> fronts(static_cast<std::size_t>(tree.count()));
+Fronts lay_out(const AssemblyTree& tree, Offset& panels, Offset& contributions) {
+  Fronts fronts(static_cast<std::size_t>(tree.count()));
   panels = 0;
   for (std::size_t f = 0; f < fronts.size(); ++f) {
-    Front<Ordinal, Offset>& front = fronts[f];
+    Front& front = fronts[f];
     front.first_pivot = tree.pivot_begin[f];
     front.parent = tree.parent[f];
     front.pivots = static_cast<int>(tree.pivot_begin[f + 1] - tree.pivot_begin[f]);
@@ -73,9 +71,7 @@ Fronts<Ordinal, Offset> lay_out(const AssemblyTree<Ordinal>& tree, Offset& panel
 }
 
 /// Relative indices: the position in the parent of each contribution row of a front.
-template <class Ordinal, class Offset>
-std::vector<int> relative_indices_of(const Fronts<Ordinal, Offset>& fronts,
-                                     const AssemblyTree<Ordinal>& tree) {
+std::vector<int> relative_indices_of(const Fronts& fronts, const AssemblyTree& tree) {
   std::vector<int> relative(tree.rows.size());
   for (const auto& front : fronts) {
     if (front.parent < 0) continue;
@@ -115,8 +111,7 @@ auto relative_indices_of(const ExecutionSpace& exec, Plan& plan) -> decltype(pla
   return relative;
 }
 
-template <class Ordinal, class Offset>
-std::vector<Ordinal> list_children(Fronts<Ordinal, Offset>& fronts) {
+std::vector<Ordinal> list_children(Fronts& fronts) {
   for (const auto& front : fronts) {
     if (front.parent >= 0) ++at(fronts, front.parent).children_end;
   }
@@ -134,7 +129,6 @@ std::vector<Ordinal> list_children(Fronts<Ordinal, Offset>& fronts) {
   return children;
 }
 
-template <class Ordinal, class Offset>
 std::vector<Ordinal> mark_rows(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) {
   std::vector<Ordinal> marks;
   const Offset nnz = A.nnz();
@@ -149,13 +143,12 @@ std::vector<Ordinal> mark_rows(const CsrPattern<Ordinal, Offset, Kokkos::HostSpa
 }
 
 /// The assembly map of A's entries, on a host.
-template <class Ordinal, class Offset, class ExecutionSpace>
-void list_entries_on_host(const ExecutionSpace& exec, const FrontEntries<Ordinal, Offset>& entries,
+template <class ExecutionSpace>
+void list_entries_on_host(const ExecutionSpace& exec, const FrontEntries& entries,
                           const std::vector<std::int64_t>& first_tile, const std::vector<Ordinal>& rows,
-                          bool any_high,
-                          FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
+                          bool any_high, FrontPlan<typename ExecutionSpace::memory_space>& plan) {
   auto& fronts = plan.layout.fronts;
-  Impl::HostFrontEntries<Ordinal, Offset> lists(fronts, first_tile, rows, entries, plan.options);
+  Impl::HostFrontEntries lists(fronts, first_tile, rows, entries, plan.options);
   const auto packed = [&](int shift) {
     std::vector<std::uint32_t> result;
     result.reserve(lists.position.size());
@@ -179,10 +172,9 @@ void list_entries_on_host(const ExecutionSpace& exec, const FrontEntries<Ordinal
 }
 
 /// Puts the assembly map of A's entries into the plan, and the fronts, which then have their entries.
-template <class Ordinal, class Offset, class ExecutionSpace>
-void plan_entries(const ExecutionSpace& exec, const FrontEntries<Ordinal, Offset>& entries,
-                  const std::vector<Ordinal>& rows, const MemoryBudget& budget,
-                  FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
+template <class ExecutionSpace>
+void plan_entries(const ExecutionSpace& exec, const FrontEntries& entries, const std::vector<Ordinal>& rows,
+                  const MemoryBudget& budget, FrontPlan<typename ExecutionSpace::memory_space>& plan) {
   auto& fronts = plan.layout.fronts;
   const auto first_tile = Impl::number_tiles(fronts, plan.options);
   const bool any_high = std::ranges::any_of(fronts, [](const auto& front) { return front.size() > 1 << 16; });
@@ -192,7 +184,7 @@ void plan_entries(const ExecutionSpace& exec, const FrontEntries<Ordinal, Offset
       fronts[f].entries_end = at(plan.layout.tile_entries, first_tile[f + 1]);
     }
   };
-  using Maker = Impl::FrontEntryMaker<Ordinal, Offset, ExecutionSpace>;
+  using Maker = Impl::FrontEntryMaker<ExecutionSpace>;
   const bool on_host = Impl::is_host_space<ExecutionSpace> || !Maker::fits(plan, budget);
   if (on_host) {
     list_entries_on_host(exec, entries, first_tile, rows, any_high, plan);
@@ -201,9 +193,8 @@ void plan_entries(const ExecutionSpace& exec, const FrontEntries<Ordinal, Offset
   } else {
     const auto on_device = plan.reservation.template allocate<typename Maker::Fronts>(
         exec, "lutra::numeric::fronts", fronts.size());
-    Kokkos::deep_copy(
-        exec, on_device,
-        Kokkos::View<const Front<Ordinal, Offset>*, Kokkos::HostSpace>(fronts.data(), fronts.size()));
+    Kokkos::deep_copy(exec, on_device,
+                      Kokkos::View<const Front*, Kokkos::HostSpace>(fronts.data(), fronts.size()));
     plan.layout.tile_entries =
         Maker(exec, plan, budget).make(on_device, first_tile, entries.row_order, entries.col_order, any_high);
     set_entries();
@@ -212,7 +203,7 @@ void plan_entries(const ExecutionSpace& exec, const FrontEntries<Ordinal, Offset
 }
 
 /// A copy of the user's pattern, where there is none in that memory.
-template <class ExecutionSpace, class Ordinal, class Offset>
+template <class ExecutionSpace>
 CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> copy_pattern(
     const ExecutionSpace& exec, MemoryReservation& reservation,
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) {
@@ -226,11 +217,10 @@ CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> copy_pattern(
 }
 
 /// Fronts by their levels in the tree, the largest first within one.
-template <class Plan, class Ordinal, class Offset>
-std::vector<Ordinal> order_by_levels(const AssemblyTree<Ordinal>& tree, const Fronts<Ordinal, Offset>& fronts,
-                                     Plan& plan) {
+template <class Plan>
+std::vector<Ordinal> order_by_levels(const AssemblyTree& tree, const Fronts& fronts, Plan& plan) {
   std::vector<Ordinal> by_level(fronts.size()), level_of(fronts.size());
-  plan.layout.level_map = Impl::levelize_in_order<Ordinal>(tree.parent, by_level, level_of);
+  plan.layout.level_map = Impl::levelize_in_order(tree.parent, by_level, level_of);
   for (std::size_t l = 0; l + 1 < plan.layout.level_map.size(); ++l) {
     const auto begin = by_level.begin() + plan.layout.level_map[l],
                end = by_level.begin() + plan.layout.level_map[l + 1];
@@ -245,8 +235,8 @@ std::vector<Ordinal> order_by_levels(const AssemblyTree<Ordinal>& tree, const Fr
 
 /// Lengths of the rows of L + U as a row map, and where each front's pivots begin in its contribution rows.
 /// @param rows contribution rows of all fronts
-template <class Ordinal, class Offset, class RowView>
-std::vector<Offset> start_rows(const Fronts<Ordinal, Offset>& fronts, Ordinal n, const RowView& rows) {
+template <class RowView>
+std::vector<Offset> start_rows(const Fronts& fronts, Ordinal n, const RowView& rows) {
   std::vector<Offset> filled(static_cast<std::size_t>(n) + 1, 0);  // entries of L of each row, at row + 1
   for (const auto& front : fronts) {
     for (Offset r = front.rows; r < front.rows + front.cb_rows; ++r) at(filled, rows(r) + 1) += front.pivots;
@@ -333,16 +323,14 @@ void fill_rows(const ExecutionSpace& exec, const Plan& plan, const StartView& ro
 
 }  // namespace
 
-template <class Offset, class Ordinal>
-FrontLayout<Ordinal, Offset> lay_out_fronts(const AssemblyTree<Ordinal>& tree) {
-  FrontLayout<Ordinal, Offset> layout;
-  layout.fronts = lay_out<Offset>(tree, layout.panels, layout.contributions);
+FrontLayout lay_out_fronts(const AssemblyTree& tree) {
+  FrontLayout layout;
+  layout.fronts = lay_out(tree, layout.panels, layout.contributions);
   layout.children = list_children(layout.fronts);
   return layout;
 }
 
-template <class Offset, class Ordinal>
-std::size_t bytes_of_front_lists(const AssemblyTree<Ordinal>& tree, std::int64_t nnz) {
+std::size_t bytes_of_front_lists(const AssemblyTree& tree, std::int64_t nnz) {
   const auto entries = static_cast<std::size_t>(nnz);
   std::size_t children = 0;
   bool any_high = false;
@@ -359,30 +347,28 @@ std::size_t bytes_of_front_lists(const AssemblyTree<Ordinal>& tree, std::int64_t
   const auto array = [](std::size_t length, std::size_t bytes) {
     return (length * bytes + 7) / 8 * 8;  // as some versions of Kokkos round them
   };
-  return array(count, sizeof(Front<Ordinal, Offset>)) + array(count, sizeof(Ordinal)) +
+  return array(count, sizeof(Front)) + array(count, sizeof(Ordinal)) +
          array(tree.rows.size(), sizeof(Ordinal)) + array(tree.rows.size(), sizeof(int)) +
          array(children, sizeof(Ordinal)) + array(marks, sizeof(Ordinal)) +
          (any_high ? 2 : 1) * array(entries, sizeof(std::uint32_t)) + array(entries, targets);
 }
 
-template <class Ordinal, class Offset>
-std::vector<int> relative_indices(const FrontLayout<Ordinal, Offset>& layout,
-                                  const AssemblyTree<Ordinal>& tree) {
+std::vector<int> relative_indices(const FrontLayout& layout, const AssemblyTree& tree) {
   return relative_indices_of(layout.fronts, tree);
 }
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
-    const ExecutionSpace& exec, const AssemblyTree<Ordinal>& tree,
-    const FrontEntries<Ordinal, Offset>& entries, const MemoryBudget& budget, const FrontPlanOptions& options,
+template <class ExecutionSpace>
+FrontPlan<typename ExecutionSpace::memory_space> plan_fronts(
+    const ExecutionSpace& exec, const AssemblyTree& tree, const FrontEntries& entries,
+    const MemoryBudget& budget, const FrontPlanOptions& options,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A) {
   constexpr bool on_host = Impl::is_host_space<ExecutionSpace>;
-  FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan;
+  FrontPlan<typename ExecutionSpace::memory_space> plan;
   plan.n = tree.n;
   plan.count = tree.count();
   plan.options = options;
   plan.flops = tree.flops;
-  plan.layout = lay_out_fronts<Offset>(tree);
+  plan.layout = lay_out_fronts(tree);
   plan.panels = plan.layout.panels;
   plan.contributions = plan.layout.contributions;
   auto& fronts = plan.layout.fronts;
@@ -402,13 +388,13 @@ FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
   return plan;
 }
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fronts(
-    const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+template <class ExecutionSpace>
+LuPattern<typename ExecutionSpace::memory_space> pattern_of_fronts(
+    const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
     const MemoryBudget& budget, Kokkos::View<const Offset*, typename ExecutionSpace::memory_space>& source) {
   using Memory = typename ExecutionSpace::memory_space;
   using OffsetView = Kokkos::View<Offset*, Memory>;
-  LuPattern<Ordinal, Offset, Memory> result;
+  LuPattern<Memory> result;
   result.n = plan.n;
   result.reservation = MemoryReservation(budget);
   const auto nnz = plan.panels;
@@ -436,20 +422,13 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fro
   return result;
 }
 
-#define LUTRA_PLAN_FRONTS(Ordinal, Offset, Space)                                                            \
-  template FrontPlan<Ordinal, Offset, typename Space::memory_space> plan_fronts(                             \
-      const Space&, const AssemblyTree<Ordinal>&, const FrontEntries<Ordinal, Offset>&, const MemoryBudget&, \
-      const FrontPlanOptions&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&);            \
-  template LuPattern<Ordinal, Offset, typename Space::memory_space> pattern_of_fronts(                       \
-      const Space&, const FrontPlan<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&,    \
+#define LUTRA_PLAN_FRONTS(Space)                                                                            \
+  template FrontPlan<typename Space::memory_space> plan_fronts(                                             \
+      const Space&, const AssemblyTree&, const FrontEntries&, const MemoryBudget&, const FrontPlanOptions&, \
+      const CsrPattern<Ordinal, Offset, typename Space::memory_space>&);                                    \
+  template LuPattern<typename Space::memory_space> pattern_of_fronts(                                       \
+      const Space&, const FrontPlan<typename Space::memory_space>&, const MemoryBudget&,                    \
       Kokkos::View<const Offset*, typename Space::memory_space>&);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_FRONTS)
-
-#define LUTRA_LAY_OUT_FRONTS(Ordinal, Offset)                                                    \
-  template FrontLayout<Ordinal, Offset> lay_out_fronts<Offset>(const AssemblyTree<Ordinal>&);    \
-  template std::size_t bytes_of_front_lists<Offset>(const AssemblyTree<Ordinal>&, std::int64_t); \
-  template std::vector<int> relative_indices(const FrontLayout<Ordinal, Offset>&,                \
-                                             const AssemblyTree<Ordinal>&);
-LUTRA_FOR_EACH_PATTERN(LUTRA_LAY_OUT_FRONTS)
+LUTRA_FOR_EACH_SPACE(LUTRA_PLAN_FRONTS)
 
 }  // namespace lutra

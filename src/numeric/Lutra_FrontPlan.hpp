@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "Lutra_AssemblyTree.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_Symbolic.hpp"
 
@@ -13,7 +14,6 @@ namespace lutra {
 
 /// One front: a dense matrix of f = pivots + cb_rows rows and columns. Positions within it count from 0, its
 /// pivots first, then its contribution rows in ascending order. Sizes are data: nothing is compiled for them.
-template <class Ordinal, class Offset>
 struct Front {
   /// In `panels`: its first `pivots` columns, f × pivots by columns; L\U of the pivots on top
   Offset lower = 0;
@@ -68,10 +68,9 @@ struct FrontPlanOptions {
 
 /// What of a plan follows from the assembly tree alone, on the host: sizes of fronts, and where their arrays
 /// begin.
-template <class Ordinal, class Offset>
 struct FrontLayout {
-  std::vector<Front<Ordinal, Offset>> fronts;  ///< in postorder; with entries once a plan has been made
-  std::vector<Ordinal> children;               ///< of each front, ascending
+  std::vector<Front> fronts;          ///< in postorder; with entries once a plan has been made
+  std::vector<Ordinal> children;      ///< of each front, ascending
   std::vector<Ordinal> level_map;     ///< [levels + 1] in the plan's `by_level`; of a plan, as what follows
   std::vector<Ordinal> level_pivots;  ///< [levels] pivots of a level's fronts
   std::vector<Offset> tile_entries;   ///< [tiles + 1] first entry of F in each tile, those of a front by rows
@@ -85,12 +84,12 @@ struct FrontLayout {
 
 /// All a factorization in fronts needs besides values; made once for a pattern, in memory space
 /// `MemorySpace`.
-template <class Ordinal, class Offset, class MemorySpace>
+template <class MemorySpace>
 struct FrontPlan {
   Ordinal n = 0;
   Ordinal count = 0;
   FrontPlanOptions options;
-  Kokkos::View<const Front<Ordinal, Offset>*, MemorySpace> fronts;  ///< [count] in postorder
+  Kokkos::View<const Front*, MemorySpace> fronts;  ///< [count] in postorder
   Kokkos::View<const Ordinal*, MemorySpace> rows;  ///< contribution rows of all fronts, by their numbers in F
   /// relative indices: position of each of them in the parent
   Kokkos::View<const int*, MemorySpace> relative;
@@ -105,7 +104,7 @@ struct FrontPlan {
   Kokkos::View<const Ordinal*, MemorySpace> by_level;  ///< [count] leaves first, largest first within a level
   Offset panels = 0;                                   ///< as in the layout
   Offset contributions = 0;                            ///< as in the layout
-  FrontLayout<Ordinal, Offset> layout;
+  FrontLayout layout;
   double flops = 0;
   MemoryReservation reservation;
 
@@ -113,7 +112,6 @@ struct FrontPlan {
 };
 
 /// The user's row and column at each permuted index of the F that the tree is of, and A itself; on the host.
-template <class Ordinal, class Offset>
 struct FrontEntries {
   CsrPattern<Ordinal, Offset, Kokkos::HostSpace> A;
   const std::vector<Ordinal>& row_order;
@@ -121,18 +119,14 @@ struct FrontEntries {
 };
 
 /// O(fronts)
-template <class Offset, class Ordinal>
-FrontLayout<Ordinal, Offset> lay_out_fronts(const AssemblyTree<Ordinal>& tree);
+FrontLayout lay_out_fronts(const AssemblyTree& tree);
 
 /// Bytes of the lists of a plan that shares the pattern of A. O(fronts)
 /// @param nnz entries of A
-template <class Offset, class Ordinal>
-std::size_t bytes_of_front_lists(const AssemblyTree<Ordinal>& tree, std::int64_t nnz);
+std::size_t bytes_of_front_lists(const AssemblyTree& tree, std::int64_t nnz);
 
 /// Relative indices: the position in its parent of each contribution row. O(rows of all fronts)
-template <class Ordinal, class Offset>
-std::vector<int> relative_indices(const FrontLayout<Ordinal, Offset>& layout,
-                                  const AssemblyTree<Ordinal>& tree);
+std::vector<int> relative_indices(const FrontLayout& layout, const AssemblyTree& tree);
 
 /// Offsets of fronts, the assembly map of A's entries, relative indices of contribution rows, levels. Offsets
 /// and levels are found on the host; entries and rows, on devices, by all threads, which takes room for
@@ -140,20 +134,19 @@ std::vector<int> relative_indices(const FrontLayout<Ordinal, Offset>& layout,
 /// @param entries its orders already follow `tree.order`
 /// @param A       the pattern of `entries` in the space's memory, which the plan shares; empty: it has a copy
 /// @throws OutOfMemoryError
-template <class Ordinal, class Offset, class ExecutionSpace>
-FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_fronts(
-    const ExecutionSpace& exec, const AssemblyTree<Ordinal>& tree,
-    const FrontEntries<Ordinal, Offset>& entries, const MemoryBudget& budget,
-    const FrontPlanOptions& options = {},
+template <class ExecutionSpace>
+FrontPlan<typename ExecutionSpace::memory_space> plan_fronts(
+    const ExecutionSpace& exec, const AssemblyTree& tree, const FrontEntries& entries,
+    const MemoryBudget& budget, const FrontPlanOptions& options = {},
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A = {});
 
 /// The pattern of L + U as the fronts store it, the zeros of amalgamation among its entries. It is symmetric:
 /// by columns it reads the same.
 /// @param source [nnz] out: position in `panels` of each entry
 /// @throws OutOfMemoryError
-template <class Ordinal, class Offset, class ExecutionSpace>
-LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> pattern_of_fronts(
-    const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+template <class ExecutionSpace>
+LuPattern<typename ExecutionSpace::memory_space> pattern_of_fronts(
+    const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
     const MemoryBudget& budget, Kokkos::View<const Offset*, typename ExecutionSpace::memory_space>& source);
 
 }  // namespace lutra

@@ -41,10 +41,10 @@ void multiply_two(Determinant<Scalar>& product, Symmetry symmetry, const Scalar&
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 Determinant<Scalar> determinant(
-    const ExecutionSpace& exec, const LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-    const LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
+    const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
+    const LdltFactors<Scalar, ExecutionSpace>& factors,
     const Kokkos::View<const RealOf<Scalar>*, typename ExecutionSpace::memory_space>& scale) {
   exec.fence("lutra::numeric: the factors are read");
   const auto records = on_host(factors.records);
@@ -69,11 +69,10 @@ Determinant<Scalar> determinant(
   return product;
 }
 
-#define LUTRA_LDLT_DETERMINANT(Scalar, Ordinal, Offset, Space)                                    \
-  template Determinant<Scalar> determinant(const Space&,                                          \
-                                           const LdltPlan<Ordinal, Offset, Space::memory_space>&, \
-                                           const LdltFactors<Scalar, Ordinal, Offset, Space>&,    \
+#define LUTRA_LDLT_DETERMINANT(Scalar, Space)                                                  \
+  template Determinant<Scalar> determinant(const Space&, const LdltPlan<Space::memory_space>&, \
+                                           const LdltFactors<Scalar, Space>&,                  \
                                            const Kokkos::View<const RealOf<Scalar>*, Space::memory_space>&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_LDLT_DETERMINANT)
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_LDLT_DETERMINANT)
 
 }  // namespace lutra

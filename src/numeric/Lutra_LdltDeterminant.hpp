@@ -18,10 +18,10 @@ struct Determinant {
 /// there. Fences.
 /// @param factors after a factorization that succeeded
 /// @param scale   [n] S by the user's rows; empty: ones
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 Determinant<Scalar> determinant(
-    const ExecutionSpace& exec, const LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-    const LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
+    const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
+    const LdltFactors<Scalar, ExecutionSpace>& factors,
     const Kokkos::View<const RealOf<Scalar>*, typename ExecutionSpace::memory_space>& scale);
 
 }  // namespace lutra

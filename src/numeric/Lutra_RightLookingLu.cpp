@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_RightLookingLu.hpp"
 
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_RightLookingPortable.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
@@ -28,9 +29,8 @@ void invert_source(const ExecutionSpace& exec, const Plan& plan, const OffsetVie
 }
 
 /// Columns released by column i: those of U(i, :) and, relaxed double-U, the rows of L(:, i).
-template <class Ordinal, class Offset, class Memory>
-DependencyGraph<Ordinal, Offset, Memory> column_dependencies(
-    const RightLookingLuPlan<Ordinal, Offset, Memory>& plan) {
+template <class Memory>
+DependencyGraph<Memory> column_dependencies(const RightLookingLuPlan<Memory>& plan) {
   const auto n = static_cast<std::size_t>(plan.n());
   const auto behind_first = Kokkos::make_pair(std::size_t(1), n + 1);
   return {plan.n(),
@@ -40,9 +40,9 @@ DependencyGraph<Ordinal, Offset, Memory> column_dependencies(
 }
 
 /// Divisions, and a multiplication and an addition for each pair of an entry of L(:, j) and one of U(j, :).
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 double count_flops(const ExecutionSpace& exec,
-                   const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan) {
+                   const RightLookingLuPlan<typename ExecutionSpace::memory_space>& plan) {
   const auto row_diagonal = plan.rows.diagonal;
   const auto row_map = plan.rows.row_map;
   const auto column_diagonal = plan.column_diagonal;
@@ -61,12 +61,12 @@ double count_flops(const ExecutionSpace& exec,
 
 }  // namespace
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> Impl::plan_right_looking_lu(
-    const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
+template <class ExecutionSpace>
+RightLookingLuPlan<typename ExecutionSpace::memory_space> Impl::plan_right_looking_lu(
+    const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& rows,
     const MemoryBudget& budget, const ColumnAblation& ablation) {
   using OffsetView = Kokkos::View<Offset*, typename ExecutionSpace::memory_space>;
-  RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan;
+  RightLookingLuPlan<typename ExecutionSpace::memory_space> plan;
   plan.rows = rows;
   plan.columns = transpose(exec, rows.pattern(), budget);
   plan.reservation = MemoryReservation(budget);
@@ -83,17 +83,16 @@ RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> Impl:
   return plan;
 }
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_right_looking_lu(
-    const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
+template <class ExecutionSpace>
+RightLookingLuPlan<typename ExecutionSpace::memory_space> plan_right_looking_lu(
+    const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& rows,
     const MemoryBudget& budget) {
   return Impl::plan_right_looking_lu(exec, rows, budget, {});
 }
 
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 RightLookingLuWorkspace<typename ExecutionSpace::memory_space> make_right_looking_lu_workspace(
-    const ExecutionSpace& exec,
-    const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const ExecutionSpace& exec, const RightLookingLuPlan<typename ExecutionSpace::memory_space>& plan,
     const MemoryBudget& budget) {
   RightLookingLuWorkspace<typename ExecutionSpace::memory_space> work;
   work.reservation = MemoryReservation(budget);
@@ -101,10 +100,9 @@ RightLookingLuWorkspace<typename ExecutionSpace::memory_space> make_right_lookin
   return work;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 RightLookingLuOutcome factorize_right_looking(
-    const ExecutionSpace& exec,
-    const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const ExecutionSpace& exec, const RightLookingLuPlan<typename ExecutionSpace::memory_space>& plan,
     RightLookingLuWorkspace<typename ExecutionSpace::memory_space>& work,
     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
     const PivotThreshold& threshold,
@@ -112,23 +110,22 @@ RightLookingLuOutcome factorize_right_looking(
   return Impl::factorize_columns(exec, plan, work, values, threshold, perturbed);
 }
 
-#define LUTRA_PLAN_RIGHT_LOOKING_LU(Ordinal, Offset, Space)                                                \
-  template RightLookingLuPlan<Ordinal, Offset, typename Space::memory_space> Impl::plan_right_looking_lu(  \
-      const Space&, const LuPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&,  \
-      const ColumnAblation&);                                                                              \
-  template RightLookingLuPlan<Ordinal, Offset, typename Space::memory_space> plan_right_looking_lu(        \
-      const Space&, const LuPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&); \
-  template RightLookingLuWorkspace<typename Space::memory_space> make_right_looking_lu_workspace(          \
-      const Space&, const RightLookingLuPlan<Ordinal, Offset, typename Space::memory_space>&,              \
-      const MemoryBudget&);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_RIGHT_LOOKING_LU)
+#define LUTRA_PLAN_RIGHT_LOOKING_LU(Space)                                                        \
+  template RightLookingLuPlan<typename Space::memory_space> Impl::plan_right_looking_lu(          \
+      const Space&, const LuPattern<typename Space::memory_space>&, const MemoryBudget&,          \
+      const ColumnAblation&);                                                                     \
+  template RightLookingLuPlan<typename Space::memory_space> plan_right_looking_lu(                \
+      const Space&, const LuPattern<typename Space::memory_space>&, const MemoryBudget&);         \
+  template RightLookingLuWorkspace<typename Space::memory_space> make_right_looking_lu_workspace( \
+      const Space&, const RightLookingLuPlan<typename Space::memory_space>&, const MemoryBudget&);
+LUTRA_FOR_EACH_SPACE(LUTRA_PLAN_RIGHT_LOOKING_LU)
 
-#define LUTRA_FACTORIZE_COLUMNS(Scalar, Ordinal, Offset, Space)                               \
-  template RightLookingLuOutcome factorize_right_looking<Scalar, Ordinal, Offset, Space>(     \
-      const Space&, const RightLookingLuPlan<Ordinal, Offset, typename Space::memory_space>&, \
-      RightLookingLuWorkspace<typename Space::memory_space>&,                                 \
-      const Kokkos::View<Scalar*, typename Space::memory_space>&, const PivotThreshold&,      \
+#define LUTRA_FACTORIZE_COLUMNS(Scalar, Space)                                           \
+  template RightLookingLuOutcome factorize_right_looking<Scalar, Space>(                 \
+      const Space&, const RightLookingLuPlan<typename Space::memory_space>&,             \
+      RightLookingLuWorkspace<typename Space::memory_space>&,                            \
+      const Kokkos::View<Scalar*, typename Space::memory_space>&, const PivotThreshold&, \
       const Kokkos::View<unsigned char*, typename Space::memory_space>&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FACTORIZE_COLUMNS)
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_FACTORIZE_COLUMNS)
 
 }  // namespace lutra

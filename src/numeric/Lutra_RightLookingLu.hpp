@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "Lutra_AsyncResult.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Levelization.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ScalarTraits.hpp"
@@ -15,7 +16,7 @@ namespace lutra {
 
 namespace Impl {
 /// Tasks and maps of an execution space's own kernels.
-template <class Ordinal, class Offset, class MemorySpace>
+template <class MemorySpace>
 struct ColumnTaskPlan;
 
 /// State of a factorization by those kernels, all zeros at first.
@@ -29,19 +30,19 @@ struct ColumnState {
 
 /// All a column factorization needs besides values; made once for a pattern, in memory space `MemorySpace`,
 /// and not changed by factorizations.
-template <class Ordinal, class Offset, class MemorySpace>
+template <class MemorySpace>
 struct RightLookingLuPlan {
-  LuPattern<Ordinal, Offset, MemorySpace> rows;  ///< L + U by rows
+  LuPattern<MemorySpace> rows;  ///< L + U by rows
   /// L + U by columns; its `source` leads to the rows
-  TransposedPattern<Ordinal, Offset, MemorySpace> columns;
+  TransposedPattern<MemorySpace> columns;
   /// [n] position of (j, j) among the columns' entries
   Kokkos::View<const Offset*, MemorySpace> column_diagonal;
   /// [nnz] position by columns of each entry by rows
   Kokkos::View<const Offset*, MemorySpace> row_to_column;
-  Levels<Ordinal, MemorySpace> levels;  ///< of the column dependency graph
-  double flops = 0;                     ///< of one factorization, real ones for real scalars
+  Levels<MemorySpace> levels;  ///< of the column dependency graph
+  double flops = 0;            ///< of one factorization, real ones for real scalars
   /// of the kernels for CUDA; elsewhere empty
-  std::shared_ptr<const Impl::ColumnTaskPlan<Ordinal, Offset, MemorySpace>> tasks;
+  std::shared_ptr<const Impl::ColumnTaskPlan<MemorySpace>> tasks;
   MemoryReservation reservation;
 
   Ordinal n() const { return rows.n; }
@@ -83,16 +84,15 @@ struct RightLookingLuOutcome {
 /// same entry of U
 /// ("End-to-End LU Factorization of Large Matrices on GPUs", section 2.2).
 /// @throws OutOfMemoryError
-template <class Ordinal, class Offset, class ExecutionSpace>
-RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_right_looking_lu(
-    const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
+template <class ExecutionSpace>
+RightLookingLuPlan<typename ExecutionSpace::memory_space> plan_right_looking_lu(
+    const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& rows,
     const MemoryBudget& budget);
 
 /// @throws OutOfMemoryError
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 RightLookingLuWorkspace<typename ExecutionSpace::memory_space> make_right_looking_lu_workspace(
-    const ExecutionSpace& exec,
-    const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const ExecutionSpace& exec, const RightLookingLuPlan<typename ExecutionSpace::memory_space>& plan,
     const MemoryBudget& budget);
 
 /// Hybrid column right-looking LU without interchanges ("End-to-End LU Factorization …", Algorithm 2): level
@@ -110,10 +110,9 @@ RightLookingLuWorkspace<typename ExecutionSpace::memory_space> make_right_lookin
 /// Cost: `plan.flops`; a launch a level, on CUDA two in all. Waits for `exec` once. On
 /// more than one thread the order of additions, and so the last bits, may vary from run to run.
 /// @throws TimeoutError where a column waited too long for others
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 RightLookingLuOutcome factorize_right_looking(
-    const ExecutionSpace& exec,
-    const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const ExecutionSpace& exec, const RightLookingLuPlan<typename ExecutionSpace::memory_space>& plan,
     RightLookingLuWorkspace<typename ExecutionSpace::memory_space>& work,
     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
     const PivotThreshold& threshold,

@@ -10,6 +10,7 @@
 #include "Lutra_At.hpp"
 #include "Lutra_EliminationTree.hpp"
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_SubtreeMapping.hpp"
 #include "Lutra_UpLooking.hpp"
@@ -28,8 +29,7 @@ void require_host_space(const char* what) {
 
 /// The end of the run of each row, from the last row up: row k joins the run of k + 1 where U(k, :) right of
 /// the diagonal is k + 1 and all of U(k + 1, :) right of its own.
-template <class Ordinal, class Offset>
-std::vector<Ordinal> find_runs(const LuPattern<Ordinal, Offset, Kokkos::HostSpace>& rows) {
+std::vector<Ordinal> find_runs(const LuPattern<Kokkos::HostSpace>& rows) {
   std::vector<Ordinal> run_end(static_cast<std::size_t>(rows.n));
   for (Ordinal k = rows.n; k-- > 0;) {
     at(run_end, k) = k + 1;
@@ -44,8 +44,7 @@ std::vector<Ordinal> find_runs(const LuPattern<Ordinal, Offset, Kokkos::HostSpac
 }
 
 /// Operations of each row, and the rows on each level.
-template <class Ordinal, class Offset>
-std::vector<double> count_work(UpLookingLuPlan<Ordinal, Offset>& plan) {
+std::vector<double> count_work(UpLookingLuPlan& plan) {
   const auto& rows = plan.rows;
   std::vector<double> work(static_cast<std::size_t>(rows.n));
   std::vector<Ordinal> level(work.size());
@@ -68,8 +67,7 @@ std::vector<double> count_work(UpLookingLuPlan<Ordinal, Offset>& plan) {
 }
 
 /// Rows by tasks: subtrees that one thread works alone, then the rows above them.
-template <class Ordinal, class Offset>
-void map_rows(std::vector<double> work, const MemoryBudget& budget, UpLookingLuPlan<Ordinal, Offset>& plan) {
+void map_rows(std::vector<double> work, const MemoryBudget& budget, UpLookingLuPlan& plan) {
   constexpr double work_beside = 50;  // of a row without operations
   for (double& of_row : work) of_row += work_beside;
   auto mapping = map_subtrees(elimination_tree(plan.F, budget).parent, work, plan.threads);
@@ -83,7 +81,6 @@ struct WaitForRows {
   int* done;
   int run;
 
-  template <class Ordinal>
   void operator()(Ordinal first, Ordinal end) const {
     constexpr int max_spins = 2000;
     for (Ordinal k = first; k < end; ++k) {
@@ -96,9 +93,9 @@ struct WaitForRows {
 };
 
 /// What one thread does: tasks, then rows above them, by tickets.
-template <class Rows, class Scalar, class Ordinal, class Offset>
-UpLookingLuOutcome work_tickets(const Rows& rows, const UpLookingLuPlan<Ordinal, Offset>& plan, Scalar* x,
-                                int* done, int run, std::atomic<std::int64_t>& tickets) {
+template <class Rows, class Scalar>
+UpLookingLuOutcome work_tickets(const Rows& rows, const UpLookingLuPlan& plan, Scalar* x, int* done, int run,
+                                std::atomic<std::int64_t>& tickets) {
   Impl::Greatest<RealOf<Scalar>> largest;
   UpLookingLuOutcome outcome;
   const auto work = [&](Ordinal i, const auto& wait) {
@@ -121,13 +118,12 @@ UpLookingLuOutcome work_tickets(const Rows& rows, const UpLookingLuPlan<Ordinal,
 
 }  // namespace
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-UpLookingLuPlan<Ordinal, Offset> plan_up_looking_lu(const ExecutionSpace& exec,
-                                                    const LuPattern<Ordinal, Offset, Kokkos::HostSpace>& rows,
-                                                    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& F,
-                                                    const MemoryBudget& budget, int threads) {
+template <class ExecutionSpace>
+UpLookingLuPlan plan_up_looking_lu(const ExecutionSpace& exec, const LuPattern<Kokkos::HostSpace>& rows,
+                                   const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& F,
+                                   const MemoryBudget& budget, int threads) {
   require_host_space<ExecutionSpace>("plan_up_looking_lu");
-  UpLookingLuPlan<Ordinal, Offset> plan;
+  UpLookingLuPlan plan;
   plan.rows = rows;
   plan.F = F;
   plan.reservation = MemoryReservation(budget);
@@ -139,8 +135,8 @@ UpLookingLuPlan<Ordinal, Offset> plan_up_looking_lu(const ExecutionSpace& exec,
   return plan;
 }
 
-template <class Scalar, class Ordinal, class Offset>
-UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace(const UpLookingLuPlan<Ordinal, Offset>& plan,
+template <class Scalar>
+UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace(const UpLookingLuPlan& plan,
                                                           const MemoryBudget& budget) {
   const Kokkos::DefaultHostExecutionSpace host;
   const auto n = static_cast<std::size_t>(plan.n());
@@ -158,25 +154,24 @@ UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace(const UpLookingLuPlan<
   return work;
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-UpLookingLuOutcome factorize_up_looking(const ExecutionSpace& exec,
-                                        const UpLookingLuPlan<Ordinal, Offset>& plan,
+template <class Scalar, class ExecutionSpace>
+UpLookingLuOutcome factorize_up_looking(const ExecutionSpace& exec, const UpLookingLuPlan& plan,
                                         const Kokkos::View<const Scalar*, Kokkos::HostSpace>& F_values,
                                         RealOf<Scalar> threshold, const UpLookingLuWorkspace<Scalar>& work,
                                         const Kokkos::View<Scalar*, Kokkos::HostSpace>& values,
                                         const Kokkos::View<unsigned char*, Kokkos::HostSpace>& perturbed) {
   require_host_space<ExecutionSpace>("factorize_up_looking");
-  const Impl::UpLookingRows<Scalar, Ordinal, Offset> rows{plan.F.row_map.data(),
-                                                          plan.F.entries.data(),
-                                                          F_values.data(),
-                                                          plan.rows.row_map.data(),
-                                                          plan.rows.diagonal.data(),
-                                                          plan.rows.entries.data(),
-                                                          plan.run_end.data(),
-                                                          values.data(),
-                                                          work.inverse.data(),
-                                                          perturbed.data(),
-                                                          threshold};
+  const Impl::UpLookingRows<Scalar> rows{plan.F.row_map.data(),
+                                         plan.F.entries.data(),
+                                         F_values.data(),
+                                         plan.rows.row_map.data(),
+                                         plan.rows.diagonal.data(),
+                                         plan.rows.entries.data(),
+                                         plan.run_end.data(),
+                                         values.data(),
+                                         work.inverse.data(),
+                                         perturbed.data(),
+                                         threshold};
   UpLookingLuOutcome outcome;
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
     const std::size_t n = static_cast<std::size_t>(plan.n());
@@ -208,23 +203,22 @@ UpLookingLuOutcome factorize_up_looking(const ExecutionSpace& exec,
   return outcome;
 }
 
-#define LUTRA_PLAN_UP_LOOKING_LU(Ordinal, Offset, Space)                  \
-  template UpLookingLuPlan<Ordinal, Offset> plan_up_looking_lu(           \
-      const Space&, const LuPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
-      const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, const MemoryBudget&, int);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_PLAN_UP_LOOKING_LU)
+#define LUTRA_PLAN_UP_LOOKING_LU(Space)                                                              \
+  template UpLookingLuPlan plan_up_looking_lu(const Space&, const LuPattern<Kokkos::HostSpace>&,     \
+                                              const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
+                                              const MemoryBudget&, int);
+LUTRA_FOR_EACH_SPACE(LUTRA_PLAN_UP_LOOKING_LU)
 
-#define LUTRA_ROW_LU_WORKSPACE(Scalar, Ordinal, Offset)               \
-  template UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace( \
-      const UpLookingLuPlan<Ordinal, Offset>&, const MemoryBudget&);
-LUTRA_FOR_EACH_MATRIX(LUTRA_ROW_LU_WORKSPACE)
+#define LUTRA_ROW_LU_WORKSPACE(Scalar)                                                       \
+  template UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace(const UpLookingLuPlan&, \
+                                                                     const MemoryBudget&);
+LUTRA_FOR_EACH_SCALAR(LUTRA_ROW_LU_WORKSPACE)
 
-#define LUTRA_FACTORIZE_ROWS(Scalar, Ordinal, Offset, Space)                                              \
-  template UpLookingLuOutcome factorize_up_looking(const Space&, const UpLookingLuPlan<Ordinal, Offset>&, \
-                                                   const Kokkos::View<const Scalar*, Kokkos::HostSpace>&, \
-                                                   RealOf<Scalar>, const UpLookingLuWorkspace<Scalar>&,   \
-                                                   const Kokkos::View<Scalar*, Kokkos::HostSpace>&,       \
-                                                   const Kokkos::View<unsigned char*, Kokkos::HostSpace>&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FACTORIZE_ROWS)
+#define LUTRA_FACTORIZE_ROWS(Scalar, Space)                                                                 \
+  template UpLookingLuOutcome factorize_up_looking(                                                         \
+      const Space&, const UpLookingLuPlan&, const Kokkos::View<const Scalar*, Kokkos::HostSpace>&,          \
+      RealOf<Scalar>, const UpLookingLuWorkspace<Scalar>&, const Kokkos::View<Scalar*, Kokkos::HostSpace>&, \
+      const Kokkos::View<unsigned char*, Kokkos::HostSpace>&);
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_FACTORIZE_ROWS)
 
 }  // namespace lutra

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_Symbolic.hpp"
@@ -11,10 +12,9 @@
 namespace lutra {
 
 /// All a factorization row by row needs besides values; made once for a pattern, in host memory.
-template <class Ordinal, class Offset>
 struct UpLookingLuPlan {
   using Memory = Kokkos::HostSpace;
-  LuPattern<Ordinal, Offset, Memory> rows;       ///< L + U by rows
+  LuPattern<Memory> rows;                        ///< L + U by rows
   CsrPattern<Ordinal, Offset, Memory> F;         ///< the matrix by rows, columns of a row in any order
   Kokkos::View<const Ordinal*, Memory> run_end;  ///< [n] the end of the run a row is in: rows whose parts of
                                                  ///< U agree right of the run, and are full within it
@@ -50,15 +50,14 @@ struct UpLookingLuWorkspace {
 /// @param F       square; its columns need not be sorted
 /// @param threads among which the work is divided; 0: as many as `exec` has
 /// @throws OutOfMemoryError; InputError where `exec` is no host space
-template <class Ordinal, class Offset, class ExecutionSpace>
-UpLookingLuPlan<Ordinal, Offset> plan_up_looking_lu(const ExecutionSpace& exec,
-                                                    const LuPattern<Ordinal, Offset, Kokkos::HostSpace>& rows,
-                                                    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& F,
-                                                    const MemoryBudget& budget, int threads = 0);
+template <class ExecutionSpace>
+UpLookingLuPlan plan_up_looking_lu(const ExecutionSpace& exec, const LuPattern<Kokkos::HostSpace>& rows,
+                                   const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& F,
+                                   const MemoryBudget& budget, int threads = 0);
 
 /// @throws OutOfMemoryError
-template <class Scalar, class Ordinal, class Offset>
-UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace(const UpLookingLuPlan<Ordinal, Offset>& plan,
+template <class Scalar>
+UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace(const UpLookingLuPlan& plan,
                                                           const MemoryBudget& budget);
 
 /// Up-looking LU without interchanges, for host threads: the left-looking algorithm (J. R. Gilbert and
@@ -73,9 +72,8 @@ UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace(const UpLookingLuPlan<
 /// @param perturbed [n] out: 1 where the pivot was perturbed, else 0
 /// Cost: `plan.flops`. The same bits come out whatever the number of threads.
 /// @throws InputError where `exec` is no host space
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-UpLookingLuOutcome factorize_up_looking(const ExecutionSpace& exec,
-                                        const UpLookingLuPlan<Ordinal, Offset>& plan,
+template <class Scalar, class ExecutionSpace>
+UpLookingLuOutcome factorize_up_looking(const ExecutionSpace& exec, const UpLookingLuPlan& plan,
                                         const Kokkos::View<const Scalar*, Kokkos::HostSpace>& F_values,
                                         RealOf<Scalar> threshold, const UpLookingLuWorkspace<Scalar>& work,
                                         const Kokkos::View<Scalar*, Kokkos::HostSpace>& values,

@@ -12,6 +12,7 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_GraphReduction.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_MinimumDegree.hpp"
 #include "Lutra_NestedDissection.hpp"
@@ -108,7 +109,7 @@ std::vector<Index> dissect(const SymmetricGraph<Index>& graph, const std::vector
   return nested_dissection(Kokkos::DefaultHostExecutionSpace(), graph, {}, {}, weights).permutation;
 }
 
-template <class Ordinal, class Index, class Offset>
+template <class Index, class Offset>
 std::vector<Ordinal> order_with(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                 Ordering kind) {
   const auto permutation = order(symmetric_graph<Index>(pattern), kind);
@@ -136,11 +137,9 @@ std::string_view name_of(Ordering ordering) {
   }
 }
 
-template <class Ordinal, class Offset>
 std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind) {
   if (kind == Ordering::natural && pattern.n_rows == pattern.n_cols) return natural_order(pattern.n_rows);
-  return graph_fits_int(pattern) ? order_with<Ordinal, int>(pattern, kind)
-                                 : order_with<Ordinal, std::int64_t>(pattern, kind);
+  return graph_fits_int(pattern) ? order_with<int>(pattern, kind) : order_with<std::int64_t>(pattern, kind);
 }
 
 template <class Index>
@@ -198,9 +197,6 @@ LUTRA_ORDERING(int)
 LUTRA_ORDERING(std::int64_t)
 #undef LUTRA_ORDERING
 
-#define LUTRA_ORDERING(Ordinal, Offset) \
-  template std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, Ordering);
-LUTRA_FOR_EACH_PATTERN(LUTRA_ORDERING)
 #undef LUTRA_ORDERING
 
 }  // namespace lutra

@@ -47,7 +47,6 @@ std::string_view name_of(Ordering ordering);
 /// @throws InputError where the pattern is not square or too large for the ordering's own index type, or
 ///         `kind` is none of those
 /// @throws OutOfMemoryError
-template <class Ordinal, class Offset>
 std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind);
 
 /// The same for a graph that is there already. Several threads may order at once; METIS is called by one

@@ -10,6 +10,7 @@
 #include "Lutra_AuctionPhases.hpp"
 #include "Lutra_EntryCosts.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_MatchingScales.hpp"
 #include "Lutra_Upload.hpp"
@@ -55,12 +56,10 @@ struct RowsOutcome {
 /// The result of a perfect matching by rounds alone: scales are computed in the execution space. Overwrites
 /// prices and duals.
 /// @param origin [n] as in MatchingCosts
-template <class Ordinal, class Offset, class ExecutionSpace, class Memory>
-AuctionResult<Ordinal> result_of_rounds(const ExecutionSpace& exec,
-                                        const Impl::AuctionState<Ordinal, Offset, Memory>& state,
-                                        const RowsOutcome<Memory>& rows,
-                                        const Kokkos::View<double*, Memory>& origin,
-                                        AuctionStatistics statistics) {
+template <class ExecutionSpace, class Memory>
+AuctionResult result_of_rounds(const ExecutionSpace& exec, const Impl::AuctionState<Memory>& state,
+                               const RowsOutcome<Memory>& rows, const Kokkos::View<double*, Memory>& origin,
+                               AuctionStatistics statistics) {
   const auto dual = rows.dual, slack = rows.slack, price = state.price;
   Kokkos::parallel_reduce(
       "lutra::preprocess::exponents", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, dual.extent(0)),
@@ -71,7 +70,7 @@ AuctionResult<Ordinal> result_of_rounds(const ExecutionSpace& exec,
       },
       statistics.log_loss_bound);
   Impl::exponents_to_scales(exec, dual, price);
-  MatchingResult<Ordinal> result;
+  MatchingResult result;
   result.structural_rank = result.numeric_rank_bound = state.A.n_rows;
   result.row_of_column = to_host(exec, state.row_of_column);
   result.row_scale = to_host(exec, dual);
@@ -82,15 +81,14 @@ AuctionResult<Ordinal> result_of_rounds(const ExecutionSpace& exec,
 /// Matches the remaining rows by augmenting paths. Matched entries become cheaper by their slack, at most
 /// epsilon, so that they are tight, as path searches need them. The optimum for these costs is within epsilon
 /// per row of the optimum for the original ones.
-template <class Ordinal, class Offset, class ExecutionSpace, class Memory>
-AuctionResult<Ordinal> finish_by_paths(const ExecutionSpace& exec,
-                                       const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                       const Impl::AuctionState<Ordinal, Offset, Memory>& state,
-                                       const RowsOutcome<Memory>& rows, const Impl::MatchingCosts& cost,
-                                       AuctionStatistics statistics) {
+template <class ExecutionSpace, class Memory>
+AuctionResult finish_by_paths(const ExecutionSpace& exec,
+                              const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                              const Impl::AuctionState<Memory>& state, const RowsOutcome<Memory>& rows,
+                              const Impl::MatchingCosts& cost, AuctionStatistics statistics) {
   auto slack = to_host(exec, rows.slack);
-  Impl::Assignment<Ordinal> start{false, to_host(exec, state.row_of_column), to_host(exec, rows.dual),
-                                  to_host(exec, state.price)};
+  Impl::Assignment start{false, to_host(exec, state.row_of_column), to_host(exec, rows.dual),
+                         to_host(exec, state.price)};
   for (double& price : start.col_dual) price = -price;
   const auto entry_of_row = to_host(exec, state.entry_of_row);
   auto lowered = cost.of_entry;
@@ -109,8 +107,8 @@ AuctionResult<Ordinal> finish_by_paths(const ExecutionSpace& exec,
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-AuctionResult<Ordinal> match_auction(
+template <class Scalar, class ExecutionSpace>
+AuctionResult match_auction(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
     const MemoryBudget& budget, const AuctionOptions& options) {
@@ -130,7 +128,7 @@ AuctionResult<Ordinal> match_auction(
                                  allocate("lutra::preprocess::slack", n)};
   Impl::MatchingCosts on_host;
   on_host.has_zeros = Impl::find_costs(exec, matrix, cost, origin) > 0;
-  Impl::AuctionPhases<Ordinal, Offset, ExecutionSpace> phases(exec, matrix.pattern(), cost, budget, options);
+  Impl::AuctionPhases<ExecutionSpace> phases(exec, matrix.pattern(), cost, budget, options);
   auto statistics = run_phases(phases, matrix.n_rows, options.epsilon);
   phases.find_duals(rows.dual, rows.slack);
   if (statistics.left_to_paths == 0) return result_of_rounds(exec, phases.state(), rows, origin, statistics);
@@ -142,10 +140,10 @@ AuctionResult<Ordinal> match_auction(
   return finish_by_paths(exec, pattern, phases.state(), rows, on_host, statistics);
 }
 
-#define LUTRA_MATCH_AUCTION(Scalar, Ordinal, Offset, Space)                                \
-  template AuctionResult<Ordinal> match_auction(                                           \
+#define LUTRA_MATCH_AUCTION(Scalar, Space)                                                 \
+  template AuctionResult match_auction(                                                    \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
       const MemoryBudget&, const AuctionOptions&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_MATCH_AUCTION)
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_MATCH_AUCTION)
 
 }  // namespace lutra

@@ -2,6 +2,7 @@
 #ifndef LUTRA_AUCTION_HPP
 #define LUTRA_AUCTION_HPP
 
+#include "Lutra_Index.hpp"
 #include "Lutra_Matching.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
@@ -24,9 +25,8 @@ struct AuctionStatistics {
 };
 
 /// A matching found by auction.
-template <class Ordinal>
 struct AuctionResult {
-  MatchingResult<Ordinal> matching;
+  MatchingResult matching;
   AuctionStatistics statistics;
 };
 
@@ -46,8 +46,8 @@ struct AuctionResult {
 /// @param matrix square, in the execution space's memory, rows sorted or not; values finite
 /// @throws InputError for a matrix that is not square or has more rows than 32 bits count, an epsilon that is
 /// not above zero, patience or rounds below one; OutOfMemoryError
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-AuctionResult<Ordinal> match_auction(
+template <class Scalar, class ExecutionSpace>
+AuctionResult match_auction(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
     const MemoryBudget& budget, const AuctionOptions& options = {});

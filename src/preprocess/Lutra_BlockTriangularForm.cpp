@@ -5,14 +5,13 @@
 #include <cstddef>
 
 #include "Lutra_At.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 
 namespace lutra {
 
-template <class Ordinal, class Offset>
-BlockTriangularForm<Ordinal> block_triangular_form(
-    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-    const std::vector<Ordinal>& row_of_column) {
+BlockTriangularForm block_triangular_form(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                          const std::vector<Ordinal>& row_of_column) {
   using Impl::at;
   struct Vertex {
     Ordinal number = -1;   // in the order of discovery; -1: not discovered; n: in a component
@@ -25,7 +24,7 @@ BlockTriangularForm<Ordinal> block_triangular_form(
   std::vector<Vertex> vertices(static_cast<std::size_t>(n));
   std::vector<Ordinal> open;  // discovered, not yet in a component
   open.reserve(static_cast<std::size_t>(n));
-  BlockTriangularForm<Ordinal> form;
+  BlockTriangularForm form;
   form.block_of_column.resize(static_cast<std::size_t>(n));
   Ordinal discovered = 0;
   const auto row_of = [&](Ordinal j) { return row_of_column.empty() ? j : at(row_of_column, j); };
@@ -73,10 +72,5 @@ BlockTriangularForm<Ordinal> block_triangular_form(
   for (Ordinal& block : form.block_of_column) block = form.count - 1 - block;
   return form;
 }
-
-#define LUTRA_BLOCK_TRIANGULAR_FORM(Ordinal, Offset)           \
-  template BlockTriangularForm<Ordinal> block_triangular_form( \
-      const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, const std::vector<Ordinal>&);
-LUTRA_FOR_EACH_PATTERN(LUTRA_BLOCK_TRIANGULAR_FORM)
 
 }  // namespace lutra

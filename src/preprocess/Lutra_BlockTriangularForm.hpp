@@ -9,7 +9,6 @@
 namespace lutra {
 
 /// Irreducible diagonal blocks of a matrix whose columns are matched to rows.
-template <class Ordinal>
 struct BlockTriangularForm {
   std::vector<Ordinal> block_of_column;  ///< [n] blocks in an order in which the matrix is upper triangular
   Ordinal count = 0;
@@ -21,9 +20,8 @@ struct BlockTriangularForm {
 /// Math. Software 16 (1990), find the fine decomposition. O(n + nnz), on one host thread.
 /// @param pattern       square
 /// @param row_of_column [n] a perfect matching; empty: of the diagonal
-template <class Ordinal, class Offset>
-BlockTriangularForm<Ordinal> block_triangular_form(
-    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const std::vector<Ordinal>& row_of_column);
+BlockTriangularForm block_triangular_form(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                          const std::vector<Ordinal>& row_of_column);
 
 }  // namespace lutra
 

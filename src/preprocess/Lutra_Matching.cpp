@@ -7,23 +7,24 @@
 #include <utility>
 
 #include "Lutra_EntryCosts.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_MatchingParts.hpp"
 
 namespace lutra {
 
-template <class Scalar, class Ordinal, class Offset>
-MatchingResult<Ordinal> match_exact(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix) {
+template <class Scalar>
+MatchingResult match_exact(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix) {
   Impl::require_square(matrix.n_rows, matrix.n_cols);
   Impl::HostCosts cost(matrix);
-  Impl::Assignment<Ordinal> assignment =
-      Impl::assign<Ordinal>(matrix.pattern(), cost.of_entry, {}, [&](Ordinal r) { cost.complete(r); });
+  Impl::Assignment assignment =
+      Impl::assign(matrix.pattern(), cost.of_entry, {}, [&](Ordinal r) { cost.complete(r); });
   return assignment.perfect ? Impl::perfect_matching(std::move(assignment), cost.row_origin)
                             : Impl::deficient_matching(matrix.pattern(), cost);
 }
 
-#define LUTRA_MATCHING(Scalar, Ordinal, Offset) \
-  template MatchingResult<Ordinal> match_exact(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&);
-LUTRA_FOR_EACH_MATRIX(LUTRA_MATCHING)
+#define LUTRA_MATCHING(Scalar) \
+  template MatchingResult match_exact(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&);
+LUTRA_FOR_EACH_SCALAR(LUTRA_MATCHING)
 
 }  // namespace lutra

@@ -21,7 +21,6 @@ enum class Matching {
 /// B(r, c) = row_scale[r]·A(r, c)·col_scale[c] has |B| ≤ 1 with |B| = 1 at the matched entries (|B| ≥
 /// e^−epsilon after an auction), up to rounding in double. Scales are finite and positive; beyond the range
 /// of double they are cut off at about 1e±307. They may exceed the range of float: scale in double.
-template <class Ordinal>
 struct MatchingResult {
   std::vector<Ordinal> row_of_column;  ///< [n] row matched to each column; -1: none
   std::vector<double> row_scale;       ///< [n] factor of each row; powers of two are not enforced
@@ -41,11 +40,10 @@ struct MatchingResult {
 ///
 /// @param matrix square, on the host, rows sorted or not; values finite
 /// @throws InputError for a matrix that is not square
-template <class Scalar, class Ordinal, class Offset>
-MatchingResult<Ordinal> match_exact(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix);
+template <class Scalar>
+MatchingResult match_exact(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix);
 
 /// A largest set of entries of a pattern with no two in a row or a column.
-template <class Ordinal>
 struct Transversal {
   Ordinal rank = 0;                    ///< entries of the set: the structural rank
   std::vector<Ordinal> row_of_column;  ///< [n_cols] row of each column's entry; −1: none
@@ -56,10 +54,9 @@ struct Transversal {
 /// @param cost          [nnz] infinity for an entry to be ignored; empty: all count
 /// @param row_of_column [n_cols] entries to start from, none of them ignored, −1 where there is none; empty:
 ///                      none
-template <class Ordinal, class Offset>
-Transversal<Ordinal> maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                         const std::vector<double>& cost = {},
-                                         const std::vector<Ordinal>& row_of_column = {});
+Transversal maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                const std::vector<double>& cost = {},
+                                const std::vector<Ordinal>& row_of_column = {});
 
 }  // namespace lutra
 

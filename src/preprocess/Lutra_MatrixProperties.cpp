@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Matching.hpp"
 
@@ -12,7 +13,7 @@ namespace lutra {
 namespace {
 
 // Position of entry (r, c); -1 where the pattern lacks it. Rows are sorted.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 Offset find_entry(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix, Ordinal r, Ordinal c) {
   if (r >= matrix.n_rows) return -1;
   const Ordinal* first = matrix.entries.data() + matrix.row_map(r);
@@ -21,7 +22,7 @@ Offset find_entry(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& mat
   return found != last && *found == c ? static_cast<Offset>(found - matrix.entries.data()) : Offset(-1);
 }
 
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 void add_symmetry(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix,
                   MatrixProperties& properties) {
   std::int64_t off_diagonal = 0, with_partner = 0, with_equal = 0;
@@ -43,7 +44,7 @@ void add_symmetry(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& mat
   properties.value_symmetry = share(with_equal);
 }
 
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 void add_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix,
                   MatrixProperties& properties) {
   for (Ordinal j = 0; j < std::min(matrix.n_rows, matrix.n_cols); ++j) {
@@ -52,7 +53,6 @@ void add_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& mat
   }
 }
 
-template <class Ordinal, class Offset>
 void add_shape(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, MatrixProperties& properties) {
   std::vector<std::int64_t> column_length(static_cast<std::size_t>(pattern.n_cols), 0);
   for (Ordinal r = 0; r < pattern.n_rows; ++r) {
@@ -74,7 +74,7 @@ void add_shape(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ma
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 MatrixProperties matrix_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix) {
   MatrixProperties properties;
   properties.rows = matrix.n_rows;
@@ -87,8 +87,8 @@ MatrixProperties matrix_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos
   return properties;
 }
 
-#define LUTRA_MATRIX_PROPERTIES(Scalar, Ordinal, Offset) \
+#define LUTRA_MATRIX_PROPERTIES(Scalar) \
   template MatrixProperties matrix_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&);
-LUTRA_FOR_EACH_MATRIX(LUTRA_MATRIX_PROPERTIES)
+LUTRA_FOR_EACH_SCALAR(LUTRA_MATRIX_PROPERTIES)
 
 }  // namespace lutra

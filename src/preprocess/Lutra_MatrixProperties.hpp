@@ -25,7 +25,7 @@ struct MatrixProperties {
 
 /// Properties of a matrix on the host, rectangular ones too; rows sorted. Cost O(nnz log(row length)), and a
 /// maximum transversal.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 MatrixProperties matrix_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix);
 
 }  // namespace lutra

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_SequentialAuction.hpp"
 #include "Lutra_SymmetricAuctionRounds.hpp"
@@ -13,9 +14,9 @@ namespace {
 
 /// Structural rank of the nonzero entries. The search starts from the auction's matching where that leaves
 /// few rows over: many searches for paths are slower than a matching from the beginning.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 Ordinal rank_of_nonzeros(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
-                         const SymmetricAuction<Ordinal>& auction) {
+                         const SymmetricAuction& auction) {
   constexpr std::int64_t few = 256;  // one row of so many
   std::vector<double> cost;
   for (std::size_t k = 0; k < A.values.extent(0); ++k) {
@@ -32,17 +33,17 @@ Ordinal rank_of_nonzeros(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpac
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-SymmetricAuction<Ordinal> match_symmetric_auction(
+template <class Scalar, class ExecutionSpace>
+SymmetricAuction match_symmetric_auction(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const MemoryBudget& budget) {
   constexpr double epsilon = AuctionOptions().epsilon;
   Impl::require_square(A.n_rows, A.n_cols);
-  SymmetricAuction<Ordinal> result;
+  SymmetricAuction result;
   if (A.n_rows == 0) return result;
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
-    result = Impl::SequentialAuction<Ordinal, Offset>(on_host).run(epsilon);
+    result = Impl::SequentialAuction(on_host).run(epsilon);
   } else {
     result = Impl::symmetric_auction_by_rounds(exec, A, budget, epsilon);
   }
@@ -52,10 +53,10 @@ SymmetricAuction<Ordinal> match_symmetric_auction(
   return result;
 }
 
-#define LUTRA_MATCH_SYMMETRIC_AUCTION(Scalar, Ordinal, Offset, Space)                      \
-  template SymmetricAuction<Ordinal> match_symmetric_auction(                              \
+#define LUTRA_MATCH_SYMMETRIC_AUCTION(Scalar, Space)                                       \
+  template SymmetricAuction match_symmetric_auction(                                       \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
       const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const MemoryBudget&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_MATCH_SYMMETRIC_AUCTION)
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_MATCH_SYMMETRIC_AUCTION)
 
 }  // namespace lutra

@@ -3,15 +3,15 @@
 #define LUTRA_SYMMETRICAUCTION_HPP
 
 #include "Lutra_Auction.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_SymmetricMatching.hpp"
 
 namespace lutra {
 
 /// Symmetric scaling found by auction, and how near it came.
-template <class Ordinal>
 struct SymmetricAuction {
-  SymmetricMatching<Ordinal> matching;  ///< −1 also for rows that the auction has left unmatched
-  AuctionStatistics statistics;         ///< of matched rows
+  SymmetricMatching matching;    ///< −1 also for rows that the auction has left unmatched
+  AuctionStatistics statistics;  ///< of matched rows
 };
 
 /// One scaling for rows and columns of a symmetric matrix, and a matching of most rows, by auction.
@@ -30,8 +30,8 @@ struct SymmetricAuction {
 /// @param A       both triangles, in the execution space's memory; values finite
 /// @param on_host the same on the host
 /// @throws as `match_auction`
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-SymmetricAuction<Ordinal> match_symmetric_auction(
+template <class Scalar, class ExecutionSpace>
+SymmetricAuction match_symmetric_auction(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const MemoryBudget& budget);

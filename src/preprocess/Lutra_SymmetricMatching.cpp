@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "Lutra_EntryCosts.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 
 namespace lutra {
@@ -15,7 +16,7 @@ constexpr double large_diagonal = 0.125;  // of the scaled matrix: no 2 × 2 piv
 constexpr int equilibration_rounds = 10;
 
 /// A(R, R) for the rows with number[row] ≥ 0, and these numbers.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 HostMatrix<Scalar, Ordinal, Offset> principal_submatrix(
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A, const std::vector<Ordinal>& number,
     Ordinal size) {
@@ -34,9 +35,9 @@ HostMatrix<Scalar, Ordinal, Offset> principal_submatrix(
 }
 
 /// A matching of the rows that a largest matching covers, among themselves.
-template <class Scalar, class Ordinal, class Offset>
-SymmetricMatching<Ordinal> match_covered_rows(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
-                                              const MatchingResult<Ordinal>& matching) {
+template <class Scalar>
+SymmetricMatching match_covered_rows(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
+                                     const MatchingResult& matching) {
   const auto n = static_cast<std::size_t>(A.n_rows);
   std::vector<Ordinal> number(n, 0), rows;  // number of each covered row, and back
   for (const Ordinal row : matching.unmatched_rows) number[static_cast<std::size_t>(row)] = -1;
@@ -47,7 +48,7 @@ SymmetricMatching<Ordinal> match_covered_rows(const CsrView<Scalar, Ordinal, Off
   }
   const auto sub = principal_submatrix(A, number, static_cast<Ordinal>(rows.size()));
   const auto covered = symmetrize(make_view(sub), match_exact(make_view(sub)));
-  SymmetricMatching<Ordinal> result;
+  SymmetricMatching result;
   result.structural_rank = matching.numeric_rank_bound;
   result.row_of_column.assign(n, -1);
   result.scale.assign(n, 1.0);
@@ -69,7 +70,6 @@ SymmetricMatching<Ordinal> match_covered_rows(const CsrView<Scalar, Ordinal, Off
 }
 
 /// Entries that rows i and j have in common, over those that either has.
-template <class Ordinal, class Offset>
 double similarity(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, Ordinal i, Ordinal j) {
   Offset p = A.row_map(i), q = A.row_map(j), common = 0;
   const Offset p_end = A.row_map(i + 1), q_end = A.row_map(j + 1);
@@ -84,11 +84,11 @@ double similarity(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, Ordin
 }
 
 /// Splits cycles of a permutation, and chains where columns have no row, into pairs.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 class CycleSplitter {
  public:
   CycleSplitter(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
-                const SymmetricMatching<Ordinal>& matching)
+                const SymmetricMatching& matching)
       : m_pattern(A.pattern()), m_diagonal(static_cast<std::size_t>(A.n_rows), 0.0) {
     for (Ordinal i = 0; i < A.n_rows; ++i) {
       m_partner.push_back(i);
@@ -136,7 +136,7 @@ class CycleSplitter {
   std::vector<Ordinal> m_partner;
 };
 
-template <class Index, class Ordinal, class Offset>
+template <class Index>
 std::vector<Ordinal> order_pairs_as(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                     const std::vector<Ordinal>& partner, Ordering kind) {
   const auto permutation =
@@ -146,11 +146,11 @@ std::vector<Ordinal> order_pairs_as(const CsrPattern<Ordinal, Offset, Kokkos::Ho
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset>
-SymmetricMatching<Ordinal> symmetrize(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
-                                      MatchingResult<Ordinal>&& matching) {
+template <class Scalar>
+SymmetricMatching symmetrize(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
+                             MatchingResult&& matching) {
   if (matching.numeric_rank_bound < A.n_rows) return match_covered_rows(A, matching);
-  SymmetricMatching<Ordinal> result;
+  SymmetricMatching result;
   result.structural_rank = matching.numeric_rank_bound;
   result.row_of_column = std::move(matching.row_of_column);
   result.scale = std::move(matching.row_scale);
@@ -159,7 +159,7 @@ SymmetricMatching<Ordinal> symmetrize(const CsrView<Scalar, Ordinal, Offset, Kok
   return result;
 }
 
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 std::vector<double> equilibrate(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
   std::vector<double> scale(static_cast<std::size_t>(A.n_rows), 1.0);
   auto next = scale;
@@ -183,10 +183,10 @@ void round_to_powers_of_two(std::vector<double>& scale, int max_exponent) {
     s = std::ldexp(1.0, std::clamp(static_cast<int>(std::lround(std::log2(s))), -max_exponent, max_exponent));
 }
 
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 std::vector<Ordinal> pair_candidates(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
-                                     const SymmetricMatching<Ordinal>& matching) {
-  CycleSplitter<Scalar, Ordinal, Offset> splitter(A, matching);
+                                     const SymmetricMatching& matching) {
+  CycleSplitter<Scalar> splitter(A, matching);
   const auto& next = matching.row_of_column;
   std::vector<char> is_matched(next.size(), 0), seen(next.size(), 0);
   for (const Ordinal row : next) {
@@ -249,25 +249,19 @@ std::vector<Index> order_pairs(const SymmetricGraph<Index>& graph, const std::ve
   return permutation;
 }
 
-template <class Ordinal, class Offset>
 std::vector<Ordinal> order_pairs(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                  const std::vector<Ordinal>& partner, Ordering kind) {
   return graph_fits_int(pattern) ? order_pairs_as<int>(pattern, partner, kind)
                                  : order_pairs_as<std::int64_t>(pattern, partner, kind);
 }
 
-#define LUTRA_ORDER_PAIRS(Ordinal, Offset)                                                         \
-  template std::vector<Ordinal> order_pairs(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
-                                            const std::vector<Ordinal>&, Ordering);
-LUTRA_FOR_EACH_PATTERN(LUTRA_ORDER_PAIRS)
-
-#define LUTRA_SYMMETRIC_MATCHING(Scalar, Ordinal, Offset)                                                    \
-  template SymmetricMatching<Ordinal> symmetrize(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, \
-                                                 MatchingResult<Ordinal>&&);                                 \
-  template std::vector<double> equilibrate(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&);      \
-  template std::vector<Ordinal> pair_candidates(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&,  \
-                                                const SymmetricMatching<Ordinal>&);
-LUTRA_FOR_EACH_MATRIX(LUTRA_SYMMETRIC_MATCHING)
+#define LUTRA_SYMMETRIC_MATCHING(Scalar)                                                                    \
+  template SymmetricMatching symmetrize(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&,         \
+                                        MatchingResult&&);                                                  \
+  template std::vector<double> equilibrate(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&);     \
+  template std::vector<Ordinal> pair_candidates(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, \
+                                                const SymmetricMatching&);
+LUTRA_FOR_EACH_SCALAR(LUTRA_SYMMETRIC_MATCHING)
 
 template std::vector<int> order_pairs(const SymmetricGraph<int>&, const std::vector<int>&, Ordering,
                                       const OrderingLimits&);

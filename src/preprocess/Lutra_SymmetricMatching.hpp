@@ -4,13 +4,13 @@
 
 #include <vector>
 
+#include "Lutra_Index.hpp"
 #include "Lutra_Matching.hpp"
 #include "Lutra_Ordering.hpp"
 
 namespace lutra {
 
 /// What a maximum product matching says of a symmetric matrix.
-template <class Ordinal>
 struct SymmetricMatching {
   std::vector<Ordinal> row_of_column;  ///< [n] row matched to each column; −1: none
   std::vector<double> scale;    ///< [n] positive and finite; |scale(i)·a(i, j)·scale(j)| ≤ 1 to rounding
@@ -28,14 +28,14 @@ struct SymmetricMatching {
 /// R gets the scale 1 / max |a(i, k)·scale(k)| over k in R, or 1 where that is zero.
 /// @param A        both triangles, on the host
 /// @param matching of A, exact or by auction
-template <class Scalar, class Ordinal, class Offset>
-SymmetricMatching<Ordinal> symmetrize(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
-                                      MatchingResult<Ordinal>&& matching);
+template <class Scalar>
+SymmetricMatching symmetrize(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
+                             MatchingResult&& matching);
 
 /// Scales by which the largest magnitude of each row of S·A·S is near 1: ten rounds of s(i) ← s(i) / √(max
 /// |s(i)·a(i, k)·s(k)|) (D. Ruiz, RAL-TR-2001-034). Rows of zeros keep 1.
 /// @param A both triangles, on the host
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 std::vector<double> equilibrate(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A);
 
 /// The same scales as powers of two of an exponent of at most `max_exponent`: they round no entry.
@@ -48,9 +48,9 @@ void round_to_powers_of_two(std::vector<double>& scale, int max_exponent);
 /// are at least 1/8 are left single (Duff and Pralet, section 3; MUMPS).
 /// @param A both triangles, on the host; rows ascending
 /// @returns [n] partner of each row; itself where it is single
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 std::vector<Ordinal> pair_candidates(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
-                                     const SymmetricMatching<Ordinal>& matching);
+                                     const SymmetricMatching& matching);
 
 /// Orders a graph in which the two vertices of a pair are one vertex of weight 2, which METIS balances by.
 /// Pairs are neighbours in the result, the smaller number first.
@@ -60,7 +60,6 @@ template <class Index>
 std::vector<Index> order_pairs(const SymmetricGraph<Index>& graph, const std::vector<Index>& partner,
                                Ordering kind, const OrderingLimits& limits = {});
 /// The same for the pattern of a symmetric matrix, rows ascending.
-template <class Ordinal, class Offset>
 std::vector<Ordinal> order_pairs(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                  const std::vector<Ordinal>& partner, Ordering kind);
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Upload.hpp"
 
@@ -13,7 +14,6 @@ namespace lutra {
 namespace {
 
 /// The arrays of a SymmetricPattern on the host.
-template <class Ordinal, class Offset>
 struct HostPattern {
   std::vector<Offset> row_map, source, diagonal, opposite;
   std::vector<Ordinal> entries;
@@ -21,7 +21,7 @@ struct HostPattern {
 
 /// Calls entry(i, j, p) for the entries of a triangle, row by row, and for the diagonal where it has no
 /// entry, with p = nnz(A).
-template <class Ordinal, class Offset, class Entry>
+template <class Entry>
 void for_triangle(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, bool lower, const Entry& entry) {
   for (Ordinal i = 0; i < A.n_rows; ++i) {
     const Ordinal* const begin = A.entries.data() + A.row_map(i);
@@ -40,10 +40,9 @@ void for_triangle(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, bool 
 
 /// Rows come out ascending: mirror images reach row j in the order of their rows i, and stand behind its own
 /// entries where those are the lower ones, before them where those are the upper ones.
-template <class Ordinal, class Offset>
-HostPattern<Ordinal, Offset> fill(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, bool lower) {
+HostPattern fill(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, bool lower) {
   const auto n = static_cast<std::size_t>(A.n_rows);
-  HostPattern<Ordinal, Offset> S;
+  HostPattern S;
   S.row_map.assign(n + 1, 0);
   for_triangle(A, lower, [&](Ordinal i, Ordinal j, Offset) {
     ++S.row_map[static_cast<std::size_t>(i) + 1];
@@ -67,7 +66,6 @@ HostPattern<Ordinal, Offset> fill(const CsrPattern<Ordinal, Offset, Kokkos::Host
 }
 
 /// Position of the entry (j, i) for each entry (i, j): one pointer for each row, which only moves on.
-template <class Ordinal, class Offset>
 std::vector<Offset> opposites(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) {
   std::vector<Offset> next(A.row_map.data(), A.row_map.data() + A.n_rows), result(A.entries.extent(0), -1);
   for (Ordinal i = 0; i < A.n_rows; ++i) {
@@ -82,7 +80,6 @@ std::vector<Offset> opposites(const CsrPattern<Ordinal, Offset, Kokkos::HostSpac
 }
 
 /// @throws InputError where the triangle that is read is the empty one
-template <class Ordinal, class Offset>
 void check_triangle(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, Triangle triangle) {
   if (triangle == Triangle::both) return;
   const bool lower = triangle == Triangle::lower;
@@ -119,13 +116,13 @@ KOKKOS_FORCEINLINE_FUNCTION Kokkos::complex<Real> real_part(const Kokkos::comple
 
 }  // namespace
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-SymmetricPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> fill_triangles(
+template <class ExecutionSpace>
+SymmetricPattern<typename ExecutionSpace::memory_space> fill_triangles(
     const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, Triangle triangle,
     const MemoryBudget& budget) {
   check_triangle(A, triangle);
   const auto host = fill(A, triangle != Triangle::upper);
-  SymmetricPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> S;
+  SymmetricPattern<typename ExecutionSpace::memory_space> S;
   S.reservation = MemoryReservation(budget);
   const auto copy = [&](const char* label, const auto& array) {
     return Impl::upload(exec, S.reservation, label, array);
@@ -141,10 +138,10 @@ SymmetricPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> fill_tr
 namespace {
 
 /// @throws InputError naming the first row whose diagonal entry is not real, but for rounding
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 void check_real_diagonal(const ExecutionSpace& exec,
                          const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-                         const SymmetricPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& S) {
+                         const SymmetricPattern<typename ExecutionSpace::memory_space>& S) {
   const auto diagonal = S.diagonal, source = S.source;
   const auto values = A.values;
   const auto nnz = static_cast<Offset>(values.extent(0));
@@ -168,11 +165,10 @@ void check_real_diagonal(const ExecutionSpace& exec,
 
 }  // namespace
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 void check_symmetry(const ExecutionSpace& exec,
                     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-                    const SymmetricPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
-                    Symmetry symmetry) {
+                    const SymmetricPattern<typename ExecutionSpace::memory_space>& S, Symmetry symmetry) {
   if constexpr (ScalarTraits<Scalar>::is_complex) {
     if (symmetry == Symmetry::hermitian) check_real_diagonal(exec, A, S);
   }
@@ -202,11 +198,10 @@ void check_symmetry(const ExecutionSpace& exec,
                    " (counted from 0) differs from its mirror image");
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 void gather_triangles(
-    const ExecutionSpace& exec,
-    const SymmetricPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& S, Symmetry symmetry,
-    const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& from,
+    const ExecutionSpace& exec, const SymmetricPattern<typename ExecutionSpace::memory_space>& S,
+    Symmetry symmetry, const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& from,
     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& to,
     const Kokkos::View<const RealOf<Scalar>*, typename ExecutionSpace::memory_space>& shift) {
   const auto source = S.source;
@@ -230,20 +225,20 @@ void gather_triangles(
       });
 }
 
-#define LUTRA_FILL_TRIANGLES(Ordinal, Offset, Space)                                       \
-  template SymmetricPattern<Ordinal, Offset, typename Space::memory_space> fill_triangles( \
+#define LUTRA_FILL_TRIANGLES(Space)                                       \
+  template SymmetricPattern<typename Space::memory_space> fill_triangles( \
       const Space&, const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, Triangle, const MemoryBudget&);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_FILL_TRIANGLES)
+LUTRA_FOR_EACH_SPACE(LUTRA_FILL_TRIANGLES)
 
-#define LUTRA_SYMMETRIC_VALUES(Scalar, Ordinal, Offset, Space)                                        \
-  template void check_symmetry(                                                                       \
-      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,            \
-      const SymmetricPattern<Ordinal, Offset, typename Space::memory_space>&, Symmetry);              \
+#define LUTRA_SYMMETRIC_VALUES(Scalar, Space)                                                         \
+  template void check_symmetry(const Space&,                                                          \
+                               const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
+                               const SymmetricPattern<typename Space::memory_space>&, Symmetry);      \
   template void gather_triangles<Scalar>(                                                             \
-      const Space&, const SymmetricPattern<Ordinal, Offset, typename Space::memory_space>&, Symmetry, \
+      const Space&, const SymmetricPattern<typename Space::memory_space>&, Symmetry,                  \
       const Kokkos::View<const Scalar*, typename Space::memory_space>&,                               \
       const Kokkos::View<Scalar*, typename Space::memory_space>&,                                     \
       const Kokkos::View<const RealOf<Scalar>*, typename Space::memory_space>&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_SYMMETRIC_VALUES)
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_SYMMETRIC_VALUES)
 
 }  // namespace lutra

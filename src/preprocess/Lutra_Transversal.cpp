@@ -8,13 +8,13 @@
 #include <limits>
 #include <utility>
 
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Matching.hpp"
 
 namespace lutra {
 namespace {
 
-template <class Ordinal, class Offset>
 class TransversalSearch {
  public:
   /// @param cost          [nnz] infinity for an entry to be ignored; null: none is
@@ -37,7 +37,7 @@ class TransversalSearch {
   }
 
   // Phases, until one finds no path.
-  Transversal<Ordinal> run() {
+  Transversal run() {
     auto rank = static_cast<Ordinal>(m_rows.size() - m_free_rows.size());
     for (bool progress = true; progress; ++m_phase) {
       progress = false;
@@ -127,20 +127,11 @@ class TransversalSearch {
 
 }  // namespace
 
-template <class Ordinal, class Offset>
-Transversal<Ordinal> maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                         const std::vector<double>& cost,
-                                         const std::vector<Ordinal>& row_of_column) {
+Transversal maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                const std::vector<double>& cost, const std::vector<Ordinal>& row_of_column) {
   auto start = row_of_column;
   start.resize(static_cast<std::size_t>(pattern.n_cols), Ordinal(-1));
-  return TransversalSearch<Ordinal, Offset>(pattern, cost.empty() ? nullptr : cost.data(), std::move(start))
-      .run();
+  return TransversalSearch(pattern, cost.empty() ? nullptr : cost.data(), std::move(start)).run();
 }
-
-#define LUTRA_MAXIMUM_TRANSVERSAL(Ordinal, Offset)                                                         \
-  template Transversal<Ordinal> maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
-                                                    const std::vector<double>&,                            \
-                                                    const std::vector<Ordinal>&);
-LUTRA_FOR_EACH_PATTERN(LUTRA_MAXIMUM_TRANSVERSAL)
 
 }  // namespace lutra

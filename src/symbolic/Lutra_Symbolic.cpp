@@ -9,6 +9,7 @@
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Fill1.hpp"
 #include "Lutra_Gsofa.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PatternSymmetry.hpp"
 #include "Lutra_SymbolicChoice.hpp"
@@ -17,15 +18,14 @@
 namespace lutra {
 namespace {
 
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 using PatternOn = CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>;
-template <class Ordinal, class Offset, class ExecutionSpace>
-using ResultOn = LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>;
+template <class ExecutionSpace>
+using ResultOn = LuPattern<typename ExecutionSpace::memory_space>;
 
 /// A pattern in another memory. @param copy copy(label, View) copies an array
-template <class Memory, class Ordinal, class Offset, class From, class Copy>
-LuPattern<Ordinal, Offset, Memory> copy_pattern(const LuPattern<Ordinal, Offset, From>& from,
-                                                const Copy& copy) {
+template <class Memory, class From, class Copy>
+LuPattern<Memory> copy_pattern(const LuPattern<From>& from, const Copy& copy) {
   return {from.n,
           copy("lutra::symbolic::row_map", from.row_map),
           copy("lutra::symbolic::entries", from.entries),
@@ -39,9 +39,8 @@ LuPattern<Ordinal, Offset, Memory> copy_pattern(const LuPattern<Ordinal, Offset,
 }
 
 /// fill1 by all threads of the host, or by one where there are few rows or the budget does not suffice.
-template <class Ordinal, class Offset>
-LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_that_fits(
-    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget, bool serial) {
+LuPattern<Kokkos::HostSpace> fill1_that_fits(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                             const MemoryBudget& budget, bool serial) {
   const int threads = Kokkos::DefaultHostExecutionSpace().concurrency();
   if (serial || threads < 2 || pattern.n_rows < Impl::min_rows_for_threads)
     return Impl::fill1(pattern, budget, 1);
@@ -54,10 +53,9 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_that_fits(
 
 /// fill1, on a copy on the host if the pattern is in device memory. The budget of a device does not count
 /// what is on the host.
-template <class Ordinal, class Offset, class ExecutionSpace>
-ResultOn<Ordinal, Offset, ExecutionSpace> host_method(
-    const ExecutionSpace& exec, const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
-    const MemoryBudget& budget) {
+template <class ExecutionSpace>
+ResultOn<ExecutionSpace> host_method(const ExecutionSpace& exec, const PatternOn<ExecutionSpace>& pattern,
+                                     const MemoryBudget& budget) {
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
     exec.fence("lutra::symbolic: the pattern is complete");
     return fill1_that_fits(pattern, budget, Impl::is_serial_space<ExecutionSpace>);
@@ -82,12 +80,11 @@ ResultOn<Ordinal, Offset, ExecutionSpace> host_method(
   }
 }
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-ResultOn<Ordinal, Offset, ExecutionSpace> etree(const ExecutionSpace& exec,
-                                                const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
-                                                const MemoryBudget& budget) {
-  const Impl::MirroredPattern<Ordinal, Offset, ExecutionSpace> both(exec, pattern, budget);
-  auto result = Impl::TreeMethod<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget).run(both.mirror);
+template <class ExecutionSpace>
+ResultOn<ExecutionSpace> etree(const ExecutionSpace& exec, const PatternOn<ExecutionSpace>& pattern,
+                               const MemoryBudget& budget) {
+  const Impl::MirroredPattern<ExecutionSpace> both(exec, pattern, budget);
+  auto result = Impl::TreeMethod<ExecutionSpace>(exec, pattern, budget).run(both.mirror);
   result.exact = both.symmetric;
   if (!result.exact) {
     result.reason =
@@ -96,43 +93,43 @@ ResultOn<Ordinal, Offset, ExecutionSpace> etree(const ExecutionSpace& exec,
   return result;
 }
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-ResultOn<Ordinal, Offset, ExecutionSpace> ancestors(const ExecutionSpace& exec,
-                                                    const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
-                                                    const MemoryBudget& budget, bool portable) {
+template <class ExecutionSpace>
+ResultOn<ExecutionSpace> ancestors(const ExecutionSpace& exec, const PatternOn<ExecutionSpace>& pattern,
+                                   const MemoryBudget& budget, bool portable) {
   MemoryReservation reservation(budget);
-  const auto mirror = Impl::mirror_upper<Ordinal, Offset, ExecutionSpace>(exec, pattern, reservation);
-  Impl::TreeMethod<Ordinal, Offset, ExecutionSpace> tree(exec, pattern, budget);
+  const auto mirror = Impl::mirror_upper<ExecutionSpace>(exec, pattern, reservation);
+  Impl::TreeMethod<ExecutionSpace> tree(exec, pattern, budget);
   tree.build(mirror);
-  return Impl::AncestorMethod<Ordinal, Offset, ExecutionSpace>(tree, tree.depths(), portable).run();
+  return Impl::AncestorMethod<ExecutionSpace>(tree, tree.depths(), portable).run();
 }
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-ResultOn<Ordinal, Offset, ExecutionSpace> method_asked_for(
-    const ExecutionSpace& exec, const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
-    const MemoryBudget& budget, const SymbolicOptions& options) {
+template <class ExecutionSpace>
+ResultOn<ExecutionSpace> method_asked_for(const ExecutionSpace& exec,
+                                          const PatternOn<ExecutionSpace>& pattern,
+                                          const MemoryBudget& budget, const SymbolicOptions& options) {
   switch (options.method) {
     case SymbolicMethod::fill1:
-      return host_method<Ordinal, Offset>(exec, pattern, budget);
+      return host_method(exec, pattern, budget);
     case SymbolicMethod::etree:
-      return etree<Ordinal, Offset>(exec, pattern, budget);
+      return etree(exec, pattern, budget);
     case SymbolicMethod::ancestors:
-      return ancestors<Ordinal, Offset>(exec, pattern, budget, options.portable);
+      return ancestors(exec, pattern, budget, options.portable);
     default:
       return Impl::fill2(exec, pattern, budget, {.portable = options.portable});
   }
 }
 
 /// The method of `automatic`. etree and ancestors go on with the tree that the choice was made from.
-template <class Ordinal, class Offset, class ExecutionSpace>
-ResultOn<Ordinal, Offset, ExecutionSpace> best_method_on_device(
-    const ExecutionSpace& exec, const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
-    const MemoryBudget& budget, const SymbolicOptions& options, Impl::SymbolicResources resources) {
+template <class ExecutionSpace>
+ResultOn<ExecutionSpace> best_method_on_device(const ExecutionSpace& exec,
+                                               const PatternOn<ExecutionSpace>& pattern,
+                                               const MemoryBudget& budget, const SymbolicOptions& options,
+                                               Impl::SymbolicResources resources) {
   const auto model = options.device_model.value_or(default_device_model<ExecutionSpace>());
   Impl::SymbolicChoice choice;
   {
-    const Impl::MirroredPattern<Ordinal, Offset, ExecutionSpace> both(exec, pattern, budget);
-    Impl::TreeMethod<Ordinal, Offset, ExecutionSpace> tree(exec, pattern, budget);
+    const Impl::MirroredPattern<ExecutionSpace> both(exec, pattern, budget);
+    Impl::TreeMethod<ExecutionSpace> tree(exec, pattern, budget);
     Impl::PatternProperties properties{.symmetric = both.symmetric};
     typename decltype(tree)::OrdinalView depth;
     if (!both.symmetric) {
@@ -147,10 +144,10 @@ ResultOn<Ordinal, Offset, ExecutionSpace> best_method_on_device(
       chosen = Impl::choose_symbolic_method(properties, model.symbolic, resources);
     }
     choice = *chosen;
-    std::optional<ResultOn<Ordinal, Offset, ExecutionSpace>> result;
+    std::optional<ResultOn<ExecutionSpace>> result;
     if (choice.method == SymbolicMethod::etree) result = tree.run(both.mirror);
     if (choice.method == SymbolicMethod::ancestors) {
-      result = Impl::AncestorMethod<Ordinal, Offset, ExecutionSpace>(tree, depth, options.portable).run();
+      result = Impl::AncestorMethod<ExecutionSpace>(tree, depth, options.portable).run();
     }
     if (result) {
       result->reason = choice.reason;
@@ -158,47 +155,46 @@ ResultOn<Ordinal, Offset, ExecutionSpace> best_method_on_device(
     }
   }  // the tree's memory is free for the others
   auto result = choice.method == SymbolicMethod::fill1
-                    ? host_method<Ordinal, Offset>(exec, pattern, budget)
+                    ? host_method(exec, pattern, budget)
                     : Impl::fill2(exec, pattern, budget, {.portable = options.portable});
   result.reason = choice.reason;
   return result;
 }
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-ResultOn<Ordinal, Offset, ExecutionSpace> best_method(
-    const ExecutionSpace& exec, const PatternOn<Ordinal, Offset, ExecutionSpace>& pattern,
-    const MemoryBudget& budget, const SymbolicOptions& options) {
+template <class ExecutionSpace>
+ResultOn<ExecutionSpace> best_method(const ExecutionSpace& exec, const PatternOn<ExecutionSpace>& pattern,
+                                     const MemoryBudget& budget, const SymbolicOptions& options) {
   const Impl::SymbolicResources resources{Impl::is_host_space<ExecutionSpace>,
                                           Kokkos::DefaultHostExecutionSpace().concurrency(),
                                           budget.available_bytes()};
   if constexpr (Impl::is_host_space<ExecutionSpace>) {
-    auto result = host_method<Ordinal, Offset>(exec, pattern, budget);
+    auto result = host_method(exec, pattern, budget);
     result.reason = Impl::choose_symbolic_method({}, {}, resources)->reason;
     return result;
   } else {
-    return best_method_on_device<Ordinal, Offset>(exec, pattern, budget, options, resources);
+    return best_method_on_device(exec, pattern, budget, options, resources);
   }
 }
 
 }  // namespace
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symbolic(
+template <class ExecutionSpace>
+LuPattern<typename ExecutionSpace::memory_space> factorize_symbolic(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const SymbolicOptions& options) {
   check_enumerator("options: method", options.method, SymbolicMethod::ancestors);
   if (pattern.n_rows != pattern.n_cols) throw InputError("pattern: it is not square");
   if (pattern.n_rows == 0) {  // there is nothing to divide among teams
-    auto result = host_method<Ordinal, Offset>(exec, pattern, budget);
+    auto result = host_method(exec, pattern, budget);
     if (options.method != SymbolicMethod::automatic) result.method = options.method;
     return result;
   }
   if (options.method != SymbolicMethod::automatic) {
-    return method_asked_for<Ordinal, Offset>(exec, pattern, budget, options);
+    return method_asked_for(exec, pattern, budget, options);
   }
   try {
-    return best_method<Ordinal, Offset>(exec, pattern, budget, options);
+    return best_method(exec, pattern, budget, options);
   } catch (const OutOfMemoryError&) {
     auto result = Impl::fill2(exec, pattern, budget, {.portable = options.portable});
     result.reason = "fill2: faster methods exceed the memory limit";
@@ -206,13 +202,13 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symb
   }
 }
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-LuPattern<Ordinal, Offset, Kokkos::HostSpace> factorize_symbolic_to_host(
+template <class ExecutionSpace>
+LuPattern<Kokkos::HostSpace> factorize_symbolic_to_host(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const SymbolicOptions& options) {
   try {
-    const auto filled = factorize_symbolic<Ordinal, Offset>(exec, pattern, budget, options);
+    const auto filled = factorize_symbolic(exec, pattern, budget, options);
     exec.fence("lutra::symbolic: the pattern is complete");
     auto result = copy_pattern<Kokkos::HostSpace>(
         filled, [](const char*, const auto& view) { return Impl::mirror_in<Kokkos::HostSpace>(view); });
@@ -229,13 +225,13 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> factorize_symbolic_to_host(
   return result;
 }
 
-#define LUTRA_SYMBOLIC(Ordinal, Offset, Space)                                                             \
-  template LuPattern<Ordinal, Offset, typename Space::memory_space> factorize_symbolic(                    \
+#define LUTRA_SYMBOLIC(Space)                                                                              \
+  template LuPattern<typename Space::memory_space> factorize_symbolic(                                     \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
       const SymbolicOptions&);                                                                             \
-  template LuPattern<Ordinal, Offset, Kokkos::HostSpace> factorize_symbolic_to_host(                       \
+  template LuPattern<Kokkos::HostSpace> factorize_symbolic_to_host(                                        \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
       const SymbolicOptions&);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_SYMBOLIC)
+LUTRA_FOR_EACH_SPACE(LUTRA_SYMBOLIC)
 
 }  // namespace lutra

@@ -12,7 +12,7 @@ namespace lutra {
 
 /// The pattern of L + U by rows: each row sorted, the diagonal always there (it belongs to U; L's is a unit
 /// one).
-template <class Ordinal, class Offset, class MemorySpace>
+template <class MemorySpace>
 struct LuPattern {
   Ordinal n = 0;
   Kokkos::View<const Offset*, MemorySpace> row_map;   ///< [n + 1]
@@ -41,8 +41,8 @@ struct LuPattern {
 /// @throws InputError for a pattern that is not square
 /// @throws OutOfMemoryError where the budget does not suffice, naming the bytes that would do where the
 /// method is fill2
-template <class Ordinal, class Offset, class ExecutionSpace>
-LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symbolic(
+template <class ExecutionSpace>
+LuPattern<typename ExecutionSpace::memory_space> factorize_symbolic(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const SymbolicOptions& options = {});
@@ -52,8 +52,8 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symb
 /// that of the memory of `exec`; on hosts a pattern found in ranges is not counted.
 /// @throws InputError; OutOfMemoryError where a workspace and two of the longest rows do not fit, with the
 /// least that would do
-template <class Ordinal, class Offset, class ExecutionSpace>
-LuPattern<Ordinal, Offset, Kokkos::HostSpace> factorize_symbolic_to_host(
+template <class ExecutionSpace>
+LuPattern<Kokkos::HostSpace> factorize_symbolic_to_host(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const SymbolicOptions& options = {});

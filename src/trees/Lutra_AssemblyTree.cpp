@@ -9,6 +9,7 @@
 #include "Lutra_At.hpp"
 #include "Lutra_ColumnCounts.hpp"
 #include "Lutra_FrontRows.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PermutePattern.hpp"
 #include "Lutra_Upload.hpp"
@@ -159,9 +160,9 @@ class Amalgamation {
 };
 
 /// Numbers groups in postorder of their tree, and columns by groups.
-template <class Ordinal, class Index>
+template <class Index>
 void number_groups(const PostorderedTree<Index>& tree, const std::vector<Index>& group,
-                   AssemblyTree<Ordinal>& fronts) {
+                   AssemblyTree& fronts) {
   const std::size_t n = group.size();
   std::vector<Index> number(n, Index(-1)), last_column;  // of each group
   for (std::size_t j = 0; j < n; ++j) {
@@ -196,8 +197,7 @@ void number_groups(const PostorderedTree<Index>& tree, const std::vector<Index>&
     at(fronts.order, at(next, front_of(j))++) = static_cast<Ordinal>(tree.column[j]);
 }
 
-template <class Ordinal>
-void count_flops(AssemblyTree<Ordinal>& fronts) {
+void count_flops(AssemblyTree& fronts) {
   for (Ordinal f = 0; f < fronts.count(); ++f) {
     fronts.flops +=
         elimination_flops(static_cast<double>(at(fronts.pivot_begin, f + 1) - at(fronts.pivot_begin, f)),
@@ -206,9 +206,9 @@ void count_flops(AssemblyTree<Ordinal>& fronts) {
 }
 
 /// Fronts without rows.
-template <class Ordinal, class Index>
-AssemblyTree<Ordinal> amalgamate(const PostorderedTree<Index>& tree, const AssemblyTreeOptions& options) {
-  AssemblyTree<Ordinal> fronts;
+template <class Index>
+AssemblyTree amalgamate(const PostorderedTree<Index>& tree, const AssemblyTreeOptions& options) {
+  AssemblyTree fronts;
   fronts.n = static_cast<Ordinal>(tree.parent.size());
   Amalgamation<Index> amalgamation(tree, options);
   const auto group = amalgamation.run();
@@ -218,22 +218,21 @@ AssemblyTree<Ordinal> amalgamate(const PostorderedTree<Index>& tree, const Assem
   return fronts;
 }
 
-template <class Index, class Ordinal, class Offset>
-AssemblyTree<Ordinal> make_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                const AssemblyTreeOptions& options) {
+template <class Index>
+AssemblyTree make_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                       const AssemblyTreeOptions& options) {
   const auto graph = symmetric_graph<Index>(pattern);
   std::vector<Index> identity(static_cast<std::size_t>(graph.size()));
   std::iota(identity.begin(), identity.end(), Index(0));
   const auto elimination = eliminate(graph, std::move(identity));
-  auto fronts = make_assembly_tree<Ordinal>(elimination, options);
+  auto fronts = make_assembly_tree(elimination, options);
   collect_front_rows(graph, elimination, fronts);
   return fronts;
 }
 
 /// Forest and counts on the host.
-template <class Ordinal, class ExecutionSpace, class Memory>
-PostorderedTree<Ordinal> postordered_tree(const ExecutionSpace& exec,
-                                          const ColumnCounts<Ordinal, Memory>& columns) {
+template <class ExecutionSpace, class Memory>
+PostorderedTree<Ordinal> postordered_tree(const ExecutionSpace& exec, const ColumnCounts<Memory>& columns) {
   auto parent = Impl::to_host(exec, columns.parent), count = Impl::to_host(exec, columns.count);
   const auto n = static_cast<Ordinal>(parent.size());
   count.pop_back();  // behind the last column
@@ -245,15 +244,14 @@ PostorderedTree<Ordinal> postordered_tree(const ExecutionSpace& exec,
 
 }  // namespace
 
-template <class Ordinal, class Index>
-AssemblyTree<Ordinal> make_assembly_tree(const Elimination<Index>& elimination,
-                                         const AssemblyTreeOptions& options) {
-  return amalgamate<Ordinal>(postordered_tree(elimination.tree.parent, elimination.count), options);
+template <class Index>
+AssemblyTree make_assembly_tree(const Elimination<Index>& elimination, const AssemblyTreeOptions& options) {
+  return amalgamate(postordered_tree(elimination.tree.parent, elimination.count), options);
 }
 
-template <class Ordinal, class Index>
+template <class Index>
 void collect_front_rows(const SymmetricGraph<Index>& graph, const Elimination<Index>& elimination,
-                        AssemblyTree<Ordinal>& tree) {
+                        AssemblyTree& tree) {
   const Ordinal count = tree.count();
   const auto entries = static_cast<std::size_t>(count);
   std::vector<Ordinal> first_child(entries, Ordinal(-1)), next_child(entries, Ordinal(-1));
@@ -289,49 +287,39 @@ void collect_front_rows(const SymmetricGraph<Index>& graph, const Elimination<In
   }
 }
 
-template <class Ordinal, class Offset>
-AssemblyTree<Ordinal> make_assembly_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                         const AssemblyTreeOptions& options) {
+AssemblyTree make_assembly_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                const AssemblyTreeOptions& options) {
   return graph_fits_int(pattern) ? make_tree<int>(pattern, options)
                                  : make_tree<std::int64_t>(pattern, options);
 }
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-AssemblyTree<Ordinal> make_assembly_tree(
-    const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order, const MemoryBudget& budget,
-    const AssemblyTreeOptions& options) {
+template <class ExecutionSpace>
+AssemblyTree make_assembly_tree(const ExecutionSpace& exec,
+                                const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+                                const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order,
+                                const MemoryBudget& budget, const AssemblyTreeOptions& options) {
   if (A.n_rows == 0) return make_assembly_tree(CsrPattern<Ordinal, Offset, Kokkos::HostSpace>(), options);
   MemoryReservation scratch(budget);
   const auto F = Impl::permute_pattern(exec, scratch, A,
                                        Impl::upload(exec, scratch, "lutra::trees::row_order", row_order),
                                        Impl::upload(exec, scratch, "lutra::trees::col_order", col_order));
-  auto fronts = amalgamate<Ordinal>(
-      postordered_tree(exec, column_counts<Ordinal, Offset, ExecutionSpace>(exec, F, budget)), options);
-  Impl::FrontRowsMaker<Ordinal, Offset, ExecutionSpace>(exec, budget).make(F, fronts);
+  auto fronts = amalgamate(postordered_tree(exec, column_counts<ExecutionSpace>(exec, F, budget)), options);
+  Impl::FrontRowsMaker<ExecutionSpace>(exec, budget).make(F, fronts);
   return fronts;
 }
 
-#define LUTRA_FRONTS_OF_GRAPH(Ordinal, Index)                                                               \
-  template AssemblyTree<Ordinal> make_assembly_tree(const Elimination<Index>&, const AssemblyTreeOptions&); \
-  template void collect_front_rows(const SymmetricGraph<Index>&, const Elimination<Index>&,                 \
-                                   AssemblyTree<Ordinal>&);
-LUTRA_FRONTS_OF_GRAPH(int, int)
-LUTRA_FRONTS_OF_GRAPH(int, std::int64_t)
-LUTRA_FRONTS_OF_GRAPH(std::int64_t, int)
-LUTRA_FRONTS_OF_GRAPH(std::int64_t, std::int64_t)
+#define LUTRA_FRONTS_OF_GRAPH(Index)                                                               \
+  template AssemblyTree make_assembly_tree(const Elimination<Index>&, const AssemblyTreeOptions&); \
+  template void collect_front_rows(const SymmetricGraph<Index>&, const Elimination<Index>&, AssemblyTree&);
+LUTRA_FRONTS_OF_GRAPH(int)
+LUTRA_FRONTS_OF_GRAPH(std::int64_t)
 #undef LUTRA_FRONTS_OF_GRAPH
 
-#define LUTRA_MAKE_ASSEMBLY_TREE_OF(Ordinal, Offset, Space)                           \
-  template AssemblyTree<Ordinal> make_assembly_tree(                                  \
-      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, \
-      const std::vector<Ordinal>&, const std::vector<Ordinal>&, const MemoryBudget&,  \
-      const AssemblyTreeOptions&);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_MAKE_ASSEMBLY_TREE_OF)
-
-#define LUTRA_MAKE_ASSEMBLY_TREE(Ordinal, Offset)                                                          \
-  template AssemblyTree<Ordinal> make_assembly_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
-                                                    const AssemblyTreeOptions&);
-LUTRA_FOR_EACH_PATTERN(LUTRA_MAKE_ASSEMBLY_TREE)
+#define LUTRA_MAKE_ASSEMBLY_TREE_OF(Space)                                                                   \
+  template AssemblyTree make_assembly_tree(const Space&,                                                     \
+                                           const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, \
+                                           const std::vector<Ordinal>&, const std::vector<Ordinal>&,         \
+                                           const MemoryBudget&, const AssemblyTreeOptions&);
+LUTRA_FOR_EACH_SPACE(LUTRA_MAKE_ASSEMBLY_TREE_OF)
 
 }  // namespace lutra

@@ -35,7 +35,6 @@ struct AssemblyTreeOptions {
 ///       rows    │   L    │ contri- │──► extend-add into the front parent[f], which has all of these rows,
 ///               │        │ bution  │    the first of them among its pivots
 ///               └────────┴─────────┘
-template <class Ordinal>
 struct AssemblyTree {
   Ordinal n = 0;
   std::vector<Ordinal> order;           ///< [n] row and column of F eliminated as k-th; the rest counts so
@@ -55,22 +54,21 @@ struct AssemblyTree {
 /// of their contribution rows where the options allow. A merged child need not be the last one; its pivots
 /// move next to its parent's, as `order` says. O(n), on one host thread.
 /// @return `rows` empty; sizes, flops and all else complete
-template <class Ordinal, class Index>
-AssemblyTree<Ordinal> make_assembly_tree(const Elimination<Index>& elimination,
-                                         const AssemblyTreeOptions& options = {});
+template <class Index>
+AssemblyTree make_assembly_tree(const Elimination<Index>& elimination,
+                                const AssemblyTreeOptions& options = {});
 
 /// Fills in the contribution rows of fronts. Time near linear in the edges and in `rows`, on one host thread.
 /// @param tree of make_assembly_tree(elimination)
-template <class Ordinal, class Index>
+template <class Index>
 void collect_front_rows(const SymmetricGraph<Index>& graph, const Elimination<Index>& elimination,
-                        AssemblyTree<Ordinal>& tree);
+                        AssemblyTree& tree);
 
 /// Fronts for F in the order given, on one host thread; the pattern of F + Fᵀ is taken for F's. Elimination
 /// tree (Liu), column counts (Gilbert, Ng and Peyton), amalgamation and contribution rows.
 /// @param pattern square; rows sorted, no entry twice
-template <class Ordinal, class Offset>
-AssemblyTree<Ordinal> make_assembly_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                         const AssemblyTreeOptions& options = {});
+AssemblyTree make_assembly_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                const AssemblyTreeOptions& options = {});
 
 /// The same tree of F = A(row_order, col_order), with elimination tree, column counts and contribution rows
 /// by all threads of an execution space and amalgamation on the host. Device memory: some 30 bytes an entry
@@ -79,11 +77,11 @@ AssemblyTree<Ordinal> make_assembly_tree(const CsrPattern<Ordinal, Offset, Kokko
 /// @param row_order [n] row of A that is each row of F; n is less than 2³²
 /// @param col_order [n] column of A that is each column of F
 /// @throws OutOfMemoryError
-template <class Ordinal, class Offset, class ExecutionSpace>
-AssemblyTree<Ordinal> make_assembly_tree(
-    const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order, const MemoryBudget& budget,
-    const AssemblyTreeOptions& options = {});
+template <class ExecutionSpace>
+AssemblyTree make_assembly_tree(const ExecutionSpace& exec,
+                                const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+                                const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order,
+                                const MemoryBudget& budget, const AssemblyTreeOptions& options = {});
 
 }  // namespace lutra
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "Lutra_EliminationTree.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra {
 
@@ -21,7 +22,7 @@ std::vector<Index> column_counts(const SymmetricGraph<Index>& graph, const std::
                                  const EliminationTree<Index>& tree);
 
 /// The elimination tree of A + Aᵀ and the entries of each column of L, in the memory of an execution space.
-template <class Ordinal, class MemorySpace>
+template <class MemorySpace>
 struct ColumnCounts {
   Kokkos::View<const Ordinal*, MemorySpace> parent;  ///< [n] n for a root
   Kokkos::View<const Ordinal*, MemorySpace> count;   ///< [n + 1] below the diagonal; the last is 0
@@ -34,8 +35,8 @@ struct ColumnCounts {
 /// words; some 40 bytes an entry of A of workspace. Waits for the tree.
 /// @param pattern square; rows sorted or not, no entry twice
 /// @throws OutOfMemoryError
-template <class Ordinal, class Offset, class ExecutionSpace>
-ColumnCounts<Ordinal, typename ExecutionSpace::memory_space> column_counts(
+template <class ExecutionSpace>
+ColumnCounts<typename ExecutionSpace::memory_space> column_counts(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget);

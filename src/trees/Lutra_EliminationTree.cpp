@@ -2,6 +2,7 @@
 #include "Lutra_EliminationTree.hpp"
 
 #include "Lutra_At.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LiuTree.hpp"
 #include "Lutra_TreeSums.hpp"
@@ -26,7 +27,6 @@ EliminationTree<Index> elimination_tree(const SymmetricGraph<Index>& graph,
   return tree;
 }
 
-template <class Ordinal, class Offset>
 EliminationTree<Ordinal> elimination_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                           const MemoryBudget& budget) {
   EliminationTree<Ordinal> tree;
@@ -58,10 +58,6 @@ LUTRA_ELIMINATION_TREE(int)
 LUTRA_ELIMINATION_TREE(std::int64_t)
 #undef LUTRA_ELIMINATION_TREE
 
-#define LUTRA_ELIMINATION_TREE(Ordinal, Offset)                                                             \
-  template EliminationTree<Ordinal> elimination_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
-                                                     const MemoryBudget&);
-LUTRA_FOR_EACH_PATTERN(LUTRA_ELIMINATION_TREE)
 #undef LUTRA_ELIMINATION_TREE
 
 }  // namespace lutra

@@ -36,7 +36,6 @@ EliminationTree<Index> elimination_tree(const SymmetricGraph<Index>& graph,
 /// @param budget  of the workspace: an ordinal per entry right of the diagonal, and an offset and an ordinal
 ///                per row
 /// @throws OutOfMemoryError
-template <class Ordinal, class Offset>
 EliminationTree<Ordinal> elimination_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                           const MemoryBudget& budget = {});
 

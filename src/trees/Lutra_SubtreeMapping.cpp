@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <numeric>
 
+#include "Lutra_Index.hpp"
 #include "Lutra_TreeSums.hpp"
 
 namespace lutra {
@@ -13,7 +14,6 @@ namespace {
 using Impl::at;
 
 /// Root of the subtree below the cut that holds each vertex; −1 above the cut.
-template <class Ordinal>
 std::vector<Ordinal> cut_subtrees(const std::vector<Ordinal>& parent, const std::vector<double>& subtree_work,
                                   double max_work) {
   std::vector<Ordinal> root(parent.size());
@@ -27,16 +27,14 @@ std::vector<Ordinal> cut_subtrees(const std::vector<Ordinal>& parent, const std:
 }
 
 /// Tasks of subtrees side by side.
-template <class Ordinal>
 struct TaskList {
   std::vector<Ordinal> task;  ///< [n] of each vertex that is the root of a subtree below the cut
   std::vector<double> work;   ///< [tasks]
 };
 
-template <class Ordinal>
-TaskList<Ordinal> group_subtrees(const std::vector<Ordinal>& root, const std::vector<double>& subtree_work,
-                                 double min_work) {
-  TaskList<Ordinal> list;
+TaskList group_subtrees(const std::vector<Ordinal>& root, const std::vector<double>& subtree_work,
+                        double min_work) {
+  TaskList list;
   list.task.resize(root.size());
   for (std::size_t v = 0; v < root.size(); ++v) {
     if (root[v] != static_cast<Ordinal>(v)) continue;
@@ -48,7 +46,6 @@ TaskList<Ordinal> group_subtrees(const std::vector<Ordinal>& root, const std::ve
 }
 
 /// Rank of each task by falling work; equal ones stay in order.
-template <class Ordinal>
 std::vector<Ordinal> rank_by_work(const std::vector<double>& work) {
   std::vector<Ordinal> sorted(work.size());
   std::iota(sorted.begin(), sorted.end(), Ordinal(0));
@@ -59,17 +56,16 @@ std::vector<Ordinal> rank_by_work(const std::vector<double>& work) {
 
 }  // namespace
 
-template <class Ordinal>
-SubtreeMapping<Ordinal> map_subtrees(const std::vector<Ordinal>& parent, const std::vector<double>& work,
-                                     int threads, const SubtreeMappingOptions& options) {
+SubtreeMapping map_subtrees(const std::vector<Ordinal>& parent, const std::vector<double>& work, int threads,
+                            const SubtreeMappingOptions& options) {
   const double mean = std::accumulate(work.begin(), work.end(), 0.0) / threads;
   const auto subtree_work = Impl::subtree_sums(parent, work);
   const auto root = cut_subtrees(parent, subtree_work, options.max_subtree * mean);
   const auto list = group_subtrees(root, subtree_work, options.min_task * mean);
-  const auto rank = rank_by_work<Ordinal>(list.work);
+  const auto rank = rank_by_work(list.work);
   const auto tasks = static_cast<Ordinal>(list.work.size());
   const auto task_of = [&](std::size_t v) { return root[v] < 0 ? tasks : at(rank, at(list.task, root[v])); };
-  SubtreeMapping<Ordinal> mapping;
+  SubtreeMapping mapping;
   mapping.task_begin.assign(list.work.size() + 2, 0);
   for (std::size_t v = 0; v < root.size(); ++v) ++at(mapping.task_begin, task_of(v) + 1);
   std::partial_sum(mapping.task_begin.begin(), mapping.task_begin.end(), mapping.task_begin.begin());
@@ -80,11 +76,5 @@ SubtreeMapping<Ordinal> map_subtrees(const std::vector<Ordinal>& parent, const s
   mapping.task_begin.pop_back();  // what follows the last task is above the cut
   return mapping;
 }
-
-#define LUTRA_SUBTREE_MAPPING(Ordinal)                                                                   \
-  template SubtreeMapping<Ordinal> map_subtrees(const std::vector<Ordinal>&, const std::vector<double>&, \
-                                                int, const SubtreeMappingOptions&);
-LUTRA_SUBTREE_MAPPING(int)
-LUTRA_SUBTREE_MAPPING(std::int64_t)
 
 }  // namespace lutra

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "Lutra_Index.hpp"
+
 namespace lutra {
 
 /// How finely `map_subtrees` cuts a tree. Shares are of the work that one thread has on average.
@@ -21,7 +23,6 @@ struct SubtreeMappingOptions {
 ///         p         q          tasks: subtrees under p and q, small neighbours together
 ///        ▲ ▲ ▲    ▲   ▲        order = [ task 0 | task 1 | … | p q r ]
 ///                                       ^task_begin[0]        ^task_begin[tasks]
-template <class Ordinal>
 struct SubtreeMapping {
   std::vector<Ordinal> order;       ///< [n] vertices task by task, then those above; ascending within each
   std::vector<Ordinal> task_begin;  ///< [tasks + 1] in `order`
@@ -38,9 +39,8 @@ struct SubtreeMapping {
 /// @param parent  [n] −1 for a root; a parent comes behind its children
 /// @param work    [n] of each vertex, not negative, in any unit
 /// @param threads one or more
-template <class Ordinal>
-SubtreeMapping<Ordinal> map_subtrees(const std::vector<Ordinal>& parent, const std::vector<double>& work,
-                                     int threads, const SubtreeMappingOptions& options = {});
+SubtreeMapping map_subtrees(const std::vector<Ordinal>& parent, const std::vector<double>& work, int threads,
+                            const SubtreeMappingOptions& options = {});
 
 }  // namespace lutra
 

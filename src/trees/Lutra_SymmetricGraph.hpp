@@ -27,7 +27,7 @@ namespace Impl {
 
 /// The transpose of a pattern by a counting sort, with index type `Index`; rows are sorted. O(n + nnz).
 /// @param row_order [n] row of the pattern that counts as each row; empty: they count as they come
-template <class Index, class Ordinal, class Offset>
+template <class Index>
 SymmetricGraph<Index> transpose_pattern(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                         const std::vector<Ordinal>& row_order = {}) {
   SymmetricGraph<Index> transpose;
@@ -51,8 +51,7 @@ SymmetricGraph<Index> transpose_pattern(const CsrPattern<Ordinal, Offset, Kokkos
 }  // namespace Impl
 
 /// Whether `int` numbers the vertices and counts the entries of the graph of a pattern.
-template <class Ordinal, class Offset>
-bool graph_fits_int(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern) {
+inline bool graph_fits_int(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern) {
   constexpr auto largest = static_cast<std::int64_t>(std::numeric_limits<int>::max());
   return static_cast<std::int64_t>(pattern.n_rows) < largest &&
          static_cast<std::int64_t>(pattern.nnz()) <= largest / 2;
@@ -64,7 +63,7 @@ bool graph_fits_int(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& patter
 /// @param  pattern   square; rows sorted, no entry twice
 /// @param  row_order [n] row of A that is each row of P·A; empty: P is the identity
 /// @throws InputError unless it is square
-template <class Index, class Ordinal, class Offset>
+template <class Index>
 SymmetricGraph<Index> symmetric_graph(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                       const std::vector<Ordinal>& row_order = {}) {
   if (pattern.n_rows != pattern.n_cols) {

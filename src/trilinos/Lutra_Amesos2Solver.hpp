@@ -49,7 +49,7 @@ class Amesos2Solver : public Amesos2::SolverCore<lutra::Amesos2Solver, Matrix, V
  public:
   static constexpr const char* name = "Lutra";
   using scalar_type = typename Types::Scalar;
-  using solver_type = SparseLU<scalar_type, typename Types::Ordinal, std::int64_t, typename Types::Space>;
+  using solver_type = SparseLU<scalar_type, typename Types::Space>;
 
   Amesos2Solver(Teuchos::RCP<const Matrix> A, Teuchos::RCP<Vector> X, Teuchos::RCP<const Vector> B)
       : Core(A, X, B), m_matrix(A) {}

@@ -38,7 +38,7 @@ namespace lutra {
 /// @tparam Method SparseILU or SparseLU
 /// @tparam RowMatrix a Tpetra::RowMatrix; the object itself must be a Tpetra::CrsMatrix, or the filter
 ///         AdditiveSchwarz puts before one
-template <template <class, class, class, class> class Method, class RowMatrix>
+template <template <class, class> class Method, class RowMatrix>
 class Ifpack2Preconditioner
     : public Ifpack2::Preconditioner<typename RowMatrix::scalar_type, typename RowMatrix::local_ordinal_type,
                                      typename RowMatrix::global_ordinal_type, typename RowMatrix::node_type>,
@@ -55,12 +55,11 @@ class Ifpack2Preconditioner
   using map_type = Tpetra::Map<local_ordinal_type, global_ordinal_type, node_type>;
   using multivector_type =
       Tpetra::MultiVector<scalar_type, local_ordinal_type, global_ordinal_type, node_type>;
-  using solver_type = Method<typename Impl::TpetraTypes<matrix_type>::Scalar, local_ordinal_type,
-                             std::int64_t, typename node_type::execution_space>;
+  using solver_type =
+      Method<typename Impl::TpetraTypes<matrix_type>::Scalar, typename node_type::execution_space>;
   static constexpr bool is_incomplete =
-      std::is_same_v<solver_type,
-                     SparseILU<typename Impl::TpetraTypes<matrix_type>::Scalar, local_ordinal_type,
-                               std::int64_t, typename node_type::execution_space>>;
+      std::is_same_v<solver_type, SparseILU<typename Impl::TpetraTypes<matrix_type>::Scalar,
+                                            typename node_type::execution_space>>;
   using options_type = std::conditional_t<is_incomplete, SparseIluOptions, LuOptions>;
 
   /// @param A may be null: AdditiveSchwarz sets its own

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "Lutra_At.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 
 namespace lutra {
@@ -33,8 +34,7 @@ void add_block(BlockTriangle& triangle, std::size_t row, double entries) {
 
 }  // namespace
 
-template <class Ordinal>
-BlockTriangle block_triangle(const AssemblyTree<Ordinal>& tree, std::size_t max_width) {
+BlockTriangle block_triangle(const AssemblyTree& tree, std::size_t max_width) {
   const auto fronts = static_cast<std::size_t>(tree.count());
   std::vector<std::size_t> begin, first_block{0};  // of each block, its first pivot; of each front
   for (std::size_t f = 0; f < fronts; ++f) {
@@ -64,7 +64,6 @@ BlockTriangle block_triangle(const AssemblyTree<Ordinal>& tree, std::size_t max_
   return triangle;
 }
 
-template <class Ordinal, class Offset>
 BlockTriangle block_triangle(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                              const std::vector<std::size_t>& begin) {
   const std::size_t n = begin.size() - 1;
@@ -108,12 +107,5 @@ BlockTriangle reversed_transpose(const BlockTriangle& triangle) {
   }
   return result;
 }
-
-#define LUTRA_BLOCK_TRIANGLE(Ordinal, Offset)                                                  \
-  template BlockTriangle block_triangle(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
-                                        const std::vector<std::size_t>&);
-LUTRA_FOR_EACH_PATTERN(LUTRA_BLOCK_TRIANGLE)
-template BlockTriangle block_triangle(const AssemblyTree<int>&, std::size_t);
-template BlockTriangle block_triangle(const AssemblyTree<std::int64_t>&, std::size_t);
 
 }  // namespace lutra

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "Lutra_AssemblyTree.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_ProcessGrid.hpp"
 
 namespace lutra {
@@ -28,12 +29,10 @@ struct BlockTriangle {
 };
 
 /// Blocks of L as fronts store it. @param max_width pivots of larger fronts are cut into blocks of so many
-template <class Ordinal>
-BlockTriangle block_triangle(const AssemblyTree<Ordinal>& tree, std::size_t max_width = 64);
+BlockTriangle block_triangle(const AssemblyTree& tree, std::size_t max_width = 64);
 
 /// Blocks of a triangle by rows; what is on the other side of the diagonal is left out.
 /// @param begin [n + 1] first row of each block, the number of rows at the end
-template <class Ordinal, class Offset>
 BlockTriangle block_triangle(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                              const std::vector<std::size_t>& begin);
 

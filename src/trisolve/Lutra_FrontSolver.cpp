@@ -9,29 +9,26 @@
 
 namespace lutra {
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::FrontSolver(const ExecutionSpace& exec,
-                                                                  const Plan& plan,
-                                                                  const MemoryBudget& budget,
-                                                                  const FrontSolverOptions& options)
+template <class Scalar, class ExecutionSpace>
+FrontSolver<Scalar, ExecutionSpace>::FrontSolver(const ExecutionSpace& exec, const Plan& plan,
+                                                 const MemoryBudget& budget,
+                                                 const FrontSolverOptions& options)
     : FrontSolver(std::make_unique<Sweeps>(exec, plan, budget, options), options.interchanges) {}
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::FrontSolver(std::shared_ptr<Sweeps> sweeps,
-                                                                  bool interchanges)
+template <class Scalar, class ExecutionSpace>
+FrontSolver<Scalar, ExecutionSpace>::FrontSolver(std::shared_ptr<Sweeps> sweeps, bool interchanges)
     : m_sweeps(std::move(sweeps)), m_interchanges(interchanges) {}
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-auto FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::with_own_vectors(const ExecutionSpace& exec,
-                                                                            const MemoryBudget& budget) const
-    -> FrontSolver {
+template <class Scalar, class ExecutionSpace>
+auto FrontSolver<Scalar, ExecutionSpace>::with_own_vectors(const ExecutionSpace& exec,
+                                                           const MemoryBudget& budget) const -> FrontSolver {
   return FrontSolver(m_sweeps->with_own_vectors(exec, budget), m_interchanges);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
-    const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
-    const FrontSystem<Scalar, Ordinal, Memory>& system) {
+template <class Scalar, class ExecutionSpace>
+void FrontSolver<Scalar, ExecutionSpace>::solve(const ExecutionSpace& exec, const Plan& plan,
+                                                const Factors& factors,
+                                                const FrontSystem<Scalar, Memory>& system) {
   if (plan.n == 0) return;
   if (factors.interchanges && !m_interchanges)
     throw InputError("FrontSolver: it was not made for factors with interchanges");
@@ -46,14 +43,12 @@ void FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::solve(
   m_sweeps->run(exec, plan, factors, data);
 }
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::int64_t FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>::consume_timeout(
-    const ExecutionSpace& exec) {
+template <class Scalar, class ExecutionSpace>
+std::int64_t FrontSolver<Scalar, ExecutionSpace>::consume_timeout(const ExecutionSpace& exec) {
   return m_sweeps->consume_timeout(exec);
 }
 
-#define LUTRA_FRONT_SOLVER(Scalar, Ordinal, Offset, Space) \
-  template class FrontSolver<Scalar, Ordinal, Offset, Space>;
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_FRONT_SOLVER)
+#define LUTRA_FRONT_SOLVER(Scalar, Space) template class FrontSolver<Scalar, Space>;
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_FRONT_SOLVER)
 
 }  // namespace lutra

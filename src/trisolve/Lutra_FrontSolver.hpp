@@ -9,17 +9,18 @@
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_FrontLu.hpp"
 #include "Lutra_FrontSolveData.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra {
 
 namespace Impl {
 /// The launches of an execution space with the vectors they work in; what they read of the plan is shared.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class FrontSweeps;
 }  // namespace Impl
 
 /// Right-hand sides and solutions by the user's rows, with the user's row of each permuted index.
-template <class Scalar, class Ordinal, class MemorySpace>
+template <class Scalar, class MemorySpace>
 struct FrontSystem {
   Transposition transposition = Transposition::none;
   Impl::MappedColumns<const Scalar> in;               ///< right-hand sides
@@ -42,12 +43,12 @@ struct FrontSolverOptions {
 /// of the factors by rows is made. Forward, a front gathers the contributions of its children, solves for
 /// its pivots and leaves contributions to its parent; backward it reads the solutions of its contribution
 /// rows (Duff and Reid 1983). Sums have one order, so that results are the same from run to run.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class FrontSolver {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-  using Plan = FrontPlan<Ordinal, Offset, Memory>;
-  using Factors = FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Plan = FrontPlan<Memory>;
+  using Factors = FrontFactors<Scalar, ExecutionSpace>;
 
   /// @throws OutOfMemoryError. Fences.
   FrontSolver(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget,
@@ -66,14 +67,14 @@ class FrontSolver {
   ///                them. Portable kernels read the interchanges of portable kernels only
   /// @throws OutOfMemoryError; InputError for interchanges they cannot read
   void solve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
-             const FrontSystem<Scalar, Ordinal, Memory>& system);
+             const FrontSystem<Scalar, Memory>& system);
 
   /// The first pivot of the front at which the watchdog ended a solve, or −1; makes the solver usable again.
   /// Fences.
   std::int64_t consume_timeout(const ExecutionSpace& exec);
 
  private:
-  using Sweeps = Impl::FrontSweeps<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Sweeps = Impl::FrontSweeps<Scalar, ExecutionSpace>;
   FrontSolver(std::shared_ptr<Sweeps> sweeps, bool interchanges);
 
   std::shared_ptr<Sweeps> m_sweeps;  ///< this solver's alone

@@ -11,7 +11,7 @@ namespace lutra {
 
 namespace Impl {
 /// The sweeps with the vectors they work in; lists made from the plan are shared.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class LdltSweeps;
 }  // namespace Impl
 
@@ -27,12 +27,12 @@ struct LdltParts {
 /// ancestor: forward its right-hand side is passed up, backward its solution is read like those of
 /// contribution rows. Where D has a zero pivot its solution is zero. Sums have one order, so that results are
 /// the same from run to run and for any number of threads.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class LdltSolver {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-  using Plan = LdltPlan<Ordinal, Offset, Memory>;
-  using Factors = LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Plan = LdltPlan<Memory>;
+  using Factors = LdltFactors<Scalar, ExecutionSpace>;
 
   /// @param watchdog_seconds longest wait for another front; a longer one ends the solve
   /// @throws OutOfMemoryError. Fences.
@@ -53,14 +53,14 @@ class LdltSolver {
   /// @param factors of the plan the solver was made for, after a factorization that succeeded
   /// @throws OutOfMemoryError
   void solve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
-             const FrontSystem<Scalar, Ordinal, Memory>& system, const LdltParts& parts = {});
+             const FrontSystem<Scalar, Memory>& system, const LdltParts& parts = {});
 
   /// The first pivot of the front at which the watchdog ended a solve, or −1; makes the solver usable again.
   /// That solve, and those since, left NaN. Fences on devices.
   std::int64_t consume_timeout(const ExecutionSpace& exec, const Plan& plan);
 
  private:
-  using Sweeps = Impl::LdltSweeps<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Sweeps = Impl::LdltSweeps<Scalar, ExecutionSpace>;
   explicit LdltSolver(std::shared_ptr<Sweeps> sweeps);
 
   std::shared_ptr<Sweeps> m_sweeps;  ///< this solver's alone

@@ -6,6 +6,7 @@
 
 #include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_Formatted.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Transpose.hpp"
 #include "Lutra_TriangleRows.hpp"
@@ -29,11 +30,11 @@ std::string_view name_of(TrisolveMethod method) {
 namespace Impl {
 
 /// The pattern as given, its values, and a solve each for T and Tᵀ.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-class TriangularSolveOfBoth : public TriangularSolve<Scalar, Ordinal, Offset, ExecutionSpace> {
+template <class Scalar, class ExecutionSpace>
+class TriangularSolveOfBoth : public TriangularSolve<Scalar, ExecutionSpace> {
  public:
-  using Base = TriangularSolve<Scalar, Ordinal, Offset, ExecutionSpace>;
-  using Op = TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Base = TriangularSolve<Scalar, ExecutionSpace>;
+  using Op = TriangularSolveImpl<Scalar, ExecutionSpace>;
   using typename Base::Input;
   using typename Base::Memory;
   using typename Base::Output;
@@ -119,8 +120,8 @@ class TriangularSolveOfBoth : public TriangularSolve<Scalar, Ordinal, Offset, Ex
  private:
   /// What an analysis makes, replaced as a whole by the next.
   struct Sides {
-    TriangleRows<Ordinal, Offset, Memory> rows, transposed_rows;
-    TransposedPattern<Ordinal, Offset, Memory> transpose;  ///< of the pattern; empty until it is needed
+    TriangleRows<Memory> rows, transposed_rows;
+    TransposedPattern<Memory> transpose;  ///< of the pattern; empty until it is needed
     MemoryReservation reservation;
     Op plain, transposed;
   };
@@ -163,16 +164,16 @@ class TriangularSolveOfBoth : public TriangularSolve<Scalar, Ordinal, Offset, Ex
   MemoryReservation m_values_reservation;
 };
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::unique_ptr<TriangularSolve<Scalar, Ordinal, Offset, ExecutionSpace>> make_triangular_solve(
+template <class Scalar, class ExecutionSpace>
+std::unique_ptr<TriangularSolve<Scalar, ExecutionSpace>> make_triangular_solve(
     const TriangularOptions& options, const ExecutionSpace& exec) {
-  return std::make_unique<TriangularSolveOfBoth<Scalar, Ordinal, Offset, ExecutionSpace>>(options, exec);
+  return std::make_unique<TriangularSolveOfBoth<Scalar, ExecutionSpace>>(options, exec);
 }
 
-#define LUTRA_TRIANGULAR_SOLVER(Scalar, Ordinal, Offset, Space)             \
-  template std::unique_ptr<TriangularSolve<Scalar, Ordinal, Offset, Space>> \
-  make_triangular_solve<Scalar, Ordinal, Offset, Space>(const TriangularOptions&, const Space&);
-LUTRA_FOR_EACH_MATRIX_AND_SPACE(LUTRA_TRIANGULAR_SOLVER)
+#define LUTRA_TRIANGULAR_SOLVER(Scalar, Space)                                                   \
+  template std::unique_ptr<TriangularSolve<Scalar, Space>> make_triangular_solve<Scalar, Space>( \
+      const TriangularOptions&, const Space&);
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_TRIANGULAR_SOLVER)
 
 }  // namespace Impl
 }  // namespace lutra

@@ -19,7 +19,7 @@ namespace lutra {
 
 namespace Impl {
 /// The implementation, behind an interface.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class TriangularSolve {
  public:
   using Memory = typename ExecutionSpace::memory_space;
@@ -35,8 +35,8 @@ class TriangularSolve {
   virtual void wait() = 0;
   virtual const TriangularReport& report(Transposition op) = 0;
 };
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::unique_ptr<TriangularSolve<Scalar, Ordinal, Offset, ExecutionSpace>> make_triangular_solve(
+template <class Scalar, class ExecutionSpace>
+std::unique_ptr<TriangularSolve<Scalar, ExecutionSpace>> make_triangular_solve(
     const TriangularOptions& options, const ExecutionSpace& exec);
 }  // namespace Impl
 
@@ -45,9 +45,8 @@ std::unique_ptr<TriangularSolve<Scalar, Ordinal, Offset, ExecutionSpace>> make_t
 /// analyze once per pattern, set_values once per set of values, solve as often as wanted. Compiled into the
 /// library for float, double and complex of both, int and int64_t ordinals, int64_t offsets, and each
 /// execution space of Kokkos. docs/trisolve.md has the three methods and what each costs.
-template <class Scalar, class Ordinal = int, class Offset = std::int64_t,
-          class ExecutionSpace = Kokkos::DefaultExecutionSpace>
-class TriangularSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, ExecutionSpace> {
+template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
+class TriangularSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
  public:
   using memory_space = typename ExecutionSpace::memory_space;
   using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
@@ -59,7 +58,7 @@ class TriangularSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, Execut
   /// @throws InputError for options out of range, or a method this execution space cannot run
   explicit TriangularSolver(const TriangularOptions& options = {},
                             const ExecutionSpace& exec = ExecutionSpace())
-      : m_solve(Impl::make_triangular_solve<Scalar, Ordinal, Offset, ExecutionSpace>(options, exec)) {}
+      : m_solve(Impl::make_triangular_solve<Scalar, ExecutionSpace>(options, exec)) {}
 
   /// Dependencies, levels, blocks and packed layout of one triangle of a square pattern by rows, columns
   /// strictly ascending. A pattern that holds more than the triangle (a whole matrix, L and U of an
@@ -86,9 +85,11 @@ class TriangularSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, Execut
   template <class Value, class Index, class Integer, class Memory>
   void analyze(const CsrView<Value, Index, Integer, Memory>& T, TriangleSide side, DiagonalKind diagonal) {
     static_assert(
-        !std::is_same_v<Integer, int>,
-        "lutra: TriangularSolver keeps the row map of a matrix and takes std::int64_t or std::size_t");
-    analyze(Impl::adapt_matrix<matrix_type>(T, [](const auto& map) { return map; }), side, diagonal);
+        sizeof(Integer) == sizeof(Offset) && std::is_same_v<Index, Ordinal>,
+        "lutra: TriangularSolver keeps the pattern of a matrix and takes columns of int and row maps "
+        "of std::int64_t or std::size_t");
+    const auto read = Impl::MatrixReader<Scalar, ExecutionSpace>().read(ExecutionSpace(), T, MemoryBudget());
+    analyze(read, side, diagonal);  // nothing of it was converted
   }
 
   /// X = op(T)⁻¹·B for all columns. Does not fence, but the first solve with a transposed op analyses Tᵀ,
@@ -112,7 +113,7 @@ class TriangularSolver : Impl::RequireBuiltTypes<Scalar, Ordinal, Offset, Execut
   const TriangularReport& report(Transposition op = Transposition::none) const { return m_solve->report(op); }
 
  private:
-  std::unique_ptr<Impl::TriangularSolve<Scalar, Ordinal, Offset, ExecutionSpace>> m_solve;
+  std::unique_ptr<Impl::TriangularSolve<Scalar, ExecutionSpace>> m_solve;
 };
 
 }  // namespace lutra

@@ -54,8 +54,9 @@ TEST_CASE("one triangle of a general file", "[cli]") {
 
 TEST_CASE("one triangle of a Hermitian matrix in a general file", "[cli]") {
   const Program program;
-  program.write("h.mtx", "%%MatrixMarket matrix coordinate complex general\n"
-                         "3 3 5\n1 1 4 0\n2 2 5 0\n3 3 6 0\n1 2 1 2\n3 1 9 9\n");
+  program.write("h.mtx",
+                "%%MatrixMarket matrix coordinate complex general\n"
+                "3 3 5\n1 1 4 0\n2 2 5 0\n3 3 6 0\n1 2 1 2\n3 1 9 9\n");
   const auto json = program.run("solve h.mtx --json --method ldlt --triangle upper").json();
   CHECK(json["errors"]["forward"].get<double>() < 1e-12);
 }

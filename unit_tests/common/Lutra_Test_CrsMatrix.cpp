@@ -89,7 +89,7 @@ TEMPLATE_LIST_TEST_CASE("triangles of a Kokkos Kernels matrix are solved with", 
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   const auto matrix = crs_matrix<TestType, std::size_t>();
-  TriangularSolver<Scalar, typename TestType::Ordinal, std::int64_t, Space> solver;
+  TriangularSolver<Scalar, Space> solver;
   solver.analyze(make_view(matrix), TriangleSide::lower, DiagonalKind::stored);
   const auto b = to_space<Space>(std::vector<Scalar>{Scalar(1), Scalar(11)});  // [1 0; 3 4]·(1, 2)
   solver.solve(b, b);

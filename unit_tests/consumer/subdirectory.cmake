@@ -4,7 +4,7 @@
 # is tested elsewhere: it is compiled without optimisation.
 include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
 build_and_run("${CMAKE_CURRENT_LIST_DIR}/subdirectory" "${WORK}/build" solve_views "-DLUTRA_SOURCE=${LUTRA_SOURCE}"
-              "-DCMAKE_C_COMPILER=${C_COMPILER}" -DBUILD_SHARED_LIBS=ON -DLutra_SCALARS=f64 -DLutra_ORDINALS=int32
+              "-DCMAKE_C_COMPILER=${C_COMPILER}" -DBUILD_SHARED_LIBS=ON -DLutra_SCALARS=f64 
               "-DLutra_ENABLE_WARNINGS=${WARNINGS}" "-DCMAKE_CXX_FLAGS_RELEASE=-O0" -DLutra_ENABLE_C=ON)
 run("${CMAKE_COMMAND}" --build "${WORK}/build" --config "${CONFIG}" --target lutra_c)
 

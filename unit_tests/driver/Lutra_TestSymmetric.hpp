@@ -11,8 +11,7 @@
 namespace lutra::Test {
 
 template <class Types>
-using Symmetric = SparseLDLT<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset,
-                             typename Types::Space>;
+using Symmetric = SparseLDLT<typename Types::Scalar, typename Types::Space>;
 
 /// A dense picture of a symmetric matrix whose positions hold an entry with probability `density`; the
 /// diagonal holds what `diagonal(i)` says.

@@ -32,7 +32,6 @@ std::vector<int> shuffled(int n, unsigned seed) {
   return label;
 }
 
-template <class Ordinal>
 std::vector<std::int64_t> as_64(const std::vector<Ordinal>& permutation) {
   return {permutation.begin(), permutation.end()};
 }

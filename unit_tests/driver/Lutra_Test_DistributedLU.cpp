@@ -259,7 +259,7 @@ TEST_CASE("A memory limit that is too small for one rank suffices for several", 
   options.ordering = Ordering::amd;
   std::vector<std::int64_t> entries{0};
   if (comm.rank() == 0) {
-    SparseLU<double, int, std::int64_t, Kokkos::DefaultHostExecutionSpace> analysis(options);
+    SparseLU<double, Kokkos::DefaultHostExecutionSpace> analysis(options);
     analysis.analyze(A);
     entries[0] = *analysis.report().factors.nnz_l + *analysis.report().factors.nnz_u;
   }
@@ -377,7 +377,7 @@ TEST_CASE("A Krylov method of rank 0 is preconditioned by all ranks", "[distribu
   for (const Preconditioning kind : {Preconditioning::ilu, Preconditioning::lu}) {
     KrylovSolverOptions options;
     options.preconditioning = kind;
-    KrylovSolver<double, int, std::int64_t, Kokkos::DefaultHostExecutionSpace> alone(options);
+    KrylovSolver<double, Kokkos::DefaultHostExecutionSpace> alone(options);
     DistributedKrylov<double> solver(comm, options);
     CHECK_THROWS_AS(solver.solve({}, {}), CallOrderError);
     CHECK(solver.factorize(first ? A : HostMatrix<double>{}) == Status::not_solved);

@@ -54,7 +54,7 @@ const Numbers& right_side() {
   return b;
 }
 
-struct ByFronts : SparseLU<Scalar, Ordinal, Offset, Space> {
+struct ByFronts : SparseLU<Scalar, Space> {
   static LuOptions options_of() {
     LuOptions options;
     options.engine = Engine::multifrontal;
@@ -64,7 +64,7 @@ struct ByFronts : SparseLU<Scalar, Ordinal, Offset, Space> {
 };
 
 template <IluMethod method>
-struct Ilu : SparseILU<Scalar, Ordinal, Offset, Space> {
+struct Ilu : SparseILU<Scalar, Space> {
   static SparseIluOptions options_of() {
     SparseIluOptions options;
     options.ilu.method = method;
@@ -74,7 +74,7 @@ struct Ilu : SparseILU<Scalar, Ordinal, Offset, Space> {
 };
 
 template <KrylovMethod method, Preconditioning preconditioning>
-struct Krylov : KrylovSolver<Scalar, Ordinal, Offset, Space> {
+struct Krylov : KrylovSolver<Scalar, Space> {
   static KrylovSolverOptions options_of() {
     KrylovSolverOptions options;
     options.method = method;
@@ -171,12 +171,11 @@ struct NumericCase {
 };
 
 /// SchurComplement, whose solutions are condensed right-hand sides and the entries of S.
-template <template <class, class, class, class> class Solver>
+template <template <class, class> class Solver>
 struct SchurCase {
   static std::vector<std::string> calls() { return {"analyze", "factorize", "solve"}; }
 
-  explicit SchurCase(const Matrix<Type>& A)
-      : schur(Solver<Scalar, Ordinal, Offset, Space>()), B("B", 9, 1), G("G", 2, 1) {
+  explicit SchurCase(const Matrix<Type>& A) : schur(Solver<Scalar, Space>()), B("B", 9, 1), G("G", 2, 1) {
     Kokkos::deep_copy(B, Scalar(3));
     cycle(A);
   }
@@ -199,7 +198,7 @@ struct SchurCase {
   using Block = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Type::Memory>;
   CsrView<Scalar, Ordinal, Offset, Type::Memory> values = to_space<Space>(other_values()),
                                                  pattern = to_space<Space>(other_pattern());
-  SchurComplement<Solver, Scalar, Ordinal, Offset, Space> schur;
+  SchurComplement<Solver, Scalar, Space> schur;
   Block B, G;
 };
 
@@ -253,14 +252,14 @@ void check_all_failures() {
 }  // namespace
 
 TEST_CASE("no failed allocation leaves a solver by LU half changed", "[failures]") {
-  check_all_failures<SolverCase<SparseLU<Scalar, Ordinal, Offset, Space>>>();
-  check_all_failures<NumericCase<SparseLU<Scalar, Ordinal, Offset, Space>>>();
+  check_all_failures<SolverCase<SparseLU<Scalar, Space>>>();
+  check_all_failures<NumericCase<SparseLU<Scalar, Space>>>();
   check_all_failures<NumericCase<ByFronts>>();
 }
 
 TEST_CASE("no failed allocation leaves a solver by LDLT half changed", "[failures]") {
-  check_all_failures<SolverCase<SparseLDLT<Scalar, Ordinal, Offset, Space>>>();
-  check_all_failures<NumericCase<SparseLDLT<Scalar, Ordinal, Offset, Space>>>();
+  check_all_failures<SolverCase<SparseLDLT<Scalar, Space>>>();
+  check_all_failures<NumericCase<SparseLDLT<Scalar, Space>>>();
 }
 
 TEST_CASE("no failed allocation leaves an incomplete factorization half changed", "[failures]") {

@@ -297,8 +297,7 @@ void test_matrix(int k, Mix& mix) {
   std::string description;
   auto A = hostile_matrix<Types>(dice, description);
   const auto options = hostile_options(dice, dice.chance(0.2));
-  KrylovSolver<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Space>
-      solver(options);
+  KrylovSolver<typename Types::Scalar, typename Types::Space> solver(options);
   if (options.preconditioning == Preconditioning::ilu && options.ilu.ilu.symmetric) {
     if (const auto symmetric = with_symmetric_pattern(A)) {
       CHECK_THROWS_AS(solver.analyze(A), InputError);

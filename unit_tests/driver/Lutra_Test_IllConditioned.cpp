@@ -33,7 +33,9 @@ Matrix sparse(const Rows& rows) {
   return A;
 }
 
-Rows square(std::size_t n) { return Rows(n, std::vector<double>(n, 0.0)); }
+Rows square(std::size_t n) {
+  return Rows(n, std::vector<double>(n, 0.0));
+}
 
 /// BᵀB of the n − 1 rows (1, −2): integers, and (1, 1/2, 1/4, …) is their null vector.
 Rows graded(std::size_t n) {
@@ -68,8 +70,8 @@ std::vector<double> right_side(const Rows& A) {
   return b;
 }
 
-using Lu = SparseLU<double, int, std::int64_t, Kokkos::DefaultHostExecutionSpace>;
-using Ldlt = SparseLDLT<double, int, std::int64_t, Kokkos::DefaultHostExecutionSpace>;
+using Lu = SparseLU<double, Kokkos::DefaultHostExecutionSpace>;
+using Ldlt = SparseLDLT<double, Kokkos::DefaultHostExecutionSpace>;
 
 template <class Solver>
 Status status_of(Solver& solver, const Rows& rows) {

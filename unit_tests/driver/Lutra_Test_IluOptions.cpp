@@ -14,8 +14,7 @@ namespace lutra::Test {
 namespace {
 
 template <class Types>
-using Ilu =
-    SparseILU<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Space>;
+using Ilu = SparseILU<typename Types::Scalar, typename Types::Space>;
 
 SparseIluOptions parilut_options() {
   SparseIluOptions options;
@@ -113,8 +112,7 @@ TEMPLATE_LIST_TEST_CASE("refinement takes incomplete factors as it takes complet
   std::mt19937 random(62);
   const auto host = dominant_matrix<Matrix<TestType>>(60, 0.1, random);
   const auto A = to_space<Space>(host);
-  CsrOperator<Scalar, typename TestType::Ordinal, typename TestType::Offset, Space> op(exec, A.pattern(), {},
-                                                                                       false, MemoryBudget());
+  CsrOperator<Scalar, Space> op(exec, A.pattern(), {}, false, MemoryBudget());
   op.set_values(A.values);
   for (const IluMethod method : {IluMethod::iluk, IluMethod::parilu, IluMethod::parilut}) {
     auto options = parilut_options();

@@ -20,8 +20,7 @@ namespace lutra::Test {
 namespace {
 
 template <class Types>
-using LdltOf = SparseLDLT<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset,
-                          typename Types::Space>;
+using LdltOf = SparseLDLT<typename Types::Scalar, typename Types::Space>;
 
 /// A Hermitian matrix by rows, both triangles.
 template <class Scalar>

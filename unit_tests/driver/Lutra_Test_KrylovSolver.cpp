@@ -13,8 +13,7 @@ namespace lutra::Test {
 namespace {
 
 template <class Types>
-using Krylov = KrylovSolver<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset,
-                            typename Types::Space>;
+using Krylov = KrylovSolver<typename Types::Scalar, typename Types::Space>;
 template <class Types>
 using Block = Kokkos::View<typename Types::Scalar**, Kokkos::LayoutLeft, typename Types::Memory>;
 

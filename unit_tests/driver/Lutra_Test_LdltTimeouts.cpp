@@ -16,9 +16,9 @@ namespace lutra::Test {
 namespace {
 
 using Type = Types<double, int, Kokkos::Cuda>;
-using Engine = lutra::Impl::LdltEnginePlan<double, int, std::int64_t, Kokkos::Cuda>;
-using Diagonal = MultifrontalPlan<double, int, std::int64_t, Kokkos::Cuda>;
-using Plan = FrontPlan<int, std::int64_t, Kokkos::CudaSpace>;
+using Engine = lutra::Impl::LdltEnginePlan<double, Kokkos::Cuda>;
+using Diagonal = MultifrontalPlan<double, Kokkos::Cuda>;
+using Plan = FrontPlan<Kokkos::CudaSpace>;
 
 /// A plan of which a front waits for itself: its first contribution goes to one of its own pivots.
 Plan with_stall(Plan plan) {
@@ -65,8 +65,7 @@ TEST_CASE("a stalled solve with L·D·Lᵀ is a TimeoutError, and the next one s
   for (const bool diagonal_first : {false, true}) {
     LdltOptions options;
     options.diagonal_first = diagonal_first;
-    const auto analysis =
-        analyze_ldlt<double, int, std::int64_t, Kokkos::Cuda>(exec, on_device, options, MemoryBudget());
+    const auto analysis = analyze_ldlt<double, Kokkos::Cuda>(exec, on_device, options, MemoryBudget());
     auto& plan = const_cast<Engine&>(static_cast<const Engine&>(*analysis->plan));
     plan.solver.emplace(exec, plan.fronts, MemoryBudget(), 0.05);
     REQUIRE((plan.diagonal != nullptr) == diagonal_first);
@@ -74,7 +73,7 @@ TEST_CASE("a stalled solve with L·D·Lᵀ is a TimeoutError, and the next one s
     if (diagonal_first)  // solves with LU wait for values by lists that they make of the plan
       diagonal->on_fronts.emplace(exec, with_stall(diagonal->fronts), MemoryBudget(),
                                   FrontSolverOptions{false, 0.05});
-    LdltNumeric<double, int, std::int64_t, Kokkos::Cuda> numeric(analysis, options, exec);
+    LdltNumeric<double, Kokkos::Cuda> numeric(analysis, options, exec);
     numeric.factorize(on_device);
     const auto check_stall = [&] {
       CHECK_THROWS_WITH(numeric.solve(b, x), Catch::Matchers::ContainsSubstring("waited too long"));

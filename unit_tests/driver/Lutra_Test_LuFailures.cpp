@@ -22,7 +22,7 @@ template <class Types>
 struct Scripted {
   using Scalar = typename Types::Scalar;
   using Space = typename Types::Space;
-  using Numeric = LuNumeric<Scalar, typename Types::Ordinal, typename Types::Offset, Space>;
+  using Numeric = LuNumeric<Scalar, Space>;
   using Rows = Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Types::Memory>;
 
   explicit Scripted(const std::vector<double>& diagonal, const LuOptions& options = {})
@@ -104,8 +104,7 @@ TEMPLATE_LIST_TEST_CASE("after the watchdog nothing is called solved", "[driver]
 
 TEMPLATE_LIST_TEST_CASE("after the watchdog no Krylov method calls anything solved", "[driver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
-  using Krylov =
-      KrylovSolver<Scalar, typename TestType::Ordinal, typename TestType::Offset, typename TestType::Space>;
+  using Krylov = KrylovSolver<Scalar, typename TestType::Space>;
   const Scripted<TestType> scripted(ascending(5));
   KrylovSolverOptions options;
   options.preconditioning = Preconditioning::lu;

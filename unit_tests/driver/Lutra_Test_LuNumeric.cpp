@@ -16,8 +16,7 @@ namespace lutra::Test {
 namespace {
 
 template <class Types>
-using Numeric =
-    LuNumeric<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Space>;
+using Numeric = LuNumeric<typename Types::Scalar, typename Types::Space>;
 
 /// The matrix with values multiplied by random factors from 1 to 1.4.
 template <class MatrixType>
@@ -266,8 +265,7 @@ TEMPLATE_LIST_TEST_CASE("a new analysis of a symmetric matrix makes the scaling 
   const double none = nothing;
   LdltOptions options;
   options.pair_ordering = GENERATE(false, true);
-  SparseLDLT<Scalar, typename TestType::Ordinal, typename TestType::Offset, typename TestType::Space> solver(
-      options);
+  SparseLDLT<Scalar, typename TestType::Space> solver(options);
   solver.analyze(from_dense<Matrix<TestType>>({{4, 1, none}, {1, 0, 2}, {none, 2, 5}}));
   const auto before = solver.analysis();
   const auto A = from_dense<Matrix<TestType>>({{64, 4, none}, {4, 0, 2}, {none, 2, 5}});

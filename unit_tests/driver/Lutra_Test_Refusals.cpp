@@ -97,10 +97,10 @@ TEMPLATE_LIST_TEST_CASE("a solve is asked for by one of three transpositions", "
   const auto solve_host = [](auto& solver, std::vector<Scalar>& x, Transposition how) {
     solver.solve_host(x, x, how);
   };
-  check(SparseLU<Scalar, Ordinal, Offset, Space>(), solve_host);
-  check(SparseLDLT<Scalar, Ordinal, Offset, Space>(), solve_host);
-  check(KrylovSolver<Scalar, Ordinal, Offset, Space>(), solve_host);
-  check(SparseILU<Scalar, Ordinal, Offset, Space>(),
+  check(SparseLU<Scalar, Space>(), solve_host);
+  check(SparseLDLT<Scalar, Space>(), solve_host);
+  check(KrylovSolver<Scalar, Space>(), solve_host);
+  check(SparseILU<Scalar, Space>(),
         [](auto& solver, std::vector<Scalar>& x, Transposition how) { solver.apply_host(x, x, how); });
 }
 
@@ -110,11 +110,11 @@ TEMPLATE_LIST_TEST_CASE("an analysis that is not there is an error of the order 
   using Ordinal = typename TestType::Ordinal;
   using Offset = typename TestType::Offset;
   using Space = typename TestType::Space;
-  using Lu = LuNumeric<Scalar, Ordinal, Offset, Space>;
-  using Ldlt = LdltNumeric<Scalar, Ordinal, Offset, Space>;
-  using Ilu = SparseILU<Scalar, Ordinal, Offset, Space>;
-  const SparseLU<Scalar, Ordinal, Offset, Space> lu;
-  const SparseLDLT<Scalar, Ordinal, Offset, Space> ldlt;
+  using Lu = LuNumeric<Scalar, Space>;
+  using Ldlt = LdltNumeric<Scalar, Space>;
+  using Ilu = SparseILU<Scalar, Space>;
+  const SparseLU<Scalar, Space> lu;
+  const SparseLDLT<Scalar, Space> ldlt;
   const Ilu ilu;
   CHECK_THROWS_AS(Lu(lu.analysis()), CallOrderError);
   CHECK_THROWS_AS(Ldlt(ldlt.analysis()), CallOrderError);
@@ -136,10 +136,10 @@ TEMPLATE_LIST_TEST_CASE("an analysis that is not there is an error of the order 
     numeric.set_analysis(solver.analysis());
     CHECK_THROWS_AS(numeric.solve(x, x), CallOrderError);
   };
-  SparseLU<Scalar, Ordinal, Offset, Space> analyzed;
+  SparseLU<Scalar, Space> analyzed;
   analyzed.analyze(A);
   check(analyzed, Lu(analyzed.analysis()));
-  SparseLDLT<Scalar, Ordinal, Offset, Space> symmetric;
+  SparseLDLT<Scalar, Space> symmetric;
   symmetric.analyze(A);
   check(symmetric, Ldlt(symmetric.analysis()));
 }

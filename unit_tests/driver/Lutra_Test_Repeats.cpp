@@ -60,8 +60,7 @@ struct Result {
 template <class Types>
 auto solve(const Matrix<Types>& A, const KrylovSolverOptions& options) {
   using Scalar = typename Types::Scalar;
-  KrylovSolver<Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Space> solver(
-      options);
+  KrylovSolver<Scalar, typename Types::Space> solver(options);
   solver.analyze(A);
   solver.factorize(A);
   const auto B = to_space<typename Types::Space>(known_system(A).b);

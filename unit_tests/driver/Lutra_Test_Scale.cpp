@@ -16,11 +16,9 @@ namespace lutra::Test {
 namespace {
 
 template <class Types>
-using Krylov = KrylovSolver<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset,
-                            typename Types::Space>;
+using Krylov = KrylovSolver<typename Types::Scalar, typename Types::Space>;
 template <class Types>
-using Ilu =
-    SparseILU<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Space>;
+using Ilu = SparseILU<typename Types::Scalar, typename Types::Space>;
 
 struct Choice {
   std::string name;

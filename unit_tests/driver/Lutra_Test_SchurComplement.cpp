@@ -20,9 +20,8 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-template <class Types, template <class, class, class, class> class Solver>
-using Schur = SchurComplement<Solver, typename Types::Scalar, typename Types::Ordinal, typename Types::Offset,
-                              typename Types::Space>;
+template <class Types, template <class, class> class Solver>
+using Schur = SchurComplement<Solver, typename Types::Scalar, typename Types::Space>;
 template <class Types>
 using Block = Kokkos::View<typename Types::Scalar**, Kokkos::LayoutLeft, typename Types::Memory>;
 template <class Scalar>
@@ -102,7 +101,7 @@ Matrix<Types> as_sparse(const HostBlock<typename Types::Scalar>& columns) {
 }
 
 /// S, and solutions of A·X = B by way of it.
-template <class Types, template <class, class, class, class> class Solver>
+template <class Types, template <class, class> class Solver>
 void check_complement(const Matrix<Types>& A, const std::vector<typename Types::Ordinal>& set,
                       Schur<Types, Solver>& schur, std::mt19937& random) {
   using Scalar = typename Types::Scalar;
@@ -142,7 +141,6 @@ void check_complement(const Matrix<Types>& A, const std::vector<typename Types::
     REQUIRE(Reference::backward_errors(A, X[c], B[c]).normwise <= tight_bound<Scalar>());
 }
 
-template <class Ordinal>
 std::vector<Ordinal> random_set(int n, int count, std::mt19937& random) {
   std::vector<Ordinal> rows(static_cast<std::size_t>(n));
   std::iota(rows.begin(), rows.end(), Ordinal(0));
@@ -158,8 +156,7 @@ TEMPLATE_LIST_TEST_CASE("a Schur complement worked by hand", "[driver]", AllType
   using Ordinal = typename TestType::Ordinal;
   // s = (2, 0): Ass = (5 1; 1 0), Arr = 2, Ars = (4 6), Asr = (2; 8)
   const auto A = from_dense<Matrix<TestType>>({{0, 8, 1}, {6, 2, 4}, {1, 2, 5}});
-  Schur<TestType, SparseLU> schur{
-      SparseLU<Scalar, Ordinal, typename TestType::Offset, typename TestType::Space>()};
+  Schur<TestType, SparseLU> schur{SparseLU<Scalar, typename TestType::Space>()};
   const auto device = to_space<typename TestType::Space>(A);
   schur.analyze(device, {2, 0});
   REQUIRE(schur.factorize(device) == Status::success);
@@ -172,7 +169,7 @@ TEMPLATE_LIST_TEST_CASE("Schur complements by LU", "[driver]", AllTypes) {
   for (const auto& [n, count] : {std::pair{1, 1}, {1, 0}, {8, 8}, {60, 1}, {120, 37}, {120, 64}}) {
     INFO(count << " of " << n << " rows");
     auto A = dominant_matrix<Matrix<TestType>>(n, std::min(1.0, 4.0 / n), random);
-    const auto set = random_set<Ordinal>(n, count, random);
+    const auto set = random_set(n, count, random);
     Schur<TestType, SparseLU> schur{Solver<TestType>()};
     schur.analyze(to_space<typename TestType::Space>(A), set);
     check_complement<TestType, SparseLU>(A, set, schur, random);
@@ -196,8 +193,8 @@ TEMPLATE_LIST_TEST_CASE("Schur complements by LDLT", "[driver]", AllTypes) {
                                                     : -6);
     }
   }
-  const auto set = random_set<Ordinal>(90, 40, random);
-  using Ldlt = SparseLDLT<Scalar, Ordinal, typename TestType::Offset, typename TestType::Space>;
+  const auto set = random_set(90, 40, random);
+  using Ldlt = SparseLDLT<Scalar, typename TestType::Space>;
   Schur<TestType, SparseLDLT> schur{Ldlt()};
   schur.analyze(to_space<typename TestType::Space>(A), set);
   check_complement<TestType, SparseLDLT>(A, set, schur, random);
@@ -218,7 +215,7 @@ TEMPLATE_LIST_TEST_CASE("Schur complements of saddle points come out of the fact
     });
     if (is_constraint) set.push_back(static_cast<Ordinal>(i));
   }
-  using Ldlt = SparseLDLT<Scalar, Ordinal, typename TestType::Offset, Space>;
+  using Ldlt = SparseLDLT<Scalar, Space>;
   Schur<TestType, SparseLDLT> by_ldlt{Ldlt()};
   by_ldlt.analyze(to_space<Space>(A), set);
   REQUIRE(by_ldlt.factorize(to_space<Space>(A)) == Status::success);
@@ -254,9 +251,7 @@ TEMPLATE_LIST_TEST_CASE("Schur complements by solves where pivots were perturbed
   const auto A = from_dense<Matrix<TestType>>({{0, 1, 1}, {1, 0, 2}, {3, 1, 4}});
   LuOptions options;
   options.matching = Matching::none;
-  Schur<TestType, SparseLU> schur{
-      SparseLU<typename TestType::Scalar, typename TestType::Ordinal, typename TestType::Offset, Space>(
-          options)};
+  Schur<TestType, SparseLU> schur{SparseLU<typename TestType::Scalar, Space>(options)};
   schur.analyze(to_space<Space>(A), {2});
   check_complement<TestType, SparseLU>(A, {2}, schur, random);
   CHECK(*schur.solver().report().pivots.perturbed > 0);
@@ -325,7 +320,7 @@ TEMPLATE_LIST_TEST_CASE("a Schur complement checks all of the matrix, and first"
 TEMPLATE_LIST_TEST_CASE("a Schur complement by LDLT needs a symmetric matrix", "[driver][errors]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
-  using Ldlt = SparseLDLT<Scalar, typename TestType::Ordinal, typename TestType::Offset, Space>;
+  using Ldlt = SparseLDLT<Scalar, Space>;
   const double o = nothing;
   for (const Triangle triangle : {Triangle::lower, Triangle::upper, Triangle::both}) {
     LdltOptions options;

@@ -21,8 +21,7 @@ namespace {
 template <class Types>
 using MatrixOf = HostMatrix<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset>;
 template <class Types>
-using Ldlt = SparseLDLT<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset,
-                        typename Types::Space>;
+using Ldlt = SparseLDLT<typename Types::Scalar, typename Types::Space>;
 
 struct Draw {
   std::mt19937_64 random;

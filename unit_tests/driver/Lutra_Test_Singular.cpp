@@ -287,8 +287,7 @@ Status status_of(Solver& solver, const HostMatrixOf<Types>& A, const std::vector
 }
 
 template <class Types>
-using LdltSolver = SparseLDLT<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset,
-                              typename Types::Space>;
+using LdltSolver = SparseLDLT<typename Types::Scalar, typename Types::Space>;
 
 /// LU with one of its engines and rules of pivoting.
 LuOptions any_lu(Dice& dice) {

@@ -13,8 +13,7 @@ namespace lutra::Test {
 namespace {
 
 template <class Types>
-using Ilu =
-    SparseILU<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Space>;
+using Ilu = SparseILU<typename Types::Scalar, typename Types::Space>;
 
 constexpr Transposition all_ops[] = {Transposition::none, Transposition::transposed, Transposition::adjoint};
 

@@ -377,7 +377,7 @@ TEST_CASE("the same bits from run to run on one thread", "[driver]") {
   const auto system = known_system(A);
   std::vector<double> first, x(system.b.size());
   for (int run = 0; run < 3; ++run) {
-    SparseLU<double, int, std::int64_t, Kokkos::Serial> solver;
+    SparseLU<double, Kokkos::Serial> solver;
     solver.analyze(A);
     solver.factorize(A);
     solver.solve_host(system.b, x);

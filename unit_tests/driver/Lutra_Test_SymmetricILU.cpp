@@ -12,8 +12,7 @@ namespace lutra::Test {
 namespace {
 
 template <class Types>
-using Ilu =
-    SparseILU<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Space>;
+using Ilu = SparseILU<typename Types::Scalar, typename Types::Space>;
 template <class Types>
 using Block = Kokkos::View<typename Types::Scalar**, Kokkos::LayoutLeft, typename Types::Memory>;
 template <class Scalar>
@@ -172,7 +171,7 @@ TEMPLATE_LIST_TEST_CASE("Krylov methods with symmetric factors, transposed too",
         if (method == KrylovMethod::gmres) options.krylov.side = PreconditionSide::split;
         options.ilu = symmetric_options(ilu);
         options.ilu.ilu.apply = apply;
-        KrylovSolver<Scalar, typename T::Ordinal, typename T::Offset, typename T::Space> solver(options);
+        KrylovSolver<Scalar, typename T::Space> solver(options);
         solver.analyze(A);
         solver.factorize(A);
         for (const Transposition op :

@@ -24,8 +24,7 @@ using OneScalar = std::tuple_element_t<0, Scalars>;
 using IluPatternTypes = decltype(Impl::with_ordinals<OneScalar>(static_cast<Ordinals*>(nullptr)));
 
 template <class Types>
-using FactorsOf = IncompleteFactors<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset,
-                                    typename Types::Memory>;
+using FactorsOf = IncompleteFactors<typename Types::Scalar, typename Types::Memory>;
 
 /// The pattern of ILU(k) of a host matrix.
 template <class Types>
@@ -52,9 +51,8 @@ template <class Types>
 void eliminate(const Matrix<Types>& matrix, const FactorsOf<Types>& factors, IluSchedule schedule,
                double shift = 0) {
   const typename Types::Space exec;
-  IluElimination<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset,
-                 typename Types::Space>
-      elimination(exec, factors, schedule, MemoryBudget());
+  IluElimination<typename Types::Scalar, typename Types::Space> elimination(exec, factors, schedule,
+                                                                            MemoryBudget());
   elimination.eliminate(exec, to_space<typename Types::Space>(matrix), shift, factors);
   CHECK(elimination.consume_timeout(exec) == -1);
 }

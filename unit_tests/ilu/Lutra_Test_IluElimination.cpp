@@ -82,8 +82,7 @@ TEMPLATE_LIST_TEST_CASE("schedules give the same bits, again and again", "[ilu]"
   const auto matrix = shuffled_grid<TestType>(90, random);
   const auto A = to_space<Space>(matrix);
   const auto factors = make_factors<TestType>(matrix, 1);
-  using Elimination =
-      IluElimination<typename TestType::Scalar, typename TestType::Ordinal, typename TestType::Offset, Space>;
+  using Elimination = IluElimination<typename TestType::Scalar, Space>;
   Elimination syncfree(exec, factors, IluSchedule::syncfree, MemoryBudget());
   Elimination levels(exec, factors, IluSchedule::levels, MemoryBudget());
   levels.eliminate(exec, A, 0, factors);
@@ -167,7 +166,7 @@ TEMPLATE_LIST_TEST_CASE("updates of an elimination are those of the pattern", "[
   using Ordinal = typename TestType::Ordinal;
   using Offset = typename TestType::Offset;
   using Space = typename TestType::Space;
-  using Update = lutra::Impl::RowUpdate<Ordinal, Offset>;
+  using Update = lutra::Impl::RowUpdate;
   std::mt19937 random(24);
   const Space exec;
   for (const int n : {0, 1, 150}) {
@@ -211,8 +210,7 @@ TEMPLATE_LIST_TEST_CASE("rows that wait for one another are ended by the watchdo
   const Space exec;
   const auto matrix = from_dense<Matrix<TestType>>({{1, 1}, {1, 3}});
   const auto good = make_factors<TestType>(matrix, 0);
-  IluElimination<Scalar, typename TestType::Ordinal, typename TestType::Offset, Space> elimination(
-      exec, good, IluSchedule::syncfree, MemoryBudget(), 0.02);
+  IluElimination<Scalar, Space> elimination(exec, good, IluSchedule::syncfree, MemoryBudget(), 0.02);
   // no row is where the first was, and the second needs itself: no pattern leads to that
   auto cycle = make_factors<TestType>(matrix, 0);
   cycle.row_map = to_space<Space>(std::vector<typename TestType::Offset>{2, 2, 4});

@@ -17,8 +17,7 @@ namespace lutra::Test {
 namespace {
 
 template <class Types>
-using Solve = IncompleteSolve<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset,
-                              typename Types::Space>;
+using Solve = IncompleteSolve<typename Types::Scalar, typename Types::Space>;
 template <class Types>
 using Dense = std::vector<std::vector<typename Types::Scalar>>;
 template <class Types>

@@ -10,8 +10,7 @@ namespace lutra::Test {
 namespace {
 
 template <class Types>
-using Sweeps =
-    ParIlu<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Space>;
+using Sweeps = ParIlu<typename Types::Scalar, typename Types::Space>;
 
 template <class Types>
 ParIluOutcome sweep(const Matrix<Types>& matrix, const FactorsOf<Types>& factors, const IluOptions& options,

@@ -21,8 +21,7 @@ namespace lutra::Test {
 namespace {
 
 template <class Types>
-using Factors = IncompleteFactors<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset,
-                                  typename Types::Memory>;
+using Factors = IncompleteFactors<typename Types::Scalar, typename Types::Memory>;
 
 /// L and U on the host, by rows.
 template <class Scalar>

@@ -113,7 +113,7 @@ TEMPLATE_LIST_TEST_CASE("a product of sparse matrices by row accumulators", "[il
   const auto n = static_cast<Ordinal>(square.n);
   const Space exec;
   for (const std::size_t limit : {std::size_t(0), std::size_t(100000)}) {
-    const lutra::Impl::RowWorkspace<Scalar, Ordinal, Space> work(exec, n, n, 4.0, MemoryBudget(limit));
+    const lutra::Impl::RowWorkspace<Scalar, Space> work(exec, n, n, 4.0, MemoryBudget(limit));
     lutra::Impl::for_each_row(exec, "lutra::test::square", Ordinal(0), n, work, square.body);
     exec.fence();
     square.check_and_clear();
@@ -125,10 +125,10 @@ TEMPLATE_LIST_TEST_CASE("rows in scratch and in device memory share few tables",
   using Ordinal = typename TestType::Ordinal;
   using Space = typename TestType::Space;
   using Memory = typename TestType::Memory;
-  using Kernel = lutra::Impl::DeviceRows<SquareBody<TestType>, Scalar, Ordinal, Space>;
+  using Kernel = lutra::Impl::DeviceRows<SquareBody<TestType>, Scalar, Space>;
   const SquareCase<TestType> square;
   const Space exec;
-  lutra::Impl::RowTables<Scalar, Ordinal, Memory> tables;
+  lutra::Impl::RowTables<Scalar, Memory> tables;
   tables.lanes = lutra::Impl::vector_length_for<Space>(8);
   tables.team_rows = lutra::Impl::is_host_space<Space> ? 1 : 4;
   tables.slots = 16;
@@ -152,7 +152,7 @@ TEMPLATE_LIST_TEST_CASE("rows in scratch and in device memory share few tables",
 }
 
 TEST_CASE("the hash table of devices, by one lane", "[ilu]") {
-  using Table = lutra::Impl::HashAccumulator<double, int>;
+  using Table = lutra::Impl::HashAccumulator<double>;
   std::mt19937 random(6);
   const lutra::Impl::SerialLanes lanes;
   for (const int columns : {0, 1, 2, 3, 6, 7, 100, 3000}) {
@@ -189,7 +189,7 @@ TEST_CASE("the hash table of devices, by one lane", "[ilu]") {
 }
 
 TEST_CASE("the dense accumulator of hosts sums and removes", "[ilu]") {
-  using Table = lutra::Impl::DenseAccumulator<double, int>;
+  using Table = lutra::Impl::DenseAccumulator<double>;
   std::vector<int> slot_of(10), columns(10 + Table::extra_slots);
   for (int column = 0; column < 10; ++column)
     slot_of[static_cast<std::size_t>(column)] = Table::absent(column);

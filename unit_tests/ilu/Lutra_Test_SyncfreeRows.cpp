@@ -45,9 +45,9 @@ struct EmulatedRows {
   using Ordinal = typename Types::Ordinal;
   using Offset = typename Types::Offset;
   using Memory = typename Types::Memory;
-  using Kernel = lutra::Impl::SyncfreeRowsCuda<Scalar, Ordinal, Offset, Memory>;
+  using Kernel = lutra::Impl::SyncfreeRowsCuda<Scalar, Memory>;
   const FactorsOf<Types>& factors;
-  lutra::Impl::RowUpdates<Ordinal, Offset, Memory> updates;
+  lutra::Impl::RowUpdates<Memory> updates;
   std::int64_t state[2] = {0, 0};  ///< ticket, 1 + row that waited too long
 
   bool eliminate(const Matrix<Types>& matrix, double shift, std::uint64_t watchdog_ticks,

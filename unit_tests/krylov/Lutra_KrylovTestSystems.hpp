@@ -21,8 +21,7 @@ namespace lutra::Test {
 template <class Types>
 using Rows = DenseRows<typename Types::Scalar, typename Types::Memory>;
 template <class Types>
-using Operator = CsrOperator<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset,
-                             typename Types::Space>;
+using Operator = CsrOperator<typename Types::Scalar, typename Types::Space>;
 
 /// k vectors by columns, each of n entries, on the device by rows.
 template <class Types>
@@ -65,7 +64,7 @@ struct DeviceOperator {
 
   CsrView<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset, typename Types::Memory>
       device;
-  TransposedPattern<typename Types::Ordinal, typename Types::Offset, typename Types::Memory> transposed;
+  TransposedPattern<typename Types::Memory> transposed;
   Operator<Types> A;
 };
 

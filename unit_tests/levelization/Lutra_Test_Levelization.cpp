@@ -26,16 +26,15 @@ auto to_successors(const std::vector<std::vector<std::size_t>>& lists) {
     for (const std::size_t w : list) entries.push_back(static_cast<Ordinal>(w));
     end.push_back(static_cast<Offset>(entries.size()));
   }
-  return Successors<Ordinal, Offset, typename Types::Memory>{to_space<Space>(begin), to_space<Space>(end),
-                                                             to_space<Space>(entries), 0};
+  return Successors<typename Types::Memory>{to_space<Space>(begin), to_space<Space>(end),
+                                            to_space<Space>(entries), 0};
 }
 
 template <class Types>
 auto graph_of(const std::vector<std::vector<std::size_t>>& first,
               const std::vector<std::vector<std::size_t>>& second) {
-  return DependencyGraph<typename Types::Ordinal, typename Types::Offset, typename Types::Memory>{
-      static_cast<typename Types::Ordinal>(first.size()), to_successors<Types>(first),
-      to_successors<Types>(second)};
+  return DependencyGraph<typename Types::Memory>{static_cast<typename Types::Ordinal>(first.size()),
+                                                 to_successors<Types>(first), to_successors<Types>(second)};
 }
 
 /// level_of as a list, after a check that order and map say the same.

@@ -108,7 +108,7 @@ bool check_pattern(const HostMatrix<char>& matrix) {
   const auto device = to_space<Space>(matrix);
   const auto bytes = static_cast<std::size_t>(max_entries() * 16) + (std::size_t(1) << 20);
   const Kokkos::DefaultHostExecutionSpace host;
-  LuPattern<int, std::int64_t, Kokkos::HostSpace> expected;
+  LuPattern<Kokkos::HostSpace> expected;
   try {
     expected =
         factorize_symbolic(host, make_view(matrix).pattern(), MemoryBudget(bytes), {SymbolicMethod::fill1});

@@ -26,7 +26,7 @@ struct FrontResult {
   std::vector<unsigned char> perturbed;
 };
 
-template <class MatrixType, class Ordinal>
+template <class MatrixType>
 MatrixType permuted_by(const MatrixType& A, const std::vector<Ordinal>& order) {
   std::vector<Ordinal> position(order.size());
   for (std::size_t k = 0; k < order.size(); ++k)
@@ -88,9 +88,8 @@ FrontResult<Types> factorize_by_fronts(const Matrix<Types>& matrix, double pertu
   const Space exec;
   const auto n = static_cast<std::size_t>(matrix.n_rows);
   const auto tree = make_assembly_tree(make_view(matrix).pattern(), options);
-  const auto plan = plan_fronts(
-      exec, tree, FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
-      MemoryBudget(), front_plan_options<Scalar, Space>());
+  const auto plan = plan_fronts(exec, tree, FrontEntries{make_view(matrix).pattern(), tree.order, tree.order},
+                                MemoryBudget(), front_plan_options<Scalar, Space>());
   Kokkos::View<const Offset*, Memory> source;
   const auto filled = pattern_of_fronts(exec, plan, MemoryBudget(), source);
   const auto schedule =

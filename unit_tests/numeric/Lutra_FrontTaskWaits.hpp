@@ -20,7 +20,6 @@ using lutra::Impl::FrontTiles;
 using lutra::Impl::TileFlags;
 
 /// A flag: of a front that is complete, or of a tile.
-template <class Ordinal, class Offset>
 struct FrontFlag {
   Ordinal front =
       -1;  ///< complete with its contribution, in which all its tiles have a share; −1: a tile flag
@@ -31,18 +30,16 @@ struct FrontFlag {
 
 /// Calls visit(flag) for each flag a task waits for; not for sweeps.
 /// @param children of all fronts
-template <class Ordinal, class Offset, class Visit>
-void for_each_wait(const FrontTask<Ordinal, Offset>& task, const Front<Ordinal, Offset>& front,
-                   const std::vector<Ordinal>& children, const FrontTiles& cut, const Visit& visit) {
-  using Task = FrontTask<Ordinal, Offset>;
+template <class Visit>
+void for_each_wait(const FrontTask& task, const Front& front, const std::vector<Ordinal>& children,
+                   const FrontTiles& cut, const Visit& visit) {
+  using Task = FrontTask;
   if (task.row == Task::clearing || task.row == Task::sweeping) return;
   for (Offset c = front.children; c < front.children_end; ++c)
-    visit(FrontFlag<Ordinal, Offset>{children[static_cast<std::size_t>(c)], -1});
+    visit(FrontFlag{children[static_cast<std::size_t>(c)], -1});
   if (task.row == Task::whole) return;
   const TileFlags flags(cut);
-  const auto wait = [&](std::int64_t flag) {
-    visit(FrontFlag<Ordinal, Offset>{-1, task.flags + static_cast<Offset>(flag)});
-  };
+  const auto wait = [&](std::int64_t flag) { visit(FrontFlag{-1, task.flags + static_cast<Offset>(flag)}); };
   const int steps = task.steps(cut);
   const bool from_links = task.makes_last_product(cut) && steps > 0;
   for (int s = 0; s < (from_links ? steps - 1 : steps); ++s) {
@@ -60,17 +57,13 @@ void for_each_wait(const FrontTask<Ordinal, Offset>& task, const Front<Ordinal, 
 
 /// Calls visit(flag) for each flag that a task raises, or has a share in; not for sweeps.
 /// @param symmetric whether tasks of tiles below the diagonal stand for those above it
-template <class Ordinal, class Offset, class Visit>
-void for_each_raised(const FrontTask<Ordinal, Offset>& task, const FrontTiles& cut, bool symmetric,
-                     const Visit& visit) {
-  using Task = FrontTask<Ordinal, Offset>;
+template <class Visit>
+void for_each_raised(const FrontTask& task, const FrontTiles& cut, bool symmetric, const Visit& visit) {
+  using Task = FrontTask;
   if (task.row == Task::clearing || task.row == Task::sweeping) return;
-  if (task.row == Task::whole || task.in_contribution(cut))
-    return visit(FrontFlag<Ordinal, Offset>{task.front, -1});
+  if (task.row == Task::whole || task.in_contribution(cut)) return visit(FrontFlag{task.front, -1});
   const TileFlags flags(cut);
-  const auto raise = [&](std::int64_t flag) {
-    visit(FrontFlag<Ordinal, Offset>{-1, task.flags + static_cast<Offset>(flag)});
-  };
+  const auto raise = [&](std::int64_t flag) { visit(FrontFlag{-1, task.flags + static_cast<Offset>(flag)}); };
   if (task.is_swept && task.is_diagonal(cut)) return raise(flags.diagonal_link(task.row));
   if (task.hands_off(cut)) raise(flags.link(task.steps(cut), task.in_upper(cut)));
   if (symmetric && task.row > task.column) {
@@ -82,13 +75,10 @@ void for_each_raised(const FrontTask<Ordinal, Offset>& task, const FrontTiles& c
 }
 
 /// Calls visit(flag) for each flag that step s of a sweep waits for.
-template <class Ordinal, class Offset, class Visit>
-void for_each_sweep_wait(const FrontTask<Ordinal, Offset>& task, const FrontTiles& cut, int s,
-                         const Visit& visit) {
+template <class Visit>
+void for_each_sweep_wait(const FrontTask& task, const FrontTiles& cut, int s, const Visit& visit) {
   const TileFlags flags(cut);
-  const auto wait = [&](std::int64_t flag) {
-    visit(FrontFlag<Ordinal, Offset>{-1, task.flags + static_cast<Offset>(flag)});
-  };
+  const auto wait = [&](std::int64_t flag) { visit(FrontFlag{-1, task.flags + static_cast<Offset>(flag)}); };
   wait(flags.diagonal_link(s));
   if (s == 0) return;
   wait(flags.link(s - 1, false));
@@ -96,9 +86,7 @@ void for_each_sweep_wait(const FrontTask<Ordinal, Offset>& task, const FrontTile
 }
 
 /// The flag that step s of a sweep raises.
-template <class Ordinal, class Offset>
-FrontFlag<Ordinal, Offset> raised_by_sweep(const FrontTask<Ordinal, Offset>& task, const FrontTiles& cut,
-                                           int s) {
+inline FrontFlag raised_by_sweep(const FrontTask& task, const FrontTiles& cut, int s) {
   return {-1, task.flags + static_cast<Offset>(TileFlags(cut).tile(s, s))};
 }
 

@@ -72,9 +72,8 @@ Matrix<Types> stored(const Dense<typename Types::Scalar>& A, bool with_zeros = t
 }
 
 /// A chain of fronts with so many pivots each; contribution rows are all that follow.
-template <class Ordinal>
-AssemblyTree<Ordinal> chain_of(const std::vector<int>& pivots) {
-  AssemblyTree<Ordinal> tree;
+inline AssemblyTree chain_of(const std::vector<int>& pivots) {
+  AssemblyTree tree;
   tree.n = static_cast<Ordinal>(std::accumulate(pivots.begin(), pivots.end(), 0));
   tree.order.resize(static_cast<std::size_t>(tree.n));
   std::iota(tree.order.begin(), tree.order.end(), Ordinal(0));
@@ -95,7 +94,7 @@ struct LdltResult {
   using Scalar = typename Types::Scalar;
   LdltOutcome outcome;
   std::vector<LdltRecord> records;
-  std::vector<LdltFrontRoom<typename Types::Offset>> room;
+  std::vector<LdltFrontRoom> room;
   std::vector<typename Types::Ordinal> variables;
   std::vector<PivotKind> kind;
   std::vector<Scalar> panels, diagonal, off_diagonal;
@@ -182,8 +181,8 @@ void assemble_factors(const Plan& plan, const std::vector<typename Types::Ordina
 /// Factorizes, enlarging room as often as it takes, in an execution space instance.
 /// @param factorize factorize(plan, values, rule, factors)
 template <class Types, class Factorize>
-LdltResult<Types> run_ldlt_by(const Matrix<Types>& matrix, const AssemblyTree<typename Types::Ordinal>& tree,
-                              const LdltSetup& setup, const typename Types::Space& exec,
+LdltResult<Types> run_ldlt_by(const Matrix<Types>& matrix, const AssemblyTree& tree, const LdltSetup& setup,
+                              const typename Types::Space& exec,
                               const std::vector<RealOf<typename Types::Scalar>>& shift,
                               const Factorize& factorize) {
   using Scalar = typename Types::Scalar;
@@ -192,10 +191,9 @@ LdltResult<Types> run_ldlt_by(const Matrix<Types>& matrix, const AssemblyTree<ty
   using Offset = typename Types::Offset;
   LdltPlanOptions options = setup.plan;
   if (!lutra::Impl::is_host_space<Space>) options.data_flow = !setup.portable;
-  const auto plan = plan_ldlt(
-      exec, tree, FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
-      MemoryBudget(), options);
-  LdltFactors<Scalar, Ordinal, Offset, Space> factors;
+  const auto plan = plan_ldlt(exec, tree, FrontEntries{make_view(matrix).pattern(), tree.order, tree.order},
+                              MemoryBudget(), options);
+  LdltFactors<Scalar, Space> factors;
   allocate_ldlt(exec, plan, MemoryBudget(), factors);
   const auto n = static_cast<std::size_t>(matrix.n_rows);
   const auto ones = to_space<Space>(std::vector<RealOf<Scalar>>(n, RealOf<Scalar>(1)));
@@ -230,8 +228,8 @@ LdltResult<Types> run_ldlt_by(const Matrix<Types>& matrix, const AssemblyTree<ty
 }
 
 template <class Types>
-LdltResult<Types> run_ldlt(const Matrix<Types>& matrix, const AssemblyTree<typename Types::Ordinal>& tree,
-                           const LdltSetup& setup, const typename Types::Space& exec = {},
+LdltResult<Types> run_ldlt(const Matrix<Types>& matrix, const AssemblyTree& tree, const LdltSetup& setup,
+                           const typename Types::Space& exec = {},
                            const std::vector<RealOf<typename Types::Scalar>>& shift = {}) {
   return run_ldlt_by<Types>(matrix, tree, setup, exec, shift,
                             [&](const auto& plan, const auto& values, const auto& rule, auto& factors) {

@@ -22,7 +22,7 @@ using Factors = std::map<Entry, double>;
 struct System {
   HostMatrix<double> A;
   std::vector<int> order_of_pivots;
-  AssemblyTree<int> tree;
+  AssemblyTree tree;
   std::vector<double> row_scale, col_scale;
 
   explicit System(const HostMatrix<double>& matrix) : A(matrix) {
@@ -35,9 +35,7 @@ struct System {
       col_scale.push_back(1 - 0.03 * (i % 11));
     }
   }
-  FrontEntries<int, std::int64_t> entries() const {
-    return {make_view(A).pattern(), order_of_pivots, order_of_pivots};
-  }
+  FrontEntries entries() const { return {make_view(A).pattern(), order_of_pivots, order_of_pivots}; }
   ScaledValues<double, Kokkos::HostSpace> scaled() const {
     const auto view = [](const std::vector<double>& values) {
       return Kokkos::View<const double*, Kokkos::HostSpace>(values.data(), values.size());
@@ -133,7 +131,7 @@ TEST_CASE("subtrees are dealt to ranks by their memory", "[numeric]") {
   const auto& tree = system.tree;
   const auto one = distribute_fronts(tree, 1);
   CHECK(std::count(one.rank.begin(), one.rank.end(), 0) == tree.count());
-  const auto sizes = sizes_of_fronts<double, std::int64_t>(Exec(), tree);
+  const auto sizes = sizes_of_fronts<double>(Exec(), tree);
   CHECK(one.entries[0] >= 0.9 * static_cast<double>(sizes.panels + sizes.contributions));
   CHECK(one.entries[0] <= 1.1 * static_cast<double>(sizes.panels + sizes.contributions));
   for (const int ranks : {2, 3, 4, 7}) {

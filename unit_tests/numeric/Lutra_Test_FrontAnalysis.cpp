@@ -22,7 +22,7 @@ namespace lutra::Test {
 namespace {
 
 /// A(rows, columns), rows sorted.
-template <class MatrixType, class Ordinal>
+template <class MatrixType>
 MatrixType permuted(const MatrixType& A, const std::vector<Ordinal>& rows,
                     const std::vector<Ordinal>& columns) {
   std::vector<Ordinal> position(columns.size());
@@ -44,7 +44,6 @@ MatrixType permuted(const MatrixType& A, const std::vector<Ordinal>& rows,
   return result;
 }
 
-template <class Ordinal>
 std::vector<Ordinal> random_order(Ordinal n, std::mt19937& random) {
   std::vector<Ordinal> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), Ordinal(0));
@@ -95,7 +94,6 @@ void check_same(const Tree& tree, const Tree& expected) {
 }
 
 /// Entries of A in the order of fronts and tiles, by a stable sort.
-template <class Ordinal, class Offset>
 struct PlainEntries {
   std::vector<FrontPosition> position;
   std::vector<Offset> target, tile_begin;
@@ -224,10 +222,10 @@ TEST_CASE("indices by descending keys are as a stable sort has them", "[numeric]
 }
 
 TEST_CASE("lists of small children are those of sorted numbers", "[numeric]") {
-  using TestFront = Front<int, std::int64_t>;
+  using TestFront = Front;
   std::mt19937 random(8);
   const auto up_to = [&](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
-  lutra::Impl::SmallChildListMaker<int, std::int64_t> maker;
+  lutra::Impl::SmallChildListMaker maker;
   PlainLists plain;
   for (int turn = 0; turn < 60; ++turn) {
     const bool is_tiled = turn % 2 == 1;
@@ -317,15 +315,15 @@ TEMPLATE_LIST_TEST_CASE("entries of A stand in the order of fronts and tiles", "
   using Ordinal = typename TestType::Ordinal;
   using Offset = typename TestType::Offset;
   using Space = typename TestType::Space;
-  using Maker = lutra::Impl::FrontEntryMaker<Ordinal, Offset, Space>;
+  using Maker = lutra::Impl::FrontEntryMaker<Space>;
   std::mt19937 random(22);
   const Space exec;
   for (const auto& A : patterns<TestType>(random)) {
     INFO("n " << A.n_rows << ", nnz " << A.nnz());
     const auto tree = make_assembly_tree(make_view(A).pattern());
-    const FrontEntries<Ordinal, Offset> entries{make_view(A).pattern(), tree.order, tree.order};
+    const FrontEntries entries{make_view(A).pattern(), tree.order, tree.order};
     const FrontPlanOptions options{4, 6};
-    const PlainEntries<Ordinal, Offset> expected(tree, A, tree.order, options);
+    const PlainEntries expected(tree, A, tree.order, options);
     auto plan = plan_fronts(exec, tree, entries, MemoryBudget(), options);
     const auto check = [&] {
       REQUIRE(to_vector(plan.entry_position.low) == packed(expected.position, 0));
@@ -335,8 +333,7 @@ TEMPLATE_LIST_TEST_CASE("entries of A stand in the order of fronts and tiles", "
     };
     check();
     const auto first_tile = lutra::Impl::number_tiles(plan.layout.fronts, options);
-    const lutra::Impl::HostFrontEntries<Ordinal, Offset> host(plan.layout.fronts, first_tile, tree.rows,
-                                                              entries, options);
+    const lutra::Impl::HostFrontEntries host(plan.layout.fronts, first_tile, tree.rows, entries, options);
     REQUIRE(host.target == expected.target);
     REQUIRE(host.tile_begin == expected.tile_begin);
     REQUIRE(packed(host.position, 0) == packed(expected.position, 0));

@@ -129,9 +129,9 @@ TEMPLATE_LIST_TEST_CASE("sizes of fronts are predicted as they are allocated", "
     const auto matrix = chains_of_blocks<Matrix<TestType>>(6, 10, edge, random);
     const auto pattern = make_view(matrix).pattern();
     const auto tree = make_assembly_tree(pattern);
-    const auto sizes = sizes_of_fronts<Scalar, Offset>(exec, tree);
-    const auto plan = plan_fronts(exec, tree, FrontEntries<Ordinal, Offset>{pattern, tree.order, tree.order},
-                                  MemoryBudget(), front_plan_options<Scalar, Space>());
+    const auto sizes = sizes_of_fronts<Scalar>(exec, tree);
+    const auto plan = plan_fronts(exec, tree, FrontEntries{pattern, tree.order, tree.order}, MemoryBudget(),
+                                  front_plan_options<Scalar, Space>());
     auto factors = make_front_factors<Scalar>(exec, plan, MemoryBudget());
     allocate_values(exec, plan, MemoryBudget(), factors);
     CHECK(sizes.panels == static_cast<std::int64_t>(factors.panels.extent(0)));
@@ -157,7 +157,7 @@ TEMPLATE_LIST_TEST_CASE("a limit that is the predicted bytes suffices for fronts
     const auto tree = make_assembly_tree(pattern);
     const auto nnz = static_cast<std::int64_t>(matrix.entries.size());
     const auto predicted = [&](int threads) {
-      return predict_bytes_of_fronts<Scalar, Offset>(exec, tree, nnz, threads);
+      return predict_bytes_of_fronts<Scalar>(exec, tree, nnz, threads);
     };
     const std::size_t buffer = on_host ? lutra::Impl::product_buffer * sizeof(RealOf<Scalar>) : 0;
     for (const int threads : {1, 8, 64}) {
@@ -166,9 +166,8 @@ TEMPLATE_LIST_TEST_CASE("a limit that is the predicted bytes suffices for fronts
     }
     if constexpr (on_host) {
       const MemoryBudget budget(predicted(exec.concurrency()));
-      const auto plan =
-          plan_fronts(exec, tree, FrontEntries<Ordinal, Offset>{pattern, tree.order, tree.order}, budget,
-                      front_plan_options<Scalar, Space>(), A);
+      const auto plan = plan_fronts(exec, tree, FrontEntries{pattern, tree.order, tree.order}, budget,
+                                    front_plan_options<Scalar, Space>(), A);
       auto factors = make_front_factors<Scalar>(exec, plan, budget);
       allocate_values(exec, plan, budget, factors);
       CHECK(budget.used_bytes() + 16 * 8 > budget.limit_bytes());
@@ -190,7 +189,7 @@ TEST_CASE("positions in fronts of more rows than 16 bits count", "[numeric]") {
     matrix.row_map.push_back(static_cast<std::int64_t>(matrix.entries.size()));
   }
   matrix.values.assign(matrix.entries.size(), 1.0);
-  AssemblyTree<int> tree;
+  AssemblyTree tree;
   tree.n = n;
   tree.order.resize(static_cast<std::size_t>(n));
   std::iota(tree.order.begin(), tree.order.end(), 0);
@@ -199,8 +198,8 @@ TEST_CASE("positions in fronts of more rows than 16 bits count", "[numeric]") {
   tree.row_begin = {0, n - 1, n - 1};
   tree.rows.assign(tree.order.begin() + 1, tree.order.end());
   const auto pattern = make_view(matrix).pattern();
-  const auto plan = plan_fronts(
-      Type::Space(), tree, FrontEntries<int, std::int64_t>{pattern, tree.order, tree.order}, MemoryBudget());
+  const auto plan =
+      plan_fronts(Type::Space(), tree, FrontEntries{pattern, tree.order, tree.order}, MemoryBudget());
   const auto positions = plan.entry_position.data();
   for (int i = 0; i < n; ++i) {
     for (auto p = pattern.row_map(i); p < pattern.row_map(i + 1); ++p) {
@@ -232,13 +231,12 @@ TEMPLATE_LIST_TEST_CASE("factors of two matrices share a plan and a schedule", "
   const auto matrix = bordered_blocks<Matrix<TestType>>(4, 70, 110, random);
   const auto n = static_cast<std::size_t>(matrix.n_rows);
   const auto tree = make_assembly_tree(make_view(matrix).pattern());
-  const auto plan = plan_fronts(
-      exec, tree, FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
-      MemoryBudget(), front_plan_options<Scalar, Space>());
+  const auto plan = plan_fronts(exec, tree, FrontEntries{make_view(matrix).pattern(), tree.order, tree.order},
+                                MemoryBudget(), front_plan_options<Scalar, Space>());
   const auto schedule = make_front_schedule<Scalar>(exec, plan, MemoryBudget());
   const auto ones = to_space<Space>(std::vector<RealOf<Scalar>>(n, 1));
   struct Factored {
-    FrontFactors<Scalar, Ordinal, Offset, Space> factors;
+    FrontFactors<Scalar, Space> factors;
     Kokkos::View<unsigned char*, typename TestType::Memory> perturbed;
     Kokkos::View<const Scalar*, typename TestType::Memory> values;
   };
@@ -277,9 +275,8 @@ TEST_CASE("a front that waits for itself ends a factorization with its number", 
     const auto matrix = bordered_blocks<Matrix<Type>>(3, edge, border, random);
     const auto pattern = make_view(matrix).pattern();
     const auto tree = make_assembly_tree(pattern, AssemblyTreeOptions{0, 0, 0, 0, 0, 0, 0});
-    const auto plan =
-        plan_fronts(exec, tree, FrontEntries<int, std::int64_t>{pattern, tree.order, tree.order},
-                    MemoryBudget(), front_plan_options<double, Kokkos::Cuda>());
+    const auto plan = plan_fronts(exec, tree, FrontEntries{pattern, tree.order, tree.order}, MemoryBudget(),
+                                  front_plan_options<double, Kokkos::Cuda>());
     auto waiting = plan;
     auto& root = waiting.layout.fronts.back();
     auto children = to_vector(plan.children);

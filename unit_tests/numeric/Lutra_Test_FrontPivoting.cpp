@@ -28,8 +28,8 @@ struct OneFront {
 
   int pivots, cb_rows;
   Matrix<Types> matrix;
-  FrontPlan<Ordinal, Offset, Memory> plan;
-  FrontFactors<Scalar, Ordinal, Offset, Space> factors;
+  FrontPlan<Memory> plan;
+  FrontFactors<Scalar, Space> factors;
   bool tiled;  ///< rows are interchanged in tiles, and left of them they stay
   std::vector<Scalar> panels, contributions;
   std::vector<Ordinal> row_of_pivot;
@@ -51,7 +51,7 @@ struct OneFront {
       }
       matrix.row_map.push_back(matrix.nnz());
     }
-    AssemblyTree<Ordinal> tree;
+    AssemblyTree tree;
     tree.n = matrix.n_rows;
     tree.order.resize(size);
     std::iota(tree.order.begin(), tree.order.end(), Ordinal(0));
@@ -60,8 +60,7 @@ struct OneFront {
     tree.row_begin = {0, m};
     tree.rows.assign(tree.order.begin() + k, tree.order.end());
     const Space exec;
-    plan = plan_fronts(exec, tree,
-                       FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
+    plan = plan_fronts(exec, tree, FrontEntries{make_view(matrix).pattern(), tree.order, tree.order},
                        MemoryBudget(), front_plan_options<Scalar, Space>());
     factors = make_front_factors<Scalar>(exec, plan, MemoryBudget());
     if (threshold > 0) factors.interchanges = {threshold, {}};
@@ -267,7 +266,7 @@ TEMPLATE_LIST_TEST_CASE("L + U by rows is not gathered where rows were interchan
   const Kokkos::View<Offset*, typename TestType::Memory> source("source", 4);
   const Kokkos::View<Scalar*, typename TestType::Memory> values("values", 4);
   const auto gather = [&] {
-    gather_factors<Scalar, Ordinal, Offset>(typename TestType::Space(), front.factors, source, values);
+    gather_factors<Scalar>(typename TestType::Space(), front.factors, source, values);
   };
   CHECK_THROWS_AS(gather(), InputError);
 }

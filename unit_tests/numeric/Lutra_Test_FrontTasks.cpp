@@ -26,22 +26,22 @@ namespace {
 using Ordinal = int;
 using Offset = std::int64_t;
 using Type = Types<double, Ordinal>;
-using Task = lutra::Impl::FrontTask<Ordinal, Offset>;
-using Flag = FrontFlag<Ordinal, Offset>;
-using List = lutra::Impl::FrontTaskList<Ordinal, Offset>;
-using Placement = lutra::Impl::FrontTaskPlacement<Ordinal, Offset>;
+using Task = lutra::Impl::FrontTask;
+using Flag = FrontFlag;
+using List = lutra::Impl::FrontTaskList;
+using Placement = lutra::Impl::FrontTaskPlacement;
 using lutra::Impl::FrontTaskOptions;
 using lutra::Impl::tasks_a_chunk;
 
 /// Tasks of a tree in the order in which blocks take them.
 struct Tasks {
-  FrontLayout<Ordinal, Offset> layout;
+  FrontLayout layout;
   std::vector<int> relative;
   List list;
   Placement placement;
 
-  Tasks(const AssemblyTree<Ordinal>& tree, const FrontTaskOptions& options)
-      : layout(lay_out_fronts<Offset>(tree)),
+  Tasks(const AssemblyTree& tree, const FrontTaskOptions& options)
+      : layout(lay_out_fronts(tree)),
         relative(relative_indices(layout, tree)),
         list(layout.fronts, options),
         placement(list, layout.children, relative, layout.panels) {}
@@ -255,17 +255,17 @@ void check_clearing(const Tasks& tasks, Counts& counts) {
 
 /// What a tree's parts on three ranks are: some with roots whose contributions others assemble, the top with
 /// leaves whose contributions are given.
-std::vector<AssemblyTree<Ordinal>> parts_of(const AssemblyTree<Ordinal>& tree) {
+std::vector<AssemblyTree> parts_of(const AssemblyTree& tree) {
   std::vector<int> same(static_cast<std::size_t>(tree.n));
   std::iota(same.begin(), same.end(), 0);
   const Kokkos::View<Offset*, Kokkos::HostSpace> row_map("row_map", same.size() + 1);
-  const FrontEntries<Ordinal, Offset> entries{{tree.n, tree.n, row_map, {}}, same, same};
+  const FrontEntries entries{{tree.n, tree.n, row_map, {}}, same, same};
   lutra::Impl::FrontPartMaker maker(tree, entries, distribute_fronts(tree, 3).rank);
   return {maker.make(FrontRanks::top).tree, maker.make(1).tree};
 }
 
 /// Trees of many shapes: chains, borders, grids, random patterns, a dense front alone, none.
-std::vector<AssemblyTree<Ordinal>> trees(std::mt19937& random) {
+std::vector<AssemblyTree> trees(std::mt19937& random) {
   const AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
   std::vector<Matrix<Type>> matrices{from_dense<Matrix<Type>>({}),
                                      from_dense<Matrix<Type>>({{1}}),
@@ -277,7 +277,7 @@ std::vector<AssemblyTree<Ordinal>> trees(std::mt19937& random) {
                                      bordered_blocks<Matrix<Type>>(20, 34, 40, random),
                                      chains_of_blocks<Matrix<Type>>(3, 20, 8, random),
                                      chains_of_blocks<Matrix<Type>>(8, 10, 23, random)};
-  std::vector<AssemblyTree<Ordinal>> all;
+  std::vector<AssemblyTree> all;
   for (const auto& matrix : matrices) {
     for (const auto& options : {AssemblyTreeOptions{}, no_zeros})
       all.push_back(make_assembly_tree(make_view(matrix).pattern(), options));

@@ -21,7 +21,7 @@ std::vector<LdltWay> ways() {
 template <class Types>
 LdltResult<Types> run_dense(const Dense<typename Types::Scalar>& A, const std::vector<int>& pivots,
                             const LdltSetup& setup) {
-  return run_ldlt<Types>(stored<Types>(A), chain_of<typename Types::Ordinal>(pivots), setup);
+  return run_ldlt<Types>(stored<Types>(A), chain_of(pivots), setup);
 }
 
 }  // namespace
@@ -296,7 +296,7 @@ TEMPLATE_LIST_TEST_CASE("a shift is added to the diagonal", "[numeric][ldlt]", A
   const auto A = stored<TestType>(saddle_point<Scalar>(30, 60, Symmetry::symmetric, random));
   std::vector<RealOf<Scalar>> shift(90, 0);
   for (std::size_t i = 0; i < 30; ++i) shift[i] = 1e6;
-  const auto result = run_ldlt<TestType>(A, chain_of<typename TestType::Ordinal>({30, 60}), {}, {}, shift);
+  const auto result = run_ldlt<TestType>(A, chain_of({30, 60}), {}, {}, shift);
   check_factors(result, {});
   CHECK(result.outcome.delayed == 0);
   if (!ScalarTraits<Scalar>::is_complex) CHECK(result.inertia() == Reference::Inertia{90, 0, 0});
@@ -403,7 +403,7 @@ TEST_CASE("L·D·Lᵀ has the same bits for any number of threads", "[numeric][l
   int rank = 0;
   auto dense = recipe<Scalar>(0, 420, rank, Symmetry::symmetric, random);
   // four subtrees below a large front
-  AssemblyTree<OpenMpTypes::Ordinal> tree = chain_of<OpenMpTypes::Ordinal>({40, 30, 50, 40, 260});
+  AssemblyTree tree = chain_of({40, 30, 50, 40, 260});
   tree.parent = {4, 4, 4, 4, -1};
   tree.rows.clear();
   for (std::size_t f = 0; f < 5; ++f) {

@@ -132,11 +132,11 @@ bool factorize_by_blocks(const Plan& plan, const Values& values, const LdltPivot
 using Ordinal = std::tuple_element_t<0, Ordinals>;
 
 /// Two chains of fronts that end in one.
-AssemblyTree<Ordinal> fork_of(const std::vector<int>& left, const std::vector<int>& right, int root) {
+AssemblyTree fork_of(const std::vector<int>& left, const std::vector<int>& right, int root) {
   std::vector<int> pivots(left);
   pivots.insert(pivots.end(), right.begin(), right.end());
   pivots.push_back(root);
-  auto tree = chain_of<Ordinal>(pivots);
+  auto tree = chain_of(pivots);
   if (left.empty()) return tree;
   const std::size_t l = left.size() - 1, r = pivots.size() - 1;
   tree.parent[l] = static_cast<Ordinal>(r);
@@ -155,7 +155,7 @@ AssemblyTree<Ordinal> fork_of(const std::vector<int>& left, const std::vector<in
 
 /// Zeros where the tree has no entries: between the two chains.
 template <class Scalar>
-void clear_between(Dense<Scalar>& A, const AssemblyTree<Ordinal>& tree, std::size_t fronts_left) {
+void clear_between(Dense<Scalar>& A, const AssemblyTree& tree, std::size_t fronts_left) {
   const auto middle = static_cast<std::size_t>(tree.pivot_begin[fronts_left]);
   const auto end = static_cast<std::size_t>(tree.pivot_begin[tree.parent.size() - 1]);
   for (std::size_t i = middle; i < end; ++i) {
@@ -164,7 +164,7 @@ void clear_between(Dense<Scalar>& A, const AssemblyTree<Ordinal>& tree, std::siz
 }
 
 template <class Types>
-LdltResult<Types> run_by_blocks(const Dense<typename Types::Scalar>& A, const AssemblyTree<Ordinal>& tree,
+LdltResult<Types> run_by_blocks(const Dense<typename Types::Scalar>& A, const AssemblyTree& tree,
                                 LdltSetup setup, const FlowSetup& flow,
                                 const std::vector<RealOf<typename Types::Scalar>>& shift = {}) {
   setup.plan.data_flow = true;
@@ -189,7 +189,7 @@ void check_same(const LdltResult<Types>& result, const LdltResult<Types>& expect
 
 /// Rows of the largest front, delayed columns among them.
 template <class Types>
-int largest_front(const LdltResult<Types>& result, const AssemblyTree<Ordinal>& tree) {
+int largest_front(const LdltResult<Types>& result, const AssemblyTree& tree) {
   int largest = 0;
   for (std::size_t f = 0; f < result.records.size(); ++f)
     largest = std::max(largest, static_cast<int>(tree.pivot_begin[f + 1] - tree.pivot_begin[f] +
@@ -204,9 +204,9 @@ TEMPLATE_LIST_TEST_CASE("emulated blocks factorize SSIDS' cases", "[numeric][ldl
   using Scalar = TestType;
   using OnHost = Types<Scalar, Ordinal, Kokkos::DefaultHostExecutionSpace>;
   std::mt19937 random(42);
-  const std::vector<AssemblyTree<Ordinal>> shapes{fork_of({}, {6, 5}, 9), fork_of({8, 30}, {12}, 20),
-                                                  fork_of({50, 20}, {30, 30}, 40), fork_of({10}, {70}, 90),
-                                                  fork_of({}, {}, 150)};
+  const std::vector<AssemblyTree> shapes{fork_of({}, {6, 5}, 9), fork_of({8, 30}, {12}, 20),
+                                         fork_of({50, 20}, {30, 30}, 40), fork_of({10}, {70}, 90),
+                                         fork_of({}, {}, 150)};
   const std::vector<std::size_t> left{0, 2, 2, 1, 0};
   int pairs = 0, delayed = 0, same = 0;
   for (int number = 0; number < 12; ++number) {
@@ -274,7 +274,7 @@ TEST_CASE(
   using Scalar = typename OnHost::Scalar;
   std::mt19937 random(44);
   const FlowSetup flow{4, 1, true, 5};
-  const auto check = [&](const Dense<Scalar>& A, const AssemblyTree<Ordinal>& tree, LdltSetup setup) {
+  const auto check = [&](const Dense<Scalar>& A, const AssemblyTree& tree, LdltSetup setup) {
     setup.portable = true;
     const auto expected = run_ldlt<OnHost>(stored<OnHost>(A, false), tree, setup);
     const auto result = run_by_blocks<OnHost>(A, tree, setup, flow);
@@ -284,7 +284,7 @@ TEST_CASE(
     CHECK(result.outcome.perturbed == expected.outcome.perturbed);
     return result;
   };
-  const auto chain = [](const std::vector<int>& pivots) { return chain_of<Ordinal>(pivots); };
+  const auto chain = [](const std::vector<int>& pivots) { return chain_of(pivots); };
 
   for (const auto& [m, n] : std::vector<std::pair<int, int>>{{31, 60}, {70, 90}})
     check_factors(check(saddle_point<Scalar>(m, n, Symmetry::symmetric, random), chain({m, n}), {}), {});
@@ -335,7 +335,7 @@ TEST_CASE("emulated blocks: nothing passes, and columns that fail are as they we
     set(A, static_cast<std::size_t>(k) + j, j, as_scalar<Scalar>(1e9));
   LdltSetup setup;
   setup.plan.min_room = k;
-  const auto result = run_by_blocks<OnHost>(A, chain_of<Ordinal>({k, n - k}), setup, {3, 1, true, 6});
+  const auto result = run_by_blocks<OnHost>(A, chain_of({k, n - k}), setup, {3, 1, true, 6});
   REQUIRE(result.outcome.succeeded());
   REQUIRE(result.records[0].delayed_out == k);
   const auto variable = [&](int i) {
@@ -359,7 +359,7 @@ TEST_CASE("emulated blocks: one column in any position fails, and it alone is de
     auto A = random_symmetric<Scalar>(n, Symmetry::symmetric, random);
     for (std::size_t i = 0; i < A.size(); ++i) A[i][i] = as_scalar<Scalar>(400);
     set(A, 170, static_cast<std::size_t>(p), as_scalar<Scalar>(1e6));
-    const auto result = run_by_blocks<OnHost>(A, chain_of<Ordinal>({k, n - k}), {}, {3, 1, true, 7});
+    const auto result = run_by_blocks<OnHost>(A, chain_of({k, n - k}), {}, {3, 1, true, 7});
     REQUIRE(result.outcome.succeeded());
     REQUIRE(result.records[0].delayed_out == 1);
     CHECK(result.variables[static_cast<std::size_t>(result.records[0].eliminated)] ==
@@ -378,7 +378,7 @@ TEST_CASE("blocks of a gang that do not all run are ended by the watchdog", "[nu
   setup.plan.blocks = 4;
   bool ended = false;
   const auto result =
-      run_ldlt_by<OnHost>(stored<OnHost>(A), chain_of<Ordinal>({200}), setup, {}, {},
+      run_ldlt_by<OnHost>(stored<OnHost>(A), chain_of({200}), setup, {}, {},
                           [&](const auto& plan, const auto& values, const auto& rule, auto& factors) {
                             ended = factorize_by_blocks<OnHost>(plan, values, rule, factors, {2, 1, true, 8});
                           });

@@ -17,11 +17,11 @@ namespace {
 using Type = Types<double, int>;
 using Ordinal = int;
 using Offset = typename Type::Offset;
-using List = lutra::Impl::LdltTaskList<Ordinal, Offset>;
+using List = lutra::Impl::LdltTaskList;
 
 /// Chains, borders, random patterns, a dense front alone, none.
-std::vector<AssemblyTree<Ordinal>> trees(std::mt19937& random) {
-  std::vector<AssemblyTree<Ordinal>> all;
+std::vector<AssemblyTree> trees(std::mt19937& random) {
+  std::vector<AssemblyTree> all;
   for (const auto& matrix :
        {from_dense<Matrix<Type>>({}), from_dense<Matrix<Type>>({{1}}),
         random_matrix<Matrix<Type>>(150, 1.0, 0, random), random_matrix<Matrix<Type>>(700, 0.004, 0, random),
@@ -32,7 +32,7 @@ std::vector<AssemblyTree<Ordinal>> trees(std::mt19937& random) {
 }
 
 /// Fronts are worked once, by all members of their gang side by side, and behind their children.
-void check_order(const FrontLayout<Ordinal, Offset>& layout, const List& list) {
+void check_order(const FrontLayout& layout, const List& list) {
   const auto n = layout.fronts.size();
   std::vector<std::int64_t> first(n, -1), last(n, -1);
   const auto small = static_cast<std::int64_t>(list.small_fronts.size());
@@ -64,8 +64,7 @@ void check_order(const FrontLayout<Ordinal, Offset>& layout, const List& list) {
 }
 
 /// Sources are all columns of the children, in their order.
-void check_sources(const FrontLayout<Ordinal, Offset>& layout, const std::vector<int>& relative,
-                   const List& list) {
+void check_sources(const FrontLayout& layout, const std::vector<int>& relative, const List& list) {
   for (const auto& task : list.tasks) {
     if (task.gang < 0 || task.member > 0) continue;
     const auto& front = layout.fronts[static_cast<std::size_t>(task.front)];
@@ -95,7 +94,7 @@ TEST_CASE("tasks of LDLT's data flow wait for tasks before them", "[numeric][ldl
   std::mt19937 random(41);
   std::size_t tasks = 0, gangs = 0, small = 0;
   for (const auto& tree : trees(random)) {
-    const auto layout = lay_out_fronts<Offset>(tree);
+    const auto layout = lay_out_fronts(tree);
     const auto relative = relative_indices(layout, tree);
     for (const int blocks : {1, 4, 264}) {
       for (const int tile : {4, 16}) {

@@ -15,7 +15,7 @@ namespace {
 using Kokkos::HostSpace;
 
 template <class Types>
-using Plan = UpLookingLuPlan<typename Types::Ordinal, typename Types::Offset>;
+using Plan = UpLookingLuPlan;
 
 /// L\U of a host matrix by rows, in a dense array, with what the library reports.
 template <class Types>

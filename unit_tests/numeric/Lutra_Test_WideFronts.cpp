@@ -76,7 +76,7 @@ void check_one_front(int pivots, int cb_rows, std::mt19937& random,
   const int size = pivots + cb_rows;
   auto matrix = matrix_of_front<Matrix<Types>>(pivots, cb_rows, random);
   if (symmetry) matrix = mirrored(matrix, *symmetry);
-  AssemblyTree<Ordinal> tree;
+  AssemblyTree tree;
   tree.n = static_cast<Ordinal>(size);
   tree.order.resize(static_cast<std::size_t>(size));
   std::iota(tree.order.begin(), tree.order.end(), Ordinal(0));
@@ -85,9 +85,8 @@ void check_one_front(int pivots, int cb_rows, std::mt19937& random,
   tree.row_begin = {0, cb_rows};
   tree.rows.assign(tree.order.begin() + pivots, tree.order.end());
   const Space exec;
-  const auto plan = plan_fronts(
-      exec, tree, FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
-      MemoryBudget(), front_plan_options<Scalar, Space>());
+  const auto plan = plan_fronts(exec, tree, FrontEntries{make_view(matrix).pattern(), tree.order, tree.order},
+                                MemoryBudget(), front_plan_options<Scalar, Space>());
   const auto schedule =
       make_front_schedule<Scalar>(exec, plan, MemoryBudget(), default_device_model<Space>(), symmetry);
   auto factors = make_front_factors(exec, schedule, MemoryBudget());

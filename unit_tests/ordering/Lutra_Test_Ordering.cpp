@@ -23,15 +23,13 @@ using Ordinal0 = std::tuple_element_t<0, Test::Ordinals>;
 using DoubleMatrix = HostMatrix<double, Ordinal0>;
 constexpr double nothing = Test::nothing;
 
-template <class Ordinal>
 using PatternMatrix = HostMatrix<double, Ordinal>;
 
-template <class Ordinal>
 void check_is_permutation(const std::vector<Ordinal>& permutation, Ordinal n) {
   REQUIRE_NOTHROW(check_permutation({permutation.begin(), permutation.end()}, n));
 }
 
-template <class MatrixType, class Ordinal>
+template <class MatrixType>
 std::size_t fill(const MatrixType& a, const std::vector<Ordinal>& permutation) {
   std::size_t entries = 0;
   for (const auto& column : Reference::eliminate(a, permutation)) entries += column.size();
@@ -48,7 +46,7 @@ std::vector<int> shuffled(int n, unsigned seed) {
 
 TEMPLATE_LIST_TEST_CASE("ordering: every kind gives a permutation, the same each time", "[ordering]",
                         Test::Ordinals) {
-  using Matrix = PatternMatrix<TestType>;
+  using Matrix = PatternMatrix;
   const Ordering kind =
       GENERATE(Ordering::metis, Ordering::nd, Ordering::amd, Ordering::rcm, Ordering::natural);
   const auto check = [&](const Matrix& a) {
@@ -111,7 +109,7 @@ TEMPLATE_LIST_TEST_CASE("ordering: every kind gives a permutation, the same each
 
 TEMPLATE_LIST_TEST_CASE("ordering: fill on a grid is far below that of the natural order", "[ordering]",
                         Test::Ordinals) {
-  using Matrix = PatternMatrix<TestType>;
+  using Matrix = PatternMatrix;
   std::vector<int> by_rows(900);
   std::iota(by_rows.begin(), by_rows.end(), 0);
   const Matrix a = Test::grid_matrix<Matrix>(30, by_rows);
@@ -141,7 +139,7 @@ TEST_CASE("ordering: the hub of a star goes last", "[ordering]") {
 }
 
 /// The most that an entry is away from the diagonal.
-template <class MatrixType, class Ordinal>
+template <class MatrixType>
 int bandwidth(const MatrixType& a, const std::vector<Ordinal>& permutation) {
   std::vector<int> position(permutation.size());
   for (std::size_t k = 0; k < position.size(); ++k)

@@ -28,7 +28,7 @@ auto auction(const MatrixType& a, const AuctionOptions& options = {}) {
 }
 
 /// log of the product of the matched magnitudes.
-template <class MatrixType, class Ordinal>
+template <class MatrixType>
 double log_product(const MatrixType& a, const std::vector<Ordinal>& row_of_column) {
   double sum = 0;
   for (std::size_t c = 0; c < row_of_column.size(); ++c) {
@@ -42,8 +42,8 @@ double log_product(const MatrixType& a, const std::vector<Ordinal>& row_of_colum
 }
 
 // Perfect, scaled as promised, and as near to the greatest product as stated.
-template <class MatrixType, class Ordinal>
-void check_perfect(const MatrixType& a, const AuctionResult<Ordinal>& result, double greatest,
+template <class MatrixType>
+void check_perfect(const MatrixType& a, const AuctionResult& result, double greatest,
                    double epsilon = AuctionOptions().epsilon) {
   const auto& matching = result.matching;
   const auto n = static_cast<std::size_t>(a.n_rows);
@@ -70,8 +70,7 @@ void check_perfect(const MatrixType& a, const AuctionResult<Ordinal>& result, do
   CHECK(result.statistics.log_loss_bound >= -1e-9);
 }
 
-template <class Ordinal>
-void check_same(const MatchingResult<Ordinal>& one, const MatchingResult<Ordinal>& other) {
+void check_same(const MatchingResult& one, const MatchingResult& other) {
   CHECK(one.row_of_column == other.row_of_column);
   CHECK(one.row_scale == other.row_scale);
   CHECK(one.col_scale == other.col_scale);

@@ -28,8 +28,8 @@ constexpr double nothing = Test::nothing;
 
 // Perfect, optimal and scaled as promised: |B| ≤ 1 everywhere and |B| = 1 at the matched entries. With a
 // perfect matching that alone proves that no other permutation has a greater product.
-template <class MatrixType, class Ordinal>
-void check_perfect(const MatrixType& a, const MatchingResult<Ordinal>& result) {
+template <class MatrixType>
+void check_perfect(const MatrixType& a, const MatchingResult& result) {
   const auto n = static_cast<std::size_t>(a.n_rows);
   REQUIRE(result.numeric_rank_bound == a.n_rows);
   REQUIRE(result.structural_rank == a.n_rows);
@@ -59,8 +59,8 @@ void check_perfect(const MatrixType& a, const MatchingResult<Ordinal>& result) {
 }
 
 // A matching of greatest size with what it leaves over.
-template <class MatrixType, class Ordinal>
-void check_deficient(const MatrixType& a, const MatchingResult<Ordinal>& result) {
+template <class MatrixType>
+void check_deficient(const MatrixType& a, const MatchingResult& result) {
   const auto n = static_cast<std::size_t>(a.n_rows);
   const std::size_t rank = Reference::structural_rank(a, true);
   REQUIRE(rank < n);
@@ -254,7 +254,7 @@ TEMPLATE_LIST_TEST_CASE("matching: costs that are put off change nothing", "[mat
     Impl::HostCosts some(view);
     put_off += static_cast<int>(std::ranges::count(some.of_entry, some.pending));
     using Ordinal = typename TestType::Ordinal;
-    const auto lazily = Impl::assign<Ordinal>(view.pattern(), some.of_entry, {}, [&](Ordinal r) {
+    const auto lazily = Impl::assign(view.pattern(), some.of_entry, {}, [&](Ordinal r) {
       some.complete(r);
       ++completed;
     });

@@ -36,8 +36,8 @@ MatrixType random_symmetric(int n, double density, std::mt19937& random) {
 }
 
 /// No scaled entry between matched rows exceeds 1. @returns the geometric mean of matched ones
-template <class MatrixType, class Ordinal>
-double check_scales(const MatrixType& A, const SymmetricMatching<Ordinal>& matching) {
+template <class MatrixType>
+double check_scales(const MatrixType& A, const SymmetricMatching& matching) {
   const double rounding = 1e-4;  // of values in float
   double sum = 0, count = 1e-300;
   for (std::size_t i = 0; i < static_cast<std::size_t>(A.n_rows); ++i) {
@@ -60,8 +60,8 @@ double check_scales(const MatrixType& A, const SymmetricMatching<Ordinal>& match
 
 /// No two columns have a row in common, every matched entry is there and not zero, and no scaled entry
 /// exceeds 1, whether its rows are matched or not.
-template <class MatrixType, class Ordinal>
-void check_partial(const MatrixType& A, const SymmetricAuction<Ordinal>& auction) {
+template <class MatrixType>
+void check_partial(const MatrixType& A, const SymmetricAuction& auction) {
   const auto n = static_cast<std::size_t>(A.n_rows);
   const auto& [row_of_column, scale, rank] = auction.matching;
   REQUIRE(row_of_column.size() == n);
@@ -144,9 +144,9 @@ TEST_CASE("symmetric auction: rows may be left over", "[symmetric]") {
   std::int64_t left_over = 0, phases = 0;
   for (int trial = 0; trial < 8; ++trial) {
     const auto A = saddle_matrix(300, 100 + 20 * trial, random);
-    const auto one_by_one = lutra::Impl::SequentialAuction<Ordinal0, std::int64_t>(make_view(A)).run(0.05);
+    const auto one_by_one = lutra::Impl::SequentialAuction(make_view(A)).run(0.05);
     const auto by_rounds = lutra::Impl::symmetric_auction_by_rounds(exec, make_view(A), MemoryBudget(), 0.05);
-    for (const SymmetricAuction<Ordinal0>& auction : {one_by_one, by_rounds}) {
+    for (const SymmetricAuction& auction : {one_by_one, by_rounds}) {
       check_partial(A, auction);
       const auto matched = A.n_rows - auction.statistics.left_to_paths;
       CHECK(auction.statistics.log_loss_bound <= 0.05 * static_cast<double>(matched) + 1e-4);
@@ -234,7 +234,7 @@ TEST_CASE("symmetric matching: pairs of cycles", "[symmetric]") {
                                            {8, o, 8, o, o, 1},
                                            {1, 1, o, o, 9, o},
                                            {o, o, 1, 1, o, 9}});
-  SymmetricMatching<Ordinal0> matching;
+  SymmetricMatching matching;
   matching.scale.assign(6, 1.0);
   matching.row_of_column = {1, 2, 3, 0, 4, 5};
   CHECK(pair_candidates(make_view(A), matching) == Rows{1, 0, 3, 2, 4, 5});

@@ -34,7 +34,7 @@ Rows iluk_pattern(const MatrixType& a, std::size_t k) {
 }
 
 /// L\U on a pattern by elimination row by row, updates outside of it dropped; l = 0 beside a zero pivot.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 std::vector<std::vector<Scalar>> incomplete_lu(const HostMatrix<Scalar, Ordinal, Offset>& a,
                                                const Rows& pattern) {
   const std::size_t n = pattern.size();
@@ -63,7 +63,7 @@ std::vector<std::vector<Scalar>> incomplete_lu(const HostMatrix<Scalar, Ordinal,
 }
 
 /// max |(A − L·U)(i, j)| over a pattern, in the scalar of the matrix.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 double pattern_residual(const HostMatrix<Scalar, Ordinal, Offset>& a, const Rows& pattern,
                         const std::vector<std::vector<Scalar>>& values) {
   using std::abs;

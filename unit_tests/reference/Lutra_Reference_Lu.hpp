@@ -63,7 +63,7 @@ void for_row(const MatrixType& a, std::size_t r, const Visit& visit) {
 }
 
 /// Aᵀ, or Aᴴ if `conjugate`.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 HostMatrix<Scalar, Ordinal, Offset> transpose(const HostMatrix<Scalar, Ordinal, Offset>& a,
                                               bool conjugate = false) {
   HostMatrix<Scalar, Ordinal, Offset> t;
@@ -160,7 +160,7 @@ Scalar guarded_pivot(const Scalar& pivot, Real threshold, std::size_t& perturbed
 }
 
 /// LU without pivoting, row by row in a dense workspace, in the scalar of the matrix.
-template <class Scalar, class Ordinal, class Offset, class Real>
+template <class Scalar, class Real>
 LuFactors<Scalar> factorize(const HostMatrix<Scalar, Ordinal, Offset>& a, Rows pattern, Real threshold) {
   const std::size_t n = pattern.size();
   LuFactors<Scalar> factors{std::move(pattern), {}, 0};
@@ -216,7 +216,7 @@ std::vector<WideScalar> multiply(const MatrixType& a, const std::vector<WideScal
 
 /// Solves a dense copy of A by Gaussian elimination with partial pivoting in long double.
 /// @throws std::runtime_error where no pivot is left: the matrix is singular
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 std::vector<Wide<Scalar>> dense_solve(const HostMatrix<Scalar, Ordinal, Offset>& a,
                                       const std::vector<Scalar>& b) {
   using std::abs;
@@ -265,7 +265,7 @@ inline long double relative(long double residual, long double scale) {
 
 /// Backward errors of x as solution of A·x = b, in long double. For a transposed system hand over
 /// `transpose(a)`.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 BackwardErrors backward_errors(const HostMatrix<Scalar, Ordinal, Offset>& a, const std::vector<Scalar>& x,
                                const std::vector<Scalar>& b) {
   using std::abs;

@@ -37,7 +37,7 @@ auto for_triangle_row(const MatrixType& matrix, Side side, std::size_t i, const 
 }
 
 /// x with op(T)·x = b: rows as they are gathered, rows of a transposed triangle scattered.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 std::vector<Wide<Scalar>> solve_triangle(const HostMatrix<Scalar, Ordinal, Offset>& matrix, Side side,
                                          Transposition op, const std::vector<Scalar>& b) {
   const std::size_t n = b.size();
@@ -64,7 +64,7 @@ std::vector<Wide<Scalar>> solve_triangle(const HostMatrix<Scalar, Ordinal, Offse
 }
 
 /// maxᵢ |b − op(T)·x|ᵢ / (|op(T)|·|x| + |b|)ᵢ, where 0/0 is 0; NaN where the answer holds one.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 long double triangle_error(const HostMatrix<Scalar, Ordinal, Offset>& matrix, Side side, Transposition op,
                            const std::vector<Scalar>& x, const std::vector<Scalar>& b) {
   using std::abs;

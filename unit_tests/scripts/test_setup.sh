@@ -62,10 +62,10 @@ expect_configured() {
   [[ $(cat "$folder/said") == "$expected" ]] || fail "setup for $*: expected
 $expected"
 }
-few='-DLutra_ENABLE_TESTS=OFF -DLutra_ENABLE_EXAMPLES=OFF -DLutra_SCALARS=f64;c128 -DLutra_ORDINALS=int32'
+few='-DLutra_ENABLE_TESTS=OFF -DLutra_ENABLE_EXAMPLES=OFF -DLutra_SCALARS=f64;c128 '
 expect_configured "$few
 -
-$tests -ULutra_SCALARS -ULutra_ORDINALS
+$tests -ULutra_SCALARS
 -
 -" run run test test run
 expect_configured "$tests

@@ -17,7 +17,7 @@ namespace lutra::Test {
 using Rows = std::vector<std::vector<std::size_t>>;
 
 /// Rows of a SourceRows, the diagonals checked.
-template <class Found, class Ordinal>
+template <class Found>
 Rows rows_of(const Found& found, const std::vector<Ordinal>& sources) {
   const auto map = to_vector(found.row_map), diagonal = to_vector(found.diagonal);
   const auto entries = to_vector(found.entries);

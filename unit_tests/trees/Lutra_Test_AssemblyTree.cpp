@@ -14,7 +14,7 @@ namespace {
 
 constexpr AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
 
-template <class MatrixType, class Ordinal>
+template <class MatrixType>
 MatrixType reordered(const MatrixType& A, const std::vector<Ordinal>& order) {
   std::vector<std::size_t> position(order.size());
   for (std::size_t k = 0; k < order.size(); ++k) position[static_cast<std::size_t>(order[k])] = k;
@@ -165,7 +165,7 @@ TEMPLATE_LIST_TEST_CASE("fronts of an order and its counts are those of the patt
       const auto expected = make_assembly_tree(make_view(F).pattern());
       const auto graph = symmetric_graph<int>(make_view(A).pattern(), rows);
       const auto elimination = eliminate(graph, std::vector<int>(columns.begin(), columns.end()));
-      auto tree = make_assembly_tree<Ordinal>(elimination);
+      auto tree = make_assembly_tree(elimination);
       CHECK(tree.rows.empty());
       CHECK(tree.row_begin == expected.row_begin);
       collect_front_rows(graph, elimination, tree);

@@ -75,7 +75,7 @@ TEMPLATE_LIST_TEST_CASE("all edges at once give the elimination tree", "[trees]"
     CAPTURE(A.n_rows, A.nnz());
     const auto pattern = Test::to_space<Space>(A).pattern();
     const Kokkos::View<Ordinal*, typename Space::memory_space> parent("parent", A.n_rows);
-    Impl::propagate_edges<Ordinal, Offset, Space>(exec, pattern, parent, budget);
+    Impl::propagate_edges<Space>(exec, pattern, parent, budget);
     REQUIRE(Test::to_vector(parent) == expected_parents(A));
   }
 }

@@ -34,7 +34,7 @@ struct LdltSolves {
   using Dense = std::vector<std::vector<WideScalar>>;
 
   const Ldlt& of;
-  LdltSolver<Scalar, typename Types::Ordinal, typename Types::Offset, Space> solver;
+  LdltSolver<Scalar, Space> solver;
   std::vector<Real> scale;  ///< by the user's rows
 
   /// @param ldlt anything with an execution space, a tree, a plan and factors
@@ -57,7 +57,7 @@ struct LdltSolves {
     const auto b = to_space<Space>(flat);
     const auto x = in_place ? b : to_space<Space>(std::vector<Scalar>(flat.size()));
     const auto scales = to_space<Space>(scale);
-    FrontSystem<Scalar, typename Types::Ordinal, typename Types::Memory> system;
+    FrontSystem<Scalar, typename Types::Memory> system;
     system.transposition = op;
     system.in = {b.data(), 1, size(), parts.lower ? scales.data() : nullptr};
     system.out = {x.data(), 1, size(), parts.upper ? scales.data() : nullptr};

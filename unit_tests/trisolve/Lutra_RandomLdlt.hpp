@@ -35,9 +35,9 @@ struct RandomLdlt {
   using Dense = std::vector<std::vector<WideScalar>>;
 
   Space exec;
-  AssemblyTree<Ordinal> tree;
-  LdltPlan<Ordinal, Offset, Memory> plan;
-  LdltFactors<Scalar, Ordinal, Offset, Space> factors;
+  AssemblyTree tree;
+  LdltPlan<Memory> plan;
+  LdltFactors<Scalar, Space> factors;
   std::vector<std::size_t> eliminated;  ///< [n] permuted index eliminated at each step
   Dense L, D;                           ///< by steps
   bool hermitian;
@@ -46,8 +46,7 @@ struct RandomLdlt {
   RandomLdlt(const Matrix<Types>& pattern, const RandomLdltOptions& options, std::mt19937& random,
              const AssemblyTreeOptions& tree_options = {})
       : tree(make_assembly_tree(make_view(pattern).pattern(), tree_options)),
-        plan(plan_ldlt(exec, tree,
-                       FrontEntries<Ordinal, Offset>{make_view(pattern).pattern(), tree.order, tree.order},
+        plan(plan_ldlt(exec, tree, FrontEntries{make_view(pattern).pattern(), tree.order, tree.order},
                        MemoryBudget())),
         hermitian(options.symmetry == Symmetry::hermitian),
         m_options(options),

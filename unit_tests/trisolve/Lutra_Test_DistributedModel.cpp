@@ -45,7 +45,7 @@ BlockTriangle chain(std::size_t n) {
   return triangle_of(n, edges);
 }
 
-AssemblyTree<int> tree_of_grid(std::int64_t points) {
+AssemblyTree tree_of_grid(std::int64_t points) {
   const auto A = generate("poisson2d", points);
   const auto pattern = make_view(A).pattern();
   const auto permutation = order(pattern, Ordering::amd);

@@ -21,8 +21,8 @@ namespace {
 
 using Ordinal = std::tuple_element_t<0, Ordinals>;
 using Type = Types<double, Ordinal, std::tuple_element_t<0, Spaces>>;  // values are not looked at
-using Fronts = std::vector<Front<Ordinal, std::int64_t>>;
-using Tasks = lutra::Impl::FrontSolveTasks<Ordinal, std::int64_t>;
+using Fronts = std::vector<Front>;
+using Tasks = lutra::Impl::FrontSolveTasks;
 
 constexpr int no_part = -1;
 /// Number in its list of each task: front, tile, part.
@@ -96,7 +96,7 @@ void check_tiles(const Fronts& fronts, int edge, const Numbers& up, const Number
 void check_order(const Matrix<Type>& matrix, const FrontPlanOptions& options, bool interchanges) {
   const auto pattern = make_view(matrix).pattern();
   const auto tree = make_assembly_tree(pattern, {});
-  const FrontEntries<Ordinal, std::int64_t> entries{pattern, tree.order, tree.order};
+  const FrontEntries entries{pattern, tree.order, tree.order};
   const auto plan = plan_fronts(Type::Space(), tree, entries, MemoryBudget(), options);
   const Tasks tasks(plan.layout.fronts, options, interchanges, h200_device_model().trisolve.fronts);
   std::size_t fronts = 0;

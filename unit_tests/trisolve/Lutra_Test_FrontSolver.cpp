@@ -28,11 +28,11 @@ struct Fixture {
 
   Space exec;
   Matrix<Types> matrix;
-  AssemblyTree<Ordinal> tree;
-  FrontPlan<Ordinal, Offset, Memory> plan;
-  FrontFactors<Scalar, Ordinal, Offset, Space> factors;
+  AssemblyTree tree;
+  FrontPlan<Memory> plan;
+  FrontFactors<Scalar, Space> factors;
   std::vector<Real> row_scale, col_scale;  ///< of the user's rows and columns
-  FrontSolver<Scalar, Ordinal, Offset, Space> solver;
+  FrontSolver<Scalar, Space> solver;
 
   FrontLuOutcome outcome;
 
@@ -41,8 +41,7 @@ struct Fixture {
           bool portable_factors = false, double threshold = 0, double perturbation = 0)
       : matrix(A),
         tree(make_assembly_tree(make_view(matrix).pattern(), options)),
-        plan(plan_fronts(exec, tree,
-                         FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
+        plan(plan_fronts(exec, tree, FrontEntries{make_view(matrix).pattern(), tree.order, tree.order},
                          MemoryBudget(), front_plan_options<Scalar, Space>())),
         factors(make_front_factors<Scalar>(exec, plan, MemoryBudget())),
         solver(exec, plan, MemoryBudget(), {portable, 10, threshold > 0}) {
@@ -77,7 +76,7 @@ struct Fixture {
     const auto x = in_place ? b : to_space<Space>(std::vector<Scalar>(flat.size()));
     const bool plain = op == Transposition::none;
     const auto rows = to_space<Space>(row_scale), columns = to_space<Space>(col_scale);
-    FrontSystem<Scalar, Ordinal, Memory> system;
+    FrontSystem<Scalar, Memory> system;
     system.transposition = op;
     system.in = {b.data(), 1, n, plain ? rows.data() : columns.data()};
     system.out = {x.data(), 1, n, plain ? columns.data() : rows.data()};
@@ -401,7 +400,7 @@ TEMPLATE_LIST_TEST_CASE("LU: more right-hand sides than memory allows leave the 
 }
 
 TEST_CASE("more rows of fronts than 32 bits count are refused", "[trisolve][errors]") {
-  using Fronts = std::vector<Front<std::int64_t, std::int64_t>>;
+  using Fronts = std::vector<Front>;
   CHECK_THROWS_AS(lutra::Impl::list_sources(Fronts(), std::int64_t(1) << 32, nullptr, 0), OutOfMemoryError);
   CHECK(lutra::Impl::list_sources(Fronts(), 3, nullptr, 0).begin == std::vector<std::uint32_t>(4, 0));
 }
@@ -429,8 +428,7 @@ TEST_CASE("a front that waits for itself ends a solve with its row", "[trisolve]
     auto plan = fixture.plan;
     plan.layout.fronts[1].parent = 1;
     plan.fronts = to_space<Kokkos::Cuda>(plan.layout.fronts);
-    fixture.solver = FrontSolver<double, int, std::int64_t, Kokkos::Cuda>(fixture.exec, plan, MemoryBudget(),
-                                                                          {false, 0.05});
+    fixture.solver = FrontSolver<double, Kokkos::Cuda>(fixture.exec, plan, MemoryBudget(), {false, 0.05});
     const std::vector<double> b(static_cast<std::size_t>(fixture.matrix.n_rows), 1.0);
     fixture.solve({b}, Transposition::none);
     CHECK(fixture.solver.consume_timeout(fixture.exec) == fixture.plan.layout.fronts[1].first_pivot);

@@ -21,9 +21,8 @@ TEMPLATE_LIST_TEST_CASE("sources of fronts by sorted pairs are those counted", "
       INFO("n " << n << ", mean " << mean);
       const auto A = random_matrix<Matrix<TestType>>(n, n > 0 ? mean / n : 0, 0.0, random);
       const auto tree = make_assembly_tree(make_view(A).pattern());
-      const auto plan = plan_fronts(
-          exec, tree, FrontEntries<Ordinal, Offset>{make_view(A).pattern(), tree.order, tree.order},
-          MemoryBudget());
+      const auto plan = plan_fronts(exec, tree, FrontEntries{make_view(A).pattern(), tree.order, tree.order},
+                                    MemoryBudget());
       const auto relative = to_vector(plan.relative);
       // each contribution row of a front stands in its parent's list, or among its pivots
       for (const auto& front : plan.layout.fronts) {

@@ -71,9 +71,9 @@ struct FactorizedLdlt {
 
   Space exec;
   Matrix<Types> matrix;
-  AssemblyTree<Ordinal> tree;
-  LdltPlan<Ordinal, Offset, Memory> plan;
-  LdltFactors<Scalar, Ordinal, Offset, Space> factors;
+  AssemblyTree tree;
+  LdltPlan<Memory> plan;
+  LdltFactors<Scalar, Space> factors;
   LdltOutcome outcome;
 
   FactorizedLdlt(const Matrix<Types>& A, const LdltPivotRule& rule, const LdltPlanOptions& options = {},
@@ -81,8 +81,7 @@ struct FactorizedLdlt {
       : exec(space),
         matrix(A),
         tree(make_assembly_tree(make_view(matrix).pattern())),
-        plan(plan_ldlt(exec, tree,
-                       FrontEntries<Ordinal, Offset>{make_view(matrix).pattern(), tree.order, tree.order},
+        plan(plan_ldlt(exec, tree, FrontEntries{make_view(matrix).pattern(), tree.order, tree.order},
                        MemoryBudget(), options)) {
     const auto scale = to_space<Space>(ldlt_scale<RealOf<Scalar>>(tree.order.size()));
     const LdltValues<Scalar, Memory> values{{to_space<Space>(matrix.values), scale, scale}};

@@ -47,7 +47,7 @@ struct FlowSolver {
   using Scalar = typename Types::Scalar;
   using Ordinal = typename Types::Ordinal;
   using Offset = typename Types::Offset;
-  using System = FrontSystem<Scalar, Ordinal, typename Types::Memory>;
+  using System = FrontSystem<Scalar, typename Types::Memory>;
   using Warp = SolveFibers<1, 32>;
   using Block = SolveFibers<2, 8>;
   int blocks = 3;
@@ -65,8 +65,8 @@ struct FlowSolver {
   bool solve_by(const Ldlt& of, const System& system, const LdltParts& parts) const {
     const auto lists = lutra::Impl::make_front_solve_lists(of.exec, of.plan.base, MemoryBudget());
     auto data = lutra::Impl::ldlt_solve_data(of.plan, lists, of.factors, system);
-    const lutra::Impl::LdltSolveTasks<Ordinal, Offset> tasks(of.plan.base.layout.fronts,
-                                                             Block::template solve_edge<Scalar>, blocks, 20);
+    const lutra::Impl::LdltSolveTasks tasks(of.plan.base.layout.fronts, Block::template solve_edge<Scalar>,
+                                            blocks, 20);
     max_members = tasks.max_members;
     const auto count = static_cast<std::size_t>(of.plan.base.count);
     const auto slots = static_cast<std::size_t>(of.plan.room.slots);
@@ -82,7 +82,7 @@ struct FlowSolver {
     lutra::Impl::LdltSolveStop stop{-1};
     int run = 0;
     const auto sweep = [&]<bool Forward>(std::bool_constant<Forward>) {
-      lutra::Impl::LdltSolveLaunch<Width, Scalar, Ordinal, Offset> launch;
+      lutra::Impl::LdltSolveLaunch<Width, Scalar> launch;
       launch.worker = {data, 0};
       launch.data.outcome = &stop;
       launch.children = of.plan.base.children.data();

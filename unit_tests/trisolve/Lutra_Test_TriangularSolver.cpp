@@ -223,8 +223,7 @@ TEMPLATE_LIST_TEST_CASE("engines over one analysis have values of their own", "[
     const auto rows = lutra::Impl::split_triangle(exec, L.pattern(), TriangleSide::lower,
                                                   DiagonalKind::stored, reservation);
     const lutra::Impl::TimeoutFlag timeout("timeout");
-    lutra::Impl::TriangularSolveImpl<Scalar, Ordinal, Offset, Space> first(exec, rows, options,
-                                                                           MemoryBudget(), timeout);
+    lutra::Impl::TriangularSolveImpl<Scalar, Space> first(exec, rows, options, MemoryBudget(), timeout);
     auto second = first.with_own_values(exec, MemoryBudget(), timeout);
     CHECK_FALSE(second.has_values());
     CHECK(second.report().method == first.report().method);

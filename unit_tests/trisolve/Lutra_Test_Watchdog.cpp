@@ -31,31 +31,30 @@ struct Chain {
 
   Space exec;
   MemoryBudget budget;
-  lutra::Impl::TrianglePlan<Ordinal, int, Memory> plan;
+  lutra::Impl::TrianglePlan<Memory> plan;
   Kokkos::View<double*, Memory> entries, inverses, b = to_space<Space>(std::vector<double>{1, 3});
   Kokkos::View<double*, Memory> x = to_space<Space>(std::vector<double>{0, 0});
   Kokkos::View<lutra::Impl::BlockUse*, Memory> use = to_space<Space>(std::vector<lutra::Impl::BlockUse>(2));
-  lutra::Impl::SolutionArrays<double, Ordinal, Space> arrays;
+  lutra::Impl::SolutionArrays<double, Space> arrays;
   std::atomic<double*> waited_for = nullptr;  ///< of the second row, in the last solve
 #ifdef KOKKOS_ENABLE_CUDA
   lutra::Impl::KernelGraphs graphs;
 #endif
 
   Chain() {
-    lutra::Impl::TriangleRows<Ordinal, int, Memory> rows;
+    lutra::Impl::TriangleRows<Memory> rows;
     rows.n = 2;
     rows.entries = to_space<Space>(std::vector<Ordinal>{0});
-    rows.begin = to_space<Space>(std::vector<int>{0, 0});
-    rows.end = to_space<Space>(std::vector<int>{0, 1});
-    lutra::Impl::StepBlocks<Ordinal, Memory> blocks;
+    rows.begin = to_space<Space>(std::vector<Offset>{0, 0});
+    rows.end = to_space<Space>(std::vector<Offset>{0, 1});
+    lutra::Impl::StepBlocks<Memory> blocks;
     blocks.count = 2;
     const auto level = to_space<Space>(std::vector<Ordinal>{0, 1});
     MemoryReservation scratch(budget);
     plan = lutra::Impl::make_plan(exec, rows.access(), blocks, level, Ordinal(2), scratch, budget);
     entries = to_space<Space>(std::vector<double>(plan.columns.extent(0), 1.0));
     inverses = to_space<Space>(std::vector<double>(static_cast<std::size_t>(plan.inverse_entries), 1.0));
-    arrays = lutra::Impl::SolutionArrays<double, Ordinal, Space>(exec, 2, budget,
-                                                                 lutra::Impl::TimeoutFlag("timeout"));
+    arrays = lutra::Impl::SolutionArrays<double, Space>(exec, 2, budget, lutra::Impl::TimeoutFlag("timeout"));
     arrays.reserve(exec, 1);
   }
 
@@ -68,7 +67,7 @@ struct Chain {
 
   /// @param for_blocks by the CUDA kernel for plans that have blocks of several rows
   void solve(bool portable, bool for_blocks, double watchdog_seconds = 0.05) {
-    lutra::Impl::BlockSolveData<double, double, Ordinal, int> data;
+    lutra::Impl::BlockSolveData<double, double> data;
     data.tasks = plan.tasks.data();
     data.by_level = plan.by_level.data();
     data.block_begin = plan.block_begin.data();
@@ -161,14 +160,14 @@ TEMPLATE_LIST_TEST_CASE("a search for levels that waits too long is ended at the
     end[at] = i + 1;
   }
   const Space exec;
-  lutra::Impl::TriangleRows<Ordinal, std::int64_t, Memory> rows;
+  lutra::Impl::TriangleRows<Memory> rows;
   rows.n = n;
   rows.entries = to_space<Space>(entries);
   rows.begin = to_space<Space>(begin);
   rows.end = to_space<Space>(end);
   const Kokkos::View<std::int64_t*, Memory> word("last level, stopped", 2);
   for (const Ordinal ticket : {Ordinal(-1), Ordinal(0)}) {
-    lutra::Impl::LeveledBlocks<Ordinal, Memory> leveled;
+    lutra::Impl::LeveledBlocks<Memory> leveled;
     leveled.blocks.count = n;
     leveled.level = to_space<Space>(std::vector<Ordinal>(n, -1));
     leveled.ticket = to_space<Space>(std::vector<Ordinal>{ticket});
@@ -220,7 +219,7 @@ TEMPLATE_LIST_TEST_CASE("a row that waits for itself is given up and named", "[t
 namespace {
 
 /// An engine that the watchdog has ended.
-struct StoppedEngine final : lutra::Impl::TriangleEngine<double, int, Kokkos::DefaultHostExecutionSpace> {
+struct StoppedEngine final : lutra::Impl::TriangleEngine<double, Kokkos::DefaultHostExecutionSpace> {
   using Space = Kokkos::DefaultHostExecutionSpace;
   lutra::Impl::TimeoutFlag record;
   std::int64_t row;
@@ -249,13 +248,13 @@ struct StoppedEngine final : lutra::Impl::TriangleEngine<double, int, Kokkos::De
 
 TEST_CASE("both triangles of a solve that was given up are usable again", "[trisolve]") {
   using Space = Kokkos::DefaultHostExecutionSpace;
-  using Solves = lutra::Impl::LuTriangularSolves<double, int, int, Space>;
-  const auto ordinals = [](std::vector<int> values) { return to_space<Space>(values); };
-  LuPattern<int, int, Kokkos::HostSpace> lu;
+  using Solves = lutra::Impl::LuTriangularSolves<double, Space>;
+  const auto offsets = [](std::vector<Offset> values) { return to_space<Space>(values); };
+  LuPattern<Kokkos::HostSpace> lu;
   lu.n = 2;
-  lu.row_map = ordinals({0, 1, 3});
-  lu.entries = ordinals({0, 0, 1});
-  lu.diagonal = ordinals({0, 2});
+  lu.row_map = offsets({0, 1, 3});
+  lu.entries = to_space<Space>(std::vector<Ordinal>{0, 0, 1});
+  lu.diagonal = offsets({0, 2});
   std::int64_t row = 0;
   Solves solves(Space(), lu, {}, {}, {}, MemoryBudget(),
                 [&](const Space&, const auto&, const MemoryBudget&, const lutra::Impl::TimeoutFlag& timeout) {

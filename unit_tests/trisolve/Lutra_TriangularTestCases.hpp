@@ -12,8 +12,7 @@
 namespace lutra::Test {
 
 template <class Types>
-using Solver = TriangularSolver<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset,
-                                typename Types::Space>;
+using Solver = TriangularSolver<typename Types::Scalar, typename Types::Space>;
 template <class Types>
 using Host = HostMatrix<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset>;
 

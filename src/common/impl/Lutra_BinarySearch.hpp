@@ -4,6 +4,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "Lutra_Index.hpp"
+
 namespace lutra::Impl {
 
 /// The first of begin … end − 1 that is not before what is looked for, or `end`.
@@ -22,7 +24,7 @@ KOKKOS_FORCEINLINE_FUNCTION Index first_not_before(Index begin, Index end, const
 }
 
 /// The row that holds an entry of a pattern by rows: the first that ends behind it.
-template <class Ordinal, class RowMap, class Offset>
+template <class RowMap, class Offset>
 KOKKOS_FORCEINLINE_FUNCTION Ordinal row_of_entry(const RowMap& row_map, Ordinal n_rows, Offset entry) {
   return first_not_before(Ordinal(0), n_rows, [&](Ordinal i) { return row_map(i + 1) <= entry; });
 }

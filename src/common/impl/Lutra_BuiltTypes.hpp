@@ -13,11 +13,9 @@ inline constexpr bool is_one_of = (std::is_same_v<T, Types> || ...);
 
 #define LUTRA_AND_TYPE(T, ...) , T
 
-/// Whether the library holds code for a scalar type, index type or execution space.
+/// Whether the library holds code for a scalar type or an execution space.
 template <class Scalar>
 inline constexpr bool is_built_scalar = is_one_of<Scalar, void LUTRA_FOR_EACH_SCALAR(LUTRA_AND_TYPE)>;
-template <class Ordinal>
-inline constexpr bool is_built_ordinal = is_one_of<Ordinal, void LUTRA_FOR_EACH_PATTERN(LUTRA_AND_TYPE)>;
 template <class ExecutionSpace>
 inline constexpr bool is_built_space = is_one_of<ExecutionSpace, void LUTRA_FOR_EACH_SPACE(LUTRA_AND_TYPE)>;
 
@@ -25,17 +23,11 @@ inline constexpr bool is_built_space = is_one_of<ExecutionSpace, void LUTRA_FOR_
 
 /// Compiles only for types the library holds code for, so that the compiler says what is missing, not the
 /// linker.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct RequireBuiltTypes {
   static_assert(is_built_scalar<Scalar>,
                 "Lutra was built without this scalar type: the CMake option Lutra_SCALARS lists float (f32), "
                 "double (f64) and Kokkos::complex of both (c64, c128)");
-  static_assert(is_built_ordinal<Ordinal>,
-                "Lutra was built without this index type: the CMake option Lutra_ORDINALS lists int (int32) "
-                "and std::int64_t (int64)");
-  static_assert(std::is_same_v<Offset, std::int64_t>,
-                "Lutra's solvers hold row offsets as std::int64_t; row maps of int and std::size_t are taken "
-                "by analyze and factorize");
   static_assert(is_built_space<ExecutionSpace>,
                 "Lutra was built without this execution space: the CMake option Lutra_BACKENDS lists those "
                 "of Kokkos' backends (SERIAL, OPENMP, CUDA, HIP) that are compiled");

@@ -30,24 +30,12 @@
 /// MACRO(Scalar, ExecutionSpace): device functions of values alone.
 #define LUTRA_FOR_EACH_SCALAR_AND_SPACE(MACRO) LUTRA_FOR_EACH_SPACE(LUTRA_FOR_EACH_SCALAR, MACRO)
 
-/// MACRO(Ordinal, Offset): host functions on patterns.
-#define LUTRA_FOR_EACH_PATTERN(MACRO)      \
-  LUTRA_IF_INT32(MACRO(int, std::int64_t)) \
-  LUTRA_IF_INT64(MACRO(std::int64_t, std::int64_t))
-
-/// MACRO(Scalar, Ordinal, Offset): host functions on matrices.
-#define LUTRA_FOR_EACH_MATRIX(MACRO)                              \
-  LUTRA_IF_INT32(LUTRA_FOR_EACH_SCALAR(MACRO, int, std::int64_t)) \
-  LUTRA_IF_INT64(LUTRA_FOR_EACH_SCALAR(MACRO, std::int64_t, std::int64_t))
-
-/// MACRO(Ordinal, Offset, ExecutionSpace): device functions on patterns.
-#define LUTRA_FOR_EACH_PATTERN_AND_SPACE(MACRO)                  \
-  LUTRA_IF_INT32(LUTRA_FOR_EACH_SPACE(MACRO, int, std::int64_t)) \
-  LUTRA_IF_INT64(LUTRA_FOR_EACH_SPACE(MACRO, std::int64_t, std::int64_t))
-
-/// MACRO(Scalar, Ordinal, Offset, ExecutionSpace): device functions on matrices.
-#define LUTRA_FOR_EACH_MATRIX_AND_SPACE(MACRO)                                          \
-  LUTRA_IF_INT32(LUTRA_FOR_EACH_SPACE(LUTRA_FOR_EACH_SCALAR, MACRO, int, std::int64_t)) \
-  LUTRA_IF_INT64(LUTRA_FOR_EACH_SPACE(LUTRA_FOR_EACH_SCALAR, MACRO, std::int64_t, std::int64_t))
+/// MACRO(Scalar, Index, Integer, ExecutionSpace): device functions that read matrices as callers have them,
+/// with columns of type Index and offsets of type Integer.
+#define LUTRA_FOR_EACH_INPUT_AND_SPACE(MACRO)                           \
+  LUTRA_FOR_EACH_SPACE(LUTRA_FOR_EACH_SCALAR, MACRO, int, int)          \
+  LUTRA_FOR_EACH_SPACE(LUTRA_FOR_EACH_SCALAR, MACRO, int, std::int64_t) \
+  LUTRA_FOR_EACH_SPACE(LUTRA_FOR_EACH_SCALAR, MACRO, std::int64_t, int) \
+  LUTRA_FOR_EACH_SPACE(LUTRA_FOR_EACH_SCALAR, MACRO, std::int64_t, std::int64_t)
 
 #endif

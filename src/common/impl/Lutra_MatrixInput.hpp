@@ -5,9 +5,13 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <limits>
+#include <string>
 #include <type_traits>
 
+#include "Lutra_CheckMatrix.hpp"
 #include "Lutra_CsrView.hpp"
+#include "Lutra_Error.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
 namespace lutra::Impl {
@@ -19,69 +23,126 @@ Kokkos::View<const T*, To> in_memory_space(const Kokkos::View<const T*, From>& v
 }
 
 template <class To, class From>
-struct WidenRowMap {
+struct ConvertIntegers {
   To to;
   From from;
-  KOKKOS_FUNCTION void operator()(const std::int64_t i) const { to(i) = from(i); }
+  KOKKOS_FUNCTION void operator()(const std::int64_t i) const {
+    to(i) = static_cast<typename To::value_type>(from(i));
+  }
 };
 
-/// Row maps of `int`, converted on the device to the offset type of a solver. The converted map is kept
-/// between calls, so that a matrix of the same size allocates nothing.
-template <class Offset, class ExecutionSpace>
-class WidenedRowMap {
+/// Integers of another type, converted on the device. The array is kept between calls, so that one of the
+/// same length allocates nothing.
+template <class Integer, class ExecutionSpace>
+class ConvertedIntegers {
  public:
   using Memory = typename ExecutionSpace::memory_space;
 
-  /// @returns the offsets, valid until the next call. Does not fence.
+  /// @returns the integers, valid until the next call. Does not fence.
   /// @throws OutOfMemoryError
-  Kokkos::View<const Offset*, Memory> convert(const ExecutionSpace& exec,
-                                              const Kokkos::View<const int*, Memory>& row_map,
-                                              const MemoryBudget& budget) {
-    if (m_offsets.extent(0) != row_map.extent(0)) {
-      m_offsets = {};
+  template <class From>
+  Kokkos::View<const Integer*, Memory> convert(const ExecutionSpace& exec,
+                                               const Kokkos::View<const From*, Memory>& from,
+                                               const MemoryBudget& budget) {
+    if (m_converted.extent(0) != from.extent(0)) {
+      m_converted = {};
       m_reservation = MemoryReservation(budget);
-      m_offsets = m_reservation.template allocate<decltype(m_offsets)>(exec, "lutra::common::row_map",
-                                                                       row_map.extent(0));
+      m_converted = m_reservation.template allocate<decltype(m_converted)>(exec, "lutra::common::converted",
+                                                                           from.extent(0));
     }
     Kokkos::parallel_for(
-        "lutra::common::widen_row_map",
-        Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(row_map.extent(0))),
-        WidenRowMap<decltype(m_offsets), Kokkos::View<const int*, Memory>>{m_offsets, row_map});
-    return m_offsets;
+        "lutra::common::convert_integers",
+        Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(from.extent(0))),
+        ConvertIntegers<decltype(m_converted), Kokkos::View<const From*, Memory>>{m_converted, from});
+    return m_converted;
   }
 
  private:
-  Kokkos::View<Offset*, Memory> m_offsets;
+  Kokkos::View<Integer*, Memory> m_converted;
   MemoryReservation m_reservation;
 };
 
-/// A matrix of other types as a solver's `CsrView`: entries and values are shared, never copied. Compiles
-/// only for a matrix that the solver can read in place. A row map that differs in its sign alone is shared
-/// too: an offset too large for `Offset` turns negative, which the solver's check refuses. One of `int` goes
-/// through `widen`, a function from View<const int*> to View<const Offset*>.
-template <class Solver, class Value, class Index, class Integer, class Memory, class Widen>
-Solver adapt_matrix(const CsrView<Value, Index, Integer, Memory>& A, const Widen& widen) {
-  using To = typename decltype(Solver::values)::memory_space;
-  using RowMap = decltype(Solver::row_map);
-  using Offset = typename RowMap::non_const_value_type;
-  static_assert(std::is_same_v<Value, typename decltype(Solver::values)::non_const_value_type>,
-                "lutra: the matrix must have the solver's scalar type");
-  static_assert(std::is_same_v<Index, typename decltype(Solver::entries)::non_const_value_type>,
-                "lutra: the matrix must have the solver's index type");
-  static_assert(std::is_same_v<Integer, int> || std::is_same_v<std::make_signed_t<Integer>, Offset>,
-                "lutra: the row map of a matrix must hold int, std::int64_t or std::size_t");
-  static_assert(
-      Kokkos::SpaceAccessibility<typename To::execution_space, Memory>::accessible,
-      "lutra: the solver's execution space cannot reach the memory of this matrix; copy its Views to "
-      "the device, or pass a lutra::HostMatrix");
-  RowMap row_map;
-  if constexpr (std::is_same_v<Integer, int>) {
-    row_map = widen(in_memory_space<To>(A.row_map));
-  } else {
-    row_map = RowMap(reinterpret_cast<const Offset*>(A.row_map.data()), A.row_map.extent(0));
+/// The integer type of a row map without its sign: an offset too large for the signed type turns negative,
+/// which the check of the matrix refuses.
+template <class Integer>
+using SignedOffset = std::conditional_t<sizeof(Integer) == 4, int, std::int64_t>;
+
+/// Reads matrices as callers have them: columns of int or std::int64_t, row maps of int, std::int64_t or
+/// std::size_t, in any memory that the execution space can reach. Arrays of the library's own types and all
+/// values are shared, others converted once they have been checked.
+template <class Scalar, class ExecutionSpace>
+class MatrixReader {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Matrix = CsrView<Scalar, Ordinal, Offset, Memory>;
+
+  /// @returns the matrix, valid until the next call. Fences where columns are converted.
+  /// @throws InputError for 2³¹ rows or more, and where columns are converted for what check_square_matrix
+  ///         refuses; OutOfMemoryError
+  template <class Value, class Index, class Integer, class From>
+  Matrix read(const ExecutionSpace& exec, const CsrView<Value, Index, Integer, From>& A,
+              const MemoryBudget& budget) {
+    const auto reached = in_reach(A);
+    Matrix result{static_cast<Ordinal>(A.n_rows), static_cast<Ordinal>(A.n_cols), {}, {}, reached.values};
+    if constexpr (std::is_same_v<Index, Ordinal>) {
+      result.entries = reached.entries;
+    } else {
+      check_rows(A.n_rows);
+      check_square_matrix(exec, reached, MatrixCheckWorkspace<ExecutionSpace>(exec, budget));
+      result.entries = m_columns.convert(exec, reached.entries, budget);
+    }
+    if constexpr (sizeof(Integer) == sizeof(Offset)) {
+      result.row_map = reached.row_map;
+    } else {
+      result.row_map = m_row_map.convert(exec, reached.row_map, budget);
+    }
+    return result;
   }
-  return {A.n_rows, A.n_cols, row_map, in_memory_space<To>(A.entries), in_memory_space<To>(A.values)};
-}
+
+  /// Frees what was converted.
+  void release() { *this = {}; }
+  /// Whether arrays of these types are the library's own, which are read as they are.
+  template <class Index, class Integer>
+  static constexpr bool is_own() {
+    return sizeof(Index) == sizeof(Ordinal) && sizeof(Integer) == sizeof(Offset);
+  }
+  /// The same arrays as Views of this memory space and of signed integers. Compiles only for a matrix that
+  /// the execution space can read in place.
+  template <class Value, class Index, class Integer, class From>
+  static auto in_reach(const CsrView<Value, Index, Integer, From>& A) {
+    static_assert(std::is_same_v<Value, Scalar>, "lutra: the matrix must have the solver's scalar type");
+    static_assert(std::is_same_v<Index, int> || (std::is_integral_v<Index> && std::is_signed_v<Index> &&
+                                                 sizeof(Index) == sizeof(std::int64_t)),
+                  "lutra: the columns of a matrix must be int or std::int64_t");
+    static_assert(std::is_same_v<Integer, int> ||
+                      (std::is_integral_v<Integer> && sizeof(Integer) == sizeof(std::int64_t)),
+                  "lutra: the row map of a matrix must hold int, std::int64_t or std::size_t");
+    static_assert(
+        Kokkos::SpaceAccessibility<typename Memory::execution_space, From>::accessible,
+        "lutra: the solver's execution space cannot reach the memory of this matrix; copy its Views to "
+        "the device, or pass a lutra::HostMatrix");
+    using Column = std::conditional_t<sizeof(Index) == 4, int, std::int64_t>;
+    using Position = SignedOffset<Integer>;
+    return CsrView<Scalar, Column, Position, Memory>{
+        static_cast<Column>(A.n_rows), static_cast<Column>(A.n_cols),
+        Kokkos::View<const Position*, Memory>(reinterpret_cast<const Position*>(A.row_map.data()),
+                                              A.row_map.extent(0)),
+        Kokkos::View<const Column*, Memory>(reinterpret_cast<const Column*>(A.entries.data()),
+                                            A.entries.extent(0)),
+        in_memory_space<Memory>(A.values)};
+  }
+
+ private:
+  static void check_rows(std::int64_t rows) {
+    if (rows > std::numeric_limits<Ordinal>::max())
+      throw InputError("matrix: " + std::to_string(rows) +
+                       " rows are more than the 2147483647 that can be "
+                       "solved with");
+  }
+
+  ConvertedIntegers<Ordinal, ExecutionSpace> m_columns;  ///< empty unless columns are of std::int64_t
+  ConvertedIntegers<Offset, ExecutionSpace> m_row_map;   ///< empty unless row maps are of int
+};
 
 }  // namespace lutra::Impl
 

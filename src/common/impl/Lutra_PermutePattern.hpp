@@ -22,7 +22,7 @@ static void invert_permutation(const ExecutionSpace& exec, const OrderView& orde
 }
 
 /// Pattern of A(row_order, col_order); rows are not sorted.
-template <class Ordinal, class Offset, class ExecutionSpace, class OrderView>
+template <class ExecutionSpace, class OrderView>
 static CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permute_pattern(
     const ExecutionSpace& exec, MemoryReservation& reservation,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A, const OrderView& row_order,

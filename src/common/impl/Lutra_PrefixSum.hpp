@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "Lutra_Index.hpp"
+
 namespace lutra::Impl {
 
 /// sums(i) = counts(0) + … + counts(i - 1) for i up to the length of `counts`, which `sums` exceeds by one;
@@ -26,8 +28,7 @@ static Offset prefix_sum(const ExecutionSpace& exec, const CountView& counts, co
 
 /// Row map and diagonals of L + U from the entries of each row of L and of U, the diagonal in neither;
 /// returns nnz(L + U). Waits for it.
-template <class Ordinal, class Offset, class ExecutionSpace, class LowerView, class UpperView, class MapView,
-          class DiagonalView>
+template <class ExecutionSpace, class LowerView, class UpperView, class MapView, class DiagonalView>
 Offset make_row_map(const ExecutionSpace& exec, Ordinal n, const LowerView& lower, const UpperView& upper,
                     const MapView& row_map, const DiagonalView& diagonal) {
   Offset nnz = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
@@ -22,7 +23,7 @@ struct RowTeams {
     }
   }
 
-  template <class ExecutionSpace, class Ordinal>
+  template <class ExecutionSpace>
   Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>> policy(const ExecutionSpace& exec,
                                                                              Ordinal n) const {
     const std::int64_t teams = (static_cast<std::int64_t>(n) + rows - 1) / rows;
@@ -30,7 +31,7 @@ struct RowTeams {
   }
 
   /// Calls visit(row) for the rows of a team, n being those of all, each by one of its threads.
-  template <class Ordinal, class Member, class Visit>
+  template <class Member, class Visit>
   KOKKOS_FORCEINLINE_FUNCTION void visit_rows(const Member& team, Ordinal n, const Visit& visit) const {
     const auto first = static_cast<std::int64_t>(team.league_rank()) * rows;
     const auto last = Kokkos::min(first + rows, static_cast<std::int64_t>(n));

@@ -9,6 +9,7 @@
 
 #include "Lutra_AssemblyTree.hpp"
 #include "Lutra_CheckMatrix.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_LuAnalysis.hpp"
 #include "Lutra_PivotOrder.hpp"
 #include "Lutra_Reasons.hpp"
@@ -19,12 +20,12 @@
 namespace lutra::Impl {
 
 /// The solver's own copy of a pattern, with the orders of rows and columns.
-template <class Ordinal, class Offset, class ExecutionSpace>
-PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permute(
+template <class ExecutionSpace>
+PermutedPattern<typename ExecutionSpace::memory_space> permute(
     const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const PivotOrder<Ordinal>& pivots, const MemoryBudget& budget) {
+    const PivotOrder& pivots, const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
-  PermutedPattern<Ordinal, Offset, Memory> F;
+  PermutedPattern<Memory> F;
   F.reservation = MemoryReservation(budget);
   F.row_order = upload(exec, F.reservation, "lutra::driver::row_order", pivots.rows);
   F.col_order = upload(exec, F.reservation, "lutra::driver::col_order", pivots.columns);
@@ -33,9 +34,9 @@ PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permute(
 }
 
 /// Puts the scales of a matching into the memory of the execution space.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void upload_scales(const ExecutionSpace& exec, const MatchingResult<Ordinal>& matching,
-                   LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis) {
+template <class Scalar, class ExecutionSpace>
+void upload_scales(const ExecutionSpace& exec, const MatchingResult& matching,
+                   LuAnalysis<Scalar, ExecutionSpace>& analysis) {
   using Reals = std::vector<RealOf<Scalar>>;
   analysis.row_scale = upload(exec, analysis.reservation, "lutra::driver::row_scale",
                               Reals(matching.row_scale.begin(), matching.row_scale.end()));
@@ -45,7 +46,7 @@ void upload_scales(const ExecutionSpace& exec, const MatchingResult<Ordinal>& ma
 
 /// Whether A, which has been checked, has a pattern checked before.
 /// @param read as of check_square_matrix
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 bool has_pattern(const ExecutionSpace& exec,
                  const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
                  const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
@@ -63,9 +64,9 @@ bool has_pattern(const ExecutionSpace& exec,
 /// taken.
 /// @param report     of the new matching
 /// @param value_hash of the values it was made for
-template <class Analysis, class Ordinal, class ExecutionSpace>
+template <class Analysis, class ExecutionSpace>
 std::shared_ptr<const Analysis> with_new_scales(const ExecutionSpace& exec, const Analysis& former,
-                                                const MatchingResult<Ordinal>& matching, const Report& report,
+                                                const MatchingResult& matching, const Report& report,
                                                 std::uint64_t value_hash, const MemoryBudget& budget) {
   auto analysis = std::make_shared<Analysis>(former);
   analysis->value_hash = value_hash;
@@ -80,9 +81,8 @@ std::shared_ptr<const Analysis> with_new_scales(const ExecutionSpace& exec, cons
 }
 
 /// The pattern of F on the host, rows sorted.
-template <class Ordinal, class Offset>
-HostMatrix<char, Ordinal, Offset> permuted_pattern(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
-                                                   const PivotOrder<Ordinal>& pivots) {
+inline HostMatrix<char, Ordinal, Offset> permuted_pattern(
+    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, const PivotOrder& pivots) {
   std::vector<Ordinal> position(pivots.columns.size());
   for (std::size_t k = 0; k < position.size(); ++k)
     position[static_cast<std::size_t>(pivots.columns[k])] = static_cast<Ordinal>(k);
@@ -103,11 +103,11 @@ HostMatrix<char, Ordinal, Offset> permuted_pattern(const CsrPattern<Ordinal, Off
 /// The tree of fronts, on devices by their threads where there is room, on the host from the graph that was
 /// ordered. That of a host space may be without contribution rows, until `collect_rows`.
 /// @param on_host a copy of A
-template <class Ordinal, class Offset, class ExecutionSpace>
-AssemblyTree<Ordinal> build_tree(const ExecutionSpace& exec,
-                                 const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-                                 const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host,
-                                 PivotOrder<Ordinal>& pivots, const MemoryBudget& budget) {
+template <class ExecutionSpace>
+AssemblyTree build_tree(const ExecutionSpace& exec,
+                        const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+                        const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host, PivotOrder& pivots,
+                        const MemoryBudget& budget) {
   if constexpr (!is_host_space<ExecutionSpace>) {
     try {
       if (A.n_rows < std::numeric_limits<int>::max())
@@ -123,7 +123,7 @@ AssemblyTree<Ordinal> build_tree(const ExecutionSpace& exec,
           auto& elimination = ordered.elimination;
           if (elimination.count.empty())
             elimination = eliminate(ordered.graph, std::move(elimination.permutation));
-          auto tree = make_assembly_tree<Ordinal>(elimination);
+          auto tree = make_assembly_tree(elimination);
           if constexpr (!is_host_space<ExecutionSpace>)  // the sizes of fronts on devices depend on rows
             collect_front_rows(ordered.graph, elimination, tree);
           return tree;
@@ -133,8 +133,7 @@ AssemblyTree<Ordinal> build_tree(const ExecutionSpace& exec,
 }
 
 /// Adds the contribution rows to a tree that is without. @param pivots as `build_tree` left them
-template <class Ordinal>
-void collect_rows(const PivotOrder<Ordinal>& pivots, AssemblyTree<Ordinal>& tree) {
+inline void collect_rows(const PivotOrder& pivots, AssemblyTree& tree) {
   if (static_cast<std::int64_t>(tree.rows.size()) == tree.row_begin.back()) return;
   std::visit(
       [&]<class Ordered>(const Ordered& ordered) {

@@ -32,7 +32,7 @@ namespace lutra::Impl {
 ///     +-----+-----+   ──►    +---------+-----+      takes its room, so that L and U are those of a regular
 ///     | Asr | Ass |          |   Lsr   |  I  |      matrix whatever S is
 ///     +-----+-----+          +---------+-----+
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct Border {
   using Memory = typename ExecutionSpace::memory_space;
 
@@ -46,15 +46,13 @@ struct Border {
 };
 
 /// The orders of a bordered matrix, on the host.
-template <class Ordinal>
 struct BorderedOrders {
   std::vector<Ordinal> rows, columns;
 };
 
 /// Appends the set to the orders of Arr.
-template <class Ordinal>
-BorderedOrders<Ordinal> append_set(const PivotOrder<Ordinal>& pivots, Ordinal set) {
-  BorderedOrders<Ordinal> orders{pivots.rows, pivots.columns};
+inline BorderedOrders append_set(const PivotOrder& pivots, Ordinal set) {
+  BorderedOrders orders{pivots.rows, pivots.columns};
   for (auto* order : {&orders.rows, &orders.columns}) {
     const auto rest = order->size();
     order->resize(rest + static_cast<std::size_t>(set));
@@ -64,8 +62,8 @@ BorderedOrders<Ordinal> append_set(const PivotOrder<Ordinal>& pivots, Ordinal se
 }
 
 /// Rows of the set that each pivot of Arr has entries in, in its row of Ars or its column of Asr.
-template <class Matrix, class Ordinal>
-std::vector<std::vector<Ordinal>> border_of_pivots(const Matrix& whole, const BorderedOrders<Ordinal>& orders,
+template <class Matrix>
+std::vector<std::vector<Ordinal>> border_of_pivots(const Matrix& whole, const BorderedOrders& orders,
                                                    Ordinal rest) {
   const auto n = static_cast<std::size_t>(rest);
   std::vector<Ordinal> of_row(n), of_column(n);
@@ -85,8 +83,7 @@ std::vector<std::vector<Ordinal>> border_of_pivots(const Matrix& whole, const Bo
 }
 
 /// The tree of Arr with the set's rows among the contribution rows, and the set as its one root. O(rows)
-template <class Ordinal>
-void append_set(const std::vector<std::vector<Ordinal>>& border, Ordinal set, AssemblyTree<Ordinal>& tree) {
+inline void append_set(const std::vector<std::vector<Ordinal>>& border, Ordinal set, AssemblyTree& tree) {
   const Ordinal count = tree.count(), rest = tree.n;
   std::vector<std::vector<Ordinal>> of_front(static_cast<std::size_t>(count));
   std::vector<Ordinal> rows;
@@ -127,21 +124,19 @@ void append_set(const std::vector<std::vector<Ordinal>>& border, Ordinal set, As
 /// Plans the factorization of a bordered matrix.
 /// @param tree of Arr, whose pivots stand in its order
 /// @param plan plan(F, tree, entries): of the whole
-template <class ExecutionSpace, class Scalar, class Ordinal, class Offset, class Plan>
-auto plan_bordered(const ExecutionSpace& exec, Border<Scalar, Ordinal, Offset, ExecutionSpace>& border,
-                   const PivotOrder<Ordinal>& pivots, AssemblyTree<Ordinal> tree, const MemoryBudget& budget,
+template <class ExecutionSpace, class Scalar, class Plan>
+auto plan_bordered(const ExecutionSpace& exec, Border<Scalar, ExecutionSpace>& border,
+                   const PivotOrder& pivots, AssemblyTree tree, const MemoryBudget& budget,
                    const Plan& plan) {
   const auto orders = append_set(pivots, border.set);
   append_set(border_of_pivots(border.on_host, orders, border.rest), border.set, tree);
-  PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> F;
+  PermutedPattern<typename ExecutionSpace::memory_space> F;
   F.reservation = MemoryReservation(budget);
   F.row_order = upload(exec, F.reservation, "lutra::driver::row_order", orders.rows);
   F.col_order = upload(exec, F.reservation, "lutra::driver::col_order", orders.columns);
   F.A = border.A;
   border.is_planned = true;
-  return plan(
-      F, tree,
-      FrontEntries<Ordinal, Offset>{make_view(border.on_host).pattern(), orders.rows, orders.columns});
+  return plan(F, tree, FrontEntries{make_view(border.on_host).pattern(), orders.rows, orders.columns});
 }
 
 /// `to` begins with `from`; the rest is 1.
@@ -181,9 +176,8 @@ class BorderWorkspace {
   explicit BorderWorkspace(const MemoryBudget& budget) : m_budget(budget) {}
 
   /// The values of the whole with the scales of Arr, and 1 for the set.
-  template <class Ordinal, class Offset>
   ScaledValues<Scalar, Memory> values(const ExecutionSpace& exec,
-                                      const Border<Scalar, Ordinal, Offset, ExecutionSpace>& border,
+                                      const Border<Scalar, ExecutionSpace>& border,
                                       const ScaledValues<Scalar, Memory>& A) {
     const auto n = static_cast<std::size_t>(border.rest + border.set);
     if (m_row_scale.extent(0) != n) {

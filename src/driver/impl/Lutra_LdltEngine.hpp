@@ -10,6 +10,7 @@
 #include "Lutra_FactorValues.hpp"
 #include "Lutra_FactorizationPlan.hpp"
 #include "Lutra_FrontLdlt.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_LdltDeterminant.hpp"
 #include "Lutra_LdltOptions.hpp"
 #include "Lutra_LdltSolver.hpp"
@@ -20,17 +21,17 @@
 namespace lutra::Impl {
 
 /// Multifrontal LDLᵀ on one pattern, and the prototype of solves with it.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   using Memory = typename ExecutionSpace::memory_space;
 
-  PermutedPattern<Ordinal, Offset, Memory> F;
-  LdltPlan<Ordinal, Offset, Memory> fronts;
-  std::optional<LdltSolver<Scalar, Ordinal, Offset, ExecutionSpace>> solver;  ///< prototype
+  PermutedPattern<Memory> F;
+  LdltPlan<Memory> fronts;
+  std::optional<LdltSolver<Scalar, ExecutionSpace>> solver;  ///< prototype
   /// LU without interchanges on the same tree, which factorizations try first; or none
   std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> diagonal;
   LdltOptions options;
-  std::shared_ptr<const Border<Scalar, Ordinal, Offset, ExecutionSpace>> border;  ///< of F; or none
+  std::shared_ptr<const Border<Scalar, ExecutionSpace>> border;  ///< of F; or none
   /// n − structural rank of the nonzero entries of the matrix analyzed; 0 where that is unknown
   std::int64_t min_zero = 0;
 
@@ -57,14 +58,14 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
 /// Where a structurally singular matrix has fewer zero pivots than its rank says, rounding errors have passed
 /// for pivots: the factorization is repeated with a larger tolerance, up to `max_tolerances` times. Where
 /// that does not lead to just as many there is no inertia.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
                                 public WritableFactors<Scalar, ExecutionSpace> {
  public:
   using Base = Factorization<Scalar, ExecutionSpace>;
   using typename Base::Memory;
   using typename Base::Rows;
-  using Plan = LdltEnginePlan<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Plan = LdltEnginePlan<Scalar, ExecutionSpace>;
 
   LdltFactorization(const Plan& plan, const MemoryBudget& budget);
   FactorizationOutcome factorize(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
@@ -108,8 +109,8 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   Determinant<Scalar> determinant(const ExecutionSpace& exec);
 
  private:
-  using Analysis = LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>;
-  using Diagonal = MultifrontalFactorization<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Analysis = LuAnalysis<Scalar, ExecutionSpace>;
+  using Diagonal = MultifrontalFactorization<Scalar, ExecutionSpace>;
   /// Which factors there are of the matrix last factorized.
   enum class State { fronts, diagonal, both };
   /// What replaced the plan once pivots cascaded.
@@ -141,8 +142,8 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   std::optional<Diagonal> m_diagonal;
   State m_state = State::fronts;
   bool m_tries_diagonal;
-  LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace> m_fronts;
-  LdltSolver<Scalar, Ordinal, Offset, ExecutionSpace> m_solver;
+  LdltFactors<Scalar, ExecutionSpace> m_fronts;
+  LdltSolver<Scalar, ExecutionSpace> m_solver;
   ScaledValues<Scalar, Memory> m_A;   ///< of the last factorization; `apply` reads its scales
   std::vector<std::string> m_events;  ///< of the last factorization
   double m_relative_smallest = 0;     ///< smallest pivot that is not zero, over the largest scaled entry
@@ -159,26 +160,24 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
 /// @param structural_rank where it is known
 /// @param border  with which F ends, and the tree; or none. The order then stays as it is
 /// @throws OutOfMemoryError
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engine(
-    const ExecutionSpace& exec,
-    const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
-    const AssemblyTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& on_host,
-    const LdltOptions& options, bool tries_diagonal, const std::optional<std::int64_t>& structural_rank,
-    const MemoryBudget& budget,
-    const std::shared_ptr<const Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border = {});
+    const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
+    const AssemblyTree& tree, const FrontEntries& on_host, const LdltOptions& options, bool tries_diagonal,
+    const std::optional<std::int64_t>& structural_rank, const MemoryBudget& budget,
+    const std::shared_ptr<const Border<Scalar, ExecutionSpace>>& border = {});
 
 /// Scaling, ordering, tree and plan of a symmetric matrix. Fences.
 /// @param S       checked, both triangles; the analysis shares its pattern
 /// @param options as those of plan_ldlt_engine
 /// @param border  of S, or none; taken in where S has full structural rank
 /// @throws OutOfMemoryError
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 void analyze_symmetric(const ExecutionSpace& exec,
                        const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
                        const LdltOptions& options, const MemoryBudget& budget,
-                       LuAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>& analysis,
-                       const std::shared_ptr<Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border = {});
+                       LuAnalysis<Scalar, ExecutionSpace>& analysis,
+                       const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border = {});
 
 }  // namespace lutra::Impl
 

@@ -3,6 +3,7 @@
 #define LUTRA_MATRIXOPERATORS_HPP
 
 #include "Lutra_CsrOperator.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Transpose.hpp"
 #include "Lutra_Transposition.hpp"
 
@@ -10,11 +11,11 @@ namespace lutra::Impl {
 
 /// The operators A, Aᵀ and Aᴴ of one set of values after another on one pattern, made when first asked for,
 /// with a copy of the values.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class MatrixOperators {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-  using Operator = CsrOperator<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Operator = CsrOperator<Scalar, ExecutionSpace>;
   using Pattern = CsrPattern<Ordinal, Offset, Memory>;
 
   MatrixOperators() = default;
@@ -55,7 +56,7 @@ class MatrixOperators {
   MemoryBudget m_budget;
   Kokkos::View<Scalar*, Memory> m_values;  ///< [nnz(A)]
   MemoryReservation m_reservation;
-  TransposedPattern<Ordinal, Offset, Memory> m_transposed;  ///< empty until a transposed operator
+  TransposedPattern<Memory> m_transposed;  ///< empty until a transposed operator
   Operator m_operators[3];
 };
 

@@ -9,6 +9,7 @@
 #include "Lutra_FactorValues.hpp"
 #include "Lutra_FactorizationPlan.hpp"
 #include "Lutra_FrontSolver.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_LuOptions.hpp"
 #include "Lutra_LuTriangularSolves.hpp"
 
@@ -17,16 +18,16 @@ namespace lutra {
 /// The multifrontal engine on one pattern: Duff and Reid's method (Lutra_FrontLu.hpp), and solves either on
 /// the panels of the fronts or with L and U by rows, gathered from the panels. Both are prototypes, of which
 /// factorizations have their own.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct MultifrontalPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   using Memory = typename ExecutionSpace::memory_space;
-  using Solver = FrontSolver<Scalar, Ordinal, Offset, ExecutionSpace>;
-  using Solves = Impl::LuTriangularSolves<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Solver = FrontSolver<Scalar, ExecutionSpace>;
+  using Solves = Impl::LuTriangularSolves<Scalar, ExecutionSpace>;
 
-  PermutedPattern<Ordinal, Offset, Memory> F;
-  FrontPlan<Ordinal, Offset, Memory> fronts;
-  std::shared_ptr<const Impl::FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>> schedule;
-  std::shared_ptr<const Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>> border;  ///< of F; or none
+  PermutedPattern<Memory> F;
+  FrontPlan<Memory> fronts;
+  std::shared_ptr<const Impl::FrontSchedule<Scalar, ExecutionSpace>> schedule;
+  std::shared_ptr<const Impl::Border<Scalar, ExecutionSpace>> border;  ///< of F; or none
   double pivot_threshold = 0;                        ///< of threshold pivoting; 0: static pivoting
   std::optional<Solver> on_fronts;                   ///< solves on the panels; or else …
   std::optional<Solves> by_rows;                     ///< … with L and U by rows
@@ -38,15 +39,15 @@ struct MultifrontalPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
 };
 
 /// Factors in fronts: the panels, and what factorizations and solves work in.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class MultifrontalFactorization final : public Factorization<Scalar, ExecutionSpace>,
                                         public WritableFactors<Scalar, ExecutionSpace> {
  public:
   using Base = Factorization<Scalar, ExecutionSpace>;
   using typename Base::Memory;
   using typename Base::Rows;
-  using Plan = MultifrontalPlan<Scalar, Ordinal, Offset, ExecutionSpace>;
-  using Fronts = FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Plan = MultifrontalPlan<Scalar, ExecutionSpace>;
+  using Fronts = FrontFactors<Scalar, ExecutionSpace>;
 
   MultifrontalFactorization(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget);
   FactorizationOutcome factorize(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
@@ -94,13 +95,12 @@ bool solves_on_fronts(const LuOptions& options);
 /// @param symmetry as of make_front_schedule
 /// @param border   with which F ends, and the tree; or none
 /// @throws OutOfMemoryError
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifrontal(
-    const ExecutionSpace& exec,
-    const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
-    const AssemblyTree<Ordinal>& tree, const FrontEntries<Ordinal, Offset>& on_host, const LuOptions& options,
+    const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
+    const AssemblyTree& tree, const FrontEntries& on_host, const LuOptions& options,
     const MemoryBudget& budget, const std::optional<Symmetry>& symmetry = {},
-    const std::shared_ptr<const Impl::Border<Scalar, Ordinal, Offset, ExecutionSpace>>& border = {});
+    const std::shared_ptr<const Impl::Border<Scalar, ExecutionSpace>>& border = {});
 
 }  // namespace lutra
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "Lutra_IncompleteSolve.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_PivotOrder.hpp"
 #include "Lutra_Upload.hpp"
 
@@ -14,14 +15,14 @@ namespace lutra::Impl {
 
 /// The matrix an incomplete factorization is of, F(k, l) = r(i)·A(i, j)·c(j) with i = row_order(k), j =
 /// col_order(l); rows ascending.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct OrderedMatrix {
   using Memory = typename ExecutionSpace::memory_space;
 
   CsrPattern<Ordinal, Offset, Memory> pattern;
   Kokkos::View<const Offset*, Memory> source;         ///< [nnz] position in A of each entry; empty: F is A
   Kokkos::View<const RealOf<Scalar>*, Memory> scale;  ///< [nnz] r·c of each entry
-  IncompleteOrder<Scalar, Ordinal, Memory> order;     ///< empty: F is A
+  IncompleteOrder<Scalar, Memory> order;              ///< empty: F is A
   std::vector<std::int64_t> rows, columns;            ///< [n] row_order and col_order; empty: F is A
   MemoryReservation reservation;
 
@@ -41,10 +42,10 @@ struct GatherScaled {
 
 /// F with its rows sorted, on the host, and copied to where it is used. Fences.
 /// @param A on the host
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-OrderedMatrix<Scalar, Ordinal, Offset, ExecutionSpace> order_matrix(
-    const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
-    const PivotOrder<Ordinal>& pivots, const MemoryBudget& budget) {
+template <class Scalar, class ExecutionSpace>
+OrderedMatrix<Scalar, ExecutionSpace> order_matrix(const ExecutionSpace& exec,
+                                                   const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
+                                                   const PivotOrder& pivots, const MemoryBudget& budget) {
   using Real = RealOf<Scalar>;
   const auto& matching = pivots.matching;
   std::vector<Ordinal> position(pivots.columns.size());
@@ -67,7 +68,7 @@ OrderedMatrix<Scalar, Ordinal, Offset, ExecutionSpace> order_matrix(
     }
     row_map.push_back(static_cast<Offset>(entries.size()));
   }
-  OrderedMatrix<Scalar, Ordinal, Offset, ExecutionSpace> F;
+  OrderedMatrix<Scalar, ExecutionSpace> F;
   F.reservation = MemoryReservation(budget);
   const auto copy = [&](const char* label, const auto& host) {
     return upload(exec, F.reservation, label, host);

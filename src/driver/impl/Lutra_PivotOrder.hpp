@@ -24,7 +24,6 @@ constexpr int max_scale_exponent = sizeof(RealOf<Scalar>) == 8 ? 500 : 60;
 }  // namespace Impl
 
 /// Rows and columns as an analysis before eliminated them.
-template <class Ordinal>
 struct FormerOrder {
   std::vector<Ordinal> rows, columns;  ///< [n] user's, in elimination order; empty: there was none
   /// [n] columns as they were before a tree of fronts reordered them, since a tree of the reordered ones may
@@ -40,16 +39,15 @@ enum class Reuse {
 };
 
 /// Which entries of A become pivots, and when; on the host.
-template <class Ordinal>
 struct PivotOrder {
-  MatchingResult<Ordinal> matching;  ///< rows matched to columns, and scales
-  std::vector<Ordinal> columns;      ///< [n] user's columns in elimination order
-  std::vector<Ordinal> rows;         ///< [n] user's rows matched to them
+  MatchingResult matching;       ///< rows matched to columns, and scales
+  std::vector<Ordinal> columns;  ///< [n] user's columns in elimination order
+  std::vector<Ordinal> rows;     ///< [n] user's rows matched to them
   Reuse reuse = Reuse::nothing;
   bool block_triangular = false;  ///< in this order, of which `ordered` has the edges within blocks alone
   AnyOrderedGraph ordered;  ///< vertices are columns; none where the order was given, or after `reorder`
 
-  PivotOrder(MatchingResult<Ordinal> matched, std::vector<Ordinal> order, AnyOrderedGraph graph = {})
+  PivotOrder(MatchingResult matched, std::vector<Ordinal> order, AnyOrderedGraph graph = {})
       : matching(std::move(matched)), columns(std::move(order)), ordered(std::move(graph)) {
     rows.reserve(columns.size());
     for (const Ordinal column : columns)
@@ -65,9 +63,8 @@ struct PivotOrder {
 };
 
 /// Rows stay where they are, and have the scales of columns.
-template <class Ordinal>
-MatchingResult<Ordinal> diagonal_matching(std::vector<double> scale) {
-  MatchingResult<Ordinal> diagonal;
+inline MatchingResult diagonal_matching(std::vector<double> scale) {
+  MatchingResult diagonal;
   diagonal.row_of_column.resize(scale.size());
   std::iota(diagonal.row_of_column.begin(), diagonal.row_of_column.end(), Ordinal(0));
   diagonal.row_scale = scale;
@@ -82,17 +79,17 @@ MatchingResult<Ordinal> diagonal_matching(std::vector<double> scale) {
 /// @param former  of an analysis with these options on this pattern. Where the matched pattern is the same as
 ///                then, its columns are taken, and nothing is ordered
 /// @throws OutOfMemoryError
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::optional<PivotOrder<Ordinal>> choose_pivots(
+template <class Scalar, class ExecutionSpace>
+std::optional<PivotOrder> choose_pivots(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
-    const MemoryBudget& budget, Report& report, const FormerOrder<Ordinal>& former = {});
+    const MemoryBudget& budget, Report& report, const FormerOrder& former = {});
 
 /// Scales of a symmetric matrix, powers of two, as the options ask. Writes choice and reasons, time and rank
 /// to `report`. @throws OutOfMemoryError
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-SymmetricMatching<Ordinal> match_symmetric(
+template <class Scalar, class ExecutionSpace>
+SymmetricMatching match_symmetric(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, Matching option,
@@ -104,8 +101,8 @@ SymmetricMatching<Ordinal> match_symmetric(
 /// @param A       both triangles
 /// @param on_host a copy of A
 /// @throws OutOfMemoryError
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-PivotOrder<Ordinal> choose_symmetric_pivots(
+template <class Scalar, class ExecutionSpace>
+PivotOrder choose_symmetric_pivots(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LdltOptions& options,

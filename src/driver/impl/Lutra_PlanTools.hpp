@@ -74,12 +74,12 @@ void write_entries(const ExecutionSpace& exec, const Pattern& pattern, std::vect
 
 /// B and X, Views of rank 2, as solves on fronts take them. Transposed, F's columns stand where the
 /// right-hand sides are.
-template <class Scalar, class Ordinal, class Offset, class Memory, class BView, class XView>
-FrontSystem<Scalar, Ordinal, Memory> front_system(const PermutedPattern<Ordinal, Offset, Memory>& F,
-                                                  const ScaledValues<Scalar, Memory>& A, Transposition op,
-                                                  const BView& B, const XView& X) {
+template <class Scalar, class Memory, class BView, class XView>
+FrontSystem<Scalar, Memory> front_system(const PermutedPattern<Memory>& F,
+                                         const ScaledValues<Scalar, Memory>& A, Transposition op,
+                                         const BView& B, const XView& X) {
   const bool plain = op == Transposition::none;
-  FrontSystem<Scalar, Ordinal, Memory> system;
+  FrontSystem<Scalar, Memory> system;
   system.transposition = op;
   system.in = {B.data(), B.stride(0), B.stride(1), (plain ? A.row_scale : A.col_scale).data()};
   system.out = {X.data(), X.stride(0), X.stride(1), (plain ? A.col_scale : A.row_scale).data()};

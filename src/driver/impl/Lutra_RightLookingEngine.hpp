@@ -2,6 +2,7 @@
 #ifndef LUTRA_RIGHTLOOKINGENGINE_HPP
 #define LUTRA_RIGHTLOOKINGENGINE_HPP
 
+#include "Lutra_Index.hpp"
 #include "Lutra_LuTriangularSolves.hpp"
 #include "Lutra_RightLookingLu.hpp"
 #include "Lutra_ScaledEntries.hpp"
@@ -9,14 +10,14 @@
 namespace lutra::Impl {
 
 /// The simplicial engine on devices: right-looking by columns (Lutra_RightLookingLu.hpp).
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct RightLookingEngine {
   using Memory = typename ExecutionSpace::memory_space;
   using Values = Kokkos::View<Scalar*, Memory>;
 
   struct Plan {
-    PermutedPattern<Ordinal, Offset, Memory> F;
-    RightLookingLuPlan<Ordinal, Offset, Memory> lu;
+    PermutedPattern<Memory> F;
+    RightLookingLuPlan<Memory> lu;
     MemoryReservation reservation;               ///< of the following
     Kokkos::View<const Offset*, Memory> target;  ///< [nnz(A)] position by columns of L + U
   };
@@ -31,9 +32,9 @@ struct RightLookingEngine {
 
   /// @param permuted pattern of F, which is freed with its reservation
   /// @param filled   pattern of L + U
-  static Plan plan(const ExecutionSpace& exec, const PermutedPattern<Ordinal, Offset, Memory>& F,
+  static Plan plan(const ExecutionSpace& exec, const PermutedPattern<Memory>& F,
                    CsrPattern<Ordinal, Offset, Memory> permuted, MemoryReservation reservation,
-                   const LuPattern<Ordinal, Offset, Memory>& filled, const MemoryBudget& budget) {
+                   const LuPattern<Memory>& filled, const MemoryBudget& budget) {
     permuted = {};
     reservation = MemoryReservation(budget);
     Plan plan{F, plan_right_looking_lu(exec, filled, budget), reservation, {}};

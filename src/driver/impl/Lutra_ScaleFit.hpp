@@ -84,7 +84,7 @@ struct ScaledMaxima {
 
 /// Whether the greatest scaled entries of all rows and columns are within 2¹⁰ of each other, as scales for
 /// these values would make them 1. Waits. Cost: one pass over A. @throws OutOfMemoryError
-template <class Ordinal, class Offset, class ExecutionSpace, class Values, class Scale>
+template <class ExecutionSpace, class Values, class Scale>
 bool scales_fit(const ExecutionSpace& exec,
                 const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
                 const Values& values, const Scale& row_scale, const Scale& col_scale,
@@ -112,7 +112,7 @@ bool scales_fit(const ExecutionSpace& exec,
 
 /// scale(i) = |a_ii|^−½ of a definite matrix, by which its condition hardly exceeds that of the best scaling
 /// (A. van der Sluis, Numer. Math. 14, 1969); 1 where a_ii is missing or 0. Does not wait.
-template <class Ordinal, class Offset, class ExecutionSpace, class Values, class Scale>
+template <class ExecutionSpace, class Values, class Scale>
 void scale_by_diagonal(const ExecutionSpace& exec,
                        const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
                        const Values& values, const Scale& scale) {

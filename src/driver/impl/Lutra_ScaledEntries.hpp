@@ -6,6 +6,7 @@
 
 #include "Lutra_BinarySearch.hpp"
 #include "Lutra_FactorizationPlan.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_PermutePattern.hpp"
 
 namespace lutra::Impl {
@@ -13,11 +14,10 @@ namespace lutra::Impl {
 /// Position by columns of L + U of each entry of the user's matrix: a binary search in its sorted row of
 /// L + U. Fences.
 /// @param row_to_column [nnz(L + U)] position by columns of each entry by rows
-template <class Ordinal, class Offset, class ExecutionSpace, class Rows>
+template <class ExecutionSpace, class Rows>
 Kokkos::View<const Offset*, typename ExecutionSpace::memory_space> locate_entries(
-    const ExecutionSpace& exec,
-    const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F, const Rows& lu,
-    const Kokkos::View<const Offset*, typename ExecutionSpace::memory_space>& row_to_column,
+    const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
+    const Rows& lu, const Kokkos::View<const Offset*, typename ExecutionSpace::memory_space>& row_to_column,
     MemoryReservation& reservation, const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
   MemoryReservation scratch(budget);
@@ -47,7 +47,7 @@ Kokkos::View<const Offset*, typename ExecutionSpace::memory_space> locate_entrie
 /// The scaled matrix by its position in L + U by columns, zeros elsewhere. A thread takes eight entries, of
 /// whatever rows, so that long rows are shared. Does not wait.
 /// @param largest [1] out: the largest magnitude
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 void scatter_scaled(const ExecutionSpace& exec,
                     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
                     const Kokkos::View<const Offset*, typename ExecutionSpace::memory_space>& target,
@@ -77,10 +77,9 @@ void scatter_scaled(const ExecutionSpace& exec,
 
 /// The scaled matrix by rows of F. @returns the largest magnitude. Fences.
 /// @param F_map [n + 1] where rows of F start
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace, class RowMap>
+template <class Scalar, class ExecutionSpace, class RowMap>
 double scale_rows_of_F(const ExecutionSpace& exec,
-                       const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
-                       const RowMap& F_map,
+                       const PermutedPattern<typename ExecutionSpace::memory_space>& F, const RowMap& F_map,
                        const ScaledValues<Scalar, typename ExecutionSpace::memory_space>& scaled,
                        const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values) {
   const auto A = F.A;

@@ -24,7 +24,7 @@ namespace lutra::Impl {
 ///
 /// Made for a pattern; values come with each call, those of the whole matrix. Nothing fences but the
 /// constructor and `check`.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class SchurBlocks {
  public:
   using Memory = typename ExecutionSpace::memory_space;
@@ -54,12 +54,11 @@ class SchurBlocks {
   Matrix rest(const ExecutionSpace& exec, const Matrix& A) const;
   /// The whole as a border of Arr, without values, for a Schur complement that will stand in `complement`.
   /// Fences.
-  std::shared_ptr<Border<Scalar, Ordinal, Offset, ExecutionSpace>> border(const ExecutionSpace& exec,
-                                                                          const Matrix& A,
-                                                                          const Columns& complement);
+  std::shared_ptr<Border<Scalar, ExecutionSpace>> border(const ExecutionSpace& exec, const Matrix& A,
+                                                         const Columns& complement);
   /// Its values.
   void set_border(const ExecutionSpace& exec, const Matrix& A,
-                  const Border<Scalar, Ordinal, Offset, ExecutionSpace>& border) const;
+                  const Border<Scalar, ExecutionSpace>& border) const;
   /// B = columns `first` … of Ars.
   void columns_of_set(const ExecutionSpace& exec, const Matrix& A, Ordinal first, const Columns& B) const;
   /// S = columns `first` … of Ass − Asr·X
@@ -79,7 +78,7 @@ class SchurBlocks {
  private:
   CsrPattern<Ordinal, Offset, Memory> m_pattern;  ///< of the whole; a copy
   std::optional<Symmetry> m_symmetry;
-  SymmetricPattern<Ordinal, Offset, Memory> m_mirror;  ///< of the whole, to check its symmetry
+  SymmetricPattern<Memory> m_mirror;  ///< of the whole, to check its symmetry
   MatrixCheckWorkspace<ExecutionSpace> m_check;
   Matrix m_rest;
   Kokkos::View<Scalar*, Memory> m_values;           ///< of Arr

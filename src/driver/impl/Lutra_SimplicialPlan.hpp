@@ -15,22 +15,21 @@
 namespace lutra {
 
 /// Right-looking on devices, up-looking on hosts.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 using SimplicialEngine =
-    std::conditional_t<Impl::is_host_space<ExecutionSpace>,
-                       Impl::UpLookingEngine<Scalar, Ordinal, Offset, ExecutionSpace>,
-                       Impl::RightLookingEngine<Scalar, Ordinal, Offset, ExecutionSpace>>;
+    std::conditional_t<Impl::is_host_space<ExecutionSpace>, Impl::UpLookingEngine<Scalar, ExecutionSpace>,
+                       Impl::RightLookingEngine<Scalar, ExecutionSpace>>;
 
 /// Factors of the simplicial engine: L + U by rows, which solves read.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class SimplicialFactorization final : public Factorization<Scalar, ExecutionSpace>,
                                       public WritableFactors<Scalar, ExecutionSpace> {
  public:
   using Base = Factorization<Scalar, ExecutionSpace>;
   using typename Base::Memory;
   using typename Base::Rows;
-  using Engine = SimplicialEngine<Scalar, Ordinal, Offset, ExecutionSpace>;
-  using Solves = Impl::LuTriangularSolves<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Engine = SimplicialEngine<Scalar, ExecutionSpace>;
+  using Solves = Impl::LuTriangularSolves<Scalar, ExecutionSpace>;
 
   SimplicialFactorization(const ExecutionSpace& exec, const typename Engine::Plan& plan,
                           const Solves& prototype, const MemoryBudget& budget)
@@ -87,9 +86,9 @@ class SimplicialFactorization final : public Factorization<Scalar, ExecutionSpac
 };
 
 /// The plan of the simplicial engine, and the prototype of solves with L and U by rows.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct SimplicialPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
-  using Numeric = SimplicialFactorization<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Numeric = SimplicialFactorization<Scalar, ExecutionSpace>;
 
   typename Numeric::Engine::Plan lu;
   std::optional<typename Numeric::Solves> solves;
@@ -106,10 +105,9 @@ struct SimplicialPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
 /// Symbolic factorization of F and the plan of the simplicial engine. Writes the symbolic method and the
 /// times of both steps to `report`.
 /// @throws OutOfMemoryError. Fences.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial(
-    const ExecutionSpace& exec,
-    const PermutedPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& F,
+    const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
     const LuOptions& options, const MemoryBudget& budget, Report& report);
 
 }  // namespace lutra

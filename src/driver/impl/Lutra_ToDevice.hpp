@@ -9,10 +9,10 @@
 namespace lutra::Impl {
 
 /// A matrix on the host, where the execution space can read it: itself, or a copy that `reservation` owns.
-template <class ExecutionSpace, class Scalar, class Ordinal, class Offset>
-CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> to_device(
+template <class ExecutionSpace, class Scalar, class Index, class Integer>
+CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space> to_device(
     const ExecutionSpace& exec, [[maybe_unused]] MemoryReservation& reservation,
-    const HostMatrix<Scalar, Ordinal, Offset>& A) {
+    const HostMatrix<Scalar, Index, Integer>& A) {
   if (A.row_map.size() != static_cast<std::size_t>(A.n_rows) + 1 || A.values.size() != A.entries.size())
     throw InputError("matrix: row_map needs n_rows + 1 elements, and as many values as entries");
   if constexpr (is_host_space<ExecutionSpace>) {
@@ -27,7 +27,7 @@ CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> to_devic
 }
 
 /// Fences.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> copy_to_host(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A) {
@@ -38,7 +38,7 @@ CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> copy_to_host(
 }
 
 /// A copy of a pattern. Does not fence.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> copy_pattern(
     const ExecutionSpace& exec, MemoryReservation& reservation,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A) {

@@ -2,20 +2,21 @@
 #ifndef LUTRA_UPLOOKINGENGINE_HPP
 #define LUTRA_UPLOOKINGENGINE_HPP
 
+#include "Lutra_Index.hpp"
 #include "Lutra_ScaledEntries.hpp"
 #include "Lutra_UpLookingLu.hpp"
 
 namespace lutra::Impl {
 
 /// The simplicial engine on hosts: up-looking by rows (Lutra_UpLookingLu.hpp).
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct UpLookingEngine {
   using Memory = typename ExecutionSpace::memory_space;
   using Values = Kokkos::View<Scalar*, Memory>;
 
   struct Plan {
-    PermutedPattern<Ordinal, Offset, Memory> F;
-    UpLookingLuPlan<Ordinal, Offset> lu;
+    PermutedPattern<Memory> F;
+    UpLookingLuPlan lu;
     MemoryReservation reservation;  ///< of the pattern of F in `lu`
   };
   struct Factors {
@@ -28,9 +29,9 @@ struct UpLookingEngine {
 
   /// @param permuted pattern of F, which the plan keeps with its reservation
   /// @param filled   pattern of L + U
-  static Plan plan(const ExecutionSpace& exec, const PermutedPattern<Ordinal, Offset, Memory>& F,
+  static Plan plan(const ExecutionSpace& exec, const PermutedPattern<Memory>& F,
                    const CsrPattern<Ordinal, Offset, Memory>& permuted, MemoryReservation reservation,
-                   const LuPattern<Ordinal, Offset, Memory>& filled, const MemoryBudget& budget) {
+                   const LuPattern<Memory>& filled, const MemoryBudget& budget) {
     return {F, plan_up_looking_lu(exec, filled, permuted, budget), std::move(reservation)};
   }
   static std::vector<std::int64_t> level_widths(const Plan& plan) {

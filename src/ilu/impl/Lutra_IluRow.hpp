@@ -23,7 +23,7 @@ KOKKOS_INLINE_FUNCTION Scalar shift_of(const Scalar& a, double shift, RealOf<Sca
 }
 
 /// The largest magnitude in row i.
-template <class Lanes, class Scalar, class Ordinal, class Offset, class Memory>
+template <class Lanes, class Scalar, class Memory>
 KOKKOS_INLINE_FUNCTION RealOf<Scalar> largest_in_row(const Lanes& lanes,
                                                      const CsrView<Scalar, Ordinal, Offset, Memory>& A,
                                                      Ordinal i) {
@@ -33,7 +33,7 @@ KOKKOS_INLINE_FUNCTION RealOf<Scalar> largest_in_row(const Lanes& lanes,
 }
 
 /// The entry of A at (i, j), 0 where there is none.
-template <class Scalar, class Ordinal, class Offset, class Memory>
+template <class Scalar, class Memory>
 KOKKOS_INLINE_FUNCTION Scalar entry_of(const CsrView<Scalar, Ordinal, Offset, Memory>& A, Ordinal i,
                                        Ordinal j) {
   const Offset end = A.row_map(i + 1);
@@ -43,8 +43,7 @@ KOKKOS_INLINE_FUNCTION Scalar entry_of(const CsrView<Scalar, Ordinal, Offset, Me
 
 /// Adds row i of A + shift to an accumulator.
 /// @tparam Insert columns without a slot get one; else they are left out
-template <bool Insert, class Lanes, class Accumulator, class Scalar, class Ordinal, class Offset,
-          class Memory>
+template <bool Insert, class Lanes, class Accumulator, class Scalar, class Memory>
 KOKKOS_INLINE_FUNCTION void add_matrix_row(const Lanes& lanes, Accumulator& w,
                                            const CsrView<Scalar, Ordinal, Offset, Memory>& A, double shift,
                                            Ordinal i) {
@@ -56,7 +55,7 @@ KOKKOS_INLINE_FUNCTION void add_matrix_row(const Lanes& lanes, Accumulator& w,
 }
 
 /// Rows of L and U and the matrix they are computed from.
-template <class Scalar, class Ordinal, class Offset, class Memory>
+template <class Scalar, class Memory>
 struct FactorRows {
   CsrView<Scalar, Ordinal, Offset, Memory> A;
   double shift;
@@ -117,9 +116,9 @@ struct FactorRows {
 };
 
 /// One row of a sweep.
-template <class Scalar, class Ordinal, class Offset, class Memory>
+template <class Scalar, class Memory>
 struct SweepRow {
-  FactorRows<Scalar, Ordinal, Offset, Memory> rows;
+  FactorRows<Scalar, Memory> rows;
 
   KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const { return rows.max_columns(i); }
   template <class Lanes, class Accumulator>

@@ -5,15 +5,16 @@
 #include <memory>
 #include <utility>
 
+#include "Lutra_Index.hpp"
 #include "Lutra_TriangleEngine.hpp"
 #include "Lutra_TriangleRows.hpp"
 
 namespace lutra::Impl {
 
 /// Where a kernel of JacobiTriangle reads and writes; columns of a row are neighbours in b and x.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 struct JacobiData {
-  RowAccess<Ordinal, Offset> rows;
+  RowAccess rows;
   ArrayRef<const Scalar> values;
   ArrayRef<const Offset> source;  ///< position in `values` of each entry; null: its own
   bool conjugate = false;
@@ -41,9 +42,9 @@ struct JacobiData {
 };
 
 /// b and the start D⁻¹·b, by element.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 struct JacobiStart {
-  JacobiData<Scalar, Ordinal, Offset> data;
+  JacobiData<Scalar> data;
 
   KOKKOS_FUNCTION void operator()(std::int64_t k) const {
     const auto row = static_cast<Ordinal>(k / data.columns);
@@ -56,10 +57,10 @@ struct JacobiStart {
 };
 
 /// next = D⁻¹·(b − S·x) for the strict triangle S, a row by the lanes of a thread.
-template <class Member, class Scalar, class Ordinal, class Offset>
+template <class Member, class Scalar>
 struct JacobiSweep {
   RowTeams share;
-  JacobiData<Scalar, Ordinal, Offset> data;
+  JacobiData<Scalar> data;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     share.visit_rows(team, data.rows.n, [&](const Ordinal row) {
@@ -87,8 +88,8 @@ struct JacobiSweep {
 };
 
 /// A triangle as its analysis is handed it, and the sweeps to make.
-template <class Ordinal, class Offset, class ExecutionSpace>
-struct JacobiPlan : AnalysedTriangle<Ordinal, Offset, ExecutionSpace> {
+template <class ExecutionSpace>
+struct JacobiPlan : AnalysedTriangle<ExecutionSpace> {
   int sweeps = 1;
 };
 
@@ -96,11 +97,11 @@ struct JacobiPlan : AnalysedTriangle<Ordinal, Offset, ExecutionSpace> {
 /// Chow and Dongarra, "Iterative sparse triangular solves for preconditioning", Euro-Par 2015). After as many
 /// sweeps as the triangle has levels it is exact. A launch for the start and one for each sweep; no
 /// thread waits. Values are not copied: they must live until the next ones.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-class JacobiTriangle final : public TriangleEngine<Scalar, Offset, ExecutionSpace> {
+template <class Scalar, class ExecutionSpace>
+class JacobiTriangle final : public TriangleEngine<Scalar, ExecutionSpace> {
  public:
-  using Base = TriangleEngine<Scalar, Offset, ExecutionSpace>;
-  using Plan = JacobiPlan<Ordinal, Offset, ExecutionSpace>;
+  using Base = TriangleEngine<Scalar, ExecutionSpace>;
+  using Plan = JacobiPlan<ExecutionSpace>;
   using typename Base::Source;
 
   JacobiTriangle(std::shared_ptr<const Plan> plan, const MemoryBudget& budget)
@@ -131,7 +132,7 @@ class JacobiTriangle final : public TriangleEngine<Scalar, Offset, ExecutionSpac
     reserve(exec, columns);
     const auto& rows = m_plan->rows;
     const std::size_t size = static_cast<std::size_t>(rows.n) * static_cast<std::size_t>(columns);
-    JacobiData<Scalar, Ordinal, Offset> data;
+    JacobiData<Scalar> data;
     data.rows = rows.access();
     data.values = {m_values.values.data()};
     data.source = {m_values.source.data()};
@@ -147,15 +148,14 @@ class JacobiTriangle final : public TriangleEngine<Scalar, Offset, ExecutionSpac
     data.next = {x};
     Kokkos::parallel_for("lutra::ilu::jacobi_start",
                          Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(size)),
-                         JacobiStart<Scalar, Ordinal, Offset>{data});
+                         JacobiStart<Scalar>{data});
     const RowTeams share = teams_for_rows(exec, static_cast<std::size_t>(rows.n), rows.entries.extent(0) / 2);
     const auto policy = share.policy(exec, rows.n);
     using Member = typename decltype(policy)::member_type;
     for (int sweep = 1; sweep <= m_plan->sweeps; ++sweep) {
       data.x = {x};
       data.next = {sweep == m_plan->sweeps ? nullptr : next};
-      Kokkos::parallel_for("lutra::ilu::jacobi_sweep", policy,
-                           JacobiSweep<Member, Scalar, Ordinal, Offset>{share, data});
+      Kokkos::parallel_for("lutra::ilu::jacobi_sweep", policy, JacobiSweep<Member, Scalar>{share, data});
       std::swap(x, next);
     }
   }

@@ -23,7 +23,6 @@ struct KeyScaling {
   Kokkos::View<Real*, Memory> column;    ///< [n] the same for columns, times 2^−exponent for key()
 
   /// The magnitude of entry (i, j) of L or U in the factors of the scaled matrix.
-  template <class Ordinal>
   KOKKOS_FUNCTION Real key(Ordinal i, Ordinal j, Real size) const {
     return size * row(i) * (j < i ? 1 / row(j) : column(j));
   }
@@ -46,7 +45,7 @@ struct TriangleCounts {
 ///     rows      lanes of a row: row_size, lengths; column, set to zero before, takes maxima by atomics
 ///     largest   entry of A, from the columns
 ///     finish    roots and reciprocals; sums of the lengths
-template <class Scalar, class Ordinal, class Offset, class Memory>
+template <class Scalar, class Memory>
 struct MeasureMatrix {
   using Real = RealOf<Scalar>;
   CsrView<Scalar, Ordinal, Offset, Memory> A;

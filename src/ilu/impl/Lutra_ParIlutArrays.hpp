@@ -11,6 +11,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_IluOptions.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ParIlutCandidatesHost.hpp"
 #include "Lutra_Select.hpp"
@@ -19,13 +20,13 @@ namespace lutra::Impl {
 
 /// The memory of a run of ParILUT: arrays of rows, made once; L and U with candidates, as many as the budget
 /// has room for beside the others; L and U without, twice.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct ParIlutArrays {
   using Memory = typename ExecutionSpace::memory_space;
   using Real = RealOf<Scalar>;
-  using Factors = IncompleteFactors<Scalar, Ordinal, Offset, Memory>;
+  using Factors = IncompleteFactors<Scalar, Memory>;
   using Threshold = SelectionThreshold<Real>;
-  using Store = CandidateStore<Scalar, Ordinal, Memory>;
+  using Store = CandidateStore<Scalar, Memory>;
   template <class T>
   using Array = Kokkos::View<T*, Memory>;
 
@@ -92,7 +93,7 @@ struct ParIlutArrays {
     const auto limit = static_cast<std::size_t>(
         std::min(options.fill_factor * static_cast<double>(nnz_A) + static_cast<double>(n), all));
     const std::size_t entry = sizeof(Ordinal) + (options.deterministic ? 2 : 1) * sizeof(Scalar);
-    const std::size_t slots = n + DenseAccumulator<Scalar, Ordinal>::extra_slots;
+    const std::size_t slots = n + DenseAccumulator<Scalar>::extra_slots;
     return n * row_bytes + workers * slots * (2 * sizeof(Ordinal) + sizeof(Scalar)) + 2 * others_bytes +
            2 * (row_map_bytes(n) + limit * entry) + std::max(limit, start) * (entry + 3 * sizeof(Real) + 2);
   }

@@ -56,11 +56,11 @@ struct KeyBins {
 };
 
 /// L and U, the candidates around them, and where the rows of both together go.
-template <class Scalar, class Ordinal, class Offset, class Memory>
+template <class Scalar, class Memory>
 struct CandidateSearch {
   using Real = RealOf<Scalar>;
   using Index = Ordinal;
-  using Factors = IncompleteFactors<Scalar, Ordinal, Offset, Memory>;
+  using Factors = IncompleteFactors<Scalar, Memory>;
   /// What the thresholds of the step before are multiplied by: sweeps change values.
   static constexpr Real slack = Real(0.25);
 
@@ -159,7 +159,7 @@ struct WriteRow {
   const Factors& to;
   Offset first;
 
-  template <class Ordinal, class Scalar>
+  template <class Scalar>
   KOKKOS_FUNCTION void operator()(const Ordinal rank, const Ordinal j, const Scalar& value) const {
     to.entries(first + rank) = j;
     to.values(first + rank) = value;
@@ -175,15 +175,12 @@ struct SearchRow {
   SearchPass pass;
   Kokkos::View<std::int64_t*, Memory> bins;  ///< [2 × KeyBins::count] candidates of L, of U; for that pass
 
-  template <class Ordinal>
-  KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const {
-    return s.n_columns(i);
-  }
+  KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const { return s.n_columns(i); }
   KOKKOS_FUNCTION static Scalar not_a_number() {
     return Scalar(Kokkos::Experimental::quiet_NaN_v<RealOf<Scalar>>);
   }
 
-  template <class Lanes, class Accumulator, class Ordinal>
+  template <class Lanes, class Accumulator>
   KOKKOS_FUNCTION void operator()(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     if (pass == SearchPass::fill && !has_room()) return;
     if (!s.is_in_chunk(i)) return keep(lanes, i);
@@ -203,7 +200,7 @@ struct SearchRow {
   }
 
   /// A row outside of the chunk stays as it is.
-  template <class Lanes, class Ordinal>
+  template <class Lanes>
   KOKKOS_FUNCTION void keep(const Lanes& lanes, Ordinal i) const {
     const auto& f = s.from;
     if (pass == SearchPass::count || pass == SearchPass::recount) {
@@ -222,7 +219,7 @@ struct SearchRow {
   }
 
   /// w := row i of A − L·U, on the columns of L and U, too
-  template <class Lanes, class Accumulator, class Ordinal>
+  template <class Lanes, class Accumulator>
   KOKKOS_FUNCTION void compute_residual(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     const auto& f = s.from;
     lanes.each(f.row_map(i), f.row_map(i + 1), [&](const auto p) { w.append(f.entries(p)); });
@@ -235,20 +232,20 @@ struct SearchRow {
   }
 
   /// Gives the columns of L and U in row i the values `value_of` their positions.
-  template <class Lanes, class Accumulator, class Ordinal, class ValueOf>
+  template <class Lanes, class Accumulator, class ValueOf>
   KOKKOS_FUNCTION void replace_entries(const Lanes& lanes, Accumulator& w, Ordinal i,
                                        const ValueOf& value_of) const {
     lanes.each(s.from.row_map(i), s.from.row_map(i + 1),
                [&](const auto p) { w.value(w.find(s.from.entries(p))) = value_of(p); });
   }
   /// The same with NaN, so that candidates alone are left.
-  template <class Lanes, class Accumulator, class Ordinal>
+  template <class Lanes, class Accumulator>
   KOKKOS_FUNCTION void leave_candidates(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     replace_entries(lanes, w, i, [](const auto) { return not_a_number(); });
   }
 
   /// The part of a row in ParIlutNews::residual.
-  template <class Lanes, class Accumulator, class Ordinal>
+  template <class Lanes, class Accumulator>
   KOKKOS_FUNCTION double residual(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     const auto size = static_cast<double>(s.scaling.row_size(i));
     return w.template sum<double>(lanes, [&](const Ordinal, const Scalar& r) {
@@ -257,7 +254,7 @@ struct SearchRow {
     });
   }
 
-  template <class Lanes, class Accumulator, class Ordinal>
+  template <class Lanes, class Accumulator>
   KOKKOS_FUNCTION void count(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     const Ordinal columns = w.size(lanes);
     leave_candidates(lanes, w, i);
@@ -272,7 +269,7 @@ struct SearchRow {
     });
   }
 
-  template <class Lanes, class Accumulator, class Ordinal>
+  template <class Lanes, class Accumulator>
   KOKKOS_FUNCTION void count_bins(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     using Bins = KeyBins<RealOf<Scalar>>;
     leave_candidates(lanes, w, i);
@@ -282,7 +279,7 @@ struct SearchRow {
     });
   }
 
-  template <class Lanes, class Accumulator, class Ordinal>
+  template <class Lanes, class Accumulator>
   KOKKOS_FUNCTION void write(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     w.each(lanes, [&](const Ordinal j, Scalar& r) {
       r = s.is_candidate(i, j, r) ? s.value(i, j, r) : not_a_number();
@@ -308,7 +305,7 @@ struct RowStart {
 };
 
 /// A scan: where the rows begin, and the totals. Views alone: a larger functor would wait, see by_argument.
-template <class Ordinal, class Offset, class Memory>
+template <class Memory>
 struct PlaceCandidates {
   template <class Search>
   PlaceCandidates(const Search& s, const Kokkos::View<ParIlutNews*, Memory>& n)

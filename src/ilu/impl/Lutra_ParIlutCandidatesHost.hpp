@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "Lutra_Index.hpp"
 #include "Lutra_ParIlutCandidates.hpp"
 
 // Candidates on hosts: A − L·U is computed once in a step, by the pass that counts. It keeps the residuals
@@ -17,7 +18,7 @@ namespace lutra::Impl {
 
 /// Candidates of the rows, in as many equal parts as there are threads: in each in the order in which the
 /// thread has done its rows; unsorted in a row.
-template <class Scalar, class Ordinal, class Memory>
+template <class Scalar, class Memory>
 struct CandidateStore {
   Kokkos::View<std::int64_t*, Memory> first;  ///< [n] where those of a row start; −1: no room
   Kokkos::View<Ordinal*, Memory> n_in_row;    ///< [n]
@@ -46,11 +47,9 @@ struct HostSearchRow {
   using Scalar = typename Anew::Scalar;
   using Real = RealOf<Scalar>;
   Anew anew;
-  CandidateStore<Scalar, typename Search::Index, Memory> store;
+  CandidateStore<Scalar, Memory> store;
 
-  template <class Ordinal>
-  KOKKOS_FUNCTION void operator()(const SerialLanes& lanes, DenseAccumulator<Scalar, Ordinal>& w,
-                                  Ordinal i) const {
+  KOKKOS_FUNCTION void operator()(const SerialLanes& lanes, DenseAccumulator<Scalar>& w, Ordinal i) const {
     const SearchPass pass = anew.pass;
     const bool is_kept = !anew.s.is_in_chunk(i);
     if (pass == SearchPass::count && !is_kept) {
@@ -67,10 +66,9 @@ struct HostSearchRow {
   }
 
   /// Takes the candidates over from the accumulator, which is empty afterwards.
-  template <class Ordinal>
-  KOKKOS_FUNCTION void keep_candidates(DenseAccumulator<Scalar, Ordinal>& row, Ordinal i) const {
+  KOKKOS_FUNCTION void keep_candidates(DenseAccumulator<Scalar>& row, Ordinal i) const {
     const Search& s = anew.s;
-    DenseAccumulator<Scalar, Ordinal> w = row;
+    DenseAccumulator<Scalar> w = row;
     const auto n_own = static_cast<Ordinal>(s.from.row_map(i + 1) - s.from.row_map(i));
     const Real least[] = {s.min_key(1), s.min_key(0)};  // of U, of L
     Ordinal kept = 0, left = 0;
@@ -97,7 +95,6 @@ struct HostSearchRow {
     }
   }
 
-  template <class Ordinal>
   KOKKOS_FUNCTION void set_counts(Ordinal i, Ordinal left, Ordinal all) const {
     const auto& f = anew.s.from;
     anew.s.n_left(i) = left + static_cast<Ordinal>(f.diagonal(i) - f.row_map(i));
@@ -105,7 +102,6 @@ struct HostSearchRow {
   }
 
   /// Counts candidates again, by their keys where these are asked for.
-  template <class Ordinal>
   KOKKOS_FUNCTION void visit_stored(Ordinal i) const {
     using Bins = KeyBins<Real>;
     const Search& s = anew.s;
@@ -125,11 +121,10 @@ struct HostSearchRow {
   }
 
   /// Merges the row with its candidates.
-  template <class Ordinal>
-  KOKKOS_FUNCTION void write(DenseAccumulator<Scalar, Ordinal>& row, Ordinal i) const {
+  KOKKOS_FUNCTION void write(DenseAccumulator<Scalar>& row, Ordinal i) const {
     const Search& s = anew.s;
     sort_stored(row, i);
-    const DenseAccumulator<Scalar, Ordinal> w = row;
+    const DenseAccumulator<Scalar> w = row;
     const auto &from = s.from, &to = s.to;
     auto q = to.row_map(i);
     auto p = from.row_map(i);
@@ -148,10 +143,9 @@ struct HostSearchRow {
   }
 
   /// The candidates of a row in an accumulator, columns ascending.
-  template <class Ordinal>
-  KOKKOS_FUNCTION void sort_stored(DenseAccumulator<Scalar, Ordinal>& row, Ordinal i) const {
+  KOKKOS_FUNCTION void sort_stored(DenseAccumulator<Scalar>& row, Ordinal i) const {
     const Search& s = anew.s;
-    DenseAccumulator<Scalar, Ordinal> w = row;
+    DenseAccumulator<Scalar> w = row;
     const Real least[] = {s.min_key(1), s.min_key(0)};
     for (auto t = store.first(i), end = t + store.n_in_row(i); t < end; ++t) {
       const Ordinal j = store.columns(t);

@@ -31,10 +31,10 @@ namespace lutra::Impl {
 ///     row i of L and U     l l l | u u u u u      factors.row_map(i) … factors.diagonal(i) …
 ///     lower_keys           k k k                  from lower_map(i)
 ///     upper_keys                   k k k k        from factors.row_map(i) − lower_map(i) − i
-template <class Scalar, class Ordinal, class Offset, class Memory>
+template <class Scalar, class Memory>
 struct KeyedFactors {
   using Real = RealOf<Scalar>;
-  IncompleteFactors<Scalar, Ordinal, Offset, Memory> factors;
+  IncompleteFactors<Scalar, Memory> factors;
   Kokkos::View<Offset*, Memory> lower_map;  ///< [n + 1] entries of L in the rows before
   Kokkos::View<Real*, Memory> lower_keys;   ///< [entries of L] how much an entry matters; negative: dropped
   Kokkos::View<Real*, Memory> upper_keys;   ///< [entries of U without the diagonal]
@@ -46,12 +46,12 @@ struct KeyedFactors {
 };
 
 /// A sweep over L and U with the candidates that leaves the keys of their new values.
-template <class Scalar, class Ordinal, class Offset, class Memory>
+template <class Scalar, class Memory>
 struct KeyedSweepRow {
   using Real = RealOf<Scalar>;
   static constexpr Real weight_of_A = 2;
-  FactorRows<Scalar, Ordinal, Offset, Memory> rows;
-  KeyedFactors<Scalar, Ordinal, Offset, Memory> to;
+  FactorRows<Scalar, Memory> rows;
+  KeyedFactors<Scalar, Memory> to;
   KeyScaling<Real, Memory> scaling;
 
   KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const { return rows.max_columns(i); }
@@ -81,10 +81,10 @@ struct KeyedSweepRow {
 };
 
 /// Entries smaller than the drop tolerance get a negative key.
-template <class Scalar, class Ordinal, class Offset, class Memory>
+template <class Scalar, class Memory>
 struct DropSmall {
   using Real = RealOf<Scalar>;
-  KeyedFactors<Scalar, Ordinal, Offset, Memory> to;
+  KeyedFactors<Scalar, Memory> to;
   Kokkos::View<const Real*, Memory> row_size;  ///< [n] see KeyScaling
   Real drop_tolerance;
   RowTeams rows;
@@ -195,9 +195,9 @@ KOKKOS_FUNCTION void keep_largest(const Member& team, const Keys& keys, Offset b
 }
 
 /// FillRule::row: each row of L and of U keeps `fill_factor` times the entries of A's row.
-template <class Scalar, class Ordinal, class Offset, class Memory>
+template <class Scalar, class Memory>
 struct LimitRows {
-  KeyedFactors<Scalar, Ordinal, Offset, Memory> to;
+  KeyedFactors<Scalar, Memory> to;
   Kokkos::View<const Ordinal*, Memory> A_lower, A_upper;  ///< [n] entries of A's strict triangles
   double fill_factor;
   RowTeams rows;
@@ -231,12 +231,12 @@ KOKKOS_FORCEINLINE_FUNCTION std::int64_t limit_ties(std::int64_t ties, std::int6
 ///     scan     ties are kept in their order until n_ties of them are, so that a scan finds
 ///              entries kept before row i = above + min(ties of L, n_ties) + min(ties of U, n_ties)
 ///     compact  lanes of a row find their positions by a scan over the same two counts
-template <class Scalar, class Ordinal, class Offset, class Memory>
+template <class Scalar, class Memory>
 struct DropEntries {
   using Real = RealOf<Scalar>;
   using Threshold = SelectionThreshold<Real>;
-  KeyedFactors<Scalar, Ordinal, Offset, Memory> from;
-  IncompleteFactors<Scalar, Ordinal, Offset, Memory> to;
+  KeyedFactors<Scalar, Memory> from;
+  IncompleteFactors<Scalar, Memory> to;
   Kokkos::View<Threshold*, Memory> thresholds;            ///< [2] of L, of U
   Kokkos::View<std::int64_t*, Memory> lower_count;        ///< [n] AboveAndTies of each row of L
   Kokkos::View<std::int64_t*, Memory> upper_count;        ///< [n] of U
@@ -373,7 +373,6 @@ struct MirrorKept {
   Drop d;
 
   /// Whether U keeps entry (j, i).
-  template <class Ordinal>
   KOKKOS_FUNCTION bool is_kept(Ordinal j, Ordinal i) const {
     const auto& f = d.from.factors;
     const auto begin = f.diagonal(j) + 1, end = f.row_map(j + 1);

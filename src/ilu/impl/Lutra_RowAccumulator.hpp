@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "Lutra_Index.hpp"
+
 namespace lutra::Impl {
 
 // The row that one group of lanes works on, reached by column: the sparse accumulator of Gilbert, Moler and
@@ -97,7 +99,7 @@ struct VectorLanes {
 ///
 ///     slot     −8 … −1       0 … count − 1          count
 ///              margin        columns of the row     written, not in use
-template <class Scalar, class Ordinal>
+template <class Scalar>
 struct DenseAccumulator {
   /// Slots before the first: several, since sums in one slot wait for one another.
   static constexpr Ordinal margin = 8;
@@ -173,7 +175,7 @@ struct DenseAccumulator {
 
 /// A row of lanes of a device: an open-addressed hash table with linear probing, of 2^log_slots slots of
 /// which at most three quarters are in use.
-template <class Scalar, class Ordinal>
+template <class Scalar>
 struct HashAccumulator {
   Ordinal* keys;   ///< [slots] column, −1: free
   Scalar* values;  ///< [slots]
@@ -333,11 +335,11 @@ KOKKOS_FORCEINLINE_FUNCTION void subtract_row(const Lanes& lanes, Accumulator& w
     if (Insert || slot >= 0) subtract_product(w.value(slot), factor, Scalar(values[q]));
   });
 }
-template <bool Insert, class Lanes, class Ordinal, class Entries, class Values, class Offset, class Scalar>
-KOKKOS_FORCEINLINE_FUNCTION void subtract_row(const Lanes&, DenseAccumulator<Scalar, Ordinal>& w,
+template <bool Insert, class Lanes, class Entries, class Values, class Offset, class Scalar>
+KOKKOS_FORCEINLINE_FUNCTION void subtract_row(const Lanes&, DenseAccumulator<Scalar>& w,
                                               const Entries& entries, const Values& values, Offset begin,
                                               Offset end, const Scalar& factor) {
-  DenseAccumulator<Scalar, Ordinal> row = w;  // a copy, whose members stay in registers
+  DenseAccumulator<Scalar> row = w;  // a copy, whose members stay in registers
   for (Offset q = begin; q < end; ++q) {
     const Ordinal slot = Insert ? row.insert(entries[q]) : row.find(entries[q]);
     subtract_product(row.values[slot], factor, Scalar(values[q]));

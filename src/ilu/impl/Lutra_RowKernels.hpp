@@ -10,6 +10,7 @@
 
 #include "Lutra_AsyncResult.hpp"
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_RowAccumulator.hpp"
 
@@ -25,7 +26,7 @@
 namespace lutra::Impl {
 
 /// Raises a maximum to the length of row i.
-template <class Ordinal, class RowMap>
+template <class RowMap>
 struct RowLength {
   RowMap row_map;
   KOKKOS_FUNCTION void operator()(std::int64_t i, Ordinal& longest) const {
@@ -35,17 +36,17 @@ struct RowLength {
 };
 
 /// Entries of the longest row, 1 at least. Waits.
-template <class ExecutionSpace, class Ordinal, class RowMap>
+template <class ExecutionSpace, class RowMap>
 Ordinal longest_row(const ExecutionSpace& exec, Ordinal n, const RowMap& row_map) {
   Ordinal longest = 0;
   Kokkos::parallel_reduce("lutra::ilu::longest_row",
                           Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(n)),
-                          RowLength<Ordinal, RowMap>{row_map}, Kokkos::Max<Ordinal>(longest));
+                          RowLength<RowMap>{row_map}, Kokkos::Max<Ordinal>(longest));
   return std::max(Ordinal(1), longest);
 }
 
 /// Accumulators in an execution space's memory, as kernels take them.
-template <class Scalar, class Ordinal, class Memory>
+template <class Scalar, class Memory>
 struct RowTables {
   int lanes = 1;                           ///< devices: of a row
   int team_rows = 1;                       ///< devices: rows of a team
@@ -67,15 +68,15 @@ struct RowTables {
   }
 
   /// Hosts: the accumulator of a thread for rows of n columns.
-  KOKKOS_FUNCTION DenseAccumulator<Scalar, Ordinal> dense(int thread, Ordinal n) const {
-    using Dense = DenseAccumulator<Scalar, Ordinal>;
+  KOKKOS_FUNCTION DenseAccumulator<Scalar> dense(int thread, Ordinal n) const {
+    using Dense = DenseAccumulator<Scalar>;
     const std::size_t first = first_slot(thread) + static_cast<std::size_t>(Dense::margin);
     return {slot_of.data() + static_cast<std::size_t>(thread) * static_cast<std::size_t>(n),
             columns.data() + first, values.data() + first, thread};
   }
 
   KOKKOS_FUNCTION std::size_t scratch_bytes() const {
-    return (static_cast<std::size_t>(slots) * HashAccumulator<Scalar, Ordinal>::slot_bytes + 15) / 16 * 16;
+    return (static_cast<std::size_t>(slots) * HashAccumulator<Scalar>::slot_bytes + 15) / 16 * 16;
   }
 };
 
@@ -85,9 +86,9 @@ struct RowTables {
 /// @param mean columns of a row
 /// @param usual columns of the longest rows that are usual
 /// @param most  columns of the longest
-template <class ExecutionSpace, class Scalar, class Ordinal, class Memory>
-void shape_teams(RowTables<Scalar, Ordinal, Memory>& tables, double mean, Ordinal usual, Ordinal most) {
-  using Table = HashAccumulator<Scalar, Ordinal>;
+template <class ExecutionSpace, class Scalar, class Memory>
+void shape_teams(RowTables<Scalar, Memory>& tables, double mean, Ordinal usual, Ordinal most) {
+  using Table = HashAccumulator<Scalar>;
   constexpr std::int64_t max_bytes = 32 << 10;
   // few lanes would make a row much longer than the mean the last to end
   const bool skewed = static_cast<double>(usual) > 64 * mean;
@@ -103,9 +104,9 @@ void shape_teams(RowTables<Scalar, Ordinal, Memory>& tables, double mean, Ordina
 }
 
 /// Hosts: the row of a thread has no columns yet.
-template <class Scalar, class Ordinal, class Memory>
+template <class Scalar, class Memory>
 struct FillAbsent {
-  RowTables<Scalar, Ordinal, Memory> tables;
+  RowTables<Scalar, Memory> tables;
   Ordinal n;
   KOKKOS_FUNCTION void operator()(const int thread) const {
     const auto w = tables.dense(thread, n);
@@ -115,11 +116,11 @@ struct FillAbsent {
 };
 
 /// Makes them, once for any number of kernels that run one after the other.
-template <class Scalar, class Ordinal, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class RowWorkspace {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-  using Table = HashAccumulator<Scalar, Ordinal>;
+  using Table = HashAccumulator<Scalar>;
 
   /// @param n            columns of the matrix
   /// @param max_columns  most distinct columns of a row; n is always right
@@ -132,7 +133,7 @@ class RowWorkspace {
     long_columns = long_columns > 0 ? std::min(long_columns, max_columns) : max_columns;
     if constexpr (is_host_space<ExecutionSpace>) {
       m_tables.count = exec.concurrency();
-      m_tables.table_slots = max_columns + DenseAccumulator<Scalar, Ordinal>::extra_slots;
+      m_tables.table_slots = max_columns + DenseAccumulator<Scalar>::extra_slots;
       m_tables.slot_of =
           allocate<Ordinal>(exec, "lutra::ilu::slot_of", static_cast<std::size_t>(n) * count());
     } else {
@@ -149,12 +150,12 @@ class RowWorkspace {
     m_tables.values = allocate<Scalar>(exec, "lutra::ilu::table_values", slots);
     if constexpr (is_host_space<ExecutionSpace>) {
       Kokkos::parallel_for("lutra::ilu::fill", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, m_tables.count),
-                           FillAbsent<Scalar, Ordinal, Memory>{m_tables, n});
+                           FillAbsent<Scalar, Memory>{m_tables, n});
     }
   }
 
   Ordinal n() const { return m_n; }
-  const RowTables<Scalar, Ordinal, Memory>& tables() const { return m_tables; }
+  const RowTables<Scalar, Memory>& tables() const { return m_tables; }
 
  private:
   std::size_t count() const { return static_cast<std::size_t>(m_tables.count); }
@@ -186,19 +187,19 @@ class RowWorkspace {
   }
 
   Ordinal m_n;
-  RowTables<Scalar, Ordinal, Memory> m_tables;
+  RowTables<Scalar, Memory> m_tables;
   MemoryReservation m_reservation;
 };
 
 /// Rows begin … end − 1, each by a group of lanes of a device.
-template <class Body, class Scalar, class Ordinal, class ExecutionSpace>
+template <class Body, class Scalar, class ExecutionSpace>
 struct DeviceRows {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
   using Team = typename Policy::member_type;
-  using Table = HashAccumulator<Scalar, Ordinal>;
+  using Table = HashAccumulator<Scalar>;
 
   Body body;
-  RowTables<Scalar, Ordinal, typename ExecutionSpace::memory_space> tables;
+  RowTables<Scalar, typename ExecutionSpace::memory_space> tables;
   Ordinal begin, end;
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
@@ -248,16 +249,16 @@ struct DeviceRows {
 };
 
 /// The same on host threads, each taking the next rows.
-template <class Body, class Scalar, class Ordinal, class ExecutionSpace>
+template <class Body, class Scalar, class ExecutionSpace>
 struct HostRows {
   Body body;
-  RowTables<Scalar, Ordinal, typename ExecutionSpace::memory_space> tables;
+  RowTables<Scalar, typename ExecutionSpace::memory_space> tables;
   Ordinal n;           ///< columns
   std::int64_t* next;  ///< first row no thread has taken
   Ordinal end;
 
   KOKKOS_FUNCTION void operator()(const int thread) const {
-    DenseAccumulator<Scalar, Ordinal> w = tables.dense(thread, n);
+    DenseAccumulator<Scalar> w = tables.dense(thread, n);
     const std::int64_t rows_at_once = 32;
     while (true) {
       const std::int64_t from = fetch_add_shared<ExecutionSpace>(*next, rows_at_once);
@@ -275,17 +276,17 @@ struct HostRows {
 /// order. Does not wait for devices.
 /// @param body  a functor; body.max_columns(i) bounds the columns of row i, and is at most that of the
 ///              workspace
-template <class Body, class Scalar, class Ordinal, class ExecutionSpace>
+template <class Body, class Scalar, class ExecutionSpace>
 void for_each_row(const ExecutionSpace& exec, const char* label, Ordinal begin, Ordinal end,
-                  const RowWorkspace<Scalar, Ordinal, ExecutionSpace>& work, const Body& body) {
+                  const RowWorkspace<Scalar, ExecutionSpace>& work, const Body& body) {
   if (begin >= end) return;
   const auto& tables = work.tables();
   if constexpr (is_host_space<ExecutionSpace>) {
     auto next = static_cast<std::int64_t>(begin);
     Kokkos::parallel_for(label, Kokkos::RangePolicy<ExecutionSpace>(exec, 0, tables.count),
-                         HostRows<Body, Scalar, Ordinal, ExecutionSpace>{body, tables, work.n(), &next, end});
+                         HostRows<Body, Scalar, ExecutionSpace>{body, tables, work.n(), &next, end});
   } else {
-    using Kernel = DeviceRows<Body, Scalar, Ordinal, ExecutionSpace>;
+    using Kernel = DeviceRows<Body, Scalar, ExecutionSpace>;
     const auto teams = (end - begin + tables.team_rows - 1) / tables.team_rows;
     const auto policy = typename Kernel::Policy(exec, static_cast<int>(teams), tables.team_rows, tables.lanes)
                             .set_scratch_size(0, Kokkos::PerThread(static_cast<int>(tables.scratch_bytes())));

@@ -11,6 +11,7 @@
 #include "Lutra_BinarySearch.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_IncompleteFactors.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_RowTeams.hpp"
@@ -24,7 +25,6 @@ namespace lutra::Impl {
 ///
 ///     target == pivot    l := l / U(from)                 the first step of its pivot
 ///     else               entry at target −= l·U(from)     targets of a pivot are distinct
-template <class Ordinal, class Offset>
 struct RowUpdate {
   Offset from = 0;     ///< position of an entry of U
   Ordinal pivot = -1;  ///< −1: none
@@ -34,21 +34,21 @@ struct RowUpdate {
 };
 
 /// The updates of all rows, those of a row by ascending pivots.
-template <class Ordinal, class Offset, class Memory>
+template <class Memory>
 struct RowUpdates {
-  Kokkos::View<Offset*, Memory> row_map;                      ///< [n + 1]
-  Kokkos::View<RowUpdate<Ordinal, Offset>*, Memory> updates;  ///< [row_map(n)]
+  Kokkos::View<Offset*, Memory> row_map;     ///< [n + 1]
+  Kokkos::View<RowUpdate*, Memory> updates;  ///< [row_map(n)]
 };
 
 /// Counts the updates of each entry of L, and then writes them.
-template <class Ordinal, class Offset, class Memory>
+template <class Memory>
 struct FindRowUpdates {
   Kokkos::View<const Offset*, Memory> row_map, diagonal;
   Kokkos::View<const Ordinal*, Memory> entries;
   RowTeams rows;
   Kokkos::View<Ordinal*, Memory> counts;       ///< [nnz] of each entry; 0 in U
   Kokkos::View<const Offset*, Memory> starts;  ///< [nnz + 1] sums of these; empty: to be counted
-  RowUpdates<Ordinal, Offset, Memory> to;
+  RowUpdates<Memory> to;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& team) const {
@@ -98,13 +98,13 @@ struct FindRowUpdates {
 
 /// The updates of a pattern, if half of the memory left has room for them. Waits.
 /// @param longest entries of the longest row
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::optional<RowUpdates<Ordinal, Offset, typename ExecutionSpace::memory_space>> find_row_updates(
+template <class Scalar, class ExecutionSpace>
+std::optional<RowUpdates<typename ExecutionSpace::memory_space>> find_row_updates(
     const ExecutionSpace& exec,
-    const IncompleteFactors<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    Ordinal longest, const MemoryBudget& budget, MemoryReservation& reservation) {
+    const IncompleteFactors<Scalar, typename ExecutionSpace::memory_space>& pattern, Ordinal longest,
+    const MemoryBudget& budget, MemoryReservation& reservation) {
   using Memory = typename ExecutionSpace::memory_space;
-  using Update = RowUpdate<Ordinal, Offset>;
+  using Update = RowUpdate;
   const auto nnz = static_cast<std::size_t>(pattern.nnz());
   if (nnz * (sizeof(Ordinal) + sizeof(Offset)) > budget.available_bytes()) return {};
   MemoryReservation temporary(budget);
@@ -112,8 +112,7 @@ std::optional<RowUpdates<Ordinal, Offset, typename ExecutionSpace::memory_space>
   // a lane for each entry of L, of long rows, too
   const bool is_skewed = static_cast<double>(longest) > 4 * mean;
   const RowTeams rows(exec, vector_length_for<ExecutionSpace>(is_skewed ? 32 : mean / 2), 1024);
-  FindRowUpdates<Ordinal, Offset, Memory> find{
-      pattern.row_map, pattern.diagonal, pattern.entries, rows, {}, {}, {}};
+  FindRowUpdates<Memory> find{pattern.row_map, pattern.diagonal, pattern.entries, rows, {}, {}, {}};
   find.counts =
       temporary.template allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::ilu::update_counts", nnz);
   const auto run = [&](const char* label) {

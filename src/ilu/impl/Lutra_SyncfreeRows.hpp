@@ -8,6 +8,7 @@
 
 #include "Lutra_DataFlow.hpp"
 #include "Lutra_IluRow.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_RelaxedAccess.hpp"
 #include "Lutra_RowKernels.hpp"
 #include "Lutra_Watchdog.hpp"
@@ -18,7 +19,7 @@
 namespace lutra::Impl {
 
 /// Rows in the order of levels, and what ends an elimination.
-template <class Ordinal, class Memory>
+template <class Memory>
 struct SyncfreeOrder {
   Kokkos::View<const Ordinal*, Memory> order;  ///< [n] rows, those that come first at the end
   Ordinal n;
@@ -43,15 +44,15 @@ struct SyncfreeOrder {
 /// clearing. One thread takes rows in their own order.
 ///
 ///   row k    values … flag(k) := run (release)         row i    flag(k) == run (acquire) … values
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct HostSyncfreeRows {
   using Memory = typename ExecutionSpace::memory_space;
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
-  using Table = DenseAccumulator<Scalar, Ordinal>;
+  using Table = DenseAccumulator<Scalar>;
 
-  FactorRows<Scalar, Ordinal, Offset, Memory> rows;
-  SyncfreeOrder<Ordinal, Memory> order;
-  RowTables<Scalar, Ordinal, Memory> tables;
+  FactorRows<Scalar, Memory> rows;
+  SyncfreeOrder<Memory> order;
+  RowTables<Scalar, Memory> tables;
   Kokkos::View<unsigned*, Memory> flags;  ///< [n] run in which the row was last computed
   unsigned run;
   const Ordinal* level_map;  ///< [levels + 1] where each level starts in `order`

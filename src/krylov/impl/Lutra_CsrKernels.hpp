@@ -9,6 +9,7 @@
 #include "Lutra_CompensatedSum.hpp"
 #include "Lutra_CsrOperator.hpp"
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Index.hpp"
 
 // Kernels that add up rows of op(A) against columns of X. What is added up is a row functor:
 //
@@ -37,7 +38,7 @@ struct ResidualSum {
   }
 };
 
-template <class Scalar, class Ordinal>
+template <class Scalar>
 struct CsrEntry {
   Scalar value;
   RealOf<Scalar> size;
@@ -45,9 +46,8 @@ struct CsrEntry {
 };
 
 /// Entry p of a row.
-template <class Scalar, class Ordinal, class Offset, class Memory>
-KOKKOS_FORCEINLINE_FUNCTION CsrEntry<Scalar, Ordinal> entry_of(
-    const CsrRows<Scalar, Ordinal, Offset, Memory>& rows, Offset p) {
+template <class Scalar, class Memory>
+KOKKOS_FORCEINLINE_FUNCTION CsrEntry<Scalar> entry_of(const CsrRows<Scalar, Memory>& rows, Offset p) {
   const Scalar a = rows.value(p);
   return {a, ScalarTraits<Scalar>::magnitude(a), rows.pattern.entries(p)};
 }
@@ -363,7 +363,7 @@ void visit_rows(const ExecutionSpace& exec, const char* label, const Row& row, s
 
 /// The rows of a pattern that one thread should not add up alone; none on hosts. Waits where there may be
 /// any.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space> find_long_rows(
     const ExecutionSpace& exec, MemoryReservation& reservation,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern, Offset max_short_row) {

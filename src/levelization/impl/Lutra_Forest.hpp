@@ -11,13 +11,14 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Levelization.hpp"
 
 namespace lutra::Impl {
 
 /// Whether all parents have greater numbers than their children.
 /// @throws InputError naming the first node whose parent is neither −1 nor another node
-template <class Ordinal, class ExecutionSpace>
+template <class ExecutionSpace>
 bool check_parents(const ExecutionSpace& exec,
                    const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& parent) {
   const auto n = static_cast<Ordinal>(parent.extent(0));
@@ -38,8 +39,8 @@ bool check_parents(const ExecutionSpace& exec,
 }
 
 /// Edges from each node to its parent, as a graph takes them.
-template <class Ordinal, class Offset, class ExecutionSpace>
-Successors<Ordinal, Offset, typename ExecutionSpace::memory_space> edges_to_parents(
+template <class ExecutionSpace>
+Successors<typename ExecutionSpace::memory_space> edges_to_parents(
     const ExecutionSpace& exec,
     const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& parent,
     MemoryReservation& reservation) {
@@ -61,9 +62,8 @@ Successors<Ordinal, Offset, typename ExecutionSpace::memory_space> edges_to_pare
 /// @param order    [n] out: nodes level by level, ascending within one
 /// @param level_of [n] out
 /// @returns [levels + 1] where each level starts in `order`
-template <class Ordinal>
-std::vector<Ordinal> levelize_in_order(std::span<const Ordinal> parent, std::span<Ordinal> order,
-                                       std::span<Ordinal> level_of) {
+inline std::vector<Ordinal> levelize_in_order(std::span<const Ordinal> parent, std::span<Ordinal> order,
+                                              std::span<Ordinal> level_of) {
   const auto at = [](auto& array, Ordinal i) -> auto& {
     return array[static_cast<std::size_t>(i)];
   };

@@ -7,22 +7,23 @@
 #include <vector>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Levelization.hpp"
 
 namespace lutra::Impl {
 
 /// Calls visit(successor) for every edge of v in one part of the graph.
-template <class Ordinal, class Offset, class MemorySpace, class Visitor>
-KOKKOS_FORCEINLINE_FUNCTION void for_each_successor(const Successors<Ordinal, Offset, MemorySpace>& part,
-                                                    Ordinal v, const Visitor& visit) {
+template <class MemorySpace, class Visitor>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_successor(const Successors<MemorySpace>& part, Ordinal v,
+                                                    const Visitor& visit) {
   if (part.entries.extent(0) == 0) return;
   for (Offset p = part.begin(v) + part.skip; p < part.end(v); ++p) visit(part.entries(p));
 }
 
 /// In-degrees of all nodes ("cnt_indegree").
-template <class Ordinal, class Offset, class ExecutionSpace, class DegreeView>
+template <class ExecutionSpace, class DegreeView>
 void count_in_degrees(const ExecutionSpace& exec,
-                      const DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>& graph,
+                      const DependencyGraph<typename ExecutionSpace::memory_space>& graph,
                       const DegreeView& degrees) {
   Kokkos::deep_copy(exec, degrees, Ordinal(0));
   Kokkos::parallel_for(
@@ -51,11 +52,11 @@ void start_queue(const ExecutionSpace& exec, const DegreeView& degrees, const De
 
 /// One round ("update" and "cons_queue"). Nodes queue[begin, end) are done; their successors whose in-degree
 /// falls to zero are appended to the queue and belong to `level`.
-template <class Ordinal, class Offset, class ExecutionSpace, class DegreeView, class LevelView, class EndView>
+template <class ExecutionSpace, class DegreeView, class LevelView, class EndView>
 void advance_queue(const ExecutionSpace& exec,
-                   const DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>& graph,
-                   Ordinal begin, Ordinal end, Ordinal level, const DegreeView& degrees,
-                   const DegreeView& queue, const LevelView& level_of, const EndView& queue_end) {
+                   const DependencyGraph<typename ExecutionSpace::memory_space>& graph, Ordinal begin,
+                   Ordinal end, Ordinal level, const DegreeView& degrees, const DegreeView& queue,
+                   const LevelView& level_of, const EndView& queue_end) {
   Kokkos::parallel_for(
       "lutra::levelization::advance", Kokkos::RangePolicy<ExecutionSpace>(exec, begin, end),
       KOKKOS_LAMBDA(const Ordinal q) {
@@ -71,7 +72,7 @@ void advance_queue(const ExecutionSpace& exec,
 
 /// Sorts the nodes of each level, so that the result does not depend on the order in which threads queued
 /// them.
-template <class Ordinal, class ExecutionSpace, class OrderView>
+template <class ExecutionSpace, class OrderView>
 void sort_levels(const ExecutionSpace& exec, const std::vector<Ordinal>& level_map, const OrderView& order,
                  const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
@@ -87,11 +88,11 @@ void sort_levels(const ExecutionSpace& exec, const std::vector<Ordinal>& level_m
 
 /// Kahn's algorithm, one launch for each level. Fills `order` and `level_of`, [n] each.
 /// @returns where each level begins in `order`; the last entry is n unless the graph has a cycle
-template <class Ordinal, class Offset, class ExecutionSpace, class NodeView>
-std::vector<Ordinal> kahn_in_rounds(
-    const ExecutionSpace& exec,
-    const DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>& graph,
-    const NodeView& order, const NodeView& level_of, const MemoryBudget& budget) {
+template <class ExecutionSpace, class NodeView>
+std::vector<Ordinal> kahn_in_rounds(const ExecutionSpace& exec,
+                                    const DependencyGraph<typename ExecutionSpace::memory_space>& graph,
+                                    const NodeView& order, const NodeView& level_of,
+                                    const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
   MemoryReservation scratch(budget);
   auto degrees = scratch.allocate<NodeView>(exec, "lutra::levelization::in_degrees", graph.n);

@@ -11,10 +11,9 @@ constexpr int default_small_level = 64;
 
 /// `levelize` with another bound for small levels, for tests. Without effect where a space has no kernel of
 /// its own.
-template <class Ordinal, class Offset, class ExecutionSpace>
-Levels<Ordinal, typename ExecutionSpace::memory_space> levelize_with(
-    const ExecutionSpace& exec,
-    const DependencyGraph<Ordinal, Offset, typename ExecutionSpace::memory_space>& graph,
+template <class ExecutionSpace>
+Levels<typename ExecutionSpace::memory_space> levelize_with(
+    const ExecutionSpace& exec, const DependencyGraph<typename ExecutionSpace::memory_space>& graph,
     const MemoryBudget& budget, const LevelizationOptions& options, int small_level);
 
 }  // namespace lutra::Impl

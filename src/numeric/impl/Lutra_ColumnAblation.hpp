@@ -25,9 +25,9 @@ struct ColumnAblation {
 };
 
 /// lutra::plan_right_looking_lu with switches.
-template <class Ordinal, class Offset, class ExecutionSpace>
-RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan_right_looking_lu(
-    const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& rows,
+template <class ExecutionSpace>
+RightLookingLuPlan<typename ExecutionSpace::memory_space> plan_right_looking_lu(
+    const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& rows,
     const MemoryBudget& budget, const ColumnAblation& ablation);
 
 }  // namespace lutra::Impl

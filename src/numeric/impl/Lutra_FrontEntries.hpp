@@ -14,6 +14,7 @@
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_FrontSearch.hpp"
 #include "Lutra_FrontTiles.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_PermutePattern.hpp"
 #include "Lutra_Upload.hpp"
 
@@ -37,9 +38,8 @@ std::vector<std::int64_t> number_tiles(const Fronts& fronts, const FrontPlanOpti
 }
 
 /// Tile of a position among those of its front.
-template <class Ordinal, class Offset>
-KOKKOS_FUNCTION std::int64_t tile_in_front(const Front<Ordinal, Offset>& front,
-                                           const FrontPlanOptions& options, const FrontPosition& position) {
+inline KOKKOS_FUNCTION std::int64_t tile_in_front(const Front& front, const FrontPlanOptions& options,
+                                                  const FrontPosition& position) {
   if (front.size() <= options.max_whole) return 0;
   const FrontTiles tiles(front.pivots, front.cb_rows, options.tile);
   return static_cast<std::int64_t>(tiles.of(position.row)) * tiles.count() + tiles.of(position.column);
@@ -53,11 +53,11 @@ KOKKOS_INLINE_FUNCTION std::uint32_t pack_position(const FrontPosition& position
 
 /// The lists by all threads of an execution space: a key an entry, its tile and its number, which are sorted.
 /// @param Plan with `A`, `rows`, `count` and `options`
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 struct FrontEntryMaker {
   using Memory = typename ExecutionSpace::memory_space;
-  using Plan = FrontPlan<Ordinal, Offset, Memory>;
-  using Fronts = Kokkos::View<Front<Ordinal, Offset>*, Memory>;
+  using Plan = FrontPlan<Memory>;
+  using Fronts = Kokkos::View<Front*, Memory>;
   using OrdinalView = Kokkos::View<Ordinal*, Memory>;
   using Words = Kokkos::View<std::uint32_t*, Memory>;
   using Keys = Kokkos::View<std::uint64_t*, Memory>;
@@ -211,7 +211,6 @@ struct FrontEntryMaker {
 };
 
 /// The same by one thread of a host: entries are counted by tiles, then put there.
-template <class Ordinal, class Offset>
 struct HostFrontEntries {
   std::vector<FrontPosition> position;  ///< [nnz(A)] in the order of fronts
   std::vector<Offset> target;           ///< [nnz(A)] of each of the user's entries
@@ -219,7 +218,7 @@ struct HostFrontEntries {
 
   template <class Fronts>
   HostFrontEntries(const Fronts& fronts, const std::vector<std::int64_t>& first_tile,
-                   const std::vector<Ordinal>& rows, const FrontEntries<Ordinal, Offset>& entries,
+                   const std::vector<Ordinal>& rows, const FrontEntries& entries,
                    const FrontPlanOptions& options)
       : position(entries.A.entries.extent(0)),
         target(position.size()),

@@ -19,7 +19,7 @@ namespace lutra::Impl {
 /// Some fronts of a tree as a tree of their own, with the entries of A in them. Its rows and columns are the
 /// pivots of its fronts, then rows that other parts eliminate.
 struct FrontPartPlan {
-  AssemblyTree<int> tree;
+  AssemblyTree tree;
   std::vector<int> position;          ///< [n] number in F of each row and column, ascending in both groups
   std::vector<std::int64_t> row_map;  ///< [n + 1] of A's entries by rows of the part
   std::vector<int> columns;           ///< of the part
@@ -51,8 +51,7 @@ struct FrontPartPlan {
 class FrontPartMaker {
  public:
   /// @param part [fronts] which part each front belongs to
-  FrontPartMaker(const AssemblyTree<int>& tree, const FrontEntries<int, std::int64_t>& entries,
-                 std::vector<int> part)
+  FrontPartMaker(const AssemblyTree& tree, const FrontEntries& entries, std::vector<int> part)
       : m_tree(tree),
         m_entries(entries),
         m_part(std::move(part)),
@@ -81,7 +80,7 @@ class FrontPartMaker {
 
   /// The part's fronts, and as leaves without pivots those of other parts whose parents it has.
   void take_fronts(int part, FrontPartPlan& plan) {
-    AssemblyTree<int>& tree = plan.tree;
+    AssemblyTree& tree = plan.tree;
     tree.pivot_begin.push_back(0);
     tree.row_begin.push_back(0);
     std::vector<int> number(m_part.size(), -1), taken;
@@ -130,8 +129,8 @@ class FrontPartMaker {
     }
   }
 
-  const AssemblyTree<int>& m_tree;
-  const FrontEntries<int, std::int64_t>& m_entries;
+  const AssemblyTree& m_tree;
+  const FrontEntries& m_entries;
   std::vector<int> m_part;             ///< [fronts]
   std::vector<int> m_part_of_pivot;    ///< [n]
   std::vector<int> m_column_position;  ///< [n] in F, of A's columns
@@ -160,7 +159,7 @@ class FrontPart {
     std::iota(same.begin(), same.end(), 0);
     const CsrPattern<int, std::int64_t, Kokkos::HostSpace> A{m_made.tree.n, m_made.tree.n,
                                                              view(m_made.row_map), view(m_made.columns)};
-    const FrontEntries<int, std::int64_t> entries{A, same, same};
+    const FrontEntries entries{A, same, same};
     const auto options = front_plan_options<Scalar, ExecutionSpace>();
     if constexpr (is_host_space<ExecutionSpace>)
       m_plan = plan_fronts(m_exec, m_made.tree, entries, budget, options, A);
@@ -256,8 +255,8 @@ class FrontPart {
   Kokkos::View<Real*, Memory> m_ones;  ///< scales: values come scaled
   Kokkos::View<unsigned char*, Memory> m_perturbed;
   Kokkos::View<Scalar*, Memory> m_values;  ///< of the part's entries
-  FrontPlan<int, std::int64_t, Memory> m_plan;
-  FrontFactors<Scalar, int, std::int64_t, ExecutionSpace> m_factors;
+  FrontPlan<Memory> m_plan;
+  FrontFactors<Scalar, ExecutionSpace> m_factors;
   std::vector<std::int64_t> m_source;  ///< of L + U by rows in the panels
 };
 

@@ -7,20 +7,19 @@
 namespace lutra::Impl {
 
 /// Portable kernels need no more than the plan.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct FrontSchedule {
-  using Plan = FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>;
-  using State = FrontRunState<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Plan = FrontPlan<typename ExecutionSpace::memory_space>;
+  using State = FrontRunState<Scalar, ExecutionSpace>;
 
   FrontSchedule(const ExecutionSpace&, const Plan&, const MemoryBudget&, const NumericDeviceModel&,
                 const std::optional<Symmetry>&) {}
 
-  void run(const ExecutionSpace& exec, const Plan& plan, const FrontLuData<Scalar, Ordinal, Offset>& data,
-           State&) const {
+  void run(const ExecutionSpace& exec, const Plan& plan, const FrontLuData<Scalar>& data, State&) const {
     factorize_fronts_portable(exec, plan, data);
   }
-  static FrontSizes sizes(const ExecutionSpace&, const AssemblyTree<Ordinal>&,
-                          const FrontLayout<Ordinal, Offset>& layout, const NumericDeviceModel&) {
+  static FrontSizes sizes(const ExecutionSpace&, const AssemblyTree&, const FrontLayout& layout,
+                          const NumericDeviceModel&) {
     return {layout.panels, layout.contributions, 0};
   }
   /// Entries contributions take behind the panels.
@@ -33,10 +32,9 @@ struct FrontSchedule {
   static std::size_t inverse_entries(bool) { return 0; }
 };
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct FrontRunState {
-  FrontRunState(const ExecutionSpace&, const FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>&,
-                const MemoryBudget&) {}
+  FrontRunState(const ExecutionSpace&, const FrontSchedule<Scalar, ExecutionSpace>&, const MemoryBudget&) {}
   void forget_inverses() {}
 };
 
@@ -45,6 +43,7 @@ struct FrontRunState {
 #include "Lutra_HostFronts.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_FrontScheduleCuda.hpp"
+#include "Lutra_Index.hpp"
 #endif
 
 #endif

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "Lutra_FrontTiles.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_SmallChildListMaker.hpp"
 
 namespace lutra::Impl {
@@ -40,7 +41,6 @@ inline constexpr int tile_links = 2;
 inline constexpr int tasks_a_chunk = 32;
 
 /// A child as its parent assembles it.
-template <class Offset>
 struct ChildRef {
   /// Where its contribution would begin, had it kept its first rows and columns too
   Offset contribution = 0;
@@ -54,14 +54,12 @@ struct ChildRef {
 };
 
 /// Where a front stores its contribution block, instead of where the plan says.
-template <class Offset>
 struct Contribution {
   Offset contribution = 0;
   int passed = 0;  ///< first rows: pivots of the parent, assembled directly into its panels
 };
 
 /// What of F and of small children falls into a front or one of its tiles.
-template <class Offset>
 struct FrontTaskPart {
   Offset entries = 0, entries_end = 0;  ///< of F
   SmallChildPart small;                 ///< of small children
@@ -69,7 +67,6 @@ struct FrontTaskPart {
 
 /// One task of the data-flow launch: a front as a whole, one or two neighbouring tiles of a front, clearing
 /// some of its panels, or the sweep down its diagonal.
-template <class Ordinal, class Offset>
 struct FrontTask {
   static constexpr int whole = -1, clearing = -2, sweeping = -3;
   Ordinal front = 0;
@@ -81,9 +78,9 @@ struct FrontTask {
   Offset inverses = 0;           ///< entries of inverses before those of the front
   int inverse_blocks = 0;        ///< blocks of lines of them
   Offset links = -1;  ///< hand-off buffers of the front; −1: diagonal tiles read their neighbours' panels
-  bool is_swept = false;           ///< whether one block works all diagonal tiles of the front
-  bool takes_panels = false;       ///< whether children have added to the front's panels
-  FrontTaskPart<Offset> parts[2];  ///< of each tile; to clear, `entries` of the first are those of panels
+  bool is_swept = false;      ///< whether one block works all diagonal tiles of the front
+  bool takes_panels = false;  ///< whether children have added to the front's panels
+  FrontTaskPart parts[2];     ///< of each tile; to clear, `entries` of the first are those of panels
 
   // of tiles, those of the front being cut as `cut` says
 
@@ -136,7 +133,6 @@ struct TileFlags {
 };
 
 /// A front of a subtree of small fronts, worked by one warp in a launch before the tasks'.
-template <class Ordinal, class Offset>
 struct SmallTask {
   Ordinal front = 0;
   Offset wide_end = 0;   ///< end of its wide children

@@ -10,6 +10,7 @@
 #include "Lutra_ArgsortDescending.hpp"
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_FrontTask.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_TilePairs.hpp"
 
 namespace lutra::Impl {
@@ -26,12 +27,11 @@ struct FrontTaskOptions {
 /// The tasks of a factorization in fronts, and the order in which blocks take them: longest path to the root
 /// first, by the times of `FrontTaskModel`, so that each task comes behind all it waits for
 /// (Lutra_FrontTask.hpp). Host code, linear in the tasks.
-template <class Ordinal, class Offset>
 class FrontTaskList {
  public:
-  using Fronts = std::vector<Front<Ordinal, Offset>>;
-  using Task = FrontTask<Ordinal, Offset>;
-  using Small = SmallTask<Ordinal, Offset>;
+  using Fronts = std::vector<Front>;
+  using Task = FrontTask;
+  using Small = SmallTask;
 
   /// @param fronts in postorder; kept by reference
   FrontTaskList(const Fronts& all_fronts, const FrontTaskOptions& task_options)
@@ -59,7 +59,7 @@ class FrontTaskList {
   bool is_small(Ordinal f) const { return m_small[index(f)] != 0; }
   bool is_tiled(Ordinal f) const { return front(f).size() > options.cut.max_whole; }
   FrontTiles tiles_of(Ordinal f) const { return {front(f).pivots, front(f).cb_rows, options.cut.tile}; }
-  const Front<Ordinal, Offset>& front(Ordinal f) const { return fronts[index(f)]; }
+  const Front& front(Ordinal f) const { return fronts[index(f)]; }
 
  private:
   static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }

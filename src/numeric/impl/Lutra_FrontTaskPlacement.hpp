@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "Lutra_FrontTaskList.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_LifetimePlacement.hpp"
 
 namespace lutra::Impl {
@@ -26,11 +27,10 @@ namespace lutra::Impl {
 /// contribution that is given, of a front without pivots and so without tasks, is there from step 0 on; one
 /// of a root stays. Memory is given away d = `blocks` / tasks_a_chunk steps after their last reader: by then
 /// blocks have nearly always passed them, and nothing has to wait.
-template <class Ordinal, class Offset>
 class FrontTaskPlacement {
  public:
-  using List = FrontTaskList<Ordinal, Offset>;
-  using Task = FrontTask<Ordinal, Offset>;
+  using List = FrontTaskList;
+  using Task = FrontTask;
 
   /// @param list     tasks that clear panels are added to it, and `after` and `takes_panels` are set
   /// @param children of all fronts
@@ -49,13 +49,13 @@ class FrontTaskPlacement {
     assign_offsets();
   }
 
-  std::vector<Contribution<Offset>> contributions;  ///< [count] counted from the first entry of the panels
-  Offset extra = 0;                                 ///< entries contributions need behind the panels
+  std::vector<Contribution> contributions;  ///< [count] counted from the first entry of the panels
+  Offset extra = 0;                         ///< entries contributions need behind the panels
 
  private:
   static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
   std::size_t count() const { return m_list.fronts.size(); }
-  const Front<Ordinal, Offset>& front(Ordinal f) const { return m_list.front(f); }
+  const Front& front(Ordinal f) const { return m_list.front(f); }
   static std::int64_t step_of(std::size_t t) { return 1 + static_cast<std::int64_t>(t) / tasks_a_chunk; }
 
   /// What of a front a task writes, in the order of tasks.

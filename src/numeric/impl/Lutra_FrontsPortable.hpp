@@ -8,6 +8,7 @@
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontKernels.hpp"
 #include "Lutra_FrontLu.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
@@ -24,9 +25,9 @@ KOKKOS_INLINE_FUNCTION void note_pivot(unsigned char& perturbed, std::int64_t& c
 }
 
 /// Raw arrays of a factorization in fronts, as kernels of every kind take them.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 struct FrontLuData {
-  const Front<Ordinal, Offset>* fronts;
+  const Front* fronts;
   const Ordinal* children;
   const int* relative;
   PackedPositions entry_position;
@@ -42,15 +43,15 @@ struct FrontLuData {
   int interchanged_pivots;       ///< whose rows may be interchanged, counted from a front's first
   Scalar* complement = nullptr;  ///< as in FrontFactors, or none
 
-  KOKKOS_FUNCTION DenseFront<Scalar> dense(const Front<Ordinal, Offset>& front) const {
+  KOKKOS_FUNCTION DenseFront<Scalar> dense(const Front& front) const {
     return {panels + front.lower, panels + front.upper, contributions + front.contribution, front.pivots,
             front.cb_rows};
   }
-  KOKKOS_FUNCTION bool is_assembled_only(const Front<Ordinal, Offset>& front) const {
+  KOKKOS_FUNCTION bool is_assembled_only(const Front& front) const {
     return complement != nullptr && front.parent < 0;
   }
   /// Columns [begin, end) of a front that is assembled only.
-  KOKKOS_FUNCTION void take_complement(const Front<Ordinal, Offset>& front, int begin, int end) const {
+  KOKKOS_FUNCTION void take_complement(const Front& front, int begin, int end) const {
     const DenseFront<Scalar> dense_front = dense(front);
     for (int j = begin; j < end; ++j) {
       note_pivot(front, j, false);
@@ -66,10 +67,10 @@ struct FrontLuData {
     return {static_cast<RealOf<Scalar>>(perturbation * (largest > 0 ? largest : 1.0)),
             static_cast<RealOf<Scalar>>(pivot_threshold), interchanged_pivots};
   }
-  KOKKOS_FUNCTION void note_pivot(const Front<Ordinal, Offset>& front, int j, bool is_perturbed) const {
+  KOKKOS_FUNCTION void note_pivot(const Front& front, int j, bool is_perturbed) const {
     Impl::note_pivot(perturbed[front.first_pivot + j], outcome->perturbed, is_perturbed);
   }
-  KOKKOS_FUNCTION void note_exchange(const Front<Ordinal, Offset>& front, int j, int row) const {
+  KOKKOS_FUNCTION void note_exchange(const Front& front, int j, int row) const {
     Ordinal* const order = row_of_pivot + front.first_pivot;
     const Ordinal kept = order[j];
     order[j] = order[row];
@@ -78,10 +79,10 @@ struct FrontLuData {
   }
 };
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-FrontLuData<Scalar, Ordinal, Offset> front_lu_data(
-    const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-    const FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
+template <class Scalar, class ExecutionSpace>
+FrontLuData<Scalar> front_lu_data(
+    const FrontPlan<typename ExecutionSpace::memory_space>& plan,
+    const FrontFactors<Scalar, ExecutionSpace>& factors,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
     double perturbation) {
   return {plan.fronts.data(),
@@ -102,13 +103,13 @@ FrontLuData<Scalar, Ordinal, Offset> front_lu_data(
 }
 
 /// Works fronts, a team each.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 struct FrontWorker {
-  FrontLuData<Scalar, Ordinal, Offset> data;
+  FrontLuData<Scalar> data;
 
   template <class Member>
   KOKKOS_FUNCTION void work(const Member& team, Ordinal number) const {
-    const Front<Ordinal, Offset> front = data.fronts[number];
+    const Front front = data.fronts[number];
     const DenseFront<Scalar> dense = data.dense(front);
     assemble(team, front, dense);
     const PivotRule<Scalar> rule = data.pivot_rule();
@@ -130,7 +131,7 @@ struct FrontWorker {
 
  private:
   template <class Member>
-  KOKKOS_FUNCTION void assemble(const Member& team, const Front<Ordinal, Offset>& front,
+  KOKKOS_FUNCTION void assemble(const Member& team, const Front& front,
                                 const DenseFront<Scalar>& dense) const {
     const auto clear = [&](Scalar* array, std::int64_t length) {
       Kokkos::parallel_for(Kokkos::TeamVectorRange(team, length),
@@ -152,7 +153,7 @@ struct FrontWorker {
   /// Extend-add: a child's columns go to the threads, so that no two write one entry.
   template <class Member>
   KOKKOS_FUNCTION void add_child(const Member& team, const DenseFront<Scalar>& dense, Ordinal number) const {
-    const Front<Ordinal, Offset> child = data.fronts[number];
+    const Front child = data.fronts[number];
     const int* const relative = data.relative + child.rows;
     const Scalar* const contribution = data.contributions + child.contribution;
     int pivots = 0;  // rows of the child that are pivots of the parent: relative indices ascend
@@ -180,12 +181,12 @@ struct FrontWorker {
 
 /// Level by level, a team a front; on the Serial backend in postorder, where a parent finds its last child in
 /// cache.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 void factorize_fronts_portable(const ExecutionSpace& exec,
-                               const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-                               const FrontLuData<Scalar, Ordinal, Offset>& data) {
+                               const FrontPlan<typename ExecutionSpace::memory_space>& plan,
+                               const FrontLuData<Scalar>& data) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::Schedule<Kokkos::Dynamic>>;
-  const FrontWorker<Scalar, Ordinal, Offset> worker{data};
+  const FrontWorker<Scalar> worker{data};
   const int threads = is_host_space<ExecutionSpace> ? 1 : 8;
   const int lanes = is_host_space<ExecutionSpace> ? 1 : vector_length_for<ExecutionSpace>(32);
   if constexpr (is_serial_space<ExecutionSpace>) {

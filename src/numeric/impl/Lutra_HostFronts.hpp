@@ -11,6 +11,7 @@
 #include "Lutra_At.hpp"
 #include "Lutra_FrontsPortable.hpp"
 #include "Lutra_HostFront.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_SubtreeMapping.hpp"
 
 namespace lutra::Impl {
@@ -51,15 +52,15 @@ struct SharedLoop {
 };
 
 /// Assembles and factorizes single fronts on host threads.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 struct HostFrontWorker {
   using Real = RealOf<Scalar>;
 
-  FrontLuData<Scalar, Ordinal, Offset> data;
+  FrontLuData<Scalar> data;
   ProductKernel<Real> kernel;
 
   template <class Loop>
-  void work(const Front<Ordinal, Offset>& front, const Loop& loop) const {
+  void work(const Front& front, const Loop& loop) const {
     if (front.pivots == 0) return;  // its contribution comes from another rank
     const DenseFront<Scalar> dense = data.dense(front);
     clear(front, dense, loop);
@@ -93,7 +94,7 @@ struct HostFrontWorker {
   }
 
   template <class Loop>
-  static void clear(const Front<Ordinal, Offset>& front, const DenseFront<Scalar>& dense, const Loop& loop) {
+  static void clear(const Front& front, const DenseFront<Scalar>& dense, const Loop& loop) {
     const std::int64_t size = front.size(), cb_rows = front.cb_rows;
     loop(front.pivots, columns_at_once(front.pivots, front.size(), loop), [&](int begin, int end, Real*) {
       std::fill(dense.lower + begin * size, dense.lower + end * size, Scalar(0));
@@ -106,8 +107,7 @@ struct HostFrontWorker {
 
   /// Extend-add: a child's columns go to the threads, so that no two write one entry.
   template <class Loop>
-  void add_child(const Front<Ordinal, Offset>& child, const DenseFront<Scalar>& dense,
-                 const Loop& loop) const {
+  void add_child(const Front& child, const DenseFront<Scalar>& dense, const Loop& loop) const {
     const int* const relative = data.relative + child.rows;
     const Scalar* const contribution = data.contributions + child.contribution;
     // rows of the child that are pivots of the parent: relative indices ascend
@@ -136,15 +136,13 @@ struct HostFrontWorker {
 };
 
 /// Operations of a front, those of moving entries among them.
-template <class Ordinal, class Offset>
-double cost_of_front(const Front<Ordinal, Offset>& front) {
+inline double cost_of_front(const Front& front) {
   const double pivots = front.pivots, cb_rows = front.cb_rows, size = pivots + cb_rows;
   return 2 * pivots * (pivots * pivots / 3 + pivots * cb_rows + cb_rows * cb_rows) + 10 * size * size + 1000;
 }
 
 /// Divides the fronts among threads.
-template <class Ordinal, class Offset>
-SubtreeMapping<Ordinal> map_fronts(const std::vector<Front<Ordinal, Offset>>& fronts, int threads) {
+inline SubtreeMapping map_fronts(const std::vector<Front>& fronts, int threads) {
   std::vector<Ordinal> parent;
   std::vector<double> cost;
   for (const auto& front : fronts) {
@@ -156,13 +154,13 @@ SubtreeMapping<Ordinal> map_fronts(const std::vector<Front<Ordinal, Offset>>& fr
 
 /// Subtree-to-thread mapping of a tree of fronts: subtrees, each worked by one thread, are taken by tickets;
 /// then the fronts above them are worked one after the other, each by all threads.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 requires is_host_space<ExecutionSpace>
-struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
+struct FrontSchedule<Scalar, ExecutionSpace> {
   using Real = RealOf<Scalar>;
-  using Plan = FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>;
+  using Plan = FrontPlan<typename ExecutionSpace::memory_space>;
 
-  using State = FrontRunState<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using State = FrontRunState<Scalar, ExecutionSpace>;
 
   FrontSchedule(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget&, const NumericDeviceModel&,
                 const std::optional<Symmetry>&)
@@ -170,9 +168,9 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
     if (exec.concurrency() > 1) m_mapping = map_fronts(plan.layout.fronts, exec.concurrency());
   }
 
-  void run(const ExecutionSpace& exec, const Plan& plan, const FrontLuData<Scalar, Ordinal, Offset>& data,
+  void run(const ExecutionSpace& exec, const Plan& plan, const FrontLuData<Scalar>& data,
            const State& state) const {
-    const HostFrontWorker<Scalar, Ordinal, Offset> worker{data, m_kernel};
+    const HostFrontWorker<Scalar> worker{data, m_kernel};
     Real* const buffers = state.buffers.data();
     if (m_mapping.order.empty()) {
       for (const auto& front : plan.layout.fronts) worker.work(front, AloneLoop<Real>{buffers});
@@ -191,8 +189,8 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
     work_range(plan, worker, SharedLoop<Real, ExecutionSpace>{exec, buffers}, begin.back(),
                static_cast<Ordinal>(m_mapping.order.size()));
   }
-  static FrontSizes sizes(const ExecutionSpace&, const AssemblyTree<Ordinal>&,
-                          const FrontLayout<Ordinal, Offset>& layout, const NumericDeviceModel&) {
+  static FrontSizes sizes(const ExecutionSpace&, const AssemblyTree&, const FrontLayout& layout,
+                          const NumericDeviceModel&) {
     return {layout.panels, layout.contributions, 0};
   }
   static Offset contributions(const Plan& plan) { return plan.contributions; }
@@ -209,13 +207,13 @@ struct FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace> {
   }
 
   ProductKernel<Real> m_kernel;
-  SubtreeMapping<Ordinal> m_mapping;  ///< of the fronts; empty for one thread
+  SubtreeMapping m_mapping;  ///< of the fronts; empty for one thread
 };
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 requires is_host_space<ExecutionSpace>
-struct FrontRunState<Scalar, Ordinal, Offset, ExecutionSpace> {
-  FrontRunState(const ExecutionSpace& exec, const FrontSchedule<Scalar, Ordinal, Offset, ExecutionSpace>&,
+struct FrontRunState<Scalar, ExecutionSpace> {
+  FrontRunState(const ExecutionSpace& exec, const FrontSchedule<Scalar, ExecutionSpace>&,
                 const MemoryBudget& budget)
       : reservation(budget) {
     buffers = reservation.template allocate<decltype(buffers)>(

@@ -26,11 +26,11 @@ inline std::int64_t host_ldlt_work(std::int64_t rows, int column_rows) {
 ///
 ///     w(0) … w(k − 1) = conj(L·D) of the block's pivots, by rows of the front
 ///     w(k) = column j, up to date
-template <class Scalar, class Ordinal, class Team>
+template <class Scalar, class Team>
 struct HostLdltColumns {
   using Real = RealOf<Scalar>;
   const Team& team;
-  const LdltFront<Scalar, Ordinal>& front;
+  const LdltFront<Scalar>& front;
   const LdltTest<Scalar>& test;
   Scalar* work;
   int last_block = 0;  ///< where the last block of pivots began
@@ -199,8 +199,8 @@ struct HostLdltColumns {
 
 /// Blocks as long as they eliminate a good part of what is left, as eliminate_blocks, in outer blocks: what
 /// is behind one follows by a single product of many columns.
-template <class Scalar, class Ordinal, class Team>
-LdltProgress eliminate_outer_blocks(const Team& team, const LdltFront<Scalar, Ordinal>& front,
+template <class Scalar, class Team>
+LdltProgress eliminate_outer_blocks(const Team& team, const LdltFront<Scalar>& front,
                                     const LdltTest<Scalar>& test, Scalar* work) {
   constexpr int outer_block = 4 * ldlt_block;
   LdltProgress progress;
@@ -210,7 +210,7 @@ LdltProgress eliminate_outer_blocks(const Team& team, const LdltFront<Scalar, Or
     int end = front.columns;  // failed columns stand from here on
     while (progress.done < end && again) {
       const int b = progress.done, e = std::min(end, b + outer_block);
-      progress = BlockElimination<Team, Scalar, Ordinal>{team, front, test, work, e}.run(b);
+      progress = BlockElimination<Team, Scalar>{team, front, test, work, e}.run(b);
       if (progress.failure != LdltFailure::none && !test.may_delay()) return progress;
       if (e < front.columns)
         subtract_pivots(team, front, b, progress.done, e, front.columns - e, &front.at(e, e), front.rows,
@@ -227,15 +227,15 @@ LdltProgress eliminate_outer_blocks(const Team& team, const LdltFront<Scalar, Or
 }
 
 /// Partial L·D·Lᴴ of an assembled front on hosts.
-template <class Scalar, class Ordinal, class Team>
-LdltProgress eliminate_on_host(const Team& team, const LdltFront<Scalar, Ordinal>& front,
-                               const LdltTest<Scalar>& test, Scalar* work) {
+template <class Scalar, class Team>
+LdltProgress eliminate_on_host(const Team& team, const LdltFront<Scalar>& front, const LdltTest<Scalar>& test,
+                               Scalar* work) {
   LdltProgress progress;
   if (test.choice == PivotChoice::perturbed || test.choice == PivotChoice::complete)
     return eliminate_blocks_and_columns(team, front, test, work);
   if (front.rows > team.column_rows) progress = eliminate_outer_blocks(team, front, test, work);
   if (progress.failure != LdltFailure::none) return progress;
-  HostLdltColumns<Scalar, Ordinal, Team> columns{team, front, test, work};
+  HostLdltColumns<Scalar, Team> columns{team, front, test, work};
   columns.last_block = -1;
   if (progress.done < front.columns) progress = columns.run(progress.done);
   if (progress.failure == LdltFailure::none && progress.done < front.columns &&
@@ -256,10 +256,10 @@ LdltProgress eliminate_on_host(const Team& team, const LdltFront<Scalar, Ordinal
   return progress;
 }
 
-template <class Scalar, class Loop, class Ordinal>
+template <class Scalar, class Loop>
 KOKKOS_FUNCTION LdltProgress eliminate_front(const HostFrontTeam<Scalar, Loop>& team,
-                                             const LdltFront<Scalar, Ordinal>& front,
-                                             const LdltTest<Scalar>& test, Scalar* work) {
+                                             const LdltFront<Scalar>& front, const LdltTest<Scalar>& test,
+                                             Scalar* work) {
   LdltProgress progress;
   KOKKOS_IF_ON_HOST((progress = eliminate_on_host(team, front, test, work);))
   return progress;

@@ -7,9 +7,9 @@
 namespace lutra::Impl {
 
 /// Calls one(column) or two(first column, pair) for the pivots of the slots [begin, begin + count).
-template <class Scalar, class Ordinal, class One, class Two>
-KOKKOS_FUNCTION void for_each_pivot(const LdltFront<Scalar, Ordinal>& front, int begin, int count,
-                                    bool hermitian, const One& one, const Two& two) {
+template <class Scalar, class One, class Two>
+KOKKOS_FUNCTION void for_each_pivot(const LdltFront<Scalar>& front, int begin, int count, bool hermitian,
+                                    const One& one, const Two& two) {
   for (int c = 0; c < count; ++c) {
     const int j = begin + c;
     if (front.kind[j] == PivotKind::first_of_two) {
@@ -32,11 +32,11 @@ KOKKOS_FUNCTION void for_each_pivot(const LdltFront<Scalar, Ordinal>& front, int
 ///     the failed columns go behind        all others; rows of L go with them
 ///
 /// @param work ldlt_work(front.rows) entries
-template <class Team, class Scalar, class Ordinal>
+template <class Team, class Scalar>
 struct BlockElimination {
   using Real = RealOf<Scalar>;
   const Team& team;
-  const LdltFront<Scalar, Ordinal>& front;
+  const LdltFront<Scalar>& front;
   const LdltTest<Scalar>& test;
   Scalar* work;
   int last;
@@ -78,16 +78,16 @@ struct BlockElimination {
     team.columns(width, width, [&](int c, int begin, int end) {
       for (int i = begin > c ? begin : c; i < end; ++i) block[i + c * width] = front.at(b + i, b + c);
     });
-    const LdltFront<Scalar, Ordinal> diagonal{block,
-                                              nullptr,
-                                              front.diagonal + b,
-                                              front.off_diagonal + b,
-                                              front.kind + b,
-                                              nullptr,
-                                              nullptr,
-                                              front.swaps + b,
-                                              width,
-                                              width};
+    const LdltFront<Scalar> diagonal{block,
+                                     nullptr,
+                                     front.diagonal + b,
+                                     front.off_diagonal + b,
+                                     front.kind + b,
+                                     nullptr,
+                                     nullptr,
+                                     front.swaps + b,
+                                     width,
+                                     width};
     const LdltProgress progress = eliminate_columns(
         team, diagonal, test.may_delay() ? test.with(PivotChoice::complete) : test, 0, width);
     failure = progress.failure;
@@ -227,9 +227,9 @@ struct BlockElimination {
 
 /// C −= L·D·L(first:first + n, :)ᴴ for the rows of L from `first` on and the pivots [begin, end), C's lower
 /// triangle, by as many pivots at once as D·Lᴴ has room for in the `entries` of the workspace.
-template <class Team, class Scalar, class Ordinal>
-KOKKOS_FUNCTION void subtract_pivots(const Team& team, const LdltFront<Scalar, Ordinal>& front, int begin,
-                                     int end, int first, int n, Scalar* C, std::int64_t ldc, bool hermitian,
+template <class Team, class Scalar>
+KOKKOS_FUNCTION void subtract_pivots(const Team& team, const LdltFront<Scalar>& front, int begin, int end,
+                                     int first, int n, Scalar* C, std::int64_t ldc, bool hermitian,
                                      Scalar* work, std::int64_t entries) {
   if (n == 0) return;
   const std::int64_t room = entries / n;
@@ -261,8 +261,8 @@ KOKKOS_FUNCTION void subtract_pivots(const Team& team, const LdltFront<Scalar, O
 }
 
 /// contribution −= L31·D·L31ᴴ of the first `done` columns, the lower triangle.
-template <class Team, class Scalar, class Ordinal>
-KOKKOS_FUNCTION void update_contribution(const Team& team, const LdltFront<Scalar, Ordinal>& front, int done,
+template <class Team, class Scalar>
+KOKKOS_FUNCTION void update_contribution(const Team& team, const LdltFront<Scalar>& front, int done,
                                          bool hermitian, Scalar* work, std::int64_t entries) {
   subtract_pivots(team, front, 0, done, front.columns, front.cb_rows(), front.contribution, front.cb_rows(),
                   hermitian, work, entries);
@@ -270,14 +270,14 @@ KOKKOS_FUNCTION void update_contribution(const Team& team, const LdltFront<Scala
 
 /// Blocks as long as they eliminate a good part of what is left.
 /// @param work ldlt_work(front.rows) entries
-template <class Team, class Scalar, class Ordinal>
-KOKKOS_FUNCTION LdltProgress eliminate_blocks(const Team& team, const LdltFront<Scalar, Ordinal>& front,
+template <class Team, class Scalar>
+KOKKOS_FUNCTION LdltProgress eliminate_blocks(const Team& team, const LdltFront<Scalar>& front,
                                               const LdltTest<Scalar>& test, Scalar* work) {
   LdltProgress progress;
   bool again = true;
   while (again && front.columns - progress.done >= ldlt_block / 2) {
     const int before = progress.done;
-    progress = BlockElimination<Team, Scalar, Ordinal>{team, front, test, work, front.columns}.run(before);
+    progress = BlockElimination<Team, Scalar>{team, front, test, work, front.columns}.run(before);
     again = progress.failure == LdltFailure::none && 4 * (progress.done - before) >= front.columns - before;
   }
   // values that are not finite are found where all of a column is looked at
@@ -287,9 +287,8 @@ KOKKOS_FUNCTION LdltProgress eliminate_blocks(const Team& team, const LdltFront<
 
 /// Partial L·D·Lᴴ of an assembled front: by blocks, then column by column.
 /// @param work ldlt_work(front.rows) entries
-template <class Team, class Scalar, class Ordinal>
-KOKKOS_FUNCTION LdltProgress eliminate_blocks_and_columns(const Team& team,
-                                                          const LdltFront<Scalar, Ordinal>& front,
+template <class Team, class Scalar>
+KOKKOS_FUNCTION LdltProgress eliminate_blocks_and_columns(const Team& team, const LdltFront<Scalar>& front,
                                                           const LdltTest<Scalar>& test, Scalar* work) {
   if (front.rows <= ldlt_max_small) return eliminate_columns(team, front, test, 0, front.rows);
   LdltProgress progress = eliminate_blocks(team, front, test, work);
@@ -301,8 +300,8 @@ KOKKOS_FUNCTION LdltProgress eliminate_blocks_and_columns(const Team& team,
 }
 
 /// The same, by a team of any kind. Hosts have their own (Lutra_HostLdlt.hpp).
-template <class Team, class Scalar, class Ordinal>
-KOKKOS_FUNCTION LdltProgress eliminate_front(const Team& team, const LdltFront<Scalar, Ordinal>& front,
+template <class Team, class Scalar>
+KOKKOS_FUNCTION LdltProgress eliminate_front(const Team& team, const LdltFront<Scalar>& front,
                                              const LdltTest<Scalar>& test, Scalar* work) {
   return eliminate_blocks_and_columns(team, front, test, work);
 }

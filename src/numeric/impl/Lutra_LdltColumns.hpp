@@ -15,11 +15,11 @@ struct ChosenPivot {
 /// Elimination column by column, right-looking, in the columns [begin, front.columns). Each pivot is brought
 /// to the next slot and the columns behind it updated, with `last` = front.rows those of the contribution
 /// block as well, with `last` = front.columns not.
-template <class Team, class Scalar, class Ordinal>
+template <class Team, class Scalar>
 struct ColumnElimination {
   using Real = RealOf<Scalar>;
   const Team& team;
-  const LdltFront<Scalar, Ordinal>& front;
+  const LdltFront<Scalar>& front;
   const LdltTest<Scalar>& test;
   int last;
 
@@ -316,10 +316,10 @@ struct ColumnElimination {
   }
 };
 
-template <class Team, class Scalar, class Ordinal>
-KOKKOS_FUNCTION LdltProgress eliminate_columns(const Team& team, const LdltFront<Scalar, Ordinal>& front,
+template <class Team, class Scalar>
+KOKKOS_FUNCTION LdltProgress eliminate_columns(const Team& team, const LdltFront<Scalar>& front,
                                                const LdltTest<Scalar>& test, int begin, int last) {
-  return ColumnElimination<Team, Scalar, Ordinal>{team, front, test, last}.run(begin);
+  return ColumnElimination<Team, Scalar>{team, front, test, last}.run(begin);
 }
 
 }  // namespace lutra::Impl

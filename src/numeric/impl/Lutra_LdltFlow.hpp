@@ -2,6 +2,7 @@
 #ifndef LUTRA_LDLTFLOW_HPP
 #define LUTRA_LDLTFLOW_HPP
 
+#include "Lutra_Index.hpp"
 #include "Lutra_LdltFronts.hpp"
 #include "Lutra_LdltTaskList.hpp"
 
@@ -32,14 +33,14 @@ struct LdltGangState {
 };
 
 /// What all blocks of a launch know.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 struct LdltLaunch {
-  LdltData<Scalar, Ordinal, Offset> data;
+  LdltData<Scalar> data;
   const Ordinal* small_fronts = nullptr;
-  const LdltTask<Ordinal>* tasks = nullptr;
-  const Offset* first_column = nullptr;          ///< as in the list of tasks
-  const Offset* source_begin = nullptr;          ///< the same
-  const LdltSource<Ordinal>* sources = nullptr;  ///< the same
+  const LdltTask* tasks = nullptr;
+  const Offset* first_column = nullptr;  ///< as in the list of tasks
+  const Offset* source_begin = nullptr;  ///< the same
+  const LdltSource* sources = nullptr;   ///< the same
   LdltGangState* gangs = nullptr;
   int* done = nullptr;     ///< [count] flags of fronts
   int* tickets = nullptr;  ///< [2] of the two launches
@@ -133,7 +134,7 @@ struct LdltColumnTeam : LdltFlowTeam<Block, Scalar> {
 };
 
 /// Waits for a front's children and adds up what they have delayed.
-template <class Block, class Launch, class Front, class Ordinal>
+template <class Block, class Launch, class Front>
 KOKKOS_FUNCTION LdltRecord admit_front(const Block& block, const Launch& launch, const Front& front,
                                        Ordinal f) {
   std::int64_t delayed = 0, stopped = 0;
@@ -157,7 +158,7 @@ KOKKOS_FUNCTION LdltRecord admit_front(const Block& block, const Launch& launch,
 }
 
 /// What becomes of a front: by one thread.
-template <class Launch, class Front, class Ordinal>
+template <class Launch, class Front>
 KOKKOS_FUNCTION void store_record(const Launch& launch, const Front& panel, Ordinal f,
                                   const LdltProgress& progress, LdltRecord& record) {
   LdltOutcome& outcome = *launch.data.outcome;
@@ -178,16 +179,16 @@ KOKKOS_INLINE_FUNCTION void finish_record(const LdltProgress& progress, int colu
 }
 
 /// A front by one block, in the block's memory where it fits.
-template <class Block, class Scalar, class Ordinal, class Offset>
+template <class Block, class Scalar>
 struct LdltWholeFront {
-  using Panel = LdltFront<Scalar, Ordinal>;
+  using Panel = LdltFront<Scalar>;
   using Team = LdltColumnTeam<Block, Scalar>;
   const Block& block;
-  const LdltLaunch<Scalar, Ordinal, Offset>& launch;
+  const LdltLaunch<Scalar>& launch;
 
   KOKKOS_FUNCTION void work(Ordinal f, LdltTally& tally) const {
     const auto& data = launch.data;
-    const Front<Ordinal, Offset> front = data.fronts[f];
+    const Front front = data.fronts[f];
     LdltRecord record = admit_front(block, launch, front, f);
     LdltProgress progress;
     const Panel stored = data.dense(f, record.delayed_in);
@@ -195,7 +196,7 @@ struct LdltWholeFront {
       Scalar* factors;
       const Panel panel = in_space(stored, data.workspace + data.room[f].work, factors);
       const Team team{{block}, factors};
-      LdltWorker<Scalar, Ordinal, Offset>{data}.assemble(team, front, panel);
+      LdltWorker<Scalar>{data}.assemble(team, front, panel);
       const LdltTest<Scalar> test = data.test(front.parent < 0);
       progress = eliminate_columns(team, panel, test, 0, panel.rows);
       block.barrier();  // the last column of L is there
@@ -262,12 +263,11 @@ KOKKOS_FUNCTION void add_tally(const Block& block, LdltTally tally, LdltOutcome&
 }
 
 /// Fronts of small subtrees, a block of one warp each.
-template <class Block, class Scalar, class Ordinal, class Offset>
-KOKKOS_FUNCTION void work_small_fronts(const Block& block,
-                                       const LdltLaunch<Scalar, Ordinal, Offset>& launch) {
+template <class Block, class Scalar>
+KOKKOS_FUNCTION void work_small_fronts(const Block& block, const LdltLaunch<Scalar>& launch) {
   LdltTally tally;
   for (int t = block.next(launch.tickets); t < launch.n_small; t = block.next(launch.tickets))
-    LdltWholeFront<Block, Scalar, Ordinal, Offset>{block, launch}.work(launch.small_fronts[t], tally);
+    LdltWholeFront<Block, Scalar>{block, launch}.work(launch.small_fronts[t], tally);
   add_tally(block, tally, *launch.data.outcome);
 }
 

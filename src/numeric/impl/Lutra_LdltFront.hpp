@@ -3,6 +3,7 @@
 #define LUTRA_LDLTFRONT_HPP
 
 #include "Lutra_FrontKernels.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_LdltPivots.hpp"
 
 namespace lutra::Impl {
@@ -60,7 +61,7 @@ struct LdltTest {
 };
 
 /// A front and its slots: `columns` columns, of which the lower triangle is used, and `rows` rows.
-template <class Scalar, class Ordinal>
+template <class Scalar>
 struct LdltFront {
   Scalar* panel;         ///< rows × columns by columns
   Scalar* contribution;  ///< (rows − columns)² by columns

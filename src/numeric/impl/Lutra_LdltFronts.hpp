@@ -7,6 +7,7 @@
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_HostFronts.hpp"
 #include "Lutra_HostLdlt.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_LdltBlocks.hpp"
 #include "Lutra_LdltTally.hpp"
 #include "Lutra_LdltTeams.hpp"
@@ -18,10 +19,10 @@
 namespace lutra::Impl {
 
 /// Raw arrays of a factorization.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 struct LdltData {
-  const Front<Ordinal, Offset>* fronts;
-  const LdltFrontRoom<Offset>* room;
+  const Front* fronts;
+  const LdltFrontRoom* room;
   const Ordinal* children;
   const int* relative;
   PackedPositions entry_position;
@@ -45,13 +46,13 @@ struct LdltData {
   Scalar* complement = nullptr;  ///< as in LdltFactors, or none
 
   /// Whether no ancestor takes delayed columns of a front.
-  KOKKOS_FUNCTION bool is_root(const Front<Ordinal, Offset>& front) const {
+  KOKKOS_FUNCTION bool is_root(const Front& front) const {
     return front.parent < 0 || (complement != nullptr && fronts[front.parent].parent < 0);
   }
 
   /// Front f with `delayed` columns from its children, its panel so many entries before its room.
-  KOKKOS_FUNCTION LdltFront<Scalar, Ordinal> dense(Ordinal f, int delayed, std::int64_t moved = 0) const {
-    const Front<Ordinal, Offset>& front = fronts[f];
+  KOKKOS_FUNCTION LdltFront<Scalar> dense(Ordinal f, int delayed, std::int64_t moved = 0) const {
+    const Front& front = fronts[f];
     const Offset s = room[f].slots;
     const int columns = front.pivots + delayed;
     return {panels + room[f].panel - moved,
@@ -82,17 +83,17 @@ struct LdltData {
 };
 
 /// Assembles and factorizes single fronts. Their children have been before.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 struct LdltWorker {
-  using Panel = LdltFront<Scalar, Ordinal>;
-  LdltData<Scalar, Ordinal, Offset> data;
+  using Panel = LdltFront<Scalar>;
+  LdltData<Scalar> data;
 
   /// @param work ldlt_work entries for this front, or none: those of its level
   /// @param moved as in LdltRecord
   template <class Team>
   KOKKOS_FUNCTION void work(const Team& team, Ordinal f, Scalar* work = nullptr,
                             std::int64_t moved = 0) const {
-    const Front<Ordinal, Offset> front = data.fronts[f];
+    const Front front = data.fronts[f];
     LdltRecord record;
     record.moved = moved;
     if (!admit(front, data.room[f].max_delayed, f, record)) {
@@ -130,8 +131,7 @@ struct LdltWorker {
   }
 
   /// Whether the children's delayed columns fit. A front that has to stop says why in its record.
-  KOKKOS_FUNCTION bool admit(const Front<Ordinal, Offset>& front, int max_delayed, Ordinal f,
-                             LdltRecord& record) const {
+  KOKKOS_FUNCTION bool admit(const Front& front, int max_delayed, Ordinal f, LdltRecord& record) const {
     for (Offset c = front.children; c < front.children_end; ++c) {
       const LdltRecord& child = data.records[data.children[c]];
       record.delayed_in += child.delayed_out;
@@ -170,8 +170,7 @@ struct LdltWorker {
   }
 
   template <class Team>
-  KOKKOS_FUNCTION void assemble(const Team& team, const Front<Ordinal, Offset>& front,
-                                const Panel& panel) const {
+  KOKKOS_FUNCTION void assemble(const Team& team, const Front& front, const Panel& panel) const {
     const int delayed = panel.columns - front.pivots;
     team.columns(panel.rows, panel.rows, [&](int c, int begin, int end) {
       Scalar* const column = panel.column(c);
@@ -213,8 +212,8 @@ struct LdltWorker {
   /// ascend, so that lower triangles meet: `own` rows of the child are pivots of the front, the others behind
   /// its delayed columns, if there are any.
   template <class Team>
-  KOKKOS_FUNCTION void add_contribution(const Team& team, const Front<Ordinal, Offset>& child, int pivots,
-                                        int delayed, const Panel& panel) const {
+  KOKKOS_FUNCTION void add_contribution(const Team& team, const Front& child, int pivots, int delayed,
+                                        const Panel& panel) const {
     const int* const relative = data.relative + child.rows;
     const Scalar* const contribution = data.contributions + child.contribution;
     const int rows = child.cb_rows;
@@ -240,7 +239,7 @@ struct LdltWorker {
   template <class Team>
   KOKKOS_FUNCTION void add_delayed(const Team& team, Ordinal number, const LdltRecord& record, int position,
                                    int pivots, int delayed, const Panel& panel) const {
-    const Front<Ordinal, Offset> child = data.fronts[number];
+    const Front child = data.fronts[number];
     const Panel from = data.dense(number, record.delayed_in, record.moved);
     const int* const relative = data.relative + child.rows;
     const bool hermitian = data.rule.symmetry == Symmetry::hermitian;
@@ -266,13 +265,13 @@ struct LdltWorker {
 };
 
 /// Level by level, a team a front; on the Serial backend in postorder.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 void factorize_ldlt_portable(const ExecutionSpace& exec,
-                             const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-                             const LdltData<Scalar, Ordinal, Offset>& data) {
+                             const FrontPlan<typename ExecutionSpace::memory_space>& plan,
+                             const LdltData<Scalar>& data) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::Schedule<Kokkos::Dynamic>>;
   using Member = typename Policy::member_type;
-  const LdltWorker<Scalar, Ordinal, Offset> worker{data};
+  const LdltWorker<Scalar> worker{data};
   constexpr bool on_host = is_host_space<ExecutionSpace>;
   const int threads = on_host ? 1 : 8, lanes = on_host ? 1 : vector_length_for<ExecutionSpace>(32);
   const auto by_level = plan.by_level;
@@ -290,7 +289,6 @@ void factorize_ldlt_portable(const ExecutionSpace& exec,
 
 /// Where a thread puts panels: each behind that of the front before it, if that was the last, or into its
 /// room. Panels do not overlap, since no room is smaller than what is in it.
-template <class Offset>
 struct PanelCursor {
   std::int64_t next_front = -1;
   Offset end = 0;
@@ -311,21 +309,20 @@ struct PanelCursor {
 /// by all threads.
 /// @param buffers   product_buffer numbers a thread
 /// @param workspace max_work entries a thread
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-void factorize_ldlt_on_host(const ExecutionSpace& exec, Ordinal count, const SubtreeMapping<Ordinal>& mapping,
-                            const LdltData<Scalar, Ordinal, Offset>& data, RealOf<Scalar>* buffers,
-                            Offset max_work) {
+template <class Scalar, class ExecutionSpace>
+void factorize_ldlt_on_host(const ExecutionSpace& exec, Ordinal count, const SubtreeMapping& mapping,
+                            const LdltData<Scalar>& data, RealOf<Scalar>* buffers, Offset max_work) {
   using Real = RealOf<Scalar>;
-  const LdltWorker<Scalar, Ordinal, Offset> worker{data};
+  const LdltWorker<Scalar> worker{data};
   const auto kernel = best_product<Real>();
-  const auto work = [&](const auto& loop, Ordinal f, int thread, PanelCursor<Offset>& cursor) {
+  const auto work = [&](const auto& loop, Ordinal f, int thread, PanelCursor& cursor) {
     using Loop = std::decay_t<decltype(loop)>;
     const HostProducts<Scalar, Loop> products{kernel, loop};
     worker.work(HostFrontTeam<Scalar, Loop>{products, data.column_rows}, f,
                 data.workspace + thread * max_work, cursor.move(f, data.room[f].panel));
     cursor.advance(data.records[f], data.fronts[f].pivots, data.fronts[f].cb_rows);
   };
-  PanelCursor<Offset> of_all;
+  PanelCursor of_all;
   if (mapping.order.empty()) {
     for (Ordinal f = 0; f < count; ++f) work(AloneLoop<Real>{buffers}, f, 0, of_all);
     return;
@@ -336,7 +333,7 @@ void factorize_ldlt_on_host(const ExecutionSpace& exec, Ordinal count, const Sub
       "lutra::numeric::ldlt_subtrees", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, exec.concurrency()),
       [&](int thread) {
         const AloneLoop<Real> loop{buffers + static_cast<std::size_t>(thread) * product_buffer};
-        PanelCursor<Offset> cursor;
+        PanelCursor cursor;
         for (std::int64_t t; (t = tickets.fetch_add(1)) < tasks;) {
           for (Ordinal p = at(mapping.task_begin, t); p < at(mapping.task_begin, t + 1); ++p)
             work(loop, at(mapping.order, p), thread, cursor);

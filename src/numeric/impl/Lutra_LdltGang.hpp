@@ -2,6 +2,7 @@
 #ifndef LUTRA_LDLTGANG_HPP
 #define LUTRA_LDLTGANG_HPP
 
+#include "Lutra_Index.hpp"
 #include "Lutra_LdltDiagonal.hpp"
 
 namespace lutra::Impl {
@@ -81,13 +82,13 @@ struct LdltGang {
 ///
 /// Columns from `outer_end` on are updated for several block columns at once, and before columns that failed
 /// are exchanged with the last ones.
-template <class Block, class Scalar, class Ordinal, class Offset>
+template <class Block, class Scalar>
 struct LdltGangFront {
   using Real = RealOf<Scalar>;
-  using Launch = LdltLaunch<Scalar, Ordinal, Offset>;
+  using Launch = LdltLaunch<Scalar>;
   using Gang = LdltGang<Block, Launch>;
   using Team = LdltFlowTeam<Gang, Scalar>;
-  using Panel = LdltFront<Scalar, Ordinal>;
+  using Panel = LdltFront<Scalar>;
   using Own = LdltDiagonal<Scalar>;
 
   /// Columns between updates of all that is behind them.
@@ -104,7 +105,7 @@ struct LdltGangFront {
   KOKKOS_FUNCTION const Block& block() const { return gang.block; }
   KOKKOS_FUNCTION Own& own() const { return *reinterpret_cast<Own*>(block().space()); }
 
-  KOKKOS_FUNCTION LdltProgress run(const LdltTask<Ordinal>& task, const Front<Ordinal, Offset>& front) const {
+  KOKKOS_FUNCTION LdltProgress run(const LdltTask& task, const Front& front) const {
     assemble(task, front);
     const LdltProgress progress = eliminate();
     if (progress.failure == LdltFailure::none && panel.cb_rows() > 0) {
@@ -117,8 +118,8 @@ struct LdltGangFront {
  private:
   // ---- assembly ----
 
-  KOKKOS_FUNCTION void assemble(const LdltTask<Ordinal>& task, const Front<Ordinal, Offset>& front) const {
-    const LdltWorker<Scalar, Ordinal, Offset> worker{launch.data};
+  KOKKOS_FUNCTION void assemble(const LdltTask& task, const Front& front) const {
+    const LdltWorker<Scalar> worker{launch.data};
     const Team team{gang};
     const int delayed = panel.columns - front.pivots;
     for (int j = gang.thread(); j < front.pivots; j += gang.threads()) {
@@ -136,7 +137,7 @@ struct LdltGangFront {
     gang.barrier();
   }
 
-  KOKKOS_FUNCTION void add_entries(const Front<Ordinal, Offset>& front, int delayed) const {
+  KOKKOS_FUNCTION void add_entries(const Front& front, int delayed) const {
     const auto& data = launch.data;
     for (Offset e = front.entries + gang.thread(); e < front.entries_end; e += gang.threads()) {
       const FrontPosition at = data.entry_position(e);
@@ -145,8 +146,8 @@ struct LdltGangFront {
     }
   }
 
-  KOKKOS_FUNCTION void add_delayed(const LdltWorker<Scalar, Ordinal, Offset>& worker, const Team& team,
-                                   const Front<Ordinal, Offset>& front, int delayed) const {
+  KOKKOS_FUNCTION void add_delayed(const LdltWorker<Scalar>& worker, const Team& team, const Front& front,
+                                   int delayed) const {
     int position = front.pivots;
     for (Offset c = front.children; c < front.children_end; ++c) {
       const Ordinal child = launch.data.children[c];
@@ -158,8 +159,7 @@ struct LdltGangFront {
   }
 
   /// Each column by 32 threads, child by child.
-  KOKKOS_FUNCTION void add_children(const LdltTask<Ordinal>& task, const Front<Ordinal, Offset>& front,
-                                    int delayed) const {
+  KOKKOS_FUNCTION void add_children(const LdltTask& task, const Front& front, int delayed) const {
     const auto& data = launch.data;
     const Offset* const sources = launch.source_begin + launch.first_column[task.gang];
     const int lane = gang.thread() % 32;
@@ -172,8 +172,8 @@ struct LdltGangFront {
       }
       for (Offset s = sources[c]; s < sources[c + 1]; ++s) {
         block().group_barrier();
-        const LdltSource<Ordinal> source = launch.sources[s];
-        const Front<Ordinal, Offset>& child = data.fronts[source.child];
+        const LdltSource source = launch.sources[s];
+        const Front& child = data.fronts[source.child];
         const int* const relative = data.relative + child.rows;
         const Scalar* const from =
             data.contributions + child.contribution + static_cast<Offset>(source.column) * child.cb_rows;
@@ -436,13 +436,13 @@ struct LdltGangFront {
 };
 
 /// One member's part in a large front.
-template <class Block, class Scalar, class Ordinal, class Offset>
-KOKKOS_FUNCTION void work_gang_front(const Block& block, const LdltLaunch<Scalar, Ordinal, Offset>& launch,
-                                     const LdltTask<Ordinal>& task) {
-  using Launch = LdltLaunch<Scalar, Ordinal, Offset>;
+template <class Block, class Scalar>
+KOKKOS_FUNCTION void work_gang_front(const Block& block, const LdltLaunch<Scalar>& launch,
+                                     const LdltTask& task) {
+  using Launch = LdltLaunch<Scalar>;
   const auto& data = launch.data;
   const Ordinal f = task.front;
-  const Front<Ordinal, Offset> front = data.fronts[f];
+  const Front front = data.fronts[f];
   const LdltGang<Block, Launch> gang{block,       launch,      launch.gangs + task.gang, static_cast<int>(f),
                                      task.member, task.members};
   LdltRecord record = admit_front(block, launch, front, f);
@@ -454,9 +454,9 @@ KOKKOS_FUNCTION void work_gang_front(const Block& block, const LdltLaunch<Scalar
   const LdltTest<Scalar> test = data.test(front.parent < 0);
   LdltProgress progress;
   if (record.stopped == 0) {
-    progress = LdltGangFront<Block, Scalar, Ordinal, Offset>{gang, launch, panel, test,
-                                                             data.workspace + data.room[f].work}
-                   .run(task, front);
+    progress =
+        LdltGangFront<Block, Scalar>{gang, launch, panel, test, data.workspace + data.room[f].work}.run(
+            task, front);
     finish_record(progress, panel.columns, record);
   }
   if (task.member == 0) {
@@ -477,13 +477,13 @@ KOKKOS_FUNCTION void work_gang_front(const Block& block, const LdltLaunch<Scalar
 }
 
 /// Medium and large fronts.
-template <class Block, class Scalar, class Ordinal, class Offset>
-KOKKOS_FUNCTION void work_tasks(const Block& block, const LdltLaunch<Scalar, Ordinal, Offset>& launch) {
+template <class Block, class Scalar>
+KOKKOS_FUNCTION void work_tasks(const Block& block, const LdltLaunch<Scalar>& launch) {
   LdltTally tally;
   for (int t = block.next(launch.tickets + 1); t < launch.n_tasks; t = block.next(launch.tickets + 1)) {
-    const LdltTask<Ordinal> task = launch.tasks[t];
+    const LdltTask task = launch.tasks[t];
     if (task.gang < 0) {
-      LdltWholeFront<Block, Scalar, Ordinal, Offset>{block, launch}.work(task.front, tally);
+      LdltWholeFront<Block, Scalar>{block, launch}.work(task.front, tally);
     } else {
       work_gang_front(block, launch, task);
     }

@@ -2,17 +2,17 @@
 #ifndef LUTRA_LDLTSCHEDULE_HPP
 #define LUTRA_LDLTSCHEDULE_HPP
 
+#include "Lutra_Index.hpp"
 #include "Lutra_LdltGang.hpp"
 #include "Lutra_Upload.hpp"
 
 namespace lutra::Impl {
 
 /// Raw arrays of a factorization.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-LdltData<Scalar, Ordinal, Offset> ldlt_data(
-    const LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-    const LdltValues<Scalar, typename ExecutionSpace::memory_space>& values, const LdltPivotRule& rule,
-    const LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors) {
+template <class Scalar, class ExecutionSpace>
+LdltData<Scalar> ldlt_data(const LdltPlan<typename ExecutionSpace::memory_space>& plan,
+                           const LdltValues<Scalar, typename ExecutionSpace::memory_space>& values,
+                           const LdltPivotRule& rule, const LdltFactors<Scalar, ExecutionSpace>& factors) {
   return {plan.base.fronts.data(),
           factors.room.fronts.data(),
           plan.base.children.data(),
@@ -39,10 +39,10 @@ LdltData<Scalar, Ordinal, Offset> ldlt_data(
 }
 
 /// The list of tasks where kernels read it. Part of a plan.
-template <class Ordinal, class Offset, class MemorySpace>
+template <class MemorySpace>
 class LdltSchedule {
  public:
-  using List = LdltTaskList<Ordinal, Offset>;
+  using List = LdltTaskList;
 
   template <class ExecutionSpace, class Plan>
   LdltSchedule(const ExecutionSpace& exec, const Plan& base, int blocks, const MemoryBudget& budget)
@@ -67,9 +67,8 @@ class LdltSchedule {
   std::size_t flag_words() const { return m_gangs * words_a_gang + (m_fronts + 2 + 1) / 2; }
 
   template <class Scalar>
-  LdltLaunch<Scalar, Ordinal, Offset> launch(const LdltData<Scalar, Ordinal, Offset>& data,
-                                             std::uint64_t* flags) const {
-    LdltLaunch<Scalar, Ordinal, Offset> result;
+  LdltLaunch<Scalar> launch(const LdltData<Scalar>& data, std::uint64_t* flags) const {
+    LdltLaunch<Scalar> result;
     result.data = data;
     result.small_fronts = m_small_fronts.data();
     result.tasks = m_tasks.data();
@@ -90,9 +89,9 @@ class LdltSchedule {
 
   MemoryReservation m_reservation;
   Kokkos::View<const Ordinal*, MemorySpace> m_small_fronts;
-  Kokkos::View<const LdltTask<Ordinal>*, MemorySpace> m_tasks;
+  Kokkos::View<const LdltTask*, MemorySpace> m_tasks;
   Kokkos::View<const Offset*, MemorySpace> m_first_column, m_source_begin;
-  Kokkos::View<const LdltSource<Ordinal>*, MemorySpace> m_sources;
+  Kokkos::View<const LdltSource*, MemorySpace> m_sources;
   std::size_t m_fronts, m_gangs = 0;
   int m_max_members = 1;
 };

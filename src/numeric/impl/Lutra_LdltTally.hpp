@@ -16,8 +16,8 @@ struct LdltTally {
   double smallest = Kokkos::Experimental::infinity_v<double>;
 
   /// The pivots first, first + step, … of a front; slots that are left are marked as delayed.
-  template <class Scalar, class Ordinal>
-  KOKKOS_FUNCTION void count_pivots(const LdltFront<Scalar, Ordinal>& front, int eliminated, bool hermitian,
+  template <class Scalar>
+  KOKKOS_FUNCTION void count_pivots(const LdltFront<Scalar>& front, int eliminated, bool hermitian,
                                     int first = 0, int step = 1) {
     const bool has_signs = hermitian || !ScalarTraits<Scalar>::is_complex;
     for (int j = first; j < eliminated; j += step) {

@@ -9,6 +9,7 @@
 
 #include "Lutra_ArgsortDescending.hpp"
 #include "Lutra_FrontPlan.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
@@ -27,7 +28,6 @@ namespace lutra::Impl {
 // it: members divide what rows and columns there are among themselves.
 
 /// One block's part in a front.
-template <class Ordinal>
 struct LdltTask {
   Ordinal front = 0;
   int member = 0, members = 1;
@@ -35,7 +35,6 @@ struct LdltTask {
 };
 
 /// A column of a child's contribution block.
-template <class Ordinal>
 struct LdltSource {
   Ordinal child = 0;
   int column = 0;
@@ -51,11 +50,10 @@ struct LdltTaskOptions {
 };
 
 /// The tasks, and which columns of children are added to each column of a large front. Host code.
-template <class Ordinal, class Offset>
 class LdltTaskList {
  public:
-  using Fronts = std::vector<Front<Ordinal, Offset>>;
-  using Task = LdltTask<Ordinal>;
+  using Fronts = std::vector<Front>;
+  using Task = LdltTask;
 
   /// @param fronts   in postorder; kept by reference
   /// @param children of all fronts
@@ -75,16 +73,16 @@ class LdltTaskList {
   std::vector<Task> tasks;            ///< as they are taken
   int gangs = 0;                      ///< fronts of more than whole_rows rows
   int max_members = 1;
-  std::vector<Offset> first_column;          ///< [gangs] of the gang's front, in source_begin
-  std::vector<Offset> source_begin;          ///< [columns of all gangs' fronts + 1] in `sources`
-  std::vector<LdltSource<Ordinal>> sources;  ///< of each column, in the order of children
+  std::vector<Offset> first_column;  ///< [gangs] of the gang's front, in source_begin
+  std::vector<Offset> source_begin;  ///< [columns of all gangs' fronts + 1] in `sources`
+  std::vector<LdltSource> sources;   ///< of each column, in the order of children
 
   bool is_small(Ordinal f) const { return m_small[index(f)] != 0; }
 
  private:
   static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
   Ordinal count() const { return static_cast<Ordinal>(m_fronts.size()); }
-  const Front<Ordinal, Offset>& front(Ordinal f) const { return m_fronts[index(f)]; }
+  const Front& front(Ordinal f) const { return m_fronts[index(f)]; }
   bool is_large(Ordinal f) const { return front(f).size() > options.whole_rows; }
 
   void find_small() {
@@ -100,7 +98,7 @@ class LdltTaskList {
     const double edge = std::ceil(static_cast<double>(front(f).size()) / options.tile);
     return edge * (edge + 1) / 2;
   }
-  static double flops(const Front<Ordinal, Offset>& f) {
+  static double flops(const Front& f) {
     const double k = f.pivots, rows = f.size();
     return k * (rows * (rows - k) + k * k / 3 + 100);
   }
@@ -168,7 +166,7 @@ class LdltTaskList {
         for (int b = 0; b < rows.cb_rows; ++b)
           visit(static_cast<std::size_t>(
                     relative[static_cast<std::size_t>(rows.rows) + static_cast<std::size_t>(b)]),
-                LdltSource<Ordinal>{child, b});
+                LdltSource{child, b});
       }
     };
     std::vector<Offset> at(columns + 1, 0);

@@ -6,13 +6,14 @@
 
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontKernels.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_RightLookingLu.hpp"
 
 namespace lutra::Impl {
 
 /// Position of `row` in the ascending entries [begin, end) of a column that holds it: doubling steps from
 /// `begin`, then binary search ("End-to-End LU Factorization …", Algorithm 6, entered near the row).
-template <class Entries, class Offset, class Ordinal>
+template <class Entries>
 KOKKOS_FORCEINLINE_FUNCTION Offset find_row(const Entries& rows, Offset begin, Offset end, Ordinal row) {
   Offset step = 1;
   while (begin + step < end && rows[begin + step] <= row) {
@@ -32,7 +33,7 @@ KOKKOS_FORCEINLINE_FUNCTION Offset find_row(const Entries& rows, Offset begin, O
 }
 
 /// One level of the column right-looking factorization: a team a column, its pivot and all its updates.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct RightLookingLevel {
   using Memory = typename ExecutionSpace::memory_space;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;

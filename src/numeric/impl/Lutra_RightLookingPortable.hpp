@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "Lutra_ColumnAblation.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_RightLooking.hpp"
 
 namespace lutra::Impl {
@@ -35,14 +36,13 @@ RightLookingLuOutcome outcome_of(const ExecutionSpace& exec, const ValueView& va
 }
 
 /// Level by level.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 RightLookingLuOutcome factorize_columns_portable(
-    const ExecutionSpace& exec,
-    const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const ExecutionSpace& exec, const RightLookingLuPlan<typename ExecutionSpace::memory_space>& plan,
     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
     const PivotThreshold& threshold,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
-  using Level = RightLookingLevel<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Level = RightLookingLevel<Scalar, ExecutionSpace>;
   const auto& columns = plan.columns.pattern;
   Level level{plan.rows.row_map,  plan.rows.diagonal, plan.rows.entries,
               plan.row_to_column, columns.row_map,    plan.column_diagonal,
@@ -65,24 +65,22 @@ RightLookingLuOutcome factorize_columns_portable(
 // ---- what an execution space with kernels of its own overloads
 
 /// Tasks of its kernels; none.
-template <class Ordinal, class Offset, class ExecutionSpace>
-std::shared_ptr<const ColumnTaskPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>>
-plan_column_tasks(const ExecutionSpace&,
-                  const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>&,
-                  const MemoryBudget&, const ColumnAblation&) {
+template <class ExecutionSpace>
+std::shared_ptr<const ColumnTaskPlan<typename ExecutionSpace::memory_space>> plan_column_tasks(
+    const ExecutionSpace&, const RightLookingLuPlan<typename ExecutionSpace::memory_space>&,
+    const MemoryBudget&, const ColumnAblation&) {
   return {};
 }
 
 /// Flags of its kernels; none.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 void make_column_flags(const ExecutionSpace&,
-                       const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>&,
+                       const RightLookingLuPlan<typename ExecutionSpace::memory_space>&,
                        RightLookingLuWorkspace<typename ExecutionSpace::memory_space>&) {}
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 RightLookingLuOutcome factorize_columns(
-    const ExecutionSpace& exec,
-    const RightLookingLuPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const ExecutionSpace& exec, const RightLookingLuPlan<typename ExecutionSpace::memory_space>& plan,
     RightLookingLuWorkspace<typename ExecutionSpace::memory_space>&,
     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
     const PivotThreshold& threshold,

@@ -4,12 +4,13 @@
 
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontPlan.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
 namespace lutra::Impl {
 
 /// Scales the entries of A into the order of the fronts, a team what lies between two marks.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 struct ScaleEntries {
   std::int64_t nnz;
   const Ordinal* marks;
@@ -74,17 +75,17 @@ void scale_entries(const ExecutionSpace& exec, const Plan& plan, const Values& A
   using Offset = typename decltype(plan.A.row_map)::non_const_value_type;
   const auto nnz = static_cast<std::int64_t>(entries.extent(0));
   if (nnz == 0) return;
-  const ScaleEntries<Scalar, Ordinal, Offset> scale{nnz,
-                                                    plan.entry_marks.data(),
-                                                    plan.A.row_map.data(),
-                                                    plan.A.entries.data(),
-                                                    plan.entry_target.data(),
-                                                    plan.entry_target_wide.data(),
-                                                    A.values.data(),
-                                                    A.row_scale.data(),
-                                                    A.col_scale.data(),
-                                                    entries.data(),
-                                                    largest};
+  const ScaleEntries<Scalar> scale{nnz,
+                                   plan.entry_marks.data(),
+                                   plan.A.row_map.data(),
+                                   plan.A.entries.data(),
+                                   plan.entry_target.data(),
+                                   plan.entry_target_wide.data(),
+                                   A.values.data(),
+                                   A.row_scale.data(),
+                                   A.col_scale.data(),
+                                   entries.data(),
+                                   largest};
   const auto teams = static_cast<int>(plan.entry_marks.extent(0) - 1);
   Kokkos::parallel_for(
       "lutra::numeric::scale_entries",

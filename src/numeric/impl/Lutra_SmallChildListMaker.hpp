@@ -10,6 +10,7 @@
 
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_FrontTiles.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
@@ -23,7 +24,6 @@ inline constexpr int max_small_child = 16;
 inline constexpr int packed_edge = 128;
 
 /// Which children are assembled by lists: small ones whose contribution blocks 32 bits address.
-template <class Offset>
 class SmallChildren {
  public:
   template <class Fronts>
@@ -64,7 +64,6 @@ struct SmallChildPart {
 /// Makes the lists on the host, front by front and, where a front is cut, tile by tile. Linear in the entries
 /// that are summed: an array and a bit set over the positions of a tile sort the targets, a counting sort
 /// orders them by their numbers of sources.
-template <class Ordinal, class Offset>
 class SmallChildListMaker {
  public:
   std::vector<unsigned short> position;
@@ -82,7 +81,7 @@ class SmallChildListMaker {
   /// @param children small ones of the front; sorted by the addresses of their contribution blocks, so that
   ///                 sums have one order
   /// @param relative indices of all fronts
-  void add_front(std::vector<const Front<Ordinal, Offset>*>& children, const std::vector<int>& relative,
+  void add_front(std::vector<const Front*>& children, const std::vector<int>& relative,
                  const FrontTiles& tiles, bool is_tiled) {
     const std::size_t count = is_tiled ? static_cast<std::size_t>(tiles.count()) : 1;
     parts.assign(count * count, {});
@@ -125,7 +124,7 @@ class SmallChildListMaker {
     std::uint32_t contribution;  ///< of the child
   };
 
-  void cut_child(const Front<Ordinal, Offset>& child, const int* at, const FrontTiles& tiles) {
+  void cut_child(const Front& child, const int* at, const FrontTiles& tiles) {
     const auto end_of_tile = [&](int first) {
       const int tile = tiles.of(at[first]);
       int end = first + 1;

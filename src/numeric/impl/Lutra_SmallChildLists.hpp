@@ -6,24 +6,23 @@
 #include <vector>
 
 #include "Lutra_FrontTaskPlacement.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
 /// How tasks assemble the children of their fronts: small ones by lists, wide ones one after the other.
 /// Completes the tasks. Host code.
-template <class Ordinal, class Offset>
 class SmallChildLists {
  public:
-  using List = FrontTaskList<Ordinal, Offset>;
-  using Task = FrontTask<Ordinal, Offset>;
-  using Fronts = std::vector<Front<Ordinal, Offset>>;
+  using List = FrontTaskList;
+  using Task = FrontTask;
+  using Fronts = std::vector<Front>;
 
   /// @param children     of all fronts
   /// @param relative     indices of all fronts
   /// @param tile_entries of the plan's layout
-  SmallChildLists(List& list, const std::vector<Contribution<Offset>>& contributions,
-                  std::vector<Ordinal> children, const std::vector<int>& relative,
-                  const std::vector<Offset>& tile_entries)
+  SmallChildLists(List& list, const std::vector<Contribution>& contributions, std::vector<Ordinal> children,
+                  const std::vector<int>& relative, const std::vector<Offset>& tile_entries)
       : m_fronts(list.fronts), m_children(std::move(children)), m_relative(relative) {
     for (std::size_t f = 0; f < m_fronts.size(); ++f)
       m_fronts[f].contribution = contributions[f].contribution;
@@ -31,15 +30,15 @@ class SmallChildLists {
     list_refs(list, contributions);
   }
 
-  SmallChildListMaker<Ordinal, Offset> lists;
-  std::vector<ChildRef<Offset>> refs;  ///< of each front, wide ones first
-  std::vector<int> cuts;  ///< first of a child's rows in each tile of its parent, and their number
+  SmallChildListMaker lists;
+  std::vector<ChildRef> refs;  ///< of each front, wide ones first
+  std::vector<int> cuts;       ///< first of a child's rows in each tile of its parent, and their number
 
  private:
   static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
 
   void list_small(List& list, const std::vector<Offset>& tile_entries) {
-    const SmallChildren<Offset> is_small_child(m_fronts);
+    const SmallChildren is_small_child(m_fronts);
     for (const auto& front : m_fronts) {
       std::stable_partition(m_children.begin() + static_cast<std::ptrdiff_t>(front.children),
                             m_children.begin() + static_cast<std::ptrdiff_t>(front.children_end),
@@ -80,7 +79,7 @@ class SmallChildLists {
   }
 
   /// Lists of a front's small children. @returns the end of its wide ones
-  Offset add_front(const List& list, Ordinal f, const SmallChildren<Offset>& is_small_child) {
+  Offset add_front(const List& list, Ordinal f, const SmallChildren& is_small_child) {
     const auto& front = m_fronts[index(f)];
     m_small.clear();
     Offset wide_end = front.children;
@@ -98,8 +97,8 @@ class SmallChildLists {
 
   /// Of the last front added, by rows of tiles.
   /// @param first_tile of the front
-  const std::vector<FrontTaskPart<Offset>>& parts_of_tiles(const std::vector<Offset>& tile_entries,
-                                                           std::size_t first_tile) {
+  const std::vector<FrontTaskPart>& parts_of_tiles(const std::vector<Offset>& tile_entries,
+                                                   std::size_t first_tile) {
     m_tile_parts.resize(lists.parts.size());
     for (std::size_t t = 0; t < m_tile_parts.size(); ++t) {
       m_tile_parts[t].small = lists.parts[t];
@@ -110,7 +109,7 @@ class SmallChildLists {
   }
 
   /// Children by parents, and the cuts of those whose parents are tiled.
-  void list_refs(const List& list, const std::vector<Contribution<Offset>>& contributions) {
+  void list_refs(const List& list, const std::vector<Contribution>& contributions) {
     refs.reserve(m_children.size());
     for (const Ordinal c : m_children) {
       const auto& child = m_fronts[index(c)];
@@ -131,8 +130,8 @@ class SmallChildLists {
   Fronts m_fronts;                  ///< contributions where the placement has them
   std::vector<Ordinal> m_children;  ///< of each front, wide ones first
   const std::vector<int>& m_relative;
-  std::vector<const Front<Ordinal, Offset>*> m_small;  ///< small children of a front
-  std::vector<FrontTaskPart<Offset>> m_tile_parts;     ///< of a front's tiles
+  std::vector<const Front*> m_small;        ///< small children of a front
+  std::vector<FrontTaskPart> m_tile_parts;  ///< of a front's tiles
 };
 
 }  // namespace lutra::Impl

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "Lutra_Index.hpp"
 #include "Lutra_UpLookingLu.hpp"
 
 namespace lutra::Impl {
@@ -36,7 +37,7 @@ class Greatest {
 };
 
 /// Rows of the up-looking factorization, each by one thread.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 struct UpLookingRows {
   const Offset* F_map;  ///< F by rows
   const Ordinal* F_entries;

@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "Lutra_ColumnHeap.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 
 namespace lutra::Impl {
@@ -24,7 +25,6 @@ constexpr int max_chain = 64;        // bids one after another, each by the row 
 constexpr int long_row_factor = 16;  // rows longer than so many times the average take no part in it
 constexpr double min_gain = 1e-12;   // smaller changes of a dual are rounding
 
-template <class Ordinal, class Offset>
 class ShortestPaths {
  public:
   ShortestPaths(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
@@ -40,11 +40,11 @@ class ShortestPaths {
 
   /// The whole algorithm, from a matching and its duals where there is one; false where there is no perfect
   /// matching.
-  bool run(const Assignment<Ordinal>& start) {
+  bool run(const Assignment& start) {
     return m_n == 0 || ((start.row_of_column.empty() ? start_duals() : take_over(start)) && complete());
   }
 
-  void write(Assignment<Ordinal>& result) const {
+  void write(Assignment& result) const {
     for (const Row& r : m_rows) result.row_dual.push_back(r.dual);
     for (const Column& c : m_columns) {
       result.col_dual.push_back(c.dual);
@@ -86,7 +86,7 @@ class ShortestPaths {
   }
 
   // False where a row has no entry of finite cost.
-  bool take_over(const Assignment<Ordinal>& start) {
+  bool take_over(const Assignment& start) {
     for (Ordinal c = 0; c < m_n; ++c) {
       column(c).row = start.row_of_column[static_cast<std::size_t>(c)];
       column(c).dual = start.col_dual[static_cast<std::size_t>(c)];
@@ -330,26 +330,19 @@ class ShortestPaths {
   std::vector<Ordinal> m_touched;  // columns whose distance is set
   std::vector<Ordinal> m_settled;  // columns whose distance is final and whose row is scanned
   std::vector<Ordinal> m_scanned;  // rows scanned
-  ColumnHeap<Ordinal, std::vector<Column>> m_heap;
+  ColumnHeap<std::vector<Column>> m_heap;
 };
 
 }  // namespace
 
-template <class Ordinal, class Offset>
-Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                           const std::vector<double>& cost, const Assignment<Ordinal>& start,
-                           const std::function<void(Ordinal)>& complete_row) {
-  ShortestPaths<Ordinal, Offset> paths(pattern, cost, complete_row);
-  Assignment<Ordinal> result;
+Assignment assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                  const std::vector<double>& cost, const Assignment& start,
+                  const std::function<void(Ordinal)>& complete_row) {
+  ShortestPaths paths(pattern, cost, complete_row);
+  Assignment result;
   result.perfect = paths.run(start);
   if (result.perfect) paths.write(result);
   return result;
 }
-
-#define LUTRA_ASSIGN(Ordinal, Offset)                                                         \
-  template Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&,  \
-                                      const std::vector<double>&, const Assignment<Ordinal>&, \
-                                      const std::function<void(Ordinal)>&);
-LUTRA_FOR_EACH_PATTERN(LUTRA_ASSIGN)
 
 }  // namespace lutra::Impl

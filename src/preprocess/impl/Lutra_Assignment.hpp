@@ -11,7 +11,6 @@ namespace lutra::Impl {
 
 /// A perfect matching of least total cost and the dual that proves it:
 /// cost(r, c) ≥ row_dual[r] + col_dual[c] for every entry, with equality (to rounding) at the matched ones.
-template <class Ordinal>
 struct Assignment {
   bool perfect = false;                ///< whether the entries of finite cost admit a perfect matching
   std::vector<Ordinal> row_of_column;  ///< [n] row matched to each column; meaningful where perfect
@@ -29,10 +28,9 @@ struct Assignment {
 ///                infinite where it has no entry of finite cost
 /// @param complete_row called before more of a row is read than row minima, column minima and costs equal to
 ///                both; until then its other entries may have any larger finite cost
-template <class Ordinal, class Offset>
-Assignment<Ordinal> assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                           const std::vector<double>& cost, const Assignment<Ordinal>& start = {},
-                           const std::function<void(Ordinal)>& complete_row = {});
+Assignment assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                  const std::vector<double>& cost, const Assignment& start = {},
+                  const std::function<void(Ordinal)>& complete_row = {});
 
 }  // namespace lutra::Impl
 

@@ -8,6 +8,7 @@
 
 #include "Lutra_Auction.hpp"
 #include "Lutra_AuctionRounds.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
@@ -19,11 +20,11 @@ inline constexpr int rounds_at_once = 8;
 inline constexpr std::int64_t bidders_of_a_team = 1024;
 
 /// The phases of an auction and their arrays.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 class AuctionPhases {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-  using State = AuctionState<Ordinal, Offset, Memory>;
+  using State = AuctionState<Memory>;
 
   /// @param cost   [nnz], as the state has it
   /// @param enough as AuctionRule has it
@@ -45,7 +46,7 @@ class AuctionPhases {
     m_state.epsilon = epsilon;
     Kokkos::deep_copy(m_exec, m_state.board, AuctionBoard());
     launch_teams("lutra::preprocess::start_phase", m_state.A.n_rows,
-                 StartPhase<Ordinal, State, ExecutionSpace>{m_state});
+                 StartPhase<State, ExecutionSpace>{m_state});
     read_board();
     const int before = 0;  // an even number of rounds comes back to this copy of the progress
     while (m_board.progress[before].stopped == 0 && bidders(before) > 0) {
@@ -62,7 +63,7 @@ class AuctionPhases {
   /// Dual of each row, and the reduced cost of its matched entry.
   void find_duals(const Kokkos::View<double*, Memory>& dual, const Kokkos::View<double*, Memory>& slack) {
     launch_teams("lutra::preprocess::row_duals", m_state.A.n_rows,
-                 RowDuals<Ordinal, State, ExecutionSpace>{m_state, dual, slack});
+                 RowDuals<State, ExecutionSpace>{m_state, dual, slack});
   }
 
  private:
@@ -103,16 +104,15 @@ class AuctionPhases {
       const int team = is_host_space<ExecutionSpace> ? 1 : threads / lanes;
       Kokkos::parallel_for("lutra::preprocess::rounds_of_team",
                            Kokkos::TeamPolicy<ExecutionSpace>(m_exec, 1, team, lanes),
-                           RoundsOfTeam<Ordinal, State, ExecutionSpace>{m_state, m_rule});
+                           RoundsOfTeam<State, ExecutionSpace>{m_state, m_rule});
       return;
     }
     for (int round = 0; round < rounds_at_once; ++round, before = 1 - before) {
-      launch_teams("lutra::preprocess::bid", count,
-                   BidRound<Ordinal, State, ExecutionSpace>{m_state, m_rule, before});
+      launch_teams("lutra::preprocess::bid", count, BidRound<State, ExecutionSpace>{m_state, m_rule, before});
       Kokkos::parallel_for("lutra::preprocess::award",
                            Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Ordinal>>(
                                m_exec, 0, static_cast<Ordinal>(count)),
-                           AwardRound<Ordinal, State, ExecutionSpace>{m_state, 1 - before});
+                           AwardRound<State, ExecutionSpace>{m_state, 1 - before});
     }
   }
 

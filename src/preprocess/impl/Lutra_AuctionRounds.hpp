@@ -3,6 +3,7 @@
 #define LUTRA_AUCTIONROUNDS_HPP
 
 #include "Lutra_AuctionState.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_RowLanes.hpp"
 
 namespace lutra::Impl {
@@ -17,7 +18,6 @@ namespace lutra::Impl {
 // to the first row and its first entry, so no result depends on the order in which threads run.
 
 /// The two cheapest entries of a row, prices included; the first of the row among equal ones.
-template <class Offset>
 struct BestEntries {
   double first = Kokkos::Experimental::infinity_v<double>;
   double second = Kokkos::Experimental::infinity_v<double>;
@@ -36,10 +36,10 @@ struct BestEntries {
 };
 
 /// Reduction of BestEntries.
-template <class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 struct BestOfRow {
   using reducer = BestOfRow;
-  using value_type = BestEntries<Offset>;
+  using value_type = BestEntries;
   using result_view_type =
       Kokkos::View<value_type, typename ExecutionSpace::memory_space, Kokkos::MemoryUnmanaged>;
 
@@ -58,23 +58,23 @@ struct BestOfRow {
   value_type* m_result;
 };
 
-template <class ExecutionSpace, class Lanes, class State, class Ordinal>
+template <class ExecutionSpace, class Lanes, class State>
 KOKKOS_INLINE_FUNCTION auto best_entries(const Lanes& lanes, const State& state, const Ordinal row) {
   using Offset = typename decltype(state.A.row_map)::non_const_value_type;
-  BestEntries<Offset> best;
+  BestEntries best;
   Kokkos::parallel_reduce(
       lanes.over(state.A.row_map(row), state.A.row_map(row + 1)),
-      [&](const Offset k, BestEntries<Offset>& own) {
+      [&](const Offset k, BestEntries& own) {
         const double paid = state.cost(k) + state.price(state.A.entries(k));
         if (paid < Kokkos::Experimental::infinity_v<double>) own.take(paid, k);
       },
-      BestOfRow<Offset, ExecutionSpace>(best));
+      BestOfRow<ExecutionSpace>(best));
   return best;
 }
 
 /// A row's bid for its cheapest column: the price rises until the second choice costs the same, and epsilon
 /// more. Without a second choice it rises by epsilon.
-template <class State, class Ordinal, class Best>
+template <class State, class Best>
 KOKKOS_INLINE_FUNCTION void place_bid(const State& state, const Ordinal row, const Best& best) {
   if (!best.found()) {
     state.wanted(row) = -1;
@@ -88,7 +88,7 @@ KOKKOS_INLINE_FUNCTION void place_bid(const State& state, const Ordinal row, con
 
 /// The award to one bidder: it gets the column, whose previous owner bids in the next round, or it bids
 /// again.
-template <class ExecutionSpace, class State, class Ordinal>
+template <class ExecutionSpace, class State>
 KOKKOS_INLINE_FUNCTION void award(const State& state, const Ordinal row, const int next_list) {
   const auto bid_again = [&](const Ordinal r) {
     state.list[next_list](
@@ -110,7 +110,7 @@ KOKKOS_INLINE_FUNCTION void award(const State& state, const Ordinal row, const i
 }
 
 /// Calls body(row, best), on one lane, for this team's part of the rows row_at(0) … row_at(count − 1).
-template <class ExecutionSpace, class Team, class State, class Ordinal, class RowAt, class Body>
+template <class ExecutionSpace, class Team, class State, class RowAt, class Body>
 KOKKOS_INLINE_FUNCTION void for_own_rows(const Team& team, const State& state, const Ordinal count,
                                          const RowAt& row_at, const Body& body) {
   for_rows<ExecutionSpace>(team, state.A.row_map, count, row_at, [&](const auto& lanes, const Ordinal row) {
@@ -146,7 +146,7 @@ void start_prices(const ExecutionSpace& exec, const State& state) {
 
 /// Start of a phase: rows whose column costs more than their cheapest by more than epsilon are unmatched;
 /// unmatched rows enter the first list.
-template <class Ordinal, class State, class ExecutionSpace>
+template <class State, class ExecutionSpace>
 struct StartPhase {
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
   State state;
@@ -171,7 +171,7 @@ struct StartPhase {
 };
 
 /// One round's bids, by teams.
-template <class Ordinal, class State, class ExecutionSpace>
+template <class State, class ExecutionSpace>
 struct BidRound {
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
   State state;
@@ -196,7 +196,7 @@ struct BidRound {
 };
 
 /// One round's awards, a thread per bidder.
-template <class Ordinal, class State, class ExecutionSpace>
+template <class State, class ExecutionSpace>
 struct AwardRound {
   State state;
   int after = 0;  // the copy of the progress that the bids have written
@@ -213,7 +213,7 @@ struct AwardRound {
 /// progress is read and written.
 ///
 ///     all read the board │ one starts the round │ bids │ awards │ …       │ barrier
-template <class Ordinal, class State, class ExecutionSpace>
+template <class State, class ExecutionSpace>
 struct RoundsOfTeam {
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
   State state;
@@ -248,7 +248,7 @@ struct RoundsOfTeam {
 };
 
 /// Dual of each row that fits the prices, and the reduced cost of its matched entry.
-template <class Ordinal, class State, class ExecutionSpace>
+template <class State, class ExecutionSpace>
 struct RowDuals {
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
   State state;

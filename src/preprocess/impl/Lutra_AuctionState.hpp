@@ -50,7 +50,7 @@ KOKKOS_INLINE_FUNCTION AuctionProgress advance(AuctionProgress progress, std::in
 }
 
 /// The arrays of an auction.
-template <class Ordinal, class Offset, class MemorySpace>
+template <class MemorySpace>
 struct AuctionState {
   CsrPattern<Ordinal, Offset, MemorySpace> A;
   Kokkos::View<const double*, MemorySpace> cost;       ///< [nnz] at least 0; infinity for a zero

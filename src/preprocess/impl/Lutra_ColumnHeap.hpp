@@ -5,13 +5,15 @@
 #include <cstddef>
 #include <vector>
 
+#include "Lutra_Index.hpp"
+
 namespace lutra::Impl {
 
 /// A binary min-heap of columns by distance with decrease-key and removal. Distances are stored next to the
 /// columns, so that sifting reads the heap alone.
 ///
 /// @tparam Columns  array of structs with a member `heap_position`, -1 for a column that is not in the heap
-template <class Ordinal, class Columns>
+template <class Columns>
 class ColumnHeap {
  public:
   explicit ColumnHeap(Columns& columns) : m_columns(columns) {}

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "Lutra_At.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_MatchingParts.hpp"
 #include "Lutra_RowLanes.hpp"
 
@@ -24,7 +25,7 @@ KOKKOS_INLINE_FUNCTION double magnitude_in_double(const Kokkos::complex<Real>& v
 }
 
 /// Costs of a row's entries, log(largest of the row) − log|a|, and log(largest of the row).
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct EntryCosts {
   using Memory = typename ExecutionSpace::memory_space;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
@@ -70,7 +71,7 @@ struct EntryCosts {
 };
 
 /// Computes `cost` and `origin`; returns the number of entries of value zero, for which it waits.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace, class CostView>
+template <class Scalar, class ExecutionSpace, class CostView>
 std::int64_t find_costs(const ExecutionSpace& exec,
                         const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
                         const CostView& cost, const CostView& origin) {
@@ -79,14 +80,14 @@ std::int64_t find_costs(const ExecutionSpace& exec,
   Kokkos::parallel_reduce("lutra::preprocess::entry_costs",
                           rows_policy(exec, matrix.n_rows,
                                       static_cast<double>(matrix.nnz()) / static_cast<double>(matrix.n_rows)),
-                          EntryCosts<Scalar, Ordinal, Offset, ExecutionSpace>{matrix, cost, origin}, zeros);
+                          EntryCosts<Scalar, ExecutionSpace>{matrix, cost, origin}, zeros);
   exec.fence("lutra::preprocess: the number of zeros is read");
   return zeros;
 }
 
 /// Costs on the host, most of them put off: a logarithm costs as much as all the rest of a matching whose
 /// rows and columns are dominated by single entries.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 struct HostCosts : MatchingCosts {
   static constexpr double pending =
       1e300;  ///< in place of a cost that is neither least of its row nor column

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_MatchingScales.hpp"
 
@@ -16,10 +17,8 @@ void require_square(std::int64_t n_rows, std::int64_t n_cols) {
                    std::to_string(n_rows) + " rows and " + std::to_string(n_cols) + " columns");
 }
 
-template <class Ordinal>
-MatchingResult<Ordinal> perfect_matching(Assignment<Ordinal>&& assignment,
-                                         const std::vector<double>& row_origin) {
-  MatchingResult<Ordinal> result;
+MatchingResult perfect_matching(Assignment&& assignment, const std::vector<double>& row_origin) {
+  MatchingResult result;
   const auto n = static_cast<Ordinal>(row_origin.size());
   result.structural_rank = n;
   result.numeric_rank_bound = n;
@@ -37,10 +36,9 @@ MatchingResult<Ordinal> perfect_matching(Assignment<Ordinal>&& assignment,
   return result;
 }
 
-template <class Ordinal, class Offset>
-MatchingResult<Ordinal> deficient_matching(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                           const MatchingCosts& cost) {
-  MatchingResult<Ordinal> result;
+MatchingResult deficient_matching(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                  const MatchingCosts& cost) {
+  MatchingResult result;
   auto transversal = maximum_transversal(pattern, cost.of_entry);  // of the nonzero entries
   const auto n = static_cast<std::size_t>(pattern.n_rows);
   result.structural_rank = cost.has_zeros ? maximum_transversal(pattern).rank : transversal.rank;
@@ -62,11 +60,5 @@ MatchingResult<Ordinal> deficient_matching(const CsrPattern<Ordinal, Offset, Kok
   }
   return result;
 }
-
-#define LUTRA_MATCHING_PARTS(Ordinal, Offset)                                                                \
-  template MatchingResult<Ordinal> perfect_matching(Assignment<Ordinal>&&, const std::vector<double>&);      \
-  template MatchingResult<Ordinal> deficient_matching(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
-                                                      const MatchingCosts&);
-LUTRA_FOR_EACH_PATTERN(LUTRA_MATCHING_PARTS)
 
 }  // namespace lutra::Impl

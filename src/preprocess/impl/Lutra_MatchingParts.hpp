@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "Lutra_Assignment.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Matching.hpp"
 
 namespace lutra::Impl {
@@ -21,15 +22,12 @@ void require_square(std::int64_t n_rows, std::int64_t n_cols);
 
 /// The result for a perfect matching: scales from the duals.
 /// @param row_origin as in MatchingCosts
-template <class Ordinal>
-MatchingResult<Ordinal> perfect_matching(Assignment<Ordinal>&& assignment,
-                                         const std::vector<double>& row_origin);
+MatchingResult perfect_matching(Assignment&& assignment, const std::vector<double>& row_origin);
 
 /// The result where the nonzero entries admit no perfect matching: one of maximum cardinality, the unmatched
 /// rows and columns, scales of 1.
-template <class Ordinal, class Offset>
-MatchingResult<Ordinal> deficient_matching(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                           const MatchingCosts& cost);
+MatchingResult deficient_matching(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                  const MatchingCosts& cost);
 
 }  // namespace lutra::Impl
 

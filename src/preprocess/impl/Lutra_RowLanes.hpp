@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
@@ -42,7 +43,7 @@ inline constexpr int rows_of_a_host_team = 64;
 /// Calls body(lanes, row) for this team's part of the rows row_at(0) … row_at(count − 1): a thread per row,
 /// then the whole team for each long row. All threads of the team call it; body's reductions are over
 /// lanes.over(…). The team is one of `rows_policy`.
-template <class ExecutionSpace, class Team, class RowMap, class Ordinal, class RowAt, class Body>
+template <class ExecutionSpace, class Team, class RowMap, class RowAt, class Body>
 KOKKOS_INLINE_FUNCTION void for_rows(const Team& team, const RowMap& row_map, Ordinal count,
                                      const RowAt& row_at, const Body& body) {
   const auto rows =
@@ -75,7 +76,7 @@ KOKKOS_INLINE_FUNCTION void for_rows(const Team& team, const RowMap& row_map, Or
 }
 
 /// A policy whose teams share rows by their mean length; for_rows gives each its part.
-template <class ExecutionSpace, class Ordinal>
+template <class ExecutionSpace>
 Kokkos::TeamPolicy<ExecutionSpace> rows_policy(const ExecutionSpace& exec, Ordinal rows, double mean_length) {
   constexpr int threads = 128;
   const int lanes = vector_length_for<ExecutionSpace>(mean_length);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "Lutra_EntryCosts.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_SymmetricAuction.hpp"
 
 namespace lutra::Impl {
@@ -28,7 +29,6 @@ inline float approximate_log2(double x) {
 /// Auction of a symmetric matrix by one thread, after D. P. Bertsekas, Annals of Operations Research 14
 /// (1988), in Gauss-Seidel form: each bid is for the prices that the one before has left, so that few bids
 /// compete. Costs and prices are in powers of two.
-template <class Ordinal, class Offset>
 class SequentialAuction {
  public:
   template <class Scalar>
@@ -51,7 +51,7 @@ class SequentialAuction {
   }
 
   /// The structural rank is not set.
-  SymmetricAuction<Ordinal> run(double epsilon) {
+  SymmetricAuction run(double epsilon) {
     bid_for_all(epsilon, enough_reads);
     if (m_bidders.size() > m_columns.size() / enough_fraction) {
       for (const double step : {8.0, 1.0}) bid_for_all(step * epsilon, max_reads);
@@ -132,9 +132,9 @@ class SequentialAuction {
     return loser;
   }
 
-  SymmetricAuction<Ordinal> result() {
+  SymmetricAuction result() {
     constexpr double max_exponent = 1000;
-    SymmetricAuction<Ordinal> result{{}, m_statistics};
+    SymmetricAuction result{{}, m_statistics};
     for (Ordinal i = 0; i < m_A.n_rows; ++i) {
       const Choice best = choice_of(i);
       if (entry(i) < 0) {

@@ -4,6 +4,7 @@
 
 #include "Lutra_AuctionPhases.hpp"
 #include "Lutra_EntryCosts.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_SymmetricAuction.hpp"
 #include "Lutra_Upload.hpp"
 
@@ -11,8 +12,8 @@ namespace lutra::Impl {
 
 /// The auction of a symmetric matrix in rounds in the execution space. The structural rank is not
 /// set.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-static SymmetricAuction<Ordinal> symmetric_auction_by_rounds(
+template <class Scalar, class ExecutionSpace>
+static SymmetricAuction symmetric_auction_by_rounds(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const MemoryBudget& budget, double epsilon) {
@@ -31,9 +32,9 @@ static SymmetricAuction<Ordinal> symmetric_auction_by_rounds(
   const auto dual = allocate("lutra::preprocess::row_dual", n);
   const auto slack = allocate("lutra::preprocess::slack", n);
   find_costs(exec, A, cost, origin);
-  AuctionPhases<Ordinal, Offset, ExecutionSpace> phases(exec, A.pattern(), cost, budget,
-                                                        {epsilon, patience, max_rounds}, enough);
-  SymmetricAuction<Ordinal> result;
+  AuctionPhases<ExecutionSpace> phases(exec, A.pattern(), cost, budget, {epsilon, patience, max_rounds},
+                                       enough);
+  SymmetricAuction result;
   AuctionStatistics& statistics = result.statistics;
   statistics.phases = 1;
   if (phases.run(epsilon) > enough) {

@@ -8,6 +8,7 @@
 #include "Lutra_Amalgamate.hpp"
 #include "Lutra_At.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Timer.hpp"
 #include "Lutra_Upload.hpp"
@@ -16,7 +17,6 @@ namespace lutra {
 namespace Impl {
 
 /// What other ranks have to know of a row.
-template <class Ordinal>
 struct RowSummary {
   Ordinal lower = 0, upper = 0;  ///< entries in L and U
   Ordinal adjacent = 0;  ///< entries of L next to the diagonal without a gap, up to a supernode's rows
@@ -76,7 +76,6 @@ SourceSchedule make_schedule(Communicator& comm, std::int64_t n, const Distribut
 }
 
 /// Rows of a rank, ascending.
-template <class Ordinal>
 std::vector<Ordinal> rows_of_rank(const SourceSchedule& schedule, Ordinal n, int rank) {
   std::vector<Ordinal> rows;
   for (Ordinal row = 0; row < n; ++row) {
@@ -86,11 +85,11 @@ std::vector<Ordinal> rows_of_rank(const SourceSchedule& schedule, Ordinal n, int
 }
 
 /// Searches from a rank's rows, batch by batch.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 void search(const ExecutionSpace& exec,
             const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
             const MemoryBudget& budget, const DistributedSymbolicOptions& options,
-            DistributedLuPattern<Ordinal, Offset>& part) {
+            DistributedLuPattern& part) {
   const auto all = static_cast<std::int64_t>(part.rows.size());
   // Eq. 1: chunk · chunks in flight on a node = #C · ranks of the node
   const SourceSchedule& schedule = part.schedule;
@@ -123,17 +122,15 @@ void search(const ExecutionSpace& exec,
   }
 }
 
-template <class Ordinal, class Offset>
-std::vector<RowSummary<Ordinal>> summarize(const DistributedLuPattern<Ordinal, Offset>& part,
-                                           std::int64_t max_size) {
-  std::vector<RowSummary<Ordinal>> summaries;
+std::vector<RowSummary> summarize(const DistributedLuPattern& part, std::int64_t max_size) {
+  std::vector<RowSummary> summaries;
   summaries.reserve(part.rows.size());
   for (std::size_t k = 0; k < part.rows.size(); ++k) {
     const Ordinal row = part.rows[k];
     const auto begin = part.entries.begin() + part.row_map[k],
                end = part.entries.begin() + part.row_map[k + 1];
     const auto diagonal = std::lower_bound(begin, end, row);
-    RowSummary<Ordinal> summary{static_cast<Ordinal>(diagonal - begin), static_cast<Ordinal>(end - diagonal)};
+    RowSummary summary{static_cast<Ordinal>(diagonal - begin), static_cast<Ordinal>(end - diagonal)};
     const auto longest = static_cast<Ordinal>(std::min<std::int64_t>(max_size, summary.lower));
     while (summary.adjacent < longest && *(diagonal - summary.adjacent - 1) == row - summary.adjacent - 1)
       ++summary.adjacent;
@@ -144,12 +141,10 @@ std::vector<RowSummary<Ordinal>> summarize(const DistributedLuPattern<Ordinal, O
 }
 
 /// Summaries of all rows on all ranks.
-template <class Ordinal, class Offset>
-std::vector<RowSummary<Ordinal>> exchange(Communicator& comm,
-                                          const DistributedLuPattern<Ordinal, Offset>& part,
-                                          const std::vector<RowSummary<Ordinal>>& own) {
+std::vector<RowSummary> exchange(Communicator& comm, const DistributedLuPattern& part,
+                                 const std::vector<RowSummary>& own) {
   const auto gathered = comm.gather(own);
-  std::vector<RowSummary<Ordinal>> all;
+  std::vector<RowSummary> all;
   if (comm.rank() == 0) {
     std::vector<std::size_t> next(gathered.size(), 0);
     for (Ordinal row = 0; row < part.n; ++row) {
@@ -162,8 +157,7 @@ std::vector<RowSummary<Ordinal>> exchange(Communicator& comm,
 }
 
 /// 1 where a supernode begins.
-template <class Ordinal>
-std::vector<Ordinal> find_leaders(const std::vector<RowSummary<Ordinal>>& rows, std::int64_t max_size) {
+std::vector<Ordinal> find_leaders(const std::vector<RowSummary>& rows, std::int64_t max_size) {
   std::vector<Ordinal> leads(rows.size(), 1);
   std::size_t leader = 0;
   for (std::size_t s = 1; s < rows.size(); ++s) {
@@ -178,7 +172,6 @@ std::vector<Ordinal> find_leaders(const std::vector<RowSummary<Ordinal>>& rows, 
   return leads;
 }
 
-template <class Ordinal>
 Kokkos::View<Ordinal*, Kokkos::HostSpace> host_view(const std::string& label, std::size_t size) {
   return Impl::allocating(label, size * sizeof(Ordinal), [&] {
     return Kokkos::View<Ordinal*, Kokkos::HostSpace>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label),
@@ -187,28 +180,27 @@ Kokkos::View<Ordinal*, Kokkos::HostSpace> host_view(const std::string& label, st
 }
 
 /// Numbers supernodes and finds their parents.
-template <class Offset, class Ordinal>
-Supernodes<Ordinal, Offset, Kokkos::HostSpace> make_supernodes(const std::vector<RowSummary<Ordinal>>& rows,
-                                                               const SupernodeOptions& options) {
+Supernodes<Kokkos::HostSpace> make_supernodes(const std::vector<RowSummary>& rows,
+                                              const SupernodeOptions& options) {
   const std::size_t n = rows.size();
   auto leads = find_leaders(rows, options.max_size);
-  Supernodes<Ordinal, Offset, Kokkos::HostSpace> result;
+  Supernodes<Kokkos::HostSpace> result;
   result.n = static_cast<Ordinal>(n);
   if (options.relaxation > 0) {
     std::vector<Ordinal> joints(n, 0), lengths;
     for (std::size_t s = 1; s < n; ++s)
       joints[s] = rows[s].adjacent > 0 && rows[s - 1].next == static_cast<Ordinal>(s) ? 1 : 0;
     for (const auto& row : rows) lengths.push_back(row.upper);
-    result.zeros = Impl::amalgamate<Offset>(joints, lengths, options, leads);
+    result.zeros = Impl::amalgamate(joints, lengths, options, leads);
   }
   result.count =
       static_cast<Ordinal>(std::count_if(leads.begin(), leads.end(), [](Ordinal l) { return l != 0; }));
   const auto count = static_cast<std::size_t>(result.count);
-  const auto begin = host_view<Ordinal>("lutra::symbolic::supernode_begin", count + 1);
-  const auto parent = host_view<Ordinal>("lutra::symbolic::supernode_parent", count);
-  const auto of_row = host_view<Ordinal>("lutra::symbolic::supernode_of_row", n);
-  const auto lower = host_view<Ordinal>("lutra::symbolic::row_lengths_l", n);
-  const auto upper = host_view<Ordinal>("lutra::symbolic::row_lengths_u", n);
+  const auto begin = host_view("lutra::symbolic::supernode_begin", count + 1);
+  const auto parent = host_view("lutra::symbolic::supernode_parent", count);
+  const auto of_row = host_view("lutra::symbolic::supernode_of_row", n);
+  const auto lower = host_view("lutra::symbolic::row_lengths_l", n);
+  const auto upper = host_view("lutra::symbolic::row_lengths_u", n);
   std::size_t number = 0;
   for (std::size_t i = 0; i < n; ++i) {
     if (leads[i] != 0) begin(number++) = static_cast<Ordinal>(i);
@@ -250,9 +242,7 @@ std::vector<RowRange> cut_into_messages(const std::vector<std::int64_t>& length)
 }
 
 /// Lengths of some rows of L + U.
-template <class Ordinal, class Offset>
-std::vector<std::int64_t> lengths_of(const DistributedLuPattern<Ordinal, Offset>& part,
-                                     const std::vector<Ordinal>& rows) {
+std::vector<std::int64_t> lengths_of(const DistributedLuPattern& part, const std::vector<Ordinal>& rows) {
   const auto& [lower, upper] = std::tie(part.supernodes.lower, part.supernodes.upper);
   std::vector<std::int64_t> lengths;
   for (const Ordinal row : rows) lengths.push_back(std::int64_t(lower(row)) + upper(row));
@@ -261,15 +251,15 @@ std::vector<std::int64_t> lengths_of(const DistributedLuPattern<Ordinal, Offset>
 
 }  // namespace
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-DistributedLuPattern<Ordinal, Offset> factorize_symbolic_distributed(
+template <class ExecutionSpace>
+DistributedLuPattern factorize_symbolic_distributed(
     Communicator& comm, const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const DistributedSymbolicOptions& options) {
-  DistributedLuPattern<Ordinal, Offset> part;
+  DistributedLuPattern part;
   part.n = pattern.n_rows;
   part.schedule = make_schedule(comm, pattern.n_rows, options);
-  std::vector<RowSummary<Ordinal>> own;
+  std::vector<RowSummary> own;
   comm.agree("symbolic: search", [&] {
     const Communicator::Work alone(comm);
     const Kokkos::Timer timer;
@@ -280,7 +270,7 @@ DistributedLuPattern<Ordinal, Offset> factorize_symbolic_distributed(
     part.search_seconds = timer.seconds();
   });
   const auto all = exchange(comm, part, own);
-  part.supernodes = make_supernodes<Offset>(all, options.supernodes);
+  part.supernodes = make_supernodes(all, options.supernodes);
   for (const auto& row : all) {
     part.nnz_l += row.lower;
     part.nnz_u += row.upper;
@@ -288,12 +278,10 @@ DistributedLuPattern<Ordinal, Offset> factorize_symbolic_distributed(
   return part;
 }
 
-template <class Ordinal, class Offset>
-LuPattern<Ordinal, Offset, Kokkos::HostSpace> gather_pattern(
-    Communicator& comm, const DistributedLuPattern<Ordinal, Offset>& part, int root) {
+LuPattern<Kokkos::HostSpace> gather_pattern(Communicator& comm, const DistributedLuPattern& part, int root) {
   const int first_root = std::max(root, 0);
   const auto n = static_cast<std::size_t>(part.n);
-  LuPattern<Ordinal, Offset, Kokkos::HostSpace> result;
+  LuPattern<Kokkos::HostSpace> result;
   Kokkos::View<Offset*, Kokkos::HostSpace> row_map, diagonal;
   Kokkos::View<Ordinal*, Kokkos::HostSpace> entries;
   comm.agree("symbolic: memory for the pattern", [&] {
@@ -350,14 +338,10 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> gather_pattern(
   return result;
 }
 
-#define LUTRA_DISTRIBUTED_SYMBOLIC(Ordinal, Offset, Space)                                           \
-  template DistributedLuPattern<Ordinal, Offset> factorize_symbolic_distributed(                     \
+#define LUTRA_DISTRIBUTED_SYMBOLIC(Space)                                                            \
+  template DistributedLuPattern factorize_symbolic_distributed(                                      \
       Communicator&, const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, \
       const MemoryBudget&, const DistributedSymbolicOptions&);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_DISTRIBUTED_SYMBOLIC)
-#define LUTRA_GATHER_PATTERN(Ordinal, Offset)                            \
-  template LuPattern<Ordinal, Offset, Kokkos::HostSpace> gather_pattern( \
-      Communicator&, const DistributedLuPattern<Ordinal, Offset>&, int);
-LUTRA_FOR_EACH_PATTERN(LUTRA_GATHER_PATTERN)
+LUTRA_FOR_EACH_SPACE(LUTRA_DISTRIBUTED_SYMBOLIC)
 
 }  // namespace lutra

@@ -7,6 +7,7 @@
 
 #include "Lutra_Communicator.hpp"
 #include "Lutra_Gsofa.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra {
 
@@ -42,18 +43,17 @@ struct DistributedSymbolicOptions {
 
 /// L + U by rows, distributed over ranks, in host memory. The same on all ranks but for what is said to be a
 /// rank's own.
-template <class Ordinal, class Offset>
 struct DistributedLuPattern {
   Ordinal n = 0;
   SourceSchedule schedule;
-  std::vector<Ordinal> rows;                                  ///< own: the rank's rows, ascending
-  std::vector<Offset> row_map;                                ///< own: [rows + 1] in `entries`
-  std::vector<Ordinal> entries;                               ///< own: columns, ascending in each row
-  Supernodes<Ordinal, Offset, Kokkos::HostSpace> supernodes;  ///< of all rows, with their lengths in L and U
-  Offset nnz_l = 0;                                           ///< of all rows, left of the diagonal
-  Offset nnz_u = 0;                                           ///< of all rows, on and right of the diagonal
-  double search_seconds = 0;                                  ///< own
-  std::int64_t batches = 0;                                   ///< own: searches, one after the other
+  std::vector<Ordinal> rows;                 ///< own: the rank's rows, ascending
+  std::vector<Offset> row_map;               ///< own: [rows + 1] in `entries`
+  std::vector<Ordinal> entries;              ///< own: columns, ascending in each row
+  Supernodes<Kokkos::HostSpace> supernodes;  ///< of all rows, with their lengths in L and U
+  Offset nnz_l = 0;                          ///< of all rows, left of the diagonal
+  Offset nnz_u = 0;                          ///< of all rows, on and right of the diagonal
+  double search_seconds = 0;                 ///< own
+  std::int64_t batches = 0;                  ///< own: searches, one after the other
 };
 
 /// fill2 by all ranks, each with a copy of A and a list of rows (`factorize_symbolic_rows`). Then four
@@ -74,8 +74,8 @@ struct DistributedLuPattern {
 /// @throws InputError and OutOfMemoryError on all ranks, as `factorize_symbolic_rows` and `find_supernodes`;
 /// InputError where ranks do not have patterns of one size, or `ranks_per_node` does not divide their number;
 /// what Communicator throws
-template <class Ordinal, class Offset, class ExecutionSpace>
-DistributedLuPattern<Ordinal, Offset> factorize_symbolic_distributed(
+template <class ExecutionSpace>
+DistributedLuPattern factorize_symbolic_distributed(
     Communicator& comm, const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget = {}, const DistributedSymbolicOptions& options = {});
@@ -84,9 +84,8 @@ DistributedLuPattern<Ordinal, Offset> factorize_symbolic_distributed(
 /// Collective. Rows travel in messages of up to 32 million entries and go to their final positions on
 /// arrival.
 /// @throws OutOfMemoryError on all ranks
-template <class Ordinal, class Offset>
-LuPattern<Ordinal, Offset, Kokkos::HostSpace> gather_pattern(
-    Communicator& comm, const DistributedLuPattern<Ordinal, Offset>& part, int root = 0);
+LuPattern<Kokkos::HostSpace> gather_pattern(Communicator& comm, const DistributedLuPattern& part,
+                                            int root = 0);
 
 }  // namespace lutra
 

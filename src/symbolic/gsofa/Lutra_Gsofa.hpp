@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "Lutra_Index.hpp"
 #include "Lutra_Symbolic.hpp"
 
 namespace lutra {
@@ -14,7 +15,7 @@ namespace lutra {
 // `factorize_symbolic` takes fill2 where it is asked for, foreseen to be fastest, or all that fits in memory.
 
 /// Some rows of L + U, in the order they were asked for.
-template <class Ordinal, class Offset, class MemorySpace>
+template <class MemorySpace>
 struct SourceRows {
   Kokkos::View<const Offset*, MemorySpace> row_map;   ///< [rows asked for + 1]
   Kokkos::View<const Ordinal*, MemorySpace> entries;  ///< [row_map(last)] columns, each row sorted
@@ -31,8 +32,8 @@ struct SourceRows {
 /// @param sources [any number] rows of A in any order, none twice, in memory space of `exec`
 /// @throws InputError for a pattern that is not square, or a source that is out of range or there twice;
 /// OutOfMemoryError where the budget does not suffice, with the least that would do for a source
-template <class Ordinal, class Offset, class ExecutionSpace>
-SourceRows<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symbolic_rows(
+template <class ExecutionSpace>
+SourceRows<typename ExecutionSpace::memory_space> factorize_symbolic_rows(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& sources,
@@ -46,7 +47,7 @@ struct SupernodeOptions {
 };
 
 /// A partition of the rows of L + U into supernodes, and the tree they form.
-template <class Ordinal, class Offset, class MemorySpace>
+template <class MemorySpace>
 struct Supernodes {
   Ordinal n = 0;                                     ///< rows
   Ordinal count = 0;                                 ///< supernodes
@@ -73,10 +74,9 @@ struct Supernodes {
 ///
 /// @param filled rows sorted, as `factorize_symbolic` returns it
 /// @throws InputError for a maximum size below 1 or a negative relaxation; OutOfMemoryError
-template <class Ordinal, class Offset, class ExecutionSpace>
-Supernodes<Ordinal, Offset, typename ExecutionSpace::memory_space> find_supernodes(
-    const ExecutionSpace& exec,
-    const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& filled,
+template <class ExecutionSpace>
+Supernodes<typename ExecutionSpace::memory_space> find_supernodes(
+    const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& filled,
     const MemoryBudget& budget, const SupernodeOptions& options = {});
 
 namespace Impl {
@@ -107,8 +107,8 @@ struct Fill2Statistics {
 /// Matrices on GPUs", Algorithms 1 and 3). Exact for every pattern.
 /// @param statistics what was done goes there, unless it is null
 /// @throws OutOfMemoryError where not even one workspace fits, naming the bytes that would do
-template <class Ordinal, class Offset, class ExecutionSpace>
-LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2(
+template <class ExecutionSpace>
+LuPattern<typename ExecutionSpace::memory_space> fill2(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const Fill2Ablation& ablation, Fill2Statistics* statistics = nullptr);
@@ -116,15 +116,15 @@ LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2(
 /// The same into host memory, which the budget does not count: a range of rows is copied there while the next
 /// is searched for.
 /// @throws OutOfMemoryError where a workspace and two of the longest rows do not fit
-template <class Ordinal, class Offset, class ExecutionSpace>
-LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill2_to_host(
+template <class ExecutionSpace>
+LuPattern<Kokkos::HostSpace> fill2_to_host(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const Fill2Ablation& ablation);
 
 /// The same for a list of rows, of which none is there twice and there is at least one.
-template <class Ordinal, class Offset, class ExecutionSpace>
-SourceRows<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2_rows(
+template <class ExecutionSpace>
+SourceRows<typename ExecutionSpace::memory_space> fill2_rows(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& sources,

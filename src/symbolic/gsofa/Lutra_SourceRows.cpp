@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "Lutra_Allocate.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 
 namespace lutra {
 namespace {
 
 /// Throws for the first source that is no row of A, or was there before.
-template <class Ordinal, class Memory, class ExecutionSpace>
+template <class Memory, class ExecutionSpace>
 void check_sources(const ExecutionSpace& exec, const Kokkos::View<const Ordinal*, Memory>& sources,
                    Ordinal n) {
   exec.fence("lutra::symbolic: the sources are complete");
@@ -29,8 +30,8 @@ void check_sources(const ExecutionSpace& exec, const Kokkos::View<const Ordinal*
 
 }  // namespace
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-SourceRows<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_symbolic_rows(
+template <class ExecutionSpace>
+SourceRows<typename ExecutionSpace::memory_space> factorize_symbolic_rows(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& sources,
@@ -45,11 +46,11 @@ SourceRows<Ordinal, Offset, typename ExecutionSpace::memory_space> factorize_sym
   return Impl::fill2_rows(exec, pattern, sources, budget, Impl::Fill2Ablation{.portable = options.portable});
 }
 
-#define LUTRA_SYMBOLIC_ROWS(Ordinal, Offset, Space)                                           \
-  template SourceRows<Ordinal, Offset, typename Space::memory_space> factorize_symbolic_rows( \
+#define LUTRA_SYMBOLIC_ROWS(Space)                                                            \
+  template SourceRows<typename Space::memory_space> factorize_symbolic_rows(                  \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&,         \
       const Kokkos::View<const Ordinal*, typename Space::memory_space>&, const MemoryBudget&, \
       const SymbolicOptions&);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_SYMBOLIC_ROWS)
+LUTRA_FOR_EACH_SPACE(LUTRA_SYMBOLIC_ROWS)
 
 }  // namespace lutra

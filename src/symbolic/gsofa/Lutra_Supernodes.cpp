@@ -7,6 +7,7 @@
 
 #include "Lutra_Amalgamate.hpp"
 #include "Lutra_BinarySearch.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_RowTeams.hpp"
@@ -14,7 +15,7 @@
 namespace lutra {
 namespace {
 
-template <class Ordinal, class Memory>
+template <class Memory>
 using OrdinalView = Kokkos::View<Ordinal*, Memory>;
 
 /// Lengths of the rows of L and of U.
@@ -48,7 +49,7 @@ void compare_rows(const ExecutionSpace& exec, const View& upper, const Bits& fol
 
 /// Phase two of T3 detection: from a row that leads, on through the rows that may follow it. A thread takes a
 /// leading row, its vector lanes ask for L(s, r) of as many rows s at once.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 struct SupernodeGrower {
   using Memory = typename ExecutionSpace::memory_space;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
@@ -112,11 +113,10 @@ struct SupernodeGrower {
   }
 };
 
-template <class Ordinal, class Offset, class ExecutionSpace, class Bits, class View>
-void grow(const ExecutionSpace& exec,
-          const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& filled,
+template <class ExecutionSpace, class Bits, class View>
+void grow(const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& filled,
           const Bits& follows, const View& leads, const SupernodeOptions& options) {
-  using Grower = SupernodeGrower<Ordinal, Offset, ExecutionSpace>;
+  using Grower = SupernodeGrower<ExecutionSpace>;
   const Impl::RowTeams share(exec, Impl::vector_length_for<ExecutionSpace>(Grower::look_ahead));
   Kokkos::parallel_for("lutra::symbolic::supernodes_phase_two", share.policy(exec, filled.n),
                        Grower{filled.n, filled.row_map, filled.diagonal, filled.entries, follows, leads,
@@ -124,9 +124,8 @@ void grow(const ExecutionSpace& exec,
 }
 
 /// 1 where L(s, s - 1) and U(s - 1, s) are entries.
-template <class Ordinal, class Offset, class ExecutionSpace, class View>
-void find_joints(const ExecutionSpace& exec,
-                 const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& filled,
+template <class ExecutionSpace, class View>
+void find_joints(const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& filled,
                  const View& joints) {
   const auto row_map = filled.row_map, diagonal = filled.diagonal;
   const auto entries = filled.entries;
@@ -147,7 +146,7 @@ std::vector<typename View::non_const_value_type> to_host(const View& view) {
 }
 
 /// Numbers supernodes by their leading rows; returns how many there are.
-template <class Ordinal, class ExecutionSpace, class View>
+template <class ExecutionSpace, class View>
 Ordinal number(const ExecutionSpace& exec, const View& leads, const View& of_row) {
   Ordinal count = 0;
   Kokkos::parallel_scan(
@@ -162,10 +161,9 @@ Ordinal number(const ExecutionSpace& exec, const View& leads, const View& of_row
 }
 
 /// First rows, and parents from the last row of each.
-template <class Ordinal, class Offset, class ExecutionSpace, class View>
-void link(const ExecutionSpace& exec,
-          const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& filled, const View& of_row,
-          const View& begin, const View& parent) {
+template <class ExecutionSpace, class View>
+void link(const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& filled,
+          const View& of_row, const View& begin, const View& parent) {
   const auto row_map = filled.row_map, diagonal = filled.diagonal;
   const auto entries = filled.entries;
   const Ordinal n = filled.n;
@@ -183,17 +181,16 @@ void link(const ExecutionSpace& exec,
 
 }  // namespace
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-Supernodes<Ordinal, Offset, typename ExecutionSpace::memory_space> find_supernodes(
-    const ExecutionSpace& exec,
-    const LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& filled,
+template <class ExecutionSpace>
+Supernodes<typename ExecutionSpace::memory_space> find_supernodes(
+    const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& filled,
     const MemoryBudget& budget, const SupernodeOptions& options) {
   using Memory = typename ExecutionSpace::memory_space;
-  using View = OrdinalView<Ordinal, Memory>;
+  using View = OrdinalView<Memory>;
   if (options.max_size < 1) throw InputError("max_size: a supernode has one row at least");
   if (!(options.relaxation >= 0)) throw InputError("relaxation: it has to be a number from 0 on");
   const Ordinal n = filled.n;
-  Supernodes<Ordinal, Offset, Memory> result;
+  Supernodes<Memory> result;
   result.n = n;
   result.reservation = MemoryReservation(budget);
   MemoryReservation scratch(budget);
@@ -205,24 +202,24 @@ Supernodes<Ordinal, Offset, typename ExecutionSpace::memory_space> find_supernod
       exec, "lutra::symbolic::follows", (static_cast<std::size_t>(n) + 63) / 64);
   count_rows(exec, filled, lower, upper);
   compare_rows(exec, upper, follows);
-  if (n > 0) grow<Ordinal, Offset>(exec, filled, follows, leads, options);
+  if (n > 0) grow(exec, filled, follows, leads, options);
   if (options.relaxation > 0) {
     auto joints = scratch.allocate<View>(exec, "lutra::symbolic::joints", n);
-    find_joints<Ordinal, Offset>(exec, filled, joints);
+    find_joints(exec, filled, joints);
     exec.fence("lutra::symbolic: supernodes are known");
     auto host_leads = to_host(leads);
-    result.zeros = Impl::amalgamate<Offset>(to_host(joints), to_host(upper), options, host_leads);
+    result.zeros = Impl::amalgamate(to_host(joints), to_host(upper), options, host_leads);
     Kokkos::deep_copy(exec, leads,
                       Kokkos::View<const Ordinal*, Kokkos::HostSpace>(host_leads.data(), host_leads.size()));
     exec.fence("lutra::symbolic: leads are copied");
   }
-  result.count = number<Ordinal>(exec, leads, of_row);
+  result.count = number(exec, leads, of_row);
   auto begin =
       result.reservation.template allocate<View>(exec, "lutra::symbolic::supernode_begin", result.count + 1);
   auto parent =
       result.reservation.template allocate<View>(exec, "lutra::symbolic::supernode_parent", result.count);
   if (n == 0) Kokkos::deep_copy(exec, begin, Ordinal(0));
-  link<Ordinal, Offset>(exec, filled, of_row, begin, parent);
+  link(exec, filled, of_row, begin, parent);
   exec.fence("lutra::symbolic: scratch is freed");
   result.begin = begin;
   result.parent = parent;
@@ -232,10 +229,10 @@ Supernodes<Ordinal, Offset, typename ExecutionSpace::memory_space> find_supernod
   return result;
 }
 
-#define LUTRA_SUPERNODES(Ordinal, Offset, Space)                                                          \
-  template Supernodes<Ordinal, Offset, typename Space::memory_space> find_supernodes(                     \
-      const Space&, const LuPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
+#define LUTRA_SUPERNODES(Space)                                                          \
+  template Supernodes<typename Space::memory_space> find_supernodes(                     \
+      const Space&, const LuPattern<typename Space::memory_space>&, const MemoryBudget&, \
       const SupernodeOptions&);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_SUPERNODES)
+LUTRA_FOR_EACH_SPACE(LUTRA_SUPERNODES)
 
 }  // namespace lutra

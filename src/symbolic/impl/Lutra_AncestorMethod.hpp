@@ -3,6 +3,7 @@
 #define LUTRA_ANCESTORMETHOD_HPP
 
 #include "Lutra_AncestorRows.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_RowTeams.hpp"
 #include "Lutra_TreeMethod.hpp"
 #include "Lutra_WordBits.hpp"
@@ -14,15 +15,15 @@ namespace lutra::Impl {
 
 /// The exact method over the elimination tree of A + Aᵀ: ancestor bit sets, elimination on them, rows. No
 /// member is private, because nvcc accepts device lambdas in public functions only.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 struct AncestorMethod {
   using Memory = typename ExecutionSpace::memory_space;
-  using Tree = TreeMethod<Ordinal, Offset, ExecutionSpace>;
+  using Tree = TreeMethod<ExecutionSpace>;
   using Result = typename Tree::Result;
   using OffsetView = typename Tree::OffsetView;
   using OrdinalView = typename Tree::OrdinalView;
   using Range = typename Tree::Range;
-  using Sets = AncestorSets<Ordinal, Offset, Memory>;
+  using Sets = AncestorSets<Memory>;
   using Word = typename Sets::Word;
   using WordView = Kokkos::View<Word*, Memory>;
 
@@ -45,7 +46,7 @@ struct AncestorMethod {
     Kokkos::parallel_for(
         "lutra::symbolic::ancestor_sets",
         Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Offset>>(m_exec, 0, pattern.nnz()),
-        AncestorSetFiller<Ordinal, Offset, ExecutionSpace>{pattern, m_sets});
+        AncestorSetFiller<ExecutionSpace>{pattern, m_sets});
     m_tree.m_subtrees.runs = m_tree.make_runs(ChainEnd<OrdinalView>{m_tree.m_parent});
     eliminate();
     find_lower();
@@ -86,8 +87,8 @@ struct AncestorMethod {
           if (parent(v) < n) add_shared<ExecutionSpace>(children(parent(v)), Ordinal(1));
         });
     Kokkos::deep_copy(m_exec, pending, children);
-    const AncestorElimination<Ordinal, Offset, ExecutionSpace> elimination{
-        m_n, m_sets, m_tree.m_subtrees.runs, children, pending, next};
+    const AncestorElimination<ExecutionSpace> elimination{m_n,      m_sets,  m_tree.m_subtrees.runs,
+                                                          children, pending, next};
     if (m_portable) {
       eliminate_portably(m_exec, elimination, m_tree.max_teams());
     } else {
@@ -106,14 +107,13 @@ struct AncestorMethod {
   }
 
   void find_lower() {
-    using Rows = AncestorLowerRows<Ordinal, Offset, ExecutionSpace>;
+    using Rows = AncestorLowerRows<ExecutionSpace>;
     m_tree.m_result.nnz_l = members(m_sets.lower);
     if (m_n >= 64) {
-      Kokkos::parallel_for(
-          "lutra::symbolic::lower_transpose",
-          Kokkos::TeamPolicy<ExecutionSpace>(m_exec, static_cast<int>(m_n / 64),
-                                             is_host_space<ExecutionSpace> ? 1 : 128),
-          LowerTranspose<Ordinal, Offset, ExecutionSpace>{m_n, m_sets, m_tree.m_subtrees.runs});
+      Kokkos::parallel_for("lutra::symbolic::lower_transpose",
+                           Kokkos::TeamPolicy<ExecutionSpace>(m_exec, static_cast<int>(m_n / 64),
+                                                              is_host_space<ExecutionSpace> ? 1 : 128),
+                           LowerTranspose<ExecutionSpace>{m_n, m_sets, m_tree.m_subtrees.runs});
     }
     m_kept = scratch<OrdinalView>("kept_rows", m_tree.m_result.nnz_l);
     m_kept_begin = scratch<OffsetView>("kept", m_n);
@@ -132,14 +132,13 @@ struct AncestorMethod {
         result.reservation.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_n + 1);
     auto diagonal =
         result.reservation.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
-    const Offset nnz =
-        make_row_map<Ordinal, Offset>(m_exec, m_n, m_lower_counts, count_upper(), row_map, diagonal);
+    const Offset nnz = make_row_map(m_exec, m_n, m_lower_counts, count_upper(), row_map, diagonal);
     result.nnz_u = nnz - result.nnz_l;
     auto entries = result.reservation.template allocate<OrdinalView>(m_exec, "lutra::symbolic::entries", nnz);
     if (m_portable) {
-      write_rows<ChainWriter<Ordinal, Offset, ExecutionSpace>>(row_map, diagonal, entries);
+      write_rows<ChainWriter<ExecutionSpace>>(row_map, diagonal, entries);
     } else {
-      write_rows<decltype(chain_writer<Ordinal, Offset>(m_exec))>(row_map, diagonal, entries);
+      write_rows<decltype(chain_writer(m_exec))>(row_map, diagonal, entries);
     }
     m_exec.fence("lutra::symbolic: scratch is freed");
     result.row_map = row_map;
@@ -154,8 +153,8 @@ struct AncestorMethod {
     const RowTeams share(m_exec, vector_length_for<ExecutionSpace>(32));
     Kokkos::parallel_for(
         "lutra::symbolic::ancestor_rows", share.policy(m_exec, m_n),
-        AncestorRowWriter<Ordinal, Offset, ExecutionSpace, Writer>{
-            m_n, share, m_sets, m_tree.m_subtrees.runs, m_kept, m_kept_begin, row_map, diagonal, entries});
+        AncestorRowWriter<ExecutionSpace, Writer>{m_n, share, m_sets, m_tree.m_subtrees.runs, m_kept,
+                                                  m_kept_begin, row_map, diagonal, entries});
   }
 
   /// Entries of each row of U beyond the diagonal.

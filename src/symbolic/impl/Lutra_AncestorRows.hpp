@@ -6,14 +6,15 @@
 #include <utility>
 
 #include "Lutra_AncestorSets.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_RowTeams.hpp"
 #include "Lutra_WordBits.hpp"
 
 namespace lutra::Impl {
 
 /// Whether vertices 64·w to 64·w + 63 all are in one chain.
-template <class Ordinal, class MemorySpace>
-KOKKOS_FUNCTION bool is_in_one_chain(const Runs<Ordinal, MemorySpace>& chains, Ordinal n, std::size_t w) {
+template <class MemorySpace>
+KOKKOS_FUNCTION bool is_in_one_chain(const Runs<MemorySpace>& chains, Ordinal n, std::size_t w) {
   return (chains.heads(w) >> 1) == 0 && w * 64 + 64 <= static_cast<std::size_t>(n);
 }
 
@@ -21,16 +22,16 @@ KOKKOS_FUNCTION bool is_in_one_chain(const Runs<Ordinal, MemorySpace>& chains, O
 /// 64 then says whether the ancestor at depth d is in the column of vertex k. Sets get shorter from one
 /// vertex to the next, so that each word has a position. 64 × 64 bits are transposed by exchanging halves,
 /// quarters and so on (Warren, Hacker's Delight, 7-3).
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 struct LowerTranspose {
   using Memory = typename ExecutionSpace::memory_space;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
-  using Sets = AncestorSets<Ordinal, Offset, Memory>;
+  using Sets = AncestorSets<Memory>;
   using Word = typename Sets::Word;
 
   Ordinal n;
   Sets sets;
-  Runs<Ordinal, Memory> chains;
+  Runs<Memory> chains;
 
   /// A team takes 64 vertices, a thread a word of each.
   KOKKOS_FUNCTION void operator()(const Team& team) const {
@@ -88,15 +89,15 @@ struct LowerTranspose {
 /// Rows of L from columns of L: row i of the factors of A + Aᵀ contains all candidates k, and k is an entry
 /// if i is in the bit set of its column. A team takes a row at a time and appends it to those found, in no
 /// order.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 struct AncestorLowerRows {
   using Memory = typename ExecutionSpace::memory_space;
-  using Subtrees = RowSubtrees<Ordinal, Offset, ExecutionSpace>;
+  using Subtrees = RowSubtrees<ExecutionSpace>;
   using Team = typename Subtrees::Team;
   using Word = std::uint64_t;
 
   Subtrees subtrees;  ///< with chains, bits and positions
-  AncestorSets<Ordinal, Offset, Memory> sets;
+  AncestorSets<Memory> sets;
   Kokkos::View<Ordinal*, Memory> kept;         ///< [nnz(L)] rows out
   Kokkos::View<Offset, Memory> end;            ///< entries of `kept` taken so far
   Kokkos::View<Offset*, Memory> kept_begin;    ///< [n] out: where a row begins in `kept`
@@ -181,9 +182,9 @@ struct AncestorLowerRows {
 };
 
 /// Writes the part of a row of U that lies in one chain, off its bit set.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 struct ChainWriter {
-  using Sets = AncestorSets<Ordinal, Offset, typename ExecutionSpace::memory_space>;
+  using Sets = AncestorSets<typename ExecutionSpace::memory_space>;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
   using Word = typename Sets::Word;
 
@@ -221,23 +222,23 @@ struct ChainWriter {
 };
 
 /// The writer of a space without one of its own. Lutra_AncestorsCuda.hpp overloads it.
-template <class Ordinal, class Offset, class ExecutionSpace>
-ChainWriter<Ordinal, Offset, ExecutionSpace> chain_writer(const ExecutionSpace&) {
+template <class ExecutionSpace>
+ChainWriter<ExecutionSpace> chain_writer(const ExecutionSpace&) {
   return {};
 }
 
 /// Rows of L + U. Those of L are copied from where they were found; those of U are read off their bit sets
 /// chain by chain, the nearest ancestors, which are smallest, first.
-template <class Ordinal, class Offset, class ExecutionSpace, class Writer>
+template <class ExecutionSpace, class Writer>
 struct AncestorRowWriter {
   using Memory = typename ExecutionSpace::memory_space;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
-  using Sets = AncestorSets<Ordinal, Offset, Memory>;
+  using Sets = AncestorSets<Memory>;
 
   Ordinal n;
   RowTeams share;
   Sets sets;
-  Runs<Ordinal, Memory> chains;
+  Runs<Memory> chains;
   Kokkos::View<const Ordinal*, Memory> kept;
   Kokkos::View<const Offset*, Memory> kept_begin, row_map, diagonal;
   Kokkos::View<Ordinal*, Memory> entries;

@@ -12,7 +12,7 @@ namespace lutra::Impl {
 /// Ancestor bit sets. The columns of row k of U, and the rows of column k of L, are ancestors of k in the
 /// elimination tree of A + Aᵀ. An ancestor is identified by its depth, the number of its own ancestors, so
 /// that the sets along a path to the root are aligned: an ancestor at depth d inherits the first d bits of k.
-template <class Ordinal, class Offset, class MemorySpace>
+template <class MemorySpace>
 struct AncestorSets {
   using Word = std::uint64_t;
   Kokkos::View<const Ordinal*, MemorySpace> parent;  ///< [n] n for roots
@@ -45,11 +45,11 @@ KOKKOS_FORCEINLINE_FUNCTION void merge_shared(std::uint64_t& word, std::uint64_t
 }
 
 /// Puts the entries of A into the sets; entry number `p` of the pattern.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 struct AncestorSetFiller {
   using Memory = typename ExecutionSpace::memory_space;
   CsrPattern<Ordinal, Offset, Memory> pattern;
-  AncestorSets<Ordinal, Offset, Memory> sets;
+  AncestorSets<Memory> sets;
 
   KOKKOS_FUNCTION void operator()(const Offset p) const {
     const Ordinal r = row_of_entry(pattern.row_map, pattern.n_rows, p), c = pattern.entries(p);
@@ -78,16 +78,16 @@ struct AncestorSetFiller {
 ///     c3 ──┴ pending(v): 1 → 0, team eliminates v and goes on
 ///
 /// so that no team ever waits for another.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 struct AncestorElimination {
   using Memory = typename ExecutionSpace::memory_space;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
-  using Sets = AncestorSets<Ordinal, Offset, Memory>;
+  using Sets = AncestorSets<Memory>;
   using Word = typename Sets::Word;
 
   Ordinal n;
   Sets sets;
-  Runs<Ordinal, Memory> chains;
+  Runs<Memory> chains;
   Kokkos::View<const Ordinal*, Memory> children;  ///< [n] how many each vertex has
   Kokkos::View<Ordinal*, Memory> pending;         ///< [n] children not done yet; in: all
   Kokkos::View<Ordinal, Memory> next;             ///< vertices examined so far, in the search for leaves
@@ -211,9 +211,8 @@ struct AncestorElimination {
   }
 };
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-void eliminate_portably(const ExecutionSpace& exec,
-                        const AncestorElimination<Ordinal, Offset, ExecutionSpace>& elimination,
+template <class ExecutionSpace>
+void eliminate_portably(const ExecutionSpace& exec, const AncestorElimination<ExecutionSpace>& elimination,
                         std::size_t teams) {
   Kokkos::parallel_for("lutra::symbolic::ancestor_elimination",
                        Kokkos::TeamPolicy<ExecutionSpace>(exec, static_cast<int>(teams), 1,

@@ -3,27 +3,26 @@
 
 #include "Lutra_Fill1Rows.hpp"
 #include "Lutra_Fill1Threads.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 
 namespace lutra::Impl {
 namespace {
 
-template <class Ordinal, class Offset>
-LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_serial(
-    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget) {
+LuPattern<Kokkos::HostSpace> fill1_serial(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                          const MemoryBudget& budget) {
   const Kokkos::DefaultHostExecutionSpace exec;
   const Ordinal n = pattern.n_rows;
-  LuPattern<Ordinal, Offset, Kokkos::HostSpace> result;
+  LuPattern<Kokkos::HostSpace> result;
   result.n = n;
   result.method = SymbolicMethod::fill1;
   result.reservation = MemoryReservation(budget);
   MemoryReservation scratch(budget);
   const std::size_t first_chunk = words_expected(pattern, budget);
   HostArena arena(scratch.allocate<HostArray<char>>(
-      exec, "lutra::symbolic::fill1_arena",
-      Fill1Rows<Ordinal>::bytes(n) + Fill1Worker<Ordinal>::bytes_each(n, first_chunk)));
-  const Fill1Rows<Ordinal> rows(arena, n);
-  Fill1Worker<Ordinal> worker(arena, budget, n, first_chunk);
+      exec, "lutra::symbolic::fill1_arena", Fill1Rows::bytes(n) + Fill1Worker::bytes_each(n, first_chunk)));
+  const Fill1Rows rows(arena, n);
+  Fill1Worker worker(arena, budget, n, first_chunk);
   auto row_map =
       result.reservation.template allocate<HostArray<Offset>>(exec, "lutra::symbolic::row_map", n + 1);
   auto diagonal =
@@ -39,9 +38,8 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_serial(
       result.reservation.template allocate<HostArray<Ordinal>>(exec, "lutra::symbolic::entries", row_map(n));
   result.nnz_u = row_map(n) - result.nnz_l;
   Ordinal* to = entries.data();
-  worker.chunks.for_all([&](const RowWord<Ordinal>* begin, const RowWord<Ordinal>* end) {
-    to = write_columns(begin, end, to);
-  });
+  worker.chunks.for_all(
+      [&](const RowWord* begin, const RowWord* end) { to = write_columns(begin, end, to); });
   result.row_map = row_map;
   result.diagonal = diagonal;
   result.entries = entries;
@@ -50,16 +48,10 @@ LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1_serial(
 
 }  // namespace
 
-template <class Ordinal, class Offset>
-LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1(
-    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget, int threads) {
+LuPattern<Kokkos::HostSpace> fill1(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                   const MemoryBudget& budget, int threads) {
   if (threads < 2 || pattern.n_rows == 0) return fill1_serial(pattern, budget);
-  return Fill1Threads<Ordinal, Offset>(pattern, budget, static_cast<std::size_t>(threads)).run();
+  return Fill1Threads(pattern, budget, static_cast<std::size_t>(threads)).run();
 }
-
-#define LUTRA_FILL1(Ordinal, Offset)                            \
-  template LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1( \
-      const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, const MemoryBudget&, int);
-LUTRA_FOR_EACH_PATTERN(LUTRA_FILL1)
 
 }  // namespace lutra::Impl

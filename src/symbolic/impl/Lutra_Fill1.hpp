@@ -2,6 +2,7 @@
 #ifndef LUTRA_FILL1_HPP
 #define LUTRA_FILL1_HPP
 
+#include "Lutra_Index.hpp"
 #include "Lutra_Symbolic.hpp"
 
 namespace lutra::Impl {
@@ -23,9 +24,8 @@ namespace lutra::Impl {
 /// @param pattern square, rows sorted or not
 /// @param threads of the default host space that work
 /// @throws OutOfMemoryError
-template <class Ordinal, class Offset>
-LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill1(
-    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget, int threads);
+LuPattern<Kokkos::HostSpace> fill1(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                   const MemoryBudget& budget, int threads);
 
 }  // namespace lutra::Impl
 

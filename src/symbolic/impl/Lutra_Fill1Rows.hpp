@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "Lutra_Arena.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_RelaxedAccess.hpp"
 #include "Lutra_RowChunks.hpp"
 #include "Lutra_SweepSet.hpp"
@@ -18,7 +19,6 @@ using HostArray = Kokkos::View<T*, Kokkos::HostSpace>;
 
 /// 64 columns of a row: bit b stands for column 64·number + b. A row is its nonempty words in ascending
 /// order. The bits are stored in halves, so that words need no padding.
-template <class Ordinal>
 struct RowWord {
   std::uint32_t low, high;
   Ordinal number;
@@ -32,18 +32,16 @@ struct RowWord {
 };
 
 /// A row of U without its diagonal, and the part that remains to be visited after pruning.
-template <class Ordinal>
 struct UpperRow {
   /// With columns right of the diagonal; the first may contain others as well
-  const RowWord<Ordinal>* words;
+  const RowWord* words;
   Ordinal n_words;
   Ordinal pruned_end;  ///< last column to visit, the first i with (k, i) in U and (i, k) in L; n before there
                        ///< is one
 };
 
 /// Bits of word `number` that stand for columns greater than k.
-template <class Ordinal>
-SweepSet::Word bits_beyond(Ordinal k, Ordinal number) {
+inline SweepSet::Word bits_beyond(Ordinal k, Ordinal number) {
   const auto column = static_cast<std::size_t>(k);
   return static_cast<std::size_t>(number) == column / 64 ? ~SweepSet::Word(1) << (column % 64)
                                                          : ~SweepSet::Word(0);
@@ -52,32 +50,31 @@ SweepSet::Word bits_beyond(Ordinal k, Ordinal number) {
 using HostArena = Arena<Kokkos::HostSpace>;
 
 /// The rows of U found so far.
-template <class Ordinal>
 struct Fill1Rows {
   using Word = SweepSet::Word;
   Ordinal n;
   /// [n] the only entry of a row of U that remains to be visited; -1 if there are more or none
   HostArray<Ordinal> only;
-  HostArray<UpperRow<Ordinal>> upper;  ///< [n]
-  HostArray<Word> leads_to_next;       ///< bit set of rows whose only remaining entry is the next row
+  HostArray<UpperRow> upper;      ///< [n]
+  HostArray<Word> leads_to_next;  ///< bit set of rows whose only remaining entry is the next row
 
   Fill1Rows(HostArena& arena, Ordinal rows)
       : n(rows),
         only(arena.cut<HostArray<Ordinal>>(n)),
-        upper(arena.cut<HostArray<UpperRow<Ordinal>>>(n)),
+        upper(arena.cut<HostArray<UpperRow>>(n)),
         leads_to_next(arena.cut<HostArray<Word>>(words_for(n))) {
     std::fill_n(leads_to_next.data(), leads_to_next.extent(0), Word(0));
   }
 
   /// Bytes of an arena.
   static std::size_t bytes(Ordinal n) {
-    return static_cast<std::size_t>(n) * (sizeof(Ordinal) + sizeof(UpperRow<Ordinal>)) +
-           words_for(n) * sizeof(Word) + HostArena::loss(3);
+    return static_cast<std::size_t>(n) * (sizeof(Ordinal) + sizeof(UpperRow)) + words_for(n) * sizeof(Word) +
+           HostArena::loss(3);
   }
   static std::size_t words_for(Ordinal n) { return (static_cast<std::size_t>(n) + 63) / 64; }
 
   /// @param begin the word of the diagonal
-  void set_upper(Ordinal k, const RowWord<Ordinal>* begin, const RowWord<Ordinal>* end) const {
+  void set_upper(Ordinal k, const RowWord* begin, const RowWord* end) const {
     only(k) = -1;
     if ((begin->bits() & bits_beyond(k, begin->number)) == 0) ++begin;
     upper(k) = {begin, static_cast<Ordinal>(end - begin), n};
@@ -94,9 +91,8 @@ struct Fill1Rows {
 };
 
 /// Workspace of one thread, in cache lines of its own.
-template <class Ordinal>
 struct alignas(128) Fill1Worker {
-  using Chunks = RowChunks<RowWord<Ordinal>>;
+  using Chunks = RowChunks<RowWord>;
   HostArray<SweepSet::Word> bits;  ///< of `reached`
   SweepSet reached;
   Chunks chunks;  ///< rows this worker found
@@ -104,8 +100,7 @@ struct alignas(128) Fill1Worker {
   Fill1Worker(HostArena& arena, const MemoryBudget& budget, Ordinal n, std::size_t first_chunk)
       : bits(arena.cut<HostArray<SweepSet::Word>>(SweepSet::words(static_cast<std::size_t>(n)))),
         reached(bits.data(), static_cast<std::size_t>(n)),
-        chunks(budget, reinterpret_cast<RowWord<Ordinal>*>(arena.cut_bytes(chunk_bytes(first_chunk))),
-               first_chunk) {
+        chunks(budget, reinterpret_cast<RowWord*>(arena.cut_bytes(chunk_bytes(first_chunk))), first_chunk) {
     std::fill_n(bits.data(), bits.extent(0), SweepSet::Word(0));
   }
 
@@ -114,24 +109,22 @@ struct alignas(128) Fill1Worker {
     return SweepSet::words(static_cast<std::size_t>(n)) * sizeof(SweepSet::Word) + chunk_bytes(first_chunk) +
            HostArena::loss(2);
   }
-  static std::size_t chunk_bytes(std::size_t length) { return length * sizeof(RowWord<Ordinal>); }
+  static std::size_t chunk_bytes(std::size_t length) { return length * sizeof(RowWord); }
 };
 
 /// Words that first chunks have room for. Under a memory limit at most a quarter of what is left.
-template <class Ordinal, class Offset>
-std::size_t words_expected(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                           const MemoryBudget& budget) {
+inline std::size_t words_expected(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                  const MemoryBudget& budget) {
   const auto expected =
       static_cast<std::size_t>(pattern.n_rows) + static_cast<std::size_t>(pattern.nnz()) / 2;
-  return std::min(expected, budget.available_bytes() / (4 * sizeof(RowWord<Ordinal>)));
+  return std::min(expected, budget.available_bytes() / (4 * sizeof(RowWord)));
 }
 
 /// Puts the columns of U(k, :) into `reached`; returns whether `source` is one.
-template <class Ordinal>
-bool insert_upper(const UpperRow<Ordinal>& upper, Ordinal k, Ordinal source, SweepSet& reached) {
+inline bool insert_upper(const UpperRow& upper, Ordinal k, Ordinal source, SweepSet& reached) {
   const auto column = static_cast<std::size_t>(source);
-  const RowWord<Ordinal>* p = upper.words;
-  const RowWord<Ordinal>* const end = p + upper.n_words;
+  const RowWord* p = upper.words;
+  const RowWord* const end = p + upper.n_words;
   SweepSet::Word behind = p != end ? bits_beyond(k, p->number) : 0, of_source = 0;
   for (; p != end; ++p, behind = ~SweepSet::Word(0)) {
     const SweepSet::Word bits = p->bits() & behind;
@@ -143,12 +136,10 @@ bool insert_upper(const UpperRow<Ordinal>& upper, Ordinal k, Ordinal source, Swe
 }
 
 /// The same up to column `last`, which is one.
-template <class Ordinal>
-bool insert_upper(const UpperRow<Ordinal>& upper, Ordinal k, Ordinal last, Ordinal source,
-                  SweepSet& reached) {
+inline bool insert_upper(const UpperRow& upper, Ordinal k, Ordinal last, Ordinal source, SweepSet& reached) {
   const auto column = static_cast<std::size_t>(source), end = static_cast<std::size_t>(last);
   SweepSet::Word of_source = 0;
-  for (const RowWord<Ordinal>* p = upper.words;; ++p) {
+  for (const RowWord* p = upper.words;; ++p) {
     const auto number = static_cast<std::size_t>(p->number);
     SweepSet::Word bits = p->bits() & bits_beyond(k, p->number);
     if (number == end / 64) bits &= bits_between(0, end % 64 + 1);
@@ -160,9 +151,8 @@ bool insert_upper(const UpperRow<Ordinal>& upper, Ordinal k, Ordinal last, Ordin
 
 /// Puts the remaining columns of U(k, :) into `reached`. Prunes the row at `source` if it contains it:
 /// (source, k) is an entry of L whenever this is called.
-template <class Ordinal>
-void expand_and_prune(const Fill1Rows<Ordinal>& rows, Ordinal k, Ordinal source, SweepSet& reached) {
-  UpperRow<Ordinal>& upper = rows.upper(k);
+inline void expand_and_prune(const Fill1Rows& rows, Ordinal k, Ordinal source, SweepSet& reached) {
+  UpperRow& upper = rows.upper(k);
   if (upper.pruned_end != rows.n) {
     insert_upper(upper, k, upper.pruned_end, source, reached);
     return;
@@ -175,9 +165,8 @@ void expand_and_prune(const Fill1Rows<Ordinal>& rows, Ordinal k, Ordinal source,
 }
 
 /// Puts a source and its row of A into `reached`; returns the least of them.
-template <class Ordinal, class Offset>
-Ordinal start_row(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordinal source,
-                  SweepSet& reached) {
+inline Ordinal start_row(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordinal source,
+                         SweepSet& reached) {
   const Offset end = pattern.row_map(source + 1);
   auto least = static_cast<std::size_t>(source), number = least / 64;
   SweepSet::Word bits = SweepSet::Word(1) << (least % 64);
@@ -196,26 +185,22 @@ Ordinal start_row(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
 }
 
 /// A row found: its words, the number of its entries, and how many of them are in L.
-template <class Ordinal>
 struct FoundRow {
-  const RowWord<Ordinal>*begin, *end;
+  const RowWord *begin, *end;
   Ordinal length, n_lower;
 };
 
 /// Most words a row without entries before `least` has.
-template <class Ordinal>
-std::size_t max_words(Ordinal n, Ordinal least) {
+inline std::size_t max_words(Ordinal n, Ordinal least) {
   return static_cast<std::size_t>((n - 1) / 64 - least / 64 + 1);
 }
 
 /// Merges rows of U, in ascending order, into what the source reaches; stores the row found.
-template <class Ordinal>
-FoundRow<Ordinal> sweep_row(const Fill1Rows<Ordinal>& rows, Fill1Worker<Ordinal>& worker, Ordinal source,
-                            Ordinal least) {
+inline FoundRow sweep_row(const Fill1Rows& rows, Fill1Worker& worker, Ordinal source, Ordinal least) {
   const auto word_of_source = static_cast<std::size_t>(source) / 64;
   const SweepSet::Word before_source = (SweepSet::Word(1) << (static_cast<std::size_t>(source) % 64)) - 1;
-  RowWord<Ordinal>* const begin = worker.chunks.begin_row(max_words(rows.n, least));
-  RowWord<Ordinal>*end = begin, *diagonal = begin;
+  RowWord* const begin = worker.chunks.begin_row(max_words(rows.n, least));
+  RowWord *end = begin, *diagonal = begin;
   int lower = 0, all = 0;
   worker.reached.sweep(
       static_cast<std::size_t>(least),
@@ -236,7 +221,7 @@ FoundRow<Ordinal> sweep_row(const Fill1Rows<Ordinal>& rows, Fill1Worker<Ordinal>
           lower = all + count_bits(bits & before_source);
         }
         all += count_bits(bits);
-        *end++ = RowWord<Ordinal>(bits, number);
+        *end++ = RowWord(bits, number);
       });
   worker.chunks.end_row(end);
   rows.set_upper(source, diagonal, end);
@@ -244,8 +229,7 @@ FoundRow<Ordinal> sweep_row(const Fill1Rows<Ordinal>& rows, Fill1Worker<Ordinal>
 }
 
 /// Writes the columns of words, ascending. @returns the end of what was written
-template <class Ordinal>
-Ordinal* write_columns(const RowWord<Ordinal>* begin, const RowWord<Ordinal>* end, Ordinal* to) {
+inline Ordinal* write_columns(const RowWord* begin, const RowWord* end, Ordinal* to) {
   for (; begin != end; ++begin) {
     for (SweepSet::Word bits = begin->bits(); bits != 0; bits &= bits - 1)
       *to++ = begin->number * 64 + static_cast<Ordinal>(std::countr_zero(bits));

@@ -8,6 +8,7 @@
 #include "Lutra_EliminationTree.hpp"
 #include "Lutra_Fill1Rows.hpp"
 #include "Lutra_HostTasks.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_SubtreeMapping.hpp"
 
 namespace lutra::Impl {
@@ -21,12 +22,11 @@ namespace lutra::Impl {
 ///
 /// Row k of U is pruned only by rows of the same subtree, and after the first join by thread 0 alone, so that
 /// no two threads write to it.
-template <class Ordinal, class Offset>
 class Fill1Threads {
  public:
   using Host = Kokkos::DefaultHostExecutionSpace;
   using Pattern = CsrPattern<Ordinal, Offset, Kokkos::HostSpace>;
-  using Result = LuPattern<Ordinal, Offset, Kokkos::HostSpace>;
+  using Result = LuPattern<Kokkos::HostSpace>;
 
   Fill1Threads(const Pattern& pattern, const MemoryBudget& budget, std::size_t threads)
       : Fill1Threads(pattern, budget, threads, words_expected(pattern, budget) / threads) {}
@@ -47,7 +47,7 @@ class Fill1Threads {
   }
 
  private:
-  using Worker = Fill1Worker<Ordinal>;
+  using Worker = Fill1Worker;
   static constexpr Ordinal rows_each = 256;  ///< that a task writes
 
   Fill1Threads(const Pattern& pattern, const MemoryBudget& budget, std::size_t threads,
@@ -58,15 +58,15 @@ class Fill1Threads {
         m_scratch(budget),
         m_arena(m_scratch.allocate<HostArray<char>>(
             Host(), "lutra::symbolic::fill1_arena",
-            Fill1Rows<Ordinal>::bytes(m_n) + static_cast<std::size_t>(m_n) * sizeof(FoundRow<Ordinal>) +
-                HostArena::loss(1) + threads * Worker::bytes_each(m_n, first_chunk))),
+            Fill1Rows::bytes(m_n) + static_cast<std::size_t>(m_n) * sizeof(FoundRow) + HostArena::loss(1) +
+                threads * Worker::bytes_each(m_n, first_chunk))),
         m_rows(m_arena, m_n),
-        m_found(m_arena.template cut<HostArray<FoundRow<Ordinal>>>(m_n)) {
+        m_found(m_arena.template cut<HostArray<FoundRow>>(m_n)) {
     for (std::size_t t = 0; t < threads; ++t) m_workers.emplace_back(m_arena, budget, m_n, first_chunk);
   }
 
   /// A row's work is taken to be its entries in A, and 1.
-  SubtreeMapping<Ordinal> map_rows() const {
+  SubtreeMapping map_rows() const {
     std::vector<double> work(static_cast<std::size_t>(m_n));
     for (std::size_t i = 0; i < work.size(); ++i)
       work[i] = 1 + static_cast<double>(m_pattern.row_map(i + 1) - m_pattern.row_map(i));
@@ -110,8 +110,8 @@ class Fill1Threads {
   Ordinal m_n;
   MemoryReservation m_scratch;
   HostArena m_arena;
-  Fill1Rows<Ordinal> m_rows;
-  HostArray<FoundRow<Ordinal>> m_found;  ///< [n]
+  Fill1Rows m_rows;
+  HostArray<FoundRow> m_found;  ///< [n]
   std::vector<Worker> m_workers;
 };
 

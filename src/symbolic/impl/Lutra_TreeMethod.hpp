@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "Lutra_Index.hpp"
 #include "Lutra_ParallelTree.hpp"
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_RowTeams.hpp"
@@ -19,7 +20,6 @@ template <class OrdinalView>
 struct SupernodeEnd {
   ChainEnd<OrdinalView> chain_end;
   OrdinalView column_counts;
-  template <class Ordinal>
   KOKKOS_FUNCTION bool operator()(Ordinal v) const {
     return chain_end(v) || column_counts(v + 1) != column_counts(v) - 1;
   }
@@ -29,15 +29,15 @@ struct SupernodeEnd {
 /// lengths of all rows and columns of L, the fill pass their entries. Exact for symmetric patterns, else the
 /// pattern of the factors of A + Aᵀ. No member is private, because nvcc accepts device lambdas in public
 /// functions only.
-template <class Ordinal, class Offset, class ExecutionSpace>
-struct TreeMethod : ParallelTree<Ordinal, Offset, ExecutionSpace> {
-  using Base = ParallelTree<Ordinal, Offset, ExecutionSpace>;
+template <class ExecutionSpace>
+struct TreeMethod : ParallelTree<ExecutionSpace> {
+  using Base = ParallelTree<ExecutionSpace>;
   using Base::build, Base::count, Base::make_runs, Base::walk_rows;
   using Base::m_column_counts, Base::m_exec, Base::m_n, Base::m_parent, Base::m_row_counts, Base::m_scratch,
       Base::m_subtrees;
   using typename Base::Memory, typename Base::OffsetView, typename Base::OrdinalView, typename Base::Pattern,
       typename Base::Range;
-  using Result = LuPattern<Ordinal, Offset, Memory>;
+  using Result = LuPattern<Memory>;
 
   TreeMethod(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget)
       : Base(exec, pattern, budget) {
@@ -116,8 +116,7 @@ struct TreeMethod : ParallelTree<Ordinal, Offset, ExecutionSpace> {
         m_result.reservation.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_n + 1);
     auto diagonal =
         m_result.reservation.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_n);
-    const Offset nnz =
-        make_row_map<Ordinal, Offset>(m_exec, m_n, m_row_counts, m_column_counts, row_map, diagonal);
+    const Offset nnz = make_row_map(m_exec, m_n, m_row_counts, m_column_counts, row_map, diagonal);
     m_result.nnz_l = total_of<Offset>(m_exec, m_row_counts);
     m_result.nnz_u = nnz - m_result.nnz_l;
     auto entries =

@@ -11,6 +11,7 @@
 
 #include "Lutra_AssemblyTree.hpp"
 #include "Lutra_BinarySearch.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_Upload.hpp"
 
@@ -29,7 +30,7 @@ namespace lutra::Impl {
 ///       f1 ∋ a
 ///
 /// Pairs of front and row are sorted then, as 64 bits together.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 struct FrontRowsMaker {
   using Memory = typename ExecutionSpace::memory_space;
   using Pattern = CsrPattern<Ordinal, Offset, Memory>;
@@ -70,7 +71,7 @@ struct FrontRowsMaker {
 
   /// @param F    in the order before the tree's
   /// @param tree whose rows are filled in
-  void make(const Pattern& F, AssemblyTree<Ordinal>& tree) {
+  void make(const Pattern& F, AssemblyTree& tree) {
     const FrontEdges paths = prepare(F, tree);
     const std::int64_t n_edges = static_cast<std::int64_t>(paths.edges.extent(0));
     std::int64_t total = 0;
@@ -95,7 +96,7 @@ struct FrontRowsMaker {
     split(pairs, bits, tree);
   }
 
-  FrontEdges prepare(const Pattern& F, const AssemblyTree<Ordinal>& tree) {
+  FrontEdges prepare(const Pattern& F, const AssemblyTree& tree) {
     FrontEdges paths;
     paths.n = static_cast<std::int64_t>(tree.n);
     paths.bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(tree.n)));
@@ -139,7 +140,7 @@ struct FrontRowsMaker {
   }
 
   /// Pairs, sorted, into the tree's lists.
-  void split(const Keys& pairs, int bits, AssemblyTree<Ordinal>& tree) {
+  void split(const Keys& pairs, int bits, AssemblyTree& tree) {
     const std::int64_t total = static_cast<std::int64_t>(pairs.extent(0)), count = tree.count();
     const auto rows = scratch.template allocate<OrdinalView>(exec, "lutra::trees::front_rows", total);
     const auto begin = scratch.template allocate<Kokkos::View<std::int64_t*, Memory>>(

@@ -39,7 +39,7 @@ void grow_liu_tree(Index n, Index root, Index* parent, Index* ancestor, const Ne
 /// algorithm reads the graph of A + Aᵀ row after row.
 /// @param pattern square, in memory that the host reads; rows sorted or not
 /// @throws OutOfMemoryError
-template <class Ordinal, class Offset, class Memory>
+template <class Memory>
 void grow_liu_tree(const CsrPattern<Ordinal, Offset, Memory>& pattern, Ordinal root, Ordinal* parent,
                    const MemoryBudget& budget) {
   const Kokkos::DefaultHostExecutionSpace exec;

@@ -28,7 +28,7 @@ namespace lutra::Impl {
 /// lowers a parent by an atomic minimum, so no step is lost. Shortcuts to the greatest ancestor known
 /// compress paths as in Liu's sequential algorithm (ACM Trans. Math. Software 12, 1986), which this is on one
 /// thread.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 struct EdgePropagation {
   using Memory = typename ExecutionSpace::memory_space;
   CsrPattern<Ordinal, Offset, Memory> pattern;
@@ -65,7 +65,7 @@ struct EdgePropagation {
 };
 
 /// The elimination tree by all edges at once.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 static void propagate_edges(const ExecutionSpace& exec,
                             const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
                             const Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>& parent,
@@ -82,13 +82,13 @@ static void propagate_edges(const ExecutionSpace& exec,
       });
   Kokkos::parallel_for("lutra::trees::elimination_tree",
                        Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Offset>>(exec, 0, pattern.nnz()),
-                       EdgePropagation<Ordinal, Offset, ExecutionSpace>{pattern, parent, shortcut});
+                       EdgePropagation<ExecutionSpace>{pattern, parent, shortcut});
   exec.fence("lutra::trees: shortcuts are freed");
 }
 
 /// The elimination tree of A + Aᵀ: Liu's algorithm on hosts, all edges at once on devices. Fences.
 /// @param parent [n] out; n for a root
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 void build_elimination_tree(const ExecutionSpace& exec,
                             const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
                             const Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>& parent,
@@ -97,7 +97,7 @@ void build_elimination_tree(const ExecutionSpace& exec,
     exec.fence("lutra::trees: the pattern is complete");
     grow_liu_tree(pattern, pattern.n_rows, parent.data(), budget);
   } else {
-    propagate_edges<Ordinal, Offset, ExecutionSpace>(exec, pattern, parent, budget);
+    propagate_edges<ExecutionSpace>(exec, pattern, parent, budget);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "Lutra_Arena.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ParallelEliminationTree.hpp"
 #include "Lutra_RowSubtrees.hpp"
@@ -18,7 +19,6 @@ namespace lutra::Impl {
 template <class OrdinalView>
 struct ChainEnd {
   OrdinalView parent;
-  template <class Ordinal>
   KOKKOS_FUNCTION bool operator()(Ordinal v) const {
     return parent(v) != v + 1 || static_cast<std::size_t>(v) + 1 == parent.extent(0);
   }
@@ -29,13 +29,13 @@ struct ChainEnd {
 /// well build on it. No member is private, because nvcc wants lambdas in public functions only.
 /// @tparam Source a type of the source file this is compiled in, where that is not the only one: nvcc's
 /// lambdas of different files must differ (CONTRIBUTING.md)
-template <class Ordinal, class Offset, class ExecutionSpace, class Source = void>
+template <class ExecutionSpace, class Source = void>
 struct ParallelTree {
   using Memory = typename ExecutionSpace::memory_space;
   using Pattern = CsrPattern<Ordinal, Offset, Memory>;
   using OffsetView = Kokkos::View<Offset*, Memory>;
   using OrdinalView = Kokkos::View<Ordinal*, Memory>;
-  using Subtrees = RowSubtrees<Ordinal, Offset, ExecutionSpace>;
+  using Subtrees = RowSubtrees<ExecutionSpace>;
   using Range = Kokkos::RangePolicy<ExecutionSpace>;
 
   /// @param max_workspace most bytes of bit sets that rows are walked with at once
@@ -92,9 +92,9 @@ struct ParallelTree {
 
   /// Runs of which vertex v is the last wherever `is_last(v)`.
   template <class IsLast>
-  Runs<Ordinal, Memory> make_runs(const IsLast& is_last) {
+  Runs<Memory> make_runs(const IsLast& is_last) {
     const auto rows = static_cast<std::size_t>(m_n);
-    Runs<Ordinal, Memory> runs;
+    Runs<Memory> runs;
     runs.of = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::trees::run_of", rows);
     runs.last = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::trees::run_last", rows);
     runs.heads = m_scratch.template allocate<Kokkos::View<std::uint64_t*, Memory>>(

@@ -13,7 +13,7 @@
 namespace lutra::Impl {
 
 /// Entries of Aᵀ left of the diagonal, by rows, unsorted: row v holds each c < v with A(c, v) in the pattern.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> mirror_upper(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
@@ -42,7 +42,7 @@ CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> mirror_upper(
 
 /// Whether some entries taken from all over the pattern have their mirror images: a cheap way to learn that a
 /// pattern is not symmetric. Looks at no more than 256 of them, and at rows of no more than as many entries.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 static bool sample_is_symmetric(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern) {
@@ -66,7 +66,7 @@ static bool sample_is_symmetric(
 }
 
 /// Finds vertices v for which {c < v : A(v, c)} and {c < v : A(c, v)} differ. Rows hold no column twice.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 struct MirrorCheck {
   using Memory = typename ExecutionSpace::memory_space;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
@@ -117,12 +117,12 @@ struct MirrorCheck {
 
 /// Whether A and Aᵀ have one pattern.
 /// @param mirror as mirror_upper makes it
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 bool is_symmetric(const ExecutionSpace& exec,
                   const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
                   const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& mirror,
                   const MemoryBudget& budget) {
-  using Check = MirrorCheck<Ordinal, Offset, ExecutionSpace>;
+  using Check = MirrorCheck<ExecutionSpace>;
   if (pattern.n_rows == 0) return true;
   constexpr std::size_t threads = is_host_space<ExecutionSpace> ? 1 : 32;
   constexpr std::size_t max_teams = 4096;
@@ -145,15 +145,14 @@ bool is_symmetric(const ExecutionSpace& exec,
 }
 
 /// A pattern with its mirror, which is empty where it says nothing new.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 struct MirroredPattern {
   using Pattern = CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>;
   MirroredPattern(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget)
       : reservation(budget) {
-    const bool may_be_symmetric = sample_is_symmetric<Ordinal, Offset, ExecutionSpace>(exec, pattern);
-    mirror = mirror_upper<Ordinal, Offset, ExecutionSpace>(exec, pattern, reservation);
-    symmetric =
-        may_be_symmetric && is_symmetric<Ordinal, Offset, ExecutionSpace>(exec, pattern, mirror, budget);
+    const bool may_be_symmetric = sample_is_symmetric<ExecutionSpace>(exec, pattern);
+    mirror = mirror_upper<ExecutionSpace>(exec, pattern, reservation);
+    symmetric = may_be_symmetric && is_symmetric<ExecutionSpace>(exec, pattern, mirror, budget);
     if (!symmetric) return;
     mirror = {};
     reservation = MemoryReservation(budget);

@@ -9,7 +9,7 @@
 namespace lutra::Impl {
 
 /// A partition of 0 … n - 1 into runs of consecutive vertices.
-template <class Ordinal, class MemorySpace>
+template <class MemorySpace>
 struct Runs {
   Ordinal count = 0;
   Kokkos::View<Ordinal*, MemorySpace> of;           ///< [n] run of each vertex
@@ -28,7 +28,7 @@ struct Runs {
 ///
 /// The count pass counts the entries of each row and, by the ends of ranges only, of each column. The fill
 /// pass writes the rows of L and enters each row in the lists of the supernodes it passes.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 struct RowSubtrees {
   using Memory = typename ExecutionSpace::memory_space;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
@@ -37,7 +37,7 @@ struct RowSubtrees {
   CsrPattern<Ordinal, Offset, Memory> pattern;  ///< its entries left of the diagonal are followed from
   CsrPattern<Ordinal, Offset, Memory> mirror;  ///< further such entries; empty where the pattern is symmetric
   Kokkos::View<const Ordinal*, Memory> parent;  ///< [n]
-  Runs<Ordinal, Memory> runs;                   ///< chains in the count pass, supernodes in the fill pass
+  Runs<Memory> runs;                            ///< chains in the count pass, supernodes in the fill pass
   TeamBits<Memory> bits;
   /// (team, 2·words): words in use, and offsets.
   Kokkos::View<Ordinal**, Kokkos::LayoutRight, Memory> positions;

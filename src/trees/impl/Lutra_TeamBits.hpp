@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_WordBits.hpp"
 
 namespace lutra::Impl {
@@ -148,7 +149,7 @@ struct TeamBits {
 
   /// Writes all members in ascending order to `target`, after `locate`. A thread writes what eight bits hold,
   /// so that neighbours write next to each other; at_eight(w, word, mask of the eight) where there are any.
-  template <class Team, class PositionView, class Ordinal, class AtEight>
+  template <class Team, class PositionView, class AtEight>
   KOKKOS_FUNCTION void write(const Team& team, std::size_t slot, Word located, const PositionView& positions,
                              Ordinal* target, const AtEight& at_eight) const {
     const std::size_t half = positions.extent(1) / 2;

@@ -11,6 +11,7 @@
 #include <Amesos2_TpetraRowMatrix_AbstractMatrixAdapter_def.hpp>
 #include <Amesos2_Util.hpp>
 
+#include "Lutra_Index.hpp"
 #include "Lutra_TpetraViews.hpp"
 
 namespace lutra::Impl {

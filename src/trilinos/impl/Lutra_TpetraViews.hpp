@@ -11,6 +11,7 @@
 
 #include "Lutra_CrsMatrix.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 

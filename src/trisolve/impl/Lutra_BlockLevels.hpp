@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_TriangleRowsView.hpp"
 #include "Lutra_TriangleStatistics.hpp"
 #include "Lutra_Watchdog.hpp"
@@ -14,7 +15,7 @@
 namespace lutra::Impl {
 
 /// A partition of the steps into blocks of consecutive steps.
-template <class Ordinal, class Memory>
+template <class Memory>
 struct StepBlocks {
   Ordinal count = 0;                      ///< number of blocks; an upper bound while only the device knows it
   const std::int64_t* counted = nullptr;  ///< the number on the device; null: `count`
@@ -35,18 +36,18 @@ struct StepBlocks {
 };
 
 /// Blocks with their levels.
-template <class Ordinal, class Memory>
+template <class Memory>
 struct LeveledBlocks {
-  StepBlocks<Ordinal, Memory> blocks;
+  StepBlocks<Memory> blocks;
   Kokkos::View<Ordinal*, Memory> level;   ///< [blocks.count]; during the search −1 where not yet known
   Kokkos::View<Ordinal*, Memory> ticket;  ///< [1] last ticket taken by the search for levels
   Ordinal levels = 0;                     ///< number of levels, once the host knows it
 };
 
 /// What the choice of a method is made from.
-template <class Ordinal, class Memory>
+template <class Memory>
 struct Groupings {
-  LeveledBlocks<Ordinal, Memory> single, blocked;  ///< of single rows; of blocks, empty if not wanted
+  LeveledBlocks<Memory> single, blocked;  ///< of single rows; of blocks, empty if not wanted
   StatisticsView<Memory> statistics;
 };
 
@@ -84,9 +85,9 @@ struct LevelWatchdog {
 /// @param leveled    levels all −1 on entry, from 0 on return; ticket −1 on entry
 /// @param last_level 0 or more on entry; at least the greatest level on return
 /// @param watchdog   ends the search where a block waits too long; levels are meaningless then
-template <class Ordinal, class Offset, class ExecutionSpace>
-void sweep_levels_portable(const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
-                           const LeveledBlocks<Ordinal, typename ExecutionSpace::memory_space>& leveled,
+template <class ExecutionSpace>
+void sweep_levels_portable(const ExecutionSpace& exec, const RowAccess& rows,
+                           const LeveledBlocks<typename ExecutionSpace::memory_space>& leveled,
                            std::int64_t* last_level, const LevelWatchdog& watchdog) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   constexpr int chunk = 32;

@@ -6,6 +6,7 @@
 
 #include "Lutra_DataFlow.hpp"
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_TriangleEngine.hpp"
 #include "Lutra_TrianglePlan.hpp"
 #include "Lutra_Watchdog.hpp"
@@ -15,9 +16,9 @@ namespace lutra::Impl {
 /// Arguments of a data-flow solve. `current` holds the solutions, `stride` values for each position of the
 /// plan, as self-flagged values (Lutra_DataFlow.hpp). `previous` is the array of the solve before; this
 /// solve fills it with sentinels, so that no launch is spent on it.
-template <class Scalar, class Value, class Ordinal, class Offset>
+template <class Scalar, class Value>
 struct BlockSolveData {
-  const BlockTask<Ordinal, Offset>* tasks = nullptr;
+  const BlockTask* tasks = nullptr;
   const Ordinal* by_level = nullptr;
   const Ordinal* block_begin = nullptr;
   const Ordinal* columns = nullptr;
@@ -125,9 +126,9 @@ KOKKOS_FUNCTION void apply_block(const Block& block, BlockUse use, int rows, Sca
 }
 
 /// Solves one block for one right-hand side.
-template <int Stride, class Scalar, class Ordinal, class Offset, class Data, class Member>
-KOKKOS_FUNCTION void solve_block(const Member& team, const Data& data, const BlockTask<Ordinal, Offset>& task,
-                                 int b, int column, Scalar* sums) {
+template <int Stride, class Scalar, class Data, class Member>
+KOKKOS_FUNCTION void solve_block(const Member& team, const Data& data, const BlockTask& task, int b,
+                                 int column, Scalar* sums) {
   const Ordinal first = data.block_begin[task.first_block + b];
   const int rows = static_cast<int>(data.block_begin[task.first_block + b + 1] - first);
   for (int i = 0; i < rows; ++i) {
@@ -151,7 +152,7 @@ KOKKOS_FUNCTION void solve_block(const Member& team, const Data& data, const Blo
                    [&]() { sums[i] = data.in.scaled(in_row, data.in.at(in_row, column)) - sum; });
   }
   Kokkos::single(Kokkos::PerThread(team), [&]() {
-    const PackedBlock<Scalar, Data, BlockTask<Ordinal, Offset>> block{data, task, b};
+    const PackedBlock<Scalar, Data, BlockTask> block{data, task, b};
     apply_block(block, data.use[task.first_block + b], rows, sums, sums + max_block_rows);
     for (int i = 0; i < rows; ++i) {
       const auto position = static_cast<std::int64_t>(first) + i;
@@ -163,9 +164,8 @@ KOKKOS_FUNCTION void solve_block(const Member& team, const Data& data, const Blo
 }
 
 /// Resets the slots of a task in the array of the solve before.
-template <class Scalar, class Ordinal, class Offset, class Data, class Member>
-KOKKOS_FUNCTION void reset_previous(const Member& team, const Data& data,
-                                    const BlockTask<Ordinal, Offset>& task) {
+template <class Scalar, class Data, class Member>
+KOKKOS_FUNCTION void reset_previous(const Member& team, const Data& data, const BlockTask& task) {
   const auto first = static_cast<std::int64_t>(data.block_begin[task.first_block]) * data.previous_stride;
   const auto last =
       static_cast<std::int64_t>(data.block_begin[task.first_block + task.blocks]) * data.previous_stride;
@@ -183,9 +183,8 @@ KOKKOS_FUNCTION void reset_previous(const Member& team, const Data& data,
 /// Rows gather instead of scattering as in section 2 of "A Message-Driven, Multi-GPU Parallel Sparse
 /// Triangular Solver" (the supernodal form), so that sums have one order and need no atomics. A diagonal
 /// block is applied by its inverse.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset, class ExecutionSpace>
-void solve_blocks_portable(const ExecutionSpace& exec,
-                           const BlockSolveData<Scalar, Value, Ordinal, Offset>& data) {
+template <int Stride, class Scalar, class Value, class ExecutionSpace>
+void solve_blocks_portable(const ExecutionSpace& exec, const BlockSolveData<Scalar, Value>& data) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   using Scratch = Kokkos::View<Scalar*, typename ExecutionSpace::scratch_memory_space,
                                Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
@@ -205,11 +204,11 @@ void solve_blocks_portable(const ExecutionSpace& exec,
         const auto task = data.tasks[data.by_level[taken]];
         for (int b = 0; b < task.blocks; ++b) {
           for (int column = 0; column < data.n_columns; ++column) {
-            solve_block<Stride, Scalar, Ordinal>(team, data, task, b, column, scratch.data());
+            solve_block<Stride, Scalar>(team, data, task, b, column, scratch.data());
             team.team_barrier();
           }
         }
-        reset_previous<Scalar, Ordinal>(team, data, task);
+        reset_previous<Scalar>(team, data, task);
       });
 }
 

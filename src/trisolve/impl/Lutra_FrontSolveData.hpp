@@ -4,6 +4,7 @@
 
 #include "Lutra_BlockSolve.hpp"
 #include "Lutra_FrontPlan.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Transposition.hpp"
 
 namespace lutra::Impl {
@@ -62,7 +63,7 @@ KOKKOS_FUNCTION PanelPart<Scalar> off_diagonal_part(const Scalar* panels, const 
 
 /// Vectors of a sweep, whatever the factors. They hold groups of right-hand sides one after another; within a
 /// group the values of a permuted index are contiguous.
-template <class Scalar, class Ordinal>
+template <class Scalar>
 struct FrontVectors {
   const std::uint32_t* source_begin = nullptr;  ///< [positions of all fronts + 1] in `source`
   /// by positions: indices in `contributions` of the terms of its sum
@@ -98,9 +99,9 @@ struct FrontVectors {
 };
 
 /// Arguments of a sweep with L·U.
-template <class Scalar, class Ordinal, class Offset>
-struct FrontSolveData : FrontVectors<Scalar, Ordinal> {
-  const Front<Ordinal, Offset>* fronts = nullptr;
+template <class Scalar>
+struct FrontSolveData : FrontVectors<Scalar> {
+  const Front* fronts = nullptr;
   const Ordinal* rows = nullptr;  ///< contribution rows of all fronts, permuted indices
   const Scalar* panels = nullptr;
   const Ordinal* row_of_pivot = nullptr;  ///< [n] of a factorization with interchanges, for sweeps with L or

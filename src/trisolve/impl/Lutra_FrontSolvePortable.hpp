@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "Lutra_FrontSubstitution.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
@@ -22,9 +23,9 @@ namespace lutra::Impl {
 
 /// Sweeps over fronts, a team each. Vectors begin at the group that is being solved. Barriers of the team
 /// separate gathering from solving, and solving from what reads the solutions.
-template <int Width, class Scalar, class Ordinal, class Offset>
+template <int Width, class Scalar>
 struct FrontSolveWorker {
-  FrontSolveData<Scalar, Ordinal, Offset> data;
+  FrontSolveData<Scalar> data;
   int first_column = 0;  ///< of the group
 
   template <class Member>
@@ -37,7 +38,7 @@ struct FrontSolveWorker {
   /// contributions to the parent.
   template <class Member>
   KOKKOS_FUNCTION void sweep_up(const Member& team, Ordinal number) const {
-    const Front<Ordinal, Offset> front = data.fronts[number];
+    const Front front = data.fronts[number];
     Scalar* const y = data.solved + static_cast<std::int64_t>(front.first_pivot) * Width;
     Scalar* const contributions = data.contributions + front.rows * Width;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.size()), [&](const int p) {
@@ -63,7 +64,7 @@ struct FrontSolveWorker {
   /// is scratch. `solved` receives the solutions where they are not stored by permuted index.
   template <class Member>
   KOKKOS_FUNCTION void sweep_down(const Member& team, Ordinal number) const {
-    const Front<Ordinal, Offset> front = data.fronts[number];
+    const Front front = data.fronts[number];
     Scalar* const x = data.solved + static_cast<std::int64_t>(front.first_pivot) * Width;
     Scalar* const known = data.contributions + front.rows * Width;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.cb_rows), [&](const int r) {

@@ -9,6 +9,7 @@
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_FrontTiles.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
@@ -22,7 +23,6 @@ inline constexpr int max_unsplit_tiles = 6;
 inline constexpr int tiles_per_part = 4;
 
 /// A front as a warp reads it, at once.
-template <class Ordinal, class Offset>
 struct WarpSolveTask {
   Offset lower, rows;  ///< as in `Front`
   Ordinal first_pivot;
@@ -30,8 +30,7 @@ struct WarpSolveTask {
 };
 
 /// A tile of a front as a thread block reads it.
-template <class Ordinal, class Offset>
-struct FrontSolveTask : WarpSolveTask<Ordinal, Offset> {
+struct FrontSolveTask : WarpSolveTask {
   Offset inverse = -1;      ///< entries of inverses before those of the tile, as the factorization left them;
                             ///< −1: none
   Offset partial_sums = 0;  ///< first of the partial sums of the tile
@@ -48,12 +47,11 @@ struct FrontSolveTask : WarpSolveTask<Ordinal, Offset> {
 ///   down: parent's pivot tiles   ->  partial sums of tile i, tile i + 1  ->  tile i  ->  children
 ///
 /// Tasks on the longest remaining path come first.
-template <class Ordinal, class Offset>
 class FrontSolveTasks {
  public:
-  using Task = FrontSolveTask<Ordinal, Offset>;
-  using WarpTask = WarpSolveTask<Ordinal, Offset>;
-  using Fronts = std::vector<Front<Ordinal, Offset>>;
+  using Task = FrontSolveTask;
+  using WarpTask = WarpSolveTask;
+  using Fronts = std::vector<Front>;
 
   /// @param options how the factorization cuts fronts; `tile` is the solves' tile as well
   /// @param interchanges rows are interchanged: fronts that are cut then are solved with their inverses

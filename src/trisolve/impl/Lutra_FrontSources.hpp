@@ -13,6 +13,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_FrontSearch.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
@@ -33,9 +34,8 @@ inline void check_sources(std::int64_t n, std::size_t n_rows) {
 
 /// @param relative indices as in the plan, on the host
 /// @throws OutOfMemoryError for more rows than 32 bits count
-template <class Ordinal, class Offset>
-FrontSources list_sources(const std::vector<Front<Ordinal, Offset>>& fronts, std::int64_t n,
-                          const int* relative, std::size_t n_rows) {
+inline FrontSources list_sources(const std::vector<Front>& fronts, std::int64_t n, const int* relative,
+                                 std::size_t n_rows) {
   check_sources(n, n_rows);
   FrontSources result;
   result.begin.assign(static_cast<std::size_t>(n) + n_rows + 1, 0);

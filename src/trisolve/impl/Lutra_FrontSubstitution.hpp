@@ -6,6 +6,7 @@
 
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontSolveData.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
@@ -143,7 +144,7 @@ struct FrontTriangle {
 
 /// Threads of a team for each front of a level. On hosts one, unless the level has fewer fronts than there
 /// are threads and its first, the largest, is worth the barriers.
-template <class ExecutionSpace, class Plan, class Ordinal>
+template <class ExecutionSpace, class Plan>
 int threads_for_level(const ExecutionSpace& exec, const Plan& plan, Ordinal first, int width) {
   constexpr int worth_sharing = 256;  // rows
   if constexpr (is_host_space<ExecutionSpace>) {

@@ -11,10 +11,10 @@
 namespace lutra::Impl {
 
 /// Sweeps of a space that has only portable kernels.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class FrontSweeps {
  public:
-  using Portable = PortableFrontSweeps<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Portable = PortableFrontSweeps<Scalar, ExecutionSpace>;
   using Memory = typename ExecutionSpace::memory_space;
   using Plan = typename Portable::Plan;
   using Data = typename Portable::Data;

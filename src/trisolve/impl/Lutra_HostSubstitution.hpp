@@ -9,13 +9,13 @@
 
 #include "Lutra_BlockLevels.hpp"
 #include "Lutra_BlockSolve.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_TrianglePack.hpp"
 #include "Lutra_TriangleRowsView.hpp"
 
 namespace lutra::Impl {
 
 /// Consecutive levels that one thread solves, or one level that all threads solve.
-template <class Ordinal>
 struct LevelSegment {
   Ordinal begin = 0, end = 0;  ///< positions in the order of levels
   bool shared = false;         ///< one level, its rows divided among the threads; otherwise one thread
@@ -27,9 +27,9 @@ struct LevelSegment {
 ///   segment    0 (shared)   1            2 (shared)
 ///   thread 0   rows ...   | rows ...   | rows ...     '|': barrier of the team, before which all solutions
 ///   thread 1   rows ...   |            | rows ...          of a segment are written
-template <class Ordinal, class Offset, class Memory>
+template <class Memory>
 struct HostSchedule {
-  std::vector<LevelSegment<Ordinal>> segments;  ///< empty: one thread in the rows' own order
+  std::vector<LevelSegment> segments;           ///< empty: one thread in the rows' own order
   Kokkos::View<const Ordinal*, Memory> row_of;  ///< [n] rows in the order of levels; empty: their own
   MemoryReservation reservation;
 };
@@ -39,10 +39,11 @@ struct HostSchedule {
 inline constexpr std::int64_t min_shared_work = 4000;
 
 /// Segments of rows by level, on the host. Work O(n + nnz).
-template <class Ordinal, class Offset, class ExecutionSpace, class LevelView>
-HostSchedule<Ordinal, Offset, typename ExecutionSpace::memory_space> schedule_levels(
-    const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows, const LevelView& level,
-    Ordinal levels, const MemoryBudget& budget) {
+template <class ExecutionSpace, class LevelView>
+HostSchedule<typename ExecutionSpace::memory_space> schedule_levels(const ExecutionSpace& exec,
+                                                                    const RowAccess& rows,
+                                                                    const LevelView& level, Ordinal levels,
+                                                                    const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
   const auto at = [](auto i) { return static_cast<std::size_t>(i); };
   std::vector<Ordinal> begin(at(levels) + 1, 0);
@@ -52,7 +53,7 @@ HostSchedule<Ordinal, Offset, typename ExecutionSpace::memory_space> schedule_le
     work[at(level(step))] += 4 + static_cast<std::int64_t>(rows.length(rows.mirrored(step)));
   }
   for (std::size_t l = 1; l < begin.size(); ++l) begin[l] += begin[l - 1];
-  HostSchedule<Ordinal, Offset, Memory> schedule;
+  HostSchedule<Memory> schedule;
   std::int64_t shared_work = 0, total_work = 0;
   for (std::size_t l = 0; l < work.size(); ++l) {
     const bool shared = work[l] >= min_shared_work;
@@ -97,7 +98,6 @@ template <class Value, class ExecutionSpace, class Rows, class Source, class Mem
 void keep_values(const ExecutionSpace& exec, const Rows& rows, std::size_t entries, const Source& values,
                  const MemoryBudget& budget, HostValues<Value, Memory>& kept) {
   using Scalar = typename Source::scalar_type;
-  using Ordinal = typename Rows::ordinal_type;
   using View = Kokkos::View<Value*, Memory>;
   HostValues<Value, Memory> fresh = kept;
   if (kept.inverse.extent(0) != static_cast<std::size_t>(rows.n)) {
@@ -130,9 +130,7 @@ void keep_values(const ExecutionSpace& exec, const Rows& rows, std::size_t entri
 
 /// Levels of single rows by one thread. O(nnz).
 template <class Rows, class LevelView>
-typename Rows::ordinal_type find_levels_in_order(const Rows& rows, const LevelView& level) {
-  using Ordinal = typename Rows::ordinal_type;
-  using Offset = typename Rows::offset_type;
+Ordinal find_levels_in_order(const Rows& rows, const LevelView& level) {
   Ordinal last = 0;
   for (Ordinal step = 0; step < rows.n; ++step) {
     const Ordinal row = rows.mirrored(step);
@@ -147,7 +145,7 @@ typename Rows::ordinal_type find_levels_in_order(const Rows& rows, const LevelVi
 }
 
 /// Arguments of a substitution. Solutions are stored by row in `x`, `Stride` values each.
-template <class Scalar, class Value, class Ordinal, class Offset>
+template <class Scalar, class Value>
 struct SubstitutionData {
   const Offset* begin = nullptr;
   const Offset* end = nullptr;
@@ -172,10 +170,9 @@ KOKKOS_FORCEINLINE_FUNCTION Value conjugated(const Value& value) {
 }
 
 /// Subtracts entries times solutions from the sums of a row.
-template <int Stride, bool Conjugate, class Scalar, class Value, class Ordinal, class Offset>
-KOKKOS_FORCEINLINE_FUNCTION void subtract_entries(
-    const SubstitutionData<Scalar, Value, Ordinal, Offset>& data, Offset begin, Offset end,
-    Scalar (&sum)[Stride]) {
+template <int Stride, bool Conjugate, class Scalar, class Value>
+KOKKOS_FORCEINLINE_FUNCTION void subtract_entries(const SubstitutionData<Scalar, Value>& data, Offset begin,
+                                                  Offset end, Scalar (&sum)[Stride]) {
   for (Offset p = begin; p < end; ++p) {
     const Scalar value(conjugated<Conjugate>(data.values[p]));
     const Scalar* x = data.x + static_cast<std::int64_t>(data.entries[p]) * Stride;
@@ -184,9 +181,9 @@ KOKKOS_FORCEINLINE_FUNCTION void subtract_entries(
 }
 
 /// One row of up to `Stride` columns.
-template <int Stride, bool Conjugate, class Scalar, class Value, class Ordinal, class Offset>
+template <int Stride, bool Conjugate, class Scalar, class Value>
 struct SubstituteRow {
-  SubstitutionData<Scalar, Value, Ordinal, Offset> data;
+  SubstitutionData<Scalar, Value> data;
 
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const Ordinal row) const {
     Scalar sum[Stride] = {};
@@ -206,9 +203,9 @@ struct SubstituteRow {
 /// One row of one column without maps and scales. Entries are taken in the order of their steps, so that the
 /// solution of the step before, computed last, is needed last. Four partial sums shorten the chain of
 /// additions of a long row.
-template <bool Upper, bool Unit, bool Conjugate, class Scalar, class Value, class Ordinal, class Offset>
+template <bool Upper, bool Unit, bool Conjugate, class Scalar, class Value>
 struct SubstituteColumnRow {
-  SubstitutionData<Scalar, Value, Ordinal, Offset> data;
+  SubstitutionData<Scalar, Value> data;
   const Scalar* in;  ///< [n] may be `x`
   Scalar* x;
 
@@ -237,7 +234,7 @@ struct SubstituteColumnRow {
 /// Calls `one` for each row in the order of a schedule. Where there are segments, one team of all threads
 /// runs them; its barrier after a segment orders the solutions of that segment before their use in the next.
 /// @param one a functor of a row
-template <bool Upper, class ExecutionSpace, class Ordinal, class Schedule, class One>
+template <bool Upper, class ExecutionSpace, class Schedule, class One>
 void visit_rows(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule, const One& one) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
   if (schedule.segments.empty()) {
@@ -248,7 +245,7 @@ void visit_rows(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule,
         });
     return;
   }
-  const LevelSegment<Ordinal>* segments = schedule.segments.data();
+  const LevelSegment* segments = schedule.segments.data();
   const auto n_segments = schedule.segments.size();
   const auto row_of = schedule.row_of;
   const auto kernel = KOKKOS_LAMBDA(const typename Policy::member_type& team) {
@@ -269,7 +266,7 @@ void visit_rows(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule,
 }
 
 /// Whether columns are contiguous, in the order of rows and without scales.
-template <class Columns, class Ordinal>
+template <class Columns>
 bool lies_plainly(const Columns& columns, const Ordinal* map) {
   return map == nullptr && columns.scale == nullptr && columns.row_stride == 1;
 }
@@ -285,10 +282,9 @@ void for_kind_of(const Rows& rows, const Go& go) {
 
 /// One column. Right-hand sides are gathered before and solutions scattered behind where they are not stored
 /// in the order of rows.
-template <bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Scalar, class Value,
-          class Ordinal, class Offset>
+template <bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Scalar, class Value>
 void substitute_one_column(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule,
-                           const SubstitutionData<Scalar, Value, Ordinal, Offset>& data) {
+                           const SubstitutionData<Scalar, Value>& data) {
   const bool plain_in = lies_plainly(data.in, data.in_row), plain_out = lies_plainly(data.out, data.out_row);
   Scalar* const x = plain_out ? data.out.data : data.x;
   const Kokkos::RangePolicy<ExecutionSpace> all(exec, 0, rows.n);
@@ -300,7 +296,7 @@ void substitute_one_column(const ExecutionSpace& exec, const Rows& rows, const S
         });
   }
   for_kind_of(rows, [&](auto upper, auto unit) {
-    using One = SubstituteColumnRow<upper.value, unit.value, Conjugate, Scalar, Value, Ordinal, Offset>;
+    using One = SubstituteColumnRow<upper.value, unit.value, Conjugate, Scalar, Value>;
     visit_rows<upper.value>(exec, rows.n, schedule, One{data, plain_in ? data.in.data : x, x});
   });
   if (plain_out) return;
@@ -315,14 +311,13 @@ void substitute_one_column(const ExecutionSpace& exec, const Rows& rows, const S
 inline constexpr int tile_rows = 8;
 
 /// One past the last row of a tile.
-template <class Ordinal>
 KOKKOS_FORCEINLINE_FUNCTION Ordinal tile_end(Ordinal n, Ordinal tile) {
   const Ordinal end = (tile + 1) * tile_rows;
   return end < n ? end : n;
 }
 
 /// Copies the right-hand sides of some rows from columns to rows; absent columns are 0.
-template <int Stride, class Data, class Ordinal>
+template <int Stride, class Data>
 KOKKOS_FORCEINLINE_FUNCTION void load_tile(const Data& data, Ordinal first, Ordinal end) {
   for (int r = 0; r < Stride; ++r) {
     const auto* in = data.in.data + static_cast<std::size_t>(r) * data.in.column_stride;
@@ -333,7 +328,7 @@ KOKKOS_FORCEINLINE_FUNCTION void load_tile(const Data& data, Ordinal first, Ordi
   }
 }
 /// Copies the solutions of some rows from rows to columns.
-template <int Stride, class Data, class Ordinal>
+template <int Stride, class Data>
 KOKKOS_FORCEINLINE_FUNCTION void store_tile(const Data& data, Ordinal first, Ordinal end) {
   for (int r = 0; r < data.n_columns; ++r) {
     auto* out = data.out.data + static_cast<std::size_t>(r) * data.out.column_stride;
@@ -346,7 +341,6 @@ KOKKOS_FORCEINLINE_FUNCTION void store_tile(const Data& data, Ordinal first, Ord
 template <int Stride, bool Unit, bool Conjugate, class Data>
 struct SubstituteInPlace {
   Data data;
-  template <class Ordinal>
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const Ordinal row) const {
     using Scalar = std::remove_pointer_t<decltype(data.x)>;
     Scalar* x = data.x + static_cast<std::int64_t>(row) * Stride;
@@ -360,8 +354,7 @@ struct SubstituteInPlace {
 
 /// Several columns that are contiguous, without maps and scales. One thread copies each tile just before and
 /// after it is solved; several threads copy all tiles before and behind.
-template <int Stride, bool Upper, bool Unit, bool Conjugate, class ExecutionSpace, class Ordinal,
-          class Schedule, class Data>
+template <int Stride, bool Upper, bool Unit, bool Conjugate, class ExecutionSpace, class Schedule, class Data>
 void substitute_plain_columns(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule,
                               const Data& data) {
   const SubstituteInPlace<Stride, Unit, Conjugate, Data> one{data};
@@ -391,9 +384,9 @@ void substitute_plain_columns(const ExecutionSpace& exec, Ordinal n, const Sched
 
 /// Substitution in the order of a schedule.
 template <int Stride, bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Scalar,
-          class Value, class Ordinal, class Offset>
+          class Value>
 void substitute(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule,
-                const SubstitutionData<Scalar, Value, Ordinal, Offset>& data) {
+                const SubstitutionData<Scalar, Value>& data) {
   if constexpr (Stride == 1) {
     substitute_one_column<Conjugate>(exec, rows, schedule, data);
   } else if (lies_plainly(data.in, data.in_row) && lies_plainly(data.out, data.out_row)) {
@@ -401,7 +394,7 @@ void substitute(const ExecutionSpace& exec, const Rows& rows, const Schedule& sc
       substitute_plain_columns<Stride, upper.value, unit.value, Conjugate>(exec, rows.n, schedule, data);
     });
   } else {
-    const SubstituteRow<Stride, Conjugate, Scalar, Value, Ordinal, Offset> one{data};
+    const SubstituteRow<Stride, Conjugate, Scalar, Value> one{data};
     rows.upper ? visit_rows<true>(exec, rows.n, schedule, one)
                : visit_rows<false>(exec, rows.n, schedule, one);
   }

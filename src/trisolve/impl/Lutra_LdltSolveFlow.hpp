@@ -2,6 +2,7 @@
 #ifndef LUTRA_LDLTSOLVEFLOW_HPP
 #define LUTRA_LDLTSOLVEFLOW_HPP
 
+#include "Lutra_Index.hpp"
 #include "Lutra_LdltSolveTasks.hpp"
 #include "Lutra_LdltSolveWorker.hpp"
 
@@ -33,12 +34,12 @@ struct LdltSolveWatch {
 };
 
 /// What all blocks of a sweep know.
-template <int Width, class Scalar, class Ordinal, class Offset>
+template <int Width, class Scalar>
 struct LdltSolveLaunch {
-  LdltSolveWorker<Width, Scalar, Ordinal, Offset> worker;
+  LdltSolveWorker<Width, Scalar> worker;
   LdltSolveWatch data;
   const Ordinal* children = nullptr;
-  const LdltTask<Ordinal>* tasks = nullptr;
+  const LdltTask* tasks = nullptr;
   int n_tasks = 0;
   int* ticket = nullptr;           ///< −1 on entry
   int* done = nullptr;             ///< [count] flags of fronts
@@ -60,10 +61,10 @@ struct LdltSolveSpace {
 };
 
 /// One member's part in a front.
-template <class Block, int Width, class Scalar, class Ordinal, class Offset>
+template <class Block, int Width, class Scalar>
 struct LdltFrontSolve {
-  using Launch = LdltSolveLaunch<Width, Scalar, Ordinal, Offset>;
-  using Located = typename LdltSolveWorker<Width, Scalar, Ordinal, Offset>::Located;
+  using Launch = LdltSolveLaunch<Width, Scalar>;
+  using Located = typename LdltSolveWorker<Width, Scalar>::Located;
   using Space = LdltSolveSpace<Block, Width, Scalar>;
   static constexpr int edge = Space::edge, pitch = Space::pitch, size = Block::size;
   static constexpr int groups = size / edge;  ///< threads of a row
@@ -79,12 +80,11 @@ struct LdltFrontSolve {
   const Block& block;
   const Launch& launch;
   Space& space;
-  const LdltTask<Ordinal>& task;
+  const LdltTask& task;
   const Located at;
   const int e, rows;  ///< eliminated columns; all rows
 
-  KOKKOS_FUNCTION LdltFrontSolve(const Block& a_block, const Launch& a_launch,
-                                 const LdltTask<Ordinal>& a_task)
+  KOKKOS_FUNCTION LdltFrontSolve(const Block& a_block, const Launch& a_launch, const LdltTask& a_task)
       : block(a_block),
         launch(a_launch),
         space(*static_cast<Space*>(a_block.space())),
@@ -125,7 +125,7 @@ struct LdltFrontSolve {
   }
 
  private:
-  KOKKOS_FUNCTION const LdltSolveData<Scalar, Ordinal, Offset>& data() const { return launch.worker.data; }
+  KOKKOS_FUNCTION const LdltSolveData<Scalar>& data() const { return launch.worker.data; }
   static KOKKOS_FORCEINLINE_FUNCTION int smaller(int a, int b) { return a < b ? a : b; }
   KOKKOS_FUNCTION int column(int w) const { return launch.worker.first_column + w; }
   KOKKOS_FUNCTION Scalar entry(int r, int c) const {
@@ -189,7 +189,7 @@ struct LdltFrontSolve {
 
   /// v = right-hand sides, what children have delayed, and the sum of their contributions.
   KOKKOS_FUNCTION void gather(int first, int n) const {
-    const Front<Ordinal, Offset>& front = at.front;
+    const Front& front = at.front;
     const bool many = front.children_end - front.children > 64;
     const int r = block.thread() % edge, g = block.thread() / edge;
     Scalar sum[Width] = {};
@@ -218,7 +218,7 @@ struct LdltFrontSolve {
   }
   /// The permuted index of a row whose contributions are summed; −1 − index of one that a child has delayed.
   KOKKOS_FUNCTION std::int64_t index_of(int p) const {
-    const Front<Ordinal, Offset>& front = at.front;
+    const Front& front = at.front;
     if (p >= at.columns) return front.first_pivot + front.pivots + (p - at.columns);
     const auto index = static_cast<std::int64_t>(at.variables[p]);
     return index >= front.first_pivot && index < front.first_pivot + front.pivots ? index : -1 - index;
@@ -445,18 +445,17 @@ struct LdltFrontSolve {
 };
 
 /// Sweeps as data flow: none but where a specialization is.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 struct LdltSweepFlow {
   static constexpr int edge = 0;
 };
 
 /// A block's tasks, one after another.
-template <bool Forward, class Block, int Width, class Scalar, class Ordinal, class Offset>
-KOKKOS_FUNCTION void sweep_tasks(const Block& block,
-                                 const LdltSolveLaunch<Width, Scalar, Ordinal, Offset>& launch) {
+template <bool Forward, class Block, int Width, class Scalar>
+KOKKOS_FUNCTION void sweep_tasks(const Block& block, const LdltSolveLaunch<Width, Scalar>& launch) {
   for (int t = block.next(launch.ticket) + 1; t < launch.n_tasks; t = block.next(launch.ticket) + 1) {
-    const LdltTask<Ordinal> task = launch.tasks[Forward ? t : launch.n_tasks - 1 - t];
-    const LdltFrontSolve<Block, Width, Scalar, Ordinal, Offset> solve(block, launch, task);
+    const LdltTask task = launch.tasks[Forward ? t : launch.n_tasks - 1 - t];
+    const LdltFrontSolve<Block, Width, Scalar> solve(block, launch, task);
     if constexpr (Forward) {
       solve.forward();
     } else {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "Lutra_ArgsortDescending.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_LdltTaskList.hpp"
 
 namespace lutra::Impl {
@@ -15,10 +16,9 @@ namespace lutra::Impl {
 /// the last to the first. As in the factorization (Lutra_LdltTaskList.hpp) a task is one block's part in a
 /// front, and members of a gang are neighbours: it waits for fronts all of whose tasks come before it, and
 /// for other members. Host code.
-template <class Ordinal, class Offset>
 struct LdltSolveTasks {
-  using Fronts = std::vector<Front<Ordinal, Offset>>;
-  std::vector<LdltTask<Ordinal>> small, large;
+  using Fronts = std::vector<Front>;
+  std::vector<LdltTask> small, large;
 
   /// @param edge   rows of a tile: a block has one at least
   /// @param blocks members that a gang may have

@@ -5,6 +5,7 @@
 #include "Lutra_FrontLdlt.hpp"
 #include "Lutra_FrontSubstitution.hpp"
 #include "Lutra_HostProduct.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_LdltSolver.hpp"
 
 namespace lutra::Impl {
@@ -124,10 +125,10 @@ struct LdltSubstitution {
 };
 
 /// Arguments of a sweep with L, D or Lᵀ. Vectors begin at the group that is being solved.
-template <class Scalar, class Ordinal, class Offset>
-struct LdltSolveData : FrontVectors<Scalar, Ordinal> {
-  const Front<Ordinal, Offset>* fronts = nullptr;
-  const LdltFrontRoom<Offset>* room = nullptr;
+template <class Scalar>
+struct LdltSolveData : FrontVectors<Scalar> {
+  const Front* fronts = nullptr;
+  const LdltFrontRoom* room = nullptr;
   const LdltRecord* records = nullptr;
   const Ordinal* rows = nullptr;  ///< contribution rows of all fronts, permuted indices
   const Scalar* panels = nullptr;
@@ -147,9 +148,9 @@ struct LdltSolveData : FrontVectors<Scalar, Ordinal> {
 
 /// Sweeps over fronts, a team each. Barriers of the team separate gathering from solving, and solving from
 /// what reads the solutions.
-template <int Width, class Scalar, class Ordinal, class Offset>
+template <int Width, class Scalar>
 struct LdltSolveWorker {
-  LdltSolveData<Scalar, Ordinal, Offset> data;
+  LdltSolveData<Scalar> data;
   int first_column = 0;  ///< of the group
 
   template <class Member>
@@ -164,7 +165,7 @@ struct LdltSolveWorker {
 
   /// A front with its slots.
   struct Located {
-    Front<Ordinal, Offset> front;
+    Front front;
     const Scalar* panel;
     const Ordinal* variables;
     Offset slots;    ///< first slot
@@ -180,8 +181,8 @@ struct LdltSolveWorker {
   };
 
   KOKKOS_FUNCTION Located locate(Ordinal number) const {
-    const Front<Ordinal, Offset> front = data.fronts[number];
-    const LdltFrontRoom<Offset> room = data.room[number];
+    const Front front = data.fronts[number];
+    const LdltFrontRoom room = data.room[number];
     const LdltRecord record = data.records[number];
     return {front,
             data.panels + room.panel - record.moved,
@@ -211,7 +212,7 @@ struct LdltSolveWorker {
  private:
   template <class Member>
   KOKKOS_FUNCTION void forward(const Member& team, const Located& at) const {
-    const Front<Ordinal, Offset>& front = at.front;
+    const Front& front = at.front;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, at.columns + front.cb_rows), [&](const int p) {
       const bool is_slot = p < at.columns;
       // contribution rows are numbered behind the front's own pivots

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "Lutra_At.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_LdltSolveFlow.hpp"
 #include "Lutra_LdltSolveWorker.hpp"
 #include "Lutra_LdltSolver.hpp"
@@ -18,9 +19,9 @@ namespace lutra::Impl {
 
 /// worker.sweep(team, f) for each front f by host threads, as factorizations divide them: forward subtrees, a
 /// thread each, then the fronts above one after another, large ones by all threads; backward in reverse.
-template <class Ordinal, class Offset, class Worker, class ExecutionSpace>
-static void sweep_subtrees(const ExecutionSpace& exec, const std::vector<Front<Ordinal, Offset>>& fronts,
-                           const SubtreeMapping<Ordinal>& mapping, bool forward, const Worker& worker) {
+template <class Worker, class ExecutionSpace>
+static void sweep_subtrees(const ExecutionSpace& exec, const std::vector<Front>& fronts,
+                           const SubtreeMapping& mapping, bool forward, const Worker& worker) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::Schedule<Kokkos::Dynamic>>;
   using Member = typename Policy::member_type;
   const auto range = [&](const Member& team, Ordinal begin, Ordinal end) {
@@ -61,13 +62,13 @@ static void sweep_subtrees(const ExecutionSpace& exec, const std::vector<Front<O
 }
 
 /// Arguments of sweeps but for vectors, and for what each sweep does.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-LdltSolveData<Scalar, Ordinal, Offset> ldlt_solve_data(
-    const LdltPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+template <class Scalar, class ExecutionSpace>
+LdltSolveData<Scalar> ldlt_solve_data(
+    const LdltPlan<typename ExecutionSpace::memory_space>& plan,
     const FrontSolveLists<typename ExecutionSpace::memory_space>& lists,
-    const LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>& factors,
-    const FrontSystem<Scalar, Ordinal, typename ExecutionSpace::memory_space>& system) {
-  LdltSolveData<Scalar, Ordinal, Offset> data;
+    const LdltFactors<Scalar, ExecutionSpace>& factors,
+    const FrontSystem<Scalar, typename ExecutionSpace::memory_space>& system) {
+  LdltSolveData<Scalar> data;
   data.source_begin = lists.source_begin.data();
   data.source = lists.source.data();
   data.in = system.in;
@@ -91,24 +92,24 @@ LdltSolveData<Scalar, Ordinal, Offset> ldlt_solve_data(
 }
 
 /// What sweeps read of a plan.
-template <class Ordinal, class Memory>
+template <class Memory>
 struct LdltSolveLists : FrontSolveLists<Memory> {
-  Kokkos::View<const LdltTask<Ordinal>*, Memory> small, large;  ///< of data flow, where the space has it
-  double watchdog_seconds = 10;                                 ///< of data flow
+  Kokkos::View<const LdltTask*, Memory> small, large;  ///< of data flow, where the space has it
+  double watchdog_seconds = 10;                        ///< of data flow
 };
 
 /// Sweeps of an execution space, one group of right-hand sides after another in the same vectors.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class LdltSweeps {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-  using Plan = LdltPlan<Ordinal, Offset, Memory>;
-  using Factors = LdltFactors<Scalar, Ordinal, Offset, ExecutionSpace>;
-  using System = FrontSystem<Scalar, Ordinal, Memory>;
-  using Data = LdltSolveData<Scalar, Ordinal, Offset>;
-  using Flow = LdltSweepFlow<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Plan = LdltPlan<Memory>;
+  using Factors = LdltFactors<Scalar, ExecutionSpace>;
+  using System = FrontSystem<Scalar, Memory>;
+  using Data = LdltSolveData<Scalar>;
+  using Flow = LdltSweepFlow<Scalar, ExecutionSpace>;
   static constexpr bool has_flow = Flow::edge > 0;
-  using Lists = LdltSolveLists<Ordinal, Memory>;
+  using Lists = LdltSolveLists<Memory>;
 
   static std::shared_ptr<const Lists> make_lists(const ExecutionSpace& exec, const Plan& plan,
                                                  const MemoryBudget& budget, double watchdog_seconds) {
@@ -116,7 +117,7 @@ class LdltSweeps {
     lists->watchdog_seconds = watchdog_seconds;
     static_cast<FrontSolveLists<Memory>&>(*lists) = make_front_solve_lists(exec, plan.base, budget);
     if constexpr (has_flow) {
-      const LdltSolveTasks<Ordinal, Offset> tasks(plan.base.layout.fronts, Flow::edge, Flow::blocks(exec));
+      const LdltSolveTasks tasks(plan.base.layout.fronts, Flow::edge, Flow::blocks(exec));
       lists->small = upload(exec, lists->reservation, "lutra::trisolve::ldlt_small_tasks", tasks.small);
       lists->large = upload(exec, lists->reservation, "lutra::trisolve::ldlt_tasks", tasks.large);
     }
@@ -172,17 +173,17 @@ class LdltSweeps {
     loading.parts = {false, false, false};
     loading.stores = false;
     if (width == 1) {
-      sweep_all(exec, plan, true, LdltSolveWorker<1, Scalar, Ordinal, Offset>{loading, column});
+      sweep_all(exec, plan, true, LdltSolveWorker<1, Scalar>{loading, column});
     } else {
-      sweep_all(exec, plan, true, LdltSolveWorker<4, Scalar, Ordinal, Offset>{loading, column});
+      sweep_all(exec, plan, true, LdltSolveWorker<4, Scalar>{loading, column});
     }
     data.loads = false;
   }
   void sweep(const ExecutionSpace& exec, const Plan& plan, const Data& data, int column, int width) {
     if (width == 1) {
-      sweep_with(exec, plan, LdltSolveWorker<1, Scalar, Ordinal, Offset>{data, column});
+      sweep_with(exec, plan, LdltSolveWorker<1, Scalar>{data, column});
     } else {
-      sweep_with(exec, plan, LdltSolveWorker<4, Scalar, Ordinal, Offset>{data, column});
+      sweep_with(exec, plan, LdltSolveWorker<4, Scalar>{data, column});
     }
   }
   template <class Worker>

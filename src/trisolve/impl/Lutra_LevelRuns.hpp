@@ -12,6 +12,7 @@
 #include "Lutra_BlockSolve.hpp"
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Index.hpp"
 
 // The level-set method: rows of one level depend on rows of earlier levels only, so that a level is solved
 // at once and a barrier separates levels (section 2 of "A Message-Driven, Multi-GPU Parallel Sparse
@@ -31,7 +32,6 @@ namespace lutra::Impl {
 inline constexpr std::int64_t max_small_tasks = 32;
 
 /// Consecutive levels solved by one team, or each by a launch of its own.
-template <class Ordinal>
 struct LevelRun {
   Ordinal first_level = 0;
   Ordinal end_level = 0;
@@ -39,18 +39,17 @@ struct LevelRun {
 };
 
 /// Levels divided into runs, in the order of solving.
-template <class Ordinal>
 struct LevelRuns {
-  std::vector<LevelRun<Ordinal>> runs;
-  PlanLevels<Ordinal> of_plan;
+  std::vector<LevelRun> runs;
+  PlanLevels of_plan;
   double bytes_per_task = 0;  ///< moved
 
   Ordinal first_task(Ordinal level) const { return of_plan.begin[at(level)]; }
-  Ordinal first_task(const LevelRun<Ordinal>& run) const { return of_plan.begin[at(run.first_level)]; }
-  Ordinal end_task(const LevelRun<Ordinal>& run) const { return of_plan.begin[at(run.end_level)]; }
+  Ordinal first_task(const LevelRun& run) const { return of_plan.begin[at(run.first_level)]; }
+  Ordinal end_task(const LevelRun& run) const { return of_plan.begin[at(run.end_level)]; }
   Ordinal tasks(Ordinal level) const { return of_plan.begin[at(level) + 1] - of_plan.begin[at(level)]; }
   /// Tasks of the largest level of a run.
-  Ordinal max_tasks(const LevelRun<Ordinal>& run) const {
+  Ordinal max_tasks(const LevelRun& run) const {
     Ordinal most = 0;
     for (Ordinal level = run.first_level; level < run.end_level; ++level) most = std::max(most, tasks(level));
     return most;
@@ -86,10 +85,9 @@ double level_task_bytes(const Plan& plan, std::size_t scalar_bytes, std::size_t 
 /// Divides levels into runs of least predicted cost, by dynamic programming: the cheapest way to the end of
 /// a level, with that level small or large, follows from the two of the level before. `bytes_per_task` is
 /// that of level_task_bytes.
-template <class Ordinal>
-LevelRuns<Ordinal> cut_levels(const PlanLevels<Ordinal>& plan_levels, double bytes_per_task,
-                              const LevelSetCosts& costs) {
-  LevelRuns<Ordinal> result{{}, plan_levels, bytes_per_task};
+inline LevelRuns cut_levels(const PlanLevels& plan_levels, double bytes_per_task,
+                            const LevelSetCosts& costs) {
+  LevelRuns result{{}, plan_levels, bytes_per_task};
   const std::size_t levels = plan_levels.steps.size();
   constexpr double never = std::numeric_limits<double>::infinity();
   std::vector<unsigned char> stays_small(levels), small(levels);
@@ -122,8 +120,7 @@ LevelRuns<Ordinal> cut_levels(const PlanLevels<Ordinal>& plan_levels, double byt
 }
 
 /// Predicted seconds of a solve with the right-hand sides the levels were divided for.
-template <class Ordinal>
-double predict_levels_seconds(const LevelRuns<Ordinal>& levels, const LevelSetCosts& costs) {
+inline double predict_levels_seconds(const LevelRuns& levels, const LevelSetCosts& costs) {
   double seconds = costs.start_seconds;
   for (const auto& run : levels.runs) {
     if (run.small) seconds += costs.launch_seconds;
@@ -189,7 +186,7 @@ struct SettledRows {
 
 /// A run of small levels by one team. Its barrier after a level orders the solutions of that level before
 /// their use in the next.
-template <class ExecutionSpace, class Data, class Ordinal>
+template <class ExecutionSpace, class Data>
 void solve_small_run(const ExecutionSpace& exec, const Data& data, Ordinal first_task, Ordinal end_task,
                      Ordinal max_tasks) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
@@ -210,7 +207,7 @@ void solve_small_run(const ExecutionSpace& exec, const Data& data, Ordinal first
 }
 
 /// A large level, a task for each thread of a team.
-template <class ExecutionSpace, class Data, class Ordinal>
+template <class ExecutionSpace, class Data>
 void solve_large_level(const ExecutionSpace& exec, const Data& data, Ordinal first_task, Ordinal end_task) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   constexpr int threads = 4;
@@ -227,10 +224,9 @@ void solve_large_level(const ExecutionSpace& exec, const Data& data, Ordinal fir
 }
 
 /// The level-set method, portable. Writes data.current and data.out. Does not fence.
-template <class Scalar, class Value, class Ordinal, class Offset, class ExecutionSpace>
-void solve_levels_portable(const ExecutionSpace& exec,
-                           const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                           const LevelRuns<Ordinal>& levels) {
+template <class Scalar, class Value, class ExecutionSpace>
+void solve_levels_portable(const ExecutionSpace& exec, const BlockSolveData<Scalar, Value>& data,
+                           const LevelRuns& levels) {
   for (const auto& run : levels.runs) {
     if (run.small) {
       solve_small_run(exec, data, levels.first_task(run), levels.end_task(run), levels.max_tasks(run));

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "Lutra_DenseRows.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Symbolic.hpp"
 #include "Lutra_Transpose.hpp"
 #include "Lutra_Transposition.hpp"
@@ -54,28 +55,26 @@ static void find_diagonal(const ExecutionSpace& exec, const Transposed& transpos
 ///
 /// Hermitian factors Uᴴ·S⁻¹ and S⁻¹·U hold Uᴴ where others hold L, with its diagonal, which is U's and real.
 /// S [n] multiplies between the two solves, and transposes are the conjugates of the same triangles.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class LuTriangularSolves {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-  using Op = TriangularSolveImpl<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Op = TriangularSolveImpl<Scalar, ExecutionSpace>;
   using Order = Kokkos::View<const Ordinal*, Memory>;
   using Scale = Kokkos::View<const RealOf<Scalar>*, Memory>;
   using Rows = DenseRows<Scalar, Memory>;
-  using Input = TriangleInput<Ordinal, Offset, ExecutionSpace>;
+  using Input = TriangleInput<ExecutionSpace>;
   /// Makes the solve of one triangle.
-  using MakeSolve = std::function<std::unique_ptr<TriangleEngine<Scalar, Offset, ExecutionSpace>>(
+  using MakeSolve = std::function<std::unique_ptr<TriangleEngine<Scalar, ExecutionSpace>>(
       const ExecutionSpace&, const Input&, const MemoryBudget&, const TimeoutFlag&)>;
 
   /// Analyses L and U. Fences.
   /// @param row_order, col_order [n] the user's row and column at each position of the factorized matrix;
   ///                             empty: the same
   /// @throws OutOfMemoryError
-  LuTriangularSolves(const ExecutionSpace& exec, const LuPattern<Ordinal, Offset, Memory>& lu,
-                     const Order& row_order, const Order& col_order, const TriangularOptions& options,
-                     const MemoryBudget& budget,
-                     const MakeSolve& make = analyse_triangle<Scalar, Ordinal, Offset, ExecutionSpace>,
-                     bool hermitian = false)
+  LuTriangularSolves(const ExecutionSpace& exec, const LuPattern<Memory>& lu, const Order& row_order,
+                     const Order& col_order, const TriangularOptions& options, const MemoryBudget& budget,
+                     const MakeSolve& make = analyse_triangle<Scalar, ExecutionSpace>, bool hermitian = false)
       : LuTriangularSolves(lu, row_order, col_order, options, budget, make, hermitian) {
     const auto behind = allocate<Offset>(exec, "lutra::trisolve::behind_diagonal", lu.n);
     move_behind(exec, lu.diagonal, behind);
@@ -149,9 +148,9 @@ class LuTriangularSolves {
   const TriangularReport& upper_report() const noexcept { return m_upper.report(); }
 
  private:
-  LuTriangularSolves(const LuPattern<Ordinal, Offset, Memory>& lu, const Order& row_order,
-                     const Order& col_order, const TriangularOptions& options, const MemoryBudget& budget,
-                     const MakeSolve& make, bool hermitian)
+  LuTriangularSolves(const LuPattern<Memory>& lu, const Order& row_order, const Order& col_order,
+                     const TriangularOptions& options, const MemoryBudget& budget, const MakeSolve& make,
+                     bool hermitian)
       : m_make(make),
         m_is_hermitian(hermitian),
         m_lu(lu),
@@ -227,7 +226,7 @@ class LuTriangularSolves {
 
   MakeSolve m_make;
   bool m_is_hermitian;
-  LuPattern<Ordinal, Offset, Memory> m_lu;
+  LuPattern<Memory> m_lu;
   Order m_row_order, m_col_order;
   TriangularOptions m_options;
   MemoryBudget m_budget;
@@ -239,7 +238,7 @@ class LuTriangularSolves {
   Scale m_between;                                ///< [n] S of Hermitian factors; else empty
   Kokkos::View<Scalar*, Memory> m_column_values;  ///< [nnz(L + U)] by columns, of the transposes
   Kokkos::View<Scalar*, Memory> m_scratch;        ///< [n × k] by rows: vectors between the two solves
-  TransposedPattern<Ordinal, Offset, Memory> m_transposed;  ///< of L + U
+  TransposedPattern<Memory> m_transposed;         ///< of L + U
   bool m_transposes_are_current = false;
 };
 

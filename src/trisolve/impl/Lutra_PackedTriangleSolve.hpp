@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "Lutra_BlockSolve.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_LevelRuns.hpp"
 #include "Lutra_SolutionArrays.hpp"
 #include "Lutra_TriangleEngine.hpp"
@@ -15,11 +16,11 @@
 namespace lutra::Impl {
 
 /// An analysed triangle packed into tasks. Its maps `in_row` and `out_row` are by position in the plan.
-template <class Ordinal, class Offset, class ExecutionSpace>
-struct PackedTriangle : AnalysedTriangle<Ordinal, Offset, ExecutionSpace> {
-  TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> plan;
+template <class ExecutionSpace>
+struct PackedTriangle : AnalysedTriangle<ExecutionSpace> {
+  TrianglePlan<typename ExecutionSpace::memory_space> plan;
   MemoryReservation maps_reservation;
-  LevelRuns<Ordinal> level_runs;  ///< only for `levels`
+  LevelRuns level_runs;  ///< only for `levels`
 };
 
 /// Launches of a solve that an engine keeps from one solve to the next. Portable kernels keep none.
@@ -33,8 +34,8 @@ int columns_for_one(const ExecutionSpace&, const Triangle&) {
 }
 
 /// Level-set solve for one right-hand side with the kernels of a space; portable ones.
-template <class Data, class Ordinal, class ExecutionSpace>
-void solve_levels(const ExecutionSpace& exec, const Data& data, const LevelRuns<Ordinal>& runs,
+template <class Data, class ExecutionSpace>
+void solve_levels(const ExecutionSpace& exec, const Data& data, const LevelRuns& runs,
                   const TriangularReport&, RecordedLaunches<ExecutionSpace>&) {
   solve_levels_portable(exec, data, runs);
 }
@@ -48,12 +49,12 @@ void solve_blocks(const ExecutionSpace& exec, const Data& data, const Triangular
 
 /// Methods syncfree and supernodal, and on devices levels.
 /// @tparam Value of the stored triangle
-template <class Scalar, class Value, class Ordinal, class Offset, class ExecutionSpace>
-class PackedTriangleSolve : public TriangleEngine<Scalar, Offset, ExecutionSpace> {
+template <class Scalar, class Value, class ExecutionSpace>
+class PackedTriangleSolve : public TriangleEngine<Scalar, ExecutionSpace> {
  public:
-  using Base = TriangleEngine<Scalar, Offset, ExecutionSpace>;
+  using Base = TriangleEngine<Scalar, ExecutionSpace>;
   using Memory = typename ExecutionSpace::memory_space;
-  using Plan = PackedTriangle<Ordinal, Offset, ExecutionSpace>;
+  using Plan = PackedTriangle<ExecutionSpace>;
   using typename Base::Source;
 
   PackedTriangleSolve(const ExecutionSpace& exec, std::shared_ptr<const Plan> plan,
@@ -109,7 +110,7 @@ class PackedTriangleSolve : public TriangleEngine<Scalar, Offset, ExecutionSpace
   }
 
  private:
-  using Data = BlockSolveData<Scalar, Value, Ordinal, Offset>;
+  using Data = BlockSolveData<Scalar, Value>;
 
   TriangleValues<Value, Memory> allocate_values(const ExecutionSpace& exec) const {
     const auto& plan = m_plan->plan;
@@ -170,8 +171,8 @@ class PackedTriangleSolve : public TriangleEngine<Scalar, Offset, ExecutionSpace
   std::shared_ptr<const Plan> m_plan;
   MemoryBudget m_budget;
   TriangleValues<Value, Memory> m_values;
-  SolutionArrays<Scalar, Ordinal, ExecutionSpace> m_arrays;  ///< where rows wait for values
-  SolutionVector<Scalar, ExecutionSpace> m_x;                ///< where levels stand in for waiting
+  SolutionArrays<Scalar, ExecutionSpace> m_arrays;  ///< where rows wait for values
+  SolutionVector<Scalar, ExecutionSpace> m_x;       ///< where levels stand in for waiting
   RecordedLaunches<ExecutionSpace> m_launches;
 };
 

@@ -8,13 +8,14 @@
 #include "Lutra_FrontLu.hpp"
 #include "Lutra_FrontSolvePortable.hpp"
 #include "Lutra_FrontSources.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Upload.hpp"
 
 namespace lutra::Impl {
 
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 FrontSolveLists<typename ExecutionSpace::memory_space> make_front_solve_lists(
-    const ExecutionSpace& exec, const FrontPlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
+    const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
     const MemoryBudget& budget) {
   if constexpr (is_host_space<ExecutionSpace>) {
     MemoryReservation kept(budget);
@@ -28,11 +29,10 @@ FrontSolveLists<typename ExecutionSpace::memory_space> make_front_solve_lists(
 }
 
 /// The part of a sweep's data that comes from the plan.
-template <class Scalar, class Ordinal, class Offset, class Memory>
-FrontSolveData<Scalar, Ordinal, Offset> front_solve_data(const FrontPlan<Ordinal, Offset, Memory>& plan,
-                                                         const FrontSolveLists<Memory>& lists,
-                                                         const Scalar* panels) {
-  FrontSolveData<Scalar, Ordinal, Offset> data;
+template <class Scalar, class Memory>
+FrontSolveData<Scalar> front_solve_data(const FrontPlan<Memory>& plan, const FrontSolveLists<Memory>& lists,
+                                        const Scalar* panels) {
+  FrontSolveData<Scalar> data;
   data.fronts = plan.fronts.data();
   data.rows = plan.rows.data();
   data.source_begin = lists.source_begin.data();
@@ -44,13 +44,13 @@ FrontSolveData<Scalar, Ordinal, Offset> front_solve_data(const FrontPlan<Ordinal
 }
 
 /// Portable sweeps, one group of right-hand sides after another in the same vectors.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class PortableFrontSweeps {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-  using Plan = FrontPlan<Ordinal, Offset, Memory>;
-  using Data = FrontSolveData<Scalar, Ordinal, Offset>;
-  using Factors = FrontFactors<Scalar, Ordinal, Offset, ExecutionSpace>;
+  using Plan = FrontPlan<Memory>;
+  using Data = FrontSolveData<Scalar>;
+  using Factors = FrontFactors<Scalar, ExecutionSpace>;
 
   explicit PortableFrontSweeps(const MemoryBudget& budget) : m_budget(budget) {}
 
@@ -68,9 +68,9 @@ class PortableFrontSweeps {
         data.sweep.forward = forward;
         data.row_of_pivot = data.sweep.unit() ? row_of_pivot : nullptr;
         if (width == 1) {
-          sweep_fronts(exec, plan, forward, FrontSolveWorker<1, Scalar, Ordinal, Offset>{data, column});
+          sweep_fronts(exec, plan, forward, FrontSolveWorker<1, Scalar>{data, column});
         } else {
-          sweep_fronts(exec, plan, forward, FrontSolveWorker<4, Scalar, Ordinal, Offset>{data, column});
+          sweep_fronts(exec, plan, forward, FrontSolveWorker<4, Scalar>{data, column});
         }
       }
       column += width;

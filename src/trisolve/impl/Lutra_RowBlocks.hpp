@@ -6,6 +6,7 @@
 
 #include "Lutra_BlockLevels.hpp"
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_TrianglePlan.hpp"
 
@@ -15,7 +16,6 @@ inline constexpr int block_search_steps = 128;  ///< steps one thread cuts into 
 
 /// Properties of the steps of a segment, in team scratch, [block_search_steps] each. Steps are counted from
 /// the first of the segment.
-template <class Ordinal>
 struct SegmentProperties {
   int* needed_by;   ///< nearest later step of the segment that depends on it; block_search_steps: none
   int* nearest;     ///< latest step it depends on; −1: none of the segment
@@ -35,12 +35,11 @@ struct SegmentProperties {
 /// Finds the dependencies of step i within its segment. `needed_by` is block_search_steps throughout on
 /// entry.
 template <class Rows, class Properties>
-KOKKOS_FUNCTION void find_step_properties(const Rows& rows, typename Rows::ordinal_type begin, int i,
+KOKKOS_FUNCTION void find_step_properties(const Rows& rows, Ordinal begin, int i,
                                           const Properties& properties) {
-  using Offset = typename Rows::offset_type;
   const auto row = rows.mirrored(begin + i);
   const Offset length = rows.length(row);
-  properties.length[i] = static_cast<typename Rows::ordinal_type>(length);
+  properties.length[i] = static_cast<Ordinal>(length);
   properties.nearest[i] = -1;
   for (Offset t = length - 1; t >= 0; --t) {
     const auto dependency = rows.dependency(row, t);
@@ -80,9 +79,8 @@ KOKKOS_FUNCTION int last_of_block(const Properties& properties, int first, int l
 /// separate the phases of a segment, each of which reads what all threads wrote in the one before.
 template <class ExecutionSpace, class Rows, class View>
 void cut_blocks(const ExecutionSpace& exec, const Rows& rows, const View& starts) {
-  using Ordinal = typename Rows::ordinal_type;
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
-  using Properties = SegmentProperties<Ordinal>;
+  using Properties = SegmentProperties;
   const auto segments = static_cast<int>((rows.n + block_search_steps - 1) / block_search_steps);
   const int threads = is_host_space<ExecutionSpace> ? 1 : block_search_steps;
   const auto scratch = Kokkos::PerTeam(static_cast<int>(Properties::bytes));
@@ -122,7 +120,7 @@ void cut_blocks(const ExecutionSpace& exec, const Rows& rows, const View& starts
 
 /// Scan that numbers the blocks. Where there are hardly fewer blocks than rows nothing is gained by them,
 /// and there are none, unless asked for.
-template <class Ordinal, class Memory>
+template <class Memory>
 struct NumberBlocks {
   using value_type = Ordinal;
   using View = Kokkos::View<Ordinal*, Memory>;
@@ -149,9 +147,9 @@ struct NumberBlocks {
 
 /// Divides the steps into blocks of up to max_block_rows. Their number is left in `statistics`. Does not
 /// fence on devices. Work near linear in n; only entries less than a block from the diagonal are read.
-template <class Ordinal, class Offset, class ExecutionSpace>
-StepBlocks<Ordinal, typename ExecutionSpace::memory_space> find_row_blocks(
-    const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
+template <class ExecutionSpace>
+StepBlocks<typename ExecutionSpace::memory_space> find_row_blocks(
+    const ExecutionSpace& exec, const RowAccess& rows,
     const StatisticsView<typename ExecutionSpace::memory_space>& statistics, bool asked_for,
     MemoryReservation& reservation) {
   using Memory = typename ExecutionSpace::memory_space;
@@ -166,8 +164,8 @@ StepBlocks<Ordinal, typename ExecutionSpace::memory_space> find_row_blocks(
   cut_blocks(exec, rows, starts);
   Kokkos::parallel_scan(
       "lutra::trisolve::number_blocks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
-      NumberBlocks<Ordinal, Memory>{rows.n, starts, begin, block_of, longest, statistics, asked_for});
-  StepBlocks<Ordinal, Memory> blocks;
+      NumberBlocks<Memory>{rows.n, starts, begin, block_of, longest, statistics, asked_for});
+  StepBlocks<Memory> blocks;
   blocks.count = rows.n;
   blocks.counted = &statistics.data()->blocks;
   blocks.begin = begin;

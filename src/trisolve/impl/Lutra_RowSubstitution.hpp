@@ -5,25 +5,26 @@
 #include <memory>
 
 #include "Lutra_HostSubstitution.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_SolutionArrays.hpp"
 #include "Lutra_TriangleEngine.hpp"
 
 namespace lutra::Impl {
 
 /// An analysed triangle whose rows are substituted where they are, on host threads.
-template <class Ordinal, class Offset, class ExecutionSpace>
-struct SubstitutionPlan : AnalysedTriangle<Ordinal, Offset, ExecutionSpace> {
-  HostSchedule<Ordinal, Offset, typename ExecutionSpace::memory_space> schedule;
+template <class ExecutionSpace>
+struct SubstitutionPlan : AnalysedTriangle<ExecutionSpace> {
+  HostSchedule<typename ExecutionSpace::memory_space> schedule;
 };
 
 /// Method `levels` on hosts.
 /// @tparam Value of the stored triangle
-template <class Scalar, class Value, class Ordinal, class Offset, class ExecutionSpace>
-class RowSubstitution : public TriangleEngine<Scalar, Offset, ExecutionSpace> {
+template <class Scalar, class Value, class ExecutionSpace>
+class RowSubstitution : public TriangleEngine<Scalar, ExecutionSpace> {
  public:
-  using Base = TriangleEngine<Scalar, Offset, ExecutionSpace>;
+  using Base = TriangleEngine<Scalar, ExecutionSpace>;
   using Memory = typename ExecutionSpace::memory_space;
-  using Plan = SubstitutionPlan<Ordinal, Offset, ExecutionSpace>;
+  using Plan = SubstitutionPlan<ExecutionSpace>;
   using typename Base::Source;
 
   RowSubstitution(std::shared_ptr<const Plan> plan, const MemoryBudget& budget)
@@ -61,17 +62,17 @@ class RowSubstitution : public TriangleEngine<Scalar, Offset, ExecutionSpace> {
   void solve_group(const ExecutionSpace& exec, const MappedColumns<const Scalar>& in,
                    const MappedColumns<Scalar>& out, int n_columns, bool conjugate) {
     const auto rows = m_plan->rows.access();
-    const SubstitutionData<Scalar, Value, Ordinal, Offset> data{rows.begin.data,
-                                                                rows.end.data,
-                                                                rows.entries.data,
-                                                                m_values.values.data(),
-                                                                m_values.inverse.data(),
-                                                                m_plan->in_row.data(),
-                                                                m_plan->out_row.data(),
-                                                                in,
-                                                                out,
-                                                                m_x.reserve(exec, Stride),
-                                                                n_columns};
+    const SubstitutionData<Scalar, Value> data{rows.begin.data,
+                                               rows.end.data,
+                                               rows.entries.data,
+                                               m_values.values.data(),
+                                               m_values.inverse.data(),
+                                               m_plan->in_row.data(),
+                                               m_plan->out_row.data(),
+                                               in,
+                                               out,
+                                               m_x.reserve(exec, Stride),
+                                               n_columns};
     if constexpr (ScalarTraits<Scalar>::is_complex) {
       if (conjugate) return substitute<Stride, true>(exec, rows, m_plan->schedule, data);
     }

@@ -5,13 +5,13 @@
 #include <Kokkos_Core.hpp>
 
 #include "Lutra_BlockSolve.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
 namespace lutra::Impl {
 
 /// State that the teams of a solve share, double-buffered like the arrays, and whether the watchdog has
 /// ended a solve. A trivial type, so that zeros are set without a kernel.
-template <class Ordinal>
 struct SolveTickets {
   Ordinal ticket[2];
   int stop;
@@ -54,7 +54,7 @@ class SolutionVector {
 ///
 ///   solve k      current = arrays[k % 2]: all sentinels on entry, solutions on return
 ///                previous = arrays[(k + 1) % 2]: solutions of solve k - 1 on entry, all sentinels on return
-template <class Scalar, class Ordinal, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class SolutionArrays {
  public:
   using Memory = typename ExecutionSpace::memory_space;
@@ -131,7 +131,7 @@ class SolutionArrays {
   std::size_t bytes() const { return m_reservation.bytes() + m_arrays_reservation.bytes(); }
 
  private:
-  using Waiting = SolveTickets<Ordinal>;
+  using Waiting = SolveTickets;
 
   std::size_t m_n = 0;
   MemoryBudget m_budget;

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_TrianglePlan.hpp"
 
 // Where the lanes of a task find their rows and packed entries.
@@ -14,7 +15,6 @@
 namespace lutra::Impl {
 
 /// The row a lane of a task works on.
-template <class Ordinal>
 struct LanePosition {
   Ordinal position = 0;  ///< of its row
   Ordinal first = 0;     ///< first position of its block
@@ -24,10 +24,10 @@ struct LanePosition {
   bool active = false;   ///< there is such a row
 };
 
-template <class Ordinal, class Offset, class BlockBegin>
-KOKKOS_FORCEINLINE_FUNCTION LanePosition<Ordinal> position_of_lane(const BlockTask<Ordinal, Offset>& task,
-                                                                   const BlockBegin& block_begin, int lane) {
-  LanePosition<Ordinal> at;
+template <class BlockBegin>
+KOKKOS_FORCEINLINE_FUNCTION LanePosition position_of_lane(const BlockTask& task,
+                                                          const BlockBegin& block_begin, int lane) {
+  LanePosition at;
   at.block = lane >> (task.shape.log_rows + task.shape.log_lanes);
   at.row = (lane >> task.shape.log_lanes) & (task.shape.rows() - 1);
   at.lane = lane & (task.shape.lanes() - 1);
@@ -44,9 +44,8 @@ KOKKOS_FORCEINLINE_FUNCTION LanePosition<Ordinal> position_of_lane(const BlockTa
 }
 
 /// The packed entries of one lane of a task: steps first, first + stride, … below `end`.
-template <class Ordinal, class Offset>
 struct LaneSteps {
-  LanePosition<Ordinal> at;
+  LanePosition at;
   Ordinal row = 0;  ///< 0 where no row is
   int first = 0, stride = 1, end = 0;
   Offset entries = 0;  ///< packed position of step 0
@@ -66,15 +65,14 @@ struct LaneSteps {
 
 /// Calls visit(lane_steps) for all lanes of a task. Where the team has more threads than the task has lanes,
 /// several threads divide the steps of a lane.
-template <class Ordinal, class Offset, class Member, class Rows, class Plan, class Visit>
-KOKKOS_FORCEINLINE_FUNCTION void for_each_lane(const Member& team, const BlockTask<Ordinal, Offset>& task,
-                                               const Rows& rows, const Plan& plan, int threads,
-                                               const Visit& visit) {
+template <class Member, class Rows, class Plan, class Visit>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_lane(const Member& team, const BlockTask& task, const Rows& rows,
+                                               const Plan& plan, int threads, const Visit& visit) {
   const int lanes = task.lanes(), sharing = threads > lanes ? threads / lanes : 1;
   Kokkos::parallel_for(Kokkos::TeamVectorRange(team, lanes * sharing), [&](const int e) {
-    LaneSteps<Ordinal, Offset> lane_steps;
+    LaneSteps lane_steps;
     const int lane = e & (lanes - 1);  // lanes are a power of two
-    lane_steps.at = position_of_lane<Ordinal>(task, plan.block_begin, lane);
+    lane_steps.at = position_of_lane(task, plan.block_begin, lane);
     lane_steps.row = lane_steps.at.active ? plan.row_of(lane_steps.at.position) : 0;
     lane_steps.first = e / lanes;
     lane_steps.stride = sharing;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "Lutra_Formatted.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PackedTriangleSolve.hpp"
 #include "Lutra_RowSubstitution.hpp"
@@ -23,16 +24,13 @@ namespace lutra::Impl {
 
 /// Bytes of all scratch of an analysis, about: levels and blocks of rows, the schedule, its sort and its
 /// tasks.
-template <class Ordinal, class Offset>
-std::size_t analysis_scratch_bytes(Ordinal rows) {
+inline std::size_t analysis_scratch_bytes(Ordinal rows) {
   constexpr std::size_t ordinals_a_row = 15, beside = std::size_t(1) << 18;
-  return static_cast<std::size_t>(rows) *
-             (ordinals_a_row * sizeof(Ordinal) + sizeof(BlockTask<Ordinal, Offset>)) +
-         beside;
+  return static_cast<std::size_t>(rows) * (ordinals_a_row * sizeof(Ordinal) + sizeof(BlockTask)) + beside;
 }
 
 /// row(p): the caller's row of each position of a plan.
-template <class Ordinal, class ExecutionSpace, class RowOf, class Map>
+template <class ExecutionSpace, class RowOf, class Map>
 Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space> map_positions(
     const ExecutionSpace& exec, const RowOf& row_of, const Map& map, MemoryReservation& reservation) {
   if (map.extent(0) == 0) return row_of;
@@ -46,12 +44,12 @@ Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space> map_position
 }
 
 /// One analysis: properties of the rows, a method, the plan of that method.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class TriangleAnalysis {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-  using Input = TriangleInput<Ordinal, Offset, ExecutionSpace>;
-  using Engine = TriangleEngine<Scalar, Offset, ExecutionSpace>;
+  using Input = TriangleInput<ExecutionSpace>;
+  using Engine = TriangleEngine<Scalar, ExecutionSpace>;
 
   TriangleAnalysis(const ExecutionSpace& exec, const Input& input, const MemoryBudget& budget)
       : m_exec(exec),
@@ -63,7 +61,7 @@ class TriangleAnalysis {
     MemoryReservation scratch(m_budget);
     if constexpr (!is_host_space<ExecutionSpace>) {
       scratch.template reserve<Memory>(m_exec, "lutra::trisolve::analysis",
-                                       analysis_scratch_bytes<Ordinal, Offset>(m_input.rows.n));
+                                       analysis_scratch_bytes(m_input.rows.n));
     }
     auto found = group_rows(m_exec, m_input.rows, m_input.options, scratch);
     const TriangleStatistics statistics = read_back(m_exec, found.statistics);
@@ -96,7 +94,7 @@ class TriangleAnalysis {
                        Impl::formatted("%.3g s", m_input.options.watchdog_seconds));
   }
 
-  void find_properties(const Groupings<Ordinal, Memory>& found, const TriangleStatistics& statistics) {
+  void find_properties(const Groupings<Memory>& found, const TriangleStatistics& statistics) {
     m_report.n = static_cast<std::int64_t>(m_input.rows.n);
     m_report.nnz = statistics.rows.total + m_report.n;
     m_report.levels = static_cast<std::int64_t>(found.single.levels);
@@ -122,25 +120,23 @@ class TriangleAnalysis {
   }
 
   /// Hosts: rows are substituted where they are.
-  std::unique_ptr<Engine> make_substitution(const LeveledBlocks<Ordinal, Memory>& single) {
+  std::unique_ptr<Engine> make_substitution(const LeveledBlocks<Memory>& single) {
     m_report.blocks = m_report.n;
     m_report.block_levels = m_report.levels;
     m_report.stored_entries = m_report.nnz;
-    auto plan = std::make_shared<SubstitutionPlan<Ordinal, Offset, ExecutionSpace>>();
+    auto plan = std::make_shared<SubstitutionPlan<ExecutionSpace>>();
     static_cast<Input&>(*plan) = m_input;
     if (m_exec.concurrency() > 1)
-      plan->schedule = schedule_levels<Ordinal, Offset>(m_exec, m_input.rows.access(), single.level,
-                                                        single.levels, m_budget);
+      plan->schedule = schedule_levels(m_exec, m_input.rows.access(), single.level, single.levels, m_budget);
     plan->report = m_report;
     if (stores_singles())
-      return std::make_unique<RowSubstitution<Scalar, Single, Ordinal, Offset, ExecutionSpace>>(plan,
-                                                                                                m_budget);
-    return std::make_unique<RowSubstitution<Scalar, Scalar, Ordinal, Offset, ExecutionSpace>>(plan, m_budget);
+      return std::make_unique<RowSubstitution<Scalar, Single, ExecutionSpace>>(plan, m_budget);
+    return std::make_unique<RowSubstitution<Scalar, Scalar, ExecutionSpace>>(plan, m_budget);
   }
 
-  std::unique_ptr<Engine> make_packed(const Groupings<Ordinal, Memory>& found, MemoryReservation& scratch,
+  std::unique_ptr<Engine> make_packed(const Groupings<Memory>& found, MemoryReservation& scratch,
                                       const TimeoutFlag& timeout) {
-    auto triangle = std::make_shared<PackedTriangle<Ordinal, Offset, ExecutionSpace>>();
+    auto triangle = std::make_shared<PackedTriangle<ExecutionSpace>>();
     static_cast<Input&>(*triangle) = m_input;
     triangle->plan = plan_for_method(found, scratch);
     if (m_report.method == TrisolveMethod::levels) {
@@ -157,24 +153,22 @@ class TriangleAnalysis {
         static_cast<std::int64_t>(plan.columns.extent(0)) + static_cast<std::int64_t>(plan.inverse_entries);
     triangle->report = m_report;
     auto& maps = triangle->maps_reservation = MemoryReservation(m_budget);
-    triangle->in_row = map_positions<Ordinal>(m_exec, plan.row_of, m_input.in_row, maps);
-    triangle->out_row = map_positions<Ordinal>(m_exec, plan.row_of, m_input.out_row, maps);
+    triangle->in_row = map_positions(m_exec, plan.row_of, m_input.in_row, maps);
+    triangle->out_row = map_positions(m_exec, plan.row_of, m_input.out_row, maps);
     if (stores_singles())
-      return std::make_unique<PackedTriangleSolve<Scalar, Single, Ordinal, Offset, ExecutionSpace>>(
-          m_exec, triangle, m_budget, timeout);
-    return std::make_unique<PackedTriangleSolve<Scalar, Scalar, Ordinal, Offset, ExecutionSpace>>(
-        m_exec, triangle, m_budget, timeout);
+      return std::make_unique<PackedTriangleSolve<Scalar, Single, ExecutionSpace>>(m_exec, triangle, m_budget,
+                                                                                   timeout);
+    return std::make_unique<PackedTriangleSolve<Scalar, Scalar, ExecutionSpace>>(m_exec, triangle, m_budget,
+                                                                                 timeout);
   }
 
-  TrianglePlan<Ordinal, Offset, Memory> plan_for_method(const Groupings<Ordinal, Memory>& found,
-                                                        MemoryReservation& scratch) const {
+  TrianglePlan<Memory> plan_for_method(const Groupings<Memory>& found, MemoryReservation& scratch) const {
     const auto& grouping = m_report.method == TrisolveMethod::supernodal ? found.blocked : found.single;
     return make_plan(m_exec, m_input.rows.access(), grouping.blocks, grouping.level, grouping.levels, scratch,
                      m_budget);
   }
 
-  void cut_plan_levels(PackedTriangle<Ordinal, Offset, ExecutionSpace>& triangle,
-                       MemoryReservation& scratch) {
+  void cut_plan_levels(PackedTriangle<ExecutionSpace>& triangle, MemoryReservation& scratch) {
     const auto& costs = m_input.options.portable ? m_model.portable_level_sets : m_model.level_sets;
     const auto& plan = triangle.plan;
     triangle.level_runs = cut_levels(describe_levels(m_exec, plan, scratch),
@@ -190,23 +184,20 @@ class TriangleAnalysis {
   TriangularReport m_report;
 };
 
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::unique_ptr<TriangleEngine<Scalar, Offset, ExecutionSpace>> analyse_triangle(
-    const ExecutionSpace& exec, const TriangleInput<Ordinal, Offset, ExecutionSpace>& input,
-    const MemoryBudget& budget, const TimeoutFlag& timeout) {
-  return TriangleAnalysis<Scalar, Ordinal, Offset, ExecutionSpace>(exec, input, budget).run(timeout);
+template <class Scalar, class ExecutionSpace>
+std::unique_ptr<TriangleEngine<Scalar, ExecutionSpace>> analyse_triangle(
+    const ExecutionSpace& exec, const TriangleInput<ExecutionSpace>& input, const MemoryBudget& budget,
+    const TimeoutFlag& timeout) {
+  return TriangleAnalysis<Scalar, ExecutionSpace>(exec, input, budget).run(timeout);
 }
 
 }  // namespace lutra::Impl
 
-#define LUTRA_ANALYSE_TRIANGLE(Scalar, Ordinal, Offset, Space)    \
-  template std::unique_ptr<TriangleEngine<Scalar, Offset, Space>> \
-  analyse_triangle<Scalar, Ordinal, Offset, Space>(               \
-      const Space&, const TriangleInput<Ordinal, Offset, Space>&, const MemoryBudget&, const TimeoutFlag&);
+#define LUTRA_ANALYSE_TRIANGLE(Scalar, Space)                                              \
+  template std::unique_ptr<TriangleEngine<Scalar, Space>> analyse_triangle<Scalar, Space>( \
+      const Space&, const TriangleInput<Space>&, const MemoryBudget&, const TimeoutFlag&);
 
 /// analyse_triangle of one scalar with all ordinals on every execution space.
-#define LUTRA_INSTANTIATE_TRIANGULAR_SOLVE(Scalar)                                        \
-  LUTRA_IF_INT32(LUTRA_FOR_EACH_SPACE(LUTRA_ANALYSE_TRIANGLE, Scalar, int, std::int64_t)) \
-  LUTRA_IF_INT64(LUTRA_FOR_EACH_SPACE(LUTRA_ANALYSE_TRIANGLE, Scalar, std::int64_t, std::int64_t))
+#define LUTRA_INSTANTIATE_TRIANGULAR_SOLVE(Scalar) LUTRA_FOR_EACH_SPACE(LUTRA_ANALYSE_TRIANGLE, Scalar)
 
 #endif

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "Lutra_DeviceModel.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_TriangleRowsView.hpp"
@@ -63,7 +64,7 @@ struct SingleOf<Kokkos::complex<Real>> {
 };
 
 /// Values of a matrix as they reach the kernels.
-template <class Scalar, class Offset, class Memory>
+template <class Scalar, class Memory>
 struct SourceValues {
   using scalar_type = Scalar;
 
@@ -88,28 +89,28 @@ struct TimeoutRecord {
 using TimeoutFlag = Kokkos::View<TimeoutRecord[1], TimeoutSpace>;
 
 /// A triangle as its analysis is handed it.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 struct TriangleInput {
   using Memory = typename ExecutionSpace::memory_space;
   using RowMap = Kokkos::View<const Ordinal*, Memory>;
 
-  TriangleRows<Ordinal, Offset, Memory> rows;
+  TriangleRows<Memory> rows;
   TriangularOptions options;
   RowMap in_row, out_row;  ///< [n] the caller's row of each row, for right-hand sides and for solutions;
                            ///< empty: the same
 };
 
 /// What an analysis has chosen and counted, whichever method it is. Engines share it, and none changes it.
-template <class Ordinal, class Offset, class ExecutionSpace>
-struct AnalysedTriangle : TriangleInput<Ordinal, Offset, ExecutionSpace> {
+template <class ExecutionSpace>
+struct AnalysedTriangle : TriangleInput<ExecutionSpace> {
   TriangularReport report;  ///< but for bytes and inverted blocks, which are an engine's own
 };
 
 /// Solves with one triangle by one method: an analysis, which is shared, with values and vectors of its own.
-template <class Scalar, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class TriangleEngine {
  public:
-  using Source = SourceValues<Scalar, Offset, typename ExecutionSpace::memory_space>;
+  using Source = SourceValues<Scalar, typename ExecutionSpace::memory_space>;
 
   virtual ~TriangleEngine() = default;
   /// An engine on the same analysis, without values.

@@ -7,6 +7,7 @@
 #include "Lutra_BlockLevels.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_HostSubstitution.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_RowBlocks.hpp"
 #include "Lutra_TriangleSchedule.hpp"
 #include "Lutra_TrisolveModel.hpp"
@@ -21,7 +22,7 @@ struct MeasureRows {
 
   KOKKOS_FUNCTION void init(value_type& sum) const { sum = {}; }
   KOKKOS_FUNCTION void join(value_type& sum, const value_type& other) const { sum.join(other); }
-  KOKKOS_FUNCTION void operator()(const typename Rows::ordinal_type row, value_type& sum) const {
+  KOKKOS_FUNCTION void operator()(const Ordinal row, value_type& sum) const {
     const auto length = static_cast<std::int64_t>(rows.length(row));
     sum.join({value_type().fault, length, length});
   }
@@ -42,9 +43,9 @@ StatisticsView<typename ExecutionSpace::memory_space> statistics_of_rows(const E
 }
 
 /// Levels of the rows and of the blocks if there are any, by portable kernels. Does not fence on devices.
-template <class Ordinal, class Offset, class ExecutionSpace>
-void sweep_all_levels_portable(const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
-                               const Groupings<Ordinal, typename ExecutionSpace::memory_space>& found,
+template <class ExecutionSpace>
+void sweep_all_levels_portable(const ExecutionSpace& exec, const RowAccess& rows,
+                               const Groupings<typename ExecutionSpace::memory_space>& found,
                                double watchdog_seconds) {
   TriangleStatistics* const statistics = found.statistics.data();
   const LevelWatchdog watchdog{watchdog_ticks<ExecutionSpace>(watchdog_seconds), &statistics->stopped};
@@ -60,9 +61,9 @@ void sweep_all_levels_portable(const ExecutionSpace& exec, const RowAccess<Ordin
 }
 
 /// The same with the kernels of a space. This is for spaces that have only portable ones.
-template <class Ordinal, class Offset, class ExecutionSpace>
-void sweep_all_levels(const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
-                      const Groupings<Ordinal, typename ExecutionSpace::memory_space>& found,
+template <class ExecutionSpace>
+void sweep_all_levels(const ExecutionSpace& exec, const RowAccess& rows,
+                      const Groupings<typename ExecutionSpace::memory_space>& found,
                       double watchdog_seconds) {
   sweep_all_levels_portable(exec, rows, found, watchdog_seconds);
 }
@@ -72,7 +73,6 @@ void sweep_all_levels(const ExecutionSpace& exec, const RowAccess<Ordinal, Offse
 template <class ExecutionSpace, class Rows, class Leveled, class StepsView, class Numbers>
 void describe_blocks(const ExecutionSpace& exec, const Rows& rows, const Leveled& blocked,
                      const StepsView& steps, const Numbers& statistics) {
-  using Ordinal = typename Rows::ordinal_type;
   const auto blocks = blocked.blocks;
   const auto level = blocked.level;
   Kokkos::parallel_for(
@@ -94,9 +94,9 @@ void describe_blocks(const ExecutionSpace& exec, const Rows& rows, const Leveled
 }
 
 /// Arrays of the search for levels, one behind the other in `unknown`.
-template <class Ordinal, class Memory>
+template <class Memory>
 void take_level_arrays(const Kokkos::View<Ordinal*, Memory>& unknown, std::size_t first, std::size_t n,
-                       LeveledBlocks<Ordinal, Memory>& leveled) {
+                       LeveledBlocks<Memory>& leveled) {
   leveled.level = Kokkos::subview(unknown, Kokkos::make_pair(first, first + n));
   leveled.ticket = Kokkos::subview(unknown, Kokkos::make_pair(first + n, first + n + 1));
 }
@@ -104,15 +104,14 @@ void take_level_arrays(const Kokkos::View<Ordinal*, Memory>& unknown, std::size_
 /// Single rows and, if wanted, blocks, both with their levels; the numbers of levels and blocks are in the
 /// statistics only. Does not fence on devices.
 /// @param options method automatic: blocks where they may pay; supernodal: blocks; others: none
-template <class Ordinal, class Offset, class ExecutionSpace>
-Groupings<Ordinal, typename ExecutionSpace::memory_space> group_rows(
-    const ExecutionSpace& exec,
-    const TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space>& whole,
+template <class ExecutionSpace>
+Groupings<typename ExecutionSpace::memory_space> group_rows(
+    const ExecutionSpace& exec, const TriangleRows<typename ExecutionSpace::memory_space>& whole,
     const TriangularOptions& options, MemoryReservation& reservation) {
   const TrisolveMethod method = options.method;
   using Memory = typename ExecutionSpace::memory_space;
   using View = Kokkos::View<Ordinal*, Memory>;
-  Groupings<Ordinal, Memory> found;
+  Groupings<Memory> found;
   const bool asked_for = method == TrisolveMethod::supernodal;
   const bool with_blocks =
       asked_for || (method == TrisolveMethod::automatic && !is_host_space<ExecutionSpace>);

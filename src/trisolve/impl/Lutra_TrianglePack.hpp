@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_TriangleSchedule.hpp"
 
@@ -50,8 +51,6 @@ KOKKOS_FORCEINLINE_FUNCTION void pack_steps(const Rows& rows, const Source& sour
 template <class ExecutionSpace, class Rows, class Plan, class Source, class Packed>
 void pack_entries(const ExecutionSpace& exec, const Rows& rows, const Plan& whole_plan, const Source& source,
                   const Packed& packed_entries) {
-  using Ordinal = typename Rows::ordinal_type;
-  using Offset = typename Rows::offset_type;
   using Value = typename Packed::non_const_value_type;
   const auto plan = whole_plan.arrays();
   const ArrayRef<Value> packed{packed_entries.data()};
@@ -61,13 +60,12 @@ void pack_entries(const ExecutionSpace& exec, const Rows& rows, const Plan& whol
   Kokkos::parallel_for(
       "lutra::trisolve::pack_entries", policy, KOKKOS_LAMBDA(const Member& team) {
         const auto task = plan.tasks(team.league_rank());
-        for_each_lane<Ordinal, Offset>(team, task, rows, plan, threads,
-                                       [&](const LaneSteps<Ordinal, Offset>& lane_steps) {
-                                         for (int step = lane_steps.first; step < lane_steps.end;
-                                              step += packed_at_once * lane_steps.stride) {
-                                           pack_steps<Value>(rows, source, lane_steps, step, packed);
-                                         }
-                                       });
+        for_each_lane(team, task, rows, plan, threads, [&](const LaneSteps& lane_steps) {
+          for (int step = lane_steps.first; step < lane_steps.end;
+               step += packed_at_once * lane_steps.stride) {
+            pack_steps<Value>(rows, source, lane_steps, step, packed);
+          }
+        });
       });
 }
 
@@ -111,10 +109,9 @@ KOKKOS_FUNCTION double growth_of_row(const BlockPair<Scalar>& block, int i) {
 }
 
 /// Reads row i of a diagonal block into scratch.
-template <class Scalar, class Ordinal, class Rows, class Plan, class Source>
+template <class Scalar, class Rows, class Plan, class Source>
 KOKKOS_FUNCTION void load_block_row(const Rows& rows, const Plan& plan, const Source& source, Ordinal first,
                                     int i, const BlockPair<Scalar>& block) {
-  using Offset = typename Rows::offset_type;
   for (int j = 0; j < block.rows; ++j) block.t(i, j) = Scalar(0);
   const Ordinal row = plan.row_of(first + i);
   const Ordinal first_step = rows.mirrored(plan.row_of(first));
@@ -132,7 +129,6 @@ KOKKOS_FUNCTION std::int64_t invert_task(const Member& team, const Rows& rows, c
                                          const Source& source, const Packed& packed,
                                          BlockPair<typename Source::scalar_type> block) {
   using Scalar = typename Source::scalar_type;
-  using Ordinal = typename Rows::ordinal_type;
   using Value = typename Packed::value_type;
   const auto task = plan.tasks(team.league_rank());
   if (task.shape.log_rows == 0) {

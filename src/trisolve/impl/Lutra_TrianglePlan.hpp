@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_TriangleRowsView.hpp"
 
@@ -71,7 +72,6 @@ KOKKOS_INLINE_FUNCTION BlockShape shape_for(int rows, std::int64_t length, bool 
 /// are distributed cyclically over its lanes in the order of the steps they belong to, and end with the last
 /// step of the task: rows of different lengths wait for the latest values at the same time. Entry e of lane
 /// l of the inverses is stored at `inverses + e·lanes() + l`.
-template <class Ordinal, class Offset>
 struct BlockTask {
   Offset entries = 0;          ///< first packed entry
   Offset inverses = 0;         ///< first packed entry of the inverted diagonal blocks
@@ -97,38 +97,36 @@ struct BlockTask {
 };
 
 /// The arrays of a TrianglePlan as kernels take them.
-template <class Ordinal, class Offset>
 struct TrianglePlanArrays {
   ArrayRef<Ordinal> row_of, position_of, block_begin, by_level, columns;
-  ArrayRef<BlockTask<Ordinal, Offset>> tasks;
+  ArrayRef<BlockTask> tasks;
 };
 
 /// Rows grouped in blocks and blocks in tasks: narrow tasks by level, then wide ones by level. The
 /// `position` of a row is its permuted index in that order; solutions are stored by position.
-template <class Ordinal, class Offset, class Memory>
+template <class Memory>
 struct TrianglePlan {
   Ordinal n = 0;
   Ordinal blocks = 0;
-  Ordinal levels = 0;                                       ///< of the blocks
-  Kokkos::View<Ordinal*, Memory> row_of;                    ///< [n] user's row at each position
-  Kokkos::View<Ordinal*, Memory> position_of;               ///< [n] position of each user's row
-  Kokkos::View<Ordinal*, Memory> block_begin;               ///< [blocks + 1] first position of each block
-  Kokkos::View<BlockTask<Ordinal, Offset>*, Memory> tasks;  ///< [tasks]
-  Ordinal narrow_tasks = 0;                                 ///< how many of the tasks are narrow
-  Kokkos::View<Ordinal*, Memory> by_level;  ///< [tasks] all tasks in the order of their levels
+  Ordinal levels = 0;                          ///< of the blocks
+  Kokkos::View<Ordinal*, Memory> row_of;       ///< [n] user's row at each position
+  Kokkos::View<Ordinal*, Memory> position_of;  ///< [n] position of each user's row
+  Kokkos::View<Ordinal*, Memory> block_begin;  ///< [blocks + 1] first position of each block
+  Kokkos::View<BlockTask*, Memory> tasks;      ///< [tasks]
+  Ordinal narrow_tasks = 0;                    ///< how many of the tasks are narrow
+  Kokkos::View<Ordinal*, Memory> by_level;     ///< [tasks] all tasks in the order of their levels
   Kokkos::View<Ordinal*, Memory> columns;  ///< [packed entries] position of the solution needed; −1: padding
   Offset inverse_entries = 0;              ///< packed entries of all inverses
   MemoryReservation reservation;
 
   std::int64_t n_tasks() const { return static_cast<std::int64_t>(tasks.extent(0)); }
-  TrianglePlanArrays<Ordinal, Offset> arrays() const {
+  TrianglePlanArrays arrays() const {
     return {{row_of.data()},   {position_of.data()}, {block_begin.data()},
             {by_level.data()}, {columns.data()},     {tasks.data()}};
   }
 };
 
 /// Levels of a plan whose tasks are all narrow, on the host.
-template <class Ordinal>
 struct PlanLevels {
   std::vector<Ordinal> begin;  ///< [levels + 1] first task of each level
   std::vector<Ordinal> steps;  ///< [levels] most steps of a task of each level

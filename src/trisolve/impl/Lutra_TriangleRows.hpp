@@ -27,7 +27,7 @@ RowTeams teams_for_rows(const ExecutionSpace& exec, std::size_t n_rows, std::siz
 /// Finds the part of a row that belongs to the triangle, and its diagonal, by the lanes of a thread. Writes
 /// begin, end and diagonal to bounds(row), bounds(n + row), bounds(2n + row) and returns the length of the
 /// part. A malformed row becomes empty, so that later kernels may run before the host learns of it.
-template <class Member, class Pattern, class Bounds, class Ordinal>
+template <class Member, class Pattern, class Bounds>
 KOKKOS_FUNCTION RowFault split_row(const Member& team, const Pattern& pattern, const Bounds& bounds,
                                    Ordinal row, bool upper, bool unit, std::int64_t& length) {
   using Offset = typename Bounds::non_const_value_type;
@@ -103,13 +103,13 @@ struct SplitRows {
 
 /// The part of each row of a pattern that belongs to the triangle. Faults are reported by throw_row_fault
 /// once the host has the statistics. Does not fence on devices.
-template <class Ordinal, class Offset, class ExecutionSpace>
-TriangleRows<Ordinal, Offset, typename ExecutionSpace::memory_space> split_triangle(
+template <class ExecutionSpace>
+TriangleRows<typename ExecutionSpace::memory_space> split_triangle(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern, TriangleSide side,
     DiagonalKind kind, MemoryReservation& reservation) {
   using Memory = typename ExecutionSpace::memory_space;
-  TriangleRows<Ordinal, Offset, Memory> rows;
+  TriangleRows<Memory> rows;
   rows.n = pattern.n_rows;
   rows.upper = side == TriangleSide::upper;
   rows.entries = pattern.entries;
@@ -155,8 +155,6 @@ inline void throw_row_fault(std::int64_t fault) {
 template <class ExecutionSpace, class Rows, class Values, class Source>
 void check_triangle_values(const ExecutionSpace& exec, const Rows& whole, const Values& values,
                            const Source& source) {
-  using Ordinal = typename Rows::ordinal_type;
-  using Offset = typename Rows::offset_type;
   using Scalar = typename Values::non_const_value_type;
   const bool direct = source.extent(0) == 0;
   const RowTeams share = teams_for_rows(exec, static_cast<std::size_t>(whole.n), whole.entries.extent(0));

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "Lutra_BinarySearch.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_TriangleStatistics.hpp"
 
 namespace lutra::Impl {
@@ -28,11 +29,7 @@ struct ArrayRef {
 };
 
 /// TriangleRows as kernels take them.
-template <class Ordinal, class Offset>
 struct RowAccess {
-  using ordinal_type = Ordinal;
-  using offset_type = Offset;
-
   Ordinal n = 0;
   bool upper = false;
   ArrayRef<const Ordinal> entries;
@@ -61,11 +58,8 @@ struct RowAccess {
 
 /// One triangle of a square pattern by rows, in the order of substitution: step p solves row p of a lower
 /// triangle and row n − 1 − p of an upper one, so that every step depends on earlier steps only.
-template <class Ordinal, class Offset, class Memory>
+template <class Memory>
 struct TriangleRows {
-  using ordinal_type = Ordinal;
-  using offset_type = Offset;
-
   Ordinal n = 0;
   bool upper = false;
   Kokkos::View<const Ordinal*, Memory> entries;  ///< columns of the pattern, ascending in each row
@@ -75,7 +69,7 @@ struct TriangleRows {
   /// their part `rows` summarizes these rows; empty: not checked, known to be valid
   StatisticsView<Memory> statistics;
 
-  RowAccess<Ordinal, Offset> access() const {
+  RowAccess access() const {
     return {n, upper, {entries.data()}, {begin.data()}, {end.data()}, {diagonal.data()}};
   }
 };

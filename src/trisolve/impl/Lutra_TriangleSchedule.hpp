@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "Lutra_BlockLevels.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_TaskLanes.hpp"
 #include "Lutra_TrianglePlan.hpp"
 
@@ -17,7 +18,6 @@ namespace lutra::Impl {
 /// Sort key of a block: narrow before wide, then by level, then by shape, so that blocks which may share a
 /// task become neighbours. Keys are as wide as ordinals and have no more bits than levels need, since
 /// sorting is a large part of an analysis.
-template <class Ordinal>
 using ScheduleKey = std::make_unsigned_t<Ordinal>;
 
 inline constexpr int shape_bits = 6;
@@ -34,13 +34,11 @@ struct KeyFormat {
   }
   int bits() const { return shape_bits + level_bits + 1; }
 
-  template <class Ordinal>
   KOKKOS_INLINE_FUNCTION Key key(Ordinal level, BlockShape shape) const {
     return (static_cast<Key>(shape.is_wide() ? 1 : 0) << (shape_bits + level_bits)) |
            (static_cast<Key>(level) << shape_bits) | static_cast<Key>(shape.log_rows << 3) |
            static_cast<Key>(shape.log_lanes);
   }
-  template <class Ordinal>
   KOKKOS_INLINE_FUNCTION Ordinal level(Key key) const {
     return static_cast<Ordinal>((key >> shape_bits) & ((Key(1) << level_bits) - 1));
   }
@@ -55,7 +53,6 @@ KOKKOS_INLINE_FUNCTION int blocks_in_task(BlockShape shape) {
 }
 
 /// Sums over tasks of a plan.
-template <class Ordinal, class Offset>
 struct TaskTotals {
   Offset entries = 0, inverses = 0;
   Ordinal narrow = 0;  ///< tasks that are narrow
@@ -71,36 +68,34 @@ struct TaskTotals {
 };
 
 /// The arrays of a ScheduleScratch as kernels take them.
-template <class Ordinal, class Offset>
 struct ScheduleArrays {
-  ArrayRef<ScheduleKey<Ordinal>> keys;
+  ArrayRef<ScheduleKey> keys;
   ArrayRef<Ordinal> block_at, task_block, longest;
-  ArrayRef<BlockTask<Ordinal, Offset>> tasks;
-  TaskTotals<Ordinal, Offset>* totals;
+  ArrayRef<BlockTask> tasks;
+  TaskTotals* totals;
 };
 
 /// Scratch arrays of an analysis.
-template <class Ordinal, class Offset, class Memory>
+template <class Memory>
 struct ScheduleScratch {
-  Kokkos::View<ScheduleKey<Ordinal>*, Memory> keys;  ///< [blocks] ascending
+  Kokkos::View<ScheduleKey*, Memory> keys;  ///< [blocks] ascending
   Kokkos::View<Ordinal*, Memory> block_at;  ///< [blocks] block of the steps at each position of the schedule
   Kokkos::View<Ordinal*, Memory> task_block;  ///< [blocks + 1] first block of each task
   Kokkos::View<Ordinal*, Memory> longest;  ///< [blocks] entries of each task's longest row outside of blocks
-  Kokkos::View<BlockTask<Ordinal, Offset>*, Memory> tasks;  ///< [blocks] no more than that
-  Kokkos::View<TaskTotals<Ordinal, Offset>, Memory> totals;
+  Kokkos::View<BlockTask*, Memory> tasks;  ///< [blocks] no more than that
+  Kokkos::View<TaskTotals, Memory> totals;
 
-  ScheduleArrays<Ordinal, Offset> arrays() const {
+  ScheduleArrays arrays() const {
     return {{keys.data()},    {block_at.data()}, {task_block.data()},
             {longest.data()}, {tasks.data()},    totals.data()};
   }
 };
 
 /// Entries of a block's longest row that lie outside of the block.
-template <class Rows, class Blocks, class Ordinal>
+template <class Rows, class Blocks>
 KOKKOS_FORCEINLINE_FUNCTION std::int64_t longest_row(const Rows& rows, const Blocks& blocks, Ordinal b) {
-  return static_cast<std::int64_t>(blocks.longest.extent(0) == 0
-                                       ? rows.length(rows.mirrored(b))
-                                       : typename Rows::offset_type(blocks.longest(b)));
+  return static_cast<std::int64_t>(blocks.longest.extent(0) == 0 ? rows.length(rows.mirrored(b))
+                                                                 : Offset(blocks.longest(b)));
 }
 
 /// Sorts the keys of a schedule, and its blocks with them. This is the portable overload.
@@ -112,9 +107,7 @@ void sort_schedule(const ExecutionSpace& exec, Scratch& scratch, int, MemoryRese
 /// Sorts blocks by level and shape, and zeroes `longest` of the scratch.
 template <class ExecutionSpace, class Rows, class Blocks, class LevelView, class Format, class Scratch>
 void sort_blocks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const LevelView& level,
-                 typename Rows::ordinal_type levels, const Format& format, Scratch& scratch,
-                 MemoryReservation& reservation) {
-  using Ordinal = typename Rows::ordinal_type;
+                 Ordinal levels, const Format& format, Scratch& scratch, MemoryReservation& reservation) {
   const auto arrays = scratch.arrays();
   const bool many_blocks =
       static_cast<std::int64_t>(blocks.count) >= many_blocks_per_level * static_cast<std::int64_t>(levels);
@@ -131,7 +124,7 @@ void sort_blocks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blo
 
 /// The first position with the key of position s in ascending keys: doubling steps back, then bisection
 /// between the last two.
-template <class Keys, class Ordinal>
+template <class Keys>
 KOKKOS_FUNCTION Ordinal first_of_key(const Keys& keys, Ordinal s) {
   const auto key = keys(s);
   Ordinal high = s, step = 1;  // at high it is that key
@@ -144,7 +137,6 @@ KOKKOS_FUNCTION Ordinal first_of_key(const Keys& keys, Ordinal s) {
 }
 
 /// Sums over the blocks before one: tasks and rows.
-template <class Ordinal>
 struct BlockSums {
   Ordinal tasks = 0, rows = 0;
 };
@@ -153,8 +145,7 @@ struct BlockSums {
 /// of a block in the order of their steps.
 template <class Rows, class Blocks, class Scratch, class PlanArrays>
 struct LayOutBlocks {
-  using Ordinal = typename Rows::ordinal_type;
-  using value_type = BlockSums<Ordinal>;
+  using value_type = BlockSums;
   Rows rows;
   Blocks blocks;
   Scratch scratch;
@@ -196,11 +187,11 @@ struct LayOutBlocks {
 
 /// Scan over tasks, as many as `totals` counts: shape, blocks, steps of the longest row, and offsets of
 /// entries and inverses. The sums go to `totals`.
-template <class Ordinal, class Offset, class Format>
+template <class Format>
 struct LayOutTasks {
-  using value_type = TaskTotals<Ordinal, Offset>;
+  using value_type = TaskTotals;
   Format format;
-  ScheduleArrays<Ordinal, Offset> scratch;
+  ScheduleArrays scratch;
   ArrayRef<Ordinal> block_begin;
 
   KOKKOS_FUNCTION void init(value_type& sum) const { sum = {}; }
@@ -224,14 +215,14 @@ struct LayOutTasks {
   }
 
  private:
-  KOKKOS_FUNCTION BlockTask<Ordinal, Offset> make_task(Ordinal t) const {
-    BlockTask<Ordinal, Offset> task;
+  KOKKOS_FUNCTION BlockTask make_task(Ordinal t) const {
+    BlockTask task;
     const Ordinal first = scratch.task_block(t), last = scratch.task_block(t + 1);
     task.first_block = first;
     task.first_position = block_begin(first);
     task.blocks = static_cast<std::int16_t>(last - first);
     task.shape = shape_of_key(scratch.keys(first));
-    task.level = format.template level<Ordinal>(scratch.keys(first));
+    task.level = format.template level(scratch.keys(first));
     const auto lanes = static_cast<Ordinal>(task.shape.lanes());
     task.steps = static_cast<std::int32_t>((scratch.longest(t) + lanes - 1) / lanes);
     return task;
@@ -243,22 +234,20 @@ struct LayOutTasks {
 template <class ExecutionSpace, class Rows, class Blocks, class Format, class Scratch, class Plan>
 auto lay_out_tasks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const Format& format,
                    const Scratch& scratch, const Plan& plan) {
-  using Ordinal = typename Rows::ordinal_type;
   using Range = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<Ordinal>>;
   const auto arrays = scratch.arrays();
   const auto positions = plan.arrays();
   Kokkos::parallel_scan("lutra::trisolve::lay_out_blocks", Range(exec, 0, blocks.count),
                         LayOutBlocks<Rows, Blocks, decltype(scratch.arrays()), decltype(plan.arrays())>{
                             rows, blocks, arrays, positions});
-  Kokkos::parallel_scan(
-      "lutra::trisolve::lay_out_tasks", Range(exec, 0, blocks.count),
-      LayOutTasks<Ordinal, typename Rows::offset_type, Format>{format, arrays, positions.block_begin});
+  Kokkos::parallel_scan("lutra::trisolve::lay_out_tasks", Range(exec, 0, blocks.count),
+                        LayOutTasks<Format>{format, arrays, positions.block_begin});
   return read_back(exec, scratch.totals);
 }
 
 /// Index of task t in the order of levels, from the narrow and the wide tasks, each in that order already;
 /// wide ones of a level come first.
-template <class Tasks, class Ordinal>
+template <class Tasks>
 KOKKOS_FUNCTION Ordinal number_by_level(const Tasks& tasks, Ordinal n_tasks, Ordinal narrow, Ordinal t) {
   const bool wide = t >= narrow;
   const Ordinal level = tasks(t).level;
@@ -270,7 +259,7 @@ KOKKOS_FUNCTION Ordinal number_by_level(const Tasks& tasks, Ordinal n_tasks, Ord
 
 /// Writes the tasks of the plan, their order by level, and the positions of the solutions that packed
 /// entries need.
-template <class Ordinal, class Offset, class ExecutionSpace, class Rows, class TaskView, class Plan>
+template <class ExecutionSpace, class Rows, class TaskView, class Plan>
 void fill_plan(const ExecutionSpace& exec, const Rows& rows, const TaskView& tasks, const Plan& whole_plan) {
   const auto plan = whole_plan.arrays();
   const Ordinal narrow = whole_plan.narrow_tasks;
@@ -281,29 +270,26 @@ void fill_plan(const ExecutionSpace& exec, const Rows& rows, const TaskView& tas
   Kokkos::parallel_for(
       "lutra::trisolve::fill_plan", policy, KOKKOS_LAMBDA(const Member& team) {
         const auto t = static_cast<Ordinal>(team.league_rank());
-        const BlockTask<Ordinal, Offset> task = tasks(t);
+        const BlockTask task = tasks(t);
         Kokkos::single(Kokkos::PerTeam(team), [&]() {
           plan.tasks(t) = task;
           plan.by_level(number_by_level(tasks, n_tasks, narrow, t)) = t;
         });
-        for_each_lane<Ordinal, Offset>(
-            team, task, rows, plan, threads, [&](const LaneSteps<Ordinal, Offset>& lane_steps) {
-              for (int step = lane_steps.first; step < lane_steps.end; step += lane_steps.stride) {
-                const Offset e = lane_steps.entry(step);
-                plan.columns(lane_steps.packed(step)) =
-                    e >= 0 ? plan.position_of(rows.mirrored(rows.dependency(lane_steps.row, e)))
-                           : Ordinal(-1);
-              }
-            });
+        for_each_lane(team, task, rows, plan, threads, [&](const LaneSteps& lane_steps) {
+          for (int step = lane_steps.first; step < lane_steps.end; step += lane_steps.stride) {
+            const Offset e = lane_steps.entry(step);
+            plan.columns(lane_steps.packed(step)) =
+                e >= 0 ? plan.position_of(rows.mirrored(rows.dependency(lane_steps.row, e))) : Ordinal(-1);
+          }
+        });
       });
 }
 
 /// Levels of a plan of narrow tasks. Fences.
-template <class Ordinal, class Offset, class ExecutionSpace>
-PlanLevels<Ordinal> describe_levels(
-    const ExecutionSpace& exec,
-    const TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space>& plan,
-    MemoryReservation& reservation) {
+template <class ExecutionSpace>
+PlanLevels describe_levels(const ExecutionSpace& exec,
+                           const TrianglePlan<typename ExecutionSpace::memory_space>& plan,
+                           MemoryReservation& reservation) {
   using View = Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>;
   const auto tasks = plan.tasks;
   const auto n_tasks = static_cast<Ordinal>(tasks.extent(0));
@@ -323,16 +309,17 @@ PlanLevels<Ordinal> describe_levels(
   Kokkos::deep_copy(exec, Kokkos::View<Ordinal*, Kokkos::HostSpace>(read.data(), read.size()), statistics);
   exec.fence("lutra::trisolve: levels are needed on the host");
   const auto middle = read.begin() + static_cast<std::ptrdiff_t>(levels);
-  PlanLevels<Ordinal> result{{read.begin(), middle}, {middle, read.end()}};
+  PlanLevels result{{read.begin(), middle}, {middle, read.end()}};
   result.begin.push_back(n_tasks);
   return result;
 }
 
 /// Scratch for a schedule of so many blocks.
-template <class Ordinal, class Offset, class ExecutionSpace>
-ScheduleScratch<Ordinal, Offset, typename ExecutionSpace::memory_space> allocate_schedule(
-    const ExecutionSpace& exec, std::size_t count, MemoryReservation& reservation) {
-  ScheduleScratch<Ordinal, Offset, typename ExecutionSpace::memory_space> scratch;
+template <class ExecutionSpace>
+ScheduleScratch<typename ExecutionSpace::memory_space> allocate_schedule(const ExecutionSpace& exec,
+                                                                         std::size_t count,
+                                                                         MemoryReservation& reservation) {
+  ScheduleScratch<typename ExecutionSpace::memory_space> scratch;
   const auto allocate = [&](auto& view, const char* label, auto... extent) {
     view = reservation.template allocate<std::remove_reference_t<decltype(view)>>(exec, label, extent...);
   };
@@ -347,21 +334,21 @@ ScheduleScratch<Ordinal, Offset, typename ExecutionSpace::memory_space> allocate
 
 /// Makes the plan of blocks whose levels are known. Fences.
 /// @param scratch_reservation of arrays that are not needed afterwards
-template <class Ordinal, class Offset, class ExecutionSpace, class LevelView>
-TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
-    const ExecutionSpace& exec, const RowAccess<Ordinal, Offset>& rows,
-    const StepBlocks<Ordinal, typename ExecutionSpace::memory_space>& blocks, const LevelView& level,
-    Ordinal levels, MemoryReservation& scratch_reservation, const MemoryBudget& budget) {
+template <class ExecutionSpace, class LevelView>
+TrianglePlan<typename ExecutionSpace::memory_space> make_plan(
+    const ExecutionSpace& exec, const RowAccess& rows,
+    const StepBlocks<typename ExecutionSpace::memory_space>& blocks, const LevelView& level, Ordinal levels,
+    MemoryReservation& scratch_reservation, const MemoryBudget& budget) {
   using Memory = typename ExecutionSpace::memory_space;
   using View = Kokkos::View<Ordinal*, Memory>;
-  TrianglePlan<Ordinal, Offset, Memory> plan;
+  TrianglePlan<Memory> plan;
   plan.n = rows.n;
   plan.blocks = blocks.count;
   plan.levels = levels;
   plan.reservation = MemoryReservation(budget);
-  using Format = KeyFormat<ScheduleKey<Ordinal>>;
-  const Format format(static_cast<ScheduleKey<Ordinal>>(levels));
-  if (static_cast<ScheduleKey<Ordinal>>(levels) > Format::max_levels) {
+  using Format = KeyFormat<ScheduleKey>;
+  const Format format(static_cast<ScheduleKey>(levels));
+  if (static_cast<ScheduleKey>(levels) > Format::max_levels) {
     throw InputError("triangle: it has " + std::to_string(levels) +
                      " levels; more than 2^25 need 64-bit ordinals");
   }
@@ -369,7 +356,7 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
   const auto part = [](const View& of, std::size_t begin, std::size_t size) {
     return View(Kokkos::subview(of, Kokkos::make_pair(begin, begin + size)));
   };
-  auto scratch = allocate_schedule<Ordinal, Offset>(exec, count, scratch_reservation);
+  auto scratch = allocate_schedule(exec, count, scratch_reservation);
   sort_blocks(exec, rows, blocks, level, levels, format, scratch, scratch_reservation);
 
   // Few allocations: on a GPU each may cost more than the kernels that use it.
@@ -378,7 +365,7 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
   plan.row_of = part(positions, 0, n);
   plan.position_of = part(positions, n, n);
   plan.block_begin = part(positions, 2 * n, count + 1);
-  const TaskTotals<Ordinal, Offset> totals = lay_out_tasks(exec, rows, blocks, format, scratch, plan);
+  const TaskTotals totals = lay_out_tasks(exec, rows, blocks, format, scratch, plan);
   plan.narrow_tasks = totals.narrow;
   plan.inverse_entries = totals.inverses;
 
@@ -391,7 +378,7 @@ TrianglePlan<Ordinal, Offset, typename ExecutionSpace::memory_space> make_plan(
       plan.reservation.template allocate<View>(exec, "lutra::trisolve::columns", columns_at + packed);
   plan.by_level = part(kept, 0, tasks);
   plan.columns = part(kept, columns_at, packed);
-  fill_plan<Ordinal, Offset>(exec, rows, scratch.arrays().tasks, plan);
+  fill_plan(exec, rows, scratch.arrays().tasks, plan);
   return plan;
 }
 

@@ -5,25 +5,26 @@
 #include <memory>
 #include <utility>
 
+#include "Lutra_Index.hpp"
 #include "Lutra_TriangleEngine.hpp"
 
 namespace lutra::Impl {
 
 /// Levels, blocks, choice of the method, packed layout; an engine without values.
 /// @throws InputError naming a malformed row; OutOfMemoryError; TimeoutError. Fences.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
-std::unique_ptr<TriangleEngine<Scalar, Offset, ExecutionSpace>> analyse_triangle(
-    const ExecutionSpace& exec, const TriangleInput<Ordinal, Offset, ExecutionSpace>& input,
-    const MemoryBudget& budget, const TimeoutFlag& timeout);
+template <class Scalar, class ExecutionSpace>
+std::unique_ptr<TriangleEngine<Scalar, ExecutionSpace>> analyse_triangle(
+    const ExecutionSpace& exec, const TriangleInput<ExecutionSpace>& input, const MemoryBudget& budget,
+    const TimeoutFlag& timeout);
 
 /// Solves with one triangle as its rows are given: analysis, values, and as many solves as wanted. Transposes
 /// are triangles of their own. Nothing is checked here.
-template <class Scalar, class Ordinal, class Offset, class ExecutionSpace>
+template <class Scalar, class ExecutionSpace>
 class TriangularSolveImpl {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-  using Engine = TriangleEngine<Scalar, Offset, ExecutionSpace>;
-  using Rows = TriangleRows<Ordinal, Offset, Memory>;
+  using Engine = TriangleEngine<Scalar, ExecutionSpace>;
+  using Rows = TriangleRows<Memory>;
   using Source = typename Engine::Source;
   using RowMap = Kokkos::View<const Ordinal*, Memory>;
 
@@ -35,8 +36,8 @@ class TriangularSolveImpl {
   TriangularSolveImpl(const ExecutionSpace& exec, const Rows& rows, const TriangularOptions& options,
                       const MemoryBudget& budget, const TimeoutFlag& timeout, const RowMap& in_row = {},
                       const RowMap& out_row = {})
-      : TriangularSolveImpl(analyse_triangle<Scalar, Ordinal, Offset, ExecutionSpace>(
-            exec, {rows, options, in_row, out_row}, budget, timeout)) {}
+      : TriangularSolveImpl(analyse_triangle<Scalar, ExecutionSpace>(exec, {rows, options, in_row, out_row},
+                                                                     budget, timeout)) {}
 
   explicit TriangularSolveImpl(std::unique_ptr<Engine> engine)
       : m_engine(std::move(engine)), m_report(m_engine->report()) {

@@ -25,8 +25,7 @@ std::vector<int> divisors(int ranks) {
   return result;
 }
 
-void check_same(const Supernodes<int, std::int64_t, Kokkos::HostSpace>& found,
-                const Supernodes<int, std::int64_t, Kokkos::HostSpace>& expected) {
+void check_same(const Supernodes<Kokkos::HostSpace>& found, const Supernodes<Kokkos::HostSpace>& expected) {
   CHECK(found.n == expected.n);
   CHECK(found.count == expected.count);
   CHECK(found.zeros == expected.zeros);

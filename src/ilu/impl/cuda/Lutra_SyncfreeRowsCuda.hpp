@@ -10,6 +10,7 @@
 
 #include "Lutra_DataFlow.hpp"
 #include "Lutra_IluRow.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_RowUpdates.hpp"
 #include "Lutra_SyncfreeRows.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
@@ -63,17 +64,17 @@ struct WarpLanes {
 /// Warps take rows by tickets in the order of levels, so that a row waits for rows that run or are done,
 /// whatever the order in which the device starts them. A warp has one row, so that no row
 /// waits for another of its own warp.
-template <class Scalar, class Ordinal, class Offset, class Memory>
+template <class Scalar, class Memory>
 struct SyncfreeRowsCuda {
-  using Update = RowUpdate<Ordinal, Offset>;
+  using Update = RowUpdate;
   static constexpr int block_warps = 4, processor_warps = 32;
   /// 6 KiB a warp: a multiprocessor's memory holds the rows of all its warps
   static constexpr Ordinal max_scratch_length = (6 << 10) / sizeof(Scalar);
 
-  FactorRows<Scalar, Ordinal, Offset, Memory> rows;
-  SyncfreeOrder<Ordinal, Memory> order;
+  FactorRows<Scalar, Memory> rows;
+  SyncfreeOrder<Memory> order;
   std::int64_t* ticket;  ///< first position that no warp has taken
-  RowUpdates<Ordinal, Offset, Memory> updates;
+  RowUpdates<Memory> updates;
   Kokkos::View<Scalar*, Memory> long_rows;  ///< [nnz] rows too long for scratch, while they are worked on
   Ordinal longest;                          ///< entries of the longest row
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "Lutra_CheckCuda.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_Kahn.hpp"
 
 namespace lutra::Impl {
@@ -30,7 +31,6 @@ inline constexpr int kahn_threads = 1024;
 inline constexpr int max_small_level = 128;  ///< nodes of a level that fit in one block's shared memory
 
 /// One part of a graph's edges by source.
-template <class Ordinal, class Offset>
 struct EdgeList {
   const Offset* begin = nullptr;
   const Offset* end = nullptr;
@@ -42,20 +42,18 @@ struct EdgeList {
 };
 
 /// The level to process next. Written by block 0 after small levels, and at the end for the host.
-template <class Ordinal>
 struct KahnProgress {
   Ordinal begin, end, level;  ///< its part of the queue, its number
 };
 
-template <class Ordinal, class Offset>
 struct KahnLaunch {
   Ordinal n = 0;
-  EdgeList<Ordinal, Offset> parts[2];
+  EdgeList parts[2];
   Ordinal* degrees = nullptr;   ///< [n] predecessors not yet done
   Ordinal* queue = nullptr;     ///< [n] nodes by level
   Ordinal* level_of = nullptr;  ///< [n]
   Ordinal* widths = nullptr;    ///< [n + 1] nodes of each level, zeros at first
-  KahnProgress<Ordinal>* progress = nullptr;
+  KahnProgress* progress = nullptr;
   int lanes = 1;  ///< threads for each node in large levels
   int small = 0;  ///< width up to which one block processes a level
 
@@ -72,8 +70,7 @@ struct KahnLaunch {
 };
 
 /// Appends a node to a level. Threads of a warp that do so together share one addition.
-template <class Ordinal>
-__device__ __forceinline__ void append(Ordinal* width, Ordinal* level_begin, Ordinal node) {
+inline __device__ __forceinline__ void append(Ordinal* width, Ordinal* level_begin, Ordinal node) {
   const auto together = cooperative_groups::coalesced_threads();
   Ordinal position = 0;
   if (together.thread_rank() == 0)
@@ -82,8 +79,7 @@ __device__ __forceinline__ void append(Ordinal* width, Ordinal* level_begin, Ord
 }
 
 /// In-degrees ("cnt_indegree"), all blocks.
-template <class Ordinal, class Offset>
-__device__ void count_all_degrees(const KahnLaunch<Ordinal, Offset>& launch) {
+inline __device__ void count_all_degrees(const KahnLaunch& launch) {
   const Ordinal thread = static_cast<Ordinal>(blockIdx.x) * kahn_threads + static_cast<Ordinal>(threadIdx.x);
   const Ordinal groups = static_cast<Ordinal>(gridDim.x) * kahn_threads / launch.lanes;
   for (Ordinal v = thread / launch.lanes; v < launch.n; v += groups) {
@@ -93,8 +89,7 @@ __device__ void count_all_degrees(const KahnLaunch<Ordinal, Offset>& launch) {
 }
 
 /// The first level: nodes without predecessors.
-template <class Ordinal, class Offset>
-__device__ void start_levels(const KahnLaunch<Ordinal, Offset>& launch) {
+inline __device__ void start_levels(const KahnLaunch& launch) {
   const Ordinal thread = static_cast<Ordinal>(blockIdx.x) * kahn_threads + static_cast<Ordinal>(threadIdx.x);
   for (Ordinal v = thread; v < launch.n; v += static_cast<Ordinal>(gridDim.x) * kahn_threads) {
     if (launch.degrees[v] != 0) continue;
@@ -104,9 +99,8 @@ __device__ void start_levels(const KahnLaunch<Ordinal, Offset>& launch) {
 }
 
 /// One level by all blocks ("update" and "cons_queue").
-template <class Ordinal, class Offset>
-__device__ void process_large_level(const KahnLaunch<Ordinal, Offset>& launch, Ordinal begin, Ordinal end,
-                                    Ordinal level) {
+inline __device__ void process_large_level(const KahnLaunch& launch, Ordinal begin, Ordinal end,
+                                           Ordinal level) {
   const Ordinal thread = static_cast<Ordinal>(blockIdx.x) * kahn_threads + static_cast<Ordinal>(threadIdx.x);
   const Ordinal groups = static_cast<Ordinal>(gridDim.x) * kahn_threads / launch.lanes;
   for (Ordinal q = begin + thread / launch.lanes; q < end; q += groups) {
@@ -119,9 +113,8 @@ __device__ void process_large_level(const KahnLaunch<Ordinal, Offset>& launch, O
 }
 
 /// Level after level by this block alone, until one is large or none is left.
-template <class Ordinal, class Offset>
-__device__ KahnProgress<Ordinal> process_small_levels(const KahnLaunch<Ordinal, Offset>& launch,
-                                                      Ordinal begin, Ordinal end, Ordinal level) {
+inline __device__ KahnProgress process_small_levels(const KahnLaunch& launch, Ordinal begin, Ordinal end,
+                                                    Ordinal level) {
   __shared__ Ordinal nodes[2][max_small_level];  // of this level and the next
   __shared__ int counts[3];                      // of nodes, by level modulo 3
   const int thread = static_cast<int>(threadIdx.x);
@@ -156,8 +149,7 @@ __device__ KahnProgress<Ordinal> process_small_levels(const KahnLaunch<Ordinal, 
   return {begin, end, level};
 }
 
-template <class Ordinal, class Offset>
-__global__ void __launch_bounds__(kahn_threads, 1) kahn_kernel(KahnLaunch<Ordinal, Offset> launch) {
+inline __global__ void __launch_bounds__(kahn_threads, 1) kahn_kernel(KahnLaunch launch) {
   const auto grid = cooperative_groups::this_grid();
   count_all_degrees(launch);
   grid.sync();
@@ -189,24 +181,22 @@ __global__ void __launch_bounds__(kahn_threads, 1) kahn_kernel(KahnLaunch<Ordina
 }
 
 /// Sets element v of `nodes` to v.
-template <class Ordinal>
 struct NumberNodes {
   Kokkos::View<Ordinal*, Kokkos::CudaSpace> nodes;
   KOKKOS_FUNCTION void operator()(Ordinal v) const { nodes(v) = v; }
 };
 
 /// Levels by one persistent kernel, then nodes sorted stably by their level.
-template <class Ordinal, class Offset>
 struct KahnCuda {
   using Memory = Kokkos::CudaSpace;
   using Nodes = Kokkos::View<Ordinal*, Memory>;
 
   /// As `kahn_in_rounds`.
-  static std::vector<Ordinal> run(const Kokkos::Cuda& exec,
-                                  const DependencyGraph<Ordinal, Offset, Memory>& graph, const Nodes& order,
-                                  const Nodes& level_of, const MemoryBudget& budget, int small_level) {
+  static std::vector<Ordinal> run(const Kokkos::Cuda& exec, const DependencyGraph<Memory>& graph,
+                                  const Nodes& order, const Nodes& level_of, const MemoryBudget& budget,
+                                  int small_level) {
     MemoryReservation scratch(budget);
-    KahnLaunch<Ordinal, Offset> launch;
+    KahnLaunch launch;
     launch.n = graph.n;
     launch.parts[0] = edges(graph.first);
     launch.parts[1] = edges(graph.second);
@@ -214,7 +204,7 @@ struct KahnCuda {
     const auto queue = scratch.allocate<Nodes>(exec, "lutra::levelization::queue", graph.n);
     const auto widths = scratch.allocate<Nodes>(exec, "lutra::levelization::widths", graph.n + 1);
     const auto progress =
-        scratch.allocate<Kokkos::View<KahnProgress<Ordinal>, Memory>>(exec, "lutra::levelization::progress");
+        scratch.allocate<Kokkos::View<KahnProgress, Memory>>(exec, "lutra::levelization::progress");
     Kokkos::deep_copy(exec, degrees, Ordinal(0));
     Kokkos::deep_copy(exec, widths, Ordinal(0));
     launch.degrees = degrees.data();
@@ -226,8 +216,8 @@ struct KahnCuda {
     launch.small = std::min(small_level, max_small_level);
     start(exec, launch);
 
-    const auto reached = make_uncounted<Kokkos::View<KahnProgress<Ordinal>, Kokkos::HostSpace>>(
-        "lutra::levelization::reached");
+    const auto reached =
+        make_uncounted<Kokkos::View<KahnProgress, Kokkos::HostSpace>>("lutra::levelization::reached");
     Kokkos::deep_copy(exec, reached, progress);
     exec.fence("lutra::levelization: the number of levels is needed on the host");
     const auto levels = static_cast<std::size_t>(reached().level);
@@ -242,27 +232,27 @@ struct KahnCuda {
 
  private:
   template <class Part>
-  static EdgeList<Ordinal, Offset> edges(const Part& part) {
+  static EdgeList edges(const Part& part) {
     if (part.entries.extent(0) == 0) return {};
     return {part.begin.data(), part.end.data(), part.entries.data(), part.skip};
   }
 
   /// A power of two near half a node's mean number of edges.
-  static int lanes_for(const DependencyGraph<Ordinal, Offset, Memory>& graph) {
+  static int lanes_for(const DependencyGraph<Memory>& graph) {
     const std::size_t edges = graph.first.entries.extent(0) + graph.second.entries.extent(0);
     const std::size_t half = edges / std::max<std::size_t>(1, static_cast<std::size_t>(graph.n)) / 2;
     return static_cast<int>(std::bit_floor(std::clamp<std::size_t>(half, 2, 32)));
   }
 
-  static void start(const Kokkos::Cuda& exec, KahnLaunch<Ordinal, Offset> launch) {
+  static void start(const Kokkos::Cuda& exec, KahnLaunch launch) {
     const int processors = exec.cuda_device_prop().multiProcessorCount;
     const auto wanted =
         static_cast<std::size_t>(launch.n) * static_cast<std::size_t>(launch.lanes) / kahn_threads + 1;
     const auto blocks =
         static_cast<unsigned>(std::min<std::size_t>(wanted, static_cast<std::size_t>(processors)));
     void* arguments[] = {&launch};
-    check_cuda(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&kahn_kernel<Ordinal, Offset>),
-                                           blocks, kahn_threads, arguments, 0, exec.cuda_stream()),
+    check_cuda(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&kahn_kernel), blocks, kahn_threads,
+                                           arguments, 0, exec.cuda_stream()),
                "launching the levelization");
   }
 
@@ -272,7 +262,7 @@ struct KahnCuda {
     const auto n = level_of.extent(0);
     Kokkos::parallel_for("lutra::levelization::nodes",
                          Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, static_cast<Ordinal>(n)),
-                         NumberNodes<Ordinal>{nodes});
+                         NumberNodes{nodes});
     const auto sorted_levels = scratch.allocate<Nodes>(exec, "lutra::levelization::sorted_levels", n);
     const int bits = std::max(1, static_cast<int>(std::bit_width(levels - 1)));
     std::size_t bytes = 0;
@@ -289,12 +279,11 @@ struct KahnCuda {
   }
 };
 
-template <class Ordinal, class Offset, class NodeView>
-std::vector<Ordinal> kahn(const Kokkos::Cuda& exec,
-                          const DependencyGraph<Ordinal, Offset, Kokkos::CudaSpace>& graph,
+template <class NodeView>
+std::vector<Ordinal> kahn(const Kokkos::Cuda& exec, const DependencyGraph<Kokkos::CudaSpace>& graph,
                           const NodeView& order, const NodeView& level_of, const MemoryBudget& budget,
                           int small_level) {
-  return KahnCuda<Ordinal, Offset>::run(exec, graph, order, level_of, budget, small_level);
+  return KahnCuda::run(exec, graph, order, level_of, budget, small_level);
 }
 
 }  // namespace lutra::Impl

@@ -2,6 +2,7 @@
 #ifndef LUTRA_BLOCKFRONTSCUDA_HPP
 #define LUTRA_BLOCKFRONTSCUDA_HPP
 
+#include "Lutra_Index.hpp"
 #include "Lutra_RowExchangeCuda.hpp"
 
 namespace lutra::Impl {
@@ -26,10 +27,10 @@ struct FrontWindow {
 /// Adds the part of a child's contribution that falls into a window of up to 32·`most` rows; a and b count
 /// the child's rows and columns that do. A warp adds to columns of its own, so that children follow each
 /// other without barriers and sums have one order.
-template <int most, class Scalar, class Offset, class Launch, class To>
-__device__ __forceinline__ void add_child_part(const Launch& launch, const ChildRef<Offset>& child,
-                                               int a_begin, int a_end, int b_begin, int b_end,
-                                               const FrontWindow& window, const To& to) {
+template <int most, class Scalar, class Launch, class To>
+__device__ __forceinline__ void add_child_part(const Launch& launch, const ChildRef& child, int a_begin,
+                                               int a_end, int b_begin, int b_end, const FrontWindow& window,
+                                               const To& to) {
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int* const relative = launch.data.relative + child.rows;
   const Scalar* const contribution = launch.data.contributions + child.contribution;
@@ -136,9 +137,9 @@ struct TaskNumber {
 };
 
 /// Clears panels that children are to add to.
-template <class Scalar, class Ordinal, class Offset>
-__device__ void clear_panels(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
-                             const FrontTask<Ordinal, Offset>& task, const TaskNumber& number) {
+template <class Scalar>
+__device__ void clear_panels(const FrontLaunch<Scalar>& launch, const FrontTask& task,
+                             const TaskNumber& number) {
   const int thread = static_cast<int>(threadIdx.x);
   if (task.after > 0) {
     if (thread < 32) wait_for_chunks(launch, task.after, task.front, thread);
@@ -154,9 +155,8 @@ __device__ void clear_panels(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
 }
 
 /// A front of up to 16·R rows by a block: assembled in shared memory, eliminated in registers.
-template <int R, bool interchanges, class Scalar, class Ordinal, class Offset>
-__device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
-                                 const FrontTask<Ordinal, Offset>& task, const Front<Ordinal, Offset>& front,
+template <int R, bool interchanges, class Scalar>
+__device__ void work_block_front(const FrontLaunch<Scalar>& launch, const FrontTask& task, const Front& front,
                                  const PivotRule<Scalar>& rule, Scalar* S, const TaskNumber& number) {
   const auto& data = launch.data;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
@@ -174,7 +174,7 @@ __device__ void work_block_front(const FrontLaunch<Scalar, Ordinal, Offset>& lau
   __syncthreads();
   const FrontWindow all{0, size, 0, size};
   for (Offset c = front.children; c < task.wide_end; ++c) {
-    const ChildRef<Offset> child = launch.children[c];
+    const ChildRef child = launch.children[c];
     add_child_part<(R + 1) / 2, Scalar>(launch, child, 0, child.cb_rows, 0, child.cb_rows, all,
                                         [&](int r, int k) -> Scalar& { return S[r + k * ld]; });
   }

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "Lutra_ColumnAblation.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_RightLooking.hpp"
 #include "Lutra_SharedEntryCuda.hpp"
 
@@ -37,7 +38,6 @@ inline constexpr int tile_rows = 32 * lane_rows;
 inline constexpr int tile_updates = lane_updates;
 inline constexpr int column_blocks = 4;  ///< that a multiprocessor can hold, at least
 
-template <class Ordinal>
 struct ColumnTask {
   Ordinal column;
   int part;
@@ -48,9 +48,9 @@ struct ColumnParts {
   int rows, updates;
 };
 
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 struct ColumnLaunch {
-  const ColumnTask<Ordinal>* tasks;
+  const ColumnTask* tasks;
   const ColumnParts* parts;                              ///< [n]
   const Offset *row_map, *row_diagonal, *row_to_column;  ///< L + U by rows
   const Ordinal* row_entries;
@@ -70,7 +70,6 @@ struct ColumnLaunch {
 };
 
 /// A column's share in a task: rows [row_begin, row_end) of L(:, j), entries [up_begin, up_end) of U(j, :).
-template <class Ordinal, class Offset>
 struct ColumnShare {
   Offset row_first, up_first;  ///< where L(:, j) starts by columns, U(j, :) by rows
   int row_count;               ///< of all L(:, j)
@@ -98,7 +97,7 @@ struct ColumnShare {
 };
 
 /// What a warp knows of a column k while it updates it.
-template <class Scalar, class Offset>
+template <class Scalar>
 struct UpdatedColumn {
   Offset begin;   ///< of column k
   Scalar factor;  ///< U(j, k)/pivot
@@ -132,7 +131,7 @@ __device__ bool column_stopped(const Launch& launch, unsigned long long column, 
 }
 
 /// Waits until all tasks that signal column j have done so. For one lane. @returns false at a timeout
-template <class Launch, class Ordinal>
+template <class Launch>
 __device__ bool wait_for_columns(const Launch& launch, Ordinal j, unsigned needed) {
   const unsigned target = needed * launch.run;
   std::uint64_t begun = 0;
@@ -145,9 +144,9 @@ __device__ bool wait_for_columns(const Launch& launch, Ordinal j, unsigned neede
 }
 
 /// Adds one to the count of each column that a task signals.
-template <class Ordinal, class Offset, class Launch>
+template <class Launch>
 __device__ __forceinline__ void signal_columns(const Launch& launch, unsigned* counts,
-                                               const ColumnShare<Ordinal, Offset>& share, int lane) {
+                                               const ColumnShare& share, int lane) {
   for (int up = share.up_begin + lane; up < share.up_end; up += 32)
     atomicAdd(counts + launch.row_entries[share.up_first + up], 1u);
   for (int row = share.row_begin + lane; row < share.row_end; row += 32)
@@ -155,7 +154,6 @@ __device__ __forceinline__ void signal_columns(const Launch& launch, unsigned* c
 }
 
 /// Positions in L + U of one of the columns k that a task updates; a lane each.
-template <class Offset>
 struct UpdateRange {
   Offset factor = 0, begin = 0, end = 0;
 
@@ -170,30 +168,29 @@ struct UpdateRange {
 };
 
 /// Shared memory of a warp.
-template <class Scalar, class Offset>
+template <class Scalar>
 struct WarpMemory {
-  UpdatedColumn<Scalar, Offset> columns[32];
+  UpdatedColumn<Scalar> columns[32];
   unsigned positions[lane_updates * lane_rows][32];  ///< of a tile's entries in columns k; a lane its own
 };
 
 /// A tile of a task: up to 32 columns k, and rows of L(:, j) along the lanes; where these are few, groups of
 /// lanes take different columns k.
-template <ColumnFormat format, class Scalar, class Ordinal, class Offset>
+template <ColumnFormat format, class Scalar>
 struct ColumnTile {
-  using Launch = ColumnLaunch<Scalar, Ordinal, Offset>;
-  using Share = ColumnShare<Ordinal, Offset>;
+  using Launch = ColumnLaunch<Scalar>;
+  using Share = ColumnShare;
 
   const Launch& launch;
   const Share& share;
-  WarpMemory<Scalar, Offset>& memory;
+  WarpMemory<Scalar>& memory;
   const int lane;
   int width = 32;  ///< lanes of a group
   int group, groups;
   int up, row;  ///< first of the tile
-  UpdateRange<Offset> mine;
+  UpdateRange mine;
 
-  __device__ __forceinline__ ColumnTile(const Launch& l, const Share& s, WarpMemory<Scalar, Offset>& m,
-                                        int at)
+  __device__ __forceinline__ ColumnTile(const Launch& l, const Share& s, WarpMemory<Scalar>& m, int at)
       : launch(l),
         share(s),
         memory(m),
@@ -218,7 +215,7 @@ struct ColumnTile {
     row = share.row_begin;
     up += max_updates();
     if (up >= share.up_end) return false;
-    mine = UpdateRange<Offset>(launch, share, up + lane);
+    mine = UpdateRange(launch, share, up + lane);
     return true;
   }
 
@@ -287,7 +284,7 @@ struct ColumnTile {
     if constexpr (format == ColumnFormat::map) __pipeline_wait_prior(0);
 #pragma unroll 4
     for (int u = 0; u < lane_updates && u * groups < updates; ++u) {
-      const UpdatedColumn<Scalar, Offset> column = memory.columns[(group + u * groups) % 32];
+      const UpdatedColumn<Scalar> column = memory.columns[(group + u * groups) % 32];
 #pragma unroll
       for (int r = 0; r < lane_rows; ++r) {
         if (has(r, u, updates)) {
@@ -300,29 +297,27 @@ struct ColumnTile {
 };
 
 /// All lanes' answer to whether column j may be worked.
-template <class Launch, class Ordinal>
+template <class Launch>
 __device__ __forceinline__ bool is_ready(const Launch& launch, Ordinal j, int lane) {
   int ready = 1;
   if (lane == 0) ready = wait_for_columns(launch, j, launch.needed[j]);
   return __shfl_sync(~0u, ready, 0) != 0;
 }
 
-template <class Scalar, class Ordinal, class Offset>
-__device__ __forceinline__ Scalar load_pivot(const ColumnLaunch<Scalar, Ordinal, Offset>& launch,
-                                             const ColumnShare<Ordinal, Offset>& share) {
+template <class Scalar>
+__device__ __forceinline__ Scalar load_pivot(const ColumnLaunch<Scalar>& launch, const ColumnShare& share) {
   bool small = false;
   return PivotRule<Scalar>{static_cast<RealOf<Scalar>>(launch.threshold())}(
       load_latest(launch.values + share.row_first - 1), small);
 }
 
 /// One task. @returns false where the factorization is given up
-template <ColumnFormat format, class Scalar, class Ordinal, class Offset>
-__device__ __forceinline__ bool work_column_task(const ColumnLaunch<Scalar, Ordinal, Offset>& launch,
-                                                 const ColumnTask<Ordinal>& task,
-                                                 WarpMemory<Scalar, Offset>& memory, int lane) {
+template <ColumnFormat format, class Scalar>
+__device__ __forceinline__ bool work_column_task(const ColumnLaunch<Scalar>& launch, const ColumnTask& task,
+                                                 WarpMemory<Scalar>& memory, int lane) {
   const Ordinal j = task.column;
-  const ColumnShare<Ordinal, Offset> share(launch, j, task.part);
-  ColumnTile<format, Scalar, Ordinal, Offset> tile(launch, share, memory, lane);
+  const ColumnShare share(launch, j, task.part);
+  ColumnTile<format, Scalar> tile(launch, share, memory, lane);
   const unsigned* const map = format == ColumnFormat::map ? launch.map + launch.map_begin[j] : nullptr;
   const bool any = share.row_end > share.row_begin && share.up_end > share.up_begin;
   if (any) tile.find_positions(map);
@@ -341,13 +336,13 @@ __device__ __forceinline__ bool work_column_task(const ColumnLaunch<Scalar, Ordi
 }
 
 /// The first `n` tasks, by tickets: a warp that waits, waits for a warp that is running.
-template <ColumnFormat format, class Scalar, class Ordinal, class Offset>
+template <ColumnFormat format, class Scalar>
 __global__ void __launch_bounds__(column_threads, column_blocks)
-    column_tasks_kernel(ColumnLaunch<Scalar, Ordinal, Offset> launch, int n) {
-  __shared__ __align__(16) char shared[column_warps * sizeof(WarpMemory<Scalar, Offset>)];
+    column_tasks_kernel(ColumnLaunch<Scalar> launch, int n) {
+  __shared__ __align__(16) char shared[column_warps * sizeof(WarpMemory<Scalar>)];
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  auto& memory = reinterpret_cast<WarpMemory<Scalar, Offset>*>(shared)[warp];
+  auto& memory = reinterpret_cast<WarpMemory<Scalar>*>(shared)[warp];
   while (true) {
     int ticket = 0;
     if (lane == 0) ticket = atomicAdd(&launch.state->ticket, 1);
@@ -358,9 +353,8 @@ __global__ void __launch_bounds__(column_threads, column_blocks)
 }
 
 /// Divides columns of L by their pivots, a warp each, and finds the largest entry.
-template <class Scalar, class Ordinal, class Offset>
-__global__ void __launch_bounds__(column_threads)
-    finish_columns_kernel(ColumnLaunch<Scalar, Ordinal, Offset> launch) {
+template <class Scalar>
+__global__ void __launch_bounds__(column_threads) finish_columns_kernel(ColumnLaunch<Scalar> launch) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto worker =
       static_cast<Ordinal>(blockIdx.x) * column_warps + static_cast<Ordinal>(threadIdx.x) / 32;
@@ -398,19 +392,18 @@ __global__ void __launch_bounds__(column_threads)
 }
 
 /// Counts the tasks that signal each column and, where there is a map, fills it, task by task.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 __global__ void __launch_bounds__(column_threads)
-    survey_columns_kernel(ColumnLaunch<Scalar, Ordinal, Offset> launch, unsigned* needed, unsigned* map,
-                          int tasks) {
+    survey_columns_kernel(ColumnLaunch<Scalar> launch, unsigned* needed, unsigned* map, int tasks) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int worker = static_cast<int>(blockIdx.x) * column_warps + static_cast<int>(threadIdx.x) / 32;
   for (int t = worker; t < tasks; t += static_cast<int>(gridDim.x) * column_warps) {
     const Ordinal j = launch.tasks[t].column;
-    const ColumnShare<Ordinal, Offset> share(launch, j, launch.tasks[t].part);
+    const ColumnShare share(launch, j, launch.tasks[t].part);
     signal_columns(launch, needed, share, lane);
     if (map == nullptr) continue;
     for (int up = share.up_begin; up < share.up_end; ++up) {
-      const UpdateRange<Offset> range(launch, share, up);
+      const UpdateRange range(launch, share, up);
       unsigned* const positions = map + launch.map_begin[j] + static_cast<Offset>(up) * share.row_count;
       for (int row = share.row_begin + lane; row < share.row_end; row += 32) {
         positions[row] =

@@ -12,6 +12,7 @@
 
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_ColumnKernelsCuda.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_RightLookingPortable.hpp"
 #include "Lutra_Upload.hpp"
 
@@ -20,7 +21,6 @@ namespace lutra::Impl {
 /// Cuts columns into tasks, and counts the pairs of entries of L(:, j) and U(j, :). A column of few pairs is
 /// one task; others are cut into tiles, so that a warp's share is about the same (GLU 3.0's types of levels
 /// decide it for whole levels, which was not faster).
-template <class Ordinal, class Offset>
 struct ColumnCutter {
   using Memory = Kokkos::CudaSpace;
   Kokkos::View<const Offset*, Memory> row_map, row_diagonal, column_map, column_diagonal;
@@ -38,7 +38,7 @@ struct ColumnCutter {
 };
 
 /// Prefix sum of a functor's counts over [0, n) into begin [n + 1]. @returns the sum
-template <class Offset, class Count>
+template <class Count>
 Offset sum_up(const Kokkos::Cuda& exec, const char* label, std::int64_t n, const Count& count,
               const Kokkos::View<Offset*, Kokkos::CudaSpace>& begin) {
   Offset total = 0;
@@ -53,28 +53,25 @@ Offset sum_up(const Kokkos::Cuda& exec, const char* label, std::int64_t n, const
   return total;
 }
 
-template <class Ordinal, class Offset>
 struct CountTasks {
-  ColumnCutter<Ordinal, Offset> cutter;
+  ColumnCutter cutter;
   KOKKOS_FUNCTION Offset operator()(std::int64_t i) const {
     const ColumnParts parts = cutter.parts(cutter.order(i));
     return static_cast<Offset>(parts.rows) * parts.updates;
   }
 };
 
-template <class Ordinal, class Offset>
 struct CountPairs {
-  ColumnCutter<Ordinal, Offset> cutter;
+  ColumnCutter cutter;
   KOKKOS_FUNCTION Offset operator()(std::int64_t j) const {
     return cutter.rows(static_cast<Ordinal>(j)) * cutter.updates(static_cast<Ordinal>(j));
   }
 };
 
-template <class Ordinal, class Offset>
 struct ListTasks {
-  ColumnCutter<Ordinal, Offset> cutter;
+  ColumnCutter cutter;
   Kokkos::View<const Offset*, Kokkos::CudaSpace> begin;
-  Kokkos::View<ColumnTask<Ordinal>*, Kokkos::CudaSpace> tasks;
+  Kokkos::View<ColumnTask*, Kokkos::CudaSpace> tasks;
   Kokkos::View<ColumnParts*, Kokkos::CudaSpace> parts;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     const Ordinal j = cutter.order(i);
@@ -85,10 +82,10 @@ struct ListTasks {
 
 /// Tasks and maps of the column factorization on CUDA, made once for a pattern and shared by all
 /// factorizations on it.
-template <class Ordinal, class Offset>
-struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
+template <>
+struct ColumnTaskPlan<Kokkos::CudaSpace> {
   using Memory = Kokkos::CudaSpace;
-  using Plan = RightLookingLuPlan<Ordinal, Offset, Memory>;
+  using Plan = RightLookingLuPlan<Memory>;
   template <class T>
   using Array = Kokkos::View<T*, Memory>;
 
@@ -96,9 +93,8 @@ struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
                  const ColumnAblation& options)
       : ablation(options), budget(memory), reservation(memory) {
     levels = static_cast<int>(plan.levels.size());
-    const ColumnCutter<Ordinal, Offset> cutter{plan.rows.row_map, plan.rows.diagonal,
-                                               plan.columns.pattern.row_map, plan.column_diagonal,
-                                               plan.levels.order};
+    const ColumnCutter cutter{plan.rows.row_map, plan.rows.diagonal, plan.columns.pattern.row_map,
+                              plan.column_diagonal, plan.levels.order};
     list_tasks(exec, plan, cutter);
     needed = reservation.template allocate<Array<unsigned>>(exec, "lutra::numeric::needed_tasks", plan.n());
     Kokkos::deep_copy(exec, needed, 0u);
@@ -142,38 +138,35 @@ struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
   MemoryBudget budget;
   MemoryReservation reservation;
   int levels = 0;
-  Array<ColumnTask<Ordinal>> tasks;  ///< in the order of levels
-  Array<ColumnParts> parts;          ///< [n]
-  Array<Offset> map_begin;           ///< [n + 1] with `map`; empty: rows are searched for
-  Array<unsigned> map;               ///< see ColumnLaunch
-  Array<unsigned> needed;            ///< [n] tasks that signal a column
+  Array<ColumnTask> tasks;   ///< in the order of levels
+  Array<ColumnParts> parts;  ///< [n]
+  Array<Offset> map_begin;   ///< [n + 1] with `map`; empty: rows are searched for
+  Array<unsigned> map;       ///< see ColumnLaunch
+  Array<unsigned> needed;    ///< [n] tasks that signal a column
 
   // ---- for the constructor and factorize; public, as CUDA's lambdas want it
 
-  void list_tasks(const Kokkos::Cuda& exec, const Plan& plan, const ColumnCutter<Ordinal, Offset>& cutter) {
+  void list_tasks(const Kokkos::Cuda& exec, const Plan& plan, const ColumnCutter& cutter) {
     MemoryReservation scratch(budget);
     const auto begin =
         scratch.template allocate<Array<Offset>>(exec, "lutra::numeric::task_begin", plan.n() + 1);
-    const Offset total = sum_up<Offset>(exec, "lutra::numeric::count_tasks", plan.n(),
-                                        CountTasks<Ordinal, Offset>{cutter}, begin);
+    const Offset total = sum_up(exec, "lutra::numeric::count_tasks", plan.n(), CountTasks{cutter}, begin);
     if (total > std::numeric_limits<int>::max() / 2)
       throw InputError("pattern: its columns make " + std::to_string(total) +
                        " tasks, more than fit in an int");
-    tasks = reservation.template allocate<Array<ColumnTask<Ordinal>>>(exec, "lutra::numeric::column_tasks",
-                                                                      total);
+    tasks = reservation.template allocate<Array<ColumnTask>>(exec, "lutra::numeric::column_tasks", total);
     parts = reservation.template allocate<Array<ColumnParts>>(exec, "lutra::numeric::column_parts", plan.n());
     Kokkos::parallel_for("lutra::numeric::list_tasks",
                          Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, static_cast<std::int64_t>(plan.n())),
-                         ListTasks<Ordinal, Offset>{cutter, begin, tasks, parts});
+                         ListTasks{cutter, begin, tasks, parts});
     exec.fence("lutra::numeric: counts of tasks are freed");
   }
 
   /// Maps, if they fit.
-  void make_maps(const Kokkos::Cuda& exec, const Plan& plan, const ColumnCutter<Ordinal, Offset>& cutter) {
+  void make_maps(const Kokkos::Cuda& exec, const Plan& plan, const ColumnCutter& cutter) {
     MemoryReservation own(budget);
     auto begin = own.template allocate<Array<Offset>>(exec, "lutra::numeric::map_begin", plan.n() + 1);
-    const Offset pairs = sum_up<Offset>(exec, "lutra::numeric::count_pairs", plan.n(),
-                                        CountPairs<Ordinal, Offset>{cutter}, begin);
+    const Offset pairs = sum_up(exec, "lutra::numeric::count_pairs", plan.n(), CountPairs{cutter}, begin);
     const std::size_t bytes = static_cast<std::size_t>(pairs) * sizeof(unsigned);
     if (bytes > max_map_bytes()) return;
     try {
@@ -189,7 +182,7 @@ struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
   /// Fills the map, if there is one, and `needed`.
   void survey(const Kokkos::Cuda& exec, const Plan& plan) const {
     if (tasks.extent(0) == 0) return;
-    const auto kernel = survey_columns_kernel<double, Ordinal, Offset>;
+    const auto kernel = survey_columns_kernel<double>;
     kernel<<<blocks(exec, kernel), column_threads, 0, exec.cuda_stream()>>>(
         launch_of<double>(plan), needed.data(), map_begin.extent(0) > 0 ? map.data() : nullptr,
         static_cast<int>(tasks.extent(0)));
@@ -204,8 +197,8 @@ struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
   }
 
   template <class Scalar>
-  ColumnLaunch<Scalar, Ordinal, Offset> launch_of(const Plan& plan) const {
-    ColumnLaunch<Scalar, Ordinal, Offset> launch{};
+  ColumnLaunch<Scalar> launch_of(const Plan& plan) const {
+    ColumnLaunch<Scalar> launch{};
     launch.tasks = tasks.data();
     launch.parts = parts.data();
     launch.row_map = plan.rows.row_map.data();
@@ -235,14 +228,13 @@ struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
   }
 
   template <class Scalar>
-  void launch_all(const Kokkos::Cuda& exec, const Plan& plan,
-                  const ColumnLaunch<Scalar, Ordinal, Offset>& launch) const {
+  void launch_all(const Kokkos::Cuda& exec, const Plan& plan, const ColumnLaunch<Scalar>& launch) const {
     if (map_begin.extent(0) > 0) {
       launch_tasks<ColumnFormat::map>(exec, launch);
     } else {
       launch_tasks<ColumnFormat::search>(exec, launch);
     }
-    const auto kernel = finish_columns_kernel<Scalar, Ordinal, Offset>;
+    const auto kernel = finish_columns_kernel<Scalar>;
     const auto wanted = (static_cast<std::int64_t>(plan.n()) + column_warps - 1) / column_warps;
     const auto most = static_cast<std::int64_t>(8) * exec.cuda_device_prop().multiProcessorCount;
     kernel<<<static_cast<unsigned>(std::min(wanted, most)), column_threads, 0, exec.cuda_stream()>>>(launch);
@@ -250,8 +242,8 @@ struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
   }
 
   template <ColumnFormat by, class Scalar>
-  void launch_tasks(const Kokkos::Cuda& exec, const ColumnLaunch<Scalar, Ordinal, Offset>& launch) const {
-    const auto kernel = column_tasks_kernel<by, Scalar, Ordinal, Offset>;
+  void launch_tasks(const Kokkos::Cuda& exec, const ColumnLaunch<Scalar>& launch) const {
+    const auto kernel = column_tasks_kernel<by, Scalar>;
     const int processors = exec.cuda_device_prop().multiProcessorCount;
     const int n = static_cast<int>(tasks.extent(0));
     const int wanted = (n + column_warps - 1) / column_warps;
@@ -272,19 +264,15 @@ struct ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace> {
   MemoryReservation map_reservation;
 };
 
-template <class Ordinal, class Offset>
-std::shared_ptr<const ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace>> plan_column_tasks(
-    const Kokkos::Cuda& exec, const RightLookingLuPlan<Ordinal, Offset, Kokkos::CudaSpace>& plan,
-    const MemoryBudget& budget, const ColumnAblation& ablation) {
+inline std::shared_ptr<const ColumnTaskPlan<Kokkos::CudaSpace>> plan_column_tasks(
+    const Kokkos::Cuda& exec, const RightLookingLuPlan<Kokkos::CudaSpace>& plan, const MemoryBudget& budget,
+    const ColumnAblation& ablation) {
   if (ablation.portable) return {};
-  return std::make_shared<const ColumnTaskPlan<Ordinal, Offset, Kokkos::CudaSpace>>(exec, plan, budget,
-                                                                                    ablation);
+  return std::make_shared<const ColumnTaskPlan<Kokkos::CudaSpace>>(exec, plan, budget, ablation);
 }
 
-template <class Ordinal, class Offset>
-void make_column_flags(const Kokkos::Cuda& exec,
-                       const RightLookingLuPlan<Ordinal, Offset, Kokkos::CudaSpace>& plan,
-                       RightLookingLuWorkspace<Kokkos::CudaSpace>& work) {
+inline void make_column_flags(const Kokkos::Cuda& exec, const RightLookingLuPlan<Kokkos::CudaSpace>& plan,
+                              RightLookingLuWorkspace<Kokkos::CudaSpace>& work) {
   if (!plan.tasks) return;
   work.arrived = work.reservation.template allocate<decltype(work.arrived)>(
       exec, "lutra::numeric::arrived_tasks", static_cast<std::size_t>(plan.n()));
@@ -292,9 +280,9 @@ void make_column_flags(const Kokkos::Cuda& exec,
   Kokkos::deep_copy(exec, work.arrived, 0u);
 }
 
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 RightLookingLuOutcome factorize_columns(const Kokkos::Cuda& exec,
-                                        const RightLookingLuPlan<Ordinal, Offset, Kokkos::CudaSpace>& plan,
+                                        const RightLookingLuPlan<Kokkos::CudaSpace>& plan,
                                         RightLookingLuWorkspace<Kokkos::CudaSpace>& work,
                                         const Kokkos::View<Scalar*, Kokkos::CudaSpace>& values,
                                         const PivotThreshold& threshold,

@@ -122,11 +122,10 @@ __device__ __noinline__ void advance(int s) {
 }
 
 /// The task of a sweep.
-template <class Scalar, class Ordinal, class Offset>
-__device__ __forceinline__ void work_diagonal(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
-                                              const FrontTask<Ordinal, Offset>& task,
-                                              const Front<Ordinal, Offset>& front,
-                                              const PivotRule<Scalar>& rule, const TaskNumber& number) {
+template <class Scalar>
+__device__ __forceinline__ void work_diagonal(const FrontLaunch<Scalar>& launch, const FrontTask& task,
+                                              const Front& front, const PivotRule<Scalar>& rule,
+                                              const TaskNumber& number) {
   if (threadIdx.x == 0) {
     // nothing it reads is ever written over, so that no block needs to wait for its end
     count_task(launch.progress, number.task, number.tasks);

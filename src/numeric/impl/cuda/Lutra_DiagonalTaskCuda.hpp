@@ -10,8 +10,8 @@ namespace lutra::Impl {
 // before its tile itself, from what its two neighbours hand off, puts rows in order where they may be
 // interchanged, and factorizes the tile with the inverses of its triangles.
 
-template <int tiles, bool interchanges, bool symmetric, class Scalar, class Ordinal, class Offset>
-__device__ inline void TileWork<tiles, interchanges, symmetric, Scalar, Ordinal, Offset>::add_last_product(
+template <int tiles, bool interchanges, bool symmetric, class Scalar>
+__device__ inline void TileWork<tiles, interchanges, symmetric, Scalar>::add_last_product(
     Product& product) const {
   using Layout = OperandLayout<OperandOrder::outer, edge>;
   constexpr int slab_words = inverse_depth * Layout::pitch;
@@ -61,9 +61,9 @@ __device__ inline void TileWork<tiles, interchanges, symmetric, Scalar, Ordinal,
   product.template add<Layout, Layout>(left, above, edge);
 }
 
-template <int tiles, bool interchanges, bool symmetric, class Scalar, class Ordinal, class Offset>
-__device__ inline void TileWork<tiles, interchanges, symmetric, Scalar, Ordinal, Offset>::order_rows(
-    int first, int pivots) const {
+template <int tiles, bool interchanges, bool symmetric, class Scalar>
+__device__ inline void TileWork<tiles, interchanges, symmetric, Scalar>::order_rows(int first,
+                                                                                    int pivots) const {
   constexpr int R = edge / 16;
   const int thread = static_cast<int>(threadIdx.x), x = thread % 16, y = thread / 16;
   Scalar* const tile = memory.space;
@@ -92,10 +92,9 @@ __device__ inline void TileWork<tiles, interchanges, symmetric, Scalar, Ordinal,
   });
 }
 
-template <int tiles, bool interchanges, bool symmetric, class Scalar, class Ordinal, class Offset>
-__device__ inline void TileWork<tiles, interchanges, symmetric, Scalar, Ordinal,
-                                Offset>::store_ordered_inverse(const Scalar* from, int first, int pivots,
-                                                               int used) const {
+template <int tiles, bool interchanges, bool symmetric, class Scalar>
+__device__ inline void TileWork<tiles, interchanges, symmetric, Scalar>::store_ordered_inverse(
+    const Scalar* from, int first, int pivots, int used) const {
   const auto first_row = front.first_pivot + first;
   Scalar* const to = inverse(task.row, false);
 #pragma unroll 4
@@ -108,9 +107,8 @@ __device__ inline void TileWork<tiles, interchanges, symmetric, Scalar, Ordinal,
   }
 }
 
-template <int tiles, bool interchanges, bool symmetric, class Scalar, class Ordinal, class Offset>
-__device__ inline void TileWork<tiles, interchanges, symmetric, Scalar, Ordinal, Offset>::factorize_diagonal()
-    const {
+template <int tiles, bool interchanges, bool symmetric, class Scalar>
+__device__ inline void TileWork<tiles, interchanges, symmetric, Scalar>::factorize_diagonal() const {
   if constexpr (interchanges) order_rows(cut.begin(task.row), cut.extent(task.row));
   const DiagonalTile<Scalar> tile = diagonal_tile();
   factorize_tile(tile);

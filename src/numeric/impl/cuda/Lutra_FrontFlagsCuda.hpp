@@ -4,6 +4,7 @@
 
 #include "Lutra_FrontTask.hpp"
 #include "Lutra_FrontsPortable.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
@@ -22,12 +23,12 @@ struct TaskProgress {
 };
 
 /// What the kernels of a schedule share.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 struct FrontLaunch {
-  FrontLuData<Scalar, Ordinal, Offset> data;
-  const ChildRef<Offset>* children = nullptr;           ///< of each front, wide ones first
-  const Contribution<Offset>* contributions = nullptr;  ///< [count]
-  const SmallChildArrays* lists = nullptr;              ///< of small children, in device memory
+  FrontLuData<Scalar> data;
+  const ChildRef* children = nullptr;           ///< of each front, wide ones first
+  const Contribution* contributions = nullptr;  ///< [count]
+  const SmallChildArrays* lists = nullptr;      ///< of small children, in device memory
   const int* cuts = nullptr;         ///< first of a child's rows in each tile of its parent, and their number
   int* done = nullptr;               ///< [count] flags of fronts
   int* tile_done = nullptr;          ///< flags of tiles

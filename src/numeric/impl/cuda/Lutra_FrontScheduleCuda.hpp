@@ -9,6 +9,7 @@
 
 #include "Lutra_Allocate.hpp"
 #include "Lutra_CheckCuda.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_SmallChildLists.hpp"
 #include "Lutra_SmallFrontsCuda.hpp"
 #include "Lutra_TileFrontsCuda.hpp"
@@ -22,14 +23,14 @@ struct FrontCutting<Scalar, Kokkos::Cuda> {
 };
 
 /// Launches on CUDA: one over the fronts of small subtrees, one over all other fronts and tiles of fronts.
-template <class Scalar, class Ordinal, class Offset>
-struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
+template <class Scalar>
+struct FrontSchedule<Scalar, Kokkos::Cuda> {
   using Memory = Kokkos::CudaSpace;
-  using Plan = FrontPlan<Ordinal, Offset, Memory>;
-  using Data = FrontLuData<Scalar, Ordinal, Offset>;
-  using State = FrontRunState<Scalar, Ordinal, Offset, Kokkos::Cuda>;
-  using List = FrontTaskList<Ordinal, Offset>;
-  using Placement = FrontTaskPlacement<Ordinal, Offset>;
+  using Plan = FrontPlan<Memory>;
+  using Data = FrontLuData<Scalar>;
+  using State = FrontRunState<Scalar, Kokkos::Cuda>;
+  using List = FrontTaskList;
+  using Placement = FrontTaskPlacement;
 
   FrontSchedule(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget,
                 const NumericDeviceModel& model, const std::optional<Symmetry>& symmetry)
@@ -41,8 +42,8 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     options.symmetric = symmetry.has_value();
     List list(layout.fronts, options);
     const Placement placement(list, layout.children, relative, layout.panels);
-    const SmallChildLists<Ordinal, Offset> children(list, placement.contributions, layout.children, relative,
-                                                    layout.tile_entries);
+    const SmallChildLists children(list, placement.contributions, layout.children, relative,
+                                   layout.tile_entries);
     m_contribution_entries = placement.extra;
     n_fronts = layout.fronts.size();
     n_flags = static_cast<std::size_t>(list.flags);
@@ -67,8 +68,8 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   }
 
   /// What it would take, without anything on the device.
-  static FrontSizes sizes(const Kokkos::Cuda& exec, const AssemblyTree<Ordinal>& tree,
-                          const FrontLayout<Ordinal, Offset>& layout, const NumericDeviceModel& model) {
+  static FrontSizes sizes(const Kokkos::Cuda& exec, const AssemblyTree& tree, const FrontLayout& layout,
+                          const NumericDeviceModel& model) {
     List list(layout.fronts, task_options(exec, FrontCutting<Scalar, Kokkos::Cuda>::options(), model));
     const auto relative = relative_indices(layout, tree);
     const Placement placement(list, layout.children, relative, layout.panels);
@@ -76,7 +77,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   }
 
   void run(const Kokkos::Cuda& exec, const Plan&, const Data& data, State& state) const {
-    FrontLaunch<Scalar, Ordinal, Offset> launch;
+    FrontLaunch<Scalar> launch;
     launch.data = data;
     launch.data.contributions = data.panels;  // contributions may stand in panels of fronts to come
     launch.children = m_children.data();
@@ -100,7 +101,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   /// Where the contribution of a root, or a given one, begins behind the first entry of the panels.
   Offset contribution_begin(const Plan&, Ordinal f) const {
     const auto found =
-        make_uncounted<Kokkos::View<Contribution<Offset>, Kokkos::HostSpace>>("lutra::numeric::contribution");
+        make_uncounted<Kokkos::View<Contribution, Kokkos::HostSpace>>("lutra::numeric::contribution");
     Kokkos::deep_copy(found, Kokkos::subview(m_contributions, static_cast<std::size_t>(f)));
     return found().contribution;
   }
@@ -124,11 +125,10 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   Kokkos::View<const Ordinal*, Memory> given;  ///< fronts whose contributions are given
 
   /// Tasks in their order, in device memory; public, as CUDA's lambdas want it.
-  Kokkos::View<const FrontTask<Ordinal, Offset>*, Memory> put_in_order(const Kokkos::Cuda& exec,
-                                                                       const MemoryBudget& budget,
-                                                                       const List& list) {
+  Kokkos::View<const FrontTask*, Memory> put_in_order(const Kokkos::Cuda& exec, const MemoryBudget& budget,
+                                                      const List& list) {
     MemoryReservation scratch(budget);
-    const auto result = m_reservation.template allocate<Kokkos::View<FrontTask<Ordinal, Offset>*, Memory>>(
+    const auto result = m_reservation.template allocate<Kokkos::View<FrontTask*, Memory>>(
         exec, "lutra::numeric::front_tasks", list.order.size());
     const auto by_front = upload(exec, scratch, "lutra::numeric::tasks_by_fronts", list.tasks);
     const auto source = upload(exec, scratch, "lutra::numeric::task_order", list.order);
@@ -143,8 +143,8 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
  private:
   static FrontTaskOptions task_options(const Kokkos::Cuda& exec, const FrontPlanOptions& cut,
                                        const NumericDeviceModel& model) {
-    const int at_once = blocks(exec, front_tasks_kernel<false, false, Scalar, Ordinal, Offset>, front_threads,
-                               task_bytes(), std::numeric_limits<std::size_t>::max());
+    const int at_once = blocks(exec, front_tasks_kernel<false, false, Scalar>, front_threads, task_bytes(),
+                               std::numeric_limits<std::size_t>::max());
     return {cut, small_front_size, at_once, model.tasks};
   }
 
@@ -157,8 +157,7 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
   }
 
   template <bool interchanges, bool symmetric>
-  void run_launches(const Kokkos::Cuda& exec, const FrontLaunch<Scalar, Ordinal, Offset>& launch,
-                    State& state) const {
+  void run_launches(const Kokkos::Cuda& exec, const FrontLaunch<Scalar>& launch, State& state) const {
     auto& grid = state.grids[interchanges];
     if (grid.small < 0) grid = grids<interchanges, symmetric>(exec);
     const auto stream = exec.cuda_stream();
@@ -190,21 +189,21 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
 
   template <bool interchanges, bool symmetric>
   typename State::Grids grids(const Kokkos::Cuda& exec) const {
-    return {blocks(exec, small_fronts_kernel<interchanges, Scalar, Ordinal, Offset>, small_front_warps * 32,
-                   small_bytes(), (m_small.extent(0) + small_front_warps - 1) / small_front_warps),
-            blocks(exec, front_tasks_kernel<interchanges, symmetric, Scalar, Ordinal, Offset>, front_threads,
-                   task_bytes(), m_tasks.extent(0))};
+    return {blocks(exec, small_fronts_kernel<interchanges, Scalar>, small_front_warps * 32, small_bytes(),
+                   (m_small.extent(0) + small_front_warps - 1) / small_front_warps),
+            blocks(exec, front_tasks_kernel<interchanges, symmetric, Scalar>, front_threads, task_bytes(),
+                   m_tasks.extent(0))};
   }
 
   std::optional<Symmetry> m_symmetry;  ///< where tiles of L stand for those of U
   MemoryReservation m_reservation;
-  Kokkos::View<const SmallTask<Ordinal, Offset>*, Memory> m_small;
+  Kokkos::View<const SmallTask*, Memory> m_small;
   Kokkos::View<const std::uint32_t*, Memory> m_target_source;
   Kokkos::View<const unsigned short*, Memory> m_target_position;
   Kokkos::View<const SmallChildArrays*, Memory> m_lists;
-  Kokkos::View<const FrontTask<Ordinal, Offset>*, Memory> m_tasks;
-  Kokkos::View<const ChildRef<Offset>*, Memory> m_children;
-  Kokkos::View<const Contribution<Offset>*, Memory> m_contributions;
+  Kokkos::View<const FrontTask*, Memory> m_tasks;
+  Kokkos::View<const ChildRef*, Memory> m_children;
+  Kokkos::View<const Contribution*, Memory> m_contributions;
   Kokkos::View<const int*, Memory> m_cuts;
   Offset m_contribution_entries = 0;
   Offset m_inverses = 0;     ///< entries of inverses of one triangle, without interchanges
@@ -212,8 +211,8 @@ struct FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda> {
 };
 
 /// Flags, hand-off buffers and what stands in the factors' memory.
-template <class Scalar, class Ordinal, class Offset>
-struct FrontRunState<Scalar, Ordinal, Offset, Kokkos::Cuda> {
+template <class Scalar>
+struct FrontRunState<Scalar, Kokkos::Cuda> {
   using Memory = Kokkos::CudaSpace;
   using Flags = Kokkos::View<int*, Memory>;
   /// Blocks of the two launches; −1 until they are known.
@@ -221,8 +220,7 @@ struct FrontRunState<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     int small = -1, tasks = -1;
   };
 
-  FrontRunState(const Kokkos::Cuda& exec,
-                const FrontSchedule<Scalar, Ordinal, Offset, Kokkos::Cuda>& schedule,
+  FrontRunState(const Kokkos::Cuda& exec, const FrontSchedule<Scalar, Kokkos::Cuda>& schedule,
                 const MemoryBudget& budget)
       : m_reservation(budget), m_chunks(schedule.n_chunks) {
     const auto flags = [&](const char* label, std::size_t length) {
@@ -240,7 +238,7 @@ struct FrontRunState<Scalar, Ordinal, Offset, Kokkos::Cuda> {
 
   /// Another factorization: flags of those before are not its own.
   /// @param given fronts that are done
-  void begin(const Kokkos::Cuda& exec, FrontLaunch<Scalar, Ordinal, Offset>& launch,
+  void begin(const Kokkos::Cuda& exec, FrontLaunch<Scalar>& launch,
              const Kokkos::View<const Ordinal*, Memory>& given) {
     launch.done = m_done.data();
     launch.tile_done = m_tile_done.data();

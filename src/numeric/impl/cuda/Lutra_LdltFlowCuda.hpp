@@ -23,18 +23,16 @@ inline constexpr int ldlt_block_bytes = static_cast<int>(sizeof(LdltDiagonal<Sca
                                                          ProductSlabs<Scalar, 1>::stages *
                                                              ProductSlabs<Scalar, 1>::words * sizeof(Scalar));
 
-template <class Scalar, class Ordinal, class Offset>
-__global__ void __launch_bounds__(ldlt_small_warps * 32)
-    ldlt_small_fronts_kernel(LdltLaunch<Scalar, Ordinal, Offset> launch) {
+template <class Scalar>
+__global__ void __launch_bounds__(ldlt_small_warps * 32) ldlt_small_fronts_kernel(LdltLaunch<Scalar> launch) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   const int warp = static_cast<int>(threadIdx.x) / 32;
   work_small_fronts(LdltWarpCuda{{}, shared_memory + warp * ldlt_warp_bytes<Scalar>, ldlt_warp_bytes<Scalar>},
                     launch);
 }
 
-template <class Scalar, class Ordinal, class Offset>
-__global__ void __launch_bounds__(front_threads, 2)
-    ldlt_tasks_kernel(LdltLaunch<Scalar, Ordinal, Offset> launch) {
+template <class Scalar>
+__global__ void __launch_bounds__(front_threads, 2) ldlt_tasks_kernel(LdltLaunch<Scalar> launch) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   __shared__ LdltBlockCuda::Exchange exchange;
   work_tasks(LdltBlockCuda{{}, shared_memory, ldlt_block_bytes<Scalar>, exchange}, launch);
@@ -59,14 +57,14 @@ int ldlt_resident_blocks(const Kokkos::Cuda& exec, Kernel kernel, int threads, i
 
 /// @param resident of both kernels; asked for where it is −1
 /// @returns false, with nothing done, where fewer blocks run at once than a gang has members
-template <class Scalar, class Ordinal, class Offset>
-bool run_ldlt_flow(const Kokkos::Cuda& exec, const LdltSchedule<Ordinal, Offset, Kokkos::CudaSpace>& schedule,
-                   const LdltLaunch<Scalar, Ordinal, Offset>& launch, int (&resident)[2]) {
+template <class Scalar>
+bool run_ldlt_flow(const Kokkos::Cuda& exec, const LdltSchedule<Kokkos::CudaSpace>& schedule,
+                   const LdltLaunch<Scalar>& launch, int (&resident)[2]) {
   constexpr int small_threads = ldlt_small_warps * 32;
   constexpr int small_bytes = ldlt_small_warps * ldlt_warp_bytes<Scalar>;
   constexpr int bytes = ldlt_block_bytes<Scalar>;
-  const auto small_kernel = ldlt_small_fronts_kernel<Scalar, Ordinal, Offset>;
-  const auto kernel = ldlt_tasks_kernel<Scalar, Ordinal, Offset>;
+  const auto small_kernel = ldlt_small_fronts_kernel<Scalar>;
+  const auto kernel = ldlt_tasks_kernel<Scalar>;
   if (resident[0] < 0) resident[0] = ldlt_resident_blocks(exec, small_kernel, small_threads, small_bytes);
   if (resident[1] < 0) resident[1] = ldlt_resident_blocks(exec, kernel, front_threads, bytes);
   if (resident[1] < schedule.max_members()) return false;

@@ -2,6 +2,7 @@
 #ifndef LUTRA_SMALLFRONTSCUDA_HPP
 #define LUTRA_SMALLFRONTSCUDA_HPP
 
+#include "Lutra_Index.hpp"
 #include "Lutra_RowExchangeCuda.hpp"
 
 namespace lutra::Impl {
@@ -12,8 +13,8 @@ template <class Scalar>
 inline constexpr int small_front_words = small_front_size*(small_front_size + 1);
 
 /// Adds a child's contribution to a front by columns in shared memory.
-template <class Scalar, class Offset, class Launch>
-__device__ __forceinline__ void add_small_child(const Launch& launch, const ChildRef<Offset>& child, int lane,
+template <class Scalar, class Launch>
+__device__ __forceinline__ void add_small_child(const Launch& launch, const ChildRef& child, int lane,
                                                 Scalar* S, int ld) {
   const Scalar* const contribution = launch.data.contributions + child.contribution;
   const int relative = lane < child.cb_rows ? launch.data.relative[child.rows + lane] : 0;
@@ -66,12 +67,11 @@ __device__ __forceinline__ void eliminate_small(Scalar* S, int ld, int size, int
 }
 
 /// One small front by a warp.
-template <bool interchanges, class Scalar, class Ordinal, class Offset>
-__device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordinal, Offset>& launch,
-                                                 const SmallTask<Ordinal, Offset>& task,
+template <bool interchanges, class Scalar>
+__device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar>& launch, const SmallTask& task,
                                                  const PivotRule<Scalar>& rule, int lane, Scalar* S) {
   const auto& data = launch.data;
-  const Front<Ordinal, Offset> front = data.fronts[task.front];
+  const Front front = data.fronts[task.front];
   SmallChildAdder<32, Scalar> small_children(*launch.lists, task.small, lane);
   const int size = front.size(), ld = size | 1;
   for (int e = lane; e < size * ld; e += 32) S[e] = Scalar(0);
@@ -102,10 +102,9 @@ __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar, Ordin
 
 /// Fronts of subtrees in which none is larger, a warp each, as data flow.
 /// @param tasks [n] by descending length of the path to the root
-template <bool interchanges, class Scalar, class Ordinal, class Offset>
+template <bool interchanges, class Scalar>
 __global__ void __launch_bounds__(small_front_warps * 32)
-    small_fronts_kernel(FrontLaunch<Scalar, Ordinal, Offset> launch, const SmallTask<Ordinal, Offset>* tasks,
-                        int n, int* ticket) {
+    small_fronts_kernel(FrontLaunch<Scalar> launch, const SmallTask* tasks, int n, int* ticket) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   Scalar* const S = reinterpret_cast<Scalar*>(shared_memory) + warp * small_front_words<Scalar>;

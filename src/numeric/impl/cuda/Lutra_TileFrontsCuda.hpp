@@ -7,42 +7,41 @@
 namespace lutra::Impl {
 
 /// What a block knows of its task, in shared memory: registers are for entries.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 struct SharedTask {
-  FrontLaunch<Scalar, Ordinal, Offset> launch;
-  FrontTask<Ordinal, Offset> task;
-  Front<Ordinal, Offset> front;
+  FrontLaunch<Scalar> launch;
+  FrontTask task;
+  Front front;
   PivotRule<Scalar> rule;
   TaskNumber number;
 };
-template <class Scalar, class Ordinal, class Offset>
-__device__ __forceinline__ SharedTask<Scalar, Ordinal, Offset>& shared_task() {
-  __shared__ __align__(16) unsigned char space[sizeof(SharedTask<Scalar, Ordinal, Offset>)];
-  return *reinterpret_cast<SharedTask<Scalar, Ordinal, Offset>*>(space);
+template <class Scalar>
+__device__ __forceinline__ SharedTask<Scalar>& shared_task() {
+  __shared__ __align__(16) unsigned char space[sizeof(SharedTask<Scalar>)];
+  return *reinterpret_cast<SharedTask<Scalar>*>(space);
 }
 
 /// A function of its own, for which registers are allotted by themselves.
-template <int tiles, bool interchanges, bool symmetric, class Scalar, class Ordinal, class Offset>
+template <int tiles, bool interchanges, bool symmetric, class Scalar>
 __device__ __noinline__ void work_tiles() {
-  auto& own = shared_task<Scalar, Ordinal, Offset>();
+  auto& own = shared_task<Scalar>();
   const FrontTiles cut(own.front.pivots, own.front.cb_rows, front_tile<Scalar>);
-  TileWork<tiles, interchanges, symmetric, Scalar, Ordinal, Offset>{
+  TileWork<tiles, interchanges, symmetric, Scalar>{
       own.launch, own.task, own.front, cut, tile_memory<Scalar>(), own.rule, own.number}
       .run();
 }
 
 /// Middle and large fronts as data flow: blocks take tasks in an order in which each follows all it needs.
-template <bool interchanges, bool symmetric, class Scalar, class Ordinal, class Offset>
+template <bool interchanges, bool symmetric, class Scalar>
 __global__ void __launch_bounds__(front_threads, 2)
-    front_tasks_kernel(FrontLaunch<Scalar, Ordinal, Offset> launch, const FrontTask<Ordinal, Offset>* tasks,
-                       int n, int* ticket) {
+    front_tasks_kernel(FrontLaunch<Scalar> launch, const FrontTask* tasks, int n, int* ticket) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   __shared__ int ticket_taken;
   Scalar* const S = reinterpret_cast<Scalar*>(shared_memory);
   const PivotRule<Scalar> rule = launch.data.pivot_rule();
   if (threadIdx.x == 0) {
-    shared_task<Scalar, Ordinal, Offset>().launch = launch;
-    shared_task<Scalar, Ordinal, Offset>().rule = rule;
+    shared_task<Scalar>().launch = launch;
+    shared_task<Scalar>().rule = rule;
   }
   int sweeps_beside = 0;  // on this multiprocessor, as the first thread saw them when its task began
   for (;;) {
@@ -58,13 +57,13 @@ __global__ void __launch_bounds__(front_threads, 2)
     __syncthreads();
     const TaskNumber number{ticket_taken, n};
     if (number.task >= n) return;
-    const FrontTask<Ordinal, Offset> task = tasks[number.task];
-    if (task.row == FrontTask<Ordinal, Offset>::clearing) {
+    const FrontTask task = tasks[number.task];
+    if (task.row == FrontTask::clearing) {
       clear_panels(launch, task, number);
       continue;
     }
-    const Front<Ordinal, Offset> front = launch.data.fronts[task.front];
-    if (task.row == FrontTask<Ordinal, Offset>::sweeping) {
+    const Front front = launch.data.fronts[task.front];
+    if (task.row == FrontTask::sweeping) {
       if constexpr (interchanges) {
         if (threadIdx.x == 0) count_task(launch.progress, number.task, number.tasks);
       } else {
@@ -74,16 +73,16 @@ __global__ void __launch_bounds__(front_threads, 2)
     }
     if (task.row >= 0) {
       if (threadIdx.x == 0) {
-        auto& own = shared_task<Scalar, Ordinal, Offset>();
+        auto& own = shared_task<Scalar>();
         own.task = task;
         own.front = front;
         own.number = number;
       }
       __syncthreads();
       if (task.rows + task.columns > 2) {
-        work_tiles<2, interchanges, symmetric, Scalar, Ordinal, Offset>();
+        work_tiles<2, interchanges, symmetric, Scalar>();
       } else {
-        work_tiles<1, interchanges, symmetric, Scalar, Ordinal, Offset>();
+        work_tiles<1, interchanges, symmetric, Scalar>();
       }
       continue;
     }

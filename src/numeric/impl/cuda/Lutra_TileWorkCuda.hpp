@@ -3,6 +3,7 @@
 #define LUTRA_TILEWORKCUDA_HPP
 
 #include "Lutra_DiagonalFactorsCuda.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_SharedEntryCuda.hpp"
 
 namespace lutra::Impl {
@@ -20,11 +21,11 @@ namespace lutra::Impl {
 
 /// All the steps of a task of `tiles` tiles need to know. Its first direction is that of its rows, in U that
 /// of its columns: U is worked transposed.
-template <int tiles, bool interchanges, bool symmetric, class Scalar, class Ordinal, class Offset>
+template <int tiles, bool interchanges, bool symmetric, class Scalar>
 struct TileWork {
-  const FrontLaunch<Scalar, Ordinal, Offset>& launch;
-  const FrontTask<Ordinal, Offset>& task;
-  const Front<Ordinal, Offset>& front;
+  const FrontLaunch<Scalar>& launch;
+  const FrontTask& task;
+  const Front& front;
   const FrontTiles cut;
   TileMemory<Scalar>& memory;
   const PivotRule<Scalar>& rule;
@@ -105,7 +106,7 @@ struct TileWork {
     __syncthreads();
 #pragma unroll
     for (int part = 0; part < tiles; ++part) {
-      const FrontTaskPart<Offset>& own = task.parts[part];
+      const FrontTaskPart& own = task.parts[part];
       for (Offset e = own.entries + thread; e < own.entries_end; e += front_threads) {
         const FrontPosition position = data.entry_position(e);
         at(position.row - window.row, position.column - window.column) = data.entries[e];
@@ -359,7 +360,7 @@ struct TileWork {
   /// Writes the contribution's tiles; what belongs to the parent's pivots is added to its panels, where no
   /// more than two children add to a number, so that their order does not matter.
   __device__ void store_contribution(Product& product) const {
-    const Contribution<Offset> left = launch.contributions[task.front];
+    const Contribution left = launch.contributions[task.front];
     if (task.after > 0) {
       if (threadIdx.x < 32) wait_for_chunks(launch, task.after, task.front, static_cast<int>(threadIdx.x));
       __syncthreads();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "Lutra_Gsofa.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
@@ -13,9 +14,8 @@ namespace lutra::Impl {
 /// @param joints [n] not 0 where L(s, s − 1) and U(s − 1, s) are entries
 /// @param upper  [n] entries of each row of U
 /// @param leads  [n] in and out: not 0 where a supernode begins
-template <class Offset, class Ordinal>
-Offset amalgamate(const std::vector<Ordinal>& joints, const std::vector<Ordinal>& upper,
-                  const SupernodeOptions& options, std::vector<Ordinal>& leads) {
+inline Offset amalgamate(const std::vector<Ordinal>& joints, const std::vector<Ordinal>& upper,
+                         const SupernodeOptions& options, std::vector<Ordinal>& leads) {
   const std::size_t n = leads.size();
   Offset all_zeros = 0, zeros = 0, stored = 0;  // of all supernodes; and of the one that grows
   std::size_t first = 0;

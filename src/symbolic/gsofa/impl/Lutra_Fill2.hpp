@@ -14,7 +14,7 @@ namespace lutra::Impl {
 
 /// What the searches of one launch need, a slot for each team. Everything but `max_id` is empty between two
 /// sources, and `max_id` needs no clearing.
-template <class Ordinal, class MemorySpace>
+template <class MemorySpace>
 struct Fill2Slots {
   /// Windowed labels (GSoFa, section 4): the k-th source of a slot writes labels offset by greatest − (k +
   /// 1)·n. All older ones are greater and count as unset, so that labels are set anew only when numbers run
@@ -41,7 +41,7 @@ struct Fill2Slots {
 
 /// Rows that the count pass found and kept, one after the other in no order, so that the fill pass need not
 /// search for them again.
-template <class Ordinal, class Offset, class MemorySpace>
+template <class MemorySpace>
 struct KeptRows {
   Kokkos::View<Ordinal*, MemorySpace> entries;
   /// Entries asked for so far, beyond the room where it was too little
@@ -51,7 +51,7 @@ struct KeptRows {
 };
 
 /// The sources of a launch, and where their rows go. The same for all kernels.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 struct Fill2Launch {
   using Memory = typename ExecutionSpace::memory_space;
 
@@ -61,7 +61,7 @@ struct Fill2Launch {
   Kokkos::View<const Ordinal*, Memory> sources;  ///< rows to search from; empty: all, position i being row i
   Kokkos::View<Offset*, Memory> lower_counts;    ///< [n] out in the count pass
   Kokkos::View<Offset*, Memory> counts;          ///< [n] out in the count pass, of L + U
-  KeptRows<Ordinal, Offset, Memory> kept;        ///< out in the count pass, `begin` in in the fill pass
+  KeptRows<Memory> kept;                         ///< out in the count pass, `begin` in in the fill pass
   Kokkos::View<const Offset*, Memory> row_map;   ///< [n + 1] in, fill pass only
   Kokkos::View<Ordinal*, Memory> entries;        ///< out in the fill pass
   Kokkos::View<std::uint64_t*, Memory> statistics;  ///< [4] edges, revisits, groups found and left; added to
@@ -112,14 +112,14 @@ struct Fill2Launch {
 ///
 ///     start_row ─► walk_edges(source) ─► fill_queue ─► walk_queue ─► fill_queue ─► … ─► finish_row
 ///                  sets first active      lowest group   expands it                      counts or writes
-template <class Ordinal, class Offset, class ExecutionSpace>
-struct Fill2Search : Fill2Launch<Ordinal, Offset, ExecutionSpace> {
-  using Launch = Fill2Launch<Ordinal, Offset, ExecutionSpace>;
+template <class ExecutionSpace>
+struct Fill2Search : Fill2Launch<ExecutionSpace> {
+  using Launch = Fill2Launch<ExecutionSpace>;
   using Launch::pattern, Launch::lower_counts, Launch::kept, Launch::entries, Launch::statistics,
       Launch::store;
   using typename Launch::Memory;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
-  using Slots = Fill2Slots<Ordinal, Memory>;
+  using Slots = Fill2Slots<Memory>;
   using Label = typename Slots::Label;
   using Word = std::uint64_t;
   static constexpr std::size_t group = is_host_space<ExecutionSpace> ? 1 : 4;  ///< words expanded at once

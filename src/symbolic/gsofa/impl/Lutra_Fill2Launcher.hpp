@@ -7,17 +7,18 @@
 #include "Lutra_Arena.hpp"
 #include "Lutra_Fill2.hpp"
 #include "Lutra_Gsofa.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
 /// The portable search as `Fill2Method` drives it: what a slot of workspace takes, how many searches run at
 /// once, how a range of sources is launched. Lutra_Fill2Cuda.hpp has another for CUDA.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 struct Fill2Launcher {
   using Memory = typename ExecutionSpace::memory_space;
   using Pattern = CsrPattern<Ordinal, Offset, Memory>;
-  using Launch = Fill2Launch<Ordinal, Offset, ExecutionSpace>;
-  using Search = Fill2Search<Ordinal, Offset, ExecutionSpace>;
+  using Launch = Fill2Launch<ExecutionSpace>;
+  using Search = Fill2Search<ExecutionSpace>;
   using Slots = typename Search::Slots;
   using Bytes = typename Arena<Memory>::Bytes;
 
@@ -82,8 +83,8 @@ struct Fill2Launcher {
   }
 };
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-Fill2Launcher<Ordinal, Offset, ExecutionSpace> make_fill2_launcher(const ExecutionSpace&) {
+template <class ExecutionSpace>
+Fill2Launcher<ExecutionSpace> make_fill2_launcher(const ExecutionSpace&) {
   return {};
 }
 

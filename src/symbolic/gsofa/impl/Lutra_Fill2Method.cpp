@@ -1,49 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_Fill2Method.hpp"
 
+#include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 
 namespace lutra::Impl {
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-LuPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2(
+template <class ExecutionSpace>
+LuPattern<typename ExecutionSpace::memory_space> fill2(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const Fill2Ablation& ablation, Fill2Statistics* statistics) {
-  Fill2Method<Ordinal, Offset, ExecutionSpace> method(exec, pattern, budget, ablation);
+  Fill2Method<ExecutionSpace> method(exec, pattern, budget, ablation);
   auto result = method.run();
   if (statistics != nullptr) *statistics = method.statistics();
   return result;
 }
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill2_to_host(
+template <class ExecutionSpace>
+LuPattern<Kokkos::HostSpace> fill2_to_host(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const Fill2Ablation& ablation) {
-  return Fill2Method<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget, ablation).stream();
+  return Fill2Method<ExecutionSpace>(exec, pattern, budget, ablation).stream();
 }
 
-template <class Ordinal, class Offset, class ExecutionSpace>
-SourceRows<Ordinal, Offset, typename ExecutionSpace::memory_space> fill2_rows(
+template <class ExecutionSpace>
+SourceRows<typename ExecutionSpace::memory_space> fill2_rows(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& sources,
     const MemoryBudget& budget, const Fill2Ablation& ablation) {
-  return Fill2Method<Ordinal, Offset, ExecutionSpace>(exec, pattern, budget, ablation).run(sources);
+  return Fill2Method<ExecutionSpace>(exec, pattern, budget, ablation).run(sources);
 }
 
-#define LUTRA_FILL2(Ordinal, Offset, Space)                                                                \
-  template LuPattern<Ordinal, Offset, typename Space::memory_space> fill2(                                 \
+#define LUTRA_FILL2(Space)                                                                                 \
+  template LuPattern<typename Space::memory_space> fill2(                                                  \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
       const Fill2Ablation&, Fill2Statistics*);                                                             \
-  template LuPattern<Ordinal, Offset, Kokkos::HostSpace> fill2_to_host(                                    \
+  template LuPattern<Kokkos::HostSpace> fill2_to_host(                                                     \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
       const Fill2Ablation&);                                                                               \
-  template SourceRows<Ordinal, Offset, typename Space::memory_space> fill2_rows(                           \
+  template SourceRows<typename Space::memory_space> fill2_rows(                                            \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&,                      \
       const Kokkos::View<const Ordinal*, typename Space::memory_space>&, const MemoryBudget&,              \
       const Fill2Ablation&);
-LUTRA_FOR_EACH_PATTERN_AND_SPACE(LUTRA_FILL2)
+LUTRA_FOR_EACH_SPACE(LUTRA_FILL2)
 
 }  // namespace lutra::Impl

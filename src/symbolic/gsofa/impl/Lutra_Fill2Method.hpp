@@ -8,6 +8,7 @@
 #include "Lutra_Allocate.hpp"
 #include "Lutra_Arena.hpp"
 #include "Lutra_Fill2Launcher.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_RowTeams.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
@@ -18,15 +19,15 @@ namespace lutra::Impl {
 
 /// fill2 in two passes: counts, prefix sum, positions ("End-to-End LU …", Algorithm 3), sources in ascending
 /// ranges. No member is private, because nvcc wants lambdas in public functions only.
-template <class Ordinal, class Offset, class ExecutionSpace>
+template <class ExecutionSpace>
 struct Fill2Method {
   using Memory = typename ExecutionSpace::memory_space;
   using Pattern = CsrPattern<Ordinal, Offset, Memory>;
-  using Result = LuPattern<Ordinal, Offset, Memory>;
+  using Result = LuPattern<Memory>;
   using OffsetView = Kokkos::View<Offset*, Memory>;
   using EntryView = Kokkos::View<Ordinal*, Memory>;
-  using Launch = Fill2Launch<Ordinal, Offset, ExecutionSpace>;
-  using Launcher = decltype(make_fill2_launcher<Ordinal, Offset>(std::declval<const ExecutionSpace&>()));
+  using Launch = Fill2Launch<ExecutionSpace>;
+  using Launcher = decltype(make_fill2_launcher(std::declval<const ExecutionSpace&>()));
   using Range = Kokkos::RangePolicy<ExecutionSpace>;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
 
@@ -68,8 +69,8 @@ struct Fill2Method {
 
   /// Rows of L + U of the sources given only, one after the other in the order given.
   /// @param sources [any number] rows of A, none twice
-  SourceRows<Ordinal, Offset, Memory> run(const Kokkos::View<const Ordinal*, Memory>& sources) {
-    SourceRows<Ordinal, Offset, Memory> result;
+  SourceRows<Memory> run(const Kokkos::View<const Ordinal*, Memory>& sources) {
+    SourceRows<Memory> result;
     result.reservation = MemoryReservation(m_budget);
     m_launch.sources = sources;
     m_count = static_cast<Ordinal>(sources.extent(0));
@@ -80,7 +81,7 @@ struct Fill2Method {
     return result;
   }
 
-  using HostResult = LuPattern<Ordinal, Offset, Kokkos::HostSpace>;
+  using HostResult = LuPattern<Kokkos::HostSpace>;
   template <class T>
   using HostArray = Kokkos::View<T*, Kokkos::HostSpace>;
 

@@ -3,18 +3,18 @@
 #define LUTRA_ANCESTORSCUDA_HPP
 
 #include "Lutra_AncestorRows.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_RelaxedAccess.hpp"
 
 namespace lutra::Impl {
 
 /// Elimination along a chain of only children, as dense separators consist of: a warp keeps the sets in
 /// registers, loads those of the next vertex one step ahead, and examines 32 vertices of the tree at once.
-template <class Ordinal, class Offset>
 struct ChainElimination {
   static constexpr int lanes = 32, max_words = 4;  ///< of a lane, of each kind of set
   static constexpr int min_steps = 4;              ///< for which the registers are filled
   static constexpr unsigned all = 0xffffffffu;
-  using Elimination = AncestorElimination<Ordinal, Offset, Kokkos::Cuda>;
+  using Elimination = AncestorElimination<Kokkos::Cuda>;
   using Sets = typename Elimination::Sets;
   using Word = typename Sets::Word;
 
@@ -112,12 +112,11 @@ struct ChainElimination {
 /// `AncestorElimination::eliminate` by warps that share the targets above the parent. There one of the two
 /// sets mostly is nearly empty and the other one large: the few bits of the one are propagated to all members
 /// of the other.
-template <class Ordinal, class Offset>
 struct VertexElimination {
   static constexpr int lanes = 32, max_words = 8;  ///< of a lane on their way, of each kind of set
   static constexpr int few_words = 8;
   static constexpr unsigned all = 0xffffffffu;
-  using Elimination = AncestorElimination<Ordinal, Offset, Kokkos::Cuda>;
+  using Elimination = AncestorElimination<Kokkos::Cuda>;
   using Sets = typename Elimination::Sets;
   using Word = typename Sets::Word;
 
@@ -283,11 +282,10 @@ struct VertexElimination {
 
 /// A warp takes 32 words of the set at a time. With one word after the other, most of them empty, a row waits
 /// for memory as often as it is deep in words.
-template <class Ordinal, class Offset>
 struct ChainWriterCuda {
   static constexpr int lanes = 32;
   static constexpr unsigned all = 0xffffffffu;
-  using Portable = ChainWriter<Ordinal, Offset, Kokkos::Cuda>;
+  using Portable = ChainWriter<Kokkos::Cuda>;
   using Sets = typename Portable::Sets;
   using Team = typename Portable::Team;
   using Word = typename Sets::Word;
@@ -338,16 +336,14 @@ struct ChainWriterCuda {
   }
 };
 
-template <class Ordinal, class Offset>
-ChainWriterCuda<Ordinal, Offset> chain_writer(const Kokkos::Cuda&) {
+inline ChainWriterCuda chain_writer(const Kokkos::Cuda&) {
   return {};
 }
 
 /// Elimination by warps. Short chains are eliminated in registers; where a long one begins, the warp leaves
 /// it to `LongChains`.
-template <class Ordinal, class Offset>
-struct AncestorEliminationCuda : AncestorElimination<Ordinal, Offset, Kokkos::Cuda> {
-  using Base = AncestorElimination<Ordinal, Offset, Kokkos::Cuda>;
+struct AncestorEliminationCuda : AncestorElimination<Kokkos::Cuda> {
+  using Base = AncestorElimination<Kokkos::Cuda>;
   using typename Base::Team;
 
   Kokkos::View<Ordinal*, Kokkos::CudaSpace> long_chains;  ///< [n_long_chains] vertices where they begin, out
@@ -370,7 +366,7 @@ struct AncestorEliminationCuda : AncestorElimination<Ordinal, Offset, Kokkos::Cu
   __device__ Ordinal eliminate_path(const Team& team, Ordinal v) const {
     while (true) {
       bool long_chain = false;
-      v = ChainElimination<Ordinal, Offset>{*this}.eliminate_path(v, long_chain);
+      v = ChainElimination{*this}.eliminate_path(v, long_chain);
       if (long_chain) return v;
       const Ordinal above = this->sets.parent(v);
       if (above >= this->n) return this->n;
@@ -382,7 +378,7 @@ struct AncestorEliminationCuda : AncestorElimination<Ordinal, Offset, Kokkos::Cu
 
   /// v propagates its sets to its parent or beyond.
   __device__ void eliminate(Ordinal v, Ordinal above) const {
-    VertexElimination<Ordinal, Offset>{*this, 0, 1}.eliminate(v, above, this->sets.depth(above));
+    VertexElimination{*this, 0, 1}.eliminate(v, above, this->sets.depth(above));
   }
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "Lutra_AncestorsCuda.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
 namespace lutra::Impl {
@@ -29,15 +30,14 @@ namespace lutra::Impl {
 /// After barrier 1 the sources are known; after barrier 2 the panel's sets are in memory and the length of
 /// the next panel is known. Vertices open at the end of a panel, not yet past a vertex that is both U's and
 /// L's, then propagate to all ancestors further up (`VertexElimination`).
-template <class Ordinal, class Offset>
 struct LongChains {
   static constexpr int lanes = 32, warps = 16, panel = 64;
   static constexpr int ahead = 16;  ///< vertices whose own words are being loaded, divides 64
   static constexpr unsigned all = 0xffffffffu;
 
-  using Elimination = AncestorEliminationCuda<Ordinal, Offset>;
-  using Chains = ChainElimination<Ordinal, Offset>;
-  using Vertex = VertexElimination<Ordinal, Offset>;
+  using Elimination = AncestorEliminationCuda;
+  using Chains = ChainElimination;
+  using Vertex = VertexElimination;
   using Sets = typename Elimination::Sets;
   using Team = typename Elimination::Team;
   using Word = typename Sets::Word;
@@ -310,14 +310,12 @@ struct LongChains {
 
 /// A first launch eliminates all but long chains, a second one these. As many teams as run at once take
 /// chains as long as there are some, so that the host need not know how many there are.
-template <class Ordinal, class Offset>
-void eliminate_ancestors(const Kokkos::Cuda& exec,
-                         const AncestorElimination<Ordinal, Offset, Kokkos::Cuda>& portable,
-                         std::size_t teams, MemoryReservation& scratch) {
-  using Chains = LongChains<Ordinal, Offset>;
+inline void eliminate_ancestors(const Kokkos::Cuda& exec, const AncestorElimination<Kokkos::Cuda>& portable,
+                                std::size_t teams, MemoryReservation& scratch) {
+  using Chains = LongChains;
   using Counter = Kokkos::View<Ordinal, Kokkos::CudaSpace>;
   using List = Kokkos::View<Ordinal*, Kokkos::CudaSpace>;
-  AncestorEliminationCuda<Ordinal, Offset> elimination{
+  AncestorEliminationCuda elimination{
       portable,
       // Long chains have 32 vertices of their own at least.
       scratch.allocate<List>(exec, "lutra::symbolic::long_chains", portable.n / Chains::lanes + 1),

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "Lutra_BlockLevels.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_TriangleGroups.hpp"
 
 namespace lutra::Impl {
@@ -19,7 +20,7 @@ inline constexpr int levels_in_flight = 4;
 
 /// Greatest level among every `stride`-th entry of a row from `t` on, of steps before `first`; the readings
 /// of a batch are in flight together.
-template <class Rows, class Blocks, class Ordinal, class Offset>
+template <class Rows, class Blocks>
 __device__ Ordinal greatest_level(const Rows& rows, const Blocks& blocks, const Ordinal* level, Ordinal row,
                                   Ordinal first, Offset t, Offset stride) {
   Ordinal greatest = -1;
@@ -66,9 +67,6 @@ inline constexpr std::int64_t long_row = 64;
 template <class Rows>
 class RowSweep {
  public:
-  using Ordinal = typename Rows::ordinal_type;
-  using Offset = typename Rows::offset_type;
-
   __device__ RowSweep(const Rows& rows, Ordinal* level, Ordinal first)
       : m_rows(rows), m_level(level), m_first(first), m_step(first + static_cast<Ordinal>(threadIdx.x % 32)) {
     const bool active = m_step < rows.n;
@@ -149,10 +147,9 @@ class RowSweep {
 
 /// The greatest level a block depends on, by `threads` threads (a warp or the team), divided evenly among
 /// its rows.
-template <int threads, class Rows, class Blocks, class Ordinal>
+template <int threads, class Rows, class Blocks>
 __device__ Ordinal greatest_of_block(const Rows& rows, const Blocks& blocks, const Ordinal* level, Ordinal b,
                                      int* of_warp) {
-  using Offset = typename Rows::offset_type;
   const int lane = static_cast<int>(threadIdx.x) % threads;
   Ordinal greatest = -1;
   if (b < blocks.size()) {
@@ -177,7 +174,7 @@ __device__ Ordinal greatest_of_block(const Rows& rows, const Blocks& blocks, con
 /// Calls work(number) for one ticket after another. Tickets are handed out in order, so the work a team
 /// polls for belongs to teams that run. The first barrier of a round separates it from the last use of
 /// `taken`, the second orders the new ticket before its use.
-template <class Ordinal, class Work>
+template <class Work>
 __device__ void work_by_tickets(Ordinal* last_ticket, Ordinal count, const Work& work) {
   __shared__ Ordinal taken;
   for (;;) {
@@ -194,7 +191,6 @@ __device__ void work_by_tickets(Ordinal* last_ticket, Ordinal count, const Work&
 template <bool single, class Rows, class Leveled>
 __device__ void sweep_leveled(const Rows& rows, const Leveled& leveled, const RowSummary& lengths,
                               std::int64_t* last_level) {
-  using Ordinal = typename Rows::ordinal_type;
   __shared__ int of_warp[sweep_threads / 32];
   const auto& blocks = leveled.blocks;
   Ordinal* const level = leveled.level.data();
@@ -241,9 +237,8 @@ __global__ void __launch_bounds__(sweep_threads, 8)
 }
 
 /// As sweep_all_levels_portable, for rows and (unless they are empty) blocks at the same time.
-template <class Ordinal, class Offset>
-void sweep_all_levels(const Kokkos::Cuda& exec, const RowAccess<Ordinal, Offset>& rows,
-                      const Groupings<Ordinal, Kokkos::CudaSpace>& found, double) {
+inline void sweep_all_levels(const Kokkos::Cuda& exec, const RowAccess& rows,
+                             const Groupings<Kokkos::CudaSpace>& found, double) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::levels");
   constexpr std::int64_t teams_a_multiprocessor = 8, min_rows_a_team = sweep_threads / 32;
   const std::int64_t most = teams_a_multiprocessor * exec.cuda_device_prop().multiProcessorCount;

@@ -10,6 +10,7 @@
 #include "Lutra_BlockSolve.hpp"
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_DiagonalBlocksCuda.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_KernelGraphsCuda.hpp"
 #include "Lutra_PollSolutionsCuda.hpp"
 
@@ -21,14 +22,14 @@ inline constexpr int entries_in_flight = 4;
 /// Packed entries of some steps of a lane: columns are loaded a batch ahead, values while the solutions they
 /// multiply are in flight.
 /// @tparam Lanes of the task
-template <int Count, int Lanes, class Value, class Ordinal, class Offset>
+template <int Count, int Lanes, class Value>
 struct EntryBatch {
   const Ordinal* column_at;  ///< of step 0
   const Value* value_at;
   int steps;
 
   template <class Data>
-  __device__ __forceinline__ EntryBatch(const Data& data, const BlockTask<Ordinal, Offset>& task, int lane)
+  __device__ __forceinline__ EntryBatch(const Data& data, const BlockTask& task, int lane)
       : column_at(data.columns + task.entries + lane),
         value_at(data.entries + task.entries + lane),
         steps(task.steps) {}
@@ -50,12 +51,12 @@ struct EntryBatch {
 /// Partial sum of a lane: right-hand sides (in the first lane of the row) less entries times solutions. The
 /// last batch is a full one, so that all late values come in one trip.
 /// @param meanwhile called while the first loads are in flight
-template <class Scalar, class Value, class Ordinal, class Offset, class Meanwhile>
-__device__ __forceinline__ void gather_entries(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                                               const BlockTask<Ordinal, Offset>& task, int lane,
-                                               Ordinal position, const Meanwhile& meanwhile, Scalar& sum) {
+template <class Scalar, class Value, class Meanwhile>
+__device__ __forceinline__ void gather_entries(const BlockSolveData<Scalar, Value>& data,
+                                               const BlockTask& task, int lane, Ordinal position,
+                                               const Meanwhile& meanwhile, Scalar& sum) {
   constexpr int ahead = entries_in_flight;
-  const EntryBatch<ahead, narrow_lanes, Value, Ordinal, Offset> entries(data, task, lane);
+  const EntryBatch<ahead, narrow_lanes, Value> entries(data, task, lane);
   int s = task.steps - (task.steps + ahead - 1) / ahead * ahead;
   Ordinal next[ahead];
   entries.load_columns(s, next);
@@ -97,11 +98,10 @@ inline constexpr unsigned poll_pause = 100;
 /// sentinel is right. The last batch, which decides when the block can be solved, is read from L2 by all
 /// warps once its polled value is there.
 /// @param rows of the block
-template <class Scalar, class Value, class Ordinal, class Offset>
-__device__ __forceinline__ void gather_wide(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                                            const BlockTask<Ordinal, Offset>& task, int lane, int rows,
-                                            Ordinal position, Scalar& sum) {
-  const EntryBatch<wide_batch, wide_lanes, Value, Ordinal, Offset> entries(data, task, lane);
+template <class Scalar, class Value>
+__device__ __forceinline__ void gather_wide(const BlockSolveData<Scalar, Value>& data, const BlockTask& task,
+                                            int lane, int rows, Ordinal position, Scalar& sum) {
+  const EntryBatch<wide_batch, wide_lanes, Value> entries(data, task, lane);
   const int watcher = ((rows - 1) << task.shape.log_lanes) + task.shape.lanes() - 1;  // of the last row
   const bool watches = watcher / narrow_lanes == static_cast<int>(threadIdx.x) / narrow_lanes;
   const auto watch = [&](Ordinal needed) {
@@ -157,7 +157,7 @@ __device__ __forceinline__ void finish_row(const Data& data, std::int64_t positi
 
 /// The right-hand side of the row in its first lane, 0 in others.
 /// @param out_row receives the caller's row of its solution
-template <class Scalar, class Data, class Position, class Ordinal>
+template <class Scalar, class Data, class Position>
 __device__ __forceinline__ Scalar take_right_hand_side(const Data& data, const Position& at,
                                                        Ordinal& out_row) {
   out_row = 0;
@@ -168,11 +168,11 @@ __device__ __forceinline__ Scalar take_right_hand_side(const Data& data, const P
 }
 
 /// A task of single rows, by a warp.
-template <class Scalar, class Value, class Ordinal, class Offset>
-__device__ __forceinline__ void solve_single_rows(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                                                  const BlockTask<Ordinal, Offset>& task) {
+template <class Scalar, class Value>
+__device__ __forceinline__ void solve_single_rows(const BlockSolveData<Scalar, Value>& data,
+                                                  const BlockTask& task) {
   const int lane = static_cast<int>(threadIdx.x % narrow_lanes);
-  const auto at = position_of_lane<Ordinal>(task, data.block_begin, lane);
+  const auto at = position_of_lane(task, data.block_begin, lane);
   Ordinal out_row;
   Scalar sum = take_right_hand_side<Scalar>(data, at, out_row);
   Value reciprocal(0);
@@ -186,12 +186,12 @@ __device__ __forceinline__ void solve_single_rows(const BlockSolveData<Scalar, V
 }
 
 /// A narrow task of blocks, by a warp.
-template <class Scalar, class Value, class Ordinal, class Offset>
-__device__ __forceinline__ void solve_narrow_blocks(
-    const BlockSolveData<Scalar, Value, Ordinal, Offset>& data, const BlockTask<Ordinal, Offset>& task,
-    WarpShared<Scalar, Value>& shared) {
+template <class Scalar, class Value>
+__device__ __forceinline__ void solve_narrow_blocks(const BlockSolveData<Scalar, Value>& data,
+                                                    const BlockTask& task,
+                                                    WarpShared<Scalar, Value>& shared) {
   const int lane = static_cast<int>(threadIdx.x % narrow_lanes);
-  const auto at = position_of_lane<Ordinal>(task, data.block_begin, lane);
+  const auto at = position_of_lane(task, data.block_begin, lane);
   Ordinal out_row;
   Scalar sum = take_right_hand_side<Scalar>(data, at, out_row);
   const BlockUse use =
@@ -207,8 +207,7 @@ __device__ __forceinline__ void solve_narrow_blocks(
     sum = apply_narrow_blocks(data, task.shape, at, use, shared.inverses, lane, sum);
   } else {
     const int rows = __popc(__ballot_sync(0xffffffffu, at.active)) >> task.shape.log_lanes;
-    const WarpBlock<Scalar, Value, BlockSolveData<Scalar, Value, Ordinal, Offset>> block{
-        data, shared, task.shape, rows, lane};
+    const WarpBlock<Scalar, Value, BlockSolveData<Scalar, Value>> block{data, shared, task.shape, rows, lane};
     sum = block.solve(sum, use);
   }
   if (at.active && at.lane == 0) finish_row(data, at.position, out_row, sum);
@@ -216,12 +215,11 @@ __device__ __forceinline__ void solve_narrow_blocks(
 
 /// A wide task, by a whole team.
 /// @param staged its inverse in shared memory
-template <class Scalar, class Value, class Ordinal, class Offset>
-__device__ __forceinline__ void solve_wide_task(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                                                const BlockTask<Ordinal, Offset>& task, Value* staged,
-                                                Scalar* shared_sums) {
+template <class Scalar, class Value>
+__device__ __forceinline__ void solve_wide_task(const BlockSolveData<Scalar, Value>& data,
+                                                const BlockTask& task, Value* staged, Scalar* shared_sums) {
   const int lane = static_cast<int>(threadIdx.x);
-  const auto at = position_of_lane<Ordinal>(task, data.block_begin, lane);
+  const auto at = position_of_lane(task, data.block_begin, lane);
   Ordinal out_row;
   Scalar sum = take_right_hand_side<Scalar>(data, at, out_row);
 #pragma unroll
@@ -260,9 +258,9 @@ struct TeamSplit {
 /// multiprocessor in one trip through L2, another row of its block by shuffles or shared memory.
 /// __syncthreads after a wide task frees its shared memory for the next.
 /// @tparam HasBlocks of several rows; otherwise all tasks are narrow
-template <bool HasBlocks, class Scalar, class Value, class Ordinal, class Offset>
+template <bool HasBlocks, class Scalar, class Value>
 __global__ void __launch_bounds__(wide_lanes, 2)
-    solve_blocks_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, TeamSplit split) {
+    solve_blocks_kernel(BlockSolveData<Scalar, Value> data, TeamSplit split) {
   // Where there are blocks: a WarpShared each warp, or the staged inverse of a wide task.
   extern __shared__ __align__(16) unsigned char team_shared[];
   __shared__ alignas(16) unsigned char shared_sums[max_block_rows * sizeof(Scalar)];
@@ -272,7 +270,7 @@ __global__ void __launch_bounds__(wide_lanes, 2)
     const int number = warp * split.narrow_teams + team;
     if (number >= split.narrow_warps) return;
     for (std::int64_t t = number; t < data.narrow_tasks; t += split.narrow_warps) {
-      const BlockTask<Ordinal, Offset> task = data.tasks[t];
+      const BlockTask task = data.tasks[t];
       if (HasBlocks && task.shape.log_rows > 0) {
         solve_narrow_blocks(data, task, reinterpret_cast<WarpShared<Scalar, Value>*>(team_shared)[warp]);
       } else {
@@ -282,7 +280,7 @@ __global__ void __launch_bounds__(wide_lanes, 2)
   } else if constexpr (HasBlocks) {
     const auto wide_teams = static_cast<std::int64_t>(gridDim.x) - split.narrow_teams;
     for (std::int64_t t = data.narrow_tasks + team - split.narrow_teams; t < data.n_tasks; t += wide_teams) {
-      const BlockTask<Ordinal, Offset> task = data.tasks[t];
+      const BlockTask task = data.tasks[t];
       solve_wide_task(data, task, reinterpret_cast<Value*>(team_shared),
                       reinterpret_cast<Scalar*>(shared_sums));
       __syncthreads();
@@ -308,11 +306,11 @@ TeamSplit divide_teams(std::int64_t narrow_tasks, std::int64_t wide_tasks, std::
 }
 
 /// @tparam HasBlocks of several rows
-template <bool HasBlocks, class Scalar, class Value, class Ordinal, class Offset>
-void solve_blocks_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                       int levels, KernelGraphs& graphs) {
+template <bool HasBlocks, class Scalar, class Value>
+void solve_blocks_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Value>& data, int levels,
+                       KernelGraphs& graphs) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::blocks");
-  const auto kernel = solve_blocks_kernel<HasBlocks, Scalar, Value, Ordinal, Offset>;
+  const auto kernel = solve_blocks_kernel<HasBlocks, Scalar, Value>;
   constexpr std::size_t warp_bytes = sizeof(WarpShared<Scalar, Value>), team_bytes = std::size_t(72) << 10;
   constexpr std::size_t all_warps = wide_lanes / narrow_lanes;
   constexpr std::size_t warps = HasBlocks ? std::min(all_warps, team_bytes / warp_bytes) : all_warps;

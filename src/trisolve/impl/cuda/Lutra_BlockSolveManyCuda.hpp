@@ -8,11 +8,12 @@
 #include <algorithm>
 
 #include "Lutra_GatherColumnsCuda.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
 /// Two columns of a row, in the group of threads that takes the first lane of the row.
-template <class Scalar, class Ordinal>
+template <class Scalar>
 struct RowColumns {
   Ordinal position = -1;  ///< −1: there is no such row, or it belongs to another group
   Ordinal out_row = 0;
@@ -20,7 +21,7 @@ struct RowColumns {
 
   template <class Data, class Task>
   __device__ __forceinline__ void load(const Data& data, const Task& task, int lane, int column) {
-    const auto at = position_of_lane<Ordinal>(task, data.block_begin, lane);
+    const auto at = position_of_lane(task, data.block_begin, lane);
     if (!at.active || at.lane != 0) return;
     position = at.position;
     out_row = data.out_row[position];
@@ -191,14 +192,13 @@ __device__ __forceinline__ void gather_narrow(const Data& data, const Task& task
 }
 
 /// One narrow task of single rows, by its warps.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
-__device__ __forceinline__ void solve_rows(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                                           const BlockTask<Ordinal, Offset>& task,
+template <int Stride, class Scalar, class Value>
+__device__ __forceinline__ void solve_rows(const BlockSolveData<Scalar, Value>& data, const BlockTask& task,
                                            NarrowShared<Stride, Scalar, Value>& shared) {
   const NarrowPosition<Stride> at;
   const bool together = task.shape.lanes() > ManyShape<Stride>::warp_entries;
   if (!together && at.warp_lane() >> task.shape.log_lanes >= task.blocks) return;
-  RowColumns<Scalar, Ordinal> row[2];
+  RowColumns<Scalar> row[2];
   Value reciprocal[2];  // of the diagonal
 #pragma unroll
   for (int p = 0; p < 2; ++p) {
@@ -212,9 +212,9 @@ __device__ __forceinline__ void solve_rows(const BlockSolveData<Scalar, Value, O
 }
 
 /// One narrow task of blocks, by its warps.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
-__device__ __forceinline__ void solve_small_blocks(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                                                   const BlockTask<Ordinal, Offset>& task,
+template <int Stride, class Scalar, class Value>
+__device__ __forceinline__ void solve_small_blocks(const BlockSolveData<Scalar, Value>& data,
+                                                   const BlockTask& task,
                                                    NarrowShared<Stride, Scalar, Value>& shared) {
   using Shape = ManyShape<Stride>;
   const NarrowPosition<Stride> at;
@@ -231,7 +231,7 @@ __device__ __forceinline__ void solve_small_blocks(const BlockSolveData<Scalar, 
     const int i = t / Shape::warp_entries * narrow_lanes + at.warp_lane() + t % Shape::warp_entries;
     copy_later(shared.inverses + i, data.inverses + task.inverses + i);
   }
-  RowColumns<Scalar, Ordinal> row[2];
+  RowColumns<Scalar> row[2];
   gather_narrow<Stride>(data, task, at, row, shared.sums);
   const auto sync = [&]() {
     if (together) {
@@ -244,7 +244,7 @@ __device__ __forceinline__ void solve_small_blocks(const BlockSolveData<Scalar, 
   const int i = (at.lane - block_lane) >> task.shape.log_lanes;
   const int row_stride = Shape::position_threads << task.shape.log_lanes;
   Two<Scalar>* sums = shared.sums + block_lane * Shape::position_threads + at.column / 2;
-  const SharedInverse<BlockSolveData<Scalar, Value, Ordinal, Offset>, Value> inverse{
+  const SharedInverse<BlockSolveData<Scalar, Value>, Value> inverse{
       data, (shares_inverse ? shared.inverses : data.inverses + task.inverses) + block_lane,
       task.shape.log_lanes, narrow_lanes};
 #pragma unroll
@@ -263,9 +263,8 @@ __device__ __forceinline__ void solve_small_blocks(const BlockSolveData<Scalar, 
 }
 
 /// One wide task, by a team: a warp takes one row or two.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
-__device__ __forceinline__ void solve_wide(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                                           const BlockTask<Ordinal, Offset>& task,
+template <int Stride, class Scalar, class Value>
+__device__ __forceinline__ void solve_wide(const BlockSolveData<Scalar, Value>& data, const BlockTask& task,
                                            WideShared<Stride, Scalar, Value>& shared) {
   using Shape = ManyShape<Stride>;
   const int thread = static_cast<int>(threadIdx.x);
@@ -276,7 +275,7 @@ __device__ __forceinline__ void solve_wide(const BlockSolveData<Scalar, Value, O
     copy_later(shared.inverses + t, data.inverses + task.inverses + t);
   }
   const bool flagged = data.use[task.first_block] != BlockUse::inverse;
-  RowColumns<Scalar, Ordinal> row[1];
+  RowColumns<Scalar> row[1];
   row[0].load(data, task, lane, column);
   Two<Scalar> odd = {{Scalar(0), Scalar(0)}};
   gather_columns<true, Stride>(
@@ -291,8 +290,8 @@ __device__ __forceinline__ void solve_wide(const BlockSolveData<Scalar, Value, O
   if (row[0].position >= 0) sums[i * Shape::position_threads] = row[0].x;
   await_copies();
   __syncthreads();
-  const SharedInverse<BlockSolveData<Scalar, Value, Ordinal, Offset>, Value> inverse{
-      data, shared.inverses, task.shape.log_lanes, wide_lanes};
+  const SharedInverse<BlockSolveData<Scalar, Value>, Value> inverse{data, shared.inverses,
+                                                                    task.shape.log_lanes, wide_lanes};
   if (flagged) {
     substitute_rows(inverse, task.shape.rows(), i, row, sums, Shape::position_threads,
                     []() { __syncthreads(); });
@@ -323,11 +322,11 @@ struct ManySplit {
 /// As solve_blocks_kernel: slots of some blocks stride over the narrow tasks, the other blocks over the wide
 /// ones, each in the order of levels, and all run at once. A narrow task waits for positions of lower levels
 /// and polls one of an earlier narrow task, so the first unfinished task never waits.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
+template <int Stride, class Scalar, class Value>
 __global__ void __launch_bounds__(wide_lanes, 1)
-    solve_many_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, ManySplit split) {
+    solve_many_kernel(BlockSolveData<Scalar, Value> data, ManySplit split) {
   extern __shared__ __align__(32) unsigned char many_shared[];
-  using Task = BlockTask<Ordinal, Offset>;
+  using Task = BlockTask;
   const int team = static_cast<int>(blockIdx.x);
   if (team < split.narrow_teams) {
     const int slot = static_cast<int>(threadIdx.x) / ManyShape<Stride>::task_threads;
@@ -373,12 +372,11 @@ ManySplit split_teams(const Data& data, int levels, std::int64_t most, std::int6
 }
 
 /// Solves for up to `Stride` right-hand sides.
-template <int Stride, class Scalar, class Value, class Ordinal, class Offset>
-void solve_blocks_many_cuda(const Kokkos::Cuda& exec,
-                            const BlockSolveData<Scalar, Value, Ordinal, Offset>& data, int levels,
+template <int Stride, class Scalar, class Value>
+void solve_blocks_many_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Value>& data, int levels,
                             KernelGraphs& graphs) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::blocks");
-  const auto kernel = solve_many_kernel<Stride, Scalar, Value, Ordinal, Offset>;
+  const auto kernel = solve_many_kernel<Stride, Scalar, Value>;
   constexpr std::size_t shared_bytes =
       std::max(sizeof(NarrowShared<Stride, Scalar, Value>) * ManyShape<Stride>::task_slots,
                sizeof(WideShared<Stride, Scalar, Value>));

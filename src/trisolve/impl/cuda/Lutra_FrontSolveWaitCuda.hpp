@@ -16,9 +16,9 @@ namespace lutra::Impl {
 ///   only) solution      reset forward, written and read backward
 ///
 /// so that no launch is spent on resetting.
-template <class Scalar, class Ordinal, class Offset>
+template <class Scalar>
 struct FrontSweepLaunch {
-  FrontSolveData<Scalar, Ordinal, Offset> data;
+  FrontSolveData<Scalar> data;
   const Scalar* inverses = nullptr;  ///< of diagonal tiles, of the sweep's triangle; or none
   Scalar* partial_sums = nullptr;    ///< of tiles, for each off-diagonal part
   std::int64_t n_parts = 0;          ///< length of `partial_sums`

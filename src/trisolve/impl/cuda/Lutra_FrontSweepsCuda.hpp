@@ -10,6 +10,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_FrontSchedule.hpp"
 #include "Lutra_FrontSolver.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_PortableFrontSweeps.hpp"
 #include "Lutra_SmallFrontSolveCuda.hpp"
 #include "Lutra_SolutionArrays.hpp"
@@ -19,16 +20,16 @@ namespace lutra::Impl {
 
 /// Six launches a solve: up the small fronts, the middle and all others, and down in the reverse order. A
 /// launch works its fronts as data flow; nothing comes to the host.
-template <class Scalar, class Ordinal, class Offset>
-class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
+template <class Scalar>
+class FrontSweeps<Scalar, Kokkos::Cuda> {
  public:
-  using Portable = PortableFrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda>;
+  using Portable = PortableFrontSweeps<Scalar, Kokkos::Cuda>;
   using Memory = Kokkos::CudaSpace;
   using Plan = typename Portable::Plan;
   using Data = typename Portable::Data;
   using Factors = typename Portable::Factors;
-  using Tasks = FrontSolveTasks<Ordinal, Offset>;
-  using Launch = FrontSweepLaunch<Scalar, Ordinal, Offset>;
+  using Tasks = FrontSolveTasks;
+  using Launch = FrontSweepLaunch<Scalar>;
 
   /// What sweeps read of a plan, tasks with it. No solve changes it.
   struct Lists : FrontSolveLists<Memory> {
@@ -169,7 +170,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     if (tasks.extent(0) == 0) return;
     choose_tickets<Up>(Class, launch);
     constexpr int parts = (Class == Tasks::small ? small_solve_size : middle_solve_size) / 32;
-    const auto kernel = warp_sweep_kernel<Up, parts, Width, Scalar, Ordinal, Offset>;
+    const auto kernel = warp_sweep_kernel<Up, parts, Width, Scalar>;
     constexpr int threads = small_solve_warps * 32;
     const auto n_tasks = tasks.extent(0) * static_cast<std::size_t>(launch.groups);
     const unsigned teams = teams_for(exec, kernel, {0, threads, 0}, n_tasks, small_solve_warps);
@@ -183,7 +184,7 @@ class FrontSweeps<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     const auto& tasks = m_lists->tile_tasks[Up ? 0 : 1];
     if (tasks.extent(0) == 0) return;
     choose_tickets<Up>(Tasks::tiled, launch);
-    const auto kernel = tile_sweep_kernel<Up, edge, Width, Scalar, Ordinal, Offset>;
+    const auto kernel = tile_sweep_kernel<Up, edge, Width, Scalar>;
     constexpr std::size_t bytes = sizeof(TileSolveMemory<edge, Width, Scalar>);
     const auto n_tasks = tasks.extent(0) * static_cast<std::size_t>(launch.groups);
     const unsigned teams = teams_for(exec, kernel, {0, tile_solve_threads, bytes}, n_tasks, 1);

@@ -11,6 +11,7 @@
 
 #include "Lutra_BlockSolve.hpp"
 #include "Lutra_BlockSolveCuda.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
@@ -153,7 +154,7 @@ struct PlaceBatch {
     }
   }
   /// Asks for the columns from `solutions` on of positions, −1: of none.
-  template <int Stride, class Ordinal>
+  template <int Stride>
   __device__ __forceinline__ void ask(const Scalar* solutions, const Two<Ordinal> (&position)[Batch]) {
     for_each_packet([&](int u, int p, int k) {
       const Ordinal needed = position[u].of[p];
@@ -191,7 +192,7 @@ struct PlaceBatch {
 /// A position that is solved about one level before the last of those in `position`, if levels have about
 /// the same size; −1: none. Until it is solved, a warp polls it alone, so that waiting warps do not saturate
 /// L2.
-template <int Batch, class Ordinal>
+template <int Batch>
 __device__ __forceinline__ std::int64_t position_to_poll(const Two<Ordinal> (&position)[Batch],
                                                          std::int64_t first_position) {
   constexpr int far = 1 << 30;
@@ -248,7 +249,7 @@ __device__ __forceinline__ void load_pairs(const T* from, int s, int steps, cons
 /// `step_at(s)` is where the thread's entries of step s are. A warp goes through this together. Most narrow
 /// tasks are done in one batch; in wide ones positions are known one batch ahead, so that what is waited for
 /// is asked for at once.
-template <bool Wide, int Stride, class Data, class Ordinal, class Value, class Scalar, class StepAt>
+template <bool Wide, int Stride, class Data, class Value, class Scalar, class StepAt>
 __device__ __forceinline__ void gather_columns(const Data& data, const Ordinal* columns, const Value* entries,
                                                int steps, const StepAt& step_at, int column,
                                                std::int64_t first_position, Two<Scalar>& sum0,

@@ -43,18 +43,17 @@ struct LdltSolveBlockCuda : LdltBlockCuda {
 
 inline constexpr int ldlt_solve_warps = 4;  ///< of a block that works small fronts
 
-template <bool Forward, int Width, class Scalar, class Ordinal, class Offset>
+template <bool Forward, int Width, class Scalar>
 __global__ void __launch_bounds__(ldlt_solve_warps * 32)
-    ldlt_small_sweep_kernel(LdltSolveLaunch<Width, Scalar, Ordinal, Offset> launch) {
+    ldlt_small_sweep_kernel(LdltSolveLaunch<Width, Scalar> launch) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   constexpr int bytes = sizeof(LdltSolveSpace<LdltSolveWarpCuda, Width, Scalar>);
   unsigned char* const own = shared_memory + static_cast<int>(threadIdx.x) / 32 * bytes;
   sweep_tasks<Forward>(LdltSolveWarpCuda{{{}, own, bytes}}, launch);
 }
 
-template <bool Forward, int Width, class Scalar, class Ordinal, class Offset>
-__global__ void __launch_bounds__(front_threads, 2)
-    ldlt_sweep_kernel(LdltSolveLaunch<Width, Scalar, Ordinal, Offset> launch) {
+template <bool Forward, int Width, class Scalar>
+__global__ void __launch_bounds__(front_threads, 2) ldlt_sweep_kernel(LdltSolveLaunch<Width, Scalar> launch) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   __shared__ LdltBlockCuda::Exchange exchange;
   constexpr int bytes = sizeof(LdltSolveSpace<LdltSolveBlockCuda, Width, Scalar>);
@@ -62,13 +61,13 @@ __global__ void __launch_bounds__(front_threads, 2)
 }
 
 /// Flags and partial sums of sweeps. All flags are zero at first; each sweep raises them to another number.
-template <class Scalar, class Ordinal, class Offset>
-struct LdltSweepFlow<Scalar, Ordinal, Offset, Kokkos::Cuda> {
+template <class Scalar>
+struct LdltSweepFlow<Scalar, Kokkos::Cuda> {
   static constexpr int edge = front_tile<Scalar>;
   using Memory = Kokkos::CudaSpace;
-  using Plan = LdltPlan<Ordinal, Offset, Memory>;
+  using Plan = LdltPlan<Memory>;
   template <int Width>
-  using Launch = LdltSolveLaunch<Width, Scalar, Ordinal, Offset>;
+  using Launch = LdltSolveLaunch<Width, Scalar>;
 
   /// Members that gangs may have: so many blocks run at once whatever the kernel.
   static int blocks(const Kokkos::Cuda& exec) { return exec.cuda_device_prop().multiProcessorCount; }
@@ -106,7 +105,7 @@ struct LdltSweepFlow<Scalar, Ordinal, Offset, Kokkos::Cuda> {
 
   template <class Lists, int Width>
   void sweep(const Kokkos::Cuda& exec, const Plan& plan, const Lists& lists,
-             const LdltSolveWorker<Width, Scalar, Ordinal, Offset>& worker) {
+             const LdltSolveWorker<Width, Scalar>& worker) {
     Launch<Width> launch;
     launch.worker = worker;
     launch.data.outcome = reinterpret_cast<LdltSolveStop*>(m_flags.data());
@@ -135,9 +134,9 @@ struct LdltSweepFlow<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     launch.tasks = lists.small.data();
     launch.n_tasks = static_cast<int>(lists.small.extent(0));
     launch.ticket = m_flags.data() + (Forward ? 1 : 4);
-    run<Width>(exec, ldlt_small_sweep_kernel<Forward, Width, Scalar, Ordinal, Offset>, ldlt_solve_warps * 32,
-               bytes, (launch.n_tasks + ldlt_solve_warps - 1) / ldlt_solve_warps,
-               m_resident[0][Forward ? 1 : 0], launch);
+    run<Width>(exec, ldlt_small_sweep_kernel<Forward, Width, Scalar>, ldlt_solve_warps * 32, bytes,
+               (launch.n_tasks + ldlt_solve_warps - 1) / ldlt_solve_warps, m_resident[0][Forward ? 1 : 0],
+               launch);
   }
   template <bool Forward, class Lists, int Width>
   void work_large(const Kokkos::Cuda& exec, const Lists& lists, Launch<Width> launch) {
@@ -145,8 +144,8 @@ struct LdltSweepFlow<Scalar, Ordinal, Offset, Kokkos::Cuda> {
     launch.tasks = lists.large.data();
     launch.n_tasks = static_cast<int>(lists.large.extent(0));
     launch.ticket = m_flags.data() + (Forward ? 2 : 3);
-    run<Width>(exec, ldlt_sweep_kernel<Forward, Width, Scalar, Ordinal, Offset>, front_threads, bytes,
-               launch.n_tasks, m_resident[1][Forward ? 1 : 0], launch);
+    run<Width>(exec, ldlt_sweep_kernel<Forward, Width, Scalar>, front_threads, bytes, launch.n_tasks,
+               m_resident[1][Forward ? 1 : 0], launch);
   }
   /// Launched cooperatively: all blocks run at once, also beside a solve in another stream.
   /// @param resident blocks that run at once, for one right-hand side and for four; asked for where it is 0

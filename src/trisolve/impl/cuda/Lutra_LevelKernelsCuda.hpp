@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "Lutra_BlockSolveCuda.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_LevelRuns.hpp"
 
 // The level-set method for CUDA:
@@ -52,7 +53,7 @@ __device__ __forceinline__ void begin_launch_after() {
 
 /// State of a lane before its task can be solved. Members are what loads deliver, so that nothing waits for
 /// a load before its value is needed.
-template <int Ahead, class Value, class Ordinal, class Offset>
+template <int Ahead, class Value>
 struct LaneTask {
   Offset entries;          ///< of the task, later the first of the lane
   Ordinal first_position;  ///< of the task
@@ -72,7 +73,7 @@ __device__ __forceinline__ int lane_of_warp() {
 }
 
 /// Loads the description of a task; beyond the end, one without rows at level `end_level`.
-template <class Lane, class Data, class Ordinal>
+template <class Lane, class Data>
 __device__ __forceinline__ void load_task(const Data& data, Ordinal t, Ordinal end_task, Ordinal end_level,
                                           Lane& task) {
   const auto* from = data.tasks + t;
@@ -97,9 +98,8 @@ __device__ __forceinline__ void position_lane(Lane& task) {
 }
 
 /// Loads columns, values and reciprocal diagonals of a task whose rows are known.
-template <int Ahead, class Value, class Ordinal, class Offset, class Data>
-__device__ __forceinline__ void load_entries(const Data& data,
-                                             LaneTask<Ahead, Value, Ordinal, Offset>& task) {
+template <int Ahead, class Value, class Data>
+__device__ __forceinline__ void load_entries(const Data& data, LaneTask<Ahead, Value>& task) {
   const Ordinal* column_at = data.columns + task.entries;
   const Value* value_at = data.entries + task.entries;
 #pragma unroll
@@ -116,9 +116,8 @@ __device__ __forceinline__ void load_entries(const Data& data,
 /// From the right-hand side, in the first lane of each row, to the solution, in all lanes of the row; the
 /// solutions the rows need are in data.current, where earlier launches have written them. They are read
 /// through L1, since many rows of a level may need the same.
-template <int Ahead, class Scalar, class Value, class Ordinal, class Offset, class Data>
-__device__ __forceinline__ Scalar solve_settled(const Data& data,
-                                                const LaneTask<Ahead, Value, Ordinal, Offset>& task,
+template <int Ahead, class Scalar, class Value, class Data>
+__device__ __forceinline__ Scalar solve_settled(const Data& data, const LaneTask<Ahead, Value>& task,
                                                 Scalar sum) {
 #pragma unroll
   for (int u = 0; u < Ahead; ++u) {
@@ -135,10 +134,9 @@ __device__ __forceinline__ Scalar solve_settled(const Data& data,
 }
 
 /// What a warp of a large level's launch loads of its task while the level before ends.
-template <int Ahead, class Scalar, class Value, class Ordinal, class Offset>
-__device__ __forceinline__ void load_level_task(const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                                                Ordinal first_task, Ordinal end_task,
-                                                LaneTask<Ahead, Value, Ordinal, Offset>& task) {
+template <int Ahead, class Scalar, class Value>
+__device__ __forceinline__ void load_level_task(const BlockSolveData<Scalar, Value>& data, Ordinal first_task,
+                                                Ordinal end_task, LaneTask<Ahead, Value>& task) {
   begin_launch_after();
   const auto warp = static_cast<Ordinal>(blockIdx.x * level_warps + threadIdx.x / narrow_lanes);
   load_task(data, first_task + warp, end_task, Ordinal(0), task);
@@ -148,11 +146,10 @@ __device__ __forceinline__ void load_level_task(const BlockSolveData<Scalar, Val
 
 /// A large level, a warp a task. All but right-hand sides and solutions is loaded while the level before
 /// ends; after that wait even cached readings observe all that it has written.
-template <class Scalar, class Value, class Ordinal, class Offset>
+template <class Scalar, class Value>
 __global__ void __launch_bounds__(level_warps* narrow_lanes)
-    large_level_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
-                       Ordinal end_task) {
-  LaneTask<level_entries_ahead<Scalar>, Value, Ordinal, Offset> task;
+    large_level_kernel(BlockSolveData<Scalar, Value> data, Ordinal first_task, Ordinal end_task) {
+  LaneTask<level_entries_ahead<Scalar>, Value> task;
   load_level_task(data, first_task, end_task, task);
   wait_for_launch_before();
   Scalar sum(0);
@@ -164,11 +161,11 @@ __global__ void __launch_bounds__(level_warps* narrow_lanes)
 /// As large_level_kernel, with right-hand sides and solutions in the caller's rows, so that they need not be
 /// gathered before and scattered behind.
 /// @param is_needed by later levels: solutions go to data.current too
-template <class Scalar, class Value, class Ordinal, class Offset>
+template <class Scalar, class Value>
 __global__ void __launch_bounds__(level_warps* narrow_lanes)
-    whole_level_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
-                       Ordinal end_task, bool is_needed) {
-  LaneTask<level_entries_ahead<Scalar>, Value, Ordinal, Offset> task;
+    whole_level_kernel(BlockSolveData<Scalar, Value> data, Ordinal first_task, Ordinal end_task,
+                       bool is_needed) {
+  LaneTask<level_entries_ahead<Scalar>, Value> task;
   load_level_task(data, first_task, end_task, task);
   Scalar sum(0);
   Ordinal out_row = 0;
@@ -185,8 +182,8 @@ __global__ void __launch_bounds__(level_warps* narrow_lanes)
 }
 
 /// What the solution of a run adds to the state of a lane: the running sum, and solutions already read.
-template <int Ahead, class Scalar, class Value, class Ordinal, class Offset>
-struct ChainTask : LaneTask<Ahead, Value, Ordinal, Offset> {
+template <int Ahead, class Scalar, class Value>
+struct ChainTask : LaneTask<Ahead, Value> {
   Scalar sum;
   Scalar x[Ahead];     ///< if any_read: old solutions; 0 where `column` has become a position in the ring
   Ordinal old[Ahead];  ///< positions of those solutions; -1: none
@@ -194,15 +191,15 @@ struct ChainTask : LaneTask<Ahead, Value, Ordinal, Offset> {
 };
 
 /// A run of small levels as a warp sees it.
-template <int Warps, class Scalar, class Value, class Ordinal, class Offset>
+template <int Warps, class Scalar, class Value>
 struct Chain {
   static constexpr int ahead = level_entries_ahead<Scalar>;
   static constexpr Ordinal ring_size = chain_ring_size<Scalar>;
   static_assert(ring_size >= narrow_lanes * (3 * max_small_tasks + Warps + 1));
-  using Task = ChainTask<ahead, Scalar, Value, Ordinal, Offset>;
+  using Task = ChainTask<ahead, Scalar, Value>;
   using Unsigned = std::make_unsigned_t<Ordinal>;
 
-  const BlockSolveData<Scalar, Value, Ordinal, Offset>& data;
+  const BlockSolveData<Scalar, Value>& data;
   Scalar* ring;     ///< [ring_size + 1] the solution of position p stands at p mod ring_size; at the end, 0
   Scalar* current;  ///< data.current, kept in a register
   Ordinal first_position;  ///< of the run
@@ -325,13 +322,13 @@ struct Chain {
 ///   barrier  one after each level: all solutions of the level are in the ring before the next reads them
 ///
 /// (w: warps of the block.) The latest solutions are in a ring in shared memory.
-template <int Warps, class Scalar, class Value, class Ordinal, class Offset>
+template <int Warps, class Scalar, class Value>
 __global__ void __launch_bounds__(Warps* narrow_lanes, 1)
-    small_levels_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, Ordinal first_task,
-                        Ordinal end_task, Ordinal first_level, Ordinal end_level, Ordinal max_tasks) {
+    small_levels_kernel(BlockSolveData<Scalar, Value> data, Ordinal first_task, Ordinal end_task,
+                        Ordinal first_level, Ordinal end_level, Ordinal max_tasks) {
   extern __shared__ __align__(16) unsigned char ring_bytes[];
   begin_launch_after();
-  using ThisChain = Chain<Warps, Scalar, Value, Ordinal, Offset>;
+  using ThisChain = Chain<Warps, Scalar, Value>;
   ThisChain chain{data,
                   reinterpret_cast<Scalar*>(ring_bytes),
                   data.current,
@@ -369,9 +366,9 @@ __global__ void __launch_bounds__(Warps* narrow_lanes, 1)
 inline constexpr int staging_threads = 256;
 
 /// Gathers right-hand sides to the positions of their rows.
-template <class Scalar, class Value, class Ordinal, class Offset>
+template <class Scalar, class Value>
 __global__ void __launch_bounds__(staging_threads)
-    gather_rhs_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, std::int64_t n) {
+    gather_rhs_kernel(BlockSolveData<Scalar, Value> data, std::int64_t n) {
   begin_launch_after();
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * staging_threads + threadIdx.x;
   if (i >= n) return;
@@ -380,9 +377,9 @@ __global__ void __launch_bounds__(staging_threads)
 }
 
 /// Scatters solutions to the caller's rows.
-template <class Scalar, class Value, class Ordinal, class Offset>
+template <class Scalar, class Value>
 __global__ void __launch_bounds__(staging_threads)
-    scatter_solution_kernel(BlockSolveData<Scalar, Value, Ordinal, Offset> data, std::int64_t n) {
+    scatter_solution_kernel(BlockSolveData<Scalar, Value> data, std::int64_t n) {
   const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * staging_threads + threadIdx.x;
   const auto row = i < n ? static_cast<std::int64_t>(data.out_row[i]) : 0;
   wait_for_launch_before();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "Lutra_CheckCuda.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_KernelGraphsCuda.hpp"
 #include "Lutra_LevelKernelsCuda.hpp"
 #include "Lutra_LevelRuns.hpp"
@@ -146,10 +147,10 @@ class LaunchChain {
   cudaGraphNode_t m_last = nullptr;
 };
 
-template <class Scalar, class Value, class Ordinal, class Offset>
-void add_small_run(LaunchChain& chain, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                   const LevelRuns<Ordinal>& levels, const LevelRun<Ordinal>& run) {
-  const auto kernel = small_levels_kernel<chain_warps, Scalar, Value, Ordinal, Offset>;
+template <class Scalar, class Value>
+void add_small_run(LaunchChain& chain, const BlockSolveData<Scalar, Value>& data, const LevelRuns& levels,
+                   const LevelRun& run) {
+  const auto kernel = small_levels_kernel<chain_warps, Scalar, Value>;
   check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, chain_shared_bytes),
              "asking for shared memory");
   chain.add(true, kernel, 1, chain_warps * narrow_lanes, chain_shared_bytes, data, levels.first_task(run),
@@ -158,39 +159,36 @@ void add_small_run(LaunchChain& chain, const BlockSolveData<Scalar, Value, Ordin
 
 /// Whether all levels access the caller's arrays themselves: they are few and large, so that replacing these
 /// arrays in all of them is cheap.
-template <class Ordinal>
-bool takes_whole_levels(const LevelRuns<Ordinal>& levels) {
+inline bool takes_whole_levels(const LevelRuns& levels) {
   constexpr Ordinal few = 8;
   return levels.runs.size() == 1 && !levels.runs[0].small && levels.runs[0].end_level <= few;
 }
 
 /// Teams for the tasks of a large level, a warp each.
-template <class Ordinal>
-unsigned level_teams(Ordinal tasks) {
+inline unsigned level_teams(Ordinal tasks) {
   return static_cast<unsigned>((tasks + level_warps - 1) / level_warps);
 }
 
 /// Adds the launches of a solve whose levels access the caller's arrays.
-template <class Scalar, class Value, class Ordinal, class Offset>
-void add_whole_levels(LaunchChain& chain, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                      const LevelRuns<Ordinal>& levels) {
+template <class Scalar, class Value>
+void add_whole_levels(LaunchChain& chain, const BlockSolveData<Scalar, Value>& data,
+                      const LevelRuns& levels) {
   const Ordinal end_level = levels.runs[0].end_level;
   for (Ordinal level = 0; level < end_level; ++level) {
     const Ordinal first = levels.first_task(level);
-    chain.add_boundary(true, whole_level_kernel<Scalar, Value, Ordinal, Offset>,
-                       level_teams(levels.tasks(level)), level_warps * narrow_lanes, 0, data, first,
-                       first + levels.tasks(level), level + 1 < end_level);
+    chain.add_boundary(true, whole_level_kernel<Scalar, Value>, level_teams(levels.tasks(level)),
+                       level_warps * narrow_lanes, 0, data, first, first + levels.tasks(level),
+                       level + 1 < end_level);
   }
 }
 
 /// Adds all launches of a solve, in their order.
-template <class Scalar, class Value, class Ordinal, class Offset>
-void add_levels(LaunchChain& chain, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                std::int64_t n, const LevelRuns<Ordinal>& levels) {
+template <class Scalar, class Value>
+void add_levels(LaunchChain& chain, const BlockSolveData<Scalar, Value>& data, std::int64_t n,
+                const LevelRuns& levels) {
   if (takes_whole_levels(levels)) return add_whole_levels(chain, data, levels);
   const auto teams = static_cast<unsigned>((n + staging_threads - 1) / staging_threads);
-  chain.add_boundary(false, gather_rhs_kernel<Scalar, Value, Ordinal, Offset>, teams, staging_threads, 0,
-                     data, n);
+  chain.add_boundary(false, gather_rhs_kernel<Scalar, Value>, teams, staging_threads, 0, data, n);
   for (const auto& run : levels.runs) {
     if (run.small) {
       add_small_run(chain, data, levels, run);
@@ -198,12 +196,11 @@ void add_levels(LaunchChain& chain, const BlockSolveData<Scalar, Value, Ordinal,
     }
     for (Ordinal level = run.first_level; level < run.end_level; ++level) {
       const Ordinal first = levels.first_task(level);
-      chain.add(true, large_level_kernel<Scalar, Value, Ordinal, Offset>, level_teams(levels.tasks(level)),
+      chain.add(true, large_level_kernel<Scalar, Value>, level_teams(levels.tasks(level)),
                 level_warps * narrow_lanes, 0, data, first, first + levels.tasks(level));
     }
   }
-  chain.add_boundary(true, scatter_solution_kernel<Scalar, Value, Ordinal, Offset>, teams, staging_threads, 0,
-                     data, n);
+  chain.add_boundary(true, scatter_solution_kernel<Scalar, Value>, teams, staging_threads, 0, data, n);
 }
 
 /// Replaces the caller's arrays in a recording.
@@ -226,9 +223,9 @@ void replace_caller_arrays(const LevelGraph::Recording& recording, Data data) {
 /// @param n     rows
 /// @param cache belongs to the plan: a new plan needs a new one
 /// @throws std::runtime_error where CUDA refuses
-template <class Scalar, class Value, class Ordinal, class Offset>
-void solve_levels_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Value, Ordinal, Offset>& data,
-                       std::int64_t n, const LevelRuns<Ordinal>& levels, LevelGraph& cache) {
+template <class Scalar, class Value>
+void solve_levels_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Value>& data, std::int64_t n,
+                       const LevelRuns& levels, LevelGraph& cache) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::levels");
   const LevelGraph::Key key{{data.current, data.entries, data.inverses}, data.conjugate};
   const LevelGraph::CallerArrays ends{

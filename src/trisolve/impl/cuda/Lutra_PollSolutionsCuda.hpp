@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "Lutra_BlockSolve.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
@@ -108,7 +109,7 @@ __device__ __forceinline__ void wait_for_values(const Data& data, const From& fr
 }
 
 /// wait_for_values, by positions.
-template <int Count, class Scalar, class Ordinal, class Data>
+template <int Count, class Scalar, class Data>
 __device__ __forceinline__ void wait_for_columns(const Data& data, const Ordinal (&column)[Count],
                                                  Scalar (&x)[Count][1], std::int64_t waiting_position) {
   const auto from = [&](int u) { return data.current + static_cast<std::int64_t>(column[u]); };
@@ -131,7 +132,7 @@ __device__ __forceinline__ void poll_value(const Data& data, const Scalar* from,
 /// polls a single one that is solved about a level before the last of them, if levels have about the same
 /// size. It belongs to an earlier narrow task.
 /// @param rows of the blocks of the task: no two levels are nearer
-template <int Count, class Ordinal, class Data>
+template <int Count, class Data>
 __device__ __forceinline__ void poll_earlier(const Data& data, const Ordinal (&column)[Count],
                                              std::int64_t first_position, int rows) {
   constexpr int far = 1 << 30;

@@ -16,16 +16,16 @@ inline constexpr int warp_sources = Width == 1 ? 4 : 2;
 
 /// One front by a warp: lane l has the rows l, l + 32, …, `Parts` of them. Entries of the next columns are
 /// in registers before the values they multiply are known.
-template <int Parts, int Width, class Scalar, class Ordinal, class Offset>
+template <int Parts, int Width, class Scalar>
 struct WarpSweep {
   static constexpr int ahead = Parts == 1 ? 8 : 4;     ///< columns of pivots
   static constexpr int at_once = Parts == 1 ? 16 : 8;  ///< columns beyond the pivots
-  using Launch = FrontSweepLaunch<Scalar, Ordinal, Offset>;
+  using Launch = FrontSweepLaunch<Scalar>;
   using Columns = Scalar[Parts][ahead];
   using Values = Scalar[Parts][Width];
 
   const Launch& launch;
-  const WarpSolveTask<Ordinal, Offset>& task;
+  const WarpSolveTask& task;
   const int group, lane;
   Scalar* const shared;  ///< [32 · warp_sources · Width]
 
@@ -288,10 +288,9 @@ struct WarpSweep {
 /// A sweep through fronts of at most 32·Parts rows, a warp for each, as data flow. Warps take tickets in the
 /// order of the tasks (FrontSolveTasks), so that tasks a warp waits for belong to warps that run or to one
 /// it has finished itself.
-template <bool Up, int Parts, int Width, class Scalar, class Ordinal, class Offset>
+template <bool Up, int Parts, int Width, class Scalar>
 __global__ void __launch_bounds__(small_solve_warps * 32)
-    warp_sweep_kernel(FrontSweepLaunch<Scalar, Ordinal, Offset> launch,
-                      const WarpSolveTask<Ordinal, Offset>* tasks, int n) {
+    warp_sweep_kernel(FrontSweepLaunch<Scalar> launch, const WarpSolveTask* tasks, int n) {
   constexpr int room = 32 * warp_sources<Width> * Width;
   __shared__ __align__(16) unsigned char shared_memory[small_solve_warps * room * sizeof(Scalar)];
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
@@ -306,17 +305,16 @@ __global__ void __launch_bounds__(small_solve_warps * 32)
   // a prefetched one, since the task its warp works on precedes it.
   const bool takes_ahead = n_tickets / 4 > static_cast<int>(gridDim.x) * small_solve_warps;
   int next = next_turn();
-  WarpSolveTask<Ordinal, Offset> next_task;
+  WarpSolveTask next_task;
   if (next < n_tickets) next_task = tasks[next / launch.groups];
   while (next < n_tickets) {
     const int taken = next;
-    const WarpSolveTask<Ordinal, Offset> task = next_task;
+    const WarpSolveTask task = next_task;
     if (takes_ahead) {
       next = next_turn();
       if (next < n_tickets) next_task = tasks[next / launch.groups];
     }
-    const WarpSweep<Parts, Width, Scalar, Ordinal, Offset> sweep{launch, task, taken % launch.groups, lane,
-                                                                 shared};
+    const WarpSweep<Parts, Width, Scalar> sweep{launch, task, taken % launch.groups, lane, shared};
     if constexpr (Up) {
       sweep.sweep_up();
     } else {

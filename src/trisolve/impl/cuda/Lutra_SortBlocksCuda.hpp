@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "Lutra_CheckCuda.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_TriangleSchedule.hpp"
 
@@ -17,9 +18,8 @@ namespace lutra::Impl {
 /// Kokkos allocates and frees its own each time. Stable. On return the Views may be others than those that
 /// came in.
 /// @param bits of the keys, from the lowest on, that may not be 0
-template <class Ordinal, class Offset>
-void sort_schedule(const Kokkos::Cuda& exec, ScheduleScratch<Ordinal, Offset, Kokkos::CudaSpace>& scratch,
-                   int bits, MemoryReservation& reservation) {
+inline void sort_schedule(const Kokkos::Cuda& exec, ScheduleScratch<Kokkos::CudaSpace>& scratch, int bits,
+                          MemoryReservation& reservation) {
   auto& keys = scratch.keys;
   auto& blocks = scratch.block_at;
   using KeyView = std::remove_reference_t<decltype(keys)>;

@@ -3,6 +3,7 @@
 #define LUTRA_TILEFRONTSOLVECUDA_HPP
 
 #include "Lutra_FrontSolveWaitCuda.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
@@ -36,17 +37,17 @@ struct TileSolveMemory {
 ///   square s+1   load entries to registers
 ///   square s     wait for values of its columns (each warp its own eight), multiply, accumulate
 ///   diagonal     reduce over warps through shared memory, solve, publish
-template <int Edge, int Width, class Scalar, class Ordinal, class Offset>
+template <int Edge, int Width, class Scalar>
 struct TileSweep {
   static constexpr int pitch = Edge + 1;
   static constexpr int inner = Edge / 32;  ///< entries of a lane along a square's columns or rows
   static constexpr int outer = Edge / tile_solve_warps;  ///< columns or rows of a warp
   static constexpr int lanes_a_row = tile_solve_threads / Edge;
-  using Launch = FrontSweepLaunch<Scalar, Ordinal, Offset>;
+  using Launch = FrontSweepLaunch<Scalar>;
   using Square = Scalar[inner][outer];
 
   const Launch& launch;
-  const FrontSolveTask<Ordinal, Offset>& task;
+  const FrontSolveTask& task;
   TileSolveMemory<Edge, Width, Scalar>& memory;
   const int group;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
@@ -413,10 +414,9 @@ struct TileSweep {
 /// A sweep through all other fronts, a thread block for each tile, as data flow. Tickets are handed out in
 /// the order of the tasks (FrontSolveTasks). The first barrier of a round separates it from the last use of
 /// shared memory, the second orders the ticket before its use.
-template <bool Up, int Edge, int Width, class Scalar, class Ordinal, class Offset>
+template <bool Up, int Edge, int Width, class Scalar>
 __global__ void __launch_bounds__(tile_solve_threads, 2)
-    tile_sweep_kernel(FrontSweepLaunch<Scalar, Ordinal, Offset> launch,
-                      const FrontSolveTask<Ordinal, Offset>* tasks, int n) {
+    tile_sweep_kernel(FrontSweepLaunch<Scalar> launch, const FrontSolveTask* tasks, int n) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   __shared__ int taken;
   auto& memory = *reinterpret_cast<TileSolveMemory<Edge, Width, Scalar>*>(shared_memory);
@@ -425,8 +425,8 @@ __global__ void __launch_bounds__(tile_solve_threads, 2)
     if (threadIdx.x == 0) taken = take_ticket(launch);
     __syncthreads();
     if (taken >= n * launch.groups) return;
-    const FrontSolveTask<Ordinal, Offset> task = tasks[taken / launch.groups];
-    const TileSweep<Edge, Width, Scalar, Ordinal, Offset> sweep{launch, task, memory, taken % launch.groups};
+    const FrontSolveTask task = tasks[taken / launch.groups];
+    const TileSweep<Edge, Width, Scalar> sweep{launch, task, memory, taken % launch.groups};
     if constexpr (Up) {
       sweep.sweep_up();
     } else {

@@ -27,8 +27,8 @@ int columns_for_one(const Kokkos::Cuda&, const Triangle& triangle) {
   return chosen.method == TrisolveMethod::syncfree && chosen.nnz > 5 * chosen.n ? 4 : 1;
 }
 
-template <class Data, class Ordinal>
-void solve_levels(const Kokkos::Cuda& exec, const Data& data, const LevelRuns<Ordinal>& runs,
+template <class Data>
+void solve_levels(const Kokkos::Cuda& exec, const Data& data, const LevelRuns& runs,
                   const TriangularReport& chosen, RecordedLaunches<Kokkos::Cuda>& launches) {
   solve_levels_cuda(exec, data, chosen.n, runs, launches.levels);
 }

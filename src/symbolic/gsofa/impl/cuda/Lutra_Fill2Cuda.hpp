@@ -9,6 +9,7 @@
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_Fill2Launcher.hpp"
 #include "Lutra_GroupFill2RunsCuda.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_WarpLanesCuda.hpp"
 
@@ -32,14 +33,13 @@ namespace lutra::Impl {
 /// evenly over lanes. The first 64 vertices of the stack are in shared memory, the rest in global memory,
 /// where a slot has one number for each vertex below its sources: stack and entries of L together never need
 /// more.
-template <class Ordinal, class Offset>
 struct WarpFill2 {
   static constexpr int lanes = 32;
   static constexpr int near_length = 64;  ///< vertices of a stack that are kept in shared memory
   static constexpr int max_warps = 4;     ///< of a block
   static constexpr unsigned all = 0xffffffffu;
 
-  using Launch = Fill2Launch<Ordinal, Offset, Kokkos::Cuda>;
+  using Launch = Fill2Launch<Kokkos::Cuda>;
   using Vertices = Kokkos::View<int**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
   using Marks = Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
 
@@ -371,19 +371,18 @@ struct WarpFill2Shape {
 
 /// Searches by warps and by groups of sources as `Fill2Method` drives them; the portable search where it is
 /// forced, or where numbers of vertices or entries do not fit in 32 bits.
-template <class Ordinal, class Offset>
-struct Fill2LauncherCuda : Fill2Launcher<Ordinal, Offset, Kokkos::Cuda> {
-  using Base = Fill2Launcher<Ordinal, Offset, Kokkos::Cuda>;
+struct Fill2LauncherCuda : Fill2Launcher<Kokkos::Cuda> {
+  using Base = Fill2Launcher<Kokkos::Cuda>;
   using typename Base::Bytes;
   using typename Base::Launch;
   using typename Base::Pattern;
-  using Search = WarpFill2<Ordinal, Offset>;
+  using Search = WarpFill2;
 
   bool portable = true;
   WarpFill2Shape shape;
   Search search;
   bool in_groups = false;  ///< where that is faster and memory suffices
-  GroupFill2Runs<Ordinal, Offset> groups;
+  GroupFill2Runs groups;
 
   void prepare(const Kokkos::Cuda& exec, const Pattern& pattern, const Fill2Ablation& ablation,
                MemoryReservation& scratch) {
@@ -453,8 +452,7 @@ struct Fill2LauncherCuda : Fill2Launcher<Ordinal, Offset, Kokkos::Cuda> {
   }
 };
 
-template <class Ordinal, class Offset>
-Fill2LauncherCuda<Ordinal, Offset> make_fill2_launcher(const Kokkos::Cuda&) {
+inline Fill2LauncherCuda make_fill2_launcher(const Kokkos::Cuda&) {
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "Lutra_Fill2.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_SourceGroups.hpp"
 #include "Lutra_WarpLanesCuda.hpp"
 
@@ -32,7 +33,6 @@ namespace lutra::Impl {
 ///
 /// A group with many levels of few vertices each, as circuits have, is bound by latency. It is left to
 /// `WarpFill2`, as is one whose level overflows.
-template <class Ordinal, class Offset>
 struct GroupFill2 {
   static constexpr int lanes = 32;
   static constexpr int threads = 256;  ///< of a block, and vertices of a span
@@ -48,7 +48,7 @@ struct GroupFill2 {
   static constexpr unsigned all = 0xffffffffu;
   static constexpr unsigned unseen = 1u << 31;  ///< in `staged`: no source has visited the vertex
 
-  using Launch = Fill2Launch<Ordinal, Offset, Kokkos::Cuda>;
+  using Launch = Fill2Launch<Kokkos::Cuda>;
   using Words = Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
   using Table = Kokkos::View<int**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
   using Levels = Kokkos::View<uint2**, Kokkos::LayoutRight, Kokkos::CudaSpace>;

@@ -3,14 +3,14 @@
 #define LUTRA_GROUPFILL2ROWSCUDA_HPP
 
 #include "Lutra_GroupFill2Cuda.hpp"
+#include "Lutra_Index.hpp"
 
 // What a group of sources has visited, 32 vertices by 32 sources at a time, written as rows.
 
 namespace lutra::Impl {
 
 /// Counts the rows, and writes them where they go.
-template <class Ordinal, class Offset>
-__device__ inline void GroupFill2<Ordinal, Offset>::finish(Group& g) const {
+inline __device__ inline void GroupFill2::finish(Group& g) const {
   __syncthreads();
   const int source = g.shared->sources[lane()];
   int count = 0, lower = 0;
@@ -57,9 +57,7 @@ __device__ inline void GroupFill2<Ordinal, Offset>::finish(Group& g) const {
 }
 
 /// Writes the counts of the lane's row; returns where the row goes, -1 where there is no room or no row.
-template <class Ordinal, class Offset>
-__device__ inline long long GroupFill2<Ordinal, Offset>::settle(const Group& g, int lower_length,
-                                                                int length) const {
+inline __device__ inline long long GroupFill2::settle(const Group& g, int lower_length, int length) const {
   if (g.shared->sources[lane()] < 0) return -1;
   const auto source = static_cast<Ordinal>(g.shared->sources[lane()]);
   const Offset target =
@@ -68,8 +66,7 @@ __device__ inline long long GroupFill2<Ordinal, Offset>::settle(const Group& g, 
   return static_cast<long long>(target);
 }
 
-template <class Ordinal, class Offset>
-__device__ inline void GroupFill2<Ordinal, Offset>::count_work(const Group& g, bool found) const {
+inline __device__ inline void GroupFill2::count_work(const Group& g, bool found) const {
   const int edges = sum_over_lanes(g.edges), again = sum_over_lanes(g.revisits);
   if (lane() != 0) return;
   Kokkos::atomic_add(&common.statistics(0), static_cast<std::uint64_t>(edges));

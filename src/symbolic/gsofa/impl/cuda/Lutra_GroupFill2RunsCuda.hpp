@@ -14,9 +14,8 @@
 namespace lutra::Impl {
 
 /// The search by groups as `Fill2LauncherCuda` drives it.
-template <class Ordinal, class Offset>
 struct GroupFill2Runs {
-  using Kernel = GroupFill2<Ordinal, Offset>;
+  using Kernel = GroupFill2;
   using Memory = Arena<Kokkos::CudaSpace>;
   static constexpr std::size_t size = SourceGroups::size;
   static constexpr std::int64_t max_rows = std::int64_t(1) << 22;  ///< shared memory has two bits a line

@@ -41,8 +41,7 @@ __device__ inline int add_if(bool condition, int* at, int value) {
 
 /// Few vertices are expanded by one warp alone, which needs no barriers; more by the block, level by level.
 /// Either way a warp takes `at_once` vertices at a time, a few entries of a row in each lane.
-template <class Ordinal, class Offset>
-__device__ inline bool GroupFill2<Ordinal, Offset>::search_below(Group& g, int t, std::uint32_t bits) const {
+inline __device__ inline bool GroupFill2::search_below(Group& g, int t, std::uint32_t bits) const {
   Shared& shared = *g.shared;
   if (warp() == 0) {
     if (lane() == 0) {
@@ -75,8 +74,7 @@ __device__ inline bool GroupFill2<Ordinal, Offset>::search_below(Group& g, int t
 
 /// By one warp: as long as there are few, `count` vertices at the beginning of the level, the last ones
 /// first.
-template <class Ordinal, class Offset>
-__device__ inline void GroupFill2<Ordinal, Offset>::expand_narrow(Group& g, int t, int count) const {
+inline __device__ inline void GroupFill2::expand_narrow(Group& g, int t, int count) const {
   Shared& shared = *g.shared;
   const int side = g.level % 2, at = lane() / lanes_each;
   const int* const entries = table.data() + lane() % lanes_each * each;
@@ -103,8 +101,7 @@ __device__ inline void GroupFill2<Ordinal, Offset>::expand_narrow(Group& g, int 
 }
 
 /// By the block: `length` vertices of a level. Edges of the next few are loaded meanwhile.
-template <class Ordinal, class Offset>
-__device__ inline void GroupFill2<Ordinal, Offset>::expand_wide(Group& g, int t, int length) const {
+inline __device__ inline void GroupFill2::expand_wide(Group& g, int t, int length) const {
   Shared& shared = *g.shared;
   const int side = g.level % 2;
   int* const next_length = shared.lengths + (g.level + 1) % 3;
@@ -133,10 +130,9 @@ __device__ inline void GroupFill2<Ordinal, Offset>::expand_wide(Group& g, int t,
 /// @param entry of the table's rows, a few a lane
 /// @param side of the level that vertices to be expanded are appended to
 /// @param reserve finds room for so many of them there
-template <class Ordinal, class Offset>
-template <class Reserve>
-__device__ inline void GroupFill2<Ordinal, Offset>::expand(Group& g, uint2 own, const int (&entry)[each],
-                                                           int t, int side, const Reserve& reserve) const {
+inline template <class Reserve>
+__device__ inline void GroupFill2::expand(Group& g, uint2 own, const int (&entry)[each], int t, int side,
+                                          const Reserve& reserve) const {
   int edges = 0;
   for (int k = 0; k < each; ++k) edges += entry[k] < none ? 1 : 0;
   g.edges += own.y != 0 ? edges : 0;
@@ -160,10 +156,9 @@ __device__ inline void GroupFill2<Ordinal, Offset>::expand(Group& g, uint2 own, 
 
 /// Edges lead `bits` to each w of each lane. New visits are marked; vertices below the threshold go to the
 /// next level. By whole warps.
-template <class Ordinal, class Offset>
-template <class Reserve>
-__device__ inline void GroupFill2<Ordinal, Offset>::visit(Group& g, const int (&w)[each], std::uint32_t bits,
-                                                          int t, int side, const Reserve& reserve) const {
+inline template <class Reserve>
+__device__ inline void GroupFill2::visit(Group& g, const int (&w)[each], std::uint32_t bits, int t, int side,
+                                         const Reserve& reserve) const {
   const int count = stage(g, w, bits);
   __syncwarp();
 #pragma unroll 1
@@ -194,9 +189,8 @@ __device__ inline void GroupFill2<Ordinal, Offset>::visit(Group& g, const int (&
 
 /// Stores the targets of edges that lead some of `bits` to a vertex they have not visited; returns how many
 /// such edges there are, a fifth or so. Lanes then share them evenly.
-template <class Ordinal, class Offset>
-__device__ inline int GroupFill2<Ordinal, Offset>::stage(const Group& g, const int (&w)[each],
-                                                         std::uint32_t bits) const {
+inline __device__ inline int GroupFill2::stage(const Group& g, const int (&w)[each],
+                                               std::uint32_t bits) const {
   std::uint32_t before[each];
   for (int k = 0; k < each; ++k) before[k] = g.visited[w[k]];
   int count = 0;
@@ -210,8 +204,7 @@ __device__ inline int GroupFill2<Ordinal, Offset>::stage(const Group& g, const i
   return count;
 }
 
-template <class Ordinal, class Offset>
-__device__ inline void GroupFill2<Ordinal, Offset>::put(const Group& g, int side, int at, uint2 item) const {
+inline __device__ inline void GroupFill2::put(const Group& g, int side, int at, uint2 item) const {
   if (at < near_length) {
     g.shared->near[side][at] = item;
   } else if (at - near_length < far_length()) {
