@@ -6,6 +6,7 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_Outcome.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_SparseLU.hpp"
 
@@ -134,13 +135,13 @@ Status DistributedKrylov<Scalar>::factorize(const HostMatrix<Scalar>& A) {
   std::vector<std::int64_t> n{static_cast<std::int64_t>(A.n_rows)};  // also where there are no factors
   m_comm.broadcast(n);
   m_n = n[0];
-  if (m_report.status != Status::not_solved) return m_report.status;
+  if (m_report.status != Status::not_solved) return Impl::outcome_of(m_report.status);
   std::vector<std::int64_t> rows(m_comm.rank() == 0 ? static_cast<std::size_t>(m_n) : 0);
   std::iota(rows.begin(), rows.end(), std::int64_t{0});
   m_factors = std::make_unique<DistributedFactors<Scalar>>(m_comm, std::move(factors), rows, m_distribution);
   if (predictions().size() > 1) Impl::add_reason(m_report, describe_choice(predictions()));
   if (m_comm.rank() == 0) m_solver->set_preconditioner(std::make_shared<Inverse>(*this));
-  return m_report.status;
+  return Impl::outcome_of(m_report.status);
 }
 
 template <class Scalar>

@@ -30,7 +30,7 @@ class DistributedKrylov {
   ~DistributedKrylov();
   void close();
 
-  /// @param A on rank 0 @returns on all ranks: not_solved, or what became of the factors
+  /// @param A on rank 0 @returns on all ranks: success, or what became of the factors
   /// @throws on all ranks: what KrylovSolver::analyze and factorize do
   Status factorize(const HostMatrix<Scalar>& A);
 

@@ -12,6 +12,7 @@
 #include "Lutra_DistributedFronts.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_Outcome.hpp"
 #include "Lutra_PivotOrder.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_Refinement.hpp"
@@ -192,7 +193,7 @@ Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
   assemble_rows();
   if (!again || !refactorize()) factorize_again();
   m_usable = m_report.status == Status::not_solved;
-  return m_report.status;
+  return Impl::outcome_of(m_report.status);
 }
 
 /// Whether fronts on all ranks have factorized a matrix of this pattern.

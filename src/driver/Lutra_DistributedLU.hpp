@@ -62,7 +62,7 @@ class DistributedLU {
   void close();
 
   /// Analysis and factorization; takes a copy of the rows. Where fronts on all ranks had factorized a matrix
-  /// of the same pattern before, with its analysis, order and scales. @returns not_solved, or what a
+  /// of the same pattern before, with its analysis, order and scales. @returns success, or what a
   /// factorization found
   /// @throws on all ranks alike: InputError for a row on no rank or two, and for what SparseLU refuses;
   ///         OutOfMemoryError

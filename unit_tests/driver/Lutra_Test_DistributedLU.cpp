@@ -68,7 +68,7 @@ void check_solves(const LuOptions& options = {}, DistributedOptions distribution
     distribution.grid = grid;
     DistributedLU<Scalar> solver(comm, options, distribution);
     CHECK_THROWS_AS(solver.solve({}, {}, 0), CallOrderError);
-    CHECK(solver.factorize(A) == Status::not_solved);
+    CHECK(solver.factorize(A) == Status::success);
     for (const std::size_t k : {std::size_t{1}, std::size_t{4}}) {
       const std::vector<Scalar> b = multiply(A, k);
       std::vector<Scalar> x(b.size());
@@ -219,7 +219,7 @@ TEST_CASE("The report says why rank 0 factorizes alone, and where", "[distribute
     DistributedOptions distribution;
     distribution.on_device = on_device;
     DistributedLU<double> solver(comm, options, distribution);
-    CHECK(solver.factorize(mine) != Status::success);
+    static_cast<void>(solver.factorize(mine));
     solver.close();
     return solver.report().choice.why;
   };
@@ -380,7 +380,7 @@ TEST_CASE("A Krylov method of rank 0 is preconditioned by all ranks", "[distribu
     KrylovSolver<double, Kokkos::DefaultHostExecutionSpace> alone(options);
     DistributedKrylov<double> solver(comm, options);
     CHECK_THROWS_AS(solver.solve({}, {}), CallOrderError);
-    CHECK(solver.factorize(first ? A : HostMatrix<double>{}) == Status::not_solved);
+    CHECK(solver.factorize(first ? A : HostMatrix<double>{}) == Status::success);
     std::vector<double> b(first ? 9 * n : 0, 1.0), x(b.size()), expected(b.size());
     for (const Transposition op : {Transposition::none, Transposition::transposed}) {
       CHECK(solver.solve(b, x, 9, op) == Status::success);

@@ -68,7 +68,7 @@ TEMPLATE_LIST_TEST_CASE("limits on fill and drop rules reach the factors", "[dri
   const auto factors_of = [&](const SparseIluOptions& options) {
     Ilu<TestType> ilu(options);
     ilu.analyze(A);
-    REQUIRE(ilu.factorize(A) == Status::not_solved);
+    REQUIRE(ilu.factorize(A) == Status::success);
     return ilu;
   };
   auto options = parilut_options();
@@ -119,7 +119,7 @@ TEMPLATE_LIST_TEST_CASE("refinement takes incomplete factors as it takes complet
     options.ilu.method = method;
     Ilu<TestType> ilu(options);
     ilu.analyze(A);
-    REQUIRE(ilu.factorize(A) == Status::not_solved);
+    REQUIRE(ilu.factorize(A) == Status::success);
     SolveWorkspace<Scalar, Space> work(exec, 60, 1, MemoryBudget());
     const auto b = to_space<Space>(known_system(host).b);
     Kokkos::deep_copy(Kokkos::subview(work.B, Kokkos::ALL, 0), b);

@@ -8,6 +8,7 @@
 
 #include "Lutra_HostColumns.hpp"
 #include "Lutra_MatrixInput.hpp"
+#include "Lutra_Outcome.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_ToDevice.hpp"
 #include "Lutra_Transposition.hpp"
@@ -116,10 +117,7 @@ class MatrixCalls {
   MemoryBudget m_budget;
   MatrixCheckWorkspace<ExecutionSpace> m_check;
 
-  Status outcome() const {
-    const Status status = self().report().status;
-    return status == Status::not_solved ? Status::success : status;
-  }
+  Status outcome() const { return outcome_of(self().report().status); }
 
  private:
   Solver& self() { return static_cast<Solver&>(*this); }
