@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_LuNumeric.hpp"
+#include "Lutra_Numeric.hpp"
 
 namespace lutra::Test {
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "Lutra_LuNumeric.hpp"
+#include "Lutra_Numeric.hpp"
 #include "Lutra_SparseLU.hpp"
 
 using Space = Kokkos::DefaultExecutionSpace;
@@ -60,7 +60,7 @@ int main(int argc, char* argv[]) {
   const int n = 2000;
   const std::vector<double> shifts{0.01, 1, 100};
   std::vector<Vector> right_hand_sides;
-  std::vector<lutra::LuNumeric<double>> factors;
+  std::vector<lutra::Numeric<double>> factors;
 
   Solver solver;
   for (const double s : shifts) {

@@ -12,7 +12,7 @@ Factored<Scalar>::Factored(const HostMatrix<Scalar>& host, const LuOptions& opti
       host_b(make_right_hand_side(host)),
       b("lutra::perf::b", host_b.size(), 1),
       x("lutra::perf::x", host_b.size(), 1),
-      analysis(analyze_lu(exec, matrix, options, budget)) {
+      analysis(analyze(exec, matrix, options, budget)) {
   if (!analysis->plan) throw std::runtime_error(describe(analysis->report));
   release();
   Kokkos::deep_copy(Kokkos::subview(b, Kokkos::ALL(), 0), to_device(host_b));

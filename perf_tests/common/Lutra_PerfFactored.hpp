@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "Lutra_LuAnalysis.hpp"
+#include "Lutra_Analysis.hpp"
 #include "Lutra_MultifrontalPlan.hpp"
 #include "Lutra_PerfMeasure.hpp"
 #include "Lutra_SimplicialPlan.hpp"
@@ -15,7 +15,7 @@ namespace lutra::Perf {
 /// stage alone.
 template <class Scalar>
 struct Factored {
-  using Analysis = LuAnalysis<Scalar, ExecutionSpace>;
+  using Analysis = Analysis<Scalar, ExecutionSpace>;
   using Multifrontal = MultifrontalFactorization<Scalar, ExecutionSpace>;
   using Simplicial = SimplicialFactorization<Scalar, ExecutionSpace>;
 

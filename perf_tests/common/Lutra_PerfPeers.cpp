@@ -4,7 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "Lutra_LuAnalysis.hpp"
+#include "Lutra_Analysis.hpp"
 
 namespace lutra::Perf {
 
@@ -94,7 +94,7 @@ ColumnMatrix to_columns(const HostMatrix<double>& matrix) {
 }
 
 PivotSequence lutra_pivot_sequence(const HostMatrix<double>& matrix) {
-  const auto analysis = analyze_lu(ExecutionSpace(), to_device(matrix), LuOptions{}, MemoryBudget());
+  const auto analysis = analyze(ExecutionSpace(), to_device(matrix), LuOptions{}, MemoryBudget());
   if (!analysis->plan) throw std::runtime_error(describe(analysis->report));
   return {to_host(analysis->F.row_order), to_host(analysis->F.col_order)};
 }

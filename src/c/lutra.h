@@ -173,7 +173,7 @@ lutra_status lutra_apply(lutra_solver* solver, int op, int64_t n_rhs, const void
                          int64_t ldx);
 
 /* Solves with some of the factors of LUTRA_LDLT or LUTRA_CHOLESKY: parts is a sum of lutra_parts; one after
- * another LUTRA_LOWER, LUTRA_DIAGONAL and LUTRA_UPPER solve op(A) X = B (lutra::LdltNumeric::solve_parts).
+ * another LUTRA_LOWER, LUTRA_DIAGONAL and LUTRA_UPPER solve op(A) X = B (lutra::Numeric::solve_parts).
  * Nothing is refined or checked. Otherwise as lutra_solve; with a device the arrays have to be there. */
 lutra_status lutra_solve_parts(lutra_solver* solver, int parts, int op, int64_t n_rhs, const void* B,
                                int64_t ldb, void* X, int64_t ldx);

@@ -7,10 +7,9 @@
 #include <utility>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_FactorStructure.hpp"
-#include "Lutra_FactorValues.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MatrixCalls.hpp"
+#include "Lutra_Numeric.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_Transposition.hpp"
 
@@ -18,19 +17,18 @@ namespace lutra {
 
 /// What the direct solvers have in common: one analysis, one numeric object over it, and calls for matrices
 /// and vectors wherever they are.
-/// @tparam Numeric LuNumeric or LdltNumeric
-template <class Numeric>
-class DirectSolver : public Impl::MatrixCalls<DirectSolver<Numeric>, typename Numeric::scalar_type,
-                                              typename Numeric::execution_space> {
-  using Scalar = typename Numeric::scalar_type;
-  using ExecutionSpace = typename Numeric::execution_space;
+/// @tparam Options LuOptions or LdltOptions
+template <class Scalar, class ExecutionSpace, class Options>
+class DirectSolver
+    : public Impl::MatrixCalls<DirectSolver<Scalar, ExecutionSpace, Options>, Scalar, ExecutionSpace> {
   using Calls = Impl::MatrixCalls<DirectSolver, Scalar, ExecutionSpace>;
   friend Calls;
 
  public:
-  using numeric_type = Numeric;
-  using options_type = typename Numeric::options_type;
-  using analysis_type = typename Numeric::analysis_type;
+  using numeric_type = Numeric<Scalar, ExecutionSpace>;
+  using options_type = Options;
+  using analysis_type = Analysis<Scalar, ExecutionSpace>;
+  using border_type = Impl::Border<Scalar, ExecutionSpace>;
   using typename Calls::matrix_type, typename Calls::memory_space;
 
   /// @throws InputError for options out of range
@@ -44,7 +42,7 @@ class DirectSolver : public Impl::MatrixCalls<DirectSolver<Numeric>, typename Nu
 
   using Calls::analyze;
   /// The same with a border, for SchurComplement.
-  void analyze(const matrix_type& A, const std::shared_ptr<typename Numeric::border_type>& border);
+  void analyze(const matrix_type& A, const std::shared_ptr<border_type>& border);
 
   /// Solves op(A)·X = B for all columns, refines, and computes the backward errors in `report()`
   /// (`solve` of numeric_type, which says what it waits for).

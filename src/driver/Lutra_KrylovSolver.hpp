@@ -13,7 +13,7 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_KrylovIteration.hpp"
 #include "Lutra_KrylovSolverOptions.hpp"
-#include "Lutra_LuAnalysis.hpp"
+#include "Lutra_Analysis.hpp"
 #include "Lutra_MatrixOperators.hpp"
 #include "Lutra_SparseILU.hpp"
 
@@ -31,7 +31,7 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   friend Calls;
 
  public:
-  using LuPlan = std::shared_ptr<const LuAnalysis<Scalar, ExecutionSpace>>;
+  using LuPlan = std::shared_ptr<const Analysis<Scalar, ExecutionSpace>>;
   using typename Calls::matrix_type, typename Calls::memory_space;
   using const_multivector_type = Kokkos::View<const Scalar**, Kokkos::LayoutStride, memory_space>;
   using multivector_type = Kokkos::View<Scalar**, Kokkos::LayoutStride, memory_space>;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_LdltAnalysis.hpp"
+#include "Lutra_Analysis.hpp"
+
+#include <type_traits>
 
 #include "Lutra_AnalysisSteps.hpp"
 #include "Lutra_At.hpp"
@@ -24,6 +26,13 @@ LdltOptions completed(LdltOptions options) {
   return options;
 }
 
+/// Whether an analysis was made for LDLᵀ with these options.
+template <class Analysis>
+bool is_of(const Analysis& analysis, const LdltOptions& options) {
+  const auto* const own = std::get_if<LdltOptions>(&analysis.options);
+  return own != nullptr && *own == options;
+}
+
 Report report_of(const LdltOptions& options) {
   Report report;
   report.choice.method = options.positive_definite ? "cholesky" : "ldlt";
@@ -39,6 +48,25 @@ Report report_of(const LdltOptions& options) {
 
 namespace Impl {
 namespace {
+
+template <class Scalar, class Memory>
+CsrView<Scalar, Ordinal, Offset, Memory> with_values(const CsrPattern<Ordinal, Offset, Memory>& pattern,
+                                                     const std::type_identity_t<Kokkos::View<const Scalar*, Memory>>& values) {
+  return {pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, values};
+}
+
+/// The former analysis with scales of these values; null where their structural rank is another.
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> with_scales_of(
+    const ExecutionSpace& exec, const Analysis<Scalar, ExecutionSpace>& former,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
+    const LdltOptions& options, const MemoryBudget& budget) {
+  Report report;
+  auto matching = match_symmetric(exec, S, copy_to_host(exec, S), options.matching, budget, report);
+  if (report.structural_rank != former.report.structural_rank) return nullptr;
+  return with_new_scales(exec, former, diagonal_matching(std::move(matching.scale)), report,
+                         hash_of_values(exec, S.values), budget);
+}
 
 /// Whether the pivots of the diagonal are worth a try. They are not where a row with a zero on the diagonal
 /// is eliminated before all its neighbours: its pivot is zero then. A limit of memory is left to the fronts
@@ -71,7 +99,7 @@ template <class Scalar, class ExecutionSpace>
 void analyze_symmetric(const ExecutionSpace& exec,
                        const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
                        const LdltOptions& options, const MemoryBudget& budget,
-                       LuAnalysis<Scalar, ExecutionSpace>& analysis,
+                       Analysis<Scalar, ExecutionSpace>& analysis,
                        const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border) {
   analysis.n = S.n_rows;
   analysis.value_hash = hash_of_values(exec, S.values);
@@ -113,82 +141,69 @@ void analyze_symmetric(const ExecutionSpace& exec,
 }  // namespace Impl
 
 template <class Scalar, class ExecutionSpace>
-std::shared_ptr<const LdltAnalysis<Scalar, ExecutionSpace>> analyze_ldlt(
+std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> analyze(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const LdltOptions& options, const MemoryBudget& budget,
-    const LdltAnalysis<Scalar, ExecutionSpace>* former,
+    const LdltOptions& options, const MemoryBudget& budget, const Analysis<Scalar, ExecutionSpace>* former,
     const std::shared_ptr<Impl::Border<Scalar, ExecutionSpace>>& border) {
   const MatrixCheckWorkspace<ExecutionSpace> work(exec, budget);
   check_square_matrix(exec, A, work, options.triangle);
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
   const LdltOptions chosen = completed(options);
-  auto analysis = std::make_shared<LdltAnalysis<Scalar, ExecutionSpace>>();
-  analysis->symmetry = chosen.symmetry;
-  analysis->ldlt_options = options;
-  const bool same = former && former->ldlt_options == options && !options.pair_ordering &&
-                    Impl::has_pattern(exec, A, former->A, work, options.triangle);
+  auto analysis = std::make_shared<Analysis<Scalar, ExecutionSpace>>();
+  analysis->options = options;
+  auto& input = analysis->symmetric.emplace();
+  input.symmetry = chosen.symmetry;
+  const bool same = former && is_of(*former, options) && !options.pair_ordering &&
+                    Impl::has_pattern(exec, A, former->symmetric->A, work, options.triangle);
   if (same) {
-    analysis->S = former->S;
+    input.S = former->symmetric->S;
+    input.A = former->symmetric->A;
   } else {
     const auto host_A = Impl::copy_to_host(exec, A);
-    analysis->S = fill_triangles(exec, host_A.pattern(), options.triangle, budget);
-    analysis->A = Impl::copy_pattern(exec, analysis->S.reservation, A.pattern());
+    input.S = fill_triangles(exec, host_A.pattern(), options.triangle, budget);
+    input.A = Impl::copy_pattern(exec, input.S.reservation, A.pattern());
   }
-  check_symmetry(exec, A, analysis->S, chosen.symmetry);
+  check_symmetry(exec, A, input.S, chosen.symmetry);
   MemoryReservation scratch(budget);
   const auto values = scratch.template allocate<Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>>(
-      exec, "lutra::driver::S_values", analysis->S.source.extent(0));
-  gather_triangles<Scalar>(exec, analysis->S, chosen.symmetry, A.values, values);
-  const auto& pattern = analysis->S.pattern;
-  const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> S{
-      pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, values};
-  if (same) {
-    Report report;
-    auto matching = match_symmetric(exec, S, Impl::copy_to_host(exec, S), chosen.matching, budget, report);
-    if (report.structural_rank == former->report.structural_rank)
-      return Impl::with_new_scales(exec, *former, diagonal_matching(std::move(matching.scale)), report,
-                                   Impl::hash_of_values(exec, S.values), budget);
-    analysis->A = former->A;
-  }
+      exec, "lutra::driver::S_values", input.S.source.extent(0));
+  gather_triangles<Scalar>(exec, input.S, chosen.symmetry, A.values, values);
+  const auto S = Impl::with_values<Scalar>(input.S.pattern, values);
+  if (same)
+    if (auto rescaled = Impl::with_scales_of(exec, *former, S, chosen, budget)) return rescaled;
   Impl::analyze_symmetric<Scalar>(exec, S, chosen, budget, *analysis, border);
   return analysis;
 }
 
 template <class Scalar, class ExecutionSpace>
-auto LdltAnalysis<Scalar, ExecutionSpace>::renewed(
-    const ExecutionSpace& exec, const CsrView<Scalar, Ordinal, Offset, Memory>& both_triangles,
-    const MemoryBudget& budget) const -> std::shared_ptr<const Base> {
-  const LdltOptions chosen = completed(ldlt_options);
-  if (!chosen.pair_ordering) {
-    Report scaling;
-    auto matching = match_symmetric(exec, both_triangles, Impl::copy_to_host(exec, both_triangles),
-                                    chosen.matching, budget, scaling);
-    if (scaling.structural_rank == this->report.structural_rank)
-      return Impl::with_new_scales(exec, *this, diagonal_matching(std::move(matching.scale)), scaling,
-                                   Impl::hash_of_values(exec, both_triangles.values), budget);
-  }
-  auto analysis = std::make_shared<LdltAnalysis>();
-  analysis->symmetry = symmetry;
-  analysis->ldlt_options = ldlt_options;
-  analysis->A = A;
-  analysis->S = S;
-  Impl::analyze_symmetric<Scalar>(
-      exec, {S.pattern.n_rows, S.pattern.n_cols, S.pattern.row_map, S.pattern.entries, both_triangles.values},
-      chosen, budget, *analysis);
+std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> Impl::renew_symmetric(
+    const ExecutionSpace& exec, const Analysis<Scalar, ExecutionSpace>& former,
+    const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& values,
+    const MemoryBudget& budget) {
+  const LdltOptions chosen = completed(std::get<LdltOptions>(former.options));
+  const auto S = with_values<Scalar>(former.symmetric->S.pattern, values);
+  if (!chosen.pair_ordering)
+    if (auto rescaled = with_scales_of(exec, former, S, chosen, budget)) return rescaled;
+  auto analysis = std::make_shared<Analysis<Scalar, ExecutionSpace>>();
+  analysis->options = former.options;
+  analysis->symmetric = former.symmetric;
+  analyze_symmetric<Scalar>(exec, S, chosen, budget, *analysis);
   return analysis;
 }
 
 #define LUTRA_ANALYZE_LDLT(Scalar, Space)                                                  \
   template void Impl::analyze_symmetric(                                                   \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
-      const LdltOptions&, const MemoryBudget&, LuAnalysis<Scalar, Space>&,                 \
+      const LdltOptions&, const MemoryBudget&, Analysis<Scalar, Space>&,                   \
       const std::shared_ptr<Impl::Border<Scalar, Space>>&);                                \
-  template struct LdltAnalysis<Scalar, Space>;                                             \
-  template std::shared_ptr<const LdltAnalysis<Scalar, Space>> analyze_ldlt(                \
+  template std::shared_ptr<const Analysis<Scalar, Space>> analyze(                         \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
-      const LdltOptions&, const MemoryBudget&, const LdltAnalysis<Scalar, Space>*,         \
-      const std::shared_ptr<Impl::Border<Scalar, Space>>&);
+      const LdltOptions&, const MemoryBudget&, const Analysis<Scalar, Space>*,             \
+      const std::shared_ptr<Impl::Border<Scalar, Space>>&);                                \
+  template std::shared_ptr<const Analysis<Scalar, Space>> Impl::renew_symmetric(           \
+      const Space&, const Analysis<Scalar, Space>&,                                        \
+      const Kokkos::View<const Scalar*, typename Space::memory_space>&, const MemoryBudget&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_ANALYZE_LDLT)
 
 }  // namespace lutra

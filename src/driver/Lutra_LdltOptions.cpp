@@ -1,30 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_LdltOptions.hpp"
 
-#include <cmath>
-
 #include "Lutra_CheckEnumerator.hpp"
-#include "Lutra_CheckOrdering.hpp"
 #include "Lutra_Error.hpp"
 
 namespace lutra {
 
 void check_options(const LdltOptions& options) {
-  Impl::check_ordering(options.ordering, options.user_permutation);
+  check_options(static_cast<const DirectOptions&>(options));
   check_enumerator("options: symmetry", options.symmetry, Symmetry::hermitian);
   check_enumerator("options: triangle", options.triangle, Triangle::both);
-  check_enumerator("options: matching", options.matching, Matching::exact);
-  check_enumerator("options: pivoting", options.pivoting, Pivoting::threshold);
-  if (options.expected_factorizations < 1)
-    throw InputError("options: expected_factorizations must be 1 or more");
   if (!(options.pivot_threshold > 0 && options.pivot_threshold <= 0.5))
     throw InputError("options: pivot_threshold must be above 0 and at most 0.5");
   if (!(options.zero_tolerance >= 0 && options.zero_tolerance < 1))
     throw InputError("options: zero_tolerance must be 0 or more and below 1");
-  if (!(options.tolerance >= 0 && options.perturbation >= 0 && options.max_refinement_steps >= 0))
-    throw InputError("options: tolerance, perturbation and max_refinement_steps must be 0 or more");
-  if (!std::isfinite(options.tolerance) || !std::isfinite(options.perturbation))
-    throw InputError("options: tolerance and perturbation must be finite");
   if (options.perturbation > 0 && options.pivoting != Pivoting::static_perturbed)
     throw InputError("options: pivots are perturbed with pivoting static_perturbed only");
   if (options.pair_ordering && options.matching == Matching::none)

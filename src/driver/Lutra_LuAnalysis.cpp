@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_LuAnalysis.hpp"
+#include "Lutra_Analysis.hpp"
 
 #include "Lutra_AnalysisSteps.hpp"
 #include "Lutra_CheckMatrix.hpp"
@@ -76,6 +76,13 @@ Report report_of(const LuOptions& options) {
   return report;
 }
 
+/// Whether an analysis was made for LU with these options.
+template <class Analysis>
+bool is_of(const Analysis& analysis, const LuOptions& options) {
+  const auto* const own = std::get_if<LuOptions>(&analysis.options);
+  return own != nullptr && *own == options;
+}
+
 /// Chooses an engine and orders pivots as it wants them; returns its tree.
 /// @param former of the analysis whose order is reused, by rows with the same engine
 template <class Scalar, class ExecutionSpace>
@@ -114,7 +121,7 @@ std::pair<Engine, AssemblyTree> prepare_engine(
 }  // namespace
 
 template <class Scalar, class ExecutionSpace>
-FactorStructure LuAnalysis<Scalar, ExecutionSpace>::structure(const ExecutionSpace& exec) const {
+FactorStructure Analysis<Scalar, ExecutionSpace>::structure(const ExecutionSpace& exec) const {
   FactorStructure result;
   if (!plan) return result;
   result.row_order = Impl::to_host<std::int64_t>(exec, F.row_order);
@@ -125,23 +132,15 @@ FactorStructure LuAnalysis<Scalar, ExecutionSpace>::structure(const ExecutionSpa
 }
 
 template <class Scalar, class ExecutionSpace>
-auto LuAnalysis<Scalar, ExecutionSpace>::renewed(const ExecutionSpace& exec,
-                                                 const CsrView<Scalar, Ordinal, Offset, Memory>& A,
-                                                 const MemoryBudget& budget) const
-    -> std::shared_ptr<const LuAnalysis> {
-  return analyze_lu<Scalar, ExecutionSpace>(exec, A, options, budget, this);
-}
-
-template <class Scalar, class ExecutionSpace>
-std::shared_ptr<const LuAnalysis<Scalar, ExecutionSpace>> analyze_lu(
+std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> analyze(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const LuOptions& options, const MemoryBudget& budget, const LuAnalysis<Scalar, ExecutionSpace>* former,
+    const LuOptions& options, const MemoryBudget& budget, const Analysis<Scalar, ExecutionSpace>* former,
     const std::shared_ptr<Impl::Border<Scalar, ExecutionSpace>>& border) {
   const MatrixCheckWorkspace<ExecutionSpace> work(exec, budget);
   check_square_matrix(exec, A, work);
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
-  auto analysis = std::make_shared<LuAnalysis<Scalar, ExecutionSpace>>();
+  auto analysis = std::make_shared<Analysis<Scalar, ExecutionSpace>>();
   analysis->n = A.n_rows;
   analysis->options = options;
   analysis->value_hash = Impl::hash_of_values(exec, A.values);
@@ -150,7 +149,7 @@ std::shared_ptr<const LuAnalysis<Scalar, ExecutionSpace>> analyze_lu(
   report.choice.device_model = model.name;
   const auto on_host = Impl::copy_to_host(exec, A);
   FormerOrder order;
-  if (former && former->plan && former->options == options && Impl::has_pattern(exec, A, former->F.A, work)) {
+  if (former && former->plan && is_of(*former, options) && Impl::has_pattern(exec, A, former->F.A, work)) {
     order.rows = Impl::to_host<Ordinal>(exec, former->F.row_order);
     order.columns = Impl::to_host<Ordinal>(exec, former->F.col_order);
     const bool by_rows = former->report.choice.engine == name_of(Engine::simplicial);
@@ -166,7 +165,7 @@ std::shared_ptr<const LuAnalysis<Scalar, ExecutionSpace>> analyze_lu(
   if (pivots->reuse == Reuse::ordering) {
     report.choice.ordering = former->report.choice.ordering;
     report.factors.tree_height = former->report.factors.tree_height;
-    Impl::add_reason(report, "ordering: that of before, the matched pattern is the same");
+    Impl::add_reason(report, "ordering: reused, the matched pattern is the same");
   }
 
   if (!pivots->block_triangular) analysis->ordered_columns = pivots->columns;
@@ -207,12 +206,27 @@ std::shared_ptr<const LuAnalysis<Scalar, ExecutionSpace>> analyze_lu(
   return analysis;
 }
 
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> Impl::renew_analysis(
+    const ExecutionSpace& exec, const Analysis<Scalar, ExecutionSpace>& former,
+    const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& values,
+    const MemoryBudget& budget) {
+  if (former.symmetric) return renew_symmetric(exec, former, values, budget);
+  const auto& pattern = former.F.A;
+  const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> A{
+      pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, values};
+  return analyze(exec, A, std::get<LuOptions>(former.options), budget, &former);
+}
+
 #define LUTRA_ANALYZE_LU(Scalar, Space)                                                                      \
-  template struct LuAnalysis<Scalar, Space>;                                                                 \
-  template std::shared_ptr<const LuAnalysis<Scalar, Space>> analyze_lu(                                      \
+  template struct Analysis<Scalar, Space>;                                                                   \
+  template std::shared_ptr<const Analysis<Scalar, Space>> analyze(                                           \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, const LuOptions&, \
-      const MemoryBudget&, const LuAnalysis<Scalar, Space>*,                                                 \
-      const std::shared_ptr<Impl::Border<Scalar, Space>>&);
+      const MemoryBudget&, const Analysis<Scalar, Space>*,                                                   \
+      const std::shared_ptr<Impl::Border<Scalar, Space>>&);                                                  \
+  template std::shared_ptr<const Analysis<Scalar, Space>> Impl::renew_analysis(                              \
+      const Space&, const Analysis<Scalar, Space>&,                                                          \
+      const Kokkos::View<const Scalar*, typename Space::memory_space>&, const MemoryBudget&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_ANALYZE_LU)
 
 }  // namespace lutra

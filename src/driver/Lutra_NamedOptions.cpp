@@ -20,15 +20,10 @@ using Impl::choices_of;
 
 /// Calls visit(name, field) for each option that has a name.
 template <class Visit>
-void visit_fields(LuOptions& o, const Visit& visit) {
+void visit_fields(DirectOptions& o, const Visit& visit) {
   visit("ordering", o.ordering);
   visit("matching", o.matching);
-  visit("engine", o.engine);
-  visit("trisolve", o.trisolve);
-  visit("solve_precision", o.solve_precision);
-  visit("symbolic", o.symbolic);
   visit("pivoting", o.pivoting);
-  visit("pivot_threshold", o.pivot_threshold);
   visit("expected_factorizations", o.expected_factorizations);
   visit("perturbation", o.perturbation);
   visit("max_refinement_steps", o.max_refinement_steps);
@@ -41,25 +36,24 @@ void visit_fields(LuOptions& o, const Visit& visit) {
 }
 
 template <class Visit>
+void visit_fields(LuOptions& o, const Visit& visit) {
+  visit("engine", o.engine);
+  visit("trisolve", o.trisolve);
+  visit("solve_precision", o.solve_precision);
+  visit("symbolic", o.symbolic);
+  visit("pivot_threshold", o.pivot_threshold);
+  visit_fields(static_cast<DirectOptions&>(o), visit);
+}
+
+template <class Visit>
 void visit_fields(LdltOptions& o, const Visit& visit) {
   visit("symmetry", o.symmetry);
   visit("triangle", o.triangle);
   visit("positive_definite", o.positive_definite);
-  visit("ordering", o.ordering);
-  visit("matching", o.matching);
   visit("pair_ordering", o.pair_ordering);
-  visit("pivoting", o.pivoting);
   visit("pivot_threshold", o.pivot_threshold);
   visit("zero_tolerance", o.zero_tolerance);
-  visit("expected_factorizations", o.expected_factorizations);
-  visit("perturbation", o.perturbation);
-  visit("max_refinement_steps", o.max_refinement_steps);
-  visit("tolerance", o.tolerance);
-  visit("solve_singular", o.solve_singular);
-  visit("estimate_condition", o.estimate_condition);
-  visit("validate_input", o.validate_input);
-  visit("time_stages", o.time_stages);
-  visit("memory_limit", o.memory_limit);
+  visit_fields(static_cast<DirectOptions&>(o), visit);
 }
 
 template <class Visit>

@@ -44,7 +44,7 @@ struct Prediction {
 /// Predicts triangular solves of a matrix from its order and assembly tree; nothing is factorized. Cost: that
 /// of matching, ordering and tree on the host, then simulations (`simulate_solve`).
 /// @param A on the host
-/// @throws InputError as analyze_lu, and for options out of range; OutOfMemoryError
+/// @throws InputError as analyze, and for options out of range; OutOfMemoryError
 template <class Scalar>
 Prediction predict_solves(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
                           const PredictOptions& options);

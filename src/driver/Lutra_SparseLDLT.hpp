@@ -4,7 +4,6 @@
 
 #include "Lutra_BuiltTypes.hpp"
 #include "Lutra_DirectSolver.hpp"
-#include "Lutra_LdltNumeric.hpp"
 
 namespace lutra {
 
@@ -16,8 +15,8 @@ namespace lutra {
 /// perturbed or the matrix is complex and not Hermitian. Compiled for the types of SparseLU.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class SparseLDLT : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
-                   public DirectSolver<LdltNumeric<Scalar, ExecutionSpace>> {
-  using Base = DirectSolver<LdltNumeric<Scalar, ExecutionSpace>>;
+                   public DirectSolver<Scalar, ExecutionSpace, LdltOptions> {
+  using Base = DirectSolver<Scalar, ExecutionSpace, LdltOptions>;
 
  public:
   using typename Base::matrix_type;
@@ -26,7 +25,7 @@ class SparseLDLT : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   using Base::Base;
   using Base::factorize;
 
-  /// Factorizes A + diag(shift): regularization without a new analysis (LdltNumeric::factorize).
+  /// Factorizes A + diag(shift): regularization without a new analysis (Numeric::factorize).
   /// @throws as factorize(A)
   Status factorize(const matrix_type& A, const shift_type& shift) {
     this->analyzed().factorize(A, shift);
@@ -38,7 +37,7 @@ class SparseLDLT : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
     return factorize(this->as_analyzed(A), shift);
   }
 
-  /// X = (op of the parts)⁻¹·B with L, D and Lᵀ apart or together (LdltNumeric::solve_parts).
+  /// X = (op of the parts)⁻¹·B with L, D and Lᵀ apart or together (Numeric::solve_parts).
   /// @throws CallOrderError where there are no factors, InputError for extents that do not fit;
   ///         OutOfMemoryError, TimeoutError
   template <class BView, class XView>
@@ -48,7 +47,7 @@ class SparseLDLT : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
         .solve_parts(B, X, parts, op);
   }
 
-  /// Sign (or phase) of the determinant and logarithm of its magnitude (LdltNumeric::determinant).
+  /// Sign (or phase) of the determinant and logarithm of its magnitude (Numeric::determinant).
   /// @throws CallOrderError where there are no factors
   Determinant<Scalar> determinant() const {
     return this->numeric("determinant: there is no analysis; call analyze and factorize first").determinant();

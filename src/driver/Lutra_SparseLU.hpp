@@ -4,7 +4,6 @@
 
 #include "Lutra_BuiltTypes.hpp"
 #include "Lutra_DirectSolver.hpp"
-#include "Lutra_LuNumeric.hpp"
 
 namespace lutra {
 
@@ -16,9 +15,9 @@ namespace lutra {
 /// exceptions. Several matrices of one pattern at a time: see `analysis()`.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class SparseLU : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
-                 public DirectSolver<LuNumeric<Scalar, ExecutionSpace>> {
+                 public DirectSolver<Scalar, ExecutionSpace, LuOptions> {
  public:
-  using DirectSolver<LuNumeric<Scalar, ExecutionSpace>>::DirectSolver;
+  using DirectSolver<Scalar, ExecutionSpace, LuOptions>::DirectSolver;
 };
 
 }  // namespace lutra

@@ -129,7 +129,7 @@ struct SolverCase {
   Solver solver;
 };
 
-/// LuNumeric, LdltNumeric.
+/// Numeric.
 template <class Solver>
 struct NumericCase {
   static std::vector<std::string> calls() { return {"set_analysis", "rematch", "factorize", "solve"}; }

@@ -9,7 +9,7 @@
 #include <random>
 
 #include "Lutra_LdltEngine.hpp"
-#include "Lutra_LdltNumeric.hpp"
+#include "Lutra_Numeric.hpp"
 #include "Lutra_TestSymmetric.hpp"
 
 namespace lutra::Test {
@@ -65,7 +65,7 @@ TEST_CASE("a stalled solve with L·D·Lᵀ is a TimeoutError, and the next one s
   for (const bool diagonal_first : {false, true}) {
     LdltOptions options;
     options.diagonal_first = diagonal_first;
-    const auto analysis = analyze_ldlt<double, Kokkos::Cuda>(exec, on_device, options, MemoryBudget());
+    const auto analysis = analyze<double, Kokkos::Cuda>(exec, on_device, options, MemoryBudget());
     auto& plan = const_cast<Engine&>(static_cast<const Engine&>(*analysis->plan));
     plan.solver.emplace(exec, plan.fronts, MemoryBudget(), 0.05);
     REQUIRE((plan.diagonal != nullptr) == diagonal_first);
@@ -73,7 +73,7 @@ TEST_CASE("a stalled solve with L·D·Lᵀ is a TimeoutError, and the next one s
     if (diagonal_first)  // solves with LU wait for values by lists that they make of the plan
       diagonal->on_fronts.emplace(exec, with_stall(diagonal->fronts), MemoryBudget(),
                                   FrontSolverOptions{false, 0.05});
-    LdltNumeric<double, Kokkos::Cuda> numeric(analysis, options, exec);
+    Numeric<double, Kokkos::Cuda> numeric(analysis, options, exec);
     numeric.factorize(on_device);
     const auto check_stall = [&] {
       CHECK_THROWS_WITH(numeric.solve(b, x), Catch::Matchers::ContainsSubstring("waited too long"));

@@ -110,8 +110,8 @@ TEMPLATE_LIST_TEST_CASE("an analysis that is not there is an error of the order 
   using Ordinal = typename TestType::Ordinal;
   using Offset = typename TestType::Offset;
   using Space = typename TestType::Space;
-  using Lu = LuNumeric<Scalar, Space>;
-  using Ldlt = LdltNumeric<Scalar, Space>;
+  using Lu = Numeric<Scalar, Space>;
+  using Ldlt = Numeric<Scalar, Space>;
   using Ilu = SparseILU<Scalar, Space>;
   const SparseLU<Scalar, Space> lu;
   const SparseLDLT<Scalar, Space> ldlt;

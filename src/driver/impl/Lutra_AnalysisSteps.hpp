@@ -10,7 +10,7 @@
 #include "Lutra_AssemblyTree.hpp"
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_LuAnalysis.hpp"
+#include "Lutra_Analysis.hpp"
 #include "Lutra_PivotOrder.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_ToDevice.hpp"
@@ -36,7 +36,7 @@ PermutedPattern<typename ExecutionSpace::memory_space> permute(
 /// Puts the scales of a matching into the memory of the execution space.
 template <class Scalar, class ExecutionSpace>
 void upload_scales(const ExecutionSpace& exec, const MatchingResult& matching,
-                   LuAnalysis<Scalar, ExecutionSpace>& analysis) {
+                   Analysis<Scalar, ExecutionSpace>& analysis) {
   using Reals = std::vector<RealOf<Scalar>>;
   analysis.row_scale = upload(exec, analysis.reservation, "lutra::driver::row_scale",
                               Reals(matching.row_scale.begin(), matching.row_scale.end()));
@@ -75,7 +75,7 @@ std::shared_ptr<const Analysis> with_new_scales(const ExecutionSpace& exec, cons
   analysis->report.times = report.times;
   analysis->report.structural_rank = report.structural_rank;
   analysis->report.choice.why = report.choice.why;
-  add_reason(analysis->report, "ordering, trees and plan: those of before, the matched pattern is the same");
+  add_reason(analysis->report, "ordering, trees and plan: reused, the matched pattern is the same");
   exec.fence("lutra::driver: the analysis is complete for other instances");
   return analysis;
 }

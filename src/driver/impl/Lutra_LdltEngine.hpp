@@ -14,7 +14,8 @@
 #include "Lutra_LdltDeterminant.hpp"
 #include "Lutra_LdltOptions.hpp"
 #include "Lutra_LdltSolver.hpp"
-#include "Lutra_LuAnalysis.hpp"
+#include "Lutra_Analysis.hpp"
+#include "Lutra_SymmetricFactors.hpp"
 #include "Lutra_MultifrontalPlan.hpp"
 #include "Lutra_PlanTools.hpp"
 
@@ -60,7 +61,8 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
 /// that does not lead to just as many there is no inertia.
 template <class Scalar, class ExecutionSpace>
 class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
-                                public WritableFactors<Scalar, ExecutionSpace> {
+                                public WritableFactors<Scalar, ExecutionSpace>,
+                                public SymmetricFactors<Scalar, ExecutionSpace> {
  public:
   using Base = Factorization<Scalar, ExecutionSpace>;
   using typename Base::Memory;
@@ -75,9 +77,9 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   }
   void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
     if (m_state == State::diagonal || m_state == State::both) return m_diagonal->apply(exec, op, B, X);
-    if (!m_plan.border) return solve_parts(exec, op, B, X, {});
+    if (!m_plan.border) return solve_some(exec, op, B, X, {});
     m_bordered.solve(exec, B, X,
-                     [&](const Rows& from, const Rows& to) { solve_parts(exec, op, from, to, {}); });
+                     [&](const Rows& from, const Rows& to) { solve_some(exec, op, from, to, {}); });
   }
   std::vector<Pivot> pivots(const ExecutionSpace& exec) const override;
   FactorValues<Scalar> write_out(const ExecutionSpace& exec) const override;
@@ -93,23 +95,28 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
     return m_replacement.factorization ? m_replacement.factorization->m_A.row_scale : m_A.row_scale;
   }
 
-  /// X = (op of the parts)⁻¹·B as LdltSolver does it. The scaling of right-hand sides goes with L, that of
-  /// solutions with Lᵀ. Neither checks nor fences. B and X: Views [n × k].
+  using typename SymmetricFactors<Scalar, ExecutionSpace>::ConstColumns;
+  using typename SymmetricFactors<Scalar, ExecutionSpace>::Columns;
+  void solve_parts(const ExecutionSpace& exec, Transposition op, const ConstColumns& B, const Columns& X,
+                   const LdltParts& parts) override {
+    solve_some(exec, op, B, X, parts);
+  }
+  Determinant<Scalar> determinant(const ExecutionSpace& exec) override;
+
+ private:
+  /// X = (op of the parts)⁻¹·B. B and X: Views [n × k].
   template <class BView, class XView>
-  void solve_parts(const ExecutionSpace& exec, Transposition op, const BView& B, const XView& X,
-                   const LdltParts& parts) {
-    if (m_replacement.factorization) return m_replacement.factorization->solve_parts(exec, op, B, X, parts);
+  void solve_some(const ExecutionSpace& exec, Transposition op, const BView& B, const XView& X,
+                  const LdltParts& parts) {
+    if (m_replacement.factorization) return m_replacement.factorization->solve_some(exec, op, B, X, parts);
     need_fronts(exec);
     auto system = front_system(m_plan.F, m_A, op, B, X);
     if (!parts.lower) system.in.scale = nullptr;
     if (!parts.upper) system.out.scale = nullptr;
     m_solver.solve(exec, m_plan.fronts, m_fronts, system, parts);
   }
-  /// Of the matrix last factorized. Fences.
-  Determinant<Scalar> determinant(const ExecutionSpace& exec);
 
- private:
-  using Analysis = LuAnalysis<Scalar, ExecutionSpace>;
+  using Analysis = lutra::Analysis<Scalar, ExecutionSpace>;
   using Diagonal = MultifrontalFactorization<Scalar, ExecutionSpace>;
   /// Which factors there are of the matrix last factorized.
   enum class State { fronts, diagonal, both };
@@ -176,7 +183,7 @@ template <class Scalar, class ExecutionSpace>
 void analyze_symmetric(const ExecutionSpace& exec,
                        const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
                        const LdltOptions& options, const MemoryBudget& budget,
-                       LuAnalysis<Scalar, ExecutionSpace>& analysis,
+                       Analysis<Scalar, ExecutionSpace>& analysis,
                        const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border = {});
 
 }  // namespace lutra::Impl

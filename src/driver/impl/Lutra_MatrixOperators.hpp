@@ -25,12 +25,17 @@ class MatrixOperators {
 
   /// Copies values; allocates the first time. Does not fence on devices.
   void set_values(const ExecutionSpace& exec, const Kokkos::View<const Scalar*, Memory>& values) {
-    if (m_values.extent(0) != values.extent(0)) {
-      m_reservation = MemoryReservation(m_budget);
-      m_values = m_reservation.template allocate<decltype(m_values)>(exec, "lutra::driver::values",
-                                                                     values.extent(0));
-    }
+    reserve(exec, values.extent(0));
     Kokkos::deep_copy(exec, m_values, values);
+    values_have_changed();
+  }
+  /// Memory for values that the caller writes to `values()`, and says so by `values_have_changed`.
+  void reserve(const ExecutionSpace& exec, std::size_t nnz) {
+    if (m_values.extent(0) == nnz) return;
+    m_reservation = MemoryReservation(m_budget);
+    m_values = m_reservation.template allocate<decltype(m_values)>(exec, "lutra::driver::values", nnz);
+  }
+  void values_have_changed() {
     for (Operator& op : m_operators) op.set_values(m_values);
   }
   const Kokkos::View<Scalar*, Memory>& values() const { return m_values; }

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SYMMETRICFACTORS_HPP
+#define LUTRA_SYMMETRICFACTORS_HPP
+
+#include <Kokkos_Core.hpp>
+
+#include "Lutra_LdltDeterminant.hpp"
+#include "Lutra_LdltSolver.hpp"
+#include "Lutra_Transposition.hpp"
+
+namespace lutra {
+
+/// A factorization S·A·S = Pᵀ·L·D·Lᵀ·P whose parts can be applied alone.
+template <class Scalar, class ExecutionSpace>
+class SymmetricFactors {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using ConstColumns = Kokkos::View<const Scalar**, Kokkos::LayoutStride, Memory>;
+  using Columns = Kokkos::View<Scalar**, Kokkos::LayoutStride, Memory>;
+
+  virtual ~SymmetricFactors() = default;
+  /// X = (op of the parts)⁻¹·B. The scaling of right-hand sides goes with L, that of solutions with Lᵀ.
+  /// Neither checks nor fences. @throws OutOfMemoryError
+  virtual void solve_parts(const ExecutionSpace& exec, Transposition op, const ConstColumns& B,
+                           const Columns& X, const LdltParts& parts) = 0;
+  /// Of the matrix last factorized. Fences.
+  virtual Determinant<Scalar> determinant(const ExecutionSpace& exec) = 0;
+};
+
+}  // namespace lutra
+
+#endif
