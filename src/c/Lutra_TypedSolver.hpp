@@ -196,7 +196,7 @@ class TypedSolver final : public AnySolver {
   /// The former solver lives until its successor is complete: both are charged to one limit, the new one.
   void replace_solver(const lutra_matrix& A) {
     const std::size_t former_limit = m_budget.limit_bytes();
-    m_budget.set_limit(memory_limit(m_options));
+    m_budget.set_limit(m_options.memory_limit);
     try {
       auto solver = std::make_unique<Solver>(m_options, instance(), m_budget);
       with_matrix(A, [&](const auto& matrix) { solver->analyze(matrix); });
@@ -206,12 +206,6 @@ class TypedSolver final : public AnySolver {
       m_budget.set_limit(former_limit);
       throw;
     }
-  }
-
-  static std::size_t memory_limit(const SparseIluOptions& options) { return options.ilu.memory_limit; }
-  template <class Others>
-  static std::size_t memory_limit(const Others& options) {
-    return options.memory_limit;
   }
 
   void analyzed(const char* function) const {

@@ -58,7 +58,7 @@ void check_use(const Arguments& a, const Kind& kind, KrylovMethod method) {
 }
 
 void set_ilu(const Arguments& a, const Kind& kind, const LuOptions& lu, SparseIluOptions& options) {
-  IluOptions& ilu = options.ilu;
+  IluOptions& ilu = options;
   ilu.method = kind.method;
   ilu.fill_level = a.fill_level.value_or(kind.fill_level);
   ilu.symmetric = kind.symmetric;

@@ -105,7 +105,7 @@ FactorValues<Scalar> DistributedKrylov<Scalar>::compute_factors(const HostMatrix
     SparseIluOptions options = m_options.ilu;
     options.time_stages = m_options.time_stages;
     SparseILU<Scalar, Exec> ilu(options, exec, budget);
-    compute(ilu, name_of(options.ilu));
+    compute(ilu, name_of(options));
     if (m_report.status == Status::not_solved) factors = ilu.factorization().write_out(exec);
   } else {
     LuOptions options = m_options.lu;

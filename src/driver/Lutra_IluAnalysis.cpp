@@ -72,7 +72,7 @@ std::optional<Impl::OrderedMatrix<Scalar, ExecutionSpace>> order_rows_and_column
   lu.ordering = options.ordering;
   lu.user_permutation = options.user_permutation;
   if (lu.matching == Matching::automatic) {
-    const bool match = !options.ilu.symmetric && !has_full_diagonal(exec, A);
+    const bool match = !options.symmetric && !has_full_diagonal(exec, A);
     lu.matching = match ? Matching::exact : Matching::none;
     if (match) Impl::add_reason(report, "exact matching: diagonal entries are missing or zero");
   }
@@ -112,13 +112,13 @@ std::shared_ptr<const IluAnalysis<Scalar, ExecutionSpace>> analyze_ilu(
   check_options(options);
   check_square_matrix(exec, A, MatrixCheckWorkspace<ExecutionSpace>(exec, budget));
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
-  if (options.ilu.symmetric) check_symmetric(exec, A.pattern());
+  if (options.symmetric) check_symmetric(exec, A.pattern());
   auto analysis = std::make_shared<IluAnalysis<Scalar, ExecutionSpace>>();
   analysis->options = options;
   analysis->reservation = MemoryReservation(budget);
   const auto& pattern = analysis->pattern = Impl::copy_pattern(exec, analysis->reservation, A.pattern());
   Report& report = analysis->report;
-  report.choice.method = report.choice.precond = name_of(options.ilu);
+  report.choice.method = report.choice.precond = name_of(options);
   const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> own{
       A.n_rows, A.n_cols, pattern.row_map, pattern.entries, A.values};
   const auto F = order_rows_and_columns(exec, own, options, budget, report);

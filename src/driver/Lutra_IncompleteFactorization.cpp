@@ -36,7 +36,7 @@ std::int64_t count_lower(const ExecutionSpace& exec, const Factors& factors) {
 }
 
 IncompleteSolveOptions solve_options(const SparseIluOptions& options) {
-  IncompleteSolveOptions result{options.ilu.apply, options.ilu.jacobi_sweeps, {}, options.ilu.symmetric};
+  IncompleteSolveOptions result{options.apply, options.jacobi_sweeps, {}, options.symmetric};
   result.triangular.method = options.trisolve;
   result.triangular.device_model = options.device_model;
   return result;
@@ -47,7 +47,7 @@ Elimination make_elimination(const ExecutionSpace& exec, const Factors& factors,
                              const SparseIluOptions& options, const MemoryBudget& budget, bool is_prototype) {
   constexpr double max_wait_seconds = 10;  // of a row for others, before the watchdog ends an elimination
   const DeviceModel model = options.device_model.value_or(default_device_model<ExecutionSpace>());
-  return Elimination(exec, factors, options.ilu.schedule, budget, max_wait_seconds, model.ilu, is_prototype);
+  return Elimination(exec, factors, options.schedule, budget, max_wait_seconds, model.ilu, is_prototype);
 }
 
 }  // namespace
@@ -59,15 +59,15 @@ std::shared_ptr<const IncompletePlan<Scalar, ExecutionSpace>> plan_incomplete(
   auto plan = std::make_shared<IncompletePlan<Scalar, ExecutionSpace>>();
   plan->F = F;
   plan->options = options;
-  plan->pattern = make_incomplete_pattern<Scalar>(exec, F.pattern, options.ilu.fill_level, budget);
+  plan->pattern = make_incomplete_pattern<Scalar>(exec, F.pattern, options.fill_level, budget);
   plan->nnz_l = count_lower(exec, plan->pattern);
   plan->counts.nnz_l = plan->nnz_l;
   plan->counts.nnz_u = static_cast<std::int64_t>(plan->pattern.nnz()) - plan->nnz_l;
   using Elimination = IluElimination<Scalar, ExecutionSpace>;
-  if (options.ilu.method != IluMethod::parilu)
+  if (options.method != IluMethod::parilu)
     plan->elimination = std::make_unique<const Elimination>(
         make_elimination<Elimination>(exec, plan->pattern, options, budget, true));
-  if (options.ilu.method == IluMethod::parilut) return plan;
+  if (options.method == IluMethod::parilut) return plan;
   auto solves = std::make_unique<IncompleteSolve<Scalar, ExecutionSpace>>(
       exec, plan->pattern, solve_options(options), budget, F.order);
   plan->counts.levels = solves->levels();
@@ -95,7 +95,7 @@ IncompleteFactorization<Scalar, ExecutionSpace>::IncompleteFactorization(const E
                                                                          const Plan& plan,
                                                                          const MemoryBudget& budget)
     : m_plan(plan),
-      m_options(plan.options.ilu),
+      m_options(plan.options),
       m_budget(budget),
       m_reservation(budget),
       m_inspection(exec, m_reservation, static_cast<std::size_t>(plan.pattern.n)) {

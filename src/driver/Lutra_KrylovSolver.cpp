@@ -32,7 +32,7 @@ void check_options(const KrylovSolverOptions& options) {
     throw InputError("options: split preconditioning needs incomplete factors");
   if (options.krylov.side != PreconditionSide::right && options.method == KrylovMethod::cg)
     throw InputError("options: CG keeps symmetry by itself, and its preconditioner has no side");
-  if (options.ilu.ilu.memory_limit != 0 || options.lu.memory_limit != 0)
+  if (options.ilu.memory_limit != 0 || options.lu.memory_limit != 0)
     throw InputError("options: a Krylov solver has one memory_limit, its own");
 }
 
@@ -94,7 +94,7 @@ void KrylovSolver<Scalar, ExecutionSpace>::analyze_with(const matrix_type& A, co
     ilu.emplace(m_options.ilu, m_exec, m_budget);
     ilu->analyze(scaled);
     report = ilu->report();
-    preconditioner = lutra::name_of(m_options.ilu.ilu);
+    preconditioner = lutra::name_of(m_options.ilu);
   } else if (m_options.preconditioning == Preconditioning::lu) {
     lu_plan = given ? given : analyze(m_exec, scaled, m_options.lu, m_budget);
     if (lu_plan->plan) lu = lu_plan->plan->make_factorization(m_exec, m_budget);

@@ -58,24 +58,24 @@ void visit_fields(LdltOptions& o, const Visit& visit) {
 
 template <class Visit>
 void visit_fields(SparseIluOptions& o, const Visit& visit) {
-  visit("method", o.ilu.method);
-  visit("fill_level", o.ilu.fill_level);
-  visit("fill_factor", o.ilu.fill_factor);
-  visit("fill_rule", o.ilu.fill_rule);
-  visit("drop_tolerance", o.ilu.drop_tolerance);
-  visit("steps", o.ilu.steps);
-  visit("step_tolerance", o.ilu.step_tolerance);
-  visit("sweeps", o.ilu.sweeps);
-  visit("sweep_tolerance", o.ilu.sweep_tolerance);
-  visit("approximate_selection", o.ilu.approximate_selection);
-  visit("symmetric", o.ilu.symmetric);
-  visit("deterministic", o.ilu.deterministic);
-  visit("schedule", o.ilu.schedule);
-  visit("shift", o.ilu.shift);
-  visit("max_shifts", o.ilu.max_shifts);
-  visit("apply", o.ilu.apply);
-  visit("jacobi_sweeps", o.ilu.jacobi_sweeps);
-  visit("memory_limit", o.ilu.memory_limit);
+  visit("method", o.method);
+  visit("fill_level", o.fill_level);
+  visit("fill_factor", o.fill_factor);
+  visit("fill_rule", o.fill_rule);
+  visit("drop_tolerance", o.drop_tolerance);
+  visit("steps", o.steps);
+  visit("step_tolerance", o.step_tolerance);
+  visit("sweeps", o.sweeps);
+  visit("sweep_tolerance", o.sweep_tolerance);
+  visit("approximate_selection", o.approximate_selection);
+  visit("symmetric", o.symmetric);
+  visit("deterministic", o.deterministic);
+  visit("schedule", o.schedule);
+  visit("shift", o.shift);
+  visit("max_shifts", o.max_shifts);
+  visit("apply", o.apply);
+  visit("jacobi_sweeps", o.jacobi_sweeps);
+  visit("memory_limit", o.memory_limit);
   visit("ordering", o.ordering);
   visit("matching", o.matching);
   visit("trisolve", o.trisolve);

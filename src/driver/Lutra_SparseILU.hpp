@@ -40,7 +40,7 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
 
   /// @throws InputError for options out of range
   explicit SparseILU(SparseIluOptions options = {}, const ExecutionSpace& exec = ExecutionSpace())
-      : SparseILU(options, exec, MemoryBudget(options.ilu.memory_limit)) {}
+      : SparseILU(options, exec, MemoryBudget(options.memory_limit)) {}
   /// The same on an account that others write to as well.
   SparseILU(SparseIluOptions options, const ExecutionSpace& exec, const MemoryBudget& budget);
   /// One more on the analysis of another (`analysis()`), with its options and memory limit.

@@ -8,15 +8,15 @@
 namespace lutra {
 
 void check_options(const SparseIluOptions& options) {
-  check_options(options.ilu);
+  check_options(static_cast<const IluOptions&>(options));
   Impl::check_ordering(options.ordering, options.user_permutation);
   check_enumerator("options: matching", options.matching, Matching::exact);
   check_enumerator("options: trisolve", options.trisolve, TrisolveMethod::supernodal);
-  if (options.trisolve != TrisolveMethod::automatic && options.ilu.apply == IluApply::jacobi)
+  if (options.trisolve != TrisolveMethod::automatic && options.apply == IluApply::jacobi)
     throw InputError("options: Jacobi sweeps leave no triangular solve whose method could be chosen");
-  if (options.ilu.schedule != IluSchedule::automatic && options.ilu.method == IluMethod::parilu)
+  if (options.schedule != IluSchedule::automatic && options.method == IluMethod::parilu)
     throw InputError("options: ParILU makes sweeps and no elimination that could have a schedule");
-  if (options.ilu.symmetric && options.matching != Matching::automatic && options.matching != Matching::none)
+  if (options.symmetric && options.matching != Matching::automatic && options.matching != Matching::none)
     throw InputError("options: a matching would destroy the symmetry that symmetric factors need");
 }
 

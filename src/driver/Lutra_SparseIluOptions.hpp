@@ -15,8 +15,7 @@
 namespace lutra {
 
 /// Options of `SparseILU`. Every field has a default that is meant to be left alone.
-struct SparseIluOptions {
-  IluOptions ilu;                           ///< the factorization; memory_limit is that of the solver
+struct SparseIluOptions : IluOptions {
   Ordering ordering = Ordering::automatic;  ///< automatic: natural
   std::vector<std::int64_t>
       user_permutation{};  ///< with Ordering::user: user's columns in elimination order, from 0

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_template_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cstddef>
 #include <limits>
@@ -50,12 +51,15 @@ void check_solved(const Matrix& A) {
   }
 }
 
-/// Converts as a solver does, and returns the row map by value for comparison.
-template <class Types, class Matrix>
-auto adapted(const Matrix& A, lutra::Impl::WidenedRowMap<std::int64_t, typename Types::Space>& widened) {
-  return lutra::Impl::adapt_matrix<typename Solver<Types>::matrix_type>(A, [&](const auto& row_map) {
-    return widened.convert(typename Types::Space(), row_map, MemoryBudget());
-  });
+/// [1 2; 3 4] with columns of 64 bits.
+template <class Types, class Integer>
+CsrView<typename Types::Scalar, std::int64_t, Integer, typename Types::Memory> wide_columns() {
+  using Space = typename Types::Space;
+  using Scalar = typename Types::Scalar;
+  return {2, 2, to_space<Space>(std::vector<Integer>{0, 2, 4}),
+          to_space<Space>(std::vector<std::int64_t>{0, 1, 0, 1}),
+          to_space<Space>(std::vector<Scalar>{as_scalar<Scalar>(1), as_scalar<Scalar>(2),
+                                              as_scalar<Scalar>(3), as_scalar<Scalar>(4)})};
 }
 
 }  // namespace
@@ -67,22 +71,50 @@ TEMPLATE_LIST_TEST_CASE("Kokkos Kernels matrices are solved whatever their offse
   check_solved<TestType>(make_view(crs_matrix<TestType, std::size_t>()));
 }
 
-TEMPLATE_LIST_TEST_CASE("only a row map of another width is converted; entries and values are shared",
-                        "[common]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("columns of 64 bits are solved with, whatever the offset type", "[common]",
+                        AllTypes) {
+  check_solved<TestType>(wide_columns<TestType, int>());
+  check_solved<TestType>(wide_columns<TestType, std::int64_t>());
+  check_solved<TestType>(wide_columns<TestType, std::size_t>());
+}
+
+TEMPLATE_LIST_TEST_CASE("arrays of other widths alone are converted; the rest is shared", "[common]",
+                        AllTypes) {
   using Space = typename TestType::Space;
-  lutra::Impl::WidenedRowMap<std::int64_t, Space> widened;
+  lutra::Impl::MatrixReader<typename TestType::Scalar, Space> reader;
+  const auto read = [&](const auto& matrix) { return reader.read(Space(), matrix, MemoryBudget()); };
   const auto narrow = crs_matrix<TestType, int>();
-  const auto A = adapted<TestType>(make_view(narrow), widened);
+  const auto A = read(make_view(narrow));
   CHECK(to_vector(A.row_map) == std::vector<std::int64_t>{0, 2, 4});
   CHECK(A.entries.data() == narrow.graph.entries.data());
   CHECK(A.values.data() == narrow.values.data());
-  CHECK(adapted<TestType>(make_view(narrow), widened).row_map.data() == A.row_map.data());  // no new memory
+  CHECK(read(make_view(narrow)).row_map.data() == A.row_map.data());  // no new memory
   const auto wide = crs_matrix<TestType, std::size_t>();
-  const auto B = adapted<TestType>(make_view(wide), widened);
+  const auto B = read(make_view(wide));
   CHECK(static_cast<const void*>(B.row_map.data()) == wide.graph.row_map.data());
   CHECK(to_vector(B.row_map) == std::vector<std::int64_t>{0, 2, 4});
   CHECK(B.entries.data() == wide.graph.entries.data());
   CHECK(B.values.data() == wide.values.data());
+  const auto columns = wide_columns<TestType, std::int64_t>();
+  const auto C = read(columns);
+  CHECK(to_vector(C.entries) == std::vector<int>{0, 1, 0, 1});
+  CHECK(C.row_map.data() == columns.row_map.data());
+  CHECK(C.values.data() == columns.values.data());
+}
+
+TEMPLATE_LIST_TEST_CASE("columns of 64 bits that no row has are named, not cut off", "[common]", AllTypes) {
+  using Space = typename TestType::Space;
+  auto A = wide_columns<TestType, std::int64_t>();
+  const std::int64_t far = (std::int64_t(1) << 32) + 1;  // 1 in 32 bits
+  A.entries = to_space<Space>(std::vector<std::int64_t>{0, far, 0, 1});
+  Solver<TestType> solver;
+  CHECK_THROWS_WITH(solver.analyze(A), Catch::Matchers::ContainsSubstring("column 4294967297"));
+  const auto good = wide_columns<TestType, std::int64_t>();
+  static_cast<void>(solver.analyze(good));
+  CHECK_THROWS_AS(solver.factorize(A), InputError);
+  A = good;
+  A.n_rows = A.n_cols = std::int64_t(1) << 31;
+  CHECK_THROWS_WITH(solver.analyze(A), Catch::Matchers::ContainsSubstring("2147483648 rows"));
 }
 
 TEMPLATE_LIST_TEST_CASE("triangles of a Kokkos Kernels matrix are solved with", "[common]", AllTypes) {

@@ -67,7 +67,7 @@ template <IluMethod method>
 struct Ilu : SparseILU<Scalar, Space> {
   static SparseIluOptions options_of() {
     SparseIluOptions options;
-    options.ilu.method = method;
+    options.method = method;
     return options;
   }
   Ilu() : SparseILU(options_of()) {}

@@ -142,7 +142,7 @@ KrylovSolverOptions hostile_options(Dice& dice, bool symmetric_order) {
   options.krylov.side = dice.any({PreconditionSide::right, PreconditionSide::left, PreconditionSide::split});
   if (options.preconditioning != Preconditioning::ilu || options.method == KrylovMethod::cg)
     options.krylov.side = PreconditionSide::right;
-  IluOptions& ilu = options.ilu.ilu;
+  IluOptions& ilu = options.ilu;
   ilu.method = dice.any({IluMethod::iluk, IluMethod::parilu, IluMethod::parilut});
   ilu.fill_level = dice.any({0, 0, 1, 3});
   ilu.fill_factor = dice.any({0.1, 1.0, 3.0});
@@ -298,7 +298,7 @@ void test_matrix(int k, Mix& mix) {
   auto A = hostile_matrix<Types>(dice, description);
   const auto options = hostile_options(dice, dice.chance(0.2));
   KrylovSolver<typename Types::Scalar, typename Types::Space> solver(options);
-  if (options.preconditioning == Preconditioning::ilu && options.ilu.ilu.symmetric) {
+  if (options.preconditioning == Preconditioning::ilu && options.ilu.symmetric) {
     if (const auto symmetric = with_symmetric_pattern(A)) {
       CHECK_THROWS_AS(solver.analyze(A), InputError);
       A = *symmetric;

@@ -18,9 +18,9 @@ using Ilu = SparseILU<typename Types::Scalar, typename Types::Space>;
 
 SparseIluOptions parilut_options() {
   SparseIluOptions options;
-  options.ilu.method = IluMethod::parilut;
-  options.ilu.apply = IluApply::exact;
-  options.ilu.step_tolerance = 0;
+  options.method = IluMethod::parilut;
+  options.apply = IluApply::exact;
+  options.step_tolerance = 0;
   return options;
 }
 
@@ -44,7 +44,7 @@ TEST_CASE("options of incomplete factors out of range are refused", "[driver][er
   CHECK_NOTHROW(check_options(SparseIluOptions()));
   const auto refused = [](const auto& set) {
     SparseIluOptions options;
-    set(options.ilu);
+    set(options);
     CHECK_THROWS_AS(check_options(options), InputError);
   };
   refused([](IluOptions& ilu) { ilu.fill_level = -1; });
@@ -75,11 +75,11 @@ TEMPLATE_LIST_TEST_CASE("limits on fill and drop rules reach the factors", "[dri
   const auto plain = factors_of(options);
   for (const double factor : {0.5, 2.0}) {
     options = parilut_options();
-    options.ilu.fill_factor = factor;
+    options.fill_factor = factor;
     const auto total = factors_of(options);
     CHECK(*total.report().factors.nnz_l <= static_cast<std::int64_t>(factor * 0.5 * double(A.nnz())));
     CHECK((*total.report().factors.nnz_l < *plain.report().factors.nnz_l) == (factor < 1));
-    options.ilu.fill_rule = FillRule::row;
+    options.fill_rule = FillRule::row;
     const auto by_row = row_lengths<TestType>(factors_of(options));
     for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
       std::int64_t lower = 0, upper = 0;
@@ -89,17 +89,17 @@ TEMPLATE_LIST_TEST_CASE("limits on fill and drop rules reach the factors", "[dri
     }
   }
   options = parilut_options();
-  options.ilu.drop_tolerance = 10;  // all but the diagonal
+  options.drop_tolerance = 10;  // all but the diagonal
   const auto diagonal = factors_of(options);
   CHECK(diagonal.report().factors.nnz_l == 0);
   CHECK(diagonal.report().factors.nnz_u == n);
   options = parilut_options();
-  options.ilu.steps = 0;  // the pattern of ILU(0), within its limits
+  options.steps = 0;  // the pattern of ILU(0), within its limits
   CHECK(factors_of(options).report().factors.fill_ratio == 1.0);
   for (const bool approximate : {false, true}) {
     options = parilut_options();
-    options.ilu.fill_level = 1;
-    options.ilu.approximate_selection = approximate;
+    options.fill_level = 1;
+    options.approximate_selection = approximate;
     CHECK(*factors_of(options).report().factors.fill_ratio <= 1.0);
   }
 }
@@ -116,7 +116,7 @@ TEMPLATE_LIST_TEST_CASE("refinement takes incomplete factors as it takes complet
   op.set_values(A.values);
   for (const IluMethod method : {IluMethod::iluk, IluMethod::parilu, IluMethod::parilut}) {
     auto options = parilut_options();
-    options.ilu.method = method;
+    options.method = method;
     Ilu<TestType> ilu(options);
     ilu.analyze(A);
     REQUIRE(ilu.factorize(A) == Status::success);

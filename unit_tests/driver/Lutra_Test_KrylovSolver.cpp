@@ -150,7 +150,7 @@ TEMPLATE_LIST_TEST_CASE("each side with each incomplete method, for A, its trans
       for (const IluMethod ilu : {IluMethod::iluk, IluMethod::parilu, IluMethod::parilut}) {
         auto options = options_of(method, Preconditioning::ilu);
         options.krylov.side = side;
-        options.ilu.ilu.method = ilu;
+        options.ilu.method = ilu;
         options.ilu.ordering = ilu == IluMethod::iluk ? Ordering::rcm : Ordering::natural;
         Krylov<T> solver(options);
         solver.analyze(A);
@@ -326,7 +326,7 @@ TEMPLATE_LIST_TEST_CASE("later time steps of a Krylov solver allocate nothing on
   const auto A = to_space<Space>(host);
   for (const IluMethod method : {IluMethod::iluk, IluMethod::parilu, IluMethod::parilut}) {
     KrylovSolverOptions options;
-    options.ilu.ilu.method = method;
+    options.ilu.method = method;
     Krylov<T> solver(options);
     solver.analyze(A);
     solver.factorize(A);
@@ -454,7 +454,7 @@ TEMPLATE_LIST_TEST_CASE("what a Krylov solver refuses changes nothing", "[driver
   options.krylov.side = PreconditionSide::left;
   CHECK_THROWS_AS(Krylov<T>(options), InputError);
   options = {};
-  options.ilu.ilu.memory_limit = 1000;
+  options.ilu.memory_limit = 1000;
   CHECK_THROWS_AS(Krylov<T>(options), InputError);
   options = {};
   options.restart = 0;

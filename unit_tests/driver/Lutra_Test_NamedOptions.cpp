@@ -63,8 +63,8 @@ TEST_CASE("Names of options are those of the fields") {
   lutra::set_option(krylov, "ilu.fill_factor", "2");
   lutra::set_option(krylov, "lu.engine", "simplicial");
   CHECK(krylov.method == lutra::KrylovMethod::bicgstab);
-  CHECK(krylov.ilu.ilu.method == lutra::IluMethod::parilut);
-  CHECK(krylov.ilu.ilu.fill_factor == 2);
+  CHECK(krylov.ilu.method == lutra::IluMethod::parilut);
+  CHECK(krylov.ilu.fill_factor == 2);
   CHECK(krylov.lu.engine == lutra::Engine::simplicial);
   CHECK_THROWS_AS(lutra::set_option(krylov, "lu.tolerance", "1"), lutra::InputError);  // it is not read
 

@@ -76,16 +76,16 @@ template <class Types>
 void repeat(const std::string& kind, int size, IluMethod method, int runs, bool print) {
   const auto A = generated<Types>(kind, size);
   KrylovSolverOptions options;
-  options.ilu.ilu.method = method;
-  options.ilu.ilu.deterministic = true;
+  options.ilu.method = method;
+  options.ilu.deterministic = true;
   const auto first = solve<Types>(A, options);
   std::vector<std::int64_t> iterations;
   for (int k = 0; k < runs; ++k) {
-    INFO(kind << ", " << name_of(options.ilu.ilu) << ", run " << k);
-    options.ilu.ilu.deterministic = true;
+    INFO(kind << ", " << name_of(options.ilu) << ", run " << k);
+    options.ilu.deterministic = true;
     REQUIRE(first.status == Status::success);
     REQUIRE(solve<Types>(A, options) == first);
-    options.ilu.ilu.deterministic = false;
+    options.ilu.deterministic = false;
     const auto any = solve<Types>(A, options);
     REQUIRE(any.status == Status::success);
     iterations.push_back(any.iterations);
@@ -94,7 +94,7 @@ void repeat(const std::string& kind, int size, IluMethod method, int runs, bool 
   if (!print) return;
   std::printf(
       "%s of %d rows, %s: %d iterations, the same bits in %d runs; asynchronous %d to %d, median %d\n",
-      kind.c_str(), static_cast<int>(A.n_rows), std::string(name_of(options.ilu.ilu)).c_str(),
+      kind.c_str(), static_cast<int>(A.n_rows), std::string(name_of(options.ilu)).c_str(),
       static_cast<int>(first.iterations), runs, static_cast<int>(iterations.front()),
       static_cast<int>(iterations.back()), static_cast<int>(iterations[iterations.size() / 2]));
   std::fflush(stdout);

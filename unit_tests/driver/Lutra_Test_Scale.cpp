@@ -78,7 +78,7 @@ void check_powers(const Matrix<Types>& A, bool hermitian) {
       KrylovSolverOptions options;
       options.method = method;
       options.preconditioning = choice.kind;
-      options.ilu.ilu = choice.ilu;
+      static_cast<IluOptions&>(options.ilu) = choice.ilu;
       options.krylov.max_iterations = 60;
       options.restart = 12;
       const auto op = choice.name == "iluk" ? Transposition::adjoint : Transposition::none;
@@ -137,8 +137,8 @@ TEMPLATE_LIST_TEST_CASE("incomplete factors of A·2^p are those of A, U times 2^
       if (choice.kind != Preconditioning::ilu) continue;
       const auto factors_of = [&](int p) {
         SparseIluOptions options;
-        options.ilu = choice.ilu;
-        if (choice.ilu.method == IluMethod::parilut) options.ilu.drop_tolerance = 0.01;
+        static_cast<IluOptions&>(options) = choice.ilu;
+        if (choice.ilu.method == IluMethod::parilut) options.drop_tolerance = 0.01;
         Ilu<TestType> solver(options);
         const auto scaled = matrix_times_power(A, p);
         solver.analyze(scaled);

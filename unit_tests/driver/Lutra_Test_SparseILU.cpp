@@ -54,8 +54,8 @@ double apply_difference(Ilu<Types>& ilu, const MatrixType& A, Transposition op) 
 
 SparseIluOptions complete_options() {
   SparseIluOptions options;
-  options.ilu.apply = IluApply::exact;  // a device's model may prefer sweeps
-  options.ilu.fill_level = 1000;
+  options.apply = IluApply::exact;  // a device's model may prefer sweeps
+  options.fill_level = 1000;
   return options;
 }
 
@@ -102,8 +102,8 @@ TEMPLATE_LIST_TEST_CASE("every method is exact on triangles, and keeps its patte
   auto A = from_dense<Matrix<TestType>>({{4, 1, o, 2}, {o, 2, 1, o}, {o, o, 8, 1}, {o, o, o, 2}});
   for (const IluMethod method : {IluMethod::iluk, IluMethod::parilu, IluMethod::parilut}) {
     SparseIluOptions options;
-    options.ilu.method = method;
-    options.ilu.apply = IluApply::exact;
+    options.method = method;
+    options.apply = IluApply::exact;
     Ilu<TestType> ilu(options);
     ilu.analyze(A);
     for (int step = 0; step < 3; ++step) {
@@ -113,7 +113,7 @@ TEMPLATE_LIST_TEST_CASE("every method is exact on triangles, and keeps its patte
       CHECK(ilu.report().factors.nnz_l == 0);
       CHECK(ilu.report().factors.nnz_u == 8);
     }
-    CHECK(ilu.report().choice.precond == std::string(name_of(options.ilu)));
+    CHECK(ilu.report().choice.precond == std::string(name_of(options)));
     CHECK(ilu.report().times.numeric.has_value());
     CHECK(ilu.report().times.refactor.has_value());
   }
@@ -131,7 +131,7 @@ TEMPLATE_LIST_TEST_CASE("a zero pivot leads to a diagonal shift, and to a breakd
     CHECK(ilu.report().pivots.shift == 1e-3);
     REQUIRE(ilu.report().escalations.size() == 1);
     CHECK(ilu.report().escalations[0].find("row 0") != std::string::npos);
-    options.ilu.max_shifts = 0;
+    options.max_shifts = 0;
     Ilu<TestType> stubborn(options);
     stubborn.analyze(A);
     CHECK(stubborn.factorize(A) == Status::breakdown);
@@ -139,7 +139,7 @@ TEMPLATE_LIST_TEST_CASE("a zero pivot leads to a diagonal shift, and to a breakd
   SECTION("a row of zeros") {
     const auto A = from_dense<Matrix<TestType>>({{1, 2}, {0, 0}});
     for (const IluMethod method : {IluMethod::iluk, IluMethod::parilu, IluMethod::parilut}) {
-      options.ilu.method = method;
+      options.method = method;
       Ilu<TestType> ilu(options);
       ilu.analyze(A);
       CHECK(ilu.factorize(A) == Status::breakdown);
@@ -162,7 +162,7 @@ TEMPLATE_LIST_TEST_CASE("a zero pivot leads to a diagonal shift, and to a breakd
     if (status == Status::success) CHECK(*ilu.report().pivots.shift > 0);
   }
   SECTION("a pivot of the wrong sign, in factors of positive definite matrices") {
-    options.ilu.symmetric = true;
+    options.symmetric = true;
     const auto A = from_dense<Matrix<TestType>>({{1, 2}, {2, 1}});
     Ilu<TestType> ilu(options);
     ilu.analyze(A);
@@ -239,10 +239,10 @@ TEMPLATE_LIST_TEST_CASE("factorizations of one incomplete plan take turns, each 
   auto A = permuted_matrix<Matrix<TestType>>(40, 2.0, random);
   for (const IluMethod method : {IluMethod::iluk, IluMethod::parilu, IluMethod::parilut}) {
     auto options = complete_options();
-    options.ilu.method = method;
-    options.ilu.sweep_tolerance = 0;
-    options.ilu.sweeps = 100;
-    options.ilu.fill_factor = 1e6;
+    options.method = method;
+    options.sweep_tolerance = 0;
+    options.sweeps = 100;
+    options.fill_factor = 1e6;
     const auto first = to_space<Space>(A);
     const auto analysis = analyze_ilu(exec, first, options, MemoryBudget());
     const FactorizationPlan<Scalar, Space>& plan = *analysis->plan;
@@ -281,9 +281,9 @@ TEMPLATE_LIST_TEST_CASE("several SparseILU share an analysis on two threads", "[
   const auto A = permuted_matrix<Matrix<TestType>>(200, 2.0, random);
   for (const IluMethod method : {IluMethod::iluk, IluMethod::parilut}) {
     auto options = complete_options();
-    options.ilu.fill_level = 1;
-    options.ilu.method = method;
-    options.ilu.deterministic = true;
+    options.fill_level = 1;
+    options.method = method;
+    options.deterministic = true;
     Ilu<TestType> first(options, parts[0]);
     CHECK(first.analysis() == nullptr);
     first.analyze(A);
@@ -319,8 +319,8 @@ TEMPLATE_LIST_TEST_CASE("the model's choice of how factors are applied is in the
   const auto A = permuted_matrix<Matrix<TestType>>(40, 2.0, random);
   for (const bool sweeps_pay : {false, true}) {
     auto options = complete_options();
-    options.ilu.apply = IluApply::automatic;
-    options.ilu.jacobi_sweeps = 40;  // exact
+    options.apply = IluApply::automatic;
+    options.jacobi_sweeps = 40;  // exact
     options.device_model = h200_device_model();
     auto& costs = options.device_model->trisolve;
     for (double* const start : {&costs.methods.start_seconds, &costs.level_sets.start_seconds,
@@ -349,8 +349,8 @@ TEMPLATE_LIST_TEST_CASE("every method solves lower triangles and 1 x 1 systems e
   for (const IluMethod method : {IluMethod::iluk, IluMethod::parilu, IluMethod::parilut}) {
     for (const Ordering ordering : {Ordering::natural, Ordering::rcm, Ordering::amd, Ordering::metis}) {
       SparseIluOptions options;
-      options.ilu.method = method;
-      options.ilu.apply = IluApply::exact;
+      options.method = method;
+      options.apply = IluApply::exact;
       options.ordering = ordering;
       for (const auto& A : {lower, single}) {
         Ilu<TestType> ilu(options);
@@ -373,7 +373,7 @@ TEMPLATE_LIST_TEST_CASE("growth of the factors leads to a diagonal shift", "[dri
   const auto A = from_dense<Matrix<TestType>>({{small, 1}, {1, 1}});  // u_11 = 1 − 1/small
   for (const IluMethod method : {IluMethod::iluk, IluMethod::parilu, IluMethod::parilut}) {
     SparseIluOptions options;
-    options.ilu.method = method;
+    options.method = method;
     options.matching = Matching::none;
     Ilu<TestType> ilu(options);
     ilu.analyze(A);
@@ -383,7 +383,7 @@ TEMPLATE_LIST_TEST_CASE("growth of the factors leads to a diagonal shift", "[dri
     REQUIRE(ilu.report().escalations.size() == 1);
     CHECK(ilu.report().escalations[0].find("grow") != std::string::npos);
     // a shift from the start does as well, and is no escalation
-    options.ilu.shift = 0.25;
+    options.shift = 0.25;
     Ilu<TestType> shifted(options);
     shifted.analyze(A);
     REQUIRE(shifted.factorize(A) == Status::success);
@@ -398,11 +398,11 @@ TEMPLATE_LIST_TEST_CASE("memory that ends in a factorization is reported, and no
   std::mt19937 random(37);
   const auto A = permuted_matrix<Matrix<TestType>>(60, 2.0, random);
   auto options = complete_options();
-  options.ilu.fill_level = 0;
-  options.ilu.method = IluMethod::parilut;  // finds its pattern, and the memory for it, when it factorizes
+  options.fill_level = 0;
+  options.method = IluMethod::parilut;  // finds its pattern, and the memory for it, when it factorizes
   bool was_short = false, was_enough = false;
   for (std::size_t limit = 1 << 16; limit < (1 << 22); limit += limit / 4) {
-    options.ilu.memory_limit = limit;
+    options.memory_limit = limit;
     Ilu<TestType> ilu(options);
     try {
       ilu.analyze(A);
@@ -470,16 +470,16 @@ TEMPLATE_LIST_TEST_CASE("what an incomplete factorization refuses changes nothin
   CHECK_THROWS_AS(ilu.apply(longer, longer), InputError);
   CHECK(apply_difference<TestType>(ilu, A, Transposition::none) < 10);
   SparseIluOptions options;
-  options.ilu.symmetric = true;
+  options.symmetric = true;
   options.matching = Matching::exact;
   CHECK_THROWS_AS(Ilu<TestType>(options), InputError);
   options = {};
-  options.ilu.apply = IluApply::jacobi;
+  options.apply = IluApply::jacobi;
   options.trisolve = TrisolveMethod::levels;
   CHECK_THROWS_AS(Ilu<TestType>(options), InputError);
   options = {};
-  options.ilu.method = IluMethod::parilu;
-  options.ilu.schedule = IluSchedule::levels;
+  options.method = IluMethod::parilu;
+  options.schedule = IluSchedule::levels;
   CHECK_THROWS_AS(Ilu<TestType>(options), InputError);
   options = {};
   options.user_permutation = {1, 0};
@@ -488,7 +488,7 @@ TEMPLATE_LIST_TEST_CASE("what an incomplete factorization refuses changes nothin
   options.user_permutation = {1, 1};
   CHECK_THROWS_AS(Ilu<TestType>(options).analyze(A), InputError);
   options = {};
-  options.ilu.memory_limit = 100;
+  options.memory_limit = 100;
   CHECK_THROWS_AS(Ilu<TestType>(options).analyze(A), OutOfMemoryError);
 }
 

@@ -62,11 +62,11 @@ bool is_positive_definite(Dense<Scalar> X) {
 
 SparseIluOptions symmetric_options(IluMethod method, int fill_level = 0) {
   SparseIluOptions options;
-  options.ilu.symmetric = true;
-  options.ilu.method = method;
-  options.ilu.fill_level = fill_level;
-  options.ilu.sweeps = 1;  // far from converged: L is no mirror of U
-  options.ilu.steps = 2;
+  options.symmetric = true;
+  options.method = method;
+  options.fill_level = fill_level;
+  options.sweeps = 1;  // far from converged: L is no mirror of U
+  options.steps = 2;
   return options;
 }
 
@@ -82,8 +82,8 @@ TEMPLATE_LIST_TEST_CASE("symmetric factors are applied as a Hermitian positive d
     for (const IluApply apply : {IluApply::exact, IluApply::jacobi}) {
       for (const Ordering ordering : {Ordering::natural, Ordering::rcm}) {
         auto options = symmetric_options(method);
-        options.ilu.apply = apply;
-        options.ilu.jacobi_sweeps = 2;
+        options.apply = apply;
+        options.jacobi_sweeps = 2;
         options.ordering = ordering;
         Ilu<T> ilu(options);
         ilu.analyze(A);
@@ -113,7 +113,7 @@ TEMPLATE_LIST_TEST_CASE("what L holds does not matter to symmetric factors, and 
   const std::size_t n = 30;
   const auto A = hermitian_matrix<Matrix<T>>(static_cast<int>(n), 0.15, 0.1, random);
   auto options = symmetric_options(IluMethod::iluk, 1);
-  options.ilu.apply = IluApply::exact;
+  options.apply = IluApply::exact;
   Ilu<T> ilu(options);
   ilu.analyze(A);
   REQUIRE(ilu.factorize(A) == Status::success);
@@ -170,7 +170,7 @@ TEMPLATE_LIST_TEST_CASE("Krylov methods with symmetric factors, transposed too",
         options.method = method;
         if (method == KrylovMethod::gmres) options.krylov.side = PreconditionSide::split;
         options.ilu = symmetric_options(ilu);
-        options.ilu.ilu.apply = apply;
+        options.ilu.apply = apply;
         KrylovSolver<Scalar, typename T::Space> solver(options);
         solver.analyze(A);
         solver.factorize(A);
