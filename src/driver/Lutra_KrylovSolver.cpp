@@ -96,7 +96,7 @@ void KrylovSolver<Scalar, ExecutionSpace>::analyze_with(const matrix_type& A, co
     report = ilu->report();
     preconditioner = lutra::name_of(m_options.ilu);
   } else if (m_options.preconditioning == Preconditioning::lu) {
-    lu_plan = given ? given : analyze(m_exec, scaled, m_options.lu, m_budget);
+    lu_plan = given ? given : lutra::analyze(m_exec, scaled, m_options.lu, m_budget);
     if (lu_plan->plan) lu = lu_plan->plan->make_factorization(m_exec, m_budget);
     report = lu_plan->report;
     preconditioner = "lu";
