@@ -2,36 +2,26 @@
 #ifndef LUTRA_CLIANALYSIS_HPP
 #define LUTRA_CLIANALYSIS_HPP
 
+#include <utility>
+
 #include "Lutra_CliSession.hpp"
 
 // The solver's own analysis, for commands that say what a solver would do.
 
 namespace lutra::Cli {
 
-template <class Solver, class Options, class Scalar>
-FactorStructure analyze_with(const HostMatrix<Scalar>& A, const Options& options, Report& report,
-                             bool with_structure) {
-  Solver solver(options);
-  solver.analyze(to_memory<typename Solver::memory_space>(A));
-  report = solver.report();
-  return with_structure ? solver.structure() : FactorStructure();
-}
-
-/// What auto selects takes an analysis; a matrix that is not square has none.
+/// What a solver chooses takes an analysis; a matrix that is not square has none.
 /// @param with_structure orders and pattern of the factors are wanted, of direct methods; else empty
+/// @returns the structure; the report, and the method in use
 template <class Scalar, class ExecutionSpace>
-FactorStructure analyze(const HostMatrix<Scalar>& A, const SolverOptions& options, Report& report,
-                        bool with_structure) {
-  if (A.n_rows != A.n_cols || A.n_rows == 0) return {};
-  if (options.krylov) {
-    KrylovSolver<Scalar, ExecutionSpace> solver(*options.krylov);
-    solver.analyze(to_memory<typename ExecutionSpace::memory_space>(A));
-    report = solver.report();
-    return {};
-  }
-  if (options.ldlt)
-    return analyze_with<SparseLDLT<Scalar, ExecutionSpace>>(A, *options.ldlt, report, with_structure);
-  return analyze_with<SparseLU<Scalar, ExecutionSpace>>(A, options.lu, report, with_structure);
+std::pair<FactorStructure, Method> analyze(const HostMatrix<Scalar>& A, const ProgramOptions& options,
+                                           Report& report, bool with_structure) {
+  if (A.n_rows != A.n_cols || A.n_rows == 0) return {{}, options.solver.method};
+  Solver<Scalar, ExecutionSpace> solver(options.solver);
+  static_cast<void>(solver.analyze(to_memory<typename ExecutionSpace::memory_space>(A)));
+  report = solver.report();
+  add_backend_reason(options, report.choice);
+  return {with_structure ? solver.structure() : FactorStructure(), solver.method()};
 }
 
 }  // namespace lutra::Cli

@@ -65,7 +65,7 @@ std::string analysis_text(const MatrixProperties& properties, const Report& repo
 }
 
 template <class Scalar, class ExecutionSpace>
-int inform(const Arguments& arguments, const SolverOptions& options, MatrixMarketMatrix&& read) {
+int inform(const Arguments& arguments, const ProgramOptions& options, MatrixMarketMatrix&& read) {
   const std::string& file = arguments.files.front();
   Progress progress(!arguments.quiet);
   progress.show("analyzing");
@@ -75,9 +75,9 @@ int inform(const Arguments& arguments, const SolverOptions& options, MatrixMarke
   ReportRecord record;
   record.run = describe_run<ExecutionSpace>();
   record.matrix = summarize<Scalar>(file, properties);
-  const auto chosen = for_matrix<ExecutionSpace>(with_ordering(options, A.n_rows), A, header, properties);
-  const auto structure = analyze<Scalar, ExecutionSpace>(A, chosen, record.report, arguments.svg.has_value());
-  add_method_reason(chosen, record.report.choice);
+  const auto own = with_symmetry(with_ordering(options, A.n_rows), header);
+  const auto [structure, method] =
+      analyze<Scalar, ExecutionSpace>(A, own, record.report, arguments.svg.has_value());
   if (record.report.status != Status::not_solved) record.message = describe(record.report, 1);
   if (arguments.svg) write_structure_svg(*arguments.svg, picture(file, A, structure));
   progress.clear();
@@ -90,7 +90,7 @@ int inform(const Arguments& arguments, const SolverOptions& options, MatrixMarke
 }  // namespace
 
 int run_info(const Arguments& arguments) {
-  SolverOptions options = check_options(arguments);
+  ProgramOptions options = check_options(arguments);
   MatrixMarketMatrix read = read_checked_matrix_market(arguments.files.front(), check_memory(arguments, 0));
   if (std::visit([](const auto& A) { return A.n_rows == A.n_cols; }, read.matrix))
     options = with_backend_chosen(std::move(options), arguments, read);

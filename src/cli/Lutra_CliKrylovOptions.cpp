@@ -57,7 +57,7 @@ void check_use(const Arguments& a, const Kind& kind, KrylovMethod method) {
                  {"--solve-precision", a.solve_precision != "working", lu}});
 }
 
-void set_ilu(const Arguments& a, const Kind& kind, const LuOptions& lu, SparseIluOptions& options) {
+void set_ilu(const Arguments& a, const Kind& kind, const SolverOptions& solver, SparseIluOptions& options) {
   IluOptions& ilu = options;
   ilu.method = kind.method;
   ilu.fill_level = a.fill_level.value_or(kind.fill_level);
@@ -68,10 +68,10 @@ void set_ilu(const Arguments& a, const Kind& kind, const LuOptions& lu, SparseIl
   if (a.sweeps) ilu.sweeps = *a.sweeps;
   if (a.drop_tol) ilu.drop_tolerance = not_negative("--drop-tol", *a.drop_tol);
   ilu.apply = choose<IluApply>("--apply", a.apply);
-  options.ordering = lu.ordering;
-  options.matching = lu.matching;
-  options.trisolve = lu.trisolve;
-  options.device_model = lu.device_model;
+  options.ordering = solver.ordering;
+  options.matching = solver.matching;
+  options.trisolve = solver.lu.trisolve;
+  options.device_model = solver.device_model;
 }
 
 void refuse_krylov_options(const Arguments& a) {
@@ -90,30 +90,27 @@ void refuse_krylov_options(const Arguments& a) {
 
 }  // namespace
 
-void set_krylov(const Arguments& a, SolverOptions& options) {
-  enum class Method { direct, gmres, bicgstab, cg };  // direct ones are told apart elsewhere
-  const Method method = choose<Method>("--method", a.method,
-                                       {{"auto", Method::direct},
-                                        {"lu", Method::direct},
-                                        {"ldlt", Method::direct},
-                                        {"cholesky", Method::direct},
-                                        {"gmres", Method::gmres},
-                                        {"bicgstab", Method::bicgstab},
-                                        {"cg", Method::cg}});
-  if (method == Method::direct) return refuse_krylov_options(a);
-  KrylovSolverOptions& krylov = options.krylov.emplace();
-  krylov.method = method == Method::gmres      ? KrylovMethod::gmres
-                  : method == Method::bicgstab ? KrylovMethod::bicgstab
-                                               : KrylovMethod::cg;
+void set_krylov(const Arguments& a, ProgramOptions& options) {
+  options.solver.method = choose<Method>("--method", a.method,
+                                         {{"auto", Method::automatic},
+                                          {"lu", Method::lu},
+                                          {"ldlt", Method::ldlt},
+                                          {"cholesky", Method::cholesky},
+                                          {"gmres", Method::krylov},
+                                          {"bicgstab", Method::krylov},
+                                          {"cg", Method::krylov}});
+  if (!options.is_krylov()) return refuse_krylov_options(a);
+  KrylovSolverOptions& krylov = options.solver.krylov;
+  krylov.method = a.method == "gmres"      ? KrylovMethod::gmres
+                  : a.method == "bicgstab" ? KrylovMethod::bicgstab
+                                           : KrylovMethod::cg;
   const Kind kind = kind_of(a.precond, krylov.method);
   check_use(a, kind, krylov.method);
   krylov.preconditioning = kind.preconditioning;
-  krylov.lu = options.lu;
-  krylov.memory_limit = options.lu.memory_limit;
+  krylov.lu = options.solver.lu_options();
   krylov.lu.memory_limit = 0;
   krylov.lu.tolerance = 0;
-  krylov.time_stages = true;
-  set_ilu(a, kind, options.lu, krylov.ilu);
+  set_ilu(a, kind, options.solver, krylov.ilu);
   auto sides = named<PreconditionSide>();
   sides.insert(sides.begin(), {"auto", PreconditionSide::right});
   krylov.krylov.side = choose("--side", a.side, sides);

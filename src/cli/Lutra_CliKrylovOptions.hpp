@@ -8,7 +8,7 @@ namespace lutra::Cli {
 
 /// Completes `options`, whose `lu` is set, by the method and what belongs to Krylov methods.
 /// @throws InputError for values that are unknown, and options that the method does not use
-void set_krylov(const Arguments& arguments, SolverOptions& options);
+void set_krylov(const Arguments& arguments, ProgramOptions& options);
 
 }  // namespace lutra::Cli
 

@@ -9,7 +9,7 @@ namespace lutra::Cli {
 /// Options of --method ldlt and cholesky, from those of LU in `options`, which are set already, and of auto
 /// where it comes to these; of other methods it refuses what belongs to these.
 /// @throws InputError naming the option for a value that is unknown, or that the method does not use
-void set_ldlt(const Arguments& arguments, SolverOptions& options);
+void set_ldlt(const Arguments& arguments, ProgramOptions& options);
 
 }  // namespace lutra::Cli
 

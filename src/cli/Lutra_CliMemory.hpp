@@ -46,17 +46,18 @@ double forecast_bytes(const HostMatrix<Scalar>& A, double factors, bool symmetri
 /// "; about … bytes in all (1.5 MiB) are needed": behind the message on an allocation that did not fit.
 /// @param report of the solver, with what it held
 template <class Scalar>
-std::string needed_text(const HostMatrix<Scalar>& A, const SolverOptions& options, const Report& report,
+std::string needed_text(const HostMatrix<Scalar>& A, Method method, const Report& report,
                         std::size_t refused_bytes, std::size_t n_rhs) {
   const double here =
       static_cast<double>(report.memory.device_peak_bytes) + static_cast<double>(refused_bytes);
-  const bool direct = !options.krylov;
+  const bool direct = method != Method::krylov;
+  const bool symmetric = method == Method::ldlt || method == Method::cholesky;
   FactorCounts counts = report.factors;
-  if (options.ldlt && counts.nnz_l) counts.nnz_u = 0;
+  if (symmetric && counts.nnz_l) counts.nnz_u = 0;
   auto entries = direct ? entries_of_factors(A, counts) : std::nullopt;
-  if (entries && options.ldlt && !counts.nnz_l) *entries = (*entries + static_cast<double>(A.n_rows)) / 2;
+  if (entries && symmetric && !counts.nnz_l) *entries = (*entries + static_cast<double>(A.n_rows)) / 2;
   const double all =
-      entries ? std::max(here, forecast_bytes(A, *entries, options.ldlt.has_value(), n_rhs)) : here;
+      entries ? std::max(here, forecast_bytes(A, *entries, symmetric, n_rhs)) : here;
   const auto bytes = static_cast<std::size_t>(all);
   return std::string("; ") + (entries ? "about " : "at least ") + std::to_string(bytes) + " bytes in all (" +
          bytes_text(bytes) + ") are needed";

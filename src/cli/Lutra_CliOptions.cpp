@@ -63,33 +63,33 @@ int factorizations_of(const Arguments& a) {
 }
 
 // With --deterministic a file of measured numbers is checked, but not used.
-void set_prediction(const Arguments& a, LuOptions& lu) {
-  lu.expected_factorizations = a.expected_factorizations.value_or(factorizations_of(a));
+void set_prediction(const Arguments& a, DirectOptions& options) {
+  options.expected_factorizations = a.expected_factorizations.value_or(factorizations_of(a));
   if (!a.device_model) return;
   DeviceModel model = read_device_model(*a.device_model);
-  if (!a.deterministic) lu.device_model = std::move(model);
+  if (!a.deterministic) options.device_model = std::move(model);
 }
 
-void set_ordering(const Arguments& a, SolverOptions& options) {
+void set_ordering(const Arguments& a, ProgramOptions& options) {
   const auto choices = named<Ordering>();
   std::error_code unreadable;  // a loop of links, say: reading it says what is wrong
   const bool is_file = std::filesystem::exists(a.ordering, unreadable) || unreadable;
   if (a.ordering == "-" || (!names(choices, a.ordering) && is_file)) {
-    options.lu.ordering = Ordering::user;
+    options.solver.ordering = Ordering::user;
     options.ordering_file = a.ordering;
   } else {
-    options.lu.ordering = choose("--ordering", a.ordering, choices, {"a file that exists"});
+    options.solver.ordering = choose("--ordering", a.ordering, choices, {"a file that exists"});
   }
 }
 
-void set_choices(const Arguments& a, LuOptions& lu) {
+void set_choices(const Arguments& a, SolverOptions& options) {
   choose<bool>("--scalar", a.scalar, {{"f32", true}, {"f64", true}});
-  lu.matching = choose<Matching>("--matching", a.matching);
-  lu.engine = choose<Engine>("--engine", a.engine);
-  lu.symbolic = choose<SymbolicMethod>("--symbolic", a.symbolic);
-  lu.pivoting = choose<Pivoting>("--pivot", a.pivot);
-  lu.trisolve = choose<TrisolveMethod>("--trisolve", a.trisolve);
-  lu.solve_precision = choose<FactorPrecision>("--solve-precision", a.solve_precision);
+  options.matching = choose<Matching>("--matching", a.matching);
+  options.lu.engine = choose<Engine>("--engine", a.engine);
+  options.lu.symbolic = choose<SymbolicMethod>("--symbolic", a.symbolic);
+  options.pivoting = choose<Pivoting>("--pivot", a.pivot);
+  options.lu.trisolve = choose<TrisolveMethod>("--trisolve", a.trisolve);
+  options.lu.solve_precision = choose<FactorPrecision>("--solve-precision", a.solve_precision);
 }
 
 void check_threshold_pivoting(const Arguments& a) {
@@ -106,13 +106,13 @@ void check_threshold_pivoting(const Arguments& a) {
     throw InputError("--pivot threshold reads the factors in working precision only");
 }
 
-void set_numbers(const Arguments& a, LuOptions& lu) {
-  if (a.refine) lu.max_refinement_steps = *a.refine;
-  if (a.tol) lu.tolerance = positive("--tol", *a.tol);
-  if (a.perturbation) lu.perturbation = positive("--perturbation", *a.perturbation);
-  if (a.pivot_tol) lu.pivot_threshold = positive("--pivot-tol", *a.pivot_tol);
-  if (lu.pivot_threshold > 1) throw InputError("--pivot-tol has to be above 0 and at most 1");
-  if (a.memory_limit) lu.memory_limit = parse_bytes(*a.memory_limit);
+void set_numbers(const Arguments& a, SolverOptions& options) {
+  if (a.refine) options.max_refinement_steps = *a.refine;
+  if (a.tol) options.tolerance = positive("--tol", *a.tol);
+  if (a.perturbation) options.perturbation = positive("--perturbation", *a.perturbation);
+  if (a.pivot_tol) options.lu.pivot_threshold = positive("--pivot-tol", *a.pivot_tol);
+  if (options.lu.pivot_threshold > 1) throw InputError("--pivot-tol has to be above 0 and at most 1");
+  if (a.memory_limit) options.memory_limit = parse_bytes(*a.memory_limit);
 }
 
 // Standard input can be read once.
@@ -250,24 +250,24 @@ void check_output_file(const std::string& option, const std::string& file) {
   }
 }
 
-DeviceModel model_for(const SolverOptions& options) {
-  return options.lu.device_model.value_or(host_device_model());
+DeviceModel model_for(const ProgramOptions& options) {
+  return options.solver.device_model.value_or(host_device_model());
 }
 
-SolverOptions with_backend_chosen(SolverOptions options, const Arguments& arguments,
+ProgramOptions with_backend_chosen(ProgramOptions options, const Arguments& arguments,
                                   const MatrixMarketMatrix& matrix) {
   const std::vector<std::string> built = version_info().backends;
   const auto is_host = [](const std::string& name) { return name == "serial" || name == "openmp"; };
   const auto host = std::find_if(built.begin(), built.end(), is_host);
-  if (arguments.backend != "auto" || options.krylov || host == built.begin() || host == built.end())
+  if (arguments.backend != "auto" || options.is_krylov() || host == built.begin() || host == built.end())
     return options;
-  const DeviceModel device = options.lu.device_model.value_or(h200_device_model());
+  const DeviceModel device = options.solver.device_model.value_or(h200_device_model());
   const bool on_host = std::visit(
       [&](const auto& A) {
         const auto pattern = make_view(A).pattern();
         BackendProperties known{A.n_rows,
                                 2 * pattern.nnz(),
-                                {static_cast<double>(options.lu.expected_factorizations), false, false,
+                                {static_cast<double>(options.solver.expected_factorizations), false, false,
                                  host_threads<Kokkos::DefaultHostExecutionSpace>()},
                                 {}};
         BackendChoice choice = choose_backend(known, host_device_model(), device);
@@ -284,23 +284,22 @@ SolverOptions with_backend_chosen(SolverOptions options, const Arguments& argume
                                : built.front() + ": predicted to be faster than " + *host;
   if (on_host) {
     options.backend = *host;
-    options.lu.device_model.reset();  // it is the device's
-    for (auto* const ldlt : {&options.ldlt, &options.if_symmetric})
-      if (*ldlt) (*ldlt)->device_model.reset();
+    options.solver.device_model.reset();  // it is the device's
   }
   return options;
 }
 
-SolverOptions check_options(const Arguments& arguments) {
-  SolverOptions options;
-  set_choices(arguments, options.lu);
+ProgramOptions check_options(const Arguments& arguments) {
+  ProgramOptions options;
+  SolverOptions& solver = options.solver;
+  set_choices(arguments, solver);
   set_ordering(arguments, options);
   check_threshold_pivoting(arguments);
-  set_numbers(arguments, options.lu);
-  set_prediction(arguments, options.lu);
-  options.lu.solve_singular = arguments.solve_singular;
-  options.lu.estimate_condition = arguments.condition;
-  options.lu.time_stages = true;
+  set_numbers(arguments, solver);
+  set_prediction(arguments, solver);
+  solver.solve_singular = arguments.solve_singular;
+  solver.estimate_condition = arguments.condition;
+  solver.time_stages = true;
   set_krylov(arguments, options);
   set_ldlt(arguments, options);
   options.backend = check_backend(arguments);

@@ -8,31 +8,28 @@
 #include <vector>
 
 #include "Lutra_CliArguments.hpp"
-#include "Lutra_KrylovSolverOptions.hpp"
-#include "Lutra_LdltOptions.hpp"
-#include "Lutra_LuOptions.hpp"
 #include "Lutra_MatrixMarket.hpp"
+#include "Lutra_SolverOptions.hpp"
 
 namespace lutra::Cli {
 
 /// Options of solve, sequence and info, checked: nothing that was asked for is left out silently.
-struct SolverOptions {
-  LuOptions lu;  ///< without `user_permutation`, which needs the size of the matrix
-  std::optional<KrylovSolverOptions> krylov;  ///< of Krylov methods; likewise without permutations
-  std::optional<LdltOptions> ldlt;            ///< of ldlt and cholesky; likewise; without symmetry
-  std::optional<LdltOptions> if_symmetric;    ///< of auto: what becomes `ldlt` where choose_method says so
-  bool lu_asked = false;                      ///< of auto: MethodProperties::lu_asked
-  std::string method_reason;                  ///< of auto, once the matrix is known
-  std::string ordering_file;                  ///< empty: none
-  std::string backend;                        ///< "serial", "openmp", "cuda" or "hip"; never "auto"
-  std::string backend_reason;                 ///< of auto, where there is a device and a matrix is known
+struct ProgramOptions {
+  lutra::SolverOptions solver;  ///< without `user_permutation`, which needs the size of the matrix
+  std::string ordering_file;    ///< empty: none
+  std::string backend;          ///< "serial", "openmp", "cuda" or "hip"; never "auto"
+  std::string backend_reason;   ///< of auto, where there is a device and a matrix is known
+
+  bool is_krylov() const { return solver.method == Method::krylov; }
+  /// Whether LDLᵀ or Cholesky is asked for.
+  bool is_symmetric() const { return solver.method == Method::ldlt || solver.method == Method::cholesky; }
 };
 
 /// @throws InputError naming the option for a value that is unknown, not built in or makes no sense
-SolverOptions check_options(const Arguments& arguments);
+ProgramOptions check_options(const Arguments& arguments);
 
 /// The model that was given, or the one built in for the host.
-DeviceModel model_for(const SolverOptions& options);
+DeviceModel model_for(const ProgramOptions& options);
 
 /// The backend of `--backend`, one that was built; of auto the first, a device where there is one.
 /// @throws InputError with those there are
@@ -40,7 +37,7 @@ std::string check_backend(const Arguments& arguments);
 
 /// Of `--backend auto`, where there is a device and a direct method: the backend that is predicted to come to
 /// the solution first.
-SolverOptions with_backend_chosen(SolverOptions options, const Arguments& arguments,
+ProgramOptions with_backend_chosen(ProgramOptions options, const Arguments& arguments,
                                   const MatrixMarketMatrix& matrix);
 
 /// Throws InputError where a file cannot be written: before the work, not after it.

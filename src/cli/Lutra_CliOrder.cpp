@@ -58,26 +58,26 @@ FillForecast forecast(const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& pa
 
 /// Orders as the options say, and reports it. @returns columns in elimination order, from 0
 std::vector<int> order_pattern(const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& pattern,
-                               const SolverOptions& options, Report& report) {
+                               const ProgramOptions& options, Report& report) {
   const Kokkos::Timer timer;
-  const LuOptions& lu = options.lu;
+  const DirectOptions& asked = options.solver;
   ChosenOrder chosen;
-  chosen.choice.ordering = lu.ordering;
-  if (lu.ordering == Ordering::automatic) {
+  chosen.choice.ordering = asked.ordering;
+  if (asked.ordering == Ordering::automatic) {
     const DeviceModel model = model_for(options);
     report.choice.device_model = model.name;
-    const OrderingUse use{static_cast<double>(lu.expected_factorizations), false, false,
+    const OrderingUse use{static_cast<double>(asked.expected_factorizations), false, false,
                           host_threads<Kokkos::DefaultHostExecutionSpace>()};
     chosen = order_automatically(pattern, model, use);
     report.choice.why = chosen.choice.reason;
     report.predicted = chosen.choice.predicted;
-  } else if (lu.ordering == Ordering::user) {
-    chosen.permutation.assign(lu.user_permutation.begin(), lu.user_permutation.end());
+  } else if (asked.ordering == Ordering::user) {
+    chosen.permutation.assign(asked.user_permutation.begin(), asked.user_permutation.end());
   } else {
-    chosen.permutation = order(pattern, lu.ordering);
+    chosen.permutation = order(pattern, asked.ordering);
   }
   report.times.ordering = timer.seconds();
-  if (lu.ordering != Ordering::automatic) chosen.forecast = forecast(pattern, chosen.permutation);
+  if (asked.ordering != Ordering::automatic) chosen.forecast = forecast(pattern, chosen.permutation);
   report.choice.ordering = name_of(chosen.choice.ordering);
   report.factors.nnz_l = chosen.forecast.nnz_l;
   report.factors.flops = chosen.forecast.flops;
@@ -103,14 +103,14 @@ std::string order_text(const ReportRecord& record) {
 }
 
 template <class Scalar>
-int order_matrix(const Arguments& arguments, const SolverOptions& options, MatrixMarketMatrix&& read) {
+int order_matrix(const Arguments& arguments, const ProgramOptions& options, MatrixMarketMatrix&& read) {
   const std::string& file = arguments.files.front();
   const auto A = convert_matrix<Scalar>(file, std::move(read));
   const MatrixProperties properties = matrix_properties(make_view(A));
   ReportRecord record;
   record.run = describe_run<Kokkos::DefaultHostExecutionSpace>();
   record.matrix = summarize<Scalar>(file, properties);
-  const Matched matched = match_rows(A, options.lu.matching, properties);
+  const Matched matched = match_rows(A, options.solver.matching, properties);
   record.report.choice.matching = matched.matching;
   record.report.times.matching = matched.seconds;
   const auto permutation =
@@ -124,8 +124,8 @@ int order_matrix(const Arguments& arguments, const SolverOptions& options, Matri
 }  // namespace
 
 int run_order(const Arguments& arguments) {
-  SolverOptions options = check_options(arguments);
-  if (options.lu.matching == Matching::auction)
+  ProgramOptions options = check_options(arguments);
+  if (options.solver.matching == Matching::auction)
     throw InputError("--matching auction is not used with order (choose from auto, none, exact)");
   MatrixMarketMatrix read = read_checked_matrix_market(arguments.files.front(), check_memory(arguments, 0));
   check_solvable(arguments.files.front(), read);

@@ -38,12 +38,11 @@ DeviceModel model_of(const std::string& device) {
 
 /// The solver's options, with the model of a machine that was named.
 template <class ExecutionSpace>
-SolverOptions with_device(SolverOptions options, const Arguments& arguments) {
+ProgramOptions with_device(ProgramOptions options, const Arguments& arguments) {
   if (arguments.device == "auto") return options;
-  if (options.lu.device_model)
+  if (options.solver.device_model)
     throw InputError("--device " + arguments.device + " and --device-model are two models");
-  options.lu.device_model = model_of<ExecutionSpace>(arguments.device);
-  if (options.if_symmetric) options.if_symmetric->device_model = options.lu.device_model;
+  options.solver.device_model = model_of<ExecutionSpace>(arguments.device);
   return options;
 }
 
@@ -160,36 +159,28 @@ std::string to_json(const std::string& file, const Prediction& prediction) {
 /// What the solver of one device chooses, by its own analysis. Of LU the order becomes one of the options, so
 /// that it is not made again.
 template <class Scalar, class ExecutionSpace>
-Report analyze_for(const HostMatrix<Scalar>& A, const SolverOptions& chosen, LuOptions& options) {
+Report analyze_for(const HostMatrix<Scalar>& A, const ProgramOptions& asked, LuOptions& options) {
   Report report;
-  if (chosen.ldlt) {
-    analyze<Scalar, ExecutionSpace>(A, chosen, report, false);
-  } else {
-    SparseLU<Scalar, ExecutionSpace> solver(chosen.lu);
-    solver.analyze(to_memory<typename ExecutionSpace::memory_space>(A));
-    report = solver.report();
-    if (solver.analysis()->plan) {
-      options.ordering = Ordering::user;
-      options.user_permutation =
-          Impl::to_host<std::int64_t>(ExecutionSpace(), solver.analysis()->F.col_order);
-    }
+  const auto [structure, method] = analyze<Scalar, ExecutionSpace>(A, asked, report, true);
+  if (method == Method::lu && !structure.col_order.empty()) {
+    options.ordering = Ordering::user;
+    options.user_permutation = structure.col_order;
   }
-  add_method_reason(chosen, report.choice);
   return report;
 }
 
 template <class Scalar, class ExecutionSpace>
-int predict(const Arguments& arguments, const SolverOptions& solver, MatrixMarketMatrix&& read) {
+int predict(const Arguments& arguments, const ProgramOptions& solver, MatrixMarketMatrix&& read) {
   const std::string& file = arguments.files.front();
   Progress progress(!arguments.quiet);
   const std::int64_t n = check_solvable(file, read);
   const MatrixMarketHeader header = read.header;
-  const SolverOptions asked = with_device<ExecutionSpace>(with_ordering(solver, n), arguments);
-  auto options = predict_options<ExecutionSpace>(arguments, asked.lu);
+  const ProgramOptions asked = with_device<ExecutionSpace>(with_ordering(solver, n), arguments);
+  auto options = predict_options<ExecutionSpace>(arguments, asked.solver.lu_options());
   progress.show("ordering and simulating");
   const auto A = convert_matrix<Scalar>(file, std::move(read));
-  const SolverOptions chosen = for_matrix<ExecutionSpace>(asked, A, header, matrix_properties(make_view(A)));
-  const Report by_solver = analyze_for<Scalar, ExecutionSpace>(A, chosen, options.lu);
+  const Report by_solver =
+      analyze_for<Scalar, ExecutionSpace>(A, with_symmetry(asked, header), options.lu);
   Prediction prediction = predict_solves(make_view(A), options);
   prediction.report.choice = by_solver.choice;
   if (by_solver.factors.nnz_l) prediction.report.factors = by_solver.factors;
@@ -203,7 +194,7 @@ int predict(const Arguments& arguments, const SolverOptions& solver, MatrixMarke
 }  // namespace
 
 int run_predict(const Arguments& arguments) {
-  const SolverOptions options = check_options(arguments);
+  const ProgramOptions options = check_options(arguments);
   MatrixMarketMatrix read = read_checked_matrix_market(arguments.files.front(), check_memory(arguments, 0));
   const bool is_complex = read.header.field == MatrixMarketHeader::Field::complex;
   return with_types(arguments.scalar, is_complex, options.backend, [&]<class Scalar, class ExecutionSpace>() {

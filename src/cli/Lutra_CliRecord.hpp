@@ -6,7 +6,6 @@
 #include <string>
 
 #include "Lutra_AtomicFile.hpp"
-#include "Lutra_ChooseMethod.hpp"
 #include "Lutra_CliBackend.hpp"
 #include "Lutra_CliOptions.hpp"
 #include "Lutra_CliOutput.hpp"
@@ -77,51 +76,36 @@ inline CheckMatrixMarketSize check_memory(const Arguments& arguments, std::int64
 }
 
 /// The options with the columns of --ordering FILE, where there is one, which is read here.
-inline SolverOptions with_ordering(SolverOptions options, std::int64_t n) {
+inline ProgramOptions with_ordering(ProgramOptions options, std::int64_t n) {
   if (options.ordering_file.empty()) return options;
-  options.lu.user_permutation = read_ordering(options.ordering_file, n);
+  SolverOptions& solver = options.solver;
+  solver.user_permutation = read_ordering(options.ordering_file, n);
   options.ordering_file.clear();
-  for (auto* const ldlt : {&options.ldlt, &options.if_symmetric})
-    if (*ldlt) (*ldlt)->user_permutation = options.lu.user_permutation;
-  if (options.krylov)
-    options.krylov->lu.user_permutation = options.krylov->ilu.user_permutation = options.lu.user_permutation;
+  solver.krylov.lu.user_permutation = solver.krylov.ilu.user_permutation = solver.user_permutation;
   return options;
 }
 
-/// The options with what the matrix adds: whether a complex one is Hermitian, and what auto comes to.
-/// @param properties of A
-template <class ExecutionSpace, class Scalar>
-SolverOptions for_matrix(SolverOptions options, const HostMatrix<Scalar>& A, const MatrixMarketHeader& header,
-                         const MatrixProperties& properties) {
-  if (options.ldlt && header.symmetry == MatrixMarketHeader::Symmetry::hermitian)
-    options.ldlt->symmetry = Symmetry::hermitian;
-  if (!options.if_symmetric) return options;
-  MethodProperties known = method_properties(make_view(A), properties);
-  known.lu_asked = options.lu_asked;
-  const MethodChoice choice =
-      choose_method(known, options.lu.device_model.value_or(default_device_model<ExecutionSpace>()));
-  options.method_reason = choice.reason;
-  if (choice.method == DirectMethod::lu) return options;
-  options.ldlt = options.if_symmetric;
-  options.ldlt->symmetry = choice.symmetry;
-  options.ldlt->positive_definite = choice.method == DirectMethod::cholesky;
+/// The options with what the banner of a file adds: whether a complex matrix is Hermitian.
+inline ProgramOptions with_symmetry(ProgramOptions options, const MatrixMarketHeader& header) {
+  if (header.symmetry == MatrixMarketHeader::Symmetry::hermitian)
+    options.solver.ldlt.symmetry = Symmetry::hermitian;
   return options;
 }
 
 /// op(A)·X for the matrix that the solver takes A for: with `--triangle`, what one triangle stands for.
 template <class Scalar>
 std::vector<Scalar> right_hand_sides(const std::string& file, const HostMatrix<Scalar>& A,
-                                     const SolverOptions& options, const std::vector<Scalar>& X,
+                                     const ProgramOptions& options, const std::vector<Scalar>& X,
                                      Transposition op) {
-  if (!options.ldlt || options.ldlt->triangle == Triangle::both) return multiply(file, A, X, op);
-  return multiply(file, mirrored_triangle(A, options.ldlt->triangle, options.ldlt->symmetry), X, op);
+  const LdltChoices& ldlt = options.solver.ldlt;
+  if (ldlt.triangle == Triangle::both) return multiply(file, A, X, op);
+  return multiply(file, mirrored_triangle(A, ldlt.triangle, ldlt.symmetry), X, op);
 }
 
-/// Adds the reasons for method and backend where the choice was the library's.
-inline void add_method_reason(const SolverOptions& options, Choice& choice) {
-  if (choice.method.empty()) return;
-  for (const std::string& reason : {options.method_reason, options.backend_reason})
-    if (!reason.empty()) choice.why = reason + (choice.why.empty() ? "" : "; ") + choice.why;
+/// Adds the reason for the backend where the choice was the library's.
+inline void add_backend_reason(const ProgramOptions& options, Choice& choice) {
+  if (choice.method.empty() || options.backend_reason.empty()) return;
+  choice.why = options.backend_reason + (choice.why.empty() ? "" : "; ") + choice.why;
 }
 
 /// Adds what the session does not know: the time of reading, of which the total is part.

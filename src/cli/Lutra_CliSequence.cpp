@@ -61,7 +61,7 @@ void check_pattern(const Arguments& arguments, const std::string& file, const Ho
 template <class Scalar, class ExecutionSpace>
 class Sequence {
  public:
-  Sequence(const Arguments& arguments, SolverOptions options)
+  Sequence(const Arguments& arguments, ProgramOptions options)
       : m_arguments(arguments), m_options(std::move(options)) {}
 
   void solve(const std::string& file, Step&& step) {
@@ -75,11 +75,10 @@ class Sequence {
     }
     check_pattern(m_arguments, file, m_first, A);
     const MatrixProperties properties = matrix_properties(make_view(A));
-    const SolverOptions own = for_matrix<ExecutionSpace>(m_options, A, step.matrix.header, properties);
-    start_session(own);
+    if (!m_session) m_session.emplace(m_arguments, with_symmetry(m_options, step.matrix.header));
     const auto n = static_cast<std::size_t>(A.n_rows);
     const auto known = known_solution<Scalar>(n, static_cast<std::size_t>(m_arguments.n_rhs.value_or(1)));
-    const auto B = right_hand_sides(file, A, own, known, transposition(m_arguments));
+    const auto B = right_hand_sides(file, A, m_session->options(), known, transposition(m_arguments));
     ReportRecord record;
     record.matrix = summarize<Scalar>(file, properties);
     const auto X = solve_with_session(A, B, record);
@@ -108,19 +107,8 @@ class Sequence {
     }
   }
 
-  /// Begins a session, at the first matrix and where a later one needs a method that serves more matrices.
-  void start_session(const SolverOptions& chosen) {
-    const DirectMethod method = !chosen.ldlt                     ? DirectMethod::lu
-                                : chosen.ldlt->positive_definite ? DirectMethod::cholesky
-                                                                 : DirectMethod::ldlt;
-    if (m_session && method <= m_method) return;
-    m_session.emplace(m_arguments, chosen);
-    m_method = method;
-  }
-
   const Arguments& m_arguments;
-  SolverOptions m_options;
-  DirectMethod m_method = DirectMethod::lu;  ///< of the session; lu stands for Krylov methods too
+  ProgramOptions m_options;
   std::optional<Session<Scalar, ExecutionSpace>> m_session;
   HostMatrix<Scalar> m_first;
   std::vector<ReportRecord> m_records;
@@ -129,7 +117,7 @@ class Sequence {
 
 // Solves all; where a file is wrong, the steps before it are still reported.
 template <class Scalar, class ExecutionSpace>
-int solve_all(const Arguments& arguments, const SolverOptions& options, Step&& first) {
+int solve_all(const Arguments& arguments, const ProgramOptions& options, Step&& first) {
   Sequence<Scalar, ExecutionSpace> sequence(arguments, options);
   try {
     sequence.solve(arguments.files.front(), std::move(first));
@@ -147,7 +135,7 @@ int solve_all(const Arguments& arguments, const SolverOptions& options, Step&& f
 }  // namespace
 
 int run_sequence(const Arguments& arguments) {
-  SolverOptions options = check_options(arguments);
+  ProgramOptions options = check_options(arguments);
   Step first = read_step(arguments, arguments.files.front());
   options = with_backend_chosen(std::move(options), arguments, first.matrix);
   const bool complex_sequence = is_complex(first);

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "Lutra_Allocate.hpp"
@@ -17,11 +16,9 @@
 #include "Lutra_CliOutput.hpp"
 #include "Lutra_CliRecord.hpp"
 #include "Lutra_CliSystem.hpp"
-#include "Lutra_KrylovSolver.hpp"
 #include "Lutra_MatrixProperties.hpp"
 #include "Lutra_ReportJson.hpp"
-#include "Lutra_SparseLDLT.hpp"
-#include "Lutra_SparseLU.hpp"
+#include "Lutra_Solver.hpp"
 
 namespace lutra::Cli {
 
@@ -69,21 +66,11 @@ class Session {
   using HostColumns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
   using ConstHostColumns = Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
 
-  using Direct = SparseLU<Scalar, ExecutionSpace>;
-  using Symmetric = SparseLDLT<Scalar, ExecutionSpace>;
-  using Iterative = KrylovSolver<Scalar, ExecutionSpace>;
-
  public:
-  Session(const Arguments& arguments, const SolverOptions& options)
-      : m_arguments(arguments), m_options(options), m_progress(!arguments.quiet) {
-    if (options.krylov) {
-      m_solver.template emplace<Iterative>(*options.krylov);
-    } else if (options.ldlt) {
-      m_solver.template emplace<Symmetric>(*options.ldlt);
-    } else {
-      m_solver.template emplace<Direct>(options.lu);
-    }
-  }
+  Session(const Arguments& arguments, const ProgramOptions& options)
+      : m_arguments(arguments), m_options(options), m_solver(options.solver), m_progress(!arguments.quiet) {}
+
+  const ProgramOptions& options() const { return m_options; }
 
   /// Solves with a matrix of the session's pattern, which the first call sets, and completes `record` but for
   /// the time of reading. Running out of memory ends in the record's status.
@@ -98,20 +85,20 @@ class Session {
     } catch (const OutOfMemoryError& error) {
       run_out_of_memory(record, error.what());
       if (m_arguments.memory_limit)
-        record.message += needed_text(A, m_options, record.report, error.needed_bytes(),
+        record.message += needed_text(A, m_solver.method(), record.report, error.needed_bytes(),
                                       B.size() / static_cast<std::size_t>(A.n_rows));
     } catch (const std::bad_alloc& error) {
       run_out_of_memory(record, error.what());
     }
     count_rows_from_one(record.report);
-    add_method_reason(m_options, record.report.choice);
+    add_backend_reason(m_options, record.report.choice);
     m_progress.clear();
     return X;
   }
 
  private:
   void run_out_of_memory(ReportRecord& record, const char* message) const {
-    record.report = solver_report();
+    record.report = m_solver.report();
     record.report.status = Status::out_of_memory;
     record.message = message;
   }
@@ -123,16 +110,16 @@ class Session {
     const bool first = !m_analyzed;
     if (first) {
       m_progress.show("analyzing");
-      std::visit([&](auto& solver) { solver.analyze(device_A); }, m_solver);
+      static_cast<void>(m_solver.analyze(device_A));
       m_analyzed = true;
     }
     m_progress.show("factorizing");
-    factorize(device_A);
+    static_cast<void>(m_solver.factorize(device_A));
     m_progress.show("solving");
     upload(B, static_cast<std::size_t>(A.n_rows));
     solve_again();
     Kokkos::deep_copy(HostColumns(X.data(), m_X.extent(0), m_X.extent(1)), m_X);
-    report = solver_report();
+    report = m_solver.report();
     report.times.total = timer.seconds();
     if (!first) forget_analysis(report.times);
     if (m_arguments.repeat) repeat(device_A, report);
@@ -147,16 +134,7 @@ class Session {
     Kokkos::deep_copy(m_B, ConstHostColumns(B.data(), n, n_rhs));
   }
 
-  void factorize(const CsrView<Scalar, int, std::int64_t, Memory>& A) {
-    std::visit([&](auto& solver) { solver.factorize(A); }, m_solver);
-  }
-  Status solve_again() {
-    return std::visit([&](auto& solver) { return solver.solve(m_B, m_X, transposition(m_arguments)); },
-                      m_solver);
-  }
-  const Report& solver_report() const {
-    return std::visit([](const auto& solver) -> const Report& { return solver.report(); }, m_solver);
-  }
+  Status solve_again() { return m_solver.solve(m_B, m_X, transposition(m_arguments)); }
 
   // Times of stages that ran for an earlier matrix of the sequence.
   static void forget_analysis(StageTimes& times) {
@@ -171,13 +149,13 @@ class Session {
     for (int run = 0; run < warm_ups + *m_arguments.repeat; ++run) {
       m_progress.show("run " + std::to_string(run + 1) + " of " +
                       std::to_string(warm_ups + *m_arguments.repeat));
-      factorize(A);
+      static_cast<void>(m_solver.factorize(A));
       if (solve_again() != report.status) {
-        report = solver_report();
+        report = m_solver.report();
         return;
       }
       if (run < warm_ups) continue;
-      const StageTimes& times = solver_report().times;
+      const StageTimes& times = m_solver.report().times;
       if (times.refactor) refactor.push_back(*times.refactor);
       if (times.solve) solve.push_back(*times.solve);
       if (times.refine) refine.push_back(*times.refine);
@@ -188,8 +166,8 @@ class Session {
   }
 
   const Arguments& m_arguments;
-  SolverOptions m_options;
-  std::variant<Direct, Symmetric, Iterative> m_solver;
+  ProgramOptions m_options;
+  Solver<Scalar, ExecutionSpace> m_solver;
   Progress m_progress;
   bool m_analyzed = false;
   Columns m_B, m_X;  // [n × n_rhs], kept from matrix to matrix

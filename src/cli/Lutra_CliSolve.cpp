@@ -9,13 +9,12 @@ namespace lutra::Cli {
 namespace {
 
 template <class Scalar, class ExecutionSpace>
-int solve(const Arguments& arguments, const SolverOptions& options, Input&& input) {
+int solve(const Arguments& arguments, const ProgramOptions& options, Input&& input) {
   const std::string& file = arguments.files.front();
   const auto A = convert_matrix<Scalar>(file, std::move(input.matrix));
   const auto n = static_cast<std::size_t>(A.n_rows);
   const MatrixProperties properties = matrix_properties(make_view(A));
-  const SolverOptions own =
-      for_matrix<ExecutionSpace>(with_ordering(options, A.n_rows), A, input.matrix.header, properties);
+  const ProgramOptions own = with_symmetry(with_ordering(options, A.n_rows), input.matrix.header);
   std::vector<Scalar> known, B;
   if (input.rhs) {
     B = convert_array<Scalar>(*arguments.rhs, *input.rhs);
@@ -40,7 +39,7 @@ int solve(const Arguments& arguments, const SolverOptions& options, Input&& inpu
 int run_solve(const Arguments& arguments) {
   if (arguments.grid && *arguments.grid != "1x1")
     throw InputError("--grid " + *arguments.grid + " is for several ranks: mpirun -n N lutra solve …");
-  SolverOptions options = check_options(arguments);
+  ProgramOptions options = check_options(arguments);
   Input input = read_input(arguments);
   options = with_backend_chosen(std::move(options), arguments, input.matrix);
   const bool is_complex = input.is_complex();

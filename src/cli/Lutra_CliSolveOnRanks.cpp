@@ -116,7 +116,7 @@ template <class Scalar>
 struct System {
   HostMatrix<Scalar> A;
   std::vector<Scalar> B, known;  ///< known: empty for right-hand sides from a file
-  SolverOptions options;
+  ProgramOptions options;
   std::size_t columns = 0;  ///< on all ranks
 };
 
@@ -131,7 +131,7 @@ struct Solution {
 };
 
 template <class Scalar>
-System<Scalar> make_system(const Arguments& arguments, const SolverOptions& options, Input&& input,
+System<Scalar> make_system(const Arguments& arguments, const ProgramOptions& options, Input&& input,
                            Communicator& ranks, ReportRecord& record) {
   const std::string& file = arguments.files.front();
   System<Scalar> system{{}, {}, {}, options, 0};
@@ -187,7 +187,7 @@ Solution<Scalar> solve_directly(const Arguments& arguments, const System<Scalar>
   const std::vector<Scalar> B = deal_columns(ranks, system.B, mine.n, mine.rows);
   std::vector<Scalar> X(B.size());
   const Transposition op = transposition(arguments);
-  DistributedLU<Scalar> solver(ranks, system.options.lu, distribution);
+  DistributedLU<Scalar> solver(ranks, system.options.solver.lu_options(), distribution);
   Solution<Scalar> solution;
   solver.factorize(mine);
   solver.solve(B, X, system.columns, op);
@@ -204,7 +204,7 @@ Solution<Scalar> solve_directly(const Arguments& arguments, const System<Scalar>
 template <class Scalar>
 Solution<Scalar> solve_iteratively(const Arguments& arguments, const System<Scalar>& system,
                                    const DistributedOptions& distribution, Communicator& ranks) {
-  DistributedKrylov<Scalar> solver(ranks, *system.options.krylov, distribution);
+  DistributedKrylov<Scalar> solver(ranks, system.options.solver.krylov_options(), distribution);
   Solution<Scalar> solution;
   solution.X.resize(system.B.size());
   solver.factorize(system.A);
@@ -218,7 +218,7 @@ Solution<Scalar> solve_iteratively(const Arguments& arguments, const System<Scal
 }
 
 template <class Scalar>
-int solve(const Arguments& arguments, const SolverOptions& options, Input&& input, Communicator& ranks) {
+int solve(const Arguments& arguments, const ProgramOptions& options, Input&& input, Communicator& ranks) {
   const Kokkos::Timer timer;
   const double read_seconds = input.read_seconds;
   ReportRecord record;
@@ -228,7 +228,7 @@ int solve(const Arguments& arguments, const SolverOptions& options, Input&& inpu
   distribution.on_device = is_on_device(arguments);
   if (distribution.on_device && can_use(ranks, CommBackend::peer)) distribution.backend = CommBackend::peer;
   distribution.costs =
-      options.lu.device_model
+      options.solver.device_model
           .value_or(distribution.on_device ? default_device_model<Device>() : host_device_model())
           .trisolve.distributed;
   record.run =
@@ -236,7 +236,7 @@ int solve(const Arguments& arguments, const SolverOptions& options, Input&& inpu
   Solution<Scalar> solution;
   solution.ranks.resize(static_cast<std::size_t>(ranks.size()));
   try {
-    solution = options.krylov ? solve_iteratively(arguments, system, distribution, ranks)
+    solution = options.is_krylov() ? solve_iteratively(arguments, system, distribution, ranks)
                               : solve_directly(arguments, system, distribution, ranks);
     record.report = solution.report;
     count_rows_from_one(record.report);
@@ -264,7 +264,7 @@ int solve(const Arguments& arguments, const SolverOptions& options, Input&& inpu
 }  // namespace
 
 int run_solve_on_ranks(const Arguments& arguments, Communicator& ranks) {
-  SolverOptions options;
+  ProgramOptions options;
   Input input;
   ranks.agree(
       "input",

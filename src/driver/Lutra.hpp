@@ -11,6 +11,7 @@
 #include "Lutra_KrylovSolver.hpp"
 #include "Lutra_MatrixMarket.hpp"
 #include "Lutra_ReportJson.hpp"
+#include "Lutra_Solver.hpp"
 #include "Lutra_SparseILU.hpp"
 #include "Lutra_SparseLDLT.hpp"
 #include "Lutra_SparseLU.hpp"

@@ -10,15 +10,16 @@
 #include "Lutra_Formatted.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_MatrixProperties.hpp"
 #include "Lutra_Ordering.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
 namespace lutra {
 namespace {
 
-/// Whether a_ji is the conjugate of a_ij everywhere.
+/// Whether a_ji is a_ij everywhere, or its conjugate.
 template <class Scalar>
-bool is_hermitian(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
+bool is_symmetric(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A, Symmetry symmetry) {
   const auto* const columns = A.entries.data();
   for (Ordinal i = 0; i < A.n_rows; ++i) {
     for (Offset p = A.row_map(i); p < A.row_map(i + 1); ++p) {
@@ -26,7 +27,9 @@ bool is_hermitian(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) 
       const auto* const end = columns + A.row_map(j + 1);
       const auto* const found = std::lower_bound(columns + A.row_map(j), end, i);
       if (found == end || *found != i) return false;
-      if (A.values(static_cast<Offset>(found - columns)) != ScalarTraits<Scalar>::conjugate(A.values(p)))
+      const Scalar mirrored = A.values(static_cast<Offset>(found - columns));
+      const Scalar value = A.values(p);
+      if (mirrored != (symmetry == Symmetry::hermitian ? ScalarTraits<Scalar>::conjugate(value) : value))
         return false;
     }
   }
@@ -80,17 +83,17 @@ double flops_per_entry(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) 
 }  // namespace
 
 template <class Scalar>
-MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
-                                   const MatrixProperties& known) {
+MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
   MethodProperties result;
-  if (known.rows != known.cols) return result;
-  result.symmetric = known.pattern_symmetry == 1 && known.value_symmetry == 1;
+  result.symmetric = is_symmetric(A, Symmetry::symmetric);
   result.hermitian =
-      ScalarTraits<Scalar>::is_complex ? known.pattern_symmetry == 1 && is_hermitian(A) : result.symmetric;
+      ScalarTraits<Scalar>::is_complex ? is_symmetric(A, Symmetry::hermitian) : result.symmetric;
+  if (!result.symmetric && !result.hermitian) return result;
+  const MatrixProperties known = matrix_properties(A);
   result.diagonally_dominant = result.hermitian && is_dominant(A);
   result.structurally_singular = known.structural_rank.value_or(known.rows) < known.rows;
   result.zero_diagonals = known.zero_diagonals;
-  if (result.symmetric || result.hermitian) result.flops_per_entry = flops_per_entry(A.pattern());
+  result.flops_per_entry = flops_per_entry(A.pattern());
   return result;
 }
 
@@ -131,8 +134,7 @@ MethodChoice choose_method(const MethodProperties& properties, const DeviceModel
 }
 
 #define LUTRA_METHOD_PROPERTIES(Scalar)                                                                   \
-  template MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, \
-                                              const MatrixProperties&);
+  template MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&);
 LUTRA_FOR_EACH_SCALAR(LUTRA_METHOD_PROPERTIES)
 
 }  // namespace lutra

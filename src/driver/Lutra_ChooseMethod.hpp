@@ -6,7 +6,6 @@
 
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_MatrixProperties.hpp"
 #include "Lutra_Symmetry.hpp"
 
 namespace lutra {
@@ -27,13 +26,12 @@ struct MethodProperties {
                           ///< can do with less of
 };
 
-/// The properties of a matrix; `lu_asked` is the caller's to set.
-/// @param A    on the host, rows sorted
-/// @param known of the same matrix, by matrix_properties
-/// Cost O(nnz log(row length)), and of a symmetric matrix an ordering by AMD. @throws OutOfMemoryError
+/// The properties of a square matrix; `lu_asked` is the caller's to set.
+/// @param A on the host, rows sorted
+/// Cost O(nnz log(row length)); for a symmetric matrix also a maximum transversal and an ordering by AMD.
+/// @throws OutOfMemoryError
 template <class Scalar>
-MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
-                                   const MatrixProperties& known);
+MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A);
 
 /// A method and why.
 struct MethodChoice {

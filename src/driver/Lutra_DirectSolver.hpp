@@ -85,6 +85,11 @@ class DirectSolver
   }
 
   const options_type& options() const noexcept { return m_options; }
+  /// The pattern that matrices must have, and how they are compared with it.
+  Impl::AnalyzedPattern<memory_space> analyzed_pattern() const {
+    if (!m_numeric) return {nullptr};
+    return m_numeric->analyzed_pattern();
+  }
 
   /// What was chosen, counted and measured, and how good the last solution is (`report` of numeric_type).
   const Report& report() const noexcept { return m_numeric ? m_numeric->report() : m_no_report; }
@@ -100,10 +105,6 @@ class DirectSolver
  private:
   void analyze_matrix(const matrix_type& A);
   void factorize_matrix(const matrix_type& A) { analyzed().factorize(A); }
-  Impl::AnalyzedPattern<memory_space> analyzed_pattern() const {
-    if (!m_numeric) return {nullptr};
-    return m_numeric->analyzed_pattern();
-  }
   bool has_analysis() const { return m_numeric != nullptr; }
   std::size_t rows() const { return m_numeric ? static_cast<std::size_t>(m_numeric->analysis()->n) : 0; }
 

@@ -85,6 +85,10 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
     return this->on_host_arrays(B, X, [&](const auto& from, const auto& to) { return solve(from, to, op); });
   }
 
+  /// The pattern that matrices must have, and how they are compared with it.
+  Impl::AnalyzedPattern<memory_space> analyzed_pattern() const {
+    return {&m_pattern, m_options.validate_input};
+  }
   /// What was chosen, counted and measured, and how good the last solution is: `iterations` and
   /// `residual_history` are of the column that took most iterations.
   const Report& report() const noexcept { return m_report; }
@@ -104,9 +108,6 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   void analyze_matrix(const matrix_type& A) { analyze_with(A, nullptr); }
   void factorize_matrix(const matrix_type& A);
   bool has_analysis() const { return m_stage != Stage::empty; }
-  Impl::AnalyzedPattern<memory_space> analyzed_pattern() const {
-    return {&m_pattern, m_options.validate_input};
-  }
   std::size_t rows() const { return static_cast<std::size_t>(m_pattern.n_rows); }
   Status solve_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
   Status solve_blocks(const const_multivector_type& B, const multivector_type& X, Transposition op);

@@ -10,8 +10,8 @@
 
 namespace lutra {
 
-/// Options of `SparseLDLT`. Every field has a default that is meant to be left alone.
-struct LdltOptions : DirectOptions {
+/// The options that LDLᵀ and Cholesky alone have.
+struct LdltChoices {
   Symmetry symmetry = Symmetry::symmetric;  ///< of complex matrices
   Triangle triangle = Triangle::both;       ///< which entries are read; the others may be anything
   bool positive_definite = false;  ///< Cholesky: no pivoting and no scaling; a pivot that is not positive
@@ -28,6 +28,11 @@ struct LdltOptions : DirectOptions {
   /// them if they pass the threshold test. none: on CUDA, where memory_limit is 0
   std::optional<bool> diagonal_first{};
 
+  bool operator==(const LdltChoices&) const = default;
+};
+
+/// Options of `SparseLDLT`. Every field has a default that is meant to be left alone.
+struct LdltOptions : DirectOptions, LdltChoices {
   bool operator==(const LdltOptions&) const = default;
 };
 

@@ -9,8 +9,8 @@
 
 namespace lutra {
 
-/// Options of `SparseLU`. Every field has a default that is meant to be left alone.
-struct LuOptions : DirectOptions {
+/// The options that LU alone has.
+struct LuChoices {
   Engine engine = Engine::automatic;  ///< how L and U are computed. The multifrontal engine replaces the
                                       ///< elimination order by an equivalent one and is not chosen
                                       ///< automatically with a user permutation or symbolic method
@@ -24,6 +24,11 @@ struct LuOptions : DirectOptions {
                                  ///< least this times the greatest it could be exchanged with; above 0, at
                                  ///< most 1
 
+  bool operator==(const LuChoices&) const = default;
+};
+
+/// Options of `SparseLU`. Every field has a default that is meant to be left alone.
+struct LuOptions : DirectOptions, LuChoices {
   bool operator==(const LuOptions&) const = default;
 };
 

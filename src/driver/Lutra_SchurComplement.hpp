@@ -178,7 +178,7 @@ class SchurComplement {
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
   std::optional<Blocks> m_blocks;  ///< none before the first analysis
-  std::shared_ptr<typename solver_type::numeric_type::border_type> m_border;  ///< none without set or rest
+  std::shared_ptr<typename solver_type::border_type> m_border;  ///< none without set or rest
   matrix_type m_A;                                                            ///< of the last factorization
   columns_type m_matrix;
   MemoryReservation m_reservation;  ///< of it

@@ -39,7 +39,7 @@ TEST_CASE("an engine is chosen from options and properties, with a reason", "[dr
 namespace {
 
 MethodProperties properties_of(const HostMatrix<double>& A) {
-  return method_properties(make_view(A), matrix_properties(make_view(A)));
+  return method_properties(make_view(A));
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ TEST_CASE("what a matrix says of the method that suits it", "[driver]") {
 #ifdef LUTRA_HAS_C128
   using Complex = Kokkos::complex<double>;
   HostMatrix<Complex> H{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {3, Complex(0, 2), Complex(0, -2), 3}};
-  const auto of_hermitian = [&H] { return method_properties(make_view(H), matrix_properties(make_view(H))); };
+  const auto of_hermitian = [&H] { return method_properties(make_view(H)); };
   CHECK(of_hermitian().hermitian);
   CHECK_FALSE(of_hermitian().symmetric);
   CHECK(of_hermitian().diagonally_dominant);

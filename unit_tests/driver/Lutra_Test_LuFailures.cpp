@@ -22,7 +22,7 @@ template <class Types>
 struct Scripted {
   using Scalar = typename Types::Scalar;
   using Space = typename Types::Space;
-  using Numeric = Numeric<Scalar, Space>;
+  using Numeric = lutra::Numeric<Scalar, Space>;
   using Rows = Kokkos::View<Scalar**, Kokkos::LayoutRight, typename Types::Memory>;
 
   explicit Scripted(const std::vector<double>& diagonal, const LuOptions& options = {})

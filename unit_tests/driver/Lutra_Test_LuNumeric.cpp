@@ -16,7 +16,7 @@ namespace lutra::Test {
 namespace {
 
 template <class Types>
-using Numeric = Numeric<typename Types::Scalar, typename Types::Space>;
+using Numeric = lutra::Numeric<typename Types::Scalar, typename Types::Space>;
 
 /// The matrix with values multiplied by random factors from 1 to 1.4.
 template <class MatrixType>

@@ -336,7 +336,7 @@ TEMPLATE_LIST_TEST_CASE("stored zeros and powers of two change nothing", "[ldlt]
 TEMPLATE_LIST_TEST_CASE("new values and shared analyses of symmetric matrices", "[ldlt]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
-  using Numeric = Numeric<Scalar, Space>;
+  using Numeric = lutra::Numeric<Scalar, Space>;
   std::mt19937 random(110);
   auto A = saddle_point<Matrix<TestType>>(50, 15, random);
   Symmetric<TestType> solver;

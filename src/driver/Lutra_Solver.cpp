@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_Solver.hpp"
+
+#include <utility>
+
+#include "Lutra_ChooseMethod.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_ToDevice.hpp"
+
+namespace lutra {
+namespace {
+
+Method method_of(DirectMethod method) {
+  switch (method) {
+    case DirectMethod::cholesky:
+      return Method::cholesky;
+    case DirectMethod::ldlt:
+      return Method::ldlt;
+    default:
+      return Method::lu;
+  }
+}
+
+}  // namespace
+
+template <class Scalar, class ExecutionSpace>
+Solver<Scalar, ExecutionSpace>::Solver(SolverOptions options, const ExecutionSpace& exec,
+                                       const MemoryBudget& budget)
+    : Calls(exec, budget), m_options(std::move(options)), m_method(m_options.method) {
+  check_options(m_options);
+}
+
+/// The method of the options, or the one that the model predicts to take least time.
+template <class Scalar, class ExecutionSpace>
+auto Solver<Scalar, ExecutionSpace>::choose(const matrix_type& A) const -> Choice {
+  if (m_options.method != Method::automatic) return {m_options.method, m_options.ldlt.symmetry, {}};
+  MethodProperties properties = method_properties(Impl::copy_to_host(m_exec, A));
+  properties.lu_asked = m_options.asks_for_lu();
+  const MethodChoice choice =
+      choose_method(properties, m_options.device_model.value_or(default_device_model<ExecutionSpace>()));
+  return {method_of(choice.method), choice.symmetry, choice.reason};
+}
+
+template <class Scalar, class ExecutionSpace>
+auto Solver<Scalar, ExecutionSpace>::make(const Choice& choice) const -> AnySolver {
+  if (choice.method == Method::krylov) return Krylov(m_options.krylov_options(), m_exec, m_budget);
+  if (choice.method == Method::lu) return Lu(m_options.lu_options(), m_exec, m_budget);
+  LdltOptions options = m_options.ldlt_options(choice.method == Method::cholesky);
+  options.symmetry = choice.symmetry;
+  return Ldlt(options, m_exec, m_budget);
+}
+
+/// Analyzes with the solver there is where it is of that method, else with a new one, which replaces it once
+/// the analysis is complete.
+template <class Scalar, class ExecutionSpace>
+void Solver<Scalar, ExecutionSpace>::analyze_with(const Choice& choice, const matrix_type& A) {
+  const auto analyze = [&](AnySolver& any) {
+    std::visit(
+        [&](auto& solver) {
+          if constexpr (is_solver<decltype(solver)>) static_cast<void>(solver.analyze(A));
+        },
+        any);
+  };
+  const auto* const ldlt = std::get_if<Ldlt>(&m_solver);
+  const bool same = has_analysis() && choice.method == m_method &&
+                    (ldlt == nullptr || ldlt->options().symmetry == choice.symmetry);
+  if (same) {
+    analyze(m_solver);
+  } else {
+    AnySolver next = make(choice);
+    analyze(next);
+    m_solver = std::move(next);
+  }
+  m_method = choice.method;
+  m_reason = choice.reason;
+  m_rows = static_cast<std::size_t>(A.n_rows);
+}
+
+template <class Scalar, class ExecutionSpace>
+void Solver<Scalar, ExecutionSpace>::analyze_matrix(const matrix_type& A) {
+  if (m_options.method == Method::automatic) check_square_matrix(m_exec, A, this->m_check);
+  const Choice choice = choose(A);
+  m_escalations.clear();
+  reported([&] { analyze_with(choice, A); });
+}
+
+template <class Scalar, class ExecutionSpace>
+void Solver<Scalar, ExecutionSpace>::factorize_with_method(const matrix_type& A) {
+  std::visit(
+      [&](auto& solver) {
+        if constexpr (is_solver<decltype(solver)>) static_cast<void>(solver.factorize(A));
+      },
+      m_solver);
+}
+
+/// Goes on with a method that serves more matrices.
+template <class Scalar, class ExecutionSpace>
+void Solver<Scalar, ExecutionSpace>::give_way(const Choice& choice, const matrix_type& A,
+                                              const std::string& why) {
+  analyze_with(choice, A);
+  m_escalations.push_back(why);
+  factorize_with_method(A);
+}
+
+template <class Scalar, class ExecutionSpace>
+void Solver<Scalar, ExecutionSpace>::factorize_matrix(const matrix_type& A) {
+  m_escalations.clear();
+  reported([&] {
+    const bool is_chosen = m_options.method == Method::automatic;
+    try {
+      factorize_with_method(A);
+    } catch (const InputError&) {
+      if (!is_chosen || m_method == Method::lu) throw;
+      check_same_pattern(m_exec, A, *analyzed_pattern().pattern, this->m_check);
+      const Choice choice = choose(A);
+      if (choice.method != Method::lu) throw;
+      return give_way(choice, A, "the matrix is no longer symmetric: lu");
+    }
+    const auto* const ldlt = std::get_if<Ldlt>(&m_solver);
+    if (is_chosen && m_method == Method::cholesky && ldlt->report().status == Status::not_positive_definite)
+      give_way({Method::ldlt, ldlt->options().symmetry, "ldlt: the matrix is not positive definite"}, A,
+               "the matrix is not positive definite: ldlt");
+  });
+}
+
+template <class Scalar, class ExecutionSpace>
+auto Solver<Scalar, ExecutionSpace>::analyzed_pattern() const -> Impl::AnalyzedPattern<memory_space> {
+  return std::visit(
+      [](const auto& solver) -> Impl::AnalyzedPattern<memory_space> {
+        if constexpr (is_solver<decltype(solver)>) return solver.analyzed_pattern();
+        return {nullptr};
+      },
+      m_solver);
+}
+
+/// The report of the method's solver, with what it does not know.
+template <class Scalar, class ExecutionSpace>
+void Solver<Scalar, ExecutionSpace>::take_report() {
+  std::visit(
+      [&](const auto& solver) {
+        if constexpr (is_solver<decltype(solver)>) m_report = solver.report();
+      },
+      m_solver);
+  std::string& why = m_report.choice.why;
+  if (!m_reason.empty()) why = m_reason + (why.empty() ? "" : "; ") + why;
+  m_report.escalations.insert(m_report.escalations.begin(), m_escalations.begin(), m_escalations.end());
+}
+
+#define LUTRA_SOLVER(Scalar, Space) template class Solver<Scalar, Space>;
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_SOLVER)
+
+}  // namespace lutra
