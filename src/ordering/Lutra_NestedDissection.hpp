@@ -12,7 +12,7 @@
 namespace lutra {
 
 struct DissectionOptions {
-  /// Subgraphs with at most so many vertices are ordered by minimum degree instead.
+  /// Subgraphs with at most this many vertices are ordered by minimum degree instead.
   int leaf_vertices = 400;
   /// Maximum weight of the larger side of a bisection, relative to the subgraph.
   double max_side_share = 0.57;
@@ -24,9 +24,10 @@ struct DissectionOptions {
   int team_trials = 8;
   /// On devices, number of concurrent bisections of each graph in a batch of few graphs; the best is kept.
   int team_descents = 8;
-  /// On devices, graphs with at most so many vertices are bisected by one team of threads each.
+  /// On devices, graphs with at most this many vertices are bisected by one team of threads each.
   int team_vertices = 4000;
-  /// Graphs with at least so many vertices are coarsened to a sixteenth once and from there `descents` times.
+  /// Graphs with at least this many vertices are coarsened to a sixteenth once and from there `descents`
+  /// times.
   int min_descents_vertices = 5000;
   int descents = 4;
   /// Seed of pseudorandom choices. Equal graphs and options give equal orders.

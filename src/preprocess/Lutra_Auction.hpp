@@ -12,7 +12,7 @@ namespace lutra {
 struct AuctionOptions {
   double epsilon = 0.05;  ///< the geometric mean of the matched magnitudes is at least e^−epsilon times the
                           ///< maximum
-  int patience = 50;      ///< a phase ends after so many rounds without a decrease in the number of bidders
+  int patience = 50;      ///< a phase ends after this many rounds without a decrease in the number of bidders
   int max_rounds = 2000;  ///< per phase
 };
 

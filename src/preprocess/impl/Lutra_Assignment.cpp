@@ -20,10 +20,10 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-constexpr int bidding_passes = 8;  // row reduction reads at most so many times the number of entries
+constexpr int bidding_passes = 8;  // row reduction reads at most this many times the number of entries
 constexpr int max_chain = 64;  // maximum length of a chain of bids, each by the row displaced by the previous
                                // one
-constexpr int long_row_factor = 16;  // rows longer than so many times the average do not bid
+constexpr int long_row_factor = 16;  // rows longer than this many times the average do not bid
 constexpr double min_gain = 1e-12;   // smaller changes of a dual count as rounding
 
 class ShortestPaths {
