@@ -131,8 +131,8 @@ struct FrontTaskModel {
   int steps_together = 2;    ///< pivot tiles whose rows and columns are processed together, in large fronts
   int min_linked_tiles = 4;  ///< min. pivot tiles for diagonal tiles to compute their last product themselves
   int min_swept_tiles = 12;  ///< min. pivot tiles for one block to process all diagonal tiles (a sweep)
-  int blocks_a_sweep = 16;  ///< at most one block in so many sweeps, so that the blocks a sweep waits for can
-                            ///< run
+  int blocks_a_sweep = 16;   ///< at most one block in this many sweeps, so that the blocks a sweep waits for
+                             ///< can run
   int min_paired_tiles = 24;         ///< min. tiles along an edge for two-tile tasks
   int min_paired_root_tiles = 44;    ///< the minimum for roots, which have no concurrent fronts
   int single_edge = 12;              ///< last rows and columns of a root's tiles that get single-tile tasks

@@ -15,9 +15,8 @@ namespace lutra {
 /// stores k² + 2·k·m entries of L + U; its zeros are the entries that the factors of F + Fᵀ do not have.
 /// Shares are relative to the entries of the merged front.
 struct AssemblyTreeOptions {
-  int always =
-      4;  ///< merged fronts of at most this many pivots may hold any number of zeros (see max_always)
-  int narrow = 16;                ///< merged fronts of at most this many pivots may hold …
+  int always = 4;   ///< merged fronts of at most this many pivots may hold any zeros (see max_always)
+  int narrow = 16;  ///< merged fronts of at most this many pivots may hold …
   double narrow_zeros = 0.5;      ///< … this share of zeros
   int wide = 64;                  ///< merged fronts of at most this many pivots may hold …
   double wide_zeros = 0.15;       ///< … this share of zeros
