@@ -14,14 +14,14 @@
 namespace lutra {
 namespace {
 
-constexpr std::size_t max_message = std::size_t{1} << 30;  // counts of MPI are int
+constexpr std::size_t max_message = std::size_t{1} << 30;  // MPI counts are int
 
 std::string describe_failure(const Failure& failure) {
   return "rank " + std::to_string(failure.rank) + " failed" +
          (failure.where.empty() ? "" : " in " + failure.where) + ": " + failure.what;
 }
 
-// The same exception on every rank that takes part.
+// Throws the same exception on every participating rank.
 [[noreturn]] void throw_as(FailureKind kind, const std::string& text) {
   switch (kind) {
     case FailureKind::file:
@@ -94,7 +94,7 @@ const std::optional<Failure>& Communicator::failure() const noexcept {
 }
 
 void Communicator::send_bytes(int to, int tag, std::span<const std::byte> bytes) {
-  // The length in front, then as many messages as it takes.
+  // Sends the length, then the bytes in as many messages as needed.
   const std::uint64_t length = bytes.size();
   const std::size_t first = std::min(bytes.size(), max_message - sizeof length);
   Impl::Bytes message = m_state->pool.buffer(sizeof length + first);
@@ -119,7 +119,7 @@ std::vector<std::byte> Communicator::receive_bytes(int from, int tag) {
     });
     int count = 0;
     MPI_Get_count(&status, MPI_BYTE, &count);
-    // MPI may write to the buffer for as long as the request lives, which is longer than this call if it
+    // Owns the buffer: MPI may write to it until the request completes, which can be after this call if it
     // throws.
     struct Pending {
       Impl::Bytes bytes;
@@ -150,8 +150,8 @@ std::vector<std::byte> Communicator::receive_bytes(int from, int tag) {
 }
 
 std::vector<std::byte> Communicator::broadcast_bytes(std::vector<std::byte> bytes, int root) {
-  // Binomial tree: rank r counted from the root receives from r without its lowest bit, and sends to r + 2^k
-  // for each 2^k below that bit.
+  // Binomial tree. With ranks counted from the root, rank r receives from r without its lowest set bit and
+  // sends to r + 2^k for each 2^k below that bit.
   const int P = size(), me = (rank() - root + P) % P;
   int bit = 1;
   while (bit < P && (me & bit) == 0) bit *= 2;
@@ -222,7 +222,7 @@ void Communicator::fail(const char* where) {
   if (!m_state->failure && !m_state->agreed) {
     try {
       m_state->end(describe_exception(where));
-    } catch (const RemoteError&) {  // of this rank itself, which has its own exception
+    } catch (const RemoteError&) {  // raised by this rank itself, which has its own exception
     }
   }
   throw;
@@ -251,7 +251,7 @@ Communicator::Waiting::~Waiting() {
 
 void Communicator::Waiting::idle() {
   constexpr int readings_a_look = 64;
-  constexpr double long_wait = 0.02;  // seconds after which a wait costs no processor any more
+  constexpr double long_wait = 0.02;  // seconds after which a wait stops using the processor
   if (m_sleeps)
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   else

@@ -18,18 +18,18 @@
 
 namespace lutra {
 
-/// What kind of exception ended a rank; all ranks throw one of the same kind where they agree on it.
+/// Kind of the exception that ended a rank; after `agree` all ranks throw the same kind.
 enum class FailureKind : std::int32_t { input, file, call_order, out_of_memory, timeout, other };
 
-/// Which rank failed, and how.
+/// Which rank failed, and why.
 struct Failure {
   int rank = 0;
   FailureKind kind = FailureKind::other;
   std::string what;   ///< text of the exception
-  std::string where;  ///< what the rank was doing
+  std::string where;  ///< activity of the rank
 };
 
-/// Another rank failed: every call on the communicator throws this from then on.
+/// Another rank failed. From then on every call on the communicator throws this.
 class RemoteError : public std::runtime_error {
  public:
   explicit RemoteError(Failure failure);
@@ -40,23 +40,24 @@ class RemoteError : public std::runtime_error {
 };
 
 struct CommOptions {
-  /// A rank that answers nothing for so long is named and ends the work of all, unless it is inside `Work`.
+  /// Limit T of the watchdog, in seconds: a rank that does not answer for so long, and is not inside `Work`,
+  /// ends the work of all ranks, with an error that names it.
   double watchdog_seconds = 8;
 };
 
 namespace Impl {
 struct CommState;
 
-/// A one-sided operation as MPI carries it; the data follow it in the message.
+/// Header of a one-sided operation over MPI; the data follow in the same message.
 struct PutHeader {
-  std::int64_t memory;  ///< number of the symmetric memory
-  std::int64_t offset;  ///< bytes into the target's memory
-  std::int64_t signal;  ///< signal of the target, …
-  std::uint64_t value;  ///< … which gets this value, or to which it is added
-  std::int64_t adds;    ///< 1: the value is added
+  std::int64_t memory;  ///< index of the symmetric memory
+  std::int64_t offset;  ///< offset into the target's memory, in bytes
+  std::int64_t signal;  ///< signal of the target that `value` changes
+  std::uint64_t value;  ///< new value, or addend
+  std::int64_t adds;    ///< 1: `value` is added to the signal; 0: it is assigned
 };
 
-/// Who receives one-sided operations.
+/// Receiver of one-sided operations.
 class PutTarget {
  public:
   virtual ~PutTarget() = default;
@@ -64,27 +65,29 @@ class PutTarget {
 };
 }  // namespace Impl
 
-/// Ranks that work together, over MPI between hosts. Made for few, large collective steps and for many small
-/// one-sided messages (SymmetricMemory). All calls are the host's, by one thread a rank, the one that
-/// initialized MPI. Messages move only inside calls of this class and of SymmetricMemory.
+/// Communicator over MPI, for few, large collective steps and many small one-sided messages
+/// (SymmetricMemory). All calls are made on the host, by the one thread per rank that initialized MPI.
+/// Messages progress only inside calls of this class and of SymmetricMemory.
 ///
-/// No call waits without a watchdog: while it waits it yields the processor, delivers what arrives, and
+/// Every wait has a watchdog with time limit T (CommOptions). A waiting rank yields the processor, delivers
+/// arriving messages and, after
 ///
-///     0.4 T   asks all other ranks whether they are there; whoever is inside a call answers
-///     0.9 T   a rank that has not answered and is not inside `Work` has stalled: all ranks throw, naming it.
-///             Twice in a row all ranks answer that they wait too, and nothing arrived: a deadlock, all throw
+///     0.4 T   asks all other ranks for a sign of life; every rank inside a call answers
+///     0.9 T   declares a rank stalled that has not answered and is not inside `Work`: all ranks throw an
+///             error naming it. If all ranks answer twice in a row that they wait too, and nothing arrived,
+///             this is a deadlock: all ranks throw
 ///
-/// A rank that throws something of its own tells the others by `fail`, or inside `agree`, which makes all
-/// ranks throw the same. A rank that is killed ends the job: mpirun sees to that.
+/// A rank with an exception of its own notifies the others by `fail`, or inside `agree`, which makes all
+/// ranks throw the same exception. If a rank is killed, mpirun ends the job.
 class Communicator {
  public:
-  /// Collective over `ranks`, which is duplicated (MPI's own call, without a watchdog).
+  /// Collective. Duplicates `ranks` by MPI_Comm_dup, without a watchdog.
   explicit Communicator(MPI_Comm ranks = MPI_COMM_WORLD, const CommOptions& options = {});
-  /// Waits for nothing. Unless `close` was called it leaves the duplicates to MPI_Finalize.
+  /// Does not wait. Unless `close` was called, the duplicates are left to MPI_Finalize.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
-  /// Collective: waits until all ranks have called it, and frees. No call after it.
+  /// Collective: waits until all ranks have called it, then frees all resources. No call may follow.
   void close();
 
   int rank() const noexcept;
@@ -93,7 +96,7 @@ class Communicator {
 
   // Messages between two ranks ------------------------------------------------------------------------------
 
-  /// Sends to a rank, itself included, and does not wait. Messages of one tag arrive in order.
+  /// Sends to a rank, possibly itself, without waiting. Messages with one tag arrive in order.
   /// @param tag in [0, 32000)
   template <class T>
   void send(int to, int tag, std::span<const T> values) {
@@ -104,19 +107,18 @@ class Communicator {
   void send(int to, int tag, const std::vector<T>& values) {
     send(to, tag, std::span<const T>(values));
   }
-  /// The next message of a rank with that tag; waits.
+  /// Receives the next message from a rank with this tag; waits.
   template <class T>
   std::vector<T> receive(int from, int tag) {
     static_assert(std::is_trivially_copyable_v<T>);
     return from_bytes<T>(receive_bytes(from, tag));
   }
 
-  // Collective calls: all ranks, in one order ---------------------------------------------------------------
+  // Collective calls, in the same order on all ranks --------------------------------------------------------
 
-  /// Returns when all ranks have called it; puts may still be on their way. 2⌈log₂ P⌉ messages one after
-  /// another.
+  /// Returns once all ranks have called it; puts may still be in flight. 2⌈log₂ P⌉ successive messages.
   void barrier();
-  /// `values` of rank `root` on all ranks, by a binomial tree.
+  /// Copies `values` of rank `root` to all ranks, by a binomial tree.
   template <class T>
   void broadcast(std::vector<T>& values, int root = 0) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -124,7 +126,7 @@ class Communicator {
     auto received = broadcast_bytes({bytes.begin(), bytes.end()}, root);
     if (rank() != root) values = from_bytes<T>(received);
   }
-  /// What each rank sends to each other one. @param values [P] for each rank @returns [P] from each rank
+  /// Exchanges data between all pairs of ranks. @param values [P] to each rank @returns [P] from each rank
   template <class T>
   std::vector<std::vector<T>> all_to_all(const std::vector<std::vector<T>>& values) {
     std::vector<std::vector<T>> result(values.size());
@@ -138,7 +140,7 @@ class Communicator {
     }
     return result;
   }
-  /// Values of all ranks on rank `root`, empty on others; of any length each.
+  /// Collects the values of all ranks on rank `root`; empty on others. Lengths may differ.
   template <class T>
   std::vector<std::vector<T>> gather(const std::vector<T>& values, int root = 0) {
     send(root, tag_gather, values);
@@ -147,7 +149,7 @@ class Communicator {
       for (int from = 0; from < size(); ++from) result.push_back(receive<T>(from, tag_gather));
     return result;
   }
-  /// One value of each rank on all ranks.
+  /// Collects one value of each rank on all ranks.
   template <class T>
   std::vector<T> all_gather(const T& value) {
     std::vector<T> all;
@@ -155,7 +157,7 @@ class Communicator {
     broadcast(all);
     return all;
   }
-  /// The largest of each element on all ranks. @param values of one length on all ranks
+  /// Elementwise maximum over all ranks, on all ranks. @param values equally long on all ranks
   template <class T>
   void all_max(std::vector<T>& values) {
     for (const std::vector<T>& other : gather(values))
@@ -165,9 +167,9 @@ class Communicator {
 
   // Faults --------------------------------------------------------------------------------------------------
 
-  /// Collective: runs `task` on each rank. If it throws on any, all ranks throw an exception of the same
-  /// class and text, that of the lowest rank that threw, which is named in it where `name_rank`.
-  /// @param where what the task does, for messages
+  /// Collective: runs `task` on each rank. If it throws on any, all ranks throw an exception with the class
+  /// and text of the lowest rank that threw; the text names that rank if `name_rank`.
+  /// @param where activity of the task, for messages
   template <class Task>
   void agree(const char* where, const Task& task, bool name_rank = true) {
     std::optional<Failure> mine;
@@ -181,17 +183,16 @@ class Communicator {
     throw_agreed(mine, name_rank);
   }
 
-  /// Inside a catch block: tells all ranks that this one failed, and throws what was caught again. All other
-  /// ranks throw RemoteError at their next call. After an error that all agreed on it tells nothing.
+  /// To be called in a catch block: notifies all ranks that this one failed, and rethrows. All other ranks
+  /// throw RemoteError at their next call. Sends no notification after an error thrown by `agree`.
   [[noreturn]] void fail(const char* where);
   /// The failure that ended the communicator.
   const std::optional<Failure>& failure() const noexcept;
-  /// After a failure: tells the others that this rank leaves, and waits up to two seconds until all others
-  /// have.
-  /// @returns true where all have, so that MPI_Finalize will not wait for one that has stalled
+  /// After a failure: announces that this rank leaves, and waits up to two seconds for all others to leave.
+  /// @returns true if all have left, so that MPI_Finalize will not wait for a stalled rank
   bool leave();
 
-  /// While one of these lives this rank works alone and need not answer: others wait for it without a limit.
+  /// Scope in which this rank computes and need not answer: others wait for it without a limit.
   class Work {
    public:
     explicit Work(Communicator& comm);
@@ -203,27 +204,27 @@ class Communicator {
     Communicator& m_comm;
   };
 
-  /// Delivers what has arrived; does not wait. @returns true where something has
-  /// @throws RemoteError where another rank has failed
+  /// Delivers arrived messages; does not wait. @returns true if any arrived
+  /// @throws RemoteError if another rank failed
   bool progress();
 
-  /// A wait of the caller's own loop, `while (!ready) if (!comm.progress()) waiting.idle();`
+  /// Watchdog for a polling loop of the caller: `while (!ready) if (!comm.progress()) waiting.idle();`
   class Waiting {
    public:
-    /// @param what the wait is for, for messages
+    /// @param what purpose of the wait, for messages
     Waiting(Communicator& comm, const char* what);
     ~Waiting();
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
-    /// Yields the processor and looks at the clock now and then. @throws TimeoutError, see above
+    /// Yields the processor and checks the clock now and then. @throws TimeoutError, as described above
     void idle();
 
    private:
     Communicator& m_comm;
     const char* m_what;
-    double m_since;      ///< seconds on the clock since when nothing has arrived
-    int m_readings = 0;  ///< since the clock was looked at
-    int m_rounds = 0;    ///< in which all ranks said that they wait
+    double m_since;      ///< time of the last arrival, in seconds
+    int m_readings = 0;  ///< since the last look at the clock
+    int m_rounds = 0;    ///< rounds in which all ranks answered that they wait
     bool m_asked = false;
     bool m_sleeps = false;
   };
@@ -260,20 +261,20 @@ class Communicator {
   std::unique_ptr<Impl::CommState> m_state;
 };
 
-/// MPI from its start to its end, for programs that do not start it themselves.
+/// Scope of MPI, for programs that do not initialize it themselves.
 class MpiSession {
  public:
-  /// Starts MPI unless it runs.
+  /// Initializes MPI unless it is initialized.
   MpiSession(int* argc, char*** argv);
-  /// Ends MPI if `finish` was not called, that is after an exception: by MPI_Abort, which waits for nothing.
+  /// Ends MPI by MPI_Abort, without waiting, unless `finish` was called; that is, after an exception.
   ~MpiSession();
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
-  /// Ends MPI. Where `comm` has failed: tells the others that this rank leaves and waits for all of them up
-  /// to two seconds; if one is missing MPI_Abort ends the job.
+  /// Finalizes MPI. If `comm` has failed, announces that this rank leaves and waits up to two seconds for all
+  /// others; if one is missing, MPI_Abort ends the job.
   /// @returns `exit_status`
   int finish(int exit_status, Communicator* comm = nullptr);
-  /// True in a process that mpirun, mpiexec or srun started among several.
+  /// Whether mpirun, mpiexec or srun started this process as one of several.
   static bool is_launched();
 
  private:

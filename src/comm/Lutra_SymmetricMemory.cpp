@@ -36,7 +36,7 @@ bool can_use(Communicator& comm, CommBackend backend) {
     SymmetricMemory trial(comm, 16, 1, backend);
     trial.close();
     return true;
-  } catch (const InputError&) {  // on all ranks
+  } catch (const InputError&) {  // thrown on all ranks
     return false;
   }
 }
@@ -70,7 +70,7 @@ SymmetricMemory::SymmetricMemory(Communicator& comm, std::size_t bytes, std::siz
   }
 #endif
   m_data = reinterpret_cast<std::byte*>(m_bytes.data());
-  m_number = comm.add_target(this);  // before any rank knows that all have come
+  m_number = comm.add_target(this);  // before any rank knows that all have arrived
   m_sizes = comm.all_gather(Sizes{bytes, signals});
 }
 

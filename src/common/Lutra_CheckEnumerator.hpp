@@ -8,9 +8,10 @@
 
 namespace lutra {
 
-/// Throws InputError unless `value` is one of the enumerators, which count from 0 to `last`. A cast, or
-/// another language, may bring others.
+/// Checks that `value` is one of the enumerators 0 to `last`; casts and bindings to other languages can pass
+/// others.
 /// @param name of the option or argument, for the message
+/// @throws InputError
 template <class Enum>
 void check_enumerator(const char* name, Enum value, Enum last) {
   const auto number = static_cast<long long>(value);

@@ -16,7 +16,7 @@ using Impl::MatrixFindings;
 template <class ExecutionSpace>
 using Findings = Kokkos::View<MatrixFindings*, typename ExecutionSpace::memory_space>;
 
-/// Clears the findings and notes both ends of the row map.
+/// Clears the findings and records both ends of the row map.
 template <class ExecutionSpace, class RowMap>
 void begin_check(const ExecutionSpace& exec, const RowMap& row_map, std::int64_t n,
                  const Findings<ExecutionSpace>& findings) {
@@ -27,12 +27,12 @@ void begin_check(const ExecutionSpace& exec, const RowMap& row_map, std::int64_t
       });
 }
 
-/// Whether the value in row i, column j counts.
+/// Whether the value in row i, column j is checked.
 KOKKOS_FORCEINLINE_FUNCTION bool is_read(Triangle read, std::int64_t i, std::int64_t j) {
   return read == Triangle::both || (read == Triangle::lower ? j <= i : j >= i);
 }
 
-/// What is wrong with one entry of row i: its column, its order after the entry before it, or its value.
+/// Whether an entry of row i has an invalid column, breaks the ascending order, or has a non-finite value.
 template <class Matrix>
 KOKKOS_FORCEINLINE_FUNCTION bool is_bad_entry(const Matrix& matrix, std::int64_t i, Offset p, Offset begin,
                                               Triangle read) {
@@ -42,7 +42,7 @@ KOKKOS_FORCEINLINE_FUNCTION bool is_bad_entry(const Matrix& matrix, std::int64_t
          (!ScalarTraits<Scalar>::is_finite(matrix.values(p)) && is_read(read, i, j));
 }
 
-/// The row of the entry at position p of a checked pattern.
+/// Row of the entry at position p of a checked pattern.
 template <class RowMap>
 KOKKOS_INLINE_FUNCTION std::int64_t row_of_entry(const RowMap& row_map, std::int64_t n_rows, std::int64_t p) {
   std::int64_t low = 0, high = n_rows;  // row_map(low) ≤ p < row_map(high)
@@ -53,8 +53,8 @@ KOKKOS_INLINE_FUNCTION std::int64_t row_of_entry(const RowMap& row_map, std::int
   return low;
 }
 
-/// Checks every row. A row's entries are looked at only where both of its offsets lie in [0, nnz]. Bad rows
-/// are rare: only they touch the findings.
+/// Checks every row. Reads a row's entries only if both of its offsets are in [0, nnz]. Only bad rows, which
+/// are rare, write to the findings.
 template <class Scalar, class Index, class Integer, class ExecutionSpace>
 void find_bad_rows(const ExecutionSpace& exec,
                    const CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space>& matrix,
@@ -89,8 +89,8 @@ void find_bad_rows(const ExecutionSpace& exec,
       });
 }
 
-/// Compares row map and entries with those of a checked pattern of the same sizes, and looks at the values.
-/// Nothing of the matrix is used as an index.
+/// Compares row map and entries with those of a checked pattern of the same size and checks the values. Uses
+/// nothing of the matrix as an index.
 template <class Scalar, class Index, class Integer, class ExecutionSpace>
 void find_differences(const ExecutionSpace& exec,
                       const CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space>& matrix,
@@ -112,7 +112,7 @@ void find_differences(const ExecutionSpace& exec,
       });
 }
 
-/// One element of a device array, for messages.
+/// Reads one element of a device array, for messages.
 template <class ExecutionSpace, class ViewType>
 auto fetch_element(const ExecutionSpace& exec, const ViewType& view, std::size_t i) {
   typename ViewType::non_const_value_type value{};
@@ -121,7 +121,7 @@ auto fetch_element(const ExecutionSpace& exec, const ViewType& view, std::size_t
   return value;
 }
 
-/// Says what is wrong with row `i`, which is known to be wrong.
+/// Throws with the reason why row `i`, known to be bad, is bad.
 template <class ExecutionSpace, class Matrix>
 [[noreturn]] void throw_for_row(const ExecutionSpace& exec, const Matrix& matrix, std::int64_t i,
                                 Triangle read) {
@@ -155,7 +155,7 @@ template <class ExecutionSpace, class Matrix>
   throw InputError(where + " changed while it was checked");
 }
 
-/// Extents, which the host knows.
+/// Checks extents, known to the host.
 template <class Matrix>
 void check_extents(const Matrix& matrix) {
   const auto n = matrix.n_rows;
@@ -174,7 +174,7 @@ void check_extents(const Matrix& matrix) {
   }
 }
 
-/// Throws for the first finding, in the order a reader of the arrays would meet them.
+/// Throws for the first finding in array order.
 template <class ExecutionSpace, class Matrix>
 void throw_for_findings(const ExecutionSpace& exec, const Matrix& matrix, const MatrixFindings& found,
                         Triangle read) {

@@ -11,18 +11,18 @@ namespace lutra {
 
 namespace Impl {
 
-/// What one pass over a matrix has found, n standing for "no such row".
+/// Findings of one pass over a matrix; row n stands for "none".
 struct MatrixFindings {
   std::int64_t first_offset;   ///< row_map(0)
   std::int64_t last_offset;    ///< row_map(n)
-  std::int64_t bad_row_start;  ///< first row whose offsets fall or leave [0, nnz]
-  std::int64_t bad_row;     ///< first row with a column out of range or out of order, or a value not finite
-  std::int64_t difference;  ///< 1 where the pattern is not the one it is compared with
+  std::int64_t bad_row_start;  ///< first row with decreasing offsets, or offsets outside [0, nnz]
+  std::int64_t bad_row;     ///< first row with a column out of range or out of order, or a non-finite value
+  std::int64_t difference;  ///< 1 if the pattern differs from the reference
 };
 
 }  // namespace Impl
 
-/// Where a check leaves its findings; made once and kept for every check.
+/// Reusable buffer for the findings of a check.
 template <class ExecutionSpace>
 struct MatrixCheckWorkspace {
   MatrixCheckWorkspace() = default;
@@ -33,23 +33,23 @@ struct MatrixCheckWorkspace {
   Impl::AsyncResult<Impl::MatrixFindings, ExecutionSpace> findings;
 };
 
-/// Throws InputError unless `matrix` is a well-formed square matrix: at least one row, `row_map` of n + 1
-/// offsets from 0 to nnz that never fall, columns in range and strictly ascending in each row, values finite.
-/// The message names the first offending row, and the column where there is one, counted from 0. No element
-/// of `row_map` or `entries` is used as an index before it is known to be in range. Cost: one pass over the
-/// matrix, balanced over long rows on devices, and one wait. A malformed matrix costs a few waits more, for
+/// Checks that `matrix` is a well-formed square matrix: at least one row; `row_map` of n + 1 nondecreasing
+/// offsets from 0 to nnz; columns in range and strictly ascending in each row; finite values. No element of
+/// `row_map` or `entries` is used as an index before it is known to be in range. Cost: one pass over the
+/// matrix, balanced over long rows on devices, and one wait; a malformed matrix costs a few more waits, for
 /// the message.
-/// @param read  entries whose values have to be finite; columns are checked in both triangles
+/// @param read  triangle whose values must be finite; columns are checked in both triangles
+/// @throws InputError naming the first offending row and, if known, the column, both 0-based
 template <class Scalar, class Index, class Integer, class ExecutionSpace>
 void check_square_matrix(const ExecutionSpace& exec,
                          const CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space>& matrix,
                          const MatrixCheckWorkspace<ExecutionSpace>& work, Triangle read = Triangle::both);
 
-/// Throws InputError unless the pattern of `matrix` is `pattern`, which has been checked before, and its
-/// values are finite. A malformed matrix is refused with the message of check_square_matrix. Cost: one pass
-/// over both patterns and the values, parallel over entries, and one wait.
-/// @param validate  false: extents alone are compared, by the host
-/// @param read  entries whose values have to be finite
+/// Checks that the pattern of `matrix` equals the already checked `pattern` and that its values are finite.
+/// Cost: one pass over both patterns and the values, parallel over entries, and one wait.
+/// @param validate  false: only extents are compared, on the host
+/// @param read  triangle whose values must be finite
+/// @throws InputError; for a malformed matrix, with the message of check_square_matrix
 template <class Scalar, class Index, class Integer, class ExecutionSpace>
 void check_same_pattern(const ExecutionSpace& exec,
                         const CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space>& matrix,

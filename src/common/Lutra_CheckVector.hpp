@@ -12,7 +12,7 @@
 
 namespace lutra::Impl {
 
-/// The lowest row with a value that is not finite.
+/// Reduction to the first row with a non-finite value.
 template <class Block>
 struct FirstBadRow {
   Block block;
@@ -30,8 +30,8 @@ struct FirstBadRow {
   }
 };
 
-/// Throws InputError naming the first row of a vector or a block of vectors that holds NaN or infinity. Waits
-/// once.
+/// Checks a vector [n] or a block of vectors [n × k] for NaN and infinity. Waits once.
+/// @throws InputError naming the first row with such a value
 template <class ExecutionSpace, class Block>
 void check_finite(const ExecutionSpace& exec, const char* name, const Block& block) {
   const auto n = static_cast<std::int64_t>(block.extent(0));

@@ -8,8 +8,8 @@
 
 namespace lutra {
 
-/// A view of a Kokkos Kernels matrix: nothing is copied, and `matrix` must outlive it unless its Views are
-/// managed. The row map keeps its type, whose default in Kokkos Kernels is `std::size_t`.
+/// View of a Kokkos Kernels matrix. Nothing is copied; `matrix` must outlive the view unless its Views are
+/// managed. The row map keeps its type, by default `std::size_t` in Kokkos Kernels.
 template <class Scalar, class Ordinal, class Device, class MemoryTraits, class Offset>
 CsrView<std::remove_const_t<Scalar>, std::remove_const_t<Ordinal>, std::remove_const_t<Offset>,
         typename Device::memory_space>

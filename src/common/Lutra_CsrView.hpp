@@ -12,21 +12,22 @@
 
 namespace lutra {
 
-/// The pattern of a sparse matrix by rows, in memory space `MemorySpace`. A pattern by columns is the same
-/// struct for the transposed matrix, and functions that want one say so.
+/// Pattern of a sparse matrix in compressed sparse row format, in memory space `MemorySpace`. A pattern by
+/// columns is stored as that of the transpose; functions that expect one say so.
 template <class Ordinal, class Offset, class MemorySpace>
 struct CsrPattern {
   static_assert(Kokkos::is_memory_space<MemorySpace>::value,
                 "lutra::CsrPattern: give a memory space, as in Space::memory_space");
   Ordinal n_rows = 0;
   Ordinal n_cols = 0;
-  Kokkos::View<const Offset*, MemorySpace> row_map;   ///< [n_rows + 1] where each row starts in `entries`
+  Kokkos::View<const Offset*, MemorySpace> row_map;   ///< [n_rows + 1] start of each row in `entries`
   Kokkos::View<const Ordinal*, MemorySpace> entries;  ///< [row_map(n_rows)] column of each entry
 
   std::int64_t nnz() const { return static_cast<std::int64_t>(entries.extent(0)); }
 };
 
-/// A sparse matrix by rows, in memory space `MemorySpace`: what every entry point of the library takes.
+/// Sparse matrix in compressed sparse row format, in memory space `MemorySpace`; input of the library's entry
+/// points.
 template <class Scalar, class Ordinal, class Offset, class MemorySpace>
 struct CsrView {
   static_assert(
@@ -34,7 +35,7 @@ struct CsrView {
       "lutra::CsrView: give a memory space, as in Space::memory_space, or take the solver's matrix_type");
   Ordinal n_rows = 0;
   Ordinal n_cols = 0;
-  Kokkos::View<const Offset*, MemorySpace> row_map;   ///< [n_rows + 1] where each row starts in `entries`
+  Kokkos::View<const Offset*, MemorySpace> row_map;   ///< [n_rows + 1] start of each row in `entries`
   Kokkos::View<const Ordinal*, MemorySpace> entries;  ///< [row_map(n_rows)] column of each entry
   Kokkos::View<const Scalar*, MemorySpace> values;    ///< [row_map(n_rows)] value of each entry
 
@@ -42,8 +43,8 @@ struct CsrView {
   CsrPattern<Ordinal, Offset, MemorySpace> pattern() const { return {n_rows, n_cols, row_map, entries}; }
 };
 
-/// A sparse matrix by rows that owns its arrays, on the host: what readers and generators return.
-/// Rows are sorted by column and hold no column twice.
+/// Sparse matrix in compressed sparse row format that owns its host arrays; result of readers and generators.
+/// Each row is sorted by column, without duplicates.
 template <class Scalar, class Ordinal = int, class Offset = std::int64_t>
 struct HostMatrix {
   Ordinal n_rows = 0;
@@ -55,7 +56,7 @@ struct HostMatrix {
   Offset nnz() const { return static_cast<Offset>(entries.size()); }
 };
 
-/// An unmanaged view of a host matrix; `matrix` must outlive it.
+/// Unmanaged view of a host matrix; `matrix` must outlive it.
 template <class Scalar, class Ordinal, class Offset>
 CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> make_view(
     const HostMatrix<Scalar, Ordinal, Offset>& matrix) {

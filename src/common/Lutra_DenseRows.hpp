@@ -6,7 +6,7 @@
 
 namespace lutra {
 
-/// A block of k vectors, [n × k] by rows: the k values of a row are neighbours.
+/// Block of k vectors, [n × k], row-major: the k values of a row are contiguous.
 template <class Scalar, class MemorySpace>
 using DenseRows = Kokkos::View<Scalar**, Kokkos::LayoutRight, MemorySpace>;
 

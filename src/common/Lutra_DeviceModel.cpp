@@ -4,8 +4,8 @@
 namespace lutra {
 namespace {
 
-/// By one core of a server, on 37 graphs with AMD and nested dissection, and what threads spare of two
-/// dissections and of factorizations (docs/notes/2026-11-26-ordering-threads.md).
+/// Measured on one core of a server: 37 graphs with AMD and nested dissection; speedup by threads from two
+/// dissections and several factorizations (docs/notes/2026-11-26-ordering-threads.md).
 OrderingCosts orderings_by_a_core() {
   OrderingCosts costs;
   costs.amd = {.start_seconds = 2e-6, .row_seconds = 1.0e-7, .edge_seconds = 7.6e-9};
@@ -39,10 +39,10 @@ DeviceModel h200_device_model() {
                             .team_bandwidth = 34e9,
                             .level_launch_seconds = 1.0e-6,
                             .bandwidth = 3e12};
-  // Of one device: simulated times of both sweeps are 6 to 34 % below those measured, 17 % in the median, for
-  // the five matrices in docs/trisolve.md that need no matching.
-  // Messages: between two H200s of one host by peer memory. A team has from an eighth of a multiprocessor's
-  // share of the bandwidth, as in the paper's Algorithm 2, to what one multiprocessor alone can read.
+  // One device: simulated times of both sweeps are 6 to 34 % below the measured ones, 17 % in the median, for
+  // the five matrices in docs/trisolve.md without matching. Messages: between two H200s of one host by peer
+  // memory. A team's bandwidth ranges from an eighth of a multiprocessor's share, as in the paper's Algorithm
+  // 2, to the most one multiprocessor can read.
   model.trisolve.distributed = {.start_seconds = 9e-6,
                                 .dependency_seconds = 1.6e-6,
                                 .bandwidth = 3e12,
@@ -53,9 +53,9 @@ DeviceModel h200_device_model() {
   model.trisolve.level_sets = {0.18e-6, 28e9, 1.0e-6, 2.0e12, 8e-6, 0.3e-6};
   model.trisolve.portable_level_sets = {2.5e-6, 30e9, 5e-6, 1.5e12, 5e-6, 0.5e-6};
   model.trisolve.fronts = {2, 0.05, 2.5, 0.4};
-  // By `lutra_perf_symbolic` on circuits, power flow matrices, meshes and collections' matrices in METIS'
-  // order (docs/notes/2026-11-22-symbolic.md). Costs of fill2 are within a factor of 2.3 of what was
-  // measured, but for two matrices whose groups of sources are 4 and 6 times as fast.
+  // Measured by `lutra_perf_symbolic` on circuits, power flow matrices, meshes and matrices of collections,
+  // in METIS order (docs/notes/2026-11-22-symbolic.md). Costs of fill2 are within a factor of 2.3 of the
+  // measurements, except for two matrices whose groups of sources are 4 and 6 times as fast.
   model.symbolic = {.fill1_row_seconds = 1e-7,
                     .fill1_entry_seconds = 4e-9,
                     .fill2_row_seconds = 2.5e-7,
@@ -64,10 +64,10 @@ DeviceModel h200_device_model() {
                     .ancestors_step_seconds = 1e-6,
                     .ancestors_word_seconds = 1.5e-10,
                     .max_set_bytes = 16.0 * (1 << 30)};
-  // Orderings are made on the host: eight of its threads dissect 1.1 to 4 times as fast as the device
-  // (docs/nested-dissection.md). Refactorizations and solves of 18 matrices in the orders of AMD and
-  // nested dissection, on an H100 (docs/notes/2026-11-26-ordering-threads.md); analysis and start from times
-  // to the first solution, in cold processes (docs/notes/2026-11-23-ordering-choice.md).
+  // Orderings run on the host: eight of its threads dissect 1.1 to 4 times as fast as the device
+  // (docs/nested-dissection.md). Refactorizations and solves of 18 matrices in AMD and nested dissection
+  // order, on an H100 (docs/notes/2026-11-26-ordering-threads.md); analysis and start from times to the first
+  // solution, in cold processes (docs/notes/2026-11-23-ordering-choice.md).
   model.ordering = orderings_by_a_core();
   model.ordering.multifrontal = {.analysis = {.start_seconds = 5e-3, .row_seconds = 4.2e-7},
                                  .factorization = {.start_seconds = 2.3e-4,
@@ -81,9 +81,9 @@ DeviceModel h200_device_model() {
                                            .step_seconds = 3.0e-8,
                                            .supernode_seconds = 6.0e-7}};
   model.ordering.device_start_seconds = 0.045;
-  // By `lutra_perf_ilu`: ILU(0) of four grids in natural order, 118 to 2,000 levels (docs/ilu.md).
+  // Measured by `lutra_perf_ilu`: ILU(0) of four grids in natural order, 118 to 2,000 levels (docs/ilu.md).
   model.ilu = {.level_seconds = 18e-6, .syncfree_start_seconds = 30e-6, .dependency_seconds = 1e-6};
-  // Of thirteen matrices in METIS' order (docs/ldlt.md).
+  // Thirteen matrices in METIS order (docs/ldlt.md).
   model.symmetric = {.cholesky = 0.95, .ldlt = 1.0, .ldlt_zero_diagonals = 3.2};
   return model;
 }
@@ -99,9 +99,9 @@ DeviceModel host_device_model() {
                             .team_bandwidth = 10e9,
                             .level_launch_seconds = 5e-6,
                             .bandwidth = 10e9};
-  // Of one rank, which works a block after the other and takes messages between them: one put and its arrival
-  // between two cores of the host of an H200, of 8 bytes to 2 KiB, and blocks as in solves of six matrices on
-  // 1 to 4 ranks there (docs/prediction.md).
+  // One rank, which processes its blocks sequentially and receives messages in between: one put of 8 bytes to
+  // 2 KiB and its arrival between two cores of an H200's host, and blocks as in solves of six matrices on 1
+  // to 4 ranks there (docs/prediction.md).
   model.trisolve.distributed = {.start_seconds = 1e-6,
                                 .dependency_seconds = 0.09e-6,
                                 .bandwidth = 10e9,
@@ -130,7 +130,7 @@ DeviceModel host_device_model() {
                         .flop_seconds = 1.8e-10},
       .solve = {
           .start_seconds = 3.3e-6, .row_seconds = 2.1e-8, .edge_seconds = 1.3e-9, .entry_seconds = 1.7e-9}};
-  // On 31 matrices with one thread (docs/notes/2026-11-23-ldlt.md).
+  // 31 matrices with one thread (docs/notes/2026-11-23-ldlt.md).
   model.symmetric = {.cholesky = 0.65, .ldlt = 0.66, .ldlt_zero_diagonals = 0.44};
   return model;
 }

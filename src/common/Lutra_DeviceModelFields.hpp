@@ -6,8 +6,8 @@
 
 #include "Lutra_DeviceModel.hpp"
 
-// The numbers of a device model by their names, for programs that read and write one. A name is that of the
-// field, behind those of the sections it is in: "ordering.amd.row_seconds".
+// Names of the parameters of a device model, for programs that read and write models. A name is the path of
+// its sections and field: "ordering.amd.row_seconds".
 
 namespace lutra {
 namespace Impl {
@@ -159,7 +159,7 @@ void visit_section(const std::string& at, IluCosts& m, const Visit& visit) {
 
 }  // namespace Impl
 
-/// Calls visit(name, number) for each number of a model, a double or an int.
+/// Calls visit(name, number) for each parameter of a model, a double or an int.
 template <class Visit>
 void visit_numbers(DeviceModel& m, const Visit& visit) {
   Impl::visit_section("trisolve.", m.trisolve, visit);

@@ -15,8 +15,7 @@
 
 namespace lutra {
 
-/// The values of a matrix in the order of the analyzed pattern, with the scales applied to its rows and
-/// columns.
+/// Values of a matrix in the order of the analyzed pattern, with the scales of its rows and columns.
 template <class Scalar, class MemorySpace>
 struct ScaledValues {
   Kokkos::View<const Scalar*, MemorySpace> values;             ///< [nnz(A)]
@@ -24,15 +23,15 @@ struct ScaledValues {
   Kokkos::View<const RealOf<Scalar>*, MemorySpace> col_scale;  ///< [n]
 };
 
-/// What a symmetric factorization finds besides.
+/// Additional results of a symmetric factorization.
 struct SymmetricOutcome {
-  Inertia inertia;                       ///< empty where pivots were perturbed, or the matrix has none
-  std::int64_t delayed = 0;              ///< pivots delayed to a parent, once for each front they left
-  std::int64_t two_by_two = 0;           ///< 2 × 2 pivots
-  std::int64_t zero = 0;                 ///< zero pivots
-  std::int64_t entries = 0;              ///< of L and D, without the unit diagonal
-  std::vector<std::string> escalations;  ///< as in Report
-  std::optional<std::int64_t> indefinite_column;  ///< of a Cholesky factorization that ended there
+  Inertia inertia;           ///< empty if pivots were perturbed or the matrix has no inertia
+  std::int64_t delayed = 0;  ///< pivots delayed to a parent, counted once per front they leave
+  std::int64_t two_by_two = 0;
+  std::int64_t zero = 0;
+  std::int64_t entries = 0;                       ///< entries of L and D, without the unit diagonal
+  std::vector<std::string> escalations;           ///< as in Report
+  std::optional<std::int64_t> indefinite_column;  ///< column at which a Cholesky factorization ended
 
   void write(std::size_t nnz, Report& report) const {
     report.inertia = inertia;
@@ -46,56 +45,56 @@ struct SymmetricOutcome {
   }
 };
 
-/// What happened to the pivots of one numeric factorization.
+/// Pivot statistics of one numeric factorization.
 struct FactorizationOutcome {
-  std::int64_t perturbed = 0;                ///< pivots replaced by a larger one
-  std::optional<std::int64_t> interchanged;  ///< pivots taken from other rows; of threshold pivoting
+  std::int64_t perturbed = 0;                ///< pivots replaced by larger values
+  std::optional<std::int64_t> interchanged;  ///< pivots taken from other rows; threshold pivoting only
   double largest_entry = 0;                  ///< max |entry of the scaled matrix|
-  double largest_factor = 0;                 ///< max |entry of the factors|; infinity where one is not finite
-  /// Smallest |pivot| of LDLᵀ and Cholesky that is not zero; infinity where pivots are perturbed instead
+  double largest_factor = 0;                 ///< max |entry of the factors|; infinity if one is not finite
+  /// Smallest nonzero |pivot| of LDLᵀ and Cholesky; infinity if pivots are perturbed instead
   double smallest_pivot = std::numeric_limits<double>::infinity();
-  std::optional<SymmetricOutcome> symmetric = {};  ///< of LDLᵀ and Cholesky
+  std::optional<SymmetricOutcome> symmetric = {};  ///< LDLᵀ and Cholesky only
 
   bool is_finite() const { return largest_factor < std::numeric_limits<double>::infinity(); }
   /// max |entry of the factors| / max |entry of the scaled matrix|
   double growth() const { return largest_entry > 0 ? largest_factor / largest_entry : 0.0; }
 };
 
-/// A pivot by the user's row and column.
+/// Position of a pivot in the user's row and column numbering.
 struct Pivot {
   std::int64_t row = 0, column = 0;
-  bool perturbed = false;  ///< or a zero pivot of LDLᵀ
+  bool perturbed = false;  ///< also true for a zero pivot of LDLᵀ
 };
 
-/// Factors of one matrix after another on one pattern: what every engine implements (multifrontal and
-/// simplicial LU; LDLᵀ and incomplete factorizations alike), and all that refinement, Krylov methods and the
-/// driver know of one. Permutations and scales are the engine's affair: `apply` takes and gives vectors by
-/// the user's rows and columns.
+/// Factors of a sequence of matrices with one pattern. Every engine implements this interface: multifrontal
+/// and simplicial LU, LDLᵀ, incomplete factorizations. Refinement, Krylov methods and the driver use no
+/// other. Permutations and scales are internal to the engine: vectors of `apply` are in the user's numbering.
 template <class Scalar, class ExecutionSpace>
 class Factorization : public Preconditioner<Scalar, ExecutionSpace> {
  public:
   using Memory = typename ExecutionSpace::memory_space;
 
-  /// Factorizes; allocates only the first time. Waits for the device once, for the outcome.
-  /// @param perturbation least magnitude of a pivot over the largest entry of the scaled matrix
-  /// @throws OutOfMemoryError; TimeoutError where the watchdog gave up
+  /// Factorizes. Allocates only in the first call. Waits for the device once, for the outcome.
+  /// @param perturbation smallest pivot magnitude allowed, relative to the largest entry of the scaled matrix
+  /// @throws OutOfMemoryError; TimeoutError if the watchdog expired
   virtual FactorizationOutcome factorize(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
                                          double perturbation) = 0;
 
-  /// The pivots of the last factorization, on the host, [n] in elimination order. Fences.
+  /// The pivots of the last factorization in elimination order: [n], on the host. Fences.
   virtual std::vector<Pivot> pivots(const ExecutionSpace& exec) const = 0;
 
-  /// The same matrix again, with the smallest pivot of the last factorization and those near it taken for
-  /// zero. @returns nothing where pivots are never zero, or none is left that could be
+  /// Refactorizes the same matrix, treating the smallest pivot of the last factorization and those close to
+  /// it as zero.
+  /// @returns nothing if the engine has no zero pivots, or no further pivot qualifies
   virtual std::optional<FactorizationOutcome> factorize_with_more_zeros(const ExecutionSpace&) { return {}; }
 
-  /// Scales that the last factorization used for rows and columns alike in place of those given; or none.
+  /// Symmetric scales that the last factorization used instead of the given ones; [n], or empty.
   virtual Kokkos::View<const RealOf<Scalar>*, Memory> own_scale() const { return {}; }
 
-  /// Asks for more accurate factors, from the next factorization on. @returns false where there are none
+  /// Requests more accurate factors from the next factorization on. @returns false if not available
   virtual bool increase_quality() { return false; }
 
-  /// The row at which the watchdog gave up an `apply` since the last call, or −1. Fences.
+  /// The row at which the watchdog stopped an `apply` since the last call, or −1. Fences.
   virtual std::int64_t consume_timeout(const ExecutionSpace& exec) = 0;
 };
 

@@ -6,9 +6,9 @@
 
 namespace lutra {
 
-/// Rows and columns within the library. Solvers read the columns of a caller's matrix as int or std::int64_t.
+/// Index of rows and columns within the library. Solvers accept columns of type int or std::int64_t.
 using Ordinal = int;
-/// Positions of entries within the library. Solvers read row maps of int, std::int64_t and std::size_t.
+/// Position of entries within the library. Solvers accept row maps of int, std::int64_t and std::size_t.
 using Offset = std::int64_t;
 
 }  // namespace lutra

@@ -13,7 +13,7 @@
 
 namespace lutra {
 
-/// A square linear operator that can be applied: all that Krylov methods and refinement ask of a matrix.
+/// Square linear operator; the interface of a matrix for Krylov methods and refinement.
 template <class Scalar, class ExecutionSpace>
 class LinearOperator {
  public:
@@ -23,11 +23,11 @@ class LinearOperator {
   virtual ~LinearOperator() = default;
   /// Order of the operator.
   virtual std::int64_t size() const = 0;
-  /// Y = A·X for all columns; X and Y do not overlap. Neither checks nor fences.
+  /// Y = A·X, [n × k] each, not overlapping. Neither checks nor fences.
   virtual void apply(const ExecutionSpace& exec, const Rows& X, const Rows& Y) const = 0;
 };
 
-/// An approximate inverse: all that Krylov methods and refinement ask of factors.
+/// Approximate inverse; the interface of factors for Krylov methods and refinement.
 template <class Scalar, class ExecutionSpace>
 class Preconditioner {
  public:
@@ -35,14 +35,14 @@ class Preconditioner {
   using Rows = DenseRows<Scalar, Memory>;
 
   virtual ~Preconditioner() = default;
-  /// Order of the matrix it is for; −1: it takes vectors of any length. Krylov methods refuse one of another
-  /// order than their operator's.
+  /// Order of the preconditioned matrix; −1 if any. Krylov methods refuse a preconditioner whose order
+  /// differs from their operator's.
   virtual std::int64_t size() const { return -1; }
-  /// X ≈ op(A)⁻¹·B for all columns; X may be B. Neither checks nor fences.
+  /// X ≈ op(A)⁻¹·B, [n × k] each; X may be B. Neither checks nor fences.
   virtual void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) = 0;
 };
 
-/// @throws InputError where a preconditioner is for matrices of another order than n
+/// @throws InputError if the order of `M` is neither n nor −1
 template <class Scalar, class ExecutionSpace>
 void check_size(const Preconditioner<Scalar, ExecutionSpace>& M, std::int64_t n) {
   if (M.size() < 0 || M.size() == n) return;
@@ -50,7 +50,7 @@ void check_size(const Preconditioner<Scalar, ExecutionSpace>& M, std::int64_t n)
                    ", and the matrix has the order " + std::to_string(n));
 }
 
-/// An approximate inverse of two parts, A ≈ L·U: what split preconditioning asks for.
+/// Approximate inverse in two factors, A ≈ L·U, for split preconditioning.
 template <class Scalar, class ExecutionSpace>
 class SplitPreconditioner : public Preconditioner<Scalar, ExecutionSpace> {
  public:

@@ -8,7 +8,7 @@
 namespace lutra {
 
 namespace {
-constexpr std::size_t max_blocks = 32;  // that a pool holds
+constexpr std::size_t max_blocks = 32;  // capacity of a pool
 
 [[noreturn]] void refuse(const std::string& label, std::size_t bytes, std::size_t limit, std::size_t used) {
   throw OutOfMemoryError("'" + label + "' needs " + std::to_string(bytes) +
@@ -33,7 +33,7 @@ MemoryPool::Block MemoryPool::take(std::string_view space, std::size_t bytes) {
 }
 
 void MemoryPool::give(Block block) {
-  Block oldest;  // freed after the lock is: freeing may take long
+  Block oldest;  // freed after unlocking: freeing may take long
   const std::lock_guard lock(m_mutex);
   if (m_blocks.size() == max_blocks) {
     oldest = std::move(m_blocks.front());

@@ -18,12 +18,11 @@
 
 namespace lutra {
 
-/// Blocks of memory kept for reuse, freed with the pool. Safe to call from several threads. The blocks belong
-/// to one execution space instance: a block is handed out while kernels that used it may still be queued
-/// there.
+/// Blocks of memory cached for reuse, freed with the pool. Thread-safe. A pool serves one execution space
+/// instance: a block is handed out while kernels that used it may still be queued there.
 class MemoryPool {
  public:
-  /// Memory of one space, and what frees it.
+  /// Block of one memory space, with its owner.
   struct Block {
     std::string_view space{};
     char* begin = nullptr;
@@ -31,9 +30,9 @@ class MemoryPool {
     std::shared_ptr<void> owner{};
   };
 
-  /// A block of at least `bytes` and at most twice as many; an empty one where there is none.
+  /// @returns a block of at least `bytes` and about twice as many at most; an empty one if there is none
   Block take(std::string_view space, std::size_t bytes);
-  /// Returns a block. The pool holds 32; the oldest is freed to make room.
+  /// Returns a block. The pool holds at most 32 blocks and evicts the oldest.
   void give(Block block);
 
  private:
@@ -41,34 +40,34 @@ class MemoryPool {
   std::vector<Block> m_blocks;  ///< oldest first
 };
 
-/// The account every allocation of a solver is charged to. Copies share one account. Safe to call from
-/// several threads: a charge either fits under the limit as a whole or throws.
+/// Budget to which all allocations of a solver are charged. Copies share one budget. Thread-safe: a charge
+/// either fits under the limit as a whole or throws.
 class MemoryBudget {
  public:
-  /// A budget without limit.
+  /// Unlimited budget.
   MemoryBudget() : MemoryBudget(0) {}
-  /// @param limit_bytes bytes that may be held at once; 0: no limit
-  /// @param pool        where memory comes from and returns to, if it is to be reused. Views are then not
-  ///                    counted by Kokkos and must not outlive their reservation
+  /// @param limit_bytes maximum number of bytes held at once; 0: no limit
+  /// @param pool        source of memory to reuse, optional. Views are then unknown to Kokkos' memory
+  /// tracking and must not outlive their reservation
   explicit MemoryBudget(std::size_t limit_bytes, std::shared_ptr<MemoryPool> pool = {});
 
   std::size_t limit_bytes() const noexcept { return m_account->limit; }
   std::size_t used_bytes() const noexcept { return m_account->used; }
-  /// The largest number of bytes held at once so far.
+  /// High-water mark of the bytes held.
   std::size_t peak_bytes() const noexcept;
-  /// Bytes still free under the limit; the largest std::size_t where there is none.
+  /// Bytes left under the limit; the largest std::size_t without a limit.
   std::size_t available_bytes() const noexcept;
 
-  /// Another limit for all copies, from the next charge on. What is held beyond it stays.
+  /// Sets the limit for all copies, from the next charge on. Bytes already held above it remain.
   void set_limit(std::size_t limit_bytes) noexcept { m_account->limit = limit_bytes; }
-  /// Throws OutOfMemoryError unless `bytes` more fit now.
+  /// @throws OutOfMemoryError unless `bytes` more fit now
   void require(const std::string& label, std::size_t bytes) const;
-  /// Charges `bytes`. @throws OutOfMemoryError naming the label where they do not fit; nothing is charged
-  /// then
+  /// Charges `bytes`.
+  /// @throws OutOfMemoryError naming the label if they do not fit; nothing is charged then
   void charge(const std::string& label, std::size_t bytes);
-  /// Gives back bytes that were charged.
+  /// Releases charged bytes.
   void release(std::size_t bytes) noexcept;
-  /// Takes back a charge whose allocation failed: unlike `release`, these bytes never count in the peak.
+  /// Cancels the charge of a failed allocation: unlike with `release`, these bytes never count in the peak.
   void cancel(std::size_t bytes) noexcept;
   MemoryPool* pool() const noexcept { return m_account->pool.get(); }
 
@@ -82,30 +81,30 @@ class MemoryBudget {
   std::shared_ptr<Account> m_account;
 };
 
-/// The bytes a group of Views holds in a budget, given back when the last copy of the reservation goes. A
-/// struct of Views carries one, so that charge and Views end together; a struct built by hand leaves it
-/// empty. One thread at a time uses a reservation and its copies.
+/// Bytes that a group of Views holds in a budget, released with the last copy of the reservation. A struct of
+/// Views owns one, so that charge and Views end together; it is empty in structs built by hand. Not
+/// thread-safe, copies included.
 class MemoryReservation {
  public:
   MemoryReservation() = default;
   explicit MemoryReservation(const MemoryBudget& budget) : m_entry(std::make_shared<Entry>(budget)) {}
 
-  /// Allocates one block from which later allocations take their pieces while it lasts: on a GPU an
-  /// allocation may cost more than the kernels that use it. Pieces live as long as the reservation and are
-  /// not counted by Kokkos, so Views of them must not outlive it. Does nothing where budget or memory is
-  /// short.
+  /// Allocates one block for later allocations to draw from: on a GPU an allocation can cost more than the
+  /// kernels that use it. The block lives as long as the reservation and is unknown to Kokkos' memory
+  /// tracking, so Views in it must not outlive the reservation. Does nothing if budget or memory is
+  /// insufficient.
   template <class MemorySpace, class ExecutionSpace>
   void reserve(const ExecutionSpace& exec, const std::string& label, std::size_t bytes) {
     if (m_entry->budget.available_bytes() < bytes) return;
     try {
       char* const begin = take_block<MemorySpace>(exec, label, bytes);
       m_entry->pieces = {MemorySpace::name(), begin, begin + bytes};
-    } catch (const OutOfMemoryError&) {  // single pieces may still fit
+    } catch (const OutOfMemoryError&) {  // smaller allocations may still fit
     }
   }
 
-  /// Allocates a View without initialising it, and charges the budget.
-  /// @throws OutOfMemoryError naming the label, where the budget or the memory itself does not suffice
+  /// Allocates an uninitialised View and charges the budget.
+  /// @throws OutOfMemoryError naming the label, if the budget or the memory is insufficient
   template <class ViewType, class ExecutionSpace, class... Extents>
   ViewType allocate(const ExecutionSpace& exec, const std::string& label, Extents... extents) {
     using Memory = typename ViewType::memory_space;
@@ -121,11 +120,11 @@ class MemoryReservation {
 
   std::size_t bytes() const noexcept { return m_entry ? m_entry->bytes : 0; }
 
-  /// Bytes a piece of a reserved block takes up.
+  /// Bytes that a piece occupies in a reserved block.
   static constexpr std::size_t padded(std::size_t bytes) noexcept { return (bytes + 255) / 256 * 256; }
 
  private:
-  /// What is left of a reserved block.
+  /// Unused part of a reserved block.
   struct Pieces {
     std::string_view space{};
     char* begin = nullptr;
@@ -140,7 +139,7 @@ class MemoryReservation {
     }
   };
 
-  /// A block from the pool or a new one, which lives as long as the reservation.
+  /// A block from the pool, or a new one; lives as long as the reservation.
   template <class MemorySpace, class ExecutionSpace>
   char* take_block(const ExecutionSpace& exec, const std::string& label, std::size_t bytes) {
     MemoryPool* const pool = m_entry->budget.pool();

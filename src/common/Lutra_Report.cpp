@@ -8,7 +8,7 @@
 namespace lutra {
 namespace {
 
-constexpr std::size_t max_names = 8;  // rows or columns spelled out before "and N more"
+constexpr std::size_t max_names = 8;  // rows or columns listed before "and N more"
 
 std::string named_list(const char* singular, const char* plural, const std::vector<std::int64_t>& indices,
                        int base) {
@@ -35,7 +35,7 @@ std::string scientific(const std::optional<double>& value) {
   return Impl::formatted("%.2e", *value);
 }
 
-/// How far a Krylov method came.
+/// Number of iterations of a Krylov method, as text.
 std::string iterations_of(const Report& report) {
   if (!report.iterations) return "";
   const auto& history = report.residual_history;

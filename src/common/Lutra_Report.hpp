@@ -12,75 +12,78 @@
 
 namespace lutra {
 
-/// What `auto` options became, as the names the command line uses.
+/// Values resolved for `auto` options, with the command line's names.
 struct Choice {
   std::string method, engine, ordering, matching, symbolic, pivot, trisolve, precond;
-  std::string device_model;  ///< by whose numbers
-  std::string why;           ///< one sentence on each choice that was the library's
+  std::string device_model;  ///< name of the device model used
+  std::string why;           ///< one sentence for each choice made by the library
 };
 
-/// Seconds a stage took when it last ran; empty where it has not run or an exception ended it.
+/// Seconds of the last run of each stage; empty if it has not run or threw an exception.
 struct StageTimes {
   std::optional<double> read, matching, ordering, symbolic, levelization, numeric, refactor, solve, refine,
       total;
   std::optional<double>
-      condition;  ///< of its estimate since the last factorization; part of numeric or solve
+      condition;  ///< condition estimates since the last factorization; part of numeric or solve
 };
 
-/// Seconds that the device model predicted for the ordering that was chosen; empty where the caller chose.
+/// Seconds predicted by the device model for the chosen ordering; empty if the caller chose it.
 struct PredictedTimes {
-  std::optional<double> ordering;       ///< of all orderings that were tried
-  std::optional<double> analysis;       ///< what follows the ordering, with what a first factorization adds
-  std::optional<double> factorization;  ///< of values on a known pattern
-  std::optional<double> solve;          ///< of one right-hand side
-  std::optional<double> over_measured;  ///< analysis and factorization, over what the first ones took
+  std::optional<double> ordering;       ///< all orderings tried
+  std::optional<double> analysis;       ///< stages after ordering, including the extra work of a first
+                                        ///< factorization
+  std::optional<double> factorization;  ///< new values on a known pattern
+  std::optional<double> solve;          ///< one right-hand side
+  std::optional<double> over_measured;  ///< predicted over measured time of the first analysis and
+                                        ///< factorization
 };
 
-/// Size of the factors. L is counted without its unit diagonal, U with its diagonal.
+/// Size of the factors. L excludes its unit diagonal, U includes its diagonal.
 struct FactorCounts {
   std::optional<std::int64_t> nnz_l, nnz_u;
   std::optional<double> fill_ratio;         ///< (nnz_l + nnz_u) / nnz(A)
   std::optional<double> flops;              ///< multiplications, additions and divisions of one factorization
-  std::optional<std::int64_t> supernodes;   ///< empty where the engine has none
+  std::optional<std::int64_t> supernodes;   ///< empty if the engine has none
   std::optional<std::int64_t> levels;       ///< levels of the column dependency graph
-  std::optional<std::int64_t> tree_height;  ///< vertices on the longest path of the elimination tree, where
-                                            ///< the ordering was chosen by it
+  std::optional<std::int64_t> tree_height;  ///< vertices on the longest path of the elimination tree, if the
+                                            ///< ordering was chosen by it
 };
 
-/// What happened to pivots in the last factorization.
+/// Pivot statistics of the last factorization.
 struct PivotCounts {
   std::optional<std::int64_t> perturbed, delayed, two_by_two, zero;
-  std::optional<std::int64_t> interchanged;  ///< pivots taken from other rows; of threshold pivoting
+  std::optional<std::int64_t> interchanged;  ///< pivots taken from other rows; threshold pivoting only
   std::optional<double> growth;              ///< max |entry of L\U| / max |entry of the scaled matrix|
-  std::optional<double> shift;  ///< of the diagonal, in parts of max |entry of the row|; incomplete factors
+  std::optional<double> shift;  ///< shift of the diagonal, relative to max |entry of the row|; incomplete
+                                ///< factors only
 };
 
-/// Eigenvalue signs, where the factorization gives them.
+/// Numbers of eigenvalues by sign, if the factorization provides them.
 struct Inertia {
   std::optional<std::int64_t> positive, negative, zero;
 };
 
-/// How good the last solution is; the worst right-hand side counts.
+/// Errors of the last solution; maximum over the right-hand sides.
 struct SolveErrors {
   std::optional<double> backward_normwise;       ///< ‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)
   std::optional<double> backward_componentwise;  ///< maxᵢ |r|ᵢ / (|A||x| + |b|)ᵢ
-  std::optional<double> forward;                 ///< ‖x − x*‖∞ / ‖x*‖∞ where x* is known
-  /// Skeel's condition number of the scaled matrix, or a little less; where it was estimated, once for a
-  /// factorization
+  std::optional<double> forward;                 ///< ‖x − x*‖∞ / ‖x*‖∞ if x* is known
+  /// Lower bound, usually tight, of Skeel's condition number of the scaled matrix; estimated at most once per
+  /// factorization; empty if not estimated
   std::optional<double> condition;
-  /// Bound of the relative error of x, largest entry by largest entry of x over the scales of its entries:
-  /// condition times backward error; where the condition was estimated
+  /// Bound of the relative forward error of the scaled solution, ‖Δx‖∞ / ‖x‖∞ with the entries of x divided
+  /// by their scales: condition times backward error; empty without a condition estimate
   std::optional<double> forward_bound;
 };
 
-/// Bytes held in Views of the library, at the worst moment.
+/// Peak bytes in Views of the library.
 struct MemoryUse {
-  std::size_t device_peak_bytes = 0;  ///< in the execution space's memory; host backends count here too
-  std::optional<std::size_t> host_peak_bytes;  ///< of stages that run on the host; empty: not counted
+  std::size_t device_peak_bytes = 0;           ///< in the execution space's memory, on host backends too
+  std::optional<std::size_t> host_peak_bytes;  ///< stages that run on the host; empty: not counted
   std::optional<std::size_t> limit_bytes;
 };
 
-/// Everything a solver has to say about its last calls.
+/// Outcome of a solver's last calls.
 struct Report {
   Status status = Status::not_solved;
   Choice choice;
@@ -89,23 +92,24 @@ struct Report {
   FactorCounts factors;
   PivotCounts pivots;
   Inertia inertia;
-  std::optional<std::int64_t> iterations;  ///< of a Krylov method: applications of A; empty: a direct solve
-  std::vector<double> residual_history;  ///< ‖b − A·x‖₂/‖b‖₂ at the start and after each iteration, of the
-                                         ///< right-hand side that took most of them
+  std::optional<std::int64_t> iterations;  ///< Krylov methods: applications of A; empty for a direct solve
+  std::vector<double> residual_history;  ///< ‖b − A·x‖₂/‖b‖₂ at the start and after each iteration, for the
+                                         ///< right-hand side with the most iterations
   std::int64_t refinement_steps = 0;
-  std::int64_t condition_solves = 0;  ///< that estimates of the condition took since the last factorization
+  std::int64_t condition_solves = 0;     ///< solves for condition estimates since the last factorization
   std::vector<std::string> escalations;  ///< each step taken beyond the plain solve, in order
   SolveErrors errors;
   MemoryUse memory;
   std::optional<std::int64_t> structural_rank;
-  std::vector<std::int64_t> singular_rows;        ///< user's rows, from 0, that make the matrix singular
-  std::vector<std::int64_t> singular_columns;     ///< user's columns, from 0
-  std::optional<std::int64_t> indefinite_column;  ///< user's column, from 0, whose pivot was not positive in
-                                                  ///< a Cholesky factorization
+  std::vector<std::int64_t> singular_rows;  ///< rows that make the matrix singular, in the user's numbering,
+                                            ///< 0-based
+  std::vector<std::int64_t> singular_columns;     ///< columns, in the user's numbering, 0-based
+  std::optional<std::int64_t> indefinite_column;  ///< column with a non-positive pivot in a Cholesky
+                                                  ///< factorization, in the user's numbering, 0-based
 };
 
-/// One sentence on the status, rows and columns counted from `index_base` (1 for people with a Matrix Market
-/// file).
+/// One sentence on the status.
+/// @param index_base 0 or 1: number of the first row and column in the text (1 as in Matrix Market files)
 std::string describe(const Report& report, int index_base = 0);
 
 }  // namespace lutra

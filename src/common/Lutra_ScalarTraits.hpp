@@ -6,7 +6,7 @@
 
 namespace lutra {
 
-/// What kernels need to know of a scalar type: its real type, magnitude, conjugate and finiteness.
+/// Properties of a scalar type in kernels: real type, magnitude, conjugate, finiteness.
 template <class Scalar>
 struct ScalarTraits {
   using Real = Scalar;
@@ -32,7 +32,7 @@ struct ScalarTraits<Kokkos::complex<RealType>> {
 template <class Scalar>
 using RealOf = typename ScalarTraits<Scalar>::Real;
 
-/// Unit roundoff times two: the distance from 1 to the next number.
+/// Machine epsilon, twice the unit roundoff: the distance from 1 to the next larger number.
 template <class Scalar>
 inline constexpr RealOf<Scalar> epsilon_of = Kokkos::Experimental::epsilon_v<RealOf<Scalar>>;
 

@@ -6,21 +6,21 @@
 
 namespace lutra {
 
-/// How a numerical task ended. Mistakes of the caller are exceptions (Lutra_Error.hpp), never a status.
+/// Outcome of a numerical task. Invalid input is an exception (Lutra_Error.hpp), never a status.
 enum class Status {
-  not_solved,             ///< no solve was made since the last factorization
-  success,                ///< solved, and the computed componentwise backward error is within the tolerance;
-                          ///< of a Krylov method the relative residual
+  not_solved,  ///< no solve since the last factorization
+  success,     ///< solved; the computed componentwise backward error (Krylov methods: relative residual) is
+               ///< within the tolerance
   structurally_singular,  ///< the pattern admits no perfect matching of rows and columns
   numerically_singular,   ///< singular to working precision, shown by a computed null vector or zero pivots
   not_positive_definite,  ///< a Cholesky factorization met a pivot that is not positive
-  error_above_tolerance,  ///< solved, but the backward error is above the tolerance
-  breakdown,              ///< factors or solution hold NaN or infinity, or a Krylov method cannot go on
-  not_converged,          ///< a Krylov method ended above the tolerance
-  out_of_memory           ///< memory, or the caller's limit on it, did not suffice
+  error_above_tolerance,  ///< solved, but with a backward error above the tolerance
+  breakdown,              ///< NaN or infinity in factors or solution, or breakdown of a Krylov method
+  not_converged,          ///< a Krylov method ended with a residual above the tolerance
+  out_of_memory           ///< memory, or the caller's limit, was insufficient
 };
 
-/// The name of a status as it stands in reports and JSON.
+/// The name of a status in reports and JSON.
 constexpr std::string_view to_string(Status status) {
   switch (status) {
     case Status::not_solved:

@@ -4,17 +4,17 @@
 
 namespace lutra {
 
-/// What the other triangle of a matrix is. The same for real scalars.
+/// Kind of symmetry; no difference for real scalars.
 enum class Symmetry {
   symmetric,  ///< A = Aᵀ
   hermitian   ///< A = Aᴴ
 };
 
-/// Which entries of a symmetric matrix are read.
+/// Triangle of a symmetric matrix that is read.
 enum class Triangle {
-  lower,  ///< those on and below the diagonal; what is above it is ignored, NaN and infinity included
-  upper,  ///< those on and above the diagonal; what is below it is ignored, NaN and infinity included
-  both    ///< the lower ones, after a comparison with the upper ones
+  lower,  ///< entries on and below the diagonal; the rest is ignored, including NaN and infinity
+  upper,  ///< entries on and above the diagonal; the rest is ignored, including NaN and infinity
+  both    ///< lower entries, after a comparison with the upper ones
 };
 
 }  // namespace lutra

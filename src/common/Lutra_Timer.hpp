@@ -6,8 +6,9 @@
 
 namespace lutra::Impl {
 
-/// Seconds since it was made, on the host's clock. Work queued on `exec` counts as far as the host has waited
-/// for it; with `synchronous` it counts in full, for one wait at the start and one at each reading.
+/// Seconds since construction, by the host's clock. Asynchronous work on `exec` counts only up to the host's
+/// last wait for it. With `synchronous` it counts in full, at the price of one wait at construction and one
+/// per reading.
 template <class ExecutionSpace>
 class StageTimer {
  public:

@@ -10,7 +10,7 @@
 namespace lutra {
 namespace {
 
-/// Where each row of the transpose starts: [n_cols + 1].
+/// Start of each row of the transpose: [n_cols + 1].
 template <class ExecutionSpace, class Pattern, class OffsetView>
 void count_columns(const ExecutionSpace& exec, const Pattern& pattern, const OffsetView& starts) {
   using Offset = typename OffsetView::value_type;
@@ -29,7 +29,8 @@ void count_columns(const ExecutionSpace& exec, const Pattern& pattern, const Off
       });
 }
 
-/// Puts row number and position of each entry into the rows of the transpose, unsorted; `next` is used up.
+/// Scatters the row number and position of each entry into the rows of the transpose, unsorted; advances
+/// `next`.
 template <class ExecutionSpace, class Pattern, class OffsetView, class EntryView>
 void scatter_entries(const ExecutionSpace& exec, const Pattern& pattern, const OffsetView& next,
                      const EntryView& rows, const OffsetView& source) {
@@ -68,7 +69,7 @@ TransposedPattern<typename ExecutionSpace::memory_space> transpose(
   count_columns(exec, pattern, starts);
   Kokkos::deep_copy(exec, next, starts);
   scatter_entries(exec, pattern, next, rows, source);
-  if constexpr (!Impl::is_serial_space<ExecutionSpace>) {  // one thread leaves every row sorted
+  if constexpr (!Impl::is_serial_space<ExecutionSpace>) {  // a single thread leaves every row sorted
     KokkosSparse::sort_crs_matrix(exec, starts, rows, source, pattern.n_rows);
   }
   exec.fence("lutra::transpose: scratch is freed");

@@ -7,16 +7,16 @@
 
 namespace lutra {
 
-/// The transpose of a pattern, with the way back: values of the transpose are `values(source(p))`.
+/// Transpose of a pattern and the map of its entries: values of the transpose are `values(source(p))`.
 template <class MemorySpace>
 struct TransposedPattern {
-  CsrPattern<Ordinal, Offset, MemorySpace> pattern;  ///< rows of the transpose, sorted
-  Kokkos::View<const Offset*, MemorySpace> source;   ///< [nnz] position in the original of each entry
+  CsrPattern<Ordinal, Offset, MemorySpace> pattern;  ///< transpose, with sorted rows
+  Kokkos::View<const Offset*, MemorySpace> source;   ///< [nnz] position of each entry in the original
   MemoryReservation reservation;
 };
 
-/// Transposes a pattern in memory space of `exec`: counts, prefix sum, scatter, sort of each row; O(nnz) work
-/// and 2·nnz indices of memory, plus the sort. The result is the same from run to run.
+/// Transposes a pattern in the memory space of `exec` by counting, prefix sum, scatter and a sort of each
+/// row. Cost: O(nnz) work plus the sort, 2·nnz indices of memory. Deterministic.
 /// @throws OutOfMemoryError
 template <class ExecutionSpace>
 TransposedPattern<typename ExecutionSpace::memory_space> transpose(

@@ -4,7 +4,7 @@
 
 namespace lutra {
 
-/// Which system the factors solve.
+/// System to solve with the factors.
 enum class Transposition {
   none,        ///< A·X = B
   transposed,  ///< Aᵀ·X = B

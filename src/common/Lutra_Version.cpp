@@ -13,7 +13,7 @@
 namespace lutra {
 namespace {
 
-// Lutra, Kokkos and Kokkos Kernels count major · 10000 + minor · 100 + patch.
+// Lutra, Kokkos and Kokkos Kernels encode versions as major · 10000 + minor · 100 + patch.
 std::string dotted(int number) {
   return std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." +
          std::to_string(number % 100);
@@ -32,7 +32,7 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-// The first one is the default of Kokkos, where that is built.
+// The first is Kokkos' default, if built.
 std::vector<std::string> backend_names() {
   std::vector<std::string> names;
 #define LUTRA_ADD_NAME(ExecutionSpace) names.push_back(lower_case(ExecutionSpace::name()));

@@ -14,7 +14,7 @@
 
 namespace lutra {
 
-/// The name of a backend as the command line has it.
+/// Command-line name of a backend.
 template <class ExecutionSpace>
 std::string backend_name() {
   std::string name = ExecutionSpace::name();
@@ -22,7 +22,7 @@ std::string backend_name() {
   return name;
 }
 
-/// Backend, threads and device of a report.
+/// Backend, thread count and device, for a report.
 template <class ExecutionSpace>
 RunInfo describe_run() {
   RunInfo run;

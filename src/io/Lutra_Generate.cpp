@@ -11,11 +11,11 @@
 namespace lutra {
 namespace {
 
-// What is known of a kind before a matrix is made.
+// Properties of a kind, known before its matrix is generated.
 struct Kind {
   const char* name;
   int dimensions;       // rows are size^dimensions
-  int entries_per_row;  // at most; memory is checked with it beforehand
+  int entries_per_row;  // upper bound, for the memory check before generation
   HostMatrix<double> (*make)(int size, std::uint64_t seed);
 };
 
@@ -29,7 +29,7 @@ const Kind kinds[] = {
     {"random", 1, 20, Impl::generate_random},
 };
 
-// Throws InputError unless size^dimensions rows can be counted in an int.
+// @throws InputError if size^dimensions exceeds the range of int
 std::int64_t checked_rows(const Kind& kind, std::int64_t size) {
   if (size < 1) throw InputError("generate: size " + std::to_string(size) + " is below 1");
   std::int64_t rows = 1;

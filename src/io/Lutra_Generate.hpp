@@ -13,11 +13,10 @@ namespace lutra {
 /// Kinds of `generate`: poisson2d, poisson3d, convdiff3d, aniso2d, circuit, kkt, random.
 const std::vector<std::string>& generator_kinds();
 
-/// A test matrix, the same for the same arguments on every machine.
-///
-/// `size` is the number of grid points along a side for poisson2d, poisson3d, convdiff3d and aniso2d, and the
-/// number of unknowns for circuit, kkt (rounded to the nearest size the construction allows) and random.
-/// @throws InputError for an unknown kind or a size below 1 or too large
+/// Generates a test matrix. Equal arguments give the same matrix on every machine.
+/// @param size grid points per side for poisson2d, poisson3d, convdiff3d and aniso2d; number of unknowns for
+/// circuit, kkt (rounded to the nearest valid size) and random
+/// @throws InputError for an unknown kind, or a size below 1 or too large
 HostMatrix<double> generate(const std::string& kind, std::int64_t size, std::uint64_t seed = 1);
 
 }  // namespace lutra

@@ -21,62 +21,63 @@ struct MatrixMarketHeader {
   Symmetry symmetry = Symmetry::general;
 };
 
-/// A coordinate file in double precision, real or complex as the file is; symmetric storage is expanded,
-/// duplicates are summed, pattern entries are 1, rows come out sorted.
+/// Matrix of a coordinate file, in double precision, real or complex as in the file. Symmetric storage is
+/// expanded, duplicates are summed, pattern entries become 1, rows are sorted by column.
 struct MatrixMarketMatrix {
   MatrixMarketHeader header;
   std::variant<HostMatrix<double>, HostMatrix<Kokkos::complex<double>>> matrix;
 };
 
-/// A dense array file in double precision, by columns.
+/// Matrix of a dense array file, in double precision, column-major.
 struct MatrixMarketArray {
   MatrixMarketHeader header;
   std::int64_t n_rows = 0, n_cols = 0;
-  std::vector<Kokkos::complex<double>> values;  ///< [n_rows · n_cols] by columns; imaginary parts 0 if real
+  std::vector<Kokkos::complex<double>> values;  ///< [n_rows · n_cols] column-major; imaginary parts are 0 for
+                                                ///< a real file
 };
 
-/// What the size line of a file declares.
+/// Sizes declared by the size line of a file.
 struct MatrixMarketSize {
   std::int64_t n_rows = 0, n_cols = 0;
-  std::int64_t n_entries = 0;  ///< that the file holds: of a symmetric matrix those of one triangle
+  std::int64_t n_entries = 0;  ///< entries stored in the file; one triangle for a symmetric matrix
 };
 
-/// Called once the size line is read, before any entry is. It throws where the caller does not want a matrix
-/// of that size or has no memory for it.
+/// Called after the size line is read, before any entry. Throws if the caller rejects a matrix of that size
+/// or has no memory for it.
 using CheckMatrixMarketSize = std::function<void(const MatrixMarketSize&)>;
 
 /// Reads a coordinate file: plain, .gz or .xz (recognised by its first bytes), or "-" for standard input.
 ///
-/// More lenient than the format: letter case, white space, blank lines, comments between entries and
-/// Windows line ends do not matter; Fortran exponents (1D-3) are numbers; entries of a symmetric,
-/// skew-symmetric or Hermitian file may stand in either triangle. Explicit zeros stay in the pattern.
-/// Rectangular and empty matrices are read.
+/// More lenient than the format: ignores letter case, white space, blank lines, comments between entries and
+/// Windows line ends; accepts Fortran exponents (1D-3) and, in symmetric, skew-symmetric and Hermitian files,
+/// entries in either triangle. Explicit zeros stay in the pattern. Rectangular and empty matrices are
+/// accepted.
 ///
-/// Refused are NaN and infinity; in a file that is not general a(j,i) besides a(i,j), whatever their values:
-/// one of them would be counted twice; entries of a skew-symmetric diagonal other than 0, and those of a
-/// Hermitian one that are not real.
-/// @throws FileError naming file and line; OutOfMemoryError where the matrix cannot be held
+/// Rejects NaN and infinity; both a(i,j) and a(j,i) in a file that is not general, whatever their values,
+/// since one of them would count twice; nonzero diagonal entries of a skew-symmetric matrix; non-real
+/// diagonal entries of a Hermitian one.
+/// @throws FileError naming file and line; OutOfMemoryError if the matrix does not fit into memory
 MatrixMarketMatrix read_matrix_market(const std::string& file);
-/// The same where the caller's check of the size line passes. @throws what `check` throws, too
+/// Overload with a check of the size line by the caller. @throws also what `check` throws
 MatrixMarketMatrix read_checked_matrix_market(const std::string& file, const CheckMatrixMarketSize& check);
 
-/// Reads a dense array file, one value a line, or a coordinate file taken as dense.
-/// @throws FileError naming file and line; OutOfMemoryError where the array cannot be held
+/// Reads a dense array file, with one value per line, or a coordinate file as a dense array.
+/// @throws FileError naming file and line; OutOfMemoryError if the array does not fit into memory
 MatrixMarketArray read_matrix_market_array(const std::string& file);
-/// The same where the caller's check of the size line passes. @throws what `check` throws, too
+/// Overload with a check of the size line by the caller. @throws also what `check` throws
 MatrixMarketArray read_checked_matrix_market_array(const std::string& file,
                                                    const CheckMatrixMarketSize& check);
 
-/// Writes a coordinate file (general), in the fewest digits that give the same numbers back. The file appears
-/// complete or not at all; "-" is standard output. Lines of `comment` follow the banner.
-/// @throws FileError where it cannot be written, or a value is NaN or infinite
+/// Writes a general coordinate file, each number with the fewest digits that reproduce it. The file appears
+/// complete or not at all; "-" is standard output. The lines of `comment` follow the banner.
+/// @throws FileError if the file cannot be written, or a value is NaN or infinite
 template <class Scalar>
 void write_matrix_market(const std::string& file, const HostMatrix<Scalar>& matrix,
                          const std::string& comment = "");
 
-/// The same for a dense array file of n_rows × n_cols values given by columns.
-/// @throws FileError where it cannot be written, or a value is NaN or infinite; InputError where lengths do
-/// not fit
+/// Writes a dense array file of n_rows × n_cols values, column-major; otherwise like write_matrix_market.
+/// @throws FileError if the file cannot be written, or a value is NaN or infinite; InputError if lengths do
+/// not match
 template <class Scalar>
 void write_matrix_market_array(const std::string& file, std::int64_t n_rows, std::int64_t n_cols,
                                std::span<const Scalar> values, const std::string& comment = "");

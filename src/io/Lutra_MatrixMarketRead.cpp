@@ -24,7 +24,7 @@ using Complex = Kokkos::complex<double>;
 using Field = MatrixMarketHeader::Field;
 using Symmetry = MatrixMarketHeader::Symmetry;
 
-// The part of a value that its mirror image differs in: aⱼᵢ from aᵢⱼ.
+// Value of the mirror image: aⱼᵢ from aᵢⱼ.
 template <class Scalar>
 Scalar mirrored(const Scalar& value, Symmetry symmetry) {
   if (symmetry == Symmetry::skew_symmetric) return -value;
@@ -57,7 +57,7 @@ void check_diagonal(const LineReader& reader, const Scalar& value, int index, Sy
               std::to_string(size));
 }
 
-// An index from 1 as the file has it, returned from 0.
+// Parses a 1-based index of the file. @returns the 0-based index
 int take_index(const LineReader& reader, Cursor& cursor, const char* what, std::int64_t size) {
   cursor.skip_spaces();
   const Cursor before = cursor;
@@ -73,7 +73,7 @@ std::string location_name(int row, int column) {
   return "row " + std::to_string(row + 1) + ", column " + std::to_string(column + 1);
 }
 
-// Reserves room for more entries. The count of the size line is not trusted: a wrong one must not exhaust
+// Reserves memory for more entries. Does not trust the count of the size line: a wrong one must not exhaust
 // memory.
 template <class Scalar>
 void grow(const LineReader& reader, const MatrixMarketStart& start, CooEntries<Scalar>& coo) {
@@ -81,7 +81,8 @@ void grow(const LineReader& reader, const MatrixMarketStart& start, CooEntries<S
   const auto size = static_cast<std::int64_t>(coo.size());
   const std::int64_t capacity = std::min(start.n_entries, std::max(first_capacity, 2 * size));
   const std::size_t copies = start.header.symmetry == Symmetry::general ? 1 : 2;
-  const std::size_t entry_bytes = 3 * sizeof(int) + 2 * sizeof(Scalar);  // here, and in the finished matrix
+  const std::size_t entry_bytes = 3 * sizeof(int) + 2 * sizeof(Scalar);  // COO entry and its copy in the
+                                                                         // finished matrix
   Impl::require_usable_memory(reader.name() + ":" + std::to_string(reader.line_number()) + ": reading " +
                                   std::to_string(start.n_entries) + " entries",
                               copies * entry_bytes * static_cast<std::size_t>(capacity - size));
@@ -90,7 +91,7 @@ void grow(const LineReader& reader, const MatrixMarketStart& start, CooEntries<S
   coo.values.reserve(static_cast<std::size_t>(capacity));
 }
 
-/// A file of one triangle would count entries of both twice.
+/// Rejects a file with entries of both triangles, which would count twice.
 template <class Scalar>
 void check_one_triangle(const LineReader& reader, const CooEntries<Scalar>& coo,
                         const Impl::EntryLines& lines) {
@@ -147,7 +148,7 @@ bool is_finite(const Scalar& value) {
   }
 }
 
-// Entries are finite when read; sums of repeated ones may not be.
+// Entries are finite when read, but sums of duplicates may overflow.
 template <class Scalar>
 void check_sums(const LineReader& reader, const HostMatrix<Scalar>& matrix) {
   const auto bad = std::find_if_not(matrix.values.begin(), matrix.values.end(), is_finite<Scalar>);
@@ -173,7 +174,7 @@ HostMatrix<Scalar> read_matrix(LineReader& reader, const MatrixMarketStart& star
   return matrix;
 }
 
-// Throws unless the row map fits into memory: a short file may declare billions of rows.
+// Throws if the row map does not fit into memory: a short file may declare billions of rows.
 void require_row_map(const LineReader& reader, const MatrixMarketStart& start) {
   Impl::require_usable_memory(reader.name() + ": a matrix of " + std::to_string(start.n_rows) + " rows",
                               static_cast<std::uint64_t>(start.n_rows + 1) * sizeof(std::int64_t));
@@ -184,10 +185,9 @@ MatrixMarketMatrix read_coordinate(LineReader& reader, const MatrixMarketStart& 
   return {start.header, read_matrix<double>(reader, start)};
 }
 
-// Throws unless the dense array fits into memory; checked before it is read.
+// Throws if the dense array does not fit into memory; called before it is read.
 void require_array(const LineReader& reader, const MatrixMarketStart& start) {
-  // Both factors are at most 2³¹, so the product does not overflow; its bytes may, and stop at the largest
-  // number.
+  // Both factors are at most 2³¹, so the product does not overflow; the number of bytes may, and saturates.
   const auto n_values = static_cast<std::uint64_t>(start.n_rows) * static_cast<std::uint64_t>(start.n_cols);
   const std::uint64_t most = std::numeric_limits<std::uint64_t>::max() / sizeof(Complex);
   Impl::require_usable_memory(reader.name() + ": an array of " + std::to_string(start.n_rows) + " by " +
@@ -218,7 +218,7 @@ MatrixMarketArray as_array(LineReader& reader, const MatrixMarketStart& start) {
   return array;
 }
 
-// The values of an array file, one a line, column after column.
+// Reads the values of an array file: one per line, column-major.
 MatrixMarketArray read_array(LineReader& reader, const MatrixMarketStart& start) {
   require_array(reader, start);
   MatrixMarketArray array = make_array(start);
@@ -248,7 +248,8 @@ MatrixMarketArray read_array(LineReader& reader, const MatrixMarketStart& start)
   return array;
 }
 
-// Adds to std::bad_alloc what was being read; an OutOfMemoryError names it already and passes.
+// Converts std::bad_alloc to an error that names what was read; an OutOfMemoryError already does and passes
+// through.
 template <class Read>
 auto with_named_failure(const LineReader& reader, const Read& read) {
   try {

@@ -17,7 +17,7 @@ using Impl::AtomicFile;
 template <class Scalar>
 constexpr bool is_real = std::is_floating_point_v<Scalar>;
 
-// A line of a file under construction. Numbers come out in the fewest digits that give the same number back.
+// Buffer for one line of a file. Numbers get the fewest digits that reproduce them.
 class Line {
  public:
   template <class Number>

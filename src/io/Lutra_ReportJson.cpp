@@ -160,7 +160,7 @@ Json make(const ReportRecord& record) {
           {"message", record.message}};
 }
 
-// File names need not be UTF-8, which JSON has to be: bytes that are not are replaced.
+// JSON must be UTF-8 but file names need not be: invalid bytes are replaced.
 std::string dump(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -13,7 +13,7 @@
 namespace lutra {
 namespace {
 
-// Light to dark: each shade is half a decade of filled share, the lightest 10⁻⁴ and less, the darkest above
+// Light to dark, half a decade of fill share per shade: the lightest is at most 10⁻⁴, the darkest above
 // 10⁻⁰·⁵.
 constexpr std::array<std::string_view, 8> shades = {"#dbe9f6", "#bad6eb", "#89bedc", "#539ecd",
                                                     "#2b7bba", "#0b559f", "#083b7c", "#041f4a"};
@@ -47,13 +47,13 @@ std::string text_at(int x, int y, const std::string& text, const std::string& at
          escaped(text) + "</text>\n";
 }
 
-// The index in `shades` of a share above 0.
+// Index in `shades` of a share above 0.
 std::size_t shade_of(double share) {
   const double step = std::ceil(2 * std::log10(share)) + static_cast<double>(shades.size()) - 1;
   return static_cast<std::size_t>(std::clamp(step, 0.0, static_cast<double>(shades.size() - 1)));
 }
 
-// One path per shade, in units of cells; equal neighbours in a row are one rectangle.
+// One path per shade, in units of cells; equal neighbours in a row are merged into one rectangle.
 std::string cells(const DensityGrid& grid) {
   std::array<std::string, shades.size()> paths;
   const std::size_t width = static_cast<std::size_t>(grid.grid_cols);
@@ -103,13 +103,14 @@ std::string legend(int x, int y) {
   return svg + text_at(first + step * static_cast<int>(shades.size()) + 6, y + 10, "1");
 }
 
-// Bars on a logarithmic axis; where there are more levels than bars, a bar shows the widest of its levels.
+// Bars on a logarithmic axis. With more levels than bars, a bar shows the widest of its levels.
 std::string level_chart(const std::vector<std::int64_t>& widths, int x, int y, int width) {
   const auto n_levels = static_cast<std::int64_t>(widths.size());
   const std::int64_t widest = std::max(std::int64_t{1}, *std::max_element(widths.begin(), widths.end()));
   const double decades = std::max(1.0, std::ceil(std::log10(static_cast<double>(widest))));
   const std::int64_t n_bars = std::min<std::int64_t>(n_levels, max_bars);
-  const double unit = chart_height / (decades + 0.25);  // pixels a decade; a width of 1 still shows a quarter
+  const double unit = chart_height / (decades + 0.25);  // pixels per decade; a width of 1 still shows a
+                                                        // quarter
   const double bar = static_cast<double>(width - chart_axis) / static_cast<double>(n_bars);
   std::string svg = text_at(x, y - 14,
                             "Level widths: " + std::to_string(n_levels) + " levels, the widest " +
@@ -137,7 +138,7 @@ std::string level_chart(const std::vector<std::int64_t>& widths, int x, int y, i
          text_at(x + width, y + chart_height + 16, "last level", " text-anchor=\"end\"");
 }
 
-// Where the cells of a grid over n positions start: [n_cells + 1].
+// Start of each cell of a grid over n positions: [n_cells + 1].
 std::vector<std::int64_t> cell_starts(std::int64_t n, std::int64_t n_cells) {
   std::vector<std::int64_t> starts;
   for (std::int64_t cell = 0; cell <= n_cells; ++cell) {
@@ -153,7 +154,7 @@ void check_lengths(std::int64_t n, std::span<const std::int64_t> position, const
   }
 }
 
-// Position → index of its cell; `n` positions, cells of equal size up to rounding.
+// Index of the cell that contains a position; `n` positions, cells of equal size up to rounding.
 std::size_t cell_of(std::int64_t index, std::span<const std::int64_t> position, std::int64_t n,
                     std::int64_t n_cells) {
   const std::int64_t at = position.empty() ? index : position[static_cast<std::size_t>(index)];

@@ -10,16 +10,16 @@
 namespace lutra {
 namespace {
 
-// An elimination searches the lists of both neighbours. Where these are longer the vertex stays, so that all
+// An elimination searches the lists of both neighbours. If one is longer the vertex stays, so that all
 // eliminations together take linear time.
 constexpr int max_searched = 256;
-// Graphs of fewer vertices are compared without looking whether it pays.
+// Smaller graphs are always compared, without a test whether it pays off.
 constexpr int max_compared = 1000;
-// Fewer neighbours do not take minimum degree long.
+// With fewer neighbours, a vertex does not slow down minimum degree.
 constexpr int min_hub_degree = 500;
-// Leaves are eliminated one after another up to this height of the elimination tree.
+// Maximum height of the elimination tree at which leaves are eliminated immediately.
 constexpr int max_leaf_level = 32;
-// Elimination is left out where fewer than this share of the vertices could be eliminated at once.
+// Elimination is skipped if fewer than this share of the vertices can be eliminated initially.
 constexpr double min_eliminated_share = 0.1;
 
 template <class Index>
@@ -27,7 +27,7 @@ std::size_t at(Index i) {
   return static_cast<std::size_t>(i);
 }
 
-/// A number that looks random (the finalizer of S. Vigna's splitmix64).
+/// Pseudorandom hash (the finalizer of S. Vigna's splitmix64).
 std::uint64_t mixed(std::uint64_t x) {
   x = (x + 1) * 0x9e3779b97f4a7c15U;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -69,7 +69,7 @@ class Reduction {
   enum State : char { kept, dense, merged, eliminated };
   enum Joined : char { single, clique, independent };
 
-  /// The degree from which on a vertex of a graph of n is dense.
+  /// Degree above which a vertex of a graph with n vertices is dense.
   Index max_degree(Index n) const {
     const double root = m_options.dense_factor * std::sqrt(static_cast<double>(n));
     return static_cast<Index>(std::min(std::max(16.0, root), static_cast<double>(m_n)));
@@ -86,9 +86,9 @@ class Reduction {
 
   Index degree(Index v) const { return m_in.row_map[at(v) + 1] - m_in.row_map[at(v)]; }
 
-  /// Sums of the mixed numbers of each vertex's neighbours that are not dense. Whether so many of them, or of
-  /// these sums with the vertex itself, are equal that compression may pay: from the bits that a quarter of
-  /// them sets in a field, before anything is compared.
+  /// Hashes each vertex's non-dense neighbours by a sum of mixed numbers. @returns whether enough of these
+  /// hashes, with or without the vertex itself, coincide for compression to pay off; estimated from
+  /// collisions of a quarter of them in a bit field, before any full comparison.
   bool may_have_twins() {
     std::size_t slots = 64;
     while (slots < 4 * at(m_n)) slots *= 2;
@@ -102,7 +102,7 @@ class Reduction {
       ++n_sampled;
       n_equal += (before & bit) != 0 ? 1 : 0;
     };
-    std::vector<std::uint64_t> number(at(m_n));  // of each vertex; 0 where it is dense
+    std::vector<std::uint64_t> number(at(m_n));  // hash of each vertex; 0 if dense
     for (Index v = 0; v < m_n; ++v)
       number[at(v)] = m_state[at(v)] == dense ? 0 : mixed(static_cast<std::uint64_t>(v));
     m_hash.resize(at(m_n));
@@ -115,17 +115,17 @@ class Reduction {
       sample(open, hash);
       sample(closed, hash + number[at(v)]);
     }
-    // Of two hashes of a vertex at most one is another's too. Where the sample is small there are few hashes.
+    // At most one of a vertex's two hashes coincides with another vertex's. A small sample means few hashes.
     return m_n < max_compared || 4 * n_sampled < at(m_n) ||
            2 * static_cast<double>(n_equal) > m_options.min_twin_share * static_cast<double>(n_sampled);
   }
 
-  /// Joins each vertex with the first that has the same neighbours, both taken with themselves (`closed`) or
-  /// without.
+  /// Merges each vertex with the first one that has the same neighbours, with (`closed`) or without the
+  /// vertices themselves.
   void merge_twins(bool closed) {
     std::size_t slots = 64;
     while (slots < 2 * at(m_n)) slots *= 2;
-    std::vector<Index> first(slots, -1);  // vertices by hash; a slot that is taken sends on to the next
+    std::vector<Index> first(slots, -1);  // hash table of vertices, with linear probing
     for (Index v = 0; v < m_n; ++v) {
       if (m_state[at(v)] != kept || m_hash[at(v)] == 0) continue;
       const std::uint64_t hash = hash_of(v, closed);
@@ -144,7 +144,7 @@ class Reduction {
   std::uint64_t hash_of(Index v, bool closed) const {
     return closed ? m_hash[at(v)] + mixed(static_cast<std::uint64_t>(v)) : m_hash[at(v)];
   }
-  /// Whether two vertices have the same neighbours, apart from each other and from dense ones.
+  /// Whether two vertices have the same neighbours, except each other and dense ones.
   bool are_twins(Index v, Index w) const {
     const Index v_end = m_in.row_map[at(v) + 1], w_end = m_in.row_map[at(w) + 1];
     const auto skip = [this](Index& k, Index end, Index other) {
@@ -160,7 +160,7 @@ class Reduction {
     }
   }
 
-  /// Whether no vertex is dense or merged, and too few have one or two neighbours.
+  /// Whether no vertex is dense or merged, and too few have at most two neighbours.
   bool nothing_to_gain() const {
     Index n_low = 0;
     for (Index v = 0; v < m_n; ++v) {
@@ -180,7 +180,7 @@ class Reduction {
     std::iota(m_out.first_member.begin(), m_out.first_member.end(), Index(0));
   }
 
-  /// Lists of the vertices that are kept, by their old numbers, and their members.
+  /// Copies the lists of kept vertices, with their old numbers, and their members.
   void copy_graph() {
     m_begin.resize(at(m_n));
     m_degree.assign(at(m_n), 0);
@@ -199,7 +199,7 @@ class Reduction {
       }
       m_degree[at(v)] = static_cast<Index>(out) - m_begin[at(v)];
     }
-    m_next_member.assign(at(m_n), -1);  // lists in descending order behind the first member
+    m_next_member.assign(at(m_n), -1);  // descending lists after the first member
     for (Index v = 0; v < m_n; ++v) {
       if (m_state[at(v)] != merged) continue;
       const Index first = m_twin[at(v)];
@@ -207,14 +207,15 @@ class Reduction {
     }
   }
 
-  /// Every second vertex of a chain in a round, so that the elimination tree stays low:
+  /// Eliminates every second vertex of a chain per round, to keep the elimination tree low:
   ///
-  ///     a ─ 1 ─ 2 ─ 3 ─ 4 ─ 5 ─ b      round 0: 1, 3, 5      level of a vertex: of the eliminated ones below
-  ///     a ───── 2 ───── 4 ───── b      round 1: 2 …          it + 1; in a round only those of its level
+  ///     a ─ 1 ─ 2 ─ 3 ─ 4 ─ 5 ─ b      round 0: 1, 3, 5      level of a vertex: 1 + maximum over the
+  ///     a ───── 2 ───── 4 ───── b      round 1: 2 …          eliminated below; rounds take their level
   ///
-  /// Leaves go at once up to some level: without fill, and trees of real graphs end before.
+  /// Leaves are eliminated immediately up to some level: they cause no fill, and trees in real graphs are
+  /// lower.
   void eliminate() {
-    std::vector<Index> leaves, inner;  // of degree at most 1; of degree 2: taken where there are no leaves
+    std::vector<Index> leaves, inner;  // of degree at most 1; of degree 2, processed when there are no leaves
     std::size_t n_kept = 0, n_isolated = 0;
     for (Index v = 0; v < m_n; ++v) {
       if (m_state[at(v)] != kept) continue;
@@ -251,8 +252,8 @@ class Reduction {
       }
     }
   }
-  /// Whether the lists to be searched are short, no neighbour stands for vertices that would be joined only
-  /// now, and an edge between two neighbours is no heavier than those that vanish.
+  /// Whether the lists to be searched are short, no neighbour represents independent vertices that the
+  /// elimination would connect, and an edge between two neighbours weighs no more than those removed.
   bool can_be_eliminated(Index v) const {
     const Index* list = m_neighbours.data() + m_begin[at(v)];
     for (Index i = 0; i < m_degree[at(v)]; ++i)
@@ -284,7 +285,8 @@ class Reduction {
     m_sorted[at(a)] = m_sorted[at(b)] = 0;
   }
 
-  /// Vertices that are dense in what is left: minimum degree would search their lists for each neighbour.
+  /// Moves vertices that are dense in the remaining graph to the end: minimum degree would search their lists
+  /// for each neighbour.
   void set_hubs_apart() {
     const auto n_kept = static_cast<Index>(std::count(m_state.begin(), m_state.end(), kept));
     const Index limit = std::max(max_degree(n_kept), Index(min_hub_degree));
@@ -296,7 +298,7 @@ class Reduction {
   }
 
   void number_vertices() {
-    std::vector<Index>& number = m_twin;  // of each vertex that is kept
+    std::vector<Index>& number = m_twin;  // number of each kept vertex
     Index n = 0;
     for (Index v = 0; v < m_n; ++v)
       if (m_state[at(v)] == kept) number[at(v)] = n++;
@@ -328,14 +330,14 @@ class Reduction {
   const std::vector<Index>& m_weights;
   Index m_n;
   ReducedGraph<Index> m_out;
-  std::vector<State> m_state;         // [n]
-  std::vector<Joined> m_joined;       // [n] whether a vertex stands for several, and these for neighbours
-  std::vector<Index> m_twin;          // [n] first of the vertices that a merged one is joined with
-  std::vector<std::uint64_t> m_hash;  // [n] of the neighbours
-  // Graph of the vertices that are kept: lists only become shorter.
+  std::vector<State> m_state;    // [n]
+  std::vector<Joined> m_joined;  // [n] whether a vertex represents several, and whether these are adjacent
+  std::vector<Index> m_twin;     // [n] first of the vertices that a merged one was merged with
+  std::vector<std::uint64_t> m_hash;  // [n] hash of the neighbours
+  // Graph of the kept vertices, whose lists only become shorter.
   std::vector<Index> m_begin, m_degree, m_weight, m_next_member;  // [n]
   std::vector<Index> m_neighbours;
-  std::vector<char> m_sorted;  // [n] whether a list is
+  std::vector<char> m_sorted;  // [n] whether a list is sorted
 };
 
 }  // namespace

@@ -14,14 +14,14 @@
 namespace lutra {
 namespace {
 
-/// Nodes in the order of their columns, children before parents, with the parent of each.
+/// Sorts nodes by their columns, children before parents, and computes parents.
 template <class Index>
 void build_tree(std::vector<Impl::DissectionNode<Index>> nodes, Dissection<Index>& result) {
   std::ranges::sort(nodes, {}, &Impl::DissectionNode<Index>::own_begin);
   const std::size_t count = nodes.size();
   result.parent.assign(count, Index(-1));
   result.first_column.reserve(count + 1);
-  std::vector<std::size_t> roots;  // of the subtrees so far
+  std::vector<std::size_t> roots;  // roots of the subtrees so far
   for (std::size_t k = 0; k < count; ++k) {
     while (!roots.empty() && nodes[roots.back()].begin >= nodes[k].begin) {
       result.parent[roots.back()] = static_cast<Index>(k);
@@ -39,7 +39,7 @@ void build_tree(std::vector<Impl::DissectionNode<Index>> nodes, Dissection<Index
   }
 }
 
-/// Columns of the reduced graph's vertices to those of the original ones.
+/// Maps columns of the reduced graph's vertices to columns of the original ones.
 template <class Index>
 void expand_columns(const ReducedGraph<Index>& reduced, const std::vector<Index>& order,
                     Dissection<Index>& result) {
@@ -57,7 +57,7 @@ void expand_columns(const ReducedGraph<Index>& reduced, const std::vector<Index>
   ++result.depth;
 }
 
-/// Matching has 32 bits for a vertex, contraction by hash an index type that counts the entries twice.
+/// Matching uses 32 bits per vertex; contraction by hashing needs an index type for twice the entries.
 template <class Index>
 void require_countable(const SymmetricGraph<Index>& graph) {
   const auto n = static_cast<std::int64_t>(graph.size()),

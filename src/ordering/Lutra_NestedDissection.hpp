@@ -12,53 +12,53 @@
 namespace lutra {
 
 struct DissectionOptions {
-  /// Subgraphs of at most so many vertices are not dissected but ordered by minimum degree.
+  /// Subgraphs with at most this many vertices are ordered by minimum degree instead.
   int leaf_vertices = 400;
-  /// The most that the larger side of a bisection weighs, of the weight of the subgraph.
+  /// Maximum weight of the larger side of a bisection, relative to the subgraph.
   double max_side_share = 0.57;
-  /// Coarsening stops at so many vertices.
+  /// Number of vertices at which coarsening stops.
   int coarse_vertices = 60;
-  /// Initial separators tried on the coarsest graph.
+  /// Number of initial separators tried on the coarsest graph.
   int trials = 4;
-  /// The same on devices, where trials run side by side.
+  /// The same on devices, where trials run concurrently.
   int team_trials = 8;
-  /// There, few graphs are bisected so many times, side by side.
+  /// On devices, number of concurrent bisections of each graph in a batch of few graphs; the best is kept.
   int team_descents = 8;
-  /// On devices, graphs of at most so many vertices are bisected by a team of threads each.
+  /// On devices, graphs with at most this many vertices are bisected by one team of threads each.
   int team_vertices = 4000;
-  /// Graphs of at least so many vertices descend several times from a sixteenth of them on.
+  /// Graphs with at least this many vertices are coarsened to a sixteenth once and from there `descents`
+  /// times.
   int min_descents_vertices = 5000;
   int descents = 4;
-  /// Sets what is drawn at random. The same graph and options give the same order.
+  /// Seed of pseudorandom choices. Equal graphs and options give equal orders.
   std::uint64_t seed = 1;
-  ReductionOptions reduction;  ///< what is done before
+  ReductionOptions reduction;  ///< options of the preceding reduction
 };
 
-/// An order by nested dissection, and the tree of its separators. Nodes are numbered so that children come
-/// before their parent, and columns of a node are contiguous: node k has columns first_column[k] to
-/// first_column[k + 1] − 1. Columns before first_column[0] were eliminated by the reduction and belong to no
-/// node; what it puts last is a root above all others.
+/// Order by nested dissection and its separator tree. Nodes are numbered with children before parents.
+/// Columns of a node are contiguous: node k has columns first_column[k] to first_column[k + 1] − 1. Columns
+/// before first_column[0] were eliminated by the reduction and belong to no node; the columns it orders last
+/// form a root above all other nodes.
 template <class Index>
 struct Dissection {
-  std::vector<Index> permutation;   ///< [n] the vertex eliminated as k-th
-  std::vector<Index> parent;        ///< [nodes] -1 for a root
+  std::vector<Index> permutation;   ///< [n] vertex eliminated as k-th
+  std::vector<Index> parent;        ///< [nodes] −1 for a root
   std::vector<Index> first_column;  ///< [nodes + 1]
-  Index n_leaves = 0;               ///< nodes ordered by minimum degree
-  Index depth = 0;                  ///< nodes on the longest path of the tree
-  Index n_degenerate = 0;           ///< subgraphs given whole to minimum degree since no separator was small
+  Index n_leaves = 0;               ///< number of nodes ordered by minimum degree
+  Index depth = 0;                  ///< number of nodes on the longest path of the tree
+  Index n_degenerate = 0;  ///< number of subgraphs ordered by minimum degree for lack of a small separator
 };
 
 /// Nested dissection (A. George, SIAM J. Numer. Anal. 10, 1973) with multilevel vertex separators (Karypis
-/// and Kumar, SIAM J. Sci. Comput. 20, 1998). Deterministic: the same graph and options give the same result
-/// for any number of threads.
-/// Vertices of small or dense rows and those with equal neighbours are set apart first (`reduce_graph`);
-/// subgraphs that are small, or have no small separator, are ordered by minimum degree with their boundary
-/// counted.
-/// @param exec   whose threads dissect; the graph is on the host
-/// @param graph  lists sorted, each edge in both, no loops
-/// @param budget what the workspace is charged to
+/// and Kumar, SIAM J. Sci. Comput. 20, 1998). Deterministic: equal graphs and options give equal results for
+/// any number of threads. First `reduce_graph` removes vertices of low and high degree and merges those with
+/// equal neighbours. Small subgraphs, and those without a small separator, are ordered by minimum degree with
+/// their boundary counted in degrees.
+/// @param exec   space whose threads dissect; the graph is on the host
+/// @param graph  sorted lists, each edge in both, no loops
+/// @param budget charged with the workspace
 /// @param weights [n] positive weights of the vertices; empty: all 1
-/// @throws InputError where the graph has 2³¹ vertices, or more entries than half of what Index counts
+/// @throws InputError if the graph has 2³¹ or more vertices, or more entries than half the range of Index
 /// @throws OutOfMemoryError
 template <class ExecutionSpace, class Index>
 Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricGraph<Index>& graph,

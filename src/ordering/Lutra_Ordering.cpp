@@ -28,10 +28,10 @@ std::vector<Index> natural_order(Index n) {
   return permutation;
 }
 
-constexpr idx_t metis_seed = 1;  // any fixed number, so that the same graph gives the same order
+constexpr idx_t metis_seed = 1;  // arbitrary but fixed, so that equal graphs give equal orders
 
-// METIS removes vertices of more than 20 times the average degree and orders them last (its unit is 0.1). A
-// vertex of very high degree belongs to every good separator, and finding that out takes METIS long.
+// METIS removes vertices with more than 20 times the average degree and orders them last (its unit is 0.1). A
+// vertex of very high degree belongs to every good separator, but METIS takes long to find that out.
 constexpr idx_t metis_dense_factor = 200;
 
 template <class To, class From>
@@ -78,11 +78,11 @@ std::vector<Index> metis_permutation(const SymmetricGraph<Index>& graph, const s
   std::vector<idx_t> permutation(static_cast<std::size_t>(n)), position(static_cast<std::size_t>(n));
   auto vertices = static_cast<idx_t>(n);
   auto options = metis_options();
-  // METIS draws its random numbers from one generator for the process: calls of two threads would disturb
-  // each other, and the permutation would depend on timing.
+  // METIS has a global random number generator: concurrent calls would disturb each other, and the
+  // permutation would depend on timing.
   static std::mutex metis_mutex;
   const std::lock_guard lock(metis_mutex);
-  // METIS calls `perm` the array of the vertex that comes k-th, and `iperm` the position of each vertex.
+  // In METIS, `perm` holds the vertex eliminated as k-th, and `iperm` the position of each vertex.
   const int status = METIS_NodeND(&vertices, row_map.data(), neighbours.data(),
                                   weights.empty() ? nullptr : vertex_weights.data(), options.data(),
                                   permutation.data(), position.data());
@@ -103,7 +103,7 @@ std::vector<Index> dissect(const SymmetricGraph<Index>& graph, const std::vector
   if (dissector == Dissector::device) {
     try {
       return nested_dissection(Kokkos::DefaultExecutionSpace(), graph, {}, {}, weights).permutation;
-    } catch (const OutOfMemoryError&) {  // what the device has no room for the host may have
+    } catch (const OutOfMemoryError&) {  // the host may have the memory that the device lacks
     }
   }
   return nested_dissection(Kokkos::DefaultHostExecutionSpace(), graph, {}, {}, weights).permutation;
@@ -173,7 +173,7 @@ void check_permutation(const std::vector<std::int64_t>& permutation, std::int64_
     throw InputError("permutation: has " + std::to_string(permutation.size()) + " entries for " +
                      std::to_string(n) + " rows");
   }
-  std::vector<std::int64_t> position(permutation.size(), -1);  // of each number
+  std::vector<std::int64_t> position(permutation.size(), -1);  // position of each number
   for (std::size_t k = 0; k < permutation.size(); ++k) {
     const std::int64_t v = permutation[k];
     if (v < 0 || v >= n) {

@@ -14,53 +14,53 @@ namespace lutra {
 
 /// Fill-reducing orderings of a symmetric pattern.
 enum class Ordering {
-  automatic,  ///< AMD, or nested dissection where it is predicted to pay
-              ///< (`Lutra_ChooseOrdering.hpp`)
+  automatic,  ///< AMD, or nested dissection if predicted to be cheaper overall (`Lutra_ChooseOrdering.hpp`)
   metis,      ///< nested dissection by METIS
   nd,         ///< nested dissection by Lutra (`Lutra_NestedDissection.hpp`), on the host or a device
   amd,        ///< approximate minimum degree, after reduction (`Lutra_MinimumDegree.hpp`)
-  rcm,        ///< reverse Cuthill–McKee: narrow bands, for incomplete factors
-  natural,    ///< as the matrix comes
-  user        ///< a permutation the caller hands over
+  rcm,        ///< reverse Cuthill–McKee: small bandwidth, for incomplete factors
+  natural,    ///< the given order of the matrix
+  user        ///< a permutation given by the caller
 };
 
-/// Whose threads dissect where `Ordering::nd` is asked for.
+/// Where `Ordering::nd` runs.
 enum class Dissector {
   host,   ///< `Kokkos::DefaultHostExecutionSpace`
-  device  ///< `Kokkos::DefaultExecutionSpace`; the host where the device has no room
+  device  ///< `Kokkos::DefaultExecutionSpace`; falls back to the host if the device lacks memory
 };
 
-/// How an order is made.
+/// Execution and limits of an ordering.
 struct OrderingLimits {
   Dissector dissector = Dissector::host;
-  DegreeWork* amd = nullptr;  ///< what `Ordering::amd` takes and may take; nothing: any
+  DegreeWork* amd = nullptr;  ///< work counter and limit of `Ordering::amd`; nullptr: no limit
 };
 
-/// The name of an ordering as the command line has it.
+/// Command-line name of an ordering.
 std::string_view name_of(Ordering ordering);
 
-/// Orders the pattern of A + Aᵀ, diagonal ignored, on the host. The same pattern gives the same order.
-/// @param pattern square; rows sorted, no entry twice
-/// @param kind    metis, nd, amd, rcm or natural: a user's permutation needs no computing, see
-/// `check_permutation`
-/// @return [n] the row and column eliminated as k-th
-/// @throws InputError where the pattern is not square or too large for the ordering's own index type, or
-///         `kind` is none of those
+/// Orders the pattern of A + Aᵀ without its diagonal, on the host. Equal patterns give equal orders.
+/// @param pattern square; rows sorted, without duplicates
+/// @param kind    metis, nd, amd, rcm or natural; for a user's permutation see `check_permutation`
+/// @return [n] row and column eliminated as k-th
+/// @throws InputError if the pattern is not square or too large for the ordering's index type, or `kind` is
+/// none of these
 /// @throws OutOfMemoryError
 std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind);
 
-/// The same for a graph that is there already. Several threads may order at once; METIS is called by one
-/// after the other, since it has one random number generator for the process. Empty where amd was given up.
-/// @param weights [n] positive weights of vertices: METIS balances them, amd counts them; empty: all 1
+/// Overload for an existing graph. Thread-safe; calls of METIS are serialized because its random number
+/// generator is global. The result is empty if `limits.amd` stopped amd.
+/// @param weights [n] positive weights of vertices: METIS balances them, amd uses them in degrees; empty: all
+/// 1
 template <class Index>
 std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind,
                          const std::vector<Index>& weights = {}, const OrderingLimits& limits = {});
 
-/// Whether METIS' index type counts the edges of a graph.
+/// Whether METIS' index type can count the edges of a graph.
 template <class Index>
 bool metis_can_order(const SymmetricGraph<Index>& graph);
 
-/// Throws InputError naming the first entry by which `permutation` is not a permutation of 0 … n−1.
+/// Checks that `permutation` is a permutation of 0 … n − 1.
+/// @throws InputError naming the first entry that violates this
 void check_permutation(const std::vector<std::int64_t>& permutation, std::int64_t n);
 
 }  // namespace lutra

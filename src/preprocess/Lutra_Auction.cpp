@@ -20,7 +20,7 @@ namespace {
 
 using Impl::to_host;
 
-// Epsilon scaling starts where a phase leaves more than n / stalled_fraction rows unmatched.
+// Epsilon scaling starts if a phase leaves more than n / stalled_fraction rows unmatched.
 constexpr std::int64_t stalled_fraction = 64;
 constexpr double epsilon_steps[] = {16, 4, 1};
 
@@ -47,13 +47,13 @@ AuctionStatistics run_phases(Phases& phases, std::int64_t n, double epsilon) {
   return statistics;
 }
 
-/// Dual of each row that fits the prices, and the reduced cost of its matched entry; [n].
+/// Dual of each row for the final prices, and the reduced cost of its matched entry; [n] each.
 template <class MemorySpace>
 struct RowsOutcome {
   Kokkos::View<double*, MemorySpace> dual, slack;
 };
 
-/// The result of a perfect matching by rounds alone: scales are computed in the execution space. Overwrites
+/// Result for a perfect matching found by rounds only; computes scales in the execution space. Overwrites
 /// prices and duals.
 /// @param origin [n] as in MatchingCosts
 template <class ExecutionSpace, class Memory>
@@ -78,9 +78,9 @@ AuctionResult result_of_rounds(const ExecutionSpace& exec, const Impl::AuctionSt
   return {std::move(result), statistics};
 }
 
-/// Matches the remaining rows by augmenting paths. Matched entries become cheaper by their slack, at most
-/// epsilon, so that they are tight, as path searches need them. The optimum for these costs is within epsilon
-/// per row of the optimum for the original ones.
+/// Matches the remaining rows by augmenting paths. The costs of matched entries are lowered by their slack,
+/// at most epsilon, to make them tight, as path searches require. The optimum for these costs is within
+/// epsilon per row of the original optimum.
 template <class ExecutionSpace, class Memory>
 AuctionResult finish_by_paths(const ExecutionSpace& exec,
                               const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,

@@ -14,15 +14,15 @@ BlockTriangularForm block_triangular_form(const CsrPattern<Ordinal, Offset, Kokk
                                           const std::vector<Ordinal>& row_of_column) {
   using Impl::at;
   struct Vertex {
-    Ordinal number = -1;   // in the order of discovery; -1: not discovered; n: in a component
-    Ordinal low = 0;       // least number known to be reached from it within its component
-    Ordinal previous = 0;  // the vertex from which it was discovered
-    Offset next = 0;       // entry of its row to be visited next
+    Ordinal number = -1;   // in order of discovery; −1: undiscovered; n: in a component
+    Ordinal low = 0;       // lowest known number reachable from it within its component
+    Ordinal previous = 0;  // vertex from which it was discovered
+    Offset next = 0;       // next entry of its row to visit
   };
   const Ordinal n = pattern.n_rows;
   const Ordinal* const columns = pattern.entries.data();
   std::vector<Vertex> vertices(static_cast<std::size_t>(n));
-  std::vector<Ordinal> open;  // discovered, not yet in a component
+  std::vector<Ordinal> open;  // discovered vertices that are in no component yet
   open.reserve(static_cast<std::size_t>(n));
   BlockTriangularForm form;
   form.block_of_column.resize(static_cast<std::size_t>(n));
@@ -68,7 +68,7 @@ BlockTriangularForm block_triangular_form(const CsrPattern<Ordinal, Offset, Kokk
       j = v.previous;
     }
   }
-  // A component is complete after all that it leads to.
+  // Components are completed after all that are reachable from them.
   for (Ordinal& block : form.block_of_column) block = form.count - 1 - block;
   return form;
 }

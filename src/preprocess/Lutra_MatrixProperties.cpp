@@ -12,7 +12,7 @@
 namespace lutra {
 namespace {
 
-// Position of entry (r, c); -1 where the pattern lacks it. Rows are sorted.
+// Position of entry (r, c); −1 if it is not in the pattern. Rows are sorted.
 template <class Scalar>
 Offset find_entry(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix, Ordinal r, Ordinal c) {
   if (r >= matrix.n_rows) return -1;

@@ -9,21 +9,22 @@
 
 namespace lutra {
 
-/// Properties of a matrix that need no factorization.
+/// Properties of a matrix that require no factorization.
 struct MatrixProperties {
   std::int64_t rows = 0, cols = 0, nnz = 0;
-  double pattern_symmetry = 0;  ///< off-diagonal entries (i,j) with an entry (j,i), over all; 1 where none
-  double value_symmetry = 0;    ///< off-diagonal entries with a(j,i) = a(i,j), over all; 1 where none. Equal,
-                                ///< not conjugate: a complex Hermitian matrix counts as unsymmetric
+  double pattern_symmetry = 0;  ///< share of off-diagonal entries (i,j) with an entry (j,i); 1 if there are
+                                ///< none
+  double value_symmetry = 0;    ///< share of off-diagonal entries with a(j,i) = a(i,j), 1 if there are none.
+                                ///< Without conjugation: a complex Hermitian matrix counts as unsymmetric
   std::optional<std::int64_t> structural_rank;
-  std::int64_t zero_diagonals = 0;   ///< diagonal positions without an entry, or with a zero
+  std::int64_t zero_diagonals = 0;   ///< number of diagonal positions without an entry or with a zero
   std::int64_t lower_bandwidth = 0;  ///< max i − j over entries
   std::int64_t upper_bandwidth = 0;  ///< max j − i over entries
   std::int64_t longest_row = 0, longest_column = 0;
   std::int64_t empty_rows = 0, empty_columns = 0;
 };
 
-/// Properties of a matrix on the host, rectangular ones too; rows sorted. Cost O(nnz log(row length)), and a
+/// Properties of a matrix on the host, possibly rectangular; rows sorted. Cost: O(nnz log(row length)) and a
 /// maximum transversal.
 template <class Scalar>
 MatrixProperties matrix_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix);

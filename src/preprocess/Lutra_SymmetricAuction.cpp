@@ -12,12 +12,12 @@
 namespace lutra {
 namespace {
 
-/// Structural rank of the nonzero entries. The search starts from the auction's matching where that leaves
-/// few rows over: many searches for paths are slower than a matching from the beginning.
+/// Structural rank of the nonzero entries. The search starts from the auction's matching only if few rows
+/// remain unmatched: many path searches are slower than a matching from scratch.
 template <class Scalar>
 Ordinal rank_of_nonzeros(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
                          const SymmetricAuction& auction) {
-  constexpr std::int64_t few = 256;  // one row of so many
+  constexpr std::int64_t few = 256;  // at most n / few rows
   std::vector<double> cost;
   for (std::size_t k = 0; k < A.values.extent(0); ++k) {
     if (A.values(k) != Scalar(0)) continue;

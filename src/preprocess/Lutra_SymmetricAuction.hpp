@@ -8,27 +8,27 @@
 
 namespace lutra {
 
-/// Symmetric scaling found by auction, and how near it came.
+/// Symmetric scaling found by auction, with its accuracy.
 struct SymmetricAuction {
-  SymmetricMatching matching;    ///< −1 also for rows that the auction has left unmatched
-  AuctionStatistics statistics;  ///< of matched rows
+  SymmetricMatching matching;    ///< −1 also for rows left unmatched by the auction
+  AuctionStatistics statistics;  ///< for matched rows
 };
 
-/// One scaling for rows and columns of a symmetric matrix, and a matching of most rows, by auction.
+/// Symmetric scaling of a symmetric matrix, and a matching of most rows, by auction.
 ///
-/// Prices and bids are those of `match_auction` with epsilon = 0.05, but the auction ends where most rows are
-/// matched: the last ones would take most of its time, and a scaling does not need them. Prices start at the
-/// rows' largest entries, which are the columns'. The scale of a row is the geometric mean of the two that
-/// its price and its best choice give, so that |scale(i)·a(i, j)·scale(j)| ≤ 1 (to 10⁻⁴) whether i and j
-/// are matched or not; the geometric mean of the matched entries is at least e^−epsilon.
+/// Prices and bids are those of `match_auction` with epsilon = 0.05, but the auction ends when most rows are
+/// matched: the last ones would take most of its time, and the scaling does not need them. Prices start at
+/// the largest entries of the rows, which are those of the columns. The scale of a row is the geometric mean
+/// of the scales by its price and by its best choice, so that |scale(i)·a(i, j)·scale(j)| ≤ 1 (to 10⁻⁴)
+/// whether or not i and j are matched; the geometric mean of the matched entries is at least e^−epsilon.
 ///
-/// On hosts one thread bids for one row after the other on the present prices (Gauss-Seidel), with logarithms
-/// to 10⁻⁵, and reads the entries four times at most. On devices the kernels of `match_auction` are used.
-/// Where rows are left over, a maximum transversal that starts from the others finds the structural rank; of
-/// a structurally singular matrix the result is that of `symmetrize` and the exact matching.
+/// On hosts, one thread bids for the rows sequentially at current prices (Gauss-Seidel), with logarithms to
+/// 10⁻⁵, and reads the entries at most four times. Devices use the kernels of `match_auction`. If rows remain
+/// unmatched, a maximum transversal that starts from the matched ones gives the structural rank; for a
+/// structurally singular matrix the result is that of `symmetrize` with the exact matching.
 ///
 /// @param A       both triangles, in the execution space's memory; values finite
-/// @param on_host the same on the host
+/// @param on_host the same matrix on the host
 /// @throws as `match_auction`
 template <class Scalar, class ExecutionSpace>
 SymmetricAuction match_symmetric_auction(

@@ -12,10 +12,10 @@
 namespace lutra {
 namespace {
 
-constexpr double large_diagonal = 0.125;  // of the scaled matrix: no 2 × 2 pivot is needed
+constexpr double large_diagonal = 0.125;  // scaled diagonal entry that needs no 2 × 2 pivot
 constexpr int equilibration_rounds = 10;
 
-/// A(R, R) for the rows with number[row] ≥ 0, and these numbers.
+/// A(R, R) for the rows with number[row] ≥ 0, renumbered accordingly.
 template <class Scalar>
 HostMatrix<Scalar, Ordinal, Offset> principal_submatrix(
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A, const std::vector<Ordinal>& number,
@@ -34,12 +34,12 @@ HostMatrix<Scalar, Ordinal, Offset> principal_submatrix(
   return sub;
 }
 
-/// A matching of the rows that a largest matching covers, among themselves.
+/// Matches the rows covered by a maximum matching among themselves.
 template <class Scalar>
 SymmetricMatching match_covered_rows(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
                                      const MatchingResult& matching) {
   const auto n = static_cast<std::size_t>(A.n_rows);
-  std::vector<Ordinal> number(n, 0), rows;  // number of each covered row, and back
+  std::vector<Ordinal> number(n, 0), rows;  // number of each covered row, and the inverse
   for (const Ordinal row : matching.unmatched_rows) number[static_cast<std::size_t>(row)] = -1;
   for (std::size_t i = 0; i < n; ++i) {
     if (number[i] < 0) continue;
@@ -69,7 +69,7 @@ SymmetricMatching match_covered_rows(const CsrView<Scalar, Ordinal, Offset, Kokk
   return result;
 }
 
-/// Entries that rows i and j have in common, over those that either has.
+/// Number of entries common to rows i and j over that of their union.
 double similarity(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, Ordinal i, Ordinal j) {
   Offset p = A.row_map(i), q = A.row_map(j), common = 0;
   const Offset p_end = A.row_map(i + 1), q_end = A.row_map(j + 1);
@@ -83,7 +83,7 @@ double similarity(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, Ordin
   return static_cast<double>(common) / static_cast<double>(std::max<Offset>(sum - common, 1));
 }
 
-/// Splits cycles of a permutation, and chains where columns have no row, into pairs.
+/// Splits cycles and chains of a partial permutation into pairs.
 template <class Scalar>
 class CycleSplitter {
  public:
@@ -100,11 +100,11 @@ class CycleSplitter {
     }
   }
 
-  /// @param closed whether the last row is matched to the first one's column
+  /// @param closed whether the last row is matched to the first row's column
   void split(const std::vector<Ordinal>& cycle, bool closed) {
     const std::size_t length = cycle.size();
     if (length < 2) return;
-    std::size_t first = 0;  // of the first pair
+    std::size_t first = 0;  // start of the first pair
     if (closed && length % 2 == 1) {
       const auto largest = std::ranges::max_element(
           cycle, {}, [this](Ordinal i) { return m_diagonal[static_cast<std::size_t>(i)]; });
@@ -132,7 +132,7 @@ class CycleSplitter {
   }
 
   CsrPattern<Ordinal, Offset, Kokkos::HostSpace> m_pattern;
-  std::vector<double> m_diagonal;  ///< [n] magnitudes, scaled
+  std::vector<double> m_diagonal;  ///< [n] scaled magnitudes
   std::vector<Ordinal> m_partner;
 };
 
@@ -193,7 +193,7 @@ std::vector<Ordinal> pair_candidates(const CsrView<Scalar, Ordinal, Offset, Kokk
     if (row >= 0) is_matched[static_cast<std::size_t>(row)] = 1;
   }
   std::vector<Ordinal> cycle;
-  for (const bool chains : {true, false}) {  // a chain begins at a row without a column
+  for (const bool chains : {true, false}) {  // a chain starts at a row without a column
     for (Ordinal start = 0; start < A.n_rows; ++start) {
       if (chains && is_matched[static_cast<std::size_t>(start)]) continue;
       cycle.clear();
@@ -212,7 +212,8 @@ template <class Index>
 std::vector<Index> order_pairs(const SymmetricGraph<Index>& graph, const std::vector<Index>& partner,
                                Ordering kind, const OrderingLimits& limits) {
   const Index n = graph.size();
-  std::vector<Index> group(static_cast<std::size_t>(n)), first;  // group of each vertex; its first vertex
+  std::vector<Index> group(static_cast<std::size_t>(n)), first;  // group of each vertex; first vertex of each
+                                                                 // group
   for (Index v = 0; v < n; ++v) {
     const Index other = partner[static_cast<std::size_t>(v)];
     group[static_cast<std::size_t>(v)] =
@@ -221,7 +222,8 @@ std::vector<Index> order_pairs(const SymmetricGraph<Index>& graph, const std::ve
   }
   SymmetricGraph<Index> compressed;
   compressed.row_map.push_back(0);
-  std::vector<Index> weight, last(first.size(), -1);  // last[g]: the group that has found g a neighbour
+  std::vector<Index> weight, last(first.size(), -1);  // last[g]: group for which g was last found as a
+                                                      // neighbour
   for (std::size_t g = 0; g < first.size(); ++g) {
     const Index members[] = {first[g], partner[static_cast<std::size_t>(first[g])]};
     weight.push_back(members[0] == members[1] ? 1 : 2);

@@ -13,20 +13,21 @@
 namespace lutra {
 namespace {
 
-/// The arrays of a SymmetricPattern on the host.
+/// Host arrays of a SymmetricPattern.
 struct HostPattern {
   std::vector<Offset> row_map, source, diagonal, opposite;
   std::vector<Ordinal> entries;
 };
 
-/// Calls entry(i, j, p) for the entries of a triangle, row by row, and for the diagonal where it has no
-/// entry, with p = nnz(A).
+/// Calls entry(i, j, p) for the entries of a triangle by rows, and for absent diagonal entries with p =
+/// nnz(A).
 template <class Entry>
 void for_triangle(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, bool lower, const Entry& entry) {
   for (Ordinal i = 0; i < A.n_rows; ++i) {
     const Ordinal* const begin = A.entries.data() + A.row_map(i);
     const Ordinal* const end = A.entries.data() + A.row_map(i + 1);
-    const Ordinal* const middle = std::lower_bound(begin, end, i);  // the diagonal, or what follows it
+    const Ordinal* const middle = std::lower_bound(begin, end, i);  // the diagonal entry, or the first one
+                                                                    // after it
     const bool has_diagonal = middle != end && *middle == i;
     if (lower)
       for (const Ordinal* j = begin; j != middle; ++j)
@@ -38,8 +39,8 @@ void for_triangle(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, bool 
   }
 }
 
-/// Rows come out ascending: mirror images reach row j in the order of their rows i, and stand behind its own
-/// entries where those are the lower ones, before them where those are the upper ones.
+/// Rows of S are ascending: mirror images reach row j in ascending order of their rows i, and follow its own
+/// entries if those are the lower ones, or precede them if those are the upper ones.
 HostPattern fill(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, bool lower) {
   const auto n = static_cast<std::size_t>(A.n_rows);
   HostPattern S;
@@ -51,7 +52,7 @@ HostPattern fill(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, bool l
   for (std::size_t i = 0; i < n; ++i) S.row_map[i + 1] += S.row_map[i];
   S.entries.resize(static_cast<std::size_t>(S.row_map[n]));
   S.source.resize(S.entries.size());
-  auto end = S.row_map;  // of the part of each row that is filled
+  auto end = S.row_map;  // end of the filled part of each row
   const auto push = [&](Ordinal i, Ordinal j, Offset source) {
     const auto q = static_cast<std::size_t>(end[static_cast<std::size_t>(i)]++);
     S.entries[q] = j;
@@ -65,7 +66,7 @@ HostPattern fill(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, bool l
   return S;
 }
 
-/// Position of the entry (j, i) for each entry (i, j): one pointer for each row, which only moves on.
+/// Position of the entry (j, i) for each entry (i, j), by one advancing pointer per row.
 std::vector<Offset> opposites(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) {
   std::vector<Offset> next(A.row_map.data(), A.row_map.data() + A.n_rows), result(A.entries.extent(0), -1);
   for (Ordinal i = 0; i < A.n_rows; ++i) {
@@ -79,7 +80,7 @@ std::vector<Offset> opposites(const CsrPattern<Ordinal, Offset, Kokkos::HostSpac
   return result;
 }
 
-/// @throws InputError where the triangle that is read is the empty one
+/// @throws InputError if only the triangle that is not read has entries
 void check_triangle(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, Triangle triangle) {
   if (triangle == Triangle::both) return;
   const bool lower = triangle == Triangle::lower;
@@ -137,7 +138,7 @@ SymmetricPattern<typename ExecutionSpace::memory_space> fill_triangles(
 
 namespace {
 
-/// @throws InputError naming the first row whose diagonal entry is not real, but for rounding
+/// @throws InputError naming the first row whose diagonal entry is not real up to rounding
 template <class Scalar, class ExecutionSpace>
 void check_real_diagonal(const ExecutionSpace& exec,
                          const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,

@@ -9,8 +9,8 @@
 
 namespace lutra {
 
-/// The pattern of a symmetric matrix S given by one triangle of A, both triangles and the diagonal filled in,
-/// and where S's values are found in A's:
+/// Full pattern, diagonal included, of a symmetric matrix S given by one triangle of A, and the sources of
+/// S's values in A:
 ///
 ///     A (lower)        S
 ///     a . .            a b̄ c̄       source of b: its position p in A
@@ -21,35 +21,35 @@ struct SymmetricPattern {
   CsrPattern<Ordinal, Offset, MemorySpace> pattern;   ///< rows ascending
   Kokkos::View<const Offset*, MemorySpace> source;    ///< [nnz(S)]
   Kokkos::View<const Offset*, MemorySpace> diagonal;  ///< [n] position in S
-  /// [nnz(A)] position in A of the entry (j, i) for each entry (i, j), −1 where there is none; empty unless
-  /// both triangles are compared
+  /// [nnz(A)] position in A of the entry (j, i) for each entry (i, j); −1: none; empty unless both triangles
+  /// are compared
   Kokkos::View<const Offset*, MemorySpace> opposite;
   MemoryReservation reservation;
 };
 
-/// O(nnz), on one host thread.
+/// Constructs the pattern. O(nnz), on one host thread. Fences.
 /// @param A square, rows ascending, on the host
-/// @throws InputError where all entries beside the diagonal stand in the triangle that is not read: it is the
-///         wrong one then; OutOfMemoryError. Fences.
+/// @throws InputError if all off-diagonal entries are in the triangle that is not read, which indicates the
+/// wrong choice; OutOfMemoryError
 template <class ExecutionSpace>
 SymmetricPattern<typename ExecutionSpace::memory_space> fill_triangles(
     const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, Triangle triangle,
     const MemoryBudget& budget);
 
-/// Throws InputError naming row and column of the first entry with |a(i, j) − a(j, i)| > 8·ε·|a(i, j)|, of
-/// the conjugate where A is Hermitian; an entry that is not stored counts as zero. Of one triangle the
-/// diagonal alone is looked at, and that where A is complex and Hermitian. Waits once where it looks at
-/// anything.
+/// Checks symmetry. If both triangles are present, requires |a(i, j) − a(j, i)| ≤ 8·ε·|a(i, j)|, with a(j, i)
+/// conjugated for a Hermitian A; absent entries count as zero. With one triangle, only checks that the
+/// diagonal of a complex Hermitian matrix is real. Waits once if it checks anything.
+/// @throws InputError naming row and column of the first violation
 template <class Scalar, class ExecutionSpace>
 void check_symmetry(const ExecutionSpace& exec,
                     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
                     const SymmetricPattern<typename ExecutionSpace::memory_space>& S, Symmetry symmetry);
 
-/// Values of S. Of a Hermitian matrix the diagonal's imaginary parts, which check_symmetry has found to be
-/// rounding errors, are dropped. Does not fence on devices.
+/// Gathers the values of S from those of A. For a Hermitian matrix, drops the imaginary parts of the
+/// diagonal, which check_symmetry has verified to be rounding errors. Does not fence on devices.
 /// @param from  [nnz(A)]
 /// @param to    [nnz(S)]
-/// @param shift [n] added to the diagonal; empty: nothing
+/// @param shift [n] added to the diagonal; empty: none
 template <class Scalar, class ExecutionSpace>
 void gather_triangles(
     const ExecutionSpace& exec, const SymmetricPattern<typename ExecutionSpace::memory_space>& S,

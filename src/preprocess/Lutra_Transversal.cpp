@@ -17,8 +17,8 @@ namespace {
 
 class TransversalSearch {
  public:
-  /// @param cost          [nnz] infinity for an entry to be ignored; null: none is
-  /// @param row_of_column [n_cols] a matching to start from
+  /// @param cost          [nnz] infinity excludes an entry; null: all count
+  /// @param row_of_column [n_cols] initial matching
   TransversalSearch(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const double* cost,
                     std::vector<Ordinal> row_of_column)
       : m_row_map(pattern.row_map.data()),
@@ -36,7 +36,7 @@ class TransversalSearch {
     }
   }
 
-  // Phases, until one finds no path.
+  // Repeats phases until one finds no path.
   Transversal run() {
     auto rank = static_cast<Ordinal>(m_rows.size() - m_free_rows.size());
     for (bool progress = true; progress; ++m_phase) {
@@ -57,8 +57,8 @@ class TransversalSearch {
 
  private:
   struct Row {
-    Offset look_ahead = 0;  // entries before it lie in matched columns, which stay matched
-    Offset next = 0;        // next entry that the current search tries
+    Offset look_ahead = 0;  // entries before it are in matched columns, which stay matched
+    Offset next = 0;        // next entry to try in the current search
     Ordinal visited = -1;   // last phase that visited the row
   };
 
@@ -68,7 +68,7 @@ class TransversalSearch {
   }
   Ordinal& holder(Ordinal c) { return m_row_of_column[static_cast<std::size_t>(c)]; }
 
-  // An entry of row r in a free column, or -1.
+  // An entry of row r in an unmatched column, or −1.
   Offset free_entry(Ordinal r) {
     for (Offset& k = row(r).look_ahead; k < m_row_map[r + 1]; ++k) {
       if (!is_ignored(k) && holder(m_entries[k]) < 0) return k;
@@ -76,7 +76,7 @@ class TransversalSearch {
     return -1;
   }
 
-  // Extends the path by row r; true where r has a free column, which ends the path.
+  // Extends the path by row r. @returns whether r has an unmatched column, which ends the path
   bool enter(Ordinal r) {
     m_path.push_back(r);
     row(r).visited = m_phase;
@@ -87,7 +87,7 @@ class TransversalSearch {
     return true;
   }
 
-  // A row not visited in this phase that is matched to a column of row r; -1: none.
+  // A row unvisited in this phase that is matched to a column of row r; −1: none.
   Ordinal next_row(Ordinal r) {
     for (Offset& k = row(r).next; k < m_row_map[r + 1];) {
       const Offset entry = k++;
@@ -98,8 +98,8 @@ class TransversalSearch {
     return -1;
   }
 
-  // Depth-first search without recursion. m_path holds the rows from the root to the current one; if the path
-  // succeeds, each row is matched to the entry before its `next`.
+  // Depth-first search without recursion. m_path holds the rows from the root to the current one; on success,
+  // each row is matched to the entry before its `next`.
   bool augment_from(Ordinal root) {
     m_path.clear();
     bool found = enter(root);
@@ -118,7 +118,7 @@ class TransversalSearch {
   const Offset* m_row_map;
   const Ordinal* m_entries;
   const double* m_cost;
-  std::vector<Ordinal> m_row_of_column;  // [n_cols] row matched to each column; -1: none
+  std::vector<Ordinal> m_row_of_column;  // [n_cols] row matched to each column; −1: none
   std::vector<Row> m_rows;               // [n_rows]
   std::vector<Ordinal> m_free_rows;      // rows without a column
   std::vector<Ordinal> m_path;

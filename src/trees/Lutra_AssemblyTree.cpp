@@ -19,10 +19,10 @@ namespace {
 
 using Impl::at;
 
-/// The elimination tree with columns numbered in postorder.
+/// Elimination tree with columns renumbered in postorder.
 template <class Index>
 struct PostorderedTree {
-  std::vector<Index> column;  ///< [n] column of F with each number
+  std::vector<Index> column;  ///< [n] original column of each new number
   std::vector<Index> parent;  ///< [n] −1 for a root
   std::vector<Index> count;   ///< [n] entries of each column of L below the diagonal
 };
@@ -59,8 +59,8 @@ double elimination_flops(double pivots, double cb_rows) {
   return flops;
 }
 
-/// Groups of columns that become fronts. A group is named by its greatest column, whose rows below the
-/// diagonal are its contribution rows. So counts alone decide on merging.
+/// Groups of columns that become fronts. A group is identified by its last column, whose rows below the
+/// diagonal are the group's contribution rows; so the column counts suffice to decide on merging.
 template <class Index>
 class Amalgamation {
  public:
@@ -77,7 +77,7 @@ class Amalgamation {
       m_exact[j] = stored(1, static_cast<double>(tree.count[j]));
   }
 
-  /// The group each column ends in.
+  /// @returns the final group of each column
   std::vector<Index> run() {
     const auto n = static_cast<Index>(m_group.size());
     for (Index j = 0; j < n; ++j) merge_chain(j);
@@ -109,7 +109,7 @@ class Amalgamation {
     at(m_exact, into) += at(m_exact, child);
   }
 
-  /// Merges column j with its parent where they differ by the row j only, so that no zeros come in.
+  /// Merges column j with its parent if their patterns differ only by row j, which adds no zeros.
   void merge_chain(Index j) {
     const Index up = at(m_tree.parent, j);
     if (up >= 0 && at(m_tree.count, j) == at(m_tree.count, up) + 1 && at(m_pivots, up) == 1) merge(j, up);
@@ -152,14 +152,14 @@ class Amalgamation {
 
   const PostorderedTree<Index>& m_tree;
   const AssemblyTreeOptions& m_options;
-  std::vector<Index> m_group;   ///< [n] group that a column, or a group merged, belongs to
-  std::vector<Index> m_pivots;  ///< by group
-  std::vector<double> m_exact;  ///< by group: entries stored without zeros
+  std::vector<Index> m_group;   ///< [n] group that a column or a merged group belongs to
+  std::vector<Index> m_pivots;  ///< [n] pivots of each group
+  std::vector<double> m_exact;  ///< [n] nonzero entries stored by each group
   std::vector<Index> m_first_child, m_next_child;
-  std::vector<Index> m_children;  ///< of a group, largest first
+  std::vector<Index> m_children;  ///< children of one group, largest first
 };
 
-/// Numbers groups in postorder of their tree, and columns by groups.
+/// Numbers groups in postorder of their tree, and columns by group.
 template <class Index>
 void number_groups(const PostorderedTree<Index>& tree, const std::vector<Index>& group,
                    AssemblyTree& fronts) {
@@ -193,7 +193,7 @@ void number_groups(const PostorderedTree<Index>& tree, const std::vector<Index>&
   }
   std::vector<Ordinal> next(fronts.pivot_begin.begin(), fronts.pivot_begin.end() - 1);
   fronts.order.resize(n);
-  for (std::size_t j = 0; j < n; ++j)  // ascending columns of a group stay in order
+  for (std::size_t j = 0; j < n; ++j)  // columns of a group stay in ascending order
     at(fronts.order, at(next, front_of(j))++) = static_cast<Ordinal>(tree.column[j]);
 }
 
@@ -205,7 +205,7 @@ void count_flops(AssemblyTree& fronts) {
   }
 }
 
-/// Fronts without rows.
+/// Assembly tree without contribution rows.
 template <class Index>
 AssemblyTree amalgamate(const PostorderedTree<Index>& tree, const AssemblyTreeOptions& options) {
   AssemblyTree fronts;
@@ -230,12 +230,12 @@ AssemblyTree make_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pat
   return fronts;
 }
 
-/// Forest and counts on the host.
+/// Copies forest and counts to the host.
 template <class ExecutionSpace, class Memory>
 PostorderedTree<Ordinal> postordered_tree(const ExecutionSpace& exec, const ColumnCounts<Memory>& columns) {
   auto parent = Impl::to_host(exec, columns.parent), count = Impl::to_host(exec, columns.count);
   const auto n = static_cast<Ordinal>(parent.size());
-  count.pop_back();  // behind the last column
+  count.pop_back();  // element n, past the last column
   for (Ordinal& above : parent) {
     if (above == n) above = -1;
   }
@@ -255,8 +255,9 @@ void collect_front_rows(const SymmetricGraph<Index>& graph, const Elimination<In
   const Ordinal count = tree.count();
   const auto entries = static_cast<std::size_t>(count);
   std::vector<Ordinal> first_child(entries, Ordinal(-1)), next_child(entries, Ordinal(-1));
-  std::vector<Ordinal> seen(tree.order.size(), Ordinal(-1));  // the last front with each row
-  std::vector<Ordinal> vertex(tree.order.size()), position(tree.order.size());  // of pivots, of vertices
+  std::vector<Ordinal> seen(tree.order.size(), Ordinal(-1));  // last front that contains each row
+  std::vector<Ordinal> vertex(tree.order.size()), position(tree.order.size());  // vertex of each pivot, and
+                                                                                // its inverse
   for (std::size_t k = 0; k < vertex.size(); ++k) {
     vertex[k] = static_cast<Ordinal>(at(elimination.permutation, tree.order[k]));
     at(position, vertex[k]) = static_cast<Ordinal>(k);

@@ -12,7 +12,8 @@ namespace {
 
 using Impl::at;
 
-/// The root of j's set in a forest of links, −1 at a root; every vertex passed is linked to the root.
+/// Root of j's set in a forest of links, −1 at a root. Path compression links every visited vertex to the
+/// root.
 template <class Index>
 Index find_root(std::vector<Index>& link, Index j) {
   Index root = j;
@@ -25,9 +26,9 @@ Index find_root(std::vector<Index>& link, Index j) {
   return root;
 }
 
-/// Column counts for an elimination order that is a postorder. Column j of L has an entry in row i where j
-/// lies in the row subtree of i, so counts are sums over subtrees of: +1 at each leaf of a row subtree, −1
-/// where two of its branches meet, −1 at the parent of its root.
+/// Column counts for an elimination order that is a postorder. L(i, j) is nonzero if and only if j is in the
+/// row subtree of i, so counts are sums over subtrees of: +1 at each leaf of a row subtree, −1 where two of
+/// its branches meet, −1 at the parent of its root.
 template <class Index>
 std::vector<Index> counts_in_postorder(const SymmetricGraph<Index>& graph,
                                        const std::vector<Index>& permutation,
@@ -36,7 +37,7 @@ std::vector<Index> counts_in_postorder(const SymmetricGraph<Index>& graph,
   const std::vector<Index> position = Impl::inverse_of(permutation);
   const std::vector<Index> size = Impl::subtree_sums(parent, std::vector<Index>(parent.size(), 1));
   std::vector<Index> count(static_cast<std::size_t>(n), 0);
-  // The last column so far with an entry in each row; and parents of the columns done, compressed.
+  // Last processed column with an entry in each row; compressed parents of the processed columns.
   std::vector<Index> last_entry(count.size(), Index(-1)), link(count.size(), Index(-1));
   for (Index j = 0; j < n; ++j) {
     const Index first_below = j - at(size, j) + 1;
@@ -48,14 +49,14 @@ std::vector<Index> counts_in_postorder(const SymmetricGraph<Index>& graph,
       if (i < j) continue;
       const Index last = at(last_entry, i);
       at(last_entry, i) = j;
-      if (last >= first_below) continue;  // row i has an entry in the subtree of j: not a leaf
+      if (last >= first_below) continue;  // row i has an entry in the subtree of j, so j is no leaf
       ++at(count, j);
       if (last >= 0) --at(count, find_root(link, last));
     }
     at(link, j) = at(parent, j);
   }
   count = Impl::subtree_sums(parent, std::move(count));
-  for (Index& c : count) --c;  // the diagonal
+  for (Index& c : count) --c;  // excludes the diagonal
   return count;
 }
 
@@ -89,8 +90,9 @@ template <class Index>
 FillForecast forecast_fill(const Elimination<Index>& elimination) {
   const std::vector<Index>& parent = elimination.tree.parent;
   const std::vector<Index>& count = elimination.count;
-  std::vector<Index> height(parent.size(), 1);  // of the subtree of each column
-  std::vector<Index> supernodes(parent.size(), 0), children(parent.size(), 0);  // on the longest path below
+  std::vector<Index> height(parent.size(), 1);  // height of each column's subtree
+  std::vector<Index> supernodes(parent.size(), 0), children(parent.size(), 0);  // supernodes on the longest
+                                                                                // path in it
   for (const Index p : parent)
     if (p >= 0) ++at(children, p);
   FillForecast forecast;

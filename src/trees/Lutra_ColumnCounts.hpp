@@ -11,29 +11,30 @@
 
 namespace lutra {
 
-/// Entries of each column of L below the diagonal, without its pattern: J. R. Gilbert, E. G. Ng and B. W.
-/// Peyton, SIAM J. Matrix Anal. Appl. 15 (1994). Near linear in the entries of A, on one host thread. Columns
-/// are numbered by elimination. For an unsymmetric matrix whose pattern is made symmetric the counts are
-/// upper bounds.
+/// Number of entries of each column of L below the diagonal, computed without the pattern of L: J. R.
+/// Gilbert, E. G. Ng and B. W. Peyton, SIAM J. Matrix Anal. Appl. 15 (1994). Nearly linear in the entries of
+/// A, on one host thread. Columns are numbered in elimination order. For an unsymmetric matrix with
+/// symmetrized pattern the counts are upper bounds.
 /// @param permutation [n] permutation[k] is the vertex eliminated as k-th
 /// @param tree        elimination_tree(graph, permutation)
 template <class Index>
 std::vector<Index> column_counts(const SymmetricGraph<Index>& graph, const std::vector<Index>& permutation,
                                  const EliminationTree<Index>& tree);
 
-/// The elimination tree of A + Aᵀ and the entries of each column of L, in the memory of an execution space.
+/// Elimination tree of A + Aᵀ and column counts of L, in the memory of an execution space.
 template <class MemorySpace>
 struct ColumnCounts {
   Kokkos::View<const Ordinal*, MemorySpace> parent;  ///< [n] n for a root
-  Kokkos::View<const Ordinal*, MemorySpace> count;   ///< [n + 1] below the diagonal; the last is 0
+  Kokkos::View<const Ordinal*, MemorySpace> count;   ///< [n + 1] entries below the diagonal; the last element
+                                                     ///< is 0
   MemoryReservation reservation;
 };
 
-/// Tree and counts in the order of the rows, by all threads of an execution space: edges of the graph
-/// propagate to the tree all at once (Liu's algorithm without its order), then each row of L is walked as a
-/// subtree of the tree (J. W. H. Liu, SIAM J. Matrix Anal. Appl. 11, 1990). Work O(nnz(L)/64) to O(nnz(L))
-/// words; some 40 bytes an entry of A of workspace. Waits for the tree.
-/// @param pattern square; rows sorted or not, no entry twice
+/// Elimination tree and column counts in the row order, on all threads of an execution space. All edges of
+/// the graph propagate to the tree concurrently (Liu's algorithm without its order); then each row of L is
+/// traversed as a subtree of the tree (J. W. H. Liu, SIAM J. Matrix Anal. Appl. 11, 1990). Work O(nnz(L)/64)
+/// to O(nnz(L)) words; about 40 bytes of workspace per entry of A. Waits for the tree.
+/// @param pattern square; rows need not be sorted; without duplicates
 /// @throws OutOfMemoryError
 template <class ExecutionSpace>
 ColumnCounts<typename ExecutionSpace::memory_space> column_counts(
@@ -41,42 +42,43 @@ ColumnCounts<typename ExecutionSpace::memory_space> column_counts(
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget);
 
-/// What the elimination of a symmetric pattern costs without pivoting, known before it is done. For an
-/// unsymmetric matrix whose pattern is made symmetric these are upper bounds.
+/// Predicted cost of the elimination of a symmetric pattern without pivoting; upper bounds for an unsymmetric
+/// matrix with symmetrized pattern.
 struct FillForecast {
   std::int64_t nnz_l = 0;             ///< entries of L below the diagonal; U has as many above it
   double flops = 0;                   ///< multiplications, additions and divisions of an LU factorization
-  std::int64_t height = 0;            ///< vertices on the longest path of the tree, which follow one another
-  std::int64_t supernode_height = 0;  ///< fundamental supernodes on such a path, the most on any
+  std::int64_t height = 0;            ///< vertices on the longest path of the tree
+  std::int64_t supernode_height = 0;  ///< maximum number of fundamental supernodes on a path from a leaf to a
+                                      ///< root
 };
 
-/// What the elimination of a symmetric graph in an order leads to. Columns are numbered by elimination.
+/// Elimination of a symmetric graph in a given order. Columns are numbered in elimination order.
 template <class Index>
 struct Elimination {
-  std::vector<Index> permutation;  ///< [n] the vertex eliminated as k-th
+  std::vector<Index> permutation;  ///< [n] vertex eliminated as k-th
   EliminationTree<Index> tree;
   std::vector<Index> count;  ///< [n] entries of each column of L below the diagonal
 };
 
-/// A graph and its elimination in an order.
+/// Graph with an elimination order.
 template <class Index>
 struct OrderedGraph {
   SymmetricGraph<Index> graph;
-  Elimination<Index> elimination;  ///< tree and counts empty where they have not been needed yet
+  Elimination<Index> elimination;  ///< tree and counts are empty until needed
 };
-/// The same with the index type that counts the edges, or none.
+/// OrderedGraph with the index type that fits the number of edges, or empty.
 using AnyOrderedGraph = std::variant<std::monostate, OrderedGraph<int>, OrderedGraph<std::int64_t>>;
 
-/// Elimination tree and column counts of an order; forecasts and assembly trees go on from them.
-/// @param permutation [n]
+/// Elimination tree and column counts of an order; input of forecast_fill and make_assembly_tree.
+/// @param permutation [n] permutation[k] is the vertex eliminated as k-th
 template <class Index>
 Elimination<Index> eliminate(const SymmetricGraph<Index>& graph, std::vector<Index> permutation);
 
-/// Fill, work and heights of the tree. O(n)
+/// Fill, flops and tree heights. O(n)
 template <class Index>
 FillForecast forecast_fill(const Elimination<Index>& elimination);
 
-/// The same of an ordering. Cost: an elimination tree and its counts.
+/// Overload for an ordering; also computes elimination tree and column counts.
 template <class Index>
 FillForecast forecast_fill(const SymmetricGraph<Index>& graph, const std::vector<Index>& permutation) {
   return forecast_fill(eliminate(graph, permutation));

@@ -37,10 +37,10 @@ EliminationTree<Ordinal> elimination_tree(const CsrPattern<Ordinal, Offset, Kokk
 
 template <class Index>
 std::vector<Index> postorder(const std::vector<Index>& parent) {
-  // From the last column down, each subtree takes the end of the part of the order that its parent, or the
-  // roots, still have free.
+  // From the last column down, each subtree takes the end of the positions still free in its parent's range,
+  // or in that of the roots.
   std::vector<Index> position(parent.size());
-  std::vector<Index> free_end(parent.size());  // of each column: where the part free for its children ends
+  std::vector<Index> free_end(parent.size());  // end of the positions still free for each column's children
   const std::vector<Index> size = Impl::subtree_sums(parent, std::vector<Index>(parent.size(), 1));
   auto roots_end = static_cast<Index>(parent.size());
   for (std::size_t j = parent.size(); j-- > 0;) {

@@ -15,8 +15,8 @@ ColumnCounts<typename ExecutionSpace::memory_space> column_counts(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget) {
-  // No more workspace than a few times the pattern, so that counting is no peak of memory: some hundred rows
-  // at once, which a device counts in a few milliseconds.
+  // Limits the workspace to a few times the pattern, so that counting does not determine peak memory; this
+  // allows some hundred concurrent rows, which a device counts in a few milliseconds.
   constexpr std::size_t bytes_an_entry = 40;
   const Impl::MirroredPattern<ExecutionSpace> both(exec, pattern, budget);
   Impl::ParallelTree<ExecutionSpace, ThisSource> tree(

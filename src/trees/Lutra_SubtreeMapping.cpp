@@ -13,7 +13,7 @@ namespace {
 
 using Impl::at;
 
-/// Root of the subtree below the cut that holds each vertex; −1 above the cut.
+/// Root of the subtree below the cut that contains each vertex; −1 above the cut.
 std::vector<Ordinal> cut_subtrees(const std::vector<Ordinal>& parent, const std::vector<double>& subtree_work,
                                   double max_work) {
   std::vector<Ordinal> root(parent.size());
@@ -26,9 +26,9 @@ std::vector<Ordinal> cut_subtrees(const std::vector<Ordinal>& parent, const std:
   return root;
 }
 
-/// Tasks of subtrees side by side.
+/// Tasks of adjacent subtrees.
 struct TaskList {
-  std::vector<Ordinal> task;  ///< [n] of each vertex that is the root of a subtree below the cut
+  std::vector<Ordinal> task;  ///< [n] task of each vertex that is the root of a subtree below the cut
   std::vector<double> work;   ///< [tasks]
 };
 
@@ -45,7 +45,7 @@ TaskList group_subtrees(const std::vector<Ordinal>& root, const std::vector<doub
   return list;
 }
 
-/// Rank of each task by falling work; equal ones stay in order.
+/// Rank of each task by descending work; ties keep their order.
 std::vector<Ordinal> rank_by_work(const std::vector<double>& work) {
   std::vector<Ordinal> sorted(work.size());
   std::iota(sorted.begin(), sorted.end(), Ordinal(0));
@@ -73,7 +73,7 @@ SubtreeMapping map_subtrees(const std::vector<Ordinal>& parent, const std::vecto
   mapping.order.resize(root.size());
   for (std::size_t v = 0; v < root.size(); ++v)
     at(mapping.order, at(next, task_of(v))++) = static_cast<Ordinal>(v);
-  mapping.task_begin.pop_back();  // what follows the last task is above the cut
+  mapping.task_begin.pop_back();  // vertices after the last task are above the cut
   return mapping;
 }
 

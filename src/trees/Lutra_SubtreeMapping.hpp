@@ -9,36 +9,36 @@
 
 namespace lutra {
 
-/// How finely `map_subtrees` cuts a tree. Shares are of the work that one thread has on average.
+/// Granularity of `map_subtrees`. Shares are relative to the mean work per thread.
 struct SubtreeMappingOptions {
-  double max_subtree = 1.0 / 8;  ///< a subtree has at most this share
-  double min_task = 1.0 / 16;    ///< subtrees side by side are put into one task until it has this share
+  double max_subtree = 1.0 / 8;  ///< maximum share of a subtree
+  double min_task = 1.0 / 16;    ///< adjacent subtrees are combined until their task reaches this share
 };
 
-/// Vertices of a tree divided among threads: tasks, which are subtrees that one thread works alone and that
-/// need nothing from each other, and the vertices above all subtrees, which threads work together once tasks
-/// are done.
+/// Partition of a tree's vertices for parallel processing: tasks, which are independent sets of subtrees,
+/// each processed by one thread; and the vertices above all subtrees, processed by all threads together after
+/// the tasks.
 ///
 ///              r               above the cut: p, q, r
 ///         p         q          tasks: subtrees under p and q, small neighbours together
 ///        ▲ ▲ ▲    ▲   ▲        order = [ task 0 | task 1 | … | p q r ]
 ///                                       ^task_begin[0]        ^task_begin[tasks]
 struct SubtreeMapping {
-  std::vector<Ordinal> order;       ///< [n] vertices task by task, then those above; ascending within each
+  std::vector<Ordinal> order;  ///< [n] vertices by task, followed by those above the cut; ascending within
+                               ///< each group
   std::vector<Ordinal> task_begin;  ///< [tasks + 1] in `order`
 
   std::size_t tasks() const { return task_begin.size() - 1; }
 };
 
-/// Maps the subtrees of a tree to tasks for threads that take the next task when they are idle. Maximal
-/// subtrees of at most `max_subtree` are cut off (the idea of G. A. Geist and E. Ng, Int. J. Parallel
-/// Programming 18, 1989, with a bound instead of their search), neighbours are put together so that
-/// small subtrees share caches, and tasks are sorted by falling work, which makes the schedule Graham's (SIAM
-/// J. Appl. Math. 17, 1969): at most one task longer than the mean. The mapping depends on the arguments
-/// alone. O(n + tasks·log(tasks)).
-/// @param parent  [n] −1 for a root; a parent comes behind its children
-/// @param work    [n] of each vertex, not negative, in any unit
-/// @param threads one or more
+/// Subtree-to-task mapping for threads that take the next task when idle. Cuts off maximal subtrees with at
+/// most `max_subtree` of the work (after G. A. Geist and E. Ng, Int. J. Parallel Programming 18, 1989, with a
+/// bound in place of their search); combines adjacent small subtrees, for cache locality; and sorts tasks by
+/// descending work, which makes the schedule Graham's (SIAM J. Appl. Math. 17, 1969): at most one task longer
+/// than the mean. The mapping depends only on the arguments. O(n + tasks·log(tasks)).
+/// @param parent  [n] −1 for a root; parents have greater numbers than their children
+/// @param work    [n] work of each vertex, nonnegative, in any unit
+/// @param threads at least one
 SubtreeMapping map_subtrees(const std::vector<Ordinal>& parent, const std::vector<double>& work, int threads,
                             const SubtreeMappingOptions& options = {});
 

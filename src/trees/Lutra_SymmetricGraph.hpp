@@ -13,11 +13,11 @@
 
 namespace lutra {
 
-/// The graph of A + Aᵀ without loops, as adjacency lists on the host: each edge stands in the lists of both
-/// its vertices, lists are sorted. `Index` numbers vertices and counts entries, as METIS and AMD need it.
+/// Graph of A + Aᵀ without loops, as adjacency lists on the host. Each edge is stored in the lists of both
+/// its vertices; lists are sorted. `Index` numbers vertices and counts entries, as METIS and AMD require.
 template <class Index>
 struct SymmetricGraph {
-  std::vector<Index> row_map;     ///< [n + 1] where the neighbours of each vertex start in `neighbours`
+  std::vector<Index> row_map;     ///< [n + 1] start of each vertex's list in `neighbours`
   std::vector<Index> neighbours;  ///< [row_map[n]]
 
   Index size() const { return static_cast<Index>(row_map.size()) - 1; }
@@ -25,8 +25,8 @@ struct SymmetricGraph {
 
 namespace Impl {
 
-/// The transpose of a pattern by a counting sort, with index type `Index`; rows are sorted. O(n + nnz).
-/// @param row_order [n] row of the pattern that counts as each row; empty: they count as they come
+/// Transpose of a pattern by a counting sort, with index type `Index` and sorted rows. O(n + nnz).
+/// @param row_order [n] row_order[i] is the row of the pattern that counts as row i; empty: identity
 template <class Index>
 SymmetricGraph<Index> transpose_pattern(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                         const std::vector<Ordinal>& row_order = {}) {
@@ -37,7 +37,7 @@ SymmetricGraph<Index> transpose_pattern(const CsrPattern<Ordinal, Offset, Kokkos
   for (std::size_t k = 0; k < pattern.entries.extent(0); ++k)
     ++start[static_cast<std::size_t>(pattern.entries(k))];
   for (std::size_t c = 1; c < start.size(); ++c) start[c] += start[c - 1];
-  // start[c] is the end of column c now; filling it from the last row down moves start[c] to its beginning.
+  // start[c] is now the end of column c; filling it from the last row down moves start[c] to its beginning.
   for (Ordinal r = pattern.n_rows; r-- > 0;) {
     const Ordinal from = row_order.empty() ? r : row_order[static_cast<std::size_t>(r)];
     for (Offset k = pattern.row_map(from); k < pattern.row_map(from + 1); ++k) {
@@ -50,19 +50,18 @@ SymmetricGraph<Index> transpose_pattern(const CsrPattern<Ordinal, Offset, Kokkos
 
 }  // namespace Impl
 
-/// Whether `int` numbers the vertices and counts the entries of the graph of a pattern.
+/// Whether `int` can number the vertices and count the entries of a pattern's graph.
 inline bool graph_fits_int(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern) {
   constexpr auto largest = static_cast<std::int64_t>(std::numeric_limits<int>::max());
   return static_cast<std::int64_t>(pattern.n_rows) < largest &&
          static_cast<std::int64_t>(pattern.nnz()) <= largest / 2;
 }
 
-/// The graph of P·A + (P·A)ᵀ, for P that brings rows to another order, by merging the rows of both. O(n +
-/// nnz).
-/// @tparam Index     holds 2·nnz
-/// @param  pattern   square; rows sorted, no entry twice
-/// @param  row_order [n] row of A that is each row of P·A; empty: P is the identity
-/// @throws InputError unless it is square
+/// Graph of P·A + (P·A)ᵀ for a row permutation P, by merging the rows of both. O(n + nnz).
+/// @tparam Index     can represent 2·nnz
+/// @param  pattern   square; rows sorted, without duplicates
+/// @param  row_order [n] row of A that becomes each row of P·A; empty: P is the identity
+/// @throws InputError unless the pattern is square
 template <class Index>
 SymmetricGraph<Index> symmetric_graph(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                       const std::vector<Ordinal>& row_order = {}) {

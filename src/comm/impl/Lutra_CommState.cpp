@@ -61,7 +61,7 @@ void MessagePool::send(MPI_Comm comm, int to, int tag, Bytes&& bytes) {
 void MessagePool::test_sends() {
   for (int done = 1; done && !m_sends.empty();) {
     MPI_Test(&m_sends.front().request, &done, MPI_STATUS_IGNORE);
-    if (!done) {  // a slow rank first in the queue must not keep the buffers of all others
+    if (!done) {  // a slow rank at the front must not keep the buffers of all others
       m_sends.push_back(std::move(m_sends.front()));
       m_sends.pop_front();
       return;
@@ -93,7 +93,7 @@ std::optional<MessagePool::Message> MessagePool::finished() {
 }
 
 void MessagePool::abandon() {
-  new std::deque<Message>(std::move(m_sends));  // MPI may still read and write these
+  new std::deque<Message>(std::move(m_sends));  // MPI may still access these
   new std::deque<Message>(std::move(m_receives));
   m_sends.clear();
   m_receives.clear();

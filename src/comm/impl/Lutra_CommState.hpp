@@ -18,20 +18,20 @@ namespace lutra::Impl {
 
 using Bytes = std::vector<std::byte>;
 
-/// Seconds on the steady clock.
+/// Time of the steady clock, in seconds.
 double seconds_now();
 
-/// Messages of MPI whose buffers live until they are done, which is asked for but never waited for.
+/// MPI messages whose buffers live until completion, which is tested but never waited for.
 class MessagePool {
  public:
-  /// A buffer of that size, a used one where there is one.
+  /// A buffer of that size, reused if possible.
   Bytes buffer(std::size_t bytes);
   void recycle(Bytes&& bytes);
   void send(MPI_Comm comm, int to, int tag, Bytes&& bytes);
-  /// Frees the buffers of sends that are done.
+  /// Frees the buffers of completed sends.
   void test_sends();
   bool has_sends() const { return !m_sends.empty(); }
-  /// Receives the message that `status` of a probe describes; `finished` hands it out.
+  /// Starts to receive the probed message described by `status`; `finished` returns it.
   void receive(MPI_Comm comm, const MPI_Status& status);
   struct Message {
     int from = 0, tag = 0;
@@ -39,7 +39,7 @@ class MessagePool {
     MPI_Request request = MPI_REQUEST_NULL;
   };
   std::optional<Message> finished();
-  /// After a failure: requests that may never end keep their buffers.
+  /// After a failure: keeps the buffers of requests that may never complete.
   void abandon();
 
  private:
@@ -47,7 +47,7 @@ class MessagePool {
   std::vector<Bytes> m_spare;
 };
 
-/// What ranks tell each other beside data.
+/// Control messages between ranks.
 enum class Control : std::int32_t {
   question,
   answer_waiting,
@@ -68,16 +68,16 @@ struct CommState {
   std::int64_t next_target = 0;
   std::optional<Failure> failure;
   bool agreed = false;           ///< the last `agree` threw on all ranks
-  int waits = 0;                 ///< nested Waiting objects
-  int own_works = 0;             ///< nested Work objects of this rank
-  std::vector<char> works;       ///< [P] the rank is inside Work
-  std::vector<Control> answers;  ///< [P] to the last question; `question`: none yet
-  std::vector<char> left;        ///< [P] the rank has left after a failure
-  double last_arrival = 0;       ///< when data last came
+  int waits = 0;                 ///< depth of nested Waiting objects
+  int own_works = 0;             ///< depth of nested Work objects of this rank
+  std::vector<char> works;       ///< [P] whether the rank is inside Work
+  std::vector<Control> answers;  ///< [P] answers to the last question; `question`: none yet
+  std::vector<char> left;        ///< [P] whether the rank has left after a failure
+  double last_arrival = 0;       ///< time of the last data arrival
 
   void tell(int to, Control what, std::span<const std::byte> text = {});
   void tell_others(Control what, std::span<const std::byte> text = {});
-  /// Delivers what has arrived. @returns true where there were data
+  /// Delivers arrived messages. @returns true if any held data
   bool poll();
   void take(const MessagePool::Message& message);
   void hear(int from, Control what, std::span<const std::byte> text);

@@ -9,18 +9,20 @@
 
 namespace lutra::Impl {
 
-/// Elements that go from rank to rank, again and again by one plan. Both lists of a pair of ranks have one
-/// length and one order.
+/// Reusable plan for an exchange of elements between ranks. For each pair of ranks, `sources` of one and
+/// `targets` of the other have equal length and order.
 struct Exchange {
-  std::vector<std::vector<std::size_t>> sources;  ///< [P] positions here of the elements for each rank
-  std::vector<std::vector<std::size_t>> targets;  ///< [P] positions here of the elements of each rank
+  std::vector<std::vector<std::size_t>> sources;  ///< [P] local positions of the elements sent to each rank
+  std::vector<std::vector<std::size_t>> targets;  ///< [P] local positions of the elements received from each
+                                                  ///< rank
 
-  /// Collective. set(t, c, value) for get(s, c) of the source s of each target t, for columns c in [0, k).
+  /// Collective. Calls set(t, c, value) with value = get(s, c) of the source s of each target t, for columns
+  /// c in [0, k).
   template <class T, class Get, class Set>
   void forward(Communicator& comm, std::size_t k, const Get& get, const Set& set) const {
     move<T>(comm, sources, targets, k, get, set);
   }
-  /// Collective. The same from targets to sources.
+  /// Collective. Exchange from targets to sources.
   template <class T, class Get, class Set>
   void backward(Communicator& comm, std::size_t k, const Get& get, const Set& set) const {
     move<T>(comm, targets, sources, k, get, set);

@@ -12,8 +12,8 @@
 
 namespace lutra::Impl {
 
-/// What make() returns, which allocates. Kokkos throws a type of its own where memory is short, on some
-/// backends no std::bad_alloc.
+/// Returns make(), which allocates. Translates Kokkos' own exception for a failed allocation, which on some
+/// backends is no std::bad_alloc.
 /// @throws OutOfMemoryError naming the label
 template <class Make>
 auto allocating(const std::string& label, std::size_t bytes, const Make& make) {
@@ -27,7 +27,7 @@ auto allocating(const std::string& label, std::size_t bytes, const Make& make) {
   }
 }
 
-/// Bytes of a View of these extents. @throws OutOfMemoryError where they are more than can be counted
+/// Bytes of a View with these extents. @throws OutOfMemoryError on overflow
 template <class ViewType, class... Extents>
 std::size_t bytes_of_view(const std::string& label, Extents... extents) {
   constexpr double too_many = 0x1p62;
@@ -39,7 +39,7 @@ std::size_t bytes_of_view(const std::string& label, Extents... extents) {
   return ViewType::required_allocation_size(static_cast<std::size_t>(extents)...);
 }
 
-/// A View of zeros that no budget counts: of a few values, or of a host's memory beside a device's.
+/// Zero-initialised View outside any budget, for a few values or for host memory of a device run.
 /// @throws OutOfMemoryError naming the label
 template <class ViewType, class... Extents>
 ViewType make_uncounted(const std::string& label, Extents... extents) {
@@ -47,7 +47,7 @@ ViewType make_uncounted(const std::string& label, Extents... extents) {
                     [&] { return ViewType(label, static_cast<std::size_t>(extents)...); });
 }
 
-/// The View itself where that memory is its own, or a copy that no budget counts. Fences.
+/// The View itself if it is in that memory space, else a copy outside any budget. Fences.
 /// @throws OutOfMemoryError naming the View
 template <class Memory, class View>
 auto mirror_in(const View& view) {

@@ -8,13 +8,13 @@
 
 namespace lutra::Impl {
 
-/// One piece of memory that Views are cut from, again and again.
+/// Block of memory from which Views are carved, reusable.
 template <class MemorySpace>
 class Arena {
  public:
   using Bytes = Kokkos::View<char*, MemorySpace>;
   static constexpr std::size_t alignment = 128;
-  /// Bytes that cutting `views` Views may lose to alignment.
+  /// Maximum number of bytes lost to alignment by `views` Views.
   static std::size_t loss(std::size_t views) { return views * alignment; }
 
   explicit Arena(const Bytes& bytes) : m_bytes(bytes) {}

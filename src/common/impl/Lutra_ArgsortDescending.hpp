@@ -12,19 +12,19 @@
 
 namespace lutra::Impl {
 
-/// Unsigned numbers that are in order as the keys are.
+/// Maps a key to unsigned bits with the same order.
 inline std::uint64_t ordered_bits(std::int64_t key) {
   return static_cast<std::uint64_t>(key) ^ std::uint64_t(1) << 63;
 }
 inline std::uint64_t ordered_bits(double key) {
-  const auto bits = std::bit_cast<std::uint64_t>(key + 0.0);  // no −0
+  const auto bits = std::bit_cast<std::uint64_t>(key + 0.0);  // maps −0 to 0
   return bits ^ (bits >> 63 != 0 ? ~std::uint64_t(0) : std::uint64_t(1) << 63);
 }
 
-/// Puts indices in the order of falling keys, equal ones in the order in which they are: a radix sort, linear
-/// in the indices for each 11 bits in which keys differ.
-/// @param order indices below `count`; the result
-/// @param key_of key_of(i): an integer or a double, no NaN
+/// Stable sort of indices by descending key. Radix sort: linear in the number of indices for each group of 11
+/// bits in which keys differ.
+/// @param order indices below `count`, sorted in place
+/// @param key_of key_of(i): an integer or a double, not NaN
 template <class Index, class Key>
 void sort_descending(std::vector<Index>& order, const Key& key_of) {
   constexpr int bits = 11, digits = 6;
@@ -44,7 +44,7 @@ void sort_descending(std::vector<Index>& order, const Key& key_of) {
   }
   for (int d = 0; d < digits && !order.empty(); ++d) {
     const auto digit = static_cast<std::size_t>(d);
-    if (counts[digit_of(from[0].key, d)][digit] == order.size()) continue;  // all the same
+    if (counts[digit_of(from[0].key, d)][digit] == order.size()) continue;  // digit equal for all keys
     std::size_t sum = 0;
     for (auto& count : counts) sum += std::exchange(count[digit], sum);
     for (const Keyed& item : from) to[counts[digit_of(item.key, d)][digit]++] = item;
@@ -53,7 +53,7 @@ void sort_descending(std::vector<Index>& order, const Key& key_of) {
   for (std::size_t k = 0; k < order.size(); ++k) order[k] = from[k].index;
 }
 
-/// 0 … n − 1 by falling keys.
+/// 0 … n − 1 by descending key.
 template <class Index, class Key>
 std::vector<Index> argsort_descending(std::size_t n, const Key& key_of) {
   std::vector<Index> order(n);

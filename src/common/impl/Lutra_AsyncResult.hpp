@@ -17,9 +17,9 @@ struct FillValues {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { values(i) = value; }
 };
 
-/// A few values that kernels write and the host reads. They live in device memory and in a host array that
-/// the device can copy to asynchronously; on hosts the two are one. Allocated once, used call after call: a
-/// read costs one copy and one wait, and no allocation.
+/// A few values written by kernels and read by the host, in device memory and in a host array that allows
+/// asynchronous copies; on hosts both are the same array. Allocated once and reused: a read costs one copy
+/// and one wait.
 ///
 ///     kernels ──write──▶ device() ──fetch: copy, fence──▶ host()
 ///     kernels ◀──read─── device() ◀──send: copy───────── host()
@@ -31,7 +31,7 @@ class AsyncResult {
       std::conditional_t<is_host_space<ExecutionSpace>, Kokkos::HostSpace, Kokkos::SharedHostPinnedSpace>;
 
   AsyncResult() = default;
-  /// @param label of the device array; its bytes belong to `reservation`
+  /// @param label of the device array, which is charged to `reservation`
   AsyncResult(const ExecutionSpace& exec, MemoryReservation& reservation, const std::string& label,
               std::size_t count)
       : m_device(reservation.template allocate<Kokkos::View<T*, Memory>>(exec, label, count)) {
@@ -44,31 +44,31 @@ class AsyncResult {
 
   std::size_t size() const { return m_device.extent(0); }
   const Kokkos::View<T*, Memory>& device() const { return m_device; }
-  /// What the last fetch brought, or what the next send takes.
+  /// Values of the last fetch, or values for the next send.
   const Kokkos::View<T*, HostMemory>& host() const { return m_host; }
 
   /// Sets all values on the device. Does not wait.
   void fill(const ExecutionSpace& exec, const T& value) const {
-    // deep_copy fences on hosts, where the value is zero
+    // deep_copy fences on hosts if the value is zero
     Kokkos::parallel_for("lutra::common::fill",
                          Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(size())),
                          FillValues<T, Memory>{m_device, value});
   }
 
-  /// Queues the copy to the host, which is complete after the next wait for `exec`.
+  /// Queues the copy to the host; complete after the next wait for `exec`.
   void queue_fetch(const ExecutionSpace& exec) const {
     if constexpr (!is_host_space<ExecutionSpace>) Kokkos::deep_copy(exec, m_host, m_device);
   }
 
-  /// Brings the values to the host. Waits for `exec` once.
+  /// Copies the values to the host. Waits for `exec` once.
   const Kokkos::View<T*, HostMemory>& fetch(const ExecutionSpace& exec) const {
     queue_fetch(exec);
     exec.fence("lutra: results are on the host");
     return m_host;
   }
 
-  /// Brings values from the host to the device. Does not wait: the host array must stay as it is until the
-  /// next fetch.
+  /// Copies values from the host to the device. Does not wait: the host array must not change until the next
+  /// fetch.
   void send(const ExecutionSpace& exec) const {
     if constexpr (!is_host_space<ExecutionSpace>) Kokkos::deep_copy(exec, m_device, m_host);
   }

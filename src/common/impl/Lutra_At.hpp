@@ -6,7 +6,7 @@
 
 namespace lutra::Impl {
 
-/// An element of a std::vector by an index of a signed type.
+/// Element of a std::vector at a signed index.
 template <class Array, class Index>
 decltype(auto) at(Array& array, Index i) {
   return array[static_cast<std::size_t>(i)];

@@ -8,8 +8,8 @@
 
 namespace lutra::Impl {
 
-/// The first of begin … end − 1 that is not before what is looked for, or `end`.
-/// @param is_before is_before(k) does not hold for any number behind one for which it does not
+/// Binary search in begin … end − 1 for the first k without is_before(k); `end` if there is none.
+/// @param is_before monotone: once false, false for all larger k
 template <class Index, class IsBefore>
 KOKKOS_FORCEINLINE_FUNCTION Index first_not_before(Index begin, Index end, const IsBefore& is_before) {
   while (begin < end) {
@@ -23,7 +23,7 @@ KOKKOS_FORCEINLINE_FUNCTION Index first_not_before(Index begin, Index end, const
   return begin;
 }
 
-/// The row that holds an entry of a pattern by rows: the first that ends behind it.
+/// Row that contains an entry of a pattern: the first that ends after it.
 template <class RowMap, class Offset>
 KOKKOS_FORCEINLINE_FUNCTION Ordinal row_of_entry(const RowMap& row_map, Ordinal n_rows, Offset entry) {
   return first_not_before(Ordinal(0), n_rows, [&](Ordinal i) { return row_map(i + 1) <= entry; });

@@ -13,7 +13,7 @@ inline constexpr bool is_one_of = (std::is_same_v<T, Types> || ...);
 
 #define LUTRA_AND_TYPE(T, ...) , T
 
-/// Whether the library holds code for a scalar type or an execution space.
+/// Whether the library is compiled for a scalar type or an execution space.
 template <class Scalar>
 inline constexpr bool is_built_scalar = is_one_of<Scalar, void LUTRA_FOR_EACH_SCALAR(LUTRA_AND_TYPE)>;
 template <class ExecutionSpace>
@@ -21,8 +21,8 @@ inline constexpr bool is_built_space = is_one_of<ExecutionSpace, void LUTRA_FOR_
 
 #undef LUTRA_AND_TYPE
 
-/// Compiles only for types the library holds code for, so that the compiler says what is missing, not the
-/// linker.
+/// Compiles only for types the library is compiled for, so that missing types are compiler errors, not linker
+/// errors.
 template <class Scalar, class ExecutionSpace>
 struct RequireBuiltTypes {
   static_assert(is_built_scalar<Scalar>,

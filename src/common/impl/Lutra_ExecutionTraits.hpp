@@ -8,7 +8,7 @@
 
 namespace lutra::Impl {
 
-/// Host backends work with teams of one thread, so that nothing inside a team needs an atomic there.
+/// Host backends use teams of one thread, so code within a team needs no atomics there.
 template <class ExecutionSpace>
 inline constexpr bool is_host_space =
     Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
@@ -21,7 +21,7 @@ template <class ExecutionSpace>
 inline constexpr bool is_serial_space = false;
 #endif
 
-/// Adds to a location several teams may add to: atomically, unless the space has one thread only.
+/// Adds to a location shared by teams: atomically, unless the space has only one thread.
 template <class ExecutionSpace, class T>
 KOKKOS_FORCEINLINE_FUNCTION void add_shared(T& location, const T& value) {
   if constexpr (is_serial_space<ExecutionSpace>) {
@@ -31,7 +31,7 @@ KOKKOS_FORCEINLINE_FUNCTION void add_shared(T& location, const T& value) {
   }
 }
 
-/// Adds to a counter several teams may add to, and returns what it was.
+/// Fetch-and-add on a counter shared by teams. @returns the previous value
 template <class ExecutionSpace, class T>
 KOKKOS_FORCEINLINE_FUNCTION T fetch_add_shared(T& location, const T& value) {
   if constexpr (is_serial_space<ExecutionSpace>) {
@@ -43,7 +43,7 @@ KOKKOS_FORCEINLINE_FUNCTION T fetch_add_shared(T& location, const T& value) {
   }
 }
 
-/// Width of a vector range for loops of about `mean_length`: a power of two up to the space's own limit, 1 on
+/// Vector length for loops of about `mean_length` iterations: a power of two up to the space's limit; 1 on
 /// hosts.
 template <class ExecutionSpace>
 int vector_length_for(double mean_length) {
@@ -57,8 +57,8 @@ int vector_length_for(double mean_length) {
   }
 }
 
-/// A policy whose kernel gets its functor as a kernel argument. Kokkos copies functors of 512 bytes and more
-/// through a buffer in CUDA's constant memory, before which the host waits for the last kernel that used it.
+/// Policy that passes the functor as a kernel argument. Kokkos copies functors of 512 bytes and more through
+/// a buffer in CUDA's constant memory, for which the host waits for the last kernel that used it.
 template <class Policy>
 auto by_argument(const Policy& policy) {
   return Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight);

@@ -15,7 +15,7 @@
 namespace lutra::Impl {
 namespace {
 
-/// The calling thread has the locale "C" while one of these lives.
+/// Sets the calling thread's locale to "C" during its lifetime.
 class PlainNumbers {
  public:
   PlainNumbers() {

@@ -6,7 +6,7 @@
 
 namespace lutra::Impl {
 
-/// What std::printf prints, with a decimal point whatever the locale of the program.
+/// Output of std::printf as a string, with a decimal point in any locale.
 [[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...);
 
 }  // namespace lutra::Impl

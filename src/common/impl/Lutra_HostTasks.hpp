@@ -11,8 +11,8 @@
 
 namespace lutra::Impl {
 
-/// task(thread, number) for all numbers below `count`, by threads of the default host space, each taking the
-/// next number; what one throws is thrown here.
+/// Calls task(thread, number) for all numbers below `count` on threads of the default host space, with
+/// dynamic scheduling. Rethrows an exception of a task.
 template <class Task>
 void for_each_task(std::size_t threads, std::size_t count, const Task& task) {
   using Host = Kokkos::DefaultHostExecutionSpace;

@@ -16,7 +16,7 @@
 
 namespace lutra::Impl {
 
-/// The same elements as a View of memory space `To`, unmanaged: nothing is copied.
+/// Unmanaged View of the same memory, declared as memory space `To`. Nothing is copied.
 template <class To, class T, class From>
 Kokkos::View<const T*, To> in_memory_space(const Kokkos::View<const T*, From>& view) {
   return Kokkos::View<const T*, To>(view.data(), view.extent(0));
@@ -31,14 +31,14 @@ struct ConvertIntegers {
   }
 };
 
-/// Integers of another type, converted on the device. The array is kept between calls, so that one of the
-/// same length allocates nothing.
+/// Integers converted to another type on the device. The array is kept, so that calls with the same length
+/// allocate nothing.
 template <class Integer, class ExecutionSpace>
 class ConvertedIntegers {
  public:
   using Memory = typename ExecutionSpace::memory_space;
 
-  /// @returns the integers, valid until the next call. Does not fence.
+  /// @returns the converted integers, valid until the next call. Does not fence.
   /// @throws OutOfMemoryError
   template <class From>
   Kokkos::View<const Integer*, Memory> convert(const ExecutionSpace& exec,
@@ -62,23 +62,23 @@ class ConvertedIntegers {
   MemoryReservation m_reservation;
 };
 
-/// The integer type of a row map without its sign: an offset too large for the signed type turns negative,
-/// which the check of the matrix refuses.
+/// Signed counterpart of a row map's integer type: an offset too large for it becomes negative, which the
+/// matrix check refuses.
 template <class Integer>
 using SignedOffset = std::conditional_t<sizeof(Integer) == 4, int, std::int64_t>;
 
-/// Reads matrices as callers have them: columns of int or std::int64_t, row maps of int, std::int64_t or
-/// std::size_t, in any memory that the execution space can reach. Arrays of the library's own types and all
-/// values are shared, others converted once they have been checked.
+/// Reads callers' matrices: columns of int or std::int64_t; row maps of int, std::int64_t or std::size_t; any
+/// memory the execution space can access. Values and arrays of the library's own types are shared, others are
+/// converted, columns after a check.
 template <class Scalar, class ExecutionSpace>
 class MatrixReader {
  public:
   using Memory = typename ExecutionSpace::memory_space;
   using Matrix = CsrView<Scalar, Ordinal, Offset, Memory>;
 
-  /// @returns the matrix, valid until the next call. Fences where columns are converted.
-  /// @throws InputError for 2³¹ rows or more, and where columns are converted for what check_square_matrix
-  ///         refuses; OutOfMemoryError
+  /// @returns the matrix, valid until the next call. Fences if columns are converted.
+  /// @throws InputError for 2³¹ or more rows and, if columns are converted, as check_square_matrix;
+  /// OutOfMemoryError
   template <class Value, class Index, class Integer, class From>
   Matrix read(const ExecutionSpace& exec, const CsrView<Value, Index, Integer, From>& A,
               const MemoryBudget& budget) {
@@ -99,15 +99,15 @@ class MatrixReader {
     return result;
   }
 
-  /// Frees what was converted.
+  /// Frees the converted arrays.
   void release() { *this = {}; }
-  /// Whether arrays of these types are the library's own, which are read as they are.
+  /// Whether these are the library's own types, used without conversion.
   template <class Index, class Integer>
   static constexpr bool is_own() {
     return sizeof(Index) == sizeof(Ordinal) && sizeof(Integer) == sizeof(Offset);
   }
-  /// The same arrays as Views of this memory space and of signed integers. Compiles only for a matrix that
-  /// the execution space can read in place.
+  /// The same arrays as Views of this memory space with signed integers. Compiles only if the execution space
+  /// can access the matrix.
   template <class Value, class Index, class Integer, class From>
   static auto in_reach(const CsrView<Value, Index, Integer, From>& A) {
     static_assert(std::is_same_v<Value, Scalar>, "lutra: the matrix must have the solver's scalar type");
@@ -140,8 +140,8 @@ class MatrixReader {
                        "solved with");
   }
 
-  ConvertedIntegers<Ordinal, ExecutionSpace> m_columns;  ///< empty unless columns are of std::int64_t
-  ConvertedIntegers<Offset, ExecutionSpace> m_row_map;   ///< empty unless row maps are of int
+  ConvertedIntegers<Ordinal, ExecutionSpace> m_columns;  ///< empty unless columns are std::int64_t
+  ConvertedIntegers<Offset, ExecutionSpace> m_row_map;   ///< empty unless row maps are int
 };
 
 }  // namespace lutra::Impl

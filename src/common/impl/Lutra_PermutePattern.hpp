@@ -21,7 +21,7 @@ static void invert_permutation(const ExecutionSpace& exec, const OrderView& orde
       });
 }
 
-/// Pattern of A(row_order, col_order); rows are not sorted.
+/// Pattern of A(row_order, col_order), with unsorted rows.
 template <class ExecutionSpace, class OrderView>
 static CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permute_pattern(
     const ExecutionSpace& exec, MemoryReservation& reservation,

@@ -10,20 +10,21 @@
 
 #include "Lutra_ScalarTraits.hpp"
 
-// Scaling by powers of two: it changes exponents alone, and no bit of a mantissa while numbers stay normal.
+// Scaling by powers of two changes only exponents, so no bit of a mantissa, while numbers stay normal.
 
 namespace lutra::Impl {
 
-/// The layout of a floating-point number.
+/// Layout of a floating-point number.
 template <class Real>
 struct RealBits {
   using Bits = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
-  static constexpr int mantissa = std::numeric_limits<Real>::digits - 1;            ///< bits of it
-  static constexpr int max_exponent = std::numeric_limits<Real>::max_exponent - 1;  ///< of a finite number
-  static constexpr int min_exponent = 1 - max_exponent;                             ///< of a normal number
+  static constexpr int mantissa = std::numeric_limits<Real>::digits - 1;            ///< bits of the mantissa
+  static constexpr int max_exponent = std::numeric_limits<Real>::max_exponent - 1;  ///< largest exponent of a
+                                                                                    ///< finite number
+  static constexpr int min_exponent = 1 - max_exponent;  ///< smallest exponent of a normal number
 };
 
-/// 2^e; exponents beyond those of normal numbers count as the nearest of these.
+/// 2^e, with e clamped to the exponents of normal numbers.
 template <class Real>
 KOKKOS_INLINE_FUNCTION Real power_of_two(int e) {
   using Layout = RealBits<Real>;
@@ -34,8 +35,8 @@ KOKKOS_INLINE_FUNCTION Real power_of_two(int e) {
                                 << Layout::mantissa);
 }
 
-/// e with 2^e ≤ x < 2^(e + 1) for a normal number x > 0; the least exponent of normal numbers for smaller x,
-/// and 0 for x = 0, infinity and NaN.
+/// The e with 2^e ≤ x < 2^(e + 1) for a normal x > 0; the smallest exponent of normal numbers for smaller x;
+/// 0 for x = 0, infinity and NaN.
 template <class Real>
 KOKKOS_INLINE_FUNCTION int exponent_of(Real x) {
   using Layout = RealBits<Real>;
@@ -44,15 +45,15 @@ KOKKOS_INLINE_FUNCTION int exponent_of(Real x) {
   return biased == 0 ? Layout::min_exponent : biased - Layout::max_exponent;
 }
 
-/// value·2^e, for any e that leads to a finite number. It multiplies twice, so that 2^e itself need not be in
-/// range; the intermediate result lies between `value` and the result.
+/// value·2^e, for any e with a finite result. Multiplies twice, so that 2^e itself may be out of range; the
+/// intermediate result is between `value` and the result.
 template <class Scalar>
 KOKKOS_INLINE_FUNCTION Scalar scale_by_power(const Scalar& value, int e) {
   const int half = e / 2;
   return value * power_of_two<RealOf<Scalar>>(half) * power_of_two<RealOf<Scalar>>(e - half);
 }
 
-/// The largest magnitude of the real and the imaginary part, which never overflows.
+/// Larger magnitude of the real and imaginary parts; never overflows.
 template <class Scalar>
 KOKKOS_INLINE_FUNCTION RealOf<Scalar> largest_part(const Scalar& value) {
   if constexpr (ScalarTraits<Scalar>::is_complex) {

@@ -10,8 +10,8 @@
 
 namespace lutra::Impl {
 
-/// sums(i) = counts(0) + … + counts(i - 1) for i up to the length of `counts`, which `sums` exceeds by one;
-/// returns the total. Waits for it.
+/// Prefix sum: sums(i) = counts(0) + … + counts(i − 1); `sums` has one element more than `counts`. Waits.
+/// @returns the total
 template <class Offset, class ExecutionSpace, class CountView, class SumView>
 static Offset prefix_sum(const ExecutionSpace& exec, const CountView& counts, const SumView& sums) {
   Offset total = 0;
@@ -26,8 +26,8 @@ static Offset prefix_sum(const ExecutionSpace& exec, const CountView& counts, co
   return total;
 }
 
-/// Row map and diagonals of L + U from the entries of each row of L and of U, the diagonal in neither;
-/// returns nnz(L + U). Waits for it.
+/// Row map and diagonal positions of L + U from the row counts of L and U, both without the diagonal. Waits.
+/// @returns nnz(L + U)
 template <class ExecutionSpace, class LowerView, class UpperView, class MapView, class DiagonalView>
 Offset make_row_map(const ExecutionSpace& exec, Ordinal n, const LowerView& lower, const UpperView& upper,
                     const MapView& row_map, const DiagonalView& diagonal) {
@@ -45,7 +45,7 @@ Offset make_row_map(const ExecutionSpace& exec, Ordinal n, const LowerView& lowe
   return nnz;
 }
 
-/// The sum of a View. Waits for it.
+/// Sum of a View. Waits.
 template <class Offset, class ExecutionSpace, class CountView>
 Offset total_of(const ExecutionSpace& exec, const CountView& counts) {
   Offset total = 0;

@@ -12,7 +12,7 @@
 
 namespace lutra::Impl {
 
-/// Says what is wrong with Views B and X which a solve for `Scalar` on `ExecutionSpace` does not take.
+/// Static assertions on Views B and X of a solve for `Scalar` on `ExecutionSpace`.
 template <class Scalar, class ExecutionSpace, class BView, class XView>
 constexpr void require_solvable_views() {
   static_assert(BView::rank() == XView::rank() && (BView::rank() == 1 || BView::rank() == 2),
@@ -26,7 +26,7 @@ constexpr void require_solvable_views() {
                 "SparseLU::solve_host");
 }
 
-/// @throws InputError unless B and X are [n × k] both
+/// @throws InputError unless both B and X are [n × k]
 template <class BView, class XView>
 void check_extents(std::size_t n, const BView& B, const XView& X) {
   if (B.extent(0) != n) {
@@ -39,7 +39,7 @@ void check_extents(std::size_t n, const BView& B, const XView& X) {
   }
 }
 
-/// A View [n] or [n × k] of any layout as `Target`, an unmanaged strided View [n × k] of the same memory.
+/// Any View [n] or [n × k] as `Target`, an unmanaged strided View [n × k] of the same memory.
 template <class Target, class View>
 Target as_rank_two(const View& view) {
   const std::size_t rows = view.extent(0);

@@ -7,15 +7,15 @@
 
 namespace lutra::Impl {
 
-/// The value of a location that others write to at the same time, in no order with others. Kokkos 4.6's
-/// atomic_load exchanges the value with itself, which costs several times as much, on hosts and devices.
+/// Relaxed atomic load. Kokkos 4.6's atomic_load exchanges the value with itself, which costs several times
+/// as much on hosts and devices.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T load_relaxed(const T& location) {
   KOKKOS_IF_ON_DEVICE((return *static_cast<const volatile T*>(&location);))
   KOKKOS_IF_ON_HOST((return std::atomic_ref<T>(const_cast<T&>(location)).load(std::memory_order_relaxed);))
 }
 
-/// Sets such a location.
+/// Relaxed atomic store.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void store_relaxed(T& location, T value) {
   KOKKOS_IF_ON_DEVICE((*static_cast<volatile T*>(&location) = value;))

@@ -9,7 +9,7 @@
 
 namespace lutra::Impl {
 
-/// How rows are divided among teams: `rows` a team, each of them by the `lanes` of one of its `threads`.
+/// Partition of rows among teams: `rows` per team, each processed by the `lanes` of one of its `threads`.
 struct RowTeams {
   int lanes = 1, threads = 1, rows = 1;
 
@@ -30,7 +30,7 @@ struct RowTeams {
     return {exec, static_cast<int>(teams), threads, lanes};
   }
 
-  /// Calls visit(row) for the rows of a team, n being those of all, each by one of its threads.
+  /// Calls visit(row) for each row of a team, one thread per row. `n` is the total number of rows.
   template <class Member, class Visit>
   KOKKOS_FORCEINLINE_FUNCTION void visit_rows(const Member& team, Ordinal n, const Visit& visit) const {
     const auto first = static_cast<std::int64_t>(team.league_rank()) * rows;

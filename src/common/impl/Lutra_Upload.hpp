@@ -10,7 +10,7 @@
 
 namespace lutra::Impl {
 
-/// A device copy of a host array. Fences.
+/// Device copy of a host array. Fences.
 template <class ExecutionSpace, class T>
 Kokkos::View<const T*, typename ExecutionSpace::memory_space> upload(const ExecutionSpace& exec,
                                                                      MemoryReservation& reservation,
@@ -23,7 +23,8 @@ Kokkos::View<const T*, typename ExecutionSpace::memory_space> upload(const Execu
   return device;
 }
 
-/// A rank-1 View where the host can read it: itself, or a copy. Complete once `exec` has been waited for.
+/// Rank-1 View accessible from the host: the View itself, or a copy that completes with the next wait for
+/// `exec`.
 template <class ExecutionSpace, class View>
 Kokkos::View<typename View::const_value_type*, Kokkos::HostSpace> download(const ExecutionSpace& exec,
                                                                            const View& view) {
@@ -37,7 +38,7 @@ Kokkos::View<typename View::const_value_type*, Kokkos::HostSpace> download(const
   }
 }
 
-/// The elements of a rank-1 View on the host, of the type T or their own. Waits for `exec`.
+/// Elements of a rank-1 View on the host, converted to T if given. Waits for `exec`.
 template <class T = void, class ExecutionSpace, class View>
 auto to_host(const ExecutionSpace& exec, const View& view) {
   const auto host = download(exec, view);

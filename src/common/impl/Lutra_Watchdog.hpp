@@ -13,19 +13,18 @@
 
 namespace lutra::Impl {
 
-// Threads that poll for a value of another thread bound their wait by a clock, never by a count of readings:
-// where there are more threads than cores the other thread may not run for milliseconds, in which a polling
-// thread reads a million times.
+// Threads that poll for another thread's value limit their wait by a clock, never by a count of reads: with
+// more threads than cores the other thread may be descheduled for milliseconds, time for a million reads.
 
 #if defined(KOKKOS_ENABLE_CUDA)
-/// Nanoseconds of the device's timer.
+/// Device timer in nanoseconds.
 KOKKOS_INLINE_FUNCTION std::uint64_t device_clock_ticks() {
   std::uint64_t now = 0;
   KOKKOS_IF_ON_DEVICE((asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));))
   return now;
 }
 #elif defined(KOKKOS_ENABLE_HIP)
-/// The device's counter of constant rate.
+/// Device counter with a constant rate.
 KOKKOS_INLINE_FUNCTION std::uint64_t device_clock_ticks() {
   std::uint64_t now = 0;
   KOKKOS_IF_ON_DEVICE((now = static_cast<std::uint64_t>(wall_clock64());))
@@ -33,7 +32,7 @@ KOKKOS_INLINE_FUNCTION std::uint64_t device_clock_ticks() {
 }
 #endif
 
-/// Ticks a second of device_clock_ticks.
+/// Ticks per second of device_clock_ticks.
 inline double device_clock_rate() {
 #if defined(KOKKOS_ENABLE_HIP)
   int device = 0, kilohertz = 0;
@@ -47,7 +46,7 @@ inline double device_clock_rate() {
 #endif
 }
 
-/// The clock of the processor a kernel runs on. It never goes back.
+/// Monotonic clock of the processor that runs a kernel.
 struct SteadyClock {
   KOKKOS_FUNCTION static std::uint64_t ticks() {
     KOKKOS_IF_ON_HOST(
@@ -57,14 +56,14 @@ struct SteadyClock {
     KOKKOS_IF_ON_DEVICE((return device_clock_ticks();))
   }
 
-  /// Ticks a second where kernels of a space run.
+  /// Ticks per second on the processor that runs kernels of a space.
   template <class ExecutionSpace>
   static double rate() {
     return is_host_space<ExecutionSpace> ? 1e9 : device_clock_rate();
   }
 };
 
-/// A limit of waiting as kernels take it, in ticks of a space's clock; a limit too large to count is none.
+/// Time limit in ticks of a space's clock, for kernels; unlimited if too large to represent.
 template <class ExecutionSpace>
 std::uint64_t watchdog_ticks(double seconds) {
   const double ticks = seconds * SteadyClock::rate<ExecutionSpace>();
@@ -72,8 +71,8 @@ std::uint64_t watchdog_ticks(double seconds) {
   return ticks < 1e18 ? static_cast<std::uint64_t>(ticks) : unlimited;
 }
 
-/// The time one wait has taken. It begins with the first question, which is to come after some hundred
-/// readings: most waits end before, and a clock costs more than a reading.
+/// Duration of one wait. It starts with the first query, to be made after some hundred reads: most waits end
+/// earlier, and reading a clock costs more than a read.
 template <class Clock = SteadyClock>
 class WaitTimer {
  public:
@@ -84,10 +83,10 @@ class WaitTimer {
   }
 
  private:
-  std::uint64_t m_begun = 0;  ///< 0: not yet asked
+  std::uint64_t m_begun = 0;  ///< 0: not yet queried
 };
 
-/// Lets other threads of a host run; to be called between readings by a thread that has polled for long.
+/// Yields to other host threads; called between reads by a thread that has polled for long.
 KOKKOS_INLINE_FUNCTION void yield_to_others() {
   KOKKOS_IF_ON_HOST((std::this_thread::yield();))
 }

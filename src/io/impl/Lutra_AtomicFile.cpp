@@ -20,8 +20,8 @@
 namespace lutra::Impl {
 namespace {
 
-// A handler of signals cannot be handed anything, so that this list is one for the process. A name stands in
-// it from before its file is made until after the file has got its name, and belongs to the AtomicFile.
+// Global, because a signal handler takes no arguments. A name is listed from before its file is created until
+// the file has been renamed; it belongs to the AtomicFile.
 using UnfinishedNames = std::array<std::atomic<const char*>, 16>;
 
 UnfinishedNames& unfinished() noexcept {
@@ -29,7 +29,7 @@ UnfinishedNames& unfinished() noexcept {
   return names;
 }
 
-// The place of a name in the list; -1 where it is full.
+// Adds a name to the list. @returns its slot, or −1 if the list is full
 int list_unfinished(const char* name) noexcept {
   for (std::size_t slot = 0; slot < unfinished().size(); ++slot) {
     const char* none = nullptr;
@@ -46,19 +46,19 @@ void unlist(int slot) noexcept {
   throw FileError(file, 0, what + ": " + std::strerror(error));
 }
 
-// Room for what open_temporary adds to a name.
+// Leaves space in a file name for the suffix of open_temporary.
 constexpr std::size_t longest_base = 200;
 
-// The start of the names of temporary files, in the same folder.
+// Common prefix of temporary file names, in the folder of the target.
 std::string temporary_base(const std::string& target) {
-  const std::size_t name_at = target.find_last_of('/') + 1;  // 0 where there is no folder
+  const std::size_t name_at = target.find_last_of('/') + 1;  // 0 without a folder
   return target.substr(0, std::min(target.size(), name_at + longest_base));
 }
 
 }  // namespace
 
 std::string followed(const std::string& file) {
-  constexpr int most_links = 40;  // as Linux takes
+  constexpr int most_links = 40;  // the limit of Linux
   if (file.empty()) refuse(file, "cannot be written", ENOENT);
   std::error_code ignored;
   std::filesystem::path target = std::filesystem::absolute(file, ignored);

@@ -8,22 +8,20 @@
 
 namespace lutra::Impl {
 
-/// The path at which a file would be written. Symbolic links are followed; the target need not exist yet.
-/// @throws FileError for a loop of links, a name that is too long, and what else keeps the system from
-/// looking
+/// Resolves symbolic links in the path of a file to be written; the target need not exist yet.
+/// @throws FileError for a loop of links, a name that is too long, and any other error of the file system
 std::string followed(const std::string& file);
 
-/// Removes what AtomicFiles of this process have not given its name yet. For handlers of signals: it does
-/// nothing that one must not do.
+/// Removes the temporary files of all uncommitted AtomicFiles of this process. Async-signal-safe.
 void remove_unfinished_files() noexcept;
 
-/// A file that appears complete or not at all: written under another name in the same folder and renamed at
-/// the end. What is not a regular file (a pipe, /dev/null, "-" for standard output) is written directly.
+/// File that appears complete or not at all: written under a temporary name in the same folder and renamed at
+/// the end. Anything but a regular file (a pipe, /dev/null, "-" for standard output) is written directly.
 class AtomicFile {
  public:
-  /// @throws FileError where nothing can be written there
+  /// @throws FileError if the file cannot be written
   explicit AtomicFile(const std::string& file);
-  /// Removes what was written unless `commit` was called.
+  /// Removes the temporary file unless `commit` was called.
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -33,7 +31,7 @@ class AtomicFile {
     if (m_buffer.size() + text.size() > buffer_bytes) flush();
     m_buffer += text;
   }
-  /// Gives the file its name. @throws FileError, and then there is no file, or still the old one
+  /// Renames the file to its final name. @throws FileError, leaving no file or the previous one
   void commit();
 
  private:
@@ -44,11 +42,11 @@ class AtomicFile {
   [[noreturn]] void fail(const char* what) const;
 
   std::string m_file;       // as given by the caller
-  std::string m_target;     // the same with symbolic links followed
-  std::string m_temporary;  // empty where the target is written directly, and where it has its name
+  std::string m_target;     // m_file with symbolic links resolved
+  std::string m_temporary;  // empty if the target is written directly, and after renaming
   std::string m_buffer;     // not yet written
   int m_descriptor = -1;
-  int m_slot = -1;  // of the list of unfinished files; none: it was full
+  int m_slot = -1;  // in the list of unfinished files; −1 if it was full
 };
 
 }  // namespace lutra::Impl

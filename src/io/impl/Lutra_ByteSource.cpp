@@ -27,7 +27,7 @@ constexpr std::string_view xz_magic(
     "7zXZ\0",
     6);
 
-// A file descriptor whose first bytes can be looked at without taking them.
+// File descriptor that allows peeking at its first bytes.
 class FileSource final : public ByteSource {
  public:
   explicit FileSource(const std::string& file)
@@ -68,7 +68,7 @@ class FileSource final : public ByteSource {
         if (count == 0) break;
         m_n_peeked += count;
       }
-    } catch (...) {  // the destructor does not run for an object that was never complete
+    } catch (...) {  // the destructor does not run if the constructor throws
       if (!m_is_stdin) ::close(m_descriptor);
       throw;
     }
@@ -84,7 +84,7 @@ class FileSource final : public ByteSource {
 
   bool m_is_stdin;
   int m_descriptor;
-  std::array<char, 6> m_peeked{};  // the first bytes of the file, as long as the longest magic
+  std::array<char, 6> m_peeked{};  // first bytes of the file; as long as the longest magic number
   std::size_t m_n_peeked = 0;
   std::size_t m_n_taken = 0;  // peeked bytes already returned
 };
@@ -142,7 +142,7 @@ class GzipSource final : public ByteSource {
   }
 
   std::unique_ptr<ByteSource> m_inner;
-  std::vector<char> m_input;  // compressed bytes not yet used stand at m_stream.next_in
+  std::vector<char> m_input;  // compressed input; unused bytes start at m_stream.next_in
   ::z_stream m_stream{};
   bool m_done = false;
 };
@@ -193,7 +193,7 @@ class XzSource final : public ByteSource {
   }
 
   std::unique_ptr<ByteSource> m_inner;
-  std::vector<char> m_input;  // compressed bytes not yet used stand at m_stream.next_in
+  std::vector<char> m_input;  // compressed input; unused bytes start at m_stream.next_in
   ::lzma_stream m_stream = LZMA_STREAM_INIT;
   ::lzma_action m_action = LZMA_RUN;
   bool m_done = false;

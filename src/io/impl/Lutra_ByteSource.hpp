@@ -11,13 +11,13 @@
 
 namespace lutra::Impl {
 
-/// A file that cannot be opened, read or decompressed; the reader of lines turns it into a FileError.
+/// Failure to open, read or decompress a file; LineReader converts it to a FileError.
 class SourceError : public std::runtime_error {
  public:
   explicit SourceError(const std::string& what) : std::runtime_error(what) {}
 };
 
-/// A stream of bytes, decompressed.
+/// Stream of decompressed bytes.
 class ByteSource {
  public:
   ByteSource() = default;
@@ -25,16 +25,15 @@ class ByteSource {
   ByteSource& operator=(const ByteSource&) = delete;
   virtual ~ByteSource() = default;
 
-  /// Reads at most `capacity` bytes into `buffer`; 0 only at the end of the stream.
+  /// Reads at most `capacity` bytes into `buffer`. @returns their number; 0 only at the end of the stream
   /// @throws SourceError
   virtual std::size_t read(char* buffer, std::size_t capacity) = 0;
 
-  /// Bytes of the whole stream, known for plain files.
+  /// Total size of the stream in bytes; known for plain files.
   virtual std::optional<std::int64_t> total_bytes() const { return std::nullopt; }
 };
 
-/// Opens a file, or standard input for "-". gzip and xz are recognised by their first bytes, whatever the
-/// name.
+/// Opens a file, or standard input for "-". Recognises gzip and xz by their first bytes, not by file name.
 /// @throws SourceError
 std::unique_ptr<ByteSource> open_source(const std::string& file);
 

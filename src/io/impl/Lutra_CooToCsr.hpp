@@ -12,11 +12,11 @@
 
 namespace lutra::Impl {
 
-/// Entries of a matrix in any order; repeated positions are summed.
+/// Matrix entries in coordinate format, in any order; duplicates are summed.
 template <class Scalar>
 struct CooEntries {
-  std::vector<int> rows;       ///< [nnz] from 0
-  std::vector<int> columns;    ///< [nnz] from 0
+  std::vector<int> rows;       ///< [nnz] 0-based
+  std::vector<int> columns;    ///< [nnz] 0-based
   std::vector<Scalar> values;  ///< [nnz]
 
   void add(int row, int column, const Scalar& value) {
@@ -27,7 +27,7 @@ struct CooEntries {
   std::size_t size() const { return rows.size(); }
 };
 
-// Spreads the entries over their rows, within a row in the order of the input.
+// Distributes entries to their rows; within a row they keep the input order.
 template <class Scalar>
 HostMatrix<Scalar> spread_over_rows(int n_rows, int n_cols, const CooEntries<Scalar>& coo) {
   HostMatrix<Scalar> matrix{n_rows, n_cols, {}, {}, {}};
@@ -37,7 +37,7 @@ HostMatrix<Scalar> spread_over_rows(int n_rows, int n_cols, const CooEntries<Sca
     matrix.row_map[row] += matrix.row_map[row - 1];
   matrix.entries.resize(coo.size());
   matrix.values.resize(coo.size());
-  // While the rows fill, row_map[r] is the position of r's next entry; afterwards it is the start of row r
+  // While rows are filled, row_map[r] is the position of r's next entry; afterwards it is the start of row r
   // + 1.
   for (std::size_t k = 0; k < coo.size(); ++k) {
     const auto slot = static_cast<std::size_t>(matrix.row_map[static_cast<std::size_t>(coo.rows[k])]++);
@@ -49,7 +49,7 @@ HostMatrix<Scalar> spread_over_rows(int n_rows, int n_cols, const CooEntries<Sca
   return matrix;
 }
 
-// Sorts entries begin … end − 1 by column; equal columns keep their order, so sums do not depend on the sort.
+// Stable sort of entries begin … end − 1 by column, so that sums of duplicates do not depend on the sort.
 template <class Scalar>
 void sort_row(HostMatrix<Scalar>& matrix, std::size_t begin, std::size_t end,
               std::vector<std::pair<int, Scalar>>& scratch) {
@@ -64,14 +64,13 @@ void sort_row(HostMatrix<Scalar>& matrix, std::size_t begin, std::size_t end,
     std::tie(matrix.entries[k], matrix.values[k]) = scratch[k - begin];
 }
 
-/// A matrix by rows of entries in any order: rows sorted, repeated positions summed in the order of the
-/// input.
+/// Converts coordinate format to compressed rows: rows sorted by column, duplicates summed in input order.
 template <class Scalar>
 HostMatrix<Scalar> coo_to_csr(int n_rows, int n_cols, const CooEntries<Scalar>& coo) {
   HostMatrix<Scalar> matrix = spread_over_rows(n_rows, n_cols, coo);
   std::vector<std::pair<int, Scalar>> scratch;
   std::size_t kept = 0;   // entries of the finished rows
-  std::size_t begin = 0;  // start of the row before finished rows moved up
+  std::size_t begin = 0;  // start of the current row before compression
   for (std::size_t row = 0; row < static_cast<std::size_t>(n_rows); ++row) {
     const auto end = static_cast<std::size_t>(matrix.row_map[row + 1]);
     sort_row(matrix, begin, end, scratch);

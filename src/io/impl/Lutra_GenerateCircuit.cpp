@@ -9,13 +9,15 @@
 namespace lutra::Impl {
 namespace {
 
-// Modified nodal analysis (Ho, Ruehli and Brennan, IEEE Trans. Circuits Syst. 22, 1975): unknowns are the
-// node voltages and, after them, the currents of the voltage sources,
-//   [ G  B ]
-//   [ Bᵀ 0 ]
-// It is never singular: G is strictly dominant in rows and columns with a positive diagonal, so G + Gᵀ is
-// positive definite; B has one column per source with a row of its own, so BᵀG⁻¹B is positive definite as
-// well. Conductances are multiples of 2⁻¹² below 2⁸, so their sums are exact.
+// Modified nodal analysis (Ho, Ruehli and Brennan, IEEE Trans. Circuits Syst. 22, 1975). The unknowns are the
+// node voltages, followed by the currents of the voltage sources:
+//
+//     [ G  B ]
+//     [ Bᵀ 0 ]
+//
+// Always nonsingular: G is strictly dominant by rows and columns with a positive diagonal, so G + Gᵀ is
+// positive definite; B has one column per source with its own row, so BᵀG⁻¹B is positive definite as well.
+// Conductances are multiples of 2⁻¹² below 2⁸, so their sums are exact.
 class Circuit {
  public:
   Circuit(int n, std::uint64_t seed)
@@ -36,10 +38,10 @@ class Circuit {
   }
 
  private:
-  // Conductances of real circuits spread over decades.
+  // Conductances of real circuits span decades.
   double conductance() { return std::ldexp(m_random.fraction(), m_random.below(13) - 4); }
 
-  // The first nodes are the supply rails, the rest are numbered along the layout.
+  // The first nodes are the supply rails; the others are numbered along the layout.
   int near(int node) {
     constexpr int reach = 20;
     const int low = std::max(m_n_rails, node - reach);
@@ -70,8 +72,8 @@ class Circuit {
     }
   }
 
-  // A current into `out` steered by the voltage of `control`: one entry without a mirror image. A load of the
-  // same conductance at both ends keeps rows and columns dominant.
+  // A current into `out` controlled by the voltage of `control`: one entry without a mirror image. A load of
+  // the same conductance at both ends keeps rows and columns dominant.
   void add_controlled_sources() {
     for (int node = m_n_rails; node < m_n_nodes; ++node) {
       if (!m_random.once_in(2)) continue;
@@ -84,7 +86,7 @@ class Circuit {
     }
   }
 
-  // Source s fixes the voltage of a node of its own against ground or a rail; its row has no diagonal entry.
+  // Source s fixes the voltage of its own node against ground or a rail; its row has no diagonal entry.
   void add_voltage_sources() {
     for (int source = 0; source < m_n_sources; ++source) {
       const int current = m_n_nodes + source;

@@ -10,14 +10,14 @@
 namespace lutra::Impl {
 namespace {
 
-// A neighbour of a grid point and the coefficient it gets. Coordinates are (z, y, x), x running fastest.
+// Neighbour of a grid point and its coefficient. Coordinates are (z, y, x), with x running fastest.
 struct StencilLeg {
   std::array<int, 3> step;
   double value;
 };
 
-// The matrix of a stencil on a grid with zero boundary values: neighbours outside the grid drop out.
-// `legs_at(point)` gives the legs of the stencil at a point, sorted by step, so that rows come out sorted.
+// Matrix of a stencil on a grid with zero boundary values; neighbours outside the grid are dropped.
+// `legs_at(point)` returns the legs of the stencil at a point sorted by step, so that rows are sorted.
 template <class LegsAt>
 HostMatrix<double> apply_stencil(const std::array<int, 3>& extents, const LegsAt& legs_at) {
   const int n = extents[0] * extents[1] * extents[2];
@@ -61,10 +61,9 @@ HostMatrix<double> generate_poisson3d(int side) {
 }
 
 HostMatrix<double> generate_convdiff3d(int side) {
-  constexpr double peclet =
-      16;  // |w|·h over the diffusion, at most; a power of two, so that products are exact
+  constexpr double peclet = 16;  // max. |w|·h / diffusion; a power of two, so that products are exact
   const auto legs_at = [side](const std::array<int, 3>& point) {
-    // Distance from the axis in each direction, −1 … 1: the wind turns, w = (y, −x, 1/2).
+    // Distance from the axis in each direction, −1 … 1. The wind is w = (y, −x, 1/2).
     const double x = static_cast<double>(2 * point[2] + 1 - side) / static_cast<double>(side + 1);
     const double y = static_cast<double>(2 * point[1] + 1 - side) / static_cast<double>(side + 1);
     const std::array<double, 3> wind = {peclet / 2, -peclet * x, peclet * y};  // along z, y, x
@@ -83,7 +82,7 @@ HostMatrix<double> generate_convdiff3d(int side) {
 }
 
 HostMatrix<double> generate_aniso2d(int side) {
-  // D = R diag(1, 1/1000) Rᵀ for the rotation with cos = 0.8, sin = 0.6; uₓᵧ by the four corners.
+  // D = R diag(1, 1/1000) Rᵀ for the rotation with cos = 0.8, sin = 0.6; uₓᵧ uses the four corners.
   constexpr double d_xx = 0.64036, d_yy = 0.36064, d_xy = 0.47952, center = 2.002;
   constexpr double corner = d_xy / 2;
   const std::vector<StencilLeg> legs = {{{0, -1, -1}, -corner}, {{0, -1, 0}, -d_yy}, {{0, -1, 1}, corner},

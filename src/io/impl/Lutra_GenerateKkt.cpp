@@ -8,8 +8,8 @@
 namespace lutra::Impl {
 namespace {
 
-// H: strictly dominant with a positive diagonal, hence positive definite. Neighbours are coupled, and a few
-// others.
+// H is strictly diagonally dominant with a positive diagonal, hence positive definite. It couples neighbours
+// and a few other variables.
 void add_hessian(CooEntries<double>& entries, int n_variables, RandomStream& random) {
   const auto couple = [&](int a, int b) {
     if (a == b) return;
@@ -26,8 +26,8 @@ void add_hessian(CooEntries<double>& entries, int n_variables, RandomStream& ran
   }
 }
 
-// A and its transpose: constraint c has variable 2c to itself and shares odd ones, A = [D R] up to column
-// order, so A has full rank.
+// A and its transpose. Constraint c is the only one with variable 2c and shares odd variables: A = [D R] up
+// to column order, so A has full rank.
 void add_constraints(CooEntries<double>& entries, int n_variables, int n_constraints, RandomStream& random) {
   const auto add = [&](int constraint, int variable, double value) {
     entries.add(n_variables + constraint, variable, value);

@@ -7,8 +7,8 @@
 
 namespace lutra::Impl {
 
-// Row i has an entry in column p(i) of a random permutation p that outweighs the rest of the row: the matrix
-// with columns so permuted is strictly dominant, hence not singular, while its diagonal is mostly empty.
+// Row i has an entry in column p(i) of a random permutation p that dominates the rest of the row. With its
+// columns so permuted the matrix is strictly dominant, hence nonsingular; its own diagonal is mostly empty.
 HostMatrix<double> generate_random(int n, std::uint64_t seed) {
   constexpr int max_others = 4;
   RandomStream random(seed);

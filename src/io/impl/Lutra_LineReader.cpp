@@ -21,7 +21,7 @@ const void* LineReader::find_newline(const char* start, std::size_t count) {
 }
 
 bool LineReader::next_after_refill(std::string_view& line) {
-  std::size_t searched = m_end - m_begin;  // bytes from m_begin on that hold no newline
+  std::size_t searched = m_end - m_begin;  // bytes from m_begin already searched for a newline
   while (refill()) {
     const char* start = m_buffer.data() + m_begin;
     const void* newline = find_newline(start + searched, m_end - m_begin - searched);
@@ -32,7 +32,7 @@ bool LineReader::next_after_refill(std::string_view& line) {
     searched = m_end - m_begin;
   }
   if (searched == 0) return false;
-  take(line, searched, 0);  // a last line without an end
+  take(line, searched, 0);  // last line without a line end
   return true;
 }
 

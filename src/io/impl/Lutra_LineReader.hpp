@@ -13,18 +13,18 @@
 
 namespace lutra::Impl {
 
-/// The lines of a text file, plain or compressed, without their ends (LF or CR LF).
+/// Lines of a text file, plain or compressed, without their ends (LF or CR LF).
 class LineReader {
  public:
-  /// Longest line taken; Matrix Market itself allows 1024 bytes.
+  /// Longest line accepted, in bytes; Matrix Market allows 1024.
   static constexpr std::size_t longest_line = std::size_t{1} << 20;
 
   /// @param file a path, or "-" for standard input
-  /// @throws FileError where it cannot be opened
+  /// @throws FileError if it cannot be opened
   explicit LineReader(const std::string& file);
 
-  /// The next line, valid until the next call; false at the end of the file.
-  /// @throws FileError where the file cannot be read or decompressed, or the line is too long
+  /// Reads the next line, valid until the next call. @returns false at the end of the file
+  /// @throws FileError if the file cannot be read or decompressed, or the line is too long
   bool next(std::string_view& line) {
     const char* start = m_buffer.data() + m_begin;
     const void* newline = m_begin < m_end ? find_newline(start, m_end - m_begin) : nullptr;
@@ -33,16 +33,16 @@ class LineReader {
     return true;
   }
 
-  /// The number of the line last returned, from 1; 0 before the first.
+  /// 1-based number of the last line returned; 0 before the first.
   std::int64_t line_number() const noexcept { return m_line; }
-  /// The name of the file in messages.
+  /// Name of the file in messages.
   const std::string& name() const noexcept { return m_name; }
-  /// Bytes of the file, known for plain files.
+  /// Size of the file in bytes; known for plain files.
   std::optional<std::int64_t> total_bytes() const { return m_source->total_bytes(); }
 
-  /// Throws FileError at the line last returned.
+  /// Throws FileError for the last line returned.
   [[noreturn]] void fail(const std::string& what) const;
-  /// Throws FileError at the line given; 0: at no line.
+  /// Throws FileError for a given line; 0: no line.
   [[noreturn]] void fail_at(std::int64_t line, const std::string& what) const;
 
  private:
@@ -50,7 +50,7 @@ class LineReader {
   bool next_after_refill(std::string_view& line);
   bool refill();
 
-  // Returns `length` bytes at m_begin as a line and advances past them and the `end_bytes` of its end.
+  // Sets `line` to the `length` bytes at m_begin and advances past them and their `end_bytes` line-end bytes.
   void take(std::string_view& line, std::size_t length, std::size_t end_bytes) {
     line = std::string_view(m_buffer.data() + m_begin, length);
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
@@ -60,7 +60,7 @@ class LineReader {
 
   std::string m_name;
   std::unique_ptr<ByteSource> m_source;
-  std::vector<char> m_buffer;  // bytes m_begin … m_end − 1 are read and not yet returned
+  std::vector<char> m_buffer;  // bytes m_begin … m_end − 1 are read but not yet returned
   std::size_t m_begin = 0, m_end = 0;
   std::int64_t m_line = 0;
 };

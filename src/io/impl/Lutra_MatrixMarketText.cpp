@@ -20,7 +20,7 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-// Which of `names` the next word of the banner is.
+// Index in `names` of the next word of the banner.
 template <std::size_t Count>
 std::size_t take_word(const LineReader& reader, Cursor& cursor, const char* what,
                       const std::array<std::string_view, Count>& names) {
@@ -49,7 +49,7 @@ void check_combination(const LineReader& reader, const MatrixMarketStart& start)
 MatrixMarketStart read_banner(LineReader& reader) {
   std::string_view line;
   if (!reader.next(line)) reader.fail_at(0, "the file is empty");
-  if (line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);  // the byte order mark some editors write
+  if (line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);  // byte order mark written by some editors
   Cursor cursor(line);
   if (lower_case(cursor.peek_token()) != "%%matrixmarket") {
     reader.fail("not a Matrix Market file: the first line has to start with %%MatrixMarket");
@@ -86,7 +86,8 @@ std::int64_t take_size(const LineReader& reader, Cursor& cursor, const char* wha
   return size;
 }
 
-// Lines of an array file: symmetric ones hold the lower triangle, skew-symmetric ones without the diagonal.
+// Number of lines of an array file: a symmetric matrix stores its lower triangle, a skew-symmetric one
+// without the diagonal.
 std::int64_t array_entries(const LineReader& reader, const MatrixMarketStart& start) {
   const std::int64_t n = start.n_rows;
   if (n > 0 && start.n_cols > std::numeric_limits<std::int64_t>::max() / n) {
@@ -118,7 +119,7 @@ void check_sizes(const LineReader& reader, const MatrixMarketStart& start) {
     reader.fail("the size line declares " + std::to_string(start.n_entries) + " entries in a matrix of " +
                 size);
   }
-  const std::int64_t min_line = start.coordinate ? 4 : 2;  // bytes of "1 1" or "0" and the end of the line
+  const std::int64_t min_line = start.coordinate ? 4 : 2;  // bytes of "1 1" or "0" plus the line end
   if (const auto bytes = reader.total_bytes(); bytes && (start.n_entries - 1) > *bytes / min_line) {
     reader.fail("the size line declares " + std::to_string(start.n_entries) + " entries, but a file of " +
                 std::to_string(*bytes) + " bytes cannot hold them");

@@ -12,19 +12,19 @@
 
 namespace lutra::Impl {
 
-/// First line and size line of a Matrix Market file.
+/// Banner and size line of a Matrix Market file.
 struct MatrixMarketStart {
   MatrixMarketHeader header;
-  bool coordinate = true;  ///< else a dense array
+  bool coordinate = true;  ///< false: dense array
   std::int64_t n_rows = 0, n_cols = 0;
-  std::int64_t n_entries = 0;  ///< lines of entries the file declares
+  std::int64_t n_entries = 0;  ///< number of entry lines declared by the file
 };
 
-/// Reads up to and with the size line.
+/// Reads the file through the size line.
 /// @throws FileError
 MatrixMarketStart read_start(LineReader& reader);
 
-/// The next line that is neither blank nor a comment; false at the end of the file.
+/// Reads the next line that is neither blank nor a comment. @returns false at the end of the file
 inline bool next_content(LineReader& reader, std::string_view& line) {
   while (reader.next(line)) {
     Cursor cursor(line);
@@ -33,24 +33,24 @@ inline bool next_content(LineReader& reader, std::string_view& line) {
   return false;
 }
 
-/// Throws the FileError for a value that could not be parsed.
-/// @param has_real_part of a complex one: the imaginary part could not be
+/// Throws the FileError for a value that cannot be parsed.
+/// @param has_real_part the error is in the imaginary part of a complex value
 [[noreturn]] void fail_value(const LineReader& reader, const Cursor& cursor, Parsed parsed,
                              const std::string& location, MatrixMarketHeader::Field field,
                              bool has_real_part);
 
-/// Throws FileError unless nothing but white space is left of the line.
+/// Throws FileError unless only white space remains on the line.
 inline void require_end(const LineReader& reader, Cursor& cursor) {
   if (!cursor.at_end()) reader.fail("unexpected " + Impl::quoted(cursor.peek_token()) + " after the entry");
 }
 
-/// Throws FileError where something other than blank lines and comments follows.
+/// Throws FileError unless only blank lines and comments follow.
 void require_no_more(LineReader& reader, std::int64_t n_entries);
 
-/// Throws the FileError for a file that ends early.
+/// Throws the FileError for a truncated file.
 [[noreturn]] void fail_short(const LineReader& reader, std::int64_t n_read, std::int64_t n_entries);
 
-/// Parses a value of the field of the file. `location` names row and column, and is called for messages only.
+/// Parses a value of the file's field. `location` returns row and column as text, for messages only.
 template <class Scalar, class Location>
 Scalar parse_value(const LineReader& reader, Cursor& cursor, MatrixMarketHeader::Field field,
                    const Location& location) {

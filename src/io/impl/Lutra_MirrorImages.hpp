@@ -10,10 +10,10 @@
 
 namespace lutra::Impl {
 
-/// The line of each entry of a file, for messages: as runs of entries on consecutive lines.
+/// Line number of each entry of a file, for messages; stored as runs of entries on consecutive lines.
 class EntryLines {
  public:
-  /// Entries come in order, from 0.
+  /// Entries must be added in order, from 0.
   void add(std::int64_t entry, std::int64_t line) {
     if (m_runs.empty() || m_runs.back().line + (entry - m_runs.back().entry) != line)
       m_runs.push_back({entry, line});
@@ -32,9 +32,9 @@ class EntryLines {
   std::vector<Run> m_runs;
 };
 
-/// Positions of an entry (i, j), i ≠ j, and of the first one behind it that is (j, i), the earliest such pair
-/// of the file; nothing where there is none. O(entries) where all are in one triangle, and O(entries·log of
-/// those above the diagonal) else.
+/// Finds the first entry (i, j), i ≠ j, with a later entry (j, i). Cost: O(entries) if all are in one
+/// triangle, else O(entries · log of those above the diagonal).
+/// @returns the positions of the earliest such pair in the file, or nothing
 inline std::optional<std::pair<std::size_t, std::size_t>> find_mirror_images(
     const std::vector<int>& rows, const std::vector<int>& columns) {
   struct Entry {

@@ -10,7 +10,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// For a decimal number outside the range of double: true where it is too large, false where it is too small.
+// For a decimal number outside the range of double: true if it is too large, false if it is too small.
 // Compares the position of the first nonzero digit with the exponent.
 bool exceeds_range(std::string_view token) {
   const std::size_t e_at = std::min(token.find_first_of("eE"), token.size());
@@ -22,7 +22,7 @@ bool exceeds_range(std::string_view token) {
   Cursor exponent(token.substr(std::min(e_at + 1, token.size())));
   std::int64_t power = 0;
   const Parsed parsed = parse_integer(exponent, power);
-  constexpr std::int64_t beyond_any_line = std::int64_t{1} << 40;  // zeros that no mantissa makes up for
+  constexpr std::int64_t beyond_any_line = std::int64_t{1} << 40;  // more zeros than any mantissa can offset
   if (parsed == Parsed::too_large || power > beyond_any_line || power < -beyond_any_line)
     return token[e_at + 1] != '-';
   return position + power > 0;

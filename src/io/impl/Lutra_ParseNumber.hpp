@@ -10,16 +10,16 @@
 
 namespace lutra::Impl {
 
-/// The result of parsing a token.
+/// Result of parsing a token.
 enum class Parsed {
   ok,
   missing,    ///< the line ends before the token
-  malformed,  ///< not a number of the kind wanted
-  too_large,  ///< a number, but beyond the type's range
+  malformed,  ///< not a number of the expected kind
+  too_large,  ///< out of the type's range
   not_finite  ///< NaN or infinity, spelled out
 };
 
-/// The part of a line not yet parsed. Numbers are parsed without regard to the locale.
+/// Unparsed rest of a line. Parsing does not depend on the locale.
 struct Cursor {
   const char* at;
   const char* end;
@@ -30,20 +30,20 @@ struct Cursor {
   void skip_spaces() {
     while (at != end && is_space(*at)) ++at;
   }
-  /// True where nothing but white space is left.
+  /// Whether only white space remains.
   bool at_end() {
     skip_spaces();
     return at == end;
   }
-  /// The next token without taking it: bytes up to white space.
+  /// The next token, up to white space, without consuming it.
   std::string_view peek_token() const;
   std::string_view take_token();
 };
 
-/// A token for a message: in quotes, without control bytes, at most 40 characters.
+/// A token for messages: in quotes, without control bytes, at most 40 characters.
 std::string quoted(std::string_view token);
 
-/// Takes an integer with an optional sign. The cursor stays before the token unless the result is `ok`.
+/// Consumes an integer with an optional sign. The cursor stays before the token unless the result is `ok`.
 inline Parsed parse_integer(Cursor& cursor, std::int64_t& value) {
   if (cursor.at_end()) return Parsed::missing;
   const char* start = cursor.at;
@@ -57,11 +57,11 @@ inline Parsed parse_integer(Cursor& cursor, std::int64_t& value) {
   return Parsed::ok;
 }
 
-/// The cases `parse_real` leaves out: Fortran's D exponents, underflow (which is 0), and finding what is
-/// wrong.
+/// Cases not handled by `parse_real`: Fortran's D exponents, underflow (returns 0), and classification of
+/// errors.
 Parsed parse_unusual_real(Cursor& cursor, double& value);
 
-/// Takes a decimal number: 1, -1.5, +.5, 2e3, 1D-3. The cursor stays before the token unless the result is
+/// Consumes a decimal number: 1, -1.5, +.5, 2e3, 1D-3. The cursor stays before the token unless the result is
 /// `ok`.
 inline Parsed parse_real(Cursor& cursor, double& value) {
   if (cursor.at_end()) return Parsed::missing;
@@ -73,7 +73,7 @@ inline Parsed parse_real(Cursor& cursor, double& value) {
   return Parsed::ok;
 }
 
-/// Takes a number without point or exponent, as a double.
+/// Consumes a number without point or exponent, as a double.
 Parsed parse_integer_as_real(Cursor& cursor, double& value);
 
 }  // namespace lutra::Impl

@@ -8,8 +8,8 @@
 
 namespace lutra::Impl {
 
-/// Random numbers that are the same on every machine: splitmix64 (Steele, Lea and Flood, OOPSLA 2014) and
-/// integer arithmetic, unlike the distributions of <random>, which differ between libraries.
+/// Random numbers that are equal on every machine: splitmix64 (Steele, Lea and Flood, OOPSLA 2014) and
+/// integer arithmetic. The distributions of <random> differ between libraries.
 class RandomStream {
  public:
   explicit RandomStream(std::uint64_t seed) : m_state(seed) {}
@@ -21,23 +21,22 @@ class RandomStream {
     return z ^ (z >> 31);
   }
 
-  /// An integer of 0 … bound − 1; the bias of the remainder is below 2⁻³² for the bounds used here.
+  /// Integer in 0 … bound − 1; the bias of the remainder is below 2⁻³² for the bounds used here.
   int below(int bound) { return static_cast<int>(next() % static_cast<std::uint64_t>(bound)); }
 
-  /// True once in `count` calls on average.
+  /// True once in `count` calls, on average.
   bool once_in(int count) { return below(count) == 0; }
 
-  /// A multiple of 1/256 in (0, 1]: sums of such numbers are exact, in any order and with fused operations
-  /// too.
+  /// A multiple of 1/256 in (0, 1]: sums are exact in any order, fused operations included.
   double fraction() { return static_cast<double>(below(256) + 1) / 256; }
 
-  /// The same with a random sign.
+  /// A fraction with a random sign.
   double signed_fraction() {
     const double size = fraction();
     return once_in(2) ? -size : size;
   }
 
-  /// The numbers 0 … n − 1 in random order.
+  /// Random permutation of 0 … n − 1.
   std::vector<int> permutation(int n) {
     std::vector<int> order(static_cast<std::size_t>(n));
     for (int k = 0; k < n; ++k) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t unknown = std::numeric_limits<std::uint64_t>::max();
 
-// "MemAvailable:   123456 kB" in /proc/meminfo; physical memory where there is no such file.
+// "MemAvailable:   123456 kB" in /proc/meminfo; physical memory without that file.
 std::uint64_t system_bytes() {
   std::ifstream meminfo("/proc/meminfo");
   std::string key, unit;
@@ -29,7 +29,7 @@ std::uint64_t system_bytes() {
   return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes);
 }
 
-// The limit of the control group as a container sees it; "max", or no file, means none.
+// Limit of the control group as seen in a container; "max", or no file, means none.
 std::uint64_t control_group_bytes() {
   std::uint64_t least = unknown;
   for (const char* file : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
@@ -40,12 +40,12 @@ std::uint64_t control_group_bytes() {
   return least;
 }
 
-// What is left of the address space the process may have (ulimit -v).
+// Rest of the process's address space limit (ulimit -v).
 std::uint64_t address_space_bytes() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return unknown;
   std::ifstream statistics("/proc/self/statm");
-  std::uint64_t pages = 0;  // of the address space that are in use
+  std::uint64_t pages = 0;  // pages of address space in use
   statistics >> pages;
   const long page_bytes = ::sysconf(_SC_PAGESIZE);
   const std::uint64_t used = page_bytes > 0 ? pages * static_cast<std::uint64_t>(page_bytes) : 0;

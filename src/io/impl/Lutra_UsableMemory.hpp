@@ -7,12 +7,12 @@
 
 namespace lutra::Impl {
 
-/// Bytes of host memory a large array may take: what the system calls available, or the control group's
-/// limit, or what is left of the address space (ulimit -v), whichever is least. Linux overcommits memory and
-/// kills processes later, so relying on std::bad_alloc is not enough.
+/// Bytes of host memory available for a large array: the minimum of the system's available memory, the
+/// control group's limit and the rest of the address space (ulimit -v). std::bad_alloc is not reliable: Linux
+/// overcommits memory and kills processes later.
 std::uint64_t usable_memory_bytes();
 
-/// Throws OutOfMemoryError, `what` first in its message, unless `bytes` of host memory are usable.
+/// Throws OutOfMemoryError, its message starting with `what`, unless `bytes` of host memory are usable.
 void require_usable_memory(const std::string& what, std::uint64_t bytes);
 
 }  // namespace lutra::Impl

@@ -9,8 +9,9 @@
 
 namespace lutra::Impl {
 
-/// Vertex separators of all graphs of a batch (Karypis and Kumar 1998), for devices: large graphs are
-/// coarsened by launches for the whole batch, and from some thousand vertices on by a team each.
+/// Vertex separators of all graphs of a batch (Karypis and Kumar 1998), for devices. Large graphs are
+/// coarsened by launches for the whole batch; below some thousand vertices each graph is bisected by one
+/// team.
 ///
 ///     graph ── match, contract ──> … ──> 4000 vertices ──┐
 ///       │ coarse_of                        │             │ TeamBisection: one launch
@@ -27,7 +28,7 @@ class BatchBisection {
 
   BatchBisection(const Executor& exec, const DissectionOptions& options) : m_exec(exec), m_options(options) {}
 
-  /// Sets part[v] of each vertex.
+  /// Computes part[v] of each vertex.
   void bisect(const Graph& graph, const Parts& part, Stack& stack) {
     const auto mark = stack.mark();
     m_levels.clear();
@@ -53,7 +54,7 @@ class BatchBisection {
     return level == 0 ? part : stack.template take<signed char>(m_levels[level].graph.n_vertices);
   }
 
-  /// Adds coarser levels until graphs have `team_vertices` in the mean, or hardly anything matches.
+  /// Adds coarser levels until graphs have `team_vertices` vertices on average, or hardly anything matches.
   void coarsen(Stack& stack) {
     const Graph finest = m_levels.front().graph;
     const auto target = static_cast<Index>(m_options.team_vertices);

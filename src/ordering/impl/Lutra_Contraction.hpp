@@ -2,7 +2,7 @@
 #ifndef LUTRA_CONTRACTION_HPP
 #define LUTRA_CONTRACTION_HPP
 
-// The coarser graph of a matching: the step of multilevel bisection (Karypis and Kumar 1998) after
+// Contraction of a matching to a coarser graph, a step of multilevel bisection (Karypis and Kumar 1998) after
 // Lutra_HeavyEdgeMatching.hpp.
 
 #include <algorithm>
@@ -17,12 +17,12 @@
 
 namespace lutra::Impl {
 
-/// Contracts the pairs of a matching to a coarser graph: weights add up, parallel edges become one. Coarse
-/// vertices are numbered by the smaller end of their pair. A coarse row lists its neighbours in the order in
-/// which the rows of the smaller and then the greater end meet them, for every executor.
+/// Contracts matched pairs to a coarser graph: weights are added, parallel edges are merged. Coarse vertices
+/// are numbered by the smaller vertex of their pair. With every executor, a coarse row lists its neighbours
+/// in the order of their first occurrence in the rows of the smaller, then the greater vertex.
 ///
-/// A host thread finds the entry of a neighbour by a marker per coarse vertex; the threads of a device by a
-/// hash table per row, one thread a row, since many markers would not fit.
+/// A host thread looks up the entry of a neighbour in a marker array over the coarse vertices. Device
+/// threads, one per row, use a hash table per row, since marker arrays for all would not fit into memory.
 template <class Executor, class Index, class MemorySpace>
 class Contraction {
  public:
@@ -33,8 +33,8 @@ class Contraction {
   Contraction(const Executor& exec, const Graph& fine, const Indices& match)
       : m_exec(exec), m_fine(fine), m_match(match) {}
 
-  /// Numbers coarse vertices: coarse_of[v] for each fine v. Returns how many there are. `first` [n + 1] is
-  /// workspace.
+  /// Numbers the coarse vertices: coarse_of[v] for each fine v. `first` [n + 1] is workspace. @returns their
+  /// number
   Index number(const Indices& coarse_of, const Indices& first) const {
     const Index count =
         m_exec.exclusive_scan("lutra::ordering::number_pairs", m_fine.n_vertices, first, IsFirst{m_match});
@@ -42,7 +42,7 @@ class Contraction {
     return count;
   }
 
-  /// The coarse graph, taken from `stack`.
+  /// Constructs the coarse graph in memory of `stack`.
   Graph contract(const Indices& coarse_of, Index n_coarse, Stack& stack) const {
     Graph coarse;
     coarse.n_graphs = m_fine.n_graphs;
@@ -82,13 +82,13 @@ class Contraction {
     Index n_coarse;
     Indices first_vertex;
     KOKKOS_FUNCTION void operator()(const Index g) const {
-      const Index v = fine.first_vertex(g);  // the first of its graph is the smaller end of its pair
+      const Index v = fine.first_vertex(g);  // the graph's first vertex is always the smaller one of its pair
       first_vertex(g) = v == fine.n_vertices ? n_coarse : coarse_of(v);
     }
   };
 
   void fill_by_marker(Graph& coarse, const Indices& coarse_of, Stack& stack) const {
-    // Rows are written where they stay; what the upper bound leaves free behind the last row is lost.
+    // Rows are written in place; memory between the last row and the upper bound remains unused.
     coarse.neighbours = stack.template take<Index>(m_fine.n_entries());
     coarse.edge_weights = stack.template take<Index>(m_fine.n_entries());
     const auto mark = stack.mark();
@@ -99,10 +99,10 @@ class Contraction {
     set_entries(coarse, end);
   }
 
-  /// The same by several threads, each with a marker and a range of vertices:
+  /// Contraction by several threads, each with a marker array and a range of vertices:
   ///
-  ///     merged   | rows of range 0 |free| rows of range 1 |free| …      each range has room for all its
-  ///     entries coarse   | rows of range 0 | rows of range 1 | …
+  ///     merged   | rows of range 0 |free| rows of range 1 |free| …      capacity for all entries of each
+  ///     range coarse   | rows of range 0 | rows of range 1 | …
   void fill_by_markers(Graph& coarse, const Indices& coarse_of, Stack& stack) const {
     coarse.neighbours = stack.template take<Index>(m_fine.n_entries());
     coarse.edge_weights = stack.template take<Index>(m_fine.n_entries());
@@ -115,7 +115,7 @@ class Contraction {
     for (std::size_t k = 0; k < ranges.size(); ++k)
       ranges[k] = {static_cast<Index>(n * k / ranges.size()), static_cast<Index>(n * (k + 1) / ranges.size()),
                    0};
-    std::vector<Index> count(ranges.size());  // of entries: at most, then merged
+    std::vector<Index> count(ranges.size());  // entries per range: upper bound, then merged
     m_exec.loop->run(ranges.size(), [&](std::size_t k) { count[k] = count_entries(ranges[k]); });
     for (std::size_t k = 1; k < ranges.size(); ++k)
       ranges[k].first_entry = ranges[k - 1].first_entry + count[k - 1];
@@ -145,10 +145,10 @@ class Contraction {
     coarse.edge_weights = Indices(coarse.edge_weights.data(), static_cast<std::size_t>(n_entries));
   }
 
-  /// Vertices whose pairs a thread merges: those that are the smaller end of theirs.
+  /// Range of vertices whose pairs a thread merges, if they are the smaller ones.
   struct VertexRange {
     Index begin, end;
-    Index first_entry;  ///< where its rows begin
+    Index first_entry;  ///< start of its rows
   };
 
   Index count_entries(const VertexRange& range) const {
@@ -162,14 +162,14 @@ class Contraction {
     return count;
   }
 
-  /// Where the last row ends.
+  /// @returns the end of the last row
   Index merge_rows(const Graph& coarse, const Indices& coarse_of, Index* slot,
                    const VertexRange& range) const {
     return m_fine.edge_weights.extent(0) > 0 ? merge_rows<true>(coarse, coarse_of, slot, range)
                                              : merge_rows<false>(coarse, coarse_of, slot, range);
   }
 
-  /// @param slot [n_coarse] entry of a neighbour in the present row, or one of an earlier row
+  /// @param slot [n_coarse] entry of a neighbour in the current row, or one of an earlier row
   template <bool weighted>
   Index merge_rows(const Graph& coarse, const Indices& coarse_of, Index* slot,
                    const VertexRange& range) const {
@@ -219,8 +219,8 @@ class Contraction {
     }
   };
 
-  /// Entries of a row and their slots: short rows are searched, long ones hashed by linear probing in a table
-  /// as long as twice the row.
+  /// Entries of a row and their slots. Short rows are searched linearly; long ones use linear probing in a
+  /// hash table twice as long as the row.
   struct Collect {
     Graph fine, coarse;
     Indices match, coarse_of, member, start, to, weights, table, count;

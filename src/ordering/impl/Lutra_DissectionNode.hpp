@@ -10,21 +10,22 @@
 
 namespace lutra::Impl {
 
-/// A node of the separator tree: its subtree has the columns begin … end − 1, itself those from own_begin.
+/// Node of the separator tree: its subtree has the columns begin … end − 1; the node itself has those from
+/// own_begin.
 template <class Index>
 struct DissectionNode {
   Index begin, own_begin, end;
   bool leaf;
 };
 
-/// Whether a bisection is none: a side is empty, or the separator has more than a third of the vertices.
+/// Whether a bisection fails: one side is empty, or the separator has more than a third of the vertices.
 template <class Index>
 bool is_degenerate(Index side_a, Index side_b, Index separator) {
   return side_a == 0 || side_b == 0 || separator > (side_a + side_b) / 2;
 }
 
-/// Sets `order` to the vertices, those of a component next to each other, ascending.
-/// Returns where each component begins, and the end.
+/// Sets `order` to the vertices grouped by component, ascending within each.
+/// @returns the start of each component, and the end
 template <class Index>
 std::vector<Index> list_components(const SymmetricGraph<Index>& graph, std::vector<Index>& order) {
   std::vector<Index> first, component(order.size(), -1);
@@ -51,7 +52,7 @@ std::vector<Index> list_components(const SymmetricGraph<Index>& graph, std::vect
   return first;
 }
 
-/// Joins components of together at most `limit` vertices; the vertices of each range of `order` ascend.
+/// Combines components with together at most `limit` vertices; vertices ascend within each range of `order`.
 template <class Index>
 std::vector<Index> join_components(const std::vector<Index>& first, Index limit, std::vector<Index>& order) {
   std::vector<Index> joined;

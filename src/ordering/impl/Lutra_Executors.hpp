@@ -11,19 +11,18 @@
 
 namespace lutra::Impl {
 
-// Who runs a kernel of nested dissection. A kernel is a functor over an index range and knows its executor
-// only by type; with one source it runs by all threads of an execution space or as a plain loop in one host
-// thread.
+// Executors of the kernels of nested dissection. A kernel is a functor over an index range with the executor
+// as a template parameter, so that one source runs on all threads of an execution space, on a team, or as a
+// plain loop in one host thread.
 //
-//   WholeSpace<Space>  one launch for all subgraphs of a level of the dissection
-//   TeamThreads        one subgraph by the threads of a team, inside a kernel
-//   OneThread          one subgraph, everything in cache; many of them run at the same time in different
-//   threads
+//     WholeSpace<Space>  one launch for all subgraphs of a level of the dissection
+//     TeamThreads        one subgraph by the threads of a team, inside a kernel
+//     OneThread          one subgraph, in cache; different threads process different subgraphs
 //
-// Results do not depend on the executor: sums are of integers, sorted keys are distinct, and what atomics
-// decide (a minimum, a maximum, a flag) does not depend on their order.
+// Results do not depend on the executor: sums are of integers, sorted keys are distinct, and atomics only
+// compute values independent of their order (minimum, maximum, flag).
 
-/// All threads of an execution space. Calls that return a value wait for it; the others are queued.
+/// All threads of an execution space. Calls that return a value wait for it; others are asynchronous.
 template <class ExecutionSpace>
 struct WholeSpace {
   using execution_space = ExecutionSpace;
@@ -32,13 +31,13 @@ struct WholeSpace {
 
   ExecutionSpace space;
 
-  /// f(i) for i = 0 … n − 1.
+  /// Calls f(i) for i = 0 … n − 1.
   template <class Index, class Functor>
   void for_each(const char* label, Index n, const Functor& f) const {
     if (n > 0) Kokkos::parallel_for(label, range(n), f);
   }
 
-  /// The sum that f(i, sum) adds up.
+  /// Sum reduction of f(i, sum).
   template <class Value, class Index, class Functor>
   Value sum(const char* label, Index n, const Functor& f) const {
     Value result{};
@@ -46,7 +45,7 @@ struct WholeSpace {
     return result;
   }
 
-  /// The largest value that f(i, largest) raises `largest` to, at least `lowest`.
+  /// Maximum reduction of f(i, largest); at least `lowest`.
   template <class Value, class Index, class Functor>
   Value max(const char* label, Index n, Value lowest, const Functor& f) const {
     Value result = lowest;
@@ -54,8 +53,8 @@ struct WholeSpace {
     return result > lowest ? result : lowest;
   }
 
-  /// out[i] = in(0) + … + in(i − 1) for i = 0 … n; returns out[n]. `in` is called twice and may not read what
-  /// `out` holds.
+  /// out[i] = in(0) + … + in(i − 1) for i = 0 … n. `in` is called twice and must not read `out`.
+  /// @returns out[n]
   template <class Index, class Out, class In>
   auto exclusive_scan(const char* label, Index n, const Out& out, const In& in) const {
     using Value = typename Out::non_const_value_type;
@@ -65,7 +64,7 @@ struct WholeSpace {
     return total;
   }
 
-  /// Sorts 64-bit keys ascending. Keys that are distinct (an id in the low bits) have one sorted order.
+  /// Sorts 64-bit keys in ascending order. Keys must be distinct (an id in the low bits), for a unique order.
   template <class Keys>
   void sort(const Keys& keys) const {
     if (keys.extent(0) > 1) Kokkos::sort(space, keys);
@@ -76,9 +75,9 @@ struct WholeSpace {
     if (out.extent(0) > 0) Kokkos::deep_copy(space, out, value);
   }
 
-  /// f(member) for `count` teams, each with the scratch memory f asks for (`scratch_bytes`). Teams of a host
-  /// have at most two threads: no barrier waits for many.
-  /// @param size threads of a team on a device, a power of two
+  /// Calls f(member) for `count` teams, each with the scratch memory that f requests (`scratch_bytes`). Host
+  /// teams have at most two threads, to keep barriers cheap.
+  /// @param size threads per team on a device, a power of two
   template <int max_size, class Index, class Functor>
   void for_each_team(const char* label, Index count, int size, const Functor& f) const {
     using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::LaunchBounds<max_size, 1>>;
@@ -91,7 +90,7 @@ struct WholeSpace {
     Kokkos::parallel_for(label, policy, f);
   }
 
-  /// The value of one entry, read once all work before is done.
+  /// Reads one entry after all previous work is complete.
   template <class In, class Index>
   typename In::non_const_value_type read(const In& in, Index i) const {
     typename In::non_const_value_type value{};
@@ -115,7 +114,7 @@ struct WholeSpace {
   KOKKOS_FUNCTION static void fetch_min(Value* at, Value value) {
     Kokkos::atomic_fetch_min(at, value);
   }
-  /// The value before, which is `expected` where the exchange took place.
+  /// @returns the previous value; equal to `expected` if the exchange took place
   template <class Value>
   KOKKOS_FUNCTION static Value compare_exchange(Value* at, Value expected, Value desired) {
     return Kokkos::atomic_compare_exchange(at, expected, desired);
@@ -147,13 +146,13 @@ struct WholeSpace {
   }
 };
 
-/// The threads of a team, inside a kernel. All of them make each call, which ends with a barrier: what one
-/// wrote before, all may read after. (Atomics are those of `WholeSpace`.)
+/// Threads of a team, inside a kernel. All threads make each call. Calls end with a barrier, so previous
+/// writes of one thread are visible to all. Atomics are those of `WholeSpace`.
 template <class Member>
 struct TeamThreads {
   const Member& member;
 
-  /// f(i) for i = 0 … n − 1.
+  /// Calls f(i) for i = 0 … n − 1.
   template <class Index, class Functor>
   KOKKOS_FUNCTION void for_each(Index n, const Functor& f) const {
     const auto size = static_cast<Index>(member.team_size());
@@ -161,7 +160,7 @@ struct TeamThreads {
     member.team_barrier();
   }
 
-  /// The same for few, long f: as far apart as can be, so that they do not share a warp.
+  /// Variant of `for_each` for few, long calls: spreads them over the team, so that they do not share a warp.
   template <class Index, class Functor>
   KOKKOS_FUNCTION void for_each_apart(Index n, const Functor& f) const {
     const auto size = static_cast<Index>(member.team_size()), rank = static_cast<Index>(member.team_rank());
@@ -171,14 +170,14 @@ struct TeamThreads {
     member.team_barrier();
   }
 
-  /// f() by one thread.
+  /// Calls f() on one thread.
   template <class Functor>
   KOKKOS_FUNCTION void once(const Functor& f) const {
     if (member.team_rank() == 0) f();
     member.team_barrier();
   }
 
-  /// The sum that f(i, sum) adds up.
+  /// Sum reduction of f(i, sum).
   template <class Index, class Functor>
   KOKKOS_FUNCTION Index sum(Index n, const Functor& f) const {
     Index result = 0;
@@ -187,7 +186,7 @@ struct TeamThreads {
     return result;
   }
 
-  /// out[i] = in(0) + … + in(i − 1) for i = 0 … n; returns out[n].
+  /// out[i] = in(0) + … + in(i − 1) for i = 0 … n. @returns out[n]
   template <class Index, class Out, class In>
   KOKKOS_FUNCTION Index exclusive_scan(Index n, const Out& out, const In& in) const {
     const auto size = static_cast<Index>(member.team_size()), rank = static_cast<Index>(member.team_rank());
@@ -206,7 +205,7 @@ struct TeamThreads {
   }
 };
 
-/// Plain loops in the calling host thread, without Kokkos' dispatch; inside a parallel region too.
+/// Plain loops in the calling host thread, without Kokkos dispatch; usable inside parallel regions.
 struct OneThread {
   using memory_space = Kokkos::HostSpace;
   static constexpr bool one_thread = true;
@@ -280,7 +279,7 @@ struct OneThread {
   }
 };
 
-/// A bijection of the 64-bit integers whose result looks random: the finalizer of MurmurHash3.
+/// Pseudorandom bijection of the 64-bit integers: the finalizer of MurmurHash3.
 KOKKOS_INLINE_FUNCTION std::uint64_t mix_bits(std::uint64_t x) {
   x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdULL;
   x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ULL;

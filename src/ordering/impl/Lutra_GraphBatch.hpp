@@ -16,14 +16,14 @@
 
 namespace lutra::Impl {
 
-/// Arrays of a dissection: pieces of a `DissectionStack`, which owns their memory.
+/// Array of a dissection: part of a `DissectionStack`, which owns the memory.
 template <class Value, class MemorySpace>
 using Piece = Kokkos::View<Value*, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
 /// Part of a vertex in a bisection.
 enum Part : signed char { side_a = 0, side_b = 1, separator = 2 };
 
-/// Graphs that are dissected at the same time, one after another in the same arrays.
+/// Graphs that are dissected concurrently, concatenated in common arrays.
 template <class Index, class MemorySpace>
 struct GraphBatch {
   using index_type = Index;
@@ -32,7 +32,7 @@ struct GraphBatch {
 
   Index n_graphs = 0, n_vertices = 0;
   Indices first_vertex;    ///< [n_graphs + 1] first vertex of each graph
-  Indices graph;           ///< [n_vertices] graph of each vertex; empty where n_graphs == 1
+  Indices graph;           ///< [n_vertices] graph of each vertex; empty if n_graphs == 1
   Indices row_map;         ///< [n_vertices + 1]
   Indices neighbours;      ///< [row_map[n]] vertices of the same graph, numbered in the batch; no loops
   Indices edge_weights;    ///< like `neighbours`, symmetric; empty: all 1
@@ -47,13 +47,13 @@ struct GraphBatch {
   }
 };
 
-/// Workspace that is taken and given back in the order of a stack, as the recursion descends and returns. It
-/// grows by blocks, which are kept until it is destroyed: a dissection allocates a few times and no more.
+/// Stack-like workspace for the recursion of a dissection. Grows by blocks that are kept until destruction,
+/// so that a dissection makes only a few allocations.
 /// @code
 ///   const auto mark = stack.mark();
 ///   auto rows = stack.template take<int>(n + 1);   // uninitialised
 ///   …
-///   stack.rewind(mark);                            // gives back what was taken since
+///   stack.rewind(mark);                            // frees everything taken since
 /// @endcode
 template <class MemorySpace>
 class DissectionStack {
@@ -94,7 +94,7 @@ class DissectionStack {
  private:
   using Bytes = Kokkos::View<char*, MemorySpace>;
   static constexpr bool on_host = std::is_same_v<MemorySpace, Kokkos::HostSpace>;
-  // In a parallel region Kokkos can allocate but not free: it waits for the region.
+  // In a parallel region Kokkos can allocate but not free: freeing waits for the region.
   using Memory = std::conditional_t<on_host, std::unique_ptr<char[]>, Bytes>;
   struct Block {
     char* begin;
@@ -136,7 +136,7 @@ class DissectionStack {
   MemoryBudget m_budget;
   std::size_t m_block_bytes;
   std::vector<Block> m_blocks;
-  std::size_t m_block = 0, m_used = 0;  ///< block taken from, and bytes taken of it
+  std::size_t m_block = 0, m_used = 0;  ///< current block, and bytes used in it
 };
 
 }  // namespace lutra::Impl

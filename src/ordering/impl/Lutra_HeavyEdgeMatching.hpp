@@ -9,19 +9,20 @@
 
 namespace lutra::Impl {
 
-/// Matches vertices along heavy edges: the greedy matching by falling (weight, hash of the unordered pair)
-/// among edges whose ends together do not weigh too much. As edges are all different by that key, the
-/// matching is a function of the graph; proposals find it in any order, by any number of threads (the Suitor
-/// algorithm: F. Manne and M. Halappanavar, IPDPS 2014). A vertex proposes to its best neighbour that has no
-/// better suitor yet; who is displaced proposes again.
+/// Heavy-edge matching: the greedy matching by descending (weight, hash of the unordered pair) among edges
+/// whose vertices together are not too heavy. All keys are distinct, so the matching is a function of the
+/// graph; proposals find it in any order and with any number of threads (the Suitor algorithm: F. Manne and
+/// M. Halappanavar, IPDPS 2014). A vertex proposes to its best neighbour without a better suitor; a displaced
+/// suitor proposes again.
 ///
 ///     u ──proposes──> v      suitor[v] = (weight of the edge, u)
-///     x ──better────> v      suitor[v] = (…, x); the thread that did so goes on for u
+///     x ──better────> v      suitor[v] = (…, x); the thread that set it continues for u
 ///
 /// At the end suitor[suitor[v]] = v for each matched v.
 ///
-/// Where more than a sixth of the vertices stay alone, those that share a hub are paired (two hops): the hub
-/// is the heaviest neighbour, by a hash of its number among equals, so that leaves of a star and twins meet.
+/// If more than a sixth of the vertices remain unmatched, those with a common hub are paired (two-hop
+/// matching). The hub of a vertex is its heaviest neighbour, with ties broken by a hash of the neighbour's
+/// number, so that leaves of a star and twins have the same hub.
 template <class Executor, class Index, class MemorySpace>
 class HeavyEdgeMatching {
  public:
@@ -29,11 +30,11 @@ class HeavyEdgeMatching {
   using Indices = Piece<Index, MemorySpace>;
   using Words = Piece<std::uint64_t, MemorySpace>;
 
-  /// @param limit [n_graphs] the most that a pair weighs
+  /// @param limit [n_graphs] maximum weight of a pair
   HeavyEdgeMatching(const Executor& exec, const Graph& graph, const Indices& limit, std::uint64_t seed)
       : m_exec(exec), m_proposal{graph, limit, {}, static_cast<std::uint32_t>(mix_bits(seed))} {}
 
-  /// match[v]: the partner of v, or v itself.
+  /// Computes match[v]: the partner of v, or v itself.
   void find(const Indices& match, DissectionStack<MemorySpace>& stack) {
     const Index n = m_proposal.graph.n_vertices;
     const auto mark = stack.mark();
@@ -47,12 +48,12 @@ class HeavyEdgeMatching {
   }
 
   // Kernels are public: nvcc instantiates them by name.
-  /// The thread of u proposes for u, then for whom it displaced.
+  /// The thread of u proposes for u, then for each displaced suitor.
   struct Propose {
     Graph graph;
     Indices limit;
     Words
-        suitor;  ///< [n] weight of the best proposal in the high half, who made it + 1 in the low half; or 0
+        suitor;  ///< [n] weight of the best proposal in the high half, its proposer + 1 in the low half; or 0
     std::uint32_t seed;
 
     KOKKOS_FUNCTION std::uint32_t hash(Index u, Index v) const {
@@ -61,7 +62,7 @@ class HeavyEdgeMatching {
              0x85ebca6bu;
     }
 
-    /// Whether u beats the present suitor of v by an edge of this key. Hashes are of numbers in their graph,
+    /// Whether u beats the current suitor of v with an edge of this key. Hashes use numbers within the graph,
     /// which starts at `first`.
     KOKKOS_FUNCTION bool beats(std::uint64_t present, Index u, Index v, Index first,
                                std::uint64_t key) const {
@@ -104,7 +105,7 @@ class HeavyEdgeMatching {
         }
         if (best < 0) return;
         const std::uint64_t word = (best_key >> 32 << 32) | static_cast<std::uint32_t>(u + 1);
-        // Another thread may have made a better proposal since: then look again.
+        // Another thread has set a better proposal in the meantime: retry.
         if (Executor::compare_exchange(&suitor(best), best_present, word) != best_present) continue;
         u = static_cast<Index>(static_cast<std::uint32_t>(best_present)) - 1;
       }
@@ -133,7 +134,7 @@ class HeavyEdgeMatching {
     }
   };
 
-  /// (hub, vertex) of each vertex alone. Vertices without neighbours share the hub n + graph.
+  /// Key (hub, vertex) of each unmatched vertex. Vertices without neighbours share the hub n + graph.
   struct ListAlone {
     Propose proposal;
     Indices match, position;
@@ -160,7 +161,7 @@ class HeavyEdgeMatching {
     KOKKOS_FUNCTION Index operator()(const Index v) const { return match(v) == v ? 1 : 0; }
   };
 
-  /// The first of each hub pairs the vertices of the hub two by two.
+  /// The first unmatched vertex of each hub pairs up all those of the hub.
   struct PairAtHub {
     Propose proposal;
     Indices match;

@@ -2,7 +2,7 @@
 #ifndef LUTRA_HOSTDISSECTION_HPP
 #define LUTRA_HOSTDISSECTION_HPP
 
-// Nested dissection (George 1973) by host threads, depth first.
+// Nested dissection (George 1973) on host threads, depth first.
 
 #include <algorithm>
 #include <array>
@@ -22,14 +22,15 @@
 
 namespace lutra::Impl {
 
-/// Dissects by host threads, depth first. Each subgraph owns a range of `order`; a bisection rearranges it:
+/// Depth-first nested dissection on host threads. Each subgraph owns a range of `order`, which a bisection
+/// rearranges:
 ///
-///     order   | … |   side a    |   side b    | separator | … |      ranges never move again, so the array
-///                 | a' | b' | s'|     ^                              ends as the permutation
-///                                     └ may be another thread's task
+///     order   | … |   side a    |   side b    | separator | … |      ranges stay in place, so the array
+///                 | a' | b' | s'|     ^                              becomes the permutation
+///                                     └ possibly a task of another thread
 ///
-/// A task is a subgraph with arrays of its own. Which thread takes it changes nothing in the result. While
-/// there are fewer tasks than threads, those without one help at the bisections of the others.
+/// A task is a subgraph with its own arrays. Results do not depend on which thread takes it. While there are
+/// fewer tasks than threads, idle threads help with the bisections of others.
 template <class Index>
 class HostDissection {
  public:
@@ -48,8 +49,8 @@ class HostDissection {
         m_n_threads(n_threads),
         m_loops(n_threads) {}
 
-  /// @param order [n] vertices of a component next to each other, ascending; then the order
-  /// @param first where each component begins in `order`, and the end
+  /// @param order [n] vertices grouped by component, ascending within each; on return the order
+  /// @param first start of each component in `order`, and the end
   void run(const std::vector<Index>& first, std::vector<Index>& order) {
     m_order = order.data();
     add_components(order, first);
@@ -57,11 +58,11 @@ class HostDissection {
     for_each_task(m_n_threads, m_n_threads, work);
   }
 
-  std::vector<Node> nodes;  ///< in no order
+  std::vector<Node> nodes;  ///< unordered
   std::atomic<Index> n_degenerate = 0;
 
  private:
-  /// A subgraph whose arrays belong to the task.
+  /// Subgraph with its own arrays.
   struct Task {
     std::vector<Index> memory;
     Graph graph;
@@ -78,7 +79,7 @@ class HostDissection {
     SharedLoop& loop;
     Stack stack;
     MultilevelBisection<OneThread, Index> bisection;
-    MultilevelBisection<SharedThreads, Index> shared_bisection;  ///< the same, with the help of idle threads
+    MultilevelBisection<SharedThreads, Index> shared_bisection;  ///< uses idle threads
     LeafWorkspace<Index> leaves;
     std::vector<Node> nodes;
   };
@@ -108,7 +109,7 @@ class HostDissection {
     nodes.insert(nodes.end(), worker.nodes.begin(), worker.nodes.end());
   }
 
-  /// The task of most vertices.
+  /// The largest task.
   std::unique_ptr<Task> next_task() {
     if (m_n_waiting == 0) return nullptr;
     const std::lock_guard lock(m_mutex);
@@ -135,7 +136,7 @@ class HostDissection {
     Stack& stack = worker.stack;
     const auto mark = stack.mark();
     const Parts part = stack.template take<signed char>(n);
-    // The result is the same either way.
+    // Does not affect the result.
     const bool others_are_idle = m_n_unfinished < static_cast<std::int64_t>(m_n_threads);
     if (others_are_idle && n >= min_shared_vertices) {
       worker.shared_bisection.bisect(graph, part, stack);
@@ -178,7 +179,7 @@ class HostDissection {
     worker.nodes.push_back({begin, begin, begin + n, true});
   }
 
-  /// Moves the vertices of a range to their parts, and numbers those of each part.
+  /// Moves the vertices of a range to their parts and numbers them within each part.
   static void rearrange(Stack& stack, const Parts& part, const std::array<Index, 3>& size,
                         const Indices& number, Index* range) {
     const auto n = static_cast<Index>(part.extent(0));
@@ -195,7 +196,7 @@ class HostDissection {
     stack.rewind(mark);
   }
 
-  /// A graph of n vertices with its arrays in `memory`, of 2 n + 3 numbers and its entries.
+  /// A graph with n vertices, using 2 n + 3 numbers of `memory` and its entries.
   static Graph half_graph(Index n, Index* memory) {
     Graph half;
     half.n_graphs = 1;
@@ -209,7 +210,7 @@ class HostDissection {
     return half;
   }
 
-  /// The subgraph of one side: edges into the separator are left out.
+  /// Extracts the subgraph of one side, without edges to the separator.
   static void cut_out(const Graph& graph, const Parts& part, const Indices& number, signed char side,
                       Graph& half) {
     const Index* const rows = graph.row_map.data();
@@ -233,7 +234,7 @@ class HostDissection {
 
   static std::unique_ptr<Task> task_of(const Graph& graph, const Parts& part, const Indices& number,
                                        Index n_side, Index begin) {
-    std::size_t n_entries = 1;  // one more: cut_out writes an entry before it decides to keep it
+    std::size_t n_entries = 1;  // one extra: cut_out writes an entry before it decides to keep it
     for (Index v = 0; v < graph.n_vertices; ++v)
       if (part(v) == side_b) n_entries += static_cast<std::size_t>(graph.row_map(v + 1) - graph.row_map(v));
     auto task = std::make_unique<Task>();
@@ -244,7 +245,7 @@ class HostDissection {
     return task;
   }
 
-  /// A task for each component.
+  /// Adds a task for each component.
   void add_components(const std::vector<Index>& order, const std::vector<Index>& first) {
     if (first.size() == 2) {
       auto task = std::make_unique<Task>();
@@ -257,7 +258,7 @@ class HostDissection {
       add_task(task_of(order, first[c], first[c + 1], number));
   }
 
-  /// The whole graph, without a copy: a batch is never written.
+  /// The whole graph, not copied: batches are read-only.
   Graph whole_graph(std::vector<Index>& ends) const {
     const auto piece = [](const std::vector<Index>& of) {
       return Indices(const_cast<Index*>(of.data()), of.size());
@@ -272,7 +273,7 @@ class HostDissection {
     return graph;
   }
 
-  /// The subgraph of the vertices order[begin … end − 1], to which none outside is joined.
+  /// Subgraph of the vertices order[begin … end − 1], which have no outside neighbours.
   std::unique_ptr<Task> task_of(const std::vector<Index>& order, Index begin, Index end,
                                 std::vector<Index>& number) const {
     std::size_t n_entries = 0;
@@ -304,11 +305,11 @@ class HostDissection {
   MemoryBudget m_budget;
   std::size_t m_n_threads;
   Index* m_order = nullptr;  ///< [n] vertices by position
-  std::mutex m_mutex;        ///< of m_tasks and nodes
+  std::mutex m_mutex;        ///< protects m_tasks and nodes
   std::vector<std::unique_ptr<Task>> m_tasks;
-  std::atomic<std::int64_t> m_n_unfinished = 0;  ///< tasks waiting or running
+  std::atomic<std::int64_t> m_n_unfinished = 0;  ///< number of tasks waiting or running
   std::atomic<std::int64_t> m_n_waiting = 0;     ///< length of m_tasks
-  std::deque<SharedLoop> m_loops;                ///< of each thread
+  std::deque<SharedLoop> m_loops;                ///< one per thread
 };
 
 }  // namespace lutra::Impl

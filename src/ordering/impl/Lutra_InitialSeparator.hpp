@@ -2,8 +2,8 @@
 #ifndef LUTRA_INITIALSEPARATOR_HPP
 #define LUTRA_INITIALSEPARATOR_HPP
 
-// Separators of the coarsest graphs of multilevel bisection (Karypis and Kumar 1998): grown breadth first
-// from several vertices, refined, the best kept.
+// Separators of the coarsest graphs of multilevel bisection (Karypis and Kumar 1998): grown breadth-first
+// from several vertices and refined; the best is kept.
 
 #include <cstdint>
 
@@ -14,8 +14,8 @@
 
 namespace lutra::Impl {
 
-/// The vertex that a breadth-first search from `start` reaches last, twice over: near one end of the graph.
-/// @param queue, reached room for the graph's vertices; `reached` by number in the batch
+/// Pseudo-peripheral vertex: the last vertex reached by a breadth-first search from `start`, repeated once.
+/// @param queue, reached workspace for the graph's vertices; `reached` is indexed by number in the batch
 template <class Index>
 KOKKOS_FUNCTION Index peripheral_vertex(const typename NodeFm<Index>::Graph& graph, Index first, Index end,
                                         Index start, Index* queue, signed char* reached) {
@@ -36,14 +36,14 @@ KOKKOS_FUNCTION Index peripheral_vertex(const typename NodeFm<Index>::Graph& gra
   return start;
 }
 
-/// A separator grown in a graph and refined: trial 0 from an end of the graph, the others from vertices drawn
-/// by hash. One thread for each graph and trial.
+/// Grows and refines separators: trial 0 from a pseudo-peripheral vertex, the others from vertices selected
+/// by a hash. One thread per graph and trial.
 template <class Executor, class Index, class MemorySpace>
 struct GrowSeparator {
   GraphBatch<Index, MemorySpace> graph;
   Piece<signed char, MemorySpace> part;                 ///< [n_vertices · trials]
   Piece<SeparatorWeights<Index>, MemorySpace> weights;  ///< [n_graphs · trials]
-  NodeFmArrays<Index> arrays;                           ///< of one trial for one thread, else of all
+  NodeFmArrays<Index> arrays;  ///< for one trial with one thread, else for all trials
   DissectionOptions options;
 
   KOKKOS_FUNCTION void operator()(const Index i) const {
@@ -64,7 +64,7 @@ struct GrowSeparator {
   }
 };
 
-/// The best trial of each graph; of equal ones the first.
+/// Selects the best trial of each graph, the first among equals.
 template <class Index, class MemorySpace>
 struct TakeBestTrial {
   GraphBatch<Index, MemorySpace> graph;
@@ -83,9 +83,9 @@ struct TakeBestTrial {
   }
 };
 
-/// A vertex separator of each graph of a batch, meant for graphs of some hundred vertices.
-/// @param part [n_vertices] result: no edge joins the sides; neither weighs more than
-///             options.max_side_share of the graph where the trials found such a separator
+/// Vertex separator of each graph of a batch; intended for graphs with some hundred vertices.
+/// @param part [n_vertices] result: no edge joins the sides; neither side exceeds options.max_side_share of
+/// the graph's weight if the trials found such a separator
 template <class Executor, class Index, class MemorySpace>
 void initial_separator(const Executor& exec, const GraphBatch<Index, MemorySpace>& graph,
                        const DissectionOptions& options, const Piece<signed char, MemorySpace>& part,

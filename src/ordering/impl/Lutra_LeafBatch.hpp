@@ -11,15 +11,16 @@
 
 namespace lutra::Impl {
 
-/// Cuts the leaves of a dissection out of the whole graph, each with its boundary, and orders them by
-/// `LeafOrdering`. Entries of a leaf are those of its vertices' rows; so many more vertices it has at most:
+/// Extracts the leaves of a dissection from the whole graph, each with its boundary, and orders them by
+/// `LeafOrdering`. The entries of a leaf are those of its vertices' rows; their number bounds the size of the
+/// boundary.
 ///
-///     leaf_of, local   of each vertex its leaf and number there                    a team a leaf
-///     n_entries        sums of row lengths, scanned: where the leaf's arrays start
-///     boundary         a hash table finds the different neighbours outside; their numbers follow those of
-///                      the leaf, in any order, which changes nothing in degrees
+///     leaf_of, local   leaf of each vertex and its number there                     one team per leaf
+///     n_entries        sums of row lengths; their scan gives the start of each leaf's arrays
+///     boundary         a hash table finds the distinct neighbours outside; they are numbered after the
+///                      leaf's vertices, in any order, which does not affect degrees
 ///
-/// Leaves too large for a team's rows of bits are left to the host.
+/// Leaves too large for the bit rows of a team are left to the host.
 template <class Executor, class Index>
 class LeafBatch {
  public:
@@ -32,17 +33,18 @@ class LeafBatch {
   using Node = DissectionNode<Index>;
   using Ordering = LeafOrdering<Space, Index>;
 
-  /// @param graph the whole graph, one of a batch
+  /// @param graph the whole graph, as a batch of one
   /// @param order [n] vertices by position
   LeafBatch(const Executor& exec, const Graph& graph, const Indices& order)
       : m_exec(exec), m_graph(graph), m_order(order) {}
 
-  /// Orders leaves among the nodes.
-  /// @return [nodes] whether the vertices of a leaf are ordered
+  /// Orders the leaves among the nodes.
+  /// @return [nodes] whether the vertices of a leaf have been ordered
   std::vector<char> run(const std::vector<Node>& nodes, Stack& stack) {
     const auto mark = stack.mark();
     std::vector<std::size_t> node;
-    std::vector<Index> begin, inner, before{0};  // before: vertices of the leaves before, and one of each
+    std::vector<Index> begin, inner, before{0};  // before: vertices of the preceding leaves, plus one per
+                                                 // leaf
     for (std::size_t k = 0; k < nodes.size(); ++k) {
       const Index n = nodes[k].end - nodes[k].own_begin;
       if (!nodes[k].leaf || n == 0 || n > max_inner) continue;
@@ -60,7 +62,7 @@ class LeafBatch {
     std::vector<Index> boundary(node.size());
     m_exec.fence();
     Kokkos::deep_copy(HostIndices(boundary.data(), boundary.size()), m_n_boundary);
-    // By scratch memory, so that one large leaf does not take it from all.
+    // Grouped by scratch memory, so that one large leaf does not increase it for all.
     std::size_t from = 0;
     for (const std::size_t to : {std::size_t(24) << 10, std::size_t(40) << 10, std::size_t(128) << 10}) {
       std::vector<Index> chosen;
@@ -174,7 +176,7 @@ class LeafBatch {
 
   KOKKOS_FUNCTION Index length(Index v) const { return m_graph.row_map(v + 1) - m_graph.row_map(v); }
 
-  /// Slot of a vertex in a table, which it takes where it is not in there.
+  /// Slot of a vertex in a hash table; inserts it if absent.
   KOKKOS_FUNCTION static Index insert(Index* table, Index slots, Index u) {
     const std::uint64_t hash = mix_bits(static_cast<std::uint64_t>(u)) >> 32;
     auto s = static_cast<Index>((hash * static_cast<std::uint64_t>(slots)) >> 32);
@@ -229,11 +231,12 @@ class LeafBatch {
   Indices m_order;
   Graph m_leaves;
   Indices m_begin, m_n_inner,
-      m_before;                ///< [n_leaves] in `order`; vertices; of leaves before, and one of each
-  Indices m_leaf_of, m_local;  ///< [n]
-  Indices m_n_entries, m_start, m_n_boundary;  ///< [n_leaves] entries of a leaf's rows, of those before it
+      m_before;  ///< [n_leaves] start in `order`; vertices; vertices of preceding leaves, plus one per leaf
+  Indices m_leaf_of, m_local;                  ///< [n]
+  Indices m_n_entries, m_start, m_n_boundary;  ///< [n_leaves] entries of a leaf's rows; of preceding leaves;
+                                               ///< boundary vertices
   Indices m_table, m_number;                   ///< [2 entries] hash tables: vertices, numbers in the leaf
-  Indices m_vertex, m_leaf_order;              ///< as the leaves' vertices: number in the graph, order
+  Indices m_vertex, m_leaf_order;              ///< by vertex of the leaves: number in the graph, order
 };
 
 }  // namespace lutra::Impl

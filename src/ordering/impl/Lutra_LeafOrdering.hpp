@@ -12,22 +12,23 @@
 
 namespace lutra::Impl {
 
-/// Minimum degree of many small graphs at once, each by a team on the bits of its rows (the idea is that of
-/// the leaves of STRUMPACK's dissection, P. Ghysels and others). Degrees are exact and weighted; ties
-/// go to what has changed last, then to the largest number. One step of a team, with barriers at the lines:
+/// Minimum degree ordering of many small graphs concurrently, one team per graph, with rows as bit sets (the
+/// idea is that of the leaves of STRUMPACK's dissection, P. Ghysels and others). Degrees are exact and
+/// weighted; ties are broken by the most recent change, then by the largest number. Steps of a team, with
+/// barriers at the lines:
 ///
 ///     p = inner vertex of minimum (degree, number)                              team reduction
 ///     ─────────────────────────────────────────────────────────────────────────
-///     front = row of p                                                          a thread a word
+///     front = row of p                                                          one thread per word
 ///     ─────────────────────────────────────────────────────────────────────────
-///     row(i) ∪= front \ {i, p}, its degree, for each i in the front             a thread a row
+///     row(i) ∪= front \ {i, p}, its degree, for each i in the front             one thread per row
 ///     ─────────────────────────────────────────────────────────────────────────
-///     p and each i with row(i) = front \ i have no order among them: eliminated a thread a word
+///     eliminate p and each i with row(i) = front \ i (indistinguishable)        one thread per word
 ///     ─────────────────────────────────────────────────────────────────────────
-///     row(i) loses them, degree(i) their weight                                 a thread a row
+///     remove them from row(i), and their weight from degree(i)                  one thread per row
 ///     ─────────────────────────────────────────────────────────────────────────
 ///
-/// Rows of the boundary are not needed: its vertices are bits of the others' rows only.
+/// Rows of the boundary are not needed: its vertices are only bits in other rows.
 template <class ExecutionSpace, class Index>
 class LeafOrdering {
  public:
@@ -36,21 +37,21 @@ class LeafOrdering {
   using Indices = Piece<Index, MemorySpace>;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
 
-  /// @param leaves     of each the inner vertices come first, then its boundary. Entries may follow that are
-  ///                   no vertices; rows of the boundary are not read
-  /// @param n_inner    [n_graphs] vertices to be ordered
-  /// @param n_boundary [n_graphs] those behind them
-  /// @param order      [n_vertices] where a leaf's vertices start: its vertex eliminated as k-th, numbered in
-  ///                   the batch; entries behind them are left as they are
+  /// @param leaves     graphs with inner vertices first, then the boundary; may have unused entries after
+  /// these; rows of the boundary are not read
+  /// @param n_inner    [n_graphs] number of vertices to order
+  /// @param n_boundary [n_graphs] number of boundary vertices
+  /// @param order      [n_vertices] from the start of each leaf: vertex eliminated as k-th, numbered in the
+  /// batch; other entries are unchanged
   LeafOrdering(const Batch& leaves, const Indices& n_inner, const Indices& n_boundary, const Indices& order)
       : m_leaves(leaves), m_n_inner(n_inner), m_n_boundary(n_boundary), m_order(order) {}
 
-  /// Orders some leaves. Does not fence. Scratch memory of a team: a bit for each inner vertex and vertex of
-  /// the leaf, and two numbers for each inner vertex; shared memory where it fits.
+  /// Orders some leaves. Does not fence. Scratch memory per team: one bit for each pair of an inner vertex
+  /// and a vertex of the leaf, and two numbers per inner vertex; in shared memory if it fits.
   /// @param chosen       the leaves
-  /// @param max_inner    the most vertices of a leaf that are ordered
-  /// @param max_vertices the most with the boundary
-  /// @throws InputError where max_inner is above 16,000
+  /// @param max_inner    maximum number of inner vertices of a leaf
+  /// @param max_vertices maximum number including the boundary
+  /// @throws InputError if max_inner is above 16,000
   void run(const ExecutionSpace& exec, const Indices& chosen, Index max_inner, Index max_vertices) {
     if (max_inner > 16000)
       throw InputError("max_inner: leaves of " + std::to_string(max_inner) + " vertices are above 16000");
@@ -65,7 +66,7 @@ class LeafOrdering {
     Kokkos::parallel_for("lutra::ordering::order_leaves", policy, *this);
   }
 
-  /// Of a team for leaves of so many vertices.
+  /// Scratch memory per team for leaves of these sizes.
   static std::size_t scratch_bytes(Index max_inner, Index max_vertices) {
     const int n_words = words_of(max_vertices);
     const auto words = static_cast<std::size_t>(max_inner) * static_cast<std::size_t>(stride_of(n_words)) +
@@ -82,20 +83,20 @@ class LeafOrdering {
 
  private:
   using Word = std::uint64_t;
-  static constexpr Index eliminated = -1;    // degree of a vertex that is
-  static constexpr int bits_of_number = 14;  // of an inner vertex
+  static constexpr Index eliminated = -1;    // degree of an eliminated vertex
+  static constexpr int bits_of_number = 14;  // bits of an inner vertex's number
 
   struct Leaf {
-    Index first, n_inner, n_vertices;  // number of its first vertex in the batch
-    int n_words;                       // of a row
+    Index first, n_inner, n_vertices;  // first: number of its first vertex in the batch
+    int n_words;                       // per row
     Word *rows, *front, *gone;         // [n_inner · stride]; [n_words] twice
-    Index *degree, *changed;           // [n_inner] changed: vertices ordered before its degree changed last
-    const Index* weight;               // in the batch
+    Index *degree, *changed;  // [n_inner] changed: vertices ordered before the last change of the degree
+    const Index* weight;      // in the batch
     int stride;
   };
 
   KOKKOS_FUNCTION static int words_of(Index n) { return static_cast<int>((n + 63) / 64); }
-  /// Rows at an odd distance: threads with neighbouring rows meet different banks of shared memory.
+  /// Odd row stride: threads with adjacent rows access different banks of shared memory.
   KOKKOS_FUNCTION static int stride_of(int n_words) { return n_words | 1; }
 
   KOKKOS_FUNCTION Leaf make_leaf(const Team& team) const {
@@ -124,7 +125,7 @@ class LeafOrdering {
   KOKKOS_FUNCTION static Word bit(Index i) { return Word(1) << (i % 64); }
   KOKKOS_FUNCTION static bool has(const Word* set, Index i) { return (set[i / 64] & bit(i)) != 0; }
 
-  /// Weight of those vertices of a set whose bits are in word w.
+  /// Weight of the vertices in word w of a set.
   KOKKOS_FUNCTION static Index weight_of(const Leaf& leaf, Word set, int w) {
     Index weight = 0;
     for (; set != 0; set &= set - 1) weight += leaf.weight[w * 64 + lowest_one(set)];
@@ -151,7 +152,7 @@ class LeafOrdering {
   }
 
   KOKKOS_FUNCTION Index next_pivot(const Team& team, const Leaf& leaf) const {
-    using Key = std::uint64_t;  // degree, vertices left when it changed, number from the end
+    using Key = std::uint64_t;  // degree, vertices left at its last change, number from the end
     constexpr Key mask = (Key(1) << bits_of_number) - 1;
     Key key;
     Kokkos::parallel_reduce(
@@ -167,7 +168,7 @@ class LeafOrdering {
     return leaf.n_inner - static_cast<Index>(key & mask);
   }
 
-  /// @return how many vertices have been eliminated
+  /// @return number of vertices eliminated
   KOKKOS_FUNCTION Index eliminate(const Team& team, const Leaf& leaf, Index p, Index n_ordered) const {
     const Word* const row = leaf.rows + p * leaf.stride;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, leaf.n_words), [&](int w) { leaf.front[w] = row[w]; });
@@ -205,7 +206,7 @@ class LeafOrdering {
     team.team_barrier();
   }
 
-  /// Inner vertices of a word of the front that have no neighbours outside it.
+  /// Inner vertices in a word of the front without neighbours outside the front.
   KOKKOS_FUNCTION static Word gone_in(const Leaf& leaf, int w, Index front_weight) {
     Word gone = 0;
     for (Word rest = leaf.front[w]; rest != 0; rest &= rest - 1) {

@@ -13,18 +13,18 @@
 
 namespace lutra::Impl {
 
-/// Orders leaves of a dissection by minimum degree, one after another in one host thread, with its memory
-/// kept. Neighbours outside a leaf are in separators and eliminated later: they are its boundary, counted in
-/// the degrees but not ordered.
+/// Orders successive leaves of a dissection by minimum degree in one host thread, reusing its memory. A
+/// leaf's outside neighbours are in separators, which are eliminated later: they form its boundary, counted
+/// in degrees but not ordered.
 template <class Index>
 class LeafWorkspace {
  public:
   /// @param graph   the whole graph
-  /// @param weights [n] of its vertices
+  /// @param weights [n] weights of its vertices
   LeafWorkspace(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights)
       : m_graph(graph), m_weights(weights), m_local(weights.size(), Index(-1)) {}
 
-  /// Rearranges the vertices of a leaf to the order of their elimination.
+  /// Permutes the vertices of a leaf to their elimination order.
   void order(Index* leaf, Index n) {
     m_vertices.assign(leaf, leaf + n);
     for (Index i = 0; i < n; ++i) at(m_local, leaf[i]) = i;
@@ -43,7 +43,7 @@ class LeafWorkspace {
   }
 
  private:
-  /// Rows of the leaf; vertices of the boundary are numbered behind it as they are met.
+  /// Builds the rows of the leaf; boundary vertices are numbered after it in order of occurrence.
   void list_rows(Index n) {
     m_row_map.assign(1, 0);
     m_neighbours.clear();
@@ -62,7 +62,7 @@ class LeafWorkspace {
     }
   }
 
-  /// Rows of the boundary: its neighbours in the leaf.
+  /// Builds the rows of the boundary: its neighbours in the leaf.
   void list_boundary_rows(Index n, Index n_all) {
     m_row_map.resize(static_cast<std::size_t>(n_all) + 1, 0);
     const Index end = at(m_row_map, n);
@@ -83,14 +83,14 @@ class LeafWorkspace {
 
   const SymmetricGraph<Index>& m_graph;
   const std::vector<Index>& m_weights;
-  std::vector<Index> m_local;     ///< [n] number in the present leaf or its boundary; -1 between calls
-  std::vector<Index> m_vertices;  ///< of the leaf, then of its boundary
+  std::vector<Index> m_local;     ///< [n] number in the current leaf or its boundary; −1 between calls
+  std::vector<Index> m_vertices;  ///< vertices of the leaf, then of its boundary
   std::vector<Index> m_row_map, m_neighbours, m_next, m_local_weights, m_permutation;
   QuotientGraph<Index> m_minimum_degree;
 };
 
-/// Orders the leaves among the nodes of a separator tree by all host threads.
-/// @param ordered [nodes] leaves that are already
+/// Orders the leaves among the nodes of a separator tree on all host threads.
+/// @param ordered [nodes] whether a leaf is already ordered
 template <class Index>
 void order_leaves(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
                   const std::vector<DissectionNode<Index>>& nodes, const std::vector<char>& ordered,

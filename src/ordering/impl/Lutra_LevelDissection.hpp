@@ -2,8 +2,8 @@
 #ifndef LUTRA_LEVELDISSECTION_HPP
 #define LUTRA_LEVELDISSECTION_HPP
 
-// Nested dissection (George 1973) by all threads of a space, level by level of the separator tree: the method
-// of devices.
+// Nested dissection (George 1973) on all threads of a space, level by level of the separator tree; used on
+// devices.
 
 #include <numeric>
 #include <vector>
@@ -15,15 +15,15 @@
 
 namespace lutra::Impl {
 
-/// Dissects by all threads of an execution space, a level of the separator tree at a time: all subgraphs of a
-/// level are one batch and share every launch.
+/// Level-by-level nested dissection on all threads of an execution space: the subgraphs of a level form one
+/// batch and share every launch.
 ///
 ///     level 0   | graph                                      |      order: a subgraph owns a range, which a
-///     level 1   | side a           | side b          | sep.  |      bisection splits in three
+///     level 1   | side a           | side b          | sep.  |      bisection splits into three
 ///     level 2   | a | b | s.       | leaf | b   | s. |       |      batch: the ranges still to be dissected
 ///
-/// The host sees three counts per subgraph and level, and decides what becomes a leaf. Components are not
-/// looked for: bisections part them, with empty separators.
+/// The host reads three counts per subgraph and level, and selects leaves. There is no search for connected
+/// components: bisections separate them, with empty separators.
 template <class Executor, class Index>
 class LevelDissection {
  public:
@@ -47,7 +47,7 @@ class LevelDissection {
       ordered.assign(nodes.size(), 0);
       return;
     }
-    // Blocks of memory as large as most graphs need: an allocation takes as long as many launches.
+    // Block sizes sufficient for most graphs: an allocation takes as long as many launches.
     const std::size_t n_bytes = order.size() * sizeof(Index), bytes = graph.neighbours.size() * sizeof(Index);
     Stack memory(m_budget, 60 * n_bytes + 20 * bytes), even(m_budget, 6 * n_bytes + bytes),
         odd(m_budget, 6 * n_bytes + bytes);
@@ -65,7 +65,8 @@ class LevelDissection {
   }
 
   std::vector<Node> nodes;
-  std::vector<char> ordered;  ///< [nodes] of a leaf: whether its vertices are, else that is left to the host
+  std::vector<char> ordered;  ///< [nodes] whether the vertices of a leaf are ordered; else that is left to
+                              ///< the host
   Index n_degenerate = 0;
 
   // Kernels are public: nvcc instantiates them by name.
@@ -89,19 +90,19 @@ class LevelDissection {
     KOKKOS_FUNCTION Index operator()(const Index v) const { return part(v) == which ? 1 : 0; }
   };
 
-  /// Where the parts of a graph go.
+  /// Destinations of the parts of a graph.
   struct Targets {
-    Indices begin;        ///< [n_graphs] its range in `order`
-    Indices first;        ///< [3 n_graphs] where each part begins in `order`; -1: the graph stays as it is
-    Indices child;        ///< [2 n_graphs] the graph that a side becomes in the next batch; -1: a leaf
-    Indices child_first;  ///< [next n_graphs + 1] its first vertex there
+    Indices begin;        ///< [n_graphs] start of the graph's range in `order`
+    Indices first;        ///< [3 n_graphs] start of each part in `order`; −1: the graph is not split
+    Indices child;        ///< [2 n_graphs] graph of each side in the next batch; −1: a leaf
+    Indices child_first;  ///< [next n_graphs + 1] first vertex of each graph there
   };
 
-  /// Moves a vertex to its part; number[v] is its number in the next batch, -1: in none.
+  /// Moves a vertex to its part; number[v] is its number in the next batch, −1 if it is in none.
   struct Move {
     Graph graph;
     Parts part;
-    Indices in_a, in_b;  ///< vertices of side a, b before each vertex of the batch
+    Indices in_a, in_b;  ///< number of vertices of side a, b before each vertex of the batch
     Targets to;
     Indices before, order, number, next_graph;
     KOKKOS_FUNCTION void operator()(const Index v) const {
@@ -156,11 +157,11 @@ class LevelDissection {
   Indices upload(const std::vector<Index>& from, Stack& stack) const {
     const Indices to = stack.template take<Index>(from.size());
     Kokkos::deep_copy(m_exec.space, to, HostIndices(const_cast<Index*>(from.data()), from.size()));
-    m_exec.fence();  // the source may go
+    m_exec.fence();  // the source may be freed
     return to;
   }
 
-  /// The graph as a batch of one.
+  /// Copies the graph to the device as a batch of one.
   Graph upload(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights) const {
     Graph batch;
     batch.n_graphs = 1;
@@ -172,7 +173,7 @@ class LevelDissection {
     return batch;
   }
 
-  /// Bisects all graphs of a batch; returns the batch of the sides that are dissected further, in `memory`.
+  /// Bisects all graphs of a batch. @returns the batch of sides to dissect further, in `memory`
   Graph dissect(const Graph& batch, const Indices& before, Stack& memory) {
     memory.rewind({0, 0});
     const auto mark = m_memory->mark();
@@ -221,7 +222,7 @@ class LevelDissection {
                     FillRows{batch, part, number, next.row_map, next.neighbours});
   }
 
-  /// What becomes of each graph; see Targets. `begin`: of the next batch's graphs.
+  /// Partition of each graph, see Targets; `begin` belongs to the graphs of the next batch.
   struct Plan {
     std::vector<Index> first, child, child_first{0}, begin;
   };
@@ -257,9 +258,9 @@ class LevelDissection {
   DissectionOptions m_options;
   BatchBisection<Executor, Index> m_bisection;
   MemoryBudget m_budget;
-  Stack* m_memory = nullptr;  ///< in `run`: the order, the first batch, and what a level needs
+  Stack* m_memory = nullptr;  ///< set in `run`: the order, the first batch, and the workspace of a level
   Indices m_order;
-  std::vector<Index> m_begin;  ///< [n_graphs] where each graph's range begins
+  std::vector<Index> m_begin;  ///< [n_graphs] start of each graph's range
 };
 
 }  // namespace lutra::Impl

@@ -16,15 +16,15 @@
 
 namespace lutra::Impl {
 
-/// A graph on the way to coarser ones.
+/// Graph of one coarsening level.
 template <class Index, class MemorySpace>
 struct BisectionLevel {
   GraphBatch<Index, MemorySpace> graph;
-  Piece<Index, MemorySpace> coarse_of;  ///< of each vertex, in the next level's graph
+  Piece<Index, MemorySpace> coarse_of;  ///< [n_vertices] number of each vertex in the next level's graph
 };
 
-/// Vertex separators of the graphs of a batch: coarsened by matching until some hundred vertices are left,
-/// separated there, projected and refined on the way back (Karypis and Kumar 1998).
+/// Multilevel vertex separators of the graphs of a batch: graphs are coarsened by matching to some hundred
+/// vertices and separated there; separators are projected back and refined (Karypis and Kumar 1998).
 ///
 ///     graph ── match, contract ──> coarser ── … ──> some 100 vertices
 ///       │ coarse_of                   │                     │ initial_separator
@@ -42,7 +42,7 @@ class MultilevelBisection {
   MultilevelBisection(const Executor& exec, const DissectionOptions& options)
       : m_exec(exec), m_options(options) {}
 
-  /// Sets part[v] of each vertex.
+  /// Computes part[v] of each vertex.
   void bisect(const Graph& graph, const Parts& part, Stack& stack) {
     const auto mark = stack.mark();
     m_levels.clear();
@@ -64,7 +64,7 @@ class MultilevelBisection {
     stack.rewind(mark);
   }
 
-  /// A descent from the last of the levels that another executor made.
+  /// One descent from the last of the levels made by another executor.
   void separate_from(const std::vector<Level>& levels, const Indices& total, std::uint64_t descent,
                      const Parts& part, Stack& stack) {
     m_levels = levels;
@@ -92,11 +92,11 @@ class MultilevelBisection {
     KOKKOS_FUNCTION void operator()(const Index v, Index& sum) const { sum += graph.vertex_weights(v); }
   };
 
-  /// What a pair may weigh; nothing in a graph that is coarse enough.
+  /// Maximum weight of a pair; 0 for a graph that is coarse enough.
   struct Limit {
     Graph graph;
     Indices total, limit;
-    Index target, coarsest;  ///< vertices of a graph to stop at, now and in the end
+    Index target, coarsest;  ///< numbers of vertices at which this and the last coarsening stop
     KOKKOS_FUNCTION void operator()(const Index g) const {
       const Index n = graph.first_vertex(g + 1) - graph.first_vertex(g);
       limit(g) =
@@ -106,7 +106,7 @@ class MultilevelBisection {
     }
   };
 
-  /// Weights of both sides and the separator of each graph.
+  /// Weights of both sides and of the separator of each graph.
   struct AddParts {
     Graph graph;
     Parts part;
@@ -116,7 +116,7 @@ class MultilevelBisection {
     }
   };
 
-  /// Takes the separators of a descent where they are better than the best so far.
+  /// Keeps the separators of a descent that are better than the best so far.
   struct TakeBetter {
     Graph graph;
     Parts part, best;
@@ -160,7 +160,7 @@ class MultilevelBisection {
     }
   }
 
-  /// Several descents from a middle level, each with other matchings; the best separator is kept.
+  /// Several descents from a middle level, with different matchings; the best separator is kept.
   void separate_middle(const Parts& best, Stack& stack) {
     const std::size_t middle = m_levels.size() - 1;
     const Graph graph = m_levels[middle].graph;
@@ -181,7 +181,7 @@ class MultilevelBisection {
     }
   }
 
-  /// The descents one after another; where host threads share loops, each in one of them.
+  /// Runs the descents sequentially; with SharedThreads, concurrently with one thread each.
   template <class PartOf>
   void descend(std::size_t middle, const PartOf& part_of, Stack& stack) {
     if constexpr (std::is_same_v<Executor, SharedThreads>) {
@@ -211,7 +211,7 @@ class MultilevelBisection {
     stack.rewind(mark);
   }
 
-  /// Projects and refines from one level up to a finer one, whose part is `result`.
+  /// Projects and refines from one level up to a finer one; the result goes to `result`.
   void ascend(std::size_t from, std::size_t to, Parts coarse_part, const Parts& result, Stack& stack) {
     for (std::size_t level = from; level-- > to;) {
       const Level& fine = m_levels[level];
@@ -223,7 +223,7 @@ class MultilevelBisection {
     }
   }
 
-  /// Adds coarser levels until their graphs have `target` vertices, or hardly anything matches.
+  /// Adds coarser levels until graphs have `target` vertices, or hardly anything matches.
   void coarsen(Index target, std::uint64_t descent, Stack& stack) {
     const Graph finest = m_levels.back().graph;
     if (finest.n_vertices <= target * finest.n_graphs) return;
@@ -250,7 +250,7 @@ class MultilevelBisection {
   Executor m_exec;
   DissectionOptions m_options;
   std::vector<Level> m_levels;  ///< finest first
-  Indices m_total;              ///< [n_graphs] weight
+  Indices m_total;              ///< [n_graphs] total weight
 };
 
 }  // namespace lutra::Impl

@@ -2,8 +2,8 @@
 #ifndef LUTRA_NODEFM_HPP
 #define LUTRA_NODEFM_HPP
 
-// Refinement of vertex separators by moves of single vertices (Fiduccia and Mattheyses 1982; on separators
-// Ashcraft and Liu 1998): the method of hosts.
+// Refinement of vertex separators by moves of single vertices (Fiduccia and Mattheyses 1982; for separators
+// Ashcraft and Liu 1998); used on hosts.
 
 #include <cstdint>
 #include <utility>
@@ -13,8 +13,8 @@
 
 namespace lutra::Impl {
 
-/// A priority queue of vertices, a binary heap that knows where each vertex stands. No two priorities are
-/// equal, so what is taken does not depend on how the heap is built.
+/// Priority queue of vertices: a binary heap that stores the position of each vertex. Priorities are
+/// distinct, so the result does not depend on the order of insertion.
 template <class Index>
 class VertexHeap {
  public:
@@ -23,9 +23,9 @@ class VertexHeap {
     Index vertex;
   };
 
-  /// @param entries  room for all vertices
-  /// @param position [n_vertices] where a vertex stands in `entries`, −1: not in the heap; read only for
-  ///                 vertices that were inserted once
+  /// @param entries  storage for all vertices
+  /// @param position [n_vertices] position of each vertex in `entries`; −1: not in the heap; read only for
+  /// vertices that have been inserted before
   KOKKOS_FUNCTION VertexHeap(Entry* entries, Index* position) : m_entries(entries), m_position(position) {}
 
   KOKKOS_FUNCTION bool empty() const { return m_size == 0; }
@@ -71,19 +71,18 @@ class VertexHeap {
   Index m_size = 0;
 };
 
-/// Arrays of `NodeFm`, of n_vertices entries each unless said otherwise. Only entries of vertices near the
-/// separator are touched, and none needs a value beforehand.
+/// Arrays of `NodeFm`, with n_vertices entries each unless noted. Only entries of vertices near the separator
+/// are accessed, and none needs initialisation.
 template <class Index>
 struct NodeFmArrays {
-  Index* pull;      ///< [2 n_vertices] weight of the neighbours in either side, of vertices of the separator
-  Index* position;  ///< in the heap
+  Index* pull;      ///< [2 n_vertices] weight of the neighbours in either side, for vertices of the separator
+  Index* position;  ///< position in the heap
   Index* list;      ///< vertices of the separator
   Index* moved;     ///< vertices moved in this pass, in order
   Index* list_end;  ///< length of `list` after each move of this pass
   typename VertexHeap<Index>::Entry* heap;
 
-  /// The same for one graph of a batch: `pull` and `position` go by the number of a vertex, the rest from 0
-  /// on.
+  /// Arrays for one graph of a batch: `pull` and `position` are indexed by vertex number, the others from 0.
   /// @param offset of a further trial: a multiple of the batch's number of vertices
   KOKKOS_FUNCTION NodeFmArrays of_graph(Index first, Index offset = 0) const {
     const Index begin = offset + first;
@@ -102,19 +101,19 @@ NodeFmArrays<Index> take_node_fm_arrays(Index n_vertices, DissectionStack<Memory
 
 constexpr int max_refinement_passes = 20;
 
-/// Improves a vertex separator by moves of single vertices in one thread: one-sided passes of the method
-/// of Fiduccia and Mattheyses on separators (Ashcraft and Liu 1998, "Applications of the Dulmage–Mendelsohn
+/// Improves a vertex separator by moves of single vertices in one thread: one-sided passes of the method of
+/// Fiduccia and Mattheyses for separators (Ashcraft and Liu 1998, "Applications of the Dulmage–Mendelsohn
 /// decomposition and network flow to graph bisection improvement", and the one-sided passes of METIS).
 ///
-/// A vertex of the separator S moves into side `to`, and its neighbours in the other side enter S, so that no
-/// edge joins the sides at any time. The gain is what S loses in weight. A pass makes the move of largest
-/// gain again and again, bad ones too, and at its end returns to the best state it saw. In one pass all moves
-/// are to one side: no vertex moves twice, and gains of vertices in the queue only rise. Cost: the edges of
-/// vertices in S and of those that enter it, times the depth of the heap.
+/// A vertex of the separator S moves to side `to`, and its neighbours in the other side enter S, so that no
+/// edge ever joins the sides. The gain is the decrease in the weight of S. A pass repeatedly makes the move
+/// with the largest gain, negative ones included, and finally returns to the best state seen. All moves of a
+/// pass are to one side: no vertex moves twice, and gains of queued vertices only increase. Cost: the edges
+/// of vertices that are in S or enter it, times the depth of the heap.
 template <class Index>
 class NodeFm {
  public:
-  /// A graph by its arrays; vertices are numbered as in those.
+  /// Arrays of a graph; their vertex numbering is used throughout.
   struct Graph {
     const Index *row_map, *neighbours, *weights;
   };
@@ -125,7 +124,7 @@ class NodeFm {
   KOKKOS_FUNCTION const SeparatorWeights<Index>& weights() const { return m_weights; }
   KOKKOS_FUNCTION Index max_side() const { return m_max_side; }
 
-  /// Reads the separator of the vertices first … end − 1 from their parts.
+  /// Initialises the separator of the vertices first … end − 1 from their parts.
   KOKKOS_FUNCTION void read(Index first, Index end, double max_side_share) {
     m_weights = {};
     m_size = 0;
@@ -138,10 +137,10 @@ class NodeFm {
     for (Index i = 0; i < m_size; ++i) find_pull(m_a.list[i]);
   }
 
-  /// Takes a separator over whose pulls are in the arrays already, and its list, of any order: of equal gains
-  /// the smaller number comes first then, and what follows does not depend on the order of the list.
-  /// @param end one above the largest number of a vertex
-  /// @param max_patience moves after the best state of a pass
+  /// Initialises with a separator whose pulls and list are already in the arrays. The list may have any
+  /// order: equal gains are then ordered by the smaller number, so results do not depend on it.
+  /// @param end one above the largest vertex number
+  /// @param max_patience maximum number of moves after the best state of a pass
   KOKKOS_FUNCTION void take_over(Index size, Index end, const SeparatorWeights<Index>& weights,
                                  Index max_side, Index max_patience) {
     m_weights = weights;
@@ -151,14 +150,16 @@ class NodeFm {
     m_first_stamp = end;
   }
 
-  /// Passes to alternate sides, the lighter first, until neither side gains or `max_passes` are done.
+  /// Alternates passes to both sides, starting with the lighter one, until neither side improves or
+  /// `max_passes` are done.
   KOKKOS_FUNCTION void refine(int max_passes) {
     int to = m_weights.part[0] <= m_weights.part[1] ? 0 : 1;
     for (int pass = 0, idle = 0; pass < max_passes && idle < 2; ++pass, to = 1 - to)
       idle = improve(to) ? 0 : idle + 1;
   }
 
-  /// All vertices first … end − 1 into side 1, and side 0 grown from `seed` to the best separator on the way.
+  /// Starts with all vertices first … end − 1 in side 1; grows side 0 from `seed` and keeps the best
+  /// separator.
   KOKKOS_FUNCTION void grow(Index first, Index end, Index seed, double max_side_share) {
     m_weights = {};
     for (Index v = first; v < end; ++v) {
@@ -170,7 +171,7 @@ class NodeFm {
     begin_pass(side_a);
     Index next = first;
     while (m_weights.part[side_a] < m_weights.part[side_b]) {
-      // another component
+      // unvisited component
       if (m_heap.empty()) {
         while (next < end && m_part[seed] != side_b) seed = next++;
         if (m_part[seed] != side_b) break;
@@ -182,7 +183,7 @@ class NodeFm {
     end_pass();
   }
 
-  /// Weights of the neighbours of a separator's vertex in both sides.
+  /// Computes the weights of a separator vertex's neighbours in both sides.
   KOKKOS_FUNCTION void find_pull(Index v) {
     Index pull[3] = {0, 0, 0};
     for_neighbours(v, [&](Index u) { pull[m_part[u]] += m_graph.weights[u]; });
@@ -201,7 +202,7 @@ class NodeFm {
     for (Index p = m_graph.row_map[v]; p < m_graph.row_map[v + 1]; ++p) visit(m_graph.neighbours[p]);
   }
 
-  /// A vertex of the other side enters the separator and the queue.
+  /// Moves a vertex of the other side into the separator and the queue.
   KOKKOS_FUNCTION void enter(Index u) {
     const Index weight = m_graph.weights[u];
     const int other = 1 - m_to;
@@ -221,7 +222,7 @@ class NodeFm {
     m_heap.insert(u, priority(u));
   }
 
-  /// The vertex of largest gain moves, unless its side becomes too heavy.
+  /// Moves the vertex with the largest gain, unless its side becomes too heavy.
   KOKKOS_FUNCTION void step() {
     const Index v = m_heap.take_largest(), weight = m_graph.weights[v];
     if (m_weights.part[m_to] + weight > m_max_side) return;
@@ -251,7 +252,7 @@ class NodeFm {
     m_stamp = 0;
   }
 
-  /// Back to the best state, and the list of the separator without what left it.
+  /// Restores the best state, and removes vertices that left the separator from the list.
   KOKKOS_FUNCTION void end_pass() {
     while (m_size > list_end(m_n_moved)) leave(m_a.list[--m_size]);
     for (; m_n_moved > m_n_best; --m_n_moved) {
@@ -271,7 +272,7 @@ class NodeFm {
     return n_moved == 0 ? m_size_before : m_a.list_end[n_moved - 1];
   }
 
-  /// Undoes `enter`.
+  /// Reverts `enter`.
   KOKKOS_FUNCTION void leave(Index u) {
     m_part[u] = static_cast<signed char>(1 - m_to);
     for_neighbours(u, [&](Index k) {
@@ -279,7 +280,7 @@ class NodeFm {
     });
   }
 
-  /// Undoes the move of a vertex, once those that entered with it have left.
+  /// Reverts the move of a vertex after those that entered with it have left.
   KOKKOS_FUNCTION void undo(Index v) {
     m_part[v] = separator;
     Index pull[3] = {0, 0, 0};
@@ -291,7 +292,7 @@ class NodeFm {
     m_a.pull[2 * v + 1] = pull[1];
   }
 
-  /// A pass to one side; whether it found a better state.
+  /// Makes a pass to one side. @returns whether it found a better state
   KOKKOS_FUNCTION bool improve(int to) {
     begin_pass(to);
     for (Index i = 0; i < m_size; ++i) {
@@ -320,10 +321,10 @@ class NodeFm {
   Index m_max_side = 0;
   SeparatorWeights<Index> m_weights, m_best;
   int m_to = 0;
-  Index m_size = 0, m_size_before = 0;          ///< length of the list, and at the beginning of the pass
-  Index m_first_stamp = 0, m_max_patience = 0;  ///< of `take_over`
-  Index m_n_moved = 0, m_n_best = 0;            ///< moves in this pass, and those up to the best state
-  std::int64_t m_stamp = 0;                     ///< of equal gains, the latest comes first
+  Index m_size = 0, m_size_before = 0;          ///< current length of the list, and at the start of the pass
+  Index m_first_stamp = 0, m_max_patience = 0;  ///< set by `take_over`
+  Index m_n_moved = 0, m_n_best = 0;            ///< moves in this pass, and up to the best state
+  std::int64_t m_stamp = 0;                     ///< tie-breaker: among equal gains, the latest comes first
 };
 
 template <class Index, class MemorySpace>

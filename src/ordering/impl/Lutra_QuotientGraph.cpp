@@ -5,7 +5,7 @@ namespace lutra::Impl {
 namespace {
 
 constexpr int list_visits =
-    8;  // a list's mark, links and first entry, which are far from each other, in entries
+    8;  // cost of reading a list's mark, links and first entry, which are scattered, in entries
 
 }  // namespace
 
@@ -43,7 +43,7 @@ void QuotientGraph<Index>::set_up(const Index* row_map, const Index* neighbours,
     Index& degree = m_marks[at(i)].degree = 0;
     for (Index k = list.begin; k < list.begin + list.length; ++k) degree += weights[m_pool[at(k)]];
   }
-  // Degrees above n are rare, as only weights make them: they share the last bucket.
+  // Degrees above n are rare, since only weights cause them: they share the last bucket.
   m_last_bucket = std::min(m_weight_left, std::max<Index>(m_n, 1024));
   if (m_head.size() <= at(m_last_bucket)) m_head.resize(at(m_last_bucket) + 1, -1);
   m_min_bucket = m_last_bucket;
@@ -96,7 +96,7 @@ void QuotientGraph<Index>::unlink(Index i) {
   }
 }
 
-/// The members of j follow those of i.
+/// Appends the members of j to those of i.
 template <class Index>
 void QuotientGraph<Index>::append_members(Index i, Index j) {
   m_next_member[at(m_last_member[at(i)])] = j;
@@ -125,7 +125,7 @@ void QuotientGraph<Index>::eliminate(Index p) {
   finish(p);
 }
 
-/// Appends the live variables of a list to L(p) at `out`, and returns its end.
+/// Appends the live variables of a list to L(p) at `out`. @returns its end
 template <class Index>
 Index QuotientGraph<Index>::append_list(Index begin, Index end, Index out) {
   for (Index k = begin; k < end; ++k) {
@@ -144,7 +144,7 @@ void QuotientGraph<Index>::collect_neighbours(Index p) {
   m_degree = 0;
   m_visits += list_visits + m_lists[at(p)].length;
   const Index n_elements = m_lists[at(p)].n_elements;
-  if (n_elements == 0) {  // in its own room
+  if (n_elements == 0) {  // in place
     const List list = m_lists[at(p)];
     m_begin = list.begin;
     m_end = append_list(list.begin, list.begin + list.length, list.begin);
@@ -172,7 +172,7 @@ void QuotientGraph<Index>::absorb(Index e, Index p) {
   m_parent[at(e)] = p;
 }
 
-/// Finds |L(e) \ L(p)| for each element e next to L(p).
+/// Computes |L(e) \ L(p)| for each element e adjacent to L(p).
 template <class Index>
 void QuotientGraph<Index>::weigh_elements() {
   for (Index k = m_begin; k < m_end; ++k) {
@@ -205,12 +205,12 @@ void QuotientGraph<Index>::update_lists(Index p) {
   }
 }
 
-/// Brings lists, degree (without |L(p) \ i|) and hash of i in L(p) up to date.
+/// Updates lists, degree (without |L(p) \ i|) and hash of i in L(p).
 /// @return whether i has neighbours outside L(p)
 template <class Index>
 bool QuotientGraph<Index>::update_list(Index p, Index i) {
   List& list = m_lists[at(i)];
-  m_visits += list_visits + list.length + list.n_elements;  // elements are weighed, too
+  m_visits += list_visits + list.length + list.n_elements;  // elements are also weighed
   Index degree = 0, out = list.begin;
   Tag hash = 0;
   for (Index k = list.begin; k < list.begin + list.n_elements; ++k) {
@@ -233,7 +233,7 @@ bool QuotientGraph<Index>::update_list(Index p, Index i) {
     hash += static_cast<Tag>(j);
     m_pool[at(out++)] = j;
   }
-  // p or an element that p has absorbed has left the lists, so there is room for p.
+  // The lists have lost p or an element absorbed by p, so there is a free entry for p.
   m_pool[at(out)] = m_pool[at(first_variable)];
   m_pool[at(first_variable)] = p;
   list.n_elements = first_variable + 1 - list.begin;
@@ -261,7 +261,7 @@ void QuotientGraph<Index>::merge_equal_variables() {
   }
 }
 
-/// Merges those of the variables of a chain that have the same lists, and marks entries of lists by m_tag.
+/// Merges the variables of a chain that have the same lists; marks entries of lists by m_tag.
 template <class Index>
 void QuotientGraph<Index>::merge_chain(Index first) {
   for (Index i = first; i >= 0; i = m_links[at(i)].next) {
@@ -295,14 +295,14 @@ void QuotientGraph<Index>::merge_chain(Index first) {
   }
 }
 
-/// Whether the lists of j may be those of i, on the same side of the boundary.
+/// Whether j can have the same lists as i and is on the same side of the boundary.
 template <class Index>
 bool QuotientGraph<Index>::is_like(Index j, Index i) const {
   const List &a = m_lists[at(i)], &b = m_lists[at(j)];
   return a.length == b.length && a.n_elements == b.n_elements && in_boundary(i) == in_boundary(j);
 }
 
-/// Completes the degrees in L(p), and makes p an element.
+/// Completes the degrees in L(p) and makes p an element.
 template <class Index>
 void QuotientGraph<Index>::finish(Index p) {
   Index out = m_begin;
@@ -315,14 +315,14 @@ void QuotientGraph<Index>::finish(Index p) {
     if (!in_boundary(i)) link(i);
     m_pool[at(out++)] = i;
   }
-  if (m_end > m_pool_end) m_pool_end = out;  // not in p's own room
+  if (m_end > m_pool_end) m_pool_end = out;  // unless constructed in place
   m_lists[at(p)] = {m_begin, 0, out - m_begin};
   m_marks[at(p)] = {out > m_begin ? Tag(1) : Tag(0), m_degree};
   m_max_element = std::max(m_max_element, m_degree);
   advance_tag(1);
 }
 
-/// Makes every mark of before smaller than m_tag, where none is above m_tag + step − 1.
+/// Makes all existing marks smaller than m_tag, if none is above m_tag + step − 1.
 template <class Index>
 void QuotientGraph<Index>::advance_tag(Tag step) {
   m_tag += step;
@@ -332,7 +332,7 @@ void QuotientGraph<Index>::advance_tag(Tag step) {
   m_tag = 2;
 }
 
-/// Makes room for `bound` more entries at the end of the pool.
+/// Ensures space for `bound` more entries at the end of the pool.
 template <class Index>
 void QuotientGraph<Index>::make_room(Index bound) {
   if (m_pool.size() - at(m_pool_end) >= at(bound)) return;
@@ -341,7 +341,7 @@ void QuotientGraph<Index>::make_room(Index bound) {
     m_pool.resize(at(m_pool_end) + at(bound) + m_pool.size() / 4);
 }
 
-/// Moves the live lists together. The first entry of each changes places with its owner, as −1 − owner.
+/// Compacts the live lists. Each list's first entry is exchanged with its owner, stored as −1 − owner.
 template <class Index>
 void QuotientGraph<Index>::collect_garbage() {
   for (Index i = 0; i < m_n; ++i) {
@@ -367,7 +367,8 @@ void QuotientGraph<Index>::collect_garbage() {
   m_pool_end = out;
 }
 
-/// Subtrees of the assembly tree become contiguous, children stay in the order of elimination.
+/// Writes the permutation: subtrees of the assembly tree become contiguous, children stay in elimination
+/// order.
 template <class Index>
 void QuotientGraph<Index>::write(Index* permutation) {
   for (const Index p : m_pivots) m_subtree_size[at(p)] = 0;
@@ -375,7 +376,7 @@ void QuotientGraph<Index>::write(Index* permutation) {
     for (Index i = p; i >= 0; i = m_next_member[at(i)]) ++m_subtree_size[at(p)];
     if (m_parent[at(p)] >= 0) m_subtree_size[at(m_parent[at(p)])] += m_subtree_size[at(p)];
   }
-  Index end = m_n_ordered;  // of the roots' subtrees not yet written; m_subtree_size: that of the children's
+  Index end = m_n_ordered;  // end of the roots' subtrees not yet written; m_subtree_size: of the children's
   for (auto it = m_pivots.rbegin(); it != m_pivots.rend(); ++it) {
     const Index p = *it, size = m_subtree_size[at(p)];
     Index& own_end = m_parent[at(p)] >= 0 ? m_subtree_size[at(m_parent[at(p)])] : end;

@@ -13,9 +13,9 @@
 namespace lutra::Impl {
 
 /// Approximate minimum degree on a quotient graph (P. R. Amestoy, T. A. Davis and I. S. Duff, SIAM J. Matrix
-/// Anal. Appl. 17, 1996). Vertices are *variables*, not yet eliminated, or *elements*, eliminated ones. The
-/// list of a variable i holds the elements E(i) and the variables A(i) next to it, that of an element e the
-/// variables L(e) which its elimination has connected. Eliminating p:
+/// Anal. Appl. 17, 1996). Vertices are *variables*, not yet eliminated, or *elements*, eliminated. The list
+/// of a variable i holds its adjacent elements E(i) and variables A(i); that of an element e holds L(e), the
+/// variables connected by its elimination. Elimination of p:
 ///
 ///     L(p) = (A(p) ∪ L(e) for all e in E(p)) \ p; these e are absorbed by p, and so is each other e with
 ///            L(e) ⊆ L(p) (aggressive absorption)
@@ -24,21 +24,21 @@ namespace lutra::Impl {
 ///     variables of L(p) with no other neighbours are eliminated with p (mass elimination); those with the
 ///     same lists become one variable
 ///
-/// so that no list outgrows the room of the graph. |·| sums weights. Of variables of equal degree the one
-/// whose degree was computed last comes first: the order is a function of the arguments alone.
+/// so lists never need more memory than the graph. |·| sums weights. Among variables of equal degree, the one
+/// whose degree was computed last comes first: the order is deterministic.
 ///
-/// An object keeps its memory: it orders many small graphs one after another without allocating.
+/// An object keeps its memory, so that it can order many small graphs without allocating.
 template <class Index>
 class QuotientGraph {
  public:
-  /// @param n           vertices
-  /// @param n_boundary  so many last ones are counted in degrees and never ordered
-  /// @param row_map     [n + 1] where lists start in `neighbours`, counted from row_map[0]
+  /// @param n           number of vertices
+  /// @param n_boundary  number of last vertices that are counted in degrees and never ordered
+  /// @param row_map     [n + 1] start of each list in `neighbours`, relative to row_map[0]
   /// @param neighbours  each edge twice, no loops; edges inside the boundary may be absent
   /// @param weights     [n] positive; their sum fits in Index; nullptr: all 1
   /// @param permutation [n − n_boundary] vertex eliminated as k-th, in a postorder of the assembly tree
-  /// @param work what the order takes and may take, or nullptr
-  /// @return whether it was not given up
+  /// @param work work counter and limit, or nullptr
+  /// @return false if stopped by `work`
   bool order(Index n, Index n_boundary, const Index* row_map, const Index* neighbours, const Index* weights,
              Index* permutation, DegreeWork* work = nullptr);
 
@@ -46,15 +46,15 @@ class QuotientGraph {
   using Tag = std::make_unsigned_t<Index>;
   struct List {
     Index begin;       // in m_pool
-    Index n_elements;  // of a variable: its first entries
-    Index length;      // 0 once a variable is merged or an element absorbed
+    Index n_elements;  // variables: number of leading entries that are elements
+    Index length;      // 0 after a variable is merged or an element absorbed
   };
-  struct Links {  // of the list of a degree, or, during a step, of a hash
+  struct Links {  // of a degree list, or, during a step, of a hash chain
     Index next, previous;
   };
   struct Mark {
-    Tag value;     // of an element: 0 if absorbed; m_tag + |L(e) \ L(p)| if met in this step; else smaller
-    Index degree;  // of a variable: approximate external degree; of an element: |L(e)|
+    Tag value;     // elements: 0 if absorbed; m_tag + |L(e) \ L(p)| if met in this step; else smaller
+    Index degree;  // variables: approximate external degree; elements: |L(e)|
   };
   static std::size_t at(Index i) { return static_cast<std::size_t>(i); }
 
@@ -83,28 +83,28 @@ class QuotientGraph {
   void unlink(Index i);
   void append_members(Index i, Index j);
 
-  Index m_n = 0, m_n_ordered = 0;  // vertices, and those of them outside the boundary
-  Index m_ordered_left = 0;        // weight of the variables that are still to be ordered
-  Index m_weight_left = 0;         // the same and the boundary's
+  Index m_n = 0, m_n_ordered = 0;  // number of vertices, and of those outside the boundary
+  Index m_ordered_left = 0;        // weight of the variables still to be ordered
+  Index m_weight_left = 0;         // the same plus the boundary's weight
   Tag m_tag = 1;
   Index m_max_element = 0;  // largest |L(e)| so far
   Index m_min_bucket = 0, m_last_bucket = 0;
   Index m_pool_end = 0;
   Index m_begin = 0, m_end = 0, m_degree = 0;  // L(p) in m_pool, and |L(p)|
-  std::int64_t m_visits = 0;                   // list entries looked at in this step
+  std::int64_t m_visits = 0;                   // list entries visited in this step
 
   std::vector<Index> m_pool;          // all lists
   std::vector<List> m_lists;          // [n]
-  std::vector<Links> m_links;         // [n] during a step of variables in L(p): next of a chain, hash
+  std::vector<Links> m_links;         // [n] during a step, for variables in L(p): next in chain, hash
   std::vector<Mark> m_marks;          // [n]
-  std::vector<Index> m_weights;       // [n] of a variable, negative while it is in L(p); else 0
-  std::vector<Index> m_head;          // first variable of each degree, −1: none
-  std::vector<Index> m_chain;         // [power of two] first variable of L(p) of each hash, −1: none
-  std::vector<Index> m_next_member;   // [n] the vertices that are ordered together with a variable
+  std::vector<Index> m_weights;       // [n] variables: weight, negative while in L(p); else 0
+  std::vector<Index> m_head;          // first variable of each degree; −1: none
+  std::vector<Index> m_chain;         // [power of two] first variable of L(p) with each hash; −1: none
+  std::vector<Index> m_next_member;   // [n] vertices ordered together with a variable
   std::vector<Index> m_last_member;   // [n]
-  std::vector<Index> m_parent;        // [n] what has absorbed an element, −1: nothing
-  std::vector<Index> m_pivots;        // in the order of elimination
-  std::vector<Index> m_subtree_size;  // [n] vertices; then where they end
+  std::vector<Index> m_parent;        // [n] element that absorbed an element; −1: none
+  std::vector<Index> m_pivots;        // in elimination order
+  std::vector<Index> m_subtree_size;  // [n] number of vertices; later their end
 };
 
 }  // namespace lutra::Impl

@@ -9,16 +9,16 @@
 
 namespace lutra::Impl {
 
-/// Reverse Cuthill–McKee: breadth first from an end of each component, neighbours by ascending degree, the
-/// whole reversed (George and Liu, Computer Solution of Large Sparse Positive Definite Systems, ch. 4). O(nnz
-/// log(degree)) for each of the few searches that look for an end.
+/// Reverse Cuthill–McKee: breadth-first search from a pseudo-peripheral vertex of each component, neighbours
+/// by ascending degree, reversed (George and Liu, Computer Solution of Large Sparse Positive Definite
+/// Systems, ch. 4). O(nnz log(degree)) for each of the few searches for such a vertex.
 template <class Index>
 class ReverseCuthillMcKee {
  public:
   explicit ReverseCuthillMcKee(const SymmetricGraph<Index>& graph)
       : m_graph(graph), m_level(static_cast<std::size_t>(graph.size()), unseen) {}
 
-  /// [n] the vertex at each position.
+  /// @returns [n] vertex at each position
   std::vector<Index> order() {
     m_order.reserve(m_level.size());
     for (Index v = 0; v < m_graph.size(); ++v) {
@@ -35,8 +35,8 @@ class ReverseCuthillMcKee {
 
   Index degree(Index v) const { return m_graph.row_map[at(v) + 1] - m_graph.row_map[at(v)]; }
 
-  /// A vertex of great eccentricity: from level structures rooted at the vertex of least degree in the last
-  /// level of the one before, while their height grows.
+  /// Pseudo-peripheral vertex: each search starts at the vertex of least degree in the last level of the
+  /// previous one, while the number of levels increases.
   Index find_end(Index root) {
     for (Index height = -1;;) {
       const std::size_t begin = m_order.size();
@@ -53,7 +53,7 @@ class ReverseCuthillMcKee {
     }
   }
 
-  /// Appends the component of `root` in the order of a search; returns the number of the last level.
+  /// Appends the component of `root` in search order. @returns the number of the last level
   Index search(Index root) {
     m_level[at(root)] = 0;
     std::size_t next = m_order.size();
@@ -74,7 +74,7 @@ class ReverseCuthillMcKee {
   }
 
   const SymmetricGraph<Index>& m_graph;
-  std::vector<Index> m_level;  ///< [n] of the present search; `unseen` outside of it
+  std::vector<Index> m_level;  ///< [n] level in the current search; else `unseen`
   std::vector<Index> m_order;
 };
 

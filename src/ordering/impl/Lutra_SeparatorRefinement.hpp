@@ -11,7 +11,7 @@
 
 namespace lutra::Impl {
 
-/// Refines the separator of each graph by `NodeFm`; one thread a graph.
+/// Refines the separator of each graph by `NodeFm`; one thread per graph.
 template <class Index, class MemorySpace>
 struct RefineByMoves {
   GraphBatch<Index, MemorySpace> graph;
@@ -27,11 +27,11 @@ struct RefineByMoves {
   }
 };
 
-/// Makes the separator of each graph of a batch lighter, or the sides more equal at the same weight, by moves
-/// of single vertices. A separator whose sides are within options.max_side_share of the graph's weight is
-/// never made heavier. (Devices: `refine_collected`.)
+/// Reduces the weight of each graph's separator in a batch, or balances the sides at equal weight, by moves
+/// of single vertices. A separator whose sides are within options.max_side_share of the graph's weight never
+/// gets heavier. Devices use `refine_collected`. Cost: one pass over the vertices, and the edges of vertices
+/// near the separator.
 /// @param part [n_vertices] no edge joins the sides, before and after
-/// Cost: one pass over the vertices, and the edges of vertices near the separator.
 template <class Executor, class Index, class MemorySpace>
 void refine_separator(const Executor& exec, const GraphBatch<Index, MemorySpace>& graph,
                       const DissectionOptions& options, const Piece<signed char, MemorySpace>& part,
@@ -44,13 +44,13 @@ void refine_separator(const Executor& exec, const GraphBatch<Index, MemorySpace>
   stack.rewind(mark);
 }
 
-/// Refinement of large separators on a device: all threads collect the separator, one thread a graph moves
-/// its vertices. (Moves of many vertices at once led into worse minima: 1.2 times the entries of L.)
+/// Refinement of large separators on a device: all threads collect the separator, one thread per graph moves
+/// its vertices. (Concurrent moves of many vertices led to worse minima: 1.2 times the entries of L.)
 template <class Executor, class Index, class MemorySpace>
 struct CollectedSeparators {
   using Graph = GraphBatch<Index, MemorySpace>;
 
-  /// Of a graph: weights of its parts, length of its list.
+  /// Weights of a graph's parts and length of its list.
   struct State {
     SeparatorWeights<Index> weights;
     Index length = 0;
@@ -60,14 +60,14 @@ struct CollectedSeparators {
   Piece<signed char, MemorySpace> part;
   NodeFmArrays<Index> arrays;
   double max_side_share;
-  Index max_patience;  ///< moves after the best state of a pass
+  Index max_patience;  ///< maximum number of moves after the best state of a pass
   int max_passes;
 
   KOKKOS_FUNCTION NodeFm<Index> moves(Index first) const {
     return NodeFm<Index>(plain_graph(graph), part.data(), arrays.of_graph(first));
   }
 
-  /// Adds the vertices begin … end − 1 of a graph that starts at `first`. Their order in the list is any.
+  /// Adds the vertices begin … end − 1 of a graph that starts at `first`, in any order.
   KOKKOS_FUNCTION void collect(State& state, Index first, Index begin, Index end) const {
     Index sum[3] = {0, 0, 0};
     NodeFm<Index> fm = moves(first);
@@ -81,7 +81,7 @@ struct CollectedSeparators {
       if (sum[k] != 0) Executor::fetch_add(&state.weights.part[k], sum[k]);
   }
 
-  /// By one thread.
+  /// Called by one thread.
   KOKKOS_FUNCTION void refine(State& state, Index first, Index end) const {
     NodeFm<Index> fm = moves(first);
     fm.take_over(state.length, end, state.weights, state.weights.max_side(max_side_share), max_patience);
@@ -92,7 +92,7 @@ struct CollectedSeparators {
   static constexpr Index chunk = 32;
 };
 
-/// Weights and separators of some vertices after each other, of one or several graphs.
+/// Weights and separators of a chunk of consecutive vertices, of one or several graphs.
 template <class Separators, class States>
 struct CollectChunk {
   Separators separators;

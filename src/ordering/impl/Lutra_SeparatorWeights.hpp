@@ -8,23 +8,23 @@
 
 namespace lutra::Impl {
 
-/// Weights of the parts of a bisection, and which of two bisections is the better one.
+/// Weights of the parts of a bisection, with a comparison of bisections.
 template <class Index>
 struct SeparatorWeights {
-  Index part[3] = {0, 0, 0};  ///< both sides and the separator
+  Index part[3] = {0, 0, 0};  ///< weights of side a, side b and the separator
 
   KOKKOS_FUNCTION Index larger_side() const { return part[0] > part[1] ? part[0] : part[1]; }
   KOKKOS_FUNCTION Index imbalance() const {
     return part[0] > part[1] ? part[0] - part[1] : part[1] - part[0];
   }
 
-  /// What a side may weigh.
+  /// Maximum weight of a side.
   KOKKOS_FUNCTION Index max_side(double share) const {
     return static_cast<Index>(share * (static_cast<double>(part[0]) + static_cast<double>(part[1]) +
                                        static_cast<double>(part[separator])));
   }
 
-  /// Less above the weight that a side may have, then the lighter separator, then the better balance.
+  /// Compares the excess over the maximum weight of a side, then the separator's weight, then the balance.
   KOKKOS_FUNCTION bool better_than(const SeparatorWeights& other, Index max_side) const {
     const Index excess = larger_side() > max_side ? larger_side() - max_side : Index(0);
     const Index other_excess = other.larger_side() > max_side ? other.larger_side() - max_side : Index(0);

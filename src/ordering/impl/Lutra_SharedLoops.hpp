@@ -14,7 +14,7 @@
 
 namespace lutra::Impl {
 
-/// A loop of one host thread at which idle ones help. Which of them do so, and how many, is seen at run time.
+/// Loop of one host thread that idle threads join dynamically.
 ///
 ///     owner                          helpers
 ///     number of chunks, body         is_open? ──> n_inside += 1, is_open still? ──> next chunk …
@@ -26,7 +26,7 @@ namespace lutra::Impl {
 /// Either a helper sees that the loop is closed, or the owner sees that the helper is inside.
 class SharedLoop {
  public:
-  /// body(k) for k = 0 … n_chunks − 1; what one of them throws is thrown here.
+  /// Calls body(k) for k = 0 … n_chunks − 1; rethrows an exception of a call.
   template <class Body>
   void run(std::size_t n_chunks, const Body& body) {
     m_n_chunks = n_chunks;
@@ -40,7 +40,7 @@ class SharedLoop {
     if (m_has_failed.exchange(false)) std::rethrow_exception(std::exchange(m_failure, nullptr));
   }
 
-  /// Takes chunks if the loop is open; whether it took one.
+  /// Processes chunks if the loop is open. @returns whether it processed any
   bool help() {
     if (!m_is_open) return false;
     ++m_n_inside;
@@ -73,7 +73,7 @@ class SharedLoop {
   alignas(64) std::atomic<std::size_t> m_next = 0;
 };
 
-/// Runs the kernels of one subgraph (Lutra_Executors.hpp) by the thread that owns `loop` and those that help.
+/// Executor (Lutra_Executors.hpp) for one subgraph, by the thread that owns `loop` and its helpers.
 struct SharedThreads {
   using memory_space = Kokkos::HostSpace;
   static constexpr bool one_thread = false;
@@ -82,7 +82,7 @@ struct SharedThreads {
   SharedLoop* loop;
   std::size_t n_threads;
 
-  /// f(begin, end, number) for some ranges that cover 0 … n − 1; returns their number.
+  /// Calls f(begin, end, number) for ranges that cover 0 … n − 1. @returns their number
   template <class Index, class Function>
   std::size_t for_parts(Index n, const Function& f) const {
     constexpr Index min_length = 2048;
@@ -142,7 +142,7 @@ struct SharedThreads {
     return total;
   }
 
-  /// Parts are sorted, then merged by pairs.
+  /// Sorts parts, then merges them pairwise.
   template <class Keys>
   void sort(const Keys& keys) const {
     auto* const begin = keys.data();

@@ -2,8 +2,8 @@
 #ifndef LUTRA_TEAMBISECTION_HPP
 #define LUTRA_TEAMBISECTION_HPP
 
-// Multilevel bisection (Karypis and Kumar 1998) of many small graphs at once, a team each: the method of
-// devices below some thousand vertices, where launches would take longer than what they do.
+// Multilevel bisection (Karypis and Kumar 1998) of many small graphs concurrently, one team each. Used on
+// devices below some thousand vertices, where launches would take longer than their work.
 
 #include <Kokkos_Core.hpp>
 #include <Kokkos_NestedSort.hpp>
@@ -20,8 +20,8 @@
 
 namespace lutra::Impl {
 
-/// Memory of a team. Every thread has the same copy of this: results of a step come from the low end,
-/// workspace of a step from the high one.
+/// Memory of a team. Every thread holds an equal copy of this object: results of a step come from the low
+/// end, its workspace from the high end.
 class TeamMemory {
  public:
   KOKKOS_FUNCTION TeamMemory(char* memory, std::size_t bytes) : m_memory(memory), m_low(0), m_high(bytes) {}
@@ -45,14 +45,14 @@ class TeamMemory {
   std::size_t m_low, m_high;
 };
 
-/// Sets part[v] of the vertices of each graph of a batch. A team does for its graph what
-/// `MultilevelBisection` does, by the same kernels:
+/// Computes part[v] of the vertices of each graph of a batch. A team applies the steps of
+/// `MultilevelBisection` to its graph, with the same kernels:
 ///
 ///     graph ── match, contract ──> coarser ── … ──> 60 vertices
 ///       │ coarse_of                   │                │ a trial per warp, the best is taken
 ///     part <── project, refine ──── part <── … ───── part
 ///
-/// Coarsening stops early where the memory of a team would not hold what follows.
+/// Coarsening stops early if the memory of a team would not suffice for the following steps.
 template <class ExecutionSpace, class Index>
 class TeamBisection {
  public:
@@ -71,8 +71,7 @@ class TeamBisection {
   TeamBisection(const Graph& batch, const DissectionOptions& options, const Parts& part)
       : m_batch(batch), m_options(options), m_best(part) {}
 
-  /// Batches of few graphs have several teams for each, which draw other numbers; the best separator is
-  /// taken.
+  /// Batches of few graphs use several teams per graph with different seeds; the best separator is kept.
   void run(const Executor& exec, DissectionStack<MemorySpace>& stack) {
     const Index n_graphs = m_batch.n_graphs, n = m_batch.n_vertices;
     if (n_graphs == 0) return;
@@ -139,16 +138,16 @@ class TeamBisection {
 
  private:
   static constexpr int max_levels = 40;
-  // Of an entry: its copy, coarser graphs, what a contraction needs. Of a vertex in the same way.
+  // Bytes per entry and per vertex: a copy, coarser graphs, and the workspace of a contraction.
   static constexpr std::size_t entry_bytes = 14 * sizeof(Index), vertex_bytes = 34 * sizeof(Index) + 24,
                                graph_bytes = 4096;
 
   struct Level {
-    Index ends[2];  // 0, number of vertices
+    Index ends[2];  // 0 and the number of vertices
     Index n_entries;
     Index *row_map, *neighbours, *edge_weights, *vertex_weights, *coarse_of;
     signed char* part;
-    char* workspace;  // behind the level's arrays
+    char* workspace;  // after the level's arrays
   };
 
   struct Shared {
@@ -158,7 +157,7 @@ class TeamBisection {
     std::uint64_t seed;
   };
 
-  /// Bytes of the teams before a graph.
+  /// Bytes of the teams of preceding graphs.
   KOKKOS_FUNCTION static std::size_t memory_before(Index g, Index vertex, Index entry) {
     return static_cast<std::size_t>(g) * graph_bytes +
            static_cast<std::size_t>(vertex) * vertex_bytes / 16 * 16 +
@@ -206,7 +205,7 @@ class TeamBisection {
     team.once([&] { shared.total = total; });
   }
 
-  /// Adds a level behind `last`; false where that is coarse enough, or cannot become coarser.
+  /// Adds a level after `last`. @returns false if that is coarse enough, or cannot be coarsened
   template <class Threads>
   KOKKOS_FUNCTION bool coarsen(const Threads& team, Shared& shared, int last, TeamMemory& memory) const {
     Level& fine = shared.levels[last];
@@ -214,7 +213,7 @@ class TeamBisection {
     const auto coarsest = static_cast<Index>(m_options.coarse_vertices);
     if (n <= coarsest || memory.free_bytes() < step_bytes(n, n_entries)) return false;
     const TeamMemory before = memory;
-    TeamMemory workspace = memory;  // its high end
+    TeamMemory workspace = memory;  // draws from its high end
     const Graph graph = graph_of(fine);
     const Indices match = piece(workspace.template take_high<Index>(static_cast<std::size_t>(n)), n);
     team.once([&] {
@@ -235,12 +234,12 @@ class TeamBisection {
     return fits;
   }
 
-  /// Bytes that matching and contraction need at most.
+  /// Upper bound of the bytes for matching and contraction.
   KOKKOS_FUNCTION static std::size_t step_bytes(Index n, Index n_entries) {
     return static_cast<std::size_t>(n) * 8 * sizeof(Index) + static_cast<std::size_t>(n) * 16 +
            static_cast<std::size_t>(n_entries) * 6 * sizeof(Index) + 512;
   }
-  /// Bytes of the refinement of a level, or of one trial on the coarsest one.
+  /// Bytes for the refinement of a level, or for one trial on the coarsest one.
   KOKKOS_FUNCTION static std::size_t trial_bytes(Index n) {
     return static_cast<std::size_t>(n) * (6 * sizeof(Index) + sizeof(HeapEntry) + 1) + 256;
   }
@@ -266,7 +265,7 @@ class TeamBisection {
     team.for_each(alone, typename Matching::PairAtHub{proposal, match, keys, alone});
   }
 
-  /// Whether the coarse graph fits; `workspace` gives from its high end.
+  /// Contracts if the coarse graph fits. @returns whether it does; `workspace` draws from its high end
   template <class Threads>
   KOKKOS_FUNCTION bool contract(const Threads& team, Shared& shared, int last, const Indices& match,
                                 const Indices& coarse_of, Index n, TeamMemory& memory,
@@ -310,7 +309,7 @@ class TeamBisection {
     return true;
   }
 
-  /// As many trials as options and memory allow, the best is taken.
+  /// Makes as many trials as options and memory allow; the best is kept.
   template <class Threads>
   KOKKOS_FUNCTION void separate_coarsest(const Threads& team, Shared& shared, int last,
                                          TeamMemory memory) const {
@@ -341,7 +340,7 @@ class TeamBisection {
     team.once([&] { shared.state.weights = weights(best); });
   }
 
-  /// The separator of the next coarser level to this one, refined.
+  /// Projects the separator of the next coarser level to this one and refines it.
   template <class Threads>
   KOKKOS_FUNCTION void project(const Threads& team, Shared& shared, int number) const {
     Level& level = shared.levels[number];
@@ -363,7 +362,7 @@ class TeamBisection {
     team.once([&] { separators.refine(shared.state, Index(0), n); });
   }
 
-  /// Arrays of one trial in memory of `trial_bytes(n)`.
+  /// Arrays of one trial, in memory of `trial_bytes(n)`.
   KOKKOS_FUNCTION static NodeFmArrays<Index> fm_arrays(char* memory, Index n) {
     const auto heap = reinterpret_cast<HeapEntry*>(memory);
     const auto pull = reinterpret_cast<Index*>(heap + n);
@@ -376,9 +375,9 @@ class TeamBisection {
 
   Graph m_batch;
   DissectionOptions m_options;
-  Parts m_best, m_parts;              ///< the result; [descents n_vertices] of all descents
+  Parts m_best, m_parts;              ///< result; [descents n_vertices] parts of all descents
   Weights m_weights;                  ///< [descents n_graphs]
-  Piece<char, MemorySpace> m_memory;  ///< of all teams
+  Piece<char, MemorySpace> m_memory;  ///< memory of all teams
   Index m_descents = 1;
 };
 

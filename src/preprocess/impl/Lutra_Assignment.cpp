@@ -20,10 +20,11 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-constexpr int bidding_passes = 8;    // row reduction reads at most so many times the entries of the matrix
-constexpr int max_chain = 64;        // bids one after another, each by the row that the last one displaced
-constexpr int long_row_factor = 16;  // rows longer than so many times the average take no part in it
-constexpr double min_gain = 1e-12;   // smaller changes of a dual are rounding
+constexpr int bidding_passes = 8;  // row reduction reads at most this many times the number of entries
+constexpr int max_chain = 64;  // maximum length of a chain of bids, each by the row displaced by the previous
+                               // one
+constexpr int long_row_factor = 16;  // rows longer than this many times the average do not bid
+constexpr double min_gain = 1e-12;   // smaller changes of a dual count as rounding
 
 class ShortestPaths {
  public:
@@ -38,8 +39,8 @@ class ShortestPaths {
         m_columns(static_cast<std::size_t>(m_n)),
         m_heap(m_columns) {}
 
-  /// The whole algorithm, from a matching and its duals where there is one; false where there is no perfect
-  /// matching.
+  /// Runs the algorithm, from an initial matching and its duals if given. @returns false if there is no
+  /// perfect matching
   bool run(const Assignment& start) {
     return m_n == 0 || ((start.row_of_column.empty() ? start_duals() : take_over(start)) && complete());
   }
@@ -57,24 +58,24 @@ class ShortestPaths {
 
   struct Row {
     double dual = infinity;
-    Offset entry = unmatched;  // the matched entry of this row
+    Offset entry = unmatched;  // matched entry of this row
     Offset look_ahead = 0;     // entries before it are not tight or in matched columns, until duals change
-    bool is_complete = false;  // all of its costs are there
+    bool is_complete = false;  // whether all costs of the row are computed
   };
-  // What a path search reads of a column, side by side in half a cache line.
+  // Data of a column read by a path search, together in half a cache line.
   struct Column {
     double dual = infinity;
-    double distance = infinity;  // length of the shortest path found to it in this search
-    Ordinal row = -1;            // the row matched to it
-    Ordinal previous = -1;       // the row from which the path reaches it
-    Ordinal heap_position = -1;  // in the heap; -1: not there
+    double distance = infinity;  // length of the shortest path to it found in this search
+    Ordinal row = -1;            // matched row
+    Ordinal previous = -1;       // row from which the path reaches it
+    Ordinal heap_position = -1;  // position in the heap; −1: not in it
   };
 
   Row& row(Ordinal r) { return m_rows[static_cast<std::size_t>(r)]; }
   Column& column(Ordinal c) { return m_columns[static_cast<std::size_t>(c)]; }
   double reduced_cost(Ordinal r, Offset k) { return (m_cost[k] - row(r).dual) - column(m_entries[k]).dual; }
 
-  /// From feasible duals; false where there is no perfect matching.
+  /// Completes the matching from feasible duals. @returns false if there is no perfect matching
   bool complete() {
     match_tight_entries();
     match_with_look_ahead();
@@ -85,7 +86,7 @@ class ShortestPaths {
     return true;
   }
 
-  // False where a row has no entry of finite cost.
+  // @returns false if a row has no entry of finite cost
   bool take_over(const Assignment& start) {
     for (Ordinal c = 0; c < m_n; ++c) {
       column(c).row = start.row_of_column[static_cast<std::size_t>(c)];
@@ -102,7 +103,7 @@ class ShortestPaths {
     return true;
   }
 
-  // Before costs are read that are neither minima nor equal to them.
+  // Called before costs of the row are read that are neither minima nor equal to them.
   void complete_row(Ordinal r) {
     if (row(r).is_complete || !m_complete_row) return;
     row(r).is_complete = true;
@@ -114,8 +115,8 @@ class ShortestPaths {
     column(m_entries[k]).row = r;
   }
 
-  // Row minima, then column minima of the reduced costs: every row and column has an entry of reduced cost
-  // zero, a tight one. False where a row or column has no entry of finite cost.
+  // Initial duals: row minima, then column minima of the reduced costs, so that every row and column has a
+  // tight entry, of reduced cost zero. @returns false if a row or column has no entry of finite cost
   bool start_duals() {
     for (Ordinal r = 0; r < m_n; ++r) {
       for (Offset k = m_row_map[r]; k < m_row_map[r + 1]; ++k) row(r).dual = std::min(row(r).dual, m_cost[k]);
@@ -139,7 +140,7 @@ class ShortestPaths {
   }
 
   // A tight entry of the row in an unmatched column. Matched columns stay matched, so each call continues
-  // where the last one ended.
+  // where the previous one ended.
   Offset free_tight_entry(Ordinal r) {
     for (Offset& k = row(r).look_ahead; k < m_row_map[r + 1]; ++k) {
       if (column(m_entries[k]).row < 0 && reduced_cost(r, k) <= 0) return k;
@@ -147,7 +148,8 @@ class ShortestPaths {
     return unmatched;
   }
 
-  // Augmenting paths over one matched row: r takes a tight column whose row has another tight, unmatched one.
+  // Augmenting paths through one matched row: r takes a tight column whose row has another tight, unmatched
+  // one.
   void match_with_look_ahead() {
     for (Ordinal r = 0; r < m_n; ++r) {
       if (row(r).entry != unmatched) continue;
@@ -190,10 +192,10 @@ class ShortestPaths {
 
   // Augmenting row reduction (R. Jonker and A. Volgenant, Computing 38 (1987)): an unmatched row takes its
   // cheapest column and lowers that column's dual until its second choice costs the same; the displaced row
-  // bids next. It settles columns that many rows compete for, as in saddle-point systems with few
-  // constraints, where path searches would scan long rows again and again. Long rows do not bid, a chain of
-  // bids that finds no unmatched column in time is left to a path search, and all bids read a few times the
-  // matrix at most.
+  // bids next. This settles columns for which many rows compete, as in saddle-point systems with few
+  // constraints, where path searches would scan long rows repeatedly. Long rows do not bid, chains of bids
+  // that do not soon reach an unmatched column are left to a path search, and the total number of entries
+  // read is limited to a few times that of the matrix.
   void bid_for_columns() {
     const Offset longest_bidder = long_row_factor * (m_row_map[m_n] / m_n + 1);
     Offset entries_left = bidding_passes * m_row_map[m_n];
@@ -208,14 +210,14 @@ class ShortestPaths {
     }
   }
 
-  // One bid; returns the displaced row, which bids next, or -1.
+  // Makes one bid. @returns the displaced row, which bids next, or −1
   Ordinal bid(Ordinal r) {
     const BestEntries best = best_entries(r);
-    if (best.second == unmatched) return -1;  // no second choice says how far to go
+    if (best.second == unmatched) return -1;  // without a second choice the decrease is unbounded
     const double gain = best.second_cost - best.first_cost;
     Offset taken = best.first;
     if (gain < min_gain && column(m_entries[taken]).row >= 0) {
-      // Two rows would displace each other for ever; an unmatched column may resolve a tie.
+      // Two rows would displace each other forever; an unmatched column may resolve a tie.
       if (gain > 0 || column(m_entries[best.second]).row >= 0) return -1;
       taken = best.second;
     }
@@ -228,7 +230,7 @@ class ShortestPaths {
     return loser;
   }
 
-  // Dijkstra's algorithm over columns from an unmatched row. Columns at the current distance wait in
+  // Dijkstra's algorithm over columns, from an unmatched row. Columns at the current distance are in
   // m_nearest, farther ones in m_heap. Stops when no path can be shorter than the shortest one found to an
   // unmatched column.
   bool augment_from(Ordinal root) {
@@ -270,7 +272,7 @@ class ShortestPaths {
       if (col.row < 0) {
         m_shortest = length;
         m_end = c;
-        if (m_shortest <= distance) return;  // no path is shorter
+        if (m_shortest <= distance) return;  // no shorter path exists
         continue;
       }
       if (col.distance == infinity) m_touched.push_back(c);
@@ -284,7 +286,7 @@ class ShortestPaths {
     }
   }
 
-  // Matches along the path to m_end: each row on it passes its column to the row before.
+  // Augments along the path to m_end: each row on it passes its column to its predecessor.
   void flip_path(Ordinal root) {
     for (Ordinal c = m_end, r = -1; r != root;) {
       r = column(c).previous;
@@ -296,7 +298,7 @@ class ShortestPaths {
     }
   }
 
-  // Keeps reduced costs non-negative, and zero at matched entries. Row duals are recomputed from the matched
+  // Keeps reduced costs nonnegative, and zero at matched entries. Row duals are recomputed from the matched
   // entries, so that rounding errors do not accumulate.
   void update_duals() {
     for (const Ordinal c : m_settled) column(c).dual += column(c).distance - m_shortest;
@@ -323,13 +325,13 @@ class ShortestPaths {
   std::vector<Row> m_rows;
   std::vector<Column> m_columns;
 
-  // One search; empty between searches.
-  double m_shortest = infinity;    // length of the shortest path found to a free column
+  // State of one search; empty between searches.
+  double m_shortest = infinity;    // length of the shortest path found to an unmatched column
   Ordinal m_end = -1;              // that column
   std::vector<Ordinal> m_nearest;  // columns at the current distance, not yet settled
   std::vector<Ordinal> m_touched;  // columns whose distance is set
   std::vector<Ordinal> m_settled;  // columns whose distance is final and whose row is scanned
-  std::vector<Ordinal> m_scanned;  // rows scanned
+  std::vector<Ordinal> m_scanned;  // scanned rows
   ColumnHeap<std::vector<Column>> m_heap;
 };
 

@@ -12,22 +12,22 @@
 
 namespace lutra::Impl {
 
-/// Rounds that are launched before the host reads the board, so that it does not wait in each; even, so that
-/// the board's copies return to their parity.
+/// Number of rounds launched before the host reads the board, to reduce waits; even, so that the board's
+/// copies return to their parity.
 inline constexpr int rounds_at_once = 8;
 
-/// Bidders whose rounds one team makes.
+/// Maximum number of bidders for rounds by a single team.
 inline constexpr std::int64_t bidders_of_a_team = 1024;
 
-/// The phases of an auction and their arrays.
+/// Phases of an auction, with their arrays.
 template <class ExecutionSpace>
 class AuctionPhases {
  public:
   using Memory = typename ExecutionSpace::memory_space;
   using State = AuctionState<Memory>;
 
-  /// @param cost   [nnz], as the state has it
-  /// @param enough as AuctionRule has it
+  /// @param cost   [nnz] as in AuctionState
+  /// @param enough as in AuctionRule
   AuctionPhases(const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, Memory>& A,
                 const Kokkos::View<const double*, Memory>& cost, const MemoryBudget& budget,
                 const AuctionOptions& options, Ordinal enough = 0)
@@ -41,14 +41,14 @@ class AuctionPhases {
     start_prices(exec, m_state);
   }
 
-  /// One phase; returns the number of rows that it leaves unmatched.
+  /// Runs one phase. @returns the number of rows left unmatched
   std::int64_t run(double epsilon) {
     m_state.epsilon = epsilon;
     Kokkos::deep_copy(m_exec, m_state.board, AuctionBoard());
     launch_teams("lutra::preprocess::start_phase", m_state.A.n_rows,
                  StartPhase<State, ExecutionSpace>{m_state});
     read_board();
-    const int before = 0;  // an even number of rounds comes back to this copy of the progress
+    const int before = 0;  // current copy of the progress, restored by an even number of rounds
     while (m_board.progress[before].stopped == 0 && bidders(before) > 0) {
       run_rounds(before);
       read_board();
@@ -60,7 +60,7 @@ class AuctionPhases {
   int rounds() const { return m_rounds; }
   const State& state() const { return m_state; }
 
-  /// Dual of each row, and the reduced cost of its matched entry.
+  /// Computes the dual of each row and the reduced cost of its matched entry; [n] each.
   void find_duals(const Kokkos::View<double*, Memory>& dual, const Kokkos::View<double*, Memory>& slack) {
     launch_teams("lutra::preprocess::row_duals", m_state.A.n_rows,
                  RowDuals<State, ExecutionSpace>{m_state, dual, slack});
@@ -95,7 +95,7 @@ class AuctionPhases {
     Kokkos::parallel_for(label, rows_policy(m_exec, static_cast<Ordinal>(rows), m_mean_length), functor);
   }
 
-  /// The number of bidders never grows within a phase, so the number the host has read bounds it.
+  /// The number of bidders never grows within a phase, so the number last read by the host is an upper bound.
   void run_rounds(int before) {
     const std::int64_t count = bidders(before);
     if (count <= bidders_of_a_team) {

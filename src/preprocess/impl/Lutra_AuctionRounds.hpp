@@ -14,14 +14,14 @@ namespace lutra::Impl {
 //       row r ── cost + price ──► atomic max of     ──► winner: gets c, whose price rises
 //       row s ── of its entries   best_bid(c)           losers, previous owner of c: to list[next]
 //
-// All bids of a round read the prices of the round before; bids and awards are launches of their own. Ties go
-// to the first row and its first entry, so no result depends on the order in which threads run.
+// All bids of a round use the prices of the previous round; bids and awards are separate launches. Ties go to
+// the first row and its first entry, so results do not depend on thread scheduling.
 
-/// The two cheapest entries of a row, prices included; the first of the row among equal ones.
+/// The two cheapest entries of a row, including prices; ties go to the first in the row.
 struct BestEntries {
   double first = Kokkos::Experimental::infinity_v<double>;
   double second = Kokkos::Experimental::infinity_v<double>;
-  Offset entry = Kokkos::Experimental::finite_max_v<Offset>;  // of `first`
+  Offset entry = Kokkos::Experimental::finite_max_v<Offset>;  // position of `first`
 
   KOKKOS_FUNCTION void take(double paid, Offset k) {
     if (paid < first || (paid == first && k < entry)) {
@@ -72,8 +72,8 @@ KOKKOS_INLINE_FUNCTION auto best_entries(const Lanes& lanes, const State& state,
   return best;
 }
 
-/// A row's bid for its cheapest column: the price rises until the second choice costs the same, and epsilon
-/// more. Without a second choice it rises by epsilon.
+/// A row's bid for its cheapest column: raises the price until the second choice costs the same, plus
+/// epsilon. Without a second choice, raises it by epsilon.
 template <class State, class Best>
 KOKKOS_INLINE_FUNCTION void place_bid(const State& state, const Ordinal row, const Best& best) {
   if (!best.found()) {
@@ -86,7 +86,7 @@ KOKKOS_INLINE_FUNCTION void place_bid(const State& state, const Ordinal row, con
                      pack_bid(lead + state.epsilon, static_cast<std::uint32_t>(row)));
 }
 
-/// The award to one bidder: it gets the column, whose previous owner bids in the next round, or it bids
+/// Award for one bidder: it either gets the column, whose previous owner bids in the next round, or bids
 /// again.
 template <class ExecutionSpace, class State>
 KOKKOS_INLINE_FUNCTION void award(const State& state, const Ordinal row, const int next_list) {
@@ -109,7 +109,7 @@ KOKKOS_INLINE_FUNCTION void award(const State& state, const Ordinal row, const i
   bid_again(owner);
 }
 
-/// Calls body(row, best), on one lane, for this team's part of the rows row_at(0) … row_at(count − 1).
+/// Calls body(row, best), on one lane, for this team's share of the rows row_at(0) … row_at(count − 1).
 template <class ExecutionSpace, class Team, class State, class RowAt, class Body>
 KOKKOS_INLINE_FUNCTION void for_own_rows(const Team& team, const State& state, const Ordinal count,
                                          const RowAt& row_at, const Body& body) {
@@ -144,8 +144,8 @@ void start_prices(const ExecutionSpace& exec, const State& state) {
       });
 }
 
-/// Start of a phase: rows whose column costs more than their cheapest by more than epsilon are unmatched;
-/// unmatched rows enter the first list.
+/// Start of a phase: unmatches rows whose column costs over epsilon more than their cheapest one; adds
+/// unmatched rows to the first list.
 template <class State, class ExecutionSpace>
 struct StartPhase {
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
@@ -170,7 +170,7 @@ struct StartPhase {
   }
 };
 
-/// One round's bids, by teams.
+/// Bids of one round, by teams.
 template <class State, class ExecutionSpace>
 struct BidRound {
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
@@ -195,11 +195,11 @@ struct BidRound {
   }
 };
 
-/// One round's awards, a thread per bidder.
+/// Awards of one round, one thread per bidder.
 template <class State, class ExecutionSpace>
 struct AwardRound {
   State state;
-  int after = 0;  // the copy of the progress that the bids have written
+  int after = 0;  // copy of the progress written by the bids
 
   KOKKOS_FUNCTION void operator()(const Ordinal q) const {
     const AuctionProgress& next = state.board().progress[after];
@@ -209,8 +209,8 @@ struct AwardRound {
   }
 };
 
-/// Rounds by one team until the phase ends: few bidders cost less than two launches a round. Copy 0 of the
-/// progress is read and written.
+/// Rounds by one team until the phase ends: with few bidders this is cheaper than two launches per round.
+/// Reads and writes copy 0 of the progress.
 ///
 ///     all read the board │ one starts the round │ bids │ awards │ …       │ barrier
 template <class State, class ExecutionSpace>
@@ -247,7 +247,7 @@ struct RoundsOfTeam {
   }
 };
 
-/// Dual of each row that fits the prices, and the reduced cost of its matched entry.
+/// Computes each row's dual for the given prices, and the reduced cost of its matched entry.
 template <class State, class ExecutionSpace>
 struct RowDuals {
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;

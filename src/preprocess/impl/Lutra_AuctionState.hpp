@@ -10,29 +10,29 @@
 
 namespace lutra::Impl {
 
-/// The progress of a phase. It is double-buffered: a round reads one copy and writes the other.
+/// Progress of a phase, double-buffered: a round reads one copy and writes the other.
 struct AuctionProgress {
-  std::int64_t fewest = 0;  ///< bidders in the round with the fewest so far
-  int list = 0;             ///< the list that holds the bidders
-  int idle = 0;             ///< rounds since the number of bidders fell
+  std::int64_t fewest = 0;  ///< minimum number of bidders over all rounds so far
+  int list = 0;             ///< index of the list that holds the bidders
+  int idle = 0;             ///< rounds since the number of bidders last decreased
   int rounds = 0;
-  int stopped = 0;  ///< whether the phase is over
+  int stopped = 0;  ///< nonzero once the phase is over
 };
 
-/// Numbers of bidders and both copies of the progress, which the host reads between rounds.
+/// Numbers of bidders and both copies of the progress; the host reads it between rounds.
 struct AuctionBoard {
-  std::int64_t bidders[2] = {0, 0};  ///< in each list
+  std::int64_t bidders[2] = {0, 0};  ///< length of each list
   AuctionProgress progress[2];
 };
 
-/// When a phase ends.
+/// Termination rule of a phase.
 struct AuctionRule {
-  int patience = 0;         ///< rounds in which the number of bidders does not fall
-  int max_rounds = 0;       ///< in a phase
-  std::int64_t enough = 0;  ///< after `patience` rounds it also ends with so few bidders
+  int patience = 0;         ///< rounds without a decrease in the number of bidders
+  int max_rounds = 0;       ///< per phase
+  std::int64_t enough = 0;  ///< after `patience` rounds, a phase also ends with at most this many bidders
 };
 
-/// The progress with a round of so many bidders; stopped where the phase ends instead.
+/// Progress after another round with `bidders` bidders; stopped if the phase ends instead.
 KOKKOS_INLINE_FUNCTION AuctionProgress advance(AuctionProgress progress, std::int64_t bidders,
                                                const AuctionRule& rule) {
   if (progress.stopped != 0) return progress;
@@ -49,23 +49,25 @@ KOKKOS_INLINE_FUNCTION AuctionProgress advance(AuctionProgress progress, std::in
   return progress;
 }
 
-/// The arrays of an auction.
+/// Arrays of an auction.
 template <class MemorySpace>
 struct AuctionState {
   CsrPattern<Ordinal, Offset, MemorySpace> A;
-  Kokkos::View<const double*, MemorySpace> cost;       ///< [nnz] at least 0; infinity for a zero
-  Kokkos::View<double*, MemorySpace> price;            ///< [n] of each column: minus its dual variable
-  Kokkos::View<std::uint64_t*, MemorySpace> best_bid;  ///< [n] for each column in this round; 0: none
-  Kokkos::View<Ordinal*, MemorySpace> row_of_column;   ///< [n] -1: none
-  Kokkos::View<Offset*, MemorySpace> entry_of_row;     ///< [n] position of each row's matched entry; -1: none
-  Kokkos::View<Offset*, MemorySpace> wanted;    ///< [n] position of the entry each row bids for; -1: none
-  Kokkos::View<Ordinal*, MemorySpace> list[2];  ///< [n] bidding rows of this round and the next
+  Kokkos::View<const double*, MemorySpace> cost;       ///< [nnz] nonnegative; infinity for a zero
+  Kokkos::View<double*, MemorySpace> price;            ///< [n] price of each column: minus its dual variable
+  Kokkos::View<std::uint64_t*, MemorySpace> best_bid;  ///< [n] best bid for each column in this round; 0:
+                                                       ///< none
+  Kokkos::View<Ordinal*, MemorySpace> row_of_column;   ///< [n] row matched to each column; −1: none
+  Kokkos::View<Offset*, MemorySpace> entry_of_row;  ///< [n] position of each row's matched entry; −1: none
+  Kokkos::View<Offset*, MemorySpace> wanted;    ///< [n] position of the entry each row bids for; −1: none
+  Kokkos::View<Ordinal*, MemorySpace> list[2];  ///< [n] bidding rows of this round and of the next
   Kokkos::View<AuctionBoard, MemorySpace> board;
   double epsilon = 0;
 };
 
-/// A bid in 64 bits, so that an atomic maximum picks the greatest rise, and the first row among equal ones.
-/// The rise is rounded down to float: a lower bid keeps the row within epsilon of its cheapest column.
+/// Packs a bid into 64 bits, so that an atomic maximum selects the greatest rise, and the first row among
+/// equal ones. The rise is rounded down to float: a lower bid keeps the row within epsilon of its cheapest
+/// column.
 ///
 ///     63 … 32: rise as float (positive floats order as integers)    31 … 0: 2³² − 1 − row
 KOKKOS_INLINE_FUNCTION std::uint64_t pack_bid(double rise, std::uint32_t row) {

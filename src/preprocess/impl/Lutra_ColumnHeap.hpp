@@ -9,10 +9,10 @@
 
 namespace lutra::Impl {
 
-/// A binary min-heap of columns by distance with decrease-key and removal. Distances are stored next to the
-/// columns, so that sifting reads the heap alone.
+/// Binary min-heap of columns by distance, with decrease-key and removal. Distances are stored next to the
+/// columns, so that sifting accesses only the heap.
 ///
-/// @tparam Columns  array of structs with a member `heap_position`, -1 for a column that is not in the heap
+/// @tparam Columns  array of structs with a member `heap_position`, −1 for a column that is not in the heap
 template <class Columns>
 class ColumnHeap {
  public:
@@ -49,7 +49,7 @@ class ColumnHeap {
     }
   }
 
-  /// Empties the heap in time proportional to its size.
+  /// Clears the heap in time proportional to its size.
   void clear() {
     for (const Node& node : m_nodes) position_of(node.column) = -1;
     m_nodes.clear();

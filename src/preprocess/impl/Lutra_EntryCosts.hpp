@@ -12,7 +12,7 @@
 
 namespace lutra::Impl {
 
-/// |value| in double; the largest double where that overflows.
+/// value| in double; the largest double on overflow.
 template <class Real>
 KOKKOS_INLINE_FUNCTION double magnitude_in_double(const Real& value) {
   return Kokkos::abs(static_cast<double>(value));
@@ -24,7 +24,7 @@ KOKKOS_INLINE_FUNCTION double magnitude_in_double(const Kokkos::complex<Real>& v
   return length < DBL_MAX ? length : DBL_MAX;
 }
 
-/// Costs of a row's entries, log(largest of the row) − log|a|, and log(largest of the row).
+/// Costs of a row's entries, log(row maximum) − log|a|, and log(row maximum).
 template <class Scalar, class ExecutionSpace>
 struct EntryCosts {
   using Memory = typename ExecutionSpace::memory_space;
@@ -32,7 +32,7 @@ struct EntryCosts {
 
   CsrView<Scalar, Ordinal, Offset, Memory> matrix;
   Kokkos::View<double*, Memory> cost;    // [nnz] infinity for a zero
-  Kokkos::View<double*, Memory> origin;  // [n] 0 for a row without nonzero entry
+  Kokkos::View<double*, Memory> origin;  // [n] log(row maximum); 0 for a row without nonzero entries
 
   KOKKOS_FUNCTION void operator()(const Team& team, std::int64_t& zeros) const {
     for_rows<ExecutionSpace>(
@@ -40,7 +40,7 @@ struct EntryCosts {
         [&](const auto& lanes, const Ordinal r) { cost_row(lanes, r, zeros); });
   }
 
-  /// Costs of row r; one lane adds its zero values to `zeros`.
+  /// Computes the costs of row r; one lane adds the number of zero values to `zeros`.
   template <class Lanes>
   KOKKOS_FUNCTION void cost_row(const Lanes& lanes, const Ordinal r, std::int64_t& zeros) const {
     const Offset begin = matrix.row_map(r), end = matrix.row_map(r + 1);
@@ -52,7 +52,7 @@ struct EntryCosts {
           own = size > own ? size : own;
         },
         Kokkos::Max<double>(largest));
-    if (!(largest > 0)) largest = 1;  // and for a row without entries
+    if (!(largest > 0)) largest = 1;  // also for a row without entries
     const double row_origin = Kokkos::log(largest);
     std::int64_t row_zeros = 0;
     Kokkos::parallel_reduce(
@@ -70,7 +70,7 @@ struct EntryCosts {
   }
 };
 
-/// Computes `cost` and `origin`; returns the number of entries of value zero, for which it waits.
+/// Computes `cost` and `origin`. Waits. @returns the number of entries with value zero
 template <class Scalar, class ExecutionSpace, class CostView>
 std::int64_t find_costs(const ExecutionSpace& exec,
                         const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& matrix,
@@ -85,25 +85,24 @@ std::int64_t find_costs(const ExecutionSpace& exec,
   return zeros;
 }
 
-/// Costs on the host, most of them put off: a logarithm costs as much as all the rest of a matching whose
-/// rows and columns are dominated by single entries.
+/// Costs on the host, most of them deferred: if single entries dominate rows and columns, the logarithms cost
+/// as much as the rest of a matching.
 template <class Scalar>
 struct HostCosts : MatchingCosts {
-  static constexpr double pending =
-      1e300;  ///< in place of a cost that is neither least of its row nor column
+  static constexpr double pending = 1e300;  ///< deferred cost, minimal in neither its row nor its column
 
   explicit HostCosts(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) : matrix(A) {
     of_entry.resize(matrix.entries.extent(0));
     row_origin.resize(static_cast<std::size_t>(matrix.n_rows));
     std::vector<double> column_max(static_cast<std::size_t>(matrix.n_cols),
-                                   0.0);  // of |a| / largest of the row
+                                   0.0);  // maxima of |a| / row maximum
     for (Ordinal r = 0; r < matrix.n_rows; ++r) {
       double largest = 0;
       for (Offset k = matrix.row_map(r); k < matrix.row_map(r + 1); ++k) {
         const double size = at(of_entry, k) = magnitude_in_double(matrix.values(k));
         largest = size > largest ? size : largest;
       }
-      if (!(largest > 0)) largest = 1;  // and for a row without entries
+      if (!(largest > 0)) largest = 1;  // also for a row without entries
       at(row_origin, r) = Kokkos::log(largest);
       for (Offset k = matrix.row_map(r); k < matrix.row_map(r + 1); ++k) {
         double& ratio = at(of_entry, k);
@@ -113,7 +112,7 @@ struct HostCosts : MatchingCosts {
         most = ratio > most ? ratio : most;
       }
     }
-    // Ratios tell costs apart unless they are equal up to a rounding error, or so small that they lose
+    // Ratios suffice to compare costs unless they are equal up to rounding, or so small that they lose
     // digits.
     constexpr double margin = 1 - 1e-9, least_precise = 1e-290;
     for (Ordinal r = 0; r < matrix.n_rows; ++r) {
@@ -127,7 +126,7 @@ struct HostCosts : MatchingCosts {
     }
   }
 
-  /// Replaces what was put off in a row.
+  /// Computes the deferred costs of a row.
   void complete(Ordinal r) {
     for (Offset k = matrix.row_map(r); k < matrix.row_map(r + 1); ++k)
       if (at(of_entry, k) == pending) at(of_entry, k) = exact(r, k);

@@ -8,7 +8,7 @@
 
 namespace lutra::Impl {
 
-/// Largest exponent for which exp() is finite and normal in double, with room for one more rounding.
+/// Largest exponent whose exp() is finite and normal in double, with a margin for one more rounding.
 inline constexpr double largest_exponent = 707.0;
 
 template <class ExecutionSpace, class ViewType>
@@ -38,9 +38,9 @@ static void exponentiate(const ExecutionSpace& exec, const ViewType& values, dou
       });
 }
 
-/// Exponentials of row and column exponents, in place. A constant moved from all rows to all columns changes
-/// no product; it is chosen to keep both in range. What still exceeds the range is cut off. Neither may be
-/// empty. Does not fence at its end.
+/// Converts row and column exponents to scales by exp(), in place. Shifting a constant from all rows to all
+/// columns changes no product; it is chosen to keep both in range. Values still out of range are clamped.
+/// Neither array may be empty. Does not fence at its end.
 template <class ExecutionSpace, class ViewType>
 void exponents_to_scales(const ExecutionSpace& exec, const ViewType& rows, const ViewType& columns) {
   const auto row = range_of(exec, rows), column = range_of(exec, columns);

@@ -11,7 +11,7 @@
 
 namespace lutra::Impl {
 
-/// The threads that share a row: the lanes of one thread, or a whole team.
+/// Threads that share a row: the lanes of one thread, or a whole team.
 template <bool whole_team, class Team>
 struct RowLanes {
   const Team& team;
@@ -34,15 +34,15 @@ struct RowLanes {
   }
 };
 
-/// Entries up to which a row is shared by the lanes of one thread, on devices.
+/// Maximum number of entries of a row processed by the lanes of one thread, on devices.
 inline constexpr int longest_row_of_a_thread = 512;
 
-/// Rows of a team on hosts, where a team is one thread.
+/// Rows per team on hosts, where a team is one thread.
 inline constexpr int rows_of_a_host_team = 64;
 
-/// Calls body(lanes, row) for this team's part of the rows row_at(0) … row_at(count − 1): a thread per row,
-/// then the whole team for each long row. All threads of the team call it; body's reductions are over
-/// lanes.over(…). The team is one of `rows_policy`.
+/// Calls body(lanes, row) for this team's share of the rows row_at(0) … row_at(count − 1): one thread per
+/// row, then the whole team for each long row. Called by all threads of the team; reductions in `body` are
+/// over lanes.over(…). The policy must be rows_policy.
 template <class ExecutionSpace, class Team, class RowMap, class RowAt, class Body>
 KOKKOS_INLINE_FUNCTION void for_rows(const Team& team, const RowMap& row_map, Ordinal count,
                                      const RowAt& row_at, const Body& body) {
@@ -75,7 +75,7 @@ KOKKOS_INLINE_FUNCTION void for_rows(const Team& team, const RowMap& row_map, Or
   }
 }
 
-/// A policy whose teams share rows by their mean length; for_rows gives each its part.
+/// Policy whose teams share rows according to the mean row length; for use with for_rows.
 template <class ExecutionSpace>
 Kokkos::TeamPolicy<ExecutionSpace> rows_policy(const ExecutionSpace& exec, Ordinal rows, double mean_length) {
   constexpr int threads = 128;

@@ -16,7 +16,8 @@
 
 namespace lutra::Impl {
 
-/// log₂ x to 2·10⁻⁵, for normal x > 0; below, −1023. Branchless 32-bit arithmetic, so that loops vectorize.
+/// log₂ x to 2·10⁻⁵ for normal x > 0; −1023 for smaller x. Branchless 32-bit arithmetic, so that loops
+/// vectorize.
 inline float approximate_log2(double x) {
   const auto high = static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(x) >> 32);
   const auto exponent = static_cast<float>(static_cast<std::int32_t>(high >> 20) - 1023);
@@ -26,9 +27,9 @@ inline float approximate_log2(double x) {
                          t * (-0.709662676f + t * (0.417595416f + t * (-0.196269199f + t * 0.0463851802f))));
 }
 
-/// Auction of a symmetric matrix by one thread, after D. P. Bertsekas, Annals of Operations Research 14
-/// (1988), in Gauss-Seidel form: each bid is for the prices that the one before has left, so that few bids
-/// compete. Costs and prices are in powers of two.
+/// Auction for a symmetric matrix on one thread, after D. P. Bertsekas, Annals of Operations Research 14
+/// (1988), in Gauss-Seidel form: each bid uses the prices left by the previous one, so that few bids compete.
+/// Costs and prices are base-2 logarithms.
 class SequentialAuction {
  public:
   template <class Scalar>
@@ -42,7 +43,7 @@ class SequentialAuction {
       const float cost = -approximate_log2(size);
       m_cost[k] = size > 0 ? cost : infinity;
     }
-    for (Ordinal i = 0; i < m_A.n_rows; ++i) {  // the row's least cost is the column's
+    for (Ordinal i = 0; i < m_A.n_rows; ++i) {  // least cost of row i and, by symmetry, of column i
       float least = infinity;
       for (Offset k = m_A.row_map(i); k < m_A.row_map(i + 1); ++k)
         least = std::min(least, m_cost[static_cast<std::size_t>(k)]);
@@ -50,7 +51,7 @@ class SequentialAuction {
     }
   }
 
-  /// The structural rank is not set.
+  /// Runs the auction. Does not set the structural rank.
   SymmetricAuction run(double epsilon) {
     bid_for_all(epsilon, enough_reads);
     if (m_bidders.size() > m_columns.size() / enough_fraction) {
@@ -61,18 +62,18 @@ class SequentialAuction {
 
  private:
   static constexpr float infinity = std::numeric_limits<float>::infinity();
-  static constexpr std::size_t enough_fraction = 64;  // so small a part of the rows may stay unmatched
-  static constexpr int enough_reads = 2;              // of all entries in a phase, where it is so small
-  static constexpr int max_reads = 4;                 // of all entries in a phase
+  static constexpr std::size_t enough_fraction = 64;  // at most n / enough_fraction rows may stay unmatched
+  static constexpr int enough_reads = 2;  // passes over the entries after which a phase may end with so few
+  static constexpr int max_reads = 4;     // maximum passes over the entries in a phase
 
-  // Side by side, as a bid reads one and writes both.
+  // Stored together: a bid reads one member and writes both.
   struct Column {
     double price = 0;
-    Ordinal row = -1;  // the row matched to it; −1: none
+    Ordinal row = -1;  // matched row; −1: none
   };
   struct Choice {
-    double first = infinity, second = infinity;  // the two least costs of a row, prices included
-    Offset entry = -1;                           // of `first`
+    double first = infinity, second = infinity;  // the two least costs of a row, including prices
+    Offset entry = -1;                           // position of `first`
   };
 
   Offset& entry(Ordinal row) { return m_entry_of_row[static_cast<std::size_t>(row)]; }
@@ -95,7 +96,8 @@ class SequentialAuction {
 
   double slack(Ordinal row, const Choice& best) { return paid(entry(row)) - best.first; }
 
-  /// A phase: bids until all rows are matched that can be, or enough, or too many entries have been read.
+  /// One phase: bids until all possible rows are matched, or enough of them, or too many entries have been
+  /// read.
   void bid_for_all(double epsilon, int reads) {
     epsilon *= M_LOG2E;
     m_bidders.clear();
@@ -120,7 +122,7 @@ class SequentialAuction {
     ++m_statistics.phases;
   }
 
-  /// The row that loses its column by it; −1: none.
+  /// Makes one bid. @returns the row that loses its column; −1: none
   Ordinal bid(Ordinal row, double epsilon) {
     const Choice best = choice_of(row);
     if (best.entry < 0) return -1;

@@ -10,8 +10,7 @@
 
 namespace lutra::Impl {
 
-/// The auction of a symmetric matrix in rounds in the execution space. The structural rank is not
-/// set.
+/// Auction for a symmetric matrix, in rounds in the execution space. Does not set the structural rank.
 template <class Scalar, class ExecutionSpace>
 static SymmetricAuction symmetric_auction_by_rounds(
     const ExecutionSpace& exec,
@@ -47,7 +46,7 @@ static SymmetricAuction symmetric_auction_by_rounds(
   Kokkos::parallel_reduce(
       "lutra::preprocess::symmetric_scales", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n),
       KOKKOS_LAMBDA(const std::size_t i, double& sum, std::int64_t& unmatched) {
-        const bool is_zero = dual(i) == Kokkos::Experimental::infinity_v<double>;  // the row
+        const bool is_zero = dual(i) == Kokkos::Experimental::infinity_v<double>;  // whether row i is zero
         const double exponent = is_zero ? 0.0 : (dual(i) - origin(i) - price(i)) / 2;
         sum += slack(i);
         unmatched += entry_of_row(i) < 0 ? 1 : 0;

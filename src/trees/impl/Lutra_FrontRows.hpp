@@ -17,19 +17,19 @@
 
 namespace lutra::Impl {
 
-/// Contribution rows of each front, by all threads of an execution space.
+/// Computes the contribution rows of each front on all threads of an execution space.
 ///
-/// Row w is a contribution row of the fronts on the paths of the tree from those of its neighbours v < w up
-/// to its own. With the neighbours in ascending order, the path from one of them meets new fronts until it
-/// comes to one in whose subtree the next neighbour is too (row subtrees: J. W. H. Liu, ACM Trans. Math.
-/// Software 12, 1986).
+/// Row w is a contribution row of the fronts on the tree paths from its neighbours v < w to w's own front.
+/// With neighbours in ascending order, the path from one of them meets new fronts until it reaches a front
+/// whose subtree contains the next neighbour (row subtrees: J. W. H. Liu, ACM Trans. Math. Software 12,
+/// 1986).
 ///
-///            front of w       w has neighbours a < b. The edge (w, a) visits f1, f2 and stops below f3, in
-///             f3              whose subtree b is; the edge (w, b) visits f4, f3. Each front is visited once
-///          f2   f4 ∋ b        for a row, without marks, and no edge depends on another.
+///            front of w       w has neighbours a < b. The edge (w, a) visits f1 and f2 and stops below f3,
+///             f3              whose subtree contains b; the edge (w, b) visits f4 and f3. Each front is
+///          f2   f4 ∋ b        visited once per row, without marks, and edges are independent.
 ///       f1 ∋ a
 ///
-/// Pairs of front and row are sorted then, as 64 bits together.
+/// Pairs of front and row are then sorted as 64-bit keys.
 template <class ExecutionSpace>
 struct FrontRowsMaker {
   using Memory = typename ExecutionSpace::memory_space;
@@ -38,14 +38,14 @@ struct FrontRowsMaker {
   using OrdinalView = Kokkos::View<Ordinal*, Memory>;
   using Range = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
 
-  /// The tree as edges visit it.
+  /// Tree as traversed from edges.
   struct FrontEdges {
-    Keys edges;  ///< sorted: greater end, smaller end
+    Keys edges;  ///< sorted 64-bit keys: larger vertex, smaller vertex
     Kokkos::View<const Ordinal*, Memory> front_of, pivot_begin, parent;
     std::int64_t n;
     int bits;
 
-    /// Calls visit(front, row) for each front the row has from edge k and from none behind it.
+    /// Calls visit(front, row) for each front of the row that edge k reaches and no later edge does.
     template <class Visit>
     KOKKOS_FUNCTION void operator()(std::int64_t k, const Visit& visit) const {
       const std::uint64_t mask = (std::uint64_t(1) << bits) - 1;
@@ -69,8 +69,8 @@ struct FrontRowsMaker {
   FrontRowsMaker(const ExecutionSpace& space, const MemoryBudget& of)
       : exec(space), budget(of), scratch(of) {}
 
-  /// @param F    in the order before the tree's
-  /// @param tree whose rows are filled in
+  /// @param F    in its original order, before tree.order
+  /// @param tree receives the rows
   void make(const Pattern& F, AssemblyTree& tree) {
     const FrontEdges paths = prepare(F, tree);
     const std::int64_t n_edges = static_cast<std::int64_t>(paths.edges.extent(0));
@@ -118,7 +118,7 @@ struct FrontRowsMaker {
     return paths;
   }
 
-  /// Edges of the graph of F + Fᵀ, sorted, some of them twice; entries of the diagonal come last, with row n.
+  /// Sorted edges of the graph of F + Fᵀ, possibly with duplicates; diagonal entries come last, as row n.
   Keys sorted_edges(const Pattern& F, const OrdinalView& position, int bits) {
     const auto nnz = static_cast<std::size_t>(F.nnz());
     budget.require("lutra::trees::tree_edges", 2 * sizeof(std::uint64_t) * nnz);
@@ -139,7 +139,7 @@ struct FrontRowsMaker {
     return edges;
   }
 
-  /// Pairs, sorted, into the tree's lists.
+  /// Splits the sorted pairs into the tree's lists.
   void split(const Keys& pairs, int bits, AssemblyTree& tree) {
     const std::int64_t total = static_cast<std::int64_t>(pairs.extent(0)), count = tree.count();
     const auto rows = scratch.template allocate<OrdinalView>(exec, "lutra::trees::front_rows", total);

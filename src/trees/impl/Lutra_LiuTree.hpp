@@ -9,14 +9,14 @@
 
 namespace lutra::Impl {
 
-/// The elimination tree by one thread: J. W. H. Liu, ACM Trans. Math. Software 12 (1986), with path
-/// compression (Davis, Direct Methods for Sparse Linear Systems, section 4.1). Row i makes i the parent of
-/// the root of each subtree that holds one of its neighbours; `ancestor` has shortcuts towards these roots.
-/// O(nnz log n), in practice near linear.
-/// @param root       what `parent` and `ancestor` hold where there is none: −1 or n
+/// Elimination tree on one thread: J. W. H. Liu, ACM Trans. Math. Software 12 (1986), with path compression
+/// (Davis, Direct Methods for Sparse Linear Systems, section 4.1). Row i becomes the parent of the root of
+/// each subtree that contains one of its neighbours; `ancestor` holds shortcuts towards these roots. O(nnz
+/// log n), nearly linear in practice.
+/// @param root       value of `parent` and `ancestor` for "none": −1 or n
 /// @param parent     [n] out @param ancestor [n] workspace
-/// @param neighbours neighbours(i, visit) calls visit(j) for the neighbours j of i in the graph of A + Aᵀ in
-///                   any order; only those before i count
+/// @param neighbours neighbours(i, visit) calls visit(j) for the neighbours j of i in the graph of A + Aᵀ, in
+/// any order; j ≥ i is ignored
 template <class Index, class Neighbours>
 void grow_liu_tree(Index n, Index root, Index* parent, Index* ancestor, const Neighbours& neighbours) {
   for (Index i = 0; i < n; ++i) {
@@ -35,9 +35,9 @@ void grow_liu_tree(Index n, Index root, Index* parent, Index* ancestor, const Ne
   }
 }
 
-/// The same for a pattern by rows. Its entries right of the diagonal are transposed first, since Liu's
-/// algorithm reads the graph of A + Aᵀ row after row.
-/// @param pattern square, in memory that the host reads; rows sorted or not
+/// Overload for a pattern in compressed rows. Transposes its entries right of the diagonal first, since Liu's
+/// algorithm reads the graph of A + Aᵀ row by row.
+/// @param pattern square, in host-accessible memory; rows need not be sorted
 /// @throws OutOfMemoryError
 template <class Memory>
 void grow_liu_tree(const CsrPattern<Ordinal, Offset, Memory>& pattern, Ordinal root, Ordinal* parent,
@@ -60,7 +60,7 @@ void grow_liu_tree(const CsrPattern<Ordinal, Offset, Memory>& pattern, Ordinal r
   for (Ordinal v = 0; v < n; ++v) upper_map(v + 2) += upper_map(v + 1);
   const auto upper =
       scratch.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::trees::upper", upper_map(n + 1));
-  // Column c is filled from upper_map(c + 1) on, which thereby becomes the beginning of column c + 1.
+  // Column c is filled from upper_map(c + 1), which thereby advances to the start of column c + 1.
   for_upper([&](Ordinal r, Ordinal c) { upper(upper_map(c + 1)++) = r; });
   grow_liu_tree(n, root, parent, ancestor.data(), [&](Ordinal i, const auto& visit) {
     for (Offset p = pattern.row_map(i); p < pattern.row_map(i + 1); ++p) visit(pattern.entries(p));

@@ -14,26 +14,25 @@
 
 namespace lutra::Impl {
 
-/// The elimination tree of the graph of A + Aᵀ by all threads at once, an edge each.
+/// Elimination tree of the graph of A + Aᵀ with one thread per edge, all in parallel.
 ///
-/// An edge (v, w), v < w, says that w is an ancestor of v. It propagates up the tree as it is so far:
+/// An edge (v, w), v < w, states that w is an ancestor of v. It propagates up the current tree:
 ///
 ///     parent p of v   p < w:   continue with the edge (p, w), since w is an ancestor of p too
 ///                     p = w:   done
 ///                     p > w:   w becomes the parent of v; continue with the edge (w, p)
 ///                     none:    w becomes the parent of v; done
 ///
-/// Whatever the order of the edges, the result is the elimination tree: every edge of the graph joins a
-/// vertex and one of its ancestors, and every parent is an ancestor by some path of the graph. Each step
-/// lowers a parent by an atomic minimum, so no step is lost. Shortcuts to the greatest ancestor known
-/// compress paths as in Liu's sequential algorithm (ACM Trans. Math. Software 12, 1986), which this is on one
-/// thread.
+/// The result is the elimination tree for any order of the edges: every edge of the graph joins a vertex and
+/// one of its ancestors, and every parent is an ancestor by some path of the graph. Each step lowers a parent
+/// by an atomic minimum, so no step is lost. Shortcuts to the greatest known ancestor compress paths as in
+/// Liu's sequential algorithm (ACM Trans. Math. Software 12, 1986), to which this reduces on one thread.
 template <class ExecutionSpace>
 struct EdgePropagation {
   using Memory = typename ExecutionSpace::memory_space;
   CsrPattern<Ordinal, Offset, Memory> pattern;
-  Kokkos::View<Ordinal*, Memory> parent;    ///< [n] n where there is none (yet)
-  Kokkos::View<Ordinal*, Memory> shortcut;  ///< [n] an ancestor, the vertex itself where none is known
+  Kokkos::View<Ordinal*, Memory> parent;    ///< [n] current parent; n for none
+  Kokkos::View<Ordinal*, Memory> shortcut;  ///< [n] a known ancestor, or the vertex itself
 
   KOKKOS_FUNCTION void operator()(const Offset entry) const {
     const Ordinal r = row_of_entry(pattern.row_map, pattern.n_rows, entry), c = pattern.entries(entry);
@@ -49,8 +48,8 @@ struct EdgePropagation {
         v = above;
         continue;
       }
-      // shortcut(v) may name w before parent(v) does: the edge must lower the parent before it reads the
-      // shortcut again, or it would rely on itself.
+      // shortcut(v) may be set to w before parent(v) is: the edge must lower the parent before it rereads the
+      // shortcut, or it would rely on itself.
       const Ordinal old = Kokkos::atomic_fetch_min(&parent(v), w);
       if (old <= w) {
         v = old;
@@ -64,7 +63,7 @@ struct EdgePropagation {
   }
 };
 
-/// The elimination tree by all edges at once.
+/// Elimination tree by parallel propagation of all edges.
 template <class ExecutionSpace>
 static void propagate_edges(const ExecutionSpace& exec,
                             const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
@@ -86,7 +85,7 @@ static void propagate_edges(const ExecutionSpace& exec,
   exec.fence("lutra::trees: shortcuts are freed");
 }
 
-/// The elimination tree of A + Aᵀ: Liu's algorithm on hosts, all edges at once on devices. Fences.
+/// Elimination tree of A + Aᵀ: Liu's algorithm on hosts, edge propagation on devices. Fences.
 /// @param parent [n] out; n for a root
 template <class ExecutionSpace>
 void build_elimination_tree(const ExecutionSpace& exec,

@@ -15,7 +15,7 @@
 
 namespace lutra::Impl {
 
-/// A chain ends at v: the next vertex is not its parent, or there is none. Roots have parent n.
+/// Whether a chain ends at v: v + 1 is not its parent, or v is the last vertex. Roots have parent n.
 template <class OrdinalView>
 struct ChainEnd {
   OrdinalView parent;
@@ -24,11 +24,11 @@ struct ChainEnd {
   }
 };
 
-/// The elimination tree of A + Aᵀ and the entries of each row and column of L, by all threads of an execution
-/// space: the tree first, then each row of L as a subtree of it (`RowSubtrees`). Methods that need rows as
-/// well build on it. No member is private, because nvcc wants lambdas in public functions only.
-/// @tparam Source a type of the source file this is compiled in, where that is not the only one: nvcc's
-/// lambdas of different files must differ (CONTRIBUTING.md)
+/// Elimination tree of A + Aᵀ and entry counts of the rows and columns of L, on all threads of an execution
+/// space: builds the tree, then traverses each row of L as a subtree of it (`RowSubtrees`). Base of methods
+/// that also need the rows. All members are public because nvcc allows lambdas only in public functions.
+/// @tparam Source a type local to the including source file, if there are several: nvcc's lambdas must differ
+/// between files (CONTRIBUTING.md)
 template <class ExecutionSpace, class Source = void>
 struct ParallelTree {
   using Memory = typename ExecutionSpace::memory_space;
@@ -38,7 +38,7 @@ struct ParallelTree {
   using Subtrees = RowSubtrees<ExecutionSpace>;
   using Range = Kokkos::RangePolicy<ExecutionSpace>;
 
-  /// @param max_workspace most bytes of bit sets that rows are walked with at once
+  /// @param max_workspace maximum bytes of bit sets for concurrently traversed rows
   ParallelTree(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget,
                std::size_t max_workspace = max_workspace_bytes)
       : m_exec(exec),
@@ -49,8 +49,8 @@ struct ParallelTree {
     m_subtrees.pattern = pattern;
   }
 
-  /// The tree, m_parent.
-  /// @param mirror entries of Aᵀ left of the diagonal, by rows; empty where the pattern is symmetric
+  /// Builds the tree, m_parent.
+  /// @param mirror entries of Aᵀ left of the diagonal, by rows; empty if the pattern is symmetric
   void build(const Pattern& mirror) {
     m_subtrees.mirror = mirror;
     m_parent = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::trees::parent", m_n);
@@ -59,7 +59,7 @@ struct ParallelTree {
     list_long_rows();
   }
 
-  /// Ancestors of each vertex, by pointer jumping: known ancestors double with each round.
+  /// Number of ancestors of each vertex, by pointer jumping: the known path doubles in each round.
   OrdinalView depths() {
     const Ordinal n = m_n;
     const auto arrays = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::trees::depths",
@@ -90,7 +90,7 @@ struct ParallelTree {
     return depth[0];
   }
 
-  /// Runs of which vertex v is the last wherever `is_last(v)`.
+  /// Partition into runs whose last vertices satisfy `is_last`.
   template <class IsLast>
   Runs<Memory> make_runs(const IsLast& is_last) {
     const auto rows = static_cast<std::size_t>(m_n);
@@ -126,7 +126,7 @@ struct ParallelTree {
     return runs;
   }
 
-  /// The count pass: entries of L in each row, m_row_counts, and in each column, m_column_counts.
+  /// Count pass: computes the entries of L in each row, m_row_counts, and column, m_column_counts.
   void count() {
     m_row_counts = m_scratch.template allocate<OffsetView>(m_exec, "lutra::trees::row_counts", m_n);
     m_column_counts =
@@ -150,8 +150,8 @@ struct ParallelTree {
                   4 * sizeof(Ordinal), [](const Subtrees& subtrees) { return subtrees; });
   }
 
-  /// Walks all rows, with as many teams as run at once and as the budget has room for.
-  /// @param shared_bytes of a team @param make_kernel what takes the rows, made from the subtrees
+  /// Traverses all rows, with as many teams as can run concurrently and as fit in the budget.
+  /// @param shared_bytes per team @param make_kernel constructs the kernel from the subtrees
   template <class MakeKernel>
   void traverse_with(const char* label, std::size_t shared_bytes, const MakeKernel& make_kernel) {
     MemoryReservation workspace(m_budget);
@@ -180,7 +180,7 @@ struct ParallelTree {
     m_workspace = {};
   }
 
-  /// Teams that run at once, no more than there are rows.
+  /// Maximum number of concurrent teams, at most one per row.
   std::size_t max_teams() const {
     const auto running = static_cast<std::size_t>(m_exec.concurrency()) / team_threads;
     return std::max<std::size_t>(1, std::min(running, static_cast<std::size_t>(m_n)));
@@ -206,7 +206,7 @@ struct ParallelTree {
     return teams;
   }
 
-  /// Lists the long rows, where a team of more threads can be had for them.
+  /// Lists the long rows, on spaces that support larger teams for them.
   void list_long_rows() {
     if constexpr (!is_host_space<ExecutionSpace>) {
       m_subtrees.long_rows = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::trees::long_rows", m_n);
@@ -225,10 +225,10 @@ struct ParallelTree {
   }
 
   static constexpr int long_row_threads = is_host_space<ExecutionSpace> ? 1 : 512;
-  // Most rows are short and hold few branches: a warp a row, and many rows.
+  // Most rows are short with few branches: one warp per row, many rows at a time.
   static constexpr int team_threads = is_host_space<ExecutionSpace> ? 1 : 32;
   static constexpr std::size_t max_workspace_bytes = std::size_t(4) << 30;
-  static constexpr std::size_t slack = 4096;  // headers and alignment of the Views
+  static constexpr std::size_t slack = 4096;  // for headers and alignment of the Views
 
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
@@ -236,7 +236,7 @@ struct ParallelTree {
   MemoryReservation m_scratch;
   Subtrees m_subtrees;
   std::size_t m_max_workspace;
-  typename Arena<Memory>::Bytes m_workspace;  ///< what the subtrees's bits and positions are cut from
+  typename Arena<Memory>::Bytes m_workspace;  ///< memory of m_subtrees's bits and positions
   OrdinalView m_parent;                       ///< [n] n for a root
   OffsetView m_row_counts;                    ///< [n] entries of L in each row
   OrdinalView m_column_counts;                ///< [n + 1] entries of L in each column; the last is 0

@@ -40,8 +40,8 @@ CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> mirror_upper(
   return {n, n, row_map, entries};
 }
 
-/// Whether some entries taken from all over the pattern have their mirror images: a cheap way to learn that a
-/// pattern is not symmetric. Looks at no more than 256 of them, and at rows of no more than as many entries.
+/// Whether a sample of entries from all over the pattern has mirror images: a cheap test that detects most
+/// unsymmetric patterns. Inspects at most 256 entries, in rows with at most as many entries.
 template <class ExecutionSpace>
 static bool sample_is_symmetric(
     const ExecutionSpace& exec,
@@ -65,14 +65,14 @@ static bool sample_is_symmetric(
   return missing == 0;
 }
 
-/// Finds vertices v for which {c < v : A(v, c)} and {c < v : A(c, v)} differ. Rows hold no column twice.
+/// Counts the vertices v for which {c < v : A(v, c)} and {c < v : A(c, v)} differ. Rows have no duplicates.
 template <class ExecutionSpace>
 struct MirrorCheck {
   using Memory = typename ExecutionSpace::memory_space;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
   CsrPattern<Ordinal, Offset, Memory> pattern, mirror;
-  Kokkos::View<std::uint64_t**, Kokkos::LayoutRight, Memory> bits;  ///< (team, c / 64): zero between rows
-  Ordinal rows_each;                                                ///< of a team
+  Kokkos::View<std::uint64_t**, Kokkos::LayoutRight, Memory> bits;  ///< (team, c / 64); zero between rows
+  Ordinal rows_each;                                                ///< rows per team
 
   KOKKOS_FUNCTION void operator()(const Team& team, Ordinal& differ) const {
     const Ordinal first = static_cast<Ordinal>(team.league_rank()) * rows_each;
@@ -83,7 +83,7 @@ struct MirrorCheck {
     }
   }
 
-  /// Entries left of the diagonal that are not mirrored, plus mirrored ones that are no entries.
+  /// Number of entries left of the diagonal in only one of A and Aᵀ.
   KOKKOS_FUNCTION Ordinal compare(const Team& team, Ordinal v) const {
     std::uint64_t* const words = &bits(static_cast<std::size_t>(team.league_rank()), 0);
     const auto row = Kokkos::TeamThreadRange(team, pattern.row_map(v), pattern.row_map(v + 1));
@@ -115,8 +115,8 @@ struct MirrorCheck {
   }
 };
 
-/// Whether A and Aᵀ have one pattern.
-/// @param mirror as mirror_upper makes it
+/// Whether A and Aᵀ have the same pattern.
+/// @param mirror result of mirror_upper
 template <class ExecutionSpace>
 bool is_symmetric(const ExecutionSpace& exec,
                   const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
@@ -144,7 +144,7 @@ bool is_symmetric(const ExecutionSpace& exec,
   return differ == 0;
 }
 
-/// A pattern with its mirror, which is empty where it says nothing new.
+/// A pattern's mirror, empty if the pattern is symmetric.
 template <class ExecutionSpace>
 struct MirroredPattern {
   using Pattern = CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>;

@@ -12,7 +12,7 @@
 
 namespace lutra::Impl {
 
-/// `word |= mask` where other threads of the team may do the same; returns what it was.
+/// `word |= mask`, safe for concurrent calls of the team. @returns the previous value
 template <class ExecutionSpace>
 KOKKOS_FORCEINLINE_FUNCTION std::uint64_t merge_bits(std::uint64_t& word, std::uint64_t mask) {
   if constexpr (is_host_space<ExecutionSpace>) {
@@ -24,12 +24,13 @@ KOKKOS_FORCEINLINE_FUNCTION std::uint64_t merge_bits(std::uint64_t& word, std::u
   }
 }
 
-/// Bits first … last of a word, both counted from its lowest.
+/// Bits first … last of a word, counted from the lowest.
 KOKKOS_FORCEINLINE_FUNCTION std::uint64_t bit_range(int first, int last) {
   return (~std::uint64_t(0) << first) & (~std::uint64_t(0) >> (63 - last));
 }
 
-/// Sets bits first … last of an array of words, first to last word; returns the word that held `last` before.
+/// Sets bits first … last of an array of words, in ascending order of words. @returns the previous value of
+/// the word that holds `last`
 template <class ExecutionSpace>
 KOKKOS_FUNCTION std::uint64_t set_bit_range(std::uint64_t* words, std::size_t first, std::size_t last) {
   std::uint64_t before = 0;
@@ -41,12 +42,12 @@ KOKKOS_FUNCTION std::uint64_t set_bit_range(std::uint64_t* words, std::size_t fi
   return before;
 }
 
-/// Bit sets of numbers below n, one a team, with a summary bit for each word that is not empty, so that a
-/// team finds the few words in use without reading all. They are zero between two uses.
+/// One bit set of numbers below n per team, with a summary bit for each nonzero word, so that a team finds
+/// the few words in use without reading all. All bits are zero between uses.
 template <class MemorySpace>
 struct TeamBits {
   using Word = std::uint64_t;
-  // A scan counts words in use and members in one number: 2³⁵ members fit.
+  // A scan counts words in use and members in one integer; up to 2³⁵ members fit.
   static constexpr int member_bits = 35;
   static constexpr Word member_mask = (Word(1) << member_bits) - 1;
 
@@ -58,7 +59,7 @@ struct TeamBits {
     return (words_for(n) + words_for(words_for(n))) * sizeof(Word);
   }
 
-  /// Makes all sets empty, once.
+  /// Clears all sets, once.
   template <class ExecutionSpace>
   void empty(const ExecutionSpace& exec) const {
     Kokkos::deep_copy(exec, words, Word(0));
@@ -69,7 +70,7 @@ struct TeamBits {
     return ((words(slot, k / 64) >> (k % 64)) & 1) != 0;
   }
 
-  /// Inserts k; true for the one thread that did it.
+  /// Inserts k. @returns true for the one thread that inserted it
   template <class ExecutionSpace>
   KOKKOS_FUNCTION bool insert(std::size_t slot, std::size_t k) const {
     const Word bit = Word(1) << (k % 64);
@@ -78,7 +79,7 @@ struct TeamBits {
     return (before & bit) == 0;
   }
 
-  /// Inserts first … last; true where `last` was there before.
+  /// Inserts first … last. @returns whether `last` was already a member
   template <class ExecutionSpace>
   KOKKOS_FUNCTION bool insert_range(std::size_t slot, std::size_t first, std::size_t last) const {
     const Word before = set_bit_range<ExecutionSpace>(&words(slot, 0), first, last);
@@ -86,7 +87,7 @@ struct TeamBits {
     return ((before >> (last % 64)) & 1) != 0;
   }
 
-  /// visit(w, word) for words in use under one summary word.
+  /// Calls visit(w, word) for the words in use under one summary word.
   template <class Visit>
   KOKKOS_FUNCTION void for_words(std::size_t slot, std::size_t s, const Visit& visit) const {
     for (Word used = summary(slot, s); used != 0; used &= used - 1) {
@@ -95,11 +96,12 @@ struct TeamBits {
     }
   }
 
-  /// Where the members of each word in use stand among all: its number to positions(slot, ·), the members
-  /// before it to positions(slot, half + ·). All members lie under summary words begin … end - 1. Ends with a
-  /// barrier. For teams of threads without vector lanes: a scan over a team on CUDA adds in shared memory
-  /// with every lane of a thread, and takes 32 threads for a warp, which lanes make several (Kokkos 4.6).
-  /// @return words in use << member_bits | members, to every thread
+  /// Computes the rank of the members of each word in use: for the i-th such word, its index goes to
+  /// positions(slot, i) and the number of preceding members to positions(slot, half + i). All members must be
+  /// under summary words begin … end − 1. Ends with a barrier. Only for teams without vector lanes: on CUDA a
+  /// team scan adds in shared memory with every lane of a thread and takes 32 threads for a warp, which with
+  /// lanes are several (Kokkos 4.6).
+  /// @return words in use << member_bits | members, on all threads
   template <class Team, class PositionView>
   KOKKOS_FUNCTION Word locate(const Team& team, std::size_t slot, std::size_t begin, std::size_t end,
                               const PositionView& positions) const {
@@ -114,7 +116,7 @@ struct TeamBits {
     return total;
   }
 
-  /// The same for teams whose threads have vector lanes; those of the first thread do it.
+  /// Variant of `locate` for teams with vector lanes, by the lanes of the first thread.
   template <class Team, class PositionView>
   KOKKOS_FUNCTION Word locate_by_lanes(const Team& team, std::size_t slot, std::size_t begin, std::size_t end,
                                        const PositionView& positions) const {
@@ -132,7 +134,7 @@ struct TeamBits {
     return total;
   }
 
-  /// A step of the scan of `locate`, for the words under one summary word.
+  /// Scan step of `locate` for the words under one summary word.
   template <class PositionView>
   KOKKOS_FUNCTION void locate_under(std::size_t slot, std::size_t s, const PositionView& positions, Word& sum,
                                     bool final) const {
@@ -147,8 +149,9 @@ struct TeamBits {
     });
   }
 
-  /// Writes all members in ascending order to `target`, after `locate`. A thread writes what eight bits hold,
-  /// so that neighbours write next to each other; at_eight(w, word, mask of the eight) where there are any.
+  /// Writes all members to `target` in ascending order; requires `locate`. A thread writes the members of
+  /// eight bits, so that adjacent threads write adjacent elements, and calls at_eight(w, word, mask of the
+  /// eight) if there are any.
   template <class Team, class PositionView, class AtEight>
   KOKKOS_FUNCTION void write(const Team& team, std::size_t slot, Word located, const PositionView& positions,
                              Ordinal* target, const AtEight& at_eight) const {
@@ -167,7 +170,7 @@ struct TeamBits {
     });
   }
 
-  /// Empties a set all of whose members lie under summary words begin … end - 1.
+  /// Clears a set whose members are all under summary words begin … end − 1.
   template <class Team>
   KOKKOS_FUNCTION void clear(const Team& team, std::size_t slot, std::size_t begin, std::size_t end) const {
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, begin, end), [&](const std::size_t s) {

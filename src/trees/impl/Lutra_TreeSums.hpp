@@ -9,8 +9,8 @@
 
 namespace lutra::Impl {
 
-/// The sum of `value` over the subtree of each vertex.
-/// @param parent [n] −1 for a root; a parent comes behind its children
+/// Sum of `value` over the subtree of each vertex.
+/// @param parent [n] −1 for a root; parents have greater numbers than their children
 template <class Index, class Value>
 std::vector<Value> subtree_sums(const std::vector<Index>& parent, std::vector<Value> value) {
   for (std::size_t j = 0; j < parent.size(); ++j) {

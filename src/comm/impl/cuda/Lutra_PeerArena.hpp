@@ -16,11 +16,11 @@
 
 namespace lutra::Impl {
 
-/// Device memory of this rank that other ranks of the host have mapped (CUDA IPC): signals, abort word, then
-/// bytes. One allocation by cudaMalloc: Views of a Kokkos that allocates asynchronously cannot be mapped.
+/// Device memory of this rank that other ranks of the host map by CUDA IPC: signals, abort word, bytes.
+/// Allocated by one cudaMalloc, since Views cannot be mapped if Kokkos allocates asynchronously.
 class PeerArena {
  public:
-  /// Collective. @throws InputError or OutOfMemoryError on all ranks alike
+  /// Collective. @throws InputError or OutOfMemoryError, the same on all ranks
   PeerArena(Communicator& comm, std::size_t bytes, std::size_t signals) : m_comm(comm) {
     const std::size_t head = (signals * sizeof(PeerWindow::Word) + sizeof(PeerWindow::Word) + 15) / 16 * 16;
     Offer mine{};
@@ -42,11 +42,11 @@ class PeerArena {
     const std::vector<Offer> offers = comm.all_gather(mine);
     comm.agree("mapping of peer memory", [&] { map(offers); });
   }
-  /// Waits for nothing; without `close`, what others may still write to is left to the end of the process.
+  /// Does not wait. Without `close`, memory that others may still write to is kept until the process ends.
   ~PeerArena() = default;
   PeerArena(const PeerArena&) = delete;
   PeerArena& operator=(const PeerArena&) = delete;
-  /// Collective: all unmap before any frees, since the other order is undefined.
+  /// Collective: all ranks unmap before any frees; the reverse order is undefined.
   void close() {
     for (int rank = 0; rank < m_window.size; ++rank)
       if (rank != m_window.rank) cudaIpcCloseMemHandle(m_window.signals[rank]);

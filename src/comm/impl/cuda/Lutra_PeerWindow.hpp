@@ -11,8 +11,8 @@
 
 namespace lutra::Impl {
 
-/// The symmetric memory of all ranks of one host, as one device sees it: what a kernel needs to put, add and
-/// wait. Passed to kernels by value.
+/// The symmetric memory of all ranks of one host as seen by one device, for put, add and wait in kernels.
+/// Passed to kernels by value.
 ///
 ///     writer (block)                               owner (block)
 ///     all threads: stores to the peer              thread 0: ld.acquire.sys of the signal, until ≥ value
@@ -20,19 +20,19 @@ namespace lutra::Impl {
 ///     thread 0: st.release.sys of the signal  ──►  all threads read the bytes, never by __ldg
 ///
 /// The barrier makes the stores of all threads happen before thread 0's release, which is cumulative; the
-/// barrier alone orders nothing for another device. Epochs only grow, and nothing is cleared.
+/// barrier alone orders nothing for another device. Epochs only increase, and nothing is cleared.
 struct PeerWindow {
   static constexpr int max_ranks = 16;
   using Word = unsigned long long;
 
-  std::byte* bytes[max_ranks] = {};  ///< of each rank, mapped here
-  Word* signals[max_ranks] = {};     ///< of each rank; the one after the last is its abort word
+  std::byte* bytes[max_ranks] = {};  ///< bytes of each rank, mapped into this process
+  Word* signals[max_ranks] = {};     ///< signals of each rank; the last is followed by the rank's abort word
   std::size_t n_signals[max_ranks] = {};
   int rank = 0, size = 0;
-  std::uint64_t watchdog = 0;  ///< nanoseconds of one wait
+  std::uint64_t watchdog = 0;  ///< limit of one wait, in nanoseconds
 
 #if defined(KOKKOS_ENABLE_CUDA)
-  /// Ends the waits of this rank's kernels from its host, beside a kernel that runs.
+  /// Ends the waits of this rank's kernels from the host while a kernel runs.
   void abort_from_host() const {
     const Word word = static_cast<Word>(rank + 1);
     cudaStream_t beside{};
@@ -41,7 +41,7 @@ struct PeerWindow {
     cudaStreamSynchronize(beside);
     cudaStreamDestroy(beside);
   }
-  /// What `aborted` says, for the host once its kernels are complete.
+  /// Host version of `aborted`, for use after the kernels have completed.
   Word aborted_on_host() const {
     Word word = 0;
     cudaMemcpy(&word, signals[rank] + n_signals[rank], sizeof(Word), cudaMemcpyDeviceToHost);
@@ -50,10 +50,10 @@ struct PeerWindow {
 #endif
 
 #if defined(__CUDACC__)
-  /// Copies into a rank's bytes and then sets its signal. By all threads of a block; consecutive threads
-  /// store consecutive elements. `source` may be written after the next barrier.
+  /// Copies into a rank's bytes, then sets its signal. Called by all threads of a block; consecutive threads
+  /// store consecutive elements. `source` may be overwritten after the next barrier.
   /// @param offset in bytes, a multiple of the element's size
-  /// @param count  of elements
+  /// @param count  number of elements
   template <class T>
   __device__ void put(int to, std::size_t offset, const T* source, std::size_t count, std::size_t signal,
                       Word value) const {
@@ -65,38 +65,39 @@ struct PeerWindow {
     if (thread == 0) store_release(signals[to] + signal, value);
   }
 
-  /// Sets a signal of this rank; what the block has written before its last barrier is seen by who sees it.
-  /// By one thread.
+  /// Sets a signal of this rank. Writes of the block before its last barrier are visible to readers of the
+  /// value. Called by one thread.
   __device__ void raise(std::size_t signal, Word value) const {
     store_release(signals[rank] + signal, value);
   }
 
-  /// Adds to a rank's signal; what the calling thread has written before is seen by who sees the sum. By one
-  /// thread.
+  /// Adds to a rank's signal. Earlier writes of the calling thread are visible to readers of the sum. Called
+  /// by one thread.
   __device__ void add(int to, std::size_t signal, Word value) const {
     __threadfence_system();
     atomicAdd_system(signals[to] + signal, value);
   }
 
-  /// Waits until a signal of this rank is at least `value`. By all threads of a block.
-  /// @returns false where a rank has aborted, or the watchdog ended the wait and this rank aborts all
+  /// Waits until a signal of this rank is at least `value`. Called by all threads of a block.
+  /// @returns false if a rank has aborted, or if the watchdog ended the wait, in which case this rank aborts
+  /// all
   __device__ bool wait(std::size_t signal, Word value) const {
     int given_up = 0;
     if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) given_up = !poll(signal, value);
     return __syncthreads_or(given_up) == 0;
   }
 
-  /// One reading, for a block that has other work.
+  /// Single test, for a block that has other work.
   __device__ bool has_come(std::size_t signal, Word value) const {
     return load_acquire(signals[rank] + signal) >= value;
   }
 
-  /// Ends the waits of all ranks: their abort words hold the number of the rank that gave up first, plus one.
+  /// Ends the waits of all ranks: abort words hold the number of the rank that gave up first, plus one.
   __device__ void abort_all() const {
     for (int to = 0; to < size; ++to)
       atomicCAS_system(signals[to] + n_signals[to], Word{0}, static_cast<Word>(rank + 1));
   }
-  /// That number, or 0.
+  /// The abort word of this rank: number of the rank that gave up first plus one, or 0.
   __device__ Word aborted() const {
     return load_acquire(signals[rank] + n_signals[rank]);
   }

@@ -11,11 +11,10 @@
 
 namespace lutra::Impl {
 
-/// @throws OutOfMemoryError where CUDA has no memory for what was being done; std::runtime_error where it
-///         refuses it for another reason
+/// @throws OutOfMemoryError if CUDA ran out of memory; std::runtime_error for any other error
 inline void check_cuda(cudaError_t error, const char* doing) {
   if (error == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // told; later calls are not to be blamed for it
+  static_cast<void>(cudaGetLastError());  // clear the error, so that later calls do not report it
   if (error == cudaErrorMemoryAllocation)
     throw OutOfMemoryError(std::string("lutra: ") + doing + ": " + cudaGetErrorString(error), 0);
   throw std::runtime_error(std::string("lutra: ") + doing + ": " + cudaGetErrorString(error));
