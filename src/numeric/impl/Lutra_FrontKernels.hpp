@@ -149,7 +149,7 @@ KOKKOS_FUNCTION void subtract_tile(int depth, const Scalar* A, std::int64_t lda,
   }
 }
 
-/// Applies up to `rows` rows, at most those of the product tile.
+/// C −= A·B for `rows` rows, at most those of the product tile.
 template <int Columns, class Scalar>
 KOKKOS_FUNCTION void subtract_rows(int rows, int depth, const Scalar* A, std::int64_t lda,
                                    const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) {
