@@ -50,7 +50,7 @@ LuPattern<typename ExecutionSpace::memory_space> factorize_symbolic(
 /// them in ranges of rows, and copies each range to the host while it searches the next. The budget covers
 /// the memory of `exec`; on hosts a pattern found in ranges is not counted.
 /// @throws InputError; OutOfMemoryError if a workspace and two of the longest rows do not fit, with the least
-///     budget that would suffice
+/// budget that would suffice
 template <class ExecutionSpace>
 LuPattern<Kokkos::HostSpace> factorize_symbolic_to_host(
     const ExecutionSpace& exec,

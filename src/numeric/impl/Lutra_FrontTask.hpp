@@ -77,7 +77,7 @@ struct FrontTask {
   Offset wide_end = 0;           ///< end of the front's wide children
   Offset flags = 0;              ///< offset of the front's tile flags, see TileFlags
   Offset inverses = 0;           ///< offset of the front's inverses
-  int inverse_blocks = 0;        ///< blocks of lines in the inverses
+  int inverse_blocks = 0;        ///< blocks of lines before those of the front
   Offset links = -1;  ///< offset of the front's hand-off buffers; −1: diagonal tiles read their neighbours'
                       ///< panels
   bool is_swept = false;      ///< whether one block factorizes all diagonal tiles of the front

@@ -225,7 +225,7 @@ class FrontTaskPlacement {
   const std::int64_t m_behind;       ///< steps between last read and reuse
   std::vector<int> m_passed;         ///< [count] see Contribution
   std::vector<Part> m_parts;         ///< front part written by each task in order
-  std::vector<std::size_t> m_first;  ///< [count] first writer of each contribution, in the order without clearing
+  std::vector<std::size_t> m_first;  ///< [count] first writer of each contribution, clearing not counted
 };
 
 }  // namespace lutra::Impl

@@ -39,7 +39,7 @@ class TilePairs {
 
   FrontTiles m_tiles;
   bool m_any;
-  int m_single_edge, m_single_rows;  ///< tail of a root, whose tasks have a single tile
+  int m_single_edge, m_single_rows;  ///< of a root's tail, whose tasks have a single tile
 };
 
 }  // namespace lutra::Impl

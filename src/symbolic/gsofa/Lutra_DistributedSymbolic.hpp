@@ -72,8 +72,8 @@ struct DistributedLuPattern {
 /// @param pattern the same on all ranks; as for `factorize_symbolic`
 /// @param budget  of the rank's memory of `exec`
 /// @throws InputError and OutOfMemoryError on all ranks, as `factorize_symbolic_rows` and `find_supernodes`;
-///     InputError if the ranks' patterns differ in size, or if `ranks_per_node` does not divide the number of
-///     ranks; errors of Communicator
+/// InputError if the ranks' patterns differ in size, or if `ranks_per_node` does not divide the number of
+/// ranks; errors of Communicator
 template <class ExecutionSpace>
 DistributedLuPattern factorize_symbolic_distributed(
     Communicator& comm, const ExecutionSpace& exec,

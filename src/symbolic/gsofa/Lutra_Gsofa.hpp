@@ -31,7 +31,7 @@ struct SourceRows {
 /// @param pattern as for `factorize_symbolic`
 /// @param sources [any number] distinct rows of A in any order, in memory space of `exec`
 /// @throws InputError for a pattern that is not square, or a source that is out of range or duplicate;
-///     OutOfMemoryError if the budget is too small, with the least budget that would suffice for one source
+/// OutOfMemoryError if the budget is too small, with the least budget that would suffice for one source
 template <class ExecutionSpace>
 SourceRows<typename ExecutionSpace::memory_space> factorize_symbolic_rows(
     const ExecutionSpace& exec,

@@ -68,8 +68,8 @@ __device__ __forceinline__ void fence() {
   asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
-/// Counter of the sweeps on this multiprocessor. Multiprocessor ids may exceed their count, so two may share a
-/// counter.
+/// Counter of the sweeps on this multiprocessor. Multiprocessor ids may exceed their count, so two may share
+/// a counter.
 template <class Launch>
 __device__ __forceinline__ int* sweeps_here(const Launch& launch) {
   int number;
