@@ -9,7 +9,7 @@
 namespace lutra {
 namespace {
 
-/// A column of L by `lanes` threads, neighbours having neighbouring rows.
+/// Inspects a column of L with `lanes` threads; adjacent threads read adjacent rows.
 template <class Scalar>
 struct PivotInspection {
   using value_type = DiagonalPivots;
@@ -19,7 +19,7 @@ struct PivotInspection {
   const Scalar* panels;
   int lanes;
 
-  /// The front of a pivot: fronts stand in the order of their first pivots.
+  /// The front of a pivot; fronts are sorted by first pivot.
   KOKKOS_FUNCTION const Front& front_of(Ordinal pivot) const {
     Ordinal first = 0;
     for (Ordinal left = count; left > 1;) {

@@ -8,17 +8,17 @@
 
 namespace lutra {
 
-/// What an LU factorization without interchanges is as one of a symmetric or Hermitian matrix: U = D·Lᵀ (or
-/// D·Lᴴ), so that U's diagonal is D, all pivots 1 × 1, and has the inertia.
+/// Diagonal of an LU factorization without interchanges of a symmetric or Hermitian matrix. U = D·Lᵀ (or
+/// D·Lᴴ), so U's diagonal is D; all pivots are 1 × 1 and give the inertia.
 struct DiagonalPivots {
   double largest_l = 0;  ///< max |entry of L| below its diagonal; infinity where one is not finite
   double largest_d = 0;  ///< max |entry of D|; likewise
   double smallest_d = std::numeric_limits<double>::infinity();  ///< min |entry of D|
-  std::int64_t positive = 0;                                    ///< entries of D whose real part is
-  std::int64_t negative = 0;                                    ///< the same
+  std::int64_t positive = 0;                                    ///< entries of D with positive real part
+  std::int64_t negative = 0;                                    ///< entries of D with negative real part
 };
 
-/// Looks at the factors. Cost: L is read once. Fences.
+/// Computes these values from the factors. Cost: one read of L. Fences.
 /// @param factors of a factorization without interchanges
 template <class Scalar, class ExecutionSpace>
 DiagonalPivots inspect_diagonal_pivots(const ExecutionSpace& exec,

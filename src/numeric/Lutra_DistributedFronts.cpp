@@ -47,7 +47,7 @@ class FrontDistributor {
       FrontRanks other = deal();
       if (fullest(other) < fullest(best)) best = std::move(other);
     }
-    for (std::size_t f = best.rank.size(); f-- > 0;) {  // what is below a subtree's root
+    for (std::size_t f = best.rank.size(); f-- > 0;) {  // descendants of a subtree's root
       if (best.rank[f] == unknown) best.rank[f] = at(best.rank, m_tree.parent[f]);
     }
     return best;
@@ -61,8 +61,8 @@ class FrontDistributor {
     return pivots * (pivots + 2 * contribution_rows(f));
   }
   double block_entries(std::size_t f) const { return contribution_rows(f) * contribution_rows(f); }
-  /// Adds a front to its subtree, which takes its panels, and an arena of contributions: those of the
-  /// children, and its own block unless there is room for it between theirs.
+  /// Adds a front to its subtree: its panels, and an arena for the children's contributions and for its own
+  /// block, unless that fits into the gaps between theirs.
   void add_front(std::size_t f) {
     m_panels[f] += panel_entries(f);
     if (block_entries(f) > m_gap[f]) m_arena[f] += block_entries(f);
@@ -81,7 +81,7 @@ class FrontDistributor {
     return *std::max_element(ranks.entries.begin(), ranks.entries.end());
   }
 
-  /// Entries that the top takes, as `add_front` counts them, with the subtrees' blocks in its leaves.
+  /// Entries of the top, counted as in `add_front`, with the subtrees' blocks in its leaves.
   double top_entries(const std::vector<std::size_t>& roots) const {
     std::vector<double> arena(m_panels.size(), 0), gap(arena);
     for (const std::size_t f : roots) {
@@ -119,9 +119,9 @@ class FrontDistributor {
 
   const AssemblyTree& m_tree;
   std::size_t m_ranks;
-  std::vector<double> m_panels;  ///< [fronts] entries of the panels of each subtree
-  std::vector<double> m_arena;   ///< [fronts] entries of the contributions of each subtree
-  std::vector<double> m_gap;     ///< [fronts] most of a child's arena that its own block leaves free
+  std::vector<double> m_panels;  ///< [fronts] panel entries of each subtree
+  std::vector<double> m_arena;   ///< [fronts] contribution entries of each subtree
+  std::vector<double> m_gap;  ///< [fronts] largest part of a child's arena not used by the child's own block
   std::vector<std::vector<std::size_t>> m_children;  ///< [fronts]
   std::vector<std::size_t> m_top;
   std::priority_queue<std::pair<double, std::size_t>> m_cut;  ///< roots of subtrees, the largest first
@@ -162,17 +162,18 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
 
   Communicator& comm;
   FrontRanks ranks;                                    ///< on rank 0
-  std::vector<std::vector<std::int64_t>> source;       ///< on rank 0: of each rank's entries, then the top's
-  std::vector<std::int64_t> entry_row;                 ///< on rank 0: [nnz(A)] row of each of A's entries
+  std::vector<std::vector<std::int64_t>> source;       ///< on rank 0: positions in A of each rank's entries,
+                                                       ///< then the top's
+  std::vector<std::int64_t> entry_row;                 ///< on rank 0: [nnz(A)] row of each entry of A
   CsrPattern<int, std::int64_t, Kokkos::HostSpace> A;  ///< on rank 0
-  std::vector<int> leaf_rank;         ///< on rank 0: whence the top's leaves have their blocks
-  std::optional<Part> subtrees, top;  ///< of this rank; empty without fronts
+  std::vector<int> leaf_rank;                          ///< on rank 0: source rank of each of the top's leaves
+  std::optional<Part> subtrees, top;                   ///< parts of this rank; empty without fronts
   std::vector<std::int64_t> rows, columns;
   std::vector<Scalar> values;
 
   explicit State(Communicator& of) : comm(of) {}
 
-  /// On rank 0: plans for all parts; the top's is returned, others are sent.
+  /// On rank 0: plans all parts, returns the top's and sends the others.
   Impl::FrontPartPlan plan_parts(const AssemblyTree& tree, const FrontEntries& entries) {
     ranks = distribute_fronts(tree, comm.size());
     A = entries.A;

@@ -11,41 +11,41 @@
 
 namespace lutra {
 
-/// Which rank works each front: subtrees of the assembly tree are worked by a rank each, several by one where
-/// there are more of them, and what is above all of them, the top, by rank 0.
+/// Mapping of fronts to ranks. Each subtree of the assembly tree belongs to one rank, which may own several;
+/// the fronts above all subtrees, the top, belong to rank 0.
 struct FrontRanks {
   static constexpr int top = -1;
-  std::vector<int> rank;        ///< [fronts] of the rank, or `top`
-  std::vector<double> entries;  ///< [ranks] of panels and contributions
+  std::vector<int> rank;        ///< [fronts] rank of each front, or `top`
+  std::vector<double> entries;  ///< [ranks] entries of panels and contributions
 };
 
-/// Balances memory: beginning with whole trees, the largest subtree is replaced by its children, its root
-/// front going to the top, and the division kept whose fullest rank has least; subtrees are dealt out in
-/// falling order, each to the rank with least (G. A. Geist and E. Ng, Int. J. Parallel Programming 18, 1989,
+/// Balances memory. Starting with whole trees, it replaces the largest subtree by its children, whose parent
+/// front moves to the top, and keeps the division with the smallest maximum per rank. Subtrees go in
+/// descending order to the least loaded rank (G. A. Geist and E. Ng, Int. J. Parallel Programming 18, 1989,
 /// with the top as a load of rank 0). With one rank all fronts are one subtree.
 FrontRanks distribute_fronts(const AssemblyTree& tree, int ranks);
 
-/// Multifrontal LU on several ranks, each with an execution space of its own: the parts are factorized by
-/// `factorize_fronts` there. On hosts the bits are those of one rank.
+/// Multifrontal LU on several ranks, each with its own execution space: each rank factorizes its fronts with
+/// `factorize_fronts`. On hosts the result is bitwise that of one rank.
 ///
-///         top          rank 0    ▲ sums of contributions, extend-add as ever
-///       ╱   │  ╲                 │
-///     ▲     ▲    ▲               │ one dense block for each subtree, once it is complete
-///     1     2    0     ranks ────┘
+///          top          rank 0    ▲ extend-add within the top
+///        ╱   │  ╲                 │
+///      ▲     ▲    ▲               │ one dense block per subtree, once it is complete
+///      1     2    0     ranks ────┘
 ///
 /// In the top's tree a subtree is a leaf without pivots whose contribution block comes from its rank. Ranks
-/// work their subtrees without messages. Rank 0 needs memory for the top, for a subtree where balance gives
-/// it one, and for A; others for their subtrees and the entries of A in them. On devices the memory of each
-/// takes panels and contributions, and for a while 12 bytes an entry of L + U while plans are made; A, blocks
-/// on their way and the factors as `values` has them pass through host memory.
+/// factorize their subtrees without messages. Rank 0 needs memory for A, the top, and any subtree it owns;
+/// other ranks for their subtrees and the entries of A in them. On devices each rank's memory holds panels
+/// and contributions, and temporarily 12 bytes per entry of L + U while plans are made; A, blocks in transit
+/// and the factors in `values` pass through host memory.
 ///
-/// Calls are collective, errors included. Instantiated for all scalars where ordinals of 32 bits are built,
-/// for the default execution spaces of hosts and devices.
+/// Calls are collective, errors included. Instantiated for all scalars where 32-bit ordinals are built, for
+/// the default execution spaces of hosts and devices.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultHostExecutionSpace>
 class DistributedFronts {
  public:
-  /// @param tree    on rank 0, as what follows; ignored on others
-  /// @param entries A, and its orders, which already follow `tree.order`; the Views of A live as long as this
+  /// @param tree    on rank 0, like `entries`; ignored on other ranks
+  /// @param entries A and its orders, which already follow `tree.order`; A's Views must outlive this object
   /// @param budget  of each rank: plan, panels, contributions
   /// @throws OutOfMemoryError on all ranks, naming the rank
   DistributedFronts(Communicator& comm, const AssemblyTree& tree, const FrontEntries& entries,
@@ -54,13 +54,13 @@ class DistributedFronts {
 
   /// @param A on rank 0; ignored on others
   /// @param perturbation as in `factorize_fronts`
-  /// @returns what happened on all ranks, on all ranks
+  /// @returns the combined outcome of all ranks, on all ranks
   FrontLuOutcome factorize(const ScaledValues<Scalar, Kokkos::HostSpace>& A, double perturbation);
 
-  /// Permuted rows and columns of the entries of L + U that this rank has, by the numbers of F.
+  /// Permuted rows and columns of this rank's entries of L + U, as indices of F.
   const std::vector<std::int64_t>& rows() const noexcept;
   const std::vector<std::int64_t>& columns() const noexcept;
-  /// L\U at these, of the last factorization.
+  /// L\U at these positions, from the last factorization.
   const std::vector<Scalar>& values() const noexcept;
   /// On rank 0; empty on others.
   const FrontRanks& ranks() const noexcept;

@@ -8,13 +8,13 @@ namespace lutra {
 
 /// How the values of L and U are computed.
 enum class Engine {
-  automatic,    ///< the one predicted to be faster
+  automatic,    ///< the engine with the lower predicted time
   simplicial,   ///< on the exact pattern of L + U: right-looking by columns on devices, up-looking by rows on
                 ///< hosts
   multifrontal  ///< dense frontal matrices on the pattern of F + Fᵀ (Duff and Reid, 1983)
 };
 
-/// The name the command line uses.
+/// Name on the command line.
 constexpr std::string_view name_of(Engine engine) {
   switch (engine) {
     case Engine::simplicial:

@@ -21,7 +21,7 @@ namespace {
 
 using Impl::at;
 
-/// Offsets of panels, slots and workspaces for fronts with this many delayed columns each.
+/// Offsets of panels, slots and workspaces for the given numbers of delayed columns.
 template <class ExecutionSpace, class Plan>
 LdltRoom<typename ExecutionSpace::memory_space> make_room(const ExecutionSpace& exec, const Plan& plan,
                                                           const std::vector<int>& max_delayed,
@@ -56,18 +56,18 @@ LdltRoom<typename ExecutionSpace::memory_space> make_room(const ExecutionSpace& 
   return room;
 }
 
-/// No front has more delayed columns than all columns its children may have.
+/// Limits the delayed columns of each front to the number of columns of its children.
 template <class Plan>
 void limit_to_children(const Plan& plan, std::vector<int>& max_delayed) {
   const auto& fronts = plan.base.layout.fronts;
-  std::vector<std::int64_t> columns(fronts.size(), 0);  // of the children
+  std::vector<std::int64_t> columns(fronts.size(), 0);  // columns of the children
   for (std::size_t f = 0; f < fronts.size(); ++f) {
     max_delayed[f] = static_cast<int>(std::min<std::int64_t>(max_delayed[f], columns[f]));
     if (fronts[f].parent >= 0) at(columns, fronts[f].parent) += fronts[f].pivots + max_delayed[f];
   }
 }
 
-/// Blocks that gangs may have.
+/// Number of blocks available to gangs.
 template <class ExecutionSpace>
 int blocks_at_once(const ExecutionSpace& exec, const LdltPlanOptions& options) {
   if (options.blocks > 0) return options.blocks;
@@ -89,7 +89,7 @@ bool works_as_data_flow([[maybe_unused]] const Fronts& fronts, const LdltPlanOpt
   return false;
 }
 
-/// Room a thread of a host needs for its workspace, or a level of fronts.
+/// Workspace entries of a host thread, or of a level of fronts.
 template <class ExecutionSpace, class Room>
 auto workspace_entries(const ExecutionSpace& exec, const Room& room) {
   auto entries = room.workspace;
@@ -134,7 +134,7 @@ template <class Scalar, class ExecutionSpace>
 void allocate_ldlt(const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
                    const MemoryBudget& budget, LdltFactors<Scalar, ExecutionSpace>& factors) {
   if (factors.has_values()) return;
-  auto fresh = factors;  // nothing has changed where memory runs out
+  auto fresh = factors;  // keeps `factors` unchanged if memory runs out
   if (fresh.room.host_fronts.empty()) fresh.room = plan.room;
   fresh.reservation = MemoryReservation(budget);
   const auto allocate = [&](auto& view, const char* label, auto... extents) {
@@ -210,7 +210,7 @@ Offset enlarge_room(const ExecutionSpace& exec, const LdltPlan<typename Executio
     max_delayed.push_back(factors.room.host_fronts[f].max_delayed);
     wanted.push_back(records[f].wanted);
   }
-  for (std::size_t f = 0; f < fronts.size(); ++f) {  // in postorder, so that what is wanted climbs
+  for (std::size_t f = 0; f < fronts.size(); ++f) {  // postorder propagates `wanted` to ancestors
     if (wanted[f] == 0) continue;
     max_delayed[f] = std::max(2 * max_delayed[f], wanted[f]);
     if (fronts[f].parent >= 0)

@@ -22,94 +22,96 @@ template <class MemorySpace>
 class LdltSchedule;
 }
 
-/// Which pivots a factorization accepts.
+/// Pivoting strategy and tolerances.
 struct LdltPivotRule {
-  /// none: the diagonal in order, no test. static_perturbed: complete pivoting within diagonal blocks; pivots
-  /// that are too small are perturbed, none is delayed. threshold (and automatic): as at factorize_ldlt
+  /// none: the diagonal in order, without a test. static_perturbed: complete pivoting within diagonal blocks;
+  /// small pivots are perturbed, none is delayed. threshold (and automatic): see factorize_ldlt
   Pivoting pivoting = Pivoting::threshold;
   Symmetry symmetry = Symmetry::symmetric;
-  bool definite = false;    ///< with `none`: a pivot that is not positive ends the factorization (Cholesky)
+  bool definite = false;    ///< with `none`: a pivot that is not positive stops the factorization (Cholesky)
   double threshold = 0.01;  ///< u: |entries of L| ≤ 1/u; 0 < u ≤ 0.5
-  /// Columns all of whose entries are at most this times the largest scaled entry are zero pivots; negative:
-  /// 16 times the distance from 1 to the next number
+  /// A column is a zero pivot if all its entries are at most this times the largest scaled entry; negative:
+  /// 16 times the machine epsilon
   double zero_tolerance = -1;
-  double perturbation = 0;  ///< with `static_perturbed`: least magnitude of a pivot over the largest entry
+  double perturbation = 0;  ///< with `static_perturbed`: least pivot magnitude relative to the largest entry
 };
 
-/// What a slot of a front holds once the front has been factorized.
+/// Content of a slot once its front has been factorized.
 enum class PivotKind : unsigned char {
   one_by_one,
-  first_of_two,  ///< of a 2 × 2 pivot, the next slot holding the second
+  first_of_two,  ///< first column of a 2 × 2 pivot; the next slot holds the second
   second_of_two,
-  perturbed,  ///< a 1 × 1 pivot that was replaced by a larger one
-  zero,       ///< a zero pivot: its column was zero up to the tolerance. D is 0 there and L's column 0
-  delayed     ///< not eliminated here but in an ancestor
+  perturbed,  ///< 1 × 1 pivot raised to a larger magnitude
+  zero,       ///< zero pivot: its column was zero up to the tolerance; D and L's column are 0
+  delayed     ///< eliminated in an ancestor
 };
 
-/// Room of one front. Its panel has N = pivots + delayed_in columns and N + cb_rows rows, delayed_in being
-/// the columns that its children have delayed to it in this factorization, at most max_delayed. The panel is
-/// stored by columns with the leading dimension N + cb_rows, so that it stands without gaps.
+/// Storage of one front. Its panel has N = pivots + delayed_in columns and N + cb_rows rows, delayed_in being
+/// the columns its children delayed in this factorization, at most max_delayed. Panels are stored by columns
+/// with leading dimension N + cb_rows, hence without gaps.
 struct LdltFrontRoom {
-  Offset panel = 0;  ///< in `panels`
-  Offset slots = 0;  ///< in the arrays of slots: pivots + max_delayed of them
-  /// In `workspace`, of fronts that are eliminated by blocks; shared by levels, but for data flow
+  Offset panel = 0;  ///< offset in `panels`
+  Offset slots = 0;  ///< offset in the slot arrays, pivots + max_delayed slots
+  /// Offset in `workspace` for fronts eliminated by blocks; levels share it, except with data flow
   Offset work = 0;
   int max_delayed = 0;
 };
 
-/// Room of all fronts. Part of the plan at first; a factorization whose delayed columns do not fit has it
-/// enlarged (enlarge_room), and then a room of its own.
+/// Storage of all fronts. Initially part of the plan; a factorization whose delayed columns do not fit gets
+/// its own, larger copy (enlarge_room).
 template <class MemorySpace>
 struct LdltRoom {
   Kokkos::View<const LdltFrontRoom*, MemorySpace> fronts;  ///< [count]
-  std::vector<LdltFrontRoom> host_fronts;                  ///< the same on the host
-  Offset panels = 0;     ///< entries of all panels, and some behind them that host kernels may read
+  std::vector<LdltFrontRoom> host_fronts;                  ///< host copy of `fronts`
+  Offset panels = 0;     ///< entries of all panels, plus padding that host kernels may read
   Offset slots = 0;      ///< slots of all fronts
-  Offset workspace = 0;  ///< entries that the fronts of any level need at once
-  Offset max_work = 0;   ///< entries that any front needs
+  Offset workspace = 0;  ///< entries that the fronts of any one level need together
+  Offset max_work = 0;   ///< largest number of entries that a front needs
   MemoryReservation reservation;
 };
 
-/// How a plan is made.
+/// Options of plan_ldlt.
 struct LdltPlanOptions {
-  int min_room = 32;        ///< delayed columns a front has room for, at least, …
-  double room_share = 0.1;  ///< … and over its own pivots; never more than its children can delay
-  /// CUDA: fronts as data flow in two launches instead of level by level. By default where no front has more
-  /// children than `max_children`: one block adds them up one after another, the largest of levels at once.
+  int min_room = 32;        ///< least capacity of a front for delayed columns, …
+  double room_share = 0.1;  ///< … and relative to its own pivots; never more than its children can delay
+  /// CUDA: runs fronts as data flow in two launches instead of level by level. By default on if no front has
+  /// more than `max_children` children, since a single block assembles them successively, starting with the
+  /// largest of each level.
   std::optional<bool> data_flow = std::nullopt;
   int max_children = 1 << 14;
-  int blocks = 0;  ///< with `data_flow`: blocks that run at once; 0: as the device says
-  /// Hosts: fronts of more rows are eliminated by block columns with a-posteriori pivoting first, so that all
-  /// threads can work on one; others column by column.
+  int blocks = 0;  ///< with `data_flow`: resident blocks; 0: as the device reports
+  /// Hosts: larger fronts are first eliminated by block columns with a-posteriori pivoting, so that all
+  /// threads can share one front; smaller fronts are eliminated column by column.
   int max_column_rows = 512;
 };
 
-/// All a factorization needs besides values and room, made once for a pattern.
+/// Everything a factorization needs except values and storage; made once per pattern.
 template <class MemorySpace>
 struct LdltPlan {
-  /// Fronts, contribution rows, relative indices, children, assembly map, levels. Of its offsets `lower` and
-  /// `upper` do not apply; `contribution` does, and blocks are cb_rows × cb_rows by columns of which the
-  /// lower triangle is used.
+  /// Fronts, contribution rows, relative indices, children, assembly map, levels. The offsets `lower` and
+  /// `upper` do not apply. `contribution` does: blocks are cb_rows × cb_rows by columns, lower triangle only.
   FrontPlan<MemorySpace> base;
-  Kokkos::View<const Ordinal*, MemorySpace> order;  ///< [n] user's row at each permuted index
+  Kokkos::View<const Ordinal*, MemorySpace> order;  ///< [n] user row at each permuted index
   LdltPlanOptions options;
-  LdltRoom<MemorySpace> room;                                       ///< what factorizations start with
-  std::shared_ptr<const Impl::LdltSchedule<MemorySpace>> schedule;  ///< of data flow, or none
-  SubtreeMapping mapping;        ///< of fronts to host threads; empty for one thread and on devices
-  Offset predicted_entries = 0;  ///< of L and D where nothing is delayed
-  double flops = 0;              ///< where nothing is delayed
+  LdltRoom<MemorySpace> room;                                       ///< initial storage of factorizations
+  std::shared_ptr<const Impl::LdltSchedule<MemorySpace>> schedule;  ///< data-flow schedule, or null
+  SubtreeMapping mapping;        ///< fronts to host threads; empty for one thread and on devices
+  Offset predicted_entries = 0;  ///< entries of L and D without delayed pivots
+  double flops = 0;              ///< flops without delayed pivots
   MemoryReservation reservation;
 };
 
-/// What happened to one front. `stopped` fronts and their ancestors were not factorized.
+/// Result of one front. `stopped` fronts and their ancestors were not factorized.
 struct LdltRecord {
-  int delayed_in = 0;   ///< columns delayed to it by its children, in their order
-  int eliminated = 0;   ///< columns eliminated: the first so many slots
-  int delayed_out = 0;  ///< columns delayed to the parent: pivots + delayed_in − eliminated, the last slots
-  int wanted = 0;       ///< where delayed_in did not fit: columns that there should be room for; else 0
-  int stopped = 0;      ///< 1: not factorized, for want of room, a bad value, or a child that stopped
-  /// Entries by which the panel begins before its room. Hosts put panels side by side: room that delayed
-  /// columns do not need would lie between small ones.
+  int delayed_in = 0;   ///< columns delayed to it by its children, in the children's order
+  int eliminated = 0;   ///< columns eliminated; they occupy the first slots
+  int delayed_out = 0;  ///< columns delayed to the parent: pivots + delayed_in − eliminated, in the last
+                        ///< slots
+  int wanted = 0;       ///< required capacity if delayed_in did not fit; else 0
+  int stopped = 0;      ///< 1: not factorized because of missing storage, a value that is not finite, or a
+                        ///< stopped child
+  /// Entries by which the panel starts before its reserved offset. Hosts pack panels contiguously, so that
+  /// unused capacity for delayed columns does not separate small ones.
   std::int64_t moved = 0;
 };
 
@@ -118,21 +120,22 @@ struct LdltOutcome {
   static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 
   double largest_entry = 0;   ///< max |entry of the scaled matrix|
-  double largest_factor = 0;  ///< max |entry of D|; of L no more than 1/u is known
-  /// Of pivots that are not zero, min |d|, or |det| / max |entry| of 2 × 2 pivots; infinity: there are none
+  double largest_factor = 0;  ///< max |entry of D|; L is only known to be bounded by 1/u
+  /// Over nonzero pivots, min |d|, or |det| / max |entry| of 2 × 2 pivots; infinity without any
   double smallest_pivot = std::numeric_limits<double>::infinity();
-  std::int64_t positive = 0;  ///< inertia of D; not of complex matrices that are not Hermitian
+  std::int64_t positive = 0;  ///< positive eigenvalues of D; not for complex matrices that are not Hermitian
   std::int64_t negative = 0;
   std::int64_t zero = 0;               ///< zero pivots
   std::int64_t two_by_two = 0;         ///< 2 × 2 pivots
-  std::int64_t delayed = 0;            ///< columns delayed to a parent, once for each front that did
+  std::int64_t delayed = 0;            ///< delayed columns, counted once per front that delays them
   std::int64_t perturbed = 0;          ///< perturbed pivots
-  std::int64_t entries = 0;            ///< of L and D: 1 for each diagonal entry, no zeros of upper triangles
+  std::int64_t entries = 0;            ///< entries of L and D; each diagonal entry counts 1, zeros of upper
+                                       ///< triangles do not count
   std::int64_t max_delayed = 0;        ///< largest delayed_in of any front
-  std::int64_t overflow_front = none;  ///< the first front whose delayed columns did not fit
-  std::int64_t not_definite = none;    ///< the first permuted index whose pivot was not positive (`definite`)
-  std::int64_t not_finite = none;      ///< the first front in which pivots were not finite
-  int stopped_front = -1;  ///< the front at which the watchdog gave up waiting, or −1; of kernels that wait
+  std::int64_t overflow_front = none;  ///< first front whose delayed columns did not fit
+  std::int64_t not_definite = none;    ///< first permuted index whose pivot was not positive (`definite`)
+  std::int64_t not_finite = none;      ///< first front with pivots that were not finite
+  int stopped_front = -1;  ///< front at which the watchdog timed out, or −1; only for kernels that wait
 
   bool overflowed() const { return overflow_front != none; }
   bool succeeded() const {
@@ -140,7 +143,7 @@ struct LdltOutcome {
   }
 };
 
-/// What factorizations work in, one after the other, and leave their result in. Several may share a plan.
+/// Factors and working storage of successive factorizations. Several may share a plan.
 ///
 /// Front f, N = pivots + delayed_in, e = eliminated, offsets from room.fronts(f):
 ///
@@ -148,87 +151,85 @@ struct LdltOutcome {
 ///         ┌───────────────┬─────────────┐      slot j: permuted index variables[slots + j]
 ///     e   │ L11, unit     │             │      D:      diagonal[slots + j], off_diagonal[slots + j] =
 ///         ├───────────────┼─────────────┤              D(j + 1, j) at the first of two, kind[slots + j]
-///    N−e  │ L21           │ delayed: the│      L(j + 1, j) of a 2 × 2 pivot is 0; L's diagonal is not
-///    stored,
-///         ├───────────────┤ Schur       │      what stands there has no meaning, nor what is above it
+///    N−e  │ L21           │ delayed: the│      L(j + 1, j) of a 2 × 2 pivot is 0; L's diagonal and the
+///         ├───────────────┤ Schur       │      upper triangle are not stored, their contents undefined
 /// cb_rows │ L31           │ complement  │      rows N … : contribution rows, in the order of base.rows
 ///         └───────────────┴─────────────┘
 ///
-/// Before elimination the front's columns stand at positions: own pivots 0 … pivots − 1, then delayed columns
-/// child by child, in the order of the child's slots e … N−1. positions[slots + j] is the position of what
-/// slot j holds. A contribution row of a child with relative index r is at position r of its parent where
-/// r < pivots, else its row r + delayed_in.
+/// Before elimination, columns have these positions: own pivots 0 … pivots − 1, then delayed columns child by
+/// child, in the order of the child's slots e … N−1. positions[slots + j] is the position of the column now
+/// in slot j. A contribution row of a child with relative index r has position r in its parent if r < pivots,
+/// else position r + delayed_in.
 template <class Scalar, class ExecutionSpace>
 struct LdltFactors {
   using Memory = typename ExecutionSpace::memory_space;
 
   LdltRoom<Memory> room;
-  Kokkos::View<LdltRecord*, Memory> records;              ///< [count]
-  Kokkos::View<Scalar*, Memory> panels;                   ///< [room.panels]
-  Kokkos::View<Scalar*, Memory> contributions;            ///< not read after a factorization
-  Kokkos::View<Scalar*, Memory> workspace;                ///< the same
-  Kokkos::View<Scalar*, Memory> entries;                  ///< [nnz(A)] the scaled matrix by fronts; the same
-  Kokkos::View<Ordinal*, Memory> variables;               ///< [room.slots] permuted index
-  Kokkos::View<int*, Memory> positions;                   ///< [room.slots] position before elimination
-  Kokkos::View<int*, Memory> scratch;                     ///< [room.slots]
-  Kokkos::View<Scalar*, Memory> diagonal;                 ///< [room.slots] D(j, j)
-  Kokkos::View<Scalar*, Memory> off_diagonal;             ///< [room.slots] D(j + 1, j), else 0
-  Kokkos::View<PivotKind*, Memory> kind;                  ///< [room.slots]
-  Kokkos::View<RealOf<Scalar>*, Memory> product_buffers;  ///< of host threads; else empty
-  Kokkos::View<std::uint64_t*, Memory> flags;             ///< of data flow; else empty
+  Kokkos::View<LdltRecord*, Memory> records;    ///< [count]
+  Kokkos::View<Scalar*, Memory> panels;         ///< [room.panels]
+  Kokkos::View<Scalar*, Memory> contributions;  ///< working storage of one factorization
+  Kokkos::View<Scalar*, Memory> workspace;      ///< working storage of one factorization
+  Kokkos::View<Scalar*, Memory> entries;        ///< [nnz(A)] scaled matrix by fronts; working storage
+  Kokkos::View<Ordinal*, Memory> variables;     ///< [room.slots] permuted index
+  Kokkos::View<int*, Memory> positions;         ///< [room.slots] position before elimination
+  Kokkos::View<int*, Memory> scratch;           ///< [room.slots]
+  Kokkos::View<Scalar*, Memory> diagonal;       ///< [room.slots] D(j, j)
+  Kokkos::View<Scalar*, Memory> off_diagonal;   ///< [room.slots] D(j + 1, j), else 0
+  Kokkos::View<PivotKind*, Memory> kind;        ///< [room.slots]
+  Kokkos::View<RealOf<Scalar>*, Memory> product_buffers;  ///< packing buffers of host threads; else empty
+  Kokkos::View<std::uint64_t*, Memory> flags;             ///< data-flow flags; else empty
   Kokkos::View<LdltOutcome, Memory> outcome;
-  /// Of a tree with one root, with the portable kernels and on hosts: the root is assembled only, what stands
-  /// in it then comes here, and the identity takes its room; in its children all columns are eliminated.
+  /// For a tree with one root, with portable kernels and on hosts: the root is assembled but not eliminated;
+  /// its entries are copied here and the identity takes their place; its children eliminate all columns.
   /// Empty: the root is eliminated
   Kokkos::View<Scalar**, Kokkos::LayoutLeft, Memory> complement;
-  int resident_blocks[2] = {-1, -1};  ///< that run at once of the launches of data flow; −1: not asked yet
+  int resident_blocks[2] = {-1, -1};  ///< resident blocks of the two data-flow launches; −1: not queried yet
   Symmetry symmetry = Symmetry::symmetric;  ///< of the last factorization
-  MemoryReservation reservation;            ///< of all but the room
+  MemoryReservation reservation;            ///< covers everything except `room`
 
   bool has_values() const { return outcome.data() != nullptr; }
 };
 
-/// Values to factorize: S·A·S and a shift of its diagonal, by the user's rows.
+/// Values to factorize: S·A·S plus a shift of its diagonal, in the user's row numbering.
 template <class Scalar, class MemorySpace>
 struct LdltValues {
-  ScaledValues<Scalar, MemorySpace> A;  ///< row_scale and col_scale are the same
-  /// [n] added to A's diagonal before it is scaled; empty: nothing. The pattern need not have the diagonal.
+  ScaledValues<Scalar, MemorySpace> A;  ///< row_scale and col_scale are equal
+  /// [n] added to A's diagonal before scaling; empty: no shift. The diagonal may be absent from the pattern.
   Kokkos::View<const RealOf<Scalar>*, MemorySpace> shift = {};
 };
 
-/// Fronts, assembly map and room for a symmetric matrix.
+/// Plans fronts, assembly map and storage for a symmetric matrix.
 /// @param tree    of A(order, order)
-/// @param entries the pattern, both triangles, with tree.order as both of its orders. F's lower triangle is
-/// read
-/// @param A       the pattern of `entries` in the space's memory, which the plan shares; empty: it has a copy
-/// Cost: as plan_fronts. @throws OutOfMemoryError
+/// @param entries the pattern, both triangles, with tree.order as both orders; F's lower triangle is read
+/// @param A       pattern of `entries` in the space's memory, shared by the plan; empty: the plan copies it
+/// Cost: as plan_fronts.
+/// @throws OutOfMemoryError
 template <class ExecutionSpace>
 LdltPlan<typename ExecutionSpace::memory_space> plan_ldlt(
     const ExecutionSpace& exec, const AssemblyTree& tree, const FrontEntries& entries,
     const MemoryBudget& budget, const LdltPlanOptions& options = {},
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A = {});
 
-/// Room for values, by the plan's room where the factors have none of their own. Does nothing where there is
-/// room already.
+/// Allocates storage for values, sized by the factors' own LdltRoom or else the plan's. Does nothing if
+/// already allocated.
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 void allocate_ldlt(const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
                    const MemoryBudget& budget, LdltFactors<Scalar, ExecutionSpace>& factors);
 
 /// Multifrontal L·D·Lᵀ (I. S. Duff and J. K. Reid, ACM Trans. Math. Software 9, 1983) with a-posteriori
-/// threshold pivoting (J. Hogg, E. Ovtchinnikov and J. Scott, ibid. 42, 2016): a diagonal block is factorized
-/// with complete pivoting, 1 × 1 and 2 × 2; the rows below are solved for and the first column with an entry
-/// of L above 1/u found; it and the columns behind it are given up and stand behind the rest. What failed is
-/// tried again column by column with the threshold test. What fails then is delayed to the parent. At roots
-/// every column is eliminated: complete pivoting keeps |L| ≤ 2 there.
+/// threshold pivoting (J. Hogg, E. Ovtchinnikov and J. Scott, ibid. 42, 2016). A diagonal block is factorized
+/// with complete pivoting, 1 × 1 and 2 × 2; the rows below are solved for. The first column with an entry of
+/// L above 1/u fails, with all columns after it; these move to the end. They are tried again column by column
+/// with the threshold test; columns that fail again are delayed to the parent. Roots eliminate every column:
+/// complete pivoting keeps |L| ≤ 2 there.
 ///
-/// Sums have one order: the same bits from run to run, and for any number of threads.
+/// Sums have a fixed order: results are bitwise equal from run to run and for any number of threads.
 ///
-/// @param factors with room for values. On return its outcome, once `exec` is fenced, says what happened:
-/// with
-///                `overflowed()` nothing can be solved; call enlarge_room and factorize again
-/// Cost: plan.flops and what delayed columns add. Does not fence on devices, does not allocate. `portable`
-/// takes the portable kernels on hosts.
+/// @param factors  with storage for values. Its outcome is valid once `exec` is fenced. If `overflowed()`,
+///                 the factors cannot be used; call enlarge_room and factorize again
+/// @param portable forces the portable kernels on hosts
+/// Cost: plan.flops plus the work of delayed columns. Does not fence on devices, does not allocate.
 /// @throws InputError for a threshold outside (0, 0.5]
 template <class Scalar, class ExecutionSpace>
 void factorize_ldlt(const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
@@ -236,14 +237,14 @@ void factorize_ldlt(const ExecutionSpace& exec, const LdltPlan<typename Executio
                     const LdltPivotRule& rule, LdltFactors<Scalar, ExecutionSpace>& factors,
                     bool portable = false);
 
-/// The outcome on the host. Fences.
+/// Copies the outcome to the host. Fences.
 template <class Scalar, class ExecutionSpace>
 LdltOutcome read_outcome(const ExecutionSpace& exec, const LdltFactors<Scalar, ExecutionSpace>& factors);
 
-/// After a factorization that overflowed: the fronts that did and their ancestors get twice their room, at
-/// least what was wanted, and the arrays are allocated anew; values are lost. Fences.
+/// Recovers from a factorization that overflowed: doubles the capacity of the fronts that overflowed and
+/// their ancestors, at least to `wanted`, and reallocates the arrays; values are lost. Fences.
 /// @returns entries of all panels
-/// @throws OutOfMemoryError; the factors then have room for no values
+/// @throws OutOfMemoryError; the factors then have no storage for values
 template <class Scalar, class ExecutionSpace>
 Offset enlarge_room(const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
                     const MemoryBudget& budget, LdltFactors<Scalar, ExecutionSpace>& factors);

@@ -13,14 +13,15 @@
 namespace lutra {
 namespace {
 
-// Entries a team takes at once where a launch only moves entries.
+// Entries per team in launches that only move entries.
 constexpr int entries_a_team = 2048;
-// Arrays inside an allocation begin at multiples of 16 entries, for copies of 16 bytes.
+// Arrays inside an allocation start at multiples of 16 entries, for 16-byte copies.
 constexpr std::size_t aligned(std::size_t entries) {
   return (entries + 15) / 16 * 16;
 }
 
-/// Where the arrays of one allocation begin: contributions may stand among panels, and allocations take time.
+/// Offsets of the arrays in a single allocation, which saves allocation time and lets contributions lie among
+/// panels.
 struct ValuePlaces {
   std::size_t entries, inverses, end;
 
@@ -28,7 +29,7 @@ struct ValuePlaces {
       : entries(aligned(fronts)), inverses(aligned(entries + nnz)), end(inverses + n_inverses) {}
 };
 
-/// Calls visit(i) for each i < n, by teams, and raises `largest` to the greatest value it returns.
+/// Calls visit(i) for each i < n, by teams, and raises `largest` to the greatest value returned.
 template <class ExecutionSpace, class Visit>
 void for_each_and_largest(const ExecutionSpace& exec, const char* label, std::int64_t n, double* largest,
                           const Visit& visit) {
@@ -142,7 +143,7 @@ template <class Scalar, class ExecutionSpace>
 void allocate_values(const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
                      const MemoryBudget& budget, FrontFactors<Scalar, ExecutionSpace>& factors) {
   if (factors.has_values()) return;
-  auto fresh = factors;  // nothing has changed where memory runs out
+  auto fresh = factors;  // keeps `factors` unchanged if memory runs out
   fresh.values_reservation = MemoryReservation(budget);
   const auto allocate = [&](auto& view, const char* label, auto... extents) {
     using View = std::remove_reference_t<decltype(view)>;
@@ -191,7 +192,7 @@ void factorize_fronts(const ExecutionSpace& exec,
     auto contributions = factors.contributions;
     MemoryReservation room{MemoryBudget()};
     if (contributions.extent(0) < static_cast<std::size_t>(plan.contributions)) {
-      // a schedule with an order of its own has its own offsets of contributions
+      // a schedule with its own order has its own contribution offsets
       contributions = room.allocate<Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>>(
           exec, "lutra::numeric::portable_contributions", plan.contributions);
     }
@@ -208,7 +209,7 @@ Kokkos::View<Scalar*, typename ExecutionSpace::memory_space> contribution_of(
     const FrontPlan<typename ExecutionSpace::memory_space>& plan,
     const FrontFactors<Scalar, ExecutionSpace>& factors, Ordinal front) {
   const auto rows = static_cast<std::size_t>(plan.layout.fronts[static_cast<std::size_t>(front)].cb_rows);
-  // contributions stand behind the panels, or among them, in one array
+  // contributions follow the panels, or lie among them, in one array
   return Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>(
       factors.panels.data() + factors.schedule->contribution_begin(plan, front), rows * rows);
 }

@@ -14,99 +14,100 @@
 
 namespace lutra {
 
-/// Outcome of one factorization in fronts. Kept in memory of the execution space while it runs.
+/// Outcome of one multifrontal factorization. Kept in memory of the execution space while it runs.
 struct FrontLuOutcome {
   double largest_entry = 0;       ///< max |entry of the scaled matrix|
   double largest_factor = 0;      ///< max |entry of L\U|; infinity where one is not finite
-  std::int64_t perturbed = 0;     ///< perturbed pivots
-  std::int64_t interchanged = 0;  ///< pivots for which two rows were interchanged
-  int stopped_front = -1;         ///< the front at which the watchdog gave up waiting, or −1
+  std::int64_t perturbed = 0;     ///< pivots raised to the threshold
+  std::int64_t interchanged = 0;  ///< pivots chosen off the diagonal
+  int stopped_front = -1;         ///< front at which the watchdog timed out, or −1
 };
 
 namespace Impl {
-/// Tasks of one execution space for one plan. Not changed by factorizations, any number of which share it.
+/// Tasks of one plan on one execution space; immutable, shared by any number of factorizations.
 template <class Scalar, class ExecutionSpace>
 struct FrontSchedule;
-/// What one factorization after the other with a schedule writes beside values: flags, buffers.
+/// Flags and buffers that successive factorizations on one schedule write, values excepted.
 template <class Scalar, class ExecutionSpace>
 struct FrontRunState;
 }  // namespace Impl
 
-/// Of threshold pivoting, see factorize_fronts.
+/// State of threshold pivoting, see factorize_fronts.
 template <class MemorySpace>
 struct FrontInterchanges {
   double threshold = 0;
-  Kokkos::View<Ordinal*, MemorySpace> row_of_pivot;  ///< [n] permuted index whose row was eliminated at
-                                                     ///< each pivot. Panels of fronts as a whole hold rows in
-                                                     ///< this order. In tiled fronts (those with inverses)
-                                                     ///< only the diagonal tile and what is right of it does,
-                                                     ///< and the inverse of L's tile takes rows as they came
+  /// [n] permuted index of the row eliminated at each pivot. Panels of untiled fronts hold their rows in this
+  /// order. In tiled fronts (those with inverses) only the diagonal tile and the tiles right of it do; the
+  /// inverse of L's tile takes rows in their original order
+  Kokkos::View<Ordinal*, MemorySpace> row_of_pivot;
 };
 
-/// What factorizations in fronts work in, one after the other, and leave their result in. Several may share a
-/// plan and a schedule.
+/// Factors and working storage of successive multifrontal factorizations. Several may share a plan and a
+/// schedule.
 template <class Scalar, class ExecutionSpace>
 struct FrontFactors {
   using Memory = typename ExecutionSpace::memory_space;
-  Kokkos::View<Scalar*, Memory> panels;  ///< L\U by fronts
-  /// contribution blocks that do not fit among the panels, behind them
+  Kokkos::View<Scalar*, Memory> panels;  ///< L\U, front by front
+  /// contribution blocks that do not fit among the panels; stored after them
   Kokkos::View<Scalar*, Memory> contributions;
-  Kokkos::View<Scalar*, Memory> entries;   ///< [nnz(A)] the scaled matrix by fronts
-  Kokkos::View<Scalar*, Memory> scratch;   ///< both of these, which are not read between factorizations
-  Kokkos::View<Scalar*, Memory> inverses;  ///< of diagonal tiles, where a schedule leaves them to the solves
+  Kokkos::View<Scalar*, Memory> entries;   ///< [nnz(A)] entries of the scaled matrix, front by front
+  Kokkos::View<Scalar*, Memory> scratch;   ///< storage of `contributions` and `entries`, which are not read
+                                           ///< between factorizations
+  Kokkos::View<Scalar*, Memory> inverses;  ///< inverses of diagonal tiles, if the schedule leaves them to the
+                                           ///< solves
   Kokkos::View<FrontLuOutcome, Memory> outcome;
-  Kokkos::View<FrontLuOutcome, Memory> no_outcome;  ///< what `outcome` starts from
-  /// none with static pivoting; to be set before values get room
+  Kokkos::View<FrontLuOutcome, Memory> no_outcome;  ///< initial value of `outcome`
+  /// absent with static pivoting; set before allocate_values
   std::optional<FrontInterchanges<Memory>> interchanges;
-  /// Of a tree with one root: the root is assembled only, what stands in it then comes here, and the identity
-  /// takes its room. Hosts and the portable kernels do this. Empty: the root is eliminated
+  /// For a tree with one root: the root is assembled but not eliminated; its entries are copied here and the
+  /// identity takes their place. Supported by host and portable kernels. Empty: the root is eliminated
   Kokkos::View<Scalar**, Kokkos::LayoutLeft, Memory> complement;
   std::shared_ptr<const Impl::FrontSchedule<Scalar, ExecutionSpace>> schedule;
   std::shared_ptr<Impl::FrontRunState<Scalar, ExecutionSpace>> state;
-  MemoryReservation values_reservation;  ///< of all but schedule and state
+  MemoryReservation values_reservation;  ///< covers everything except schedule and state
 
   bool has_values() const { return no_outcome.data() != nullptr; }
-  /// Of threshold pivoting, else empty.
+  /// Row order of threshold pivoting; empty with static pivoting.
   Kokkos::View<Ordinal*, Memory> row_of_pivot() const {
     return interchanges ? interchanges->row_of_pivot : Kokkos::View<Ordinal*, Memory>();
   }
 };
 
-/// How a plan for this scalar and space cuts fronts.
+/// Tiling of fronts for this scalar and space.
 template <class Scalar, class ExecutionSpace>
 FrontPlanOptions front_plan_options();
 
-/// Numbers that a factorization in fronts keeps in an execution space.
+/// Entry counts of the multifrontal factors in an execution space.
 struct FrontSizes {
-  std::int64_t panels = 0;         ///< of L + U
-  std::int64_t contributions = 0;  ///< of contributions, those beside the panels
-  std::int64_t inverses = 0;       ///< of inverses of diagonal tiles, without interchanges
+  std::int64_t panels = 0;         ///< entries of L + U
+  std::int64_t contributions = 0;  ///< contribution entries stored outside the panels
+  std::int64_t inverses = 0;       ///< entries of the inverted diagonal tiles, without interchanges
 };
 
-/// Without plan and values. O(rows of all fronts); on devices also what their order of tasks takes.
+/// Computed from the tree, without plan or values. O(rows of all fronts); on devices plus the cost of the
+/// task order.
 template <class Scalar, class ExecutionSpace>
 FrontSizes sizes_of_fronts(const ExecutionSpace& exec, const AssemblyTree& tree,
                            const DeviceModel& model = default_device_model<ExecutionSpace>());
 
-/// Bytes of the buffers in which threads of a host pack the operands of products, by real numbers; none on
-/// devices.
+/// Bytes of the host threads' packing buffers for dense products, in the real type of `Scalar`; 0 on devices.
 template <class Scalar, class ExecutionSpace>
 std::size_t bytes_of_product_buffers(int threads);
 
-/// Bytes that a plan for a tree and its factors will take, without interchanges: on hosts just as many, but
-/// for less than 8 an array; on devices all but the lists of their tasks.
+/// Predicted bytes of a tree's plan and factors without interchanges. On hosts exact up to 8 bytes per array;
+/// on devices the task lists are not counted.
 /// @param nnz     entries of the matrix
-/// @param threads of the execution space: each has a buffer of its own
+/// @param threads threads of the execution space, each with its own buffer
 /// Cost: as sizes_of_fronts.
 template <class Scalar, class ExecutionSpace>
 std::size_t predict_bytes_of_fronts(const ExecutionSpace& exec, const AssemblyTree& tree, std::int64_t nnz,
                                     int threads,
                                     const DeviceModel& model = default_device_model<ExecutionSpace>());
 
-/// Tasks for a plan, which any number of factors share.
-/// @param model    by which tasks are put in order, on devices
-/// @param symmetry of all matrices to come: CUDA then works the lower triangle of large fronts alone, U being
-///                 D·Lᵀ or D·Lᴴ. Not with interchanges
+/// Task schedule of a plan, shared by any number of factors.
+/// @param model    cost model that orders the tasks, on devices
+/// @param symmetry of all matrices to come: CUDA then computes only the lower triangle of large fronts, U
+///                 being D·Lᵀ or D·Lᴴ. Not with interchanges
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const Impl::FrontSchedule<Scalar, ExecutionSpace>> make_front_schedule(
@@ -114,7 +115,7 @@ std::shared_ptr<const Impl::FrontSchedule<Scalar, ExecutionSpace>> make_front_sc
     const MemoryBudget& budget, const DeviceModel& model = default_device_model<ExecutionSpace>(),
     const std::optional<Symmetry>& symmetry = {});
 
-/// Factors without room for values: what does not depend on them.
+/// Factors without storage for values: only the parts that do not depend on them.
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 FrontFactors<Scalar, ExecutionSpace> make_front_factors(
@@ -122,35 +123,35 @@ FrontFactors<Scalar, ExecutionSpace> make_front_factors(
     const std::shared_ptr<const Impl::FrontSchedule<Scalar, ExecutionSpace>>& schedule,
     const MemoryBudget& budget);
 
-/// The same with a schedule of their own.
+/// Overload that makes its own schedule.
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 FrontFactors<Scalar, ExecutionSpace> make_front_factors(
     const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
     const MemoryBudget& budget);
 
-/// Room for values, where there is none yet.
+/// Allocates storage for values, unless it exists.
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 void allocate_values(const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
                      const MemoryBudget& budget, FrontFactors<Scalar, ExecutionSpace>& factors);
 
 /// Multifrontal LU (I. S. Duff and J. K. Reid, ACM Trans. Math. Software 9, 1983, on the pattern of F + Fᵀ):
-/// each front gathers its entries of F and its children's Schur complements, in one order whatever the
-/// threads do, eliminates its pivots and leaves its own Schur complement to its parent.
+/// each front assembles its entries of F and its children's Schur complements, in an order independent of the
+/// threads, eliminates its pivots and passes its own Schur complement to its parent.
 ///
-/// Rows stay where they are, or with `factors.interchanges` of threshold u are interchanged among the pivots
-/// of a front, on devices among those of one of its tiles: a diagonal entry stays where it is at least u
-/// times the greatest of its column there, else the first row with the greatest becomes the pivot row.
-/// Patterns, plans and what parents get are the same.
+/// Static pivoting keeps all rows in place. With `factors.interchanges` and threshold u, rows are
+/// interchanged among the pivots of a front, on devices among those of one tile: a diagonal entry is accepted
+/// if it is at least u times the largest entry of its column within them; otherwise the first row with the
+/// largest entry becomes the pivot row. Patterns, plans and contribution blocks are unchanged.
 ///
-/// @param factors      with room for values
-/// @param perturbation pivots smaller than this times the largest scaled entry are perturbed: they get that
-///                     magnitude, and keep their argument
-/// @param perturbed [n] out: 1 where the pivot was perturbed, else 0
-/// Cost: `plan.flops`. Does not fence on devices and brings nothing to the host: `factors.outcome` holds what
-/// happened, once `exec` is fenced. `portable` takes the portable kernels where there are others; it may need
-/// room of its own for contributions, and fences then.
+/// @param factors      with storage for values
+/// @param perturbation pivots smaller than this times the largest scaled entry are perturbed: raised to that
+///                     magnitude, with their argument kept
+/// @param perturbed    [n] out: 1 where the pivot was perturbed, else 0
+/// @param portable     forces the portable kernels; these may allocate contributions, and then fence
+/// Cost: `plan.flops`. Does not fence on devices and copies nothing to the host: `factors.outcome` is valid
+/// once `exec` is fenced.
 template <class Scalar, class ExecutionSpace>
 void factorize_fronts(const ExecutionSpace& exec,
                       const FrontPlan<typename ExecutionSpace::memory_space>& plan,
@@ -159,20 +160,21 @@ void factorize_fronts(const ExecutionSpace& exec,
                       const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
                       bool portable = false);
 
-/// The contribution block of a front, by columns: of a root whose rows another tree eliminates, to be read
-/// after a factorization; of a front without pivots, whose contribution is given, to be written before each.
+/// The contribution block of a front, by columns. For a root whose rows another tree eliminates: read it
+/// after a factorization. For a front without pivots, whose contribution is given: write it before each
+/// factorization.
 template <class Scalar, class ExecutionSpace>
 Kokkos::View<Scalar*, typename ExecutionSpace::memory_space> contribution_of(
     const FrontPlan<typename ExecutionSpace::memory_space>& plan,
     const FrontFactors<Scalar, ExecutionSpace>& factors, Ordinal front);
 
-/// Brings the largest magnitude in the panels into the outcome, infinity where one is not finite: for solves
-/// that read the panels themselves. Cost: the panels read once. Does not fence on devices.
+/// Writes the largest magnitude in the panels to the outcome, infinity if one is not finite; for solves that
+/// read the panels directly. Cost: one read of the panels. Does not fence on devices.
 template <class Scalar, class ExecutionSpace>
 void find_largest_factor(const ExecutionSpace& exec, const FrontFactors<Scalar, ExecutionSpace>& factors);
 
-/// values(p) = panels(source(p)), and the largest of them into the outcome. Does not fence on devices. Not
-/// for factors with interchanges, whose L by rows has another pattern.
+/// Sets values(p) = panels(source(p)), and writes the largest magnitude to the outcome. Does not fence on
+/// devices. Not for factors with interchanges, whose L by rows has a different pattern.
 /// @throws InputError for those
 template <class Scalar, class ExecutionSpace>
 void gather_factors(const ExecutionSpace& exec, const FrontFactors<Scalar, ExecutionSpace>& factors,

@@ -21,14 +21,15 @@ using Impl::at;
 
 using Fronts = std::vector<Front>;
 
-/// Where contribution blocks stand. Each subtree owns a contiguous arena, so that subtrees may be worked at
-/// once; a front's block goes first-fit into the space its children's blocks leave free, or to the end.
-/// @returns entries in all
+/// Assigns offsets to contribution blocks. Each subtree owns a contiguous arena, so that subtrees can be
+/// factorized concurrently; a front's block goes first-fit into the space its children's blocks leave free,
+/// or to the end.
+/// @returns total entries
 Offset lay_out_contributions(Fronts& fronts) {
   struct Subtree {
     Offset begin, contribution, contribution_end;
   };
-  std::vector<Subtree> open;  // finished subtrees whose parents are to come, in postorder
+  std::vector<Subtree> open;  // finished subtrees whose parents are not yet visited, in postorder
   std::vector<Ordinal> children(fronts.size(), 0);
   Offset end = 0;
   for (std::size_t f = 0; f < fronts.size(); ++f) {
@@ -91,7 +92,7 @@ std::vector<int> relative_indices_of(const Fronts& fronts, const AssemblyTree& t
   return relative;
 }
 
-/// The same by all threads of an execution space.
+/// Parallel overload on an execution space.
 template <class ExecutionSpace, class Plan>
 auto relative_indices_of(const ExecutionSpace& exec, Plan& plan) -> decltype(plan.relative) {
   using View = typename decltype(plan.relative)::non_const_type;
@@ -142,7 +143,7 @@ std::vector<Ordinal> mark_rows(const CsrPattern<Ordinal, Offset, Kokkos::HostSpa
   return marks;
 }
 
-/// The assembly map of A's entries, on a host.
+/// Builds the assembly map of A's entries on the host.
 template <class ExecutionSpace>
 void list_entries_on_host(const ExecutionSpace& exec, const FrontEntries& entries,
                           const std::vector<std::int64_t>& first_tile, const std::vector<Ordinal>& rows,
@@ -171,7 +172,7 @@ void list_entries_on_host(const ExecutionSpace& exec, const FrontEntries& entrie
   plan.layout.tile_entries = std::move(lists.tile_begin);
 }
 
-/// Puts the assembly map of A's entries into the plan, and the fronts, which then have their entries.
+/// Stores the assembly map of A's entries in the plan, and sets the fronts' entry ranges.
 template <class ExecutionSpace>
 void plan_entries(const ExecutionSpace& exec, const FrontEntries& entries, const std::vector<Ordinal>& rows,
                   const MemoryBudget& budget, FrontPlan<typename ExecutionSpace::memory_space>& plan) {
@@ -202,7 +203,7 @@ void plan_entries(const ExecutionSpace& exec, const FrontEntries& entries, const
   }
 }
 
-/// A copy of the user's pattern, where there is none in that memory.
+/// Copies the user's pattern unless it is already in that memory.
 template <class ExecutionSpace>
 CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> copy_pattern(
     const ExecutionSpace& exec, MemoryReservation& reservation,
@@ -233,7 +234,7 @@ std::vector<Ordinal> order_by_levels(const AssemblyTree& tree, const Fronts& fro
   return by_level;
 }
 
-/// Lengths of the rows of L + U as a row map, and where each front's pivots begin in its contribution rows.
+/// Row lengths of L + U as a row map, and the start of each front's pivots in its contribution rows.
 /// @param rows contribution rows of all fronts
 template <class RowView>
 std::vector<Offset> start_rows(const Fronts& fronts, Ordinal n, const RowView& rows) {
@@ -289,7 +290,7 @@ void map_rows(const ExecutionSpace& exec, const Plan& plan, const OffsetView& ro
       });
 }
 
-/// @param row_start position, in L + U by rows, where each contribution row of a front has its first pivot
+/// @param row_start position, in L + U by rows, of a front's first pivot in each of its contribution rows
 template <class ExecutionSpace, class Plan, class OrdinalView, class OffsetView, class StartView>
 void fill_rows(const ExecutionSpace& exec, const Plan& plan, const StartView& row_start,
                const OffsetView& diagonal, const OrdinalView& entries, const OffsetView& source) {

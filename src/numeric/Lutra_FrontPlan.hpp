@@ -12,16 +12,17 @@
 
 namespace lutra {
 
-/// One front: a dense matrix of f = pivots + cb_rows rows and columns. Positions within it count from 0, its
-/// pivots first, then its contribution rows in ascending order. Sizes are data: nothing is compiled for them.
+/// One front: a dense matrix of f = pivots + cb_rows rows and columns. Local indices start at 0: first the
+/// pivots, then the contribution rows in ascending order. Sizes are run-time values.
 struct Front {
-  /// In `panels`: its first `pivots` columns, f × pivots by columns; L\U of the pivots on top
+  /// Offset in `panels` of the first `pivots` columns, f × pivots by columns; L\U of the pivots on top
   Offset lower = 0;
-  Offset upper = 0;         ///< in `panels`: the pivots' rows of U beyond them, pivots × cb_rows by rows
-  Offset contribution = 0;  ///< in `contributions`: what the parent adds, cb_rows × cb_rows by columns
-  Offset rows = 0;          ///< in `rows` and `relative`
-  Offset entries = 0, entries_end = 0;    ///< of F in this front, in `entry_position`
-  Offset children = 0, children_end = 0;  ///< in `children`
+  Offset upper = 0;         ///< offset in `panels` of U right of the pivot block, pivots × cb_rows by rows
+  Offset contribution = 0;  ///< offset in `contributions` of the block passed to the parent, cb_rows ×
+                            ///< cb_rows by columns
+  Offset rows = 0;          ///< offset in `rows` and `relative`
+  Offset entries = 0, entries_end = 0;    ///< range of its entries of F in `entry_position`
+  Offset children = 0, children_end = 0;  ///< range in `children`
   Ordinal first_pivot = 0;
   Ordinal parent = -1;
   int pivots = 0;
@@ -30,15 +31,15 @@ struct Front {
   KOKKOS_FUNCTION int size() const { return pivots + cb_rows; }
 };
 
-/// Position of an entry of F in its front; one of the two is a pivot.
+/// Position of an entry of F in its front; its row or its column is a pivot.
 struct FrontPosition {
   int row = 0, column = 0;
 };
 
-/// Positions of entries of F in their fronts, 16 bits for a row and a column each.
+/// Positions of F's entries in their fronts, 16 bits each for row and column.
 struct PackedPositions {
   const std::uint32_t* low;   ///< [nnz(A)]
-  const std::uint32_t* high;  ///< [nnz(A)] what 16 bits do not hold; null where they hold all
+  const std::uint32_t* high;  ///< [nnz(A)] the upper 16 bits of each; null if 16 bits suffice
 
   KOKKOS_FORCEINLINE_FUNCTION FrontPosition operator()(std::int64_t e) const {
     FrontPosition position{static_cast<int>(low[e] >> 16), static_cast<int>(low[e] & 0xffffu)};
@@ -50,56 +51,55 @@ struct PackedPositions {
   }
 };
 
-/// The same where it is kept.
+/// Owning counterpart of PackedPositions.
 template <class MemorySpace>
 struct EntryPositions {
   Kokkos::View<const std::uint32_t*, MemorySpace> low, high;
   PackedPositions data() const { return {low.data(), high.data()}; }
 };
 
-/// Entries of A whose user's row is noted: the first of each so many.
+/// Spacing of the entries of A whose user row is stored.
 inline constexpr int entries_a_mark = 256;
 
-/// How a plan cuts fronts that are worked by several teams.
+/// Tiling of large fronts, which several teams factorize.
 struct FrontPlanOptions {
-  int tile = 64;       ///< edge of a tile of such a front
-  int max_whole = 96;  ///< fronts of more rows are cut into tiles
+  int tile = 64;       ///< tile width and height
+  int max_whole = 96;  ///< fronts with more rows are tiled
 };
 
-/// What of a plan follows from the assembly tree alone, on the host: sizes of fronts, and where their arrays
-/// begin.
+/// The part of a plan that depends only on the assembly tree, on the host: front sizes and array offsets.
 struct FrontLayout {
-  std::vector<Front> fronts;          ///< in postorder; with entries once a plan has been made
-  std::vector<Ordinal> children;      ///< of each front, ascending
-  std::vector<Ordinal> level_map;     ///< [levels + 1] in the plan's `by_level`; of a plan, as what follows
-  std::vector<Ordinal> level_pivots;  ///< [levels] pivots of a level's fronts
-  std::vector<Offset> tile_entries;   ///< [tiles + 1] first entry of F in each tile, those of a front by rows
-                                      ///< of tiles, a front that is not cut being one
+  std::vector<Front> fronts;          ///< in postorder; entry ranges are set once a plan has been made
+  std::vector<Ordinal> children;      ///< children of each front, ascending
+  std::vector<Ordinal> level_map;     ///< [levels + 1] offsets into the plan's `by_level`; set by the plan,
+                                      ///< like the two below
+  std::vector<Ordinal> level_pivots;  ///< [levels] total pivots of each level's fronts
+  std::vector<Offset> tile_entries;   ///< [tiles + 1] first entry of F in each tile, by tile rows within a
+                                      ///< front; an untiled front is one tile
   Offset panels = 0;                  ///< entries of all panels
-  Offset contributions = 0;  ///< entries contributions have room for; a front may overwrite what its children
-                             ///< have added, so that fronts are factorized after all their descendants
+  Offset contributions = 0;  ///< capacity for contributions. A front may overwrite the blocks its children
+                             ///< have added, so factorize it after all its descendants
 
   std::size_t levels() const { return level_map.empty() ? 0 : level_map.size() - 1; }
 };
 
-/// All a factorization in fronts needs besides values; made once for a pattern, in memory space
-/// `MemorySpace`.
+/// Everything a multifrontal factorization needs except values. Made once per pattern, in `MemorySpace`.
 template <class MemorySpace>
 struct FrontPlan {
   Ordinal n = 0;
   Ordinal count = 0;
   FrontPlanOptions options;
   Kokkos::View<const Front*, MemorySpace> fronts;  ///< [count] in postorder
-  Kokkos::View<const Ordinal*, MemorySpace> rows;  ///< contribution rows of all fronts, by their numbers in F
-  /// relative indices: position of each of them in the parent
+  Kokkos::View<const Ordinal*, MemorySpace> rows;  ///< contribution rows of all fronts, as indices of F
+  /// relative indices: position of each contribution row in the parent
   Kokkos::View<const int*, MemorySpace> relative;
-  Kokkos::View<const Ordinal*, MemorySpace> children;  ///< of each front, ascending
-  EntryPositions<MemorySpace> entry_position;          ///< [nnz(A)] by fronts, in tiled ones by tiles
+  Kokkos::View<const Ordinal*, MemorySpace> children;  ///< children of each front, ascending
+  EntryPositions<MemorySpace> entry_position;          ///< [nnz(A)] by fronts, in tiled fronts by tiles
   CsrPattern<Ordinal, Offset, MemorySpace> A;          ///< the user's matrix
-  Kokkos::View<const std::uint32_t*, MemorySpace> entry_target;  ///< [nnz(A)] by the user's matrix: positions
-                                                                 ///< in the order of `entry_position`, …
-  Kokkos::View<const Offset*, MemorySpace> entry_target_wide;  ///< … of more than 32 bits count; else empty
-  /// [nnz(A) / entries_a_mark, rounded up, + 1] user's row of each entry that is marked and of the last
+  /// [nnz(A)] in A's order: slot of each entry in `entry_position`, …
+  Kokkos::View<const std::uint32_t*, MemorySpace> entry_target;
+  Kokkos::View<const Offset*, MemorySpace> entry_target_wide;  ///< … if 32 bits do not suffice; else empty
+  /// [nnz(A) / entries_a_mark, rounded up, + 1] user row of every entries_a_mark-th entry and of the last
   Kokkos::View<const Ordinal*, MemorySpace> entry_marks;
   Kokkos::View<const Ordinal*, MemorySpace> by_level;  ///< [count] leaves first, largest first within a level
   Offset panels = 0;                                   ///< as in the layout
@@ -111,28 +111,28 @@ struct FrontPlan {
   std::size_t levels() const { return layout.levels(); }
 };
 
-/// The user's row and column at each permuted index of the F that the tree is of, and A itself; on the host.
+/// A and the user's row and column at each permuted index of F, the matrix of the tree; on the host.
 struct FrontEntries {
   CsrPattern<Ordinal, Offset, Kokkos::HostSpace> A;
   const std::vector<Ordinal>& row_order;
   const std::vector<Ordinal>& col_order;
 };
 
-/// O(fronts)
+/// Computes front sizes and offsets. O(fronts)
 FrontLayout lay_out_fronts(const AssemblyTree& tree);
 
-/// Bytes of the lists of a plan that shares the pattern of A. O(fronts)
+/// Bytes of the lists of a plan that shares A's pattern. O(fronts)
 /// @param nnz entries of A
 std::size_t bytes_of_front_lists(const AssemblyTree& tree, std::int64_t nnz);
 
-/// Relative indices: the position in its parent of each contribution row. O(rows of all fronts)
+/// Relative indices: the position of each contribution row in the parent. O(rows of all fronts)
 std::vector<int> relative_indices(const FrontLayout& layout, const AssemblyTree& tree);
 
-/// Offsets of fronts, the assembly map of A's entries, relative indices of contribution rows, levels. Offsets
-/// and levels are found on the host; entries and rows, on devices, by all threads, which takes room for
-/// sorted keys for a while; where that is short, on the host too. O(nnz(A)·log f + rows).
+/// Computes front offsets, the assembly map of A's entries, relative indices and levels. Offsets and levels
+/// are computed on the host; the assembly map and relative indices in parallel on devices, with temporary
+/// memory for sorted keys, or on the host if that memory is short. O(nnz(A)·log f + rows).
 /// @param entries its orders already follow `tree.order`
-/// @param A       the pattern of `entries` in the space's memory, which the plan shares; empty: it has a copy
+/// @param A       pattern of `entries` in the space's memory, shared by the plan; empty: the plan copies it
 /// @throws OutOfMemoryError
 template <class ExecutionSpace>
 FrontPlan<typename ExecutionSpace::memory_space> plan_fronts(
@@ -140,8 +140,8 @@ FrontPlan<typename ExecutionSpace::memory_space> plan_fronts(
     const MemoryBudget& budget, const FrontPlanOptions& options = {},
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A = {});
 
-/// The pattern of L + U as the fronts store it, the zeros of amalgamation among its entries. It is symmetric:
-/// by columns it reads the same.
+/// The pattern of L + U as stored in the fronts, including the explicit zeros of amalgamation. It is
+/// symmetric, so its rows and columns read the same.
 /// @param source [nnz] out: position in `panels` of each entry
 /// @throws OutOfMemoryError
 template <class ExecutionSpace>

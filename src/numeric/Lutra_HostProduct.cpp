@@ -19,7 +19,7 @@ bool machine_runs([[maybe_unused]] Instructions instructions) {
 
 }  // namespace
 
-/// Registers of any machine: compilers make of them what they have.
+/// Plain arrays; the compiler maps them to the registers it has.
 struct PlainRegisters {
   static constexpr int bytes = 16;
   static constexpr int registers = 2, columns = 4, complex_registers = 1, complex_columns = 2;

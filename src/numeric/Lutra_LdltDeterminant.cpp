@@ -15,7 +15,7 @@ auto on_host(const ViewType& view) {
   return Impl::mirror_in<Kokkos::HostSpace>(view);
 }
 
-/// Multiplies by a · factor.
+/// Multiplies the product by a · factor.
 template <class Scalar>
 void multiply(Determinant<Scalar>& product, const Scalar& a, double factor = 1) {
   const auto magnitude = ScalarTraits<Scalar>::magnitude(a);
@@ -27,7 +27,7 @@ void multiply(Determinant<Scalar>& product, const Scalar& a, double factor = 1) 
   }
 }
 
-/// Multiplies by the determinant of a 2 × 2 pivot, one of the factors over their largest entry.
+/// Multiplies the product by the determinant of a 2 × 2 pivot, with one factor divided by the largest entry.
 template <class Scalar>
 void multiply_two(Determinant<Scalar>& product, Symmetry symmetry, const Scalar& a, const Scalar& b,
                   const Scalar& c) {

@@ -6,18 +6,18 @@
 
 namespace lutra {
 
-/// A determinant, whose size would overflow: sign · exp(log_magnitude).
+/// A determinant as sign · exp(log_magnitude), which avoids overflow.
 template <class Scalar>
 struct Determinant {
   Scalar sign = Scalar(1);   ///< of magnitude 1; 0 for a singular matrix
   double log_magnitude = 0;  ///< natural logarithm of the magnitude; −infinity for a singular matrix
 };
 
-/// The determinant of A = S⁻¹·Pᵀ·L·D·Lᵀ·P·S⁻¹: that of D over the squares of the scales. Of perturbed pivots
-/// the perturbed values count. On one host thread, in the order of the pivots; copies D to the host; O(slots)
-/// there. Fences.
-/// @param factors after a factorization that succeeded
-/// @param scale   [n] S by the user's rows; empty: ones
+/// Determinant of A = S⁻¹·Pᵀ·L·D·Lᵀ·P·S⁻¹: det(D) divided by the squared scales. Perturbed pivots enter with
+/// their perturbed values. Runs on one host thread, in pivot order; copies D to the host; O(slots) there.
+/// Fences.
+/// @param factors of a successful factorization
+/// @param scale   [n] S in the user's row numbering; empty: ones
 template <class Scalar, class ExecutionSpace>
 Determinant<Scalar> determinant(
     const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,

@@ -6,17 +6,16 @@
 
 namespace lutra {
 
-/// Which rows pivots are taken from while values are computed.
+/// Numerical pivoting strategies.
 enum class Pivoting {
   automatic,         ///< LU: static_perturbed; LDLᵀ: threshold
-  none,              ///< LDLᵀ alone: the diagonal in its order, whatever its size
-  static_perturbed,  ///< the diagonal of the matched and scaled matrix; pivots that are too small are
-                     ///< perturbed
+  none,              ///< LDLᵀ only: the diagonal in order, without a test
+  static_perturbed,  ///< the diagonal of the matched and scaled matrix; small pivots are perturbed
   threshold  ///< LU: threshold partial pivoting within fronts, or within a tile of a front (docs/numeric.md);
-             ///< LDLᵀ: pivots of one or two rows, delayed to the parent where none passes the test
+             ///< LDLᵀ: 1 × 1 and 2 × 2 pivots, delayed to the parent if none passes the test
 };
 
-/// The name the command line uses.
+/// Name on the command line.
 constexpr std::string_view name_of(Pivoting pivoting) {
   return pivoting == Pivoting::automatic          ? "auto"
          : pivoting == Pivoting::none             ? "none"

@@ -11,7 +11,7 @@
 namespace lutra {
 namespace {
 
-/// By-columns position of each entry by rows, and of the diagonals.
+/// Position by columns of each entry by rows, and of the diagonals.
 template <class ExecutionSpace, class Plan, class OffsetView>
 void invert_source(const ExecutionSpace& exec, const Plan& plan, const OffsetView& row_to_column,
                    const OffsetView& column_diagonal) {
@@ -28,7 +28,7 @@ void invert_source(const ExecutionSpace& exec, const Plan& plan, const OffsetVie
       KOKKOS_LAMBDA(const Offset j) { column_diagonal(j) = row_to_column(row_diagonal(j)); });
 }
 
-/// Columns released by column i: those of U(i, :) and, relaxed double-U, the rows of L(:, i).
+/// Columns released by column i: the columns of U(i, :) and, relaxed double-U, the rows of L(:, i).
 template <class Memory>
 DependencyGraph<Memory> column_dependencies(const RightLookingLuPlan<Memory>& plan) {
   const auto n = static_cast<std::size_t>(plan.n());
@@ -39,7 +39,7 @@ DependencyGraph<Memory> column_dependencies(const RightLookingLuPlan<Memory>& pl
            plan.columns.pattern.entries, 1}};
 }
 
-/// Divisions, and a multiplication and an addition for each pair of an entry of L(:, j) and one of U(j, :).
+/// Counts divisions, plus one multiplication and addition per pair of entries of L(:, j) and U(j, :).
 template <class ExecutionSpace>
 double count_flops(const ExecutionSpace& exec,
                    const RightLookingLuPlan<typename ExecutionSpace::memory_space>& plan) {

@@ -15,54 +15,55 @@
 namespace lutra {
 
 namespace Impl {
-/// Tasks and maps of an execution space's own kernels.
+/// Tasks and maps of the backend's own kernels.
 template <class MemorySpace>
 struct ColumnTaskPlan;
 
-/// State of a factorization by those kernels, all zeros at first.
+/// State of a factorization by those kernels, initially zero.
 struct ColumnState {
   unsigned long long largest;    ///< bits of max |entry|, a double
   unsigned long long perturbed;  ///< perturbed pivots
-  unsigned long long stopped;    ///< 1 + a column that waited too long
+  unsigned long long stopped;    ///< 1 + a column whose wait timed out
   int ticket;
 };
 }  // namespace Impl
 
-/// All a column factorization needs besides values; made once for a pattern, in memory space `MemorySpace`,
-/// and not changed by factorizations.
+/// Everything a column factorization needs except values. Made once per pattern, in `MemorySpace`;
+/// factorizations do not change it.
 template <class MemorySpace>
 struct RightLookingLuPlan {
   LuPattern<MemorySpace> rows;  ///< L + U by rows
-  /// L + U by columns; its `source` leads to the rows
+  /// L + U by columns; `source` maps to entries by rows
   TransposedPattern<MemorySpace> columns;
   /// [n] position of (j, j) among the columns' entries
   Kokkos::View<const Offset*, MemorySpace> column_diagonal;
   /// [nnz] position by columns of each entry by rows
   Kokkos::View<const Offset*, MemorySpace> row_to_column;
   Levels<MemorySpace> levels;  ///< of the column dependency graph
-  double flops = 0;            ///< of one factorization, real ones for real scalars
-  /// of the kernels for CUDA; elsewhere empty
+  double flops = 0;            ///< flops of one factorization, real flops for real scalars
+  /// of the CUDA kernels; elsewhere null
   std::shared_ptr<const Impl::ColumnTaskPlan<MemorySpace>> tasks;
   MemoryReservation reservation;
 
   Ordinal n() const { return rows.n; }
 };
 
-/// What factorizations on a plan work in, one after the other; of CUDA's kernels, elsewhere empty. Any number
-/// of workspaces may share a plan.
+/// Working storage of successive factorizations with the CUDA kernels; elsewhere empty. Any number of
+/// workspaces may share a plan.
 template <class MemorySpace>
 struct RightLookingLuWorkspace {
-  Kokkos::View<unsigned*, MemorySpace> arrived;  ///< [n] signals of complete tasks to a column, in all runs
+  Kokkos::View<unsigned*, MemorySpace> arrived;  ///< [n] completed tasks signalled to each column, summed
+                                                 ///< over all runs
   Impl::AsyncResult<Impl::ColumnState, typename MemorySpace::execution_space> state;
   unsigned run = 0;  ///< number of the last factorization
   MemoryReservation reservation;
 };
 
-/// Pivots smaller in magnitude than this are perturbed: a factor times the largest entry of the matrix, which
-/// a kernel may have left in device memory, or a number alone.
+/// Threshold below which pivots are perturbed: a factor times the largest entry of the matrix, which may be
+/// in device memory, or an absolute value.
 struct PivotThreshold {
   double factor = 0;
-  const double* largest = nullptr;  ///< null, or a number that is 0: counts as 1
+  const double* largest = nullptr;  ///< null, or pointer to the largest entry; 0 counts as 1
 
   KOKKOS_FUNCTION PivotThreshold(double f = 0, const double* of = nullptr) : factor(f), largest(of) {}
   KOKKOS_FUNCTION double operator()() const {
@@ -77,39 +78,38 @@ struct RightLookingLuOutcome {
   bool finite = true;          ///< no NaN or infinity in L\U
 };
 
-/// Columns of L + U, the dependency graph's levels, and where updates go.
+/// Plans columns of L + U, the levels of the dependency graph, and the targets of updates.
 ///
-/// Column j waits for column i < j if U(i, j) ≠ 0, and also if L(j, i) ≠ 0: the second kind is the relaxed
-/// form of GLU 3.0's "double-U" dependency, without which two columns of one level could read and write the
-/// same entry of U
-/// ("End-to-End LU Factorization of Large Matrices on GPUs", section 2.2).
+/// Column j waits for column i < j if U(i, j) ≠ 0, and also if L(j, i) ≠ 0. The second condition is the
+/// relaxed form of GLU 3.0's "double-U" dependency; without it two columns of one level could read and write
+/// the same entry of U ("End-to-End LU Factorization of Large Matrices on GPUs", section 2.2).
 /// @throws OutOfMemoryError
 template <class ExecutionSpace>
 RightLookingLuPlan<typename ExecutionSpace::memory_space> plan_right_looking_lu(
     const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& rows,
     const MemoryBudget& budget);
 
+/// Allocates the workspace of a plan.
 /// @throws OutOfMemoryError
 template <class ExecutionSpace>
 RightLookingLuWorkspace<typename ExecutionSpace::memory_space> make_right_looking_lu_workspace(
     const ExecutionSpace& exec, const RightLookingLuPlan<typename ExecutionSpace::memory_space>& plan,
     const MemoryBudget& budget);
 
-/// Hybrid column right-looking LU without interchanges ("End-to-End LU Factorization …", Algorithm 2): level
-/// by level, a column's part of L is divided by its pivot, then every later column it touches is updated;
-/// entries of those columns are found by binary search in sorted columns (Algorithm 6), each search starting
-/// where the last one ended. Portable kernels give a team a column. On CUDA one launch works all levels as
-/// data flow, and positions come from maps made with the plan where memory allows
+/// Hybrid column right-looking LU without interchanges ("End-to-End LU Factorization …", Algorithm 2). Level
+/// by level, a column's part of L is divided by its pivot, then every later column it touches is updated.
+/// Entries of those columns are located by binary search in sorted columns (Algorithm 6), each search
+/// starting where the last one ended. Portable kernels assign a team to a column. On CUDA one launch
+/// processes all levels as data flow, and positions come from maps made with the plan if memory permits
 /// (impl/cuda/Lutra_ColumnTasksCuda.hpp).
 ///
-/// @param values in: the matrix on the pattern by columns, zeros where it has fill; out: L (unit diagonal
-///               left out) and U in place
-/// @param threshold pivots smaller in magnitude are perturbed: they get this magnitude, and keep their
-/// argument
+/// @param values    in: the matrix on the pattern by columns, zeros at fill; out: L (unit diagonal not
+///                  stored) and U in place
+/// @param threshold smaller pivots are perturbed: raised to this magnitude, with their argument kept
 /// @param perturbed [n] out: 1 where the pivot was perturbed, else 0
-/// Cost: `plan.flops`; a launch a level, on CUDA two in all. Waits for `exec` once. On
-/// more than one thread the order of additions, and so the last bits, may vary from run to run.
-/// @throws TimeoutError where a column waited too long for others
+/// Cost: `plan.flops`; one launch per level, on CUDA two in all. Waits for `exec` once. With more than one
+/// thread the order of additions, and so the last bits, may vary from run to run.
+/// @throws TimeoutError if a column waited too long
 template <class Scalar, class ExecutionSpace>
 RightLookingLuOutcome factorize_right_looking(
     const ExecutionSpace& exec, const RightLookingLuPlan<typename ExecutionSpace::memory_space>& plan,

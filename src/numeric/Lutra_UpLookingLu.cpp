@@ -27,8 +27,8 @@ void require_host_space(const char* what) {
     throw InputError(std::string(what) + ": rows are factorized on host threads only");
 }
 
-/// The end of the run of each row, from the last row up: row k joins the run of k + 1 where U(k, :) right of
-/// the diagonal is k + 1 and all of U(k + 1, :) right of its own.
+/// The end of the run of each row, from the last row up. Row k joins the run of k + 1 if the pattern of U(k,
+/// :) right of the diagonal is k + 1 plus that of U(k + 1, :) right of its own.
 std::vector<Ordinal> find_runs(const LuPattern<Kokkos::HostSpace>& rows) {
   std::vector<Ordinal> run_end(static_cast<std::size_t>(rows.n));
   for (Ordinal k = rows.n; k-- > 0;) {
@@ -43,7 +43,7 @@ std::vector<Ordinal> find_runs(const LuPattern<Kokkos::HostSpace>& rows) {
   return run_end;
 }
 
-/// Operations of each row, and the rows on each level.
+/// Counts the operations of each row, and the rows on each level.
 std::vector<double> count_work(UpLookingLuPlan& plan) {
   const auto& rows = plan.rows;
   std::vector<double> work(static_cast<std::size_t>(rows.n));
@@ -66,17 +66,17 @@ std::vector<double> count_work(UpLookingLuPlan& plan) {
   return work;
 }
 
-/// Rows by tasks: subtrees that one thread works alone, then the rows above them.
+/// Orders rows by tasks: subtrees for one thread each, then the rows above them.
 void map_rows(std::vector<double> work, const MemoryBudget& budget, UpLookingLuPlan& plan) {
-  constexpr double work_beside = 50;  // of a row without operations
+  constexpr double work_beside = 50;  // overhead per row, in operations
   for (double& of_row : work) of_row += work_beside;
   auto mapping = map_subtrees(elimination_tree(plan.F, budget).parent, work, plan.threads);
   plan.order = std::move(mapping.order);
   plan.task_begin = std::move(mapping.task_begin);
 }
 
-/// Waits for rows other threads work on. Rows are handed out in an order in which each follows those it
-/// needs, so that some thread always makes progress.
+/// Waits for rows of other threads. Rows are assigned in an order in which each follows its dependencies, so
+/// some thread always makes progress.
 struct WaitForRows {
   int* done;
   int run;
@@ -92,7 +92,7 @@ struct WaitForRows {
   }
 };
 
-/// What one thread does: tasks, then rows above them, by tickets.
+/// Work of one thread: tasks, then the rows above them, by tickets.
 template <class Rows, class Scalar>
 UpLookingLuOutcome work_tickets(const Rows& rows, const UpLookingLuPlan& plan, Scalar* x, int* done, int run,
                                 std::atomic<std::int64_t>& tickets) {

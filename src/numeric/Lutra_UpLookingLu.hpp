@@ -11,19 +11,20 @@
 
 namespace lutra {
 
-/// All a factorization row by row needs besides values; made once for a pattern, in host memory.
+/// Everything a row-by-row factorization needs except values; made once per pattern, in host memory.
 struct UpLookingLuPlan {
   using Memory = Kokkos::HostSpace;
   LuPattern<Memory> rows;                        ///< L + U by rows
   CsrPattern<Ordinal, Offset, Memory> F;         ///< the matrix by rows, columns of a row in any order
-  Kokkos::View<const Ordinal*, Memory> run_end;  ///< [n] the end of the run a row is in: rows whose parts of
-                                                 ///< U agree right of the run, and are full within it
-  int threads = 1;                               ///< that may work on it at once
+  Kokkos::View<const Ordinal*, Memory> run_end;  ///< [n] end of each row's run: successive rows that are
+                                                 ///< dense within the run and share the pattern of U to its
+                                                 ///< right
+  int threads = 1;                               ///< threads that may share one factorization
   std::vector<Ordinal> order;       ///< [n] rows by tasks, ascending in each; empty for one thread
-  std::vector<Ordinal> task_begin;  ///< [tasks + 1] in `order`: subtrees that threads work alone; rows behind
-                                    ///< the last task are worked by all threads
-  std::vector<Ordinal> level_widths;  ///< rows that wait for equally long chains of others
-  double flops = 0;                   ///< of one factorization, real ones for real scalars
+  std::vector<Ordinal> task_begin;  ///< [tasks + 1] offsets into `order`: subtrees, each for one thread; all
+                                    ///< threads share the rows after the last task
+  std::vector<Ordinal> level_widths;  ///< number of rows on each dependency level
+  double flops = 0;                   ///< flops of one factorization, real flops for real scalars
   MemoryReservation reservation;
 
   Ordinal n() const { return rows.n; }
@@ -35,43 +36,43 @@ struct UpLookingLuOutcome {
   double largest = 0;          ///< max |entry of L\U|; infinity where one is not finite
 };
 
-/// Memory a factorization works in; made once for a plan.
+/// Working storage of a factorization; made once per plan.
 template <class Scalar>
 struct UpLookingLuWorkspace {
   Kokkos::View<Scalar*, Kokkos::HostSpace> working_rows;  ///< [threads · n], zero between factorizations
-  Kokkos::View<Scalar*, Kokkos::HostSpace> inverse;       ///< [n] of U's diagonal
-  Kokkos::View<int*, Kokkos::HostSpace> done;             ///< [n] rows that are complete; of several threads
+  Kokkos::View<Scalar*, Kokkos::HostSpace> inverse;       ///< [n] reciprocals of U's diagonal
+  Kokkos::View<int*, Kokkos::HostSpace> done;  ///< [n] completion flags of rows; for several threads
   MemoryReservation reservation;
 };
 
-/// Finds runs of rows, and for several threads subtrees of the elimination tree of F + Fᵀ that they can work
-/// apart. Host code, O(nnz(L + U)).
-/// @param rows pattern of L + U of F
+/// Finds runs of rows and, for several threads, independent subtrees of the elimination tree of F + Fᵀ. Host
+/// code, O(nnz(L + U)).
+/// @param rows    pattern of L + U of F
 /// @param F       square; its columns need not be sorted
-/// @param threads among which the work is divided; 0: as many as `exec` has
-/// @throws OutOfMemoryError; InputError where `exec` is no host space
+/// @param threads number of threads to divide the work among; 0: all threads of `exec`
+/// @throws OutOfMemoryError; InputError if `exec` is not a host space
 template <class ExecutionSpace>
 UpLookingLuPlan plan_up_looking_lu(const ExecutionSpace& exec, const LuPattern<Kokkos::HostSpace>& rows,
                                    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& F,
                                    const MemoryBudget& budget, int threads = 0);
 
+/// Allocates the workspace of a plan.
 /// @throws OutOfMemoryError
 template <class Scalar>
 UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace(const UpLookingLuPlan& plan,
                                                           const MemoryBudget& budget);
 
-/// Up-looking LU without interchanges, for host threads: the left-looking algorithm (J. R. Gilbert and
-/// T. Peierls, SIAM J. Sci. Stat. Comput. 9, 1988, as in KLU's refactorization) on the rows of F, whose
-/// factors the solves read by rows. A row is scattered into n entries that stay in cache, rows of U are
-/// subtracted from it in the order of its entries of L, and what remains is gathered.
+/// Up-looking LU without interchanges, for host threads: the left-looking algorithm (J. R. Gilbert and T.
+/// Peierls, SIAM J. Sci. Stat. Comput. 9, 1988, as in KLU's refactorization) applied to the rows of F, whose
+/// factors the solves read by rows. A row is scattered into a dense vector of n entries that stays in cache,
+/// rows of U are subtracted from it in the order of its entries of L, and the result is gathered.
 ///
 /// @param F_values  [nnz(F)] in the order of `plan.F`
-/// @param threshold pivots smaller in magnitude are perturbed: they get this magnitude, and keep their
-/// argument
-/// @param values    [nnz(L + U)] out: L (unit diagonal left out) and U by rows
+/// @param threshold smaller pivots are perturbed: raised to this magnitude, with their argument kept
+/// @param values    [nnz(L + U)] out: L (unit diagonal not stored) and U by rows
 /// @param perturbed [n] out: 1 where the pivot was perturbed, else 0
-/// Cost: `plan.flops`. The same bits come out whatever the number of threads.
-/// @throws InputError where `exec` is no host space
+/// Cost: `plan.flops`. Results are bitwise equal for any number of threads.
+/// @throws InputError if `exec` is not a host space
 template <class Scalar, class ExecutionSpace>
 UpLookingLuOutcome factorize_up_looking(const ExecutionSpace& exec, const UpLookingLuPlan& plan,
                                         const Kokkos::View<const Scalar*, Kokkos::HostSpace>& F_values,

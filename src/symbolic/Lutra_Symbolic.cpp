@@ -23,7 +23,7 @@ using PatternOn = CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_sp
 template <class ExecutionSpace>
 using ResultOn = LuPattern<typename ExecutionSpace::memory_space>;
 
-/// A pattern in another memory. @param copy copy(label, View) copies an array
+/// Copies a pattern to another memory space. @param copy copy(label, View) copies an array
 template <class Memory, class From, class Copy>
 LuPattern<Memory> copy_pattern(const LuPattern<From>& from, const Copy& copy) {
   return {from.n,
@@ -38,7 +38,7 @@ LuPattern<Memory> copy_pattern(const LuPattern<From>& from, const Copy& copy) {
           {}};
 }
 
-/// fill1 by all threads of the host, or by one where there are few rows or the budget does not suffice.
+/// fill1 by all host threads, or by one if there are few rows or the budget is too small.
 LuPattern<Kokkos::HostSpace> fill1_that_fits(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                              const MemoryBudget& budget, bool serial) {
   const int threads = Kokkos::DefaultHostExecutionSpace().concurrency();
@@ -51,8 +51,7 @@ LuPattern<Kokkos::HostSpace> fill1_that_fits(const CsrPattern<Ordinal, Offset, K
   }
 }
 
-/// fill1, on a copy on the host if the pattern is in device memory. The budget of a device does not count
-/// what is on the host.
+/// fill1, on a host copy if the pattern is in device memory. A device's budget does not count host memory.
 template <class ExecutionSpace>
 ResultOn<ExecutionSpace> host_method(const ExecutionSpace& exec, const PatternOn<ExecutionSpace>& pattern,
                                      const MemoryBudget& budget) {
@@ -119,7 +118,7 @@ ResultOn<ExecutionSpace> method_asked_for(const ExecutionSpace& exec,
   }
 }
 
-/// The method of `automatic`. etree and ancestors go on with the tree that the choice was made from.
+/// The method chosen by `automatic`. etree and ancestors reuse the tree computed for the choice.
 template <class ExecutionSpace>
 ResultOn<ExecutionSpace> best_method_on_device(const ExecutionSpace& exec,
                                                const PatternOn<ExecutionSpace>& pattern,
@@ -153,7 +152,7 @@ ResultOn<ExecutionSpace> best_method_on_device(const ExecutionSpace& exec,
       result->reason = choice.reason;
       return *result;
     }
-  }  // the tree's memory is free for the others
+  }  // frees the tree's memory for the other methods
   auto result = choice.method == SymbolicMethod::fill1
                     ? host_method(exec, pattern, budget)
                     : Impl::fill2(exec, pattern, budget, {.portable = options.portable});
@@ -185,7 +184,7 @@ LuPattern<typename ExecutionSpace::memory_space> factorize_symbolic(
     const MemoryBudget& budget, const SymbolicOptions& options) {
   check_enumerator("options: method", options.method, SymbolicMethod::ancestors);
   if (pattern.n_rows != pattern.n_cols) throw InputError("pattern: it is not square");
-  if (pattern.n_rows == 0) {  // there is nothing to divide among teams
+  if (pattern.n_rows == 0) {  // nothing to divide among teams
     auto result = host_method(exec, pattern, budget);
     if (options.method != SymbolicMethod::automatic) result.method = options.method;
     return result;

@@ -10,8 +10,8 @@
 
 namespace lutra {
 
-/// The pattern of L + U by rows: each row sorted, the diagonal always there (it belongs to U; L's is a unit
-/// one).
+/// The pattern of L + U by rows: each row is sorted and includes the diagonal, which belongs to U (L has a
+/// unit diagonal).
 template <class MemorySpace>
 struct LuPattern {
   Ordinal n = 0;
@@ -20,38 +20,37 @@ struct LuPattern {
   Kokkos::View<const Offset*, MemorySpace> diagonal;  ///< [n] position of (i, i) in `entries`
   Offset nnz_l = 0;                                   ///< entries left of the diagonal
   Offset nnz_u = 0;                                   ///< entries on and right of the diagonal
-  SymbolicMethod method = SymbolicMethod::fill2;      ///< the method taken, never `automatic`
-  bool exact = true;   ///< false: a superset, the pattern of the factors of A + Aᵀ
-  std::string reason;  ///< for this method
+  SymbolicMethod method = SymbolicMethod::fill2;      ///< the method used, never `automatic`
+  bool exact = true;                                  ///< false: a superset, the factor pattern of A + Aᵀ
+  std::string reason;                                 ///< why this method was used
   MemoryReservation reservation;
 
   CsrPattern<Ordinal, Offset, MemorySpace> pattern() const { return {n, n, row_map, entries}; }
 };
 
-/// Pattern of the LU factors of a square matrix eliminated in its given order without pivoting: (i, j) is an
+/// Pattern of the LU factors of a square matrix, eliminated in its given order without pivoting: (i, j) is an
 /// entry if and only if A has a path from i to j through vertices smaller than both.
 ///
-/// `SymbolicMethod` lists the methods, docs/symbolic.md describes them. fill1 works on a copy on the host of
-/// a pattern in device memory. If the budget does not suffice for the method that `automatic` chose, fill2 is
-/// taken, which needs least.
+/// `SymbolicMethod` lists the methods, docs/symbolic.md describes them. For a pattern in device memory, fill1
+/// works on a host copy. If the budget is too small for the method that `automatic` chose, fill2 is used,
+/// which needs the least memory.
 ///
-/// @param pattern square, in memory space of `exec`; rows need not be sorted but hold no column twice, the
-/// diagonal need not be there
-/// @return the pattern; its `method` and `reason` name the method taken and why
+/// @param pattern square, in memory space of `exec`; rows may be unsorted but without duplicate columns, the
+///                diagonal may be missing
+/// @return the pattern; its `method` and `reason` name the method used and why
 /// @throws InputError for a pattern that is not square
-/// @throws OutOfMemoryError where the budget does not suffice, naming the bytes that would do where the
-/// method is fill2
+/// @throws OutOfMemoryError if the budget is too small; for fill2, names the bytes that would suffice
 template <class ExecutionSpace>
 LuPattern<typename ExecutionSpace::memory_space> factorize_symbolic(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const SymbolicOptions& options = {});
 
-/// The same into host memory, for patterns that do not fit in the memory of `exec`: fill2 then finds them in
-/// ranges of rows, and each range is copied to the host while the next one is searched for. The budget is
-/// that of the memory of `exec`; on hosts a pattern found in ranges is not counted.
-/// @throws InputError; OutOfMemoryError where a workspace and two of the longest rows do not fit, with the
-/// least that would do
+/// Overload that writes to host memory, for patterns too large for the memory of `exec`: fill2 then finds
+/// them in ranges of rows, and copies each range to the host while it searches the next. The budget covers
+/// the memory of `exec`; on hosts a pattern found in ranges is not counted.
+/// @throws InputError; OutOfMemoryError if a workspace and two of the longest rows do not fit, with the least
+/// budget that would suffice
 template <class ExecutionSpace>
 LuPattern<Kokkos::HostSpace> factorize_symbolic_to_host(
     const ExecutionSpace& exec,

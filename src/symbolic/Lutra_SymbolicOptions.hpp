@@ -9,18 +9,18 @@
 
 namespace lutra {
 
-/// Methods that find the pattern of L + U. fill1 and fill2 have their names from Rose and Tarjan 1978 and
+/// Methods that find the pattern of L + U. The names fill1 and fill2 are those of Rose and Tarjan 1978 and
 /// GSoFa.
 enum class SymbolicMethod {
-  automatic,  ///< fill1 on hosts; on devices etree for symmetric patterns, else the one of fill1, fill2 and
-              ///< ancestors that is predicted to be fastest
-  fill2,  ///< reachability row by row: each row is searched from through A alone; exact, parallel over rows
-  fill1,  ///< row merge with symmetric pruning, on the host; exact, near linear
-  etree,  ///< elimination tree of A + Aᵀ; exact for symmetric patterns, else the pattern of A + Aᵀ's factors
-  ancestors  ///< ancestor bit sets, eliminated up that tree; exact, parallel over subtrees
+  automatic,  ///< fill1 on hosts; on devices etree for symmetric patterns, else the fastest of fill1, fill2
+              ///< and ancestors, as predicted
+  fill2,  ///< reachability row by row: each row is an independent search through A; exact, parallel over rows
+  fill1,  ///< row merge with symmetric pruning, on the host; exact, nearly linear
+  etree,  ///< elimination tree of A + Aᵀ; exact for symmetric patterns, else the factor pattern of A + Aᵀ
+  ancestors  ///< elimination on ancestor bit sets in the tree of A + Aᵀ; exact, parallel over subtrees
 };
 
-/// The name the command line uses.
+/// Name on the command line.
 constexpr std::string_view name_of(SymbolicMethod method) {
   switch (method) {
     case SymbolicMethod::fill2:
@@ -39,8 +39,8 @@ constexpr std::string_view name_of(SymbolicMethod method) {
 /// Options of `factorize_symbolic`.
 struct SymbolicOptions {
   SymbolicMethod method = SymbolicMethod::automatic;
-  bool portable = false;  ///< kernels for all execution spaces also where there are some made for the space
-  std::optional<DeviceModel> device_model = {};  ///< what `automatic` predicts from; without one the default
+  bool portable = false;                         ///< forces the portable kernels where the space has its own
+  std::optional<DeviceModel> device_model = {};  ///< cost model for `automatic`; empty: the default model
 };
 
 }  // namespace lutra

@@ -16,7 +16,7 @@
 
 namespace lutra::Impl {
 
-/// Whether all parents have greater numbers than their children.
+/// Whether every parent has a larger index than its children.
 /// @throws InputError naming the first node whose parent is neither −1 nor another node
 template <class ExecutionSpace>
 bool check_parents(const ExecutionSpace& exec,
@@ -38,7 +38,7 @@ bool check_parents(const ExecutionSpace& exec,
   return backward == 0;
 }
 
-/// Edges from each node to its parent, as a graph takes them.
+/// Edges from each node to its parent, as one part of a graph.
 template <class ExecutionSpace>
 Successors<typename ExecutionSpace::memory_space> edges_to_parents(
     const ExecutionSpace& exec,
@@ -57,11 +57,11 @@ Successors<typename ExecutionSpace::memory_space> edges_to_parents(
   return {begin, end, parent, 0};
 }
 
-/// Levels of a forest on the host whose parents have greater numbers than their children: one pass raises
-/// each parent above its children, and a counting sort puts nodes in order.
-/// @param order    [n] out: nodes level by level, ascending within one
+/// Levels of a forest on the host whose parents have larger indices than their children: one pass raises each
+/// parent above its children, and a counting sort orders the nodes.
+/// @param order    [n] out: nodes level by level, ascending within a level
 /// @param level_of [n] out
-/// @returns [levels + 1] where each level starts in `order`
+/// @returns [levels + 1] start of each level in `order`
 inline std::vector<Ordinal> levelize_in_order(std::span<const Ordinal> parent, std::span<Ordinal> order,
                                               std::span<Ordinal> level_of) {
   const auto at = [](auto& array, Ordinal i) -> auto& {

@@ -35,7 +35,7 @@ void count_in_degrees(const ExecutionSpace& exec,
       });
 }
 
-/// Puts the nodes without predecessors at the front of the queue.
+/// Puts the nodes without predecessors at the start of the queue.
 template <class ExecutionSpace, class DegreeView, class LevelView, class EndView>
 void start_queue(const ExecutionSpace& exec, const DegreeView& degrees, const DegreeView& queue,
                  const LevelView& level_of, const EndView& queue_end) {
@@ -51,7 +51,7 @@ void start_queue(const ExecutionSpace& exec, const DegreeView& degrees, const De
 }
 
 /// One round ("update" and "cons_queue"). Nodes queue[begin, end) are done; their successors whose in-degree
-/// falls to zero are appended to the queue and belong to `level`.
+/// drops to zero are appended to the queue and belong to `level`.
 template <class ExecutionSpace, class DegreeView, class LevelView, class EndView>
 void advance_queue(const ExecutionSpace& exec,
                    const DependencyGraph<typename ExecutionSpace::memory_space>& graph, Ordinal begin,
@@ -70,7 +70,7 @@ void advance_queue(const ExecutionSpace& exec,
       });
 }
 
-/// Sorts the nodes of each level, so that the result does not depend on the order in which threads queued
+/// Sorts the nodes of each level, so that the result is independent of the order in which threads queued
 /// them.
 template <class ExecutionSpace, class OrderView>
 void sort_levels(const ExecutionSpace& exec, const std::vector<Ordinal>& level_map, const OrderView& order,
@@ -86,8 +86,8 @@ void sort_levels(const ExecutionSpace& exec, const std::vector<Ordinal>& level_m
   exec.fence("lutra::levelization: the map is freed");
 }
 
-/// Kahn's algorithm, one launch for each level. Fills `order` and `level_of`, [n] each.
-/// @returns where each level begins in `order`; the last entry is n unless the graph has a cycle
+/// Kahn's algorithm with one launch per level. Fills `order` and `level_of`, [n] each.
+/// @returns start of each level in `order`; the last entry is n unless the graph has a cycle
 template <class ExecutionSpace, class NodeView>
 std::vector<Ordinal> kahn_in_rounds(const ExecutionSpace& exec,
                                     const DependencyGraph<typename ExecutionSpace::memory_space>& graph,
@@ -117,8 +117,8 @@ std::vector<Ordinal> kahn_in_rounds(const ExecutionSpace& exec,
   return level_map;
 }
 
-/// What a space without kernels of its own does: `kahn_in_rounds`. Lutra_KahnCuda.hpp overloads it.
-/// @param small_level of no use here
+/// Default for spaces without their own kernels: `kahn_in_rounds`. Lutra_KahnCuda.hpp overloads it.
+/// @param small_level unused
 template <class ExecutionSpace, class Graph, class NodeView>
 auto kahn(const ExecutionSpace& exec, const Graph& graph, const NodeView& order, const NodeView& level_of,
           const MemoryBudget& budget, [[maybe_unused]] int small_level) {

@@ -6,11 +6,11 @@
 
 namespace lutra::Impl {
 
-/// On CUDA, levels of up to so many nodes are processed by one block.
+/// Largest level that one block processes on CUDA.
 constexpr int default_small_level = 64;
 
-/// `levelize` with another bound for small levels, for tests. Without effect where a space has no kernel of
-/// its own.
+/// `levelize` with a different bound for small levels, for tests. The bound has no effect on spaces without
+/// their own kernel.
 template <class ExecutionSpace>
 Levels<typename ExecutionSpace::memory_space> levelize_with(
     const ExecutionSpace& exec, const DependencyGraph<typename ExecutionSpace::memory_space>& graph,

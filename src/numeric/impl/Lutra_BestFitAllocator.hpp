@@ -13,7 +13,7 @@
 
 namespace lutra::Impl {
 
-/// Numbers by keys from 0 on, in one array: linear probing, at most half full.
+/// Maps keys ≥ 0 to integers: open addressing with linear probing, at most half full.
 class FlatMap {
  public:
   static constexpr std::int64_t none = -1;
@@ -31,13 +31,13 @@ class FlatMap {
     m_slots[k] = {key, value};
     if (2 * m_size > m_slots.size()) grow();
   }
-  /// @param key is there
+  /// @param key must be present
   void erase(std::int64_t key) {
     std::size_t hole = home(key);
     while (m_slots[hole].key != key) hole = next(hole);
     --m_size;
     for (std::size_t k = next(hole); m_slots[k].key != none; k = next(k)) {
-      // whoever has been put off from the hole or before moves into it
+      // entries displaced from the hole or before it move into it
       const std::size_t mask = m_slots.size() - 1;
       if (((k - home(m_slots[k].key)) & mask) < ((k - hole) & mask)) continue;
       m_slots[hole] = m_slots[k];
@@ -69,16 +69,16 @@ class FlatMap {
   std::size_t m_size = 0;
 };
 
-/// Gaps of an array for best fit: the smallest one that suffices, of several the first. Neighbours are one
-/// gap. Most gaps are small; of each small size there is a heap, whose entries may be of gaps that are there
-/// no longer. The large gap that came last is kept apart: it mostly is what is left of one, and wanted next.
+/// Best-fit free list of an array: the smallest gap that suffices, the first of equals. Adjacent gaps are
+/// merged. Most gaps are small: each small size has a heap, which may contain stale entries. The most recent
+/// large gap is kept separately, since it is usually the remainder of an allocation and used next.
 class BestFitAllocator {
  public:
   struct Gap {
     std::int64_t first = 0, size = 0;
   };
 
-  /// Numbers that are free from now on.
+  /// Frees a range.
   void release(Gap gap) {
     if (gap.size == 0) return;
     if (const std::int64_t before = m_first_by_end.find(gap.first); before >= 0) {
@@ -93,7 +93,7 @@ class BestFitAllocator {
     add(gap);
   }
 
-  /// Takes entries from the gap that fits best. @returns the first of them, or −1 where none suffices
+  /// Takes entries from the best-fitting gap. @returns the first of them, or −1 if none suffices
   std::int64_t take(std::int64_t size) {
     const Gap gap = best(size);
     if (gap.size == 0) return -1;
@@ -102,7 +102,7 @@ class BestFitAllocator {
     return gap.first;
   }
 
-  /// Takes the gap that ends there. @returns its first number, or −1
+  /// Takes the gap that ends at `end`. @returns its first entry, or −1
   std::int64_t take_before(std::int64_t end) {
     const std::int64_t first = m_first_by_end.find(end);
     if (first >= 0) remove({first, end - first});
@@ -128,7 +128,7 @@ class BestFitAllocator {
     }
   }
 
-  /// A gap is there no longer; its heap is not looked at.
+  /// Removes a gap; its heap keeps a stale entry.
   void forget(const Gap& gap) {
     m_size_by_first.erase(gap.first);
     m_first_by_end.erase(gap.first + gap.size);
@@ -144,7 +144,7 @@ class BestFitAllocator {
     }
   }
 
-  /// The gap that fits best, out of the sets by size; size 0: none.
+  /// The best-fitting gap from the sets by size; size 0: none.
   Gap best(std::int64_t size) {
     for (std::int64_t word = size / 64; word < small / 64; ++word) {
       const std::uint64_t wanted = word == size / 64 ? ~std::uint64_t(0) << size % 64 : ~std::uint64_t(0);
@@ -176,8 +176,8 @@ class BestFitAllocator {
   FlatMap m_size_by_first, m_first_by_end;
   std::vector<std::vector<std::int64_t>> m_heaps = std::vector<std::vector<std::int64_t>>(small);
   std::vector<std::uint64_t> m_there =
-      std::vector<std::uint64_t>(small / 64);               ///< sizes whose heap holds any
-  std::set<std::pair<std::int64_t, std::int64_t>> m_large;  ///< but for `m_last`
+      std::vector<std::uint64_t>(small / 64);               ///< bit set of sizes with a nonempty heap
+  std::set<std::pair<std::int64_t, std::int64_t>> m_large;  ///< large gaps except `m_last`
   Gap m_last;
 };
 

@@ -8,23 +8,23 @@
 
 namespace lutra::Impl {
 
-/// How the entry (i, k) that an update changes is found on CUDA.
+/// How CUDA locates the entry (i, k) that an update modifies.
 enum class ColumnFormat {
-  automatic,  ///< maps where they fit, else search
-  map,        ///< positions made with the plan
+  automatic,  ///< maps if they fit, else search
+  map,        ///< positions precomputed in the plan
   search      ///< binary search in sorted columns (CSC)
 };
 
 /// Ablation switches of the simplicial engine on devices, for tests and benchmarks.
 struct ColumnAblation {
-  bool portable = false;  ///< the kernels for all execution spaces, also on CUDA
+  bool portable = false;  ///< portable kernels, also on CUDA
   ColumnFormat format = ColumnFormat::automatic;
-  int blocks = 0;                                    ///< a multiprocessor; 0: by the tasks of a level
-  std::size_t max_map_bytes = std::size_t(1) << 32;  ///< of maps, if the memory limit allows as much
-  double watchdog_seconds = 10;                      ///< a column that waits longer ends the factorization
+  int blocks = 0;  ///< blocks per multiprocessor; 0: chosen by the tasks of a level
+  std::size_t max_map_bytes = std::size_t(1) << 32;  ///< limit on maps, subject to the memory budget
+  double watchdog_seconds = 10;                      ///< a column that waits longer aborts the factorization
 };
 
-/// lutra::plan_right_looking_lu with switches.
+/// lutra::plan_right_looking_lu with ablation switches.
 template <class ExecutionSpace>
 RightLookingLuPlan<typename ExecutionSpace::memory_space> plan_right_looking_lu(
     const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& rows,

@@ -20,10 +20,10 @@
 
 namespace lutra::Impl {
 
-// Entries of A by fronts, in those that are cut by tiles, by the user's order within one. Tiles are numbered
-// through all fronts, by rows of tiles; a front that is not cut is one.
+// Orders the entries of A by fronts, in tiled fronts by tiles, and within a tile in the user's order. Tiles
+// are numbered across all fronts, by tile rows; an untiled front is one tile.
 
-/// [count + 1] number of each front's first tile
+/// [count + 1] index of each front's first tile
 template <class Fronts>
 std::vector<std::int64_t> number_tiles(const Fronts& fronts, const FrontPlanOptions& options) {
   std::vector<std::int64_t> first;
@@ -37,7 +37,7 @@ std::vector<std::int64_t> number_tiles(const Fronts& fronts, const FrontPlanOpti
   return first;
 }
 
-/// Tile of a position among those of its front.
+/// Tile of a position within its front.
 inline KOKKOS_FUNCTION std::int64_t tile_in_front(const Front& front, const FrontPlanOptions& options,
                                                   const FrontPosition& position) {
   if (front.size() <= options.max_whole) return 0;
@@ -45,13 +45,13 @@ inline KOKKOS_FUNCTION std::int64_t tile_in_front(const Front& front, const Fron
   return static_cast<std::int64_t>(tiles.of(position.row)) * tiles.count() + tiles.of(position.column);
 }
 
-/// Bits shift, shift + 1, … of row and column, 16 of them each.
+/// Packs 16 bits of row and column each, starting at bit `shift`.
 KOKKOS_INLINE_FUNCTION std::uint32_t pack_position(const FrontPosition& position, int shift) {
   return static_cast<std::uint32_t>(position.row) >> shift << 16 |
          (static_cast<std::uint32_t>(position.column) >> shift & 0xffffu);
 }
 
-/// The lists by all threads of an execution space: a key an entry, its tile and its number, which are sorted.
+/// Builds the assembly map in parallel: sorts one key per entry, made of its tile and its index.
 /// @param Plan with `A`, `rows`, `count` and `options`
 template <class ExecutionSpace>
 struct FrontEntryMaker {
@@ -67,7 +67,7 @@ struct FrontEntryMaker {
   Plan& plan;
   MemoryReservation scratch;
   std::int64_t nnz;
-  int entry_bits;  ///< of a key that are the entry's number
+  int entry_bits;  ///< low bits of a key that hold the entry's index
 
   FrontEntryMaker(const ExecutionSpace& space, Plan& of, const MemoryBudget& budget)
       : exec(space),
@@ -76,7 +76,8 @@ struct FrontEntryMaker {
         nnz(static_cast<std::int64_t>(of.A.nnz())),
         entry_bits(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(nnz)))) {}
 
-  /// Whether there is room for keys, twice that to sort them, and positions beside the plan's own arrays.
+  /// Whether the keys, twice as much memory to sort them, and the positions fit next to the plan's own
+  /// arrays.
   static bool fits(const Plan& plan, const MemoryBudget& budget) {
     constexpr std::size_t bytes_an_entry = 3 * sizeof(std::uint64_t) + 6 * sizeof(std::uint32_t);
     return bytes_an_entry * static_cast<std::size_t>(plan.A.nnz()) +
@@ -84,8 +85,8 @@ struct FrontEntryMaker {
            budget.available_bytes();
   }
 
-  /// @param fronts     of the plan, whose entries are filled in
-  /// @param first_tile as `number_tiles` says
+  /// @param fronts     of the plan; their entry ranges are set
+  /// @param first_tile from `number_tiles`
   /// @param any_high   whether positions need more than 16 bits
   /// @returns [tiles + 1] first entry of each tile
   std::vector<Offset> make(const Fronts& fronts, const std::vector<std::int64_t>& first_tile,
@@ -171,7 +172,7 @@ struct FrontEntryMaker {
     return target;
   }
 
-  /// The user's row of each entry that is marked, and of the last one.
+  /// Stores the user row of every entries_a_mark-th entry and of the last.
   void mark_rows() {
     const std::int64_t marks = (nnz + entries_a_mark - 1) / entries_a_mark, last = nnz - 1;
     const auto result =
@@ -210,10 +211,10 @@ struct FrontEntryMaker {
   }
 };
 
-/// The same by one thread of a host: entries are counted by tiles, then put there.
+/// Serial host version: a counting sort by tiles.
 struct HostFrontEntries {
-  std::vector<FrontPosition> position;  ///< [nnz(A)] in the order of fronts
-  std::vector<Offset> target;           ///< [nnz(A)] of each of the user's entries
+  std::vector<FrontPosition> position;  ///< [nnz(A)] ordered by fronts
+  std::vector<Offset> target;           ///< [nnz(A)] position of each of the user's entries in that order
   std::vector<Offset> tile_begin;       ///< [tiles + 1]
 
   template <class Fronts>

@@ -16,11 +16,10 @@ namespace lutra::Impl {
 //        end):
 //        +---------+------+                           eliminate_columns   L and U of the block's columns
 //        |    L    |  CB  |  contribution,            solve_rows          U right of the block
-//        +---------+------+  by columns               subtract_product    Schur complement of the other
-//        pivots
-//          lower, by columns                        at last the contribution block, by all pivots at once
+//        +---------+------+  by columns               subtract_product    Schur complement of later pivots
+//          lower, by columns                        then the contribution block, by all pivots at once
 //
-// Each kernel ends with a barrier of the team: arrays it writes are complete for the whole team on return.
+// Each kernel ends with a team barrier: its results are visible to the whole team on return.
 
 /// The three blocks of a front of `pivots` + `cb_rows` rows and columns.
 template <class Scalar>
@@ -38,23 +37,23 @@ struct DenseFront {
   }
 };
 
-/// Threshold partial pivoting within blocks of pivots, and static perturbation of pivots that are too small:
-/// they are replaced by one of the threshold's magnitude and the same argument.
+/// Threshold partial pivoting within blocks of pivots, and static perturbation: small pivots are replaced by
+/// a value of the threshold's magnitude and the same argument.
 template <class Scalar>
 struct PivotRule {
   RealOf<Scalar> threshold;
-  RealOf<Scalar> keep = 0;  ///< a diagonal entry stays where it is at least this times the greatest of its
-                            ///< column in the block; 0: all stay
-  int block = 0;            ///< pivots whose rows may be interchanged
+  RealOf<Scalar> keep = 0;  ///< a diagonal entry is accepted if it is at least this times the largest entry
+                            ///< of its column in the block; 0: always
+  int block = 0;            ///< number of pivots among which rows may be interchanged
 
   KOKKOS_FUNCTION bool interchanges() const { return keep > RealOf<Scalar>(0); }
-  /// End of the block that pivot j of `pivots` belongs to.
+  /// End of the block that contains pivot j of `pivots`.
   KOKKOS_FUNCTION int block_end(int j, int pivots) const {
     const int begin = j - j % block;
     return pivots - begin < block ? pivots : begin + block;
   }
 
-  /// The pivot to use; `perturbed` is set to whether it is another one.
+  /// The pivot to use; sets `perturbed` if it differs from the given one.
   KOKKOS_FUNCTION Scalar operator()(const Scalar& pivot, bool& perturbed) const {
     const auto size = ScalarTraits<Scalar>::magnitude(pivot);
     perturbed = size < threshold;
@@ -63,12 +62,12 @@ struct PivotRule {
   }
 };
 
-/// Records no interchanges.
+/// Ignores interchanges.
 struct NoteNoExchange {
   KOKKOS_FUNCTION void operator()(int, int) const {}
 };
 
-/// Values in a vector register of the host this is compiled for; elsewhere a similar number.
+/// Values per vector register of the target host; elsewhere a similar number.
 #if defined(__AVX512F__)
 template <class Scalar>
 inline constexpr int simd_rows = 64 / sizeof(Scalar);
@@ -79,14 +78,14 @@ inline constexpr int simd_rows = 32 / sizeof(Scalar);
 template <class Scalar>
 inline constexpr int simd_rows = sizeof(Scalar) < 16 ? 16 / sizeof(Scalar) : 1;
 #endif
-/// Rows and columns of the tile of C that one thread keeps in registers.
+/// Rows and columns of the tile of C held in one thread's registers.
 template <class Scalar>
 inline constexpr int product_rows = 2 * simd_rows<Scalar>;
 inline constexpr int product_columns = 4;
-/// Pivots of a block: right-looking updates of the other columns follow block by block.
+/// Pivots per block; right-looking updates of the other columns follow each block.
 inline constexpr int pivot_block = 32;
 
-/// A matrix that is read entry by entry, of any strides.
+/// A matrix with arbitrary strides, read entry by entry.
 template <class Scalar>
 struct Strided {
   const Scalar* data;
@@ -96,8 +95,8 @@ struct Strided {
   }
 };
 
-/// `Rows` partial sums. Compilers seldom keep arrays of sums in registers; GCC and Clang do so with their
-/// vector types.
+/// `Rows` partial sums. Compilers seldom keep arrays of sums in registers; GCC and Clang do with their vector
+/// types.
 template <int Rows, class Scalar>
 struct RowsOf {
   Scalar value[Rows] = {};
@@ -115,7 +114,7 @@ struct VectorRows {
   Vector value = {};
   KOKKOS_FORCEINLINE_FUNCTION void add(const Scalar* a, const Scalar& b) {
     Vector rows;
-    __builtin_memcpy(&rows, a, sizeof rows);  // a need not be aligned
+    __builtin_memcpy(&rows, a, sizeof rows);  // a may be unaligned
     value += rows * b;
   }
   KOKKOS_FORCEINLINE_FUNCTION void subtract_from(Scalar* c) const {
@@ -150,7 +149,7 @@ KOKKOS_FUNCTION void subtract_tile(int depth, const Scalar* A, std::int64_t lda,
   }
 }
 
-/// The same for `rows` rows, at most those of the product tile.
+/// C −= A·B for `rows` rows, at most those of the product tile.
 template <int Columns, class Scalar>
 KOKKOS_FUNCTION void subtract_rows(int rows, int depth, const Scalar* A, std::int64_t lda,
                                    const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) {
@@ -189,8 +188,8 @@ KOKKOS_FUNCTION void subtract_product(const Member& team, int rows, int columns,
   team.team_barrier();
 }
 
-/// The row of a block to be eliminated at pivot j: j itself where |diagonal| ≥ keep · max |column j|, else
-/// the first row of the greatest entry in column j.
+/// Pivot row for column j within the block: j itself if |diagonal| ≥ keep · max |column j|, else the first
+/// row with the largest entry in column j.
 template <class Member, class Scalar>
 KOKKOS_FUNCTION int choose_row(const Member& team, const DenseFront<Scalar>& front, int j,
                                const PivotRule<Scalar>& rule) {
@@ -213,10 +212,10 @@ KOKKOS_FUNCTION int choose_row(const Member& team, const DenseFront<Scalar>& fro
         if (r < least && ScalarTraits<Scalar>::magnitude(column[r]) >= greatest) least = r;
       },
       Kokkos::Min<int>(chosen));
-  return chosen < end ? chosen : j;  // NaN on the diagonal
+  return chosen < end ? chosen : j;  // a NaN on the diagonal keeps row j
 }
 
-/// Interchanges two rows of pivots, all columns.
+/// Interchanges two pivot rows in all columns.
 template <class Member, class Scalar>
 KOKKOS_FUNCTION void exchange_rows(const Member& team, const DenseFront<Scalar>& front, int a, int b) {
   const auto exchange = [](Scalar& x, Scalar& y) {
@@ -233,9 +232,9 @@ KOKKOS_FUNCTION void exchange_rows(const Member& team, const DenseFront<Scalar>&
   team.team_barrier();
 }
 
-/// Eliminates the pivots [begin, end) in their own columns: L below the diagonal, U in the block of pivots.
-/// @param note_pivot called with the pivot's number and whether it was perturbed, by one thread
-/// @param note_exchange called with the two rows of an interchange, by one thread
+/// Eliminates the pivots [begin, end) in their own columns: L below the diagonal, U in the pivot block.
+/// @param note_pivot    called by one thread with the pivot's index and whether it was perturbed
+/// @param note_exchange called by one thread with the two rows of an interchange
 template <class Member, class Scalar, class NotePivot, class NoteExchange>
 KOKKOS_FUNCTION void eliminate_columns(const Member& team, const DenseFront<Scalar>& front, int begin,
                                        int end, const PivotRule<Scalar>& rule, const NotePivot& note_pivot,
@@ -245,7 +244,7 @@ KOKKOS_FUNCTION void eliminate_columns(const Member& team, const DenseFront<Scal
     Scalar* const pivot_column = front.lower + j * ld;
     if (rule.interchanges()) {
       const int row = choose_row(team, front, j, rule);
-      team.team_barrier();  // all threads have read the column, which the interchange writes
+      team.team_barrier();  // all threads have read the column before the interchange writes it
       if (row != j) {
         exchange_rows(team, front, j, row);
         Kokkos::single(Kokkos::PerTeam(team), [&]() { note_exchange(j, row); });
@@ -271,7 +270,7 @@ KOKKOS_FUNCTION void eliminate_columns(const Member& team, const DenseFront<Scal
   }
 }
 
-/// Applies the inverse of the unit lower block of the pivots [begin, end) to their rows of U beyond the
+/// Applies the inverse of the unit lower block of the pivots [begin, end) to their rows of U right of the
 /// block.
 template <class Member, class Scalar>
 KOKKOS_FUNCTION void solve_rows(const Member& team, const DenseFront<Scalar>& front, int begin, int end) {
@@ -295,9 +294,8 @@ KOKKOS_FUNCTION void solve_rows(const Member& team, const DenseFront<Scalar>& fr
   team.team_barrier();
 }
 
-/// Partial LU of a front: `lower` and `upper` become L\U of the rows in the order they are eliminated in,
-/// `contribution` the Schur complement. Right-looking by blocks of pivots; the contribution is updated once,
-/// by all pivots.
+/// Partial LU of a front: `lower` and `upper` become L\U, rows in elimination order; `contribution` becomes
+/// the Schur complement. Right-looking by blocks of pivots; the contribution is updated once, by all pivots.
 template <class Member, class Scalar, class NotePivot, class NoteExchange = NoteNoExchange>
 KOKKOS_FUNCTION void factorize_front(const Member& team, const DenseFront<Scalar>& front,
                                      const PivotRule<Scalar>& rule, const NotePivot& note_pivot,
@@ -313,7 +311,7 @@ KOKKOS_FUNCTION void factorize_front(const Member& team, const DenseFront<Scalar
     Scalar* const next = front.lower + end * ld;
     subtract_product(team, front.size() - end, rest, depth, L + end, ld, {next + begin, 1, ld}, next + end,
                      ld);
-    // rows of U by columns of its transpose
+    // rows of U as columns of its transpose
     Scalar* const U = front.upper + static_cast<std::int64_t>(begin) * front.cb_rows;
     subtract_product(team, front.cb_rows, rest, depth, U, front.cb_rows, {L + end, ld, 1},
                      front.upper + static_cast<std::int64_t>(end) * front.cb_rows, front.cb_rows);

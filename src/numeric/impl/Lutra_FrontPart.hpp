@@ -16,14 +16,14 @@
 
 namespace lutra::Impl {
 
-/// Some fronts of a tree as a tree of their own, with the entries of A in them. Its rows and columns are the
+/// Some fronts of a tree as a separate tree, with the entries of A in them. Its rows and columns are the
 /// pivots of its fronts, then rows that other parts eliminate.
 struct FrontPartPlan {
   AssemblyTree tree;
-  std::vector<int> position;          ///< [n] number in F of each row and column, ascending in both groups
-  std::vector<std::int64_t> row_map;  ///< [n + 1] of A's entries by rows of the part
-  std::vector<int> columns;           ///< of the part
-  std::vector<std::int64_t> source;   ///< of each entry: its position in A's values; on rank 0 alone
+  std::vector<int> position;          ///< [n] index in F of each row and column, ascending in both groups
+  std::vector<std::int64_t> row_map;  ///< [n + 1] row map of A's entries in this part
+  std::vector<int> columns;           ///< column of each entry, in the part's numbering
+  std::vector<std::int64_t> source;   ///< position of each entry in A's values; on rank 0 only
 
   /// Roots whose contributions other parts assemble, ascending.
   std::vector<int> open_roots() const {
@@ -47,10 +47,10 @@ struct FrontPartPlan {
   }
 };
 
-/// Cuts a tree and its matrix into parts.
+/// Splits a tree and its matrix into parts.
 class FrontPartMaker {
  public:
-  /// @param part [fronts] which part each front belongs to
+  /// @param part [fronts] part of each front
   FrontPartMaker(const AssemblyTree& tree, const FrontEntries& entries, std::vector<int> part)
       : m_tree(tree),
         m_entries(entries),
@@ -78,7 +78,7 @@ class FrontPartMaker {
     return at(m_tree.parent, f) < 0 ? at(m_part, f) : at(m_part, at(m_tree.parent, f));
   }
 
-  /// The part's fronts, and as leaves without pivots those of other parts whose parents it has.
+  /// Takes the part's fronts and, as leaves without pivots, their children from other parts.
   void take_fronts(int part, FrontPartPlan& plan) {
     AssemblyTree& tree = plan.tree;
     tree.pivot_begin.push_back(0);
@@ -133,11 +133,11 @@ class FrontPartMaker {
   const FrontEntries& m_entries;
   std::vector<int> m_part;             ///< [fronts]
   std::vector<int> m_part_of_pivot;    ///< [n]
-  std::vector<int> m_column_position;  ///< [n] in F, of A's columns
-  std::vector<int> m_local;            ///< [n] number in the part that is made, of positions in F; else −1
+  std::vector<int> m_column_position;  ///< [n] index in F of A's columns
+  std::vector<int> m_local;            ///< [n] index of F's rows in the current part; else −1
 };
 
-/// A part with its factors, in the memory of an execution space.
+/// A part with its factors, in an execution space's memory.
 template <class Scalar, class ExecutionSpace>
 class FrontPart {
  public:
@@ -145,8 +145,8 @@ class FrontPart {
   using Real = RealOf<Scalar>;
 
   /// @param budget of that memory: plan, panels, contributions
-  /// @param before a part that is not factorized at the same time: on hosts the two share the buffers of
-  /// threads; or null
+  /// @param before null, or a part that is never factorized at the same time; on hosts the two share thread
+  ///               buffers
   /// @throws OutOfMemoryError
   FrontPart(FrontPartPlan made, const MemoryBudget& budget, const FrontPart* before = nullptr)
       : m_made(std::move(made)), m_reservation(budget) {
@@ -180,15 +180,15 @@ class FrontPart {
   /// The contribution block of a front, by columns.
   Kokkos::View<Scalar*, Memory> contribution(int f) const { return contribution_of(m_plan, m_factors, f); }
 
-  /// @param values  of the part's entries, scaled; contributions of foreign leaves are there
-  /// @param largest of the whole matrix, its largest entry
+  /// @param values  scaled entries of the part; contributions of foreign leaves must already be in place
+  /// @param largest magnitude of the largest entry of the whole matrix
   /// @param factors out: L\U at `rows` and `columns`
   FrontLuOutcome factorize(const std::vector<Scalar>& values, double perturbation, double largest,
                            std::vector<Scalar>& factors) {
     const auto outcome =
         make_uncounted<Kokkos::View<FrontLuOutcome, Kokkos::HostSpace>>("lutra::numeric::outcome");
     outcome() = FrontLuOutcome();
-    outcome().largest_entry = largest;  // from which on entries raise it, and pivots are judged
+    outcome().largest_entry = largest;  // baseline for this part's entries and for the pivot threshold
     Kokkos::deep_copy(m_factors.no_outcome, outcome);
     Kokkos::deep_copy(m_exec, m_values, view(values));
     factorize_fronts<Scalar>(m_exec, m_plan, {m_values, m_ones, m_ones}, perturbation, m_factors,
@@ -219,7 +219,7 @@ class FrontPart {
     return largest;
   }
 
-  std::vector<std::int64_t> rows, columns;  ///< of the entries of L + U, by the numbers of F
+  std::vector<std::int64_t> rows, columns;  ///< of the entries of L + U, as indices of F
 
  private:
   template <class T>
@@ -227,7 +227,7 @@ class FrontPart {
     return Kokkos::View<const T*, Kokkos::HostSpace>(values.data(), values.size());
   }
 
-  /// Rows and columns of L + U, and where they stand, on the host: a device keeps panels alone.
+  /// Computes rows, columns and panel positions of L + U on the host; a device keeps only panels.
   void note_positions(const MemoryBudget& budget) {
     Kokkos::View<const std::int64_t*, Memory> source;
     const auto pattern = pattern_of_fronts(m_exec, m_plan, budget, source);
@@ -252,12 +252,12 @@ class FrontPart {
   ExecutionSpace m_exec;
   FrontPartPlan m_made;
   MemoryReservation m_reservation;
-  Kokkos::View<Real*, Memory> m_ones;  ///< scales: values come scaled
+  Kokkos::View<Real*, Memory> m_ones;  ///< unit scales, since values are already scaled
   Kokkos::View<unsigned char*, Memory> m_perturbed;
-  Kokkos::View<Scalar*, Memory> m_values;  ///< of the part's entries
+  Kokkos::View<Scalar*, Memory> m_values;  ///< entries of the part
   FrontPlan<Memory> m_plan;
   FrontFactors<Scalar, ExecutionSpace> m_factors;
-  std::vector<std::int64_t> m_source;  ///< of L + U by rows in the panels
+  std::vector<std::int64_t> m_source;  ///< [nnz] position in the panels of each entry of L + U by rows
 };
 
 }  // namespace lutra::Impl

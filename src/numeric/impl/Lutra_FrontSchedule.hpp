@@ -6,7 +6,7 @@
 
 namespace lutra::Impl {
 
-/// Portable kernels need no more than the plan.
+/// Empty: portable kernels need only the plan.
 template <class Scalar, class ExecutionSpace>
 struct FrontSchedule {
   using Plan = FrontPlan<typename ExecutionSpace::memory_space>;
@@ -22,13 +22,13 @@ struct FrontSchedule {
                           const NumericDeviceModel&) {
     return {layout.panels, layout.contributions, 0};
   }
-  /// Entries contributions take behind the panels.
+  /// Contribution entries after the panels.
   static Offset contributions(const Plan& plan) { return plan.contributions; }
-  /// Where the contribution of a root, or a given one, begins behind the first entry of the panels.
+  /// Start of a root's or a given contribution, relative to the first entry of the panels.
   static Offset contribution_begin(const Plan& plan, Ordinal f) {
     return plan.panels + plan.layout.fronts[static_cast<std::size_t>(f)].contribution;
   }
-  /// Entries of inverses of diagonal tiles, where a specialisation stores them for the solves.
+  /// Entries of inverted diagonal tiles, if a specialization stores them for the solves.
   static std::size_t inverse_entries(bool) { return 0; }
 };
 

@@ -15,18 +15,18 @@
 
 namespace lutra::Impl {
 
-/// How fronts are cut into tasks, and how many blocks work these at once.
+/// How fronts are divided into tasks, and how many blocks run concurrently.
 struct FrontTaskOptions {
   FrontPlanOptions cut;
-  int small_size = 32;  ///< fronts of no more rows, in subtrees of such, are worked by warps
+  int small_size = 32;  ///< largest size of fronts that, in subtrees of such fronts, are factorized by warps
   int blocks = 1;
   FrontTaskModel model;
-  bool symmetric = false;  ///< tiles above the diagonal of a front have no tasks
+  bool symmetric = false;  ///< if set, tiles above the diagonal of a front have no tasks
 };
 
-/// The tasks of a factorization in fronts, and the order in which blocks take them: longest path to the root
-/// first, by the times of `FrontTaskModel`, so that each task comes behind all it waits for
-/// (Lutra_FrontTask.hpp). Host code, linear in the tasks.
+/// The tasks of a multifrontal factorization, and the order in which blocks take them: longest path to the
+/// root first, timed by `FrontTaskModel`, so that each task follows all it waits for (Lutra_FrontTask.hpp).
+/// Host code, linear in the tasks.
 class FrontTaskList {
  public:
   using Fronts = std::vector<Front>;
@@ -49,11 +49,11 @@ class FrontTaskList {
   const Fronts& fronts;
   const FrontTaskOptions options;
   std::vector<Task> tasks;           ///< by fronts
-  std::vector<std::uint32_t> order;  ///< in `tasks`, as they are taken
-  std::vector<Small> small_tasks;    ///< of the launch before, as they are taken
-  Offset flags = 0;                  ///< of tiles
-  Offset inverses = 0;               ///< entries of all diagonal tiles' inverses, of U's or of L's
-  int inverse_blocks = 0;            ///< blocks of lines of them
+  std::vector<std::uint32_t> order;  ///< indices into `tasks`, in execution order
+  std::vector<Small> small_tasks;    ///< tasks of the preceding launch, in execution order
+  Offset flags = 0;                  ///< number of tile flags
+  Offset inverses = 0;               ///< entries of all diagonal tiles' inverses, of U or of L
+  int inverse_blocks = 0;            ///< blocks of lines in the inverses
   Offset links = 0;                  ///< entries of hand-off buffers
 
   bool is_small(Ordinal f) const { return m_small[index(f)] != 0; }
@@ -92,7 +92,7 @@ class FrontTaskList {
     }
   }
 
-  /// The diagonals of the fronts with most pivots are swept by one block each, up to `most` fronts.
+  /// Selects the fronts with the most pivots, up to `most`, whose diagonals are swept by one block each.
   void choose_swept(int most) {
     std::vector<Ordinal> swept;
     for (Ordinal f = 0; f < count(); ++f) {
@@ -123,7 +123,7 @@ class FrontTaskList {
     for (std::size_t t = 0; t < sorted.size(); ++t) small_tasks[t].front = sorted[t];
   }
 
-  /// A front without pivots has none: its contribution is given before the factorization.
+  /// Skips fronts without pivots: their contribution is given before the factorization.
   void add_tasks(Ordinal f) {
     if (front(f).pivots == 0) return;
     if (is_small(f)) {
@@ -137,12 +137,11 @@ class FrontTaskList {
     }
   }
 
-  /// When the task of a tile is to start, counted back from the contribution's. A tile starts before its
-  /// pivots' step by the time it needs for the products before that; next to the diagonal it is wanted first.
-  /// In fronts with tasks of two tiles the rows and columns of some pivot tiles are taken together, those
-  /// that begin at the same diagonal tile one after the other, and so, added in order of rows, each behind
-  /// what it needs: neighbours then read one tile of L or U at about the same time, which reaches them from
-  /// L2.
+  /// Start time of a tile's task, measured back from the contribution's. A tile starts before its pivots'
+  /// step by the time of its preceding products; tiles next to the diagonal come first. In fronts with
+  /// two-tile tasks, the rows and columns of several pivot tiles are grouped, ordered by the diagonal tile at
+  /// which they begin; added in row order, each follows its dependencies. Neighbours then read the same tile
+  /// of L or U at about the same time, from L2.
   double tile_start(const FrontTiles& tiles, bool paired, int i, int j) const {
     const FrontTaskModel& model = options.model;
     const int pivots = tiles.pivot_tiles(), step = std::min(i, j);
@@ -196,7 +195,7 @@ class FrontTaskList {
 
   std::vector<char> m_small, m_swept;
   std::vector<double> m_start;     ///< [count] time from a front's first task to the end of its root
-  std::vector<double> m_priority;  ///< of each task
+  std::vector<double> m_priority;  ///< [tasks]
 };
 
 }  // namespace lutra::Impl

@@ -13,28 +13,28 @@
 
 namespace lutra::Impl {
 
-/// Where contribution blocks stand: one may take the memory of others that were read by tasks long before it,
-/// all tasks of a launch up to some number being complete by then, and that of panels too until the
-/// first of their front's tasks. Each task gets the number of chunks that are complete before it writes.
+/// Assigns memory to contribution blocks. A block may reuse the memory of blocks whose readers ran long
+/// before, once all tasks of a launch up to some number are complete, and also the memory of panels until the
+/// first task of their front. Each task gets the number of chunks that must be complete before it writes.
 ///
-///     array:   | panels of f | panels of g | …            | contributions behind the panels |
+///     array:   | panels of f | panels of g | …            | contributions after the panels |
 ///     step 3   | contribution of a         |              |
 ///     step 9     a's parent is complete
 ///     step 9+d | f's first task writes: it waits until chunks up to 9 are complete
 ///
-/// Steps are launches and chunks of tasks: the launch of small fronts is step 0, task t of the other one
-/// belongs to step 1 + t / tasks_a_chunk, so that a step's number is that of the chunks up to it. A
-/// contribution that is given, of a front without pivots and so without tasks, is there from step 0 on; one
-/// of a root stays. Memory is given away d = `blocks` / tasks_a_chunk steps after their last reader: by then
-/// blocks have nearly always passed them, and nothing has to wait.
+/// Steps are launches and chunks of tasks: the launch of small fronts is step 0, task t of the other launch
+/// belongs to step 1 + t / tasks_a_chunk, so that a step's number equals the number of chunks up to it. A
+/// given contribution (of a front without pivots and so without tasks) exists from step 0 on; a root's
+/// contribution is kept. Memory is reused d = `blocks` / tasks_a_chunk steps after its last reader: by then
+/// blocks have nearly always passed, and no task has to wait.
 class FrontTaskPlacement {
  public:
   using List = FrontTaskList;
   using Task = FrontTask;
 
-  /// @param list     tasks that clear panels are added to it, and `after` and `takes_panels` are set
+  /// @param list     gains the tasks that clear panels; its `after` and `takes_panels` are set
   /// @param children of all fronts
-  /// @param relative   indices of all fronts
+  /// @param relative indices of all fronts
   /// @param n_panels entries of all panels
   FrontTaskPlacement(List& list, const std::vector<Ordinal>& children, const std::vector<int>& relative,
                      Offset n_panels)
@@ -49,8 +49,8 @@ class FrontTaskPlacement {
     assign_offsets();
   }
 
-  std::vector<Contribution> contributions;  ///< [count] counted from the first entry of the panels
-  Offset extra = 0;                         ///< entries contributions need behind the panels
+  std::vector<Contribution> contributions;  ///< [count] relative to the first entry of the panels
+  Offset extra = 0;                         ///< contribution entries needed after the panels
 
  private:
   static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
@@ -58,7 +58,7 @@ class FrontTaskPlacement {
   const Front& front(Ordinal f) const { return m_list.front(f); }
   static std::int64_t step_of(std::size_t t) { return 1 + static_cast<std::int64_t>(t) / tasks_a_chunk; }
 
-  /// What of a front a task writes, in the order of tasks.
+  /// The part of a front that a task writes, in task order.
   struct Part {
     Ordinal front;
     enum : char { panels, contribution, whole, clearing } what;
@@ -79,8 +79,8 @@ class FrontTaskPlacement {
     }
   }
 
-  /// Direct assembly: the two widest children of a front in tiles, if they are in tiles too, add to its
-  /// panels at once, but for those that come so early that nothing could clear the panels before.
+  /// Direct assembly: the two widest children of a tiled front, if tiled themselves, add directly to its
+  /// panels, except those too early for the panels to be cleared before.
   void choose_direct() {
     const auto least = static_cast<std::size_t>((m_behind + 2) * tasks_a_chunk);
     m_passed.assign(count(), 0);
@@ -103,8 +103,8 @@ class FrontTaskPlacement {
     }
   }
 
-  /// Panels that children add to are cleared by tasks of their own, a while before the first of the children
-  /// does so: until then contributions may stand there.
+  /// Adds tasks that clear panels for direct assembly, some steps before the first child adds to them; until
+  /// then contributions may occupy the panels.
   void add_clearing() {
     auto& tasks = m_list.tasks;
     auto& order = m_list.order;
@@ -114,7 +114,7 @@ class FrontTaskPlacement {
       std::size_t& at = wanted[index(m_list.fronts[f].parent)];
       at = std::min(at, m_first[f]);
     }
-    std::vector<std::pair<std::size_t, std::uint32_t>> inserted;  // before which task, which one
+    std::vector<std::pair<std::size_t, std::uint32_t>> inserted;  // index to insert before, task
     const auto ahead = static_cast<std::size_t>((m_behind + 1) * tasks_a_chunk);
     const Offset cleared = m_list.options.model.cleared_entries;
     for (Ordinal f = 0; f < static_cast<Ordinal>(count()); ++f) {
@@ -152,7 +152,8 @@ class FrontTaskPlacement {
     return static_cast<Offset>(front(f).pivots) * (front(f).size() + front(f).cb_rows);
   }
 
-  /// Steps in which a front's panels and contribution are begun, its panels are cleared and its last task is.
+  /// Steps at which a front's panels and contribution are first written, its panels are cleared, and its last
+  /// task runs.
   struct FrontSteps {
     std::int64_t panels = 0, cleared = 0, contribution = 0, last = 0;
   };
@@ -185,7 +186,7 @@ class FrontTaskPlacement {
       spans[f].end = parent < 0                ? std::numeric_limits<std::int64_t>::max()
                      : m_list.is_small(parent) ? 1
                                                : steps[index(parent)].last + 1 + m_behind;
-      // small ones are written in step 0
+      // small fronts are written in step 0
       if (m_list.is_small(static_cast<Ordinal>(f)) || fronts[f].pivots == 0) continue;
       panels.push_back({fronts[f].lower, panel_entries(static_cast<Ordinal>(f)), steps[f].panels});
       front_of_panels.push_back(f);
@@ -202,13 +203,13 @@ class FrontTaskPlacement {
                 m_list.tasks[m_list.order[t]]);
   }
 
-  /// Which tasks are to be complete before a task writes.
+  /// Sets the tasks that must be complete before a task writes.
   void set_after(bool contribution, const std::vector<FrontSteps>& steps,
                  const std::vector<std::int64_t>& freed, const std::vector<std::int64_t>& panels_freed,
                  Task& task) const {
     const std::size_t f = index(task.front);
     task.takes_panels = steps[f].cleared > 0;
-    std::int64_t end = contribution ? freed[f] : panels_freed[f];               // of those that stood there
+    std::int64_t end = contribution ? freed[f] : panels_freed[f];  // last step of the previous contents
     if (!contribution && task.row >= 0 && task.row + task.column > 0) end = 0;  // the first tile has waited
     if (task.row == Task::whole) end = std::max(end, freed[f]);
     std::int64_t after = std::max<std::int64_t>(0, end - 1 - m_behind);
@@ -221,10 +222,10 @@ class FrontTaskPlacement {
   const std::vector<Ordinal>& m_children;
   const std::vector<int>& m_relative;
   const Offset m_panels;
-  const std::int64_t m_behind;       ///< steps before memory is given away
+  const std::int64_t m_behind;       ///< steps between last read and reuse
   std::vector<int> m_passed;         ///< [count] see Contribution
-  std::vector<Part> m_parts;         ///< what each task in the order writes
-  std::vector<std::size_t> m_first;  ///< [count] where in the order a contribution begins, without clearing
+  std::vector<Part> m_parts;         ///< front part written by each task in order
+  std::vector<std::size_t> m_first;  ///< [count] first writer of each contribution, clearing not counted
 };
 
 }  // namespace lutra::Impl

@@ -12,19 +12,19 @@
 
 namespace lutra::Impl {
 
-/// How an execution space cuts fronts.
+/// Tiling of fronts per execution space.
 template <class Scalar, class ExecutionSpace>
 struct FrontCutting {
   static FrontPlanOptions options() { return {}; }
 };
 
-/// Notes whether a pivot was perturbed, and counts it.
+/// Records whether a pivot was perturbed, and counts it.
 KOKKOS_INLINE_FUNCTION void note_pivot(unsigned char& perturbed, std::int64_t& count, bool is_perturbed) {
   perturbed = is_perturbed ? 1 : 0;
   if (is_perturbed) Kokkos::atomic_add(&count, std::int64_t(1));
 }
 
-/// Raw arrays of a factorization in fronts, as kernels of every kind take them.
+/// Raw arrays of a multifrontal factorization, for kernels on any backend.
 template <class Scalar>
 struct FrontLuData {
   const Front* fronts;
@@ -34,14 +34,14 @@ struct FrontLuData {
   const Scalar* entries;
   Scalar* panels;
   Scalar* contributions;
-  Scalar* inverses;  ///< of diagonal tiles, or none
+  Scalar* inverses;  ///< inverses of diagonal tiles, or null
   unsigned char* perturbed;
   FrontLuOutcome* outcome;
   double perturbation;
-  Ordinal* row_of_pivot;         ///< [n] or none
+  Ordinal* row_of_pivot;         ///< [n] or null
   double pivot_threshold;        ///< 0: no interchanges
-  int interchanged_pivots;       ///< whose rows may be interchanged, counted from a front's first
-  Scalar* complement = nullptr;  ///< as in FrontFactors, or none
+  int interchanged_pivots;       ///< leading pivots of a front whose rows may be interchanged
+  Scalar* complement = nullptr;  ///< as in FrontFactors, or null
 
   KOKKOS_FUNCTION DenseFront<Scalar> dense(const Front& front) const {
     return {panels + front.lower, panels + front.upper, contributions + front.contribution, front.pivots,
@@ -50,7 +50,7 @@ struct FrontLuData {
   KOKKOS_FUNCTION bool is_assembled_only(const Front& front) const {
     return complement != nullptr && front.parent < 0;
   }
-  /// Columns [begin, end) of a front that is assembled only.
+  /// Copies columns [begin, end) of a front that is only assembled.
   KOKKOS_FUNCTION void take_complement(const Front& front, int begin, int end) const {
     const DenseFront<Scalar> dense_front = dense(front);
     for (int j = begin; j < end; ++j) {
@@ -102,7 +102,7 @@ FrontLuData<Scalar> front_lu_data(
           factors.complement.data()};
 }
 
-/// Works fronts, a team each.
+/// Factorizes fronts, one team per front.
 template <class Scalar>
 struct FrontWorker {
   FrontLuData<Scalar> data;
@@ -150,7 +150,7 @@ struct FrontWorker {
     for (Offset c = front.children; c < front.children_end; ++c) add_child(team, dense, data.children[c]);
   }
 
-  /// Extend-add: a child's columns go to the threads, so that no two write one entry.
+  /// Extend-add: the child's columns are distributed over threads, so that no two write the same entry.
   template <class Member>
   KOKKOS_FUNCTION void add_child(const Member& team, const DenseFront<Scalar>& dense, Ordinal number) const {
     const Front child = data.fronts[number];
@@ -179,8 +179,8 @@ struct FrontWorker {
   }
 };
 
-/// Level by level, a team a front; on the Serial backend in postorder, where a parent finds its last child in
-/// cache.
+/// Level by level, one team per front; on the Serial backend in postorder, where a parent finds its last
+/// child in cache.
 template <class Scalar, class ExecutionSpace>
 void factorize_fronts_portable(const ExecutionSpace& exec,
                                const FrontPlan<typename ExecutionSpace::memory_space>& plan,

@@ -18,8 +18,8 @@ namespace lutra::Impl {
 ///     half)
 ///
 /// `Loop` distributes work: loop(n, chunk, body) calls body(begin, end, buffer) for ranges of `chunk` that
-/// partition [0, n), on one thread or several, and returns when all calls have returned. Each entry is summed
-/// in an order that does not depend on the ranges, so results have the same bits for any number of threads.
+/// partition [0, n), on one thread or several, and returns when all calls have returned. The summation order
+/// of each entry is independent of the ranges, so results are bitwise equal for any number of threads.
 template <class Scalar, class Loop>
 class HostFront {
  public:
@@ -28,14 +28,14 @@ class HostFront {
   HostFront(const ProductKernel<Real>& kernel, const Loop& loop)
       : m_kernel(kernel), m_loop(loop), m_products{kernel, loop} {}
 
-  /// @param note_pivot called with the pivot's number and whether it was perturbed
+  /// @param note_pivot    called with the pivot's index and whether it was perturbed
   /// @param note_exchange called with the two rows of an interchange
   template <class NotePivot, class NoteExchange = NoteNoExchange>
   void factorize(const DenseFront<Scalar>& front, const PivotRule<Scalar>& rule, const NotePivot& note_pivot,
                  const NoteExchange& note_exchange = {}) const {
     eliminate(front, 0, front.pivots, rule, note_pivot, note_exchange);
     if (front.cb_rows == 0) return;
-    // U right of the pivots: its transpose by columns is multiplied by the inverse of L11, transposed
+    // U right of the pivots: solves with L11 transposed on the transpose of U, stored by columns
     const std::int64_t ld = front.size();
     m_loop(front.cb_rows, chunk_of(front.cb_rows, 1.0 * front.pivots * front.pivots),
            [&](int begin, int end, Real* buffer) {
@@ -80,14 +80,14 @@ class HostFront {
     eliminate(front, middle, end, rule, note_pivot, note_exchange);
   }
 
-  /// About half, in whole narrow blocks.
+  /// About half, a multiple of `narrow`.
   static int halve(int n) { return std::max(narrow, n / 2 / narrow * narrow); }
 
   template <class NotePivot, class NoteExchange>
   void eliminate_narrow(const DenseFront<Scalar>& front, int begin, int end, const PivotRule<Scalar>& rule,
                         const NotePivot& note_pivot, const NoteExchange& note_exchange) const {
     const int size = front.size();
-    std::array<int, narrow> rows{};  // interchanged with each pivot, in order
+    std::array<int, narrow> rows{};  // row interchanged with each pivot, in order
     bool any_moves = false;
     for (int j = begin; j < end; ++j) {
       Scalar* const KOKKOS_RESTRICT pivot_column = front.lower + static_cast<std::int64_t>(j) * size;
@@ -118,8 +118,8 @@ class HostFront {
     if (any_moves) move_rows(front, begin, end, rows);
   }
 
-  /// The row of [j, end) to be eliminated at pivot j: j itself where |diagonal| ≥ keep · max |column j|, else
-  /// the first row of the greatest entry.
+  /// Pivot row for column j in [j, end): j itself if |diagonal| ≥ keep · max |column j|, else the first row
+  /// with the largest entry.
   static int choose_row(const Scalar* column, int j, int end, const PivotRule<Scalar>& rule) {
     const Real own = ScalarTraits<Scalar>::magnitude(column[j]);
     Real greatest = own;

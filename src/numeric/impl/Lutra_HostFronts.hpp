@@ -16,7 +16,7 @@
 
 namespace lutra::Impl {
 
-/// All on the calling thread.
+/// Runs everything on the calling thread.
 template <class Real>
 struct AloneLoop {
   Real* buffer;
@@ -28,7 +28,7 @@ struct AloneLoop {
   }
 };
 
-/// Chunks to the threads of an execution space, each with a buffer of its own.
+/// Distributes chunks over an execution space's threads, each with its own buffer.
 template <class Real, class ExecutionSpace>
 struct SharedLoop {
   const ExecutionSpace& exec;
@@ -85,7 +85,7 @@ struct HostFrontWorker {
   }
 
  private:
-  /// Columns a thread takes at once where `rows` entries of each are only moved.
+  /// Columns per chunk if `rows` entries of each are only moved.
   template <class Loop>
   static int columns_at_once(int columns, int rows, const Loop& loop) {
     constexpr std::int64_t min_numbers = 100000;
@@ -105,7 +105,7 @@ struct HostFrontWorker {
     });
   }
 
-  /// Extend-add: a child's columns go to the threads, so that no two write one entry.
+  /// Extend-add: the child's columns are distributed over threads, so that no two write the same entry.
   template <class Loop>
   void add_child(const Front& child, const DenseFront<Scalar>& dense, const Loop& loop) const {
     const int* const relative = data.relative + child.rows;
@@ -135,7 +135,7 @@ struct HostFrontWorker {
   }
 };
 
-/// Operations of a front, those of moving entries among them.
+/// Operations of a front, data movement included.
 inline double cost_of_front(const Front& front) {
   const double pivots = front.pivots, cb_rows = front.cb_rows, size = pivots + cb_rows;
   return 2 * pivots * (pivots * pivots / 3 + pivots * cb_rows + cb_rows * cb_rows) + 10 * size * size + 1000;
@@ -152,8 +152,8 @@ inline SubtreeMapping map_fronts(const std::vector<Front>& fronts, int threads) 
   return map_subtrees(parent, cost, threads, {1.0 / 12, 1.0 / 24});
 }
 
-/// Subtree-to-thread mapping of a tree of fronts: subtrees, each worked by one thread, are taken by tickets;
-/// then the fronts above them are worked one after the other, each by all threads.
+/// Factorization with a subtree-to-thread mapping: threads take subtrees by tickets, one thread per subtree;
+/// then all threads share each front above them, one front at a time.
 template <class Scalar, class ExecutionSpace>
 requires is_host_space<ExecutionSpace>
 struct FrontSchedule<Scalar, ExecutionSpace> {

@@ -9,23 +9,22 @@
 
 namespace lutra::Impl {
 
-/// Entries of a thread's workspace for a front of so many rows.
+/// Entries of a thread's workspace for a front with `rows` rows.
 /// @param column_rows as in LdltPlanOptions
 inline std::int64_t host_ldlt_work(std::int64_t rows, int column_rows) {
   return (rows + ldlt_block) * (rows > column_rows ? 4 * ldlt_block : ldlt_block + 1) + product_slack;
 }
 
-/// Elimination on hosts by threshold partial pivoting (Duff and Reid 1983), in blocks of pivots. Within a
-/// block columns are brought up to date when they are looked at, as in LAPACK's xLASYF, so that each is
-/// written once; the columns behind the block follow by one product. Pivots pass the threshold test of
-/// ColumnElimination, on whole columns. What fails is put behind the other candidates and looked at again in
-/// the next block.
+/// Host elimination by threshold partial pivoting (Duff and Reid 1983), in blocks of pivots. Within a block,
+/// columns are updated when they are examined, as in LAPACK's xLASYF, so that each is written once; one
+/// product updates the columns after the block. Pivots pass the threshold test of ColumnElimination, on whole
+/// columns. Failed columns move after the other candidates and are examined again in the next block.
 ///
 ///     b         j = b + k       end         columns
 ///     │ k pivots │  candidates  │  failed    │     all from j on lack the updates of this block
 ///
 ///     w(0) … w(k − 1) = conj(L·D) of the block's pivots, by rows of the front
-///     w(k) = column j, up to date
+///     w(k) = column j, updated
 template <class Scalar, class Team>
 struct HostLdltColumns {
   using Real = RealOf<Scalar>;
@@ -33,9 +32,9 @@ struct HostLdltColumns {
   const LdltFront<Scalar>& front;
   const LdltTest<Scalar>& test;
   Scalar* work;
-  int last_block = 0;  ///< where the last block of pivots began
+  int last_block = 0;  ///< start of the last block of pivots
 
-  /// Columns from `begin` on, until a block finds no pivot.
+  /// Eliminates columns from `begin` on, until a block finds no pivot.
   LdltProgress run(int begin) {
     LdltProgress progress{begin};
     while (progress.done < front.columns) {
@@ -90,12 +89,12 @@ struct HostLdltColumns {
 
   Scalar pivot_value(const Scalar& value) const { return test.hermitian ? Scalar(real_part(value)) : value; }
 
-  /// to(i) = column c in the rows from `first` on, less what the k pivots of the block contribute.
-  /// @returns the largest magnitude in the rows behind `first`, infinity where one is not finite
+  /// Sets to(i) = column c in rows from `first` on, minus the contributions of the block's k pivots.
+  /// @returns the largest magnitude in the rows after `first`, infinity if one is not finite
   Real bring_up_to_date(int b, int k, int c, int first, Scalar* to) const {
     std::array<Scalar, ldlt_block + 1> x;
     for (int p = 0; p < k; ++p) x[static_cast<std::size_t>(p)] = w(p)[c];
-    // a column left of `c` stands in c's row
+    // entries left of column `c` are read from row c
     const Scalar* from = front.column(c);
     if (first < c) {
       for (int i = first; i < c; ++i) to[i] = mirrored(test.hermitian, front.at(c, i));
@@ -136,7 +135,7 @@ struct HostLdltColumns {
     std::fill(w(k) + j + 1, w(k) + front.rows, Scalar(0));
   }
 
-  /// Candidate k and the row of its largest entry, if they pass the threshold test as a pair.
+  /// Accepts candidate k and the row of its largest entry if they pass the threshold test as a pair.
   bool accept_two(int b, int k, LdltFailure& failure) const {
     const int j = b + k;
     const Scalar* const of_j = w(k);
@@ -154,7 +153,7 @@ struct HostLdltColumns {
       failure = LdltFailure::not_finite;
       return false;
     }
-    Real below_j(0), below_t(0);  // but for the pair's own rows
+    Real below_j(0), below_t(0);  // without the pair's own rows
     for (int i = j + 1; i < front.rows; ++i) {
       if (i == t) continue;
       below_j = std::max(below_j, ScalarTraits<Scalar>::magnitude(of_j[i]));
@@ -177,7 +176,7 @@ struct HostLdltColumns {
     return true;
   }
 
-  /// The threshold test of ColumnElimination for a pair.
+  /// Threshold test of ColumnElimination for a pair.
   bool passes(const Scalar& d1, const Scalar& d2, const Scalar& o, Real below_1, Real below_2) const {
     const Real coupling = ScalarTraits<Scalar>::magnitude(o);
     const Scalar product = d1 / o * (d2 / mirrored(test.hermitian, o));
@@ -189,7 +188,7 @@ struct HostLdltColumns {
     return size_2 / coupling * below_1 + below_2 <= bound && below_1 + size_1 / coupling * below_2 <= bound;
   }
 
-  /// Exchanges candidates, with what the k pivots of the block have in their rows.
+  /// Exchanges candidates, including their rows of the block's k pivots.
   void exchange_columns(int k, int p, int q) const {
     if (p == q) return;
     exchange_slots(team, front, std::min(p, q), std::max(p, q), test.hermitian);
@@ -197,8 +196,8 @@ struct HostLdltColumns {
   }
 };
 
-/// Blocks as long as they eliminate a good part of what is left, as eliminate_blocks, in outer blocks: what
-/// is behind one follows by a single product of many columns.
+/// As eliminate_blocks, in outer blocks: continues while blocks eliminate a good part of the remaining
+/// columns; a single wide product updates all columns after an outer block.
 template <class Scalar, class Team>
 LdltProgress eliminate_outer_blocks(const Team& team, const LdltFront<Scalar>& front,
                                     const LdltTest<Scalar>& test, Scalar* work) {
@@ -207,7 +206,7 @@ LdltProgress eliminate_outer_blocks(const Team& team, const LdltFront<Scalar>& f
   bool again = true;
   while (again && front.columns - progress.done >= ldlt_block / 2) {
     const int before = progress.done;
-    int end = front.columns;  // failed columns stand from here on
+    int end = front.columns;  // failed columns start here
     while (progress.done < end && again) {
       const int b = progress.done, e = std::min(end, b + outer_block);
       progress = BlockElimination<Team, Scalar>{team, front, test, work, e}.run(b);
@@ -215,7 +214,7 @@ LdltProgress eliminate_outer_blocks(const Team& team, const LdltFront<Scalar>& f
       if (e < front.columns)
         subtract_pivots(team, front, b, progress.done, e, front.columns - e, &front.at(e, e), front.rows,
                         test.hermitian, work, host_ldlt_work(front.rows, team.column_rows));
-      // values that are not finite are found where all of a column is looked at
+      // the column-wise pass detects values that are not finite, since it examines whole columns
       again = progress.failure == LdltFailure::none;
       progress.failure = LdltFailure::none;
       for (int failed = e - progress.done; again && failed > 0; --failed)

@@ -2,19 +2,19 @@
 #ifndef LUTRA_HOSTPRODUCTKERNEL_HPP
 #define LUTRA_HOSTPRODUCTKERNEL_HPP
 
-// C −= A·B in registers, for sources that are compiled for one instruction set each. Nothing here may be used
-// by two of them under one name, and no other header's inline functions either: the linker would keep one
-// copy, which some machine may not run. Hence everything is a template over `Isa`, without the standard
+// C −= A·B in registers, for sources compiled for one instruction set each. No function here, nor an inline
+// function of another header, may be shared between two of them under one name: the linker would keep one
+// copy, which some machines cannot run. Hence everything is a template over `Isa`, without the standard
 // library.
 //
-// Blocks as in K. Goto and R. A. van de Geijn, ACM Trans. Math. Software 34 (2008): a sliver of B stays in
-// the first cache, a block of A in the second.
+// Blocking as in K. Goto and R. A. van de Geijn, ACM Trans. Math. Software 34 (2008): a sliver of B stays in
+// L1, a block of A in L2.
 
 #include "Lutra_HostProduct.hpp"
 
 namespace lutra::Impl {
 
-/// `Isa` has: bytes (of a register); rows and columns of a register tile, rows in registers.
+/// `Isa` defines: bytes (of a register); rows and columns of a register tile, rows in registers.
 template <class Isa, class Real>
 struct RegisterTile {
   static constexpr int lanes = Isa::bytes / static_cast<int>(sizeof(Real));
@@ -24,8 +24,7 @@ struct RegisterTile {
   static Vector load(const Real* from) { return *reinterpret_cast<const Unaligned*>(from); }
   static void store(Real* to, const Vector& value) { *reinterpret_cast<Unaligned*>(to) = value; }
 
-  /// Where a tile's operands stand: A's rows side by side and `a_step` apart by depth, B's columns `b_next`
-  /// apart.
+  /// Operands of a tile: A's rows are contiguous, `a_step` apart by depth; B's columns are `b_next` apart.
   struct Operands {
     const Real* a;
     std::int64_t a_step;
@@ -33,7 +32,7 @@ struct RegisterTile {
     std::int64_t b_step, b_next;
   };
 
-  /// A tile of `Registers`·lanes × `Columns`, of which `rows` × `columns` are C's.
+  /// Tile of `Registers`·lanes × `Columns`, restricted to `rows` × `columns` of C.
   template <int Registers, int Columns>
   static void subtract(int depth, const Operands& from, Real* C, std::int64_t ldc, int rows, int columns) {
     Vector sum[Columns][Registers] = {};
@@ -54,7 +53,7 @@ struct RegisterTile {
     finish<Registers, Columns>(sum, C, ldc, rows, columns);
   }
 
-  /// The same from slivers packed side by side.
+  /// Version for packed slivers.
   template <int Registers, int Columns>
   static void subtract_packed(int depth, const Real* a, const Real* b, Real* C, std::int64_t ldc, int rows,
                               int columns) {
@@ -92,7 +91,7 @@ struct RegisterTile {
     }
   }
 
-  /// Complex numbers from slivers of real and imaginary parts apart.
+  /// Complex version, with separate slivers of real and imaginary parts.
   template <int Registers, int Columns>
   static void subtract_complex(int depth, const Real* a, const Real* b, Real* C, std::int64_t ldc, int rows,
                                int columns) {
@@ -130,7 +129,7 @@ struct RegisterTile {
   }
 };
 
-/// Products with one column, and its largest magnitude.
+/// Products with one column, and the largest magnitude of the result.
 template <class Isa, class Real>
 struct ColumnUpdate {
   using Tile = RegisterTile<Isa, Real>;
@@ -139,7 +138,7 @@ struct ColumnUpdate {
 
   static Real update(int n, int depth, const Real* from, const Real* A, std::int64_t lda, const Real* x,
                      Real* to) {
-    Vector largest = {}, bad = {};  // 0 times what is not finite is NaN
+    Vector largest = {}, bad = {};  // 0 times a value that is not finite is NaN
     int i = 0;
     for (; i + 4 * lanes <= n; i += 4 * lanes)
       subtract<4>(depth, from + i, A + i, lda, x, to + i, largest, bad);
@@ -224,7 +223,7 @@ struct BlockedProduct {
   static int least(int a, int b) { return a < b ? a : b; }
 
   static void run(const ProductTask<Real>& task, Real* buffer) {
-    // A block of A read once or twice is not worth copying.
+    // A block of A read once or twice is not worth packing.
     if (task.columns < 8 * Isa::columns || task.depth < 8) {
       run_in_place(task, buffer);
     } else {
@@ -240,7 +239,7 @@ struct BlockedProduct {
       const int rows = least(tile_rows, task.rows - i);
       const int registers = (rows + lanes - 1) / lanes;
       const bool padded = rows % lanes != 0;
-      // rows that do not fill registers are copied, so that nothing behind A is read
+      // rows that do not fill registers are copied, to avoid reads past the end of A
       for (int p0 = 0; p0 < task.depth; p0 += max_depth) {
         const int depth = least(max_depth, task.depth - p0);
         const Real* a = task.A + i + p0 * task.lda;
@@ -283,7 +282,7 @@ struct BlockedProduct {
     }
   }
 
-  /// `Parts` is 2 for complex numbers.
+  /// `Parts` is 2 for complex values.
   template <int Parts>
   static void run_packed(const ProductTask<Real>& task, Real* buffer) {
     constexpr int tile_rows = (Parts == 1 ? Isa::registers : Isa::complex_registers) * lanes;
@@ -331,7 +330,7 @@ struct BlockedProduct {
     }
   }
 
-  /// Slivers of TileRows rows, zeros behind the last; parts of complex numbers apart.
+  /// Packs slivers of TileRows rows, padded with zeros; complex parts separated.
   template <int Parts, int TileRows>
   static void pack_A(const Real* A, std::int64_t lda, int rows, int depth, Real* to) {
     for (int i = 0; i < rows; i += TileRows) {
@@ -350,7 +349,7 @@ struct BlockedProduct {
     }
   }
 
-  /// Slivers of TileColumns columns, zeros behind the last.
+  /// Packs slivers of TileColumns columns, padded with zeros.
   template <int Parts, int TileColumns>
   static void pack_B(const Real* B, std::int64_t b_row, std::int64_t b_column, int depth, int columns,
                      Real* to) {

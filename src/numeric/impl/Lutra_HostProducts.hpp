@@ -9,7 +9,7 @@
 
 namespace lutra::Impl {
 
-/// Products of dense blocks, divided among host threads by a `Loop` (HostFront says what that is).
+/// Products of dense blocks, divided among host threads by a `Loop` (see HostFront).
 template <class Scalar, class Loop>
 struct HostProducts {
   using Real = RealOf<Scalar>;
@@ -17,13 +17,13 @@ struct HostProducts {
   const ProductKernel<Real>& kernel;
   const Loop& loop;
 
-  /// Rows or columns of a chunk, each of which costs `flops`: about three chunks a thread, or one chunk where
+  /// Chunk size for rows or columns that cost `flops` each: about three chunks per thread, or a single one if
   /// the whole costs less than waking the threads.
   int chunk_of(int n, double flops) const {
-    constexpr double min_flops = 2e5;  // below, one thread does all
+    constexpr double min_flops = 2e5;  // below this, a single thread
     const int threads = loop.threads();
     if (threads == 1 || n * flops < min_flops) return n;
-    constexpr int least = 48;  // a multiple of the edges of all register tiles
+    constexpr int least = 48;  // a multiple of the dimensions of all register tiles
     const int share = (n + 3 * threads - 1) / (3 * threads);
     return std::max(least, (share + least - 1) / least * least);
   }
@@ -50,8 +50,8 @@ struct HostProducts {
     (ScalarTraits<Scalar>::is_complex ? kernel.complex : kernel.real)(task, buffer);
   }
 
-  /// The same for the lower triangle of C, of rows ≥ columns; what is above has no meaning afterwards. Rows
-  /// are taken from the last one on: the longest come first, so that threads end at about the same time.
+  /// Version for the lower triangle of C, rows ≥ columns; the upper triangle is undefined afterwards. Rows
+  /// are taken from the last one on, the longest first, so that threads finish at about the same time.
   void subtract_lower(int rows, int columns, int depth, const Scalar* A, std::int64_t lda,
                       const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) const {
     if (columns == 0 || depth == 0) return;
@@ -63,7 +63,7 @@ struct HostProducts {
     });
   }
 
-  /// C −= A·B; the longer edge of C is divided among threads.
+  /// C −= A·B; the longer dimension of C is divided among threads.
   void subtract(int rows, int columns, int depth, const Scalar* A, std::int64_t lda, const Strided<Scalar>& B,
                 Scalar* C, std::int64_t ldc) const {
     if (rows == 0 || columns == 0 || depth == 0) return;

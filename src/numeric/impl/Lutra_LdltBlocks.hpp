@@ -22,14 +22,15 @@ KOKKOS_FUNCTION void for_each_pivot(const LdltFront<Scalar>& front, int begin, i
 }
 
 /// Elimination by block columns with a-posteriori pivoting (Hogg, Ovtchinnikov and Scott 2016), in the
-/// columns [begin, last). A block of columns [b, e), G being what is left of the front up to column `last`:
+/// columns [begin, last). A block of columns [b, e), where G is the remainder of the front up to column
+/// `last`:
 ///
 ///     copy of G(b:e, b:e) = L11·D·L11ᴴ    complete pivoting; then the panel's slots in that order
 ///     W = conj(G(e:, b:e)·L11⁻ᴴ)          in the workspace: W = conj(L21·D). The panel keeps its values
 ///     passed = first column of conj(W)·D⁻¹ with an entry above 1/u, never between the columns of a pair
-///     L21 = conj(W)·D⁻¹                   the columns before `passed`; the others are as they were
+///     L21 = conj(W)·D⁻¹                   the columns before `passed`; the others remain unchanged
 ///     G −= L21·Wᵀ                         columns from b + passed on, failed ones of earlier blocks too
-///     the failed columns go behind        all others; rows of L go with them
+///     failed columns move to the end, together with their rows of L
 ///
 /// @param work ldlt_work(front.rows) entries
 template <class Team, class Scalar>
@@ -41,10 +42,10 @@ struct BlockElimination {
   Scalar* work;
   int last;
 
-  /// One pass over the columns: those that failed stand at the end, up to date.
+  /// One pass over the columns; failed columns end up last, fully updated.
   KOKKOS_FUNCTION LdltProgress run(int begin) const {
     LdltProgress progress{begin};
-    int end = last;  // failed columns stand from here on
+    int end = last;  // failed columns start here
     while (progress.done < end && progress.failure == LdltFailure::none) {
       const int b = progress.done, width = end - b < ldlt_block ? end - b : ldlt_block;
       const int chosen = factorize_diagonal(b, width, progress.failure);
@@ -55,7 +56,7 @@ struct BlockElimination {
       const int passed = divide_rows(b, width, chosen);
       store(b, width, passed);
       update(b, passed);
-      // the last failed column goes to the last slot before `end`
+      // the last failed column moves to the last slot before `end`
       for (int failed = width - passed; failed > 0; --failed) {
         --end;
         exchange_slots(team, front, b + passed + failed - 1, end, test.hermitian);
@@ -72,7 +73,7 @@ struct BlockElimination {
   /// Column c of W, by rows of the front.
   KOKKOS_FUNCTION Scalar* w(int c) const { return work + static_cast<std::int64_t>(c) * front.rows; }
 
-  /// @returns columns for which pivots were found
+  /// @returns the number of columns with a pivot
   KOKKOS_FUNCTION int factorize_diagonal(int b, int width, LdltFailure& failure) const {
     Scalar* const block = diagonal_block();
     team.columns(width, width, [&](int c, int begin, int end) {
@@ -95,7 +96,7 @@ struct BlockElimination {
     return progress.done;
   }
 
-  /// @returns columns that passed
+  /// @returns the number of columns that passed
   KOKKOS_FUNCTION int divide_rows(int b, int width, int chosen) const {
     if constexpr (Team::has_columns) return divide_by_columns(b, width, chosen);
     const Scalar* const L = diagonal_block();
@@ -115,7 +116,7 @@ struct BlockElimination {
     return test.may_delay() ? columns_passed(b, width, chosen) : chosen;
   }
 
-  /// The same, a few rows after another so that they stay in a cache; a column's largest entry comes with it.
+  /// Column-wise version, a few rows at a time to stay in cache; also finds each column's largest entry.
   KOKKOS_FUNCTION int divide_by_columns(int b, int width, int chosen) const {
     constexpr int at_once = 96;
     const Scalar* const L = diagonal_block();
@@ -142,7 +143,7 @@ struct BlockElimination {
     });
   }
 
-  /// The first column of a pair with an entry of L above 1/u in the rows [begin, end), if before `passed`.
+  /// The first column of a pair with an entry of L above 1/u in rows [begin, end), if before `passed`.
   KOKKOS_FUNCTION int pairs_passed(int b, int chosen, int passed, int begin, int end) const {
     const Real bound = Real(1) / test.threshold;
     const auto fails = [&](const Scalar& l) { return !(ScalarTraits<Scalar>::magnitude(l) <= bound); };
@@ -180,7 +181,7 @@ struct BlockElimination {
     });
   }
 
-  /// L of the columns that passed; W of the rows of those that failed.
+  /// Stores L of the columns that passed; W of the rows of those that failed.
   KOKKOS_FUNCTION void store(int b, int width, int passed) const {
     const Scalar* const block = diagonal_block();
     team.ranges(front.rows - b, 4.0 * passed, [&](int range_begin, int range_end) {
@@ -225,8 +226,8 @@ struct BlockElimination {
   }
 };
 
-/// C −= L·D·L(first:first + n, :)ᴴ for the rows of L from `first` on and the pivots [begin, end), C's lower
-/// triangle, by as many pivots at once as D·Lᴴ has room for in the `entries` of the workspace.
+/// C −= L·D·L(first:first + n, :)ᴴ, lower triangle, for the rows of L from `first` on and the pivots [begin,
+/// end). Processes as many pivots at once as fit in the workspace of `entries` entries for D·Lᴴ.
 template <class Team, class Scalar>
 KOKKOS_FUNCTION void subtract_pivots(const Team& team, const LdltFront<Scalar>& front, int begin, int end,
                                      int first, int n, Scalar* C, std::int64_t ldc, bool hermitian,
@@ -260,7 +261,7 @@ KOKKOS_FUNCTION void subtract_pivots(const Team& team, const LdltFront<Scalar>& 
   }
 }
 
-/// contribution −= L31·D·L31ᴴ of the first `done` columns, the lower triangle.
+/// contribution −= L31·D·L31ᴴ of the first `done` columns, lower triangle.
 template <class Team, class Scalar>
 KOKKOS_FUNCTION void update_contribution(const Team& team, const LdltFront<Scalar>& front, int done,
                                          bool hermitian, Scalar* work, std::int64_t entries) {
@@ -268,7 +269,7 @@ KOKKOS_FUNCTION void update_contribution(const Team& team, const LdltFront<Scala
                   hermitian, work, entries);
 }
 
-/// Blocks as long as they eliminate a good part of what is left.
+/// Repeats block passes while they eliminate a good part of the remaining columns.
 /// @param work ldlt_work(front.rows) entries
 template <class Team, class Scalar>
 KOKKOS_FUNCTION LdltProgress eliminate_blocks(const Team& team, const LdltFront<Scalar>& front,
@@ -280,7 +281,7 @@ KOKKOS_FUNCTION LdltProgress eliminate_blocks(const Team& team, const LdltFront<
     progress = BlockElimination<Team, Scalar>{team, front, test, work, front.columns}.run(before);
     again = progress.failure == LdltFailure::none && 4 * (progress.done - before) >= front.columns - before;
   }
-  // values that are not finite are found where all of a column is looked at
+  // the column-wise pass detects values that are not finite, since it examines whole columns
   if (progress.failure == LdltFailure::not_finite && test.may_delay()) progress.failure = LdltFailure::none;
   return progress;
 }
@@ -299,7 +300,7 @@ KOKKOS_FUNCTION LdltProgress eliminate_blocks_and_columns(const Team& team, cons
   return progress;
 }
 
-/// The same, by a team of any kind. Hosts have their own (Lutra_HostLdlt.hpp).
+/// Eliminates an assembled front with any kind of team. Hosts have their own version (Lutra_HostLdlt.hpp).
 template <class Team, class Scalar>
 KOKKOS_FUNCTION LdltProgress eliminate_front(const Team& team, const LdltFront<Scalar>& front,
                                              const LdltTest<Scalar>& test, Scalar* work) {

@@ -6,15 +6,15 @@
 
 namespace lutra::Impl {
 
-/// A pivot that was chosen: one column, or two. None where first < 0.
+/// The chosen pivot: one column, or two. None if first < 0.
 struct ChosenPivot {
   int first = -1, second = -1;
   bool is_zero = false;
 };
 
-/// Elimination column by column, right-looking, in the columns [begin, front.columns). Each pivot is brought
-/// to the next slot and the columns behind it updated, with `last` = front.rows those of the contribution
-/// block as well, with `last` = front.columns not.
+/// Right-looking elimination column by column, in the columns [begin, front.columns). Each pivot moves to the
+/// next slot and the columns after it are updated, including the contribution block if `last` = front.rows,
+/// excluding it if `last` = front.columns.
 template <class Team, class Scalar>
 struct ColumnElimination {
   using Real = RealOf<Scalar>;
@@ -77,11 +77,11 @@ struct ColumnElimination {
 
  private:
   KOKKOS_FUNCTION static constexpr Real infinity() { return Kokkos::Experimental::infinity_v<Real>; }
-  /// Whether the team has memory for a column of L: each entry is divided once then, and there are fewer
-  /// barriers. Sums and quotients are the same either way.
+  /// Whether the team has memory for a column of L. Each entry is then divided once, with fewer barriers.
+  /// Results are identical either way.
   static constexpr bool keeps_factors = requires(const Team& t) { t.factors; };
 
-  /// The first of n magnitudes that is no smaller than `size`.
+  /// The first of n magnitudes ≥ `size`.
   template <class Value>
   KOKKOS_FUNCTION int first_of(int n, Real size, const Value& value) const {
     return team.min(n, 1.0, n, [&](int begin, int end) {
@@ -104,7 +104,7 @@ struct ColumnElimination {
   }
 
   /// Complete pivoting (J. R. Bunch and B. N. Parlett, SIAM J. Numer. Anal. 8, 1971): the largest diagonal
-  /// entry where it is at least half the largest of all, else the pair of the largest. |L| ≤ 2 either way.
+  /// entry if it is at least half the largest entry, else the pair of the largest entry. |L| ≤ 2 either way.
   KOKKOS_FUNCTION ChosenPivot choose_largest(int done, LdltProgress& progress) const {
     const int left = front.columns - done;
     const auto of_column = [&](int c) {
@@ -133,7 +133,7 @@ struct ColumnElimination {
     return {column, row};
   }
 
-  /// The largest magnitude in column c and rows [begin, end), those of c and `other` left out.
+  /// The largest magnitude in column c and rows [begin, end), without rows c and `other`.
   KOKKOS_FUNCTION Real largest_in(int c, int begin, int end, int other) const {
     return largest_of(end - begin, [&](int r) {
       const int i = begin + r;
@@ -141,9 +141,9 @@ struct ColumnElimination {
     });
   }
 
-  /// Column c alone, or with the row of its largest entry, if that passes the threshold test (I. S. Duff, N.
-  /// I. M. Gould, J. K. Reid, J. A. Scott and K. Turner, IMA J. Numer. Anal. 11, 1991): all entries of L that
-  /// it leads to are at most 1/u.
+  /// Column c by itself, or paired with the row of its largest entry, if that passes the threshold test (I.
+  /// S. Duff, N. I. M. Gould, J. K. Reid, J. A. Scott and K. Turner, IMA J. Numer. Anal. 11, 1991): all
+  /// resulting entries of L are at most 1/u.
   KOKKOS_FUNCTION ChosenPivot choose_by_threshold(int done, int c, LdltProgress& progress) const {
     Real inside, outside;
     if constexpr (keeps_factors) {
@@ -185,7 +185,7 @@ struct ColumnElimination {
       progress.failure = LdltFailure::not_finite;
       return {};
     }
-    // all over the square of the pair's coupling
+    // scaled by the square of the pair's coupling
     const auto coupling = c > t ? front.at(c, t) : front.at(t, c);
     const Scalar product = front.at(c, c) / coupling * (front.at(t, t) / mirrored(test.hermitian, coupling));
     const Real size = ScalarTraits<Scalar>::magnitude(product);
@@ -200,7 +200,7 @@ struct ColumnElimination {
   /// @returns columns eliminated
   KOKKOS_FUNCTION int eliminate(int done, const ChosenPivot& pivot) const {
     const bool stays = pivot.first == done && pivot.second < 0;
-    if (!(keeps_factors && stays)) team.barrier();  // all threads have read what the pivot was chosen by
+    if (!(keeps_factors && stays)) team.barrier();  // all threads have read the entries that chose the pivot
     bring(done, pivot.first);
     if (pivot.second < 0) {
       eliminate_one(done, pivot.is_zero);
@@ -251,8 +251,8 @@ struct ColumnElimination {
     });
   }
 
-  /// The column of L by itself first. A thread has the same rows at every pivot, so that nothing but what
-  /// others read is between barriers.
+  /// Computes the column of L first. A thread owns the same rows at every pivot, so barriers are needed only
+  /// for data that other threads read.
   template <class Note>
   KOKKOS_FUNCTION void eliminate_one_with_factors(int j, bool is_zero, const Scalar& d,
                                                   const Note& note) const {

@@ -6,23 +6,23 @@
 
 namespace lutra::Impl {
 
-/// A diagonal block in the memory of a block of threads, and its L·D·Lᴴ.
+/// A diagonal block in a thread block's shared memory, and its L·D·Lᴴ.
 template <class Scalar>
 struct alignas(16) LdltDiagonal {
   static constexpr int edge = ldlt_block, ld = edge + 1;
-  Scalar entries[edge * ld];  ///< by columns, the lower triangle: what is to be eliminated, then L
+  Scalar entries[edge * ld];  ///< lower triangle by columns: remaining entries, then L
   Scalar diagonal[edge], off_diagonal[edge];
-  Scalar inverse[edge];              ///< of 1 × 1 pivots
-  PivotPair<Scalar> pair[edge / 2];  ///< by half of their first slot
+  Scalar inverse[edge];              ///< reciprocals of 1 × 1 pivots
+  PivotPair<Scalar> pair[edge / 2];  ///< indexed by half of the pair's first slot
   PivotKind kind[edge];
-  int order[edge];  ///< column that each slot got
+  int order[edge];  ///< column moved to each slot
 
   KOKKOS_FORCEINLINE_FUNCTION Scalar& at(int i, int j) { return entries[i + j * ld]; }
 };
 
-/// Pivots of a diagonal block by one block of threads, 1 × 1 and 2 × 2, in the order that
-/// ColumnElimination::choose_largest says; one search over all entries finds the largest of all and the
-/// largest of the diagonal. Sizes count to 42 bits there.
+/// Pivots of a diagonal block, 1 × 1 and 2 × 2, by one thread block, in the order of
+/// ColumnElimination::choose_largest. One search finds both the largest entry and the largest diagonal entry;
+/// it compares magnitudes to 42 bits.
 template <class Block, class Scalar>
 struct DiagonalElimination {
   using Real = RealOf<Scalar>;
@@ -31,7 +31,7 @@ struct DiagonalElimination {
   const LdltTest<Scalar>& test;
   int width;
 
-  /// All threads get the same; slots beyond `done` keep what they have.
+  /// All threads return the same result; slots beyond `done` are unchanged.
   KOKKOS_FUNCTION LdltProgress run() const {
     for (int c = block.thread(); c < width; c += block.threads()) own.order[c] = c;
     block.barrier();
@@ -58,7 +58,7 @@ struct DiagonalElimination {
   static constexpr std::uint64_t positions = LdltDiagonal<Scalar>::edge * LdltDiagonal<Scalar>::edge - 1;
   static_assert((positions & (positions + 1)) == 0);
 
-  /// visit(i, j) for this thread's entries of the lower triangle from column `first` on.
+  /// Calls visit(i, j) for this thread's entries of the lower triangle from column `first` on.
   template <class Visit>
   KOKKOS_FUNCTION void for_each_own(int first, const Visit& visit) const {
     constexpr int edge = LdltDiagonal<Scalar>::edge;
@@ -117,7 +117,7 @@ struct DiagonalElimination {
     return {position_in(any) / edge, position_in(any) % edge};
   }
 
-  /// As Impl::exchange_slots, for the rows and columns of this block.
+  /// Impl::exchange_slots for the rows and columns of this block.
   KOKKOS_FUNCTION void exchange_slots(int p, int q) const {
     if (p == q) return;
     for (int t = block.thread(); t < width; t += block.threads()) {
@@ -143,7 +143,8 @@ struct DiagonalElimination {
     return test.hermitian ? Scalar(real_part(value)) : value;
   }
 
-  /// Columns behind the pivot first, then, after a barrier, its own, which nothing reads before another one.
+  /// Updates columns after the pivot first, then, after a barrier, the pivot's own, which no thread reads
+  /// before another barrier.
   KOKKOS_FUNCTION void eliminate_one(int j) const {
     Scalar d = pivot_value(j);
     bool is_perturbed = false;

@@ -8,58 +8,58 @@
 
 namespace lutra::Impl {
 
-// Multifrontal L·D·Lᵀ with delayed pivots (SSIDS, Hogg, Ovtchinnikov and Scott 2016) as data flow
-// (Lutra_LdltTaskList.hpp has the order of tasks and why none waits for ever). What blocks do is written for
-// a Block of any kind, CUDA's (cuda/Lutra_LdltBlockCuda.hpp) or one that a test emulates:
+// Multifrontal L·D·Lᵀ with delayed pivots (SSIDS, Hogg, Ovtchinnikov and Scott 2016) as data flow.
+// Lutra_LdltTaskList.hpp defines the order of tasks and shows why it cannot deadlock. The code is written for
+// any kind of Block, CUDA's (cuda/Lutra_LdltBlockCuda.hpp) or one that a test emulates:
 //
-//   thread(), threads()   its number in the block; threads in all, a multiple of 32
+//   thread(), threads()   index in the block; number of threads, a multiple of 32
 //   barrier()             of the block
-//   group_barrier()       of 32 threads with consecutive numbers
-//   max(a, b)             the greatest a and the greatest b of all threads, for all; ends with a barrier
-//   sum(n)                the same with the sum
-//   next(counter)         counts up; what it was before, for all; ends with a barrier
-//   fence()               what was written before is seen by whoever sees what is written after it
+//   group_barrier()       of 32 threads with consecutive indices
+//   max(a, b)             the maximum of a and of b over all threads, for all; ends with a barrier
+//   sum(n)                the sum over all threads, for all; ends with a barrier
+//   next(counter)         fetch-and-increment; the old value, for all; ends with a barrier
+//   fence()               orders earlier writes before later ones, for all observers
 //   raise_flag(launch, flag)
 //   wait_for_flag(launch, flag, front)
 //   wait_for_count(launch, count, target, front)   until count ≥ target
-//   space(), space_bytes()   memory of the block
+//   space(), space_bytes()   shared memory of the block
 //   subtract(…)           product of tiles, see LdltTile
 
-/// What the blocks of a gang share. All zero when a factorization begins.
+/// Shared state of a gang's blocks. All zero at the start of a factorization.
 struct LdltGangState {
-  int arrived = 0;   ///< at barriers, in all
-  int finished = 0;  ///< blocks whose part is done
+  int arrived = 0;   ///< total arrivals at barriers
+  int finished = 0;  ///< blocks that have finished their part
   std::uint64_t maxima[3] = {};
 };
 
-/// What all blocks of a launch know.
+/// Parameters shared by all blocks of a launch.
 template <class Scalar>
 struct LdltLaunch {
   LdltData<Scalar> data;
   const Ordinal* small_fronts = nullptr;
   const LdltTask* tasks = nullptr;
-  const Offset* first_column = nullptr;  ///< as in the list of tasks
-  const Offset* source_begin = nullptr;  ///< the same
-  const LdltSource* sources = nullptr;   ///< the same
+  const Offset* first_column = nullptr;  ///< as in LdltTaskList
+  const Offset* source_begin = nullptr;  ///< as in LdltTaskList
+  const LdltSource* sources = nullptr;   ///< as in LdltTaskList
   LdltGangState* gangs = nullptr;
-  int* done = nullptr;     ///< [count] flags of fronts
-  int* tickets = nullptr;  ///< [2] of the two launches
+  int* done = nullptr;     ///< [count] completion flags of fronts
+  int* tickets = nullptr;  ///< [2] task counters of the two launches
   int n_small = 0, n_tasks = 0;
-  int run = 1;  ///< value of a flag that is raised; 0 before
+  int run = 1;  ///< value of a raised flag; 0 before
   double watchdog_seconds = 10;
 };
 
-/// The bits of a magnitude: they are in the order of magnitudes.
+/// Bits of a magnitude, ordered as the magnitudes.
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION std::uint64_t bits_of_size(Real size) {
   return Kokkos::bit_cast<std::uint64_t>(static_cast<double>(size));
 }
 
-/// A team as the kernels of Lutra_LdltFront.hpp want it, of a block's threads or of those of a gang.
+/// A team for the kernels of Lutra_LdltFront.hpp, made of a block's or a gang's threads.
 template <class Workers, class Scalar>
 struct LdltFlowTeam {
   using Real = RealOf<Scalar>;
-  static constexpr bool has_columns = false;  // an element a thread
+  static constexpr bool has_columns = false;  // one element per thread
   const Workers& workers;
 
   KOKKOS_FUNCTION void barrier() const { workers.barrier(); }
@@ -68,7 +68,7 @@ struct LdltFlowTeam {
     for (int i = workers.thread(); i < n; i += workers.threads()) body(i, i + 1);
     workers.barrier();
   }
-  /// Neighbouring threads have neighbouring rows; no more lanes than there are rows, but for four.
+  /// Adjacent threads get adjacent rows; few rows use fewer lanes, at least four.
   template <class Body>
   KOKKOS_FUNCTION void columns(int n, int rows, const Body& body) const {
     const int lanes = rows > 16 ? 32 : rows > 8 ? 16 : rows > 4 ? 8 : 4;
@@ -91,7 +91,7 @@ struct LdltFlowTeam {
   KOKKOS_FUNCTION int min(int n, double, int none, const Value& value) const {
     int smallest = none;
     for (int i = workers.thread(); i < n; i += workers.threads()) {
-      // a range of one: its value, or that of no element
+      // a range of one: its value, or `none` for an empty element
       const int found = value(i, i + 1);
       if (found < smallest) smallest = found;
     }
@@ -105,7 +105,7 @@ struct LdltFlowTeam {
   }
 };
 
-/// A block of threads with memory for a column of L.
+/// A thread block with memory for a column of L.
 template <class Block, class Scalar>
 struct LdltColumnTeam : LdltFlowTeam<Block, Scalar> {
   using Base = LdltFlowTeam<Block, Scalar>;
@@ -113,14 +113,14 @@ struct LdltColumnTeam : LdltFlowTeam<Block, Scalar> {
   Scalar* factors;  ///< [rows of the front]
 
   KOKKOS_FUNCTION bool is_first() const { return Base::workers.thread() == 0; }
-  /// visit(i) for this thread's rows of [begin, end): the same ones whatever `begin` is. No barrier.
+  /// Calls visit(i) for this thread's rows of [begin, end), which do not depend on `begin`. No barrier.
   template <class Visit>
   KOKKOS_FUNCTION void own_rows(int begin, int end, const Visit& visit) const {
     for (int i = Base::workers.thread(); i < end; i += Base::workers.threads()) {
       if (i >= begin) visit(i);
     }
   }
-  /// The greatest a(i), i < n, and the greatest b(i), i < m.
+  /// The maxima of a(i), i < n, and of b(i), i < m.
   template <class A, class B>
   KOKKOS_FUNCTION void max_of_two(int n, int m, const A& a, const B& b, Real& of_a, Real& of_b) const {
     of_a = of_b = Real(0);
@@ -133,7 +133,7 @@ struct LdltColumnTeam : LdltFlowTeam<Block, Scalar> {
   }
 };
 
-/// Waits for a front's children and adds up what they have delayed.
+/// Waits for a front's children and adds up their delayed columns.
 template <class Block, class Launch, class Front>
 KOKKOS_FUNCTION LdltRecord admit_front(const Block& block, const Launch& launch, const Front& front,
                                        Ordinal f) {
@@ -143,7 +143,7 @@ KOKKOS_FUNCTION LdltRecord admit_front(const Block& block, const Launch& launch,
     block.wait_for_flag(launch, launch.done + child, static_cast<int>(f));
     const LdltRecord& record = launch.data.records[child];
     delayed += record.delayed_out;
-    // where the watchdog has given up there may be no record
+    // after a watchdog timeout a record may be missing
     stopped += record.stopped != 0 || Kokkos::atomic_load(&launch.data.outcome->stopped_front) >= 0 ? 1 : 0;
   }
   delayed = block.sum(delayed);
@@ -157,7 +157,7 @@ KOKKOS_FUNCTION LdltRecord admit_front(const Block& block, const Launch& launch,
   return record;
 }
 
-/// What becomes of a front: by one thread.
+/// Stores a front's record; by one thread.
 template <class Launch, class Front>
 KOKKOS_FUNCTION void store_record(const Launch& launch, const Front& panel, Ordinal f,
                                   const LdltProgress& progress, LdltRecord& record) {
@@ -170,7 +170,7 @@ KOKKOS_FUNCTION void store_record(const Launch& launch, const Front& panel, Ordi
   launch.data.records[f] = record;
 }
 
-/// The record of a front that was eliminated as far as `progress` says.
+/// Completes the record of a front eliminated as far as `progress`.
 KOKKOS_INLINE_FUNCTION void finish_record(const LdltProgress& progress, int columns, LdltRecord& record) {
   if (progress.failure != LdltFailure::none) record.stopped = 1;
   if (record.stopped != 0) return;
@@ -178,7 +178,7 @@ KOKKOS_INLINE_FUNCTION void finish_record(const LdltProgress& progress, int colu
   record.delayed_out = columns - progress.done;
 }
 
-/// A front by one block, in the block's memory where it fits.
+/// Factorizes a front with one block, in shared memory if it fits.
 template <class Block, class Scalar>
 struct LdltWholeFront {
   using Panel = LdltFront<Scalar>;
@@ -199,7 +199,7 @@ struct LdltWholeFront {
       LdltWorker<Scalar>{data}.assemble(team, front, panel);
       const LdltTest<Scalar> test = data.test(front.parent < 0);
       progress = eliminate_columns(team, panel, test, 0, panel.rows);
-      block.barrier();  // the last column of L is there
+      block.barrier();  // the last column of L is complete
       if (panel.panel != stored.panel) copy(team, panel, stored);
       finish_record(progress, stored.columns, record);
       if (record.stopped == 0) {
@@ -207,7 +207,7 @@ struct LdltWholeFront {
         if (block.thread() == 0) tally.count_front(record, stored.rows);
       }
     }
-    block.barrier();  // all is written
+    block.barrier();  // all writes are done
     if (block.thread() == 0) {
       store_record(launch, stored, f, progress, record);
       block.raise_flag(launch, launch.done + f);
@@ -215,8 +215,8 @@ struct LdltWholeFront {
   }
 
  private:
-  /// Room for variables, positions, a column of L, a panel and a contribution block; for the column alone
-  /// where it does not do.
+  /// Places variables, positions, a column of L, a panel and a contribution block in shared memory; only the
+  /// column if the rest does not fit.
   KOKKOS_FUNCTION Panel in_space(const Panel& stored, Scalar* workspace, Scalar*& factors) const {
     const std::int64_t cb_rows = stored.cb_rows(), columns = stored.columns;
     const std::int64_t entries = columns * stored.rows + cb_rows * cb_rows + stored.rows;
@@ -225,7 +225,8 @@ struct LdltWholeFront {
     Panel panel = stored;
     panel.swaps = nullptr;
     const bool fits = stored.rows * static_cast<std::int64_t>(sizeof(Scalar)) <= block.space_bytes();
-    factors = fits ? static_cast<Scalar*>(block.space()) : workspace;  // which fronts of many rows have
+    // fronts with many rows have a workspace
+    factors = fits ? static_cast<Scalar*>(block.space()) : workspace;
     if (slots + entries * static_cast<std::int64_t>(sizeof(Scalar)) > block.space_bytes()) return panel;
     auto* const space = static_cast<unsigned char*>(block.space());
     panel.variables = reinterpret_cast<Ordinal*>(space);
@@ -247,7 +248,7 @@ struct LdltWholeFront {
   }
 };
 
-/// Adds up what the threads of a block have counted.
+/// Adds the pivot counts of a block's threads to the outcome.
 template <class Block>
 KOKKOS_FUNCTION void add_tally(const Block& block, LdltTally tally, LdltOutcome& outcome) {
   for (std::int64_t* const count : {&tally.positive, &tally.negative, &tally.zero, &tally.pairs,
@@ -262,7 +263,7 @@ KOKKOS_FUNCTION void add_tally(const Block& block, LdltTally tally, LdltOutcome&
   if (block.thread() == 0) tally.add_to(outcome);
 }
 
-/// Fronts of small subtrees, a block of one warp each.
+/// Factorizes fronts of small subtrees, one warp-sized block each.
 template <class Block, class Scalar>
 KOKKOS_FUNCTION void work_small_fronts(const Block& block, const LdltLaunch<Scalar>& launch) {
   LdltTally tally;

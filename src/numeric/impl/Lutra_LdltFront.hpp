@@ -8,9 +8,9 @@
 
 namespace lutra::Impl {
 
-// Dense kernels of one symmetric front, as SSIDS has them (Hogg, Ovtchinnikov and Scott 2016). A team of any
-// kind does the work: a Kokkos team, or threads of a host (Lutra_LdltTeams.hpp). Its functions end with a
-// barrier and return the same value to all threads:
+// Dense kernels of one symmetric front, as in SSIDS (Hogg, Ovtchinnikov and Scott 2016). They run on any kind
+// of team: a Kokkos team, or host threads (Lutra_LdltTeams.hpp). Team functions end with a barrier and return
+// the same value to all threads:
 //
 //   team.ranges(n, flops, body)         body(begin, end) for ranges that partition [0, n)
 //   team.columns(n, rows, body)         body(column, begin, end): ranges of [0, rows) of each of n columns
@@ -19,28 +19,28 @@ namespace lutra::Impl {
 //   team.once(body)                     by one thread
 //   team.barrier()
 //   team.subtract(rows, columns, depth, A, lda, B, C, ldc)   C −= A·B
-//   team.subtract_lower(…)                                   of C's entries on and below the diagonal
-//   Team::has_columns                   whether there are team.column and team.divide, as HostFrontTeam has
+//   team.subtract_lower(…)                                   entries of C on and below the diagonal
+//   Team::has_columns                   whether team.column and team.divide exist, as in HostFrontTeam
 //
-// `flops` is what one of the n costs. Sums have the same order whatever the ranges.
+// `flops` is the cost of each of the n elements. The order of summation is independent of the ranges.
 
-/// Pivots of a block column. Fronts of up to `ldlt_max_small` rows are eliminated column by column.
+/// Pivots per block column. Fronts of up to `ldlt_max_small` rows are eliminated column by column.
 inline constexpr int ldlt_block = 32;
 inline constexpr int ldlt_max_small = 64;
 
-/// Entries of a workspace for a front of so many rows: D·Lᵀ of a block column, and its diagonal block.
+/// Workspace entries for a front with `rows` rows: D·Lᵀ of a block column, and its diagonal block.
 KOKKOS_INLINE_FUNCTION std::int64_t ldlt_work(std::int64_t rows) {
   return rows > ldlt_max_small ? rows * ldlt_block + ldlt_block * ldlt_block : 0;
 }
 
-/// How a pivot is chosen among columns that are up to date.
+/// How a pivot is chosen among updated columns.
 enum class PivotChoice : unsigned char {
-  diagonal,   ///< the next one
-  definite,   ///< the same, which must be positive
-  complete,   ///< the largest of what is left, unless all of it is below the zero tolerance
-  perturbed,  ///< the same; what is too small is perturbed
-  threshold,  ///< whichever passes the threshold test, column after column
-  root        ///< the same, then complete pivoting: all columns are eliminated
+  diagonal,   ///< the next diagonal entry
+  definite,   ///< the next diagonal entry, which must be positive
+  complete,   ///< the largest remaining entry, unless all are below the zero tolerance
+  perturbed,  ///< as `complete`, with small pivots perturbed
+  threshold,  ///< columns in order, each accepted if it passes the threshold test
+  root        ///< as `threshold`, then complete pivoting: all columns are eliminated
 };
 
 template <class Scalar>
@@ -49,8 +49,8 @@ struct LdltTest {
   PivotChoice choice;
   bool hermitian;
   Real threshold;  ///< u
-  Real zero;       ///< magnitudes up to this are zeros
-  Real min_pivot;  ///< of `perturbed`
+  Real zero;       ///< magnitudes up to this count as zero
+  Real min_pivot;  ///< for `perturbed`
 
   KOKKOS_FUNCTION LdltTest with(PivotChoice other) const {
     return {other, hermitian, threshold, zero, min_pivot};
@@ -60,7 +60,7 @@ struct LdltTest {
   }
 };
 
-/// A front and its slots: `columns` columns, of which the lower triangle is used, and `rows` rows.
+/// A front and its slots: `columns` columns, lower triangle only, and `rows` rows.
 template <class Scalar>
 struct LdltFront {
   Scalar* panel;         ///< rows × columns by columns
@@ -68,21 +68,21 @@ struct LdltFront {
   Scalar* diagonal;
   Scalar* off_diagonal;
   PivotKind* kind;
-  Ordinal* variables;  ///< or none
-  int* positions;      ///< or none
-  int* swaps;          ///< what each slot was exchanged with when it got its pivot
+  Ordinal* variables;  ///< or null
+  int* positions;      ///< or null
+  int* swaps;          ///< slot that each slot was exchanged with when it got its pivot
   int rows, columns;
 
   KOKKOS_FUNCTION int cb_rows() const { return rows - columns; }
   KOKKOS_FORCEINLINE_FUNCTION Scalar& at(int i, int j) const {
     return panel[i + static_cast<std::int64_t>(j) * rows];
   }
-  /// Column j; of the contribution block from `columns` on.
+  /// Column j of the panel; from `columns` on, of the contribution block.
   KOKKOS_FORCEINLINE_FUNCTION Scalar* column(int j) const {
     return j < columns ? panel + static_cast<std::int64_t>(j) * rows
                        : contribution + static_cast<std::int64_t>(j - columns) * cb_rows() - columns;
   }
-  /// The magnitude of the entry in row i and column j, whichever triangle it is in.
+  /// The magnitude of the entry in row i and column j, read from the stored triangle.
   KOKKOS_FORCEINLINE_FUNCTION RealOf<Scalar> size(int i, int j) const {
     return size_or_infinity(i >= j ? at(i, j) : at(j, i));
   }
@@ -95,7 +95,7 @@ KOKKOS_FORCEINLINE_FUNCTION void exchange(T& a, T& b) {
   b = kept;
 }
 
-/// What ended an elimination early.
+/// Reason for an early end of an elimination.
 enum class LdltFailure : unsigned char { none, not_definite, not_finite };
 
 /// Columns eliminated so far.
@@ -104,7 +104,7 @@ struct LdltProgress {
   LdltFailure failure = LdltFailure::none;
 };
 
-/// Exchanges slots p < q: rows and columns, those of L among them.
+/// Exchanges slots p < q: rows and columns, including those of L.
 template <class Team, class Front>
 KOKKOS_FUNCTION void exchange_slots(const Team& team, const Front& front, int p, int q, bool hermitian) {
   if (p == q) return;
@@ -128,12 +128,12 @@ KOKKOS_FUNCTION void exchange_slots(const Team& team, const Front& front, int p,
   });
 }
 
-/// exchange_slots(b + c, b + swaps[b + c]) for c = 0 … count − 1, all within [b, b + width): the entries of a
-/// column of L left of the block are neighbours, so that they are exchanged column by column.
+/// Performs exchange_slots(b + c, b + swaps[b + c]) for c = 0 … count − 1, all within [b, b + width). Left of
+/// the block, entries of a column of L are contiguous, so these are exchanged column by column.
 template <class Team, class Front>
 KOKKOS_FUNCTION void exchange_slots_of_block(const Team& team, const Front& front, int b, int width,
                                              int count, bool hermitian) {
-  constexpr double moves_as_flops = 8;  // of an entry that is exchanged
+  constexpr double moves_as_flops = 8;  // cost of exchanging an entry
   const int behind = b + width;
   const auto for_exchanges = [&](const auto& body) {
     for (int c = 0; c < count; ++c) {

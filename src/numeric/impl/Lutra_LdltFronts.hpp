@@ -13,12 +13,12 @@
 #include "Lutra_LdltTeams.hpp"
 
 // Multifrontal L·D·Lᵀ with delayed pivots (Duff and Reid 1983; SSIDS, Hogg, Ovtchinnikov and Scott 2016):
-// fronts are assembled from the matrix and their children, eliminated, and hand on what is left, on hosts
-// subtree by subtree, else level by level.
+// fronts are assembled from the matrix and their children, eliminated, and pass their Schur complement on; on
+// hosts subtree by subtree, else level by level.
 
 namespace lutra::Impl {
 
-/// Raw arrays of a factorization.
+/// Raw arrays of an LDLᵀ factorization.
 template <class Scalar>
 struct LdltData {
   const Front* fronts;
@@ -28,7 +28,7 @@ struct LdltData {
   PackedPositions entry_position;
   const Ordinal* order;
   const Scalar* entries;
-  const RealOf<Scalar>* shift;  ///< or none
+  const RealOf<Scalar>* shift;  ///< or null
   const RealOf<Scalar>* scale;
   LdltRecord* records;
   Scalar* panels;
@@ -43,14 +43,15 @@ struct LdltData {
   LdltOutcome* outcome;
   LdltPivotRule rule;
   int column_rows = 0;           ///< as in LdltPlanOptions
-  Scalar* complement = nullptr;  ///< as in LdltFactors, or none
+  Scalar* complement = nullptr;  ///< as in LdltFactors, or null
 
-  /// Whether no ancestor takes delayed columns of a front.
+  /// Whether no ancestor takes delayed columns of the front.
   KOKKOS_FUNCTION bool is_root(const Front& front) const {
     return front.parent < 0 || (complement != nullptr && fronts[front.parent].parent < 0);
   }
 
-  /// Front f with `delayed` columns from its children, its panel so many entries before its room.
+  /// Front f with `delayed` columns from its children; its panel starts `moved` entries before its reserved
+  /// offset.
   KOKKOS_FUNCTION LdltFront<Scalar> dense(Ordinal f, int delayed, std::int64_t moved = 0) const {
     const Front& front = fronts[f];
     const Offset s = room[f].slots;
@@ -82,13 +83,13 @@ struct LdltData {
   }
 };
 
-/// Assembles and factorizes single fronts. Their children have been before.
+/// Assembles and factorizes single fronts, after their children.
 template <class Scalar>
 struct LdltWorker {
   using Panel = LdltFront<Scalar>;
   LdltData<Scalar> data;
 
-  /// @param work ldlt_work entries for this front, or none: those of its level
+  /// @param work ldlt_work entries for this front; null: the workspace of its level
   /// @param moved as in LdltRecord
   template <class Team>
   KOKKOS_FUNCTION void work(const Team& team, Ordinal f, Scalar* work = nullptr,
@@ -130,7 +131,7 @@ struct LdltWorker {
     });
   }
 
-  /// Whether the children's delayed columns fit. A front that has to stop says why in its record.
+  /// Whether the children's delayed columns fit. A front that must stop records the reason.
   KOKKOS_FUNCTION bool admit(const Front& front, int max_delayed, Ordinal f, LdltRecord& record) const {
     for (Offset c = front.children; c < front.children_end; ++c) {
       const LdltRecord& child = data.records[data.children[c]];
@@ -148,7 +149,7 @@ struct LdltWorker {
     return record.stopped == 0;
   }
 
-  /// Hands on the front, to which no column was delayed, and puts the identity there.
+  /// Copies out the front, which has no delayed columns, and stores the identity instead.
   template <class Team>
   KOKKOS_FUNCTION void take_complement(const Team& team, const Panel& panel) const {
     const bool hermitian = data.rule.symmetry == Symmetry::hermitian;
@@ -186,7 +187,7 @@ struct LdltWorker {
     team.ranges(static_cast<int>(front.entries_end - front.entries), 1.0, [&](int begin, int end) {
       for (Offset e = front.entries + begin; e < front.entries + end; ++e) {
         const FrontPosition at = data.entry_position(e);
-        if (at.row < at.column) continue;  // the upper triangle says the same
+        if (at.row < at.column) continue;  // the upper triangle is redundant
         panel.at(at.row < front.pivots ? at.row : at.row + delayed, at.column) = data.entries[e];
       }
     });
@@ -208,9 +209,9 @@ struct LdltWorker {
     }
   }
 
-  /// Extend-add: a child's columns go to the threads, so that no two write one entry. Relative indices
-  /// ascend, so that lower triangles meet: `own` rows of the child are pivots of the front, the others behind
-  /// its delayed columns, if there are any.
+  /// Extend-add: the child's columns are distributed over threads, so that no two write the same entry.
+  /// Relative indices ascend, so lower triangles map to lower triangles: `own` rows of the child are pivots
+  /// of the front, the others follow its delayed columns, if any.
   template <class Team>
   KOKKOS_FUNCTION void add_contribution(const Team& team, const Front& child, int pivots, int delayed,
                                         const Panel& panel) const {
@@ -234,8 +235,8 @@ struct LdltWorker {
     });
   }
 
-  /// The columns a child has delayed, from `position` on. Their couplings with the front's own columns are
-  /// transposed: those columns come first.
+  /// Assembles the columns a child has delayed, from `position` on. Their couplings with the front's own
+  /// columns are transposed, because own columns come first.
   template <class Team>
   KOKKOS_FUNCTION void add_delayed(const Team& team, Ordinal number, const LdltRecord& record, int position,
                                    int pivots, int delayed, const Panel& panel) const {
@@ -264,7 +265,7 @@ struct LdltWorker {
   }
 };
 
-/// Level by level, a team a front; on the Serial backend in postorder.
+/// Level by level, one team per front; on the Serial backend in postorder.
 template <class Scalar, class ExecutionSpace>
 void factorize_ldlt_portable(const ExecutionSpace& exec,
                              const FrontPlan<typename ExecutionSpace::memory_space>& plan,
@@ -287,8 +288,8 @@ void factorize_ldlt_portable(const ExecutionSpace& exec,
   }
 }
 
-/// Where a thread puts panels: each behind that of the front before it, if that was the last, or into its
-/// room. Panels do not overlap, since no room is smaller than what is in it.
+/// Placement of a thread's panels: directly after the preceding front's panel if that was the thread's last
+/// one, else at the reserved offset. Panels do not overlap, since reserved sizes are upper bounds.
 struct PanelCursor {
   std::int64_t next_front = -1;
   Offset end = 0;
@@ -305,10 +306,9 @@ struct PanelCursor {
   }
 };
 
-/// Subtrees are taken by threads, by tickets; then the fronts above them are worked one after the other, each
-/// by all threads.
-/// @param buffers   product_buffer numbers a thread
-/// @param workspace max_work entries a thread
+/// Threads take subtrees by tickets; then all threads share each front above them, one front at a time.
+/// @param buffers   product_buffer values per thread
+/// @param workspace max_work entries per thread
 template <class Scalar, class ExecutionSpace>
 void factorize_ldlt_on_host(const ExecutionSpace& exec, Ordinal count, const SubtreeMapping& mapping,
                             const LdltData<Scalar>& data, RealOf<Scalar>* buffers, Offset max_work) {

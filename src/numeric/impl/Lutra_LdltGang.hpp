@@ -7,13 +7,13 @@
 
 namespace lutra::Impl {
 
-/// C −= L1·D·L2ᴴ, what blocks multiply.
+/// Tile product C −= L1·D·L2ᴴ of a block.
 template <class Scalar>
 struct LdltTile {
-  int rows = 0, columns = 0, depth = 0;  ///< of L1, of L2, of both: pivots, no pair of which is split
+  int rows = 0, columns = 0, depth = 0;  ///< of L1, of L2, of both: pivots; pairs are not split
   const Scalar* left = nullptr;          ///< L1 by columns
   const Scalar* right = nullptr;         ///< L2 by columns
-  int ld = 0;                            ///< of both
+  int ld = 0;                            ///< leading dimension of both
   const Scalar* diagonal = nullptr;      ///< D
   const Scalar* off_diagonal = nullptr;
   const PivotKind* kind = nullptr;
@@ -22,15 +22,15 @@ struct LdltTile {
   int ldc = 0;
 };
 
-/// Blocks that work a front together. They meet at barriers: each counts itself as arrived and waits until
-/// all have.
+/// Blocks that factorize a front together. They synchronize at barriers: each block counts its arrival and
+/// waits until all have arrived.
 ///
 ///     member:   … write … fence, arrived += 1 ──┐        ┌── fence … read what the others wrote …
 ///     others:   … write … fence, arrived += 1 ──┴─ = k·n ┴── fence …
 ///
-/// A maximum has one of three slots. It is cleared after the barrier of the next maximum, when all have read
-/// it, and used again after one more. Once the watchdog has given up all maxima are infinite, which ends the
-/// elimination as values that are not finite do.
+/// Each maximum uses one of three slots. A slot is cleared after the barrier of the next maximum, when all
+/// blocks have read it, and reused after one more. After a watchdog timeout all maxima are infinite, which
+/// ends the elimination like values that are not finite.
 template <class Block, class Launch>
 struct LdltGang {
   const Block& block;
@@ -69,19 +69,19 @@ struct LdltGang {
   }
 };
 
-/// A large front by a gang: assembly, elimination by block columns with a-posteriori pivoting, contribution.
-/// A block column [b, b + w) of what is left of the front:
+/// Factorizes a large front with a gang: assembly, elimination by block columns with a-posteriori pivoting,
+/// contribution. For a block column [b, b + w) of the remaining front:
 ///
 ///   each member        L11·D·L11ᴴ of a copy of the diagonal block: the same pivots in all members
 ///   rows below, shared W = rows·L11⁻ᴴ, L21 = W·D⁻¹ into the workspace; the first column with an entry
 ///                      above 1/u
 ///   ── maximum ──      all know how many columns have passed
 ///   rows, shared       L21 of the columns that passed; rows of L to the left in the order of the pivots
-///   tiles, shared      columns up to `outer_end` less L21·D·L21ᴴ
+///   tiles, shared      columns up to `outer_end` minus L21·D·L21ᴴ
 ///   ── barrier ──
 ///
-/// Columns from `outer_end` on are updated for several block columns at once, and before columns that failed
-/// are exchanged with the last ones.
+/// Columns from `outer_end` on are updated for several block columns at once, and before failed columns are
+/// exchanged with the last ones.
 template <class Block, class Scalar>
 struct LdltGangFront {
   using Real = RealOf<Scalar>;
@@ -91,9 +91,9 @@ struct LdltGangFront {
   using Panel = LdltFront<Scalar>;
   using Own = LdltDiagonal<Scalar>;
 
-  /// Columns between updates of all that is behind them.
+  /// Columns between updates of all later columns.
   static constexpr int outer_columns = 4 * ldlt_block;
-  /// Columns of rows below a diagonal block that a thread solves for at a time.
+  /// Columns per solve step of a thread, for rows below a diagonal block.
   static constexpr int solved_at_once = 8;
 
   const Gang& gang;
@@ -141,7 +141,7 @@ struct LdltGangFront {
     const auto& data = launch.data;
     for (Offset e = front.entries + gang.thread(); e < front.entries_end; e += gang.threads()) {
       const FrontPosition at = data.entry_position(e);
-      if (at.row < at.column) continue;  // the upper triangle says the same
+      if (at.row < at.column) continue;  // the upper triangle is redundant
       panel.at(at.row < front.pivots ? at.row : at.row + delayed, at.column) = data.entries[e];
     }
   }
@@ -158,7 +158,7 @@ struct LdltGangFront {
     }
   }
 
-  /// Each column by 32 threads, child by child.
+  /// Assigns 32 threads to each column; adds child by child.
   KOKKOS_FUNCTION void add_children(const LdltTask& task, const Front& front, int delayed) const {
     const auto& data = launch.data;
     const Offset* const sources = launch.source_begin + launch.first_column[task.gang];
@@ -184,7 +184,7 @@ struct LdltGangFront {
 
   // ---- elimination ----
 
-  /// As eliminate_front, by the gang.
+  /// eliminate_front, performed by the gang.
   KOKKOS_FUNCTION LdltProgress eliminate() const {
     LdltProgress progress;
     bool again = true;
@@ -193,17 +193,17 @@ struct LdltGangFront {
       progress = eliminate_blocks(before);
       again = progress.failure == LdltFailure::none && 4 * (progress.done - before) >= panel.columns - before;
     }
-    // values that are not finite are found where all of a column is looked at
+    // the column-wise pass detects values that are not finite, since it examines whole columns
     if (progress.failure == LdltFailure::not_finite && test.may_delay()) progress.failure = LdltFailure::none;
     if (progress.failure == LdltFailure::none && progress.done < panel.columns)
       progress = eliminate_columns(Team{gang}, panel, test, progress.done, panel.columns);
     return progress;
   }
 
-  /// One pass: columns that failed stand at the end, up to date.
+  /// One pass; failed columns end up last, fully updated.
   KOKKOS_FUNCTION LdltProgress eliminate_blocks(int begin) const {
     LdltProgress progress{begin};
-    int end = panel.columns;  // failed columns stand from here on
+    int end = panel.columns;  // failed columns start here
     int outer_begin = begin, outer_end = end_of_outer(begin, end);
     while (progress.done < end) {
       const int b = progress.done, width = min(outer_end - b, ldlt_block);
@@ -240,14 +240,14 @@ struct LdltGangFront {
   KOKKOS_FUNCTION Scalar* column_of_panel(int j) const {
     return panel.panel + static_cast<std::int64_t>(j) * panel.rows;
   }
-  /// Columns from `outer_end` on by the pivots that those before it have been updated with.
+  /// Updates columns from `outer_end` on with the pivots already applied to the columns before it.
   KOKKOS_FUNCTION void update_outer(int outer_end, int begin, int done) const {
     if (outer_end == panel.columns || begin == done) return;
     update_tiles(outer_end, panel.columns, begin, done - begin, column_of_panel(begin));
     gang.barrier();
   }
 
-  /// Into the block's memory. Nothing is exchanged in the panel yet.
+  /// Factorizes the diagonal block in shared memory; the panel is not permuted yet.
   KOKKOS_FUNCTION LdltProgress factorize_diagonal(int b, int width) const {
     Own& diagonal = own();
     for (int e = block().thread(); e < Own::edge * Own::edge; e += block().threads()) {
@@ -259,7 +259,8 @@ struct LdltGangFront {
     return DiagonalElimination<Block, Scalar>{block(), diagonal, inner, width}.run();
   }
 
-  /// L of the rows below into the workspace. @returns columns from the first that fails on, by this thread
+  /// Computes L of the rows below, in the workspace. @returns the first column that fails, for this thread's
+  /// rows
   KOKKOS_FUNCTION int divide_rows(int b, int width, int chosen) const {
     int passed = chosen;
     for (int i = b + width + gang.thread(); i < panel.rows; i += gang.threads()) {
@@ -274,7 +275,7 @@ struct LdltGangFront {
     return work[i + static_cast<std::int64_t>(c) * panel.rows];
   }
 
-  /// W of row i in some columns from c on: conj(W) = the row times L11⁻ᴴ.
+  /// W of row i in some columns from c on: conj(W) = row·L11⁻ᴴ.
   KOKKOS_FUNCTION void solve_row(int b, int i, int c, int chosen) const {
     Own& diagonal = own();
     Scalar x[solved_at_once];
@@ -291,12 +292,12 @@ struct LdltGangFront {
       if (c + u < chosen) work_at(i, c + u) = x[u];
   }
 
-  /// L = conj(W)·D⁻¹ of row i, some columns read before any is written. @returns the first column above 1/u
+  /// L = conj(W)·D⁻¹ of row i; reads several columns before writing any. @returns the first column above 1/u
   KOKKOS_FUNCTION int divide_row(int i, int chosen) const {
     int first = chosen;
     const Real bound = Real(1) / test.threshold;
     const Own& diagonal = own();
-    Scalar before(0);  // W of the column before
+    Scalar before(0);  // W of the preceding column
     for (int c = 0; c < chosen; c += solved_at_once) {
       Scalar w[solved_at_once + 1];
       for (int u = 0; u <= solved_at_once; ++u)
@@ -305,7 +306,7 @@ struct LdltGangFront {
         const int column = c + u;
         if (column >= chosen) continue;
         const PivotKind kind = diagonal.kind[column];
-        int pivot = column;  // its first column
+        int pivot = column;  // first column of the current pivot
         Scalar l, other;
         if (kind == PivotKind::first_of_two) {
           diagonal.pair[pivot / 2].divide_row(w[u], w[u + 1], l, other);
@@ -323,7 +324,7 @@ struct LdltGangFront {
     return first;
   }
 
-  /// The block column in the order of its pivots: L of the first `passed`, the others as they were.
+  /// Stores the block column in pivot order: L of the first `passed` columns, the others unchanged.
   KOKKOS_FUNCTION void store(int b, int width, int passed) const {
     for (int i = b + width + gang.thread(); i < panel.rows; i += gang.threads()) {
       if (passed < width) order_row(b, width, passed, i);
@@ -344,7 +345,7 @@ struct LdltGangFront {
     return moved;
   }
 
-  /// The rows of L to the left of the diagonal block, a column by 32 threads.
+  /// Permutes the rows of L left of the diagonal block, 32 threads per column.
   KOKKOS_FUNCTION void order_rows(int b, int width) const {
     static_assert(ldlt_block == 32);
     const int lane = gang.thread() % 32;
@@ -356,14 +357,14 @@ struct LdltGangFront {
     }
   }
 
-  /// Columns of row i that have not passed, to where their slots are.
+  /// Moves the columns of row i that have not passed to their slots.
   KOKKOS_FUNCTION void order_row(int b, int width, int passed, int i) const {
     Scalar kept[ldlt_block];
     for (int c = passed; c < width; ++c) kept[c] = panel.at(i, b + own().order[c]);
     for (int c = passed; c < width; ++c) panel.at(i, b + c) = kept[c];
   }
 
-  /// By one member: L11, what is left of the block, the pivots and their variables.
+  /// Stores L11, the rest of the block, the pivots and their variables; by one member.
   KOKKOS_FUNCTION void store_diagonal(int b, int width, int passed) const {
     const Own& diagonal = own();
     Scalar* const kept = reinterpret_cast<Scalar*>(&own() + 1);
@@ -403,9 +404,9 @@ struct LdltGangFront {
 
   // ---- products ----
 
-  /// Columns [first, end), of the panel or of the contribution block, less L·D·Lᴴ of the pivots [begin, begin
-  /// + depth), by tiles of the lower triangle; L's rows by columns are at `L`. Pivots of the block column
-  /// that this block has just factorized are taken from its own memory.
+  /// Subtracts L·D·Lᴴ of the pivots [begin, begin + depth) from columns [first, end) of the panel or the
+  /// contribution block, by tiles of the lower triangle; L's rows are at `L`, by columns. Pivots of the block
+  /// column that this block has just factorized are read from shared memory.
   KOKKOS_FUNCTION void update_tiles(int first, int end, int begin, int depth, const Scalar* L) const {
     if (depth == 0) return;
     const bool is_own = L == work;
@@ -418,7 +419,7 @@ struct LdltGangFront {
     tile.hermitian = test.hermitian;
     tile.ldc = first < panel.columns ? panel.rows : panel.cb_rows();
     constexpr int edge = Block::template tile_edge<Scalar>;
-    int next = gang.member;  // tile that is this member's, counted from the first one of the columns
+    int next = gang.member;  // this member's next tile, counted from the columns' first one
     for (int c = first; c < end; c += edge) {
       const int tiles = (panel.rows - c + edge - 1) / edge;
       for (; next < tiles; next += gang.members) {
@@ -435,7 +436,7 @@ struct LdltGangFront {
   }
 };
 
-/// One member's part in a large front.
+/// One member's part of a large front.
 template <class Block, class Scalar>
 KOKKOS_FUNCTION void work_gang_front(const Block& block, const LdltLaunch<Scalar>& launch,
                                      const LdltTask& task) {
@@ -468,7 +469,7 @@ KOKKOS_FUNCTION void work_gang_front(const Block& block, const LdltLaunch<Scalar
     }
     if (block.thread() == 0) store_record(launch, panel, f, progress, record);
   }
-  block.barrier();  // all of this member's is written
+  block.barrier();  // this member's writes are done
   if (block.thread() != 0) return;
   block.fence();
   if (Kokkos::atomic_fetch_inc(&launch.gangs[task.gang].finished) < task.members - 1) return;
@@ -476,7 +477,7 @@ KOKKOS_FUNCTION void work_gang_front(const Block& block, const LdltLaunch<Scalar
   block.raise_flag(launch, launch.done + f);
 }
 
-/// Medium and large fronts.
+/// Factorizes medium and large fronts.
 template <class Block, class Scalar>
 KOKKOS_FUNCTION void work_tasks(const Block& block, const LdltLaunch<Scalar>& launch) {
   LdltTally tally;

@@ -9,13 +9,13 @@
 
 namespace lutra::Impl {
 
-/// F(j, i) of a value F(i, j).
+/// F(j, i) for a given F(i, j).
 template <class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION Scalar mirrored(bool hermitian, const Scalar& value) {
   return hermitian ? ScalarTraits<Scalar>::conjugate(value) : value;
 }
 
-/// The magnitude; infinity for what is not a number.
+/// The magnitude; infinity for NaN.
 template <class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION RealOf<Scalar> size_or_infinity(const Scalar& value) {
   using Real = RealOf<Scalar>;
@@ -48,20 +48,20 @@ struct PivotPair {
     q = d1 * over_o;
     t = Scalar(1) / (q * p - Scalar(1));
   }
-  /// [l1 l2] with [l1 l2]·D = [x1 x2]
+  /// Solves [l1 l2]·D = [x1 x2]
   KOKKOS_FORCEINLINE_FUNCTION void divide_row(const Scalar& x1, const Scalar& x2, Scalar& l1,
                                               Scalar& l2) const {
     const Scalar y1 = x1 * over_o, y2 = x2 * over_o_mirrored;
     l1 = t * (p * y1 - y2);
     l2 = t * (q * y2 - y1);
   }
-  /// y with D·y = z
+  /// Solves D·y = z
   KOKKOS_FORCEINLINE_FUNCTION void divide_column(const Scalar& z1, const Scalar& z2, Scalar& y1,
                                                  Scalar& y2) const {
     y1 = t * over_o * (p * (z1)-z2);
     y2 = t * over_o_mirrored * (q * z2 - z1);
   }
-  /// [l1 l2]·D
+  /// [x1 x2] = [l1 l2]·D
   KOKKOS_FORCEINLINE_FUNCTION void multiply_row(const Scalar& l1, const Scalar& l2, Scalar& x1,
                                                 Scalar& x2) const {
     x1 = l1 * d1 + l2 * o;
@@ -69,7 +69,7 @@ struct PivotPair {
   }
 };
 
-/// a·b − c·d of real numbers with one rounding error of the result (W. Kahan).
+/// a·b − c·d of real values, accurate to one rounding error of the result (W. Kahan).
 template <class Real>
 KOKKOS_FUNCTION Real difference_of_products(Real a, Real b, Real c, Real d) {
   const Real cd = c * d;
@@ -83,7 +83,7 @@ struct PivotSigns {
   KOKKOS_FUNCTION void count(bool is_positive) { ++(is_positive ? positive : negative); }
 };
 
-/// Of a 2 × 2 pivot by its determinant, then its trace.
+/// Signs of a 2 × 2 pivot, from its determinant, then its trace.
 template <class Scalar>
 KOKKOS_FUNCTION PivotSigns signs_of_pair(const Scalar& first, const Scalar& second, const Scalar& off) {
   using Real = RealOf<Scalar>;
@@ -95,7 +95,7 @@ KOKKOS_FUNCTION PivotSigns signs_of_pair(const Scalar& first, const Scalar& seco
   return signs;
 }
 
-/// Of a 2 × 2 pivot: |det| / max |entry|, at most twice the magnitude of its smaller eigenvalue.
+/// det| / max |entry| of a 2 × 2 pivot, at most twice the magnitude of its smaller eigenvalue.
 template <class Scalar>
 KOKKOS_FUNCTION double size_of_pair(const Scalar& first, const Scalar& second, const Scalar& off,
                                     bool hermitian) {

@@ -8,7 +8,7 @@
 
 namespace lutra::Impl {
 
-/// Raw arrays of a factorization.
+/// Collects the raw arrays of a factorization.
 template <class Scalar, class ExecutionSpace>
 LdltData<Scalar> ldlt_data(const LdltPlan<typename ExecutionSpace::memory_space>& plan,
                            const LdltValues<Scalar, typename ExecutionSpace::memory_space>& values,
@@ -38,7 +38,7 @@ LdltData<Scalar> ldlt_data(const LdltPlan<typename ExecutionSpace::memory_space>
           factors.complement.data()};
 }
 
-/// The list of tasks where kernels read it. Part of a plan.
+/// The task list in the kernels' memory. Part of a plan.
 template <class MemorySpace>
 class LdltSchedule {
  public:
@@ -63,7 +63,7 @@ class LdltSchedule {
   }
 
   int max_members() const { return m_max_members; }
-  /// Words that flags of one factorization take: gangs, flags of fronts, tickets. Zero when it begins.
+  /// Words for the flags of one factorization: gangs, front flags, task counters. Zero at its start.
   std::size_t flag_words() const { return m_gangs * words_a_gang + (m_fronts + 2 + 1) / 2; }
 
   template <class Scalar>

@@ -6,16 +6,16 @@
 
 namespace lutra::Impl {
 
-/// Counts of pivots that one thread keeps, for some pivots of a front or for many fronts, and adds to the
-/// outcome at the end.
+/// Pivot counts of one thread, for some pivots of a front or for many fronts; added to the outcome at the
+/// end.
 struct LdltTally {
   std::int64_t positive = 0, negative = 0, zero = 0, pairs = 0, perturbed = 0, delayed = 0, entries = 0;
   std::int64_t max_delayed = 0;
-  double largest = 0;  ///< of D
-  /// Of pivots that are not zero: |d|, or |det| / max |entry| of a 2 × 2 pivot
+  double largest = 0;  ///< max |entry of D|
+  /// min over nonzero pivots: |d|, or |det| / max |entry| of a 2 × 2 pivot
   double smallest = Kokkos::Experimental::infinity_v<double>;
 
-  /// The pivots first, first + step, … of a front; slots that are left are marked as delayed.
+  /// Counts the pivots first, first + step, … of a front; marks the remaining slots as delayed.
   template <class Scalar>
   KOKKOS_FUNCTION void count_pivots(const LdltFront<Scalar>& front, int eliminated, bool hermitian,
                                     int first = 0, int step = 1) {
@@ -41,7 +41,7 @@ struct LdltTally {
     for (int j = eliminated + first; j < front.columns; j += step) front.kind[j] = PivotKind::delayed;
   }
 
-  /// A front of so many rows; once a front.
+  /// Counts a front with `rows` rows; call once per front.
   KOKKOS_FUNCTION void count_front(const LdltRecord& record, int rows) {
     const std::int64_t done = record.eliminated;
     delayed += record.delayed_out;

@@ -13,25 +13,25 @@
 
 namespace lutra::Impl {
 
-// Tasks of L·D·Lᵀ in fronts as data flow. A task is one block's part in one front: the whole front, or, where
-// several blocks work a front together, what one member of that gang does. Blocks take tasks in the order of
-// the list, and a task waits
+// Tasks of multifrontal L·D·Lᵀ as data flow. A task is one block's part in one front: the whole front or, if
+// a gang of blocks shares a front, one member's part. Blocks take tasks in list order, and a task waits
 //
-//   for the flags of its front's children, all of whose tasks come before it, and
-//   for the other members of its gang, whose tasks are its neighbours in the list.
+//   for the flags of its front's children, all of whose tasks precede it, and
+//   for the other members of its gang, whose tasks are adjacent in the list.
 //
-// No deadlock: let all tasks before some gang be complete. The blocks that worked them have taken later ones,
-// or will, and as a gang has no more members than there are blocks, each of its tasks is taken by a block.
-// Nothing else that its members wait for is incomplete, so that the gang ends too. By induction all do.
+// No deadlock: assume that all tasks before some gang complete. The blocks that run them take later tasks
+// afterwards, and since a gang has at most as many members as there are blocks, each of its tasks is taken.
+// Its members wait for nothing else that is incomplete, so the gang completes too. By induction all tasks
+// complete.
 //
-// How many delayed columns a front gets is known only once its children have ended, but no task depends on
-// it: members divide what rows and columns there are among themselves.
+// The number of delayed columns of a front is known only once its children are complete, but no task depends
+// on it: gang members divide the actual rows and columns among themselves.
 
 /// One block's part in a front.
 struct LdltTask {
   Ordinal front = 0;
   int member = 0, members = 1;
-  int gang = -1;  ///< number of the front among those of which the columns' sources are listed
+  int gang = -1;  ///< index of the front among those whose column sources are listed
 };
 
 /// A column of a child's contribution block.
@@ -40,16 +40,16 @@ struct LdltSource {
   int column = 0;
 };
 
-/// How fronts are divided among blocks.
+/// How fronts are assigned to blocks.
 struct LdltTaskOptions {
-  int small_rows = 32;    ///< fronts of no more rows, in subtrees of such, are worked by warps
-  int whole_rows = 96;    ///< larger ones may have several blocks
-  int tile = 64;          ///< edge of a tile of a product
-  int tiles_a_block = 2;  ///< tiles of a front from which on it has work for one block more
-  int blocks = 1;         ///< that run at once
+  int small_rows = 32;    ///< largest fronts that, in subtrees of such fronts, are factorized by warps
+  int whole_rows = 96;    ///< larger fronts may have several blocks
+  int tile = 64;          ///< tile width and height of products
+  int tiles_a_block = 2;  ///< tiles of a front per additional block
+  int blocks = 1;         ///< number of resident blocks
 };
 
-/// The tasks, and which columns of children are added to each column of a large front. Host code.
+/// The tasks, and the child columns added to each column of a large front. Host code.
 class LdltTaskList {
  public:
   using Fronts = std::vector<Front>;
@@ -69,13 +69,13 @@ class LdltTaskList {
   }
 
   const LdltTaskOptions options;
-  std::vector<Ordinal> small_fronts;  ///< of the launch before, as they are taken
-  std::vector<Task> tasks;            ///< as they are taken
-  int gangs = 0;                      ///< fronts of more than whole_rows rows
+  std::vector<Ordinal> small_fronts;  ///< fronts of the preceding launch, in execution order
+  std::vector<Task> tasks;            ///< in execution order
+  int gangs = 0;                      ///< number of fronts with more than whole_rows rows
   int max_members = 1;
-  std::vector<Offset> first_column;  ///< [gangs] of the gang's front, in source_begin
-  std::vector<Offset> source_begin;  ///< [columns of all gangs' fronts + 1] in `sources`
-  std::vector<LdltSource> sources;   ///< of each column, in the order of children
+  std::vector<Offset> first_column;  ///< [gangs] offset of the front's first column in source_begin
+  std::vector<Offset> source_begin;  ///< [columns of all gangs' fronts + 1] offset in `sources`
+  std::vector<LdltSource> sources;   ///< child columns added to each column, in the order of children
 
   bool is_small(Ordinal f) const { return m_small[index(f)] != 0; }
 
@@ -103,7 +103,8 @@ class LdltTaskList {
     return k * (rows * (rows - k) + k * k / 3 + 100);
   }
 
-  /// Flops of each subtree; length of each path to the root, in pivots and what a front costs besides.
+  /// Computes the flops of each subtree, and the length of each path to the root in pivots and per-front
+  /// overhead.
   void measure() {
     m_flops.resize(m_fronts.size());
     for (Ordinal f = 0; f < count(); ++f) {
@@ -119,7 +120,7 @@ class LdltTaskList {
   }
 
   /// Proportional mapping (A. Pothen and C. Sun, SIAM J. Sci. Comput. 14, 1993): a front's blocks are divided
-  /// among its children by the flops of their subtrees. No front gets more than it has tiles for.
+  /// among its children by subtree flops. No front gets more blocks than it has tiles for.
   void share_blocks() {
     std::vector<double> share(m_fronts.size()), of_children(m_fronts.size(), 0);
     double of_roots = 0;

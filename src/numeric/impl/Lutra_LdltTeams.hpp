@@ -10,7 +10,7 @@
 
 namespace lutra::Impl {
 
-/// A Kokkos team, as the kernels of Lutra_LdltFront.hpp want one: an index a thread.
+/// A Kokkos team for the kernels of Lutra_LdltFront.hpp, one index per thread.
 template <class Member, class Scalar>
 struct KokkosFrontTeam {
   using Real = RealOf<Scalar>;
@@ -41,7 +41,7 @@ struct KokkosFrontTeam {
         },
         Kokkos::Max<Real>(result));
     member.team_barrier();
-    return result > Real(0) ? result : Real(0);  // of no values the reducer returns its identity
+    return result > Real(0) ? result : Real(0);  // an empty reduction returns the reducer's identity
   }
   template <class Value>
   KOKKOS_FUNCTION int min(int n, double, int none, const Value& value) const {
@@ -49,7 +49,7 @@ struct KokkosFrontTeam {
     Kokkos::parallel_reduce(
         Kokkos::TeamVectorRange(member, n),
         [&](const int i, int& smallest) {
-          // a range of one: its value, or that of no element
+          // a range of one: its value, or `none` for an empty element
           const int found = value(i, i + 1);
           if (found < smallest) smallest = found;
         },
@@ -75,7 +75,7 @@ struct KokkosFrontTeam {
   }
 };
 
-/// Host threads, by a loop as HostFront has them.
+/// Host threads, with a loop as in HostFront.
 template <class Scalar, class Loop>
 struct HostFrontTeam {
   using Real = RealOf<Scalar>;
@@ -125,7 +125,7 @@ struct HostFrontTeam {
                                       const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) const {
     KOKKOS_IF_ON_HOST((products.subtract_lower(rows, columns, depth, A, lda, B, C, ldc);))
   }
-  /// ProductKernel::column, by the calling thread.
+  /// ProductKernel::column on the calling thread.
   KOKKOS_FUNCTION Real column(int n, int depth, const Scalar* from, const Scalar* A, std::int64_t lda,
                               const Scalar* x, Scalar* to) const {
     Real largest(0);
@@ -143,7 +143,7 @@ struct HostFrontTeam {
     }
     return largest;
   }
-  /// to = from / d, by the calling thread.
+  /// to = from / d on the calling thread.
   KOKKOS_FUNCTION void divide(int n, const Scalar& d, const Scalar* from, Scalar* to) const {
     if constexpr (!ScalarTraits<Scalar>::is_complex) {
       const Scalar inverse = Scalar(1) / d;

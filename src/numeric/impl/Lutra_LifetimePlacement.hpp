@@ -15,37 +15,37 @@
 
 namespace lutra::Impl {
 
-/// An array that is needed for some steps of a sequence only. Its memory may be given to another one that
-/// begins at `end` or later.
+/// An array that is live during some steps of a sequence. Its memory may be reused by a span that begins at
+/// `end` or later.
 struct Span {
   std::int64_t size = 0;            ///< entries
-  std::int64_t begin = 0, end = 0;  ///< steps, end being excluded
+  std::int64_t begin = 0, end = 0;  ///< live steps, `end` excluded
 };
 
-/// An array whose offset is given and which is needed from `begin` on: before, others may be there.
+/// An array with a fixed offset that is live from `begin` on; earlier, its memory may be used by others.
 struct FixedSpan {
   std::int64_t offset = 0, size = 0;
   std::int64_t begin = 0;
 };
 
-/// Where spans stand in one array so that no two that overlap in time share a number.
+/// Offsets of spans in one array, such that spans live at the same time do not overlap.
 struct SpanOffsets {
-  std::vector<std::int64_t> offset;  ///< [spans] first number
-  /// [spans] the greatest `end` of the spans that had the memory before, −1 where there were none
+  std::vector<std::int64_t> offset;  ///< [spans] first entry
+  /// [spans] greatest `end` of the spans that previously used the memory, −1 if none
   std::vector<std::int64_t> freed;
-  std::vector<std::int64_t> fixed_freed;  ///< [fixed spans] the same
-  std::int64_t total = 0;                 ///< entries in all, those of fixed spans among them
+  std::vector<std::int64_t> fixed_freed;  ///< [fixed spans] likewise
+  std::int64_t total = 0;                 ///< total entries, fixed spans included
 };
 
-/// Best fit, backwards in time: takes spans in the order in which they end, the last ones first, each to the
-/// smallest gap it fits into. So a gap that a fixed span leaves is there for a span that ends before that one
-/// begins, and neighbouring gaps are one. On assembly trees within a tenth of what is needed at once. Host
-/// code, O(spans · log spans).
+/// Best fit, backwards in time: places spans by descending `end`, each in the smallest gap it fits. A gap
+/// left by a fixed span is thus available to spans that end before it begins, and adjacent gaps are merged.
+/// On assembly trees the result is within a tenth of the peak of live entries. Host code, O(spans · log
+/// spans).
 class LifetimePlacement {
  public:
-  /// @param fixed do not overlap
-  /// @param fixed_end behind all fixed spans: what lies before that no fixed span has is not used
-  /// @param min_end ends below are of no interest: in `freed` they may be −1
+  /// @param fixed     must not overlap
+  /// @param fixed_end end of all fixed spans: other entries before it are not used
+  /// @param min_end   earlier ends are irrelevant: `freed` may report them as −1
   static SpanOffsets assign(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed = {},
                             std::int64_t fixed_end = 0,
                             std::int64_t min_end = std::numeric_limits<std::int64_t>::min()) {
@@ -79,7 +79,7 @@ class LifetimePlacement {
     }
   }
 
-  /// Where none suffices, behind all others; there the last gap is made longer.
+  /// Falls back to the end of the array, extending the last gap.
   std::int64_t take(std::int64_t size) {
     std::int64_t first = m_gaps.take(size);
     if (first >= 0) return first;
@@ -89,11 +89,11 @@ class LifetimePlacement {
     return first;
   }
 
-  /// Forwards in time: for each interval of the array, the span that had it last.
+  /// Forwards in time: for each interval of the array, the span that last used it.
   void find_freed(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed, std::int64_t min_end) {
     m_result.freed.assign(spans.size(), -1);
     m_result.fixed_freed.assign(fixed.size(), -1);
-    // spans before a span of no interest have ended by then, and are of no interest either
+    // spans before an irrelevant span have ended by then, so they are irrelevant too
     std::vector<std::size_t> by_begin;
     for (std::size_t s = 0; s < spans.size(); ++s) {
       if (spans[s].size > 0 && spans[s].end >= min_end) by_begin.push_back(s);
@@ -115,7 +115,7 @@ class LifetimePlacement {
     fix(never);
   }
 
-  /// @returns the greatest end of those that stood there
+  /// @returns the greatest end of the previous occupants
   std::int64_t occupy(std::int64_t first, std::int64_t size, std::int64_t end) {
     std::int64_t greatest = -1;
     if (size == 0) return greatest;
@@ -141,7 +141,7 @@ class LifetimePlacement {
 
   SpanOffsets m_result;
   BestFitAllocator m_gaps;
-  std::map<std::int64_t, Range> m_last;  ///< by first number
+  std::map<std::int64_t, Range> m_last;  ///< by first entry
 };
 
 }  // namespace lutra::Impl

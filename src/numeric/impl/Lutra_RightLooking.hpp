@@ -11,8 +11,8 @@
 
 namespace lutra::Impl {
 
-/// Position of `row` in the ascending entries [begin, end) of a column that holds it: doubling steps from
-/// `begin`, then binary search ("End-to-End LU Factorization …", Algorithm 6, entered near the row).
+/// Position of `row` in the ascending entries [begin, end) of a column that contains it: doubling steps from
+/// `begin`, then binary search ("End-to-End LU Factorization …", Algorithm 6, started near the row).
 template <class Entries>
 KOKKOS_FORCEINLINE_FUNCTION Offset find_row(const Entries& rows, Offset begin, Offset end, Ordinal row) {
   Offset step = 1;
@@ -32,7 +32,8 @@ KOKKOS_FORCEINLINE_FUNCTION Offset find_row(const Entries& rows, Offset begin, O
   return begin;
 }
 
-/// One level of the column right-looking factorization: a team a column, its pivot and all its updates.
+/// One level of the column right-looking factorization: one team per column, for its pivot and all its
+/// updates.
 template <class Scalar, class ExecutionSpace>
 struct RightLookingLevel {
   using Memory = typename ExecutionSpace::memory_space;
@@ -56,7 +57,7 @@ struct RightLookingLevel {
                          [&](const Offset p) { update(team, j, p); });
   }
 
-  /// Replaces a pivot that is too small and divides the column's part of L by it.
+  /// Perturbs a small pivot and divides the column's part of L by it.
   KOKKOS_FUNCTION void divide_by_pivot(const Team& team, Ordinal j) const {
     const Offset diagonal = column_diagonal(j);
     Kokkos::single(Kokkos::PerTeam(team), [&]() {
@@ -71,8 +72,8 @@ struct RightLookingLevel {
     team.team_barrier();  // the column of L is final
   }
 
-  /// Subtracts L(:, j)·U(j, k) from column k, `p` being the position of (j, k) by rows. Rows of L(:, j)
-  /// ascend, so each is found behind the last.
+  /// Subtracts L(:, j)·U(j, k) from column k; `p` is the position of (j, k) by rows. Rows of L(:, j) ascend,
+  /// so each search starts after the last.
   KOKKOS_FUNCTION void update(const Team& team, Ordinal j, Offset p) const {
     const Offset at = row_to_column(p);
     const Scalar factor = values(at);

@@ -11,11 +11,11 @@
 
 namespace lutra::Impl {
 
-// Threads of a team on a device. Most columns of sparse factors touch few others.
+// Threads per team on a device. Most columns of sparse factors update few others.
 inline constexpr int device_team_threads = 128;
 
-/// Largest magnitude in the factors, infinity where one is not finite, and the number of perturbed pivots.
-/// Waits once.
+/// Largest magnitude in the factors, infinity if one is not finite, and the number of perturbed pivots. Waits
+/// once.
 template <class Scalar, class ExecutionSpace, class ValueView, class FlagView>
 RightLookingLuOutcome outcome_of(const ExecutionSpace& exec, const ValueView& values, const FlagView& flags) {
   RightLookingLuOutcome outcome;
@@ -62,9 +62,9 @@ RightLookingLuOutcome factorize_columns_portable(
   return outcome_of<Scalar>(exec, values, perturbed);
 }
 
-// ---- what an execution space with kernels of its own overloads
+// ---- overloaded by execution spaces with their own kernels
 
-/// Tasks of its kernels; none.
+/// Plans tasks of the backend's kernels; none here.
 template <class ExecutionSpace>
 std::shared_ptr<const ColumnTaskPlan<typename ExecutionSpace::memory_space>> plan_column_tasks(
     const ExecutionSpace&, const RightLookingLuPlan<typename ExecutionSpace::memory_space>&,
@@ -72,7 +72,7 @@ std::shared_ptr<const ColumnTaskPlan<typename ExecutionSpace::memory_space>> pla
   return {};
 }
 
-/// Flags of its kernels; none.
+/// Allocates flags of the backend's kernels; none here.
 template <class ExecutionSpace>
 void make_column_flags(const ExecutionSpace&,
                        const RightLookingLuPlan<typename ExecutionSpace::memory_space>&,

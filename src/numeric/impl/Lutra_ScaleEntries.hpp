@@ -9,7 +9,7 @@
 
 namespace lutra::Impl {
 
-/// Scales the entries of A into the order of the fronts, a team what lies between two marks.
+/// Scales the entries of A into front order, one team per entries_a_mark entries.
 template <class Scalar>
 struct ScaleEntries {
   std::int64_t nnz;
@@ -45,7 +45,7 @@ struct ScaleEntries {
   }
 
  private:
-  /// The row that holds entry p, first … last being looked at. A thread's entries ascend.
+  /// The row of entry p, searched in first … last. A thread's entries ascend.
   KOKKOS_FUNCTION Ordinal row_of(std::int64_t p, Ordinal first, Ordinal last) const {
     while (first < last && row_map[first + 1] <= p) {
       const Ordinal middle = first + (last - first + 1) / 2;

@@ -14,16 +14,17 @@
 
 namespace lutra::Impl {
 
-// Small-child assembly lists. Contributions of small children, of which a front may have hundreds, are not
-// added child by child: for each entry of a front that any of them adds to, the target, a list names the
-// entries it sums, its sources. One thread has one target: no atomics, and sums in one order.
+// Small-child assembly lists. A front may have hundreds of small children, whose contributions are not added
+// child by child. Instead, each entry of a front that receives any of them, a target, has a list of the
+// entries it sums, its sources. One thread owns one target: no atomics, and a fixed summation order.
 
-/// Children with no more contribution rows are small.
+/// Largest number of contribution rows of a small child.
 inline constexpr int max_small_child = 16;
 /// A position is packed as row · 128 + column of the front or tile.
 inline constexpr int packed_edge = 128;
 
-/// Which children are assembled by lists: small ones whose contribution blocks 32 bits address.
+/// Selects the children that are assembled by lists: small ones whose contribution blocks have 32-bit
+/// addresses.
 class SmallChildren {
  public:
   template <class Fronts>
@@ -43,7 +44,7 @@ class SmallChildren {
            child.contribution + max_small_child * max_small_child <= static_cast<Offset>(most);
   }
 
-  /// Entries of all their contribution blocks.
+  /// Total entries of their contribution blocks.
   std::uint64_t entries() const { return m_entries; }
 
  private:
@@ -52,34 +53,35 @@ class SmallChildren {
   std::uint64_t m_entries = 0;
 };
 
-/// What of the lists belongs to a front or tile: its targets, those with most sources first, and their
-/// sources by levels: the first source of each target, then the second one of each that has two, and so on.
+/// The lists of one front or tile: its targets, those with the most sources first, and their sources by
+/// levels: the first source of each target, then the second of each that has two, and so on.
 struct SmallChildPart {
-  std::uint32_t targets = 0;  ///< in `position`
-  std::uint32_t sources = 0;  ///< in `source`: how many targets each level but the first has, then the levels
-  int count = 0;              ///< of targets
-  int levels = 0;             ///< most sources of a target
+  std::uint32_t targets = 0;  ///< offset in `position`
+  std::uint32_t sources = 0;  ///< offset in `source`: the number of targets on each level but the first, then
+                              ///< the levels
+  int count = 0;              ///< number of targets
+  int levels = 0;             ///< largest number of sources of a target
 };
 
-/// Makes the lists on the host, front by front and, where a front is cut, tile by tile. Linear in the entries
-/// that are summed: an array and a bit set over the positions of a tile sort the targets, a counting sort
-/// orders them by their numbers of sources.
+/// Builds the lists on the host, front by front and, in tiled fronts, tile by tile. Linear in the summed
+/// entries: an array and a bit set over the positions of a tile sort the targets, a counting sort orders them
+/// by their numbers of sources.
 class SmallChildListMaker {
  public:
   std::vector<unsigned short> position;
   std::vector<std::uint32_t> source;
 
-  /// Of the last front's tiles, by rows of tiles; of a whole front one.
+  /// Of the last front's tiles, by tile rows; one for an untiled front.
   std::vector<SmallChildPart> parts;
 
-  /// Makes room for lists of so many sources.
+  /// Reserves memory for lists of `entries` sources.
   void reserve(std::uint64_t entries) {
     source.reserve(static_cast<std::size_t>(entries + entries / 8));
     position.reserve(static_cast<std::size_t>(entries / 2));
   }
 
-  /// @param children small ones of the front; sorted by the addresses of their contribution blocks, so that
-  ///                 sums have one order
+  /// @param children small children of the front; sorted here by the addresses of their contribution blocks,
+  ///                 which fixes the summation order
   /// @param relative indices of all fronts
   void add_front(std::vector<const Front*>& children, const std::vector<int>& relative,
                  const FrontTiles& tiles, bool is_tiled) {
@@ -112,10 +114,10 @@ class SmallChildListMaker {
   }
 
  private:
-  /// Rows and columns of a child's contribution block that go to one tile.
+  /// Rows and columns of a child's contribution block that map to one tile.
   struct Block {
     std::size_t tile;
-    int row, column;  ///< of the front, at which the tile begins
+    int row, column;  ///< of the front, at the tile's start
     int rows, columns;
     int first_row, first_column;  ///< in the child
     int stride;
@@ -161,7 +163,7 @@ class SmallChildListMaker {
     }
   }
 
-  /// The blocks begin … end, of one tile.
+  /// Adds the blocks begin … end of one tile.
   SmallChildPart add_part(std::size_t begin, std::size_t end) {
     count_entries(begin, end);
     list_positions();
@@ -175,7 +177,7 @@ class SmallChildListMaker {
     for (const unsigned short at : m_positions) position[part.targets + m_position[at].target] = at;
     source.insert(source.end(), m_width.begin() + 1, m_width.end());
     std::uint32_t sum = static_cast<std::uint32_t>(source.size());
-    for (std::uint32_t& width : m_width) {  // from here on where each level begins
+    for (std::uint32_t& width : m_width) {  // converts counts to level offsets
       const std::uint32_t level = sum;
       sum += width;
       width = level;
@@ -191,7 +193,7 @@ class SmallChildListMaker {
     return part;
   }
 
-  /// How many entries each position sums, and which positions are targets.
+  /// Counts the entries summed at each position, and marks the targets.
   void count_entries(std::size_t begin, std::size_t end) {
     for (std::size_t k = begin; k < end; ++k) {
       for_each_entry(m_blocks[k], [&](std::size_t at, std::uint32_t) {
@@ -202,7 +204,7 @@ class SmallChildListMaker {
     }
   }
 
-  /// Lists the targets in ascending order and empties their bit set.
+  /// Lists the targets in ascending order and clears their bit set.
   void list_positions() {
     m_positions.clear();
     const auto words = static_cast<std::size_t>(m_rows_end) * packed_edge / 64;
@@ -244,11 +246,11 @@ class SmallChildListMaker {
   std::vector<Position> m_position =
       std::vector<Position>(positions_of_tile);  ///< zero except at `m_positions`
   std::vector<std::uint64_t> m_there =
-      std::vector<std::uint64_t>(positions_of_tile / 64);  ///< a bit a position
-  int m_rows_end = 0;                                      ///< no target is in a later row
+      std::vector<std::uint64_t>(positions_of_tile / 64);  ///< one bit per position
+  int m_rows_end = 0;                                      ///< end of the rows with targets
   std::vector<unsigned short> m_positions;                 ///< of the tile, ascending
   std::vector<std::uint32_t> m_width;                      ///< [levels]
-  std::vector<std::uint32_t> m_next;  ///< [levels] next target of those with so many sources
+  std::vector<std::uint32_t> m_next;                       ///< [levels] next target with that many sources
 };
 
 }  // namespace lutra::Impl

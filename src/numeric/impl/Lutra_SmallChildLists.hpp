@@ -10,8 +10,7 @@
 
 namespace lutra::Impl {
 
-/// How tasks assemble the children of their fronts: small ones by lists, wide ones one after the other.
-/// Completes the tasks. Host code.
+/// Assembly data of tasks: small children by lists, wide ones successively. Completes the tasks. Host code.
 class SmallChildLists {
  public:
   using List = FrontTaskList;
@@ -31,8 +30,8 @@ class SmallChildLists {
   }
 
   SmallChildListMaker lists;
-  std::vector<ChildRef> refs;  ///< of each front, wide ones first
-  std::vector<int> cuts;       ///< first of a child's rows in each tile of its parent, and their number
+  std::vector<ChildRef> refs;  ///< children of each front, wide ones first
+  std::vector<int> cuts;       ///< first row of a child in each tile of its parent, and number of rows
 
  private:
   static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
@@ -47,8 +46,8 @@ class SmallChildLists {
     lists.reserve(is_small_child.entries());
     std::vector<std::size_t> small_of(m_fronts.size());
     for (std::size_t t = 0; t < list.small_tasks.size(); ++t) small_of[index(list.small_tasks[t].front)] = t;
-    std::size_t next = 0;  // in the tasks, which stand by fronts
-    std::size_t tile = 0;  // of all fronts
+    std::size_t next = 0;  // index into the tasks, which are sorted by fronts
+    std::size_t tile = 0;  // index over all fronts
     for (Ordinal f = 0; f < static_cast<Ordinal>(m_fronts.size()); ++f, tile += lists.parts.size()) {
       const Offset wide_end = add_front(list, f, is_small_child);
       if (m_fronts[index(f)].pivots == 0) continue;  // it has no task
@@ -78,7 +77,7 @@ class SmallChildLists {
     }
   }
 
-  /// Lists of a front's small children. @returns the end of its wide ones
+  /// Lists a front's small children. @returns the end of its wide ones
   Offset add_front(const List& list, Ordinal f, const SmallChildren& is_small_child) {
     const auto& front = m_fronts[index(f)];
     m_small.clear();
@@ -95,7 +94,7 @@ class SmallChildLists {
     return wide_end;
   }
 
-  /// Of the last front added, by rows of tiles.
+  /// Parts of the last front added, by tile rows.
   /// @param first_tile of the front
   const std::vector<FrontTaskPart>& parts_of_tiles(const std::vector<Offset>& tile_entries,
                                                    std::size_t first_tile) {
@@ -108,7 +107,7 @@ class SmallChildLists {
     return m_tile_parts;
   }
 
-  /// Children by parents, and the cuts of those whose parents are tiled.
+  /// Lists children by parent, with cuts for tiled parents.
   void list_refs(const List& list, const std::vector<Contribution>& contributions) {
     refs.reserve(m_children.size());
     for (const Ordinal c : m_children) {
@@ -127,11 +126,11 @@ class SmallChildLists {
     }
   }
 
-  Fronts m_fronts;                  ///< contributions where the placement has them
-  std::vector<Ordinal> m_children;  ///< of each front, wide ones first
+  Fronts m_fronts;                  ///< fronts with the contribution offsets of the placement
+  std::vector<Ordinal> m_children;  ///< children of each front, wide ones first
   const std::vector<int>& m_relative;
-  std::vector<const Front*> m_small;        ///< small children of a front
-  std::vector<FrontTaskPart> m_tile_parts;  ///< of a front's tiles
+  std::vector<const Front*> m_small;        ///< small children of the current front
+  std::vector<FrontTaskPart> m_tile_parts;  ///< tiles of the current front
 };
 
 }  // namespace lutra::Impl

@@ -7,9 +7,9 @@
 
 namespace lutra::Impl {
 
-/// Which tiles of a front are worked two at a time: neighbours in a column, in U neighbours in a row, neither
-/// of them next to the diagonal, whose tiles are waited for, nor among the last, and both of pivots or both
-/// of contribution rows.
+/// Selects tiles of a front that are computed two at a time: neighbours in a column, in U neighbours in a
+/// row. Neither may be next to the diagonal, whose tiles are needed early, nor among the last, and both hold
+/// pivots or both hold contribution rows.
 class TilePairs {
  public:
   TilePairs(const FrontTiles& tiles, bool is_root, const FrontTaskModel& model)
@@ -26,7 +26,7 @@ class TilePairs {
   }
 
  private:
-  /// A pair starts at tile `position` of column, or in U row, `line`.
+  /// Whether a pair starts at tile `position` of column, or in U row, `line`.
   bool starts(int position, int line) const {
     const int pivots = m_tiles.pivot_tiles(), begin = position < pivots ? 0 : pivots;
     const int end = position < pivots ? pivots : m_tiles.count();
@@ -39,7 +39,7 @@ class TilePairs {
 
   FrontTiles m_tiles;
   bool m_any;
-  int m_single_edge, m_single_rows;  ///< of the end of a root, whose tasks have one tile
+  int m_single_edge, m_single_rows;  ///< of a root's tail, whose tasks have a single tile
 };
 
 }  // namespace lutra::Impl

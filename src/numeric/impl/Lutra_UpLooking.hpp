@@ -11,11 +11,11 @@
 
 namespace lutra::Impl {
 
-/// Most rows of a run that are subtracted together: one reading of the working row for all of them.
+/// Maximum number of rows of a run subtracted together, in a single pass over the working row.
 inline constexpr int max_rows_together = 4;
 
-/// The largest magnitude of many values; infinity once one of them is not finite. Magnitudes of complex
-/// values are taken only of those that may be the largest.
+/// The largest magnitude of many values; infinity once one is not finite. Complex magnitudes are computed
+/// only for candidates.
 template <class Real>
 class Greatest {
  public:
@@ -36,7 +36,7 @@ class Greatest {
   Real m_most = 0;
 };
 
-/// Rows of the up-looking factorization, each by one thread.
+/// Computes rows of the up-looking factorization, each by one thread.
 template <class Scalar>
 struct UpLookingRows {
   const Offset* F_map;  ///< F by rows
@@ -52,8 +52,8 @@ struct UpLookingRows {
   RealOf<Scalar> threshold;
 
   /// @param x       [n] zero before and after
-  /// @param wait    called with rows before they are read: wait(first, end)
-  /// @param largest of L\U so far
+  /// @param wait    called as wait(first, end) before rows are read
+  /// @param largest magnitude in L\U so far
   /// @returns whether the pivot was perturbed
   template <class Wait>
   bool work(Ordinal i, Scalar* x, const Wait& wait, Greatest<RealOf<Scalar>>& largest) const {
@@ -62,7 +62,7 @@ struct UpLookingRows {
     for (Offset p = row_map[i]; p < pivot;) {
       const Ordinal k = entries[p];
       const auto together = static_cast<int>(std::min<Ordinal>(run_end[k] - k, max_rows_together));
-      // A row that has an entry in a run has all further ones of the run that stand before its diagonal.
+      // A row with an entry in a run also has all later entries of the run left of its diagonal.
       const auto rows = static_cast<int>(std::min<Offset>(together, pivot - p));
       wait(k, static_cast<Ordinal>(k + rows));
       switch (rows) {
@@ -90,7 +90,7 @@ struct UpLookingRows {
   }
 
  private:
-  /// Entries of L at p for the rows k, …, of which multiples are subtracted from x.
+  /// Subtracts multiples of the rows k, … from x, for the entries of L from p on.
   template <int Rows>
   void subtract(Offset p, Ordinal k, Scalar* KOKKOS_RESTRICT x, Greatest<RealOf<Scalar>>& largest) const {
     Scalar factor[Rows];

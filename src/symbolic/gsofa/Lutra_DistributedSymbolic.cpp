@@ -16,11 +16,11 @@
 namespace lutra {
 namespace Impl {
 
-/// What other ranks have to know of a row.
+/// Data about a row that other ranks need.
 struct RowSummary {
-  Ordinal lower = 0, upper = 0;  ///< entries in L and U
-  Ordinal adjacent = 0;  ///< entries of L next to the diagonal without a gap, up to a supernode's rows
-  Ordinal next = -1;     ///< first column of U beyond the diagonal; −1: none
+  Ordinal lower = 0, upper = 0;  ///< entries in L and in U
+  Ordinal adjacent = 0;  ///< entries of L adjacent to the diagonal without a gap, at most a supernode's rows
+  Ordinal next = -1;     ///< first column of U right of the diagonal; −1: none
 };
 
 }  // namespace Impl
@@ -33,7 +33,7 @@ using Impl::RowSummary;
 constexpr std::int64_t message_entries = 1 << 25;
 constexpr int rows_tag = 220;
 
-/// Ranks of each host where all hosts have as many, one after the other; else 1.
+/// Ranks per host if all hosts have the same number of successive ranks; else 1.
 int ranks_of_a_host(Communicator& comm) {
   std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};
   int length = 0;
@@ -84,7 +84,7 @@ std::vector<Ordinal> rows_of_rank(const SourceSchedule& schedule, Ordinal n, int
   return rows;
 }
 
-/// Searches from a rank's rows, batch by batch.
+/// Searches a rank's rows, batch by batch.
 template <class ExecutionSpace>
 void search(const ExecutionSpace& exec,
             const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
@@ -140,7 +140,7 @@ std::vector<RowSummary> summarize(const DistributedLuPattern& part, std::int64_t
   return summaries;
 }
 
-/// Summaries of all rows on all ranks.
+/// Collects the summaries of all rows on all ranks.
 std::vector<RowSummary> exchange(Communicator& comm, const DistributedLuPattern& part,
                                  const std::vector<RowSummary>& own) {
   const auto gathered = comm.gather(own);
@@ -156,7 +156,7 @@ std::vector<RowSummary> exchange(Communicator& comm, const DistributedLuPattern&
   return all;
 }
 
-/// 1 where a supernode begins.
+/// Marks with 1 each row that starts a supernode.
 std::vector<Ordinal> find_leaders(const std::vector<RowSummary>& rows, std::int64_t max_size) {
   std::vector<Ordinal> leads(rows.size(), 1);
   std::size_t leader = 0;
@@ -221,12 +221,13 @@ Supernodes<Kokkos::HostSpace> make_supernodes(const std::vector<RowSummary>& row
   return result;
 }
 
-/// A part of a rank's rows that travels in one message.
+/// A range of a rank's rows sent in one message.
 struct RowRange {
-  std::size_t first, end;  ///< among the rank's rows
+  std::size_t first, end;  ///< indices into the rank's rows
 };
 
-/// Cuts a rank's rows into messages; sender and receiver come to the same. @param length [rows] of each
+/// Divides a rank's rows into messages; sender and receiver compute the same. @param length [rows] length of
+/// each
 std::vector<RowRange> cut_into_messages(const std::vector<std::int64_t>& length) {
   std::vector<RowRange> ranges;
   std::int64_t entries = 0;
@@ -241,7 +242,7 @@ std::vector<RowRange> cut_into_messages(const std::vector<std::int64_t>& length)
   return ranges;
 }
 
-/// Lengths of some rows of L + U.
+/// Lengths of the given rows of L + U.
 std::vector<std::int64_t> lengths_of(const DistributedLuPattern& part, const std::vector<Ordinal>& rows) {
   const auto& [lower, upper] = std::tie(part.supernodes.lower, part.supernodes.upper);
   std::vector<std::int64_t> lengths;

@@ -11,10 +11,10 @@
 
 namespace lutra {
 
-/// Which rank searches from which row (GSoFa, section 5). Chunks of consecutive rows go to nodes in turn, and
-/// the rows of a node's chunks to its ranks in turn: later rows take longer, and every rank has rows from all
-/// parts of the matrix. A chunk has as many rows as a supernode may have: with fewer, every supernode would
-/// cross a boundary; with more, shares would differ more.
+/// Assignment of source rows to ranks (GSoFa, section 5). Chunks of consecutive rows are dealt cyclically to
+/// nodes, and the rows of a node's chunks cyclically to its ranks: later rows take longer, so every rank gets
+/// rows from all parts of the matrix. A chunk has the maximum number of rows of a supernode: with smaller
+/// chunks every supernode would cross a boundary; with larger ones the ranks' loads would differ more.
 ///
 ///     2 nodes of 2 ranks, chunks of 4     row   0 1 2 3 │ 4 5 6 7 │ 8 9 …
 ///                                         node  0       │ 1       │ 0
@@ -32,57 +32,57 @@ struct SourceSchedule {
 };
 
 struct DistributedSymbolicOptions {
-  SupernodeOptions supernodes = {};  ///< its `max_size` is the chunk
-  /// Ranks that count as one node, a divisor of their number; 0: those of one host
+  SupernodeOptions supernodes = {};  ///< `max_size` is also the chunk size
+  /// Ranks per node, a divisor of the number of ranks; 0: the ranks of one host
   int ranks_per_node = 0;
-  /// GSoFa's #C, the sources a rank searches from before their rows leave for the host, rounded up to its
-  /// share of whole chunks (Eq. 1); 0: all of its rows
+  /// GSoFa's #C: sources a rank searches before their rows are copied to the host, rounded up to its share of
+  /// whole chunks (Eq. 1); 0: all of its rows
   std::int64_t sources_in_flight = 0;
-  SymbolicOptions symbolic = {};  ///< `portable`; the method is fill2
+  SymbolicOptions symbolic = {};  ///< only `portable` applies; the method is fill2
 };
 
-/// L + U by rows, distributed over ranks, in host memory. The same on all ranks but for what is said to be a
-/// rank's own.
+/// L + U by rows, distributed over ranks, in host memory. Members marked "own" belong to this rank; the
+/// others are the same on all ranks.
 struct DistributedLuPattern {
   Ordinal n = 0;
   SourceSchedule schedule;
   std::vector<Ordinal> rows;                 ///< own: the rank's rows, ascending
-  std::vector<Offset> row_map;               ///< own: [rows + 1] in `entries`
+  std::vector<Offset> row_map;               ///< own: [rows + 1] offsets into `entries`
   std::vector<Ordinal> entries;              ///< own: columns, ascending in each row
-  Supernodes<Kokkos::HostSpace> supernodes;  ///< of all rows, with their lengths in L and U
-  Offset nnz_l = 0;                          ///< of all rows, left of the diagonal
-  Offset nnz_u = 0;                          ///< of all rows, on and right of the diagonal
+  Supernodes<Kokkos::HostSpace> supernodes;  ///< of all rows, with the rows' lengths in L and U
+  Offset nnz_l = 0;                          ///< entries left of the diagonal, all rows
+  Offset nnz_u = 0;                          ///< entries on and right of the diagonal, all rows
   double search_seconds = 0;                 ///< own
-  std::int64_t batches = 0;                  ///< own: searches, one after the other
+  std::int64_t batches = 0;                  ///< own: number of successive searches
 };
 
-/// fill2 by all ranks, each with a copy of A and a list of rows (`factorize_symbolic_rows`). Then four
-/// numbers a row are exchanged: its lengths in L and U, the first column of U beyond the diagonal, and how
-/// many entries of L lie next to the diagonal without a gap, of which supernodes of type T3 follow on every
-/// rank:
+/// fill2 by all ranks, each with a copy of A and a list of rows (`factorize_symbolic_rows`). The ranks then
+/// exchange four numbers per row: its lengths in L and U, the first column of U right of the diagonal, and
+/// the number of entries of L adjacent to the diagonal without a gap. From these every rank derives the
+/// supernodes of type T3:
 ///
 ///     row s joins the supernode r … s − 1 if U(s, :) is one shorter than U(s − 1, :) and L(s, r) is an
 ///     entry. In a supernode U(r, :) has all of r … s − 1, so that with L(s, r) row s has all of them too:
-///     L(s, r) is an entry if and only if s − r or more of them lie next to the diagonal.
+///     L(s, r) is an entry if and only if s − r or more entries are adjacent to the diagonal.
 ///
-/// so that no rank asks another for an entry, and supernodes are those of `find_supernodes` on one rank.
+/// Hence no rank requests entries of another, and supernodes equal those of `find_supernodes` on one rank.
 ///
-/// Collective. A rank's rows leave for host memory, which no budget counts; where the memory of `exec` does
-/// not suffice for a batch it is halved, down to one row.
+/// Collective. A rank's rows are copied to host memory, which no budget counts; a batch that does not fit the
+/// memory of `exec` is halved, down to one row.
 /// @param pattern the same on all ranks; as for `factorize_symbolic`
 /// @param budget  of the rank's memory of `exec`
 /// @throws InputError and OutOfMemoryError on all ranks, as `factorize_symbolic_rows` and `find_supernodes`;
-/// InputError where ranks do not have patterns of one size, or `ranks_per_node` does not divide their number;
-/// what Communicator throws
+/// InputError if the ranks' patterns differ in size, or if `ranks_per_node` does not divide the number of
+/// ranks; errors of Communicator
 template <class ExecutionSpace>
 DistributedLuPattern factorize_symbolic_distributed(
     Communicator& comm, const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget = {}, const DistributedSymbolicOptions& options = {});
 
-/// The whole pattern on one rank, and an empty one on the others; or on all ranks for `root` = −1.
-/// Collective. Rows travel in messages of up to 32 million entries and go to their final positions on
-/// arrival.
+/// Gathers the whole pattern on one rank, with an empty one on the others; or on all ranks for `root` = −1.
+/// Collective. Rows are sent in messages of up to 32 million entries and received directly at their final
+/// positions.
 /// @throws OutOfMemoryError on all ranks
 LuPattern<Kokkos::HostSpace> gather_pattern(Communicator& comm, const DistributedLuPattern& part,
                                             int root = 0);

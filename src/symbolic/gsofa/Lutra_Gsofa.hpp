@@ -10,28 +10,28 @@
 
 namespace lutra {
 
-// The system of "GSoFa: Scalable Sparse Symbolic LU Factorization on GPUs": fill2, which searches from each
-// row on its own through A; lists of source rows; results in host memory; and supernodes of type T3.
-// `factorize_symbolic` takes fill2 where it is asked for, foreseen to be fastest, or all that fits in memory.
+// The system of "GSoFa: Scalable Sparse Symbolic LU Factorization on GPUs": fill2, which searches each row
+// independently through A; lists of source rows; results in host memory; and supernodes of type T3.
+// `factorize_symbolic` uses fill2 on request, if predicted to be fastest, or if nothing else fits in memory.
 
-/// Some rows of L + U, in the order they were asked for.
+/// Some rows of L + U, in the order requested.
 template <class MemorySpace>
 struct SourceRows {
-  Kokkos::View<const Offset*, MemorySpace> row_map;   ///< [rows asked for + 1]
+  Kokkos::View<const Offset*, MemorySpace> row_map;   ///< [rows requested + 1]
   Kokkos::View<const Ordinal*, MemorySpace> entries;  ///< [row_map(last)] columns, each row sorted
-  Kokkos::View<const Offset*, MemorySpace> diagonal;  ///< [rows asked for] position of each row's diagonal
+  Kokkos::View<const Offset*, MemorySpace> diagonal;  ///< [rows requested] position of each row's diagonal
   Offset nnz_l = 0;                                   ///< entries left of the diagonal
   MemoryReservation reservation;
 };
 
-/// The rows of L + U of a list of sources, by fill2, which finds each row independently of all others.
-/// Several devices or processes can find the rows of one matrix, each with a list and a copy of A of its own;
-/// together they give what `factorize_symbolic` gives.
+/// The rows of L + U for a list of sources, by fill2, which finds each row independently. Several devices or
+/// processes can share one matrix, each with its own list and copy of A; together their results equal that of
+/// `factorize_symbolic`.
 ///
 /// @param pattern as for `factorize_symbolic`
-/// @param sources [any number] rows of A in any order, none twice, in memory space of `exec`
-/// @throws InputError for a pattern that is not square, or a source that is out of range or there twice;
-/// OutOfMemoryError where the budget does not suffice, with the least that would do for a source
+/// @param sources [any number] distinct rows of A in any order, in memory space of `exec`
+/// @throws InputError for a pattern that is not square, or a source that is out of range or duplicate;
+/// OutOfMemoryError if the budget is too small, with the least budget that would suffice for one source
 template <class ExecutionSpace>
 SourceRows<typename ExecutionSpace::memory_space> factorize_symbolic_rows(
     const ExecutionSpace& exec,
@@ -41,8 +41,8 @@ SourceRows<typename ExecutionSpace::memory_space> factorize_symbolic_rows(
 
 /// Options of `find_supernodes`.
 struct SupernodeOptions {
-  int max_size = 128;  ///< most rows of a supernode, at least 1
-  /// most zeros amalgamation may add to U, as a share of what a supernode stores then
+  int max_size = 128;  ///< maximum number of rows of a supernode, at least 1
+  /// maximum fraction of added zeros in the entries of U stored for an amalgamated supernode
   double relaxation = 0;
 };
 
@@ -53,26 +53,25 @@ struct Supernodes {
   Ordinal count = 0;                                 ///< supernodes
   Kokkos::View<const Ordinal*, MemorySpace> begin;   ///< [count + 1] first row of each; n at the end
   Kokkos::View<const Ordinal*, MemorySpace> of_row;  ///< [n] supernode of each row
-  Kokkos::View<const Ordinal*, MemorySpace> parent;  ///< [count] supernode of the first column that its last
-                                                     ///< row of U has beyond it; -1 where there is none
+  Kokkos::View<const Ordinal*, MemorySpace> parent;  ///< [count] supernode of the first column of U right of
+                                                     ///< the supernode in its last row; -1 if none
   Kokkos::View<const Ordinal*, MemorySpace> lower;   ///< [n] entries of each row of L
-  Kokkos::View<const Ordinal*, MemorySpace> upper;  ///< [n] entries of each row of U, the diagonal among them
-  Offset zeros = 0;                                 ///< entries amalgamation adds to U
+  Kokkos::View<const Ordinal*, MemorySpace> upper;   ///< [n] entries of each row of U, including the diagonal
+  Offset zeros = 0;                                  ///< zeros that amalgamation adds to U
   MemoryReservation reservation;
 };
 
-/// Supernodes of type T3: one that begins at row r and extends through row s - 1 takes row s as well if and
-/// only if nnz(U(s, :)) = nnz(U(s - 1, :)) - 1 and L(s, r) is an entry, so that rows of U differ by their
-/// first entry alone.
+/// Supernodes of type T3: a supernode of the rows r to s - 1 also takes row s if and only if nnz(U(s, :)) =
+/// nnz(U(s - 1, :)) - 1 and L(s, r) is an entry, so that rows of U differ only by their first entry.
 ///
-/// The two phases of GSoFa, section 5. First all rows are compared with the row before, into a bit set. Then
-/// the ranges between rows that must lead a supernode are searched independently, several rows of a range at
-/// a time. If `relaxation` is positive, a supernode is then amalgamated with the one before it, on the host,
-/// if L(s, s - 1) and U(s - 1, s) are entries for its first row s, so that row s contains all later columns
-/// of the other's rows, and the zeros stay within the limit. Cost: a binary search in L for each row that
-/// passes the first phase.
+/// The two phases of GSoFa, section 5. First all rows are compared with the preceding row, into a bit set.
+/// Then the ranges between rows that must lead a supernode are searched independently, several rows of a
+/// range at a time. If `relaxation` is positive, the host then amalgamates a supernode with first row s into
+/// the preceding one if L(s, s - 1) and U(s - 1, s) are entries, so that row s contains all later columns of
+/// the other's rows, and the zeros stay within the limit. Cost: a binary search in L for each row that passes
+/// the first phase.
 ///
-/// @param filled rows sorted, as `factorize_symbolic` returns it
+/// @param filled with sorted rows, as returned by `factorize_symbolic`
 /// @throws InputError for a maximum size below 1 or a negative relaxation; OutOfMemoryError
 template <class ExecutionSpace>
 Supernodes<typename ExecutionSpace::memory_space> find_supernodes(
@@ -81,48 +80,49 @@ Supernodes<typename ExecutionSpace::memory_space> find_supernodes(
 
 namespace Impl {
 
-/// Parts of fill2 that tests and benchmarks switch off to see what each brings. None changes the pattern.
+/// Ablation switches of fill2, for tests and benchmarks. None changes the pattern.
 struct Fill2Ablation {
-  bool portable = false;       ///< the kernel for all execution spaces, also on CUDA
-  bool shared_marks = true;    ///< on CUDA: marks in shared memory where enough fit
-  bool groups = true;          ///< on CUDA: many sources at once, where marks are not in shared memory
+  bool portable = false;       ///< portable kernel, also on CUDA
+  bool shared_marks = true;    ///< on CUDA: marks in shared memory if enough fit
+  bool groups = true;          ///< on CUDA: groups of sources, unless marks are in shared memory
   bool keep_rows = true;       ///< the fill pass copies rows that the count pass kept
-  bool window_labels = true;   ///< portable: labels of older sources count as unset; else reset for each
-  bool remove_bubbles = true;  ///< slots only as long as the sources of a range need
-  bool last_first = true;      ///< rows that take longest are started first
+  bool window_labels = true;   ///< portable: labels of older sources count as unset; else labels are reset
+                               ///< for each source
+  bool remove_bubbles = true;  ///< slots sized by the sources of a range
+  bool last_first = true;      ///< starts the rows that take longest first
 };
 
-/// What a run of fill2 did.
+/// Counters of a fill2 run.
 struct Fill2Statistics {
-  std::uint64_t edges = 0;         ///< of A visited, both passes
+  std::uint64_t edges = 0;         ///< edges of A visited, both passes
   std::uint64_t revisits = 0;      ///< vertices expanded again
-  std::size_t slots = 0;           ///< sources in flight, at most
-  std::size_t slot_bytes = 0;      ///< of memory for each
-  std::size_t searched_again = 0;  ///< rows that the fill pass had to search for
-  std::size_t groups = 0;          ///< on CUDA: of sources searched from at once, both passes
-  std::size_t groups_left = 0;     ///< on CUDA: groups given up, whose sources were searched from one by one
+  std::size_t slots = 0;           ///< maximum number of sources in flight
+  std::size_t slot_bytes = 0;      ///< bytes of memory per slot
+  std::size_t searched_again = 0;  ///< rows that the fill pass searched again
+  std::size_t groups = 0;          ///< on CUDA: groups searched, both passes
+  std::size_t groups_left = 0;     ///< on CUDA: groups abandoned, whose sources were searched one by one
 };
 
-/// fill2: the rows of L + U, each by a search of its own through A ("End-to-End LU Factorization of Large
-/// Matrices on GPUs", Algorithms 1 and 3). Exact for every pattern.
-/// @param statistics what was done goes there, unless it is null
-/// @throws OutOfMemoryError where not even one workspace fits, naming the bytes that would do
+/// fill2: finds each row of L + U by its own search through A ("End-to-End LU Factorization of Large Matrices
+/// on GPUs", Algorithms 1 and 3). Exact for every pattern.
+/// @param statistics out, or null
+/// @throws OutOfMemoryError if not even one workspace fits, naming the bytes that would suffice
 template <class ExecutionSpace>
 LuPattern<typename ExecutionSpace::memory_space> fill2(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const Fill2Ablation& ablation, Fill2Statistics* statistics = nullptr);
 
-/// The same into host memory, which the budget does not count: a range of rows is copied there while the next
-/// is searched for.
-/// @throws OutOfMemoryError where a workspace and two of the longest rows do not fit
+/// Version that writes to host memory, which the budget does not count: copies a range of rows while it
+/// searches the next.
+/// @throws OutOfMemoryError if a workspace and two of the longest rows do not fit
 template <class ExecutionSpace>
 LuPattern<Kokkos::HostSpace> fill2_to_host(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget, const Fill2Ablation& ablation);
 
-/// The same for a list of rows, of which none is there twice and there is at least one.
+/// Version for a nonempty list of distinct rows.
 template <class ExecutionSpace>
 SourceRows<typename ExecutionSpace::memory_space> fill2_rows(
     const ExecutionSpace& exec,

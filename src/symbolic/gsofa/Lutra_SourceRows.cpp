@@ -11,7 +11,7 @@
 namespace lutra {
 namespace {
 
-/// Throws for the first source that is no row of A, or was there before.
+/// Throws for the first source that is not a row of A, or is a duplicate.
 template <class Memory, class ExecutionSpace>
 void check_sources(const ExecutionSpace& exec, const Kokkos::View<const Ordinal*, Memory>& sources,
                    Ordinal n) {

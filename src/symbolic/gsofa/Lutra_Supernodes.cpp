@@ -31,7 +31,7 @@ void count_rows(const ExecutionSpace& exec, const Pattern& filled, const View& l
       });
 }
 
-/// Phase one: the bit set of rows whose row of U is one shorter than the one before.
+/// Phase one: the bit set of rows whose row of U is one shorter than the preceding one.
 template <class ExecutionSpace, class View, class Bits>
 void compare_rows(const ExecutionSpace& exec, const View& upper, const Bits& follows) {
   const auto n = static_cast<std::int64_t>(upper.extent(0));
@@ -47,20 +47,20 @@ void compare_rows(const ExecutionSpace& exec, const View& upper, const Bits& fol
       });
 }
 
-/// Phase two of T3 detection: from a row that leads, on through the rows that may follow it. A thread takes a
-/// leading row, its vector lanes ask for L(s, r) of as many rows s at once.
+/// Phase two of T3 detection: starts at a leading row and continues through the rows that may follow it. One
+/// thread per leading row; its vector lanes look up L(s, r) for as many rows s at once.
 template <class ExecutionSpace>
 struct SupernodeGrower {
   using Memory = typename ExecutionSpace::memory_space;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
-  /// Rows asked about at once
+  /// Rows examined at once
   static constexpr Ordinal look_ahead = Impl::is_host_space<ExecutionSpace> ? 1 : 32;
 
   Ordinal n;
   Kokkos::View<const Offset*, Memory> row_map, diagonal;
   Kokkos::View<const Ordinal*, Memory> entries;
-  Kokkos::View<std::uint64_t*, Memory> follows;  ///< bit set of rows one shorter in U than the row before
-  Kokkos::View<Ordinal*, Memory> leads;          ///< [n] out: 1 where a supernode begins, else 0
+  Kokkos::View<std::uint64_t*, Memory> follows;  ///< bit set of rows one shorter in U than the preceding row
+  Kokkos::View<Ordinal*, Memory> leads;          ///< [n] out: 1 if a supernode starts at the row, else 0
   Ordinal max_size;
   Impl::RowTeams share;
 
@@ -74,13 +74,14 @@ struct SupernodeGrower {
     return row < n && ((follows(row / 64) >> (row % 64)) & 1) != 0;
   }
 
-  /// Goes from a leading row to the next row that cannot follow, and writes where supernodes begin.
+  /// Processes rows from a leading row to the next row that cannot follow, and marks the supernodes' first
+  /// rows.
   KOKKOS_FUNCTION void grow(const Team& team, Ordinal first) const {
     Ordinal leader = first, row = first + 1;
     lead(team, first);
     while (may_follow(row)) {
       const Ordinal most = leader + max_size - row < look_ahead ? leader + max_size - row : look_ahead;
-      Ordinal good = most;  // rows from here on that follow
+      Ordinal good = most;  // number of rows from `row` on that join
       Kokkos::parallel_reduce(
           Kokkos::ThreadVectorRange(team, most),
           [&](const Ordinal k, Ordinal& least) {
@@ -91,9 +92,9 @@ struct SupernodeGrower {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, good),
                            [&](const Ordinal k) { leads(row + k) = 0; });
       row += good;
-      if (!may_follow(row)) return;  // it leads, and another thread knows
+      if (!may_follow(row)) return;  // it leads, and another thread handles it
       if (good == most && row < leader + max_size) continue;
-      lead(team, row);  // there is no entry L(row, leader), or the supernode is full
+      lead(team, row);  // L(row, leader) is not an entry, or the supernode is full
       leader = row++;
     }
   }
@@ -123,7 +124,7 @@ void grow(const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::m
                               static_cast<Ordinal>(options.max_size), share});
 }
 
-/// 1 where L(s, s - 1) and U(s - 1, s) are entries.
+/// Sets 1 where L(s, s - 1) and U(s - 1, s) are entries.
 template <class ExecutionSpace, class View>
 void find_joints(const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& filled,
                  const View& joints) {
@@ -145,7 +146,7 @@ std::vector<typename View::non_const_value_type> to_host(const View& view) {
   return {host.data(), host.data() + host.extent(0)};
 }
 
-/// Numbers supernodes by their leading rows; returns how many there are.
+/// Numbers supernodes by their leading rows; returns their count.
 template <class ExecutionSpace, class View>
 Ordinal number(const ExecutionSpace& exec, const View& leads, const View& of_row) {
   Ordinal count = 0;
@@ -160,7 +161,7 @@ Ordinal number(const ExecutionSpace& exec, const View& leads, const View& of_row
   return count;
 }
 
-/// First rows, and parents from the last row of each.
+/// Sets first rows, and parents from the last row of each supernode.
 template <class ExecutionSpace, class View>
 void link(const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& filled,
           const View& of_row, const View& begin, const View& parent) {

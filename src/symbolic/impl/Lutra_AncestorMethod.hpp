@@ -13,8 +13,8 @@
 
 namespace lutra::Impl {
 
-/// The exact method over the elimination tree of A + Aᵀ: ancestor bit sets, elimination on them, rows. No
-/// member is private, because nvcc accepts device lambdas in public functions only.
+/// The exact method on the elimination tree of A + Aᵀ: ancestor bit sets, elimination on them, rows. All
+/// members are public, because nvcc accepts device lambdas only in public functions.
 template <class ExecutionSpace>
 struct AncestorMethod {
   using Memory = typename ExecutionSpace::memory_space;
@@ -27,7 +27,8 @@ struct AncestorMethod {
   using Word = typename Sets::Word;
   using WordView = Kokkos::View<Word*, Memory>;
 
-  /// @param tree with its tree built @param portable no kernels made for the execution space
+  /// @param tree with its tree built
+  /// @param portable forces the portable kernels
   AncestorMethod(Tree& tree, const OrdinalView& depth, bool portable)
       : m_tree(tree), m_exec(tree.m_exec), m_n(tree.m_n), m_portable(portable) {
     m_sets.parent = tree.m_parent;
@@ -59,7 +60,7 @@ struct AncestorMethod {
                                                         extents...);
   }
 
-  /// Where the sets begin; returns the words of all.
+  /// Sets the start of each set; returns the total number of words.
   Offset make_set_map(const OffsetView& map) const {
     const auto depth = m_sets.depth;
     const Ordinal n = m_n;
@@ -157,7 +158,7 @@ struct AncestorMethod {
                                                   m_kept_begin, row_map, diagonal, entries});
   }
 
-  /// Entries of each row of U beyond the diagonal.
+  /// Entries of each row of U right of the diagonal.
   OffsetView count_upper() {
     const auto counts = scratch<OffsetView>("upper_counts", m_n);
     const auto sets = m_sets;
@@ -183,7 +184,7 @@ struct AncestorMethod {
   Ordinal m_n;
   bool m_portable;
   Sets m_sets;
-  OrdinalView m_kept;                       ///< [nnz(L)] rows of L one after the other, in no order
+  OrdinalView m_kept;                       ///< [nnz(L)] rows of L, concatenated in arbitrary order
   OffsetView m_kept_begin, m_lower_counts;  ///< [n]
 };
 

@@ -12,14 +12,14 @@
 
 namespace lutra::Impl {
 
-/// Whether vertices 64·w to 64·w + 63 all are in one chain.
+/// Whether vertices 64·w to 64·w + 63 are all in one chain.
 template <class MemorySpace>
 KOKKOS_FUNCTION bool is_in_one_chain(const Runs<MemorySpace>& chains, Ordinal n, std::size_t w) {
   return (chains.heads(w) >> 1) == 0 && w * 64 + 64 <= static_cast<std::size_t>(n);
 }
 
-/// Columns of L of 64 vertices in one chain, transposed where they stand: bit k of word d / 64 of vertex d %
-/// 64 then says whether the ancestor at depth d is in the column of vertex k. Sets get shorter from one
+/// Transposes, in place, the columns of L of 64 vertices in one chain: bit k of word d / 64 of vertex d % 64
+/// then tells whether the ancestor at depth d is in the column of vertex k. Set sizes decrease from one
 /// vertex to the next, so that each word has a position. 64 × 64 bits are transposed by exchanging halves,
 /// quarters and so on (Warren, Hacker's Delight, 7-3).
 template <class ExecutionSpace>
@@ -33,7 +33,7 @@ struct LowerTranspose {
   Sets sets;
   Runs<Memory> chains;
 
-  /// A team takes 64 vertices, a thread a word of each.
+  /// One team per 64 vertices, one thread per word of each.
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     const auto block = static_cast<std::size_t>(team.league_rank());
     if (!is_in_one_chain(chains, n, block)) return;
@@ -45,7 +45,7 @@ struct LowerTranspose {
   }
 
   KOKKOS_FUNCTION void transpose(Offset offset, Ordinal depth, Ordinal w) const {
-    // The first sets have as many words as that of the first vertex, others one less.
+    // The first sets have as many words as that of the first vertex, the others one less.
     const Ordinal words = Sets::words(depth), long_sets = depth - (words - 1) * 64;
     const auto offset_of = [&](int k) {
       return offset + k * static_cast<Offset>(words) - (k > long_sets ? k - long_sets : 0);
@@ -58,7 +58,7 @@ struct LowerTranspose {
     });
     for_each_index<6>([&](auto step) {
       constexpr int distance = 32 >> decltype(step)::value;
-      // Bits of which the numbers do not contain `distance`.
+      // Mask of bits whose indices do not contain `distance`.
       constexpr Word mask = ~Word(0) / ((Word(1) << distance) + 1);
       for_each_index<32>([&](auto index) {
         constexpr int number = decltype(index)::value;
@@ -74,7 +74,7 @@ struct LowerTranspose {
     });
   }
 
-  /// Calls with constants, so that an array stays in registers.
+  /// Calls the function with compile-time indices, so that an array stays in registers.
   template <int n, class Function>
   KOKKOS_FORCEINLINE_FUNCTION static void for_each_index(const Function& function) {
     for_each_index(function, std::make_integer_sequence<int, n>());
@@ -87,8 +87,8 @@ struct LowerTranspose {
 };
 
 /// Rows of L from columns of L: row i of the factors of A + Aᵀ contains all candidates k, and k is an entry
-/// if i is in the bit set of its column. A team takes a row at a time and appends it to those found, in no
-/// order.
+/// if i is in the bit set of its column. A team processes a row at a time and appends it to the completed
+/// rows, in arbitrary order.
 template <class ExecutionSpace>
 struct AncestorLowerRows {
   using Memory = typename ExecutionSpace::memory_space;
@@ -100,10 +100,10 @@ struct AncestorLowerRows {
   AncestorSets<Memory> sets;
   Kokkos::View<Ordinal*, Memory> kept;         ///< [nnz(L)] rows out
   Kokkos::View<Offset, Memory> end;            ///< entries of `kept` taken so far
-  Kokkos::View<Offset*, Memory> kept_begin;    ///< [n] out: where a row begins in `kept`
+  Kokkos::View<Offset*, Memory> kept_begin;    ///< [n] out: start of each row in `kept`
   Kokkos::View<Offset*, Memory> lower_counts;  ///< [n] out
 
-  /// Variables a team shares.
+  /// Variables shared by a team.
   struct RowState {
     Ordinal source, least;
     Offset target;
@@ -129,7 +129,7 @@ struct AncestorLowerRows {
     const auto end_of_row = static_cast<std::size_t>(row.source) / 4096 + 1;
     sift(team, slot, subtrees.bits.locate(team, slot, begin, end_of_row, subtrees.positions),
          sets.depth(row.source));
-    team.team_barrier();  // what stays is known
+    team.team_barrier();  // the number of remaining entries is known
     const Word located = subtrees.bits.locate(team, slot, begin, end_of_row, subtrees.positions);
     Kokkos::single(Kokkos::PerTeam(team), [&]() {
       const auto length = static_cast<Offset>(located & subtrees.bits.member_mask);
@@ -143,8 +143,8 @@ struct AncestorLowerRows {
     subtrees.bits.clear(team, slot, begin, end_of_row);
   }
 
-  /// Removes each k whose column of L does not contain the ancestor at depth d. If all 64 of a word are in
-  /// one chain, their columns have been transposed (`LowerTranspose`), and one word holds all.
+  /// Removes each k whose column of L does not contain the ancestor at depth d. If all 64 vertices of a word
+  /// are in one chain, their columns have been transposed (`LowerTranspose`), and one word covers all.
   KOKKOS_FUNCTION void sift(const Team& team, std::size_t slot, Word located, Ordinal d) const {
     const std::size_t n_eights = (located >> subtrees.bits.member_bits) * 8;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, std::size_t(0), n_eights), [&](const std::size_t t) {
@@ -165,7 +165,7 @@ struct AncestorLowerRows {
     });
   }
 
-  /// Of the eight bits of a word from `shift` on, those whose columns do not contain depth d. Without
+  /// Among the eight bits of a word from `shift` on, those whose columns do not contain depth d. Free of
   /// branches, so that all eight loads are in flight together.
   /// @param first the vertex of the word's first bit
   KOKKOS_FUNCTION Word missing(Word word, int shift, Ordinal first, Ordinal d) const {
@@ -181,15 +181,15 @@ struct AncestorLowerRows {
   }
 };
 
-/// Writes the part of a row of U that lies in one chain, off its bit set.
+/// Writes the part of a row of U that is in one chain, from its bit set.
 template <class ExecutionSpace>
 struct ChainWriter {
   using Sets = AncestorSets<typename ExecutionSpace::memory_space>;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
   using Word = typename Sets::Word;
 
-  /// Writes the members at depths `most` down to `least` of the set of U that begins at `map`: ancestors in
-  /// one chain, of which `above` is the deepest. @returns how many there are
+  /// Writes the members at depths `most` down to `least` of the set of U that starts at `map`: ancestors in
+  /// one chain, of which `above` is the deepest. @returns their number
   KOKKOS_FUNCTION static Offset write(const Team& team, const Sets& sets, Offset map, Ordinal above,
                                       Ordinal most, Ordinal least, Ordinal* to) {
     const Ordinal* const begin = to;
@@ -203,7 +203,7 @@ struct ChainWriter {
     return static_cast<Offset>(to - begin);
   }
 
-  /// @param of_bit_zero the vertex that bit 0 of the word stands for
+  /// @param of_bit_zero the vertex of bit 0
   KOKKOS_FUNCTION static void write_word(const Team& team, Word bits, Ordinal of_bit_zero, Ordinal* to) {
     if constexpr (is_host_space<ExecutionSpace>) {
       for (Word rest = bits; rest != 0;) {
@@ -221,14 +221,14 @@ struct ChainWriter {
   }
 };
 
-/// The writer of a space without one of its own. Lutra_AncestorsCuda.hpp overloads it.
+/// Default for spaces without their own writer. Lutra_AncestorsCuda.hpp overloads it.
 template <class ExecutionSpace>
 ChainWriter<ExecutionSpace> chain_writer(const ExecutionSpace&) {
   return {};
 }
 
-/// Rows of L + U. Those of L are copied from where they were found; those of U are read off their bit sets
-/// chain by chain, the nearest ancestors, which are smallest, first.
+/// Writes the rows of L + U. Rows of L are copied from `kept`; rows of U are read from their bit sets chain
+/// by chain, starting with the nearest, which are the smallest, ancestors.
 template <class ExecutionSpace, class Writer>
 struct AncestorRowWriter {
   using Memory = typename ExecutionSpace::memory_space;

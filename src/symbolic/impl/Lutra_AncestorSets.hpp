@@ -11,7 +11,7 @@ namespace lutra::Impl {
 
 /// Ancestor bit sets. The columns of row k of U, and the rows of column k of L, are ancestors of k in the
 /// elimination tree of A + Aᵀ. An ancestor is identified by its depth, the number of its own ancestors, so
-/// that the sets along a path to the root are aligned: an ancestor at depth d inherits the first d bits of k.
+/// that sets along a path to the root are aligned: an ancestor at depth d inherits the first d bits of k.
 template <class MemorySpace>
 struct AncestorSets {
   using Word = std::uint64_t;
@@ -23,7 +23,7 @@ struct AncestorSets {
 
   KOKKOS_FUNCTION static Ordinal words(Ordinal depth) { return (depth + 63) / 64; }
 
-  /// Bits of word w of a set that stand for depths below `depth`.
+  /// Bits of word w of a set that represent depths below `depth`.
   KOKKOS_FUNCTION static Word below(Ordinal depth, Ordinal w) {
     const Ordinal left = depth - w * 64;
     return left >= 64 ? ~Word(0) : (Word(1) << left) - 1;
@@ -34,7 +34,7 @@ struct AncestorSets {
   }
 };
 
-/// `word |= bits` where other teams may do the same.
+/// `word |= bits`, atomic if other teams may write too.
 template <class ExecutionSpace>
 KOKKOS_FORCEINLINE_FUNCTION void merge_shared(std::uint64_t& word, std::uint64_t bits) {
   if constexpr (is_serial_space<ExecutionSpace>) {
@@ -44,7 +44,7 @@ KOKKOS_FORCEINLINE_FUNCTION void merge_shared(std::uint64_t& word, std::uint64_t
   }
 }
 
-/// Puts the entries of A into the sets; entry number `p` of the pattern.
+/// Inserts the entries of A into the sets; `p` is an entry of the pattern.
 template <class ExecutionSpace>
 struct AncestorSetFiller {
   using Memory = typename ExecutionSpace::memory_space;
@@ -65,17 +65,17 @@ struct AncestorSetFiller {
 };
 
 /// Elimination on ancestor bit sets, from all leaves at once towards the roots. Once k is eliminated, row i
-/// of U takes in that of k for each L(i, k), and column j of L that of k for each U(k, j), but only up to the
+/// of U absorbs that of k for each L(i, k), and column j of L that of k for each U(k, j), but only up to the
 /// nearest ancestor p with both L(p, k) and U(k, p): ancestors above p inherit everything from p (symmetric
-/// pruning, Eisenstat and Liu, SIAM J. Matrix Anal. Appl. 13, 1992). If the pattern is nearly symmetric, p
-/// mostly is the parent, and a vertex costs its depth in bits.
+/// pruning, Eisenstat and Liu, SIAM J. Matrix Anal. Appl. 13, 1992). If the pattern is nearly symmetric, p is
+/// mostly the parent, and a vertex costs its depth in bits.
 ///
 /// A team eliminates the path from a leaf towards the root. At a vertex with several children it stops unless
 /// it is the last to arrive:
 ///
 ///     c1 ──┐ pending(v): 3 → 2, team stops
 ///     c2 ──┤ pending(v): 2 → 1, team stops
-///     c3 ──┴ pending(v): 1 → 0, team eliminates v and goes on
+///     c3 ──┴ pending(v): 1 → 0, team eliminates v and continues
 ///
 /// so that no team ever waits for another.
 template <class ExecutionSpace>
@@ -88,15 +88,15 @@ struct AncestorElimination {
   Ordinal n;
   Sets sets;
   Runs<Memory> chains;
-  Kokkos::View<const Ordinal*, Memory> children;  ///< [n] how many each vertex has
-  Kokkos::View<Ordinal*, Memory> pending;         ///< [n] children not done yet; in: all
+  Kokkos::View<const Ordinal*, Memory> children;  ///< [n] number of children of each vertex
+  Kokkos::View<Ordinal*, Memory> pending;         ///< [n] unfinished children; in: all
   Kokkos::View<Ordinal, Memory> next;             ///< vertices examined so far, in the search for leaves
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     for (Ordinal v = take_leaf(team); v < n; v = take_leaf(team)) eliminate_path(team, v);
   }
 
-  /// A leaf that no team has taken, n where none is left.
+  /// A leaf that no team has taken; n if none is left.
   KOKKOS_FUNCTION Ordinal take_leaf(const Team& team) const {
     while (true) {
       Ordinal v = 0;
@@ -108,7 +108,7 @@ struct AncestorElimination {
     }
   }
 
-  /// Eliminates v and its ancestors up to one with children that are not done.
+  /// Eliminates v and its ancestors up to one with unfinished children.
   KOKKOS_FUNCTION void eliminate_path(const Team& team, Ordinal v) const {
     for (Ordinal above = sets.parent(v); above < n; v = above, above = sets.parent(v)) {
       const bool only = children(above) == 1;
@@ -117,21 +117,22 @@ struct AncestorElimination {
     }
   }
 
-  /// Counts a child of v as done. Whether it was the last one; the sets its siblings wrote are then visible.
+  /// Counts a child of v as done. Returns whether it was the last one; the sets its siblings wrote are then
+  /// visible.
   KOKKOS_FUNCTION bool is_last(const Team& team, Ordinal v) const {
     int last = 0;
     Kokkos::single(
         Kokkos::PerThread(team),
         [&](int& done) {
-          Kokkos::memory_fence();  // releases what this team wrote …
+          Kokkos::memory_fence();  // releases this team's writes …
           done = fetch_add_shared<ExecutionSpace>(pending(v), Ordinal(-1)) == 1 ? 1 : 0;
-          Kokkos::memory_fence();  // … and acquires what teams wrote that counted before
+          Kokkos::memory_fence();  // … and acquires those of teams that counted before
         },
         last);
     return last != 0;
   }
 
-  /// @param exclusive no other team writes to the sets of `above`, the parent, now
+  /// @param exclusive no other team currently writes to the sets of `above`, the parent
   KOKKOS_FUNCTION void eliminate(const Team& team, Ordinal v, Ordinal above, bool exclusive) const {
     const Ordinal d = sets.depth(above);
     const Offset from = sets.map(v);
@@ -158,7 +159,7 @@ struct AncestorElimination {
     });
   }
 
-  /// The greatest depth for which `pick` gives a bit, -1 where there is none.
+  /// The greatest depth with a bit set in `pick`; -1 if none.
   template <class Pick>
   KOKKOS_FUNCTION Ordinal deepest(const Team& team, Ordinal n_words, const Pick& pick) const {
     Ordinal found = -1;
@@ -173,7 +174,7 @@ struct AncestorElimination {
     return found < 0 ? Ordinal(-1) : found;
   }
 
-  /// Where the parent is not both L's and U's: the ancestors, chain by chain.
+  /// Propagates to the ancestors chain by chain, if the parent is not in both L and U.
   KOKKOS_FUNCTION void eliminate_beyond(const Team& team, Ordinal v, Ordinal above, Ordinal d) const {
     const Offset from = sets.map(v);
     const Ordinal n_words = Sets::words(d + 1);
@@ -192,7 +193,8 @@ struct AncestorElimination {
     }
   }
 
-  /// To the ancestors at depths `most` down to `least` of one chain; `first` is the deepest of them.
+  /// Propagates to the ancestors at depths `most` down to `least` of one chain; `first` is the deepest of
+  /// them.
   KOKKOS_FUNCTION void propagate_to_chain(const Team& team, Offset from, Ordinal first, Ordinal most,
                                           Ordinal least) const {
     for (Ordinal w = most / 64; w >= least / 64; --w) {
@@ -220,8 +222,8 @@ void eliminate_portably(const ExecutionSpace& exec, const AncestorElimination<Ex
                        elimination);
 }
 
-/// What a space without kernels of its own does: `eliminate_portably`. Lutra_LongChainsCuda.hpp overloads it.
-/// @param teams that run at once
+/// Default for spaces without their own kernels: `eliminate_portably`. Lutra_LongChainsCuda.hpp overloads it.
+/// @param teams number of concurrent teams
 template <class ExecutionSpace, class Elimination>
 void eliminate_ancestors(const ExecutionSpace& exec, const Elimination& elimination, std::size_t teams,
                          MemoryReservation&) {

@@ -17,7 +17,7 @@ namespace lutra::Impl {
 template <class T>
 using HostArray = Kokkos::View<T*, Kokkos::HostSpace>;
 
-/// 64 columns of a row: bit b stands for column 64·number + b. A row is its nonempty words in ascending
+/// 64 columns of a row: bit b represents column 64·number + b. A row is its nonempty words in ascending
 /// order. The bits are stored in halves, so that words need no padding.
 struct RowWord {
   std::uint32_t low, high;
@@ -33,14 +33,14 @@ struct RowWord {
 
 /// A row of U without its diagonal, and the part that remains to be visited after pruning.
 struct UpperRow {
-  /// With columns right of the diagonal; the first may contain others as well
+  /// Words with columns right of the diagonal; the first may also contain others
   const RowWord* words;
   Ordinal n_words;
-  Ordinal pruned_end;  ///< last column to visit, the first i with (k, i) in U and (i, k) in L; n before there
-                       ///< is one
+  Ordinal pruned_end;  ///< last column to visit, the first i with (k, i) in U and (i, k) in L; n before one
+                       ///< is found
 };
 
-/// Bits of word `number` that stand for columns greater than k.
+/// Bits of word `number` that represent columns greater than k.
 inline SweepSet::Word bits_beyond(Ordinal k, Ordinal number) {
   const auto column = static_cast<std::size_t>(k);
   return static_cast<std::size_t>(number) == column / 64 ? ~SweepSet::Word(1) << (column % 64)
@@ -56,7 +56,7 @@ struct Fill1Rows {
   /// [n] the only entry of a row of U that remains to be visited; -1 if there are more or none
   HostArray<Ordinal> only;
   HostArray<UpperRow> upper;      ///< [n]
-  HostArray<Word> leads_to_next;  ///< bit set of rows whose only remaining entry is the next row
+  HostArray<Word> leads_to_next;  ///< bit set of rows k whose only remaining entry is k + 1
 
   Fill1Rows(HostArena& arena, Ordinal rows)
       : n(rows),
@@ -90,12 +90,12 @@ struct Fill1Rows {
   Word to_next(std::size_t number) const { return load_relaxed(leads_to_next(number)); }
 };
 
-/// Workspace of one thread, in cache lines of its own.
+/// Workspace of one thread, on its own cache lines.
 struct alignas(128) Fill1Worker {
   using Chunks = RowChunks<RowWord>;
   HostArray<SweepSet::Word> bits;  ///< of `reached`
   SweepSet reached;
-  Chunks chunks;  ///< rows this worker found
+  Chunks chunks;  ///< rows found by this worker
 
   Fill1Worker(HostArena& arena, const MemoryBudget& budget, Ordinal n, std::size_t first_chunk)
       : bits(arena.cut<HostArray<SweepSet::Word>>(SweepSet::words(static_cast<std::size_t>(n)))),
@@ -112,7 +112,7 @@ struct alignas(128) Fill1Worker {
   static std::size_t chunk_bytes(std::size_t length) { return length * sizeof(RowWord); }
 };
 
-/// Words that first chunks have room for. Under a memory limit at most a quarter of what is left.
+/// Capacity of first chunks in words. Under a memory limit at most a quarter of the remaining budget.
 inline std::size_t words_expected(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                   const MemoryBudget& budget) {
   const auto expected =
@@ -120,7 +120,7 @@ inline std::size_t words_expected(const CsrPattern<Ordinal, Offset, Kokkos::Host
   return std::min(expected, budget.available_bytes() / (4 * sizeof(RowWord)));
 }
 
-/// Puts the columns of U(k, :) into `reached`; returns whether `source` is one.
+/// Inserts the columns of U(k, :) into `reached`; returns whether `source` is one of them.
 inline bool insert_upper(const UpperRow& upper, Ordinal k, Ordinal source, SweepSet& reached) {
   const auto column = static_cast<std::size_t>(source);
   const RowWord* p = upper.words;
@@ -135,7 +135,7 @@ inline bool insert_upper(const UpperRow& upper, Ordinal k, Ordinal source, Sweep
   return (of_source >> (column % 64) & 1) != 0;
 }
 
-/// The same up to column `last`, which is one.
+/// Overload for columns up to `last`, which is one of them.
 inline bool insert_upper(const UpperRow& upper, Ordinal k, Ordinal last, Ordinal source, SweepSet& reached) {
   const auto column = static_cast<std::size_t>(source), end = static_cast<std::size_t>(last);
   SweepSet::Word of_source = 0;
@@ -149,7 +149,7 @@ inline bool insert_upper(const UpperRow& upper, Ordinal k, Ordinal last, Ordinal
   }
 }
 
-/// Puts the remaining columns of U(k, :) into `reached`. Prunes the row at `source` if it contains it:
+/// Inserts the remaining columns of U(k, :) into `reached`. Prunes the row at `source` if it contains it:
 /// (source, k) is an entry of L whenever this is called.
 inline void expand_and_prune(const Fill1Rows& rows, Ordinal k, Ordinal source, SweepSet& reached) {
   UpperRow& upper = rows.upper(k);
@@ -164,7 +164,7 @@ inline void expand_and_prune(const Fill1Rows& rows, Ordinal k, Ordinal source, S
     rows.set_only(k, source);
 }
 
-/// Puts a source and its row of A into `reached`; returns the least of them.
+/// Inserts a source and its row of A into `reached`; returns the smallest column.
 inline Ordinal start_row(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordinal source,
                          SweepSet& reached) {
   const Offset end = pattern.row_map(source + 1);
@@ -184,18 +184,18 @@ inline Ordinal start_row(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& p
   return static_cast<Ordinal>(least);
 }
 
-/// A row found: its words, the number of its entries, and how many of them are in L.
+/// A completed row: its words, its number of entries, and how many of them are in L.
 struct FoundRow {
   const RowWord *begin, *end;
   Ordinal length, n_lower;
 };
 
-/// Most words a row without entries before `least` has.
+/// Maximum number of words of a row without entries before `least`.
 inline std::size_t max_words(Ordinal n, Ordinal least) {
   return static_cast<std::size_t>((n - 1) / 64 - least / 64 + 1);
 }
 
-/// Merges rows of U, in ascending order, into what the source reaches; stores the row found.
+/// Merges rows of U, in ascending order, into the set reached from the source; stores the completed row.
 inline FoundRow sweep_row(const Fill1Rows& rows, Fill1Worker& worker, Ordinal source, Ordinal least) {
   const auto word_of_source = static_cast<std::size_t>(source) / 64;
   const SweepSet::Word before_source = (SweepSet::Word(1) << (static_cast<std::size_t>(source) % 64)) - 1;
@@ -228,7 +228,7 @@ inline FoundRow sweep_row(const Fill1Rows& rows, Fill1Worker& worker, Ordinal so
   return {begin, end, static_cast<Ordinal>(all), static_cast<Ordinal>(lower)};
 }
 
-/// Writes the columns of words, ascending. @returns the end of what was written
+/// Writes the columns of words, ascending. @returns the end of the output
 inline Ordinal* write_columns(const RowWord* begin, const RowWord* end, Ordinal* to) {
   for (; begin != end; ++begin) {
     for (SweepSet::Word bits = begin->bits(); bits != 0; bits &= bits - 1)

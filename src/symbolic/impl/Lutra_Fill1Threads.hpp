@@ -13,14 +13,14 @@
 
 namespace lutra::Impl {
 
-/// fill1 by several threads. L(i, :) lies in the subtree of i in the elimination tree of A + Aᵀ, so that rows
-/// of disjoint subtrees are independent of each other:
+/// fill1 by several threads. The columns of L(i, :) are in the subtree of i in the elimination tree of A +
+/// Aᵀ, so that rows of disjoint subtrees are independent:
 ///
 ///     thread 0   subtrees  subtrees │ rows above all subtrees │ entries of rows
 ///     thread 1   subtrees           │ waits                   │ entries of rows
 ///                                  join                      join
 ///
-/// Row k of U is pruned only by rows of the same subtree, and after the first join by thread 0 alone, so that
+/// Row k of U is pruned only by rows of the same subtree, and after the first join only by thread 0, so that
 /// no two threads write to it.
 class Fill1Threads {
  public:
@@ -48,7 +48,7 @@ class Fill1Threads {
 
  private:
   using Worker = Fill1Worker;
-  static constexpr Ordinal rows_each = 256;  ///< that a task writes
+  static constexpr Ordinal rows_each = 256;  ///< rows written per task
 
   Fill1Threads(const Pattern& pattern, const MemoryBudget& budget, std::size_t threads,
                std::size_t first_chunk)
@@ -65,7 +65,7 @@ class Fill1Threads {
     for (std::size_t t = 0; t < threads; ++t) m_workers.emplace_back(m_arena, budget, m_n, first_chunk);
   }
 
-  /// A row's work is taken to be its entries in A, and 1.
+  /// Estimates a row's work as its entries in A, plus 1.
   SubtreeMapping map_rows() const {
     std::vector<double> work(static_cast<std::size_t>(m_n));
     for (std::size_t i = 0; i < work.size(); ++i)

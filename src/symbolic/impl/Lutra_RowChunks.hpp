@@ -13,13 +13,13 @@
 
 namespace lutra::Impl {
 
-/// Rows one after the other in host memory whose lengths are not known beforehand. A row stays where it was
-/// put. Chunks grow with what is stored, so that there are few of them and none but the last is much larger
-/// than needed. One thread adds.
+/// Successive rows in host memory whose lengths are not known in advance. Stored rows never move. Chunks grow
+/// with the stored size, so that there are few of them and only the last may be much larger than needed. For
+/// one writing thread.
 template <class Item>
 class RowChunks {
  public:
-  /// @param first [first_items] the first chunk, which this object does not own
+  /// @param first [first_items] the first chunk, not owned by this object
   RowChunks(const MemoryBudget& budget, Item* first, std::size_t first_items) : m_budget(budget) {
     m_chunks.push_back({{}, first, first_items, 0});
   }
@@ -30,14 +30,13 @@ class RowChunks {
     for (Chunk& chunk : m_chunks) release(chunk);
   }
 
-  /// Where the next row goes, which has at most `most` items.
-  /// @throws OutOfMemoryError
+  /// Start of the next row, which has at most `most` items.
   Item* begin_row(std::size_t most) {
     if (m_chunks.back().length - m_chunks.back().used < most) add(most);
     return m_chunks.back().begin + m_chunks.back().used;
   }
 
-  /// Keeps the items written from where `begin_row` said to `end`.
+  /// Keeps the items written from the result of `begin_row` to `end`.
   void end_row(const Item* end) {
     Chunk& chunk = m_chunks.back();
     const auto used = static_cast<std::size_t>(end - chunk.begin);
@@ -45,7 +44,7 @@ class RowChunks {
     chunk.used = used;
   }
 
-  /// take(begin, end) for what is there, chunk after chunk.
+  /// Calls take(begin, end) for the contents, chunk by chunk.
   template <class Take>
   void for_all(const Take& take) const {
     for (const Chunk& chunk : m_chunks) take(chunk.begin, chunk.begin + chunk.used);
@@ -53,12 +52,13 @@ class RowChunks {
 
  private:
   struct Chunk {
-    std::unique_ptr<Item[]> own;  // none of the first
+    std::unique_ptr<Item[]> own;  // null for the first
     Item* begin = nullptr;
     std::size_t length = 0, used = 0;
   };
 
-  // A chunk for `length` items at least; under a limit no more than half of what is left, if that does.
+  // Adds a chunk of at least `length` items; under a limit at most half of the remaining budget, if that
+  // suffices.
   void add(std::size_t length) {
     const std::size_t half = m_budget.available_bytes() / (2 * sizeof(Item));
     const std::size_t items = std::max(length, std::min(std::max(m_chunks.front().length, m_size / 2), half));

@@ -9,7 +9,7 @@
 
 namespace lutra::Impl {
 
-/// Bits of a word on a host. Compilers call a library where the target has no instruction for it.
+/// Population count on a host. Compilers call a library function if the target has no instruction for it.
 inline int count_bits(std::uint64_t word) {
 #ifdef __POPCNT__
   return std::popcount(word);
@@ -21,14 +21,14 @@ inline int count_bits(std::uint64_t word) {
 #endif
 }
 
-/// Bits from `begin` to `end` - 1 of a word, `end` up to 64.
+/// Mask of bits `begin` to `end` - 1 of a word, `end` up to 64.
 inline std::uint64_t bits_between(std::size_t begin, std::size_t end) {
   return (~std::uint64_t(0) << begin) & (~std::uint64_t(0) >> (64 - end));
 }
 
-/// A set of numbers below n that is filled and emptied in ascending order, over and over. Bits, with two
-/// levels of summaries that mark nonempty words. A member, or a word of members, costs a few instructions
-/// whatever n is, and n bits stay in cache.
+/// A set of numbers below n that is repeatedly filled and emptied in ascending order: a bit set with two
+/// levels of summaries that mark nonempty words. A member, or a word of members, costs a few instructions for
+/// any n, and n bits stay in cache.
 class SweepSet {
  public:
   using Word = std::uint64_t;
@@ -52,7 +52,7 @@ class SweepSet {
 
   void insert(std::size_t k) { insert_word(k / 64, Word(1) << (k % 64)); }
 
-  /// @param bits of word `number`, one at least
+  /// @param bits of word `number`, at least one
   void insert_word(std::size_t number, Word bits) {
     if (number == m_open_number) {
       m_open |= bits;
@@ -63,11 +63,12 @@ class SweepSet {
     word |= bits;
   }
 
-  /// Empties the set, ascending, word after word: take(number, bits) when all members of a word are there.
-  /// @param least no member is smaller
+  /// Empties the set in ascending order, word by word: calls take(number, bits) when all members of a word
+  /// are known.
+  /// @param least   lower bound on the members
   /// @param leading leading(number): bits of the members of a word that have successors
   /// @param to_next to_next(number): bits of those members whose only successor is the next number
-  /// @param visit visit(k): inserts the successors of another member, numbers greater than k
+  /// @param visit   visit(k): inserts the successors of another member, numbers greater than k
   template <class Leading, class ToNext, class Visit, class Take>
   void sweep(std::size_t least, const Leading& leading, const ToNext& to_next, const Visit& visit,
              const Take& take) {
@@ -83,7 +84,7 @@ class SweepSet {
  private:
   static constexpr std::size_t none = ~std::size_t(0);
 
-  // Visits the members of a word that have successors; returns all members in the end. The word is kept in a
+  // Visits the members of a word that have successors; finally returns all members. The word stays in a
   // register meanwhile, since many insertions go to it.
   template <class Visit>
   Word drain(std::size_t number, Word leading, Word to_next, const Visit& visit) {
@@ -136,8 +137,8 @@ class SweepSet {
   }
 
   std::array<Word*, n_levels> m_level{};
-  Word m_open = 0;                   // the word that is visited
-  std::size_t m_open_number = none;  // its number
+  Word m_open = 0;                   // the word being visited
+  std::size_t m_open_number = none;  // its index
   std::size_t m_n_last = 0;
 };
 

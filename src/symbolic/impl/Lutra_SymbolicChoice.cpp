@@ -8,7 +8,7 @@
 namespace lutra::Impl {
 namespace {
 
-// Entries of L + U for each entry of A where there is little fill.
+// Entries of L + U per entry of A with little fill.
 constexpr double little_fill = 3;
 
 double fill1_seconds(const SymbolicCosts& costs, double rows, double nnz) {

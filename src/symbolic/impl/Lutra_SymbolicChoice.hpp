@@ -14,12 +14,12 @@ namespace lutra::Impl {
 /// Bounds on the work of fill1 and fill2, from the column counts of A + Aᵀ.
 struct FillBounds {
   double nnz = 0;  ///< entries of L + U of A + Aᵀ
-  /// edges that searches from all rows visit: those of v once for each ancestor of v
+  /// edges visited by searches from all rows: those of v count once for each ancestor of v
   double searched_edges = 0;
 };
 
-/// What the choice of a method depends on. For a symmetric pattern nothing but that is needed; `fill` takes a
-/// pass over the rows of L and is found only if the choice depends on it.
+/// Properties that determine the choice of a method. For a symmetric pattern only `symmetric` is needed.
+/// `fill` takes a pass over the rows of L and is computed only if the choice depends on it.
 struct PatternProperties {
   bool symmetric = false;
   double rows = 0;       ///< of A
@@ -29,10 +29,10 @@ struct PatternProperties {
   std::optional<FillBounds> fill = {};
 };
 
-/// What the methods may use.
+/// Resources available to the methods.
 struct SymbolicResources {
-  bool host = false;                              ///< the execution space is one of the host's
-  int host_threads = 1;                           ///< that fill1 would have
+  bool host = false;                              ///< whether the execution space is a host space
+  int host_threads = 1;                           ///< threads available to fill1
   std::size_t available_bytes = ~std::size_t(0);  ///< of the memory budget
 };
 
@@ -41,15 +41,15 @@ struct SymbolicChoice {
   std::string reason;
 };
 
-/// Rows from which on threads of fill1 repay their start and the elimination tree.
+/// Number of rows from which fill1's threads amortize their start and the elimination tree.
 constexpr int min_rows_for_threads = 20000;
 
 /// The method of `automatic`:
 /// 1. on hosts fill1;
 /// 2. etree if the pattern is symmetric;
 /// 3. ancestors if its bit sets fit, and fill1 is not predicted to be faster even with little fill;
-/// 4. of fill1 on the host and fill2 on the device the one that is predicted to be faster.
-/// @returns nothing if 4 has to decide and `properties.fill` is not known
+/// 4. fill1 on the host or fill2 on the device, whichever is predicted to be faster.
+/// @returns empty if 4 must decide and `properties.fill` is not known
 std::optional<SymbolicChoice> choose_symbolic_method(const PatternProperties& properties,
                                                      const SymbolicCosts& costs,
                                                      const SymbolicResources& resources);

@@ -15,7 +15,7 @@
 
 namespace lutra::Impl {
 
-/// A supernode ends at v: the next row of U is not this one without its diagonal.
+/// Whether a supernode ends at v: the next row of U is not this one without its diagonal.
 template <class OrdinalView>
 struct SupernodeEnd {
   ChainEnd<OrdinalView> chain_end;
@@ -27,8 +27,8 @@ struct SupernodeEnd {
 
 /// The elimination-tree method: tree, row subtrees, fundamental supernodes, rows. The count pass finds the
 /// lengths of all rows and columns of L, the fill pass their entries. Exact for symmetric patterns, else the
-/// pattern of the factors of A + Aᵀ. No member is private, because nvcc accepts device lambdas in public
-/// functions only.
+/// factor pattern of A + Aᵀ. All members are public, because nvcc accepts device lambdas only in public
+/// functions.
 template <class ExecutionSpace>
 struct TreeMethod : ParallelTree<ExecutionSpace> {
   using Base = ParallelTree<ExecutionSpace>;
@@ -45,7 +45,7 @@ struct TreeMethod : ParallelTree<ExecutionSpace> {
     m_result.reservation = MemoryReservation(budget);
   }
 
-  /// @param mirror entries of Aᵀ left of the diagonal, by rows; empty where the pattern is symmetric
+  /// @param mirror entries of Aᵀ left of the diagonal, by rows; empty for a symmetric pattern
   Result run(const Pattern& mirror) {
     build(mirror);
     count();
@@ -55,7 +55,7 @@ struct TreeMethod : ParallelTree<ExecutionSpace> {
     return m_result;
   }
 
-  /// What a choice depends on, if the pattern is not symmetric and the tree has been built.
+  /// Properties for the choice of a method, for an unsymmetric pattern whose tree has been built.
   PatternProperties properties(const OrdinalView& depth) const {
     PatternProperties found;
     found.rows = static_cast<double>(m_n);
@@ -91,7 +91,7 @@ struct TreeMethod : ParallelTree<ExecutionSpace> {
     return bounds;
   }
 
-  /// Fundamental supernodes: rows of U that differ by their first entry only.
+  /// Fundamental supernodes: rows of U that differ only by their first entry.
   void find_supernodes() {
     const auto counts = m_column_counts;
     m_subtrees.runs = make_runs(SupernodeEnd<OrdinalView>{{m_parent}, m_column_counts});
@@ -110,7 +110,7 @@ struct TreeMethod : ParallelTree<ExecutionSpace> {
         m_listed);
   }
 
-  /// The fill pass: the rows of L, the lists of rows below each supernode, and the rows of U from those.
+  /// The fill pass: the rows of L, the row list of each supernode, and the rows of U from these lists.
   void store() {
     auto row_map =
         m_result.reservation.template allocate<OffsetView>(m_exec, "lutra::symbolic::row_map", m_n + 1);
@@ -141,7 +141,7 @@ struct TreeMethod : ParallelTree<ExecutionSpace> {
     m_result.entries = entries;
   }
 
-  /// U(v, :) is v and what follows in its supernode, then the supernode's list.
+  /// U(v, :) is v and the rest of its supernode, then the supernode's list.
   void write_upper(const OffsetView& diagonal, const OrdinalView& entries) {
     const auto runs = m_subtrees.runs;
     const auto begin = m_list_begin;
@@ -165,7 +165,7 @@ struct TreeMethod : ParallelTree<ExecutionSpace> {
 
   Result m_result;
   OffsetView m_list_begin;  ///< [supernodes + 1]
-  Offset m_listed = 0;      ///< entries of all lists
+  Offset m_listed = 0;      ///< total entries of all lists
 };
 
 }  // namespace lutra::Impl

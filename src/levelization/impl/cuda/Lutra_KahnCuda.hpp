@@ -17,20 +17,20 @@
 namespace lutra::Impl {
 
 // Algorithm 5 of "End-to-End LU Factorization of Large Matrices on GPUs" as one persistent kernel. The
-// paper's parent kernel launches children for each level; here all blocks stay resident, which a cooperative
-// launch guarantees, and synchronize by a grid barrier.
+// paper's parent kernel launches child kernels for each level; here all blocks stay resident, which a
+// cooperative launch guarantees, and synchronize by a grid barrier.
 //
 //   block 0       large level │ small level, small level, … │ large level │
 //   other blocks  large level │ wait                        │ large level │
 //                        grid barrier                  grid barrier
 //
-// A large level is processed by all blocks. While levels are small, block 0 advances alone from level to
-// level with its own barrier and publishes where it stopped before the grid barrier releases the others.
+// All blocks process a large level. While levels are small, only block 0 advances from level to level, with
+// its own barrier, and publishes the level it stopped at before the grid barrier releases the others.
 
 inline constexpr int kahn_threads = 1024;
-inline constexpr int max_small_level = 128;  ///< nodes of a level that fit in one block's shared memory
+inline constexpr int max_small_level = 128;  ///< largest level that fits in one block's shared memory
 
-/// One part of a graph's edges by source.
+/// One part of a graph's edges, grouped by source.
 struct EdgeList {
   const Offset* begin = nullptr;
   const Offset* end = nullptr;
@@ -43,21 +43,21 @@ struct EdgeList {
 
 /// The level to process next. Written by block 0 after small levels, and at the end for the host.
 struct KahnProgress {
-  Ordinal begin, end, level;  ///< its part of the queue, its number
+  Ordinal begin, end, level;  ///< range of the queue, index of the level
 };
 
 struct KahnLaunch {
   Ordinal n = 0;
   EdgeList parts[2];
-  Ordinal* degrees = nullptr;   ///< [n] predecessors not yet done
-  Ordinal* queue = nullptr;     ///< [n] nodes by level
+  Ordinal* degrees = nullptr;   ///< [n] predecessors not yet processed
+  Ordinal* queue = nullptr;     ///< [n] nodes, level by level
   Ordinal* level_of = nullptr;  ///< [n]
-  Ordinal* widths = nullptr;    ///< [n + 1] nodes of each level, zeros at first
+  Ordinal* widths = nullptr;    ///< [n + 1] nodes of each level, initially zero
   KahnProgress* progress = nullptr;
-  int lanes = 1;  ///< threads for each node in large levels
-  int small = 0;  ///< width up to which one block processes a level
+  int lanes = 1;  ///< threads per node in large levels
+  int small = 0;  ///< largest level processed by one block
 
-  /// Calls visit(successor) for edges lane, lane + step, … of a node's two lists put together.
+  /// Calls visit(successor) for edges lane, lane + step, … of a node's two concatenated lists.
   template <class Visitor>
   __device__ __forceinline__ void for_successors(Ordinal v, Offset lane, Offset step,
                                                  const Visitor& visit) const {
@@ -69,7 +69,7 @@ struct KahnLaunch {
   }
 };
 
-/// Appends a node to a level. Threads of a warp that do so together share one addition.
+/// Appends a node to a level. Threads of a warp that append together share one atomic addition.
 inline __device__ __forceinline__ void append(Ordinal* width, Ordinal* level_begin, Ordinal node) {
   const auto together = cooperative_groups::coalesced_threads();
   Ordinal position = 0;
@@ -78,7 +78,7 @@ inline __device__ __forceinline__ void append(Ordinal* width, Ordinal* level_beg
   level_begin[together.shfl(position, 0) + static_cast<Ordinal>(together.thread_rank())] = node;
 }
 
-/// In-degrees ("cnt_indegree"), all blocks.
+/// Counts in-degrees ("cnt_indegree") with all blocks.
 inline __device__ void count_all_degrees(const KahnLaunch& launch) {
   const Ordinal thread = static_cast<Ordinal>(blockIdx.x) * kahn_threads + static_cast<Ordinal>(threadIdx.x);
   const Ordinal groups = static_cast<Ordinal>(gridDim.x) * kahn_threads / launch.lanes;
@@ -88,7 +88,7 @@ inline __device__ void count_all_degrees(const KahnLaunch& launch) {
   }
 }
 
-/// The first level: nodes without predecessors.
+/// Finds the first level: nodes without predecessors.
 inline __device__ void start_levels(const KahnLaunch& launch) {
   const Ordinal thread = static_cast<Ordinal>(blockIdx.x) * kahn_threads + static_cast<Ordinal>(threadIdx.x);
   for (Ordinal v = thread; v < launch.n; v += static_cast<Ordinal>(gridDim.x) * kahn_threads) {
@@ -98,7 +98,7 @@ inline __device__ void start_levels(const KahnLaunch& launch) {
   }
 }
 
-/// One level by all blocks ("update" and "cons_queue").
+/// Processes one level with all blocks ("update" and "cons_queue").
 inline __device__ void process_large_level(const KahnLaunch& launch, Ordinal begin, Ordinal end,
                                            Ordinal level) {
   const Ordinal thread = static_cast<Ordinal>(blockIdx.x) * kahn_threads + static_cast<Ordinal>(threadIdx.x);
@@ -112,11 +112,11 @@ inline __device__ void process_large_level(const KahnLaunch& launch, Ordinal beg
   }
 }
 
-/// Level after level by this block alone, until one is large or none is left.
+/// Processes successive levels with this block only, until one is large or none is left.
 inline __device__ KahnProgress process_small_levels(const KahnLaunch& launch, Ordinal begin, Ordinal end,
                                                     Ordinal level) {
   __shared__ Ordinal nodes[2][max_small_level];  // of this level and the next
-  __shared__ int counts[3];                      // of nodes, by level modulo 3
+  __shared__ int counts[3];                      // number of nodes, by level modulo 3
   const int thread = static_cast<int>(threadIdx.x);
   int count = static_cast<int>(end - begin);
   if (thread < count) nodes[level % 2][thread] = launch.queue[begin + thread];
@@ -186,7 +186,7 @@ struct NumberNodes {
   KOKKOS_FUNCTION void operator()(Ordinal v) const { nodes(v) = v; }
 };
 
-/// Levels by one persistent kernel, then nodes sorted stably by their level.
+/// Finds levels with one persistent kernel, then sorts nodes stably by level.
 struct KahnCuda {
   using Memory = Kokkos::CudaSpace;
   using Nodes = Kokkos::View<Ordinal*, Memory>;
@@ -256,7 +256,7 @@ struct KahnCuda {
                "launching the levelization");
   }
 
-  /// Nodes by level, ascending within one. `nodes` is overwritten.
+  /// Sorts nodes by level, ascending within a level. Overwrites `nodes`.
   static void sort_by_level(const Kokkos::Cuda& exec, const Nodes& level_of, const Nodes& nodes,
                             const Nodes& order, std::size_t levels, MemoryReservation& scratch) {
     const auto n = level_of.extent(0);

@@ -7,26 +7,26 @@
 
 namespace lutra::Impl {
 
-// Fronts, and tiles of fronts, worked by one block of 256 threads.
+// Fronts, and tiles of fronts, processed by one block of 256 threads.
 
 inline constexpr int front_threads = 256;
 inline constexpr int front_warps = front_threads / 32;
 
-/// Most 16 × 16 parts of a front that one block keeps in registers, along an edge.
+/// Largest number, per dimension, of 16 × 16 parts of a front that one block holds in registers.
 template <class Scalar>
 inline constexpr int max_register_parts = sizeof(Scalar) > 8 ? 4 : 6;
-/// Edge of a tile of a larger front.
+/// Tile size of larger fronts.
 template <class Scalar>
 inline constexpr int front_tile = sizeof(Scalar) > 8 ? 32 : 64;
 
-/// Rows and columns of a front that a block has in shared memory.
+/// Rows and columns of a front that a block holds in shared memory.
 struct FrontWindow {
   int row, rows, column, columns;
 };
 
-/// Adds the part of a child's contribution that falls into a window of up to 32·`most` rows; a and b count
-/// the child's rows and columns that do. A warp adds to columns of its own, so that children follow each
-/// other without barriers and sums have one order.
+/// Adds the part of a child's contribution that falls into a window of up to 32·`most` rows; a and b are
+/// ranges of the child's rows and columns that do. Each warp owns columns, so that children follow each other
+/// without barriers and sums have a fixed order.
 template <int most, class Scalar, class Launch, class To>
 __device__ __forceinline__ void add_child_part(const Launch& launch, const ChildRef& child, int a_begin,
                                                int a_end, int b_begin, int b_end, const FrontWindow& window,
@@ -63,8 +63,8 @@ struct RegisterMatrix {
   Scalar a[R][R];
 };
 
-/// The pivot's column and row, on their way through shared memory, double-buffered by the pivot's parity, so
-/// that one barrier a pivot does.
+/// Exchange of the pivot's column and row through shared memory, double-buffered by the pivot's parity, so
+/// that one barrier per pivot suffices.
 template <int R, class Scalar>
 struct PivotExchange {
   Scalar column[2][16 * R];
@@ -72,7 +72,7 @@ struct PivotExchange {
 };
 
 /// Eliminates `pivots` pivots of a matrix in registers.
-/// @param rows to interchange them, started; without interchanges null
+/// @param rows started RowExchange for interchanges; null without them
 template <int R, bool interchanges, class Scalar, class Note>
 __device__ __forceinline__ void eliminate_registers(RegisterMatrix<R, Scalar>& A, int pivots,
                                                     const PivotRule<Scalar>& rule,
@@ -131,12 +131,12 @@ __device__ __forceinline__ void eliminate_registers(RegisterMatrix<R, Scalar>& A
   }
 }
 
-/// The number of a task in its launch.
+/// Index of a task in its launch.
 struct TaskNumber {
   int task, tasks;
 };
 
-/// Clears panels that children are to add to.
+/// Clears panels that children will add to.
 template <class Scalar>
 __device__ void clear_panels(const FrontLaunch<Scalar>& launch, const FrontTask& task,
                              const TaskNumber& number) {
@@ -154,7 +154,7 @@ __device__ void clear_panels(const FrontLaunch<Scalar>& launch, const FrontTask&
   count_task(launch.progress, number.task, number.tasks);
 }
 
-/// A front of up to 16·R rows by a block: assembled in shared memory, eliminated in registers.
+/// Factorizes a front of up to 16·R rows with one block: assembled in shared memory, eliminated in registers.
 template <int R, bool interchanges, class Scalar>
 __device__ void work_block_front(const FrontLaunch<Scalar>& launch, const FrontTask& task, const Front& front,
                                  const PivotRule<Scalar>& rule, Scalar* S, const TaskNumber& number) {
@@ -189,7 +189,7 @@ __device__ void work_block_front(const FrontLaunch<Scalar>& launch, const FrontT
       A.a[i][c] = there ? S[x + 16 * i + (y + 16 * c) * ld] : Scalar(0);
     }
   }
-  __syncthreads();  // S is read; the exchange overwrites it
+  __syncthreads();  // S has been read; the exchange overwrites it
   auto& exchange = *reinterpret_cast<PivotExchange<R, Scalar>*>(S);
   auto* const rows = reinterpret_cast<RowExchange<R, Scalar>*>(&exchange + 1);
   if constexpr (interchanges) rows->start();

@@ -13,12 +13,12 @@
 
 namespace lutra::Impl {
 
-// The column right-looking factorization ("End-to-End LU Factorization …", Algorithm 2) as data flow. A task
-// is a tile of a column's updates, some rows of L(:, j) × some entries of U(j, :), worked by one warp. Tasks
-// are taken by tickets in the order of levels, so that a warp that waits, waits for a running warp. A task
-// that is done signals just those columns that its entries belong to: columns k of its U(j, k), which it has
-// changed, and columns i of its L(i, j), whose rows of U it has changed. A column may be worked when all
-// tasks that signal it have done so; counts go on from one factorization to the next and are never reset.
+// Column right-looking factorization ("End-to-End LU Factorization …", Algorithm 2) as data flow. A task is a
+// tile of a column's updates, some rows of L(:, j) × some entries of U(j, :), performed by one warp. Warps
+// take tasks by tickets in level order, so that a waiting warp always waits for a running one. A completed
+// task signals only the columns its entries belong to: columns k of its U(j, k), which it has updated, and
+// columns i of its L(i, j), whose rows of U it has updated. A column is ready when all tasks that signal it
+// have done so; counts accumulate over factorizations and are never reset.
 //
 //     task (j, part)                                    task of column k
 //       wait until arrived[j] = needed[j] · run
@@ -26,24 +26,24 @@ namespace lutra::Impl {
 //       fence (release)
 //       arrived[k] += 1  ───────────────────────────────► wait until arrived[k] = needed[k] · run (acquire)
 //
-// L(:, j) stays undivided until the end, where one pass divides all columns: an update subtracts
-// L(:, j)·(U(j, k)/pivot). So no task waits for another of its own column. All that depends on the pattern
-// alone, positions in columns k included, is loaded before a task waits.
+// L(:, j) stays undivided until a final pass divides all columns: an update subtracts L(:, j)·(U(j,
+// k)/pivot). Hence no task waits for another of its own column. All pattern data, including positions in
+// columns k, is loaded before a task waits.
 
 inline constexpr int column_threads = 256;
 inline constexpr int column_warps = column_threads / 32;
-inline constexpr int lane_rows = 2;      ///< of a tile, for one lane
-inline constexpr int lane_updates = 16;  ///< entries of U(j, :) of a tile, for one lane
+inline constexpr int lane_rows = 2;      ///< rows of a tile per lane
+inline constexpr int lane_updates = 16;  ///< entries of U(j, :) of a tile per lane
 inline constexpr int tile_rows = 32 * lane_rows;
 inline constexpr int tile_updates = lane_updates;
-inline constexpr int column_blocks = 4;  ///< that a multiprocessor can hold, at least
+inline constexpr int column_blocks = 4;  ///< least number of resident blocks per multiprocessor
 
 struct ColumnTask {
   Ordinal column;
   int part;
 };
 
-/// Into how many parts L(:, j) and U(j, :) are cut.
+/// Numbers of parts of L(:, j) and U(j, :).
 struct ColumnParts {
   int rows, updates;
 };
@@ -56,12 +56,12 @@ struct ColumnLaunch {
   const Ordinal* row_entries;
   const Offset *column_map, *column_diagonal;  ///< L + U by columns
   const Ordinal* column_entries;
-  const Offset* map_begin;  ///< [n] a column's updates in `map`
+  const Offset* map_begin;  ///< [n] offset in `map` of a column's updates
   const unsigned* map;      ///< for each U(j, k), for each row of L(:, j): its position in column k
   Scalar* values;           ///< by columns
   unsigned char* perturbed;
   const unsigned* needed;  ///< [n] tasks that signal column j
-  unsigned* arrived;       ///< [n] signals so far, in all factorizations
+  unsigned* arrived;       ///< [n] signals received, summed over all factorizations
   ColumnState* state;
   Ordinal n;
   PivotThreshold threshold;
@@ -69,10 +69,10 @@ struct ColumnLaunch {
   double watchdog_seconds;
 };
 
-/// A column's share in a task: rows [row_begin, row_end) of L(:, j), entries [up_begin, up_end) of U(j, :).
+/// A task's part of a column: rows [row_begin, row_end) of L(:, j), entries [up_begin, up_end) of U(j, :).
 struct ColumnShare {
-  Offset row_first, up_first;  ///< where L(:, j) starts by columns, U(j, :) by rows
-  int row_count;               ///< of all L(:, j)
+  Offset row_first, up_first;  ///< start of L(:, j) by columns and of U(j, :) by rows
+  int row_count;               ///< length of the whole L(:, j)
   int row_begin, row_end, up_begin, up_end;
 
   template <class Launch>
@@ -96,10 +96,10 @@ struct ColumnShare {
   }
 };
 
-/// What a warp knows of a column k while it updates it.
+/// A warp's data about a column k while updating it.
 template <class Scalar>
 struct UpdatedColumn {
-  Offset begin;   ///< of column k
+  Offset begin;   ///< start of column k
   Scalar factor;  ///< U(j, k)/pivot
 };
 
@@ -119,7 +119,7 @@ __device__ __forceinline__ unsigned load_acquire(const unsigned* address) {
   return value;
 }
 
-/// Ends all waiting once one column has waited too long.
+/// Aborts all waits once one column has timed out.
 template <class Launch>
 __device__ bool column_stopped(const Launch& launch, unsigned long long column, std::uint64_t& begun) {
   std::uint64_t now;
@@ -143,7 +143,7 @@ __device__ bool wait_for_columns(const Launch& launch, Ordinal j, unsigned neede
   return true;
 }
 
-/// Adds one to the count of each column that a task signals.
+/// Increments the count of each column that a task signals.
 template <class Launch>
 __device__ __forceinline__ void signal_columns(const Launch& launch, unsigned* counts,
                                                const ColumnShare& share, int lane) {
@@ -153,7 +153,7 @@ __device__ __forceinline__ void signal_columns(const Launch& launch, unsigned* c
     atomicAdd(counts + launch.column_entries[share.row_first + row], 1u);
 }
 
-/// Positions in L + U of one of the columns k that a task updates; a lane each.
+/// Positions in L + U for one of the columns k that a task updates; one per lane.
 struct UpdateRange {
   Offset factor = 0, begin = 0, end = 0;
 
@@ -171,11 +171,12 @@ struct UpdateRange {
 template <class Scalar>
 struct WarpMemory {
   UpdatedColumn<Scalar> columns[32];
-  unsigned positions[lane_updates * lane_rows][32];  ///< of a tile's entries in columns k; a lane its own
+  unsigned positions[lane_updates * lane_rows][32];  ///< positions in columns k of a tile's entries; each
+                                                     ///< lane uses its own
 };
 
-/// A tile of a task: up to 32 columns k, and rows of L(:, j) along the lanes; where these are few, groups of
-/// lanes take different columns k.
+/// A tile of a task: up to 32 columns k, and rows of L(:, j) across the lanes; for few rows, groups of lanes
+/// take different columns k.
 template <ColumnFormat format, class Scalar>
 struct ColumnTile {
   using Launch = ColumnLaunch<Scalar>;
@@ -185,9 +186,9 @@ struct ColumnTile {
   const Share& share;
   WarpMemory<Scalar>& memory;
   const int lane;
-  int width = 32;  ///< lanes of a group
+  int width = 32;  ///< lanes per group
   int group, groups;
-  int up, row;  ///< first of the tile
+  int up, row;  ///< first update and row of the tile
   UpdateRange mine;
 
   __device__ __forceinline__ ColumnTile(const Launch& l, const Share& s, WarpMemory<Scalar>& m, int at)
@@ -208,7 +209,7 @@ struct ColumnTile {
   /// Row of this lane's r-th line.
   __device__ __forceinline__ int row_of(int r) const { return row + r * width + lane % width; }
 
-  /// Moves on to the next tile, rows first. @returns whether there is one
+  /// Advances to the next tile, rows first. @returns whether it exists
   __device__ __forceinline__ bool advance() {
     row += lane_rows * width;
     if (row < share.row_end) return true;
@@ -241,8 +242,8 @@ struct ColumnTile {
     __pipeline_commit();
   }
 
-  /// Searches for all positions. Rows of L(:, j) are all in column k, so that the i-th stands at the i-th
-  /// position behind U(j, k) or later.
+  /// Searches for all positions. All rows of L(:, j) occur in column k, so the i-th is at least i positions
+  /// after U(j, k).
   __device__ __forceinline__ void search_positions() const {
     const int updates = count();
     for (int u = 0; u < lane_updates && u * groups < updates; ++u) {
@@ -277,7 +278,7 @@ struct ColumnTile {
           row_of(r) < share.row_end ? load_latest(launch.values + share.row_first + row_of(r)) : Scalar(0);
     }
     const int updates = count();
-    __syncwarp();  // the last tile's columns have been read
+    __syncwarp();  // the previous tile's columns have been read
     memory.columns[lane] = {mine.begin,
                             lane < updates ? load_latest(launch.values + mine.factor) / pivot : Scalar(0)};
     __syncwarp();
@@ -296,7 +297,7 @@ struct ColumnTile {
   }
 };
 
-/// All lanes' answer to whether column j may be worked.
+/// Whether column j is ready; the same answer for all lanes.
 template <class Launch>
 __device__ __forceinline__ bool is_ready(const Launch& launch, Ordinal j, int lane) {
   int ready = 1;
@@ -311,7 +312,7 @@ __device__ __forceinline__ Scalar load_pivot(const ColumnLaunch<Scalar>& launch,
       load_latest(launch.values + share.row_first - 1), small);
 }
 
-/// One task. @returns false where the factorization is given up
+/// Executes one task. @returns false if the factorization is aborted
 template <ColumnFormat format, class Scalar>
 __device__ __forceinline__ bool work_column_task(const ColumnLaunch<Scalar>& launch, const ColumnTask& task,
                                                  WarpMemory<Scalar>& memory, int lane) {
@@ -330,12 +331,12 @@ __device__ __forceinline__ bool work_column_task(const ColumnLaunch<Scalar>& lau
       tile.apply(pivot);
     }
   }
-  __threadfence();  // the additions are visible before the counts that signal them
+  __threadfence();  // makes the additions visible before the counts that signal them
   signal_columns(launch, launch.arrived, share, lane);
   return true;
 }
 
-/// The first `n` tasks, by tickets: a warp that waits, waits for a warp that is running.
+/// Executes the first `n` tasks, by tickets: a waiting warp always waits for a running one.
 template <ColumnFormat format, class Scalar>
 __global__ void __launch_bounds__(column_threads, column_blocks)
     column_tasks_kernel(ColumnLaunch<Scalar> launch, int n) {
@@ -352,7 +353,7 @@ __global__ void __launch_bounds__(column_threads, column_blocks)
   }
 }
 
-/// Divides columns of L by their pivots, a warp each, and finds the largest entry.
+/// Divides columns of L by their pivots, one warp per column, and finds the largest entry.
 template <class Scalar>
 __global__ void __launch_bounds__(column_threads) finish_columns_kernel(ColumnLaunch<Scalar> launch) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -391,7 +392,7 @@ __global__ void __launch_bounds__(column_threads) finish_columns_kernel(ColumnLa
     atomicMax(&launch.state->largest, static_cast<unsigned long long>(__double_as_longlong(most)));
 }
 
-/// Counts the tasks that signal each column and, where there is a map, fills it, task by task.
+/// Counts the tasks that signal each column and fills the map, if any, task by task.
 template <class Scalar>
 __global__ void __launch_bounds__(column_threads)
     survey_columns_kernel(ColumnLaunch<Scalar> launch, unsigned* needed, unsigned* map, int tasks) {

@@ -18,9 +18,9 @@
 
 namespace lutra::Impl {
 
-/// Cuts columns into tasks, and counts the pairs of entries of L(:, j) and U(j, :). A column of few pairs is
-/// one task; others are cut into tiles, so that a warp's share is about the same (GLU 3.0's types of levels
-/// decide it for whole levels, which was not faster).
+/// Divides columns into tasks, and counts the pairs of entries of L(:, j) and U(j, :). A column with few
+/// pairs is one task; others are divided into tiles with about equal work per warp. (GLU 3.0 selects the
+/// kernel type per level, which was not faster.)
 struct ColumnCutter {
   using Memory = Kokkos::CudaSpace;
   Kokkos::View<const Offset*, Memory> row_map, row_diagonal, column_map, column_diagonal;
@@ -30,14 +30,14 @@ struct ColumnCutter {
   KOKKOS_FUNCTION Offset updates(Ordinal j) const { return row_map(j + 1) - row_diagonal(j) - 1; }
 
   KOKKOS_FUNCTION ColumnParts parts(Ordinal j) const {
-    constexpr Offset min_pairs = 512;  // of a column that is cut
+    constexpr Offset min_pairs = 512;  // least size of a divided column
     if (rows(j) * updates(j) <= min_pairs) return {1, 1};
     return {static_cast<int>((rows(j) + tile_rows - 1) / tile_rows),
             static_cast<int>((updates(j) + tile_updates - 1) / tile_updates)};
   }
 };
 
-/// Prefix sum of a functor's counts over [0, n) into begin [n + 1]. @returns the sum
+/// Exclusive prefix sum of a functor's counts over [0, n) into begin [n + 1]. @returns the total
 template <class Count>
 Offset sum_up(const Kokkos::Cuda& exec, const char* label, std::int64_t n, const Count& count,
               const Kokkos::View<Offset*, Kokkos::CudaSpace>& begin) {
@@ -80,8 +80,8 @@ struct ListTasks {
   }
 };
 
-/// Tasks and maps of the column factorization on CUDA, made once for a pattern and shared by all
-/// factorizations on it.
+/// Tasks and maps of the CUDA column factorization, made once per pattern and shared by all factorizations on
+/// it.
 template <>
 struct ColumnTaskPlan<Kokkos::CudaSpace> {
   using Memory = Kokkos::CudaSpace;
@@ -103,7 +103,7 @@ struct ColumnTaskPlan<Kokkos::CudaSpace> {
     exec.fence("lutra::numeric: scratch of the plan is freed");
   }
 
-  /// What `factorize_right_looking` does.
+  /// Implements `factorize_right_looking`.
   template <class Scalar>
   RightLookingLuOutcome factorize(const Kokkos::Cuda& exec, const Plan& plan,
                                   RightLookingLuWorkspace<Memory>& work, const Array<Scalar>& values,
@@ -138,13 +138,13 @@ struct ColumnTaskPlan<Kokkos::CudaSpace> {
   MemoryBudget budget;
   MemoryReservation reservation;
   int levels = 0;
-  Array<ColumnTask> tasks;   ///< in the order of levels
+  Array<ColumnTask> tasks;   ///< in level order
   Array<ColumnParts> parts;  ///< [n]
-  Array<Offset> map_begin;   ///< [n + 1] with `map`; empty: rows are searched for
+  Array<Offset> map_begin;   ///< [n + 1] offsets into `map`; empty: rows are searched for
   Array<unsigned> map;       ///< see ColumnLaunch
   Array<unsigned> needed;    ///< [n] tasks that signal a column
 
-  // ---- for the constructor and factorize; public, as CUDA's lambdas want it
+  // ---- for the constructor and factorize; public because CUDA's extended lambdas require it
 
   void list_tasks(const Kokkos::Cuda& exec, const Plan& plan, const ColumnCutter& cutter) {
     MemoryReservation scratch(budget);
@@ -162,7 +162,7 @@ struct ColumnTaskPlan<Kokkos::CudaSpace> {
     exec.fence("lutra::numeric: counts of tasks are freed");
   }
 
-  /// Maps, if they fit.
+  /// Makes the maps, if they fit.
   void make_maps(const Kokkos::Cuda& exec, const Plan& plan, const ColumnCutter& cutter) {
     MemoryReservation own(budget);
     auto begin = own.template allocate<Array<Offset>>(exec, "lutra::numeric::map_begin", plan.n() + 1);
@@ -173,13 +173,13 @@ struct ColumnTaskPlan<Kokkos::CudaSpace> {
       map = own.template allocate<Array<unsigned>>(exec, "lutra::numeric::update_positions",
                                                    static_cast<std::size_t>(pairs));
     } catch (const OutOfMemoryError&) {
-      return;  // rows are searched for
+      return;  // fall back to searching rows
     }
     map_begin = begin;
     map_reservation = own;
   }
 
-  /// Fills the map, if there is one, and `needed`.
+  /// Fills `needed`, and the map if there is one.
   void survey(const Kokkos::Cuda& exec, const Plan& plan) const {
     if (tasks.extent(0) == 0) return;
     const auto kernel = survey_columns_kernel<double>;
@@ -189,7 +189,7 @@ struct ColumnTaskPlan<Kokkos::CudaSpace> {
     check_cuda(cudaGetLastError(), "mapping updates");
   }
 
-  /// Most that maps may take: an eighth of the free memory, half of what the limit leaves.
+  /// Limit on maps: an eighth of the free memory, half of the remaining budget.
   std::size_t max_map_bytes() const {
     std::size_t free = 0, all = 0;
     check_cuda(cudaMemGetInfo(&free, &all), "asking for free memory");
@@ -216,7 +216,7 @@ struct ColumnTaskPlan<Kokkos::CudaSpace> {
     return launch;
   }
 
-  /// As many blocks as run at once, no more than there are tasks for.
+  /// Number of resident blocks, at most the number of tasks.
   template <class Kernel>
   int blocks(const Kokkos::Cuda& exec, Kernel kernel) const {
     int each = 0;
@@ -252,8 +252,8 @@ struct ColumnTaskPlan<Kokkos::CudaSpace> {
     check_cuda(cudaGetLastError(), "launching columns");
   }
 
-  /// Blocks a multiprocessor: as many warps as about eight levels have tasks. More would hold tasks still
-  /// farther ahead, and poll for them.
+  /// Blocks per multiprocessor: as many warps as about eight levels have tasks. More warps would take tasks
+  /// still further ahead, and poll for them.
   int blocks_at_once(int processors) const {
     if (ablation.blocks > 0) return ablation.blocks;
     const double a_level = static_cast<double>(tasks.extent(0)) / static_cast<double>(std::max(1, levels));

@@ -7,7 +7,7 @@
 
 namespace lutra::Impl {
 
-/// Shared memory of the data-flow kernel, used anew by each step of a task.
+/// Shared memory of the data-flow kernel, reused by each step of a task.
 template <class Scalar>
 struct TileMemory {
   static constexpr int edge = front_tile<Scalar>;
@@ -16,44 +16,45 @@ struct TileMemory {
   static constexpr int product_words = Slabs::stages* Slabs::words;
   static constexpr int words = std::max({product_words<ProductSlabs<Scalar, 1>>,
                                          product_words<ProductSlabs<Scalar, 2>>, pair + single, 3 * single});
-  Scalar space[words];  ///< tiles with an inverse or two behind them, or the slabs of a product
+  Scalar space[words];  ///< tiles followed by one or two inverses, or the slabs of a product
   Scalar copies[TileDiagonal<Scalar>::scratch_words];
-  OperandSource<Scalar> first, second;  ///< of the product that is worked
-  int ready[2];  ///< pivot tiles whose parts of L and U are there, as seen at slabs of even and of odd number
-  int awaited;   ///< the same, seen where no slab was there to go on with
+  OperandSource<Scalar> first, second;  ///< operands of the current product
+  int ready[2];  ///< number of pivot tiles whose parts of L and U are ready, as observed at even and odd
+                 ///< slabs
+  int awaited;   ///< the same, as observed when no slab was available to continue with
 };
 
-// two blocks on a multiprocessor of compute capability 9.0, with what is shared beside
+// two blocks per multiprocessor of compute capability 9.0, including other shared data
 static_assert(sizeof(TileMemory<double>) <= 112 * 1024);
 
-/// The kernel's own: functions that are not inlined know by it that it is shared.
+/// The kernel's own instance; tells functions that are not inlined that it is shared memory.
 template <class Scalar>
 __device__ __forceinline__ TileMemory<Scalar>& tile_memory() {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   return *reinterpret_cast<TileMemory<Scalar>*>(shared_memory);
 }
 
-/// A diagonal tile in shared memory, and where its factors go.
+/// A diagonal tile in shared memory, and the destination of its factors.
 template <class Scalar>
 struct DiagonalTile {
   static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad, block = pivot_panel;
-  Scalar* lower;                ///< inverse of L, or none
+  Scalar* lower;                ///< inverse of L, or null
   Scalar* upper;                ///< inverse of U
   Scalar* panel;                ///< L\U
-  std::int64_t size;            ///< from one column of it to the next
+  std::int64_t size;            ///< leading dimension of the panel
   int pivots;                   ///< of the tile
-  unsigned char* perturbed;     ///< [pivots] whether they were perturbed
-  std::int64_t* perturbations;  ///< counts them
-  RealOf<Scalar> threshold;     ///< of pivots
-  /// Flags looked at meanwhile: two neighbouring ones and another, or none. `TileMemory::awaited` says in the
-  /// end whether all had this value.
+  unsigned char* perturbed;     ///< [pivots] out: whether they were perturbed
+  std::int64_t* perturbations;  ///< counter of perturbed pivots
+  RealOf<Scalar> threshold;     ///< perturbation threshold
+  /// Flags polled during the factorization: two adjacent ones and another, or null. On return
+  /// `TileMemory::awaited` tells whether all were raised.
   const int* pair = nullptr;
   const int* single = nullptr;
   int raised = 0;
 
   __device__ int blocks() const { return (pivots + block - 1) / block; }
 
-  /// LU and the inverses of its triangles.
+  /// LU of the tile and the inverses of its triangles.
   __device__ __forceinline__ void factorize() const {
     TileMemory<Scalar>& memory = tile_memory<Scalar>();
     constexpr int words = TileMemory<Scalar>::single;
@@ -80,8 +81,8 @@ struct DiagonalTile {
     const bool all_there = __all_sync(0xffffffffu, there);
     if (lane == 0) all = all_there;
   }
-  // What is complete with block k of pivots goes to memory in parts of 16 x 16, a warp each: positions of
-  // block k of each line of the inverses, row and column k of blocks of the tile.
+  // The parts completed with block k of pivots are stored in pieces of 16 × 16, one warp each: block k of
+  // each line of the inverses, block row and block column k of the tile.
   __device__ __forceinline__ void store_parts(const TileDiagonal<Scalar>& diagonal, int k, int warp,
                                               int warps) const {
     const int of_upper = k + 1, of_inverses = lower == nullptr ? of_upper : 2 * of_upper;
@@ -98,7 +99,7 @@ struct DiagonalTile {
       }
     }
   }
-  /// Block k of block b of lines.
+  /// Stores block k of line block b.
   __device__ __forceinline__ void store_inverse_part(const Scalar* from, Scalar* to, int b, int k) const {
     using Piece = int4;
     constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = block / whole, lines = 32 / pieces;
@@ -122,7 +123,7 @@ struct DiagonalTile {
     for (int n = 0; n < block / lines; ++n)
       *reinterpret_cast<Values*>(there + n * lines * length) = values[n];
   }
-  /// Block (i, j) of the tile.
+  /// Stores block (i, j) of the tile.
   __device__ __forceinline__ void store_tile_part(const Scalar* tile, int i, int j) const {
     const int lane = static_cast<int>(threadIdx.x) % 32, r = i * block + lane % block,
               c = j * block + lane / block;
@@ -140,15 +141,15 @@ struct DiagonalTile {
   }
 };
 
-/// The tile a block factorizes, in shared memory: in local memory it would be far away whenever flags have
-/// been looked at.
+/// The tile a block factorizes, in shared memory: local memory would be slow to reach, since polling flags
+/// invalidates the cache.
 template <class Scalar>
 __device__ __forceinline__ DiagonalTile<Scalar>& shared_tile() {
   __shared__ __align__(16) unsigned char space[sizeof(DiagonalTile<Scalar>)];
   return *reinterpret_cast<DiagonalTile<Scalar>*>(space);
 }
 
-/// A function of its own, since among all else that the kernel holds its loops are short of registers.
+/// Not inlined: within the whole kernel its loops would run short of registers.
 template <class Scalar>
 __device__ __noinline__ void factorize_shared_tile() {
   shared_tile<Scalar>().factorize();

@@ -6,9 +6,9 @@
 
 namespace lutra::Impl {
 
-/// From a diagonal tile to the next one: with the inverses of tile s in shared memory, as they have been left
-/// by its factorization, and what its neighbours are before they are finished, L(s + 1, s) and U(s, s + 1)
-/// and the last product of tile s + 1, which overwrites tile s.
+/// Step from a diagonal tile to the next. Given the inverses of tile s, left in shared memory by its
+/// factorization, and its unfinished neighbours, it computes L(s + 1, s), U(s, s + 1) and the last product of
+/// tile s + 1, which overwrites tile s.
 template <class Scalar>
 struct DiagonalStep {
   static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad;
@@ -16,11 +16,11 @@ struct DiagonalStep {
   using Product = TileProduct<Scalar, 1>;
   using Layout = OperandLayout<OperandOrder::outer, edge>;
 
-  const Scalar* left;   ///< below tile s, by columns
-  const Scalar* above;  ///< beside it, by rows
-  const Scalar* own;    ///< tile s + 1 less all products but the last, by columns
+  const Scalar* left;   ///< tile below tile s, by columns
+  const Scalar* above;  ///< tile right of tile s, by rows
+  const Scalar* own;    ///< tile s + 1 minus all products but the last, by columns
 
-  /// @param signal called by all threads on the way
+  /// @param signal called by all threads during the step
   template <class Signal>
   __device__ __forceinline__ void run(const Signal& signal) const {
     Scalar* const first = tile_memory<Scalar>().space;
@@ -54,10 +54,10 @@ struct DiagonalStep {
   }
 
  private:
-  /// Sends a tile from its hand-off buffer into shared memory.
+  /// Copies a tile from its hand-off buffer to shared memory, asynchronously.
   __device__ __forceinline__ static void send(Scalar* to, const Scalar* from) {
     using Piece = int4;
-    constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // of a line
+    constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // per line
     const int position = static_cast<int>(threadIdx.x) % pieces * whole;
 #pragma unroll
     for (int p = 0; p < edge; p += front_threads / pieces) {
@@ -68,14 +68,14 @@ struct DiagonalStep {
   }
 };
 
-/// In double precision four warps make L and four Uᵀ at once, 16 rows each, of what they read straight into
-/// registers; then all of them make the product. Rows g and g + 8 of a matrix unit's operand are rows 2g and
-/// 2g + 1 of these, so that two numbers are read and written at once.
+/// In double precision four warps compute L and four Uᵀ concurrently, 16 rows each, from operands read
+/// directly into registers; then all compute the product. Rows g and g + 8 of a tensor-core operand are rows
+/// 2g and 2g + 1 of these, so that two values are read and written at once.
 template <>
 struct DiagonalStep<double> {
   static constexpr int edge = front_tile<double>, pitch = edge + operand_pad, parts = edge / 8;
   static constexpr int single = TileMemory<double>::single;
-  /// Of L and Uᵀ: what a quarter of a warp reads has no bank conflicts
+  /// Pitch of L and Uᵀ, free of bank conflicts for reads by a quarter warp
   static constexpr int factor_pitch = edge + 2;
   static_assert(edge * factor_pitch <= single);
 
@@ -116,13 +116,13 @@ struct DiagonalStep<double> {
     *reinterpret_cast<double2*>(to) = make_double2(first, second);
   }
 
-  /// 16 rows of L or Uᵀ. Eight inner indices after the other, the last ones first: as many parts of the
-  /// result are in work as parts of the operand are done with.
+  /// 16 rows of L or Uᵀ. Processes eight inner indices at a time, the last ones first, so that the number of
+  /// live result parts grows as that of operand parts shrinks.
   struct Factor {
     double sum[parts][4];
 
-    /// @param from this lane's rows of the operand, by columns
-    /// @param inverse what it is multiplied by from the right, by rows, an upper triangle
+    /// @param from    this lane's rows of the operand, by columns
+    /// @param inverse right factor, by rows, an upper triangle
     template <class Signal>
     __device__ __forceinline__ void make(const double* from, const double* inverse, const Signal& signal) {
       const int g = lane() / 4, t = lane() % 4;
@@ -137,7 +137,7 @@ struct DiagonalStep<double> {
       }
 #pragma unroll
       for (int p = parts; p-- > 0;) {
-        if (p == parts / 2) signal();  // what is to be seen by others has been stored meanwhile
+        if (p == parts / 2) signal();  // values to publish have been stored meanwhile
         double b[parts][2];
 #pragma unroll
         for (int c = p; c < parts; ++c) {
@@ -151,7 +151,7 @@ struct DiagonalStep<double> {
         for (int c = parts; c-- > p;) multiply_add(sum[c], operand[p], b[c][0], b[c][1]);
       }
     }
-    /// Stores it by columns.
+    /// Stores the result by columns.
     __device__ __forceinline__ void store(double* to) const {
 #pragma unroll
       for (int c = 0; c < parts; ++c) {
@@ -162,7 +162,7 @@ struct DiagonalStep<double> {
     }
   };
 
-  /// This warp's 16 x 32 of tile s + 1, four parts of 16 x 8.
+  /// Loads this warp's 16 × 32 of tile s + 1, four parts of 16 × 8.
   __device__ __forceinline__ void load(double (&before)[4][4]) const {
     const double* const from = own + (first_column() + lane() % 4 * 2) * edge + first_row();
 #pragma unroll

@@ -7,17 +7,17 @@
 
 namespace lutra::Impl {
 
-/// The sweep down the diagonal of a front of many pivot tiles, which is the critical path of LU by tiles
-/// (Buttari, Langou, Kurzak and Dongarra, Parallel Computing 35, 2009): one block factorizes all diagonal
-/// tiles one after the other, so that what one leaves to the next stays in shared memory. Blocks of their own
-/// assemble diagonal tiles and subtract all products but the last; that one the sweep makes of what the two
-/// neighbours of the tile before hand off. All it needs to know are values of its own, since what a kernel
-/// keeps in local memory is far away whenever flags have been looked at.
+/// Diagonal sweep of a front with many pivot tiles, the critical path of tiled LU (Buttari, Langou, Kurzak
+/// and Dongarra, Parallel Computing 35, 2009). One block successively factorizes all diagonal tiles, so that
+/// data passed between steps stays in shared memory. Other blocks assemble the diagonal tiles and subtract
+/// all products but the last; the sweep computes that one from the two neighbours handed off for the
+/// preceding tile. All parameters are stored by value in shared memory, because local memory is slow to reach
+/// after flags have been polled.
 template <class Scalar>
 struct DiagonalSweep {
   static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad;
 
-  /// What waits need of a launch.
+  /// Launch data needed for waiting.
   struct Wait {
     int run;
     double watchdog_seconds;
@@ -26,14 +26,14 @@ struct DiagonalSweep {
     } data;
   };
 
-  DiagonalTile<Scalar> first;  ///< the first of the tiles, of all the front's pivots
-  const Scalar* links;         ///< the front's
-  int* flags;                  ///< of the front's tiles
-  int tiles, pivot_tiles;      ///< of the front, along an edge
+  DiagonalTile<Scalar> first;  ///< the first tile, with the number of all pivots of the front
+  const Scalar* links;         ///< hand-off buffers of the front
+  int* flags;                  ///< tile flags of the front
+  int tiles, pivot_tiles;      ///< of the front, per dimension
   int front;
   Wait wait;
 
-  /// The first tile, from its hand-off buffer.
+  /// Loads the first tile from its hand-off buffer.
   __device__ __forceinline__ void begin() const {
     if (threadIdx.x == 0) wait_for(diagonal_flag(0));
     __syncthreads();
@@ -43,7 +43,7 @@ struct DiagonalSweep {
       tile[e / edge * pitch + e % edge] = from[e];
     __syncthreads();
   }
-  /// Tile s, with what is looked at meanwhile.
+  /// Tile s, with the flags to poll meanwhile.
   __device__ __forceinline__ DiagonalTile<Scalar> diagonal(int s) const {
     DiagonalTile<Scalar> own = first;
     own.lower += static_cast<std::int64_t>(s) * InverseTile::entries(edge);
@@ -58,8 +58,8 @@ struct DiagonalSweep {
     }
     return own;
   }
-  /// From the factors of tile s in shared memory to tile s + 1. The flag of tile s is raised before
-  /// anything for tile s + 1 is waited for, which may come later in the order of tasks.
+  /// Advances from the factors of tile s in shared memory to tile s + 1. Raises the flag of tile s before
+  /// waiting for anything of tile s + 1, whose tasks may come later in the order.
   __device__ __forceinline__ void advance(int s) const {
     __syncthreads();
     const bool ready = tile_memory<Scalar>().awaited != 0;
@@ -89,7 +89,7 @@ struct DiagonalSweep {
   __device__ const Scalar* diagonal_link(int s) const {
     return links + (2 * tile_links + s % tile_links) * edge * edge;
   }
-  /// The three flags of what follows tile s, a lane each.
+  /// The three flags that tile s + 1 needs, one per lane.
   __device__ int* next_flag(int s, int lane) const {
     return lane < 2 ? link_flag(s, lane) : diagonal_flag(s + 1);
   }
@@ -104,14 +104,14 @@ struct DiagonalSweep {
   }
 };
 
-/// The sweep of this block, in shared memory: registers are for entries.
+/// This block's sweep, in shared memory, to save registers for entries.
 template <class Scalar>
 __device__ __forceinline__ DiagonalSweep<Scalar>& shared_sweep() {
   __shared__ DiagonalSweep<Scalar> sweep;
   return sweep;
 }
 
-/// Functions of their own, for which registers are allotted by themselves.
+/// Not inlined, so that registers are allocated separately.
 template <class Scalar>
 __device__ __noinline__ void begin_sweep() {
   shared_sweep<Scalar>().begin();
@@ -121,13 +121,13 @@ __device__ __noinline__ void advance(int s) {
   shared_sweep<Scalar>().advance(s);
 }
 
-/// The task of a sweep.
+/// Executes the task of a sweep.
 template <class Scalar>
 __device__ __forceinline__ void work_diagonal(const FrontLaunch<Scalar>& launch, const FrontTask& task,
                                               const Front& front, const PivotRule<Scalar>& rule,
                                               const TaskNumber& number) {
   if (threadIdx.x == 0) {
-    // nothing it reads is ever written over, so that no block needs to wait for its end
+    // nothing it reads is ever overwritten, so that no block needs to wait for its end
     count_task(launch.progress, number.task, number.tasks);
     atomicAdd(sweeps_here(launch), 1);
   }

@@ -6,9 +6,9 @@
 
 namespace lutra::Impl {
 
-// What the task of a diagonal tile does that others do not: members of TileWork. It makes the last product
-// before its tile itself, from what its two neighbours hand off, puts rows in order where they may be
-// interchanged, and factorizes the tile with the inverses of its triangles.
+// Members of TileWork for the task of a diagonal tile. It computes the last product before its tile from its
+// neighbours' hand-off buffers, reorders rows if interchanges are allowed, and factorizes the tile with the
+// inverses of its triangles.
 
 template <int tiles, bool interchanges, bool symmetric, class Scalar>
 __device__ inline void TileWork<tiles, interchanges, symmetric, Scalar>::add_last_product(
@@ -37,7 +37,7 @@ __device__ inline void TileWork<tiles, interchanges, symmetric, Scalar>::add_las
   for (int q = 0; q < inverse_slabs; ++q) {
     wait_for_slabs(inverse_slabs - (q == 0 ? 1 : 2));
     __syncthreads();
-    if (q > 0) {  // L's inverse overwrites what has been read
+    if (q > 0) {  // L's inverse overwrites data that has been read
       send_inverse(operand, s, false, q - 1);
       __pipeline_commit();
     }

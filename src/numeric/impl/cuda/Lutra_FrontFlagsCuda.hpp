@@ -8,37 +8,37 @@
 
 namespace lutra::Impl {
 
-// Flags by which blocks of one launch wait for each other. A flag holds the number of the factorization that
-// raised it last, so that none is ever reset. Tasks are taken in an order in which each follows all it waits
-// for (Lutra_FrontTask.hpp): a block that waits, waits for a block that is running.
+// Flags that synchronize blocks of one launch. A flag holds the number of the factorization that last raised
+// it, so flags are never reset. Tasks are taken in an order in which each follows its dependencies
+// (Lutra_FrontTask.hpp): a waiting block always waits for a running one.
 
-inline constexpr double front_watchdog_seconds = 10;  ///< unless a state has another one
+inline constexpr double front_watchdog_seconds = 10;  ///< default of a run state
 
 struct SmallChildArrays;
 
-/// Which tasks of a launch are complete.
+/// Completion state of a launch's tasks.
 struct TaskProgress {
-  int* known = nullptr;     ///< chunks known to be complete with all before them
-  int* complete = nullptr;  ///< [tasks / tasks_a_chunk] complete tasks of each whole chunk
+  int* known = nullptr;     ///< chunks known to be complete, with all before them
+  int* complete = nullptr;  ///< [tasks / tasks_a_chunk] completed tasks of each full chunk
 };
 
-/// What the kernels of a schedule share.
+/// Data shared by the kernels of a schedule.
 template <class Scalar>
 struct FrontLaunch {
   FrontLuData<Scalar> data;
-  const ChildRef* children = nullptr;           ///< of each front, wide ones first
+  const ChildRef* children = nullptr;           ///< children of each front, wide ones first
   const Contribution* contributions = nullptr;  ///< [count]
-  const SmallChildArrays* lists = nullptr;      ///< of small children, in device memory
-  const int* cuts = nullptr;         ///< first of a child's rows in each tile of its parent, and their number
-  int* done = nullptr;               ///< [count] flags of fronts
-  int* tile_done = nullptr;          ///< flags of tiles
-  int* arrived = nullptr;            ///< [count] tiles of a contribution that are there
-  Scalar* lower_inverses = nullptr;  ///< of pivots' tiles; those of U are the first
-  Scalar* links = nullptr;           ///< tiles next to diagonal ones, on their way to the next diagonal tile
+  const SmallChildArrays* lists = nullptr;      ///< small-child lists, in device memory
+  const int* cuts = nullptr;         ///< first row of a child in each tile of its parent, and number of rows
+  int* done = nullptr;               ///< [count] completion flags of fronts
+  int* tile_done = nullptr;          ///< completion flags of tiles
+  int* arrived = nullptr;            ///< [count] completed tiles of a contribution
+  Scalar* lower_inverses = nullptr;  ///< inverses of L of pivot tiles, after those of U
+  Scalar* links = nullptr;           ///< hand-off buffers for neighbours of diagonal tiles
   TaskProgress progress;             ///< of the second launch
-  int* sweeps = nullptr;             ///< [multiprocessors] blocks on each that sweep down a front's diagonal
+  int* sweeps = nullptr;             ///< [multiprocessors] number of diagonal sweeps running on each
   int multiprocessors = 1;
-  bool hermitian = false;  ///< of symmetric tasks
+  bool hermitian = false;  ///< whether symmetric tasks conjugate
   int run = 0;             ///< number of this factorization
   double watchdog_seconds = front_watchdog_seconds;
 };
@@ -51,7 +51,7 @@ __device__ __forceinline__ int load_flag(const int* flag) {
 __device__ __forceinline__ void raise_flag(int* flag, int value) {
   asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
-/// The same without order, beside a fence of one's own.
+/// Relaxed read; the caller provides the fence.
 __device__ __forceinline__ int read_flag(const int* flag) {
   int value;
   asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
@@ -61,15 +61,15 @@ __device__ __forceinline__ void write_flag(int* flag, int value) {
   asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
 
-/// Device-scope acquire-release fence; pairs with the relaxed accesses to a flag on both sides: in front of
-/// `write_flag` and of `count_task`, behind `read_flag`. Costs a fraction of `__threadfence`, which also puts
-/// all threads' fences into one order.
+/// Device-scope acquire-release fence; pairs with the relaxed flag accesses on both sides: before
+/// `write_flag` and `count_task`, after `read_flag`. Much cheaper than `__threadfence`, which also imposes
+/// one order on the fences of all threads.
 __device__ __forceinline__ void fence() {
   asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
-/// Counts the sweeps on this multiprocessor. Its number need not be below that of all of them: two may share
-/// a count.
+/// Counter of the sweeps on this multiprocessor. Multiprocessor ids may exceed their count, so two may share
+/// a counter.
 template <class Launch>
 __device__ __forceinline__ int* sweeps_here(const Launch& launch) {
   int number;
@@ -77,7 +77,7 @@ __device__ __forceinline__ int* sweeps_here(const Launch& launch) {
   return launch.sweeps + number % launch.multiprocessors;
 }
 
-/// Ends all waiting once one team has waited too long.
+/// Aborts all waits once one team has timed out.
 template <class Launch>
 __device__ bool waited_too_long(const Launch& launch, int front, std::uint64_t& begun) {
   std::uint64_t now;
@@ -88,8 +88,8 @@ __device__ bool waited_too_long(const Launch& launch, int front, std::uint64_t& 
   return *static_cast<const volatile int*>(stopped) >= 0;
 }
 
-/// Waits until a flag stands at this factorization's number. Order is made once, at the end: with each look
-/// it would empty the first level cache, of the other block on the multiprocessor too.
+/// Waits until a flag holds this factorization's number. Fences once, at the end: a fence with each poll
+/// would invalidate the L1 cache, which the other block on the multiprocessor shares.
 template <class Launch>
 __device__ __forceinline__ void wait_for_flag(const Launch& launch, const int* flag, int front) {
   std::uint64_t begun = 0;
@@ -99,7 +99,7 @@ __device__ __forceinline__ void wait_for_flag(const Launch& launch, const int* f
   fence();
 }
 
-/// Waits for all children of a front, lanes of a warp each for some of them.
+/// Waits for all children of a front, distributed over the lanes of a warp.
 template <class Launch, class Front>
 __device__ __forceinline__ void wait_for_children(const Launch& launch, const Front& front, int lane) {
   for (auto c = front.children + lane; c < front.children_end; c += 32) {
@@ -109,8 +109,8 @@ __device__ __forceinline__ void wait_for_children(const Launch& launch, const Fr
   __syncwarp();
 }
 
-/// Waits until the first `chunks` chunks of tasks are complete, by one warp: whatever they have read may be
-/// written anew then. Tasks that wait belong to later chunks.
+/// Waits, by one warp, until the first `chunks` chunks of tasks are complete; the memory they have read may
+/// then be overwritten. Waiting tasks belong to later chunks.
 template <class Launch>
 __device__ __forceinline__ void wait_for_chunks(const Launch& launch, int chunks, int front, int lane) {
   std::uint64_t begun = 0;
@@ -119,7 +119,7 @@ __device__ __forceinline__ void wait_for_chunks(const Launch& launch, int chunks
     if (known >= chunks) break;
     const int chunk = known + lane;
     const bool complete = chunk < chunks && read_flag(launch.progress.complete + chunk) == tasks_a_chunk;
-    fence();  // whoever reads what is known next sees what these tasks have read and written
+    fence();  // readers of `known` must also see the effects of these tasks
     const unsigned all = __ballot_sync(0xffffffffu, complete);
     const int more = all == 0xffffffffu ? 32 : __ffs(static_cast<int>(~all)) - 1;
     if (more > 0 && lane == 0) atomicMax(launch.progress.known, known + more);
@@ -130,14 +130,14 @@ __device__ __forceinline__ void wait_for_chunks(const Launch& launch, int chunks
   fence();
 }
 
-/// Counts a task as complete; by one thread, what the task has read and written being behind a fence.
+/// Counts a task as complete; by one thread, after a fence that covers the task's reads and writes.
 __device__ __forceinline__ void count_task(const TaskProgress& progress, int task, int tasks) {
   const int chunk = task / tasks_a_chunk;
   if (chunk < tasks / tasks_a_chunk) atomicAdd(progress.complete + chunk, 1);
 }
 
-/// What a column is multiplied by to divide it by a pivot. In double precision an approximation made exact to
-/// the last bits by Newton's iteration, a fraction of a division's latency, which each pivot waits for.
+/// Reciprocal of a pivot. In double precision an approximation refined to the last bits by Newton's
+/// iteration, at a fraction of a division's latency, which is on the critical path of each pivot.
 template <class Real>
 __device__ __forceinline__ Real reciprocal(Real value) {
   if constexpr (sizeof(Real) == 8) {
@@ -154,8 +154,8 @@ __device__ __forceinline__ Kokkos::complex<Real> reciprocal(const Kokkos::comple
   return Kokkos::complex<Real>(Real(1)) / value;
 }
 
-/// A running position (row, column) in a block of `rows` rows stored by columns, advanced by `step` entries
-/// at once without division.
+/// A running position (row, column) in a column-major block with `rows` rows, advanced by `step` entries
+/// without division.
 struct BlockWalk {
   int rows, step_rows, step_columns, row, column;
   __device__ BlockWalk(int block_rows, int start, int step)
@@ -174,8 +174,7 @@ struct BlockWalk {
   }
 };
 
-/// Writes a front, whose entries `at(row, column)` gives, to its three blocks; by threads first, first +
-/// step, …
+/// Writes a front, given by `at(row, column)`, to its three blocks; by threads first, first + step, …
 template <class Scalar, class At>
 __device__ __forceinline__ void store_front(const DenseFront<Scalar>& front, int first, int step,
                                             const At& at) {

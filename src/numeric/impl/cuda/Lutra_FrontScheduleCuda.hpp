@@ -22,7 +22,7 @@ struct FrontCutting<Scalar, Kokkos::Cuda> {
   static FrontPlanOptions options() { return {front_tile<Scalar>, 16 * max_register_parts<Scalar>}; }
 };
 
-/// Launches on CUDA: one over the fronts of small subtrees, one over all other fronts and tiles of fronts.
+/// Two launches on CUDA: one for the fronts of small subtrees, one for all other fronts and tiles of fronts.
 template <class Scalar>
 struct FrontSchedule<Scalar, Kokkos::Cuda> {
   using Memory = Kokkos::CudaSpace;
@@ -67,7 +67,7 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
     m_cuts = upload(exec, m_reservation, "lutra::numeric::child_cuts", children.cuts);
   }
 
-  /// What it would take, without anything on the device.
+  /// Sizes of a schedule, computed without device allocations.
   static FrontSizes sizes(const Kokkos::Cuda& exec, const AssemblyTree& tree, const FrontLayout& layout,
                           const NumericDeviceModel& model) {
     List list(layout.fronts, task_options(exec, FrontCutting<Scalar, Kokkos::Cuda>::options(), model));
@@ -79,7 +79,7 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
   void run(const Kokkos::Cuda& exec, const Plan&, const Data& data, State& state) const {
     FrontLaunch<Scalar> launch;
     launch.data = data;
-    launch.data.contributions = data.panels;  // contributions may stand in panels of fronts to come
+    launch.data.contributions = data.panels;  // contributions may lie in panels of later fronts
     launch.children = m_children.data();
     launch.contributions = m_contributions.data();
     launch.lists = m_lists.data();
@@ -96,9 +96,9 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
     }
   }
 
-  /// Entries contributions take behind the panels.
+  /// Contribution entries after the panels.
   Offset contributions(const Plan&) const { return m_contribution_entries; }
-  /// Where the contribution of a root, or a given one, begins behind the first entry of the panels.
+  /// Start of a root's or a given contribution, relative to the first entry of the panels.
   Offset contribution_begin(const Plan&, Ordinal f) const {
     const auto found =
         make_uncounted<Kokkos::View<Contribution, Kokkos::HostSpace>>("lutra::numeric::contribution");
@@ -113,18 +113,18 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
     return lower_inverses() +
            (interchanges ? static_cast<std::size_t>(m_inverse_blocks) * whole_block : lower_inverses());
   }
-  /// Where those of L begin.
+  /// Offset of the inverses of L.
   std::size_t lower_inverses() const { return static_cast<std::size_t>(m_inverses); }
 
   static std::size_t multiprocessors(const Kokkos::Cuda& exec) {
     return static_cast<std::size_t>(exec.cuda_device_prop().multiProcessorCount);
   }
 
-  // what a state makes room for
+  // sizes for the run state
   std::size_t n_fronts = 0, n_flags = 0, n_chunks = 0, n_links = 0;
-  Kokkos::View<const Ordinal*, Memory> given;  ///< fronts whose contributions are given
+  Kokkos::View<const Ordinal*, Memory> given;  ///< fronts with given contributions
 
-  /// Tasks in their order, in device memory; public, as CUDA's lambdas want it.
+  /// Tasks in execution order, in device memory; public because CUDA's extended lambdas require it.
   Kokkos::View<const FrontTask*, Memory> put_in_order(const Kokkos::Cuda& exec, const MemoryBudget& budget,
                                                       const List& list) {
     MemoryReservation scratch(budget);
@@ -173,7 +173,7 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
     }
   }
 
-  /// As many blocks as run at once, no more than there is work for.
+  /// Number of resident blocks, at most the amount of work.
   template <class Kernel>
   static int blocks(const Kokkos::Cuda& exec, Kernel kernel, int threads, std::size_t bytes,
                     std::size_t work) {
@@ -195,7 +195,7 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
                    m_tasks.extent(0))};
   }
 
-  std::optional<Symmetry> m_symmetry;  ///< where tiles of L stand for those of U
+  std::optional<Symmetry> m_symmetry;  ///< if set, tiles of L represent those of U
   MemoryReservation m_reservation;
   Kokkos::View<const SmallTask*, Memory> m_small;
   Kokkos::View<const std::uint32_t*, Memory> m_target_source;
@@ -206,16 +206,16 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
   Kokkos::View<const Contribution*, Memory> m_contributions;
   Kokkos::View<const int*, Memory> m_cuts;
   Offset m_contribution_entries = 0;
-  Offset m_inverses = 0;     ///< entries of inverses of one triangle, without interchanges
-  int m_inverse_blocks = 0;  ///< blocks of their lines
+  Offset m_inverses = 0;     ///< entries of one triangle's inverses, without interchanges
+  int m_inverse_blocks = 0;  ///< blocks of lines in the inverses
 };
 
-/// Flags, hand-off buffers and what stands in the factors' memory.
+/// Flags, hand-off buffers and the current contents of the factors' memory.
 template <class Scalar>
 struct FrontRunState<Scalar, Kokkos::Cuda> {
   using Memory = Kokkos::CudaSpace;
   using Flags = Kokkos::View<int*, Memory>;
-  /// Blocks of the two launches; −1 until they are known.
+  /// Grid sizes of the two launches; −1 until they are known.
   struct Grids {
     int small = -1, tasks = -1;
   };
@@ -236,8 +236,8 @@ struct FrontRunState<Scalar, Kokkos::Cuda> {
         exec, "lutra::numeric::tile_links", schedule.n_links);
   }
 
-  /// Another factorization: flags of those before are not its own.
-  /// @param given fronts that are done
+  /// Starts another factorization, which invalidates all earlier flags.
+  /// @param given fronts that are complete from the start
   void begin(const Kokkos::Cuda& exec, FrontLaunch<Scalar>& launch,
              const Kokkos::View<const Ordinal*, Memory>& given) {
     launch.done = m_done.data();
@@ -262,32 +262,32 @@ struct FrontRunState<Scalar, Kokkos::Cuda> {
     m_scratch_user = nullptr;
   }
 
-  /// False where other kernels have factorized last.
+  /// False if other kernels performed the last factorization.
   bool has_inverses() const { return m_has_inverses; }
-  /// To be called when other kernels have factorized.
+  /// To be called after a factorization by other kernels.
   void forget_inverses() {
     m_has_inverses = false;
     m_scratch_user = nullptr;
   }
-  /// Notes which object uses the scratch memory of the factors between factorizations. @returns whether no
-  /// other has used it since it did
+  /// Records the object that uses the factors' scratch memory between factorizations. @returns whether no
+  /// other object has used it since
   bool claim_scratch(const void* user) {
     const bool untouched = m_scratch_user == user;
     m_scratch_user = user;
     return untouched;
   }
-  /// Most that one front waits before the factorization is given up.
+  /// Time one front may wait before the factorization is aborted.
   void set_watchdog(double seconds) { m_watchdog_seconds = seconds; }
 
   Grids grids[2];  ///< without and with interchanges
-  Flags tickets;   ///< of the two launches, chunks known to be complete, complete tasks of each chunk, sweeps
-                   ///< on multiprocessors
+  Flags tickets;   ///< task counters of the two launches, chunks known to be complete, completed tasks of
+                   ///< each chunk, sweeps per multiprocessor
 
  private:
   MemoryReservation m_reservation;
   std::size_t m_chunks;
   Flags m_done, m_tile_done, m_arrived;
-  Kokkos::View<Scalar*, Memory> m_links;  ///< tiles on their way to diagonal ones
+  Kokkos::View<Scalar*, Memory> m_links;  ///< hand-off buffers of diagonal tiles
   double m_watchdog_seconds = front_watchdog_seconds;
   int m_run = 0;
   const void* m_scratch_user = nullptr;

@@ -7,9 +7,9 @@
 
 namespace lutra::Impl {
 
-// What Lutra_LdltFlow.hpp asks of a block, with the flags and products of the LU engine.
+// The block required by Lutra_LdltFlow.hpp, with the flags and products of the LU engine.
 
-/// Flags by which warps and blocks wait for one another.
+/// Synchronization of warps and blocks by flags.
 struct LdltFlagsCuda {
   __device__ __forceinline__ void fence() const { Impl::fence(); }
   template <class Launch>
@@ -31,7 +31,7 @@ struct LdltFlagsCuda {
   }
 };
 
-/// A warp of a block of several, which works by itself.
+/// A warp that works independently within its block.
 struct LdltWarpCuda : LdltFlagsCuda {
   void* memory;
   std::int64_t bytes;
@@ -43,7 +43,7 @@ struct LdltWarpCuda : LdltFlagsCuda {
   __device__ __forceinline__ void* space() const { return memory; }
   __device__ __forceinline__ std::int64_t space_bytes() const { return bytes; }
 
-  /// The greatest of a warp, of its upper halves first: two instructions of compute capability 8.0.
+  /// Maximum over a warp, upper halves first: two instructions on compute capability 8.0.
   __device__ __forceinline__ static std::uint64_t max_of_warp(std::uint64_t value) {
     const auto upper = static_cast<unsigned>(value >> 32);
     const unsigned greatest = __reduce_max_sync(0xffffffffu, upper);
@@ -81,14 +81,13 @@ struct LdltWarpCuda : LdltFlagsCuda {
 struct LdltBlockCuda : LdltFlagsCuda {
   void* memory;
   std::int64_t bytes;
-  /// What threads leave for each other: a word a warp of each of two values, for two exchanges in turn, and a
-  /// number.
+  /// Exchange between threads: one word per warp for each of two values, double-buffered, and one number.
   struct Exchange {
     std::uint64_t words[2][2][front_warps];
     int taken;
   };
   Exchange& exchange;
-  mutable int turn = 0;  ///< of the exchanges
+  mutable int turn = 0;  ///< parity of the exchanges
 
   template <class Scalar>
   static constexpr int tile_edge = front_tile<Scalar>;
@@ -116,8 +115,8 @@ struct LdltBlockCuda : LdltFlagsCuda {
     for (int w = 0; w < front_warps; ++w) all += words[0][w];
     return static_cast<std::int64_t>(all);
   }
-  /// Two values of each warp, once all warps have given theirs. One barrier does: whoever writes these words
-  /// again has passed that of the next exchange, for which all have arrived that read them.
+  /// Two values of each warp, once all warps have provided theirs. One barrier suffices: these words are
+  /// overwritten only after the barrier of the next exchange, which all their readers have reached.
   __device__ __forceinline__ std::uint64_t (&give(std::uint64_t a, std::uint64_t b) const)[2][front_warps] {
     auto& words = exchange.words[turn];
     turn ^= 1;
@@ -129,7 +128,7 @@ struct LdltBlockCuda : LdltFlagsCuda {
     return words;
   }
   __device__ __forceinline__ int next(int* counter) const {
-    __syncthreads();  // all have read the number before
+    __syncthreads();  // all have read the previous number
     if (thread() == 0) exchange.taken = atomicAdd(counter, 1);
     __syncthreads();
     return exchange.taken;
@@ -143,9 +142,9 @@ struct LdltBlockCuda : LdltFlagsCuda {
   __device__ void subtract(const LdltTile<Scalar>& tile, void* slabs) const;
 };
 
-/// The product C += L1·(L2·D)ᴴ of a tile by slabs: both operands are sent to shared memory as in the products
-/// of LU; the second one is multiplied by D there, pivot by pivot, before it is read. A slab that would split
-/// a pair has one pivot less.
+/// Tile product C += L1·(L2·D)ᴴ by slabs. Both operands are sent to shared memory as in the products of LU;
+/// the second is multiplied by D there, pivot by pivot, before it is read. A slab that would split a pair has
+/// one pivot less.
 template <class Scalar>
 struct LdltProduct {
   using Product = TileProduct<Scalar, 1>;
@@ -159,7 +158,7 @@ struct LdltProduct {
   __device__ __forceinline__ Scalar* slab(int number) const {
     return space + number % Slabs::stages * Slabs::words;
   }
-  /// Pivots of the slab that begins with pivot p.
+  /// Pivots of the slab that starts at pivot p.
   __device__ __forceinline__ int pivots_from(int p) const {
     const int left = tile.depth - p;
     if (left <= depth) return left;
@@ -173,7 +172,7 @@ struct LdltProduct {
     Sender::send(Sender::source(right), slab(number) + Slabs::first_words, 0);
     __pipeline_commit();
   }
-  /// Threads have columns of the operand, so that a pair is one thread's.
+  /// Threads own columns of the operand, so that one thread handles both columns of a pair.
   __device__ __forceinline__ void multiply_by_pivots(int number, int p, int pivots) const {
     Scalar* const B = slab(number) + Slabs::first_words;
     constexpr int step = front_threads / edge;
@@ -198,14 +197,14 @@ struct LdltProduct {
   __device__ void run() const {
     Product product;
     product.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
-    __syncthreads();  // others have read what the slabs overwrite
+    __syncthreads();  // others have read the data that the slabs overwrite
     int p = 0, pivots = pivots_from(0);
     send(0, 0, pivots);
     for (int number = 0; pivots > 0; ++number) {
       const int next = p + pivots, next_pivots = next < tile.depth ? pivots_from(next) : 0;
       if (next_pivots > 0) send(number + 1, next, next_pivots);
       wait_for_slabs(next_pivots > 0 ? 1 : 0);
-      __syncthreads();  // the slab is there
+      __syncthreads();  // the slab is complete
       multiply_by_pivots(number, p, pivots);
       __syncthreads();
       product.template add<Layout, Layout>(slab(number), slab(number) + Slabs::first_words, depth);
@@ -219,7 +218,7 @@ struct LdltProduct {
   }
 };
 
-/// A function of its own, for which registers are allotted by themselves.
+/// Not inlined, so that registers are allocated separately.
 template <class Scalar>
 __device__ __noinline__ void LdltBlockCuda::subtract(const LdltTile<Scalar>& tile, void* slabs) const {
   LdltProduct<Scalar>{tile, reinterpret_cast<Scalar*>(slabs)}.run();

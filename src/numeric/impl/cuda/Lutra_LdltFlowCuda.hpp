@@ -12,12 +12,12 @@ namespace lutra::Impl {
 
 // Two launches: fronts of small subtrees by warps, then all others by blocks.
 
-inline constexpr int ldlt_small_warps = 4;  ///< of a block of the first launch
+inline constexpr int ldlt_small_warps = 4;  ///< warps per block of the first launch
 
-/// Memory of a warp: a front of 32 rows, and a column of it.
+/// Shared memory of a warp: a front of 32 rows, and one of its columns.
 template <class Scalar>
 inline constexpr int ldlt_warp_bytes = 32 * (33 * static_cast<int>(sizeof(Scalar)) + 16);
-/// Memory of a block: a diagonal block and the slabs of a product, or a front.
+/// Shared memory of a block: a diagonal block and the slabs of a product, or a front.
 template <class Scalar>
 inline constexpr int ldlt_block_bytes = static_cast<int>(sizeof(LdltDiagonal<Scalar>) +
                                                          ProductSlabs<Scalar, 1>::stages *
@@ -38,12 +38,12 @@ __global__ void __launch_bounds__(front_threads, 2) ldlt_tasks_kernel(LdltLaunch
   work_tasks(LdltBlockCuda{{}, shared_memory, ldlt_block_bytes<Scalar>, exchange}, launch);
 }
 
-/// Blocks of the second kernel that gangs are made of, at most; fewer may run at once.
+/// Upper bound on the resident blocks of the second kernel, which form gangs.
 inline int ldlt_gang_blocks(const Kokkos::Cuda& exec) {
   return 2 * exec.cuda_device_prop().multiProcessorCount;
 }
 
-/// Blocks of a kernel that run at once.
+/// Number of resident blocks of a kernel.
 template <class Kernel>
 int ldlt_resident_blocks(const Kokkos::Cuda& exec, Kernel kernel, int threads, int bytes) {
   check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
@@ -55,8 +55,8 @@ int ldlt_resident_blocks(const Kokkos::Cuda& exec, Kernel kernel, int threads, i
   return per_processor * exec.cuda_device_prop().multiProcessorCount;
 }
 
-/// @param resident of both kernels; asked for where it is −1
-/// @returns false, with nothing done, where fewer blocks run at once than a gang has members
+/// @param resident resident blocks of both kernels; queried if −1
+/// @returns false, with nothing done, if fewer blocks are resident than a gang has members
 template <class Scalar>
 bool run_ldlt_flow(const Kokkos::Cuda& exec, const LdltSchedule<Kokkos::CudaSpace>& schedule,
                    const LdltLaunch<Scalar>& launch, int (&resident)[2]) {

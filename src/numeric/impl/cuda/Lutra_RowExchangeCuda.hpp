@@ -6,12 +6,11 @@
 
 namespace lutra::Impl {
 
-// Threshold pivoting among the rows a warp or a block holds.
+// Threshold pivoting among the rows that a warp or a block holds.
 
-/// The row of [begin, end) that is to be eliminated at pivot `begin`: that row itself where the rule lets it,
-/// else the row of the greatest entry, the first of them. By a warp, the same for all lanes; an entry that is
-/// no number is never the greatest.
-/// @param at the pivot's column
+/// Pivot row for pivot `begin` in [begin, end): row `begin` if the rule accepts it, else the first row with
+/// the largest entry. By a warp, the same for all lanes; NaN is never the largest.
+/// @param at entries of the pivot's column
 template <class Scalar, class At>
 __device__ __forceinline__ int choose_row(int begin, int end, const PivotRule<Scalar>& rule, const At& at) {
   using Real = RealOf<Scalar>;
@@ -34,9 +33,9 @@ __device__ __forceinline__ int choose_row(int begin, int end, const PivotRule<Sc
   return ScalarTraits<Scalar>::magnitude(at(begin)) >= rule.keep * greatest ? begin : row;
 }
 
-/// Stores which rows the pivots of a block come from.
+/// Stores the original rows of a block's pivots.
 /// @param first permuted index of the block's first pivot
-/// @param order row at each pivot, counted within the block; read by threads thread, thread + step, …
+/// @param order row at each pivot, relative to the block; read by threads thread, thread + step, …
 template <class Data, class Order>
 __device__ __forceinline__ void note_order(const Data& data, std::int64_t first, int pivots, int exchanges,
                                            int thread, int step, const Order& order) {
@@ -47,12 +46,12 @@ __device__ __forceinline__ void note_order(const Data& data, std::int64_t first,
     Kokkos::atomic_add(&data.outcome->interchanged, static_cast<std::int64_t>(exchanges));
 }
 
-/// A lane's row in a front of up to 32 rows, and the interchanges made.
+/// A lane's row in a front of up to 32 rows, and the number of interchanges.
 struct LaneOrder {
   int row = static_cast<int>(threadIdx.x) % 32;
   int exchanges = 0;
 
-  /// Brings the row for pivot j up, in a front by columns in shared memory.
+  /// Interchanges the row for pivot j into place, in a column-major front in shared memory.
   template <class Scalar>
   __device__ __forceinline__ void bring_up(Scalar* S, int ld, int size, int j, int end,
                                            const PivotRule<Scalar>& rule) {
@@ -73,21 +72,21 @@ struct LaneOrder {
   }
 };
 
-/// What a block needs to interchange rows of a matrix it has in registers.
+/// Shared memory a block needs to interchange rows of a matrix in its registers.
 template <int R, class Scalar>
 struct RowExchange {
-  Scalar row[16 * R];  ///< of the pivot, on its way
-  int order[16 * R];   ///< row at each position
+  Scalar row[16 * R];  ///< the pivot's row in transit
+  int order[16 * R];   ///< original row at each position
   int exchanges;
 
-  /// By all threads; to be followed by a barrier.
+  /// Initializes the order; by all threads, followed by a barrier.
   __device__ void start() {
     for (int r = static_cast<int>(threadIdx.x); r < 16 * R; r += static_cast<int>(blockDim.x)) order[r] = r;
     if (threadIdx.x == 0) exchanges = 0;
   }
 
-  /// Interchanges rows j and `chosen`, all columns; `row` is the new pivot's then.
-  /// @param kept room for the other one
+  /// Interchanges rows j and `chosen` in all columns; afterwards `row` holds the new pivot row.
+  /// @param kept buffer for the other row
   template <class Matrix>
   __device__ __forceinline__ void exchange(Matrix& A, int j, int chosen, Scalar* kept) {
     const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
@@ -105,7 +104,7 @@ struct RowExchange {
   }
 
  private:
-  /// This thread's entries of a row, if it has any.
+  /// Visits this thread's entries of a row, if any.
   template <class Matrix, class Visit>
   __device__ __forceinline__ static void visit_row(Matrix& A, int x, int r, const Visit& visit) {
     if (x != r % 16) return;

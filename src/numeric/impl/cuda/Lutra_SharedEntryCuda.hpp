@@ -6,7 +6,7 @@
 
 namespace lutra::Impl {
 
-/// Subtracts from an entry that others may subtract from; of complex numbers each part by itself.
+/// Atomically subtracts from a shared entry; real and imaginary parts separately.
 template <class Scalar>
 __device__ __forceinline__ void subtract_shared(Scalar* address, const Scalar& value) {
   if constexpr (ScalarTraits<Scalar>::is_complex) {

@@ -9,14 +9,14 @@
 
 namespace lutra::Impl {
 
-/// Lists as the device reads them: 16 bits a target and 32 bits a source.
+/// Small-child lists on the device: 16 bits per target and 32 bits per source.
 struct SmallChildArrays {
-  const unsigned short* position = nullptr;  ///< of targets
-  const std::uint32_t* source = nullptr;     ///< counted from the first entry of the panels
+  const unsigned short* position = nullptr;  ///< of each target
+  const std::uint32_t* source = nullptr;     ///< relative to the first entry of the panels
 };
 
-/// Adds the targets of one front or tile, by `Threads` threads. What does not depend on children is loaded on
-/// construction, so that it can be on its way while they are waited for.
+/// Assembles the targets of one front or tile, by `Threads` threads. The constructor starts loading data that
+/// does not depend on children, so that it arrives while they are waited for.
 template <int Threads, class Scalar>
 class SmallChildAdder {
  public:
@@ -68,7 +68,7 @@ class SmallChildAdder {
 
   const SmallChildPart m_part;
   const unsigned short* const m_position;
-  const std::uint32_t* const m_widths;  ///< of level k at k
+  const std::uint32_t* const m_widths;  ///< number of targets on level k, at k
   int m_target;
   std::uint32_t m_source = 0;
   int m_at = 0;

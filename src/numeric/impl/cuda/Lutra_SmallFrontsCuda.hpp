@@ -7,12 +7,12 @@
 
 namespace lutra::Impl {
 
-inline constexpr int small_front_size = 32;  ///< a lane a row
-inline constexpr int small_front_warps = 4;  ///< warps of a team, each with a front of its own
+inline constexpr int small_front_size = 32;  ///< one lane per row
+inline constexpr int small_front_warps = 4;  ///< warps per team, each with its own front
 template <class Scalar>
 inline constexpr int small_front_words = small_front_size*(small_front_size + 1);
 
-/// Adds a child's contribution to a front by columns in shared memory.
+/// Adds a child's contribution to a column-major front in shared memory.
 template <class Scalar, class Launch>
 __device__ __forceinline__ void add_small_child(const Launch& launch, const ChildRef& child, int lane,
                                                 Scalar* S, int ld) {
@@ -35,9 +35,9 @@ __device__ __forceinline__ void add_small_child(const Launch& launch, const Chil
   }
 }
 
-/// Eliminates the pivots of a front by columns in shared memory; lanes share rows, or for few rows left the
-/// columns too.
-/// @param order of the rows, followed with `interchanges`
+/// Eliminates the pivots of a column-major front in shared memory; lanes share the rows, and for few
+/// remaining rows also the columns.
+/// @param order row order, updated with `interchanges`
 template <bool interchanges, class Scalar, class Note>
 __device__ __forceinline__ void eliminate_small(Scalar* S, int ld, int size, int pivots, int lane,
                                                 const PivotRule<Scalar>& rule, LaneOrder& order,
@@ -66,7 +66,7 @@ __device__ __forceinline__ void eliminate_small(Scalar* S, int ld, int size, int
   }
 }
 
-/// One small front by a warp.
+/// Factorizes one small front with a warp.
 template <bool interchanges, class Scalar>
 __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar>& launch, const SmallTask& task,
                                                  const PivotRule<Scalar>& rule, int lane, Scalar* S) {
@@ -100,7 +100,7 @@ __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar>& laun
   if (lane == 0) raise_flag(launch.done + task.front, launch.run);
 }
 
-/// Fronts of subtrees in which none is larger, a warp each, as data flow.
+/// Factorizes subtrees of small fronts as data flow, one warp per front.
 /// @param tasks [n] by descending length of the path to the root
 template <bool interchanges, class Scalar>
 __global__ void __launch_bounds__(small_front_warps * 32)

@@ -9,8 +9,8 @@ namespace lutra::Impl {
 /// Pivots that one warp eliminates in registers.
 inline constexpr int pivot_panel = 16;
 
-/// Division by a pivot. In double precision l = a·(1/p) with 1/p = r·(1 + e + e²), r being the approximation
-/// of the hardware and e its error, so that a·r needs not wait for e.
+/// Division by a pivot. In double precision l = a·(1/p) with 1/p = r·(1 + e + e²), where r is the hardware's
+/// approximation and e its error, so that a·r need not wait for e.
 template <class Scalar>
 struct PivotDivision {
   Scalar factor;
@@ -85,12 +85,12 @@ struct BlockProduct<double> {
   }
 };
 
-/// LU of a diagonal tile in shared memory, with the inverses X of L and V of U, in blocks of 16: what is done
-/// to the rows of A is done to those of an identity, which becomes X, and what is done to its columns to
-/// those of another, which becomes V. Of a diagonal block one warp eliminates the rows, with V's rows below
-/// them, and another one the columns, with X's beside them, both by shuffles alone and with the same bits;
-/// products with these blocks' X and V then give their rows and columns. Warps beyond the two update
-/// everything else while they go on with the next diagonal block.
+/// LU of a diagonal tile in shared memory, with the inverses X of L and V of U, in blocks of 16. Row
+/// operations on A are also applied to an identity, which becomes X, and column operations to another, which
+/// becomes V. For a diagonal block, one warp eliminates the rows, with V's rows below them, and a second one
+/// the columns, with X's next to them, both using only shuffles and with bitwise equal results; products with
+/// these blocks' X and V then give their rows and columns. The other warps update the rest while these two
+/// proceed to the next diagonal block.
 template <class Scalar>
 struct TileDiagonal {
   static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad, block = pivot_panel;
@@ -102,14 +102,15 @@ struct TileDiagonal {
   Scalar* tile;    ///< A, then L\U: entry (r, c) at c·pitch + r
   Scalar* lower;   ///< X: entry (r, c) at c·pitch + r, undefined above the diagonal
   Scalar* upper;   ///< V: entry (r, c) at r·pitch + c, undefined below the diagonal
-  Scalar* copies;  ///< [scratch_words] the next diagonal block once for each of the two warps, then two
-                   ///< pivots' rows of each, two pivots' columns and a slot for what is never read
-  int blocks;  ///< to be worked; rows and columns of the last one beyond the pivots are those of an identity
+  Scalar* copies;  ///< [scratch_words] the next diagonal block, a copy for each of the two warps, then for
+                   ///< each warp the rows of two pivots, the columns of two pivots and a dummy slot
+  int blocks;  ///< number of blocks to process; rows and columns of the last one beyond the pivots are those
+               ///< of an identity
   const PivotRule<Scalar>& rule;
 
   /// @param note called as note(pivot, is_perturbed) once for each pivot
-  /// @param keep called as keep(k, warp, warps) by some of the block's warps once rows of blocks k of L\U and
-  ///             X and columns k of L\U and V are what they will be
+  /// @param keep called as keep(k, warp, warps) by some of the block's warps once block rows k of L\U and X
+  ///             and block columns k of L\U and V are final
   template <class Note, class Keep>
   __device__ __forceinline__ void run(const Note& note, const Keep& keep) const {
     const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -140,7 +141,7 @@ struct TileDiagonal {
     return matrix[(block * i + r) * pitch + block * j + c];
   }
 
-  /// The diagonal block k less its last product.
+  /// Copies the diagonal block k, minus its last product.
   __device__ __forceinline__ void copy_diagonal(int k, Scalar* copy) const {
     BlockProduct<Scalar> product;
     if (k > 0) {
@@ -150,17 +151,17 @@ struct TileDiagonal {
     product.for_each([&](int r, int c, const Scalar& sum) {
       copy[c * copy_pitch + r] = by_columns(tile, k, k, r, c) - sum;
     });
-    asm volatile("bar.sync 1, 64;" ::: "memory");  // the first warp writes to the tile what both have read
+    asm volatile("bar.sync 1, 64;" ::: "memory");  // the first warp overwrites tile data that both have read
   }
 
-  // The elimination of a diagonal block by one warp: lanes below 16 hold a row each, those above a row of V
-  // or a column of X. The pivot comes by a shuffle, what is beside it, which is wanted later, through shared
-  // memory, two numbers at a time. Columns of X are a pivot behind, so that the column of L they need is
-  // there. Lines move on by one register a pivot, so that the loop is short enough for the cache of
-  // instructions. A branch on each pivot's size would cost nearly as much as the rest: where any was too
-  // small, which is rare, the block is done once more, from its copy.
+  // Elimination of a diagonal block by one warp: lanes below 16 hold one row each, the others a row of V or a
+  // column of X. The pivot is broadcast by a shuffle; the rest of its line, needed later, goes through shared
+  // memory, two values at a time. Columns of X lag one pivot behind, so that the column of L they need is
+  // complete. Lines shift by one register per pivot, so that the loop fits the instruction cache. A branch on
+  // each pivot's size would cost nearly as much as the rest: if any was too small, which is rare, the block
+  // is repeated from its copy.
 
-  /// @param of_lower with columns of X, else with rows of V
+  /// @param of_lower whether to process columns of X instead of rows of V
   template <bool of_lower, class Note>
   __device__ __forceinline__ void eliminate_block(int k, const Note& note) const {
     const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -176,14 +177,14 @@ struct TileDiagonal {
     }
   }
 
-  /// @param choose the pivot to use, of the one met and its number
+  /// @param choose maps a computed pivot and its index to the pivot to use
   /// @returns true if any was smaller than the threshold
   template <bool of_lower, class Choose>
   __device__ __forceinline__ bool eliminate(int k, const Choose& choose) const {
     const int lane = static_cast<int>(threadIdx.x) % 32, own = lane % block;
     const bool of_inverse = lane >= block, of_column = of_lower && of_inverse;
     const Scalar* const from = copies + (of_lower ? copy_words : 0) + own;
-    // behind the pivot, by parity of its number: its row, then, a pivot late, its column of L
+    // by parity of the pivot's index: its row after the pivot, then, one pivot late, its column of L
     Scalar* const lines = copies + 2 * copy_words + (of_lower ? 2 * block : 0);
     Scalar* const columns = lines + 2 * block;
     Scalar* const nowhere = columns + 2 * block + own;
@@ -200,7 +201,7 @@ struct TileDiagonal {
       a[e] = of_inverse ? (own == e - (of_lower ? 1 : 0) ? Scalar(1) : Scalar(0)) : entry;
     }
     a[block] = of_column && own == block - 1 ? Scalar(1) : Scalar(0);
-    if (of_column) columns[block + own] = Scalar(0);  // what is subtracted before the first pivot
+    if (of_column) columns[block + own] = Scalar(0);  // no update before the first pivot
     const Pair* const row_of = reinterpret_cast<const Pair*>(of_column ? columns : lines);
     int read = of_column ? block / 2 : 0;
     const auto threshold = rule.threshold;
@@ -224,7 +225,7 @@ struct TileDiagonal {
       read = block / 2 - read;
       const Scalar l = divide(a[0]);
       Scalar factor = lane > j ? l : Scalar(0);
-      if constexpr (of_lower) {  // one store by all lanes, some of them to nowhere, takes less than branches
+      if constexpr (of_lower) {  // one store by all lanes, some to the dummy slot, is cheaper than branches
         if (of_column) factor = a[0];
         Scalar* target = nowhere;
         if (of_column ? j > 0 : lane > j) target = of_column ? to : columns + (slot + lane - j - 1);
@@ -232,7 +233,7 @@ struct TileDiagonal {
       } else {
         *to = lane > j ? l : lane == j ? pivot : a[0];
       }
-      __syncwarp();  // or the compiler would have each load wait until the one before is used
+      __syncwarp();  // or the compiler would delay each load until the previous value is used
 #pragma unroll
       for (int e = 1; e < block; e += 2) {
         a[e - 1] = a[e] - factor * line[e / 2].first;
@@ -243,8 +244,8 @@ struct TileDiagonal {
     return small;
   }
 
-  /// Row of blocks k of U and X from the left by the block's X, column k of L and V from the right by its V;
-  /// a warp each.
+  /// Multiplies block row k of U and X from the left by the block's X, block column k of L and V from the
+  /// right by its V; one warp per block.
   __device__ __forceinline__ void multiply_panels(int k, int warp) const {
     const bool row = warp < blocks - 1;
     const int other = row ? warp : warp - (blocks - 1), o = other < k ? other : other + 1;
@@ -269,7 +270,8 @@ struct TileDiagonal {
     }
   }
 
-  /// Products with row and column k of blocks for all blocks beyond but the next diagonal one, a warp each.
+  /// Subtracts products with block row and column k from all later blocks except the next diagonal one, one
+  /// warp per block.
   __device__ __forceinline__ void update(int k, int first, int step) const {
     const int beyond = blocks - 1 - k, of_rows = beyond * blocks;
     for (int item = 1 + first; item < of_rows + beyond * (k + 1); item += step) {

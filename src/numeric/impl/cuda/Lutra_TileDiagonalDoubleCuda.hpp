@@ -7,27 +7,24 @@
 namespace lutra::Impl {
 
 // The diagonal tile in double precision: right-looking LU in blocks of eight pivots, with the inverses X of L
-// and V of U made in place of A, as Gauss-Jordan elimination does; all of it stands in one
-// matrix M of 64 x 64. At step k, with the diagonal block D = L_k U_k and its
-// inverses X_k of L_k and V_k of U_k,
+// and V of U built in place of A, as in Gauss-Jordan elimination, all in one matrix M of 64 × 64. At step k,
+// with the diagonal block D = L_k U_k and the inverses X_k of L_k and V_k of U_k,
 //
 //   M(i, j) -= (M(i, k) V_k) (X_k M(k, j)),  where M(i, k) V_k is L(i, k) below D and V(i, k) above it, and
 //   X_k M(k, j) is U(k, j) right of D and X(k, j) left of it.
 //
-// Before that D counts as an identity, and the rest of its row and its column as zero where they are added
-// to: what is done to the rows of A is then done to those of an identity, left of D, and what is done to its
-// columns to those of another, above it. All this is by substitution: no inverse of a whole block is
-// multiplied with its neighbours, so that factors and inverses fit each other where a block is nearly
-// singular.
+// Before that step D counts as an identity, and the rest of its row and column as zero where they are added
+// to. Row operations on A are thus also applied to an identity, left of D, and column operations to another
+// one, above it. All of this is by substitution: the inverse of a whole block is never multiplied with its
+// neighbours, so that factors and inverses stay consistent where a block is nearly singular.
 //
-// Warp 0 eliminates D in registers, and goes on to the next one by itself: it makes the two blocks beside D
-// and what they take away from the next diagonal block with matrix units, whose operands are what it holds.
-// Four other warps hold 16 rows of M each in registers and update them meanwhile. Products by matrix units
-// make additions and multiplications of other warps on the same quarter of the multiprocessor wait, three
-// times as long as without, so that none of the four shares warp 0's. The last three warps store what is
-// finished.
+// Warp 0 eliminates D in registers and proceeds to the next D by itself: with tensor cores, whose operands it
+// already holds, it computes the two blocks next to D and their update of the next diagonal block. Four other
+// warps hold 16 rows of M each in registers and update them meanwhile. Tensor-core products delay additions
+// and multiplications of other warps on the same quarter of the multiprocessor (three times as long as
+// without), so none of the four shares warp 0's quarter. The last three warps store finished data.
 
-/// D = C + A·B for 16 x 8 of C with a matrix unit. Lane 4g + t holds A's (g, t) and (g + 8, t), B's (t, g)
+/// D = C + A·B for 16 × 8 of C with a tensor core. Lane 4g + t holds A's (g, t) and (g + 8, t), B's (t, g)
 /// and C's (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1).
 __device__ __forceinline__ void multiply_add(double (&d)[4], double a0, double a1, double b,
                                              const double (&c)[4]) {
@@ -35,9 +32,9 @@ __device__ __forceinline__ void multiply_add(double (&d)[4], double a0, double a
       : "=d"(d[0]), "=d"(d[1]), "=d"(d[2]), "=d"(d[3])
       : "d"(a0), "d"(a1), "d"(b), "d"(c[0]), "d"(c[1]), "d"(c[2]), "d"(c[3]));
 }
-/// C += A·B for 8 x 8 of C with a matrix unit. Lane 4g + t holds A's (g, t), B's (t, g) and C's (g, 2t) and
-/// (g, 2t + 1). What a lane has of a result is what it has of a left operand whose inner indices are taken in
-/// the order 0, 2, 4, 6 and 1, 3, 5, 7, and of a right one that is its transpose.
+/// C += A·B for 8 × 8 of C with a tensor core. Lane 4g + t holds A's (g, t), B's (t, g) and C's (g, 2t) and
+/// (g, 2t + 1). A lane's part of a result equals its part of a left operand whose inner indices are taken in
+/// the order 0, 2, 4, 6 and 1, 3, 5, 7, and of a right operand that is the transpose.
 __device__ __forceinline__ void multiply_add(double& c0, double& c1, double a, double b) {
   asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
       : "+d"(c0), "+d"(c1)
@@ -54,16 +51,15 @@ struct TileDiagonal<double> {
   double* tile;    ///< A, then L\U: entry (r, c) at c·pitch + r
   double* lower;   ///< X: entry (r, c) at c·pitch + r; zero above the diagonal within blocks of 16
   double* upper;   ///< V: entry (r, c) at r·pitch + c; zero below the diagonal within blocks of 16
-  double* copies;  ///< [scratch_words] by parity of the step: its row of M, two columns of which that are
-                   ///< eight apart side by side; the block below D; then which pivots of each step were
-                   ///< perturbed, by bits
-  int blocks;      ///< of 16 to be worked; rows and columns of the last one beyond the pivots are those of an
-                   ///< identity
+  double* copies;  ///< [scratch_words] by parity of the step: its row of M, with pairs of columns eight apart
+                   ///< interleaved; the block below D; then a bit mask of perturbed pivots per step
+  int blocks;      ///< blocks of 16 to process; rows and columns of the last one beyond the pivots are those
+                   ///< of an identity
   const PivotRule<double>& rule;
 
   /// @param note called as note(pivot, is_perturbed) once for each pivot
-  /// @param keep called as keep(k, warp, warps) by some of the block's warps once rows k of blocks of 16 of
-  ///             L\U and X and columns k of L\U and V are what they will be
+  /// @param keep called as keep(k, warp, warps) by some of the block's warps once rows k, in blocks of 16, of
+  ///             L\U and X and columns k of L\U and V are final
   template <class Note, class Keep>
   __device__ __forceinline__ void run(const Note& note, const Keep& keep) const {
     const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -134,12 +130,12 @@ struct TileDiagonal<double> {
     *reinterpret_cast<double2*>(to) = make_double2(a, b);
   }
 
-  /// Entry (r, c) of a lower triangle with a diagonal of ones.
+  /// Entry (r, c) of a unit lower triangle.
   __device__ __forceinline__ static double of_unit_triangle(int r, int c, double below) {
     return r > c ? below : r == c ? 1. : 0.;
   }
 
-  /// Of warp 0: the diagonal blocks one after the other.
+  /// Warp 0: eliminates the diagonal blocks successively.
   __device__ __forceinline__ void eliminate_diagonals() const {
     const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
     double d0 = tile[2 * t * pitch + g], d1 = tile[(2 * t + 1) * pitch + g];
@@ -201,9 +197,9 @@ struct TileDiagonal<double> {
     }
   }
 
-  /// Eliminates a block of eight in place by rows, those above the pivot's too, whose entries become those of
-  /// V, while those left of the pivot become X's. This lane has its entries (g, 2t) and (g, 2t + 1).
-  /// @param choose the pivot to use, of the one met and its number
+  /// Eliminates a block of eight in place by rows, including those above the pivot, whose entries become
+  /// those of V, while entries left of the pivot become X's. This lane holds entries (g, 2t) and (g, 2t + 1).
+  /// @param choose maps a computed pivot and its index to the pivot to use
   /// @param u0, u1 this lane's entries of L\U
   /// @returns true if any was smaller than the threshold
   template <class Choose>
@@ -224,7 +220,7 @@ struct TileDiagonal<double> {
         const double p = choose(met, j);
         const PivotDivision<double> divide(p);
         const bool here = t == J, before = t < J, row = g == j;
-        if (row) c = -1;  // the pivot's row is divided by it: zero less -1/p times the row
+        if (row) c = -1;  // divides the pivot's row: zero minus -1/p times the row
         const double f = divide(c);
         if (h == 0) {
           if (row && !before) {
@@ -257,7 +253,7 @@ struct TileDiagonal<double> {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     if (lane < block) note(block * q + lane, (perturbed_bits()[2 * q + lane / part] >> lane % part & 1) != 0);
   }
-  /// Of three warps: storing what is finished.
+  /// Three warps: store finished data.
   template <class Note, class Keep>
   __device__ __forceinline__ void store_finished(const Note& note, const Keep& keep, int warp) const {
     for (int e = 32 * warp + static_cast<int>(threadIdx.x) % 32; e < blocks * 64; e += 96) {
@@ -275,10 +271,10 @@ struct TileDiagonal<double> {
 
   using Rows = double[parts][4];
 
-  /// Of four warps: updates of 16 rows of M.
+  /// Four warps: update 16 rows of M each.
   __device__ __forceinline__ void update(int unit) const {
     const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
-    Rows M;  // part r: columns of block k + r, of those beyond the last from the first on
+    Rows M;  // part r: columns of block k + r, wrapping around after the last
 #pragma unroll
     for (int r = 0; r < parts; ++r) {
 #pragma unroll
@@ -298,7 +294,7 @@ struct TileDiagonal<double> {
     }
   }
 
-  /// Leaves row k of M, and what the next diagonal block is made of: the block itself where it stands in the
+  /// Stores row k of M, and the input of the next diagonal block: the block itself if it is still in the
   /// tile.
   __device__ __forceinline__ void leave(Rows& M, int unit, int k) const {
     if (unit == (k + 1) / 2) {
@@ -339,8 +335,8 @@ struct TileDiagonal<double> {
     for (int r = 1; r < parts; ++r) M[r][half] = M[r][half + 1] = 0;
   }
 
-  /// One step of M. Its parts move on by one, so that columns of block k are always the first; what is above
-  /// and left of D is not looked at any more.
+  /// One step of M. Parts shift by one, so that columns of block k always come first; data above and left of
+  /// D is no longer needed.
   __device__ __forceinline__ void step(Rows& M, int unit, int k) const {
     const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
     const int diagonal = part * k * (pitch + 1);
@@ -363,7 +359,7 @@ struct TileDiagonal<double> {
         store_pair(upper + (part * i + g) * pitch + part * k + 2 * t, l[2 * h], l[2 * h + 1]);
       }
     }
-    const bool finished = 2 * unit < k;  // of these rows columns up to k are
+    const bool finished = 2 * unit < k;  // columns up to k of these rows
     const double* const row = row_of(k) + t * row_pitch + 2 * g;
 #pragma unroll
     for (int q = 0; q < parts / 2; ++q) {
@@ -372,7 +368,7 @@ struct TileDiagonal<double> {
       double u[4];
       Impl::multiply_add(u, y0.x, y0.y, x0, zeros);
       Impl::multiply_add(u, y1.x, y1.y, x1, u);
-      if (q == unit) {  // one of the four stores these
+      if (q == unit) {  // one of the four warps stores these
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
           const int j = k + 2 * q + 1 + h;

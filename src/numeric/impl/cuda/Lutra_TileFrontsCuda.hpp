@@ -6,7 +6,7 @@
 
 namespace lutra::Impl {
 
-/// What a block knows of its task, in shared memory: registers are for entries.
+/// A block's task data, in shared memory to save registers for entries.
 template <class Scalar>
 struct SharedTask {
   FrontLaunch<Scalar> launch;
@@ -21,7 +21,7 @@ __device__ __forceinline__ SharedTask<Scalar>& shared_task() {
   return *reinterpret_cast<SharedTask<Scalar>*>(space);
 }
 
-/// A function of its own, for which registers are allotted by themselves.
+/// Not inlined, so that registers are allocated separately.
 template <int tiles, bool interchanges, bool symmetric, class Scalar>
 __device__ __noinline__ void work_tiles() {
   auto& own = shared_task<Scalar>();
@@ -31,7 +31,8 @@ __device__ __noinline__ void work_tiles() {
       .run();
 }
 
-/// Middle and large fronts as data flow: blocks take tasks in an order in which each follows all it needs.
+/// Factorizes medium and large fronts as data flow: blocks take tasks in an order in which each follows its
+/// dependencies.
 template <bool interchanges, bool symmetric, class Scalar>
 __global__ void __launch_bounds__(front_threads, 2)
     front_tasks_kernel(FrontLaunch<Scalar> launch, const FrontTask* tasks, int n, int* ticket) {
@@ -43,11 +44,11 @@ __global__ void __launch_bounds__(front_threads, 2)
     shared_task<Scalar>().launch = launch;
     shared_task<Scalar>().rule = rule;
   }
-  int sweeps_beside = 0;  // on this multiprocessor, as the first thread saw them when its task began
+  int sweeps_beside = 0;  // on this multiprocessor, as the first thread observed when its task began
   for (;;) {
     __syncthreads();
     if (threadIdx.x == 0) {
-      // a sweep is on the critical path, and slower beside other blocks
+      // a sweep is on the critical path, and slower if it shares the multiprocessor
       if (sweeps_beside > 0) {
         while (read_flag(sweeps_here(launch)) > 0) __nanosleep(500);
       }

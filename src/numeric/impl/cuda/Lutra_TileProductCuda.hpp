@@ -8,15 +8,14 @@
 
 namespace lutra::Impl {
 
-// Products of tiles by one block: C = A·B, A being one or two tiles high and B one tile wide. Both operands
-// go through shared memory in slabs of some inner indices.
+// Products of tiles by one block: C = A·B, where A is one or two tiles high and B one tile wide. Both
+// operands go through shared memory in slabs of some inner indices.
 
-/// Inner indices of a slab.
+/// Inner indices per slab.
 inline constexpr int product_depth = 32;
-/// Slabs that shared memory has room for: one is worked on while the other is on its way.
+/// Slabs in shared memory: one is multiplied while the other is in transit.
 inline constexpr int product_stages = 2;
-/// What rows of an operand in shared memory are longer than wide: 16 lanes of a fragment then touch 16 banks
-/// of 8 bytes.
+/// Padding of an operand's rows in shared memory: the 16 lanes of a fragment then access 16 banks of 8 bytes.
 inline constexpr int operand_pad = 4;
 
 /// The slabs of a product of `tiles` tiles in shared memory, A's part first.
@@ -28,11 +27,11 @@ struct ProductSlabs {
   static constexpr int words = first_words + depth * (edge + operand_pad);
 };
 
-/// Which of an operand's indices neighbours in memory differ in: the one A·B sums over, or the other one.
+/// Which index of an operand is contiguous in memory: the inner one, which A·B sums over, or the outer one.
 enum class OperandOrder { inner, outer };
 
-/// Where entry (p, q), p being the inner index, of an operand stands in shared memory. Rows of an operand in
-/// inner order are rotated by their number, so that fragments have no bank conflicts.
+/// Address in shared memory of entry (p, q) of an operand, p being the inner index. Rows of an operand in
+/// inner order are rotated by their index, so that fragments have no bank conflicts.
 template <OperandOrder order, int width, int depth = product_depth>
 struct OperandLayout {
   static constexpr int pitch = width + operand_pad;
@@ -41,7 +40,7 @@ struct OperandLayout {
   }
 };
 
-/// C of a product, spread over the registers of a block. Layouts are those of the operands.
+/// C of a product, distributed over a block's registers. Template arguments are the operands' layouts.
 template <class Scalar, int tiles>
 struct TileProduct {
   static constexpr int rows = tiles * front_tile<Scalar> / 16, columns = front_tile<Scalar> / 16;
@@ -64,7 +63,7 @@ struct TileProduct {
       }
     }
   }
-  /// The same where B is zero, or not there, at outer indices before the inner one's block of 16.
+  /// Version for B zero or undefined at outer indices before the inner index's block of 16.
   /// @param depth a multiple of 16
   template <class LayoutA, class LayoutB>
   __device__ __forceinline__ void add_triangle(const Scalar* A, const Scalar* B, int depth) {
@@ -90,7 +89,7 @@ struct TileProduct {
   }
 };
 
-/// C += A·B for 16 × 8 of C with a matrix unit of compute capability 9.0. Lane 4g + t holds A's (g, t), (g +
+/// C += A·B for 16 × 8 of C with a tensor core of compute capability 9.0. Lane 4g + t holds A's (g, t), (g +
 /// 8, t), (g, t + 4), (g + 8, t + 4), B's (t, g), (t + 4, g) and C's (g, 2t), (g, 2t + 1), (g + 8, 2t), (g +
 /// 8, 2t + 1).
 __device__ __forceinline__ void multiply_add(double (&c)[4], const double (&a)[4], double b0, double b1) {
@@ -101,7 +100,7 @@ __device__ __forceinline__ void multiply_add(double (&c)[4], const double (&a)[4
       : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b0), "d"(b1));
 }
 
-/// The same for four inner indices: lane 4g + t holds A's (g, t), (g + 8, t) and B's (t, g).
+/// Overload for four inner indices: lane 4g + t holds A's (g, t), (g + 8, t) and B's (t, g).
 __device__ __forceinline__ void multiply_add(double (&c)[4], const double (&a)[2], double b) {
   asm volatile(
       "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
@@ -110,7 +109,7 @@ __device__ __forceinline__ void multiply_add(double (&c)[4], const double (&a)[2
       : "d"(a[0]), "d"(a[1]), "d"(b));
 }
 
-/// Whether an operand stands in outer order.
+/// Whether an operand is in outer order.
 template <class Layout>
 inline constexpr bool is_outer = false;
 template <int width, int depth>
@@ -137,10 +136,10 @@ struct OperandLane<OperandLayout<OperandOrder::inner, width, depth>> {
   __device__ __forceinline__ double operator()(int p, int q) const { return at[q * depth + (p ^ turned)]; }
 };
 
-/// The same with the matrix units: a warp has 16·tiles × 32 of C.
+/// Specialization with tensor cores: a warp holds 16·tiles × 32 of C.
 template <int tiles>
 struct TileProduct<double, tiles> {
-  double sum[tiles][4][4];  ///< by 16 × 8 parts
+  double sum[tiles][4][4];  ///< in parts of 16 × 8
 
   __device__ __forceinline__ static int first_row() {
     return 16 * tiles * (static_cast<int>(threadIdx.x) / 32 % 4);
@@ -152,19 +151,19 @@ struct TileProduct<double, tiles> {
     const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
     const OperandLane<LayoutA> a_at(A, t, first_row() + g);
     const OperandLane<LayoutB> b_at(B, t, first_column() + g);
-    // with an operand in inner order sums would be sent out of the registers for two slices at once
+    // with an operand in inner order, two slices at once would spill sums from registers
     constexpr int slices = is_outer<LayoutA> && is_outer<LayoutB> ? 2 : 1;
 #pragma unroll slices
     for (int p = 0; p < depth; p += 8) add_slice<0>(a_at, b_at, p);
   }
-  /// The same where B is zero, or not there, at outer indices before the inner one's block of 16.
+  /// Version for B zero or undefined at outer indices before the inner index's block of 16.
   /// @param depth a multiple of 16
   template <class LayoutA, class LayoutB>
   __device__ __forceinline__ void add_triangle(const double* A, const double* B, int depth) {
     const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
     const OperandLane<LayoutA> a_at(A, t, first_row() + g);
     const OperandLane<LayoutB> b_at(B, t, first_column() + g);
-    const int whole = first_column() + 16;  // inner indices for which all this warp's columns are there
+    const int whole = first_column() + 16;  // inner indices at which all of this warp's columns are defined
     const int end = depth < whole ? depth : whole;
 #pragma unroll 1
     for (int p = 0; p < end; p += 8) add_slice<0>(a_at, b_at, p);
@@ -227,7 +226,7 @@ struct TileProduct<double, tiles> {
   }
 };
 
-/// The slices of a product's slabs, worked one after the other.
+/// The slices of a product's slabs, processed successively.
 template <class Product, class LayoutA, class LayoutB, int depth>
 struct OperandSlices {
   template <class Scalar>
@@ -239,8 +238,8 @@ struct OperandSlices {
   __device__ __forceinline__ void end(Product&) {}
 };
 
-/// With matrix units slices are of four inner indices, and each is fetched before the one before it is
-/// multiplied, the first one of a slab before the last one of the slab before.
+/// With tensor cores slices have four inner indices. Each is fetched before its predecessor is multiplied,
+/// the first one of a slab before the last one of the preceding slab.
 template <int tiles, class LayoutA, class LayoutB, int depth>
 struct OperandSlices<TileProduct<double, tiles>, LayoutA, LayoutB, depth> {
   using Product = TileProduct<double, tiles>;
@@ -263,15 +262,15 @@ struct OperandSlices<TileProduct<double, tiles>, LayoutA, LayoutB, depth> {
   }
 };
 
-/// A part of a matrix in global memory, one of its strides being 1.
+/// A part of a matrix in global memory; one of its strides is 1.
 template <class Scalar>
 struct GlobalPart {
   const Scalar* data;
-  std::int64_t inner, outer;  ///< strides of the product's inner index and of the other one
-  int inners, outers;         ///< extents; beyond them stands zero
+  std::int64_t inner, outer;  ///< strides of the product's inner and outer index
+  int inners, outers;         ///< extents; entries beyond are zero
 };
 
-/// Sends one or two entries into shared memory, or zeros where they are not there.
+/// Copies one or two entries to shared memory asynchronously; zeros if `there` is false.
 template <int bytes>
 __device__ __forceinline__ void send_entries(void* to, const void* from, bool there) {
   const auto at = static_cast<unsigned>(__cvta_generic_to_shared(to));
@@ -290,24 +289,23 @@ __device__ __forceinline__ void send_entries(void* to, const void* from, bool th
   }
 }
 
-/// An operand as it is sent into shared memory; kept in shared memory itself, since registers are for
-/// entries.
+/// An operand to be sent to shared memory; stored in shared memory itself, to save registers for entries.
 template <class Scalar>
 struct OperandSource {
   const Scalar* data;
-  int stride;          ///< the one that is not 1
-  int inners, outers;  ///< extents; beyond them stands zero
-  int entries;         ///< of a copy
+  int stride;          ///< the stride that is not 1
+  int inners, outers;  ///< extents; entries beyond are zero
+  int entries;         ///< entries per copy
 };
 
-/// Sends an operand into shared memory slab by slab. Neighbouring threads follow the stride that is 1; where
-/// all lines begin at multiples of 16 bytes, copies are of as many, which leaves more of the memory pipeline
-/// to fragments.
+/// Sends an operand to shared memory slab by slab. Adjacent threads follow the unit stride. If all lines
+/// start at multiples of 16 bytes, copies are 16 bytes wide, which leaves more of the memory pipeline to
+/// fragments.
 template <class Scalar, OperandOrder order, int width, int depth>
 struct OperandSender {
   static constexpr bool by_outer = order == OperandOrder::outer;
   static constexpr int line = by_outer ? width : depth, lines = by_outer ? depth : width;
-  static constexpr int most = 16 / static_cast<int>(sizeof(Scalar));  ///< entries of a copy
+  static constexpr int most = 16 / static_cast<int>(sizeof(Scalar));  ///< entries per copy
 
   using Layout = OperandLayout<order, width, depth>;
 
@@ -332,7 +330,7 @@ struct OperandSender {
     constexpr int pieces = line / entries, step = front_threads / pieces;  // lines
     constexpr int pitch = by_outer ? Layout::pitch : depth;
     static_assert(by_outer || step % 4 == 0);
-    unsigned thread;  // asked for anew: what follows from it would take registers that products need
+    unsigned thread;  // read again: values derived from it would take registers that products need
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
     const int along = static_cast<int>(thread % pieces) * entries, across = static_cast<int>(thread / pieces);
     const int first = slab * depth, stride = source.stride;
@@ -345,7 +343,7 @@ struct OperandSender {
                          (by_outer ? 0 : first);
     constexpr int bytes = entries * static_cast<int>(sizeof(Scalar));
     const std::int64_t apart = static_cast<std::int64_t>(step) * stride;
-    // a copy holds its pointer until it is on its way: the next one has another
+    // a copy holds its pointer until issued: alternate between two pointers
     const Scalar* next[2] = {from, from + apart};
 #pragma unroll
     for (int e = 0; e < lines / step; ++e) {
@@ -356,7 +354,7 @@ struct OperandSender {
   }
 };
 
-/// Waits until no more than so many slabs sent last are on their way.
+/// Waits until at most the last `beyond` slabs are in transit.
 __device__ __forceinline__ void wait_for_slabs(int beyond) {
   if (beyond >= 3) {
     __pipeline_wait_prior(3);
@@ -369,7 +367,7 @@ __device__ __forceinline__ void wait_for_slabs(int beyond) {
   }
 }
 
-/// The same in a product, where one slab is on its way most often, and never more.
+/// Version for products, which have one slab in transit most often, and never more.
 __device__ __forceinline__ void wait_for_operands(int beyond) {
   static_assert(product_stages == 2);
   if (beyond > 0) {

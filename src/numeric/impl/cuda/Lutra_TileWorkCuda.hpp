@@ -8,19 +8,19 @@
 
 namespace lutra::Impl {
 
-// Large fronts as tiles, left-looking: the task of tile (i, j) assembles it, subtracts L(i, s)·U(s, j) for
+// Large fronts as tiles, left-looking. The task of tile (i, j) assembles it, subtracts L(i, s)·U(s, j) for
 // all pivot tiles s before it as they become ready, and finishes it: factorizes a diagonal tile and inverts
-// its triangles, multiplies a tile of L or U by one of those inverses, or leaves the tile to the parent. So
-// each tile is read and written once, and no task list but the tiles themselves is needed. Tiles of wide
-// fronts that are not next to the diagonal are taken two at a time, one above the other, or in U side by
-// side, so that each operand in shared memory serves more products.
+// its triangles, multiplies a tile of L or U by one of those inverses, or leaves the tile to the parent. Thus
+// each tile is read and written once, and the tiles themselves are the task list. In wide fronts, tiles not
+// next to the diagonal are taken two at a time, one above the other, or side by side in U, so that each
+// operand in shared memory serves more products.
 //
-// Of symmetric and Hermitian matrices the tiles above the diagonal have no tasks: that of tile (i, s) of L
-// stores D·L(i, s)ᵀ as U(s, i) and raises its flags too, and that of a tile of the contribution stores the
-// transposed one. Diagonal tiles are worked as others are.
+// For symmetric and Hermitian matrices the tiles above the diagonal have no tasks. The task of tile (i, s) of
+// L stores D·L(i, s)ᵀ as U(s, i) and raises its flags too; the task of a contribution tile stores the
+// transposed tile. Diagonal tiles are processed as usual.
 
-/// All the steps of a task of `tiles` tiles need to know. Its first direction is that of its rows, in U that
-/// of its columns: U is worked transposed.
+/// Data of a task of `tiles` tiles. Its first direction is along its rows, in U along its columns: U is
+/// processed transposed.
 template <int tiles, bool interchanges, bool symmetric, class Scalar>
 struct TileWork {
   const FrontLaunch<Scalar>& launch;
@@ -60,26 +60,26 @@ struct TileWork {
     return {FrontTiles::inverse_lines(cut.extent(s)), interchanges && !of_upper};
   }
   __device__ bool hands_off() const { return tiles == 1 && task.hands_off(cut); }
-  /// Where the neighbour of diagonal tile s below it, or beside it, is handed off: the next but one follows
-  /// only when this one has been read. Line p of a tile of L is its column p, of U its row p.
+  /// Hand-off buffer of the neighbour below or right of diagonal tile s; reused after it has been read, by
+  /// the next but one. Line p is column p of a tile of L, row p of a tile of U.
   __device__ Scalar* link(int s, bool of_upper) const {
     return launch.links + task.links + (s % tile_links * 2 + (of_upper ? 1 : 0)) * edge * edge;
   }
   __device__ int* link_flag(int s, bool of_upper) const { return flags() + TileFlags(cut).link(s, of_upper); }
-  /// Whether the tile is a diagonal one that the front's sweep factorizes.
+  /// Whether the tile is a diagonal one factorized by the front's sweep.
   __device__ bool is_swept() const {
     return tiles == 1 && !interchanges && task.is_swept && task.is_diagonal(cut);
   }
-  /// Where diagonal tile s is handed to the sweep, less all products but the last.
+  /// Hand-off buffer of diagonal tile s, minus all products but the last, for the sweep.
   __device__ Scalar* diagonal_link(int s) const {
     return launch.links + task.links + (2 * tile_links + s % tile_links) * edge * edge;
   }
   __device__ int* diagonal_link_flag(int s) const { return flags() + TileFlags(cut).diagonal_link(s); }
-  /// Positions in `count` tiles.
+  /// Number of positions in `count` tiles.
   __device__ int extent(int tile, int count) const {
     return cut.begin(tile + count - 1) + cut.extent(tile + count - 1) - cut.begin(tile);
   }
-  /// Pivots before this tile.
+  /// Number of pivots before this tile.
   __device__ int inners() const { return steps() < pivot_tiles() ? steps() * edge : front.pivots; }
 
   __device__ GlobalPart<Scalar> part_of_lower() const {
@@ -127,7 +127,7 @@ struct TileWork {
       second.add(data.contributions, [&](int r, int c) -> Scalar& { return at(r0 + r, c0 + c); });
     }
     __syncthreads();
-    for (Offset c0 = front.children; c0 < task.wide_end; c0 += 32) {  // a lane looks at a child
+    for (Offset c0 = front.children; c0 < task.wide_end; c0 += 32) {  // one child per lane
       int rows_here = 0, columns_here = 0, a = 0, b = 0;
       if (c0 + lane < task.wide_end) {
         const int* const cuts = launch.cuts + launch.children[c0 + lane].cuts;
@@ -136,7 +136,7 @@ struct TileWork {
         b = cuts[task.column];
         columns_here = cuts[task.column + task.columns] - b;
         if (launch.children[c0 + lane].passed > 0 && !in_contribution())
-          rows_here = 0;  // it is in the panels
+          rows_here = 0;  // already added to the panels
       }
       unsigned touching = __ballot_sync(0xffffffffu, rows_here > 0 && columns_here > 0);
       while (touching != 0) {
@@ -153,7 +153,7 @@ struct TileWork {
     __syncthreads();
   }
 
-  /// Adds what children have added to the panels.
+  /// Adds the contributions that children have added to the panels.
   __device__ void add_panel(const FrontWindow& window) const {
     const bool by_rows = task.row < pivot_tiles() && task.column >= pivot_tiles();
     const Scalar* const panel = &launch.data.dense(front).at(window.row, window.column);
@@ -167,8 +167,8 @@ struct TileWork {
     }
   }
 
-  /// How many pivot tiles up to the first gap have both their parts, s of them being known to; by one warp.
-  /// With `wait` at least one more.
+  /// Number of pivot tiles, up to the first gap, whose parts of L and U are both ready; s of them are known
+  /// to be. By one warp. With `wait` at least one more.
   __device__ int look_for_steps(int s, bool wait) const {
     const int lane = static_cast<int>(threadIdx.x) % 32, step = s + lane;
     if (wait && lane < task.rows + task.columns) {
@@ -186,14 +186,14 @@ struct TileWork {
         other = read_flag(task.rows > 1 ? flag(task.row + 1, step) : flag(step, task.column + 1));
       there = left == launch.run && above == launch.run && other == launch.run;
     }
-    fence();  // what those flags stand for is read after them
+    fence();  // orders reads of the flagged data after the flags
     const unsigned all = __ballot_sync(0xffffffffu, there);
     const int ready = s + (all == 0xffffffffu ? 32 : __ffs(static_cast<int>(~all)) - 1);
-    return wait && ready == s ? s + 1 : ready;  // the watchdog ended the wait
+    return wait && ready == s ? s + 1 : ready;  // the wait timed out
   }
 
-  /// Sends slabs from `sent` on for as long as there is room before slab `end` and their pivot tiles, the
-  /// first `ready` of them, are there.
+  /// Sends slabs from `sent` on, while there is space before slab `end` and their pivot tiles, the first
+  /// `ready`, are complete.
   template <class FirstSender, class SecondSender>
   __device__ __forceinline__ void send_slabs(int& sent, int end, int ready) const {
     for (end = min(end, ready * Slabs::a_tile); sent < end; ++sent) {
@@ -204,8 +204,8 @@ struct TileWork {
     }
   }
 
-  /// Adds the products of the pivot tiles with the first `pivots` pivots. Where no slab is on its way, the
-  /// next pivot tile is waited for.
+  /// Adds the products of the pivot tiles with the first `pivots` pivots. If no slab is in transit, waits for
+  /// the next pivot tile.
   template <OperandOrder first_order, OperandOrder second_order>
   __device__ __forceinline__ void add_products(Product& product, const GlobalPart<Scalar>& first,
                                                const GlobalPart<Scalar>& second, int pivots) const {
@@ -217,7 +217,7 @@ struct TileWork {
     }
     OperandSlices<Product, typename FirstSender::Layout, typename SecondSender::Layout, Slabs::depth> slices;
     const int last = (pivots + Slabs::depth - 1) / Slabs::depth;
-    int sent = 0, ready = 0;  // slabs on their way or there, pivot tiles that are there
+    int sent = 0, ready = 0;  // slabs in transit or complete, completed pivot tiles
     bool looked = false;
     for (int q = 0; q < last;) {
       const bool starved = sent == q;
@@ -264,7 +264,7 @@ struct TileWork {
     }
   }
 
-  /// Copies what `product` holds to a hand-off buffer, for the block that works a diagonal tile.
+  /// Copies `product` to a hand-off buffer, for the block that factorizes a diagonal tile.
   __device__ void hand_off(Product& product, Scalar* to, int* flag_there) const {
     product.for_each([&](int a, int b, const Scalar& value) { to[b * edge + a] = -value; });
     __syncthreads();
@@ -273,11 +273,11 @@ struct TileWork {
     write_flag(flag_there, launch.run);
   }
 
-  /// The entry at (c, r) where `value` stands at (r, c).
+  /// The entry at (c, r) for a `value` at (r, c).
   __device__ __forceinline__ Scalar mirrored(const Scalar& value) const {
     return launch.hermitian ? ScalarTraits<Scalar>::conjugate(value) : value;
   }
-  /// The same for the tile below diagonal tile s, and as that beside it.
+  /// Hands off both neighbours of diagonal tile s: the tile below it and its mirror image right of it.
   __device__ void hand_off_both(Product& product, int s) const {
     Scalar* const below = link(s, false);
     Scalar* const beside = link(s, true);
@@ -292,10 +292,10 @@ struct TileWork {
     write_flag(link_flag(s, true), launch.run);
   }
 
-  /// Sends a slab of a whole tile, lines of `edge` entries one behind the other, into shared memory.
+  /// Sends a slab of a full tile, with contiguous lines of `edge` entries, to shared memory.
   __device__ __forceinline__ static void send_lines(Scalar* to, const Scalar* from, int slab) {
     using Piece = int4;
-    constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // of a line
+    constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // per line
     for (int e = static_cast<int>(threadIdx.x); e < inverse_depth * pieces; e += front_threads) {
       const int p = slab * inverse_depth + e / pieces, position = e % pieces * whole;
       __pipeline_memcpy_async(to + p * (edge + operand_pad) + position, from + p * edge + position,
@@ -303,10 +303,10 @@ struct TileWork {
     }
   }
 
-  /// Sends a slab of a diagonal tile's inverse, with the zeros that are not stored, into shared memory.
+  /// Sends a slab of a diagonal tile's inverse, with the zeros that are not stored, to shared memory.
   __device__ __forceinline__ void send_inverse(Scalar* to, int s, bool of_upper, int slab) const {
     using Piece = int4;
-    constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // of a line
+    constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // per line
     const InverseTile layout = layout_of_inverse(s, of_upper);
     const int first = slab * inverse_depth, begin = layout.begin(first), length = layout.lines - begin;
     const Scalar* const line = inverse(s, of_upper) + layout(first, begin) - begin;
@@ -321,11 +321,11 @@ struct TileWork {
     }
   }
 
-  /// Adds the last product of a diagonal tile, whose factors it makes itself of what its neighbours hand off:
-  /// to wait for theirs would cost a way through memory more.
+  /// Adds the last product of a diagonal tile, whose factors it computes from its neighbours' hand-off
+  /// buffers: waiting for the neighbours' factors would cost another trip through memory.
   __device__ void add_last_product(Product& product) const;
 
-  /// Writes what `product` holds, in the task's directions, to the panels.
+  /// Writes `product` to the panels, in the task's directions.
   __device__ void store(Product& product) const {
     const bool upper = in_upper();
     const int row = cut.begin(task.row), column = cut.begin(task.column);
@@ -340,7 +340,7 @@ struct TileWork {
     });
   }
 
-  /// Writes U(s, i) = D·L(i, s)ᵀ, or ᴴ, of what `product` holds of L. D is there with tile (s, s).
+  /// Writes U(s, i) = D·L(i, s)ᵀ, or ᴴ, where `product` holds L. D is complete with tile (s, s).
   __device__ void store_mirrored(Product& product) const {
     const int row = cut.begin(task.row), column = cut.begin(task.column);
     const int rows = extent(task.row, task.rows), columns = extent(task.column, task.columns);
@@ -357,8 +357,8 @@ struct TileWork {
     });
   }
 
-  /// Writes the contribution's tiles; what belongs to the parent's pivots is added to its panels, where no
-  /// more than two children add to a number, so that their order does not matter.
+  /// Writes the contribution's tiles. Entries of the parent's pivots are added to its panels; at most two
+  /// children add to an entry, so that their order does not affect the result.
   __device__ void store_contribution(Product& product) const {
     const Contribution left = launch.contributions[task.front];
     if (task.after > 0) {
@@ -369,7 +369,7 @@ struct TileWork {
     const int row = cut.begin(task.row) - front.pivots, column = cut.begin(task.column) - front.pivots;
     const int rows = extent(task.row, task.rows), columns = extent(task.column, task.columns);
     Scalar* const contribution = launch.data.contributions + left.contribution;
-    // of symmetric matrices: whether the entry is of a tile of the lower triangle, and of one below the
+    // symmetric matrices: whether the entry belongs to a tile of the lower triangle, and to one below the
     // diagonal
     const auto is_lower = [&](int r) { return !symmetric || task.row + r / edge >= task.column; };
     const auto is_below = [&](int r) { return symmetric && task.row + r / edge > task.column; };
@@ -396,21 +396,21 @@ struct TileWork {
           contribution[b - left.passed + static_cast<Offset>(a - left.passed) * kept] = -mirrored(value);
       } else {
         subtract_shared(&parent.at(relative[a], relative[b]), value);
-        // what is above the diagonal counts in the parent's diagonal tiles alone
+        // entries above the diagonal are needed only in the parent's diagonal tiles
         if (is_below(r) && relative[a] < parent.pivots && relative[a] / edge == relative[b] / edge)
           subtract_shared(&parent.at(relative[b], relative[a]), mirrored(value));
       }
     });
   }
 
-  /// Brings the rows of a diagonal tile into the order that threshold pivoting takes them in, which a trial
-  /// elimination finds: what comes after knows nothing of interchanges.
+  /// Reorders the rows of a diagonal tile as threshold pivoting takes them, found by a trial elimination;
+  /// later steps need no interchanges.
   __device__ void order_rows(int first, int pivots) const;
 
-  /// Stores the inverse of a diagonal tile's L as one that takes rows in their own order.
+  /// Stores the inverse of a diagonal tile's L so that it takes rows in their original order.
   __device__ void store_ordered_inverse(const Scalar* from, int first, int pivots, int used) const;
 
-  /// What there is to a diagonal tile beside its entries in shared memory.
+  /// Data of a diagonal tile besides its entries in shared memory.
   __device__ DiagonalTile<Scalar> diagonal_tile() const {
     const int first = cut.begin(task.row);
     const Offset size = front.size();
@@ -423,11 +423,11 @@ struct TileWork {
             &launch.data.outcome->perturbed,
             rule.threshold};
   }
-  /// LU of a diagonal tile in shared memory, and the inverses of its triangles, all of which is stored.
+  /// LU of a diagonal tile in shared memory, and the inverses of its triangles; stores all of them.
   __device__ void factorize_diagonal() const;
 
-  /// Tiles of L times the inverse of their column's U, or the inverse of their row's L times tiles of U. The
-  /// tiles are in shared memory.
+  /// Multiplies tiles of L by the inverse of their column's U, or tiles of U by the inverse of their row's L.
+  /// The tiles are in shared memory.
   __device__ void multiply_by_inverse(Product& product) const {
     const bool upper = in_upper();
     const int s = upper ? task.row : task.column;
@@ -451,8 +451,8 @@ struct TileWork {
     if constexpr (symmetric) store_mirrored(product);
   }
 
-  /// Raises the flags of the tiles, and the front's where they were the last of the contribution. The fence
-  /// pairs with those behind the waits for these flags.
+  /// Raises the flags of the tiles, and the front's flag after the last tile of the contribution. The fence
+  /// pairs with those after the waits for these flags.
   __device__ void signal() const {
     __syncthreads();
     if (threadIdx.x != 0) return;
@@ -468,11 +468,11 @@ struct TileWork {
     }
     const int edge_tiles = cut.count() - pivot_tiles();
     const int own =
-        symmetric && task.row < task.column ? 1 : tiles;  // the upper one of a pair does not count
+        symmetric && task.row < task.column ? 1 : tiles;  // the upper tile of a pair does not count
     const int all = symmetric ? edge_tiles * (edge_tiles + 1) / 2 : edge_tiles * edge_tiles;
     if (atomicAdd(launch.arrived + task.front, own) + own < all) return;
     fence();
-    launch.arrived[task.front] = 0;  // for the next factorization
+    launch.arrived[task.front] = 0;  // reset for the next factorization
     raise_flag(launch.done + task.front, launch.run);
   }
 

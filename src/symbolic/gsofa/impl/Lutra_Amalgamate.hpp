@@ -10,14 +10,14 @@
 
 namespace lutra::Impl {
 
-/// Lets supernodes join the one before, on the host, and returns the zeros that adds to U.
-/// @param joints [n] not 0 where L(s, s − 1) and U(s − 1, s) are entries
+/// Amalgamates supernodes with the preceding ones, on the host, and returns the zeros added to U.
+/// @param joints [n] nonzero where L(s, s − 1) and U(s − 1, s) are entries
 /// @param upper  [n] entries of each row of U
-/// @param leads  [n] in and out: not 0 where a supernode begins
+/// @param leads  [n] in and out: nonzero where a supernode starts
 inline Offset amalgamate(const std::vector<Ordinal>& joints, const std::vector<Ordinal>& upper,
                          const SupernodeOptions& options, std::vector<Ordinal>& leads) {
   const std::size_t n = leads.size();
-  Offset all_zeros = 0, zeros = 0, stored = 0;  // of all supernodes; and of the one that grows
+  Offset all_zeros = 0, zeros = 0, stored = 0;  // of all supernodes; of the growing one
   std::size_t first = 0;
   for (std::size_t s = 0, end = 0; s < n; s = end) {
     end = s + 1;
@@ -25,7 +25,7 @@ inline Offset amalgamate(const std::vector<Ordinal>& joints, const std::vector<O
     const auto before = static_cast<Offset>(s - first);
     Offset own = 0;  // entries of the rows from s on
     for (std::size_t i = s; i < end; ++i) own += upper[i];
-    // Rows before s become as long as row s and what lies between them and it.
+    // A row before s grows to the length of row s plus its distance to s.
     const Offset joined = s == 0 ? 0 : before * upper[s] + before * (before + 1) / 2;
     const Offset added = joined - stored;
     const bool joins =

@@ -12,17 +12,17 @@
 
 namespace lutra::Impl {
 
-/// What the searches of one launch need, a slot for each team. Everything but `max_id` is empty between two
-/// sources, and `max_id` needs no clearing.
+/// Workspace of a launch's searches, one slot per team. Between sources everything except `max_id` is empty;
+/// `max_id` needs no clearing.
 template <class MemorySpace>
 struct Fill2Slots {
   /// Windowed labels (GSoFa, section 4): the k-th source of a slot writes labels offset by greatest − (k +
-  /// 1)·n. All older ones are greater and count as unset, so that labels are set anew only when numbers run
-  /// out.
+  /// 1)·n. All older ones are greater and count as unset, so that labels are reset only when the range is
+  /// exhausted.
   using Label = std::make_unsigned_t<Ordinal>;
   /// (team, v): least maximum of a path to v
   Kokkos::View<Label**, Kokkos::LayoutRight, MemorySpace> max_id;
-  Kokkos::View<Label*, MemorySpace> windows;  ///< [teams] windows used since labels were set
+  Kokkos::View<Label*, MemorySpace> windows;  ///< [teams] windows used since the last reset of labels
   TeamBits<MemorySpace> found;                ///< entries of the row
   TeamBits<MemorySpace> active;               ///< vertices still to be expanded
   Kokkos::View<Ordinal**, Kokkos::LayoutRight, MemorySpace>
@@ -39,18 +39,17 @@ struct Fill2Slots {
   }
 };
 
-/// Rows that the count pass found and kept, one after the other in no order, so that the fill pass need not
-/// search for them again.
+/// Rows kept by the count pass, in arbitrary order, so that the fill pass need not search them again.
 template <class MemorySpace>
 struct KeptRows {
   Kokkos::View<Ordinal*, MemorySpace> entries;
-  /// Entries asked for so far, beyond the room where it was too little
+  /// Entries requested so far, including those that exceeded the capacity
   Kokkos::View<Offset, MemorySpace> end;
-  /// [n] where a row starts in `entries`, -1 where it was not kept
+  /// [n] start of a row in `entries`, -1 if not kept
   Kokkos::View<Offset*, MemorySpace> begin;
 };
 
-/// The sources of a launch, and where their rows go. The same for all kernels.
+/// The sources of a launch, and the destination of their rows. The same for all kernels.
 template <class ExecutionSpace>
 struct Fill2Launch {
   using Memory = typename ExecutionSpace::memory_space;
@@ -58,19 +57,19 @@ struct Fill2Launch {
   CsrPattern<Ordinal, Offset, Memory> pattern;
   Kokkos::View<Ordinal, Memory> next;            ///< sources taken so far
   Ordinal first_position = 0, end_position = 0;  ///< positions in `sources`
-  Kokkos::View<const Ordinal*, Memory> sources;  ///< rows to search from; empty: all, position i being row i
+  Kokkos::View<const Ordinal*, Memory> sources;  ///< rows to search; empty: all, position i being row i
   Kokkos::View<Offset*, Memory> lower_counts;    ///< [n] out in the count pass
   Kokkos::View<Offset*, Memory> counts;          ///< [n] out in the count pass, of L + U
-  KeptRows<Memory> kept;                         ///< out in the count pass, `begin` in in the fill pass
+  KeptRows<Memory> kept;                         ///< out in the count pass; `begin` is in for the fill pass
   Kokkos::View<const Offset*, Memory> row_map;   ///< [n + 1] in, fill pass only
   Kokkos::View<Ordinal*, Memory> entries;        ///< out in the fill pass
   Kokkos::View<std::uint64_t*, Memory> statistics;  ///< [4] edges, revisits, groups found and left; added to
-  Offset first_entry = 0;                           ///< fill pass: of L + U, which goes to entries(0)
+  Offset first_entry = 0;                           ///< fill pass: offset in L + U of entries(0)
   bool store = false;                               ///< fill pass
-  bool last_first = true;                           ///< the last source of the launch is taken first
+  bool last_first = true;                           ///< whether the last source of the launch is taken first
 
-  /// Takes the next source of the launch, the last one first: its search is longest and must not be the last
-  /// to end. -1 where none is left.
+  /// Takes the next source of the launch, starting with the last: its search is the longest and must not
+  /// finish last. -1 if none is left.
   KOKKOS_FUNCTION Ordinal take_source() const {
     Ordinal source = -1;
     do {
@@ -82,8 +81,8 @@ struct Fill2Launch {
     return source;
   }
 
-  /// Where a row that was found goes: in the fill pass to its position in the result, in the count pass
-  /// behind the rows kept; -1 where there is no room.
+  /// Destination of a completed row: in the fill pass its position in the result, in the count pass after the
+  /// rows kept so far; -1 if there is no space.
   KOKKOS_FUNCTION Offset reserve_row(Ordinal source, Offset lower, Offset length) const {
     if (store) return row_map(source) - first_entry;
     counts(source) = length;
@@ -96,17 +95,17 @@ struct Fill2Launch {
 };
 
 /// Search from source rows in the fine-grained form of fill2 (GSoFa, Figure 6): (src, w) is an entry of L + U
-/// if A has a path from src to w whose greatest inner vertex, max_id(w), is below w and src. A team walks
-/// from one source; a vertex is expanded again when its label falls.
+/// if A has a path from src to w whose greatest inner vertex, max_id(w), is below w and src. A team searches
+/// from one source; a vertex is expanded again when its label decreases.
 ///
 /// Departures from the paper, each for fewer visits or bytes:
 /// - Frontiers are bit sets, not queues. No vertex is in a frontier twice and n bits hold any frontier, so
-///   that none overflows or has to be spilled.
+///   that none overflows or must be spilled.
 /// - The active vertices in the lowest `group` words are expanded first. With one vertex at a time labels
-///   would only grow, as in Dijkstra's algorithm, and no vertex would be visited twice; a group trades some
-///   revisits for parallelism.
-/// - `fill` is a bit set as well. It is tested before max_id: an entry of L has its least label already, and
-///   a vertex beyond the source needs none. Read off in order, it is the sorted row.
+///   would only increase, as in Dijkstra's algorithm, and no vertex would be visited twice; a group trades
+///   some revisits for parallelism.
+/// - `fill` is a bit set as well. It is tested before max_id: an entry of L already has its least label, and
+///   a vertex beyond the source needs none. Read in order, it is the sorted row.
 ///
 /// One source, by its team; every step ends with a barrier:
 ///
@@ -125,14 +124,14 @@ struct Fill2Search : Fill2Launch<ExecutionSpace> {
   static constexpr std::size_t group = is_host_space<ExecutionSpace> ? 1 : 4;  ///< words expanded at once
   static constexpr std::size_t queue_length = group * 64;
 
-  /// Variables a team shares while it searches from one row.
+  /// Variables shared by a team while it searches one row.
   struct RowState {
     Ordinal source;
-    Ordinal least;                ///< no entry of the row is smaller
-    Ordinal lowest;               ///< no active vertex is smaller
+    Ordinal least;                ///< lower bound on the row's entries
+    Ordinal lowest;               ///< lower bound on the active vertices
     Ordinal queued;               ///< vertices in `queue`
-    Label base;                   ///< labels below base + n are this source's
-    Offset target;                ///< where in KeptRows the row goes
+    Label base;                   ///< labels below base + n belong to this source
+    Offset target;                ///< offset of the row in KeptRows
     std::uint64_t edges;          ///< edges followed
     std::uint64_t revisits;       ///< vertices expanded again
     Ordinal queue[queue_length];  ///< vertices expanded at once
@@ -165,8 +164,7 @@ struct Fill2Search : Fill2Launch<ExecutionSpace> {
     const auto n = static_cast<Label>(pattern.n_rows);
     const Label window = ++slots.windows(slot);
     state.base = ~Label(0) - window * n;
-    if (!window_labels || window > ~Label(0) / n - 1)
-      state.base = 0;  // numbers have run out: labels are set anew
+    if (!window_labels || window > ~Label(0) / n - 1) state.base = 0;  // range exhausted: labels are reset
     slots.found.template insert<ExecutionSpace>(slot, static_cast<std::size_t>(state.source));
   }
 
@@ -194,7 +192,7 @@ struct Fill2Search : Fill2Launch<ExecutionSpace> {
   /// A path whose greatest inner vertex is `label` leads to w.
   KOKKOS_FUNCTION void visit(std::size_t slot, RowState& state, Ordinal w, Label label, bool direct) const {
     const auto vertex = static_cast<std::size_t>(w);
-    if (slots.found.has(slot, vertex)) return;  // w > src is done with, w < src has its least label
+    if (slots.found.has(slot, vertex)) return;  // w > src is complete, w < src has its least label
     if (w > state.source || direct || static_cast<Label>(w) > label) {
       if (!slots.found.template insert<ExecutionSpace>(slot, vertex)) return;
       lower_to(state.least, w);
@@ -204,7 +202,7 @@ struct Fill2Search : Fill2Launch<ExecutionSpace> {
     if (slots.max_id(slot, vertex) > state.base + label) activate(slot, state, w, label);
   }
 
-  /// Lowers the label of w; w becomes active if its label has fallen.
+  /// Lowers the label of w; w becomes active if its label has decreased.
   KOKKOS_FUNCTION void activate(std::size_t slot, RowState& state, Ordinal w, Label label) const {
     const auto vertex = static_cast<std::size_t>(w);
     const Label before = min_into(slots.max_id(slot, vertex), state.base + label);
@@ -214,11 +212,11 @@ struct Fill2Search : Fill2Launch<ExecutionSpace> {
     if (before < state.base + static_cast<Label>(pattern.n_rows)) count(state.revisits, 1);
   }
 
-  /// Takes the vertices of the lowest group that has active ones into the queue; false where none has.
+  /// Moves the active vertices of the lowest nonempty group to the queue; false if there are none.
   KOKKOS_FUNCTION bool fill_queue(const Team& team, std::size_t slot, RowState& state) const {
     const auto last = static_cast<std::size_t>(state.source) / 4096;
     const std::size_t first = static_cast<std::size_t>(state.lowest) / 4096;
-    std::size_t word = ~std::size_t(0);  // the first active one
+    std::size_t word = ~std::size_t(0);  // the first active word
     Kokkos::parallel_reduce(
         Kokkos::TeamThreadRange(team, first, last + 1),
         [&](const std::size_t s, std::size_t& least) {
@@ -259,10 +257,10 @@ struct Fill2Search : Fill2Launch<ExecutionSpace> {
       Kokkos::single(Kokkos::PerThread(team),
                      [&]() { count(state.edges, static_cast<std::uint64_t>(last - first)); });
     });
-    team.team_barrier();  // all that is active now is known
+    team.team_barrier();  // all currently active vertices are known
   }
 
-  /// Writes `found` as counts and a kept row, or as a row of the result, and empties it.
+  /// Stores `found` as counts and a kept row, or as a row of the result, and clears it.
   KOKKOS_FUNCTION void finish_row(const Team& team, std::size_t slot, RowState& state) const {
     const Ordinal source = state.source;
     const std::size_t begin = static_cast<std::size_t>(state.least) / 4096;
@@ -297,7 +295,7 @@ struct Fill2Search : Fill2Launch<ExecutionSpace> {
     state.target = this->reserve_row(state.source, -1, length);
   }
 
-  /// Minimum with a label other threads of the team may lower; returns what it was.
+  /// Minimum with a label that other threads of the team may lower; returns the old value.
   KOKKOS_FUNCTION static Label min_into(Label& location, Label value) {
     if constexpr (is_host_space<ExecutionSpace>) {
       const Label before = location;
@@ -316,7 +314,7 @@ struct Fill2Search : Fill2Launch<ExecutionSpace> {
     }
   }
 
-  /// Adds to a variable of the team; returns what it was.
+  /// Adds to a variable of the team; returns the old value.
   template <class T>
   KOKKOS_FUNCTION static T count(T& counter, T value) {
     if constexpr (is_host_space<ExecutionSpace>) {

@@ -11,8 +11,8 @@
 
 namespace lutra::Impl {
 
-/// The portable search as `Fill2Method` drives it: what a slot of workspace takes, how many searches run at
-/// once, how a range of sources is launched. Lutra_Fill2Cuda.hpp has another for CUDA.
+/// The portable search as used by `Fill2Method`: bytes of a workspace slot, number of concurrent searches,
+/// launch of a range of sources. Lutra_Fill2Cuda.hpp has a version for CUDA.
 template <class ExecutionSpace>
 struct Fill2Launcher {
   using Memory = typename ExecutionSpace::memory_space;
@@ -22,7 +22,8 @@ struct Fill2Launcher {
   using Slots = typename Search::Slots;
   using Bytes = typename Arena<Memory>::Bytes;
 
-  // Threads of a team on a device. Frontiers of sparse factors rarely hold more edges than two warps take.
+  // Threads per team on a device. Frontiers of sparse factors rarely hold more edges than two warps can
+  // process.
   static constexpr int team_threads = is_host_space<ExecutionSpace> ? 1 : 64;
 
   Slots slots;
@@ -32,7 +33,7 @@ struct Fill2Launcher {
     window_labels = ablation.window_labels;
   }
 
-  /// Searches that run at once.
+  /// Number of concurrent searches.
   std::size_t running(const ExecutionSpace& exec) const {
     return std::max<std::size_t>(1, static_cast<std::size_t>(exec.concurrency()) / team_threads);
   }
@@ -40,10 +41,10 @@ struct Fill2Launcher {
   /// Bytes of a slot for sources below `sources`, of a matrix of n rows.
   std::size_t slot_bytes(std::size_t n, std::size_t sources) const { return Slots::bytes_each(n, sources); }
 
-  /// Bytes an arena should have, where slots for all teams take `for_teams`.
+  /// Bytes an arena should have if slots for all teams take `for_teams`.
   std::size_t arena_bytes(std::int64_t, std::size_t, std::size_t for_teams) const { return for_teams; }
 
-  /// Groups of sources that an arena of so many bytes has room for; 0 where groups do not pay.
+  /// Groups of sources that fit in the arena; 0 if groups do not pay off.
   std::size_t group_slots(std::int64_t, std::size_t, std::size_t) const { return 0; }
 
   /// Searches by groups. @returns whether the rows of all sources have been found
@@ -51,7 +52,7 @@ struct Fill2Launcher {
     return false;
   }
 
-  /// Cuts `teams` slots from the arena, for a matrix of n rows and sources below `sources`.
+  /// Allocates `teams` slots from the arena, for a matrix of n rows and sources below `sources`.
   void divide(const ExecutionSpace& exec, Arena<Memory>& arena, std::size_t teams, std::size_t n,
               std::size_t sources) {
     using Bits = TeamBits<Memory>;
@@ -65,7 +66,7 @@ struct Fill2Launcher {
     slots.positions = arena.template cut<decltype(slots.positions)>(teams, 2 * words);
     slots.found.empty(exec);
     slots.active.empty(exec);
-    // No window is left, so that each team sets its labels before its first source.
+    // No window is left, so that each team resets its labels before its first source.
     using Label = typename Slots::Label;
     Kokkos::deep_copy(exec, slots.windows, static_cast<Label>(~Label(0) / static_cast<Label>(n) - 1));
   }

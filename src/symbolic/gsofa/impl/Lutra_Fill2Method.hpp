@@ -18,7 +18,7 @@
 namespace lutra::Impl {
 
 /// fill2 in two passes: counts, prefix sum, positions ("End-to-End LU …", Algorithm 3), sources in ascending
-/// ranges. No member is private, because nvcc wants lambdas in public functions only.
+/// ranges. All members are public, because nvcc accepts device lambdas only in public functions.
 template <class ExecutionSpace>
 struct Fill2Method {
   using Memory = typename ExecutionSpace::memory_space;
@@ -31,13 +31,14 @@ struct Fill2Method {
   using Range = Kokkos::RangePolicy<ExecutionSpace>;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
 
-  // Rows in one launch: bounds how long a kernel runs.
+  // Rows per launch: bounds the run time of a kernel.
   static constexpr std::size_t rows_per_launch = 1 << 17;
-  // Most memory taken for slots where no limit was set.
+  // Maximum memory for slots without a budget limit.
   static constexpr std::size_t unlimited_arena_bytes = std::size_t(16) << 30;
-  // Where slots for all teams do not fit, sources go in this many ranges, each with slots of its own size.
+  // If slots for all teams do not fit, sources are divided into this many ranges, each with its own slot
+  // size.
   static constexpr int n_ranges = 8;
-  // Most memory taken for rows on their way to the host.
+  // Maximum memory for rows in transit to the host.
   static constexpr std::size_t max_buffer_bytes = std::size_t(4) << 30;
   static constexpr std::size_t slack = 4096;  // headers and alignment of Views
 
@@ -67,8 +68,8 @@ struct Fill2Method {
     return result;
   }
 
-  /// Rows of L + U of the sources given only, one after the other in the order given.
-  /// @param sources [any number] rows of A, none twice
+  /// Only the rows of L + U of the given sources, in the order given.
+  /// @param sources [any number] distinct rows of A
   SourceRows<Memory> run(const Kokkos::View<const Ordinal*, Memory>& sources) {
     SourceRows<Memory> result;
     result.reservation = MemoryReservation(m_budget);
@@ -85,7 +86,7 @@ struct Fill2Method {
   template <class T>
   using HostArray = Kokkos::View<T*, Kokkos::HostSpace>;
 
-  /// Both passes; rows go to host memory in ranges, each while the next one is searched for:
+  /// Both passes; rows are copied to host memory in ranges, each while the next one is searched:
   ///
   ///     search range 0 │ search range 1 │ search range 2 │
   ///                    │ copy range 0   │ copy range 1   │ copy range 2
@@ -119,8 +120,8 @@ struct Fill2Method {
     return result;
   }
 
-  /// The fill pass in ranges of rows, each of which fits in one of two buffers. The buffers have half of the
-  /// memory left, slots the rest.
+  /// The fill pass in ranges of rows, each of which fits in one of two buffers. The buffers take half of the
+  /// remaining memory, slots the rest.
   void stream_rows(const HostArray<Offset>& row_map, const HostArray<Ordinal>& entries) {
     const auto rows = static_cast<std::size_t>(m_n);
     Offset longest = 0;
@@ -148,7 +149,7 @@ struct Fill2Method {
         m_exec, "lutra::symbolic::fill2_arena", slots * slot_bytes(rows) + Arena<Memory>::loss(8));
     divide(arena, slots, rows);
     const ExecutionSpace copier = Kokkos::Experimental::partition_space(m_exec, 1)[0];
-    std::size_t begin = 0, end = 0, copied = 0;  // rows [copied, begin) lie in the other buffer
+    std::size_t begin = 0, end = 0, copied = 0;  // rows [copied, begin) are in the other buffer
     for (int parity = 0; copied < rows; parity = 1 - parity) {
       while (end < rows && row_map(end + 1) - row_map(begin) <= length) ++end;
       if (begin < end) {
@@ -174,7 +175,7 @@ struct Fill2Method {
     copier.fence("lutra::symbolic: rows are on the host");
   }
 
-  /// Both passes. @param result gets its row map, entries, diagonals and nnz(L)
+  /// Both passes. @param result receives its row map, entries, diagonals and nnz(L)
   template <class ResultType>
   void find_rows(ResultType& result, const OffsetView& diagonal) {
     auto row_map =
@@ -237,7 +238,7 @@ struct Fill2Method {
     return m_launcher.slot_bytes(static_cast<std::size_t>(m_n), sources);
   }
 
-  /// Throws where the budget cannot hold one slot, with the least budget that would do.
+  /// Throws if the budget cannot hold one slot, with the least budget that would suffice.
   void require_one_slot() const {
     const std::size_t each = slot_bytes(static_cast<std::size_t>(m_n)) + slack;
     if (each <= m_budget.available_bytes()) return;
@@ -248,8 +249,8 @@ struct Fill2Method {
         each);
   }
 
-  /// Room for rows found in the count pass: what most factors need, under a limit a quarter of what is left,
-  /// or nothing.
+  /// Allocates memory for rows kept by the count pass: enough for most factors, under a limit a quarter of
+  /// the remaining budget, or none.
   MemoryReservation allocate_kept() {
     constexpr std::size_t max_entries = std::size_t(1) << 31;
     const std::size_t fill = m_budget.limit_bytes() == 0 ? 128 : 24;
@@ -276,8 +277,8 @@ struct Fill2Method {
     reservation = {};
   }
 
-  /// Searches from all sources, in one range where slots for all teams fit, else in several. An explicit list
-  /// is one range, with slots that do for any source.
+  /// Searches from all sources, in one range if slots for all teams fit, else in several. An explicit list is
+  /// one range, with slots large enough for any source.
   void search_all() {
     const auto positions = static_cast<std::size_t>(m_count), rows = static_cast<std::size_t>(m_n);
     if (positions == 0) return;
@@ -307,13 +308,13 @@ struct Fill2Method {
     }
   }
 
-  /// Groups of sources, of so many, that the arena has room for; none where they do not pay.
+  /// Number of groups of `sources` sources that fit in the arena; 0 if groups do not pay off.
   std::size_t group_slots(const typename Arena<Memory>::Bytes& arena, std::size_t sources) const {
     return m_launcher.group_slots(m_n, arena.extent(0), sources);
   }
 
-  /// Searches from a range of positions by groups; true where that finds all of their rows. Slots have to be
-  /// cut from the arena anew.
+  /// Searches a range of positions by groups; true if that finds all of their rows. Slots must be reallocated
+  /// from the arena afterwards.
   bool search_groups(const typename Arena<Memory>::Bytes& arena, std::size_t begin, std::size_t end) {
     const std::size_t slots = group_slots(arena, end - begin);
     if (slots == 0) return false;
@@ -391,7 +392,7 @@ struct Fill2Method {
     m_exec.fence("lutra::symbolic: kept rows are freed");
   }
 
-  /// Rows that the count pass has counted but not kept.
+  /// Number of rows that the count pass has counted but not kept.
   Ordinal missed_rows() const {
     const auto begin = m_launch.kept.begin;
     const auto sources = m_launch.sources;
@@ -410,10 +411,10 @@ struct Fill2Method {
   MemoryBudget m_budget;
   Fill2Ablation m_ablation;
   Ordinal m_n;
-  Ordinal m_count;  ///< sources
+  Ordinal m_count;  ///< number of sources
   MemoryReservation m_scratch;
   Launch m_launch;
-  OffsetView m_starts;  ///< [n] where the row of each source begins in the result
+  OffsetView m_starts;  ///< [n] start of each source's row in the result
   Offset m_nnz_lower = 0;
   Fill2Statistics m_statistics;
   Launcher m_launcher;

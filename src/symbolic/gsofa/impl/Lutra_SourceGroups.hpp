@@ -7,8 +7,8 @@
 
 namespace lutra::Impl {
 
-/// How a list of sources is cut into groups that are searched from at once: 32 each. The last ones take
-/// longest, so the last groups, one a multiprocessor of a large device, are of 16.
+/// Division of a list of sources into groups that are searched at once, 32 sources each. The last groups take
+/// longest, so that the last ones, one per multiprocessor of a large device, have 16.
 struct SourceGroups {
   static constexpr int size = 32, late_size = 16;
   static constexpr std::int64_t late_sources = 132 * late_size;
@@ -22,7 +22,7 @@ struct SourceGroups {
   KOKKOS_FUNCTION std::int64_t count() const {
     return early_groups() + (sources - early_sources() + late_size - 1) / late_size;
   }
-  /// The first source of a group; that of the group behind the last, and of no group at all, is the end.
+  /// The first source of a group; for any index out of range, the end.
   KOKKOS_FUNCTION std::int64_t begin(std::int64_t group) const {
     if (group < 0 || group >= count()) return sources;
     const std::int64_t late = group - early_groups();

@@ -8,11 +8,11 @@
 
 namespace lutra::Impl {
 
-/// Elimination along a chain of only children, as dense separators consist of: a warp keeps the sets in
-/// registers, loads those of the next vertex one step ahead, and examines 32 vertices of the tree at once.
+/// Elimination along a chain of only children, as in dense separators: a warp keeps the sets in registers,
+/// loads those of the next vertex one step ahead, and examines 32 vertices of the tree at once.
 struct ChainElimination {
-  static constexpr int lanes = 32, max_words = 4;  ///< of a lane, of each kind of set
-  static constexpr int min_steps = 4;              ///< for which the registers are filled
+  static constexpr int lanes = 32, max_words = 4;  ///< words per lane, of each kind of set
+  static constexpr int min_steps = 4;              ///< least number of steps worth filling the registers
   static constexpr unsigned all = 0xffffffffu;
   using Elimination = AncestorElimination<Kokkos::Cuda>;
   using Sets = typename Elimination::Sets;
@@ -25,9 +25,9 @@ struct ChainElimination {
 
   const Elimination& elimination;
 
-  /// Eliminates v and on, while the next vertex is the parent, has no other child left to do, and is the
-  /// nearest common ancestor; returns the vertex that is next. Called by all lanes of a warp.
-  /// @param long_chain out: whether a chain for LongChains begins there
+  /// Eliminates v and its successors, while the next vertex is the parent, has no other unfinished child, and
+  /// is the nearest common ancestor; returns the next vertex. Called by all lanes of a warp.
+  /// @param long_chain out: whether a chain for LongChains starts there
   __device__ Ordinal eliminate_path(Ordinal v, bool& long_chain) const {
     const Sets& sets = elimination.sets;
     Ordinal depth = sets.depth(v);
@@ -60,14 +60,14 @@ struct ChainElimination {
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x % lanes); }
 
-  /// How many of the next 32 vertices are each the parent of the one before, without another unfinished
-  /// child.
+  /// Number of successive vertices among the next 32 that are the parent of the preceding one, without
+  /// another unfinished child.
   __device__ static int steps_from(const Elimination& elimination, Ordinal v) {
     const Ordinal above = v + 1 + static_cast<Ordinal>(lane());
     const bool follows = above < elimination.n && elimination.sets.parent(above - 1) == above;
     const bool goes_on = follows && load_relaxed(elimination.pending(above)) == 1;
     const unsigned others = ~__ballot_sync(all, goes_on);
-    // Acquires what the warps of other children wrote before they counted themselves as done.
+    // Acquires the writes of other children's warps, made before they counted themselves as done.
     if (__any_sync(all, goes_on && elimination.children(above) != 1) != 0) __threadfence();
     return others == 0 ? lanes : __ffs(static_cast<int>(others)) - 1;
   }
@@ -110,10 +110,10 @@ struct ChainElimination {
 };
 
 /// `AncestorElimination::eliminate` by warps that share the targets above the parent. There one of the two
-/// sets mostly is nearly empty and the other one large: the few bits of the one are propagated to all members
-/// of the other.
+/// sets is usually nearly empty and the other one large: the few bits of the one are propagated to all
+/// members of the other.
 struct VertexElimination {
-  static constexpr int lanes = 32, max_words = 8;  ///< of a lane on their way, of each kind of set
+  static constexpr int lanes = 32, max_words = 8;  ///< words in flight per lane, of each kind of set
   static constexpr int few_words = 8;
   static constexpr unsigned all = 0xffffffffu;
   using Elimination = AncestorElimination<Kokkos::Cuda>;
@@ -121,7 +121,7 @@ struct VertexElimination {
   using Word = typename Sets::Word;
 
   const Elimination& elimination;
-  int part, parts;  ///< of the words of targets
+  int part, parts;  ///< part of the target words, number of parts
 
   /// A word of both sets.
   struct Pair {
@@ -131,7 +131,7 @@ struct VertexElimination {
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x % lanes); }
 
-  /// v propagates its sets to its parent, at depth d, or beyond. Called by all lanes of a warp.
+  /// Propagates the sets of v to its parent, at depth d, or beyond. Called by all lanes of a warp.
   __device__ void eliminate(Ordinal v, Ordinal above, Ordinal d) const {
     const Sets& sets = elimination.sets;
     const Offset from = sets.map(v), to = sets.map(above);
@@ -150,16 +150,16 @@ struct VertexElimination {
         merge(to + w, held[s], below(d, w));
       }
     }
-    __syncwarp();  // what was propagated is visible to the warp
+    __syncwarp();  // propagated bits are visible to the warp
   }
 
-  /// The words of both sets at `to` take in bits.
+  /// Merges bits into the words of both sets at `to`.
   __device__ void merge(Offset to, const Pair& bits, Word mask) const {
     if ((bits.upper & mask) != 0) Kokkos::atomic_or(&elimination.sets.upper(to), bits.upper & mask);
     if ((bits.lower & mask) != 0) Kokkos::atomic_or(&elimination.sets.lower(to), bits.lower & mask);
   }
 
-  /// v propagates its sets to its ancestors from `above`, at depth d, on. Called by all lanes of a warp.
+  /// Propagates the sets of v to its ancestors from `above`, at depth d, on. Called by all lanes of a warp.
   __device__ void eliminate_beyond(Ordinal v, Ordinal above, Ordinal d) const {
     const Sets& sets = elimination.sets;
     const Offset from = sets.map(v);
@@ -187,8 +187,7 @@ struct VertexElimination {
             __ldcg(reinterpret_cast<const unsigned long long*>(&elimination.sets.lower(at)))};
   }
 
-  /// The greatest depth up to d that is in both sets, 0 where there is none. False where one of them is
-  /// empty.
+  /// Finds the greatest depth up to d that is in both sets, 0 if none. Returns false if one of them is empty.
   __device__ bool find_least(Offset from, Ordinal d, Ordinal& least) const {
     bool any_upper = false, any_lower = false;
     for (Ordinal top = Sets::words(d + 1) - 1; top >= 0; top -= lanes) {
@@ -210,8 +209,10 @@ struct VertexElimination {
     return any_upper && any_lower;
   }
 
-  /// To the ancestors at depths `most` down to `least` of one chain; `first` is the deepest of them.
-  /// @param source the lane's word w of v's sets @param passed all bits where any lane has some
+  /// Propagates to the ancestors at depths `most` down to `least` of one chain; `first` is the deepest of
+  /// them.
+  /// @param source the lane's word w of v's sets
+  /// @param passed union of all lanes' bits
   __device__ void propagate_to_chain(Offset from, const Pair& source, const Pair& passed, Ordinal w,
                                      Ordinal first, Ordinal most, Ordinal least) const {
     for (Ordinal begin = most / 64 - part; begin >= least / 64; begin -= lanes * parts) {
@@ -231,8 +232,8 @@ struct VertexElimination {
     }
   }
 
-  /// @param targets those whose set of U, and of L, grows; bit 0 stands for vertex `first` at depth `lowest`,
-  /// the next for the one before
+  /// @param targets vertices whose set of U, and of L, grows; bit 0 represents vertex `first` at depth
+  ///                `lowest`, each next bit the preceding vertex
   __device__ void propagate_to_word(const Pair& source, Ordinal w, const Pair& targets, Ordinal first,
                                     Ordinal lowest) const {
     const Sets& sets = elimination.sets;
@@ -247,8 +248,8 @@ struct VertexElimination {
     if (targets.lower != 0) propagate_words(sets.lower, source.lower, w, targets.lower, maps, lowest);
   }
 
-  /// A lane holds a word to be passed on, its word w, and where the sets of two targets are. A few words go
-  /// to 32 targets at once, many to one target after the other.
+  /// A lane holds a word to propagate, its word w, and the set offsets of two targets. A few words go to 32
+  /// targets at once; many words go to one target at a time.
   __device__ void propagate_words(const Kokkos::View<Word*, Kokkos::CudaSpace>& to, Word source, Ordinal w,
                                   Word targets, const Offset (&maps)[2], Ordinal lowest) const {
     const unsigned words = __ballot_sync(all, source != 0);
@@ -274,14 +275,14 @@ struct VertexElimination {
     }
   }
 
-  /// As of sets, where a set of `depth` bits may not have the word.
+  /// AncestorSets::below, for a set of `depth` bits that may not contain the word.
   __device__ static Word below(Ordinal depth, Ordinal w) {
     return w < Sets::words(depth) ? Sets::below(depth, w) : Word(0);
   }
 };
 
-/// A warp takes 32 words of the set at a time. With one word after the other, most of them empty, a row waits
-/// for memory as often as it is deep in words.
+/// A warp reads 32 words of the set at a time. Word by word, most of them empty, a row would wait for memory
+/// once per word of its depth.
 struct ChainWriterCuda {
   static constexpr int lanes = 32;
   static constexpr unsigned all = 0xffffffffu;
@@ -310,7 +311,7 @@ struct ChainWriterCuda {
         const Ordinal lowest = least > w * 64 ? least : w * 64;
         bits = sets.upper(map + w) & Sets::below(most + 1, w) & ~Sets::below(lowest, w);
       }
-      int end = __popcll(bits);  // of the members of this word and those before it
+      int end = __popcll(bits);  // end of the members of this word and those before it
       for (int step = 1; step < lanes; step *= 2) {
         const int before = __shfl_up_sync(all, end, step);
         if (lane >= step) end += before;
@@ -325,12 +326,14 @@ struct ChainWriterCuda {
     return to - begin;
   }
 
-  /// The members of a word, whose bit 0 is a vertex, bit 1 the one before it, and so on. Two bits a lane.
+  /// Writes the members of a word, whose bit 0 is a vertex, bit 1 the preceding one, and so on. Two bits per
+  /// lane.
   __device__ static void write_word(Word word, Ordinal of_bit_zero, Ordinal* end) {
     const auto lane = static_cast<int>(threadIdx.x);
     for (const int bit : {lane, lane + lanes}) {
       if ((word >> bit & 1) == 0) continue;
-      const Word from_lowest = word & (~Word(0) >> (63 - bit));  // as many are at the end, counted from it
+      // its population count is the distance from the end
+      const Word from_lowest = word & (~Word(0) >> (63 - bit));
       end[-__popcll(from_lowest)] = of_bit_zero - static_cast<Ordinal>(bit);
     }
   }
@@ -340,13 +343,13 @@ inline ChainWriterCuda chain_writer(const Kokkos::Cuda&) {
   return {};
 }
 
-/// Elimination by warps. Short chains are eliminated in registers; where a long one begins, the warp leaves
-/// it to `LongChains`.
+/// Elimination by warps. Short chains are eliminated in registers; the warp leaves long ones to `LongChains`.
 struct AncestorEliminationCuda : AncestorElimination<Kokkos::Cuda> {
   using Base = AncestorElimination<Kokkos::Cuda>;
   using typename Base::Team;
 
-  Kokkos::View<Ordinal*, Kokkos::CudaSpace> long_chains;  ///< [n_long_chains] vertices where they begin, out
+  /// [n_long_chains] out: first vertices of the chains
+  Kokkos::View<Ordinal*, Kokkos::CudaSpace> long_chains;
   Kokkos::View<Ordinal, Kokkos::CudaSpace> n_long_chains;
 
   KOKKOS_FUNCTION void operator()([[maybe_unused]] const Team& team) const {
@@ -362,7 +365,8 @@ struct AncestorEliminationCuda : AncestorElimination<Kokkos::Cuda> {
     }
   }
 
-  /// Up to a vertex with children that are not done, which gives n, or to one where a long chain begins.
+  /// Stops at a vertex with unfinished children, and returns n, or at the start of a long chain, and returns
+  /// it.
   __device__ Ordinal eliminate_path(const Team& team, Ordinal v) const {
     while (true) {
       bool long_chain = false;
@@ -376,7 +380,7 @@ struct AncestorEliminationCuda : AncestorElimination<Kokkos::Cuda> {
     }
   }
 
-  /// v propagates its sets to its parent or beyond.
+  /// Propagates the sets of v to its parent or beyond.
   __device__ void eliminate(Ordinal v, Ordinal above) const {
     VertexElimination{*this, 0, 1}.eliminate(v, above, this->sets.depth(above));
   }

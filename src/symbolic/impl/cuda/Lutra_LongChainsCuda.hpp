@@ -16,11 +16,11 @@ namespace lutra::Impl {
 ///               words of each set
 ///               0 1 2 3 4    d = depth/64
 ///     v         . . . . .    D
-///     v + 1     . . . . .    D        D: eliminated by warp 0, gives the sources of each vertex
-///     v + 2     . . . . .    D        .: a thread per column, later vertices' words in flight
+///     v + 1     . . . . .    D        D: eliminated by warp 0, yields the sources of each vertex
+///     v + 2     . . . . .    D        .: one thread per column, later vertices' words in flight
 ///       ⋮       │ │ │ │ │
 ///
-/// A word depends on the same word of other vertices of the panel only. Protocol of a panel:
+/// A word depends only on the same word of other vertices of the panel. Protocol of a panel:
 ///
 ///     warp 0        diagonal words      │ columns │
 ///     warp 1        next panel's length │ columns │
@@ -28,11 +28,11 @@ namespace lutra::Impl {
 ///                                   barrier 1  barrier 2
 ///
 /// After barrier 1 the sources are known; after barrier 2 the panel's sets are in memory and the length of
-/// the next panel is known. Vertices open at the end of a panel, not yet past a vertex that is both U's and
-/// L's, then propagate to all ancestors further up (`VertexElimination`).
+/// the next panel is known. Vertices open at the end of a panel, not yet past a vertex in both U and L, then
+/// propagate to all ancestors further up (`VertexElimination`).
 struct LongChains {
   static constexpr int lanes = 32, warps = 16, panel = 64;
-  static constexpr int ahead = 16;  ///< vertices whose own words are being loaded, divides 64
+  static constexpr int ahead = 16;  ///< vertices whose own words are being loaded; divides 64
   static constexpr unsigned all = 0xffffffffu;
 
   using Elimination = AncestorEliminationCuda;
@@ -45,16 +45,16 @@ struct LongChains {
   Elimination elimination;
   Kokkos::View<Ordinal, Kokkos::CudaSpace> next_chain;
 
-  /// What warps exchange.
+  /// Data exchanged between warps.
   struct Shared {
     Ordinal at;
-    int steps;                              ///< vertices of the next panel
-    Word open;                              ///< vertices of the panel that are open at its end
-    Word to_upper[panel], to_lower[panel];  ///< vertices that propagate to each, by the row of the panel
+    int steps;                              ///< number of vertices of the next panel
+    Word open;                              ///< vertices of the panel that are open at its end, as bits
+    Word to_upper[panel], to_lower[panel];  ///< vertices that propagate to each row of the panel, as bits
   };
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x); }
-  /// Past the cache of the multiprocessor, since other blocks write as well.
+  /// Bypasses the L1 cache, since other blocks write as well.
   __device__ static Word load(const Word& word) {
     return __ldcg(reinterpret_cast<const unsigned long long*>(&word));
   }
@@ -75,7 +75,7 @@ struct LongChains {
     }
   }
 
-  /// The first warp eliminates from where a chain ends to where another begins, or to the end.
+  /// The first warp eliminates from the end of one chain to the start of another, or to the end.
   __device__ void eliminate_path(const Team& team, Shared& shared, Ordinal v) const {
     while (v < elimination.n) {
       v = follow_chain(team, shared, v);
@@ -100,7 +100,7 @@ struct LongChains {
     return v;
   }
 
-  /// Vertices of the panel that begins at v, v itself, whose sets are complete, not counted.
+  /// Number of vertices of the panel that starts at v, excluding v itself, whose sets are complete.
   __device__ int panel_from(Ordinal v, Ordinal depth) const {
     const int most = depth > 0 ? static_cast<int>((depth - 1) % panel) + 1 : 0;
     int steps = most > 0 ? Chains::steps_from(elimination, v) : 0;
@@ -109,7 +109,7 @@ struct LongChains {
   }
 
   /// Eliminates v and its successors to the end of the chain; returns the last vertex, whose sets are
-  /// complete but not propagated.
+  /// complete but not yet propagated.
   __device__ Ordinal follow_chain(const Team& team, Shared& shared, Ordinal v) const {
     const Sets& sets = elimination.sets;
     Ordinal depth = sets.depth(v);
@@ -147,11 +147,11 @@ struct LongChains {
     }
   }
 
-  /// A word of all sets of one kind in a panel.
+  /// One word of all sets of one kind in a panel.
   struct Column {
-    Word* first;      ///< that of the vertex before the panel
-    Word before;      ///< of the vertex before the next
-    Word own[ahead];  ///< of the next vertices
+    Word* first;      ///< word of the vertex before the panel
+    Word before;      ///< word of the vertex before the next
+    Word own[ahead];  ///< words of the next vertices
   };
 
   __device__ Column begin_column(Ordinal item, Ordinal diagonal, Offset map, int steps) const {
@@ -164,7 +164,7 @@ struct LongChains {
     return column;
   }
 
-  /// Own words of the vertices after `begin` of the panel.
+  /// Loads own words of the vertices after `begin` of the panel.
   __device__ static void load_own(Column& column, Offset stride, int begin, int steps) {
     const Word* word = column.first + (begin + 1) * stride;
 #pragma unroll
@@ -174,8 +174,8 @@ struct LongChains {
     }
   }
 
-  /// Words of 16 vertices are loaded together while those of the 16 before are merged: if each were loaded
-  /// where one is used, waiting for one would wait for later ones too.
+  /// Words of 16 vertices are loaded together while those of the preceding 16 are merged: if each were loaded
+  /// when used, waiting for one would wait for later ones too.
   __device__ static void finish_column(const Shared& shared, bool upper, Column& column, Offset stride,
                                        int steps) {
     const Word* const sources = upper ? shared.to_upper : shared.to_lower;
@@ -215,7 +215,7 @@ struct LongChains {
     Word upper[2], lower[2], next_upper[2], next_lower[2];
   };
 
-  /// Eliminates on the words at `offset`, `stride` from one vertex to the next. By one warp.
+  /// Eliminates on the words at `offset`, with `stride` between vertices. By one warp.
   __device__ void eliminate_diagonal(Shared& shared, Offset offset, Offset stride, Ordinal depth,
                                      int steps) const {
     DiagonalWords rows = load_diagonal(offset, stride, depth, steps);
@@ -269,7 +269,7 @@ struct LongChains {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const int row = h * lanes + lane();
-      // A vertex whose depth is a multiple of 64 has no bits in the diagonal, and no such word.
+      // A vertex whose depth is a multiple of 64 has no bits in the diagonal word, and no such word.
       const bool there = row < steps && (depth - 1 - row) % panel != 0;
       const Offset at = offset + (row + 1) * stride;
       rows.next_upper[h] = there ? load(elimination.sets.upper(at)) : Word(0);
@@ -293,7 +293,7 @@ struct LongChains {
     }
   }
 
-  /// The vertices in `open`, counted from `first`, propagate to the ancestors of v. All warps share the
+  /// The vertices in `open`, relative to `first`, propagate to the ancestors of v. All warps share the
   /// targets of each.
   __device__ void eliminate_open(const Team& team, Word open, Ordinal first, Ordinal v, Ordinal depth) const {
     const Ordinal above = elimination.sets.parent(v);
@@ -304,12 +304,12 @@ struct LongChains {
       }
     }
     __threadfence();
-    team.team_barrier();  // what was propagated is visible to the block
+    team.team_barrier();  // propagated bits are visible to the block
   }
 };
 
-/// A first launch eliminates all but long chains, a second one these. As many teams as run at once take
-/// chains as long as there are some, so that the host need not know how many there are.
+/// A first launch eliminates everything except long chains, a second one these. As many teams as are resident
+/// take chains until none is left, so that the host need not know their number.
 inline void eliminate_ancestors(const Kokkos::Cuda& exec, const AncestorElimination<Kokkos::Cuda>& portable,
                                 std::size_t teams, MemoryReservation& scratch) {
   using Chains = LongChains;
@@ -317,7 +317,7 @@ inline void eliminate_ancestors(const Kokkos::Cuda& exec, const AncestorEliminat
   using List = Kokkos::View<Ordinal*, Kokkos::CudaSpace>;
   AncestorEliminationCuda elimination{
       portable,
-      // Long chains have 32 vertices of their own at least.
+      // Long chains have at least 32 vertices of their own.
       scratch.allocate<List>(exec, "lutra::symbolic::long_chains", portable.n / Chains::lanes + 1),
       scratch.allocate<Counter>(exec, "lutra::symbolic::n_long_chains")};
   Kokkos::deep_copy(exec, elimination.n_long_chains, Ordinal(0));
@@ -331,7 +331,8 @@ inline void eliminate_ancestors(const Kokkos::Cuda& exec, const AncestorEliminat
   if (blocks == 0) return;
   const auto next = scratch.allocate<Counter>(exec, "lutra::symbolic::next_chain");
   Kokkos::deep_copy(exec, next, Ordinal(0));
-  // Bounds, since a kernel for 64-bit ordinals would otherwise take more registers than so many threads have.
+  // Launch bounds, since a kernel for 64-bit ordinals would otherwise exceed the registers available to
+  // `threads` threads.
   Kokkos::TeamPolicy<Kokkos::Cuda, Kokkos::LaunchBounds<threads, 1>> policy(exec, blocks, Chains::warps,
                                                                             Chains::lanes);
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(sizeof(typename Chains::Shared) + 16)));

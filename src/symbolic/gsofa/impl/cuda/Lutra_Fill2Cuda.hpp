@@ -13,49 +13,49 @@
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_WarpLanesCuda.hpp"
 
-// fill2 for CUDA: a warp per source, synchronization within warps only, and marks in shared memory where
-// enough of them fit. As many warps are resident as registers and shared memory allow, so that loads of one
-// overlap with work of others.
+// fill2 for CUDA: a warp per source, synchronization within warps only, and marks in shared memory if enough
+// of them fit. As many warps are resident as registers and shared memory allow, so that loads of one overlap
+// with work of others.
 
 namespace lutra::Impl {
 
-/// Search from one source a warp, in the order of Rose and Tarjan's fill2 (GSoFa, Figure 3b): thresholds t,
+/// Search from one source per warp, in the order of Rose and Tarjan's fill2 (GSoFa, Figure 3b): thresholds t,
 /// the entries of L, in ascending order; from each a search through vertices below t that no threshold has
 /// visited. A vertex is visited once, by its least threshold, so that there are neither labels nor revisits,
 /// and one mark per vertex suffices. All marks above t are entries, so that the next mark is the next
-/// threshold and the row comes out sorted. This order costs parallelism within a source; many concurrent
-/// sources replace it.
+/// threshold and the row is found in sorted order. This order costs parallelism within a source; many
+/// concurrent sources replace it.
 ///
 ///     marks   0 0 1 0 1 1 0 0 1 0 …    thresholds 2, 4, 5, 8, … up to the source
 ///                 t                    new below t: expanded; new above t: an entry
 ///
 /// A frontier is a stack: vertices of one threshold may be expanded in any order. Its edges are distributed
 /// evenly over lanes. The first 64 vertices of the stack are in shared memory, the rest in global memory,
-/// where a slot has one number for each vertex below its sources: stack and entries of L together never need
-/// more.
+/// where a slot has one number for each vertex below its sources, which suffices for the stack and the
+/// entries of L together.
 struct WarpFill2 {
   static constexpr int lanes = 32;
-  static constexpr int near_length = 64;  ///< vertices of a stack that are kept in shared memory
-  static constexpr int max_warps = 4;     ///< of a block
+  static constexpr int near_length = 64;  ///< vertices of a stack held in shared memory
+  static constexpr int max_warps = 4;     ///< per block
   static constexpr unsigned all = 0xffffffffu;
 
   using Launch = Fill2Launch<Kokkos::Cuda>;
   using Vertices = Kokkos::View<int**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
   using Marks = Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
 
-  Launch common;                                 ///< sources, counts, and where rows go
+  Launch common;                                 ///< sources, counts, and destination of rows
   Kokkos::View<uint2*, Kokkos::CudaSpace> rows;  ///< [n] first entry and number of entries of each row of A
   Vertices stacks;                               ///< (slot, sources)
-  Marks marks;                                   ///< (slot, mark_words), zero; no slots: in shared memory
-  int mark_words;                                ///< of 32 bits, for all vertices; a multiple of 32
+  Marks marks;     ///< (slot, mark_words), zero; no slots: marks are in shared memory
+  int mark_words;  ///< 32-bit words for all vertices; a multiple of 32
 
   static int mark_words_for(std::size_t n) { return static_cast<int>((n + 1023) / 1024 * 32); }
 
-  /// What a warp knows of its row. Uniform, but for `lowest` and `highest`.
+  /// A warp's data about its row. Uniform across lanes, except `lowest` and `highest`.
   struct Row {
     std::uint32_t* marks;
     uint2* near;  ///< bottom of the stack: rows of A of the vertices
-    int* far;     ///< from below the rest of the stack, vertices; from above entries of L
+    int* far;     ///< bottom up: the rest of the stack, vertices; top down: entries of L
     int source, threshold;
     int waiting;          ///< vertices on the stack
     int n_lower;          ///< entries of L found
@@ -89,7 +89,7 @@ struct WarpFill2 {
     int source = 0;
     if (lane() == 0) {
       do source = static_cast<int>(common.take_source());
-      while (source >= 0 && !common.store && common.counts(source) != 0);  // found in a group
+      while (source >= 0 && !common.store && common.counts(source) != 0);  // found by a group
     }
     return __shfl_sync(all, source, 0);
   }
@@ -107,7 +107,8 @@ struct WarpFill2 {
       search_line(row, line);
   }
 
-  /// The first word from `from` on that has marks; that of the source has, and no `from` is beyond it.
+  /// The first word from `from` on that has marks. The word of the source has some, and `from` is never
+  /// beyond it.
   __device__ int next_line(const Row& row, int from) const {
     if (from > row.source / lanes) return from;
     for (int block = from / lanes * lanes;; block += lanes) {
@@ -117,17 +118,17 @@ struct WarpFill2 {
     }
   }
 
-  /// The thresholds among 32 vertices. All that nothing new is below of are checked at once; from the others
-  /// is searched in ascending order, each once what is known of those before it is done.
+  /// Processes the thresholds among 32 vertices. All are checked at once; those with nothing new below them
+  /// are done. The others are searched in ascending order, each after all before it are complete.
   __device__ void search_line(Row& row, int line) const {
     const int first = line * lanes;
     const unsigned below = row.source - first >= lanes ? all : (1u << (row.source - first)) - 1u;
-    unsigned settled = 0;   // entries of L that are done with
+    unsigned settled = 0;   // entries of L that are complete
     unsigned needed = 0;    // entries of L to search from
     unsigned open = below;  // vertices that may still become entries of L
     while (true) {
       const unsigned unchecked = row.marks[line] & open & ~(settled | needed);
-      const unsigned up_to_first = needed ^ (needed - 1u);  // all where none is needed
+      const unsigned up_to_first = needed ^ (needed - 1u);  // all bits if none is needed
       if ((unchecked & up_to_first) != 0) {
         needed |= check(row, first, unchecked);
         settled |= unchecked & ~needed;
@@ -154,8 +155,8 @@ struct WarpFill2 {
     row.n_lower += __popc(bits);
   }
 
-  /// Follows the edges of entries of L, a bit each, upwards only. Returns those with unvisited vertices below
-  /// them.
+  /// Follows the edges of entries of L, one bit each, upwards only. Returns those with unvisited vertices
+  /// below them.
   __device__ unsigned check(Row& row, int first, unsigned bits) const {
     const int rank = __popc(bits & ((1u << lane()) - 1u)), count = __popc(bits);
     if ((bits >> lane() & 1u) != 0) {  // the stack is empty
@@ -190,8 +191,8 @@ struct WarpFill2 {
     }
   }
 
-  /// Takes up to 32 vertices off the stack and expands them, their edges distributed to lanes 32 at a time. A
-  /// vertex without edges counts as one edge.
+  /// Pops up to 32 vertices from the stack and expands them, their edges distributed over lanes 32 at a time.
+  /// A vertex without edges counts as one edge.
   __device__ void expand_some(Row& row) const {
     const int taken = row.waiting < lanes ? row.waiting : lanes;
     row.waiting -= taken;
@@ -209,12 +210,12 @@ struct WarpFill2 {
     __syncwarp();
   }
 
-  /// f(there, position of the entry, lane of the vertex) for each edge of the vertices of the first lanes, by
-  /// the whole warp, 32 at a time.
+  /// Calls f(there, position of the entry, lane of the vertex) for each edge of the vertices of the first
+  /// lanes, by the whole warp, 32 at a time.
   template <class F>
   __device__ void deal(Row& row, uint2 a, int taken, const F& f) const {
     const int width = lane() < taken ? (a.y > 0 ? static_cast<int>(a.y) : 1) : 0;
-    int end = width;  // inclusive sums of widths
+    int end = width;  // inclusive prefix sums of widths
     for (int step = 1; step < lanes; step *= 2) {
       const int before = __shfl_up_sync(all, end, step);
       if (lane() >= step) end += before;
@@ -223,7 +224,7 @@ struct WarpFill2 {
     row.edges += static_cast<unsigned>(n_edges);
     const unsigned shift = a.x - static_cast<unsigned>(begin);
     const unsigned without = __ballot_sync(all, lane() < taken && a.y == 0);
-    int owner = -1;  // of the last edge before these 32
+    int owner = -1;  // owner of the last edge before these 32
     for (int e = 0; e < n_edges; e += lanes) {
       const bool begins = width > 0 && begin >= e && begin < e + lanes;
       const unsigned heads = or_over_lanes(begins ? 1u << (begin - e) : 0u);
@@ -247,7 +248,7 @@ struct WarpFill2 {
     return (atomicOr(row.marks + w / 32, bit) & bit) == 0;
   }
 
-  /// Entry p of A leads to w. Where w was not visited before, it is marked; below the threshold, it is pushed
+  /// Entry p of A leads to w. If w was not visited before, it is marked; if below the threshold, it is pushed
   /// onto the stack.
   __device__ void visit(Row& row, bool there, unsigned p) const {
     const int w = there ? entry(p) : 0;
@@ -265,7 +266,7 @@ struct WarpFill2 {
     row.waiting += __popc(waiting);
   }
 
-  /// Counts the row, writes it where it goes, and clears the marks.
+  /// Counts the row, writes it to its destination, and clears the marks.
   __device__ void finish(Row& row) const {
     const int first_word = row.source / 32;
     const int end_word = max_over_lanes(row.highest) / 32 + 1;
@@ -290,7 +291,7 @@ struct WarpFill2 {
     return w == row.source / 32 ? row.marks[w] & ~0u << (row.source % 32) : row.marks[w];
   }
 
-  /// Writes the counts; returns where the row goes, -1 where there is no room.
+  /// Writes the counts; returns the row's destination, -1 if there is no space.
   __device__ Offset settle(const Row& row, Offset length) const {
     Offset target = 0;
     if (lane() == 0) {
@@ -324,13 +325,13 @@ __global__ void __launch_bounds__(Search::max_warps* Search::lanes, 12) fill2_wa
   search.template run<SharedMarks>(reinterpret_cast<std::uint32_t*>(fill2_shared));
 }
 
-/// Shape of the launches: marks in shared memory where at least `min_warps` a multiprocessor fit.
+/// Shape of the launches: marks in shared memory if at least `min_warps` per multiprocessor fit.
 struct WarpFill2Shape {
   static constexpr int min_warps = 12;
   bool shared_marks = false;
-  int warps = 1;                 ///< of a block
-  std::size_t shared_bytes = 0;  ///< of a block
-  std::size_t running = 1;       ///< warps that run at once
+  int warps = 1;                 ///< warps per block
+  std::size_t shared_bytes = 0;  ///< shared memory per block
+  std::size_t running = 1;       ///< number of concurrent warps
 
   template <class Search>
   static WarpFill2Shape make(const Kokkos::Cuda& exec, std::size_t n, bool allow_shared_marks) {
@@ -341,7 +342,7 @@ struct WarpFill2Shape {
     shape.shared_marks = allow_shared_marks && with_marks <= device.sharedMemPerBlockOptin &&
                          with_marks * min_warps <= device.sharedMemPerMultiprocessor;
     const std::size_t each = shape.shared_marks ? with_marks : stack;
-    const std::size_t fitting = device.sharedMemPerMultiprocessor / each;  // warps of a multiprocessor
+    const std::size_t fitting = device.sharedMemPerMultiprocessor / each;  // warps per multiprocessor
     shape.warps = fitting >= 56 ? Search::max_warps : fitting >= 32 ? 2 : 1;
     shape.shared_bytes = each * static_cast<std::size_t>(shape.warps);
     const auto kernel = shape.shared_marks ? fill2_warps<Search, true> : fill2_warps<Search, false>;
@@ -369,8 +370,8 @@ struct WarpFill2Shape {
   }
 };
 
-/// Searches by warps and by groups of sources as `Fill2Method` drives them; the portable search where it is
-/// forced, or where numbers of vertices or entries do not fit in 32 bits.
+/// Searches by warps and by groups of sources, as used by `Fill2Method`; the portable search if forced, or if
+/// vertex or entry numbers exceed 32 bits.
 struct Fill2LauncherCuda : Fill2Launcher<Kokkos::Cuda> {
   using Base = Fill2Launcher<Kokkos::Cuda>;
   using typename Base::Bytes;
@@ -381,7 +382,7 @@ struct Fill2LauncherCuda : Fill2Launcher<Kokkos::Cuda> {
   bool portable = true;
   WarpFill2Shape shape;
   Search search;
-  bool in_groups = false;  ///< where that is faster and memory suffices
+  bool in_groups = false;  ///< whether groups are faster and memory suffices
   GroupFill2Runs groups;
 
   void prepare(const Kokkos::Cuda& exec, const Pattern& pattern, const Fill2Ablation& ablation,
@@ -411,7 +412,7 @@ struct Fill2LauncherCuda : Fill2Launcher<Kokkos::Cuda> {
     return portable ? Base::running(exec) : shape.running;
   }
 
-  /// For groups, and for warps that search from what groups leave.
+  /// Bytes for groups, and for warps that search the sources groups leave.
   std::size_t arena_bytes(std::int64_t n, std::size_t sources, std::size_t for_warps) const {
     return in_groups ? std::max(groups.bytes(n, static_cast<std::int64_t>(sources)), for_warps / 4)
                      : for_warps;

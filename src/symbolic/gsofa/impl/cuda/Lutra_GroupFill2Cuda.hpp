@@ -9,15 +9,15 @@
 #include "Lutra_SourceGroups.hpp"
 #include "Lutra_WarpLanesCuda.hpp"
 
-// fill2 for CUDA from up to 32 sources at once, a bit each: a block per group. For matrices so large that the
-// marks of a warp per source would not fit in shared memory either.
+// fill2 for CUDA from up to 32 sources at once, one bit each: a block per group. For matrices so large that
+// the marks of a warp per source would not fit in shared memory either.
 
 namespace lutra::Impl {
 
-/// Search from a group of sources at once, in the order of Rose and Tarjan's fill2 (GSoFa, Figure 3b) as
-/// `WarpFill2`, with GSoFa's combined frontiers of concurrent sources. The tracker arrays of the paper are
-/// words here: bit b of a vertex's word belongs to source b of the group. Neighbouring sources visit nearly
-/// the same edges, here together.
+/// Search from a group of sources at once, in the order of Rose and Tarjan's fill2 (GSoFa, Figure 3b) as in
+/// `WarpFill2`, with GSoFa's combined frontiers of concurrent sources. The paper's tracker arrays are words
+/// here: bit b of a vertex's word belongs to source b of the group. Neighbouring sources visit nearly the
+/// same edges, here together.
 ///
 /// All sources advance through the thresholds together, a span of 256 vertices at a time, one per thread:
 ///
@@ -28,23 +28,24 @@ namespace lutra::Impl {
 ///                │
 ///                └──► check the rest of the span again: the search has settled most of it
 ///
-/// A source needs its own thresholds in ascending order only. Every step keeps that order, so that each bit
-/// is what `WarpFill2` finds. Vertices above a threshold may be marked as soon as the threshold is known.
+/// A source requires ascending order only among its own thresholds. Every step keeps that order, so that each
+/// bit equals the mark of `WarpFill2`. Vertices above a threshold may be marked as soon as the threshold is
+/// known.
 ///
-/// A group with many levels of few vertices each, as circuits have, is bound by latency. It is left to
+/// A group with many levels of few vertices each, as in circuits, is latency-bound. It is left to
 /// `WarpFill2`, as is one whose level overflows.
 struct GroupFill2 {
   static constexpr int lanes = 32;
-  static constexpr int threads = 256;  ///< of a block, and vertices of a span
-  static constexpr int blocks = 4;     ///< of a multiprocessor; for more there are not the registers
+  static constexpr int threads = 256;  ///< per block, and vertices per span
+  static constexpr int blocks = 4;     ///< per multiprocessor, limited by registers
   static constexpr int warps = threads / lanes;
-  static constexpr int near_length = 1024;  ///< vertices of a level that are kept in shared memory
+  static constexpr int near_length = 1024;  ///< vertices of a level held in shared memory
   static constexpr int n_claims = 1024;
   static constexpr int width = 8;  ///< entries of a row in `table`
-  static constexpr int each = 4;   ///< of those, how many a lane follows
+  static constexpr int each = 4;   ///< of those, entries followed by a lane
   static constexpr int lanes_each = width / each, at_once = lanes / lanes_each;
-  static constexpr int min_levels = 4096, min_width = 12;  ///< of groups that are not left to others
-  static constexpr int max_abandoned = 32;                 ///< after so many, all are left to others
+  static constexpr int min_levels = 4096, min_width = 12;  ///< for groups that are not left to `WarpFill2`
+  static constexpr int max_abandoned = 32;  ///< after so many groups, all are left to `WarpFill2`
   static constexpr unsigned all = 0xffffffffu;
   static constexpr unsigned unseen = 1u << 31;  ///< in `staged`: no source has visited the vertex
 
@@ -53,50 +54,49 @@ struct GroupFill2 {
   using Table = Kokkos::View<int**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
   using Levels = Kokkos::View<uint2**, Kokkos::LayoutRight, Kokkos::CudaSpace>;
 
-  Launch common;  ///< sources, counts, and where rows go
-  Table table;  ///< (v, width): row of A without its diagonal, or the first seven entries of it and `longer`
-  int none;     ///< in `table`: no entry; a vertex behind all others that all sources have visited
-  int longer;   ///< in `table`: A has more; another such vertex
+  Launch common;  ///< sources, counts, and destination of rows
+  Table table;    ///< (v, width): row of A without its diagonal, or its first seven entries and `longer`
+  int none;       ///< in `table`: no entry; a vertex after all others that all sources have visited
+  int longer;     ///< in `table`: A has more; another such vertex
   Words visited;  ///< (slot, words): bit b of v: source b has visited v; zero between two groups
   Words lower;    ///< (slot, words): bit b of v: v is an entry of L of source b, where `listed`
-  Levels far;     ///< (slot, 2·far_length): what of two levels does not fit in shared memory
-  Kokkos::View<int, Kokkos::CudaSpace> abandoned;  ///< groups left to others
+  Levels far;     ///< (slot, 2·far_length): the parts of two levels that do not fit in shared memory
+  Kokkos::View<int, Kokkos::CudaSpace> abandoned;  ///< groups left to `WarpFill2`
 
   struct Shared {
     uint2 near[2][near_length];           ///< vertices of two levels, and sources that expand them
-    uint2 staged[warps][lanes * each];    ///< where a warp's edges lead to and which sources are new there
-    unsigned long long claims[n_claims];  ///< vertices visited, and by which sources, modulo n_claims
-    unsigned needed[2][warps];            ///< of a span: vertices to search from, by parity of the round
-    std::uint32_t first_need[2][warps];   ///< sources of the first of those
-    int sources[lanes];                   ///< of the group, -1 where there are less
+    uint2 staged[warps][lanes * each];    ///< targets of a warp's edges, and the sources new there
+    unsigned long long claims[n_claims];  ///< visited vertices and their sources, modulo n_claims
+    unsigned needed[2][warps];            ///< for a span: vertices to search from, by parity of the round
+    std::uint32_t first_need[2][warps];   ///< sources of the first such vertex
+    int sources[lanes];                   ///< of the group, -1 if fewer
     int least, greatest;                  ///< of those
     int lengths[3];                       ///< of the level being expanded, the next and the one after
-    int left_to_block;                    ///< vertices of the level that one warp leaves to the block
-    int first_position, end_position;     ///< of the group, none where the first is not below the end
-    int overflow;                         ///< a level was longer than there is room
-    int levels;                           ///< expanded so far
-    long long expanded;                   ///< vertices of those
+    int left_to_block;                    ///< vertices of the level that the first warp leaves to the block
+    int first_position, end_position;     ///< of the group; none if the first is not below the end
+    int overflow;                         ///< whether a level exceeded its capacity
+    int levels;                           ///< number of levels expanded so far
+    long long expanded;                   ///< number of their vertices
     int counts[warps][lanes], lower_counts[warps][lanes];  ///< of entries, by warp and source
-    long long targets[lanes];                              ///< where rows go, -1: nowhere
+    long long targets[lanes];                              ///< destination of rows, -1: none
   };
 
-  /// What a thread knows of its group.
+  /// A thread's data about its group.
   struct Group {
     Shared* shared;
     std::uint32_t* touched;  ///< a bit for each line with visited vertices
     std::uint32_t* listed;   ///< a bit for each line of `lower` that has been written
     std::uint32_t* visited;
-    int level;     ///< that is expanded
+    int level;     ///< the level being expanded
     int round;     ///< of checks
-    int edges;     ///< followed by the thread
-    int revisits;  ///< vertices to expand that the thread counted, less those that no source had visited
+    int edges;     ///< edges followed by the thread
+    int revisits;  ///< vertices to expand counted by the thread, minus those that no source had visited
                    ///< before
   };
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x % lanes); }
   __device__ static int warp() { return static_cast<int>(threadIdx.x / lanes); }
-  /// A pointer to global memory that is kept in registers, where compilers would rather compute it anew for
-  /// each access.
+  /// Keeps a pointer to global memory in registers; compilers would otherwise recompute it for each access.
   template <class T>
   __device__ static T* keep(T* pointer) {
     auto address = __cvta_generic_to_global(pointer);
@@ -104,14 +104,14 @@ struct GroupFill2 {
     return static_cast<T*>(__cvta_global_to_generic(address));
   }
   __device__ static unsigned lanes_below() { return (1u << lane()) - 1u; }
-  /// Lines of 32 vertices, a multiple of a span's.
+  /// Number of lines of 32 vertices, a multiple of a span's.
   __host__ __device__ static int lines_for(std::int64_t n) {
     return static_cast<int>((n + threads - 1) / threads) * warps;
   }
   __host__ __device__ static int summary_words_for(std::int64_t n) {
     return (lines_for(n) + lanes - 1) / lanes;
   }
-  /// Words of `visited` a slot has: those of `none` and `longer` besides.
+  /// Words of `visited` per slot, including those of `none` and `longer`.
   static std::size_t words_for(std::int64_t n) { return static_cast<std::size_t>(lines_for(n) + 1) * lanes; }
   __device__ int summary_words() const { return summary_words_for(common.pattern.n_rows); }
   __device__ int far_length() const { return static_cast<int>(far.extent(1) / 2); }
@@ -137,7 +137,7 @@ struct GroupFill2 {
     }
   }
 
-  /// Positions of the next group, which are none where none is left.
+  /// Sets the positions of the next group; empty if none is left.
   __device__ void choose_group(Shared& shared) const {
     const SourceGroups groups{common.end_position - common.first_position};
     const auto taken = static_cast<std::int64_t>(Kokkos::atomic_fetch_add(&common.next(), Ordinal(1)));
@@ -147,7 +147,7 @@ struct GroupFill2 {
     shared.end_position = static_cast<int>(common.first_position + groups.begin(group + 1));
   }
 
-  /// The source at a position; -1 where its row is there.
+  /// The source at a position; -1 if its row has already been found.
   __device__ int source_at(int position) const {
     const auto source =
         common.sources.extent(0) > 0 ? common.sources(position) : static_cast<Ordinal>(position);
@@ -176,7 +176,7 @@ struct GroupFill2 {
     return true;
   }
 
-  /// Each source has visited itself and all its row.
+  /// Marks each source and its row of A as visited by it.
   __device__ void start(Group& g) const {
     for (int b = warp(); b < lanes; b += warps) {
       const int source = g.shared->sources[b];
@@ -191,7 +191,7 @@ struct GroupFill2 {
     __syncthreads();
   }
 
-  /// Marks w as visited by `bits`. @param before bits it had when last looked at
+  /// Marks w as visited by `bits`. @param before bits it had when last read
   __device__ void mark(const Group& g, int w, std::uint32_t bits, std::uint32_t before) const {
     atomicOr(g.visited + w, bits);
     if (before == 0) touch(g, w / lanes);
@@ -200,7 +200,7 @@ struct GroupFill2 {
     atomicOr(g.touched + line / lanes, 1u << (line % lanes));
   }
 
-  /// Sources v is below.
+  /// The sources greater than v.
   __device__ std::uint32_t above(const Group& g, int v) const {
     if (v < g.shared->least) return all;
     std::uint32_t bits = 0;
@@ -208,7 +208,7 @@ struct GroupFill2 {
     return bits;
   }
 
-  /// All thresholds; false where the group is better left to others.
+  /// Processes all thresholds; false if the group is better left to `WarpFill2`.
   __device__ bool search_all(Group& g) const {
     const int end = g.shared->greatest / threads + 1;
     for (int span = next_span(g, 0); span < end; span = next_span(g, span + 1)) {
@@ -217,7 +217,7 @@ struct GroupFill2 {
     return true;
   }
 
-  /// The first span with visited vertices from `from` on; that of the greatest source has some.
+  /// The first span from `from` on with visited vertices; that of the greatest source has some.
   __device__ int next_span(const Group& g, int from) const { return next_line(g, from * warps) / warps; }
 
   __device__ int next_line(const Group& g, int from) const {
@@ -235,14 +235,14 @@ struct GroupFill2 {
     }
   }
 
-  /// Thresholds of a span, a thread each; false where the group is better left to others.
+  /// Processes the thresholds of a span, one per thread; false if the group is better left to `WarpFill2`.
   __device__ bool search_span(Group& g, int span) const {
     const int position = static_cast<int>(threadIdx.x), t = span * threads + position;
     const std::uint32_t allowed = above(g, t);
-    std::uint32_t settled = 0;  // sources that t is an entry of L of and nothing new is below
-    std::uint32_t need = 0;     // sources that t is an entry of L of and has to be searched from
-    int frozen = 0;             // positions below are done with
-    __syncthreads();            // all know the span, and what the last one needed
+    std::uint32_t settled = 0;  // sources for which t is an entry of L with nothing new below it
+    std::uint32_t need = 0;     // sources for which t is an entry of L to search from
+    int frozen = 0;             // positions below are complete
+    __syncthreads();            // all threads know the span, and the vertices needed in the last one
     std::uint32_t unchecked = g.visited[t] & allowed;
     while (true) {
       bool marked_here = false;
@@ -252,7 +252,7 @@ struct GroupFill2 {
       show_need(g, need);
       const bool marked = __syncthreads_or(marked_here) != 0;
       const int first = first_needed(g);
-      if (marked) {  // what comes before the first to search from is checked first
+      if (marked) {  // vertices before the first to search from are checked first
         unchecked = position < frozen ? 0u : g.visited[t] & allowed & ~(settled | need);
         if (__syncthreads_or(unchecked != 0 && position <= first) != 0) {
           ++g.round;
@@ -281,7 +281,7 @@ struct GroupFill2 {
     if (lane() == __ffs(needed) - 1) g.shared->first_need[g.round % 2][warp()] = need;
   }
 
-  /// The index of the first vertex of the span to search from, `threads` where there is none.
+  /// Index of the first vertex of the span to search from; `threads` if none.
   __device__ int first_needed(const Group& g) const {
     int first = threads;
     for (int w = warps; w-- > 0;) {
@@ -292,8 +292,8 @@ struct GroupFill2 {
   }
 
   /// Follows the edges of the lane's vertex t with the sources in `bits`. Vertices above t are marked.
-  /// @param marked_here set where that is in the same span
-  /// @return the sources that have something new below t
+  /// @param marked_here set if a marked vertex is in the same span
+  /// @return the sources that have new vertices below t
   __device__ std::uint32_t check(Group& g, int t, std::uint32_t bits, bool& marked_here) const {
     if (__ballot_sync(all, bits != 0) == 0) return 0;
     std::uint32_t need = 0;
@@ -337,7 +337,7 @@ struct GroupFill2 {
     return 0;
   }
 
-  /// Some entries of a row of the table. @param from a multiple of four
+  /// Loads some entries of a row of the table. @param from a multiple of four
   template <int count>
   __device__ static void load_entries(int (&entry)[count], const int* from) {
     static_assert(count % 4 == 0);
@@ -350,8 +350,8 @@ struct GroupFill2 {
     }
   }
 
-  /// Visits all that `bits` reach from t through vertices below it; false where the group is better left to
-  /// others.
+  /// Visits all vertices that `bits` reach from t through vertices below it; false if the group is better
+  /// left to `WarpFill2`.
   __device__ bool search_below(Group& g, int t, std::uint32_t bits) const;
   __device__ void expand_narrow(Group& g, int t, int count) const;
   __device__ void expand_wide(Group& g, int t, int length) const;
@@ -364,7 +364,7 @@ struct GroupFill2 {
   __device__ int stage(const Group& g, const int (&w)[each], std::uint32_t bits) const;
   __device__ void put(const Group& g, int side, int at, uint2 item) const;
 
-  /// Of 32 vertices in lanes, the sources whose row has them.
+  /// For 32 vertices, one per lane: the sources whose row contains it.
   __device__ std::uint32_t row_bits(const Group& g, int line) const {
     const int v = line * lanes + lane();
     const bool listed = (g.listed[line / lanes] >> (line % lanes) & 1u) != 0;
@@ -374,7 +374,7 @@ struct GroupFill2 {
     return bits;
   }
 
-  /// f(line) for the warp's share of the lines with entries, in ascending order.
+  /// Calls f(line) for the warp's share of the lines with entries, in ascending order.
   template <class F>
   __device__ void for_own_lines(const Group& g, const F& f) const {
     const int words = summary_words(), first_upper = g.shared->least / lanes;
@@ -387,7 +387,7 @@ struct GroupFill2 {
     for_share_of_bits(words, lines_of, warp(), warps, f);
   }
 
-  /// Counts the rows, and writes them where they go (Lutra_GroupFill2RowsCuda.hpp).
+  /// Counts the rows, and writes them to their destination (Lutra_GroupFill2RowsCuda.hpp).
   __device__ void finish(Group& g) const;
   __device__ long long settle(const Group& g, int lower_length, int length) const;
   __device__ void count_work(const Group& g, bool found) const;

@@ -5,11 +5,11 @@
 #include "Lutra_GroupFill2Cuda.hpp"
 #include "Lutra_Index.hpp"
 
-// What a group of sources has visited, 32 vertices by 32 sources at a time, written as rows.
+// Writes the vertices visited by a group of sources as rows, 32 vertices by 32 sources at a time.
 
 namespace lutra::Impl {
 
-/// Counts the rows, and writes them where they go.
+/// Counts the rows, and writes them to their destination.
 inline __device__ inline void GroupFill2::finish(Group& g) const {
   __syncthreads();
   const int source = g.shared->sources[lane()];
@@ -56,7 +56,7 @@ inline __device__ inline void GroupFill2::finish(Group& g) const {
   });
 }
 
-/// Writes the counts of the lane's row; returns where the row goes, -1 where there is no room or no row.
+/// Writes the counts of the lane's row; returns the row's destination, -1 if there is no space or no row.
 inline __device__ inline long long GroupFill2::settle(const Group& g, int lower_length, int length) const {
   if (g.shared->sources[lane()] < 0) return -1;
   const auto source = static_cast<Ordinal>(g.shared->sources[lane()]);

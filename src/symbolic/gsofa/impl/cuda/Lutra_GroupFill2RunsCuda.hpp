@@ -13,16 +13,16 @@
 
 namespace lutra::Impl {
 
-/// The search by groups as `Fill2LauncherCuda` drives it.
+/// The search by groups, as used by `Fill2LauncherCuda`.
 struct GroupFill2Runs {
   using Kernel = GroupFill2;
   using Memory = Arena<Kokkos::CudaSpace>;
   static constexpr std::size_t size = SourceGroups::size;
-  static constexpr std::int64_t max_rows = std::int64_t(1) << 22;  ///< shared memory has two bits a line
+  static constexpr std::int64_t max_rows = std::int64_t(1) << 22;  ///< shared memory has two bits per line
 
   Kernel kernel;
   std::size_t shared_bytes = 0;
-  std::size_t running = 0;  ///< blocks that run at once
+  std::size_t running = 0;  ///< number of concurrent blocks
 
   void prepare(const Kokkos::Cuda& exec, std::int64_t n, MemoryReservation& scratch) {
     shared_bytes = sizeof(typename Kernel::Shared) +
@@ -46,11 +46,12 @@ struct GroupFill2Runs {
     return 2 * words * sizeof(std::uint32_t) + 2 * far_length(n) * sizeof(uint2);
   }
 
-  /// Bytes that all blocks that run at once make use of.
+  /// Bytes usable by all concurrent blocks.
   std::size_t bytes(std::int64_t n, std::int64_t sources) const {
     return slots_wanted(sources) * slot_bytes(n) + bytes_beside(n);
   }
-  /// Slots that `bytes` have room for. Even one is worth it: as many bytes hold three slots of warps.
+  /// Number of slots that fit in `bytes`. A single one is worthwhile: the same bytes hold three slots of
+  /// warps.
   std::size_t slots(std::int64_t n, std::size_t bytes, std::int64_t sources) const {
     const std::size_t fitting = bytes < bytes_beside(n) ? 0 : (bytes - bytes_beside(n)) / slot_bytes(n);
     return std::min(slots_wanted(sources), fitting);
@@ -62,12 +63,13 @@ struct GroupFill2Runs {
     return table_rows(n) * Kernel::width * sizeof(int) + Memory::loss(8);
   }
 
-  /// Lanes behind the last vertex of a line load rows of the table too, and make nothing of them.
+  /// Rows of the table, padded: lanes past the last vertex of a line also load rows, without using them.
   static std::size_t table_rows(std::int64_t n) {
     return static_cast<std::size_t>(n + Kernel::lanes - 1) / Kernel::lanes * Kernel::lanes;
   }
 
-  /// Rows of A side by side, so that an edge is loaded as soon as its vertex is known.
+  /// Copies rows of A to a table of fixed width, so that an edge can be loaded as soon as its vertex is
+  /// known.
   template <class Pattern>
   void fill_table(const Kokkos::Cuda& exec, Memory& arena, const Pattern& pattern) {
     constexpr int width = Kernel::width;
@@ -94,7 +96,7 @@ struct GroupFill2Runs {
         });
   }
 
-  /// True where all rows of the launch are found.
+  /// Searches the sources of a launch; true if all their rows are found.
   bool run(const Kokkos::Cuda& exec, const typename Memory::Bytes& bytes, std::size_t slots,
            const typename Kernel::Launch& common) {
     Memory arena(bytes);

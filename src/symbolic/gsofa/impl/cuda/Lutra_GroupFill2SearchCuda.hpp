@@ -8,10 +8,10 @@
 
 namespace lutra::Impl {
 
-// Accesses to shared memory that some lanes of a warp take part in. Compilers branch around them, or
-// aggregate them, and each branch costs as many instructions as the access.
+// Predicated accesses to shared memory by some lanes of a warp. Compilers branch around them, or aggregate
+// them, and each branch costs as many instructions as the access.
 
-/// Stores `value` instead of what is there, and returns that; all bits set where `condition` is false.
+/// Stores `value` and returns the old value; returns all bits set if `condition` is false.
 __device__ inline unsigned long long exchange_if(bool condition, unsigned long long* at,
                                                  unsigned long long value) {
   unsigned long long old = ~0ull;
@@ -29,7 +29,7 @@ __device__ inline void store_if(bool condition, uint2* at, uint2 value) {
                : "memory");
 }
 
-/// Returns what was there before.
+/// Adds to a counter and returns the old value, if `condition` holds.
 __device__ inline int add_if(bool condition, int* at, int value) {
   int old = 0;
   asm volatile("{ .reg .pred p; setp.ne.s32 p, %3, 0; @p atom.shared.add.u32 %0, [%1], %2; }"
@@ -39,14 +39,14 @@ __device__ inline int add_if(bool condition, int* at, int value) {
   return old;
 }
 
-/// Few vertices are expanded by one warp alone, which needs no barriers; more by the block, level by level.
+/// Few vertices are expanded by a single warp, which needs no barriers; more by the block, level by level.
 /// Either way a warp takes `at_once` vertices at a time, a few entries of a row in each lane.
 inline __device__ inline bool GroupFill2::search_below(Group& g, int t, std::uint32_t bits) const {
   Shared& shared = *g.shared;
   if (warp() == 0) {
     if (lane() == 0) {
       shared.near[g.level % 2][0] = uint2{static_cast<unsigned>(t), bits};
-      --shared.levels;  // thresholds by themselves are none
+      --shared.levels;  // a threshold by itself is not a level
       --shared.expanded;
     }
     __syncwarp();
@@ -72,8 +72,7 @@ inline __device__ inline bool GroupFill2::search_below(Group& g, int t, std::uin
          !(shared.levels > min_levels && shared.expanded < min_width * static_cast<long long>(shared.levels));
 }
 
-/// By one warp: as long as there are few, `count` vertices at the beginning of the level, the last ones
-/// first.
+/// By one warp, while there are few: expands `count` vertices at the start of the level, the last ones first.
 inline __device__ inline void GroupFill2::expand_narrow(Group& g, int t, int count) const {
   Shared& shared = *g.shared;
   const int side = g.level % 2, at = lane() / lanes_each;
@@ -100,7 +99,7 @@ inline __device__ inline void GroupFill2::expand_narrow(Group& g, int t, int cou
   shared.expanded += expanded;
 }
 
-/// By the block: `length` vertices of a level. Edges of the next few are loaded meanwhile.
+/// By the block: expands `length` vertices of a level. Edges of the next few are loaded meanwhile.
 inline __device__ inline void GroupFill2::expand_wide(Group& g, int t, int length) const {
   Shared& shared = *g.shared;
   const int side = g.level % 2;
@@ -127,9 +126,9 @@ inline __device__ inline void GroupFill2::expand_wide(Group& g, int t, int lengt
 }
 
 /// Expands the lanes' vertices, by a whole warp.
-/// @param entry of the table's rows, a few a lane
-/// @param side of the level that vertices to be expanded are appended to
-/// @param reserve finds room for so many of them there
+/// @param entry   entries of the table's rows, a few per lane
+/// @param side    level to which vertices to be expanded are appended
+/// @param reserve reserves space there for a number of vertices
 inline template <class Reserve>
 __device__ inline void GroupFill2::expand(Group& g, uint2 own, const int (&entry)[each], int t, int side,
                                           const Reserve& reserve) const {
@@ -154,8 +153,8 @@ __device__ inline void GroupFill2::expand(Group& g, uint2 own, const int (&entry
   }
 }
 
-/// Edges lead `bits` to each w of each lane. New visits are marked; vertices below the threshold go to the
-/// next level. By whole warps.
+/// Edges lead `bits` to each w of each lane. New visits are marked; vertices below the threshold are appended
+/// to the next level. By whole warps.
 inline template <class Reserve>
 __device__ inline void GroupFill2::visit(Group& g, const int (&w)[each], std::uint32_t bits, int t, int side,
                                          const Reserve& reserve) const {
@@ -187,8 +186,8 @@ __device__ inline void GroupFill2::visit(Group& g, const int (&w)[each], std::ui
   __syncwarp();
 }
 
-/// Stores the targets of edges that lead some of `bits` to a vertex they have not visited; returns how many
-/// such edges there are, a fifth or so. Lanes then share them evenly.
+/// Stores the targets of edges that lead some of `bits` to a vertex they have not visited; returns the number
+/// of such edges, about a fifth. Lanes then share them evenly.
 inline __device__ inline int GroupFill2::stage(const Group& g, const int (&w)[each],
                                                std::uint32_t bits) const {
   std::uint32_t before[each];

@@ -6,7 +6,7 @@
 
 namespace lutra::Impl {
 
-// What all 32 lanes of a warp find together.
+// Functions computed jointly by all 32 lanes of a warp.
 
 __device__ inline unsigned or_over_lanes(unsigned value) {
 #if __CUDA_ARCH__ >= 800
@@ -27,7 +27,7 @@ __device__ inline int sum_over_lanes(int value) {
   return value;
 }
 
-/// Bit i of lane b for bit b of lane i.
+/// Bit transpose: bit i of lane b is bit b of lane i.
 __device__ inline std::uint32_t transpose_lanes(std::uint32_t x) {
   const unsigned lane = threadIdx.x % 32;
   std::uint32_t mask = 0x0000ffffu;  // bits that stay in the lower of two lanes
@@ -39,7 +39,8 @@ __device__ inline std::uint32_t transpose_lanes(std::uint32_t x) {
   return x;
 }
 
-/// f(bit) for one of equal shares of the bits of a set, in ascending order. @param word word w of the set
+/// Calls f(bit) for one of equal shares of the bits of a set, in ascending order. @param word word w of the
+/// set
 template <class Words, class F>
 __device__ void for_share_of_bits(int words, const Words& word, int share, int shares, const F& f) {
   const int lane = static_cast<int>(threadIdx.x % 32);
