@@ -60,6 +60,7 @@ class AnySolver {
 /// A solver of one kind with its default options.
 /// @param backend as the command line names it, one that was built
 /// @throws NotBuiltError
+std::unique_ptr<AnySolver> make_auto(int scalar, int index, const std::string& backend);
 std::unique_ptr<AnySolver> make_lu(int scalar, int index, const std::string& backend);
 std::unique_ptr<AnySolver> make_ldlt(int scalar, int index, const std::string& backend);
 std::unique_ptr<AnySolver> make_ilu(int scalar, int index, const std::string& backend);

@@ -66,6 +66,8 @@ std::unique_ptr<AnySolver> make(int method, int scalar, int index, const std::st
           "scalar: it is none of LUTRA_F32, LUTRA_F64, LUTRA_C64, LUTRA_C128");
   require(index == LUTRA_INT32 || index == LUTRA_INT64, "index: it is neither LUTRA_INT32 nor LUTRA_INT64");
   switch (method) {
+    case LUTRA_AUTO:
+      return make_auto(scalar, index, backend);
     case LUTRA_LU:
       return make_lu(scalar, index, backend);
     case LUTRA_ILU:
@@ -81,7 +83,7 @@ std::unique_ptr<AnySolver> make(int method, int scalar, int index, const std::st
       return solver;
     }
   }
-  throw InputError("method: it is none of LUTRA_LU, LUTRA_LDLT, LUTRA_CHOLESKY, LUTRA_ILU, LUTRA_KRYLOV");
+  throw InputError("method: it is none of LUTRA_LU, LUTRA_LDLT, LUTRA_CHOLESKY, LUTRA_ILU, LUTRA_KRYLOV, LUTRA_AUTO");
 }
 
 /// A text that is made once and stays; null without memory for it.

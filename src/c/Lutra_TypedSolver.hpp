@@ -75,6 +75,10 @@ class TypedSolver final : public AnySolver {
     if constexpr (std::is_same_v<Options, KrylovSolverOptions>) {
       set(m_options.ilu);
       set(m_options.lu);
+    } else if constexpr (std::is_same_v<Options, SolverOptions>) {
+      set(m_options);
+      set(m_options.krylov.ilu);
+      set(m_options.krylov.lu);
     } else {
       set(m_options);
     }

@@ -25,7 +25,8 @@ module lutra
     enumerator :: LUTRA_TIMEOUT = -4, LUTRA_NOT_BUILT = -5, LUTRA_INTERNAL_ERROR = -6
   end enum
   enum, bind(c)  ! lutra_method
-    enumerator :: LUTRA_LU = 0, LUTRA_LDLT = 1, LUTRA_CHOLESKY = 2, LUTRA_ILU = 3, LUTRA_KRYLOV = 4
+    enumerator :: LUTRA_LU = 0, LUTRA_LDLT = 1, LUTRA_CHOLESKY = 2, LUTRA_ILU = 3, LUTRA_KRYLOV = 4, &
+                  LUTRA_AUTO = 5
   end enum
   enum, bind(c)  ! lutra_scalar
     enumerator :: LUTRA_F32 = 0, LUTRA_F64 = 1, LUTRA_C64 = 2, LUTRA_C128 = 3

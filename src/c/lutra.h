@@ -59,7 +59,9 @@ typedef enum lutra_method {
   LUTRA_LDLT = 1,     /* symmetric and Hermitian matrices: lutra::LdltOptions */
   LUTRA_CHOLESKY = 2, /* LUTRA_LDLT with positive_definite, complex matrices Hermitian */
   LUTRA_ILU = 3,      /* incomplete LU, to be applied by lutra_apply: lutra::SparseIluOptions */
-  LUTRA_KRYLOV = 4    /* GMRES, BiCGStab, CG, preconditioned: lutra::KrylovSolverOptions */
+  LUTRA_KRYLOV = 4,   /* GMRES, BiCGStab, CG, preconditioned: lutra::KrylovSolverOptions */
+  LUTRA_AUTO = 5      /* LU, LDLT or Cholesky, by properties of the matrix: lutra::SolverOptions, such as
+                         "tolerance", "lu.engine", "ldlt.triangle"; the report has the method */
 } lutra_method;
 
 /* Values: float, double, and complex of both (real part first: float _Complex, double _Complex). */

@@ -36,23 +36,33 @@ void visit_fields(DirectOptions& o, const Visit& visit) {
 }
 
 template <class Visit>
-void visit_fields(LuOptions& o, const Visit& visit) {
+void visit_fields(LuChoices& o, const Visit& visit) {
   visit("engine", o.engine);
   visit("trisolve", o.trisolve);
   visit("solve_precision", o.solve_precision);
   visit("symbolic", o.symbolic);
   visit("pivot_threshold", o.pivot_threshold);
-  visit_fields(static_cast<DirectOptions&>(o), visit);
 }
 
 template <class Visit>
-void visit_fields(LdltOptions& o, const Visit& visit) {
+void visit_fields(LdltChoices& o, const Visit& visit) {
   visit("symmetry", o.symmetry);
   visit("triangle", o.triangle);
   visit("positive_definite", o.positive_definite);
   visit("pair_ordering", o.pair_ordering);
   visit("pivot_threshold", o.pivot_threshold);
   visit("zero_tolerance", o.zero_tolerance);
+}
+
+template <class Visit>
+void visit_fields(LuOptions& o, const Visit& visit) {
+  visit_fields(static_cast<LuChoices&>(o), visit);
+  visit_fields(static_cast<DirectOptions&>(o), visit);
+}
+
+template <class Visit>
+void visit_fields(LdltOptions& o, const Visit& visit) {
+  visit_fields(static_cast<LdltChoices&>(o), visit);
   visit_fields(static_cast<DirectOptions&>(o), visit);
 }
 
@@ -112,6 +122,24 @@ void visit_fields(KrylovSolverOptions& o, const Visit& visit) {
   visit("memory_limit", o.memory_limit);
   visit_nested("ilu.", o.ilu, visit);
   visit_nested("lu.", o.lu, visit);
+}
+
+/// What Krylov methods take from the options that all methods of a Solver share.
+constexpr std::array<std::string_view, 3> shared_by_krylov = {"validate_input", "time_stages", "memory_limit"};
+
+template <class Visit>
+void visit_fields(SolverOptions& o, const Visit& visit) {
+  visit("method", o.method);
+  visit_fields(static_cast<DirectOptions&>(o), visit);
+  const auto visit_below = [&](const std::string& prefix, auto& options, auto... skipped) {
+    visit_fields(options, [&](std::string_view name, auto& field) {
+      const bool is_skipped = (... || (std::find(skipped.begin(), skipped.end(), name) != skipped.end()));
+      if (!is_skipped) visit(prefix + std::string(name), field);
+    });
+  };
+  visit_below("lu.", o.lu);
+  visit_below("ldlt.", o.ldlt, std::array<std::string_view, 1>{"positive_definite"});
+  visit_below("krylov.", o.krylov, shared_by_krylov);
 }
 
 // ---- values
@@ -205,6 +233,9 @@ std::vector<NamedOption> named_options(const LuOptions& options) {
 std::vector<NamedOption> named_options(const LdltOptions& options) {
   return list(options);
 }
+std::vector<NamedOption> named_options(const SolverOptions& options) {
+  return list(options);
+}
 std::vector<NamedOption> named_options(const SparseIluOptions& options) {
   return list(options);
 }
@@ -216,6 +247,9 @@ void set_option(LuOptions& options, std::string_view name, std::string_view valu
   set(options, name, value);
 }
 void set_option(LdltOptions& options, std::string_view name, std::string_view value) {
+  set(options, name, value);
+}
+void set_option(SolverOptions& options, std::string_view name, std::string_view value) {
   set(options, name, value);
 }
 void set_option(SparseIluOptions& options, std::string_view name, std::string_view value) {

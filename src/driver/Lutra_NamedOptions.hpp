@@ -9,11 +9,12 @@
 #include "Lutra_KrylovSolverOptions.hpp"
 #include "Lutra_LdltOptions.hpp"
 #include "Lutra_LuOptions.hpp"
+#include "Lutra_SolverOptions.hpp"
 #include "Lutra_SparseIluOptions.hpp"
 
 // Options by name, for interfaces that have no structs: other languages, parameter lists. A name is that of
-// the field; of KrylovSolverOptions those of its preconditioners are "ilu.fill_level", "lu.ordering" and so
-// on, but for the fields it does not read. Permutations and device models have no names.
+// the field; a field of a struct within has the names of both, as "ilu.fill_level" of KrylovSolverOptions and
+// "lu.engine" of SolverOptions. Fields that are not read, permutations and device models have no names.
 
 namespace lutra {
 
@@ -29,6 +30,7 @@ struct NamedOption {
 /// All options that have names, in the order of the struct.
 std::vector<NamedOption> named_options(const LuOptions& options);
 std::vector<NamedOption> named_options(const LdltOptions& options);
+std::vector<NamedOption> named_options(const SolverOptions& options);
 std::vector<NamedOption> named_options(const SparseIluOptions& options);
 std::vector<NamedOption> named_options(const KrylovSolverOptions& options);
 
@@ -37,6 +39,7 @@ std::vector<NamedOption> named_options(const KrylovSolverOptions& options);
 /// @throws InputError naming the option, with the names or values there are: `options` is as before
 void set_option(LuOptions& options, std::string_view name, std::string_view value);
 void set_option(LdltOptions& options, std::string_view name, std::string_view value);
+void set_option(SolverOptions& options, std::string_view name, std::string_view value);
 void set_option(SparseIluOptions& options, std::string_view name, std::string_view value);
 void set_option(KrylovSolverOptions& options, std::string_view name, std::string_view value);
 

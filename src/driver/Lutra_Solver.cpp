@@ -133,6 +133,17 @@ auto Solver<Scalar, ExecutionSpace>::analyzed_pattern() const -> Impl::AnalyzedP
       m_solver);
 }
 
+template <class Scalar, class ExecutionSpace>
+FactorStructure Solver<Scalar, ExecutionSpace>::structure() const {
+  this->require_analysis("structure");
+  return std::visit(
+      [](const auto& solver) -> FactorStructure {
+        if constexpr (requires { solver.structure(); }) return solver.structure();
+        return {};
+      },
+      m_solver);
+}
+
 /// The report of the method's solver, with what it does not know.
 template <class Scalar, class ExecutionSpace>
 void Solver<Scalar, ExecutionSpace>::take_report() {

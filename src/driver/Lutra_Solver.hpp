@@ -64,6 +64,10 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
     return this->on_host_arrays(B, X, [&](const auto& from, const auto& to) { return solve(from, to, op); });
   }
 
+  /// Orders, pattern of L + U and level widths, on the host, of a direct method; empty for a Krylov method
+  /// and for a structurally singular matrix. Fences.
+  /// @throws CallOrderError without an analysis
+  FactorStructure structure() const;
   /// The method in use; `automatic` before the first analysis, where none was asked for.
   Method method() const noexcept { return m_method; }
   const SolverOptions& options() const noexcept { return m_options; }

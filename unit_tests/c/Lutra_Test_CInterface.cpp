@@ -60,7 +60,6 @@ void solve_and_compare() {
 }  // namespace
 
 TEST_CASE("C: systems of all scalar types, index types and row maps are solved") {
-#ifdef LUTRA_HAS_INT32
 #ifdef LUTRA_HAS_F64
   solve_and_compare<double, std::int32_t, std::int32_t>();
   solve_and_compare<double, std::int32_t, std::int64_t>();
@@ -74,11 +73,27 @@ TEST_CASE("C: systems of all scalar types, index types and row maps are solved")
 #ifdef LUTRA_HAS_C128
   solve_and_compare<std::complex<double>, std::int32_t, std::int64_t>();
 #endif
-#endif
-#if defined(LUTRA_HAS_INT64) && defined(LUTRA_HAS_F64)
+#ifdef LUTRA_HAS_F64
   solve_and_compare<double, std::int64_t, std::size_t>();
   solve_and_compare<double, std::int64_t, std::int32_t>();
 #endif
+}
+
+TEST_CASE("C: a method that is chosen") {
+  const auto A = tridiagonal<double, std::int32_t, std::int32_t>(6, 1.0, 4.0, -1.0);
+  const lutra_matrix c = A.c();
+  CSolver solver(LUTRA_AUTO, LUTRA_F64, LUTRA_INT32, host_backend);
+  CHECK(lutra_set_option(solver, "tolerance", "1e-13") == LUTRA_SUCCESS);
+  CHECK(lutra_set_option(solver, "ldlt.pair_ordering", "false") == LUTRA_SUCCESS);
+  CHECK(lutra_set_option(solver, "engine", "auto") == LUTRA_INVALID_INPUT);
+  REQUIRE(lutra_analyze(solver, &c) == LUTRA_SUCCESS);
+  REQUIRE(lutra_factorize(solver, &c) == LUTRA_SUCCESS);
+  double x[6] = {3, 4, 4, 4, 4, 5};  // A·(1, …, 1)
+  REQUIRE(lutra_solve(solver, LUTRA_NONE, 1, x, 6, x, 6) == LUTRA_SUCCESS);
+  for (const double value : x) CHECK(std::abs(value - 1) < 1e-13);
+  const char* method = nullptr;
+  CHECK(lutra_get_text(solver, "choice.method", &method) == LUTRA_SUCCESS);
+  CHECK(std::string(method) == "lu");
 }
 
 TEST_CASE("C: the header is C99") {

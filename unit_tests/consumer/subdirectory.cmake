@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Lutra inside another project: as a shared library, for one scalar and one index type. The build folder stays, and
+# Lutra inside another project: as a shared library, for one scalar. The build folder stays, and
 # the warning flags are those of the main build, so that a second run has little to compile. What it computes
 # is tested elsewhere: it is compiled without optimisation.
 include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
 build_and_run("${CMAKE_CURRENT_LIST_DIR}/subdirectory" "${WORK}/build" solve_views "-DLUTRA_SOURCE=${LUTRA_SOURCE}"
-              "-DCMAKE_C_COMPILER=${C_COMPILER}" -DBUILD_SHARED_LIBS=ON -DLutra_SCALARS=f64 
+              "-DCMAKE_C_COMPILER=${C_COMPILER}" -DBUILD_SHARED_LIBS=ON -DLutra_SCALARS=f64
               "-DLutra_ENABLE_WARNINGS=${WARNINGS}" "-DCMAKE_CXX_FLAGS_RELEASE=-O0" -DLutra_ENABLE_C=ON)
 run("${CMAKE_COMMAND}" --build "${WORK}/build" --config "${CONFIG}" --target lutra_c)
 
@@ -31,7 +31,7 @@ run("${WORK}/c_only/c_solve")
 run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/types_not_built" -B "${WORK}/types" -G "${GENERATOR}"
     "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" "-DKokkos_DIR=${Kokkos_DIR}" "-DKokkosKernels_DIR=${KokkosKernels_DIR}"
     "-DLutra_ROOT=${WORK}/moved")
-foreach(case "float_scalar;Lutra_SCALARS" "long_ordinal;Lutra_ORDINALS" "unsigned_row_map;std::size_t"
+foreach(case "float_scalar;Lutra_SCALARS" "unsigned_row_map;std::size_t"
         "execution_space;give a memory space")
   list(GET case 0 target)
   list(GET case 1 expected)

@@ -35,7 +35,7 @@ TEST_CASE("an engine is chosen from options and properties, with a reason", "[dr
   CHECK(choose_engine(options, too_large, device).engine == Engine::multifrontal);
 }
 
-#if defined(LUTRA_HAS_F64) && defined(LUTRA_HAS_INT32)
+#ifdef LUTRA_HAS_F64
 namespace {
 
 MethodProperties properties_of(const HostMatrix<double>& A) {

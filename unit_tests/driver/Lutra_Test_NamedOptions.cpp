@@ -24,7 +24,7 @@ NamedOption find(const Options& options, const std::string& name) {
 }  // namespace
 
 TEMPLATE_TEST_CASE("Each named option is set to each of its values", "", lutra::LuOptions, lutra::LdltOptions,
-                   lutra::SparseIluOptions, lutra::KrylovSolverOptions) {
+                   lutra::SparseIluOptions, lutra::KrylovSolverOptions, lutra::SolverOptions) {
   std::set<std::string> names;
   for (const NamedOption& option : lutra::named_options(TestType())) {
     CHECK(names.insert(option.name).second);

@@ -9,6 +9,7 @@
 #include "Lutra_KrylovSolverOptions.hpp"
 #include "Lutra_LdltOptions.hpp"
 #include "Lutra_LuOptions.hpp"
+#include "Lutra_SolverOptions.hpp"
 #include "Lutra_SparseIluOptions.hpp"
 
 // The words for what options choose from: one table for the command line and for options by name.
@@ -28,6 +29,12 @@ constexpr Choices<Ordering, 6> choices_of<Ordering> = {{{"auto", Ordering::autom
                                                         {"amd", Ordering::amd},
                                                         {"rcm", Ordering::rcm},
                                                         {"natural", Ordering::natural}}};
+template <>
+constexpr Choices<Method, 5> choices_of<Method> = {{{"auto", Method::automatic},
+                                                    {"lu", Method::lu},
+                                                    {"ldlt", Method::ldlt},
+                                                    {"cholesky", Method::cholesky},
+                                                    {"krylov", Method::krylov}}};
 template <>
 constexpr Choices<Matching, 4> choices_of<Matching> = {{{"auto", Matching::automatic},
                                                         {"none", Matching::none},

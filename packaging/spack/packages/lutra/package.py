@@ -37,13 +37,6 @@ class Lutra(CMakePackage, CudaPackage, ROCmPackage):
         multi=True,
         description="Scalar types to compile for",
     )
-    variant(
-        "ordinals",
-        default="int32,int64",
-        values=("int32", "int64"),
-        multi=True,
-        description="Index types to compile for",
-    )
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
@@ -91,7 +84,6 @@ class Lutra(CMakePackage, CudaPackage, ROCmPackage):
             self.define_from_variant("Lutra_ENABLE_C", "c"),
             self.define_from_variant("Lutra_ENABLE_TRILINOS", "trilinos"),
             self.define_from_variant("Lutra_SCALARS", "scalars"),
-            self.define_from_variant("Lutra_ORDINALS", "ordinals"),
             self.define("Lutra_BACKENDS", backends),
             self.define("Lutra_REQUIRE_BACKENDS", backends),
             self.define("Lutra_ENABLE_TESTS", self.run_tests),
