@@ -235,8 +235,7 @@ class TypedSolver final : public AnySolver {
   }
 
   /// Calls call(matrix) with the matrix in place, or, for host arrays and a device backend, with a HostMatrix
-  /// that
-  /// the library copies to the device.
+  /// that the library copies to the device.
   template <class Call>
   void with_matrix(const lutra_matrix& A, const Call& call) const {
     check_matrix(A);

@@ -4,7 +4,7 @@
 
 #include "Lutra_CliSession.hpp"
 
-// The solver's own analysis, for commands that say what a solver would do.
+// Runs the solver's own analysis for commands that only report what a solver would do.
 
 namespace lutra::Cli {
 
@@ -17,8 +17,8 @@ FactorStructure analyze_with(const HostMatrix<Scalar>& A, const Options& options
   return with_structure ? solver.structure() : FactorStructure();
 }
 
-/// What auto selects takes an analysis; a matrix that is not square has none.
-/// @param with_structure orders and pattern of the factors are wanted, of direct methods; else empty
+/// Analyses A and records what auto selects. A matrix that is not square has no analysis.
+/// @param with_structure request ordering and factor pattern of direct methods; otherwise the result is empty
 template <class Scalar, class ExecutionSpace>
 FactorStructure analyze(const HostMatrix<Scalar>& A, const SolverOptions& options, Report& report,
                         bool with_structure) {

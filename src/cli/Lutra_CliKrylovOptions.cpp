@@ -6,7 +6,7 @@
 namespace lutra::Cli {
 namespace {
 
-/// A preconditioner by its name.
+/// A preconditioner and its name.
 struct Kind {
   Preconditioning preconditioning = Preconditioning::ilu;
   IluMethod method = IluMethod::iluk;
@@ -91,7 +91,7 @@ void refuse_krylov_options(const Arguments& a) {
 }  // namespace
 
 void set_krylov(const Arguments& a, SolverOptions& options) {
-  enum class Method { direct, gmres, bicgstab, cg };  // direct ones are told apart elsewhere
+  enum class Method { direct, gmres, bicgstab, cg };  // direct methods are distinguished elsewhere
   const Method method = choose<Method>("--method", a.method,
                                        {{"auto", Method::direct},
                                         {"lu", Method::direct},

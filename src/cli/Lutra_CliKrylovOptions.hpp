@@ -6,8 +6,8 @@
 
 namespace lutra::Cli {
 
-/// Completes `options`, whose `lu` is set, by the method and what belongs to Krylov methods.
-/// @throws InputError for values that are unknown, and options that the method does not use
+/// Sets the method and the Krylov options of `options`, whose `lu` is already set.
+/// @throws InputError for unknown values, and for options the method does not use
 void set_krylov(const Arguments& arguments, SolverOptions& options);
 
 }  // namespace lutra::Cli

@@ -7,7 +7,7 @@ namespace lutra::Cli {
 
 namespace {
 
-/// Options of both methods but which of them it is.
+/// Options common to ldlt and cholesky.
 LdltOptions ldlt_options(const Arguments& a, const LuOptions& lu) {
   LdltOptions own;
   own.triangle = choose<Triangle>("--triangle", a.triangle);
@@ -27,7 +27,7 @@ LdltOptions ldlt_options(const Arguments& a, const LuOptions& lu) {
   return own;
 }
 
-/// Whether an option was given that LU alone has, or means something else to.
+/// Whether an option was given that only LU has, or that means something else to LU.
 bool asks_for_lu(const Arguments& a) {
   return a.engine != "auto" || a.symbolic != "auto" || a.trisolve != "auto" ||
          a.solve_precision != "working" || a.pivot != "auto" || a.perturbation || a.memory_limit;

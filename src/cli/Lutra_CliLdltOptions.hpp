@@ -6,9 +6,9 @@
 
 namespace lutra::Cli {
 
-/// Options of --method ldlt and cholesky, from those of LU in `options`, which are set already, and of auto
-/// where it comes to these; of other methods it refuses what belongs to these.
-/// @throws InputError naming the option for a value that is unknown, or that the method does not use
+/// Sets the options of --method ldlt and cholesky, and of auto in case it selects one of these, from the LU
+/// options already in `options`. Rejects their options for other methods.
+/// @throws InputError naming the option for an unknown value, or one the method does not use
 void set_ldlt(const Arguments& arguments, SolverOptions& options);
 
 }  // namespace lutra::Cli

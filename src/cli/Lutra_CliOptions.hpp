@@ -15,43 +15,43 @@
 
 namespace lutra::Cli {
 
-/// Options of solve, sequence and info, checked: nothing that was asked for is left out silently.
+/// Checked options of solve, sequence and info. An option that cannot be honoured is an error.
 struct SolverOptions {
-  LuOptions lu;  ///< without `user_permutation`, which needs the size of the matrix
-  std::optional<KrylovSolverOptions> krylov;  ///< of Krylov methods; likewise without permutations
-  std::optional<LdltOptions> ldlt;            ///< of ldlt and cholesky; likewise; without symmetry
-  std::optional<LdltOptions> if_symmetric;    ///< of auto: what becomes `ldlt` where choose_method says so
-  bool lu_asked = false;                      ///< of auto: MethodProperties::lu_asked
-  std::string method_reason;                  ///< of auto, once the matrix is known
-  std::string ordering_file;                  ///< empty: none
-  std::string backend;                        ///< "serial", "openmp", "cuda" or "hip"; never "auto"
-  std::string backend_reason;                 ///< of auto, where there is a device and a matrix is known
+  LuOptions lu;  ///< without `user_permutation`, which needs the order of the matrix
+  std::optional<KrylovSolverOptions> krylov;  ///< Krylov methods; also without permutations
+  std::optional<LdltOptions> ldlt;  ///< ldlt and cholesky; also without permutation and without symmetry
+  std::optional<LdltOptions> if_symmetric;  ///< for auto: becomes `ldlt` if choose_method selects it
+  bool lu_asked = false;                    ///< for auto: MethodProperties::lu_asked
+  std::string method_reason;                ///< for auto, once the matrix is known
+  std::string ordering_file;                ///< empty: none
+  std::string backend;                      ///< "serial", "openmp", "cuda" or "hip"; never "auto"
+  std::string backend_reason;               ///< for auto, with a device and a known matrix
 };
 
-/// @throws InputError naming the option for a value that is unknown, not built in or makes no sense
+/// @throws InputError naming the option for a value that is unknown, not built in or inconsistent
 SolverOptions check_options(const Arguments& arguments);
 
-/// The model that was given, or the one built in for the host.
+/// The given device model, or the built-in model of the host.
 DeviceModel model_for(const SolverOptions& options);
 
-/// The backend of `--backend`, one that was built; of auto the first, a device where there is one.
-/// @throws InputError with those there are
+/// The backend of `--backend`, which must be built. auto selects the first one: a device if there is one.
+/// @throws InputError listing the built backends
 std::string check_backend(const Arguments& arguments);
 
-/// Of `--backend auto`, where there is a device and a direct method: the backend that is predicted to come to
-/// the solution first.
+/// For `--backend auto` with a device and a direct method: selects the backend with the shortest predicted
+/// time to solution.
 SolverOptions with_backend_chosen(SolverOptions options, const Arguments& arguments,
                                   const MatrixMarketMatrix& matrix);
 
-/// Throws InputError where a file cannot be written: before the work, not after it.
+/// Checks before any work that a file can be written. @throws InputError
 void check_output_file(const std::string& option, const std::string& file);
 
-/// Bytes of "1000", "500K", "1.5G": powers of 1024, "B" or "iB" behind the letter allowed.
+/// Bytes of "1000", "500K", "1.5G": powers of 1024, with optional "B" or "iB" after the letter.
 /// @throws InputError
 std::size_t parse_bytes(const std::string& text);
 
-/// A column order read from a file: n numbers from 1, white space between, comments from % to the end of the
-/// line.
+/// Reads a column order from a file: n numbers from 1 separated by white space, with comments from % to the
+/// end of the line.
 /// @returns [n] columns from 0 in elimination order
 /// @throws FileError naming file and line
 std::vector<std::int64_t> read_ordering(const std::string& file, std::int64_t n);
