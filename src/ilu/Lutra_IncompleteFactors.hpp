@@ -14,8 +14,8 @@ namespace lutra {
 
 /// L and U of an incomplete factorization A ≈ L·U in one pattern by rows, columns ascending:
 ///
-///    row i:   l_i,0 … l_i,i−1 | u_ii … u_i,n−1        L has a unit diagonal, which is not stored
-///                               ▲ diagonal(i)
+///     row i:   l_i,0 … l_i,i−1 | u_ii … u_i,n−1        L has a unit diagonal, which is not stored
+///                                ▲ diagonal(i)
 ///
 /// One array serves both factors: `TriangularSolver` accepts the lower or upper triangle of such a pattern
 /// directly, and a row of U starts at its diagonal entry.

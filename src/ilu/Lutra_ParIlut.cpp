@@ -25,7 +25,7 @@ namespace {
 
 /// A run of ParILUT. L and U alternate between two sets of arrays:
 ///
-///    m_now ──candidates──▶ m_arrays.wide ──sweep, drop──▶ m_arrays.kept[0 or 1] ──sweep──▶ m_now
+///     m_now ──candidates──▶ m_arrays.wide ──sweep, drop──▶ m_arrays.kept[0 or 1] ──sweep──▶ m_now
 ///
 /// The L and U before a step remain in the other set until their residual proves larger.
 template <class Scalar, class ExecutionSpace>

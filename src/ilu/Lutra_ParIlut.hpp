@@ -29,7 +29,7 @@ struct ParIlutOutcome {
 /// ParILUT (Anzt, Ribizel, Flegar, Chow and Dongarra): finds a pattern for L and U that suits the values of
 /// A, with at most fill_factor · entries of A's triangles. Diagonals are always included.
 ///
-///    step:   A, L, U ──▶ candidates, r = A − L·U ──▶ sweep ──▶ thresholds of L, of U ──▶ drop ──▶ sweep
+///     step:   A, L, U ──▶ candidates, r = A − L·U ──▶ sweep ──▶ thresholds of L, of U ──▶ drop ──▶ sweep
 ///
 /// Stops after `options.steps` steps, when the residual changes by less than `options.step_tolerance`, or
 /// when it rises; then the last step is reverted. If the candidates exceed twice the limits on fill, the

@@ -28,8 +28,8 @@ struct SelectOptions {
 /// Separates the k largest of n values from the others. NaN counts as larger than all numbers, −0 and +0 are
 /// equal. Values above `upper` are kept; of those from `lower` to `upper` the first `n_ties` by index:
 ///
-///    dropped │ lower … upper │ kept            n_above + n_ties = min(k, n)
-///             n_ties are kept  n_above
+///     dropped │ lower … upper │ kept            n_above + n_ties = min(k, n)
+///              n_ties are kept  n_above
 template <class Real>
 struct SelectionThreshold {
   Real lower = 0;  ///< exact: k-th largest value (NaN for k = 0); approximate: a lower bound of it

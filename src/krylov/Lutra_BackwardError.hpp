@@ -32,8 +32,8 @@ KOKKOS_FORCEINLINE_FUNCTION std::size_t slot_of(std::size_t column, ColumnMaximu
 /// Maxima over rows. Kernels accumulate them in device memory while a solve is queued; the host reads them
 /// with one wait. All are nonnegative, so 0 means "none yet" and the order of rows does not matter.
 ///
-///    [4·k + 2] for column c: max |r|ᵢ / (|A||x| + |b|)ᵢ, ‖r‖∞, ‖x‖∞, ‖b‖∞;
-///              then ‖op(A)‖∞, and n − i of the first row i of B that is not finite
+///     [4·k + 2] for column c: max |r|ᵢ / (|A||x| + |b|)ᵢ, ‖r‖∞, ‖x‖∞, ‖b‖∞;
+///               then ‖op(A)‖∞, and n − i of the first row i of B that is not finite
 template <class ExecutionSpace>
 class ResidualMaxima {
  public:

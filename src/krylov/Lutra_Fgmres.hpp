@@ -20,9 +20,9 @@ namespace lutra {
 /// basis at once, twice: as good as modified Gram–Schmidt (Giraud, Langou, Rozložník and van den Eshof,
 /// Numer. Math. 101, 2005).
 ///
-///    v₀ = R/‖R‖;   for each j:   d_j = M⁻¹·v_j,  w = A·d_j
-///                                h = Vᴴ·w, w −= V·h;  h′ = Vᴴ·w, w −= V·h′        two products each
-///                                v_{j+1} = w/‖w‖;  read h + h′ and ‖w‖              one wait
+///     v₀ = R/‖R‖;   for each j:   d_j = M⁻¹·v_j,  w = A·d_j
+///                                 h = Vᴴ·w, w −= V·h;  h′ = Vᴴ·w, w −= V·h′        two products each
+///                                 v_{j+1} = w/‖w‖;  read h + h′ and ‖w‖              one wait
 ///
 /// R and the products w are scaled by powers of two near their largest entries (w by that of the cycle's
 /// first iteration), so that squares neither overflow nor underflow.

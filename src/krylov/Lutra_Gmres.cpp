@@ -152,10 +152,10 @@ namespace {
 /// basis twice (classical Gram–Schmidt; Giraud, Langou, Rozložník and van den Eshof, Numer. Math. 101, 2005),
 /// in three launches:
 ///
-///    h = Vᴴ·w                                    all sums of a column in one launch
-///    w −= V·h,  h′ = Vᴴ·w,  ‖w‖²                 updates rows, then sums; at its end
-///                                                ‖w − V·h′‖² = ‖w‖² − ‖h′‖² and the Givens rotation
-///    v = (w − V·h′) / ‖w − V·h′‖
+///     h = Vᴴ·w                                    all sums of a column in one launch
+///     w −= V·h,  h′ = Vᴴ·w,  ‖w‖²                 updates rows, then sums; at its end
+///                                                 ‖w − V·h′‖² = ‖w‖² − ‖h′‖² and the Givens rotation
+///     v = (w − V·h′) / ‖w − V·h′‖
 ///
 /// The Hessenberg matrix stays on the device: no iteration needs the host. Memory: n·k·(restart + 5) scalars.
 template <class Scalar, class ExecutionSpace>

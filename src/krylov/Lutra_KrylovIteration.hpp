@@ -20,9 +20,9 @@ namespace lutra {
 /// Methods work in cycles. Each cycle starts from the residual computed from X, and only that residual
 /// decides the outcome of a column:
 ///
-///    R = (B − A·X) / scale ─▶ wait: converged? no progress? … ─▶ cycle: D with A·D ≈ R ─▶ X += scale·D ─┐
-///        ▲                                                                                              │
-///        └──────────────────────────────────────────────────────────────────────────────────────────────┘
+///     R = (B − A·X) / scale ─▶ wait: converged? no progress? … ─▶ cycle: D with A·D ≈ R ─▶ X += scale·D ─┐
+///         ▲                                                                                              │
+///         └──────────────────────────────────────────────────────────────────────────────────────────────┘
 ///
 /// Sums scale vectors by powers of two, one for each column of B and one for the first product of each cycle,
 /// so that squares neither overflow nor underflow, whatever the units of A and B.

@@ -69,9 +69,9 @@ struct RefinementOutcome {
 /// has reached the goal, no column has halved its error, or `max_steps` are done (Skeel; Arioli, Demmel and
 /// Duff, SIAM J. Matrix Anal. Appl. 10).
 ///
-///    M⁻¹·B ─▶ residual, maxima ─▶ wait ─▶ all good? ── yes ─▶ done
-///                                     │ no
-///    M⁻¹·R ─▶ X + correction ─▶ residual, maxima ─▶ wait …
+///     M⁻¹·B ─▶ residual, maxima ─▶ wait ─▶ all good? ── yes ─▶ done
+///                                      │ no
+///     M⁻¹·R ─▶ X + correction ─▶ residual, maxima ─▶ wait …
 ///
 /// @param A     op(A), for residuals; receives its norm if unknown
 /// @param M     approximate inverse, applied with op

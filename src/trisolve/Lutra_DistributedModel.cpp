@@ -213,11 +213,11 @@ class CriticalPath {
 /// Event-driven simulation of a sweep. Each block of a rank is a job for one of its teams: to solve the
 /// diagonal block, or to multiply another block and add the product to a sum.
 ///
-///    x(K) is solved, or arrives ──► jobs of column K on the rank are ready ──► run ──► products are added
-///       │ forwarded down the tree                                                       │ last one
-///       ▼                                                                               ▼
-///    children                          the sum goes up the tree; at its root, the diagonal block of its row
-///                                      becomes ready
+///     x(K) is solved, or arrives ──► jobs of column K on the rank are ready ──► run ──► products are added
+///        │ forwarded down the tree                                                       │ last one
+///        ▼                                                                               ▼
+///     children                          the sum goes up the tree; at its root, the diagonal block of its row
+///                                       becomes ready
 class Simulation {
  public:
   Simulation(const BlockTriangle& triangle, const ProcessGrid& grid, const DistributedCosts& costs, int n_rhs,

@@ -22,7 +22,7 @@ struct TriangleSweep {
   DiagonalKind diagonal = DiagonalKind::stored;
 };
 
-/// One rank's part of a square matrix that is distributed in any way, such as complete or incomplete factors:
+/// One rank's part of a square matrix in any distribution, for example of complete or incomplete factors:
 /// entries by row and column, each entry on one rank.
 struct DistributedPattern {
   std::int64_t n = 0;                           ///< order of the whole matrix; the same on all ranks

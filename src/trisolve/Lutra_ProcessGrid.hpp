@@ -13,11 +13,11 @@ namespace lutra {
 /// the grid, and partial sums of x(I) are reduced along a row of it: P × 1 has only broadcasts, 1 × P only
 /// reductions.
 ///
-///    2 × 2     K  0 1 2 3
-///          I 0    0              ranks by rows of the grid
-///            1    2 3
-///            2    0 1 0
-///            3    2 3 2 3
+///     2 × 2     K  0 1 2 3
+///           I 0    0              ranks by rows of the grid
+///             1    2 3
+///             2    0 1 0
+///             3    2 3 2 3
 struct ProcessGrid {
   int rows = 1;
   int columns = 1;

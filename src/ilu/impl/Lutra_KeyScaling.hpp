@@ -42,9 +42,9 @@ struct TriangleCounts {
 
 /// Largest magnitudes and lengths of A's rows and columns.
 ///
-///    rows      lanes of a row: row_size, lengths; column, zeroed before, takes maxima by atomics
-///    largest   entry of A, from the columns
-///    finish    roots and reciprocals; sums of the lengths
+///     rows      lanes of a row: row_size, lengths; column, zeroed before, takes maxima by atomics
+///     largest   entry of A, from the columns
+///     finish    roots and reciprocals; sums of the lengths
 template <class Scalar, class Memory>
 struct MeasureMatrix {
   using Real = RealOf<Scalar>;

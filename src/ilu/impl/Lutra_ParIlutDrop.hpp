@@ -225,10 +225,10 @@ KOKKOS_FORCEINLINE_FUNCTION std::int64_t limit_ties(std::int64_t ties, std::int6
 
 /// Copies the rows of `from` without the entries dropped by the two thresholds.
 ///
-///    count    entries of each row above each threshold, and ties with it
-///    scan     the first n_ties ties are kept, so that a scan computes
-///             entries kept before row i = above + min(ties of L, n_ties) + min(ties of U, n_ties)
-///    compact  lanes of a row compute their positions by a scan over the same two counts
+///     count    entries of each row above each threshold, and ties with it
+///     scan     the first n_ties ties are kept, so that a scan computes
+///              entries kept before row i = above + min(ties of L, n_ties) + min(ties of U, n_ties)
+///     compact  lanes of a row compute their positions by a scan over the same two counts
 template <class Scalar, class Memory>
 struct DropEntries {
   using Real = RealOf<Scalar>;

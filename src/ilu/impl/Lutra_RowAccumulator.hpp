@@ -15,13 +15,16 @@ namespace lutra::Impl {
 // The row that a group of lanes processes, indexed by column: the sparse accumulator of Gilbert, Moler and
 // Schreiber on hosts, a hash table on devices. Both have the same members:
 //
-//  find(c)              slot of column c, negative if it has none  insert(c)            its slot; a column
-// without one gets a new slot with value 0  append(c)            insert for a column known to be absent
-// appended(t, c)       slot of column c, the t-th that was appended to an empty row  value(slot)
-// reference; concurrent lanes use different columns, so that no sum is atomic  size(lanes)          columns
-// in the row  each(lanes, visit)   visit(column, value)  sum<T>(lanes, term)  sum of term(column, value) over
-// the row  remove_if(lanes, is_out)  removes columns with is_out(column, value); only before visit_sorted and
-// clear  visit_sorted(…)      visit(rank, column, value) by ascending columns; only clear may follow
+//   find(c)              slot of column c, negative if it has none
+//   insert(c)            its slot; a column without one gets a new slot with value 0
+//   append(c)            insert for a column known to be absent
+//   appended(t, c)       slot of column c, the t-th that was appended to an empty row
+//   value(slot)          reference; concurrent lanes use different columns, so that no sum is atomic
+//   size(lanes)          columns in the row
+//   each(lanes, visit)   visit(column, value)
+//   sum<T>(lanes, term)  sum of term(column, value) over the row
+//   remove_if(lanes, is_out)  removes columns with is_out(column, value); only before visit_sorted and clear
+//   visit_sorted(…)      visit(rank, column, value) by ascending columns; only clear may follow
 //
 // Concurrent lanes may insert different columns; a barrier (the end of `lanes.each`) separates that from the
 // next use of the same column.
@@ -94,8 +97,8 @@ struct VectorLanes {
 /// mispredictions, loops have no branches on whether a column is in the row: a new slot is always written,
 /// and what is subtracted from an absent column goes to a slot before the first.
 ///
-///    slot     −8 … −1       0 … count − 1          count
-///             margin        columns of the row     written, not in use
+///     slot     −8 … −1       0 … count − 1          count
+///              margin        columns of the row     written, not in use
 template <class Scalar>
 struct DenseAccumulator {
   /// Slots before the first; several, because sums in one slot would wait for one another.
@@ -170,8 +173,8 @@ struct DenseAccumulator {
   }
 };
 
-/// A row of a device's lanes: an open-addressed hash table with linear probing and 2^log_slots slots, at most
-/// three quarters of them in use.
+/// A row processed by a device's lanes: an open-addressed hash table with linear probing and 2^log_slots
+/// slots, at most three quarters of them in use.
 template <class Scalar>
 struct HashAccumulator {
   Ordinal* keys;   ///< [slots] column, −1: free

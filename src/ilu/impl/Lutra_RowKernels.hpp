@@ -16,10 +16,10 @@
 
 // Kernels that process rows with accumulators.
 //
-//  hosts     a thread takes the next 32 rows; its dense accumulator serves all its rows  devices   a group of
-// lanes takes a row; its table is in scratch, or, for a row too long for that, in device
-//            memory; the group holds such a table until the row is done. Many tables have medium size, a few
-//            fit rows of any length
+//   hosts     a thread takes the next 32 rows; its dense accumulator serves all its rows
+//   devices   a group of lanes takes a row; its table is in scratch, or, for a row too long for that, in
+//             device memory; the group holds such a table until the row is done. Many tables have medium
+//             size, a few fit rows of any length
 //
 // A body does not wait for other rows, so every wait for a table ends.
 

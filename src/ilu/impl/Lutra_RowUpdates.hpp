@@ -24,8 +24,8 @@ namespace lutra::Impl {
 /// One step of the elimination of a row; positions are relative to the row's first entry. The entry of L at
 /// `pivot` is l:
 ///
-///    target == pivot    l := l / U(from)                 the first step of its pivot
-///    else               entry at target −= l·U(from)     targets of a pivot are distinct
+///     target == pivot    l := l / U(from)                 the first step of its pivot
+///     else               entry at target −= l·U(from)     targets of a pivot are distinct
 struct RowUpdate {
   Offset from = 0;     ///< position of an entry of U
   Ordinal pivot = -1;  ///< −1: none

@@ -15,10 +15,10 @@ namespace lutra::Impl {
 
 /// SampleSelect by portable kernels (Anzt, Ribizel, Flegar, Chow and Dongarra 2019, section III). Each level:
 ///
-///    split    one team sorts a sample and picks splitters
-///    count    each chunk of the source: buckets
-///    choose   one thread finds the bucket of the wanted value
-///    filter   gathers the keys of that bucket
+///     split    one team sorts a sample and picks splitters
+///     count    each chunk of the source: buckets
+///     choose   one thread finds the bucket of the wanted value
+///     filter   gathers the keys of that bucket
 ///
 /// Finally one team finishes by digits. The host queues all kernels in advance; kernels that find the search
 /// ended return at once. With 2 bits, the buckets are "less than the pivot", "equal", "greater" and the rest:

@@ -60,8 +60,8 @@ struct KeyWord {
 
 /// Buckets of a level: splitter b is the smallest word of bucket b, for b = 1 … buckets − 1.
 ///
-///    bucket   0 | 1 | … | buckets − 2 | buckets − 1
-///               s₁  s₂  s_{buckets−2}   largest word: NaN in the first level, else: not a candidate
+///     bucket   0 | 1 | … | buckets − 2 | buckets − 1
+///                s₁  s₂  s_{buckets−2}   largest word: NaN in the first level, else: not a candidate
 ///
 /// The paper spaces splitters evenly. Here most are near the wanted rank, within the error of its rank in the
 /// sample (at most 3.5 standard deviations), so that the bucket with the wanted value is several times

@@ -43,7 +43,7 @@ struct SyncfreeOrder {
 /// neighbourhood of the matrix. A row may be read once its flag equals the number of this run, so flags need
 /// no clearing. A single thread takes rows in their own order.
 ///
-///  row k    values … flag(k) := run (release)         row i    flag(k) == run (acquire) … values
+///   row k    values … flag(k) := run (release)         row i    flag(k) == run (acquire) … values
 template <class Scalar, class ExecutionSpace>
 struct HostSyncfreeRows {
   using Memory = typename ExecutionSpace::memory_space;

@@ -13,15 +13,16 @@
 // Sums over the rows of blocks of vectors, column by column, in one launch that also processes the completed
 // sums. A functor defines the sum:
 //
-//  Sum                     partial sums of one column, of width Sum::width; Sum() is zero, += joins two
-// totals                  [columns × tiles·width] receives the sums  skips(c)                whether to skip
-// this column  add(i, c, tile, sum)    adds row i; tile 0 comes first and may change row i of the blocks
-// finish(c)               called once for a column when totals(c, ·) are complete
+//   Sum                     partial sums of one column, of width Sum::width; Sum() is zero, += joins two
+//   totals                  [columns × tiles·width] receives the sums
+//   skips(c)                whether to skip this column
+//   add(i, c, tile, sum)    adds row i; tile 0 comes first and may change row i of the blocks
+//   finish(c)               called once for a column when totals(c, ·) are complete
 //
-//    team of a chunk of rows ──▶ partial sums ──▶ fence ──▶ counter of the column + 1
-//                                                              │ last team only
-//    all partial sums in the order of chunks ◀── fence ◀───────┘
-//      ──▶ totals(c, ·) ──▶ finish(c)
+//     team of a chunk of rows ──▶ partial sums ──▶ fence ──▶ counter of the column + 1
+//                                                               │ last team only
+//     all partial sums in the order of chunks ◀── fence ◀───────┘
+//       ──▶ totals(c, ·) ──▶ finish(c)
 //
 // Chunks depend only on the number of rows, so sums are the same from run to run, and on hosts for any number
 // of threads.
@@ -57,8 +58,8 @@ struct LargestOfColumn {
 
 /// `Width` sums of columns by two functions:
 ///
-///  add(column, i, c, sums)  adds the terms of row i  finish(sums, column)     processes the sums, once for
-/// each column
+///   add(column, i, c, sums)  adds the terms of row i
+///   finish(sums, column)     processes the sums, once for each column
 template <int Width, class Columns, class Totals, class Add, class Finish>
 struct SumColumns {
   using Sum = ColumnSum<typename Totals::value_type, Width>;

@@ -13,10 +13,13 @@
 
 // Kernels that sum rows of op(A) against columns of X. A row functor defines the sum:
 //
-//  Sum                      partial sum of one row and column; Sum() is zero, += joins two  n_maxima
-// maxima per column  Sum start(i, c)          initial value of the sum  Entry entry(p)           data of
-// entry p common to all columns  add(sum, entry, c)       adds one entry  finish(i, c, sum, max)   writes the
-// result and raises the maxima  slot(c, m)               slot of maximum m of column c
+//   Sum                      partial sum of one row and column; Sum() is zero, += joins two
+//   n_maxima                 maxima per column
+//   Sum start(i, c)          initial value of the sum
+//   Entry entry(p)           data of entry p common to all columns
+//   add(sum, entry, c)       adds one entry
+//   finish(i, c, sum, max)   writes the result and raises the maxima
+//   slot(c, m)               slot of maximum m of column c
 //
 // visit_rows distributes rows over threads, in the same way for all functors.
 
@@ -249,7 +252,7 @@ void visit_rows_on_host(const ExecutionSpace& exec, const char* label, const Row
 /// same entries of A. visit_long_rows processes long rows. Maxima are joined in the team's scratch memory,
 /// then in `slots`.
 ///
-///    team of T threads, k columns:   thread t ─▶ column t mod k of rows t/k, t/k + T/k, …
+///     team of T threads, k columns:   thread t ─▶ column t mod k of rows t/k, t/k + T/k, …
 template <class Row, class ExecutionSpace, class Slots>
 void visit_short_rows(const ExecutionSpace& exec, const char* label, const Row& row, std::size_t first,
                       int n_columns, int lanes, const Slots& slots) {

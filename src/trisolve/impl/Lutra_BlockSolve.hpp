@@ -176,8 +176,8 @@ KOKKOS_FUNCTION void reset_previous(const Member& team, const Data& data, const 
 /// of levels. Tickets are issued in order, so the tasks that a team polls for belong to teams that are
 /// already running: they finish, and so does the team.
 ///
-///  ticket    0    1    2    3        tasks by level  team      A    B    A    C        C polls for values of
-/// tasks 0..2 only
+///   ticket    0    1    2    3        tasks by level
+///   team      A    B    A    C        C polls for values of tasks 0..2 only
 ///
 /// Unlike in section 2 of "A Message-Driven, Multi-GPU Parallel Sparse Triangular Solver" (the supernodal
 /// form), rows gather instead of scattering, so that sums follow one order and need no atomics. A diagonal

@@ -13,9 +13,9 @@ namespace lutra::Impl {
 // Self-flagged values. A slot that has not been computed holds one particular NaN, the sentinel. A consumer
 // polls the slot until it holds any other value:
 //
-//  producer                        memory                        consumer  x = ...
-// sentinel  <-- read_fresh ---  sentinel: read again  write_through(slot, x)  ----->  x         <--
-// read_fresh ---  x: use it
+//   producer                        memory                        consumer
+//   x = ...                         sentinel  <-- read_fresh ---  sentinel: read again
+//   write_through(slot, x)  ----->  x         <-- read_fresh ---  x: use it
 //
 // The value is its own flag: neither flag nor fence is needed, and a dependency costs one round trip through
 // memory. A computed value that equals the sentinel is stored as a different NaN (`storable`).

@@ -12,12 +12,12 @@ namespace lutra::Impl {
 // Forward and backward substitution of the multifrontal method (I. S. Duff and J. K. Reid, ACM Trans. Math.
 // Software 9, 1983). A front has pivots p and contribution rows b:
 //
-//        p         b
-//      +---------+-----+
-//    p | L11\U11 | U12 |   forward:  y_p = L11^-1 (rhs_p + c_p),  contribution to the parent: c_b - L21 y_p,
-//      +---------+-----+             where c is the sum of the children's contributions
-//    b |   L21   |         backward: x_p = U11^-1 (y_p - U12 x_b),  x_b from the ancestors
-//      +---------+
+//         p         b
+//       +---------+-----+
+//     p | L11\U11 | U12 |   forward:  y_p = L11^-1 (rhs_p + c_p),  contribution to the parent: c_b - L21 y_p,
+//       +---------+-----+             where c is the sum of the children's contributions
+//     b |   L21   |         backward: x_p = U11^-1 (y_p - U12 x_b),  x_b from the ancestors
+//       +---------+
 //
 // Each row gathers the terms of its sum, so that sums follow one order.
 

@@ -42,8 +42,8 @@ struct FrontSolveTask : WarpSolveTask {
 /// Tasks of both sweeps, in lists from which thread blocks take them in order. Every task follows all tasks
 /// it waits for, so that blocks only wait for running blocks:
 ///
-///  up:   tiles of the children  ->  pivot tile 0 -> 1 -> ...  ->  contribution tiles  ->  parent  down:
-/// parent's pivot tiles   ->  partial sums of tile i, tile i + 1  ->  tile i  ->  children
+///   up:   tiles of the children  ->  pivot tile 0 -> 1 -> ...  ->  contribution tiles  ->  parent
+///   down: parent's pivot tiles   ->  partial sums of tile i, tile i + 1  ->  tile i  ->  children
 ///
 /// Tasks on the longest remaining path come first.
 class FrontSolveTasks {

@@ -25,9 +25,9 @@ struct LevelSegment {
 /// Several threads solve level by level if levels are worth a barrier; one of them solves runs of smaller
 /// levels:
 ///
-///  segment    0 (shared)   1            2 (shared)  thread 0   rows ...   | rows ...   | rows ...     '|':
-/// team barrier, before which all solutions  thread 1   rows ...   |            | rows ...          of a
-/// segment are written
+///   segment    0 (shared)   1            2 (shared)
+///   thread 0   rows ...   | rows ...   | rows ...     '|': team barrier, before which all solutions
+///   thread 1   rows ...   |            | rows ...          of a segment are written
 template <class Memory>
 struct HostSchedule {
   std::vector<LevelSegment> segments;           ///< empty: one thread in the rows' own order

@@ -21,10 +21,10 @@ namespace lutra::Impl {
 
 /// The sweeps of a rank by kernels of the default execution space.
 ///
-///    peer   one persistent kernel per solve, which puts and waits itself; the host answers other ranks
-///    mpi    the host receives messages and counts the missing inputs of each task; one kernel processes all
-///           ready tasks, then their results are sent:
-///           arrivals ──► slots of the device ──► kernel over all ready tasks ──► host ──► puts
+///     peer   one persistent kernel per solve, which puts and waits itself; the host answers other ranks
+///     mpi    the host receives messages and counts the missing inputs of each task; one kernel processes all
+///            ready tasks, then their results are sent:
+///            arrivals ──► slots of the device ──► kernel over all ready tasks ──► host ──► puts
 template <class Scalar>
 class KernelSweeps {
  public:

@@ -13,16 +13,17 @@ namespace lutra::Impl {
 // (eliminated e, delayed d and contribution rows b) are partitioned into tiles; tile t belongs to member t
 // mod members. Their number is known once the children are complete.
 //
-//  forward:   children's flags ─► tile 0 ─flag─► tile 1 ─flag─► …   rows of e; each tile subtracts
-//                                    └──────────────┴─► tiles of d and b      products with preceding tiles
-//  backward:  parent's flag ─► partial sums of columns with rows of d and b, shared ─count─►
-//             last tile of e ─flag─► … ─flag─► tile 0
+//   forward:   children's flags ─► tile 0 ─flag─► tile 1 ─flag─► …   rows of e; each tile subtracts
+//                                     └──────────────┴─► tiles of d and b      products with preceding tiles
+//   backward:  parent's flag ─► partial sums of columns with rows of d and b, shared ─count─►
+//              last tile of e ─flag─► … ─flag─► tile 0
 //
 // The last member to finish raises the front's flag. All sums follow one order. Blocks are those of
 // Lutra_LdltFlow.hpp, with these additions:
 //
-//  size                threads(), as a compile-time constant  solve_edge<Scalar>  rows of a tile, at most
-// `size` and a divisor of it  sum_group(value)    sum over the 32 threads of a group, returned to all of them
+//   size                threads(), as a compile-time constant
+//   solve_edge<Scalar>  rows of a tile, at most `size` and a divisor of it
+//   sum_group(value)    sum over the 32 threads of a group, returned to all of them
 
 /// Stop condition of a sweep, checked while waiting for flags.
 struct LdltSolveStop {

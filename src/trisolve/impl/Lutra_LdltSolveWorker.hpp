@@ -14,14 +14,14 @@ namespace lutra::Impl {
 // J. Scott, ACM Trans. Math. Software 42, 2016). A front has eliminated columns e, delayed columns d and
 // contribution rows b, in this order:
 //
-//        e
-//      +-----+
-//    e | L11 |   forward:  y_e = L11^-1 r_e,  r_d -= L21 y_e,  contribution to the parent: c_b - L31 y_e
-//      +-----+
-//    d | L21 |   diagonal: y_e = D^-1 y_e
-//      +-----+
-//    b | L31 |   backward: x_e = L11^-T (y_e - L21^T x_d - L31^T x_b),  x_d and x_b from the ancestors
-//      +-----+
+//         e
+//       +-----+
+//     e | L11 |   forward:  y_e = L11^-1 r_e,  r_d -= L21 y_e,  contribution to the parent: c_b - L31 y_e
+//       +-----+
+//     d | L21 |   diagonal: y_e = D^-1 y_e
+//       +-----+
+//     b | L31 |   backward: x_e = L11^-T (y_e - L21^T x_d - L31^T x_b),  x_d and x_b from the ancestors
+//       +-----+
 //
 // r is the right-hand side plus the sum of the children's contributions; for columns delayed to the front it
 // is the value that the child stored in `by_index`.

@@ -19,8 +19,8 @@
 // Sparse Triangular Solver"). Small levels are not worth a launch: one team solves a run of them, separated
 // by its barrier. A large level has a launch that uses the whole device.
 //
-//  levels     0 1 2 3 | 4 | 5 | 6 7 8 9 10  launches   one team|all|all| one team            '|': the order
-// of launches is the barrier
+//   levels     0 1 2 3 | 4 | 5 | 6 7 8 9 10
+//   launches   one team|all|all| one team            '|': the order of launches is the barrier
 //
 // Every row of the plan is its own block, so that all tasks are narrow and in the order of levels. The
 // reciprocal diagonal of a row is stored at the row's position.

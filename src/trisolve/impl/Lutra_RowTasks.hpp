@@ -12,10 +12,10 @@ namespace lutra::Impl {
 // Device work of a distributed triangular solve: one task for each block row of a rank, processed by one
 // team. Sums are left-looking and follow one order, so that results are the same bit for bit from run to run.
 //
-//    for each block (I, K) of the row, by columns    wait for x(K), subtract T(I, K)·x(K)
-//    for each child of the reduction tree            wait for its sum, add it
-//    diagonal block is local                         add b, solve, x(I) to the own slot and to children
-//    otherwise                                       sum to the parent
+//     for each block (I, K) of the row, by columns    wait for x(K), subtract T(I, K)·x(K)
+//     for each child of the reduction tree            wait for its sum, add it
+//     diagonal block is local                         add b, solve, x(I) to the own slot and to children
+//     otherwise                                       sum to the parent
 //
 // A rank that only forwards x(K) has a task for that. Tasks are ordered by sweep, then in the order of the
 // solve, with a forwarding task after the row of the same number. Each task waits only for preceding tasks in

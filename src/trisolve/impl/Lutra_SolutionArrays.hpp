@@ -52,8 +52,8 @@ class SolutionVector {
 
 /// Double-buffered solutions of a data-flow solver, with the state of its waits.
 ///
-///  solve k      current = arrays[k % 2]: all sentinels on entry, solutions on return
-///               previous = arrays[(k + 1) % 2]: solutions of solve k - 1 on entry, all sentinels on return
+///   solve k      current = arrays[k % 2]: all sentinels on entry, solutions on return
+///                previous = arrays[(k + 1) % 2]: solutions of solve k - 1 on entry, all sentinels on return
 template <class Scalar, class ExecutionSpace>
 class SolutionArrays {
  public:

@@ -27,8 +27,8 @@ struct Slot {
 /// Blocks of a triangle on one rank of a grid, and the rank's messages. Blocks are numbered in the order of
 /// their solve, last block first for an upper triangle, so that every triangle is a lower one.
 ///
-///    block column K:  owner of (K, K) ──► x(K) ──► 2 children ──► their children          (broadcast)
-///    block row I:     children ──► partial sums ──► parent ──► … ──► owner of (I, I)      (reduction)
+///     block column K:  owner of (K, K) ──► x(K) ──► 2 children ──► their children          (broadcast)
+///     block row I:     children ──► partial sums ──► parent ──► … ──► owner of (I, I)      (reduction)
 struct SweepPlan {
   /// Nonzero rows of block (I, K), each with its entries.
   struct Block {

@@ -65,8 +65,8 @@ KOKKOS_INLINE_FUNCTION BlockShape shape_for(int rows, std::int64_t length, bool 
 /// Blocks of equal shape and level that a warp (narrow) or a team (wide) solves together. Lanes are ordered
 /// by block, row, and lane of the row:
 ///
-///  lane    0 .. l-1 | l .. 2l-1 | ...          l = shape.lanes(), r = shape.rows()  row     0        | 1
-/// | ... r-1      of block 0, then of block 1, ...
+///   lane    0 .. l-1 | l .. 2l-1 | ...          l = shape.lanes(), r = shape.rows()
+///   row     0        | 1         | ... r-1      of block 0, then of block 1, ...
 ///
 /// Entry s of lane l is stored at `entries + s·lanes() + l`, so that loads are coalesced. Entries of a row
 /// are distributed cyclically over its lanes in the order of the steps they depend on, and end with the last

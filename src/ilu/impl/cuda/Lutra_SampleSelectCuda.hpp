@@ -16,7 +16,7 @@ namespace lutra::Impl {
 /// sorts it and picks the same splitters, which costs less than a launch. The last block to finish chooses
 /// the bucket.
 ///
-///    sample ▶ sort ▶ splitters ▶ tree │ values ▶ words ▶ buckets ▶ oracles, counters │ last: choose
+///     sample ▶ sort ▶ splitters ▶ tree │ values ▶ words ▶ buckets ▶ oracles, counters │ last: choose
 ///
 /// A level compares 32 bits of 64-bit keys. In shared memory each lane has a copy of the tree in a separate
 /// bank, and four lanes share a copy of the counters: no bank conflicts whatever the values are, and few

@@ -58,8 +58,8 @@ struct WarpLanes {
 /// polls for its update's entry of U, so that a dependency costs one round trip through memory
 /// (`Lutra_DataFlow.hpp`). Updates are applied in order, as far as their entries have arrived:
 ///
-///    lanes     l₀ /= u │ −= l₀·u │ −= l₀·u │ l₁ /= u │ −= l₁·u │ …    32 updates of a row
-///              applied ──────────────┘           ▲ the first that is missing: polls again
+///     lanes     l₀ /= u │ −= l₀·u │ −= l₀·u │ l₁ /= u │ −= l₁·u │ …    32 updates of a row
+///               applied ──────────────┘           ▲ the first that is missing: polls again
 ///
 /// Warps take rows by tickets in the order of levels, so that a row only waits for rows that are running or
 /// done, whatever the order in which the device starts them. A warp has one row, so no row waits for another

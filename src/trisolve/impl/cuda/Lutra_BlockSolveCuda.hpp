@@ -91,8 +91,8 @@ inline constexpr unsigned poll_pause = 100;
 /// Like gather_entries, for a wide task. Blocks waiting for inputs must not saturate L2 with polling: one
 /// warp (the poller) polls one value of the batch, the others wait at a barrier:
 ///
-///  poller      poll ... poll value | __syncthreads | read the batch  15 warps    __syncthreads
-/// ------------------------> read the batch
+///   poller      poll ... poll value | __syncthreads | read the batch
+///   15 warps    __syncthreads ------------------------> read the batch
 ///
 /// Values that may be old are read through L1, since all warps read about the same ones; a cached copy other
 /// than the sentinel is valid. The last batch, which decides when the block can be solved, is read from L2 by
@@ -249,8 +249,8 @@ struct TeamSplit {
 
 /// Like solve_blocks_portable, for a cooperative launch, in which all blocks run:
 ///
-///  blocks 0 .. narrow_teams-1    warps stride over the narrow tasks    in the order of levels  the other
-/// blocks              blocks stride over the wide tasks     in the order of levels
+///   blocks 0 .. narrow_teams-1    warps stride over the narrow tasks    in the order of levels
+///   the other blocks              blocks stride over the wide tasks     in the order of levels
 ///
 /// The first unfinished task is always assigned to a warp or block that is running and has finished its
 /// earlier ones, so that it makes progress and no ticket is needed. Wide tasks near the root of a tree begin

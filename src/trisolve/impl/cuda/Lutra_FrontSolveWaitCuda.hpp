@@ -10,9 +10,10 @@ namespace lutra::Impl {
 
 /// Arguments of the kernels of a sweep. All vectors hold self-flagged values:
 ///
-///  solved        written forward, read and reset backward  contributions written by a front, read and reset
-/// by its parent (forward only)  partial_sums  written by the blocks that sum a part, read and reset by the
-/// tile's block (backward only)  solution      reset forward, written and read backward
+///   solved        written forward, read and reset backward
+///   contributions written by a front, read and reset by its parent (forward only)
+///   partial_sums  written by the blocks that sum a part, read and reset by the tile's block (backward only)
+///   solution      reset forward, written and read backward
 ///
 /// so that resetting needs no launch.
 template <class Scalar>

@@ -13,7 +13,7 @@
 
 // The level-set method for CUDA:
 //
-//  gather_rhs -> small levels (one block) -> large level -> ... -> scatter_solution
+//   gather_rhs -> small levels (one block) -> large level -> ... -> scatter_solution
 //
 // Right-hand sides are first gathered to the positions of their rows, so that the block that solves small
 // levels accesses only consecutive memory; finally solutions are scattered to the caller's rows. Only these
@@ -316,8 +316,8 @@ struct Chain {
 
 /// A run of small levels in one block, for one right-hand side. Warps stride over the tasks, in a pipeline:
 ///
-///  stage    task t+3w: load description | t+2w: load entries | t+w: read old solutions | t: solve, publish
-/// barrier  one after each level: all solutions of the level are in the ring before the next reads them
+///   stage    task t+3w: load description | t+2w: load entries | t+w: read old solutions | t: solve, publish
+///   barrier  one after each level: all solutions of the level are in the ring before the next reads them
 ///
 /// (w: warps of the block.) The latest solutions are in a ring in shared memory.
 template <int Warps, class Scalar, class Value>

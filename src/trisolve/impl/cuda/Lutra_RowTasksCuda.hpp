@@ -13,12 +13,12 @@ namespace lutra::Impl {
 // replaces the paper's waiting and solving kernels). Blocks take tasks by a ticket, in order
 // (Lutra_RowTasks.hpp), and poll the signals of this rank's inbox for the inputs of a task:
 //
-//    rank 0, block of row I                          rank 1, block of row J
-//    x(I) to the own slot, __syncthreads
-//    thread 0: st.release.sys own signal of x(I) ──► blocks of rank 0 that wait for x(I)
-//    all threads: x(I) to the slot on rank 1
-//    __syncthreads, thread 0: st.release.sys ──────► thread 0: ld.acquire.sys of the slot's signal ≥ epoch
-//                                                    __syncthreads, all threads: read x(I)
+//     rank 0, block of row I                          rank 1, block of row J
+//     x(I) to the own slot, __syncthreads
+//     thread 0: st.release.sys own signal of x(I) ──► blocks of rank 0 that wait for x(I)
+//     all threads: x(I) to the slot on rank 1
+//     __syncthreads, thread 0: st.release.sys ──────► thread 0: ld.acquire.sys of the slot's signal ≥ epoch
+//                                                     __syncthreads, all threads: read x(I)
 
 inline constexpr int row_task_threads = 256;
 

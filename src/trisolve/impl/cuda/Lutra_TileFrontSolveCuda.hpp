@@ -34,8 +34,9 @@ struct TileSolveMemory {
 
 /// One tile of rows of a front in a thread block. Its rows of the panels are read in squares of Edge × Edge:
 ///
-///  square s+1   load entries to registers  square s     wait for values of its columns (each warp its own
-/// eight), multiply, accumulate  diagonal     reduce over warps through shared memory, solve, publish
+///   square s+1   load entries to registers
+///   square s     wait for values of its columns (each warp its own eight), multiply, accumulate
+///   diagonal     reduce over warps through shared memory, solve, publish
 template <int Edge, int Width, class Scalar>
 struct TileSweep {
   static constexpr int pitch = Edge + 1;
