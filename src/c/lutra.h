@@ -2,7 +2,7 @@
 #ifndef LUTRA_H
 #define LUTRA_H
 
-/* C interface of Lutra, also for languages that can call C. docs/c.md explains it with examples.
+/* C interface of Lutra, for C and for every language that can call C. docs/c.md explains it with examples.
  *
  *   lutra_solver* solver = NULL;
  *   lutra_matrix A = {n, n, nnz, row_map, columns, values, LUTRA_INT32};
@@ -13,9 +13,9 @@
  *   lutra_destroy(solver);
  *
  * Functions return a lutra_status. Zero is success. A positive status reports a numerical event in a call
- * that ran to its end. A negative status reports an error: the call did nothing and, unless stated otherwise,
- * changed nothing. lutra_message() gives the reason; its rows and columns count from 0. No function ends the
- * process, prints, or throws a C++ exception.
+ * that completed. A negative status reports an error: the call failed and, unless stated otherwise, changed
+ * nothing. lutra_message() gives the reason; its rows and columns count from 0. No function ends the process,
+ * prints, or throws a C++ exception.
  *
  * One thread at a time may use a solver. Different threads may use different solvers concurrently.
  *

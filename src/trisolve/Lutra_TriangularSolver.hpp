@@ -43,8 +43,8 @@ std::unique_ptr<TriangularSolve<Scalar, ExecutionSpace>> make_triangular_solve(
 /// Solves with a sparse triangle: op(T)·X = B for op(T) = T, Tᵀ, Tᴴ and any number of right-hand sides.
 ///
 /// Call analyze once per pattern, set_values once per set of values, and solve any number of times. Compiled
-/// into the library for float, double and complex of both, int and int64_t ordinals, int64_t offsets, and
-/// each execution space of Kokkos. docs/trisolve.md describes the three methods and their costs.
+/// into the library for float, double and complex of both, int columns, int64_t offsets, and each execution
+/// space of Kokkos. docs/trisolve.md describes the three methods and their costs.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class TriangularSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
  public:
