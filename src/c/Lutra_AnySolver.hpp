@@ -17,12 +17,12 @@
 
 namespace lutra::C {
 
-/// A scalar type or backend the library holds no code for.
+/// Thrown for a scalar type or backend not compiled into the library.
 class NotBuiltError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Right-hand sides and solutions: columns of values of the solver's scalar type.
+/// Right-hand sides and solutions, stored by columns in the solver's scalar type.
 struct Columns {
   std::int64_t count;
   const void* B;
@@ -31,7 +31,7 @@ struct Columns {
   std::int64_t ldx;
 };
 
-/// A solver of the library without its types. Functions throw what the library throws.
+/// Type-erased solver of the library. Functions throw the exceptions of the library.
 class AnySolver {
  public:
   virtual ~AnySolver() = default;
@@ -48,17 +48,18 @@ class AnySolver {
   virtual void solve(Transposition op, const Columns& columns) = 0;
   virtual void apply(Transposition op, const Columns& columns) = 0;
   virtual void solve_parts(int parts, Transposition op, const Columns& columns) = 0;
-  /// Stores the sign, of the solver's scalar type; returns the logarithm of the magnitude.
+  /// @param sign receives the sign, in the solver's scalar type
+  /// @returns natural logarithm of the magnitude
   virtual double determinant(void* sign) const = 0;
   virtual bool increase_quality() = 0;
 
   virtual const Report& report() const = 0;
-  /// The report with what it is about.
+  /// The report, with the matrix and run it describes.
   virtual ReportRecord record() const = 0;
 };
 
-/// A solver of one kind with its default options.
-/// @param backend as the command line names it, one that was built
+/// Creates a solver of one kind with default options.
+/// @param backend command-line name of a built backend
 /// @throws NotBuiltError
 std::unique_ptr<AnySolver> make_auto(int scalar, int index, const std::string& backend);
 std::unique_ptr<AnySolver> make_lu(int scalar, int index, const std::string& backend);

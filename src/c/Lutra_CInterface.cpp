@@ -21,7 +21,7 @@ std::atomic<bool>& started_kokkos() {
   return started;
 }
 
-/// What a call that ended without exception returns; `not_solved` is what analyze and factorize lead to.
+/// Status of a call that ended without exception. `not_solved` means success of analyze and factorize.
 lutra_status outcome(const AnySolver& solver) {
   const lutra_status status = to_c(solver.report().status);
   if (status == LUTRA_SUCCESS || status == LUTRA_NOT_SOLVED) return LUTRA_SUCCESS;
@@ -37,7 +37,7 @@ Transposition to_transposition(int op) {
 }
 
 void start_kokkos(int num_threads, int device) {
-  static std::mutex mutex;  // of threads that create their first solvers at the same time
+  static std::mutex mutex;  // serializes concurrent first calls of lutra_create
   const std::lock_guard lock(mutex);
   if (Kokkos::is_initialized()) return;
   if (Kokkos::is_finalized())
@@ -50,7 +50,7 @@ void start_kokkos(int num_threads, int device) {
   started_kokkos() = true;
 }
 
-/// The name of a backend that was built. @throws NotBuiltError
+/// Name of a built backend. @throws NotBuiltError
 std::string backend_of(const char* asked) {
   const std::vector<std::string> built = version_info().backends;
   const std::string backend = asked == nullptr ? "auto" : asked;
@@ -86,7 +86,7 @@ std::unique_ptr<AnySolver> make(int method, int scalar, int index, const std::st
   throw InputError("method: it is none of LUTRA_LU, LUTRA_LDLT, LUTRA_CHOLESKY, LUTRA_ILU, LUTRA_KRYLOV, LUTRA_AUTO");
 }
 
-/// A text that is made once and stays; null without memory for it.
+/// Text created once and kept; null if memory is exhausted.
 template <class Make>
 const char* constant_text(const Make& make) noexcept {
   const char* text = nullptr;
@@ -175,7 +175,7 @@ lutra_status lutra_get_option(lutra_solver* solver, const char* name, const char
     const auto options = s.options();
     const auto found = std::find_if(options.begin(), options.end(),
                                     [name](const auto& option) { return option.name == name; });
-    if (found == options.end()) s.set_option(name, "");  // throws: the list of names
+    if (found == options.end()) s.set_option(name, "");  // throws with the list of valid names
     solver->option = found->value;
     *value = solver->option.c_str();
     return LUTRA_SUCCESS;

@@ -4,7 +4,7 @@
 
 #include "Lutra_CSolver.hpp"
 
-// The C interface: what a solver has to report.
+// The C interface: queries of a solver's report.
 
 namespace lutra::C {
 namespace {
@@ -17,7 +17,7 @@ const std::string& json_of(lutra_solver& handle) {
   return handle.json;
 }
 
-/// Runs take(value) for the value of a key of the report's JSON, unless it is null.
+/// Runs take(value) on the value at a key of the report's JSON, unless it is null.
 template <class Take>
 lutra_status with_value(lutra_solver* handle, const char* key, const void* result, const char* kind,
                         bool (nlohmann::json::*is_kind)() const noexcept, const Take& take) noexcept {

@@ -13,19 +13,18 @@
 #include "Lutra_AnySolver.hpp"
 #include "Lutra_Error.hpp"
 
-/// A solver, and what pointers into its report refer to.
+/// A solver, and the storage that pointers into its report refer to.
 struct lutra_solver {
   std::unique_ptr<lutra::C::AnySolver> solver;
-  std::string option;                            ///< what lutra_get_option gave last
-  std::string json;                              ///< the report; empty: not asked for since the last call
-  std::shared_ptr<const nlohmann::json> parsed;  ///< the same, for values by their keys
-  std::vector<std::int64_t> list;                ///< of one value
+  std::string option;                            ///< last value returned by lutra_get_option
+  std::string json;                              ///< the report; empty until requested after a call
+  std::shared_ptr<const nlohmann::json> parsed;  ///< the report, parsed for look-up by key
+  std::vector<std::int64_t> list;                ///< last list returned
 };
 
 namespace lutra::C {
 
-/// The message of this thread's last call that had something to say. An array, since to keep a message must
-/// not fail.
+/// Last message of this thread. A fixed array, because storing a message must not fail.
 inline std::array<char, 2000>& message() noexcept {
   thread_local std::array<char, 2000> text{};
   return text;
@@ -60,7 +59,7 @@ inline lutra_status to_c(Status status) noexcept {
   return LUTRA_INTERNAL_ERROR;
 }
 
-/// The border no exception crosses: runs `call`, which returns a lutra_status.
+/// Exception barrier: runs `call`, which returns a lutra_status.
 template <class Call>
 lutra_status guarded(const Call& call) noexcept {
   try {
@@ -86,7 +85,7 @@ inline void require(bool condition, const char* text) {
   if (!condition) throw InputError(text);
 }
 
-/// Runs call(solver) for a solver that is there; what its report gave before is out of date then.
+/// Runs call(solver) if the handle is not null, and invalidates the cached report.
 template <class Call>
 lutra_status with_solver(lutra_solver* handle, const Call& call) noexcept {
   return guarded([&] {

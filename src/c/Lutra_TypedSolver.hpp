@@ -31,7 +31,7 @@ inline void require(bool condition, const std::string& message) {
   if (!condition) throw InputError(message);
 }
 
-/// What can be said of a matrix without reading its arrays. @throws InputError
+/// Checks a matrix as far as possible without reading its arrays. @throws InputError
 inline void check_matrix_arguments(const lutra_matrix& A, std::int64_t max_index) {
   require(A.n_rows >= 0 && A.n_cols >= 0 && A.nnz >= 0,
           "matrix: n_rows " + std::to_string(A.n_rows) + ", n_cols " + std::to_string(A.n_cols) +
@@ -46,8 +46,8 @@ inline void check_matrix_arguments(const lutra_matrix& A, std::int64_t max_index
           "matrix: row_map_type is neither LUTRA_INT32 nor LUTRA_INT64");
 }
 
-/// One of the library's solvers behind AnySolver. The C++ object has its options from the start, so it is
-/// made by the first analysis, and anew by one that finds other options.
+/// AnySolver for one of the library's solvers. The C++ object receives its options when constructed, so the
+/// first analysis constructs it, and an analysis after a change of options constructs it anew.
 template <template <class, class> class SolverOf, class Options, class Scalar, class Space>
 class TypedSolver final : public AnySolver {
   using Solver = SolverOf<Scalar, Space>;
@@ -197,7 +197,7 @@ class TypedSolver final : public AnySolver {
   }
 
  private:
-  /// The former solver lives until its successor is complete: both are charged to one limit, the new one.
+  /// The previous solver lives until its successor is complete. Both are charged to one limit, the new one.
   void replace_solver(const lutra_matrix& A) {
     const std::size_t former_limit = m_budget.limit_bytes();
     m_budget.set_limit(m_options.memory_limit);
@@ -238,7 +238,8 @@ class TypedSolver final : public AnySolver {
                                                      : std::numeric_limits<std::int64_t>::max());
   }
 
-  /// Calls call(matrix) with the matrix where it is, or for a device with one that the library copies there.
+  /// Calls call(matrix) with the matrix in place, or, for host arrays and a device backend, with a HostMatrix
+  /// that the library copies to the device.
   template <class Call>
   void with_matrix(const lutra_matrix& A, const Call& call) const {
     check_matrix(A);
@@ -275,8 +276,8 @@ class TypedSolver final : public AnySolver {
     return {A.n_rows, A.n_cols, {rows, rows_end}, {columns, columns_end}, {values, values_end}};
   }
 
-  /// Calls in_place(B, X) with Views of the columns where the backend reaches them, else
-  /// on_host_arrays(B, X) with contiguous columns on the host.
+  /// Calls in_place(B, X) with Views of the columns if the backend can access them, else on_host_arrays(B, X)
+  /// with contiguous host columns.
   template <class InPlace, class OnHostArrays>
   void run(const Columns& c, const InPlace& in_place, const OnHostArrays& on_host_arrays) const {
     require(c.count >= 0, "n_rhs: it is " + std::to_string(c.count));
@@ -300,7 +301,7 @@ class TypedSolver final : public AnySolver {
         for (std::size_t j = 0; j < k; ++j) {
           std::copy_n(B + j * ldb, n, packed_B.data() + j * n);
           std::copy_n(X + j * ldx, n,
-                      packed_X.data() + j * n);  // a solve may begin with it, or leave it alone
+                      packed_X.data() + j * n);  // a solve may start from X, or leave it unchanged
         }
         on_host_arrays(std::span<const Scalar>(packed_B), std::span<Scalar>(packed_X));
         for (std::size_t j = 0; j < k; ++j) std::copy_n(packed_X.data() + j * n, n, X + j * ldx);
@@ -315,16 +316,16 @@ class TypedSolver final : public AnySolver {
 
   int m_index;  ///< LUTRA_INT32 or LUTRA_INT64, of columns
   Options m_options;
-  bool m_changed = false;  ///< options or stream, since m_solver was made
+  bool m_changed = false;  ///< options or stream changed since m_solver was created
   lutra_memory m_memory = LUTRA_HOST;
   void* m_stream = nullptr;
-  MemoryBudget m_budget;             ///< of m_solver and of what replaces it
+  MemoryBudget m_budget;             ///< shared by m_solver and its successor
   std::unique_ptr<Solver> m_solver;  ///< null before the first analysis
-  Report m_no_report;                ///< until then
+  Report m_no_report;                ///< returned before the first analysis
   std::int64_t m_rows = 0, m_nnz = 0;
 };
 
-/// TypedSolver for one kind of solver, and types that were chosen while the program runs.
+/// Creates a TypedSolver of one kind for types selected at run time.
 template <template <class, class> class SolverOf, class Options>
 std::unique_ptr<AnySolver> make_typed(int scalar, int index, const std::string& backend) {
 #define LUTRA_TRY_TYPES(Scalar, Space)                                 \

@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 !
-! Lutra from Fortran 2003: the functions of lutra.h, which says what they do, with their names and arguments.
-! The module is compiled by the program that uses it (CMake: link Lutra::fortran), since the files of compiled
-! modules belong to one compiler. Arrays are handed over by c_loc and have to be targets. Rows, columns and
+! Fortran 2003 interface: the functions of lutra.h under the same names, with the same arguments; lutra.h
+! documents them. The calling program compiles this module (CMake: link Lutra::fortran), because compiled
+! module files are specific to a compiler. Pass arrays by c_loc; they must be targets. Rows, columns and
 ! offsets count from 0.
 !
 !   integer(c_int) :: status
@@ -76,7 +76,7 @@ module lutra
       import
       type(c_ptr), intent(out) :: solver
       integer(c_int), value :: method, scalar, index
-      type(c_ptr), value :: backend  ! c_null_ptr, or the address of a text as lutra_text gives it
+      type(c_ptr), value :: backend  ! c_null_ptr, or the address of a text from lutra_text
     end function
     subroutine lutra_destroy(solver) bind(c)
       import
@@ -198,14 +198,14 @@ module lutra
 
 contains
 
-  ! A text as C takes it: without trailing blanks, a null character behind it.
+  ! Converts a text for C: trailing blanks removed, null-terminated.
   pure function lutra_text(text) result(c_text)
     character(*), intent(in) :: text
     character(kind=c_char, len=:), allocatable :: c_text
     c_text = trim(text) // c_null_char
   end function
 
-  ! A text that C gave, as a string; empty for a null pointer.
+  ! Converts a C string to a Fortran string; empty for a null pointer.
   function lutra_string(text) result(string)
     type(c_ptr), intent(in) :: text
     character(:), allocatable :: string
@@ -227,7 +227,7 @@ contains
     end do
   end function
 
-  ! Why the last call that did not succeed did not.
+  ! Reason for the last call in this thread that did not succeed (lutra_message).
   function lutra_error_message() result(message)
     character(:), allocatable :: message
     message = lutra_string(lutra_message())

@@ -2,7 +2,7 @@
 #ifndef LUTRA_H
 #define LUTRA_H
 
-/* Lutra from C, and from every language that can call C. docs/c.md explains it with examples.
+/* C interface of Lutra, for C and for every language that can call C. docs/c.md explains it with examples.
  *
  *   lutra_solver* solver = NULL;
  *   lutra_matrix A = {n, n, nnz, row_map, columns, values, LUTRA_INT32};
@@ -12,15 +12,15 @@
  *     fprintf(stderr, "%s\n", lutra_message());
  *   lutra_destroy(solver);
  *
- * Functions return a lutra_status: zero for success, a positive number where the call was carried out and the
- * numbers went wrong, a negative one where it was not carried out and, unless said otherwise, nothing has
- * changed. lutra_message() then says why; rows and columns in it count from 0. No function ends the process,
- * prints, or lets a C++ exception out.
+ * Functions return a lutra_status. Zero is success. A positive status reports a numerical event in a call
+ * that completed. A negative status reports an error: the call failed and, unless stated otherwise, changed
+ * nothing. lutra_message() gives the reason; its rows and columns count from 0. No function ends the process,
+ * prints, or throws a C++ exception.
  *
- * A solver belongs to one thread at a time. Different solvers may be used by different threads.
+ * One thread at a time may use a solver. Different threads may use different solvers concurrently.
  *
- * Pointers to arrays are trusted: an array that is shorter than is said here is undefined behaviour, as in
- * all of C. Their contents are not: a matrix is checked before it is used.
+ * The length of an array is trusted: an array shorter than documented here is undefined behaviour. The
+ * contents of a matrix are not trusted: they are checked before use.
  */
 
 #include <stddef.h>
@@ -30,30 +30,30 @@
 extern "C" {
 #endif
 
-/* What a call has come to. New values may be added. */
+/* Outcome of a call. Later versions may add values. */
 typedef enum lutra_status {
   LUTRA_SUCCESS = 0,
 
-  /* The call was carried out. */
-  LUTRA_NOT_SOLVED = 1,            /* of lutra_report_status: no solve since the last factorization */
+  /* The call completed. */
+  LUTRA_NOT_SOLVED = 1,            /* from lutra_report_status: no solve since the last factorization */
   LUTRA_STRUCTURALLY_SINGULAR = 2, /* the pattern has no perfect matching of rows and columns */
   LUTRA_NUMERICALLY_SINGULAR = 3,  /* singular to working precision */
-  LUTRA_NOT_POSITIVE_DEFINITE = 4, /* Cholesky met a pivot that is not positive */
-  LUTRA_ERROR_ABOVE_TOLERANCE = 5, /* X is there, its backward error is above the tolerance */
-  LUTRA_BREAKDOWN = 6,             /* factors or X hold NaN or infinity, or a Krylov method cannot go on */
+  LUTRA_NOT_POSITIVE_DEFINITE = 4, /* Cholesky found a pivot that is not positive */
+  LUTRA_ERROR_ABOVE_TOLERANCE = 5, /* X was computed; its backward error is above the tolerance */
+  LUTRA_BREAKDOWN = 6,             /* NaN or infinity in factors or X, or a Krylov method broke down */
   LUTRA_NOT_CONVERGED = 7,         /* X is the last iterate of a Krylov method */
-  LUTRA_NO_VALUE = 8,              /* the report has no value of this name at present */
+  LUTRA_NO_VALUE = 8,              /* the report holds no value for this key at present */
 
-  /* The call was not carried out. */
-  LUTRA_INPUT_ERROR = -1,      /* an argument is wrong: the message names it, with row and column */
-  LUTRA_CALL_ORDER_ERROR = -2, /* as lutra_solve before lutra_factorize */
-  LUTRA_OUT_OF_MEMORY = -3, /* or above the limit set. Of factorize and solve: no factors, X is undefined */
-  LUTRA_TIMEOUT = -4,       /* work on a device was given up: no factors, X is undefined */
-  LUTRA_NOT_BUILT = -5,     /* this library was built without the type or backend */
-  LUTRA_INTERNAL_ERROR = -6 /* a defect of Lutra or of the machine */
+  /* The call failed. */
+  LUTRA_INPUT_ERROR = -1,      /* invalid argument: the message names it, with row and column */
+  LUTRA_CALL_ORDER_ERROR = -2, /* for example lutra_solve before lutra_factorize */
+  LUTRA_OUT_OF_MEMORY = -3, /* or memory limit exceeded; after factorize and solve: no factors, X undefined */
+  LUTRA_TIMEOUT = -4,       /* device work was aborted: no factors, X undefined */
+  LUTRA_NOT_BUILT = -5,     /* library built without the type or backend */
+  LUTRA_INTERNAL_ERROR = -6 /* defect of Lutra or of the machine */
 } lutra_status;
 
-/* What a solver does. Options of each have the names of the C++ fields: */
+/* Methods, each with the C++ struct whose field names are its option names. */
 typedef enum lutra_method {
   LUTRA_LU = 0,       /* sparse LU: lutra::LuOptions */
   LUTRA_LDLT = 1,     /* symmetric and Hermitian matrices: lutra::LdltOptions */
@@ -64,147 +64,151 @@ typedef enum lutra_method {
                          "tolerance", "lu.engine", "ldlt.triangle"; the report has the method */
 } lutra_method;
 
-/* Values: float, double, and complex of both (real part first: float _Complex, double _Complex). */
+/* Scalar types: float, double, float _Complex, double _Complex (real part first). */
 typedef enum lutra_scalar { LUTRA_F32 = 0, LUTRA_F64 = 1, LUTRA_C64 = 2, LUTRA_C128 = 3 } lutra_scalar;
 
-/* Integers: int32_t and int64_t. A size_t of 64 bits counts as the latter. */
+/* Index types: int32_t and int64_t. Pass LUTRA_INT64 for a 64-bit size_t. */
 typedef enum lutra_index { LUTRA_INT32 = 0, LUTRA_INT64 = 1 } lutra_index;
 
-/* Which system is solved: A x = b, A^T x = b, A^H x = b. */
+/* op(A) in op(A) x = b: A, A^T, A^H. */
 typedef enum lutra_operation { LUTRA_NONE = 0, LUTRA_TRANSPOSED = 1, LUTRA_ADJOINT = 2 } lutra_operation;
 
-/* Factors of L D L^T, to be added up. */
+/* Factors of L D L^T; add the constants to combine them. */
 typedef enum lutra_parts { LUTRA_LOWER = 1, LUTRA_DIAGONAL = 2, LUTRA_UPPER = 4 } lutra_parts;
 
-/* Where arrays are: in host memory, or in memory the solver's backend reaches (with CUDA or HIP that of the
- * device, pinned and managed memory; with host backends the same as LUTRA_HOST). */
+/* Memory space of arrays: host memory, or memory accessible to the solver's backend. The latter is device,
+ * pinned or managed memory with CUDA or HIP, and the same as LUTRA_HOST with host backends. */
 typedef enum lutra_memory { LUTRA_HOST = 0, LUTRA_DEVICE = 1 } lutra_memory;
 
-/* A matrix by compressed rows: columns ascending in each row, none twice. It is read during a call only. A
- * matrix by compressed columns is the transposed one: solve with LUTRA_TRANSPOSED for LUTRA_NONE. */
+/* Matrix in compressed sparse row format, columns strictly ascending in each row. The arrays are read only
+ * during a call. Compressed sparse columns describe the transpose: to solve A x = b with them, use
+ * LUTRA_TRANSPOSED. */
 typedef struct lutra_matrix {
   int64_t n_rows, n_cols, nnz;
-  const void* row_map; /* [n_rows + 1] where each row starts in columns and values, from 0; of row_map_type */
-  const void* columns; /* [nnz] from 0; of the solver's index type */
-  const void* values;  /* [nnz] of the solver's scalar type */
-  int row_map_type;    /* a lutra_index, need not be the solver's */
+  const void* row_map; /* [n_rows + 1] offset of each row in columns and values, from 0; row_map_type */
+  const void* columns; /* [nnz] column indices from 0; the solver's index type */
+  const void* values;  /* [nnz] the solver's scalar type */
+  int row_map_type;    /* lutra_index; may differ from the solver's */
 } lutra_matrix;
 
 typedef struct lutra_solver lutra_solver;
 
-/* Where a function takes one of these enumerations, its parameter is an int: any number may come, and is
- * checked. */
+/* Functions take these enumerations as int and check the value. */
 
 /* ---- the library ---- */
 
-/* Starts Kokkos with a number of host threads (0: as many as Kokkos takes by default or KOKKOS_NUM_THREADS
- * says) on a device (negative: Kokkos' choice). Does nothing where Kokkos is running, in this program started
- * by Lutra or by others. lutra_create calls lutra_initialize(0, -1) where Kokkos is not running.
- * LUTRA_CALL_ORDER_ERROR after lutra_finalize: Kokkos starts once in a process. */
+/* Initializes Kokkos with a number of host threads (0: KOKKOS_NUM_THREADS or Kokkos' default) on a device
+ * (negative: Kokkos' choice). Does nothing if Kokkos is already running, whoever initialized it. lutra_create
+ * calls lutra_initialize(0, -1) if Kokkos is not running. Returns LUTRA_CALL_ORDER_ERROR after
+ * lutra_finalize: Kokkos starts only once in a process. */
 lutra_status lutra_initialize(int num_threads, int device);
 
-/* Ends Kokkos where Lutra has started it; to be called after the last lutra_destroy, before MPI_Finalize and
- * the end of main. LUTRA_CALL_ORDER_ERROR while there are solvers. */
+/* Finalizes Kokkos if Lutra initialized it. Call it after the last lutra_destroy, before MPI_Finalize and the
+ * end of main. Returns LUTRA_CALL_ORDER_ERROR while solvers exist. */
 lutra_status lutra_finalize(void);
 
-/* "0.1.0" of the library that is linked. NULL without memory for the text. */
+/* Version of the linked library, such as "0.1.0". NULL if memory for the text is exhausted. */
 const char* lutra_version(void);
 
-/* JSON: version, commit, Kokkos, and the backends, scalars and ordinals that were built. Valid until the
- * program ends; NULL without memory for it. */
+/* JSON: version, commit, Kokkos, and the backends, scalars and ordinals built into the library. Valid until
+ * the program ends; NULL if memory is exhausted. */
 const char* lutra_version_json(void);
 
-/* Why the last call of this thread that did not return LUTRA_SUCCESS did not, in a sentence. Never NULL; the
- * text changes with the next such call. */
+/* Reason, in a sentence, for the last status other than LUTRA_SUCCESS in this thread. Never NULL; the next
+ * such status overwrites the text. */
 const char* lutra_message(void);
 
-/* "success", "input_error", ...; "unknown" for other numbers. */
+/* "success", "input_error", ...; "unknown" for any other number. */
 const char* lutra_status_name(int status);
 
 /* ---- a solver ---- */
 
-/* A solver for one scalar and one index type. backend: "serial", "openmp", "cuda", "hip"; NULL or "auto" for
- * the default one of Kokkos. *solver is NULL after an error. */
+/* Creates a solver for one scalar and one index type. backend: "serial", "openmp", "cuda", "hip"; NULL or
+ * "auto" for Kokkos' default. *solver is NULL after an error. */
 lutra_status lutra_create(lutra_solver** solver, int method, int scalar, int index, const char* backend);
 
-/* Frees a solver and all it holds. NULL is allowed. */
+/* Frees a solver and everything it owns. NULL is allowed. */
 void lutra_destroy(lutra_solver* solver);
 
-/* Sets an option from its text: a word ("metis"), "true" or "false", or a number ("1e-8"). Errors list the
- * names or values there are. A Krylov solver has its preconditioners' as "ilu.fill_level", "lu.ordering", ...
- * Options take effect with the next lutra_analyze, which refuses combinations that make no sense. */
+/* Sets an option from text: a word ("metis"), "true" or "false", or a number ("1e-8"). Error messages list
+ * the valid names or values. Preconditioner options of a Krylov solver are "ilu.fill_level", "lu.ordering",
+ * ... Options take effect with the next lutra_analyze, which rejects inconsistent combinations. */
 lutra_status lutra_set_option(lutra_solver* solver, const char* name, const char* value);
 
-/* The value an option has, as lutra_set_option takes it. Valid until the next call with this solver. */
+/* Current value of an option, in the form lutra_set_option accepts. Valid until the next call with this
+ * solver. */
 lutra_status lutra_get_option(lutra_solver* solver, const char* name, const char** value);
 
-/* An elimination order: columns (of a symmetric matrix rows), from 0; [n] in host memory, copied. Takes
- * effect with the next lutra_analyze; n = 0 goes back to an ordering of the library's. */
+/* Sets a user permutation: [n] columns (rows of a symmetric matrix) from 0 in elimination order, in host
+ * memory; copied. Takes effect with the next lutra_analyze. n = 0 restores the library's ordering. */
 lutra_status lutra_set_permutation(lutra_solver* solver, int64_t n, const int64_t* permutation);
 
-/* Where the arrays of the calls that follow are. LUTRA_HOST until this is called. */
+/* Sets the memory space (lutra_memory) of the arrays in subsequent calls. Default: LUTRA_HOST. */
 lutra_status lutra_set_memory(lutra_solver* solver, int memory);
 
-/* The stream (cudaStream_t, hipStream_t) that work goes to; takes effect with the next lutra_analyze. NULL:
- * Kokkos' own. The stream must live as long as the solver. Host backends have none. */
+/* Sets the stream (cudaStream_t, hipStream_t) for device work, from the next lutra_analyze on. NULL: Kokkos'
+ * default stream. The stream must outlive the solver. Host backends have no streams. */
 lutra_status lutra_set_stream(lutra_solver* solver, void* stream);
 
-/* Ordering, pattern of the factors and what else depends on the pattern; matching and scaling look at the
- * values. A former analysis and its factors go when the new one is complete. Returns
- * LUTRA_STRUCTURALLY_SINGULAR where no factorization is possible. */
+/* Symbolic analysis: ordering, pattern of the factors and all else that depends only on the pattern. Matching
+ * and scaling read the values. The previous analysis and its factors are freed once the new one is complete.
+ * Returns LUTRA_STRUCTURALLY_SINGULAR if no factorization is possible. */
 lutra_status lutra_analyze(lutra_solver* solver, const lutra_matrix* A);
 
-/* Factors of a matrix with the pattern of the analysis and any values; of a Krylov solver its preconditioner.
+/* Factorizes a matrix with the analysed pattern and any values. A Krylov solver builds its preconditioner.
  * The values are copied. */
 lutra_status lutra_factorize(lutra_solver* solver, const lutra_matrix* A);
 
-/* The same for A + diag(shift): LUTRA_LDLT and LUTRA_CHOLESKY alone. shift: [n] real numbers of the scalar's
- * precision, where A is. With a device the arrays have to be there (lutra_set_memory). */
+/* Factorizes A + diag(shift); LUTRA_LDLT and LUTRA_CHOLESKY only. shift: [n] real numbers of the scalar's
+ * precision, in the same memory as A. Device backends require device arrays (lutra_set_memory). */
 lutra_status lutra_factorize_shifted(lutra_solver* solver, const lutra_matrix* A, const void* shift);
 
-/* Solves op(A) X = B for n_rhs right-hand sides, refines, and computes how good X is.
- * B, X: n_rhs columns of n values of the solver's scalar type, the first ones ldb and ldx (at least n) values
- * apart. X may be B. X is complete when the call returns. LUTRA_SUCCESS: the componentwise backward error, of
- * a Krylov method the relative residual, was computed and is within the tolerance. */
+/* Solves op(A) X = B for n_rhs right-hand sides, refines X and computes its error.
+ * B, X: [n x n_rhs] by columns, of the solver's scalar type, with leading dimensions ldb and ldx (at least
+ * n). X may be B. X is complete when the call returns. LUTRA_SUCCESS: the componentwise backward error (the
+ * relative residual of a Krylov method) was computed and is within the tolerance. */
 lutra_status lutra_solve(lutra_solver* solver, int op, int64_t n_rhs, const void* B, int64_t ldb, void* X,
                          int64_t ldx);
 
-/* X = op(L U)^-1 B with the factors of LUTRA_ILU, otherwise as lutra_solve. With LUTRA_DEVICE the result is
- * complete when the stream has come to it. */
+/* X = op(L U)^-1 B with the factors of LUTRA_ILU. Parameters as in lutra_solve. With LUTRA_DEVICE the call is
+ * asynchronous: X is complete once the stream reaches it. */
 lutra_status lutra_apply(lutra_solver* solver, int op, int64_t n_rhs, const void* B, int64_t ldb, void* X,
                          int64_t ldx);
 
-/* Solves with some of the factors of LUTRA_LDLT or LUTRA_CHOLESKY: parts is a sum of lutra_parts; one after
- * another LUTRA_LOWER, LUTRA_DIAGONAL and LUTRA_UPPER solve op(A) X = B (lutra::Numeric::solve_parts).
- * Nothing is refined or checked. Otherwise as lutra_solve; with a device the arrays have to be there. */
+/* Solves with some of the factors of LUTRA_LDLT or LUTRA_CHOLESKY. parts is a sum of lutra_parts; successive
+ * solves with LUTRA_LOWER, LUTRA_DIAGONAL and LUTRA_UPPER solve op(A) X = B (lutra::Numeric::solve_parts).
+ * X is neither refined nor checked. Other parameters as in lutra_solve. Device backends require device
+ * arrays. */
 lutra_status lutra_solve_parts(lutra_solver* solver, int parts, int op, int64_t n_rhs, const void* B,
                                int64_t ldb, void* X, int64_t ldx);
 
-/* The determinant of the matrix last factorized by LUTRA_LDLT or LUTRA_CHOLESKY: *sign, of the solver's
- * scalar type, of magnitude 1 or 0 for a singular matrix, and the natural logarithm of its magnitude. */
+/* Determinant of the matrix last factorized by LUTRA_LDLT or LUTRA_CHOLESKY. *sign has the solver's scalar
+ * type and magnitude 1, or 0 for a singular matrix; *log_magnitude is the natural logarithm of the magnitude.
+ */
 lutra_status lutra_determinant(lutra_solver* solver, void* sign, double* log_magnitude);
 
-/* Raises the pivot threshold u of LUTRA_LDLT to u^0.75, at most to 1/2, for factorizations from here on: more
- * accurate factors, more delayed pivots. *raised is 0 where there is nothing to raise. */
+/* Raises the pivot threshold u of LUTRA_LDLT to min(u^0.75, 1/2) for subsequent factorizations: more accurate
+ * factors, more delayed pivots. *raised is 0 if the threshold cannot be raised. */
 lutra_status lutra_increase_quality(lutra_solver* solver, int* raised);
 
 /* ---- the report ---- */
 
-/* The status after the last analyze, factorize and solve. LUTRA_NOT_SOLVED before all of them. */
+/* Status after the last analyze, factorize or solve; LUTRA_NOT_SOLVED before the first. */
 lutra_status lutra_report_status(const lutra_solver* solver);
 
-/* Numbers and texts of the report by the keys of its JSON (docs/command-line.md), with dots between:
+/* Numbers and texts of the report by the dotted path of their JSON keys (docs/command-line.md):
  * "inertia.negative", "pivots.perturbed", "iterations", "errors.backward_componentwise", "choice.engine".
- * LUTRA_NO_VALUE where it is null at present; *value is as before then. */
+ * Returns LUTRA_NO_VALUE and leaves *value unchanged if the JSON value is null at present. */
 lutra_status lutra_get_integer(lutra_solver* solver, const char* key, int64_t* value);
 lutra_status lutra_get_number(lutra_solver* solver, const char* key, double* value);
 lutra_status lutra_get_text(lutra_solver* solver, const char* key, const char** value);
 
-/* "singular_rows", "singular_columns" (from 0), and "indefinite_column" of Cholesky as a list of one. *values
- * and all other pointers of this section are valid until the next call with this solver but for these. */
+/* Integer lists: "singular_rows", "singular_columns" (from 0), and Cholesky's "indefinite_column" as a list
+ * of one. *values and the other pointers of this section stay valid until the next call with this solver
+ * outside this section. */
 lutra_status lutra_get_integers(lutra_solver* solver, const char* key, const int64_t** values, size_t* count);
 
-/* "residual_history" */
+/* Number lists: "residual_history". */
 lutra_status lutra_get_numbers(lutra_solver* solver, const char* key, const double** values, size_t* count);
 
 /* The whole report as JSON. */

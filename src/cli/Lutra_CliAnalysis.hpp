@@ -6,7 +6,7 @@
 
 #include "Lutra_CliSession.hpp"
 
-// The solver's own analysis, for commands that say what a solver would do.
+// Runs the solver's own analysis for commands that only report what a solver would do.
 
 namespace lutra::Cli {
 

@@ -14,8 +14,9 @@
 namespace lutra::Cli {
 namespace {
 
-// `--json` with and without a file cannot be told apart by a general parser, and taking a matrix for the file
-// to write would destroy it: the next word is the file if it ends in .json, and anything goes in --json=FILE.
+// Resolves `--json` with and without a file, which a general parser cannot distinguish; taking the matrix for
+// the output file would destroy it. The next word is the file if it ends in .json; --json=FILE accepts any
+// name.
 std::vector<std::string> with_json_resolved(int argc, const char* const* argv) {
   std::vector<std::string> words;
   for (int k = 1; k < argc; ++k) {
@@ -35,7 +36,7 @@ std::vector<std::string> with_json_resolved(int argc, const char* const* argv) {
   return words;
 }
 
-// What is wrong with the names of command and options; empty: nothing.
+// Message about an unknown command or option name; empty if all are known.
 std::string wrong_name(const CommandTable& table, const std::vector<std::string>& words) {
   if (words.empty() || words.front().starts_with('-')) return "";
   const std::vector<std::string> commands = table.command_names();
@@ -70,7 +71,7 @@ ParsedArguments parse_arguments(int argc, const char* const* argv) {
   if (version) std::replace(words.begin(), words.end(), std::string("--json=-"), std::string("--json"));
   const std::string wrong = wrong_name(table, words);
   if (!wrong.empty()) return refused(wrong);
-  std::reverse(words.begin(), words.end());  // the order CLI11 takes a vector in
+  std::reverse(words.begin(), words.end());  // CLI11 takes the words of a vector in reverse
   try {
     app.parse(words);
   } catch (const CLI::CallForHelp&) {

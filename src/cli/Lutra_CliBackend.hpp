@@ -10,7 +10,7 @@
 
 namespace lutra::Cli {
 
-/// Calls task.operator()<ExecutionSpace>() for the backend of that name, which was compiled.
+/// Calls task.operator()<ExecutionSpace>() for a built backend by its name.
 template <class Task>
 auto with_backend(const std::string& backend, const Task& task) {
 #define LUTRA_TRY_SPACE(ExecutionSpace) \

@@ -17,7 +17,7 @@ namespace lutra::Cli {
 
 namespace {
 
-/// What was measured, in place of some numbers of what is built in.
+/// Measured numbers, which replace some of the built-in model.
 struct Calibrated {
   DeviceModel model, built_in;
 };
@@ -39,7 +39,7 @@ Calibrated measure(const Arguments& arguments) {
       });
 }
 
-/// Numbers by section: "ordering.multifrontal.solve.row_seconds" is of "ordering.multifrontal".
+/// Section of a key: "ordering.multifrontal" for "ordering.multifrontal.solve.row_seconds".
 std::string section_of(const std::string& key) {
   const std::size_t first = key.find('.');
   return key.substr(0, std::min(key.find('.', first + 1), key.size()));
@@ -50,7 +50,7 @@ std::string summary(const Calibrated& calibrated, const std::string& file) {
   std::size_t all = 0;
   DeviceModel model = calibrated.model;
   visit_numbers(model, [&all](const std::string&, auto& number) { all += number == 0 ? 0 : 1; });
-  std::map<std::string, int> counts;  // of measured numbers in a section
+  std::map<std::string, int> counts;  // measured numbers per section
   for (const std::string& key : measured) ++counts[section_of(key)];
   std::string sections;
   for (const auto& [section, count] : counts)
@@ -62,7 +62,7 @@ std::string summary(const Calibrated& calibrated, const std::string& file) {
          text_line("next", "lutra solve A.mtx --device-model " + file);
 }
 
-/// @throws InputError where a file would be replaced that is no device model
+/// @throws InputError if the file to be replaced is not a device model
 void check_replaced_model(const std::string& file) {
   std::error_code absent;
   if (file == "-" || !std::filesystem::is_regular_file(file, absent)) return;
@@ -70,7 +70,7 @@ void check_replaced_model(const std::string& file) {
     throw InputError("calibrate: " + file + " exists and is not a device model; it is not replaced");
 }
 
-/// Of solves on several ranks.
+/// Costs of solves on several ranks.
 DistributedCosts measure_ranks(Communicator& ranks) {
   return with_types("f64", false, backend_name<Kokkos::DefaultHostExecutionSpace>(),
                     [&]<class Scalar, class ExecutionSpace>() -> DistributedCosts {

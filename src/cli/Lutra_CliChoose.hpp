@@ -11,7 +11,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_OptionChoices.hpp"
 
-// Values of options by their names.
+// Option values by name.
 
 namespace lutra::Cli {
 
@@ -39,7 +39,7 @@ bool names(const std::vector<Named<Value>>& choices, const std::string& name) {
                      [&name](const auto& choice) { return choice.name == name; });
 }
 
-// The value that goes by `name`. @throws InputError with the choices there are, `others` behind them
+// The value named `name`. @throws InputError listing the valid names, followed by `others`
 template <class Value>
 Value choose(const std::string& option, const std::string& name, const std::vector<Named<Value>>& choices,
              const std::vector<std::string>& others = {}) {
@@ -52,7 +52,7 @@ Value choose(const std::string& option, const std::string& name, const std::vect
   refuse(option, name, known);
 }
 
-/// What the library calls the values of a choice.
+/// Names of a choice's values, as the library defines them.
 template <class Choice>
 std::vector<Named<Choice>> named() {
   std::vector<Named<Choice>> choices;
@@ -65,13 +65,13 @@ Choice choose(const std::string& option, const std::string& name) {
   return choose(option, name, named<Choice>());
 }
 
-/// An option, whether it was given, and whether what was chosen uses it.
+/// An option, whether it was given, and whether the selected method uses it.
 struct Use {
   const char* option;
   bool given, used;
 };
 
-/// @throws InputError for the first option that is given and not used
+/// @throws InputError for the first option that was given but is not used
 inline void refuse_unused(const std::string& chosen, const std::vector<Use>& uses) {
   for (const Use& use : uses) {
     if (use.given && !use.used) throw InputError(std::string(use.option) + " is not used with " + chosen);

@@ -7,16 +7,16 @@
 
 namespace lutra::Cli {
 
-// One function a command; each returns the exit status and throws what Lutra_Error.hpp has for wrong input.
-// Kokkos is initialized for all but generate, version and completion.
+// One function per command. Each returns the exit status and throws the exceptions of Lutra_Error.hpp for
+// invalid input. Kokkos is initialized for all commands except generate, version and completion.
 int run_solve(const Arguments& arguments);
-/// The same on several ranks, collectively: rank 0 reads, writes and prints.
+/// solve on several ranks; collective. Rank 0 reads, writes and prints.
 int run_solve_on_ranks(const Arguments& arguments, Communicator& ranks);
 int run_sequence(const Arguments& arguments);
 int run_info(const Arguments& arguments);
 int run_order(const Arguments& arguments);
 int run_predict(const Arguments& arguments);
-/// @param ranks all of mpirun, which measure messages too; null without it
+/// @param ranks all ranks of mpirun, which also measure messages; null without mpirun
 int run_calibrate(const Arguments& arguments, Communicator* ranks);
 int run_generate(const Arguments& arguments);
 int run_version(const Arguments& arguments);

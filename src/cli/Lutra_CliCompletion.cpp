@@ -14,12 +14,12 @@ std::string by_spaces(const std::vector<std::string>& words) {
   return text;
 }
 
-/// Whether a file may stand in place of the words an option chooses from.
+/// Whether an option also accepts a file name instead of one of its words.
 bool takes_file(const CLI::Option& option) {
   return option.get_type_name().find("FILE") != std::string::npos;
 }
 
-/// Lines "COMMAND:--option) words='…' ;;" of options with a list of words, and of what a command takes.
+/// Lines "COMMAND:--option) words='…' ;;" for options and commands that take one of a list of words.
 std::string bash_values(const CommandTable& table) {
   std::string text;
   for (const CLI::App* command : table.commands()) {
@@ -33,7 +33,7 @@ std::string bash_values(const CommandTable& table) {
   return text;
 }
 
-/// Lines "COMMAND) …" with options, and the words of the first argument of a command that chooses from some.
+/// Lines "COMMAND) …" with the options, and the words of a command whose first argument is one of a list.
 std::string bash_options(const CommandTable& table) {
   std::string text;
   for (const CLI::App* command : table.commands()) {
@@ -85,7 +85,7 @@ complete -o filenames -F _lutra lutra
 )";
 }
 
-/// Text inside single quotes and the brackets of a specification of _arguments.
+/// Quotes text for single quotes and for the brackets of an _arguments specification.
 std::string zsh_quoted(const std::string& text) {
   std::string safe;
   for (const char c : text) {
@@ -100,7 +100,7 @@ std::string zsh_quoted(const std::string& text) {
   return safe;
 }
 
-/// One specification of _arguments.
+/// One _arguments specification.
 std::string zsh_option(const CommandTable& table, const CLI::Option& option) {
   const std::string& name = option.get_lnames().front();
   const auto& values = table.values(option);

@@ -19,13 +19,13 @@ using Impl::Cursor;
 using Impl::LineReader;
 using Impl::Parsed;
 
-/// The value of a key and the line it stands at.
+/// Value of a key and its line.
 struct Entry {
   double value;
   std::int64_t line;
 };
 
-/// Takes the value of a key, which the line ends with.
+/// Reads the value of a key up to the end of the line.
 double take_value(const LineReader& reader, Cursor& cursor, const std::string& key) {
   double value = 0;
   cursor.skip_spaces();
@@ -42,7 +42,7 @@ double take_value(const LineReader& reader, Cursor& cursor, const std::string& k
   return value;
 }
 
-/// Takes a line "name TEXT".
+/// Reads a line "name TEXT".
 std::string take_name(const LineReader& reader, Cursor& cursor, const std::string& before) {
   if (!before.empty()) reader.fail("there is a name already");
   std::string name;
@@ -51,7 +51,7 @@ std::string take_name(const LineReader& reader, Cursor& cursor, const std::strin
   return name;
 }
 
-/// Sets a number, after a look at whether a model can have the value.
+/// Sets a number after checking that a model can hold the value.
 template <class Number>
 void set(const LineReader& reader, const std::string& key, const Entry& entry, Number& number) {
   if (entry.value == 0 && number != 0) reader.fail_at(entry.line, key + " must have a value");

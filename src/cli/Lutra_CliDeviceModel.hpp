@@ -9,21 +9,21 @@
 
 namespace lutra::Cli {
 
-/// A device model as a file: the line "name TEXT", and a line "KEY VALUE" for each number; "none" stands for
-/// 0, a number that a machine does not have. Reading gives the same model back.
-/// @param built_in numbers that are those of this model were not measured, and a comment says so
+/// Text of a device model file: the line "name TEXT" and a line "KEY VALUE" per number. "none" denotes 0, for
+/// a number that the machine does not have. Reading the text restores the model.
+/// @param built_in numbers equal to this model's were not measured; a comment in the file marks them
 std::string to_text(DeviceModel model, DeviceModel built_in);
 
-/// Keys of the numbers in which a model differs from the one built in, which are those that were measured.
+/// Keys of the numbers that differ from the built-in model, that is, of those measured.
 std::vector<std::string> measured_keys(DeviceModel model, DeviceModel built_in);
 
-/// Reads such a file; comments go from % to the end of the line.
-/// @throws FileError naming file and line for an unknown, repeated or absent key, and for a value that is not
-///         a finite number above 0
+/// Reads such a file. Comments extend from % to the end of the line.
+/// @throws FileError naming file and line for an unknown, repeated or missing key, or a value that is not
+///         finite and positive
 DeviceModel read_device_model(const std::string& file);
 
-/// Whether a file has no text, or text that begins as a device model does.
-/// @throws FileError where it cannot be read
+/// Whether a file is empty or begins like a device model.
+/// @throws FileError if it cannot be read
 bool is_device_model(const std::string& file);
 
 }  // namespace lutra::Cli

@@ -7,11 +7,10 @@
 namespace lutra::Cli {
 
 // Exit statuses, which scripts rely on (docs/command-line.md).
-inline constexpr int exit_solved = 0;         ///< solved and checked, or done
-inline constexpr int exit_defect = 1;         ///< a defect of Lutra
-inline constexpr int exit_invalid_input = 2;  ///< the call or a file is wrong
-inline constexpr int exit_numerical_failure =
-    3;  ///< singular, broken down, or the error is above the tolerance
+inline constexpr int exit_solved = 0;             ///< solved and checked, or completed
+inline constexpr int exit_defect = 1;             ///< defect of Lutra
+inline constexpr int exit_invalid_input = 2;      ///< invalid call or file
+inline constexpr int exit_numerical_failure = 3;  ///< singular, breakdown, or error above the tolerance
 inline constexpr int exit_out_of_memory = 4;
 inline constexpr int exit_cancelled = 5;  ///< by a signal
 

@@ -35,7 +35,7 @@ std::string properties_text(const std::string& file, const MatrixMarketHeader& h
                                 number(properties.longest_column));
 }
 
-// The inverse of a permutation.
+// Inverse of a permutation.
 std::vector<std::int64_t> inverse(const std::vector<std::int64_t>& order) {
   std::vector<std::int64_t> position(order.size());
   for (std::size_t k = 0; k < order.size(); ++k)
@@ -48,7 +48,7 @@ StructurePicture picture(const std::string& file, const HostMatrix<Scalar>& A,
                          const FactorStructure& structure) {
   StructurePicture picture{file, {}, structure.level_widths};
   picture.panels.push_back(bin_density<int>("A", A.n_rows, A.n_cols, A.row_map, A.entries));
-  if (structure.row_order.empty()) return picture;  // structurally singular: nothing was ordered
+  if (structure.row_order.empty()) return picture;  // structurally singular: no ordering exists
   const auto rows = inverse(structure.row_order), cols = inverse(structure.col_order);
   picture.panels.push_back(bin_density<int>("P·A·Q", A.n_rows, A.n_cols, A.row_map, A.entries, rows, cols));
   picture.panels.push_back(

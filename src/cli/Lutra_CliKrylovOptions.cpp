@@ -6,7 +6,7 @@
 namespace lutra::Cli {
 namespace {
 
-/// A preconditioner by its name.
+/// A preconditioner and its name.
 struct Kind {
   Preconditioning preconditioning = Preconditioning::ilu;
   IluMethod method = IluMethod::iluk;

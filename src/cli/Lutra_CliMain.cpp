@@ -49,7 +49,7 @@ int run_for_all(const Arguments& arguments, Communicator* ranks) {
   }
 }
 
-// One rank speaks for all: rank 0, or rank 1 where that has stalled.
+// Prints a message on one rank only: rank 0, or rank 1 if rank 0 has stalled.
 void say(const Communicator* ranks, const std::string& message) {
   const bool first_stalled = ranks != nullptr && ranks->failure() && ranks->failure()->rank == 0 &&
                              ranks->failure()->kind == FailureKind::timeout;
@@ -82,15 +82,15 @@ int report_failures(const Arguments& arguments, Communicator* ranks) {
   }
 }
 
-// The command line is Lutra's alone; Kokkos reads its environment variables. Its advice on thread binding is
-// off unless KOKKOS_DISABLE_WARNINGS says otherwise.
+// Kokkos does not see the command line; it reads its environment variables. Its advice on thread binding is
+// off unless KOKKOS_DISABLE_WARNINGS is set.
 Kokkos::InitializationSettings kokkos_settings() {
   Kokkos::InitializationSettings settings;
   if (std::getenv("KOKKOS_DISABLE_WARNINGS") == nullptr) settings.set_disable_warnings(true);
   return settings;
 }
 
-// While it lives, standard output and standard error go nowhere.
+// Discards standard output and standard error during its lifetime.
 class Silence {
  public:
   Silence() {
@@ -119,22 +119,22 @@ class Silence {
 int parse_and_run(int argc, char* argv[], Communicator* ranks) {
   std::optional<ParsedArguments> parsed;
   {
-    std::optional<Silence> silence;  // one rank says what is wrong, or gives help
+    std::optional<Silence> silence;  // only one rank reports errors or prints help
     if (ranks != nullptr && ranks->rank() != 0) silence.emplace();
     parsed.emplace(parse_arguments(argc, argv));
   }
   if (!parsed->arguments) return parsed->exit_status;
   if (ranks != nullptr && parsed->arguments->command != "solve" &&
-      parsed->arguments->command != "calibrate") {  // rank 0 alone
+      parsed->arguments->command != "calibrate") {  // rank 0 only
     if (ranks->rank() != 0) return exit_solved;
     ranks = nullptr;
   }
-  std::optional<Kokkos::ScopeGuard> kokkos;  // starting a device takes a while: only where one is used
+  std::optional<Kokkos::ScopeGuard> kokkos;  // initialized only if used, because starting a device is slow
   if (computes(*parsed->arguments)) kokkos.emplace(kokkos_settings());
   return report_failures(*parsed->arguments, ranks);
 }
 
-// Handlers that end the program. They do nothing that a handler must not do.
+// Async-signal-safe handlers that end the program.
 extern "C" void cancel_silently(int) {
   Impl::remove_unfinished_files();
   ::_exit(exit_cancelled);
@@ -145,8 +145,8 @@ extern "C" void cancel(int signal) {
   cancel_silently(signal);
 }
 
-// On what asks a program to end; nohup has it ignore a hang-up, and that stays. mpirun says itself that it
-// ends the other ranks after one has failed.
+// Installs handlers for the signals that ask a program to end. A hang-up ignored by nohup stays ignored.
+// mpirun itself reports that it ends the other ranks after one has failed.
 void cancel_on_signals() {
   const auto handler = MpiSession::is_launched() ? cancel_silently : cancel;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP})
@@ -160,7 +160,7 @@ int main(int argc, char* argv[]) {
   namespace Cli = lutra::Cli;
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe ends a write, not the program
   Cli::cancel_on_signals();
-  std::optional<lutra::MpiSession> mpi;  // starting MPI takes a while: only where it was asked for
+  std::optional<lutra::MpiSession> mpi;  // initialized only on request, because starting MPI is slow
   std::optional<lutra::Communicator> ranks;
   if (lutra::MpiSession::is_launched()) {
     mpi.emplace(&argc, &argv);

@@ -13,11 +13,11 @@
 #include "Lutra_ColumnCounts.hpp"
 #include "Lutra_Ordering.hpp"
 
-// What a solver would need whose memory limit did not suffice.
+// Memory that a solver would have needed when its memory limit was too small.
 
 namespace lutra::Cli {
 
-/// Entries of L and U: those that were counted, else AMD's forecast; empty where there is no memory for one.
+/// Entries of L and U: counted ones, else AMD's forecast; empty if there is no memory for a forecast.
 template <class Scalar>
 std::optional<double> entries_of_factors(const HostMatrix<Scalar>& A, const FactorCounts& counts) {
   if (counts.nnz_l) return static_cast<double>(*counts.nnz_l + counts.nnz_u.value_or(0));
@@ -30,9 +30,9 @@ std::optional<double> entries_of_factors(const HostMatrix<Scalar>& A, const Fact
   }
 }
 
-/// Bytes of a direct method on a host, from the peaks of 21 solves of generated matrices: of LU by rows,
-/// which is what a limit leaves of LU, within 1 %; of LDLᵀ, which has buffers for its products besides,
-/// within 4 %. Devices, which hold tables of tasks besides, need more.
+/// Bytes of a direct method on a host, fitted to the peaks of 21 solves of generated matrices. Within 1 % for
+/// LU by rows, which is the LU that a memory limit selects; within 4 % for LDLᵀ, which also buffers products.
+/// Devices need more, for their task tables.
 template <class Scalar>
 double forecast_bytes(const HostMatrix<Scalar>& A, double factors, bool symmetric, std::size_t n_rhs) {
   constexpr std::size_t columns_at_once = 16;
@@ -43,8 +43,8 @@ double forecast_bytes(const HostMatrix<Scalar>& A, double factors, bool symmetri
   return (value + index) * factors + (value + index + offset + index) * entries + 22 * value * rows + columns;
 }
 
-/// "; about … bytes in all (1.5 MiB) are needed": behind the message on an allocation that did not fit.
-/// @param report of the solver, with what it held
+/// "; about … bytes in all (1.5 MiB) are needed": suffix of the message about a failed allocation.
+/// @param report of the solver, with the bytes it held
 template <class Scalar>
 std::string needed_text(const HostMatrix<Scalar>& A, Method method, const Report& report,
                         std::size_t refused_bytes, std::size_t n_rhs) {

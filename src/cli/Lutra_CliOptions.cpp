@@ -24,7 +24,7 @@
 namespace lutra::Cli {
 namespace {
 
-/// Backends as the command line and as Kokkos names them.
+/// Backends by command-line name, with their names in Kokkos.
 const std::map<std::string, std::string> kokkos_names = {
     {"serial", "Serial"}, {"openmp", "OpenMP"}, {"cuda", "CUDA"}, {"hip", "HIP"}};
 
@@ -54,8 +54,8 @@ std::string check_backend(const Arguments& a) {
 
 namespace {
 
-// Factorizations with one analysis: those that the call itself makes. What --repeat measures is to hold for
-// longer sequences, so that orders are chosen for ten times as many.
+// Number of factorizations per analysis that this call makes. --repeat measures for longer sequences, so
+// orderings are chosen for ten times as many.
 int factorizations_of(const Arguments& a) {
   const std::int64_t runs = a.repeat ? 10 * (3 + static_cast<std::int64_t>(*a.repeat)) : 1;
   const auto files = a.command == "sequence" ? static_cast<std::int64_t>(a.files.size()) : 1;
@@ -72,7 +72,7 @@ void set_prediction(const Arguments& a, DirectOptions& options) {
 
 void set_ordering(const Arguments& a, ProgramOptions& options) {
   const auto choices = named<Ordering>();
-  std::error_code unreadable;  // a loop of links, say: reading it says what is wrong
+  std::error_code unreadable;  // such as a cycle of links; reading the file reports the error
   const bool is_file = std::filesystem::exists(a.ordering, unreadable) || unreadable;
   if (a.ordering == "-" || (!names(choices, a.ordering) && is_file)) {
     options.solver.ordering = Ordering::user;
@@ -93,7 +93,7 @@ void set_choices(const Arguments& a, SolverOptions& options) {
 }
 
 void check_threshold_pivoting(const Arguments& a) {
-  if (a.method == "ldlt" || a.method == "cholesky") return;  // set_ldlt
+  if (a.method == "ldlt" || a.method == "cholesky") return;  // set by set_ldlt
   if (a.pivot != "threshold") {
     if (a.pivot_tol) throw InputError("--pivot-tol belongs to --pivot threshold");
     return;
@@ -115,13 +115,13 @@ void set_numbers(const Arguments& a, SolverOptions& options) {
   if (a.memory_limit) options.memory_limit = parse_bytes(*a.memory_limit);
 }
 
-// Standard input can be read once.
+// Standard input can be read only once.
 void check_standard_input(const Arguments& a) {
   const auto uses = std::count(a.files.begin(), a.files.end(), "-") + (a.rhs == "-") + (a.ordering == "-");
   if (uses > 1) throw InputError("standard input (-) can be given for one file only");
 }
 
-/// A file that is written, or read, by an option or as an argument.
+/// A file read or written by an option or an argument.
 struct NamedFile {
   std::string option, file;
 
@@ -150,14 +150,14 @@ void check_standard_output(const Arguments& a) {
   }
 }
 
-/// Whether a file is replaced when it is written; devices and pipes are not.
+/// Whether writing replaces the file; devices and pipes are not replaced.
 bool is_replaced(const std::string& file) {
   std::error_code absent;
   return file != "-" &&
          (std::filesystem::is_regular_file(file, absent) || !std::filesystem::exists(file, absent));
 }
 
-/// Of a file that would be replaced.
+/// Whether two names denote one file that writing would replace.
 bool is_one_file(const std::string& other, const std::string& file) {
   if (other.empty() || !is_replaced(other)) return false;
   try {
@@ -167,7 +167,7 @@ bool is_one_file(const std::string& other, const std::string& file) {
   }
 }
 
-/// Each file that is written is another one, and none that is read.
+/// Checks that output files differ from each other and from all input files.
 /// @param ordering_file of `--ordering`; empty: none
 void check_output_files(const Arguments& a, const std::string& ordering_file) {
   const std::vector<NamedFile> outputs = outputs_of(a);
@@ -214,7 +214,7 @@ std::size_t parse_bytes(const std::string& text) {
 
 namespace {
 
-/// What stands at the end of links. @throws InputError naming the option
+/// Final target of a chain of links. @throws InputError naming the option
 std::filesystem::path target_of(const std::string& option, const std::string& file) {
   try {
     return Impl::followed(file);

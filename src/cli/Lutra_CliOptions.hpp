@@ -31,8 +31,8 @@ ProgramOptions check_options(const Arguments& arguments);
 /// The model that was given, or the one built in for the host.
 DeviceModel model_for(const ProgramOptions& options);
 
-/// The backend of `--backend`, one that was built; of auto the first, a device where there is one.
-/// @throws InputError with those there are
+/// The backend of `--backend`, which must be built. auto selects the first one: a device if there is one.
+/// @throws InputError listing the built backends
 std::string check_backend(const Arguments& arguments);
 
 /// Of `--backend auto`, where there is a device and a direct method: the backend that is predicted to come to
@@ -40,15 +40,15 @@ std::string check_backend(const Arguments& arguments);
 ProgramOptions with_backend_chosen(ProgramOptions options, const Arguments& arguments,
                                   const MatrixMarketMatrix& matrix);
 
-/// Throws InputError where a file cannot be written: before the work, not after it.
+/// Checks before any work that a file can be written. @throws InputError
 void check_output_file(const std::string& option, const std::string& file);
 
-/// Bytes of "1000", "500K", "1.5G": powers of 1024, "B" or "iB" behind the letter allowed.
+/// Bytes of "1000", "500K", "1.5G": powers of 1024, with optional "B" or "iB" after the letter.
 /// @throws InputError
 std::size_t parse_bytes(const std::string& text);
 
-/// A column order read from a file: n numbers from 1, white space between, comments from % to the end of the
-/// line.
+/// Reads a column order from a file: n numbers from 1 separated by white space, with comments from % to the
+/// end of the line.
 /// @returns [n] columns from 0 in elimination order
 /// @throws FileError naming file and line
 std::vector<std::int64_t> read_ordering(const std::string& file, std::int64_t n);

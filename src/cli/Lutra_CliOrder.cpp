@@ -12,15 +12,15 @@
 namespace lutra::Cli {
 namespace {
 
-/// The pattern that is ordered: rows in the order of the columns they are matched to.
+/// The pattern to order, with each row at the position of its matched column.
 struct Matched {
   HostMatrix<char> pattern;
   std::string matching;
   double seconds = 0;
 };
 
-/// Rows as an LU factorization would match them; symmetric matrices, and those without a matching, as they
-/// come.
+/// Permutes rows by the matching an LU factorization would use. Symmetric matrices, and those without a
+/// matching, keep their rows.
 template <class Scalar>
 Matched match_rows(const HostMatrix<Scalar>& A, Matching option, const MatrixProperties& properties) {
   const Kokkos::Timer timer;
@@ -56,7 +56,7 @@ FillForecast forecast(const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& pa
   return forecast_fill(symmetric_graph<std::int64_t>(pattern), {permutation.begin(), permutation.end()});
 }
 
-/// Orders as the options say, and reports it. @returns columns in elimination order, from 0
+/// Orders by the options and reports the ordering. @returns columns in elimination order, from 0
 std::vector<int> order_pattern(const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& pattern,
                                const ProgramOptions& options, Report& report) {
   const Kokkos::Timer timer;

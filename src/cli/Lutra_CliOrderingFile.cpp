@@ -12,7 +12,7 @@ using Impl::Cursor;
 using Impl::LineReader;
 using Impl::Parsed;
 
-// Takes a column from 1; `line_of` holds the line of each column seen so far, 0 for the others.
+// Reads a column, counted from 1; `line_of` holds the line of each column seen so far, 0 for the others.
 std::int64_t take_column(const LineReader& reader, Cursor& cursor, std::vector<std::int64_t>& line_of) {
   std::int64_t column = 0;
   const Parsed parsed = Impl::parse_integer(cursor, column);
@@ -35,7 +35,7 @@ std::int64_t take_column(const LineReader& reader, Cursor& cursor, std::vector<s
 std::vector<std::int64_t> read_ordering(const std::string& file, std::int64_t n) {
   LineReader reader(file);
   std::vector<std::int64_t> order;
-  std::vector<std::int64_t> line_of(static_cast<std::size_t>(n), 0);  // line a column stands at; 0: not seen
+  std::vector<std::int64_t> line_of(static_cast<std::size_t>(n), 0);  // line of each column; 0: not seen
   std::string_view line;
   while (reader.next(line)) {
     Cursor cursor(line.substr(0, line.find('%')));

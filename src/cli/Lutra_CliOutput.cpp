@@ -11,7 +11,7 @@
 namespace lutra::Cli {
 namespace {
 
-// False where nothing more can be written; errno says why.
+// Returns false, with errno set, once writing fails.
 bool write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ::ssize_t count = ::write(descriptor, text.data(), text.size());

@@ -8,13 +8,13 @@
 namespace lutra::Cli {
 
 /// Writes text to standard output.
-/// @throws FileError where it cannot be written; a closed pipe is not an error, and the rest is dropped
+/// @throws FileError if it cannot be written. A closed pipe is not an error; the remaining text is dropped.
 void write_output(std::string_view text);
 
-/// One line on standard error, "lutra: " ahead of it.
+/// Prints one line on standard error, with prefix "lutra: ".
 void print_error(std::string_view message);
 
-/// The current stage of long work, on standard error where that is a terminal.
+/// Shows the current stage of long work on standard error if that is a terminal.
 class Progress {
  public:
   explicit Progress(bool wanted);

@@ -15,7 +15,7 @@
 namespace lutra::Cli {
 namespace {
 
-// "2x3"
+// Parses "2x3".
 ProcessGrid parse_grid(const std::string& text) {
   ProcessGrid grid{0, 0};
   const char* const stop = text.data() + text.size();
@@ -36,7 +36,7 @@ DeviceModel model_of(const std::string& device) {
                                    {{"host", &host_device_model}, {"h200", &h200_device_model}}, {"auto"})();
 }
 
-/// The solver's options, with the model of a machine that was named.
+/// Solver options with the device model of the named machine.
 template <class ExecutionSpace>
 ProgramOptions with_device(ProgramOptions options, const Arguments& arguments) {
   if (arguments.device == "auto") return options;
@@ -84,7 +84,7 @@ std::string grid_line(const GridTimes& times, const CriticalPathTimes& path, dou
                          1e6 * path.seconds, 1e6 * path.level_seconds, static_cast<long long>(path.levels));
 }
 
-// What the solver of one device takes of the methods that times are predicted for.
+// Whether the solver on one device chose this method for which a time is predicted.
 bool is_chosen(const MethodTime& time, const Choice& choice) {
   if (time.what != "L of complete factors") return false;
   return choice.engine == "simplicial"
@@ -156,8 +156,8 @@ std::string to_json(const std::string& file, const Prediction& prediction) {
   return record.dump(2) + "\n";
 }
 
-/// What the solver of one device chooses, by its own analysis. Of LU the order becomes one of the options, so
-/// that it is not made again.
+/// Runs the analysis of the solver for one device and reports its choices. The LU ordering becomes a user
+/// permutation in `options`, so that it is computed once.
 template <class Scalar, class ExecutionSpace>
 Report analyze_for(const HostMatrix<Scalar>& A, const ProgramOptions& asked, LuOptions& options) {
   Report report;

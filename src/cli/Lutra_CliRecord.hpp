@@ -15,12 +15,12 @@
 #include "Lutra_MatrixMarket.hpp"
 #include "Lutra_UsableMemory.hpp"
 
-// Steps that solve, sequence and info share.
+// Steps common to solve, sequence and info.
 
 namespace lutra::Cli {
 
-/// Calls task.operator()<Scalar, ExecutionSpace>() for "f32" or "f64", real or complex, on a backend that was
-/// built. @throws InputError for a scalar type that was not
+/// Calls task.operator()<Scalar, ExecutionSpace>() for "f32" or "f64", real or complex, on a built backend.
+/// @throws InputError for a scalar type that was not built
 template <class Task>
 auto with_types(const std::string& scalar, bool is_complex, const std::string& backend, const Task& task) {
   const std::string name = !is_complex ? scalar : scalar == "f32" ? "c64" : "c128";
@@ -34,7 +34,7 @@ auto with_types(const std::string& scalar, bool is_complex, const std::string& b
   });
 }
 
-/// The order of a matrix that can be solved with. @throws FileError where it is not square or has no rows
+/// Order of the matrix. @throws FileError unless it is square and has rows
 inline std::int64_t check_solvable(const std::string& file, const MatrixMarketMatrix& read) {
   return std::visit(
       [&file](const auto& matrix) -> std::int64_t {
@@ -48,14 +48,14 @@ inline std::int64_t check_solvable(const std::string& file, const MatrixMarketMa
       read.matrix);
 }
 
-/// Weighs what a command holds at least for a matrix of the size that a file declares, beside the memory
-/// there is and, where that would be gigabytes, beside --memory-limit.
-/// @param columns of right-hand sides and solutions
-/// @throws OutOfMemoryError with the bytes needed and given
+/// Compares the minimum memory of a command, for the matrix size that a file declares, with the available
+/// memory and, if the matrix needs gigabytes, with --memory-limit.
+/// @param columns right-hand sides and solutions
+/// @throws OutOfMemoryError with the bytes needed and available
 inline CheckMatrixMarketSize check_memory(const Arguments& arguments, std::int64_t columns) {
   const std::size_t limit = arguments.memory_limit ? parse_bytes(*arguments.memory_limit) : 0;
   return [&arguments, columns, limit](const MatrixMarketSize& size) {
-    // of each row at least: where it begins, there and in the solver, its place in two orders, two scales
+    // bytes per row at least: row offsets in the program and the solver, positions in two orders, two scales
     constexpr double in_program = 40, in_solver = 12;
     const double value_bytes = arguments.scalar == "f32" ? 4 : 8, vectors = 3 * static_cast<double>(columns);
     const auto rows = static_cast<double>(std::max(size.n_rows, size.n_cols));
@@ -67,7 +67,7 @@ inline CheckMatrixMarketSize check_memory(const Arguments& arguments, std::int64
     };
     const std::uint64_t needed = bytes(in_program + vectors * value_bytes);
     Impl::require_usable_memory(what, needed);
-    constexpr std::uint64_t small = std::uint64_t(1) << 30;  // below, the solver refuses, with a report
+    constexpr std::uint64_t small = std::uint64_t(1) << 30;  // below this, the solver refuses and reports
     if (needed < small || limit == 0 || bytes(in_solver) <= limit) return;
     throw OutOfMemoryError(what + " needs at least " + std::to_string(bytes(in_solver)) +
                                " bytes in the solver; --memory-limit gives " + std::to_string(limit),
@@ -92,7 +92,7 @@ inline ProgramOptions with_symmetry(ProgramOptions options, const MatrixMarketHe
   return options;
 }
 
-/// op(A)·X for the matrix that the solver takes A for: with `--triangle`, what one triangle stands for.
+/// op(A)·X for the matrix that the solver uses; with `--triangle`, the matrix represented by one triangle.
 template <class Scalar>
 std::vector<Scalar> right_hand_sides(const std::string& file, const HostMatrix<Scalar>& A,
                                      const ProgramOptions& options, const std::vector<Scalar>& X,
@@ -108,13 +108,13 @@ inline void add_backend_reason(const ProgramOptions& options, Choice& choice) {
   choice.why = options.backend_reason + (choice.why.empty() ? "" : "; ") + choice.why;
 }
 
-/// Adds what the session does not know: the time of reading, of which the total is part.
+/// Adds what the session does not know: the reading time, which the total includes.
 inline void finish(ReportRecord& record, double read_seconds) {
   record.report.times.read = read_seconds;
   if (record.report.times.total) *record.report.times.total += read_seconds;
 }
 
-/// Escalations with rows counted from 1, as everywhere in the program.
+/// Converts row numbers in escalations to count from 1, as everywhere in the program.
 inline void count_rows_from_one(Report& report) {
   for (std::string& escalation : report.escalations) escalation = counted_from_one(escalation);
 }
@@ -123,7 +123,7 @@ inline bool json_on_output(const Arguments& arguments) {
   return arguments.json == "-";
 }
 
-/// Writes text to standard output for "-", else to a file that appears complete or not at all.
+/// Writes text to standard output for "-", else to a file. The file appears complete or not at all.
 inline void write_text(const std::string& file, const std::string& text) {
   if (file == "-") {
     write_output(text);
@@ -134,8 +134,8 @@ inline void write_text(const std::string& file, const std::string& text) {
   out.commit();
 }
 
-/// The report for people, or with --quiet a line on standard error where there is no solution.
-/// @param solution where X is, or how to get it; empty where there is none
+/// Writes the readable report; with --quiet, one line on standard error if there is no solution.
+/// @param solution where X is or how to obtain it; empty if there is no X
 inline void write_report(const Arguments& arguments, const ReportRecord& record,
                          const std::string& solution = "") {
   if (!arguments.quiet && !json_on_output(arguments))

@@ -8,12 +8,13 @@ namespace lutra::Cli {
 namespace {
 
 constexpr int worse(int a, int b) {
-  // From the worst: 1, a defect; 4, out of memory; 3, numerical failure; 2, invalid input; 0.
+  // Exit statuses from worst to best: 1, a defect; 4, out of memory; 3, numerical failure; 2, invalid input;
+  // 0.
   const auto rank = [](int status) { return status == exit_defect ? 5 : status; };
   return rank(a) >= rank(b) ? a : b;
 }
 
-// A matrix of the sequence and the time it took to read.
+// A matrix of the sequence and its reading time.
 struct Step {
   MatrixMarketMatrix matrix;
   double read_seconds = 0;
@@ -33,7 +34,7 @@ bool is_complex(const Step& step) {
   return step.matrix.header.field == MatrixMarketHeader::Field::complex;
 }
 
-// Throws FileError unless a matrix has the pattern of the first.
+// @throws FileError unless the matrix has the pattern of the first
 template <class Scalar>
 void check_pattern(const Arguments& arguments, const std::string& file, const HostMatrix<Scalar>& first,
                    const HostMatrix<Scalar>& A) {
@@ -95,7 +96,7 @@ class Sequence {
   int exit() const { return m_exit; }
 
  private:
-  /// @throws FileError for what the library refuses, naming the file
+  /// @throws FileError naming the file, for input that the library rejects
   std::vector<Scalar> solve_with_session(const HostMatrix<Scalar>& A, const std::vector<Scalar>& B,
                                          ReportRecord& record) {
     try {
@@ -115,7 +116,7 @@ class Sequence {
   int m_exit = exit_solved;
 };
 
-// Solves all; where a file is wrong, the steps before it are still reported.
+// Solves all systems. If a file is invalid, the preceding steps are still reported.
 template <class Scalar, class ExecutionSpace>
 int solve_all(const Arguments& arguments, const ProgramOptions& options, Step&& first) {
   Sequence<Scalar, ExecutionSpace> sequence(arguments, options);

@@ -22,7 +22,7 @@
 
 namespace lutra::Cli {
 
-/// Middle of the values, the mean of the two middle ones where their number is even; empty for none.
+/// Median; the mean of the two middle values for an even number of values; empty for none.
 inline std::optional<double> median(std::vector<double> values) {
   if (values.empty()) return std::nullopt;
   std::sort(values.begin(), values.end());
@@ -44,7 +44,7 @@ MatrixSummary summarize(const std::string& file, const MatrixProperties& propert
           properties.zero_diagonals};
 }
 
-/// A matrix copied to where the execution space computes; not copied where that is the host.
+/// The matrix in the execution space's memory; copied unless that is host memory.
 template <class Memory, class Scalar>
 CsrView<Scalar, int, std::int64_t, Memory> to_memory(const HostMatrix<Scalar>& A) {
   const auto host = make_view(A);
@@ -58,7 +58,7 @@ inline Transposition transposition(const Arguments& arguments) {
                                : Transposition::none;
 }
 
-/// One solver for one pattern, and the record of each solve.
+/// One solver for one pattern; records each solve.
 template <class Scalar, class ExecutionSpace>
 class Session {
   using Memory = typename ExecutionSpace::memory_space;
@@ -72,10 +72,10 @@ class Session {
 
   const ProgramOptions& options() const { return m_options; }
 
-  /// Solves with a matrix of the session's pattern, which the first call sets, and completes `record` but for
-  /// the time of reading. Running out of memory ends in the record's status.
-  /// @param B [n · n_rhs] by columns
-  /// @returns X like B; meaningful where the report has errors
+  /// Solves with a matrix of the session's pattern, which the first call sets. Completes `record` except for
+  /// the reading time. Running out of memory becomes the record's status.
+  /// @param B [n × n_rhs] by columns
+  /// @returns X like B; meaningful if the report has errors
   std::vector<Scalar> solve(const HostMatrix<Scalar>& A, const std::vector<Scalar>& B, ReportRecord& record) {
     std::vector<Scalar> X(B.size());
     record.run = describe_run<ExecutionSpace>();
@@ -136,13 +136,13 @@ class Session {
 
   Status solve_again() { return m_solver.solve(m_B, m_X, transposition(m_arguments)); }
 
-  // Times of stages that ran for an earlier matrix of the sequence.
+  // Clears times of stages that ran for an earlier matrix of the sequence.
   static void forget_analysis(StageTimes& times) {
     times.matching = times.ordering = times.symbolic = times.levelization = times.numeric = std::nullopt;
   }
 
-  // Refactors and solves again; the times of `report` become medians. A run with another status than the
-  // first replaces the report.
+  // Refactorizes and solves repeatedly; the times of `report` become medians. A run whose status differs from
+  // the first replaces the report.
   void repeat(const CsrView<Scalar, int, std::int64_t, Memory>& A, Report& report) {
     constexpr int warm_ups = 2;
     std::vector<double> refactor, solve, refine;
@@ -170,7 +170,7 @@ class Session {
   Solver<Scalar, ExecutionSpace> m_solver;
   Progress m_progress;
   bool m_analyzed = false;
-  Columns m_B, m_X;  // [n × n_rhs], kept from matrix to matrix
+  Columns m_B, m_X;  // [n × n_rhs], reused between matrices
 };
 
 }  // namespace lutra::Cli

@@ -5,11 +5,11 @@
 #include "Lutra_CliOutput.hpp"
 #include "Lutra_CliRecord.hpp"
 
-// The files of solve, on one rank and on several.
+// Input and output files of solve, on one rank and on several.
 
 namespace lutra::Cli {
 
-/// The files, read before the scalar type of the solve is known.
+/// Input files, read before the scalar type of the solve is known.
 struct Input {
   MatrixMarketMatrix matrix;
   std::optional<MatrixMarketArray> rhs;
@@ -58,7 +58,7 @@ inline bool has_solution(const Arguments& arguments, const Report& report) {
          (arguments.solve_singular && report.errors.backward_componentwise);
 }
 
-/// Where the solution goes, or how to get it.
+/// Where the solution is written, or how to obtain it.
 inline std::string place_of_solution(const Arguments& arguments, const Report& report) {
   if (!has_solution(arguments, report)) return "";
   return arguments.out ? "X is in " + *arguments.out : "--out X.mtx writes the solution";
@@ -76,8 +76,8 @@ void write_solution(const Arguments& arguments, const std::vector<Scalar>& X, st
                                     "X of " + arguments.files.front() + ", " + describe(report, 1));
 }
 
-/// Report, JSON and solution. The report says where X is only once it is there.
-/// @throws FileError where one of them cannot be written
+/// Writes report, JSON and solution. The report names the file of X only after X is written.
+/// @throws FileError if one of them cannot be written
 template <class Scalar>
 void write_results(const Arguments& arguments, const ReportRecord& record, const std::vector<Scalar>& X,
                    std::int64_t n) {

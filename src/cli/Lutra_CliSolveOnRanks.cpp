@@ -14,7 +14,7 @@
 namespace lutra::Cli {
 namespace {
 
-/// "2x3", of all ranks or of rank 0 alone; 0 × 0 where nothing is asked for: the model's choice.
+/// Parses "2x3", for all ranks or for rank 0 only. 0 × 0 if no grid was given: the model chooses.
 ProcessGrid parse_grid(const std::optional<std::string>& text, int ranks) {
   if (!text) return {0, 0};
   ProcessGrid grid{0, 0};
@@ -41,7 +41,7 @@ bool is_on_device(const Arguments& arguments) {
   return has_device && arguments.backend == backend_name<Device>();
 }
 
-/// What solves on several ranks cannot do is refused, not left out.
+/// Rejects options that the solve on several ranks does not support.
 void check_for_ranks(const Arguments& arguments) {
   const bool lu = arguments.method == "auto" || arguments.method == "lu";
   const std::string host = backend_name<Kokkos::DefaultHostExecutionSpace>();
@@ -66,7 +66,7 @@ void check_for_ranks(const Arguments& arguments) {
                        " is not available on several ranks, which solve with LU, complete or incomplete");
 }
 
-/// Options of ranks that neither read nor write.
+/// Options for ranks that neither read nor write.
 Arguments without_files(Arguments arguments) {
   arguments.ordering = "auto";
   for (auto* const file : {&arguments.rhs, &arguments.out, &arguments.json, &arguments.device_model})
@@ -74,7 +74,7 @@ Arguments without_files(Arguments arguments) {
   return arguments;
 }
 
-/// Columns of a vector that rank 0 has, the elements of each rank's rows.
+/// Distributes the columns of a vector on rank 0; each rank receives the elements of its rows.
 template <class Scalar>
 std::vector<Scalar> deal_columns(Communicator& ranks, std::vector<Scalar> whole, std::int64_t n,
                                  const std::vector<std::int64_t>& rows) {
@@ -88,7 +88,7 @@ std::vector<Scalar> deal_columns(Communicator& ranks, std::vector<Scalar> whole,
 template <class Scalar>
 std::vector<Scalar> collect_columns(Communicator& ranks, const std::vector<Scalar>& X, std::int64_t n,
                                     std::size_t k) {
-  std::vector<Scalar> whole;  // runs of rows in the order of ranks
+  std::vector<Scalar> whole;  // contiguous rows in the order of ranks
   const auto parts = ranks.gather(X);
   if (parts.empty()) return whole;
   whole.reserve(static_cast<std::size_t>(n) * k);
@@ -111,7 +111,7 @@ GridRecord describe_grid(const ProcessGrid& grid, const std::vector<GridPredicti
   return record;
 }
 
-/// The system on rank 0, and what all ranks know of it.
+/// The system on rank 0, and the data shared by all ranks.
 template <class Scalar>
 struct System {
   HostMatrix<Scalar> A;
@@ -120,7 +120,7 @@ struct System {
   std::size_t columns = 0;  ///< on all ranks
 };
 
-/// X and what became of it, on rank 0; the report's status on all ranks.
+/// X and its record on rank 0; the report's status on all ranks.
 template <class Scalar>
 struct Solution {
   std::vector<Scalar> X;
@@ -159,7 +159,7 @@ System<Scalar> make_system(const Arguments& arguments, const ProgramOptions& opt
   return system;
 }
 
-/// Factorizes and solves again; the times of `report` become medians.
+/// Refactorizes and solves repeatedly; the times of `report` become medians.
 template <class Scalar>
 void repeat(int runs, DistributedLU<Scalar>& solver, const DistributedRows<Scalar>& A,
             const std::vector<Scalar>& B, std::vector<Scalar>& X, std::size_t k, Transposition op,

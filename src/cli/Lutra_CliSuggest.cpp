@@ -9,9 +9,9 @@
 namespace lutra::Cli {
 namespace {
 
-/// By the recurrence of Wagner and Fischer, with exchanges of neighbours: three rows of its table are kept.
+/// Recurrence of Wagner and Fischer, extended by transpositions of neighbours; keeps three rows of the table.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::array<std::vector<std::size_t>, 3> rows;  // the last two, and the one that is made; [b.size() + 1]
+  std::array<std::vector<std::size_t>, 3> rows;  // last two rows and the current one; [b.size() + 1]
   for (auto& row : rows) row.resize(b.size() + 1);
   auto& [before, last, next] = rows;
   for (std::size_t j = 0; j <= b.size(); ++j) last[j] = j;
@@ -32,7 +32,7 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& names) {
-  constexpr std::size_t longest = 64;  // of what may be a name at all
+  constexpr std::size_t longest = 64;  // longest word compared with names
   const std::string* nearest = nullptr;
   std::size_t least = 0;
   if (word.size() > longest) return "";

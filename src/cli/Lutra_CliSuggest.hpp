@@ -7,8 +7,8 @@
 
 namespace lutra::Cli {
 
-/// " (did you mean NAME?)" with the name that takes the fewest insertions, deletions, replacements and
-/// exchanges of neighbours to become `word`; empty where every one takes more than a third of its letters.
+/// " (did you mean NAME?)" with the name closest to `word` in insertions, deletions, replacements and
+/// transpositions of neighbours. Empty if every distance exceeds a third of the name's letters.
 std::string did_you_mean(const std::string& word, const std::vector<std::string>& names);
 
 }  // namespace lutra::Cli

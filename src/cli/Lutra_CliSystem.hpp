@@ -14,15 +14,15 @@
 #include "Lutra_Symmetry.hpp"
 #include "Lutra_Transposition.hpp"
 
-// The system a command solves, as host arrays in the scalar type it is solved in.
+// The system of a command, as host arrays in the scalar type of the solve.
 
 namespace lutra::Cli {
 
-/// The double precision type sums are made in.
+/// Double precision type for sums.
 template <class Scalar>
 using Wide = std::conditional_t<ScalarTraits<Scalar>::is_complex, Kokkos::complex<double>, double>;
 
-/// Rounds to the scalar type; infinite where that overflows. A complex number becomes real only if it is.
+/// Rounds to the scalar type; infinite on overflow. A complex number becomes real only if it is.
 template <class Scalar, class From>
 Scalar rounded(const From& value) {
   using Real = RealOf<Scalar>;
@@ -49,8 +49,8 @@ std::string scalar_name() {
                       " overflows single precision; --scalar f64 holds it");
 }
 
-/// The matrix of a file in the scalar type it is solved in.
-/// @throws FileError where a value overflows it
+/// Converts the matrix of a file to the scalar type of the solve.
+/// @throws FileError if a value overflows
 template <class Scalar>
 HostMatrix<Scalar> convert_matrix(const std::string& file, MatrixMarketMatrix&& read) {
   return std::visit(
@@ -77,8 +77,8 @@ HostMatrix<Scalar> convert_matrix(const std::string& file, MatrixMarketMatrix&& 
       std::move(read.matrix));
 }
 
-/// Right-hand sides of a file, by columns.
-/// @throws FileError where a value overflows the scalar type
+/// Converts right-hand sides of a file, by columns.
+/// @throws FileError if a value overflows the scalar type
 template <class Scalar>
 std::vector<Scalar> convert_array(const std::string& file, const MatrixMarketArray& read) {
   std::vector<Scalar> result;
@@ -93,7 +93,7 @@ std::vector<Scalar> convert_array(const std::string& file, const MatrixMarketArr
   return result;
 }
 
-/// x*: element i of column c is (1 + (i mod 7)/4)·(1 + c), both counted from 0; [n · n_rhs] by columns.
+/// x*: element i of column c is (1 + (i mod 7)/4)·(1 + c), both counted from 0; [n × n_rhs] by columns.
 template <class Scalar>
 std::vector<Scalar> known_solution(std::size_t n, std::size_t n_rhs) {
   std::vector<Scalar> x(n * n_rhs);
@@ -105,8 +105,8 @@ std::vector<Scalar> known_solution(std::size_t n, std::size_t n_rhs) {
   return x;
 }
 
-/// op(A)·X, summed in double precision. X has [n · n_rhs] values by columns.
-/// @throws FileError where the product overflows the scalar type
+/// op(A)·X, summed in double precision. X: [n × n_rhs] by columns.
+/// @throws FileError if the product overflows the scalar type
 template <class Scalar>
 std::vector<Scalar> multiply(const std::string& file, const HostMatrix<Scalar>& A,
                              const std::vector<Scalar>& X, Transposition op) {
@@ -137,7 +137,7 @@ std::vector<Scalar> multiply(const std::string& file, const HostMatrix<Scalar>& 
   return B;
 }
 
-/// The matrix that one triangle of A stands for, the diagonal included.
+/// The matrix represented by one triangle of A, including the diagonal.
 template <class Scalar>
 HostMatrix<Scalar> mirrored_triangle(const HostMatrix<Scalar>& A, Triangle triangle, Symmetry symmetry) {
   const auto is_read = [triangle](std::int64_t i, std::int64_t j) {
@@ -169,7 +169,7 @@ HostMatrix<Scalar> mirrored_triangle(const HostMatrix<Scalar>& A, Triangle trian
   return result;
 }
 
-/// max over columns of ‖x − x*‖∞ / ‖x*‖∞; infinite or NaN where X is.
+/// max over columns of ‖x − x*‖∞ / ‖x*‖∞; infinite or NaN if X is.
 template <class Scalar>
 double forward_error(const std::vector<Scalar>& X, const std::vector<Scalar>& known, std::size_t n) {
   double worst = 0;

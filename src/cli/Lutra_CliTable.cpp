@@ -12,7 +12,8 @@
 namespace lutra::Cli {
 namespace {
 
-/// An integer of decimal digits, all of which count. CLI11's own conversion ends at the largest number.
+/// Parses an integer in which every decimal digit counts. CLI11's own conversion saturates at the largest
+/// number.
 template <class Integer>
 void take_integer(const std::string& option, const std::string& text, Integer least, Integer& value) {
   constexpr Integer most = std::numeric_limits<Integer>::max();
@@ -41,7 +42,7 @@ CLI::Option* add_integer(CLI::App& command, const std::string& name, Value& valu
       ->group(group);
 }
 
-/// A number as files have it, with a decimal point whatever the locale.
+/// Parses a number as files have it, with a decimal point in every locale.
 CLI::Option* add_number(CLI::App& command, const std::string& name, std::optional<double>& value,
                         const std::string& help, const std::string& group, const std::string& type = "X") {
   return command
@@ -121,7 +122,7 @@ const std::vector<std::string>& CommandTable::values(const CLI::Option& option) 
   return found == m_values.end() ? any : found->second;
 }
 
-/// An option of a list of words, which the help begins with.
+/// Adds an option that takes one of a list of words; its help begins with the list.
 CLI::Option* CommandTable::choice(CLI::App& command, const std::string& name, std::string& value,
                                   std::vector<std::string> values, const std::string& help,
                                   const std::string& group) {
@@ -133,7 +134,7 @@ CLI::Option* CommandTable::choice(CLI::App& command, const std::string& name, st
   return option;
 }
 
-/// By what an automatic ordering and the backend are chosen.
+/// Options that control the automatic choice of ordering and backend.
 void CommandTable::add_prediction(CLI::App& command) {
   add_integer(command, "--expected-factorizations", m_arguments.expected_factorizations, 1,
               "factorizations by which an ordering has to pay [those of the call]", "Choices");
@@ -325,7 +326,7 @@ void CommandTable::add_calibrate() {
   calibrate.footer("Example: lutra calibrate here.model && lutra solve A.mtx --device-model here.model");
 }
 
-/// Whose times are predicted.
+/// Options for the machine whose times are predicted.
 void CommandTable::add_machine(CLI::App& predict) {
   Arguments& a = m_arguments;
   const std::string group = "Machine";

@@ -11,10 +11,10 @@
 
 namespace lutra::Cli {
 
-/// All commands and options: what parsing, help, suggestions and completion are made of.
+/// Table of all commands and options, used for parsing, help, suggestions and completion.
 class CommandTable {
  public:
-  /// @param arguments what parsing fills in; it and the table live together
+  /// @param arguments receives the parsed values; must outlive the table
   explicit CommandTable(Arguments& arguments);
   CommandTable(const CommandTable&) = delete;
   CommandTable& operator=(const CommandTable&) = delete;
@@ -22,11 +22,11 @@ class CommandTable {
   CLI::App& app() { return m_app; }
   std::vector<const CLI::App*> commands() const;
   std::vector<std::string> command_names() const;
-  /// Null where there is none of that name.
+  /// Null for an unknown name.
   const CLI::App* command(const std::string& name) const;
-  /// "--nrhs" and so on, of a command.
+  /// Option names of a command, such as "--nrhs".
   static std::vector<std::string> option_names(const CLI::App& command);
-  /// The words an option chooses from; empty: any.
+  /// Words that an option accepts; empty if it accepts any.
   const std::vector<std::string>& values(const CLI::Option& option) const;
 
  private:

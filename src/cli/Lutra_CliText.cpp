@@ -18,7 +18,7 @@ std::string count(const std::optional<std::int64_t>& value) {
   return value ? std::to_string(*value) : "-";
 }
 
-// Appends "name value" behind a comma, where there is a value.
+// Appends ", name value" if there is a value.
 void append(std::string& list, const std::string& name, const std::string& value) {
   if (value != "-") list += (list.empty() ? "" : ", ") + name + " " + value;
 }
@@ -38,7 +38,7 @@ std::string properties_text(const MatrixSummary& matrix) {
   return text_line("", properties);
 }
 
-// A line on the grid, and one on each of its ranks.
+// One line for the grid and one for each of its ranks.
 std::string grid_text(const GridRecord& grid) {
   std::string text =
       text_line("ranks", std::to_string(grid.ranks.size()) + ", grid " + grid.name +
@@ -57,7 +57,7 @@ std::string grid_text(const GridRecord& grid) {
   return text;
 }
 
-// "serial, 1 thread", and where a host has more to offer, how to get it.
+// "serial, 1 thread", with a hint if the host has more threads or backends to offer.
 std::string backend_text(const RunInfo& run) {
   std::string text =
       run.backend + ", " + std::to_string(run.threads) + (run.threads == 1 ? " thread" : " threads");
@@ -91,7 +91,7 @@ std::string times_text(const StageTimes& times) {
   return text_line("seconds", text);
 }
 
-// "ordering 0.01 of 0.03": predicted, of what was measured.
+// "ordering 0.01 of 0.03": predicted and measured time.
 void append_prediction(std::string& list, const std::string& name, const std::optional<double>& predicted,
                        const std::optional<double>& measured) {
   append(list, name,
@@ -144,9 +144,9 @@ std::string errors_text(const Report& report, const std::string& name) {
                              (report.iterations ? ")" : " of refinement)"));
 }
 
-/// What the estimate of the condition found and cost; nothing where there was none.
+/// Condition estimate and its cost; empty if there was none.
 std::string condition_text(const Report& report) {
-  if (!report.errors.condition) return "";  // one solve may have shown that there is no need to know
+  if (!report.errors.condition) return "";  // a single solve may have shown that no estimate is needed
   std::string text = short_number(report.errors.condition);
   return text_line("condition", text + ", estimated by " + std::to_string(report.condition_solves) +
                                     " solves in " + short_number(report.times.condition) + " s");
@@ -160,7 +160,7 @@ std::string memory_text(const MemoryUse& memory) {
   return text_line("memory", text);
 }
 
-// What the choice of the method was for; empty where it was asked for.
+// Reason for the choice of method; empty if the user chose it.
 std::string method_reason(const Choice& choice) {
   const std::string start = choice.method + ": ";
   if (!choice.why.starts_with(start)) return "";
@@ -176,7 +176,7 @@ std::string method_line(const Choice& choice) {
   return text_line("method", text + (reason.empty() ? "" : "; " + reason));
 }
 
-// The sum of what ran; empty where nothing did.
+// Sum of the stages that ran; empty if none ran.
 std::optional<double> sum(std::initializer_list<std::optional<double>> seconds) {
   std::optional<double> result;
   for (const auto& one : seconds)
@@ -195,7 +195,7 @@ std::string time_line(const StageTimes& times, const RunInfo& run) {
   text += stages + (stages.empty() ? "" : "; ") + backend_text(run);
   if (run.grid) {
     text += ", " + std::to_string(run.grid->ranks.size()) + " ranks";
-    if (run.grid->name != "0x0") text += ", grid " + run.grid->name;  // none where nothing was factorized
+    if (run.grid->name != "0x0") text += ", grid " + run.grid->name;  // no grid if nothing was factorized
   }
   return text_line("time", text);
 }
@@ -293,7 +293,7 @@ std::string counted_from_one(const std::string& message) {
     return k < message.size() && message[k] >= '0' && message[k] <= '9';
   };
   std::string text;
-  std::size_t done = 0;  // bytes of the message that stand in `text`
+  std::size_t done = 0;  // bytes of the message already copied to `text`
   const auto copy_until = [&](std::size_t end) {
     text.append(message, done, end - done);
     done = end;
@@ -301,7 +301,7 @@ std::string counted_from_one(const std::string& message) {
   const auto renumber = [&] {
     std::int64_t index = 0;
     const auto [end, error] = std::from_chars(message.data() + done, message.data() + message.size(), index);
-    if (error != std::errc()) return;  // no index: more digits than any has
+    if (error != std::errc()) return;  // not an index: too many digits
     text += std::to_string(index + 1);
     done = static_cast<std::size_t>(end - message.data());
   };

@@ -10,36 +10,36 @@
 
 namespace lutra::Cli {
 
-/// A report for people in five lines: matrix, method, time, error, status.
-/// @param solution where X is, or how to get it; empty where there is none
+/// Readable report in five lines: matrix, method, time, error, status.
+/// @param solution where X is or how to obtain it; empty if there is no X
 std::string to_text(const ReportRecord& record, const std::string& solution = "");
 
-/// All of a report: one line per topic, names to the left.
+/// Complete report: one line per topic, names on the left.
 std::string to_verbose_text(const ReportRecord& record, const std::string& solution = "");
 
-/// "a.mtx: not_converged: …": what became of a system that was not solved, in one line.
+/// "a.mtx: not_converged: …": one line about a system that was not solved.
 std::string failure_text(const ReportRecord& record);
 
-/// A message of the library with rows and columns counted from 1, as people with a file count them:
-/// the numbers behind the words row, rows, column and columns.
+/// Converts a message of the library to rows and columns counted from 1, as in files. Adjusts the numbers
+/// that follow the words row, rows, column and columns.
 std::string counted_from_one(const std::string& message);
 
-/// What the library says of a matrix, with the name of its file and rows and columns counted from 1.
+/// The library's error about a matrix, with the name of its file and rows and columns counted from 1.
 FileError about_file(const InputError& error, const std::string& file);
 
-/// One line of such a report: a name, and behind it the text; empty where the text is.
+/// One line of such a report: name and text; empty if the text is.
 std::string text_line(const std::string& name, const std::string& text);
 
-/// "0.123", "1.2e-16": three significant digits; "-" for nothing.
+/// "0.123", "1.2e-16": three significant digits; "-" for an empty value.
 std::string short_number(const std::optional<double>& value);
 
 /// "1.5 MiB".
 std::string bytes_text(std::size_t value);
 
-/// Lines on the choices and their reasons.
+/// Lines about the choices and their reasons.
 std::string choice_text(const Choice& choice);
 
-/// Line on the size of the factors: what was forecast of an ordering, or what is stored.
+/// Line about the size of the factors: forecast for an ordering, or stored.
 std::string factors_text(const FactorCounts& factors, bool stored);
 
 }  // namespace lutra::Cli

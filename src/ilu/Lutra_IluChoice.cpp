@@ -37,7 +37,7 @@ ApplyChoice choose_apply(const ApplyProperties& properties, IluApply wanted, con
             Impl::formatted("applied exactly: predicted %.0f us, Jacobi sweeps %.0f us", exact, jacobi)};
   if (!properties.difference) return {IluApply::jacobi, ""};
   const double difference = *properties.difference;
-  const bool is_close = difference <= costs.max_jacobi_difference;  // not where it is NaN
+  const bool is_close = difference <= costs.max_jacobi_difference;  // false for NaN
   return {is_close ? IluApply::jacobi : IluApply::exact,
           Impl::formatted(
               "applied %s: predicted %.0f us, Jacobi sweeps %.0f us, which differ from exact solves by %.2g",

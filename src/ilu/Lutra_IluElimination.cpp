@@ -17,7 +17,7 @@
 namespace lutra {
 namespace Impl {
 
-/// One level, or all rows in their own order: rows that need not wait.
+/// Eliminates the rows of one level, or all rows in their own order: rows that need not wait.
 template <class Scalar, class Memory>
 struct EliminateRow {
   FactorRows<Scalar, Memory> rows;
@@ -33,7 +33,7 @@ struct EliminateRow {
   }
 };
 
-/// Before a synchronization-free run on a device: no value is there, and no row is taken.
+/// Prepares a synchronization-free run on a device: all values missing, no row taken.
 template <class Scalar, class Memory>
 struct ClearValues {
   Kokkos::View<Scalar*, Memory> values;
@@ -68,7 +68,7 @@ struct IluElimination<Scalar, ExecutionSpace>::Plan {
     EliminationProperties properties{static_cast<std::int64_t>(n), 0, 0};
     if constexpr (on_host) properties.threads = exec.concurrency();
     if (properties.threads != 1 || wanted == IluSchedule::levels) {
-      // an edge leads from a row to those it needs: levels count from the rows that no row needs
+      // an edge leads from a row to the rows it needs, so levels count from the rows that no row needs
       levels = levelize(
           exec, DependencyGraph<Memory>{n, {pattern.row_map, pattern.diagonal, pattern.entries, 0}, {}},
           budget);
@@ -84,7 +84,7 @@ struct IluElimination<Scalar, ExecutionSpace>::Plan {
     exec.fence("lutra::ilu: the analysis of an elimination is complete for other instances");
   }
 
-  /// Another on what `analysed` has found.
+  /// A plan with its own workspace on the analysis of `analysed`.
   Plan(const ExecutionSpace& exec, const Plan& analysed, const MemoryBudget& budget)
       : reservation(budget),
         n(analysed.n),
@@ -100,7 +100,7 @@ struct IluElimination<Scalar, ExecutionSpace>::Plan {
     allocate(exec, budget);
   }
 
-  /// For rows on CUDA. Where the memory left has no room for them, and on other devices, levels run.
+  /// Row updates for CUDA. If they do not fit into the remaining memory, and on other devices, levels run.
   void find_updates(const ExecutionSpace& exec, const Factors& pattern, const MemoryBudget& budget) {
     if constexpr (on_cuda) {
       const auto found = Impl::find_row_updates(exec, pattern, longest, budget, reservation);
@@ -111,7 +111,7 @@ struct IluElimination<Scalar, ExecutionSpace>::Plan {
     reason = "elimination: levels, without room for lists of updates";
   }
 
-  /// What an elimination writes but for the factors. Fences.
+  /// Allocates all that an elimination writes except the factors. Fences.
   void allocate(const ExecutionSpace& exec, const MemoryBudget& budget) {
     if (on_host || schedule == IluSchedule::levels) {
       const double mean = static_cast<double>(n_entries) / std::max(1.0, static_cast<double>(n));
@@ -171,15 +171,15 @@ struct IluElimination<Scalar, ExecutionSpace>::Plan {
   std::size_t n_entries;  ///< of the pattern
   IluSchedule schedule = IluSchedule::syncfree;
   int threads = 1;                       ///< hosts
-  std::string reason;                    ///< for the schedule
+  std::string reason;                    ///< why this schedule
   Levels<Memory> levels;                 ///< counted from the rows that no row needs
   Ordinal longest;                       ///< entries of the longest row
   Impl::RowUpdates<Memory> updates;      ///< CUDA
   std::unique_ptr<Workspace> workspace;  ///< hosts, and levels
-  Array<unsigned> flags;                 ///< hosts, see HostSyncfreeRows
-  Array<Scalar> long_rows;               ///< CUDA, see SyncfreeRowsCuda
+  Array<unsigned> flags;                 ///< hosts; see HostSyncfreeRows
+  Array<Scalar> long_rows;               ///< CUDA; see SyncfreeRowsCuda
   unsigned run = 0;
-  Impl::AsyncResult<std::int64_t, ExecutionSpace> state;  ///< ticket, and 1 + row that waited too long
+  Impl::AsyncResult<std::int64_t, ExecutionSpace> state;  ///< ticket, and 1 + row whose wait timed out
   std::uint64_t watchdog_ticks;
 };
 

@@ -7,61 +7,61 @@
 
 namespace lutra {
 
-/// How the pattern of incomplete factors is found, and their values.
+/// How the pattern and the values of incomplete factors are computed.
 enum class IluMethod {
   iluk,    ///< pattern by levels of fill; values by elimination, exact on the pattern
-  parilu,  ///< the same pattern; values by fixed-point sweeps (ParILU)
+  parilu,  ///< pattern of ILU(k); values by fixed-point sweeps (ParILU)
   parilut  ///< pattern and values by steps that add candidates, sweep and drop (ParILUT)
 };
 
-/// What the limit on fill of ParILUT counts.
+/// Scope of ParILUT's limit on fill.
 enum class FillRule {
-  total,  ///< entries of L and of U, each as a whole
+  total,  ///< entries of all of L and all of U
   row     ///< entries of each row of L and of U
 };
 
-/// In which order an elimination on a fixed pattern runs: ILU(k), and ParILUT once its pattern is found.
+/// Schedule of an elimination on a fixed pattern: ILU(k), and ParILUT once its pattern is known.
 enum class IluSchedule {
-  automatic,  ///< the one of least predicted time
-  levels,     ///< a launch for each level set of L's rows
+  automatic,  ///< the schedule of least predicted time
+  levels,     ///< one launch per level set of L's rows
   syncfree    ///< one launch; a row waits for the rows it needs
 };
 
 /// How L and U are applied.
 enum class IluApply {
-  automatic,  ///< the one the model predicts to pay
+  automatic,  ///< the method the model predicts to be faster
   exact,      ///< triangular solves
   jacobi      ///< a fixed number of Jacobi sweeps on each factor
 };
 
-/// Options of incomplete factorizations. The defaults suit most uses.
+/// Options of incomplete factorizations. The defaults suit most problems.
 struct IluOptions {
   IluMethod method = IluMethod::iluk;
-  int fill_level = 0;      ///< k of ILU(k), of the pattern of ParILU, and of ParILUT's first pattern
-  double fill_factor = 1;  ///< ParILUT: most entries of L and of U, over those of A's triangles. A hard
-                           ///< limit; diagonals are kept and counted
+  int fill_level = 0;      ///< k of ILU(k), of ParILU's pattern, and of ParILUT's initial pattern
+  double fill_factor = 1;  ///< ParILUT: most entries of L and U relative to A's triangles. A hard limit that
+                           ///< includes the diagonals, which are never dropped
   FillRule fill_rule = FillRule::total;
   double drop_tolerance =
-      0;  ///< ParILUT: smaller entries of L and U, relative to the largest of A's row, are dropped, too
-  int steps = 5;                 ///< ParILUT: most steps
-  double step_tolerance = 1e-2;  ///< ParILUT: relative change of the residual at which steps end
-  int sweeps = 5;  ///< ParILU: most sweeps. ParILUT makes one sweep after adding and one after removing
+      0;          ///< ParILUT: entries of L and U below this, relative to the largest of A's row, are dropped
+  int steps = 5;  ///< ParILUT: most steps
+  double step_tolerance = 1e-2;  ///< ParILUT: relative change of the residual at which steps stop
+  int sweeps = 5;  ///< ParILU: most sweeps. ParILUT makes one sweep after adding and one after dropping
   double sweep_tolerance =
-      1e-2;  ///< residual on the pattern, over that of the first sweep, at which sweeps end
+      1e-2;  ///< residual on the pattern, relative to that before the first sweep, at which sweeps stop
   bool approximate_selection = true;  ///< ParILUT: thresholds from one pass of SampleSelect
   bool symmetric =
-      false;  ///< IC(k), ParIC, ParICT: A is Hermitian positive definite, its pattern symmetric;
-              ///< applied as Uᴴ·D⁻¹·U, from U alone. Pivots that are not positive lead to a shift
-  bool deterministic = false;  ///< sweeps read the values of the sweep before: the same bits from run to run
+      false;  ///< IC(k), ParIC, ParICT: A is Hermitian positive definite with a symmetric pattern; applied as
+              ///< Uᴴ·D⁻¹·U from U only. A pivot that is not positive leads to a shift
+  bool deterministic = false;  ///< sweeps read the previous sweep's values: same bits from run to run
   IluSchedule schedule = IluSchedule::automatic;
-  double shift = 0;    ///< first diagonal shift, in parts of max |entry| of its row; finite, ≥ 0
-  int max_shifts = 6;  ///< how often a shift is raised where pivots are unusable
+  double shift = 0;    ///< initial diagonal shift, relative to max |entry| of its row; finite, ≥ 0
+  int max_shifts = 6;  ///< most increases of the shift after unusable pivots
   IluApply apply = IluApply::automatic;
-  int jacobi_sweeps = 3;         ///< of each factor, with IluApply::jacobi
+  int jacobi_sweeps = 3;         ///< per factor, with IluApply::jacobi
   std::size_t memory_limit = 0;  ///< bytes in the execution space's memory; 0: no limit
 };
 
-/// Throws InputError for options out of range or at odds with each other.
+/// @throws InputError for options out of range or inconsistent with each other
 void check_options(const IluOptions& options);
 
 }  // namespace lutra

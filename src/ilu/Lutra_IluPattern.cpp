@@ -13,8 +13,8 @@
 namespace lutra {
 namespace Impl {
 
-/// A pattern with a level for each entry. Levels are kept plus one, so that 0 is a new entry of an
-/// accumulator.
+/// A pattern with a level of fill for each entry. Levels are stored plus one, so that 0 denotes a new entry
+/// of an accumulator.
 template <class Memory>
 struct LevelPattern {
   Kokkos::View<Offset*, Memory> row_map, diagonal;
@@ -27,11 +27,11 @@ struct LevelPattern {
 /// The columns of a row after a pass.
 template <class Memory>
 struct PatternPass {
-  Kokkos::View<const Offset*, Memory> row_map, diagonal;  ///< before; without `levels` those of A
+  Kokkos::View<const Offset*, Memory> row_map, diagonal;  ///< of the previous pass; without `levels`, A's
   Kokkos::View<const Ordinal*, Memory> entries, levels;
-  Ordinal level;  ///< that is added; 0: diagonals
+  Ordinal level;  ///< level added by the pass; 0: diagonals
 
-  /// All columns of row i that this pass meets, with their levels plus one.
+  /// Collects all columns of row i that this pass reaches, with their levels plus one.
   template <class Lanes, class Accumulator>
   KOKKOS_INLINE_FUNCTION void collect(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     if (level == 0) {
@@ -43,7 +43,7 @@ struct PatternPass {
                [&](const Offset p) { w.value(w.insert(entries(p))) = levels(p); });
     for (Offset p = row_map(i); p < diagonal(i); ++p) {
       const Ordinal k = entries(p);
-      const Ordinal other = level + 1 - levels(p);  // the level of its partner, plus one
+      const Ordinal other = level + 1 - levels(p);  // the partner's level, plus one
       lanes.each(diagonal(k) + 1, row_map(k + 1), [&](const Offset q) {
         if (levels(q) != other) return;
         const auto slot = w.insert(entries(q));
@@ -53,7 +53,7 @@ struct PatternPass {
   }
 };
 
-/// Most columns row i may have after a pass.
+/// Upper bound on the columns of row i after a pass.
 template <class Memory>
 struct BoundRow {
   PatternPass<Memory> pass;
@@ -78,7 +78,7 @@ template <class Memory>
 struct CountRow {
   PatternPass<Memory> pass;
   Kokkos::View<const Ordinal*, Memory> bounds;
-  Kokkos::View<Ordinal*, Memory> counts;  ///< may be `bounds`
+  Kokkos::View<Ordinal*, Memory> counts;  ///< may alias `bounds`
 
   KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const { return bounds(i); }
   template <class Lanes, class Accumulator>
@@ -109,7 +109,7 @@ struct FillRow {
   }
 };
 
-/// Takes the minimum with i·n + j of the entries of row i that have no mirror.
+/// Finds the minimum of i·n + j over the entries of row i without a mirror entry.
 template <class Pattern>
 struct FindUnpaired {
   Pattern A;
@@ -190,7 +190,7 @@ IncompleteFactors<Scalar, typename ExecutionSpace::memory_space> make_incomplete
   const double mean = n > 0 ? static_cast<double>(A.nnz()) / static_cast<double>(n) + 1 : 1;
   const PatternMaker<ExecutionSpace> maker(exec, n, (1.0 + fill_level) * mean, budget);
   auto pattern = maker.extend({A.row_map, {}, A.entries, {}, 0});
-  // a pair of entries of the highest level there is makes no more than twice that level plus one
+  // a pair of entries of the highest level creates at most twice that level plus one
   Ordinal highest = 0;
   for (Ordinal level = 1; level <= fill_level && level <= 2 * highest + 1; ++level) {
     auto extended = maker.extend({pattern.row_map, pattern.diagonal, pattern.entries, pattern.levels, level});

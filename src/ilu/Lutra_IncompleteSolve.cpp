@@ -26,7 +26,8 @@ auto pattern_of(const Factors& factors) {
   return lu;
 }
 
-/// Seconds of Jacobi sweeps on one triangle: launches, or all its bytes for each sweep.
+/// Predicted seconds of Jacobi sweeps on one triangle: launch time, or the time to read all its bytes, per
+/// sweep.
 template <class Scalar>
 double predict_jacobi_seconds(const TriangularReport& triangle, int sweeps, const TrisolveCosts& costs) {
   const double bytes = static_cast<double>(triangle.nnz) * (sizeof(Scalar) + sizeof(Ordinal)) +
@@ -34,8 +35,8 @@ double predict_jacobi_seconds(const TriangularReport& triangle, int sweeps, cons
   return (sweeps + 1) * costs.level_launch_seconds + sweeps * bytes / costs.bandwidth;
 }
 
-/// Row i of Uᴴ and U, and √u_ii: u_ij as it is, its real part on the diagonal, and left of it conj(u_ji), 0
-/// where U has none.
+/// Row i of Uᴴ and U, and √u_ii. Entries of U are copied, with the real part on the diagonal; those left of
+/// it are conj(u_ji), or 0 if U has no such entry.
 template <class Factors>
 struct MirrorUpper {
   using Scalar = typename decltype(Factors::values)::non_const_value_type;
@@ -74,8 +75,8 @@ struct MirrorUpper {
   }
 };
 
-/// b(i) = ±1, and ‖x − y‖₂²/‖y‖₂² of two vectors: how far the application of L·U by sweeps is off. Squares
-/// are taken in parts of a power of two.
+/// Sets b(i) = ±1, and computes ‖x − y‖₂²/‖y‖₂² for two vectors, the error of applying L·U by sweeps. Squares
+/// are scaled by a power of two.
 template <class Rows>
 struct FillSigns {
   Rows b;
@@ -182,7 +183,7 @@ auto IncompleteSolve<Scalar, ExecutionSpace>::with_own_values(const ExecutionSpa
   return result;
 }
 
-/// Room for values and vectors, where there is none yet.
+/// Allocates values and vectors unless already done.
 template <class Scalar, class ExecutionSpace>
 void IncompleteSolve<Scalar, ExecutionSpace>::allocate(const ExecutionSpace& exec) {
   const auto n = static_cast<std::size_t>(m_factors.n);
@@ -233,7 +234,7 @@ void IncompleteSolve<Scalar, ExecutionSpace>::update_values(const ExecutionSpace
   if (m_exact && m_jacobi) choose(exec);
 }
 
-/// Takes Jacobi where it comes close to the exact solution with the present values.
+/// Selects Jacobi sweeps if they are close to exact solves with the present values.
 template <class Scalar, class ExecutionSpace>
 void IncompleteSolve<Scalar, ExecutionSpace>::choose(const ExecutionSpace& exec) {
   const auto& [b, x, y] = m_trial;

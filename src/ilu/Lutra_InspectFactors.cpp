@@ -11,7 +11,7 @@
 namespace lutra {
 namespace Impl {
 
-/// The largest finite magnitude of each row of A; 1 for rows of zeros.
+/// Largest finite magnitude of each row of A; 1 for zero rows.
 template <class Scalar, class Memory>
 struct RowSizes {
   using Real = RealOf<Scalar>;
@@ -35,7 +35,7 @@ struct RowSizes {
   }
 };
 
-/// Looks at the rows of L and U, and raises what it has seen by atomics, which are rare.
+/// Inspects the rows of L and U, and raises the maxima by atomics, which are rare.
 template <class Scalar, class Memory>
 struct InspectRows {
   Ordinal n;
@@ -66,15 +66,15 @@ struct InspectRows {
       Kokkos::single(Kokkos::PerThread(team), [&]() { note(i, values(pivot), lower, upper); });
     });
   }
-  /// |value|·factor; infinity where value is not finite.
+  /// |value|·factor; infinity if value is not finite.
   KOKKOS_FUNCTION static double part(const Scalar& value, double factor) {
     if (!ScalarTraits<Scalar>::is_finite(value)) return Kokkos::Experimental::infinity_v<double>;
     const auto size = static_cast<double>(ScalarTraits<Scalar>::magnitude(value));
-    return size > 0 ? size * factor : 0;  // the factor may be infinite
+    return size > 0 ? size * factor : 0;  // factor may be infinite
   }
   KOKKOS_FUNCTION static bool is_positive(const Scalar& pivot) {
     if constexpr (ScalarTraits<Scalar>::is_complex) {
-      // rounding may leave a pivot of a Hermitian matrix beside the real axis
+      // rounding may move a pivot of a Hermitian matrix off the real axis
       return pivot.real() > 0 && Kokkos::abs(pivot.imag()) < pivot.real();
     } else {
       return pivot > 0;

@@ -9,7 +9,7 @@
 
 namespace lutra {
 
-/// What `inspect_factors` works on, made once for matrices of order n.
+/// Workspace of `inspect_factors`, allocated once for matrices of order n.
 template <class Scalar, class ExecutionSpace>
 struct InspectWorkspace {
   using Memory = typename ExecutionSpace::memory_space;
@@ -23,9 +23,9 @@ struct InspectWorkspace {
   Impl::AsyncResult<IncompleteOutcome, ExecutionSpace> outcome;  ///< [1]
 };
 
-/// Looks for growth, zero pivots, NaN and infinities in incomplete factors of A: two kernels over all values,
-/// one wait. Entries behind row_map(n) are not looked at.
-/// @param symmetric a pivot that is not real and positive is as bad as a zero
+/// Detects growth, zero pivots, NaN and infinities in incomplete factors of A. Cost: two kernels over all
+/// values, one wait. Ignores entries beyond row_map(n).
+/// @param symmetric treat a pivot that is not real and positive like a zero pivot
 template <class Scalar, class ExecutionSpace>
 IncompleteOutcome inspect_factors(
     const ExecutionSpace& exec,

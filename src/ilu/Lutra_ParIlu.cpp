@@ -13,22 +13,22 @@
 namespace lutra {
 namespace Impl {
 
-/// Raises a maximum in memory, by an atomic only where it is raised. NaN counts as infinity.
+/// Raises a maximum in memory, by an atomic only if the value is larger. NaN counts as infinity.
 KOKKOS_INLINE_FUNCTION void raise(double& most, double value) {
   if (!(value < Kokkos::Experimental::infinity_v<double>)) value = Kokkos::Experimental::infinity_v<double>;
   if (value > load_relaxed(most)) Kokkos::atomic_max(&most, value);
 }
 
-/// The residuals of a run, on the device: [0] max |entry of A|, [1] before sweeps from factors, 0 from the
-/// matrix, [2 + s] as sweep s measured it, 0 where it was not made.
+/// Residuals of a run, on the device: [0] max |entry of A|; [1] before sweeps that start from factors, 0 if
+/// they start from the matrix; [2 + s] measured by sweep s, 0 if it was not made.
 template <class Memory>
 struct SweepRecord {
   Kokkos::View<double*, Memory> residuals;
   double tolerance;
-  double rounding;  ///< residual over the largest entry that counts as none
+  double rounding;  ///< residual, relative to the largest entry, that counts as rounding
   bool from_factors;
 
-  /// Whether sweep s is due. A residual that is 0 since its sweep was not made ends all further ones.
+  /// Whether sweep s is due. A residual of 0, from a sweep that was not made, ends all subsequent ones.
   template <class Residuals>
   KOKKOS_FUNCTION bool is_due(const Residuals& r, int s) const {
     const int first = from_factors ? 1 : 2;
@@ -38,7 +38,7 @@ struct SweepRecord {
   }
 };
 
-/// Initial values of a row, and the largest entry of A.
+/// Computes the initial values of a row, and the largest entry of A.
 template <class Scalar, class Memory>
 struct GuessRow {
   FactorRows<Scalar, Memory> rows;
@@ -64,7 +64,7 @@ template <class Scalar, class Memory>
 struct MeasuredSweepRow {
   FactorRows<Scalar, Memory> rows;
   SweepRecord<Memory> record;
-  int sweep;  ///< −1: measures only, the largest entry of A, too
+  int sweep;  ///< −1: measures only, including the largest entry of A
 
   KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const { return rows.max_columns(i); }
   template <class Lanes, class Accumulator>
@@ -72,7 +72,7 @@ struct MeasuredSweepRow {
     if (sweep >= 0 && !record.is_due(record.residuals, sweep)) return;
     rows.load(lanes, w, i);
     rows.eliminate(lanes, w, i, [](const Ordinal) {});
-    // (A − L·U)(i, j) with the row's new L: what U changes by, and L times its pivot
+    // (A − L·U)(i, j) with the new row of L: the change of U, or the change of L times its pivot
     const double residual =
         lanes.template largest<double>(rows.row_map(i), rows.row_map(i + 1), [&](const Offset p) {
           const Ordinal j = rows.entries(p);
@@ -91,7 +91,7 @@ struct MeasuredSweepRow {
   }
 };
 
-/// Takes over what a deterministic sweep wrote.
+/// Copies the values written by a deterministic sweep.
 template <class Scalar, class Memory>
 struct TakeValues {
   Kokkos::View<const Scalar*, Memory> from;
@@ -126,7 +126,7 @@ struct ParIlu<Scalar, ExecutionSpace>::Work {
   MemoryReservation reservation;
   Impl::RowWorkspace<Scalar, ExecutionSpace> rows;
   Impl::AsyncResult<double, ExecutionSpace> residuals;
-  Kokkos::View<Scalar*, Memory> next;  ///< [nnz] of a deterministic sweep
+  Kokkos::View<Scalar*, Memory> next;  ///< [nnz] values written by a deterministic sweep
 };
 
 template <class Scalar, class ExecutionSpace>

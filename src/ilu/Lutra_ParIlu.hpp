@@ -12,26 +12,26 @@
 
 namespace lutra {
 
-/// What sweeps came to.
+/// Outcome of sweeps.
 struct ParIluOutcome {
-  int sweeps = 0;             ///< made
+  int sweeps = 0;             ///< sweeps made
   double first_residual = 0;  ///< max |(A − L·U)(i, j)| on the pattern, before the first sweep
-  double last_residual = 0;   ///< the last that was computed: before the last sweep made
+  double last_residual = 0;   ///< last one computed: before the last sweep made
 };
 
-/// Where sweeps start.
+/// Initial values of sweeps.
 enum class ParIluStart {
   matrix,  ///< L = strict lower triangle of A over the diagonal, U = upper triangle, on the pattern
-  factors  ///< the values the factors have
+  factors  ///< present values of the factors
 };
 
-/// The values of incomplete factors on a fixed pattern by fixed-point sweeps (Chow and Patel, "Fine-Grained
+/// Values of incomplete factors on a fixed pattern by fixed-point sweeps (Chow and Patel, "Fine-Grained
 /// Parallel Incomplete LU Factorization", 2015; ParILU in Anzt et al., docs/ilu.md).
 ///
-/// A sweep eliminates every row by rows of U as they are: within a row L is new, so that it is block Gauss-
-/// Seidel by rows, and sweeps on one thread in place are the exact elimination. Rows go side by side and read
-/// what others have by then written; deterministic sweeps read the values of the sweep before. The residual
-/// is that of a sweep's own rows, measured as it goes; whether a sweep is still due is decided on the device.
+/// A sweep eliminates every row with the present rows of U. Within a row the new L is used, so a sweep is
+/// block Gauss-Seidel by rows, and a sweep on one thread in place is the exact elimination. Rows run in
+/// parallel and read what others have written so far; deterministic sweeps read the values of the previous
+/// sweep. Each sweep measures the residual of its own rows. The device decides whether another sweep is due.
 template <class Scalar, class ExecutionSpace>
 class ParIlu : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
  public:
@@ -39,7 +39,7 @@ class ParIlu : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
   using Factors = IncompleteFactors<Scalar, Memory>;
   using Matrix = CsrView<Scalar, Ordinal, Offset, Memory>;
 
-  /// @param pattern whose row_map, entries and diagonal those of `compute` equal
+  /// @param pattern row_map, entries and diagonal equal to those of `compute`
   /// @param options sweeps, sweep_tolerance, deterministic
   /// @throws OutOfMemoryError
   ParIlu(const ExecutionSpace& exec, const Factors& pattern, const IluOptions& options,
@@ -48,10 +48,10 @@ class ParIlu : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
   ParIlu(ParIlu&&) noexcept;
   ParIlu& operator=(ParIlu&&) noexcept;
 
-  /// Sweeps until the residual is below options.sweep_tolerance times the first, or rounding, at most
-  /// options.sweeps times. Waits once and allocates nothing. Cost of a sweep: that of an elimination without
-  /// its waits, and of one more to measure where it starts from factors.
-  /// @param shift added to each a_ii in parts of max |entry of row i|, in the direction of a_ii
+  /// Sweeps until the residual is below options.sweep_tolerance times the first, or is rounding, at most
+  /// options.sweeps times. Waits once and allocates nothing. Cost per sweep: an elimination without its
+  /// waits; one more to measure the residual if sweeps start from factors.
+  /// @param shift added to each a_ii, relative to max |entry of row i|, in the direction of a_ii
   ParIluOutcome compute(const ExecutionSpace& exec, const Matrix& A, double shift, const Factors& factors,
                         ParIluStart start = ParIluStart::matrix);
 

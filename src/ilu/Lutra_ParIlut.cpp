@@ -27,7 +27,7 @@ namespace {
 ///
 ///     m_now ──candidates──▶ m_arrays.wide ──sweep, drop──▶ m_arrays.kept[0 or 1] ──sweep──▶ m_now
 ///
-/// The L and U before a step stay in the other of the two, until their residual proves larger.
+/// The L and U before a step remain in the other set until their residual proves larger.
 template <class Scalar, class ExecutionSpace>
 class ParIlut {
  public:
@@ -57,7 +57,7 @@ class ParIlut {
       m_min_lower = m_min_upper = Kokkos::Experimental::infinity_v<Real>;
       add_candidates();
       m_outcome.is_finite = std::isfinite(m_news.host()(0).residual);
-      if (!m_outcome.is_finite) return m_outcome;  // there was no room made for candidates
+      if (!m_outcome.is_finite) return m_outcome;  // no memory for candidates was allocated
       sweep_and_drop();
     }
     while (m_outcome.steps < m_options.steps) {
@@ -79,7 +79,7 @@ class ParIlut {
     return m_outcome;
   }
 
-  /// L and U in Views that end with their entries. Waits.
+  /// L and U in Views of exact size. Waits.
   Factors result() const {
     Factors factors = m_now;
     if (!m_is_kept) return factors;
@@ -93,7 +93,7 @@ class ParIlut {
   }
 
  private:
-  static constexpr int max_chunks = 8;  ///< of rows, in a step
+  static constexpr int max_chunks = 8;  ///< most chunks of rows per step
   template <class T>
   using Array = Kokkos::View<T*, Memory>;
   using Threshold = SelectionThreshold<Real>;
@@ -112,7 +112,7 @@ class ParIlut {
   }
   Kokkos::RangePolicy<ExecutionSpace> range(std::int64_t end) const { return {m_exec, 0, end}; }
 
-  /// Sizes of A's rows, and how many entries L and U may have.
+  /// Measures the rows of A, and sets the limits on entries of L and U.
   void measure() {
     const std::int64_t n = m_A.n_rows;
     Kokkos::parallel_for("lutra::ilu::clear", range(n),
@@ -129,15 +129,15 @@ class ParIlut {
     m_arrays.max_lower = fill_limit(m_options.symmetric ? counts.upper : counts.lower);
     m_arrays.max_upper = fill_limit(counts.upper);
     m_obeys = obeys_limits();
-    // residuals have about twice the columns; of long rows, three times
+    // residuals have about twice as many columns; long rows three times as many
     const std::int64_t longest = std::min<std::int64_t>(3 * counts.longest, m_A.n_rows);
     m_work.emplace(m_exec, m_A.n_rows, m_A.n_rows, 2 * mean_row(m_now), m_budget,
                    static_cast<Ordinal>(longest));
     if constexpr (Impl::is_host_space<ExecutionSpace>) m_arrays.allocate_store(8 * std::int64_t(m_now.nnz()));
   }
 
-  /// Whether L and U to begin with are what limits and drop rules allow, as far as counts tell, so that a
-  /// step may be taken back to them.
+  /// Whether the initial L and U obey the limits and drop rules, as far as counts tell, so that a step may be
+  /// reverted to them.
   bool obeys_limits() const {
     const bool in_rows = m_options.fill_rule == FillRule::total ||
                          (m_options.fill_factor >= 1 && m_now.nnz() <= m_A.nnz() + m_A.n_rows);
@@ -149,7 +149,8 @@ class ParIlut {
     return static_cast<std::int64_t>(std::min(m_options.fill_factor * static_cast<double>(entries), all));
   }
 
-  /// Candidates of m_now in a chunk of the rows whose keys are at least m_min_lower, in U m_min_upper.
+  /// Search for candidates around m_now in a chunk of the rows, with keys of at least m_min_lower (L) or
+  /// m_min_upper (U).
   Search prepare_search(int chunk = 0) const {
     const auto row = [&](int c) {
       return static_cast<Ordinal>(static_cast<std::int64_t>(m_A.n_rows) * c / m_chunks);
@@ -181,15 +182,14 @@ class ParIlut {
     count_candidates(search, Impl::SearchPass::count);
     return search;
   }
-  /// Of all rows. Waits.
+  /// Residual over all rows. Waits.
   void measure_residual() {
     m_chunks = 1;
     count_candidates(prepare_search(), Impl::SearchPass::norm);
     m_news.fetch(m_exec);
   }
 
-  /// m_arrays.wide := m_now with candidates; with those of the first chunk of rows where there is no room for
-  /// all.
+  /// m_arrays.wide := m_now with candidates, or with those of the first chunk of rows if not all fit.
   void add_candidates() {
     const Kokkos::Profiling::ScopedRegion region("lutra::ilu::parilut: candidates");
     m_chunks = 1;
@@ -204,7 +204,7 @@ class ParIlut {
     m_outcome.max_entries = std::max(m_outcome.max_entries, news.n_entries);
   }
 
-  /// m_arrays.wide := m_now with the candidates of a chunk, or, where these do not fit, the largest.
+  /// m_arrays.wide := m_now with the candidates of a chunk, or with the largest if not all fit.
   void add_chunk(int chunk) {
     Search search = find_candidates(chunk);
     const Impl::ParIlutNews& news = m_news.fetch(m_exec)(0);
@@ -237,13 +237,13 @@ class ParIlut {
     pass_rows("lutra::ilu::fill_candidates", search, Impl::SearchPass::fill);
   }
 
-  /// Makes room for the candidates counted, or leaves the smallest out: those that exceed the limits on fill
-  /// twice. Where the budget is short, finds how many chunks of rows will do.
+  /// Allocates memory for the counted candidates. Leaves out the smallest beyond twice the limits on fill. If
+  /// the budget is short, finds how many chunks of rows suffice.
   void make_room(Search& search) {
     const Impl::ParIlutNews& news = m_news.host()(0);
     const std::int64_t limit = m_arrays.max_lower + m_arrays.max_upper, enough = 2 * limit + m_A.n_rows;
     if (news.n_entries > enough) limit_candidates(search, limit, false);
-    search.to = {};  // its memory is freed
+    search.to = {};  // frees its memory
     m_arrays.widen(std::max(news.n_entries, std::min(news.n_entries + news.n_entries / 4, enough)),
                    max_kept());
     search.to = m_arrays.wide;
@@ -255,8 +255,9 @@ class ParIlut {
     m_outcome.chunks = std::max(m_outcome.chunks, m_chunks);
   }
 
-  /// Raises the least key so that at most `limit` candidates are left, or, if that `is_hard`, `limit` entries
-  /// with those of L and U. Bins of keys stay whole: without a hard limit, the first is taken anyway.
+  /// Raises the smallest accepted key so that at most `limit` candidates remain, or, if `is_hard`, `limit`
+  /// entries including those of L and U. Bins of keys are kept whole: without a hard limit, the first bin is
+  /// kept anyway.
   void limit_candidates(Search& search, std::int64_t limit, bool is_hard) {
     constexpr int n_bins = Impl::KeyBins<Real>::count;
     MemoryReservation reservation(m_budget);
@@ -288,13 +289,13 @@ class ParIlut {
     return bin < n_bins ? Impl::KeyBins<Real>::least(bin) : Kokkos::Experimental::infinity_v<Real>;
   }
 
-  /// Most entries m_now has.
+  /// Most entries of m_now.
   std::int64_t max_kept() const {
     return std::max<std::int64_t>(m_arrays.n_limit(), m_is_kept ? 0 : m_now.nnz());
   }
 
-  /// Takes the residual of m_now. Returns whether another step is worth while. A step that raised the
-  /// residual is taken back, unless L and U did not obey the limits before.
+  /// Updates the residual of m_now. Returns whether another step is worthwhile. Reverts a step that raised
+  /// the residual, unless the previous L and U violated the limits.
   bool take_residual() {
     const double before = m_outcome.residual, n = static_cast<double>(m_A.n_rows);
     const double residual = std::sqrt(m_news.host()(0).residual / n);
@@ -315,8 +316,8 @@ class ParIlut {
     return m_outcome.is_finite && !is_exact && !has_stalled;
   }
 
-  /// A sweep over `factors`, into `spare` and exchanged with it where it is to be deterministic.
-  /// @param body of a row, from what sweeps need
+  /// Sweeps over `factors`; a deterministic sweep writes to `spare` and swaps the two.
+  /// @param body of a row, constructed from the arguments of a sweep
   template <class MakeBody>
   void sweep(Factors& factors, Array<Scalar>& spare, const MakeBody& body) const {
     const Kokkos::Profiling::ScopedRegion region("lutra::ilu::parilut: sweep");
@@ -326,8 +327,8 @@ class ParIlut {
     if (m_options.deterministic) std::swap(factors.values, spare);
   }
 
-  /// m_now := what matters of m_arrays.wide, which may take the memory of m_now where L and U before the step
-  /// are kept already.
+  /// m_now := the entries of m_arrays.wide that are kept. May reuse the memory of m_now if the L and U before
+  /// the step are stored already.
   void sweep_and_drop(bool is_later_chunk = false) {
     const auto [n_entries, n_lower, residual] = m_news.host()(0);
     const auto n_keys = n_entries - m_A.n_rows;
@@ -372,7 +373,7 @@ class ParIlut {
     select(1, keyed.upper_keys, by_row ? keyed.upper_keys.extent(0) : m_arrays.max_upper);
   }
 
-  /// A threshold smaller than all keys.
+  /// Sets a threshold below all keys.
   void keep_all(int factor) const {
     Kokkos::parallel_for("lutra::ilu::keep_all", range(1),
                          Impl::KeepAll<Real, Memory>{Kokkos::subview(m_arrays.thresholds, factor)});
@@ -413,13 +414,13 @@ class ParIlut {
   Arrays m_arrays;
   std::optional<Impl::RowWorkspace<Scalar, ExecutionSpace>> m_work;
   Impl::AsyncResult<Impl::ParIlutNews, ExecutionSpace> m_news;
-  Factors m_previous;      ///< before the last step, n = 0 where there is no way back
-  int m_parity = 0;        ///< of m_arrays.kept, the one written last
-  bool m_is_kept = false;  ///< m_now is m_arrays.kept
-  bool m_obeys = false;    ///< L and U to begin with: obeys_limits
+  Factors m_previous;      ///< before the last step; n = 0 if it cannot be reverted
+  int m_parity = 0;        ///< index of the m_arrays.kept written last
+  bool m_is_kept = false;  ///< m_now is one of m_arrays.kept
+  bool m_obeys = false;    ///< obeys_limits of the initial L and U
   Real m_min_lower = 0, m_min_upper = 0;
-  int m_chunks = 1;           ///< of rows in the present step
-  bool m_is_limited = false;  ///< the step's candidates are not all that could be
+  int m_chunks = 1;           ///< chunks of rows in the present step
+  bool m_is_limited = false;  ///< the step left out some candidates
   ParIlutOutcome m_outcome;
 };
 

@@ -29,7 +29,7 @@ using ResultOf = typename Selection<Real, ExecutionSpace>::Result;
 
 constexpr int quickselect_height = 2, sampleselect_height = 8;
 
-/// Whether selection is by `SampleSelectHost`, exact and without oracles.
+/// Whether `SampleSelectHost` selects, exactly and without oracles.
 template <class ExecutionSpace>
 bool takes_host_pass(const SelectOptions& options) {
   return is_host_space<ExecutionSpace> && !options.portable && options.method == SelectMethod::sampleselect;
@@ -69,7 +69,7 @@ WorkspaceOf<Real, ExecutionSpace> make_workspace(const ExecutionSpace& exec, std
   return work;
 }
 
-/// Two levels are enough in all likelihood; what they leave is finished by one team, whatever it is.
+/// Two levels almost always suffice; one team finishes whatever they leave.
 template <class Real, class ExecutionSpace>
 void find_portable(const ExecutionSpace& exec, const WorkspaceOf<Real, ExecutionSpace>& work,
                    const ValuesOf<Real, ExecutionSpace>& values, std::int64_t k, bool approximate,
@@ -84,7 +84,7 @@ void find_portable(const ExecutionSpace& exec, const WorkspaceOf<Real, Execution
   steps.queue_finish(exec, 2);
 }
 
-/// Values in question after the levels so far; 0: the threshold is found. Waits.
+/// Candidate values after the levels so far; 0: the threshold is known. Waits.
 template <class ExecutionSpace, class Work>
 std::int64_t values_left(const ExecutionSpace& exec, const Work& work) {
   exec.fence("lutra: a level of quickselect is done");

@@ -12,31 +12,31 @@
 
 namespace lutra {
 
-/// How the k-th largest of n values is found.
+/// Algorithm that finds the k-th largest of n values.
 enum class SelectMethod {
   sampleselect,  ///< a sample divides the values into up to 256 buckets (Anzt et al. 2019, section III)
-  quickselect    ///< one pivot, two buckets: a baseline
+  quickselect    ///< one pivot, two buckets; a baseline
 };
 
 struct SelectOptions {
   SelectMethod method = SelectMethod::sampleselect;
-  bool approximate = false;  ///< stop after one pass, at the bucket that has the k-th largest value. On hosts
-                             ///< selection is exact all the same: there the rest costs next to nothing
-  bool portable = false;     ///< by the portable kernels where there are others
+  bool approximate = false;  ///< stop after one pass, at the bucket that contains the k-th largest value.
+                             ///< Host selection is exact anyway, at almost no cost
+  bool portable = false;     ///< use the portable kernels even where others exist
 };
 
-/// What separates the k largest of n values from the others. NaN counts as larger than all numbers, −0 and +0
-/// are equal. Values above `upper` are kept; of those from `lower` to `upper` the first `n_ties` by index:
+/// Separates the k largest of n values from the others. NaN counts as larger than all numbers, −0 and +0 are
+/// equal. Values above `upper` are kept; of those from `lower` to `upper` the first `n_ties` by index:
 ///
 ///     dropped │ lower … upper │ kept            n_above + n_ties = min(k, n)
 ///              n_ties are kept  n_above
 template <class Real>
 struct SelectionThreshold {
-  Real lower = 0;  ///< exact: the k-th largest value (NaN for k = 0). Approximate: it is at least this …
-  Real upper = 0;  ///< exact: the same. Approximate: … and at most this
+  Real lower = 0;  ///< exact: k-th largest value (NaN for k = 0); approximate: a lower bound of it
+  Real upper = 0;  ///< exact: equal to `lower`; approximate: an upper bound of the k-th largest value
   std::int64_t n_above = 0;  ///< values above `upper`
   std::int64_t n_ties = 0;   ///< values from `lower` to `upper` that are kept
-  std::int64_t n_nan = 0;    ///< values that are NaN
+  std::int64_t n_nan = 0;    ///< NaN values
 
   KOKKOS_FORCEINLINE_FUNCTION bool is_above(Real value) const {
     return Impl::SelectionKey<Real>::encode(value) > Impl::SelectionKey<Real>::encode(upper);
@@ -47,12 +47,12 @@ struct SelectionThreshold {
   }
 };
 
-/// Selection again and again among up to `max_n` values: the workspace is made once. One call at a time;
-/// calls follow each other on one execution space instance.
+/// Repeated selection among up to `max_n` values with one workspace. One call at a time; successive calls use
+/// one execution space instance.
 ///
 /// Time: one pass that reads the values; on devices the exact one writes a byte for each and reads it again.
-/// Memory: exact n / 8 keys, on devices n bytes, too; quickselect 2·n keys and n bytes; approximate on
-/// devices none that grows with n.
+/// Memory: exact n / 8 keys, on devices n bytes too; quickselect 2·n keys and n bytes; approximate on devices
+/// none that grows with n.
 template <class Real, class ExecutionSpace>
 class Selection {
  public:
@@ -65,8 +65,8 @@ class Selection {
   Selection(const ExecutionSpace& exec, std::int64_t max_n, const SelectOptions& options = {},
             const MemoryBudget& budget = MemoryBudget());
 
-  /// Finds the threshold of the `k` largest values and writes it to the device's memory. The result is the
-  /// same from run to run. Sampleselect only queues kernels, and the host reads nothing; quickselect waits.
+  /// Finds the threshold of the `k` largest values and writes it to device memory. The result is the same
+  /// from run to run. Sampleselect only queues kernels and the host reads nothing; quickselect waits.
   /// @param values [n], n ≤ max_n
   /// @throws InputError for k < 0 or too many values
   void find(const ExecutionSpace& exec, const Values& values, std::int64_t k, const Result& result) const;
@@ -76,9 +76,9 @@ class Selection {
   Impl::SelectionWorkspace<Real, Memory> m_work;
 };
 
-/// The threshold of the k largest values of a View in the execution space's memory, on the host. Allocates;
-/// waits for `exec`.
-/// @throws as `Selection`
+/// The threshold of the k largest values of a View in the execution space's memory; the result is on the
+/// host. Allocates; waits for `exec`.
+/// @throws the exceptions of `Selection`
 template <class Real, class ExecutionSpace>
 SelectionThreshold<Real> select(
     const ExecutionSpace& exec,

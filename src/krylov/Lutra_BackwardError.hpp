@@ -10,19 +10,17 @@
 
 namespace lutra {
 
-/// Backward errors of each right-hand side; infinity where the residual or the solution is not finite.
+/// Backward errors of each right-hand side; infinity if the residual or the solution is not finite.
 struct BackwardErrors {
-  /// maxᵢ |r|ᵢ / (|A||x| + |b|)ᵢ, in which denormal entries of x and b count as the smallest normal number;
-  /// 0/0 counts as 0
+  /// maxᵢ |r|ᵢ / (|A||x| + |b|)ᵢ; denormal entries of x and b count as the smallest normal number, 0/0 as 0
   std::vector<double> componentwise;
   std::vector<double> normwise;  ///< ‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)
-  std::vector<double> amplification;  ///< ‖A‖∞‖x‖∞ / ‖b‖∞: no condition number of A is less; 0 where b is 0
+  std::vector<double> amplification;  ///< ‖A‖∞‖x‖∞ / ‖b‖∞, at most the condition number; 0 for b = 0
 };
 
 namespace Impl {
 
-/// Where a maximum stands in the array of a `ResidualMaxima` for k columns: four for each column, two for
-/// all.
+/// Slots of a `ResidualMaxima` for k columns: four per column, followed by two for the whole matrix.
 enum class ColumnMaximum { ratio, residual, solution, right_side };
 
 KOKKOS_FORCEINLINE_FUNCTION std::size_t slot_of(std::size_t column, ColumnMaximum which) {
@@ -31,8 +29,8 @@ KOKKOS_FORCEINLINE_FUNCTION std::size_t slot_of(std::size_t column, ColumnMaximu
 
 }  // namespace Impl
 
-/// Maxima over rows that kernels gather in device memory while a solve is queued, and the host reads with one
-/// wait. All are 0 or more, so that 0 is "nothing seen yet" and the order of rows does not matter.
+/// Maxima over rows. Kernels accumulate them in device memory while a solve is queued; the host reads them
+/// with one wait. All are nonnegative, so 0 means "none yet" and the order of rows does not matter.
 ///
 ///     [4·k + 2] for column c: max |r|ᵢ / (|A||x| + |b|)ᵢ, ‖r‖∞, ‖x‖∞, ‖b‖∞;
 ///               then ‖op(A)‖∞, and n − i of the first row i of B that is not finite
@@ -45,18 +43,17 @@ class ResidualMaxima {
   ResidualMaxima(const ExecutionSpace& exec, MemoryReservation& reservation, std::size_t n_columns)
       : m_n_columns(n_columns), m_slots(exec, reservation, "lutra::krylov::maxima", 4 * n_columns + 2) {}
 
-  /// For kernels: all slots.
+  /// All slots, for kernels.
   const Kokkos::View<double*, Memory>& slots() const { return m_slots.device(); }
   std::size_t norm_slot() const { return 4 * m_n_columns; }
   std::size_t bad_row_slot() const { return 4 * m_n_columns + 1; }
 
-  /// Before kernels gather. Does not wait.
+  /// Resets all maxima before kernels accumulate. Does not wait.
   void clear(const ExecutionSpace& exec) const { m_slots.fill(exec, 0.0); }
-  /// Brings the maxima to the host. Waits once.
+  /// Copies the maxima to the host. Waits once.
   void fetch(const ExecutionSpace& exec) const { m_slots.fetch(exec); }
 
-  /// Of what was fetched last: the errors of `n_columns` columns.
-  /// @param A_norm ‖op(A)‖∞
+  /// Errors of `n_columns` columns from the maxima fetched last.
   BackwardErrors errors(std::size_t n_columns, double A_norm) const {
     using Impl::ColumnMaximum;
     BackwardErrors errors;
@@ -71,14 +68,14 @@ class ResidualMaxima {
     }
     return errors;
   }
-  /// Of what was fetched last: ‖op(A)‖∞, where it was gathered.
+  /// ‖op(A)‖∞ from the maxima fetched last, if it was computed.
   double norm() const { return m_slots.host()(norm_slot()); }
-  /// Of what was fetched last: the first of n rows of B that is not finite.
+  /// First of n rows of B that is not finite, from the maxima fetched last.
   std::optional<std::int64_t> first_bad_row(std::int64_t n) const {
     const auto distance = static_cast<std::int64_t>(m_slots.host()(bad_row_slot()));
     return distance > 0 ? std::optional(n - distance) : std::nullopt;
   }
-  /// Of what was fetched last: any slot.
+  /// Any slot of the maxima fetched last.
   double host(std::size_t slot) const { return m_slots.host()(slot); }
 
  private:

@@ -14,10 +14,10 @@ KOKKOS_FUNCTION bool vanishes(const Scalar& x, RealOf<Scalar> bound) {
   return !(ScalarTraits<Scalar>::magnitude(x) > epsilon_of<Scalar> * bound);
 }
 
-/// BiCGStab (van der Vorst, SIAM J. Sci. Stat. Comput. 13, 1992; Saad, Iterative Methods, algorithm 7.7).
-/// Coefficients that are zero up to rounding (r̃ᴴ·r, r̃ᴴ·A·p, (A·s)ᴴ·s) end a cycle as breakdown; the next
-/// begins with r̃ = r. A step is two iterations: the history has the residual after each half. Memory: 8·n·k
-/// scalars. A step: two products, two solves and five launches.
+/// BiCGStab (van der Vorst, SIAM J. Sci. Stat. Comput. 13, 1992; Saad, Iterative Methods, algorithm 7.7). A
+/// coefficient that is zero up to rounding (r̃ᴴ·r, r̃ᴴ·A·p, (A·s)ᴴ·s) ends a cycle as a breakdown; the next
+/// cycle starts with r̃ = r. A step counts as two iterations: the history has the residual after each half.
+/// Memory: 8·n·k scalars. Cost per step: two products, two preconditioner solves and five launches.
 template <class Scalar, class ExecutionSpace>
 class BiCgStab final : public KrylovIteration<Scalar, ExecutionSpace> {
   using Base = KrylovIteration<Scalar, ExecutionSpace>;
@@ -83,7 +83,7 @@ class BiCgStab final : public KrylovIteration<Scalar, ExecutionSpace> {
           sums[1] += Impl::dot(v, v);
         },
         KOKKOS_LAMBDA(const Scalar* sums, Column& column) {
-          const Scalar product = sums[0];  // in parts of the unit, as the norm
+          const Scalar product = sums[0];  // scaled by the unit, like the norm
           const auto V_norm = Impl::root_of(sums[1]);
           column.alpha = column.rho / product * column.inverse_unit;
           column.check(Traits::is_finite(product) && Kokkos::isfinite(V_norm),
@@ -117,7 +117,7 @@ class BiCgStab final : public KrylovIteration<Scalar, ExecutionSpace> {
               Traits::is_finite(product) && Kokkos::isfinite(square),
               !vanishes(product, Kokkos::sqrt(square) * column.norm) && Traits::is_finite(column.omega));
         });
-    // d += ω·s, r = s − ω·t, ‖r‖, ρ = r̃ᴴ·r, β = (ρ / ρ before)·(α / ω)
+    // d += ω·s, r = s − ω·t, ‖r‖, ρ = r̃ᴴ·r, β = (ρ / previous ρ)·(α / ω)
     this->template sum_running<2>(
         exec, "lutra::krylov::bicgstab_full",
         KOKKOS_LAMBDA(const Column& column, const std::int64_t i, const int c, Scalar* sums) {

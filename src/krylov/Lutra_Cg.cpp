@@ -9,8 +9,9 @@ namespace lutra {
 namespace {
 
 /// Conjugate gradients (Hestenes and Stiefel, J. Res. NBS 49, 1952; Saad, Iterative Methods, algorithm 9.1)
-/// for a Hermitian positive definite A with a Hermitian positive definite preconditioner: pᴴ·A·p ≤ 0 or
-/// rᴴ·M⁻¹·r ≤ 0 is a breakdown. Memory: 5·n·k scalars. An iteration: a product, a solve and four launches.
+/// for a Hermitian positive definite A with a Hermitian positive definite preconditioner. pᴴ·A·p ≤ 0 or
+/// rᴴ·M⁻¹·r ≤ 0 is a breakdown. Memory: 5·n·k scalars. Cost per iteration: a product, a preconditioner solve
+/// and four launches.
 template <class Scalar, class ExecutionSpace>
 class Cg final : public KrylovIteration<Scalar, ExecutionSpace> {
   using Base = KrylovIteration<Scalar, ExecutionSpace>;
@@ -41,7 +42,7 @@ class Cg final : public KrylovIteration<Scalar, ExecutionSpace> {
           sums[0] += Impl::dot(P(i, c), Q(i, c) * column.inverse_unit);
         },
         KOKKOS_LAMBDA(const Scalar* sums, Column& column) {
-          const auto curvature = Impl::real_part(sums[0]);  // in parts of the unit
+          const auto curvature = Impl::real_part(sums[0]);  // scaled by the unit
           column.alpha = column.rho / curvature * column.inverse_unit;
           column.check(Kokkos::isfinite(curvature),
                        curvature > 0 && ScalarTraits<Scalar>::is_finite(column.alpha));
@@ -58,8 +59,8 @@ class Cg final : public KrylovIteration<Scalar, ExecutionSpace> {
         });
   }
 
-  /// z = M⁻¹·r in the block of A·p, which is used up; ρ = rᴴ·z, β = ρ / ρ before. At the start of a cycle
-  /// p = z, d = 0; later p = z + β·p.
+  /// z = M⁻¹·r overwrites A·p, which is no longer needed; ρ = rᴴ·z, β = ρ / previous ρ. At the start of a
+  /// cycle p = z, d = 0; later p = z + β·p.
   void find_direction(const System& system, bool is_first) const {
     const Rows P = this->trim(m_P), Q = this->trim(this->m_scratch), D = this->trim(this->m_D),
                R = this->trim(this->m_R);

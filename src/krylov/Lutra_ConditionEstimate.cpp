@@ -10,7 +10,7 @@
 namespace lutra {
 namespace {
 
-/// A power of two near 1/max D, with which entries of D and of what is scaled by D stay in range.
+/// A power of two near 1/max D, which keeps entries of D, and of arrays scaled by D, in range.
 template <class ExecutionSpace, class Scale>
 static double inverse_of_largest(const ExecutionSpace& exec, const Scale& scale) {
   double largest = 0;
@@ -25,13 +25,13 @@ static double inverse_of_largest(const ExecutionSpace& exec, const Scale& scale)
   return largest > 0 && std::isfinite(largest) ? std::ldexp(1.0, -std::ilogb(largest)) : 1.0;
 }
 
-/// A vector's largest entry beside its scale.
+/// Largest scaled entry of a vector and its row.
 struct LargestEntry {
   double size = 0;
   std::int64_t row = 0;
 };
 
-/// max |v_i| / (scale_i·unit), and where it is. Waits.
+/// max |v_i| / (scale_i·unit) and its row. Waits.
 template <class ExecutionSpace, class Rows, class Scale>
 static LargestEntry largest_entry(const ExecutionSpace& exec, const Rows& v, const Scale& scale,
                                   double unit) {
@@ -82,15 +82,15 @@ static void weighted_signs(const ExecutionSpace& exec, const Rows& g, const Rows
       });
 }
 
-/// Entry i of a start that favours no direction: size 1 to 2, a sign that looks random, the same on every
-/// backend.
+/// Entry i of a start vector without a preferred direction: magnitude 1 to 2 and a pseudo-random sign, the
+/// same on every backend.
 KOKKOS_INLINE_FUNCTION double start_entry(std::int64_t i) {
   const std::uint64_t mixed = (static_cast<std::uint64_t>(i) + 1) * 0x9E3779B97F4A7C15ull;
   const double size = 1.0 + static_cast<double>(mixed >> 40) / (1 << 24);
   return (mixed >> 20 & 1) != 0 ? size : -size;
 }
 
-/// out = g times half of the start, entry by entry.
+/// out = g times half of the start vector, entry by entry.
 template <class ExecutionSpace, class Rows>
 static void weight_start(const ExecutionSpace& exec, const Rows& g, const Rows& out) {
   using Scalar = typename Rows::value_type;
@@ -100,8 +100,8 @@ static void weight_start(const ExecutionSpace& exec, const Rows& g, const Rows& 
       });
 }
 
-/// v = factor·D⁻¹·e for a unit vector, or for a start (row < 0) that favours no direction: entries of size 1
-/// to 2 with signs that look random, the same on every backend.
+/// v = factor·D⁻¹·e for a unit vector e, or for the start vector (row < 0): magnitudes 1 to 2 with
+/// pseudo-random signs, the same on every backend.
 template <class ExecutionSpace, class Rows, class Scale>
 static void inverse_scaled(const ExecutionSpace& exec, const Rows& v, const Scale& scale, double factor,
                            std::int64_t row) {
@@ -113,7 +113,7 @@ static void inverse_scaled(const ExecutionSpace& exec, const Rows& v, const Scal
       });
 }
 
-/// v = |D|·unit as scalars.
+/// v = |D|·unit, converted to scalars.
 template <class ExecutionSpace, class Rows, class Scale>
 static void scale_as_vector(const ExecutionSpace& exec, const Rows& v, const Scale& scale, double unit) {
   using Scalar = typename Rows::value_type;
@@ -132,7 +132,7 @@ static void add_magnitudes(const ExecutionSpace& exec, const Rows& b, const Rows
       KOKKOS_LAMBDA(const std::int64_t i) { g(i, 0) += Scalar(ScalarTraits<Scalar>::magnitude(b(i, 0))); });
 }
 
-/// The first row of g that is zero, or its length. Waits.
+/// The first row i with g_i = 0, or the length of g. Waits.
 template <class ExecutionSpace, class Rows>
 static std::int64_t first_zero(const ExecutionSpace& exec, const Rows& g) {
   using Scalar = typename Rows::value_type;
@@ -156,16 +156,16 @@ static void replace_by_difference(const ExecutionSpace& exec, const Rows& x, con
       KOKKOS_LAMBDA(const std::int64_t i) { y(i, 0) = x(i, 0) - y(i, 0); });
 }
 
-/// The condition number from which on A may be singular.
+/// Condition number above which A may be singular.
 template <class Scalar>
 double near_singular(double inexactness) {
   constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>), margin = 1e3;
   return std::min(1 / std::sqrt(epsilon), 1 / (margin * std::max(inexactness, epsilon)));
 }
 
-/// Hager's method for ‖B‖∞ = ‖Bᴴ‖₁ of B = D⁻¹·op(A)⁻¹·diag(g), two of its steps. Arrays of `work`: g in
-/// trial_R, z = op(A)⁻¹·(g∘sign(w)) in X, then w = op(A)⁻ᴴ·D⁻¹·e_j in R, j being where z is largest, so that
-/// wᴴ·op(A)·z is far from 0; B is overwritten.
+/// Hager's method for ‖B‖∞ = ‖Bᴴ‖₁ with B = D⁻¹·op(A)⁻¹·diag(g), two of its steps. Arrays of `work`: g in
+/// trial_R, z = op(A)⁻¹·(g∘sign(w)) in X, then w = op(A)⁻ᴴ·D⁻¹·e_j in R. j is the row of the largest entry of
+/// z, so that wᴴ·op(A)·z is far from 0. B is overwritten.
 template <class Scalar, class ExecutionSpace>
 struct HagerMethod {
   using Memory = typename ExecutionSpace::memory_space;
@@ -175,8 +175,8 @@ struct HagerMethod {
   Factorization<Scalar, ExecutionSpace>& F;
   Transposition op;  ///< none or adjoint
   Scale scale;       ///< D
-  double in_unit;    ///< power of two by which right-hand sides of op(A)ᴴ are multiplied
-  double unit;       ///< likewise g
+  double in_unit;    ///< power of two that scales right-hand sides of op(A)ᴴ
+  double unit;       ///< power of two that scales g
   const SolveWorkspace<Scalar, ExecutionSpace>& work;
   LargestEntry largest = {};  ///< of z
   int solves = 0;
@@ -184,16 +184,16 @@ struct HagerMethod {
   Transposition adjoint() const {
     return op == Transposition::none ? Transposition::adjoint : Transposition::none;
   }
-  /// w for the start or a unit vector. @returns a lower bound of ‖B‖∞
+  /// Computes w for the start vector or a unit vector. @returns a lower bound of ‖B‖∞
   double forward(std::int64_t row) {
-    const double size =
-        row < 0 ? 2.0 * static_cast<double>(work.B.extent(0)) : 1.0;  // the start's 1-norm is less
+    const double size = row < 0 ? 2.0 * static_cast<double>(work.B.extent(0))
+                                : 1.0;  // exceeds the 1-norm of the start vector
     inverse_scaled(exec, work.B, scale, in_unit / size, row);
     F.apply(exec, adjoint(), work.B, work.R);
     ++solves;
     return weighted_sum(exec, work.trial_R, work.R) / (in_unit * unit);
   }
-  /// z for w. @returns a lower bound of ‖B‖∞
+  /// Computes z for w. @returns a lower bound of ‖B‖∞
   double backward() {
     weighted_signs(exec, work.trial_R, work.R, work.B);
     F.apply(exec, op, work.B, work.X);
@@ -201,7 +201,7 @@ struct HagerMethod {
     largest = largest_entry(exec, work.X, scale, unit);
     return largest.size;
   }
-  /// Three solves, and a fourth for a sharper bound where that is below `near`.
+  /// Lower bound of ‖B‖∞ from three solves. If it is below `near`, a fourth solve sharpens it.
   double norm(double near) {
     double bound = forward(-1);
     bound = std::max(bound, backward());
@@ -211,8 +211,8 @@ struct HagerMethod {
   }
 };
 
-/// v ← v − op(F)⁻¹·op(A)·v, which leaves a null vector of op(A) what it is and takes the rest away, as far as
-/// F is A's inverse; not where next to nothing would be left. `scratch` is overwritten.
+/// v ← v − op(F)⁻¹·op(A)·v. Keeps a null vector of op(A) and removes all else as far as F approximates the
+/// inverse of A. Leaves v unchanged if almost nothing would remain. `scratch` is overwritten.
 template <class Scalar, class ExecutionSpace, class Scale>
 void purify(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
             Factorization<Scalar, ExecutionSpace>& F, Transposition op, const Scale& scale,
@@ -290,7 +290,7 @@ ConditionEstimate estimate_condition_of_solution(
     const SolveWorkspace<Scalar, ExecutionSpace>& work) {
   ConditionEstimate estimate;
   if (A.size() == 0) return estimate;
-  const bool transposed = op != Transposition::none;  // |A⁻ᵀ| is |A⁻ᴴ|
+  const bool transposed = op != Transposition::none;  // |A⁻ᵀ| = |A⁻ᴴ|
   HagerMethod<Scalar, ExecutionSpace> method{exec,
                                              F,
                                              transposed ? Transposition::adjoint : Transposition::none,

@@ -9,15 +9,15 @@ namespace lutra {
 
 namespace Impl {
 
-/// op(A) by rows, as kernels take it: entry p of a row has the value values(source(p)), or values(p) where
-/// `source` is empty, conjugated if asked.
+/// op(A) by rows for kernels. Entry p of a row has the value values(source(p)), or values(p) if `source` is
+/// empty; conjugated if requested.
 template <class Scalar, class MemorySpace>
 struct CsrRows {
   CsrPattern<Ordinal, Offset, MemorySpace> pattern;
   Kokkos::View<const Scalar*, MemorySpace> values;
   Kokkos::View<const Offset*, MemorySpace> source;
   bool conjugate = false;
-  Kokkos::View<const Ordinal*, MemorySpace> long_rows;  ///< rows that take a team each; on devices only
+  Kokkos::View<const Ordinal*, MemorySpace> long_rows;  ///< rows processed by one team each; devices only
 
   KOKKOS_FORCEINLINE_FUNCTION Scalar value(Offset p) const {
     const Scalar stored = values(source.extent(0) == 0 ? p : source(p));
@@ -27,18 +27,18 @@ struct CsrRows {
     return long_rows.extent(0) > 0 && length > max_short_row;
   }
 
-  static constexpr Offset max_short_row = 128;  ///< entries one thread adds up
+  static constexpr Offset max_short_row = 128;  ///< most entries that one thread sums
 };
 
 }  // namespace Impl
 
-/// op(A) by rows. One set of values serves A, Aᵀ and Aᴴ: the pattern is that of op(A), with the position of
-/// each of its entries in the values of A.
+/// op(A) by rows. One array of values serves A, Aᵀ and Aᴴ: the pattern is that of op(A), with the position of
+/// each entry in the values of A.
 ///
-/// On hosts a thread takes rows one by one and works on all columns of a row at once, so that k columns take
-/// one pass over A; each sum goes in the order of the row. On devices a thread takes one column of one row,
-/// neighbours the columns of the same row, and reads of A are shared; rows of more than 128 entries take a
-/// team each.
+/// On hosts a thread processes rows in turn, all columns of a row at once, so that k columns take one pass
+/// over A; each sum follows the order of the row. On devices a thread processes one column of one row.
+/// Neighbouring threads process the columns of the same row and share reads of A. A row of more than 128
+/// entries takes a team.
 template <class Scalar, class ExecutionSpace>
 class CsrOperator final : public MatrixOperator<Scalar, ExecutionSpace> {
  public:
@@ -51,12 +51,12 @@ class CsrOperator final : public MatrixOperator<Scalar, ExecutionSpace> {
   CsrOperator() = default;
   /// @param pattern   of op(A)
   /// @param source    [nnz] position of each entry in the values of A; empty for A itself
-  /// @param conjugate for Aᴴ
-  /// On devices one wait, for the list of long rows, and an allocation where there are any.
+  /// @param conjugate true for Aᴴ
+  /// On devices waits once, for the list of long rows, and allocates if there are any.
   CsrOperator(const ExecutionSpace& exec, const Pattern& pattern,
               const Kokkos::View<const Offset*, Memory>& source, bool conjugate, const MemoryBudget& budget);
 
-  /// Values of A; they are not copied. The norm has to be gathered anew.
+  /// Sets the values of A without copying them. Invalidates the norm.
   void set_values(const Kokkos::View<const Scalar*, Memory>& values) {
     m_rows.values = values;
     this->set_norm(-1);

@@ -8,18 +8,18 @@
 
 namespace lutra {
 
-/// Jacobi preconditioning: X = op(D)⁻¹·B with the diagonal D of A. Where an entry of D is missing or has no
-/// finite inverse, the largest magnitude of its row is used instead, or 1 where that has none either.
+/// Jacobi preconditioner: X = op(D)⁻¹·B with the diagonal D of A. An entry of D that is missing or has no
+/// finite inverse is replaced by the largest magnitude of its row, or by 1 if that has none either.
 template <class Scalar, class ExecutionSpace>
 class DiagonalPreconditioner final : public Preconditioner<Scalar, ExecutionSpace> {
  public:
   using Memory = typename ExecutionSpace::memory_space;
   using typename Preconditioner<Scalar, ExecutionSpace>::Rows;
 
-  /// Memory for n scalars. @throws OutOfMemoryError
+  /// Allocates n scalars. @throws OutOfMemoryError
   DiagonalPreconditioner(const ExecutionSpace& exec, std::size_t n, const MemoryBudget& budget);
 
-  /// Takes the diagonal of a matrix of order n with sorted rows. Neither checks nor waits.
+  /// Copies the diagonal of a matrix of order n with sorted rows. Neither checks nor waits.
   void set_values(const ExecutionSpace& exec, const CsrView<Scalar, Ordinal, Offset, Memory>& A);
 
   std::int64_t size() const override { return static_cast<std::int64_t>(m_inverse.extent(0)); }

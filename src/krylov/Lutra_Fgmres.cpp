@@ -17,7 +17,7 @@ namespace {
 
 constexpr int min_restart = 8;
 
-/// The first columns of a block, as Kokkos Kernels' BLAS takes them.
+/// The first columns of a block, in the form of Kokkos Kernels' BLAS.
 template <class View>
 auto first_columns(const View& columns, int count) {
   return Kokkos::View<typename View::value_type**, Kokkos::LayoutLeft, typename View::memory_space,
@@ -30,7 +30,8 @@ auto as_vector(const Rows& X) {
                       Kokkos::MemoryUnmanaged>(X.data(), X.extent(0));
 }
 
-/// The largest part of an entry of a vector. NaN counts as infinity, which max would lose.
+/// Largest real or imaginary part of a vector's entries. NaN counts as infinity, which max would otherwise
+/// lose.
 template <class Rows>
 struct FindLargest {
   using value_type = RealOf<typename Rows::value_type>;
@@ -47,8 +48,8 @@ struct FindLargest {
   }
 };
 
-/// w *= 2^−e with the exponent e of its largest entry, or with the one `size` holds from before; `size`(0) is
-/// that entry.
+/// w *= 2^−e. e is the exponent of the largest entry of w, which is stored in `size`(0), or of the entry that
+/// `size`(0) already holds.
 template <class ExecutionSpace, class Rows, class Size>
 void take_unit(const ExecutionSpace& exec, const Rows& w, const Size& size, bool measure) {
   if (measure)
@@ -62,8 +63,8 @@ void take_unit(const ExecutionSpace& exec, const Rows& w, const Size& size, bool
       });
 }
 
-/// Row i of V·y, four columns at a time: they are far apart in memory, and reads shall overlap. Terms are
-/// added in one order, which Kokkos Kernels' product on devices does not keep.
+/// Row i of V·y, four columns at a time: they are far apart in memory, and their reads should overlap. The
+/// order of summation is fixed, unlike in Kokkos Kernels' product on devices.
 template <class Columns, class Column>
 KOKKOS_FORCEINLINE_FUNCTION auto combine_row(const Columns& V, const Column& y, const std::int64_t i) {
   typename Columns::value_type sums[4] = {};
@@ -91,7 +92,7 @@ void subtract_product(const ExecutionSpace& exec, const Columns& V, const Column
       KOKKOS_LAMBDA(const std::int64_t i) { w(i, 0) -= combine_row(V, h, i); });
 }
 
-/// w /= ‖w‖₂, of which the square goes to `square`; nothing where it is zero or not finite.
+/// w /= ‖w‖₂, and `square` = ‖w‖₂². Leaves w unchanged if the norm is zero or not finite.
 template <class ExecutionSpace, class Rows, class Square>
 void normalize(const ExecutionSpace& exec, const Rows& w, const Square& square) {
   using Scalar = typename Rows::value_type;
@@ -111,7 +112,7 @@ void subtract_from(const ExecutionSpace& exec, const Rows& B, const Rows& R) {
       KOKKOS_LAMBDA(const std::int64_t i) { R(i, 0) = B(i, 0) - R(i, 0); });
 }
 
-/// What is left of w after the projections is rounding: the basis cannot grow.
+/// Whether the rest of w after the projections is rounding, so that the basis cannot grow.
 template <class Scalar>
 bool is_breakdown(const std::vector<Scalar>& column) {
   RealOf<Scalar> length = 0;
@@ -136,7 +137,7 @@ Fgmres<Scalar, ExecutionSpace>::Fgmres(const ExecutionSpace& exec, std::size_t n
       m_restart = restart;
       return;
     } catch (const OutOfMemoryError&) {
-      m_basis = m_directions = {};  // not beside those of the next attempt
+      m_basis = m_directions = {};  // frees these arrays before the next attempt
       m_column = {};
       if (restart / 2 < min_restart) throw;
     }
@@ -154,7 +155,7 @@ auto Fgmres<Scalar, ExecutionSpace>::part_of_column(int begin, int count) const 
   return Column(m_column.device().data() + begin, static_cast<std::size_t>(count));
 }
 
-/// The norm queued last, in parts of the unit the vector was taken in. Waits once.
+/// The norm queued last, in the unit of its vector. Waits once.
 template <class Scalar, class ExecutionSpace>
 RealOf<Scalar> Fgmres<Scalar, ExecutionSpace>::fetch_norm(const ExecutionSpace& exec) const {
   return std::sqrt(ScalarTraits<Scalar>::magnitude(m_column.fetch(exec)(m_column.size() - 1)));
@@ -173,8 +174,8 @@ auto Fgmres<Scalar, ExecutionSpace>::normalize_start(const ExecutionSpace& exec,
   return {std::isfinite(largest) ? norm : largest, Impl::exponent_of(largest)};
 }
 
-/// Makes column j + 1 of the basis orthonormal to those before it; returns column j of the Hessenberg matrix,
-/// j + 2 entries. The second projection removes what rounding left of the first. Waits once.
+/// Orthonormalizes column j + 1 of the basis against the preceding ones. Returns column j of the Hessenberg
+/// matrix, j + 2 entries. The second projection removes the rounding errors of the first. Waits once.
 template <class Scalar, class ExecutionSpace>
 std::vector<Scalar> Fgmres<Scalar, ExecutionSpace>::orthogonalize(const ExecutionSpace& exec, int j) const {
   const auto V = first_columns(m_basis, j + 1);
@@ -254,13 +255,13 @@ KrylovOutcome Fgmres<Scalar, ExecutionSpace>::solve(const ExecutionSpace& exec, 
   check_size(M, A.size());
   KrylovOutcome outcome;
   const Norm of_B = normalize_start(exec, B);
-  const auto B_norm = static_cast<double>(of_B.value);  // in parts of its unit, as all norms here
+  const auto B_norm = static_cast<double>(of_B.value);  // in its unit, like all norms here
   if (B_norm == 0) {
     Impl::set_zero(exec, X);
     outcome.stop = KrylovStop::converged;
     return outcome;
   }
-  std::vector<double> history;  // in parts of ‖B‖₂
+  std::vector<double> history;  // relative to ‖B‖₂
   for (double before = std::numeric_limits<double>::infinity();;) {
     A.apply(exec, X, R);
     subtract_from(exec, B, R);

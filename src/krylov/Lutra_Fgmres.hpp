@@ -13,21 +13,21 @@
 namespace lutra {
 
 /// Restarted flexible GMRES with right preconditioning for one right-hand side (Saad, SIAM J. Sci. Comput.
-/// 14, 1993), and what it works on: n·(2·restart + 1) scalars, made once and kept from solve to solve.
+/// 14, 1993), with its workspace of n·(2·restart + 1) scalars, allocated once and reused.
 ///
-/// Directions are kept as they were computed, since solving again with their sum would bring in the rounding
-/// of the preconditioner, which the cycle has not seen and cannot mend. A new vector is projected on all of
-/// the basis at once, twice: as good as modified Gram–Schmidt (Giraud, Langou, Rozložník and van den Eshof,
+/// Directions are stored as computed. Solving again with their sum would add rounding errors of the
+/// preconditioner that the cycle has not seen and cannot correct. A new vector is projected on all of the
+/// basis at once, twice: as good as modified Gram–Schmidt (Giraud, Langou, Rozložník and van den Eshof,
 /// Numer. Math. 101, 2005).
 ///
 ///     v₀ = R/‖R‖;   for each j:   d_j = M⁻¹·v_j,  w = A·d_j
 ///                                 h = Vᴴ·w, w −= V·h;  h′ = Vᴴ·w, w −= V·h′        two products each
 ///                                 v_{j+1} = w/‖w‖;  read h + h′ and ‖w‖              one wait
 ///
-/// R and the products w are taken in parts of the powers of two below their largest entries (of w: in the
-/// first iteration of a cycle), so that squares neither overflow nor vanish.
+/// R and the products w are scaled by powers of two near their largest entries (w by that of the cycle's
+/// first iteration), so that squares neither overflow nor underflow.
 ///
-/// M's op(·)⁻¹ is applied; it may differ from call to call.
+/// Applies op(·)⁻¹ of M, which may differ from call to call.
 template <class Scalar, class ExecutionSpace>
 class Fgmres {
  public:
@@ -37,21 +37,20 @@ class Fgmres {
   using ApproximateInverse = Preconditioner<Scalar, ExecutionSpace>;
 
   Fgmres() = default;
-  /// @param restart iterations a cycle; halved, down to 8, while the budget or memory does not suffice
-  /// @throws OutOfMemoryError where not even eight fit
+  /// @param restart iterations per cycle; halved, down to 8, while the budget or memory does not suffice
+  /// @throws OutOfMemoryError if not even eight fit
   Fgmres(const ExecutionSpace& exec, std::size_t n, int restart, const MemoryBudget& budget);
 
-  /// Iterations a cycle; 0 of one that has no memory yet.
+  /// Iterations per cycle; 0 before memory is allocated.
   int restart() const { return m_restart; }
 
-  /// One cycle from a zero start: the correction D that brings ‖R − A·D‖₂ down most within the directions
-  /// found.
-  /// @param R    [n × 1] the residual to start from
-  /// @param D    [n × 1] the correction, which may be R; zero where there was no iteration
-  /// @param goal residual norm, in parts of ‖R‖₂, at which the cycle ends; `outcome.stop` is then `converged`
-  /// Iterations and history of `outcome` go on from what they were; the first cycle begins with an empty one.
-  /// The history of a cycle holds norms, not divided by one.
-  /// @throws InputError for a preconditioner of another order than A; so does `solve`
+  /// One cycle from a zero start: the correction D that minimizes ‖R − A·D‖₂ within the directions found.
+  /// @param R    [n × 1] initial residual
+  /// @param D    [n × 1] correction, may be R; zero if there was no iteration
+  /// @param goal residual norm, relative to ‖R‖₂, at which the cycle ends; `outcome.stop` is then `converged`
+  /// Continues iterations and history of `outcome`; the first cycle starts with an empty one. The history of
+  /// a cycle holds absolute norms.
+  /// @throws InputError for a preconditioner whose order differs from A's; so does `solve`
   /// Waits once for each iteration and once for ‖R‖₂; allocates nothing on the device.
   void cycle(const ExecutionSpace& exec, const Operator& A, ApproximateInverse& M, Transposition op,
              const Rows& R, const Rows& D, double goal, int max_iterations, KrylovOutcome& outcome) const;
@@ -69,18 +68,18 @@ class Fgmres {
 
   static Rows vector(const Columns& columns, int j);
   Column part_of_column(int begin, int count) const;
-  /// A norm is value·2^exponent.
+  /// The norm value·2^exponent.
   struct Norm {
     RealOf<Scalar> value;
     int exponent;
   };
-  /// Vectors whose largest entries are kept in m_sizes.
+  /// Vectors whose largest entries are stored in m_sizes.
   enum class Unit { start, product };
   Kokkos::View<RealOf<Scalar>*, Memory> size_of(Unit which) const {
     const auto k = static_cast<std::size_t>(which);
     return Kokkos::subview(m_sizes.device(), std::pair(k, k + 1));
   }
-  /// The first vector of the basis: `from` over its norm, which is returned. Waits once.
+  /// Sets the first basis vector to `from` divided by its norm. Returns the norm. Waits once.
   Norm normalize_start(const ExecutionSpace& exec, const Rows& from) const;
   RealOf<Scalar> fetch_norm(const ExecutionSpace& exec) const;
   std::vector<Scalar> orthogonalize(const ExecutionSpace& exec, int j) const;
@@ -88,11 +87,12 @@ class Fgmres {
 
   int m_restart = 0;
   Columns m_basis;       ///< [n × (restart + 1)] orthonormal columns
-  Columns m_directions;  ///< [n × restart] M⁻¹ times the basis, as it was computed
-  /// [2·(restart + 1) + 1] column of the Hessenberg matrix by the first projection, by the second, and ‖w‖₂²
+  Columns m_directions;  ///< [n × restart] M⁻¹ times the basis, as computed
+  /// [2·(restart + 1) + 1] column of the Hessenberg matrix from the first projection, from the second, and
+  /// ‖w‖₂²
   Impl::AsyncResult<Scalar, ExecutionSpace> m_column;
-  /// [2] largest entries of the start and of the first product of a cycle, which are taken in parts of the
-  /// powers of two below them
+  /// [2] largest entries of the start and of the first product of a cycle; the powers of two near them are
+  /// their units
   Impl::AsyncResult<RealOf<Scalar>, ExecutionSpace> m_sizes;
   MemoryReservation m_reservation;
 };

@@ -7,9 +7,9 @@
 namespace lutra {
 namespace Impl {
 
-constexpr int projection_width = 8;  // vectors of the basis that share a pass over w
+constexpr int projection_width = 8;  // basis vectors that share a pass over w
 
-/// Row i of Σ y_l·v_l, four vectors side by side: they are far apart in memory, and reads shall overlap.
+/// Row i of Σ y_l·v_l, four vectors at a time: they are far apart in memory, and their reads should overlap.
 template <class Basis, class Totals>
 KOKKOS_FORCEINLINE_FUNCTION auto combine_row(const Basis& V, std::int64_t i, int c, int count,
                                              const Totals& y) {
@@ -21,7 +21,7 @@ KOKKOS_FORCEINLINE_FUNCTION auto combine_row(const Basis& V, std::int64_t i, int
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/// The Hessenberg matrix of each column: its columns, turned to upper triangular by Givens rotations as they
+/// The Hessenberg matrix of each column, reduced to upper triangular form by Givens rotations as its columns
 /// arrive.
 template <class Basis, class Totals>
 struct HessenbergColumns {
@@ -30,9 +30,9 @@ struct HessenbergColumns {
   Basis triangle;
   Totals cosine, sine, right_side;
 
-  /// Rotates column j of c, whose largest entry on or above the diagonal is given and the one under it.
+  /// Rotates column j of c, given its largest entry on or above the diagonal and its subdiagonal entry.
   /// @param start norm of the first residual
-  /// @returns the residual norm that is left
+  /// @returns the new residual norm
   KOKKOS_FUNCTION Real add(int c, int j, Real start, Real largest, Real subdiagonal) const {
     Scalar* const column = &triangle(c, j, 0);
     for (int i = 0; i < j; ++i) {
@@ -43,7 +43,7 @@ struct HessenbergColumns {
     const Real length = Kokkos::hypot(ScalarTraits<Scalar>::magnitude(column[j]), subdiagonal);
     cosine(c, j) = length > 0 ? column[j] / length : Scalar(1);
     sine(c, j) = length > 0 ? Scalar(subdiagonal / length) : Scalar(0);
-    // A direction that brings nothing new up to rounding gets the coefficient 0.
+    // A direction that adds nothing new up to rounding gets coefficient 0.
     const bool is_new = length > 8 * epsilon_of<Scalar> * Kokkos::max(largest, subdiagonal);
     column[j] = is_new ? Scalar(length) : Scalar(0);
     const Scalar rest = j == 0 ? Scalar(start) : right_side(c, j);
@@ -61,9 +61,9 @@ struct GmresProjection {
   Columns columns;
   Basis V;
   Rows W;
-  int count;  ///< vectors of the basis
+  int count;  ///< basis vectors
   TotalsView totals;
-  bool is_first;  ///< W is the product as it came, and not yet in parts of its unit
+  bool is_first;  ///< W is the unscaled product, not yet in its unit
 
   KOKKOS_FUNCTION bool skips(int c) const { return !columns(c).running; }
   KOKKOS_FUNCTION void add(std::int64_t i, int c, int tile, Sum& sum) const {
@@ -80,8 +80,9 @@ struct GmresProjection {
   KOKKOS_FUNCTION void finish(int) const {}
 };
 
-/// w −= V·h; h′ = Vᴴ·w, ‖w‖²; then column j of the Hessenberg matrix. The basis with w as its last vector has
-/// ‖w‖² at the end of h′. All are in parts of the unit, and so is the Hessenberg matrix.
+/// w −= V·h; h′ = Vᴴ·w, ‖w‖²; then column j of the Hessenberg matrix. The basis includes w as its last
+/// vector, so ‖w‖² is the last entry of h′. All are in the unit of the product, and so is the Hessenberg
+/// matrix.
 template <class Columns, class Basis, class Rows, class TotalsView>
 struct GmresReprojection {
   using Scalar = typename Rows::value_type;
@@ -113,19 +114,19 @@ struct GmresReprojection {
     if (!Kokkos::isfinite(rest + square)) return column.end(KrylovStop::not_finite);
     Real length = rest > 0 ? Kokkos::sqrt(rest) : Real(0);
     const bool is_full = length <= epsilon_of<Scalar> * Kokkos::sqrt(square + length * length);
-    if (is_full) length = 0;  // what is left of w is rounding: the basis cannot grow
+    if (is_full) length = 0;  // the rest of w is rounding: the basis cannot grow
     column.alpha = Scalar(1 / length);
     column.count_iteration(hessenberg.add(c, j, column.first, largest, length));
     if (column.running && is_full) column.end(KrylovStop::stagnated);
   }
 };
 
-/// The coefficients of the basis, by back substitution: a team for each column.
+/// Coefficients of the basis by back substitution, one team per column.
 template <class Columns, class Basis, class TotalsView, class ExecutionSpace>
 struct GmresCoefficients {
   Columns columns;
   Basis triangle;
-  TotalsView y;  ///< right-hand side, then the coefficients
+  TotalsView y;  ///< right-hand side, overwritten by the coefficients
 
   KOKKOS_FUNCTION void operator()(
       const typename Kokkos::TeamPolicy<ExecutionSpace>::member_type& member) const {
@@ -135,7 +136,7 @@ struct GmresCoefficients {
       Kokkos::single(Kokkos::PerTeam(member), [&] {
         y(c, k) = triangle(c, k, k) == Scalar(0) ? Scalar(0) : y(c, k) / triangle(c, k, k);
       });
-      member.team_barrier();  // y(c, k) is there; pairs with its reading in the next loop
+      member.team_barrier();  // y(c, k) is written; pairs with its reading in the next loop
       Kokkos::parallel_for(Kokkos::TeamVectorRange(member, k),
                            [&](const int i) { y(c, i) -= triangle(c, k, i) * y(c, k); });
       member.team_barrier();  // y(c, k − 1) is complete
@@ -152,13 +153,11 @@ namespace {
 /// in three launches:
 ///
 ///     h = Vᴴ·w                                    all sums of a column in one launch
-///     w −= V·h,  h′ = Vᴴ·w,  ‖w‖²                 rows are updated, then added up;
-///                                                 at its end ‖w − V·h′‖² = ‖w‖² − ‖h′‖², and the Givens
-///                                                 rotation
+///     w −= V·h,  h′ = Vᴴ·w,  ‖w‖²                 updates rows, then sums; at its end
+///                                                 ‖w − V·h′‖² = ‖w‖² − ‖h′‖² and the Givens rotation
 ///     v = (w − V·h′) / ‖w − V·h′‖
 ///
-/// The Hessenberg matrix stays on the device: no iteration needs the host.
-/// Memory: n·k·(restart + 5) scalars.
+/// The Hessenberg matrix stays on the device: no iteration needs the host. Memory: n·k·(restart + 5) scalars.
 template <class Scalar, class ExecutionSpace>
 class Gmres final : public KrylovIteration<Scalar, ExecutionSpace> {
   using Base = KrylovIteration<Scalar, ExecutionSpace>;
@@ -187,7 +186,7 @@ class Gmres final : public KrylovIteration<Scalar, ExecutionSpace> {
   }
   int max_steps() const override { return m_restart; }
 
-  /// v₀ = r / ‖r‖; zero where the column has stopped.
+  /// v₀ = r / ‖r‖; zero for columns that have stopped.
   void start(const System& system) override {
     const Rows R = this->trim(this->m_R), V = vector(0);
     system.to_iteration(R);
@@ -207,7 +206,7 @@ class Gmres final : public KrylovIteration<Scalar, ExecutionSpace> {
         });
   }
 
-  /// The next vector; zero where the column has stopped.
+  /// Queues the next basis vector; zero for columns that have stopped.
   void step(const System& system, int j) override {
     const auto& exec = system.exec();
     const auto columns = this->m_state.device();
@@ -231,7 +230,7 @@ class Gmres final : public KrylovIteration<Scalar, ExecutionSpace> {
         });
   }
 
-  /// d = V·y with as many vectors as the column has made iterations.
+  /// d = V·y, with as many vectors as the column has made iterations.
   void finish(const System& system) override {
     using Kernel = Impl::GmresCoefficients<Columns, Basis, Totals, ExecutionSpace>;
     using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
@@ -251,7 +250,7 @@ class Gmres final : public KrylovIteration<Scalar, ExecutionSpace> {
   }
 
  private:
-  /// Frees what a failed attempt has allocated, so that it does not lie beside the next.
+  /// Frees the allocations of a failed attempt before the next one.
   void release_vectors() {
     this->release();
     m_basis = m_triangle = {};
@@ -271,7 +270,7 @@ class Gmres final : public KrylovIteration<Scalar, ExecutionSpace> {
     m_sine = memory.template allocate<Totals>(exec, "lutra::krylov::sines", columns, vectors);
     m_right_side = memory.template allocate<Totals>(exec, "lutra::krylov::right_side", columns, vectors + 1);
   }
-  /// The basis with the columns of the present solve, and a vector of it.
+  /// The basis, trimmed to the columns of the present solve, and one vector of it.
   Basis basis() const {
     return Basis(m_basis.data(), static_cast<std::size_t>(m_restart) + 1, this->m_n, this->m_width);
   }
@@ -285,7 +284,7 @@ class Gmres final : public KrylovIteration<Scalar, ExecutionSpace> {
   Totals m_first;           ///< [columns × restart + 8] h
   Basis m_triangle;         ///< [columns × restart × restart + 1] columns of the Hessenberg matrix, rotated
   Totals m_cosine, m_sine;  ///< [columns × restart] the Givens rotations
-  Totals m_right_side;      ///< [columns × restart + 1] rotated right-hand side, at last the coefficients
+  Totals m_right_side;      ///< [columns × restart + 1] rotated right-hand side, finally the coefficients
 };
 
 }  // namespace

@@ -10,9 +10,9 @@ namespace lutra {
 namespace {
 
 constexpr int max_cycles = 4;
-constexpr double min_progress = 0.9;  // a cycle that leaves more of the error is the last
-/// Drop of the residual norm within a cycle. Rounding ends it in any case; the next cycle begins with a
-/// residual that is computed anew.
+constexpr double min_progress = 0.9;  // a cycle that leaves a larger fraction of the error is the last
+/// Reduction of the residual norm within a cycle. Rounding prevents a larger one; the next cycle starts from
+/// a newly computed residual.
 template <class Scalar>
 constexpr double cycle_goal = sizeof(RealOf<Scalar>) == 8 ? 1e-14 : 1e-7;
 

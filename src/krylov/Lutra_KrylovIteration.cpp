@@ -15,8 +15,8 @@
 namespace lutra {
 namespace Impl {
 
-/// Finds the power of two below the largest part of an entry: the scale of each column of B, or the unit of
-/// each running column of a product.
+/// Finds the power of two below the largest real or imaginary part: the scale of each column of B, or the
+/// unit of each running column of a product.
 template <class Columns, class Rows, class TotalsView>
 struct FindScales {
   using Scalar = typename Rows::value_type;
@@ -44,8 +44,8 @@ struct FindScales {
   }
 };
 
-/// R = (B − R) / scale and norms of R and B; that of R is infinite where X is not finite, also in unknowns
-/// that A does not read. Where B = 0, X becomes zero.
+/// R = (B − R) / scale, and norms of R and B. The norm of R is infinite if X is not finite, also in unknowns
+/// that A does not read. If B = 0, X becomes zero.
 template <class Columns, class Rows, class TotalsView>
 struct ScaledResidual {
   using Scalar = typename Rows::value_type;
@@ -77,7 +77,7 @@ struct ScaledResidual {
 
 namespace {
 
-/// X += scale·D for the columns that have iterated; X_before is what it was.
+/// X += scale·D for the columns that have iterated; X_before receives the previous X.
 template <class ExecutionSpace, class Columns, class Rows>
 void correct(const ExecutionSpace& exec, const Columns& columns, const Rows& D, const Rows& X,
              const Rows& X_before) {
@@ -88,7 +88,7 @@ void correct(const ExecutionSpace& exec, const Columns& columns, const Rows& D, 
       });
 }
 
-/// X = X_before for the columns that are marked.
+/// X = X_before for the marked columns.
 template <class ExecutionSpace, class Columns, class Rows>
 void restore(const ExecutionSpace& exec, const Columns& columns, const Rows& X_before, const Rows& X) {
   Impl::for_entries(
@@ -103,17 +103,17 @@ void check(bool condition, const char* what) {
 
 }  // namespace
 
-/// What the host knows of a column.
+/// Host-side progress of a column.
 template <class Scalar, class ExecutionSpace>
 struct KrylovIteration<Scalar, ExecutionSpace>::Progress {
   KrylovOutcome outcome{};
   double before = 0;   ///< relative residual at the start of the last cycle
-  double tighten = 1;  ///< the part of the goal that estimates have to reach, as they were too low before
+  double tighten = 1;  ///< factor for the goal of estimates, because earlier ones were too low
   int breakdowns = 0;
-  int fetched = 0;  ///< iterations of this cycle that are in the history
+  int fetched = 0;  ///< iterations of this cycle already in the history
   bool running = true;
 
-  /// Decides by the residual computed from X whether the column goes on, and sets its state for the next
+  /// Decides from the residual computed from X whether the column continues, and sets its state for the next
   /// cycle.
   void judge(Column& column, const KrylovOptions& options) {
     column.running = column.restore = false;
@@ -135,7 +135,7 @@ struct KrylovIteration<Scalar, ExecutionSpace>::Progress {
   }
 
  private:
-  /// The history tells of the X that is kept: where a cycle is discarded, of the one before it.
+  /// Records a norm. The history belongs to the X that is kept: after a discarded cycle, to the X before it.
   void record(double norm, const Column& column) {
     auto& history = outcome.history;
     if (column.restore) {
@@ -169,7 +169,8 @@ struct KrylovIteration<Scalar, ExecutionSpace>::Progress {
     column.running = true;
     column.stop = KrylovStop::max_iterations;
     column.first = column.norm;
-    // A residual far below rounding tells nothing, and its squares would vanish: the next cycle begins anew.
+    // A residual far below rounding carries no information, and its squares would underflow: the next cycle
+    // starts anew.
     constexpr double least = static_cast<double>(epsilon_of<Scalar>) / 1024;
     column.goal = static_cast<Real>(std::max(options.tolerance / norm * tighten, least));
     column.limit = options.max_iterations - outcome.iterations;
@@ -217,8 +218,8 @@ void KrylovIteration<Scalar, ExecutionSpace>::fetch_history(const ExecutionSpace
   }
 }
 
-/// Iterates until no column runs, or the cycle is over. On devices the host looks after an eighth of the
-/// iterations made so far: what runs on after the last column has stopped costs no more than that.
+/// Iterates until no column runs or the cycle ends. On devices the host checks after an eighth of the
+/// iterations made so far, which bounds the iterations after the last column has stopped.
 template <class Scalar, class ExecutionSpace>
 void KrylovIteration<Scalar, ExecutionSpace>::run_cycle(const System& system,
                                                         std::vector<Progress>& progress) {

@@ -13,22 +13,23 @@
 
 namespace lutra {
 
-/// A Krylov method for several right-hand sides at once, and what it works on. Each column has recurrences,
-/// a state and an end of its own; products, preconditioner and vector kernels take all of them in one launch.
+/// A Krylov method for several right-hand sides at once, with its workspace. Each column has its own
+/// recurrences, state and end; each product, preconditioner solve and vector kernel processes all columns in
+/// one launch.
 ///
-/// Methods work in cycles, each on the residual computed from X, and what a column is told to be is decided
-/// by that residual alone:
+/// Methods work in cycles. Each cycle starts from the residual computed from X, and only that residual
+/// decides the outcome of a column:
 ///
 ///     R = (B − A·X) / scale ─▶ wait: converged? no progress? … ─▶ cycle: D with A·D ≈ R ─▶ X += scale·D ─┐
 ///         ▲                                                                                              │
 ///         └──────────────────────────────────────────────────────────────────────────────────────────────┘
 ///
-/// Sums take vectors in parts of powers of two, of each column of B and of the first product of each cycle,
-/// so that squares neither overflow nor vanish, whatever the units of A and B.
+/// Sums scale vectors by powers of two, one for each column of B and one for the first product of each cycle,
+/// so that squares neither overflow nor underflow, whatever the units of A and B.
 ///
-/// A cycle of CG or BiCGStab ends by its own estimate of the residual, after a breakdown, or when iterations
-/// are used up; one of GMRES also when its basis is full. A column whose residual has grown in a cycle gets
-/// back the X from before.
+/// A cycle of CG or BiCGStab ends when its estimate of the residual is small enough, after a breakdown, or
+/// when the iterations are used up; a cycle of GMRES also ends when its basis is full. A column whose
+/// residual has grown in a cycle gets back the previous X.
 template <class Scalar, class ExecutionSpace>
 class KrylovIteration {
  public:
@@ -44,18 +45,18 @@ class KrylovIteration {
   std::size_t size() const { return m_n; }
   /// Most right-hand sides of a solve.
   std::size_t columns() const { return m_columns; }
-  /// Most steps of a cycle: of GMRES the restart that memory suffices for.
+  /// Most steps of a cycle; for GMRES the restart that memory permits.
   virtual int max_steps() const = 0;
-  /// Bytes held in the execution space's memory.
+  /// Bytes allocated in the execution space's memory.
   std::size_t bytes() const { return m_reservation.bytes(); }
 
   /// Solves A·X = B.
   /// @param A    op(matrix)
-  /// @param M    its op(·)⁻¹ approximates A⁻¹ and is the same in each call; null for none
+  /// @param M    its op(·)⁻¹ approximates A⁻¹ and must be the same in each call; null for none
   /// @param B, X [n × k], k ≤ columns(); X holds the start and becomes the last iterate
-  /// @return for each column; `residual` is that of X
-  /// Waits once for each cycle; within cycles after each iteration on hosts, on devices as often as costs at
-  /// most an eighth of the iterations, or every 16. Allocates nothing on the device.
+  /// @returns outcome of each column; `residual` is that of X
+  /// Waits once for each cycle. Within cycles, waits after each iteration on hosts; on devices every 16
+  /// iterations, or as often as costs at most an eighth of the iterations. Allocates nothing on the device.
   /// @throws InputError for shapes and options that do not fit, and for a preconditioner of another order
   std::vector<KrylovOutcome> solve(const ExecutionSpace& exec, const Operator& A, ApproximateInverse* M,
                                    Transposition op, const Rows& B, const Rows& X,
@@ -71,7 +72,7 @@ class KrylovIteration {
   /// @param sums most sums over rows in one launch, at least two
   /// @throws OutOfMemoryError
   void allocate(const ExecutionSpace& exec, const MemoryBudget& budget, std::size_t sums);
-  /// Frees what `allocate` has, where more could not be.
+  /// Frees the memory of `allocate` after a later allocation failed.
   void release() {
     m_state = {};
     m_sums = {};
@@ -82,13 +83,13 @@ class KrylovIteration {
   Rows allocate_block(const ExecutionSpace& exec, const char* label) {
     return m_reservation.template allocate<Rows>(exec, label, m_n, m_columns);
   }
-  /// The block with the columns of the present solve.
+  /// The columns of a block that belong to the present solve.
   Rows trim(const Rows& block) const { return Rows(block.data(), m_n, m_width); }
   template <class Body>
   void sum_rows(const ExecutionSpace& exec, const char* label, const Body& body, int tiles = 1) const {
     Impl::sum_rows(exec, label, body, m_sums, m_n, m_width, tiles);
   }
-  /// Sums of the running columns by two functions (Impl::SumColumns).
+  /// Sums over the running columns, by two functions (Impl::SumColumns).
   template <int Width, class Add, class Finish>
   void sum_running(const ExecutionSpace& exec, const char* label, const Add& add,
                    const Finish& finish) const {
@@ -101,24 +102,24 @@ class KrylovIteration {
     sum_rows(exec, label, Body{m_state.device(), m_totals, add, finish, true});
   }
 
-  /// Sets `inverse_unit` of the running columns by the first product of a cycle.
+  /// Sets `inverse_unit` of the running columns from the first product of a cycle.
   void measure_unit(const ExecutionSpace& exec, const Rows& W) const;
 
-  /// Iterations of a step.
+  /// Iterations per step.
   virtual int step_iterations() const { return 1; }
-  /// Begins a cycle with the residual m_R. Sets `first` where the iteration is on another residual.
+  /// Starts a cycle with the residual m_R. Sets `first` if the iteration uses a different residual.
   virtual void start(const System& system) = 0;
   /// Queues step j of the running columns.
   virtual void step(const System& system, int j) = 0;
-  /// Leaves in m_D the correction of the columns that have iterated in this cycle.
+  /// Stores in m_D the correction of the columns that have iterated in this cycle.
   virtual void finish(const System& system) = 0;
 
-  std::size_t m_n, m_columns, m_width = 0;  ///< order; columns there is memory for, and of the present solve
+  std::size_t m_n, m_columns, m_width = 0;  ///< order; columns allocated; columns of the present solve
   Impl::AsyncResult<Column, ExecutionSpace> m_state;  ///< [columns]
   Impl::SumWorkspace<Scalar, ExecutionSpace> m_sums;
   Totals m_totals;  ///< [columns × sums]
-  Rows m_R, m_D;    ///< residual and correction, in parts of each column's scale
-  Rows m_scratch;   ///< between the parts of the preconditioned operator
+  Rows m_R, m_D;    ///< residual and correction, divided by each column's scale
+  Rows m_scratch;   ///< intermediate vectors of the preconditioned operator
   MemoryReservation m_reservation;
 
  private:
@@ -131,7 +132,7 @@ class KrylovIteration {
   Rows m_X_before;  ///< X at the start of the cycle
 };
 
-/// A method with memory for n unknowns and k right-hand sides.
+/// Creates a method with memory for n unknowns and k right-hand sides.
 /// @param restart of GMRES; halved, down to 8, while the budget or memory does not suffice
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>

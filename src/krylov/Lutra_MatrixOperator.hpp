@@ -8,15 +8,14 @@
 
 namespace lutra {
 
-/// wᴴ·A·z, and what it would be if nothing cancelled.
+/// wᴴ·A·z, and its value without cancellation.
 struct BilinearForm {
   double real = 0, imaginary = 0;
   double size = 0;  ///< |w|ᴴ·|A|·|z|
 };
 
-/// A linear operator whose entries are known, so that backward errors can be told: what refinement and the
-/// search for a null vector ask of a matrix. Free of index types, so that they are compiled once for all of
-/// them.
+/// A linear operator with known entries, which allow backward errors: the interface of refinement and of the
+/// search for a null vector to a matrix. Independent of index types, so that they are compiled only once.
 template <class Scalar, class ExecutionSpace>
 class MatrixOperator : public LinearOperator<Scalar, ExecutionSpace> {
  public:
@@ -24,21 +23,23 @@ class MatrixOperator : public LinearOperator<Scalar, ExecutionSpace> {
   using typename LinearOperator<Scalar, ExecutionSpace>::Rows;
   using Scale = Kokkos::View<const RealOf<Scalar>*, Memory>;
 
-  /// R = B − A·X in the precision of Scalar; gathers the maxima of each column. Does not wait.
+  /// R = B − A·X in the precision of Scalar; accumulates the maxima of each column. Does not wait.
   virtual void residual(const ExecutionSpace& exec, const Rows& B, const Rows& X, const Rows& R,
                         const ResidualMaxima<ExecutionSpace>& maxima) const = 0;
 
-  /// Gathers ‖D_r·A·D_c‖∞, the greatest row sum of magnitudes; an empty scale is the identity. Does not wait.
+  /// Computes ‖D_r·A·D_c‖∞, the largest row sum of magnitudes, into the maxima; an empty scale is the
+  /// identity. Does not wait.
   virtual void gather_norm(const ExecutionSpace& exec, const Scale& row_scale, const Scale& col_scale,
                            const ResidualMaxima<ExecutionSpace>& maxima) const = 0;
 
   /// G = |A|·|X| for all columns. Does not wait.
   virtual void apply_magnitudes(const ExecutionSpace& exec, const Rows& X, const Rows& G) const = 0;
 
-  /// wᴴ·A·z of the first columns of W and Z, the rows of A·z as accurate as in twice the precision. Waits.
+  /// wᴴ·A·z of the first columns of W and Z, with the rows of A·z as accurate as in twice the precision.
+  /// Waits.
   virtual BilinearForm bilinear_form(const ExecutionSpace& exec, const Rows& W, const Rows& Z) const = 0;
 
-  /// ‖A‖∞, or a negative number where it has not been computed for the present values.
+  /// ‖A‖∞, or a negative number if not computed for the present values.
   double norm() const { return m_norm; }
   void set_norm(double norm) { m_norm = norm; }
 

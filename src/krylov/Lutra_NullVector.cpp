@@ -14,16 +14,16 @@ namespace {
 constexpr int max_steps = 12;
 constexpr double rounding_factor = 32.0;
 
-/// Slots of the maxima of one column, as they are used here.
+/// Slots of the maxima of one column, as used here.
 constexpr auto norm_of_residual = Impl::ColumnMaximum::residual;  // ‖D_r·A·v‖∞
 constexpr auto norm_of_vector = Impl::ColumnMaximum::solution;    // ‖v / D_c‖∞ of the normalized v
-constexpr auto norm_before = Impl::ColumnMaximum::right_side;     // ‖v / D_c‖∞ of v before
+constexpr auto norm_before = Impl::ColumnMaximum::right_side;     // ‖v / D_c‖∞ before normalization
 
 KOKKOS_FORCEINLINE_FUNCTION double finite_or_infinity(double value) {
   return Kokkos::isfinite(value) ? value : Kokkos::Experimental::infinity_v<double>;
 }
 
-/// A start that favours no direction: entries of size between 1 and 2 that look random, the same on every
+/// A start vector without a preferred direction: pseudo-random magnitudes between 1 and 2, the same on every
 /// backend, times a scale, with a sign.
 template <class ExecutionSpace, class Rows, class Scale>
 void fill_start(const ExecutionSpace& exec, const Rows& v, const Scale& scale,
@@ -38,9 +38,9 @@ void fill_start(const ExecutionSpace& exec, const Rows& v, const Scale& scale,
       });
 }
 
-/// v += D, v scaled so that ‖v / D_c‖∞ = 1 where that can be done, R = −A·v, and the norms of it all. Clears
-/// the maxima first; what is known afterwards waits for their fetch.
-/// @param A_norm ‖Â‖∞; negative: it is gathered as well
+/// v += D, then scales v to ‖v / D_c‖∞ = 1 if possible, then R = −A·v and the norms. Clears the maxima first;
+/// their values are available after a fetch.
+/// @param A_norm ‖Â‖∞; if negative, it is computed as well
 template <class Scalar, class ExecutionSpace, class Rows>
 void queue_step(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
                 const Scales<Scalar, typename ExecutionSpace::memory_space>& scales, const Rows& D,
@@ -80,8 +80,7 @@ void queue_step(const ExecutionSpace& exec, const MatrixOperator<Scalar, Executi
       });
 }
 
-/// ‖Âv̂‖∞ / (‖Â‖∞·‖v̂‖∞) of the step that is queued; infinity where something is not finite, or nothing is
-/// left of v. Waits once.
+/// ‖Âv̂‖∞ / (‖Â‖∞·‖v̂‖∞) of the queued step; infinity if a value is not finite or v has vanished. Waits once.
 template <class ExecutionSpace>
 double finish_step(const ExecutionSpace& exec, const ResidualMaxima<ExecutionSpace>& maxima, double& A_norm) {
   const auto maximum = [&](Impl::ColumnMaximum which) { return maxima.host(Impl::slot_of(0, which)); };
@@ -100,7 +99,7 @@ template <class Scalar, class ExecutionSpace>
 void name_null_vector(const ExecutionSpace& exec, const Factorization<Scalar, ExecutionSpace>& F,
                       const Kokkos::View<const RealOf<Scalar>*, typename ExecutionSpace::memory_space>& scale,
                       const DenseRows<Scalar, typename ExecutionSpace::memory_space>& v, Report& report) {
-  constexpr double share = 1e-3;  // of the largest entry: smaller ones may be rounding
+  constexpr double share = 1e-3;  // fraction of the largest entry; smaller entries may be rounding
   const auto entries = Kokkos::create_mirror_view(v);
   const auto scales = Kokkos::create_mirror_view(scale);
   Kokkos::deep_copy(exec, entries, v);
@@ -112,7 +111,7 @@ void name_null_vector(const ExecutionSpace& exec, const Factorization<Scalar, Ex
            static_cast<double>(scales(j));
   };
   const std::vector<Pivot> pivots = F.pivots(exec);
-  Pivot largest;  // where the largest entry of v belongs
+  Pivot largest;  // pivot of the largest entry of v
   double largest_size = 0;
   for (const Pivot& pivot : pivots) {
     const double size = size_of(pivot.column);
@@ -129,7 +128,7 @@ void name_null_vector(const ExecutionSpace& exec, const Factorization<Scalar, Ex
   };
   for (const Pivot& pivot : pivots)
     if (pivot.perturbed && size_of(pivot.column) >= share * largest_size) name(pivot);
-  if (report.singular_columns.empty()) name(largest);  // no perturbed pivot stands out
+  if (report.singular_columns.empty()) name(largest);  // no perturbed pivot takes part in v
   std::ranges::sort(report.singular_rows);
   std::ranges::sort(report.singular_columns);
 }
@@ -146,7 +145,7 @@ bool find_null_vector(const ExecutionSpace& exec, const MatrixOperator<Scalar, E
   fill_start(exec, R, decltype(scales.col)(), 1);
   Impl::set_zero(exec, v);
   double A_norm = -1;                                     // ‖Â‖∞, known after the first step
-  double best = std::numeric_limits<double>::infinity();  // least residual so far
+  double best = std::numeric_limits<double>::infinity();  // smallest residual so far
   for (int step = 0; step < max_steps; ++step) {
     F.apply(exec, Transposition::none, R, D);
     queue_step(exec, A, scales, D, v, R, A_norm, work.maxima);
@@ -169,7 +168,7 @@ bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar
                                const Fgmres<Scalar, ExecutionSpace>& gmres, Report& report) {
   constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  fill_start(exec, work.trial_X, scales.col, 1);  // no direction of the scaled matrix favoured
+  fill_start(exec, work.trial_X, scales.col, 1);  // no preferred direction of the scaled matrix
   A.apply(exec, work.trial_X, work.B);
   refine_by_gmres(exec, A, F, Transposition::none, scales.row, 8.0 * epsilon,
                   BackwardErrors{{infinity}, {infinity}, {0.0}}, work, gmres);
@@ -178,7 +177,7 @@ bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar
   queue_step(exec, A, scales, work.trial_X, work.X, work.R, A_norm, work.maxima);
   double ratio = finish_step(exec, work.maxima, A_norm);
   if (ratio > rounding_factor * epsilon && ratio <= std::sqrt(epsilon)) {
-    // Little was left of the start. A correction of what is left is not subject to that cancellation.
+    // Little remained of the start. Correcting the remainder avoids that cancellation.
     correct_by_gmres(exec, A, F, Transposition::none, scales.row, work, gmres);
     queue_step(exec, A, scales, work.trial_X, work.X, work.R, A_norm, work.maxima);
     ratio = finish_step(exec, work.maxima, A_norm);

@@ -9,30 +9,31 @@
 
 namespace lutra {
 
-/// Looks for a vector that shows A to be singular to working precision, and names rows and columns in
+/// Searches for a vector that proves A singular to working precision, and reports rows and columns in
 /// `report`.
 ///
 /// With factors of A + E, where E holds the perturbations of pivots, v ← v − (A + E)⁻¹·A·v maps a null vector
-/// of A to itself and, where A is well away from singular, everything else to almost nothing. A vector with
+/// of A to itself and, if A is well away from singular, everything else to almost nothing. A vector with
 /// ‖Âv‖∞ ≤ 32·ε·‖Â‖∞·‖v‖∞ for the scaled matrix Â proves that Â is within rounding of a singular matrix,
-/// however it was found; that is the test, so that a perturbed pivot alone never condemns a matrix.
+/// however the vector was found. The test requires such a vector; a perturbed pivot is not enough.
 ///
 /// @param A     the matrix in user order
 /// @param work  workspace of one column; X, R and trial_X are overwritten, and X holds v
-/// @returns true where such a vector was found. `report.singular_rows` and `singular_columns` then hold the
-///          rows and columns of perturbed pivots that take part in it, or of the pivot of its largest entry,
-///          instead of what they held
-/// Cost: up to twelve solves; waits once for each, and for the names. Of use where pivots were perturbed.
+/// @returns true if such a vector was found. `report.singular_rows` and `singular_columns` are then replaced
+///          by the rows and columns of perturbed pivots that take part in it, or of the pivot of its largest
+///          entry
+/// Cost: up to twelve solves; waits once for each, and for the row and column indices. Useful if pivots were
+/// perturbed.
 template <class Scalar, class ExecutionSpace>
 bool find_null_vector(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
                       Factorization<Scalar, ExecutionSpace>& F,
                       const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
                       const SolveWorkspace<Scalar, ExecutionSpace>& work, Report& report);
 
-/// The same from one more solve by GMRES, for factors too inexact for the iteration above: if A·y = A·v₀ is
-/// solved to rounding level for a v₀ of no special direction and y is not v₀, then v₀ − y is a null vector.
-/// @param work  workspace of one column; all of it is overwritten
-/// Cost: a GMRES solve (Lutra_GmresRefinement.hpp). To be asked only where plain refinement has stalled.
+/// Searches by one more GMRES solve, for factors too inexact for the iteration above. If A·y = A·v₀ is solved
+/// to rounding level for a v₀ without preferred direction and y ≠ v₀, then v₀ − y is a null vector.
+/// @param work  workspace of one column; overwritten
+/// Cost: a GMRES solve (Lutra_GmresRefinement.hpp). Call only after plain refinement has stalled.
 template <class Scalar, class ExecutionSpace>
 bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar, ExecutionSpace>& A,
                                Factorization<Scalar, ExecutionSpace>& F,
@@ -40,8 +41,8 @@ bool find_null_vector_by_gmres(const ExecutionSpace& exec, MatrixOperator<Scalar
                                SolveWorkspace<Scalar, ExecutionSpace>& work,
                                const Fgmres<Scalar, ExecutionSpace>& gmres, Report& report);
 
-/// Names in `report` the rows and columns of perturbed and zero pivots that take part in a null vector, or of
-/// the pivot of its largest entry, instead of what is named there.
+/// Replaces the rows and columns named in `report` by those of perturbed and zero pivots that take part in a
+/// null vector, or of the pivot of its largest entry.
 /// @param scale [n] of v's entries
 /// @param v     [n × 1] in user order
 /// Fences.

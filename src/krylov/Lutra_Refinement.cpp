@@ -13,7 +13,7 @@ SolveWorkspace<Scalar, ExecutionSpace>::SolveWorkspace(const ExecutionSpace& exe
                                                        std::size_t k, const MemoryBudget& budget)
     : reservation(budget) {
   using Memory = typename ExecutionSpace::memory_space;
-  constexpr std::size_t arrays = 6;  // the last for maxima, if they are not many
+  constexpr std::size_t arrays = 6;  // the last for maxima, if they are few
   reservation.template reserve<Memory>(exec, "lutra::krylov::solve workspace",
                                        arrays * MemoryReservation::padded(n * k * sizeof(Scalar)));
   for (Rows* rows : {&B, &X, &R, &trial_X, &trial_R})
@@ -57,7 +57,7 @@ bool SolveWorkspace<Scalar, ExecutionSpace>::keep_better(const ExecutionSpace& e
     all_better = all_better && trial.componentwise[c] < errors.componentwise[c];
   for (std::size_t first = 0; first < n_columns; first += bits) {
     const std::size_t count = std::min(bits, n_columns - first);
-    std::uint64_t mask = 0;  // columns taken over
+    std::uint64_t mask = 0;  // columns replaced
     for (std::size_t c = first; c < first + count; ++c) {
       if (!(trial.componentwise[c] < errors.componentwise[c])) continue;
       progress = progress || trial.componentwise[c] <= 0.5 * errors.componentwise[c];
@@ -68,7 +68,7 @@ bool SolveWorkspace<Scalar, ExecutionSpace>::keep_better(const ExecutionSpace& e
     }
     if (mask != 0 && !all_better) Impl::copy_masked_columns(exec, mask, first, count, trial_X, X, trial_R, R);
   }
-  if (all_better) {  // nothing of X is needed any more
+  if (all_better) {  // the old X is not needed any more
     std::swap(X, trial_X);
     std::swap(R, trial_R);
   }

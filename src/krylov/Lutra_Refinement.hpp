@@ -9,7 +9,7 @@
 
 namespace lutra {
 
-/// Arrays of a solve with up to k right-hand sides, each [n × k]; kept from solve to solve.
+/// Arrays of a solve with up to k right-hand sides, each [n × k]; reused between solves.
 template <class Scalar, class ExecutionSpace>
 struct SolveWorkspace {
   using Rows = DenseRows<Scalar, typename ExecutionSpace::memory_space>;
@@ -20,17 +20,17 @@ struct SolveWorkspace {
   SolveWorkspace(const ExecutionSpace& exec, std::size_t n, std::size_t k, const MemoryBudget& budget);
 
   /// Computes R and the errors of X. Waits once.
-  /// @param A receives its norm where that is not known
+  /// @param A receives its norm if unknown
   BackwardErrors compute_errors(const ExecutionSpace& exec, Operator& A) const;
 
-  /// Computes the residual and the errors of `trial_X`, and takes over the columns that are better than those
-  /// of X, whose errors are `errors`. Arrays may be exchanged. Waits once.
-  /// @returns true where a column has at most half its former error
+  /// Computes the residual and the errors of `trial_X`, and keeps the columns that are better than those of
+  /// X, whose errors are `errors`. May swap arrays. Waits once.
+  /// @returns true if a column has at most half its former error
   bool keep_better(const ExecutionSpace& exec, Operator& A, BackwardErrors& errors);
 
-  /// For what is queued beside it: the residual of Y, and ‖op(A)‖∞ where it is not known; does not wait.
+  /// Queues the residual of Y, and ‖op(A)‖∞ if unknown. Does not wait.
   void queue_errors(const ExecutionSpace& exec, const Operator& A, const Rows& Y, const Rows& residual) const;
-  /// Waits for what queue_errors has queued.
+  /// Reads the errors queued by queue_errors. Waits.
   BackwardErrors read_errors(const ExecutionSpace& exec, Operator& A) const;
 
   MemoryReservation reservation;
@@ -38,48 +38,48 @@ struct SolveWorkspace {
   Rows X;        ///< best solutions so far
   Rows R;        ///< residuals of X
   Rows trial_X;  ///< X with a correction
-  Rows trial_R;  ///< residuals of the trial
+  Rows trial_R;  ///< residuals of trial_X
   ResidualMaxima<ExecutionSpace> maxima;
 };
 
-/// The componentwise backward error at which refinement ends where the caller names none: 8ε, ε being the
-/// distance from 1 to the next number.
+/// Default componentwise backward error at which refinement ends: 8ε, with ε the distance from 1 to the next
+/// number.
 template <class Scalar>
 constexpr double refinement_goal() {
   return 8 * static_cast<double>(epsilon_of<Scalar>);
 }
 
-/// When refinement ends.
+/// Stopping criteria of refinement.
 struct RefinementOptions {
   int max_steps = 10;
-  double goal = 0;  ///< componentwise backward error that is good enough; 0: refinement_goal
+  double goal = 0;  ///< sufficient componentwise backward error; 0: refinement_goal
 };
 
-/// How a refined solve went.
+/// Outcome of a refined solve.
 struct RefinementOutcome {
-  std::optional<std::int64_t> bad_row{};  ///< first row of B that is not finite, where kernels have looked
-                                          ///< for one; nothing but the first solution has been computed then
+  std::optional<std::int64_t> bad_row{};  ///< first row of B that is not finite, if kernels searched for one;
+                                          ///< only the first solution has then been computed
   int steps = 0;                          ///< corrections tried
   BackwardErrors errors;                  ///< of X
   double refine_seconds = 0;              ///< after the errors of the first solution were known
 };
 
-/// Solves for all columns of `work.B` and refines: corrections from the residual in working precision are
-/// kept, column by column, where they lower the componentwise backward error; it ends when every column has
-/// reached the goal, no column has halved its error, or `max_steps` are done (Skeel; Arioli, Demmel and Duff,
-/// SIAM J. Matrix Anal. Appl. 10).
+/// Solves for all columns of `work.B` and refines. Corrections from the residual in working precision are
+/// kept, column by column, if they lower the componentwise backward error. Refinement ends when every column
+/// has reached the goal, no column has halved its error, or `max_steps` are done (Skeel; Arioli, Demmel and
+/// Duff, SIAM J. Matrix Anal. Appl. 10).
 ///
 ///     M⁻¹·B ─▶ residual, maxima ─▶ wait ─▶ all good? ── yes ─▶ done
 ///                                      │ no
 ///     M⁻¹·R ─▶ X + correction ─▶ residual, maxima ─▶ wait …
 ///
-/// @param A     op(A), for residuals; receives its norm where that is not known
-/// @param M     approximate inverse, of which op's is applied
-/// @param work  B in; X and its residual R out; arrays may be exchanged. The caller has cleared `maxima`,
-///              and may have queued kernels that look for rows of B that are not finite
-/// @param queue_first called once the first solution and its errors are queued: what it queues is done with
-///              the first wait
-/// Waits once for the first solution and once a step, for any number of columns, and allocates nothing.
+/// @param A     op(A), for residuals; receives its norm if unknown
+/// @param M     approximate inverse, applied with op
+/// @param work  B in; X and its residual R out; arrays may be swapped. The caller has cleared `maxima`, and
+///              may have queued kernels that search for rows of B that are not finite
+/// @param queue_first called once the first solution and its errors are queued; the first wait covers what it
+///                    queues
+/// Waits once for the first solution and once per step, for any number of columns, and allocates nothing.
 template <class Scalar, class ExecutionSpace>
 RefinementOutcome solve_refined(const ExecutionSpace& exec, MatrixOperator<Scalar, ExecutionSpace>& A,
                                 Preconditioner<Scalar, ExecutionSpace>& M, Transposition op,

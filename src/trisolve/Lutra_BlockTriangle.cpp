@@ -36,7 +36,8 @@ void add_block(BlockTriangle& triangle, std::size_t row, double entries) {
 
 BlockTriangle block_triangle(const AssemblyTree& tree, std::size_t max_width) {
   const auto fronts = static_cast<std::size_t>(tree.count());
-  std::vector<std::size_t> begin, first_block{0};  // of each block, its first pivot; of each front
+  std::vector<std::size_t> begin,
+      first_block{0};  // of each block, its first pivot; of each front, its first block
   for (std::size_t f = 0; f < fronts; ++f) {
     const auto last = static_cast<std::size_t>(tree.pivot_begin[f + 1]);
     for (auto k = static_cast<std::size_t>(tree.pivot_begin[f]); k < last; k += max_width) begin.push_back(k);
@@ -71,7 +72,7 @@ BlockTriangle block_triangle(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace
   std::vector<std::map<std::size_t, double>> columns(n);
   for (std::size_t i = 0; i < block_of.size(); ++i) {
     const std::size_t I = block_of[i];
-    columns[I][I] += 1;  // the diagonal, whether it is stored or not
+    columns[I][I] += 1;  // the diagonal, stored or not
     for (Offset e = pattern.row_map(i); e < pattern.row_map(i + 1); ++e) {
       const auto j = static_cast<std::size_t>(pattern.entries(static_cast<std::size_t>(e)));
       if (j < i) columns[block_of[j]][I] += 1;

@@ -14,9 +14,9 @@ namespace lutra {
 namespace {
 
 constexpr double value_bytes = sizeof(double);
-constexpr int columns_together = 16;  // right-hand sides for which the triangle is read once
+constexpr int columns_together = 16;  // right-hand sides per reading of the triangle
 
-/// What a sweep moves: bytes of blocks, and of messages.
+/// Bytes that a sweep moves, of blocks and of messages.
 struct SweepBytes {
   const BlockTriangle& triangle;
   int n_rhs;
@@ -27,7 +27,7 @@ struct SweepBytes {
   double of_vector(std::size_t K) const {
     return static_cast<double>(triangle.width[K]) * value_bytes * n_rhs;
   }
-  /// Of the blocks of a share, the diagonal block among them or not, and of x(K).
+  /// Bytes of x(K) and of a share's blocks, with or without the diagonal block.
   double of_products(const Impl::OwnerShares& columns, std::size_t share, bool with_diagonal) const {
     double bytes = of_vector(columns.column[share]);
     for (std::size_t e = columns.block_begin[share]; e < columns.block_begin[share + 1]; ++e) {
@@ -43,12 +43,12 @@ double team_bandwidth(const DistributedCosts& costs, double teams) {
                     costs.max_block_bandwidth);
 }
 
-/// Teams that a device runs at the same time.
+/// Teams that a device runs concurrently.
 std::size_t teams_of(const DistributedCosts& costs) {
   return static_cast<std::size_t>(std::max(1.0, costs.bandwidth / costs.min_block_bandwidth));
 }
 
-/// Teams that a task can use: one for each block, and one for a task without products.
+/// Teams that a task can use: one per block, and one for a task without products.
 std::size_t teams_wanted(const Impl::OwnerShares& columns, std::size_t task, bool with_diagonal) {
   return std::max<std::size_t>(1, columns.blocks_in(task) - (with_diagonal ? 1 : 0));
 }
@@ -57,12 +57,12 @@ bool is_root(const Impl::OwnerShares& shares, std::size_t s) {
   return s == shares.begin[shares.column[s]];
 }
 
-/// The tasks of one device in one level, and its messages there.
+/// Tasks and messages of one device in one level.
 struct Cell {
   int rank = 0;
   std::int64_t level = 0;
   double tasks = 0, teams = 0, bytes = 0;
-  double path_seconds = 0;  ///< of the longest path inside the device
+  double path_seconds = 0;  ///< longest path inside the device
   double latency = 0, message_seconds = 0;
 
   double compute_seconds(const DistributedCosts& costs) const {
@@ -72,7 +72,7 @@ struct Cell {
   }
 };
 
-/// The closed form, step by step.
+/// Evaluates the closed form.
 class CriticalPath {
  public:
   CriticalPath(const BlockTriangle& triangle, const ProcessGrid& grid, const DistributedCosts& costs,
@@ -97,7 +97,7 @@ class CriticalPath {
   /// Levels of tasks: a message leads to the next level, an edge inside a device does not.
   void find_levels() {
     const auto& [columns, rows, sum_of, column_of] = m_owners;
-    std::vector<std::int64_t> sum_level(rows.size(), -1);  // of the last product added; -1: none
+    std::vector<std::int64_t> sum_level(rows.size(), -1);  // level of the last product added; -1: none
     for (std::size_t K = 0; K < m_triangle.size(); ++K) {
       std::int64_t level = std::max<std::int64_t>(0, sum_level[rows.begin[K]]);
       for (std::size_t g = rows.begin[K] + 1; g < rows.begin[K + 1]; ++g)
@@ -130,14 +130,14 @@ class CriticalPath {
 
   void find_paths() {
     const auto& [columns, rows, sum_of, column_of] = m_owners;
-    std::vector<double> path(rows.size(), 0);           // of the longest path to the products of a sum …
+    std::vector<double> path(rows.size(), 0);           // longest path to the products of a sum …
     std::vector<std::int64_t> path_level(rows.size());  // … in the last of their levels
     for (std::size_t s = 0; s < columns.size(); ++s) {
       const std::size_t K = columns.column[s], own = rows.begin[K];
       Cell& cell = m_cells[m_cell_of[s]];
       const bool root = is_root(columns, s);
       const auto teams = static_cast<double>(std::min(teams_of(m_costs), teams_wanted(columns, s, root)));
-      double bytes = m_bytes.of_products(columns, s, false) / teams;  // of each team
+      double bytes = m_bytes.of_products(columns, s, false) / teams;  // per team
       if (root) bytes += m_bytes.of_block(m_triangle.column_begin[K]);
       double seconds = m_costs.dependency_seconds + bytes / m_costs.max_block_bandwidth;
       if (root && path_level[own] == m_level[s]) seconds += path[own];
@@ -150,7 +150,7 @@ class CriticalPath {
     }
   }
 
-  /// Broadcasts count where x(K) is computed, reductions where their sum is needed.
+  /// Broadcasts count at the source of x(K), reductions at the destination of their sum.
   void add_messages() {
     for (std::size_t K = 0; K < m_triangle.size(); ++K) {
       Cell& cell = m_cells[m_cell_of[m_owners.columns.begin[K]]];
@@ -204,20 +204,20 @@ class CriticalPath {
   const NodeLinks& m_nodes;
   SweepBytes m_bytes;
   Impl::BlockOwners m_owners;
-  std::vector<std::int64_t> m_level;   ///< [tasks] a task is a share of a column
+  std::vector<std::int64_t> m_level;   ///< [tasks] level of each task, a share of a column
   std::vector<std::size_t> m_cell_of;  ///< [tasks]
   std::vector<Cell> m_cells;
   int m_ranks;
 };
 
-/// The sweep event by event. Each block of a rank is a job for one of its teams: to solve the diagonal block,
-/// or to multiply another block and add the product to a sum.
+/// Event-driven simulation of a sweep. Each block of a rank is a job for one of its teams: to solve the
+/// diagonal block, or to multiply another block and add the product to a sum.
 ///
 ///     x(K) is solved, or arrives ──► jobs of column K on the rank are ready ──► run ──► products are added
-///        │ forwarded down the tree                                                       │ the last one
+///        │ forwarded down the tree                                                       │ last one
 ///        ▼                                                                               ▼
-///     children                  the sum goes up the tree; at its root: the diagonal block of its row is
-///     ready
+///     children                          the sum goes up the tree; at its root, the diagonal block of its row
+///                                       becomes ready
 class Simulation {
  public:
   Simulation(const BlockTriangle& triangle, const ProcessGrid& grid, const DistributedCosts& costs, int n_rhs,
@@ -255,22 +255,22 @@ class Simulation {
   enum class Kind { job_done, message_taken, x_arrived, x_seen, sum_arrived };
   struct Event {
     double seconds;
-    std::size_t number;  ///< events at the same time are handled in the order they were made
+    std::size_t number;  ///< events at the same time are processed in the order of creation
     Kind kind;
     std::size_t subject;  ///< a block; for x a share of a column; for sums a share of a row
     bool operator>(const Event& other) const {
       return std::tuple(seconds, number) > std::tuple(other.seconds, other.number);
     }
   };
-  /// Messages that have come go first, in their order, then rows that are needed first.
+  /// Arrived messages come first, in their order, then the rows needed first.
   using Job = std::pair<std::size_t, std::size_t>;  ///< 1 + row, and block; or 0, and message
   struct Rank {
     std::priority_queue<Job, std::vector<Job>, std::greater<>> ready;
     std::size_t free_teams;
-    double link_free;  ///< from when on the next message can leave
-    double host_free;  ///< from when on the rank is done with the messages it has sent
+    double link_free;  ///< time at which the next message can leave
+    double host_free;  ///< time at which the rank has finished sending
   };
-  /// A message that its rank has to take.
+  /// A message that its rank has to receive.
   struct Message {
     Kind kind;
     std::size_t subject;
@@ -304,7 +304,7 @@ class Simulation {
     add_event(m_now + m_costs.dependency_seconds, Kind::x_seen, subject);
   }
 
-  /// A rank of one team takes messages itself, between jobs.
+  /// A rank with one team receives messages itself, between jobs.
   void queue_message(const Event& event) {
     const auto& shares = event.kind == Kind::x_arrived ? m_owners.columns : m_owners.rows;
     const int rank = shares.rank[event.subject];
@@ -354,7 +354,7 @@ class Simulation {
     start_jobs(rank);
   }
 
-  /// The products of a column on one rank.
+  /// Products of a column on one rank.
   void multiply(std::size_t share) {
     const auto& columns = m_owners.columns;
     for (std::size_t e = columns.block_begin[share]; e < columns.block_begin[share + 1]; ++e) {
@@ -363,7 +363,7 @@ class Simulation {
     start_jobs(rank_of(columns.rank[share]));
   }
 
-  /// A product or a child's sum has been added to a sum.
+  /// Adds a product or a child's sum to a sum.
   void add_to(std::size_t sum) {
     if (--m_missing[sum] > 0) return;
     const auto& rows = m_owners.rows;
@@ -387,7 +387,7 @@ class Simulation {
     const double bytes = m_bytes.of_vector(K),
                  seconds = bytes / (crosses ? m_nodes.bandwidth : m_costs.link_bandwidth);
     double latency = crosses ? m_nodes.latency_seconds : m_costs.latency_seconds;
-    if (m_teams == 1) {  // halves of a message inside a node are its ranks' own
+    if (m_teams == 1) {  // inside a node, the ranks do half of a message's work each
       rank.host_free = std::max(m_now, rank.host_free) + m_costs.latency_seconds / 2;
       latency = crosses ? std::max(0.0, latency - m_costs.latency_seconds) : 0;
     }
@@ -403,10 +403,10 @@ class Simulation {
   const NodeLinks& m_nodes;
   SweepBytes m_bytes;
   Impl::BlockOwners m_owners;
-  std::vector<std::size_t> m_missing;  ///< [shares of rows] products and children's sums still to be added
+  std::vector<std::size_t> m_missing;  ///< [shares of rows] products and children's sums not yet added
   std::vector<Rank> m_ranks;
   std::vector<Message> m_messages;
-  std::size_t m_teams;  ///< of a rank
+  std::size_t m_teams;  ///< teams per rank
   std::priority_queue<Event, std::vector<Event>, std::greater<>> m_events;
   std::size_t m_event_count = 0;
   double m_now = 0;

@@ -44,7 +44,7 @@ void check_pattern(const DistributedPattern& pattern) {
   }
 }
 
-// Blocks from the entries of all ranks; the same on all of them.
+// Blocks from the entries of all ranks; identical on all ranks.
 std::vector<std::int64_t> partition(Communicator& comm, const DistributedPattern& pattern, int max_width) {
   std::vector<std::int64_t> link(static_cast<std::size_t>(pattern.n), -1);
   for (std::size_t e = 0; e < pattern.rows.size(); ++e) {
@@ -106,7 +106,7 @@ std::vector<BlockCount> count_blocks(const DistributedPattern& pattern, const Tr
   return blocks;
 }
 
-/// Collective. The blocks of a sweep by the entries of all ranks; on rank 0.
+/// Collective. Blocks of a sweep from the entries of all ranks; the result is on rank 0.
 BlockTriangle gather_blocks(Communicator& comm, const DistributedPattern& pattern, const TriangleSweep& sweep,
                             const std::vector<std::int64_t>& begin,
                             const std::vector<std::size_t>& block_of) {
@@ -160,7 +160,7 @@ std::vector<GridPrediction> predict(Communicator& comm, const DistributedPattern
   return predictions;
 }
 
-/// Grids of 1, 2, 4, … and of all ranks: P × 1, 1 × P, and the one with fewest rows and columns.
+/// Grids of 1, 2, 4, … and all ranks: P × 1, 1 × P, and the most nearly square one.
 std::vector<ProcessGrid> candidates(int ranks) {
   std::vector<ProcessGrid> all;
   for (int count = 1;; count = std::min(2 * count, ranks)) {
@@ -259,7 +259,7 @@ void DistributedTriangles<Scalar>::State::analyze(const DistributedPattern& patt
                  options.backend);
 }
 
-// Diagonal blocks are on one rank in all sweeps.
+// A diagonal block is on the same rank in all sweeps.
 template <class Scalar>
 void DistributedTriangles<Scalar>::State::link_sweeps() {
   constexpr auto none = static_cast<std::size_t>(-1);
@@ -282,7 +282,7 @@ void DistributedTriangles<Scalar>::State::link_sweeps() {
   }
 }
 
-// Who sends b of a row to whom, and gets x from whom: the owner of the row's diagonal block is known to all.
+// Plans the exchange of b and x of each row with the owner of its diagonal block, which all ranks know.
 template <class Scalar>
 void DistributedTriangles<Scalar>::State::plan_vectors(const DistributedPattern& pattern,
                                                        const std::vector<std::int64_t>& begin) {
@@ -330,7 +330,7 @@ void DistributedTriangles<Scalar>::State::plan_vectors(const DistributedPattern&
               const std::size_t step = plan.side == TriangleSide::lower ? block : n_blocks - 1 - block;
               const auto row = static_cast<std::size_t>(find(plan.rows, step) - plan.rows.begin());
               const auto within = static_cast<std::size_t>(key - begin[block]);
-              // Rows of b count by rows of the first sweep, which has the same diagonal blocks.
+              // Rows of b follow the rows of the first sweep, which has the same diagonal blocks.
               const std::size_t first_step = first.side == TriangleSide::lower ? block : n_blocks - 1 - block;
               const auto first_row =
                   static_cast<std::size_t>(find(first.rows, first_step) - first.rows.begin());
@@ -357,7 +357,7 @@ void DistributedTriangles<Scalar>::State::solve_group(const Scalar* B, Scalar* X
   rhs.template forward<Scalar>(
       comm, k, [&](std::size_t i, std::size_t c) { return B[i + c * rhs_count]; },
       [&](std::size_t i, std::size_t c, const Scalar& value) { b[i * k + c] = value; });
-  const Scalar* found = nullptr;  // by slots
+  const Scalar* found = nullptr;  // in slot order
   if (kernels) {
     found = kernels->solve(comm, *memory, b, k, epoch, statistics);
   } else {
@@ -371,7 +371,7 @@ void DistributedTriangles<Scalar>::State::solve_group(const Scalar* B, Scalar* X
   statistics.solve_seconds += Impl::seconds_now() - start;
 }
 
-// Takes messages and works what is ready until nothing remains.
+// Receives messages and processes ready rows until nothing remains.
 template <class Scalar>
 void DistributedTriangles<Scalar>::State::work_on_host() {
   for (std::size_t r = 0; r < sweeps.front().plan.rows.size(); ++r)
@@ -432,7 +432,7 @@ void DistributedTriangles<Scalar>::State::take(const Arrival& arrival) {
     publish(event.sweep, event.index);
 }
 
-// A child's sum or b of a row has come.
+// Records the arrival of a child's sum or of b of a row.
 template <class Scalar>
 void DistributedTriangles<Scalar>::State::arrive(std::size_t s, std::size_t r, unsigned char bit) {
   Impl::Sweep<Scalar>& sweep = sweeps[s];
@@ -454,7 +454,7 @@ void DistributedTriangles<Scalar>::State::add_child(Impl::Sweep<Scalar>& sweep, 
   for (std::size_t i = 0; i < row.width * k; ++i) sum[i] += from[i];
 }
 
-// Makes the contributions that are due and have come, in their order; b is the last one.
+// Adds the contributions that are due and have arrived, in order; b is the last one.
 template <class Scalar>
 void DistributedTriangles<Scalar>::State::advance(std::size_t s, std::size_t r) {
   Impl::Sweep<Scalar>& sweep = sweeps[s];
@@ -480,7 +480,7 @@ void DistributedTriangles<Scalar>::State::advance(std::size_t s, std::size_t r) 
   }
 }
 
-// All contributions to a row are summed: x of the row, or the sum for the parent.
+// All contributions to a row are summed: computes x of the row, or sends the sum to the parent.
 template <class Scalar>
 void DistributedTriangles<Scalar>::State::complete(std::size_t s, std::size_t r) {
   Impl::Sweep<Scalar>& sweep = sweeps[s];
@@ -504,7 +504,7 @@ void DistributedTriangles<Scalar>::State::complete(std::size_t s, std::size_t r)
   publish(s, row.column);
 }
 
-// x of a column is in its slot.
+// Publishes x of a column, which is in its slot.
 template <class Scalar>
 void DistributedTriangles<Scalar>::State::publish(std::size_t s, std::size_t c) {
   const SweepPlan::Column& column = sweeps[s].plan.columns[c];
@@ -513,7 +513,8 @@ void DistributedTriangles<Scalar>::State::publish(std::size_t s, std::size_t c) 
   ready.push({s, c});
 }
 
-// The blocks of a column, or in deterministic mode those that are due and what was waiting behind them.
+// Multiplies the blocks of a column; in deterministic mode those that are due, and then those that waited for
+// them.
 template <class Scalar>
 void DistributedTriangles<Scalar>::State::multiply(std::size_t s, std::size_t c) {
   Impl::Sweep<Scalar>& sweep = sweeps[s];

@@ -14,12 +14,12 @@
 namespace lutra {
 
 namespace Impl {
-/// The launches of an execution space with the vectors they work in; what they read of the plan is shared.
+/// Launches of an execution space with their vectors; data read from the plan is shared.
 template <class Scalar, class ExecutionSpace>
 class FrontSweeps;
 }  // namespace Impl
 
-/// Right-hand sides and solutions by the user's rows, with the user's row of each permuted index.
+/// Right-hand sides and solutions in the user's row numbering, with the user's row of each permuted index.
 template <class Scalar, class MemorySpace>
 struct FrontSystem {
   Transposition transposition = Transposition::none;
@@ -30,19 +30,19 @@ struct FrontSystem {
   int n_columns = 0;
 };
 
-/// How solves on fronts are planned.
+/// Options of solves on fronts.
 struct FrontSolverOptions {
-  bool portable = false;         ///< use the portable kernels where there are specialized ones
+  bool portable = false;         ///< use the portable kernels even where specialized ones exist
   double watchdog_seconds = 10;  ///< longest wait for a value; a longer one ends the solve
-  bool interchanges = false;     ///< factorizations interchange rows
-  /// What the order of tasks is predicted from; none: the execution space's built-in model.
+  bool interchanges = false;     ///< factorizations use row interchanges
+  /// model that predicts the order of tasks; empty: the execution space's built-in model
   std::optional<DeviceModel> device_model = {};
 };
 
-/// Solves with L·U, transposed or adjoint if asked, on the panels of a multifrontal factorization: no copy
-/// of the factors by rows is made. Forward, a front gathers the contributions of its children, solves for
-/// its pivots and leaves contributions to its parent; backward it reads the solutions of its contribution
-/// rows (Duff and Reid 1983). Sums have one order, so that results are the same from run to run.
+/// Solves with L·U, transposed or adjoint if requested, directly on the panels of a multifrontal
+/// factorization. Forward, a front sums the contributions of its children, solves for its pivots and passes
+/// contributions to its parent. Backward, it reads the solutions of its contribution rows (Duff and Reid
+/// 1983). Sums follow one order, so that results are the same from run to run.
 template <class Scalar, class ExecutionSpace>
 class FrontSolver {
  public:
@@ -56,20 +56,20 @@ class FrontSolver {
   FrontSolver(FrontSolver&&) noexcept = default;
   FrontSolver& operator=(FrontSolver&&) noexcept = default;
 
-  /// Another solver for factors of the same plan. The two share the index lists made from the plan, which no
-  /// solve changes; flags and vectors are their own, so that both may solve at the same time.
+  /// Creates a solver for factors of the same plan. Both share the index lists made from the plan, which no
+  /// solve changes. Flags and vectors are separate, so that both may solve at the same time.
   /// @throws OutOfMemoryError
   FrontSolver with_own_vectors(const ExecutionSpace& exec, const MemoryBudget& budget) const;
 
-  /// Cost: the panels read once for each group of four right-hand sides, once for a single one. Allocates
-  /// where there are more right-hand sides than ever before. Does not fence on devices.
-  /// @param factors of the plan the solver was made for; without interchanges unless the solver was made for
-  ///                them. Portable kernels read the interchanges of portable kernels only
+  /// Cost: reads the panels once for each group of four right-hand sides, once for a single one. Allocates if
+  /// there are more right-hand sides than ever before. Does not fence on devices.
+  /// @param factors of the solver's plan; with interchanges only if the solver was constructed for them.
+  ///                Portable kernels read only the interchanges of portable kernels
   /// @throws OutOfMemoryError; InputError for interchanges they cannot read
   void solve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
              const FrontSystem<Scalar, Memory>& system);
 
-  /// The first pivot of the front at which the watchdog ended a solve, or −1; makes the solver usable again.
+  /// First pivot of the front at which the watchdog ended a solve, or −1; makes the solver usable again.
   /// Fences.
   std::int64_t consume_timeout(const ExecutionSpace& exec);
 
@@ -77,7 +77,7 @@ class FrontSolver {
   using Sweeps = Impl::FrontSweeps<Scalar, ExecutionSpace>;
   FrontSolver(std::shared_ptr<Sweeps> sweeps, bool interchanges);
 
-  std::shared_ptr<Sweeps> m_sweeps;  ///< this solver's alone
+  std::shared_ptr<Sweeps> m_sweeps;  ///< not shared with other solvers
   bool m_interchanges = false;
 };
 

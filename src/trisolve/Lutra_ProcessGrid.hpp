@@ -8,10 +8,10 @@
 
 namespace lutra {
 
-/// A grid of P × Q ranks over which the blocks of a matrix are distributed cyclically: block (I, K) belongs
+/// A P × Q grid of ranks over which the blocks of a matrix are distributed cyclically: block (I, K) belongs
 /// to row I mod P and column K mod Q of the grid. In a triangular solve x(K) is broadcast down a column of
-/// the grid, and partial sums of x(I) are reduced along a row of it: P × 1 has broadcasts alone, 1 × P
-/// reductions alone.
+/// the grid, and partial sums of x(I) are reduced along a row of it: P × 1 has only broadcasts, 1 × P only
+/// reductions.
 ///
 ///     2 × 2     K  0 1 2 3
 ///           I 0    0              ranks by rows of the grid
@@ -36,7 +36,7 @@ inline std::string name_of(const ProcessGrid& grid) {
   return std::to_string(grid.rows) + "x" + std::to_string(grid.columns);
 }
 
-/// All grids of so many ranks, the one with most rows first.
+/// All grids of a number of ranks, the one with most rows first.
 inline std::vector<ProcessGrid> grids_of(int ranks) {
   std::vector<ProcessGrid> grids;
   for (int columns = 1; columns <= ranks; ++columns) {

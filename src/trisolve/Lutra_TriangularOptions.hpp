@@ -12,58 +12,58 @@
 
 namespace lutra {
 
-/// Which triangle of a matrix is meant; entries on the other side of the diagonal are ignored.
+/// Triangle of a matrix; entries on the other side of the diagonal are ignored.
 enum class TriangleSide { lower, upper };
 
-/// Where the diagonal comes from.
+/// Source of the diagonal.
 enum class DiagonalKind {
-  stored,  ///< from the matrix: a row without one, or with a zero, is refused
+  stored,  ///< from the matrix: a missing or zero entry is an error
   unit     ///< ones, whatever the matrix holds there
 };
 
-/// How a triangle is solved.
+/// Algorithm that solves with a triangle.
 enum class TrisolveMethod {
-  automatic,  ///< the one of least predicted time
-  levels,     ///< level sets; runs of small levels inside one team
+  automatic,  ///< the method of least predicted time
+  levels,     ///< level sets; one team processes runs of small levels
   syncfree,   ///< synchronization-free: rows poll for the values they need
-  supernodal  ///< like syncfree, for blocks of rows whose diagonal blocks are inverted
+  supernodal  ///< like syncfree, for blocks of rows with inverted diagonal blocks
 };
 
-/// The name of a method as the command line has it.
+/// Command-line name of a method.
 std::string_view name_of(TrisolveMethod method);
 
-/// Precision the triangle's values are kept in.
+/// Precision in which the triangle's values are stored.
 enum class FactorPrecision {
-  working,  ///< the solver's scalar
-  single    ///< float, or complex of float; right-hand sides and solutions stay in the solver's scalar
+  working,  ///< the solver's scalar type
+  single    ///< float, or complex of float; right-hand sides and solutions keep the solver's scalar type
 };
 
-/// Options of `TriangularSolver`. The defaults suit most uses.
+/// Options of `TriangularSolver`. The defaults suit most problems.
 struct TriangularOptions {
   TrisolveMethod method = TrisolveMethod::automatic;
   FactorPrecision precision = FactorPrecision::working;
-  int expected_rhs = 1;          ///< right-hand sides a solve usually has; used by the automatic choice
-  bool portable = false;         ///< use the portable kernels where there are specialised ones too
-  double watchdog_seconds = 10;  ///< a row that waits longer ends the solve with a TimeoutError
+  int expected_rhs = 1;          ///< usual number of right-hand sides per solve, for the automatic choice
+  bool portable = false;         ///< use the portable kernels even where specialized ones exist
+  double watchdog_seconds = 10;  ///< longest wait of a row; a longer one ends the solve with a TimeoutError
   std::size_t memory_limit = 0;  ///< bytes in the execution space's memory; 0: no limit
-  /// What times are predicted from; none: the execution space's built-in model.
+  /// model that predicts times; empty: the execution space's built-in model
   std::optional<DeviceModel> device_model = {};
 };
 
-/// What an analysis chose and counted, for one of op(T) = T, Tᵀ.
+/// Choices and statistics of an analysis, for op(T) = T or Tᵀ.
 struct TriangularReport {
   TrisolveMethod method = TrisolveMethod::automatic;  ///< never `automatic` after an analysis
-  std::string reason;                                 ///< for the method, in a sentence
+  std::string reason;                                 ///< reason for the method, in a sentence
   std::int64_t n = 0;
-  std::int64_t nnz = 0;              ///< entries of the triangle, its diagonal counted once even if unit
-  std::int64_t levels = 0;           ///< levels of the rows
-  std::int64_t blocks = 0;           ///< blocks of rows; n where every row is its own
+  std::int64_t nnz = 0;              ///< entries of the triangle, including its diagonal even if unit
+  std::int64_t levels = 0;           ///< level sets of the rows
+  std::int64_t blocks = 0;           ///< blocks of rows; n if every row is its own block
   std::int64_t block_levels = 0;     ///< levels of the blocks: steps on the critical path
-  std::int64_t inverted_blocks = 0;  ///< diagonal blocks used by their inverses with the last values
-  std::int64_t stored_entries = 0;   ///< entries packed for the kernels, padding and inverses included
-  std::size_t bytes = 0;             ///< device memory held
-  double predicted_seconds = 0;      ///< of a solve with one right-hand side, by the performance model
-  /// By method; supernodal: 0 where blocks were not considered.
+  std::int64_t inverted_blocks = 0;  ///< diagonal blocks applied by their inverses, with the last values
+  std::int64_t stored_entries = 0;   ///< entries packed for the kernels, including padding and inverses
+  std::size_t bytes = 0;             ///< bytes of device memory in use
+  double predicted_seconds = 0;      ///< prediction for one right-hand side, by the performance model
+  /// predictions by method; supernodal: 0 if blocks were not considered
   double predicted_levels_seconds = 0, predicted_syncfree_seconds = 0, predicted_supernodal_seconds = 0;
 };
 

@@ -29,7 +29,7 @@ std::string_view name_of(TrisolveMethod method) {
 
 namespace Impl {
 
-/// The pattern as given, its values, and a solve each for T and Tᵀ.
+/// The given pattern, its values, and one solve each for T and Tᵀ.
 template <class Scalar, class ExecutionSpace>
 class TriangularSolveOfBoth : public TriangularSolve<Scalar, ExecutionSpace> {
  public:
@@ -43,7 +43,7 @@ class TriangularSolveOfBoth : public TriangularSolve<Scalar, ExecutionSpace> {
 
   TriangularSolveOfBoth(const TriangularOptions& options, const ExecutionSpace& exec)
       : m_options(options), m_exec(exec), m_budget(options.memory_limit) {
-    // On devices allocations are a good part of an analysis. What an analysis leaves the next one takes.
+    // Allocations take much of an analysis on devices, so the next analysis reuses the memory of the last.
     if (!is_host_space<ExecutionSpace> && options.memory_limit == 0) m_store = std::make_shared<MemoryPool>();
     if (!(options.watchdog_seconds > 0)) throw InputError("options: watchdog_seconds must be above 0");
     check_enumerator("options: method", options.method, TrisolveMethod::supernodal);
@@ -118,10 +118,10 @@ class TriangularSolveOfBoth : public TriangularSolve<Scalar, ExecutionSpace> {
   }
 
  private:
-  /// What an analysis makes, replaced as a whole by the next.
+  /// Results of an analysis, replaced as a whole by the next.
   struct Sides {
     TriangleRows<Memory> rows, transposed_rows;
-    TransposedPattern<Memory> transpose;  ///< of the pattern; empty until it is needed
+    TransposedPattern<Memory> transpose;  ///< of the pattern; empty until needed
     MemoryReservation reservation;
     Op plain, transposed;
   };
@@ -153,7 +153,7 @@ class TriangularSolveOfBoth : public TriangularSolve<Scalar, ExecutionSpace> {
 
   TriangularOptions m_options;
   ExecutionSpace m_exec;
-  std::shared_ptr<MemoryPool> m_store;  ///< none: memory is freed at once
+  std::shared_ptr<MemoryPool> m_store;  ///< null: memory is freed at once
   MemoryBudget m_budget;
   TimeoutFlag m_timeout = make_uncounted<TimeoutFlag>("lutra::trisolve::timeout");
   Sides m_sides;

@@ -18,7 +18,7 @@
 namespace lutra {
 
 namespace Impl {
-/// The implementation, behind an interface.
+/// Interface of the implementation.
 template <class Scalar, class ExecutionSpace>
 class TriangularSolve {
  public:
@@ -42,9 +42,9 @@ std::unique_ptr<TriangularSolve<Scalar, ExecutionSpace>> make_triangular_solve(
 
 /// Solves with a sparse triangle: op(T)·X = B for op(T) = T, Tᵀ, Tᴴ and any number of right-hand sides.
 ///
-/// analyze once per pattern, set_values once per set of values, solve as often as wanted. Compiled into the
-/// library for float, double and complex of both, int and int64_t ordinals, int64_t offsets, and each
-/// execution space of Kokkos. docs/trisolve.md has the three methods and what each costs.
+/// Call analyze once per pattern, set_values once per set of values, and solve any number of times. Compiled
+/// into the library for float, double and complex of both, int columns, int64_t offsets, and each execution
+/// space of Kokkos. docs/trisolve.md describes the three methods and their costs.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class TriangularSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
  public:
@@ -60,28 +60,27 @@ class TriangularSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
                             const ExecutionSpace& exec = ExecutionSpace())
       : m_solve(Impl::make_triangular_solve<Scalar, ExecutionSpace>(options, exec)) {}
 
-  /// Dependencies, levels, blocks and packed layout of one triangle of a square pattern by rows, columns
-  /// strictly ascending. A pattern that holds more than the triangle (a whole matrix, L and U of an
-  /// incomplete factorization in one) is taken as it is. The Views of the pattern must live as long as the
-  /// solver.
-  /// @throws InputError naming the row where the pattern is malformed or a stored diagonal is missing;
-  ///         OutOfMemoryError. The solver is as it was before the call.
+  /// Computes dependencies, levels, blocks and the packed layout of one triangle of a square pattern by rows,
+  /// columns strictly ascending. The pattern may contain more than the triangle, for example a whole matrix,
+  /// or L and U of an incomplete factorization. The Views of the pattern must outlive the solver.
+  /// @throws InputError naming the row if the pattern is malformed or a stored diagonal is missing;
+  ///         OutOfMemoryError. The solver is then unchanged.
   void analyze(const pattern_type& T, TriangleSide side, DiagonalKind diagonal) {
     m_solve->analyze(T, side, diagonal);
   }
 
   /// Copies new values, [nnz] in the order of the pattern, without a new analysis. Fences.
-  /// @throws CallOrderError without an analysis; InputError naming the first row whose diagonal is zero, or
-  ///        that holds a value which is not finite
+  /// @throws CallOrderError without an analysis; InputError naming the first row with a zero diagonal or a
+  ///         value that is not finite
   void set_values(const values_type& values) { m_solve->set_values(values); }
 
-  /// analyze and set_values in one.
+  /// Calls analyze and set_values.
   void analyze(const matrix_type& T, TriangleSide side, DiagonalKind diagonal) {
     analyze(T.pattern(), side, diagonal);
     set_values(T.values);
   }
-  /// The same for a row map of `std::size_t` and for any memory the execution space can reach; nothing is
-  /// copied but the values.
+  /// Overload for a row map of `std::size_t`, and for any memory the execution space can access. Copies only
+  /// the values.
   template <class Value, class Index, class Integer, class Memory>
   void analyze(const CsrView<Value, Index, Integer, Memory>& T, TriangleSide side, DiagonalKind diagonal) {
     static_assert(
@@ -89,27 +88,27 @@ class TriangularSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
         "lutra: TriangularSolver keeps the pattern of a matrix and takes columns of int and row maps "
         "of std::int64_t or std::size_t");
     const auto read = Impl::MatrixReader<Scalar, ExecutionSpace>().read(ExecutionSpace(), T, MemoryBudget());
-    analyze(read, side, diagonal);  // nothing of it was converted
+    analyze(read, side, diagonal);  // no array was converted
   }
 
-  /// X = op(T)⁻¹·B for all columns. Does not fence, but the first solve with a transposed op analyses Tᵀ,
-  /// which allocates and fences. Cost: the triangle is read once for up to 16 right-hand sides.
-  /// @param B [n × k] or [n] View the execution space can read, of any layout
+  /// X = op(T)⁻¹·B for all columns. Does not fence, except that the first solve with a transposed op analyses
+  /// Tᵀ, which allocates and fences. Cost: reads the triangle once for up to 16 right-hand sides.
+  /// @param B [n × k] or [n] View accessible to the execution space, of any layout
   /// @param X like B; may be B itself, may not overlap it otherwise
-  /// @throws CallOrderError without values; InputError where extents do not fit; TimeoutError where the
-  ///        watchdog ended an earlier solve
+  /// @throws CallOrderError without values; InputError if extents do not match; TimeoutError if the watchdog
+  ///         ended an earlier solve
   template <class BView, class XView>
   void solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
     Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
     m_solve->solve(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X), op);
   }
 
-  /// Waits for the solves so far.
+  /// Waits for the solves queued so far.
   /// @throws TimeoutError naming the row at which the watchdog ended one
   void wait() { m_solve->wait(); }
 
-  /// What was chosen and counted for op(T); the report of Tᵀ is empty before the first transposed solve.
-  /// Fences where values are new since the last report.
+  /// Choices and statistics for op(T); the report of Tᵀ is empty before the first transposed solve. Fences if
+  /// values have been set since the last report.
   const TriangularReport& report(Transposition op = Transposition::none) const { return m_solve->report(op); }
 
  private:

@@ -9,12 +9,12 @@
 #include "Lutra_RowAccumulator.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
-// The row operation of incomplete factorizations on a fixed pattern, for one row and a group of lanes.
+// Row operation of incomplete factorizations on a fixed pattern, for one row and a group of lanes.
 
 namespace lutra::Impl {
 
-/// What a shift adds to a diagonal entry a of a row with the largest magnitude `largest`: it points where a
-/// does, so that |a| grows.
+/// Term that a shift adds to a diagonal entry a of a row with the largest magnitude `largest`. It has the
+/// direction of a, so that |a| grows.
 template <class Scalar>
 KOKKOS_INLINE_FUNCTION Scalar shift_of(const Scalar& a, double shift, RealOf<Scalar> largest) {
   const auto size = ScalarTraits<Scalar>::magnitude(a);
@@ -32,7 +32,7 @@ KOKKOS_INLINE_FUNCTION RealOf<Scalar> largest_in_row(const Lanes& lanes,
   });
 }
 
-/// The entry of A at (i, j), 0 where there is none.
+/// The entry of A at (i, j), or 0.
 template <class Scalar, class Memory>
 KOKKOS_INLINE_FUNCTION Scalar entry_of(const CsrView<Scalar, Ordinal, Offset, Memory>& A, Ordinal i,
                                        Ordinal j) {
@@ -42,7 +42,7 @@ KOKKOS_INLINE_FUNCTION Scalar entry_of(const CsrView<Scalar, Ordinal, Offset, Me
 }
 
 /// Adds row i of A + shift to an accumulator.
-/// @tparam Insert columns without a slot get one; else they are left out
+/// @tparam Insert true: columns without a slot get one; false: they are ignored
 template <bool Insert, class Lanes, class Accumulator, class Scalar, class Memory>
 KOKKOS_INLINE_FUNCTION void add_matrix_row(const Lanes& lanes, Accumulator& w,
                                            const CsrView<Scalar, Ordinal, Offset, Memory>& A, double shift,
@@ -61,19 +61,19 @@ struct FactorRows {
   double shift;
   Kokkos::View<const Offset*, Memory> row_map, diagonal;
   Kokkos::View<const Ordinal*, Memory> entries;
-  Kokkos::View<const Scalar*, Memory> from;  ///< where other rows are read
-  Kokkos::View<Scalar*, Memory> to;          ///< where the row is written
+  Kokkos::View<const Scalar*, Memory> from;  ///< source of other rows
+  Kokkos::View<Scalar*, Memory> to;          ///< destination of the row
 
   KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const {
     return static_cast<Ordinal>(row_map(i + 1) - row_map(i));
   }
-  /// The value of entry p of row i in an accumulator that was loaded with the row.
+  /// The value of entry p of row i in an accumulator loaded with the row.
   template <class Accumulator>
   KOKKOS_FORCEINLINE_FUNCTION Scalar& loaded(Accumulator& w, Ordinal i, Offset p) const {
     return w.value(w.appended(static_cast<Ordinal>(p - row_map(i)), entries(p)));
   }
 
-  /// Gives the columns of row i their slots, with the values of A.
+  /// Inserts the columns of row i with the values of A.
   template <class Lanes, class Accumulator>
   KOKKOS_INLINE_FUNCTION void load(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     lanes.each(row_map(i), row_map(i + 1), [&](const Offset p) { w.append(entries(p)); });
@@ -92,11 +92,11 @@ struct FactorRows {
       Scalar& value = loaded(w, i, p);
       const Scalar l = divide_by_pivot(value, from(pivot));
       subtract_upper(lanes, w, p + 1, row_map(i + 1), pivot + 1, row_map(k + 1), l);
-      value = l;  // by each lane the same, none of which still reads what was there
+      value = l;  // all lanes write the same value, and none still reads the old one
     }
   }
 
-  /// w −= l·u on the row's entries from `begin` on. Where the row of U is much longer they are searched for.
+  /// w −= l·u on the row's entries from `begin` on. A much longer row of U is searched for them.
   template <class Lanes, class Accumulator>
   KOKKOS_INLINE_FUNCTION void subtract_upper(const Lanes& lanes, Accumulator& w, Offset begin, Offset end,
                                              Offset upper, Offset upper_end, const Scalar& l) const {

@@ -11,18 +11,18 @@
 
 namespace lutra::Impl {
 
-/// Where a kernel of JacobiTriangle reads and writes; columns of a row are neighbours in b and x.
+/// Arrays of JacobiTriangle's kernels; the columns of a row are contiguous in b and x.
 template <class Scalar>
 struct JacobiData {
   RowAccess rows;
   ArrayRef<const Scalar> values;
-  ArrayRef<const Offset> source;  ///< position in `values` of each entry; null: its own
+  ArrayRef<const Offset> source;  ///< position in `values` of each entry; null: the entry's own
   bool conjugate = false;
   int columns = 1;
-  ArrayRef<Scalar> b;                       ///< [n × columns] right-hand sides by rows of the triangle
-  ArrayRef<const Scalar> x;                 ///< [n × columns] the sweep before
-  ArrayRef<Scalar> next;                    ///< [n × columns] this sweep; null: `out`, by the caller's rows
-  ArrayRef<const Ordinal> in_row, out_row;  ///< the caller's rows; null: the same
+  ArrayRef<Scalar> b;        ///< [n × columns] right-hand sides in the rows of the triangle
+  ArrayRef<const Scalar> x;  ///< [n × columns] previous sweep
+  ArrayRef<Scalar> next;     ///< [n × columns] this sweep; null: writes to `out`, in the caller's rows
+  ArrayRef<const Ordinal> in_row, out_row;  ///< the caller's rows; null: identity
   MappedColumns<const Scalar> in;
   MappedColumns<Scalar> out;
 
@@ -41,7 +41,7 @@ struct JacobiData {
   }
 };
 
-/// b and the start D⁻¹·b, by element.
+/// Computes b and the start D⁻¹·b, by element.
 template <class Scalar>
 struct JacobiStart {
   JacobiData<Scalar> data;
@@ -56,7 +56,7 @@ struct JacobiStart {
   }
 };
 
-/// next = D⁻¹·(b − S·x) for the strict triangle S, a row by the lanes of a thread.
+/// next = D⁻¹·(b − S·x) for the strict triangle S; the lanes of a thread process a row.
 template <class Member, class Scalar>
 struct JacobiSweep {
   RowTeams share;
@@ -87,16 +87,16 @@ struct JacobiSweep {
   }
 };
 
-/// A triangle as its analysis is handed it, and the sweeps to make.
+/// The analysed triangle and the number of sweeps.
 template <class ExecutionSpace>
 struct JacobiPlan : AnalysedTriangle<ExecutionSpace> {
   int sweeps = 1;
 };
 
-/// An approximate triangular solve: a fixed number of Jacobi sweeps x ← D⁻¹·(b − S·x) from x = D⁻¹·b (Anzt,
-/// Chow and Dongarra, "Iterative sparse triangular solves for preconditioning", Euro-Par 2015). After as many
-/// sweeps as the triangle has levels it is exact. A launch for the start and one for each sweep; no
-/// thread waits. Values are not copied: they must live until the next ones.
+/// Approximate triangular solve: a fixed number of Jacobi sweeps x ← D⁻¹·(b − S·x) from x = D⁻¹·b (Anzt, Chow
+/// and Dongarra, "Iterative sparse triangular solves for preconditioning", Euro-Par 2015). Exact after as
+/// many sweeps as the triangle has levels. One launch for the start and one per sweep; no thread waits.
+/// Values are not copied: they must live until the next ones are set.
 template <class Scalar, class ExecutionSpace>
 class JacobiTriangle final : public TriangleEngine<Scalar, ExecutionSpace> {
  public:
@@ -160,7 +160,7 @@ class JacobiTriangle final : public TriangleEngine<Scalar, ExecutionSpace> {
     }
   }
 
-  /// Room for b, x and the next x. Allocates, and fences, where there are more columns than ever before.
+  /// Allocates b, x and the next x, and fences, if there are more columns than ever before.
   void reserve(const ExecutionSpace& exec, int columns) {
     const std::size_t size = 3 * static_cast<std::size_t>(m_plan->rows.n) * static_cast<std::size_t>(columns);
     if (m_vectors.extent(0) >= size) return;

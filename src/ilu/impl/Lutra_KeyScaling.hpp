@@ -14,13 +14,13 @@
 namespace lutra::Impl {
 
 /// diag(row)·A·diag(column): one step of Ruiz' scaling, which brings the largest magnitudes of rows and
-/// columns near one. Roots are taken of A in parts of the power of two below its largest entry: those of
-/// A·2^p are then the same bit by bit, and so are the keys.
+/// columns near one. Roots are taken after scaling A by the power of two below its largest entry, so those of
+/// A·2^p, and the keys, are the same bit for bit.
 template <class Real, class Memory>
 struct KeyScaling {
-  Kokkos::View<Real*, Memory> row_size;  ///< [n] largest magnitude of each row of A; one for rows of zeros
-  Kokkos::View<Real*, Memory> row;       ///< [n] one over the root of row_size in parts of 2^exponent
-  Kokkos::View<Real*, Memory> column;    ///< [n] the same for columns, times 2^−exponent for key()
+  Kokkos::View<Real*, Memory> row_size;  ///< [n] largest magnitude of each row of A; one for zero rows
+  Kokkos::View<Real*, Memory> row;       ///< [n] 1/√(row_size/2^exponent)
+  Kokkos::View<Real*, Memory> column;    ///< [n] likewise for columns, times 2^−exponent for key()
 
   /// The magnitude of entry (i, j) of L or U in the factors of the scaled matrix.
   KOKKOS_FUNCTION Real key(Ordinal i, Ordinal j, Real size) const {
@@ -28,7 +28,7 @@ struct KeyScaling {
   }
 };
 
-/// Entries of A's strict triangles, and of its longest row.
+/// Entries of A's strict triangles, and the length of its longest row.
 struct TriangleCounts {
   std::int64_t lower = 0, upper = 0, longest = 0;
 
@@ -40,9 +40,9 @@ struct TriangleCounts {
   }
 };
 
-/// Sizes and lengths of A's rows and columns.
+/// Largest magnitudes and lengths of A's rows and columns.
 ///
-///     rows      lanes of a row: row_size, lengths; column, set to zero before, takes maxima by atomics
+///     rows      lanes of a row: row_size, lengths; column, zeroed before, takes maxima by atomics
 ///     largest   entry of A, from the columns
 ///     finish    roots and reciprocals; sums of the lengths
 template <class Scalar, class Memory>
@@ -52,7 +52,7 @@ struct MeasureMatrix {
   KeyScaling<Real, Memory> to;
   Kokkos::View<Ordinal*, Memory> n_lower, n_upper;  ///< [n] entries of A's strict triangles
   RowTeams rows;
-  int exponent = 0;  ///< of the largest entry
+  int exponent = 0;  ///< exponent of the largest entry
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& team) const {

@@ -18,8 +18,8 @@
 
 namespace lutra::Impl {
 
-/// The memory of a run of ParILUT: arrays of rows, made once; L and U with candidates, as many as the budget
-/// has room for beside the others; L and U without, twice.
+/// Memory of a ParILUT run: row arrays, allocated once; L and U with as many candidates as the budget
+/// permits; two copies of L and U without candidates.
 template <class Scalar, class ExecutionSpace>
 struct ParIlutArrays {
   using Memory = typename ExecutionSpace::memory_space;
@@ -35,7 +35,7 @@ struct ParIlutArrays {
   bool deterministic, approximate_selection;
   MemoryBudget budget;
   MemoryReservation reservation = MemoryReservation(budget);
-  std::int64_t max_lower = 0, max_upper = 0;  ///< entries L and U may have, without diagonals
+  std::int64_t max_lower = 0, max_upper = 0;  ///< limits on entries of L and U, without diagonals
   Array<Ordinal> A_lower, A_upper;            ///< [n] entries of A's strict triangles
   KeyScaling<Real, Memory> scaling;
   Array<Real> weights;                      ///< [2·n] see CandidateSearch
@@ -44,11 +44,11 @@ struct ParIlutArrays {
   Array<double> row_residual;
   Array<std::int64_t> lower_count, upper_count, lower_ties, upper_ties;  ///< [n] see DropEntries
   Array<Threshold> thresholds;                                           ///< [2] of L, of U
-  Store store;                          ///< hosts, while there is room: candidates counted last
+  Store store;                          ///< hosts, if memory permits: the candidates counted last
   MemoryReservation store_reservation;  ///< of `store`
-  Factors wide;                         ///< L and U with candidates; entries, values: as far as there is room
-  Array<Scalar> wide_spare;             ///< deterministic sweeps: values written
-  Array<Real> keys;                     ///< of L, then of U
+  Factors wide;  ///< L and U with candidates; entries and values have the length that memory permits
+  Array<Scalar> wide_spare;  ///< values written by deterministic sweeps
+  Array<Real> keys;          ///< keys of L, then of U
   Selection<Real, ExecutionSpace> selection;
   Factors kept[2];  ///< L and U after dropping
   Array<Scalar> kept_spare[2];
@@ -83,11 +83,11 @@ struct ParIlutArrays {
     wide.diagonal = allocate<Offset>(from, "diagonal", size);
   }
 
-  /// Bytes that suffice: of rows, accumulators, two copies of L and U, and L and U with keys.
-  /// @param start  entries of L and U to begin with
+  /// Sufficient bytes: row arrays, accumulators, two copies of L and U, and L and U with keys.
+  /// @param start  entries of the initial L and U
   static std::size_t sufficient_bytes(const ExecutionSpace& exec, std::size_t n, std::size_t nnz_A,
                                       const IluOptions& options, std::size_t start) {
-    std::size_t workers = 8;  // devices: tables for the longest rows, and others
+    std::size_t workers = 8;  // devices: tables for the longest rows and others
     if constexpr (is_host_space<ExecutionSpace>) workers = static_cast<std::size_t>(exec.concurrency());
     const auto all = static_cast<double>(n) * static_cast<double>(n);
     const auto limit = static_cast<std::size_t>(
@@ -101,7 +101,7 @@ struct ParIlutArrays {
   /// Most entries of L and U.
   std::int64_t n_limit() const { return max_lower + max_upper + n; }
 
-  /// Hosts: room for candidates, in an eighth of the memory at most.
+  /// Hosts: allocates the candidate store, in at most an eighth of the memory.
   void allocate_store(std::int64_t candidates) {
     const auto rows = static_cast<std::size_t>(n);
     const auto threads = static_cast<std::size_t>(exec.concurrency());
@@ -119,9 +119,9 @@ struct ParIlutArrays {
     store.part = static_cast<std::int64_t>(part);
   }
 
-  /// Room for `wanted` entries with candidates, as far as the budget goes. Those before are lost. The store
-  /// of candidates is given up where that helps.
-  /// @param min  entries without which there is no step
+  /// Allocates `wanted` entries with candidates, or fewer if the budget is short. The previous entries are
+  /// lost. Frees the candidate store if that helps.
+  /// @param min  entries without which no step is possible
   void widen(std::int64_t wanted, std::int64_t min) {
     wide.entries = {};
     wide.values = wide_spare = {};
@@ -146,7 +146,7 @@ struct ParIlutArrays {
     selection = {exec, static_cast<std::int64_t>(size), options, budget};
   }
 
-  /// Room for `capacity` entries in one of the two L and U.
+  /// Allocates `capacity` entries in one of the two copies of L and U.
   Factors& allocate_kept(int parity, std::int64_t capacity) {
     Factors& to = kept[parity];
     if (to.nnz() >= capacity) return to;
@@ -167,7 +167,7 @@ struct ParIlutArrays {
   }
 
  private:
-  static constexpr std::size_t others_bytes = 1 << 15;  ///< of selection and bins, of any size
+  static constexpr std::size_t others_bytes = 1 << 15;  ///< selection and bins, independent of size
   static constexpr std::size_t row_bytes =
       5 * sizeof(Real) + 5 * sizeof(Ordinal) + sizeof(double) + 3 * sizeof(Offset) + 4 * sizeof(std::int64_t);
 
@@ -177,13 +177,13 @@ struct ParIlutArrays {
   }
 
   std::size_t entry_bytes() const { return sizeof(Ordinal) + (deterministic ? 2 : 1) * sizeof(Scalar); }
-  /// With the key.
+  /// Bytes of an entry with its key.
   std::size_t wide_bytes() const { return entry_bytes() + sizeof(Real); }
-  /// With its share in the selection.
+  /// Bytes of an entry with its key and its share of the selection workspace.
   std::size_t selected_bytes() const { return wide_bytes() + 2 * sizeof(Real) + 2; }
   static std::size_t row_map_bytes(std::size_t rows) { return 2 * rows * sizeof(Offset) + (1 << 11); }
 
-  /// Entries for which there is room in `wide` with two copies of those that are kept.
+  /// Entries that fit in `wide` beside two copies of the kept ones.
   std::size_t available_entries() const {
     const std::size_t missing = (kept[0].nnz() == 0 ? 1 : 0) + (kept[1].nnz() == 0 ? 1 : 0);
     const std::size_t others = others_bytes + missing * row_map_bytes(static_cast<std::size_t>(n));

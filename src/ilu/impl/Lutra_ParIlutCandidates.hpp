@@ -17,27 +17,26 @@
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_Select.hpp"
 
-// What a step of ParILUT adds (Anzt et al., section IV, "Candidate search" and "Computing the ILU residual"):
-// positions outside the pattern where A − L·U has an entry. Two passes over the rows count and fill; both
-// compute the residual in an accumulator, so that no rows of L are merged with columns of U.
+// Candidates that a step of ParILUT adds (Anzt et al., section IV, "Candidate search" and "Computing the ILU
+// residual"): positions outside the pattern where A − L·U has an entry. Two passes over the rows count and
+// fill. Both compute the residual in an accumulator, so that no rows of L are merged with columns of U.
 //
-// Departures: the norm is taken over all entries of A − L·U, not only over the candidates; candidates whose
-// keys lie far below the thresholds of the step before, or beyond a number that depends on the limits on
-// fill, are not stored, since the next thresholds would drop them.
-// Where memory is short, a chunk of the rows gets its candidates at a time, and L and U keep the largest
-// entries of what they have seen so far.
+// Departures: the norm is taken over all entries of A − L·U, not only over the candidates. Candidates are not
+// stored if their keys are far below the thresholds of the previous step, or if their number exceeds a bound
+// that depends on the limits on fill, since the next thresholds would drop them. If memory is short, one
+// chunk of the rows at a time gets its candidates, and L and U keep the largest entries seen so far.
 
 namespace lutra::Impl {
 
-/// What the host reads in a step.
+/// Results of a step that the host reads.
 struct ParIlutNews {
-  std::int64_t n_entries = 0;  ///< of L and U with the candidates
-  std::int64_t n_lower = 0;    ///< of L among them
-  double residual = 0;         ///< sum of squares of A − L·U, each row in parts of A's largest entry there
+  std::int64_t n_entries = 0;  ///< entries of L and U with the candidates
+  std::int64_t n_lower = 0;    ///< entries of L among them
+  double residual = 0;         ///< sum of squares of A − L·U, each row relative to A's largest entry in it
 };
 
-/// Keys from 2⁻⁶⁴ to 2⁶⁴ by size, four bins an octave: their bits without all but two of the mantissa. The
-/// first and the last bin have what is smaller and larger, too.
+/// Bins of keys from 2⁻⁶⁴ to 2⁶⁴, four per octave: the key's bits without all but two bits of the mantissa.
+/// The first and last bin also hold smaller and larger keys.
 template <class Real>
 struct KeyBins {
   using Bits = std::conditional_t<sizeof(Real) == 8, std::uint64_t, std::uint32_t>;
@@ -49,53 +48,53 @@ struct KeyBins {
     const int number = static_cast<int>(Kokkos::bit_cast<Bits>(key) >> shift) - first;
     return number < 0 ? 0 : number < count ? number : count - 1;
   }
-  /// The least key of a bin.
+  /// The smallest key of a bin.
   KOKKOS_FUNCTION static Real least(int bin) {
     return bin == 0 ? Real(0) : Kokkos::bit_cast<Real>(static_cast<Bits>(bin + first) << shift);
   }
 };
 
-/// L and U, the candidates around them, and where the rows of both together go.
+/// L and U, their candidates, and the destination of the merged rows.
 template <class Scalar, class Memory>
 struct CandidateSearch {
   using Real = RealOf<Scalar>;
   using Index = Ordinal;
   using Factors = IncompleteFactors<Scalar, Memory>;
-  /// What the thresholds of the step before are multiplied by: sweeps change values.
+  /// Factor for the thresholds of the previous step, because sweeps change values.
   static constexpr Real slack = Real(0.25);
 
   CsrView<Scalar, Ordinal, Offset, Memory> A;
-  double shift;  ///< added to A's diagonal, in parts of its rows' largest magnitudes
-  Factors from;  ///< L and U as they are
-  Factors to;    ///< with candidates; its entries and values may prove too short
-  Kokkos::View<Offset*, Memory> lower_map;  ///< [n + 1] entries of the new L in the rows before
+  double shift;  ///< added to A's diagonal, relative to its rows' largest magnitudes
+  Factors from;  ///< present L and U
+  Factors to;    ///< L and U with candidates; its entries and values may prove too short
+  Kokkos::View<Offset*, Memory> lower_map;  ///< [n + 1] entries of the new L in the preceding rows
   Kokkos::View<Ordinal*, Memory>
-      n_columns;  ///< [n] a bound on the columns of a row's residual, then their number
-  Kokkos::View<Ordinal*, Memory> n_row;        ///< [n] entries of the new row
-  Kokkos::View<Ordinal*, Memory> n_left;       ///< [n] those of L among them
-  Kokkos::View<double*, Memory> row_residual;  ///< [n] sums of ParIlutNews::residual
+      n_columns;                          ///< [n] bound on the columns of a row's residual, then their number
+  Kokkos::View<Ordinal*, Memory> n_row;   ///< [n] entries of the new row
+  Kokkos::View<Ordinal*, Memory> n_left;  ///< [n] entries of L among them
+  Kokkos::View<double*, Memory> row_residual;  ///< [n] summands of ParIlutNews::residual
   KeyScaling<Real, Memory> scaling;
   Kokkos::View<Real*, Memory> weights;  ///< [2·n] factor of a key by column: in U, in L, in U, …
-  Kokkos::View<const SelectionThreshold<Real>*, Memory> thresholds;  ///< [2] of the step before, for L and U
-  Real min_lower, min_upper;                                         ///< candidates have at least these keys
-  bool symmetric;      ///< a candidate in L is judged as the one in U that mirrors it
-  Ordinal begin, end;  ///< the chunk of rows that gets candidates; symmetric: of U, with their mirrors
+  Kokkos::View<const SelectionThreshold<Real>*, Memory> thresholds;  ///< [2] the previous step's, for L and U
+  Real min_lower, min_upper;                                         ///< smallest accepted keys of candidates
+  bool symmetric;      ///< a candidate in L is judged by its mirror in U
+  Ordinal begin, end;  ///< chunk of rows that gets candidates; symmetric: rows of U, with their mirrors
   RowTeams rows;
 
   KOKKOS_FUNCTION Real min_key(int factor) const {
     return Kokkos::max(factor == 0 ? min_lower : min_upper, slack * thresholds(factor).lower);
   }
-  /// The value a candidate begins with: r_ij / u_jj in L, r_ij in U.
+  /// Initial value of a candidate: r_ij / u_jj in L, r_ij in U.
   KOKKOS_FUNCTION Scalar value(Ordinal i, Ordinal j, const Scalar& r) const {
     return j < i ? divide_by_pivot(r, from.values(from.diagonal(j))) : r;
   }
-  /// The key such a value would have: as KeyScaling's, without divisions.
+  /// Key of that value: KeyScaling's, without divisions.
   KOKKOS_FORCEINLINE_FUNCTION Real key(Ordinal i, Ordinal j, const Scalar& r) const {
     const Real size = ScalarTraits<Scalar>::magnitude(r);
     if (symmetric && j < i) return scaling.key(j, i, size);
     return size * scaling.row(i) * weights(2 * static_cast<std::size_t>(j) + is_left(i, j));
   }
-  /// 1 in L, 0 in U: a number, so that no branch depends on it.
+  /// 1 in L, 0 in U: a number, to avoid branches.
   KOKKOS_FORCEINLINE_FUNCTION static std::size_t is_left(Ordinal i, Ordinal j) {
     return static_cast<std::size_t>(j < i);
   }
@@ -106,8 +105,8 @@ struct CandidateSearch {
   }
   /// Whether row i may get candidates.
   KOKKOS_FUNCTION bool is_in_chunk(Ordinal i) const { return i >= begin && (symmetric || i < end); }
-  /// Whether a residual outside the pattern gets an entry. NaN does not: the norm reports it.
-  /// @param least keys in U, in L
+  /// Whether a residual outside the pattern becomes a candidate. NaN does not; the norm reports it.
+  /// @param least smallest keys in U, in L
   KOKKOS_FORCEINLINE_FUNCTION bool is_candidate(Ordinal i, Ordinal j, const Scalar& r,
                                                 const Real (&least)[2]) const {
     if (symmetric) return !(j < i ? j < begin || j >= end : i >= end) && key(i, j, r) >= least[0];
@@ -118,7 +117,7 @@ struct CandidateSearch {
   }
 };
 
-/// Most columns the residual of a row can have; weights of keys.
+/// Computes an upper bound on the columns of a row's residual, and the weights of keys.
 template <class Search>
 struct PrepareRows {
   Search s;
@@ -144,13 +143,13 @@ struct PrepareRows {
   }
 };
 
-/// What a pass over the rows does with their residuals.
+/// Action of a pass on the residuals of rows.
 enum class SearchPass {
   norm,     ///< takes norms
   count,    ///< counts candidates, and takes norms
-  recount,  ///< counts candidates of the same L and U again, by a larger least key
-  bins,     ///< counts candidates by the size of their keys
-  fill      ///< writes the rows, sorted by column; nothing where they do not fit
+  recount,  ///< counts candidates of the same L and U again, with a larger smallest key
+  bins,     ///< counts candidates by key size
+  fill      ///< writes the rows, sorted by column; nothing if they do not fit
 };
 
 /// Writes a row from position `first` on.
@@ -166,14 +165,14 @@ struct WriteRow {
   }
 };
 
-/// All passes are one functor, so that the same instructions decide what is counted and what is written.
+/// All passes are one functor, so that the same instructions decide what is counted and written.
 template <class Search, class Memory>
 struct SearchRow {
   using Factors = typename Search::Factors;
   using Scalar = typename decltype(Factors::values)::non_const_value_type;
   Search s;
   SearchPass pass;
-  Kokkos::View<std::int64_t*, Memory> bins;  ///< [2 × KeyBins::count] candidates of L, of U; for that pass
+  Kokkos::View<std::int64_t*, Memory> bins;  ///< [2 × KeyBins::count] candidates of L, of U; for pass `bins`
 
   KOKKOS_FUNCTION Ordinal max_columns(Ordinal i) const { return s.n_columns(i); }
   KOKKOS_FUNCTION static Scalar not_a_number() {
@@ -194,12 +193,12 @@ struct SearchRow {
     if (pass == SearchPass::fill) write(lanes, w, i);
   }
 
-  /// Whether what was counted fits.
+  /// Whether the counted entries fit.
   KOKKOS_FUNCTION bool has_room() const {
     return static_cast<std::size_t>(s.to.row_map(s.from.n)) <= s.to.entries.extent(0);
   }
 
-  /// A row outside of the chunk stays as it is.
+  /// Copies a row outside the chunk unchanged.
   template <class Lanes>
   KOKKOS_FUNCTION void keep(const Lanes& lanes, Ordinal i) const {
     const auto& f = s.from;
@@ -218,7 +217,7 @@ struct SearchRow {
     }
   }
 
-  /// w := row i of A − L·U, on the columns of L and U, too
+  /// w := row i of A − L·U, including the columns of L and U
   template <class Lanes, class Accumulator>
   KOKKOS_FUNCTION void compute_residual(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     const auto& f = s.from;
@@ -231,20 +230,20 @@ struct SearchRow {
     subtract_row<true>(lanes, w, f.entries, f.values, f.diagonal(i), f.row_map(i + 1), Scalar(1));
   }
 
-  /// Gives the columns of L and U in row i the values `value_of` their positions.
+  /// Replaces the values in the columns of L and U in row i by `value_of` of their positions.
   template <class Lanes, class Accumulator, class ValueOf>
   KOKKOS_FUNCTION void replace_entries(const Lanes& lanes, Accumulator& w, Ordinal i,
                                        const ValueOf& value_of) const {
     lanes.each(s.from.row_map(i), s.from.row_map(i + 1),
                [&](const auto p) { w.value(w.find(s.from.entries(p))) = value_of(p); });
   }
-  /// The same with NaN, so that candidates alone are left.
+  /// Replaces them by NaN, so that only candidates remain.
   template <class Lanes, class Accumulator>
   KOKKOS_FUNCTION void leave_candidates(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     replace_entries(lanes, w, i, [](const auto) { return not_a_number(); });
   }
 
-  /// The part of a row in ParIlutNews::residual.
+  /// Contribution of a row to ParIlutNews::residual.
   template <class Lanes, class Accumulator>
   KOKKOS_FUNCTION double residual(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     const auto size = static_cast<double>(s.scaling.row_size(i));
@@ -291,7 +290,7 @@ struct SearchRow {
   }
 };
 
-/// Entries and residuals of the rows before.
+/// Entries and residuals of the preceding rows.
 struct RowStart {
   std::int64_t all = 0, lower = 0;
   double residual = 0;
@@ -304,7 +303,7 @@ struct RowStart {
   }
 };
 
-/// A scan: where the rows begin, and the totals. Views alone: a larger functor would wait, see by_argument.
+/// Scan that computes row offsets and totals. Holds only Views: a larger functor would wait, see by_argument.
 template <class Memory>
 struct PlaceCandidates {
   template <class Search>

@@ -10,26 +10,26 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_ParIlutCandidates.hpp"
 
-// Candidates on hosts: A − L·U is computed once in a step, by the pass that counts. It keeps the residuals
-// that are candidates, from which the other passes count again with a larger least key, fill the bins of keys
-// and write the rows. A row for which there was no room is computed anew in each pass.
+// Candidates on hosts: A − L·U is computed once per step, by the counting pass. It stores the residuals that
+// are candidates. From them the other passes count again with a larger smallest key, fill the bins of keys
+// and write the rows. A row that did not fit is recomputed in each pass.
 
 namespace lutra::Impl {
 
-/// Candidates of the rows, in as many equal parts as there are threads: in each in the order in which the
-/// thread has done its rows; unsorted in a row.
+/// Candidates of the rows, in equal parts, one per thread. Within a part, rows are in the order in which the
+/// thread processed them; within a row, candidates are unsorted.
 template <class Scalar, class Memory>
 struct CandidateStore {
-  Kokkos::View<std::int64_t*, Memory> first;  ///< [n] where those of a row start; −1: no room
+  Kokkos::View<std::int64_t*, Memory> first;  ///< [n] position of each row's first candidate; −1: not stored
   Kokkos::View<Ordinal*, Memory> n_in_row;    ///< [n]
   Kokkos::View<Ordinal*, Memory> columns;     ///< [threads × part]
   Kokkos::View<Scalar*, Memory> residuals;    ///< [threads × part] entries of A − L·U
-  Kokkos::View<std::int64_t*, Memory> used;  ///< [threads × line] of each part; a cache line for each thread
+  Kokkos::View<std::int64_t*, Memory> used;   ///< [threads × line] entries in use; a cache line per thread
   std::int64_t part = 0;
   static constexpr int line = 8;
 
-  /// Takes so many entries of a thread's part.
-  /// @returns the first; −1: there is no room
+  /// Reserves entries in a thread's part.
+  /// @returns the first one; −1 if they do not fit
   KOKKOS_FUNCTION std::int64_t take(int thread, Ordinal entries) const {
     std::int64_t& end = used(line * static_cast<std::int64_t>(thread));
     if (end + entries > part) return -1;
@@ -65,7 +65,7 @@ struct HostSearchRow {
     }
   }
 
-  /// Takes the candidates over from the accumulator, which is empty afterwards.
+  /// Moves the candidates out of the accumulator, which is empty afterwards.
   KOKKOS_FUNCTION void keep_candidates(DenseAccumulator<Scalar>& row, Ordinal i) const {
     const Search& s = anew.s;
     DenseAccumulator<Scalar> w = row;
@@ -101,7 +101,7 @@ struct HostSearchRow {
     anew.s.n_row(i) = all + static_cast<Ordinal>(f.row_map(i + 1) - f.row_map(i));
   }
 
-  /// Counts candidates again, by their keys where these are asked for.
+  /// Counts candidates again, by key if requested.
   KOKKOS_FUNCTION void visit_stored(Ordinal i) const {
     using Bins = KeyBins<Real>;
     const Search& s = anew.s;
@@ -142,7 +142,7 @@ struct HostSearchRow {
     while (p < end) take();
   }
 
-  /// The candidates of a row in an accumulator, columns ascending.
+  /// Sorts the candidates of a row by column in an accumulator.
   KOKKOS_FUNCTION void sort_stored(DenseAccumulator<Scalar>& row, Ordinal i) const {
     const Search& s = anew.s;
     DenseAccumulator<Scalar> w = row;

@@ -16,13 +16,13 @@
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_Select.hpp"
 
-// What a step of ParILUT removes (Anzt et al., section IV, "Add/Remove elements"): keys of the entries, the
-// decision by a threshold, and the compaction of rows. The diagonal has no key and stays.
+// Entries that a step of ParILUT removes (Anzt et al., section IV, "Add/Remove elements"): keys of the
+// entries, the decision by a threshold, and the compaction of rows. The diagonal has no key and is kept.
 //
 // Departures: the keys are magnitudes in the factors of a scaled A, since one threshold for all rows means
-// little where their units differ, and those of entries of A count double, which made GMRES need less on more
-// matrices; ties are broken by the order of entries, so that the limit on fill is
-// hard; one scan finds where the rows begin, whatever the ties.
+// little if their units differ. Keys at entries of A count double, which reduced GMRES iterations on more
+// matrices. Ties are broken by the order of entries, so that the limit on fill is hard. One scan computes the
+// row offsets, whatever the ties.
 
 namespace lutra::Impl {
 
@@ -35,8 +35,8 @@ template <class Scalar, class Memory>
 struct KeyedFactors {
   using Real = RealOf<Scalar>;
   IncompleteFactors<Scalar, Memory> factors;
-  Kokkos::View<Offset*, Memory> lower_map;  ///< [n + 1] entries of L in the rows before
-  Kokkos::View<Real*, Memory> lower_keys;   ///< [entries of L] how much an entry matters; negative: dropped
+  Kokkos::View<Offset*, Memory> lower_map;  ///< [n + 1] entries of L in the preceding rows
+  Kokkos::View<Real*, Memory> lower_keys;   ///< [entries of L] importance of an entry; negative: dropped
   Kokkos::View<Real*, Memory> upper_keys;   ///< [entries of U without the diagonal]
 
   KOKKOS_FUNCTION Offset lower_begin(Ordinal i) const { return lower_map(i); }
@@ -45,7 +45,7 @@ struct KeyedFactors {
   KOKKOS_FUNCTION Offset n_upper(Ordinal i) const { return factors.row_map(i + 1) - factors.diagonal(i) - 1; }
 };
 
-/// A sweep over L and U with the candidates that leaves the keys of their new values.
+/// Sweeps over L and U with the candidates, and stores the keys of their new values.
 template <class Scalar, class Memory>
 struct KeyedSweepRow {
   using Real = RealOf<Scalar>;
@@ -59,7 +59,7 @@ struct KeyedSweepRow {
   template <class Lanes, class Accumulator>
   KOKKOS_FUNCTION void operator()(const Lanes& lanes, Accumulator& w, Ordinal i) const {
     rows.load(lanes, w, i);
-    visit_keys(lanes, i, [&](const Offset p, Real& key) {  // as yet w holds entries of A
+    visit_keys(lanes, i, [&](const Offset p, Real& key) {  // w still holds entries of A
       key = rows.loaded(w, i, p) != Scalar(0) ? weight_of_A : Real(1);
     });
     rows.eliminate(lanes, w, i, [](const Ordinal) {});
@@ -69,7 +69,7 @@ struct KeyedSweepRow {
     });
   }
 
-  /// visit(position, key) for the entries of row i but the diagonal.
+  /// visit(position, key) for the entries of row i except the diagonal.
   template <class Lanes, class Visit>
   KOKKOS_FUNCTION void visit_keys(const Lanes& lanes, Ordinal i, const Visit& visit) const {
     lanes.each(rows.row_map(i), rows.diagonal(i),
@@ -80,7 +80,7 @@ struct KeyedSweepRow {
   }
 };
 
-/// Entries smaller than the drop tolerance get a negative key.
+/// Gives entries below the drop tolerance a negative key.
 template <class Scalar, class Memory>
 struct DropSmall {
   using Real = RealOf<Scalar>;
@@ -95,7 +95,7 @@ struct DropSmall {
     rows.visit_rows(team, f.n, [&](const Ordinal i) {
       const Real least = drop_tolerance * row_size(i);
       const auto size = [&](const Offset p) { return ScalarTraits<Scalar>::magnitude(f.values(p)); };
-      // an entry of L counts as what elimination leaves in A's row before it divides by the pivot
+      // an entry of L is judged by the value in A's row before division by the pivot
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, to.n_lower(i)), [&](const Offset t) {
         const Offset p = f.row_map(i) + t;
         if (size(p) * size(f.diagonal(f.entries(p))) < least) to.lower_keys(to.lower_begin(i) + t) = -1;
@@ -107,7 +107,7 @@ struct DropSmall {
   }
 };
 
-/// Symmetric factorizations: what has no mirror in L is dropped from U.
+/// Symmetric factorizations: drops entries of U without a mirror in L.
 template <class Keyed>
 struct DropUnpaired {
   Keyed from;
@@ -128,7 +128,7 @@ struct DropUnpaired {
   }
 };
 
-/// Two counts less than 2³¹ in one word, so that a scan over lanes takes both.
+/// Two counts below 2³¹ in one word, so that one scan over lanes handles both.
 struct AboveAndTies {
   KOKKOS_FUNCTION static std::int64_t pack(std::int64_t above, std::int64_t ties) {
     return above << 32 | ties;
@@ -137,8 +137,7 @@ struct AboveAndTies {
   KOKKOS_FUNCTION static std::int64_t ties(std::int64_t packed) { return packed & 0xffffffff; }
 };
 
-/// A threshold in keys of SelectionKey: what lies above it, and what ties with it, among keys that are not
-/// negative.
+/// A threshold in SelectionKey form: counts nonnegative keys above it and ties with it.
 template <class Real>
 struct EncodedThreshold {
   using Encoding = SelectionKey<Real>;
@@ -149,7 +148,7 @@ struct EncodedThreshold {
       : lower(Kokkos::max(Encoding::encode(threshold.lower), Key(Encoding::sign))),
         upper(Kokkos::max(Encoding::encode(threshold.upper), Key(Encoding::sign - 1))) {}
 
-  /// Which of the two counts an entry belongs to, or neither.
+  /// The count (above or ties) that an entry belongs to, or neither.
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t classify(Real key) const {
     const auto encoded = Encoding::encode(key);
     const bool is_above = encoded > upper;
@@ -157,8 +156,8 @@ struct EncodedThreshold {
   }
 };
 
-/// Drops all but the `limit` largest keys of a row, ties by index, by making the others negative. Bisection
-/// over the bits of a key, which order numbers ≥ 0 as their values do: 31 or 63 counts.
+/// Keeps the `limit` largest keys of a row, ties by index, and makes the others negative. Bisects over the
+/// bits of a key, whose integer order equals that of values ≥ 0: 31 or 63 counts.
 template <class Real, class Member, class Keys, class Offset>
 KOKKOS_FUNCTION void keep_largest(const Member& team, const Keys& keys, Offset begin, Offset length,
                                   Offset limit) {
@@ -176,8 +175,7 @@ KOKKOS_FUNCTION void keep_largest(const Member& team, const Keys& keys, Offset b
     return count;
   };
   if (count_from(0) <= limit) return;
-  Bits kth =
-      0;  // the largest number that at least `limit` + 1 keys reach: what ties with it may not all stay
+  Bits kth = 0;  // the largest number reached by at least `limit` + 1 keys: not all ties with it may stay
   for (Bits bit = Bits(1) << (8 * sizeof(Bits) - 2); bit > 0; bit >>= 1) {
     if (count_from(kth | bit) > limit) kth |= bit;
   }
@@ -194,7 +192,7 @@ KOKKOS_FUNCTION void keep_largest(const Member& team, const Keys& keys, Offset b
                         });
 }
 
-/// FillRule::row: each row of L and of U keeps `fill_factor` times the entries of A's row.
+/// FillRule::row: each row of L and U keeps `fill_factor` times the entries of A's row.
 template <class Scalar, class Memory>
 struct LimitRows {
   KeyedFactors<Scalar, Memory> to;
@@ -213,24 +211,24 @@ struct LimitRows {
   }
 };
 
-/// A threshold that drops negative keys alone.
+/// A threshold that drops only negative keys.
 template <class Real, class Memory>
 struct KeepAll {
   Kokkos::View<SelectionThreshold<Real>, Memory> threshold;
   KOKKOS_FUNCTION void operator()(const int) const { threshold() = {Real(-1), Real(-1), 0, 0, 0}; }
 };
 
-/// Of `ties` ties those kept where `allowed` may be, a number that may be negative.
+/// Number of `ties` kept if `allowed` entries, possibly a negative number, may be.
 KOKKOS_FORCEINLINE_FUNCTION std::int64_t limit_ties(std::int64_t ties, std::int64_t allowed) {
   return Kokkos::max(std::int64_t(0), Kokkos::min(ties, allowed));
 }
 
-/// The rows of `from` without the entries that the two thresholds drop.
+/// Copies the rows of `from` without the entries dropped by the two thresholds.
 ///
-///     count    entries above each threshold, and ties with it, of each row
-///     scan     ties are kept in their order until n_ties of them are, so that a scan finds
+///     count    entries of each row above each threshold, and ties with it
+///     scan     the first n_ties ties are kept, so that a scan computes
 ///              entries kept before row i = above + min(ties of L, n_ties) + min(ties of U, n_ties)
-///     compact  lanes of a row find their positions by a scan over the same two counts
+///     compact  lanes of a row compute their positions by a scan over the same two counts
 template <class Scalar, class Memory>
 struct DropEntries {
   using Real = RealOf<Scalar>;
@@ -240,8 +238,8 @@ struct DropEntries {
   Kokkos::View<Threshold*, Memory> thresholds;            ///< [2] of L, of U
   Kokkos::View<std::int64_t*, Memory> lower_count;        ///< [n] AboveAndTies of each row of L
   Kokkos::View<std::int64_t*, Memory> upper_count;        ///< [n] of U
-  Kokkos::View<std::int64_t*, Memory> lower_ties_before;  ///< [n] ties of L in the rows before
-  Kokkos::View<std::int64_t*, Memory> upper_ties_before;  ///< [n]
+  Kokkos::View<std::int64_t*, Memory> lower_ties_before;  ///< [n] ties of L in the preceding rows
+  Kokkos::View<std::int64_t*, Memory> upper_ties_before;  ///< [n] ties of U in the preceding rows
   RowTeams rows;
 };
 
@@ -274,7 +272,7 @@ struct CountKept {
   }
 };
 
-/// Entries of the rows before that a threshold keeps for certain, and that tie with it.
+/// Entries of the preceding rows that a threshold certainly keeps, and ties with it.
 struct KeptEntries {
   std::int64_t above = 0, lower_ties = 0, upper_ties = 0;
 
@@ -286,7 +284,7 @@ struct KeptEntries {
   }
 };
 
-/// A scan: where the rows begin. Views alone: a larger functor would wait, see by_argument.
+/// Scan that computes row offsets. Holds only Views: a larger functor would wait, see by_argument.
 template <class Threshold, class Offset, class Memory>
 struct KeptRowMap {
   template <class Drop>
@@ -327,9 +325,9 @@ struct CompactKept {
   using Threshold = typename Drop::Threshold;
   Drop d;
 
-  /// Moves the entries of a factor's row that are kept.
+  /// Moves the kept entries of a factor's row.
   /// @param first  position of the row's first entry, whose key is keys(begin)
-  /// @param to     position of the first that is kept
+  /// @param to     position of the first kept entry
   template <class Member, class Keys, class Offset>
   KOKKOS_FUNCTION void move(const Member& team, const Keys& keys, Offset begin, Offset length, Offset first,
                             Offset to, const Threshold& threshold, std::int64_t ties_before) const {
@@ -366,7 +364,7 @@ struct CompactKept {
   }
 };
 
-/// Symmetric factorizations: L keeps what U keeps. After a count and a placement, and before another.
+/// Symmetric factorizations: L keeps the entries that U keeps. Runs between two counts, after a placement.
 template <class Drop>
 struct MirrorKept {
   using Real = typename Drop::Real;

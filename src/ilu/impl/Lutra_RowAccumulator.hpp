@@ -12,22 +12,22 @@
 
 namespace lutra::Impl {
 
-// The row that one group of lanes works on, reached by column: the sparse accumulator of Gilbert, Moler and
+// The row that a group of lanes processes, indexed by column: the sparse accumulator of Gilbert, Moler and
 // Schreiber on hosts, a hash table on devices. Both have the same members:
 //
-//   find(c)              slot of column c, negative where it has none
-//   insert(c)            its slot, a new one with value 0 where it has none
-//   append(c)            the same for a column that the row does not have
+//   find(c)              slot of column c, negative if it has none
+//   insert(c)            its slot; a column without one gets a new slot with value 0
+//   append(c)            insert for a column known to be absent
 //   appended(t, c)       slot of column c, the t-th that was appended to an empty row
-//   value(slot)          reference; lanes side by side use different columns, so that no sum is atomic
+//   value(slot)          reference; concurrent lanes use different columns, so that no sum is atomic
 //   size(lanes)          columns in the row
 //   each(lanes, visit)   visit(column, value)
 //   sum<T>(lanes, term)  sum of term(column, value) over the row
-//   remove_if(lanes, is_out)  removes columns with is_out(column, value); before visit_sorted and clear alone
-//   visit_sorted(…)      visit(rank, column, value) by ascending columns; the last use but for clear
+//   remove_if(lanes, is_out)  removes columns with is_out(column, value); only before visit_sorted and clear
+//   visit_sorted(…)      visit(rank, column, value) by ascending columns; only clear may follow
 //
-// Lanes side by side may insert columns that differ; a barrier (the end of `lanes.each`) separates that from
-// the next use of the same column.
+// Concurrent lanes may insert different columns; a barrier (the end of `lanes.each`) separates that from the
+// next use of the same column.
 
 /// One host thread.
 struct SerialLanes {
@@ -42,7 +42,7 @@ struct SerialLanes {
     for (Index k = begin; k < end; ++k) total += term(k);
     return total;
   }
-  /// The largest term(k) over a range, 0 at least; a NaN may be left out.
+  /// The largest term(k) over a range, at least 0; may ignore NaN.
   template <class T, class Index, class Term>
   KOKKOS_FORCEINLINE_FUNCTION T largest(Index begin, Index end, const Term& term) const {
     T most(0);
@@ -52,14 +52,14 @@ struct SerialLanes {
     }
     return most;
   }
-  /// Does a thing once for the row.
+  /// Performs an action once per row.
   template <class Action>
   KOKKOS_FORCEINLINE_FUNCTION void once(const Action& action) const {
     action();
   }
 };
 
-/// The vector lanes of a thread of a team. Each call ends with a barrier of these lanes.
+/// The vector lanes of a team's thread. Each call ends with a barrier of these lanes.
 template <class Team>
 struct VectorLanes {
   const Team& team;
@@ -93,22 +93,22 @@ struct VectorLanes {
   }
 };
 
-/// A row on a host thread: the slot of every column, and the columns in the order of insertion. Its loops
-/// have no branches that depend on whether a column is in the row, which processors do not predict: a new
-/// slot is written in any case, and what is subtracted from an absent column goes to a slot before the first.
+/// A row on a host thread: the slot of every column, and the columns in the order of insertion. To avoid
+/// mispredictions, loops have no branches on whether a column is in the row: a new slot is always written,
+/// and what is subtracted from an absent column goes to a slot before the first.
 ///
 ///     slot     −8 … −1       0 … count − 1          count
 ///              margin        columns of the row     written, not in use
 template <class Scalar>
 struct DenseAccumulator {
-  /// Slots before the first: several, since sums in one slot wait for one another.
+  /// Slots before the first; several, because sums in one slot would wait for one another.
   static constexpr Ordinal margin = 8;
-  static constexpr Ordinal extra_slots = margin + 1;  ///< of a table, beside those of its columns
+  static constexpr Ordinal extra_slots = margin + 1;  ///< slots of a table besides those of its columns
 
-  Ordinal* slot_of;   ///< [n] absent(column) where it is not in the row; all of them between rows
+  Ordinal* slot_of;   ///< [n] absent(column) for columns not in the row; all columns between rows
   Ordinal* columns;   ///< by slot
   Scalar* values;     ///< by slot
-  int thread = 0;     ///< whose it is
+  int thread = 0;     ///< owner
   Ordinal count = 0;  ///< slots in use
 
   KOKKOS_FORCEINLINE_FUNCTION static Ordinal absent(Ordinal column) { return ~(column & (margin - 1)); }
@@ -173,8 +173,8 @@ struct DenseAccumulator {
   }
 };
 
-/// A row of lanes of a device: an open-addressed hash table with linear probing, of 2^log_slots slots of
-/// which at most three quarters are in use.
+/// A row processed by a device's lanes: an open-addressed hash table with linear probing and 2^log_slots
+/// slots, at most three quarters of them in use.
 template <class Scalar>
 struct HashAccumulator {
   Ordinal* keys;   ///< [slots] column, −1: free
@@ -183,7 +183,7 @@ struct HashAccumulator {
 
   static constexpr Ordinal free_key = -1;
 
-  /// log₂ of the slots a row of so many columns takes.
+  /// log₂ of the slots for a row with this many columns.
   KOKKOS_INLINE_FUNCTION static int log_slots_for(std::int64_t columns) {
     int log = 1;
     while ((std::int64_t(3) << log) < 4 * columns) ++log;
@@ -262,10 +262,10 @@ struct HashAccumulator {
   }
 
  private:
-  /// Batcher's bitonic sort of the slots by key, free ones last. The table is no hash table afterwards.
+  /// Batcher's bitonic sort of the slots by key, free ones last. Destroys the hash table.
   template <class Lanes>
   KOKKOS_INLINE_FUNCTION void sort(const Lanes& lanes) const {
-    using Key = std::make_unsigned_t<Ordinal>;  // −1 is the largest
+    using Key = std::make_unsigned_t<Ordinal>;  // −1 becomes the largest
     const Ordinal n = slots();
     for (Ordinal run = 2; run > 0 && run <= n; run *= 2) {
       for (Ordinal distance = run / 2; distance > 0; distance /= 2) {
@@ -285,8 +285,8 @@ struct HashAccumulator {
   }
 };
 
-/// w + a·b, on devices rounded once: left to the compiler it would be that in one kernel and not in another,
-/// and kernels would differ in the last bits.
+/// w + a·b, rounded once on devices. Left to the compiler, it would be fused in some kernels and not in
+/// others, and results would differ in the last bits.
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION Real add_product(const Real& w, const Real& a, const Real& b) {
   KOKKOS_IF_ON_DEVICE((return Kokkos::fma(a, b, w);))
@@ -305,9 +305,8 @@ KOKKOS_FORCEINLINE_FUNCTION void subtract_product(Kokkos::complex<Real>& w, cons
                             add_product(add_product(w.imag(), -l.real(), u.imag()), -l.imag(), u.real()));
 }
 
-/// w/pivot, with the same bits in all kernels; 0 for a pivot that is 0, so that it is found as such and
-/// nothing infinite spreads from it. Complex pivots are divided by |Re| + |Im| first, so that their squares
-/// do not overflow.
+/// w/pivot, with the same bits in all kernels. 0 for a zero pivot, so that the pivot is detected and no
+/// infinity spreads. Complex pivots are first divided by |Re| + |Im|, so that their squares do not overflow.
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION Real divide_by_pivot(const Real& w, const Real& pivot) {
   return pivot == Real(0) ? Real(0) : w / pivot;
@@ -324,7 +323,7 @@ KOKKOS_FORCEINLINE_FUNCTION Kokkos::complex<Real> divide_by_pivot(const Kokkos::
 }
 
 /// w(j) −= factor·u_j for entries begin … end − 1 of a row of U.
-/// @tparam Insert columns without a slot get one; else they are left out
+/// @tparam Insert true: columns without a slot get one; false: they are ignored
 template <bool Insert, class Lanes, class Accumulator, class Entries, class Values, class Offset,
           class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION void subtract_row(const Lanes& lanes, Accumulator& w, const Entries& entries,
@@ -339,7 +338,7 @@ template <bool Insert, class Lanes, class Entries, class Values, class Offset, c
 KOKKOS_FORCEINLINE_FUNCTION void subtract_row(const Lanes&, DenseAccumulator<Scalar>& w,
                                               const Entries& entries, const Values& values, Offset begin,
                                               Offset end, const Scalar& factor) {
-  DenseAccumulator<Scalar> row = w;  // a copy, whose members stay in registers
+  DenseAccumulator<Scalar> row = w;  // a copy, so that members stay in registers
   for (Offset q = begin; q < end; ++q) {
     const Ordinal slot = Insert ? row.insert(entries[q]) : row.find(entries[q]);
     subtract_product(row.values[slot], factor, Scalar(values[q]));

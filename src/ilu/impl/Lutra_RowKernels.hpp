@@ -14,14 +14,14 @@
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_RowAccumulator.hpp"
 
-// Kernels that work on rows by accumulators.
+// Kernels that process rows with accumulators.
 //
 //   hosts     a thread takes the next 32 rows; its dense accumulator serves all its rows
-//   devices   a group of lanes takes a row; its table is in scratch, or, for a row too long for that, one in
-//             device memory which the group holds until the row is done: many of medium size, and a few
-//             for rows of any length
+//   devices   a group of lanes takes a row; its table is in scratch, or, for a row too long for that, in
+//             device memory; the group holds such a table until the row is done. Many tables have medium
+//             size, a few fit rows of any length
 //
-// A body does not wait for other rows, so that whoever waits for a table gets one.
+// A body does not wait for other rows, so every wait for a table ends.
 
 namespace lutra::Impl {
 
@@ -35,7 +35,7 @@ struct RowLength {
   }
 };
 
-/// Entries of the longest row, 1 at least. Waits.
+/// Entries of the longest row, at least 1. Waits.
 template <class ExecutionSpace, class RowMap>
 Ordinal longest_row(const ExecutionSpace& exec, Ordinal n, const RowMap& row_map) {
   Ordinal longest = 0;
@@ -45,29 +45,29 @@ Ordinal longest_row(const ExecutionSpace& exec, Ordinal n, const RowMap& row_map
   return std::max(Ordinal(1), longest);
 }
 
-/// Accumulators in an execution space's memory, as kernels take them.
+/// Accumulators in an execution space's memory, for kernels.
 template <class Scalar, class Memory>
 struct RowTables {
-  int lanes = 1;                           ///< devices: of a row
-  int team_rows = 1;                       ///< devices: rows of a team
-  Ordinal slots = 0;                       ///< devices: of a row's table in scratch
-  int medium_count = 0;                    ///< devices: tables of medium size in device memory, the first
-  Ordinal medium_slots = 0;                ///< of each
-  int count = 0;                           ///< hosts: one a thread; devices: tables for rows of any length
-  Ordinal table_slots = 0;                 ///< of each
+  int lanes = 1;             ///< devices: lanes per row
+  int team_rows = 1;         ///< devices: rows per team
+  Ordinal slots = 0;         ///< devices: slots of a row's table in scratch
+  int medium_count = 0;      ///< devices: tables of medium size in device memory, which come first
+  Ordinal medium_slots = 0;  ///< slots of each
+  int count = 0;             ///< hosts: one per thread; devices: tables for rows of any length
+  Ordinal table_slots = 0;   ///< slots of each
   Kokkos::View<Ordinal*, Memory> slot_of;  ///< hosts: [count × n]
   Kokkos::View<Ordinal*, Memory> columns;  ///< [all slots] keys on devices
   Kokkos::View<Scalar*, Memory> values;    ///< [all slots]
   Kokkos::View<int*, Memory> taken;        ///< devices: [medium_count + count]
 
-  /// Where the slots of a table in device memory begin.
+  /// First slot of a table in device memory.
   KOKKOS_FUNCTION std::size_t first_slot(int table) const {
     const auto medium = static_cast<std::size_t>(table < medium_count ? table : medium_count);
     const auto large = static_cast<std::size_t>(table < medium_count ? 0 : table - medium_count);
     return medium * static_cast<std::size_t>(medium_slots) + large * static_cast<std::size_t>(table_slots);
   }
 
-  /// Hosts: the accumulator of a thread for rows of n columns.
+  /// Hosts: a thread's accumulator for rows of n columns.
   KOKKOS_FUNCTION DenseAccumulator<Scalar> dense(int thread, Ordinal n) const {
     using Dense = DenseAccumulator<Scalar>;
     const std::size_t first = first_slot(thread) + static_cast<std::size_t>(Dense::margin);
@@ -80,17 +80,17 @@ struct RowTables {
   }
 };
 
-/// Lanes and tables in scratch: teams of 128 lanes, each lane about one entry of a row of U, which is half a
-/// row; tables for rows up to sixteen times the mean, of which a row clears no more than it needs, and no
-/// more than 32 KiB a team, so that a multiprocessor holds several teams.
+/// Sets lanes and tables in scratch. Teams have 128 lanes, each lane about one entry of a row of U, which is
+/// half a row. Tables fit rows up to sixteen times the mean; a row clears only what it needs. At most 32 KiB
+/// per team, so that a multiprocessor holds several teams.
 /// @param mean columns of a row
-/// @param usual columns of the longest rows that are usual
-/// @param most  columns of the longest
+/// @param usual columns of the longest usual rows
+/// @param most  columns of the longest row
 template <class ExecutionSpace, class Scalar, class Memory>
 void shape_teams(RowTables<Scalar, Memory>& tables, double mean, Ordinal usual, Ordinal most) {
   using Table = HashAccumulator<Scalar>;
   constexpr std::int64_t max_bytes = 32 << 10;
-  // few lanes would make a row much longer than the mean the last to end
+  // with few lanes, a row much longer than the mean would finish last
   const bool skewed = static_cast<double>(usual) > 64 * mean;
   tables.lanes = vector_length_for<ExecutionSpace>(skewed ? 4 * mean : mean / 2);
   tables.team_rows = std::max(1, 128 / tables.lanes);
@@ -103,7 +103,7 @@ void shape_teams(RowTables<Scalar, Memory>& tables, double mean, Ordinal usual, 
   tables.slots = Ordinal(1) << log;
 }
 
-/// Hosts: the row of a thread has no columns yet.
+/// Hosts: marks all columns as absent from a thread's row.
 template <class Scalar, class Memory>
 struct FillAbsent {
   RowTables<Scalar, Memory> tables;
@@ -115,7 +115,7 @@ struct FillAbsent {
   }
 };
 
-/// Makes them, once for any number of kernels that run one after the other.
+/// Allocates the accumulators, once for any number of successive kernels.
 template <class Scalar, class ExecutionSpace>
 class RowWorkspace {
  public:
@@ -123,9 +123,9 @@ class RowWorkspace {
   using Table = HashAccumulator<Scalar>;
 
   /// @param n            columns of the matrix
-  /// @param max_columns  most distinct columns of a row; n is always right
-  /// @param mean_columns of a row, about
-  /// @param long_columns of the longest rows that are usual: lanes are chosen for these; 0: max_columns
+  /// @param max_columns  most distinct columns of a row; n is always valid
+  /// @param mean_columns approximate mean per row
+  /// @param long_columns columns of the longest usual rows, which decide the number of lanes; 0: max_columns
   RowWorkspace(const ExecutionSpace& exec, Ordinal n, Ordinal max_columns, double mean_columns,
                const MemoryBudget& budget, Ordinal long_columns = 0)
       : m_n(n), m_reservation(budget) {
@@ -160,8 +160,8 @@ class RowWorkspace {
  private:
   std::size_t count() const { return static_cast<std::size_t>(m_tables.count); }
 
-  /// How many tables there are in device memory: of medium size, sixteen times those in scratch, as many as
-  /// teams run at once; for rows of any length up to 64 MiB.
+  /// Sets the number of tables in device memory: of medium size, sixteen times the scratch tables, as many as
+  /// teams run concurrently; for rows of any length, up to 64 MiB.
   void make_room(const MemoryBudget& budget) {
     const auto bytes_of = [](Ordinal slots) { return static_cast<std::size_t>(slots) * Table::slot_bytes; };
     const std::size_t available = budget.available_bytes() / 4;
@@ -191,7 +191,7 @@ class RowWorkspace {
   MemoryReservation m_reservation;
 };
 
-/// Rows begin … end − 1, each by a group of lanes of a device.
+/// Processes rows begin … end − 1, each by a group of lanes of a device.
 template <class Body, class Scalar, class ExecutionSpace>
 struct DeviceRows {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
@@ -248,13 +248,13 @@ struct DeviceRows {
   }
 };
 
-/// The same on host threads, each taking the next rows.
+/// Processes rows on host threads; each takes the next rows.
 template <class Body, class Scalar, class ExecutionSpace>
 struct HostRows {
   Body body;
   RowTables<Scalar, typename ExecutionSpace::memory_space> tables;
   Ordinal n;           ///< columns
-  std::int64_t* next;  ///< first row no thread has taken
+  std::int64_t* next;  ///< first row not taken
   Ordinal end;
 
   KOKKOS_FUNCTION void operator()(const int thread) const {
@@ -272,8 +272,8 @@ struct HostRows {
   }
 };
 
-/// body(lanes, w, i) for rows begin … end − 1 with an empty accumulator w; on one host thread in ascending
-/// order. Does not wait for devices.
+/// Calls body(lanes, w, i) for rows begin … end − 1 with an empty accumulator w; on one host thread in
+/// ascending order. Does not wait for devices.
 /// @param body  a functor; body.max_columns(i) bounds the columns of row i, and is at most that of the
 ///              workspace
 template <class Body, class Scalar, class ExecutionSpace>

@@ -16,12 +16,13 @@
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_RowTeams.hpp"
 
-// What an elimination on a fixed pattern does to each row, found once: the entries of U it reads and the
-// entries of the row they meet. Entries of U outside of the row's pattern are not in the list.
+// Updates of each row in an elimination on a fixed pattern, computed once: the entries of U that it reads and
+// the entries of the row that they change. Entries of U outside the row's pattern are not listed.
 
 namespace lutra::Impl {
 
-/// One step of the elimination of a row, whose entries count from its first. The entry of L at `pivot` is l:
+/// One step of the elimination of a row; positions are relative to the row's first entry. The entry of L at
+/// `pivot` is l:
 ///
 ///     target == pivot    l := l / U(from)                 the first step of its pivot
 ///     else               entry at target −= l·U(from)     targets of a pivot are distinct
@@ -33,21 +34,21 @@ struct RowUpdate {
   KOKKOS_FUNCTION bool divides() const { return target == pivot; }
 };
 
-/// The updates of all rows, those of a row by ascending pivots.
+/// Updates of all rows; within a row by ascending pivots.
 template <class Memory>
 struct RowUpdates {
   Kokkos::View<Offset*, Memory> row_map;     ///< [n + 1]
   Kokkos::View<RowUpdate*, Memory> updates;  ///< [row_map(n)]
 };
 
-/// Counts the updates of each entry of L, and then writes them.
+/// Counts the updates of each entry of L, then writes them.
 template <class Memory>
 struct FindRowUpdates {
   Kokkos::View<const Offset*, Memory> row_map, diagonal;
   Kokkos::View<const Ordinal*, Memory> entries;
   RowTeams rows;
-  Kokkos::View<Ordinal*, Memory> counts;       ///< [nnz] of each entry; 0 in U
-  Kokkos::View<const Offset*, Memory> starts;  ///< [nnz + 1] sums of these; empty: to be counted
+  Kokkos::View<Ordinal*, Memory> counts;       ///< [nnz] updates of each entry; 0 in U
+  Kokkos::View<const Offset*, Memory> starts;  ///< [nnz + 1] prefix sums of the counts; empty: count pass
   RowUpdates<Memory> to;
 
   template <class Member>
@@ -72,7 +73,7 @@ struct FindRowUpdates {
   }
 
   /// visit(position in U, position in the row) for the updates of entry p of L in a row that ends at `end`.
-  /// Of the two rows that meet the columns of the shorter are searched for in the longer.
+  /// The columns of the shorter of the two rows are searched for in the longer.
   template <class Visit>
   KOKKOS_FUNCTION void visit_updates(Offset p, Offset end, const Visit& visit) const {
     const Ordinal k = entries(p);
@@ -96,7 +97,7 @@ struct FindRowUpdates {
   }
 };
 
-/// The updates of a pattern, if half of the memory left has room for them. Waits.
+/// The updates of a pattern, if they fit into half of the remaining memory. Waits.
 /// @param longest entries of the longest row
 template <class Scalar, class ExecutionSpace>
 std::optional<RowUpdates<typename ExecutionSpace::memory_space>> find_row_updates(
@@ -109,7 +110,7 @@ std::optional<RowUpdates<typename ExecutionSpace::memory_space>> find_row_update
   if (nnz * (sizeof(Ordinal) + sizeof(Offset)) > budget.available_bytes()) return {};
   MemoryReservation temporary(budget);
   const double mean = static_cast<double>(nnz) / std::max(1.0, static_cast<double>(pattern.n));
-  // a lane for each entry of L, of long rows, too
+  // one lane per entry of L, also in long rows
   const bool is_skewed = static_cast<double>(longest) > 4 * mean;
   const RowTeams rows(exec, vector_length_for<ExecutionSpace>(is_skewed ? 32 : mean / 2), 1024);
   FindRowUpdates<Memory> find{pattern.row_map, pattern.diagonal, pattern.entries, rows, {}, {}, {}};

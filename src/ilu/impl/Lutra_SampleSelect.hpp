@@ -13,15 +13,16 @@
 
 namespace lutra::Impl {
 
-/// SampleSelect by portable kernels (Anzt, Ribizel, Flegar, Chow and Dongarra 2019, section III), a level:
+/// SampleSelect by portable kernels (Anzt, Ribizel, Flegar, Chow and Dongarra 2019, section III). Each level:
 ///
-///     split    one team sorts a sample and picks splitters           count   each chunk of the source:
-///     buckets choose   one thread finds the bucket of the wanted value       filter  gathers that bucket's
-///     keys
+///     split    one team sorts a sample and picks splitters
+///     count    each chunk of the source: buckets
+///     choose   one thread finds the bucket of the wanted value
+///     filter   gathers the keys of that bucket
 ///
-/// and at the end one team finishes by digits. The host queues all of it without knowing what comes out:
-/// kernels that find the search ended return at once. With 2 bits, buckets are "less than the pivot",
-/// "equal", "greater" and the rest: quickselect.
+/// Finally one team finishes by digits. The host queues all kernels in advance; kernels that find the search
+/// ended return at once. With 2 bits, the buckets are "less than the pivot", "equal", "greater" and the rest:
+/// quickselect.
 template <class Real, class ExecutionSpace, int height>
 struct SampleSelect {
   using Memory = typename ExecutionSpace::memory_space;
@@ -192,7 +193,7 @@ struct SampleSelect {
   static Policy with_scratch(Policy policy, std::size_t bytes) {
     return policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes) + 64));
   }
-  /// To a counter of the team.
+  /// Increments a counter of the team.
   KOKKOS_FORCEINLINE_FUNCTION static void add_one(unsigned& counter) {
     if constexpr (on_host) {
       ++counter;
@@ -213,7 +214,7 @@ struct SampleSelect {
     return begin > size ? begin : begin + chunk < size ? begin + chunk : size;
   }
 
-  /// Sorts the sample: on devices a bitonic network.
+  /// Sorts the sample; on devices by a bitonic network.
   KOKKOS_FUNCTION static void sort(const Team& team, Key* sample) {
     KOKKOS_IF_ON_HOST((std::sort(sample, sample + selection_samples);))
     KOKKOS_IF_ON_DEVICE((bitonic_sort(team, sample);))
@@ -276,8 +277,8 @@ struct SampleSelect {
     team.team_barrier();  // all have read the counters
   }
 
-  /// Finds the wanted key of a few by counting for each how many are greater.
-  /// @param few [few_keys], then: how many there are, and the result: key, greater ones, and its copies
+  /// Finds the wanted key among a few by counting, for each, the greater ones.
+  /// @param few [few_keys], then their number and the result: key, greater keys, copies of it
   KOKKOS_FUNCTION void finish_few(const Team& team, State& state, Key* few) const {
     Key* const shared = few + few_keys;
     Kokkos::single(Kokkos::PerTeam(team), [&]() { shared[0] = 0; });

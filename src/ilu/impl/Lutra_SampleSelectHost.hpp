@@ -16,25 +16,25 @@
 
 namespace lutra::Impl {
 
-/// SampleSelect on hosts, where fewer buckets pay: a sample gives two splitters between which the wanted
-/// value lies in all likelihood, and one pass counts the values above and gathers those between, without
-/// branches (Floyd and Rivest 1975, algorithm SELECT). std::nth_element finishes what was gathered. Where the
-/// sample was off, the next pass reads the values again.
+/// SampleSelect on hosts, where fewer buckets are faster. A sample gives two splitters that almost certainly
+/// enclose the wanted value. One branch-free pass counts the values above and gathers those between (Floyd
+/// and Rivest 1975, algorithm SELECT). std::nth_element finishes on the gathered values. If the sample was
+/// misleading, the next pass reads the values again.
 template <class Real, class ExecutionSpace>
 struct SampleSelectHost {
   using Memory = typename ExecutionSpace::memory_space;
   using Work = SelectionWorkspace<Real, Memory>;
   using Key = typename Work::Key;
   using State = SelectionState<Key>;
-  static constexpr std::int64_t chunk = 4096;  ///< values whose window fits into the first-level cache
+  static constexpr std::int64_t chunk = 4096;           ///< values whose window fits into the L1 cache
   static constexpr std::int64_t finish_size = 1 << 16;  ///< keys left to std::nth_element
-  static constexpr std::int64_t direct_size = 1 << 12;  ///< values left to it at once
+  static constexpr std::int64_t direct_size = 1 << 12;  ///< values passed to it directly
 
   const ExecutionSpace& exec;
   const Work& work;
   Kokkos::View<const Real*, Memory> values;
 
-  /// Values of a pass.
+  /// Values counted by a pass.
   struct Counts {
     std::int64_t above = 0, inside = 0, nans = 0;
   };
@@ -68,8 +68,8 @@ struct SampleSelectHost {
   }
   Key* buffer(int number) const { return work.buffers.data() + (number - State::first) * work.capacity; }
 
-  /// Two keys of a sample, 2.5 standard deviations to either side of the wanted rank; one key, which the next
-  /// pass takes out, where they are no narrower than what is known.
+  /// Two keys of a sample, 2.5 standard deviations to either side of the wanted rank. If they are no narrower
+  /// than the known bounds, one key, which the next pass removes.
   std::pair<Key, Key> window(const State& state) const {
     const auto wanted = std::clamp<std::int64_t>(state.size / 128, 64, 4096);
     std::vector<Key> sample;
@@ -89,7 +89,8 @@ struct SampleSelectHost {
     return lo == state.lo && hi == state.hi ? std::pair(at(rank * size), at(rank * size)) : std::pair(lo, hi);
   }
 
-  /// Counts the values in question above hi and from lo to hi; gathers the latter while the buffer has room.
+  /// Counts the candidate values above hi and from lo to hi; gathers the latter while they fit into the
+  /// buffer.
   Counts pass(const State& state, Key lo, Key hi) const {
     if (state.source == State::values)
       return pass(state, lo, hi, [this](std::int64_t i) { return encode(i); });
@@ -122,7 +123,7 @@ struct SampleSelectHost {
     return counts;
   }
 
-  /// The wanted key lies above, inside or below the bounds.
+  /// Narrows the state: the wanted key is above, inside or below the bounds.
   void narrow_to(State& state, Key lo, Key hi, const Counts& counts) const {
     state.target = State::values;
     if (state.k <= counts.above) {
@@ -146,7 +147,7 @@ struct SampleSelectHost {
     state = state.filtered();
   }
 
-  /// std::nth_element on the gathered keys, all of which are in question.
+  /// Applies std::nth_element to the gathered keys, all of which are candidates.
   void finish(State& state) const {
     Key* const begin = buffer(state.source);
     Key* const end = begin + state.count;

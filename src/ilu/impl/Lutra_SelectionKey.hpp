@@ -10,8 +10,8 @@
 
 namespace lutra::Impl {
 
-/// Unsigned integers in the order of floating-point numbers: −∞ < … < −0 = +0 < … < +∞ < NaN. Keys are
-/// compared instead of values, so that NaN has its rank and the next larger value has the next key.
+/// Unsigned integers in the order of floating-point numbers: −∞ < … < −0 = +0 < … < +∞ < NaN. Comparing keys
+/// instead of values gives NaN a rank and the next larger value the next key.
 template <class Real>
 struct SelectionKey {
   static_assert(std::is_same_v<Real, float> || std::is_same_v<Real, double>, "values are float or double");
@@ -26,9 +26,9 @@ struct SelectionKey {
   KOKKOS_FORCEINLINE_FUNCTION static Key encode(Real value) {
     if (value != value) return not_a_number;
     const Key pattern = Kokkos::bit_cast<Key>(value);
-    return (pattern & sign) != 0 ? ~pattern + 1 : pattern | sign;  // of −0, too, sign
+    return (pattern & sign) != 0 ? ~pattern + 1 : pattern | sign;  // sign also for −0
   }
-  /// The value of a key; of a key between infinity and NaN, infinity.
+  /// The value of a key; infinity for a key between infinity and NaN.
   KOKKOS_FORCEINLINE_FUNCTION static Real decode(Key key) {
     if (key == not_a_number) return Kokkos::Experimental::quiet_NaN_v<Real>;
     if (key > highest) key = highest;

@@ -11,12 +11,12 @@
 
 namespace lutra::Impl {
 
-// What the portable kernels and those for CUDA share: the arithmetic of one level of SampleSelect.
+// Arithmetic of one level of SampleSelect, common to the portable and the CUDA kernels.
 
-inline constexpr int selection_samples = 1024;  ///< of which the splitters of a level are taken
+inline constexpr int selection_samples = 1024;  ///< sample size from which a level takes its splitters
 
-/// Position of sample i of a level: one in each of `samples` equal parts of the source, so that a period in
-/// the data does no harm.
+/// Position of sample i of a level: one in each of `samples` equal parts of the source, so that periodic data
+/// do no harm.
 KOKKOS_FORCEINLINE_FUNCTION std::int64_t sample_position(std::int64_t i, std::int64_t samples,
                                                          std::int64_t size, int level) {
   auto hash = static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(level);
@@ -25,7 +25,7 @@ KOKKOS_FORCEINLINE_FUNCTION std::int64_t sample_position(std::int64_t i, std::in
   return (i * size + static_cast<std::int64_t>(hash % static_cast<std::uint64_t>(size))) / samples;
 }
 
-/// Before the first level.
+/// State before the first level.
 template <class Real>
 KOKKOS_FUNCTION SelectionState<typename SelectionKey<Real>::Key> first_state(std::int64_t n, std::int64_t k) {
   SelectionState<typename SelectionKey<Real>::Key> state;
@@ -36,14 +36,14 @@ KOKKOS_FUNCTION SelectionState<typename SelectionKey<Real>::Key> first_state(std
   return state;
 }
 
-/// The part of a key by which a level compares: all of it, or 32 bits of 64. Those are the upper ones, until
-/// all keys in question have the same.
+/// The part of a key that a level compares: all of it, or 32 bits of 64. The upper ones are compared until
+/// all candidate keys share them.
 template <class Word, class Key>
 struct KeyWord {
   static constexpr bool is_part = sizeof(Word) < sizeof(Key);
   static constexpr int part_bits = is_part ? 8 * static_cast<int>(sizeof(Word)) : 0;
 
-  Key base = 0;  ///< upper part, where the lower one is compared
+  Key base = 0;  ///< upper part, if the lower one is compared
   int shift = 0;
 
   KOKKOS_FUNCTION KeyWord(Key lo, Key hi) {
@@ -61,20 +61,20 @@ struct KeyWord {
 /// Buckets of a level: splitter b is the smallest word of bucket b, for b = 1 … buckets − 1.
 ///
 ///     bucket   0 | 1 | … | buckets − 2 | buckets − 1
-///                s₁  s₂  s_{buckets−2}   largest word: NaN in the first level, else: not in question
+///                s₁  s₂  s_{buckets−2}   largest word: NaN in the first level, else: not a candidate
 ///
-/// The paper spreads splitters evenly. Here most lie around the wanted rank, as far as its rank in the
-/// sample may be off (3.5 standard deviations at most): the bucket with the wanted value is several times
+/// The paper spaces splitters evenly. Here most are near the wanted rank, within the error of its rank in the
+/// sample (at most 3.5 standard deviations), so that the bucket with the wanted value is several times
 /// smaller.
 template <int buckets>
 struct Splitters {
   static constexpr int last = buckets - 2;  ///< the last splitter taken from the sample
 
-  /// Rank in the sample from which splitter t is taken.
+  /// Rank in the sample of splitter t.
   /// @param rank of the wanted value in the sample
   KOKKOS_FUNCTION static int sample_rank(int t, double rank) {
     constexpr int dense = 112;
-    if constexpr (buckets == 4) return selection_samples / 2;  // one pivot, and what equals it
+    if constexpr (buckets == 4) return selection_samples / 2;  // one pivot, and its equals
     const int begin = clamp_to(static_cast<int>(rank) - dense / 2, selection_samples - dense);
     const int end = begin + dense;
     const int before = (last - dense) * begin / (selection_samples - dense), after = last - dense - before;
@@ -83,8 +83,8 @@ struct Splitters {
     return clamp(end + (t - before - dense) * (selection_samples - end) / (after + 1));
   }
 
-  /// Splitter t of a sorted sample, whose first `valid` words are of keys in question. The last of several
-  /// equal splitters is raised by one: the bucket before it then has equal words alone.
+  /// Splitter t of a sorted sample, whose first `valid` words belong to candidate keys. The last of several
+  /// equal splitters is raised by one, so that the bucket before it holds only equal words.
   template <class Word>
   KOKKOS_FUNCTION static Word pick(const Word* sample, int valid, int t, double rank) {
     if (t > last) return ~Word(0);
@@ -107,7 +107,7 @@ struct Splitters {
   KOKKOS_FUNCTION static int clamp(int rank) { return clamp_to(rank, selection_samples - 1); }
 };
 
-/// Rank of the wanted value in a sample, ascending.
+/// Rank of the wanted value in an ascending sample.
 template <class Key>
 KOKKOS_FUNCTION double rank_in_sample(const SelectionState<Key>& state) {
   return (static_cast<double>(state.count - state.k) + 0.5) / static_cast<double>(state.count) *
@@ -115,7 +115,8 @@ KOKKOS_FUNCTION double rank_in_sample(const SelectionState<Key>& state) {
 }
 
 /// Narrows the state to a bucket.
-/// @param above values in question in higher buckets @param word_of splitter by number
+/// @param above candidate values in higher buckets
+/// @param word_of splitter by number
 template <int buckets, class Key, class Word, class Splitter>
 KOKKOS_FUNCTION void narrow(SelectionState<Key>& state, const KeyWord<Word, Key>& words, int level,
                             int bucket, std::int64_t count, std::int64_t above, const Splitter& splitter) {
@@ -135,7 +136,7 @@ KOKKOS_FUNCTION void narrow(SelectionState<Key>& state, const KeyWord<Word, Key>
   if (begin > state.lo) state.lo = begin;
 }
 
-/// Decides whether and to which buffer the filter gathers the bucket.
+/// Decides whether the filter gathers the bucket, and into which buffer.
 template <class Key>
 KOKKOS_FUNCTION void choose_target(SelectionState<Key>& state, std::int64_t capacity) {
   using State = SelectionState<Key>;
@@ -150,8 +151,7 @@ KOKKOS_FUNCTION SelectionThreshold<Real> threshold_of(const SelectionState<Key>&
           state.n_nan};
 }
 
-/// A pass of the last steps: keys from lo to hi are counted by up to `bits` of the highest bits in which they
-/// differ.
+/// A final pass: counts keys from lo to hi by up to `bits` of the highest bits in which they differ.
 template <class Key>
 struct SelectionDigit {
   int shift = 0;

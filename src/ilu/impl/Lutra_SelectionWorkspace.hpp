@@ -11,9 +11,8 @@
 
 namespace lutra::Impl {
 
-/// Where a selection stands. The wanted key is one of `count` keys from lo to hi, the k-th largest of them.
-/// They are among the `size` values of `source`; after the filter that follows, they are the `count` keys of
-/// `target`.
+/// State of a selection. The wanted key is the k-th largest of `count` keys from lo to hi. They are among the
+/// `size` values of `source`; after the next filter, they are the `count` keys of `target`.
 template <class Key>
 struct SelectionState {
   static constexpr int values = 0, first = 1, second = 2;  ///< the input, and two buffers of keys
@@ -24,10 +23,10 @@ struct SelectionState {
   std::int64_t n_nan = 0;
   std::int64_t size = 0;
   int source = values, target = values;
-  int bucket = 0;  ///< the one the filter takes
+  int bucket = 0;  ///< bucket that the filter takes
 
   KOKKOS_FUNCTION bool is_found() const { return lo == hi; }
-  /// Where it stands after the filter.
+  /// State after the filter.
   KOKKOS_FUNCTION SelectionState filtered() const {
     SelectionState next = *this;
     if (target != values) {
@@ -39,7 +38,7 @@ struct SelectionState {
   }
 };
 
-/// What a selection works in. Counters are 0 between selections: the kernel that reads them last clears them.
+/// Workspace of a selection. Counters are 0 between selections: the kernel that reads them last clears them.
 template <class Real, class Memory>
 struct SelectionWorkspace {
   using Key = typename SelectionKey<Real>::Key;
@@ -49,9 +48,9 @@ struct SelectionWorkspace {
   std::int64_t capacity = 0;                           ///< of each buffer
   Kokkos::View<SelectionState<Key>*, Memory> state;    ///< [1]
   Kokkos::View<unsigned long long*, Memory> counts;    ///< [max_buckets] values of each bucket
-  Kokkos::View<unsigned long long*, Memory> gathered;  ///< [1] keys in the target so far
-  Kokkos::View<unsigned*, Memory> blocks_done;         ///< [1] CUDA: of a launch
-  Kokkos::View<Key*, Memory> splitters;                ///< [max_buckets] portable: of the level
+  Kokkos::View<unsigned long long*, Memory> gathered;  ///< [1] keys gathered in the target so far
+  Kokkos::View<unsigned*, Memory> blocks_done;         ///< [1] CUDA: blocks of a launch that are done
+  Kokkos::View<Key*, Memory> splitters;                ///< [max_buckets] portable: splitters of the level
   Kokkos::View<unsigned char*, Memory> oracles;        ///< [max_n] bucket of each value of the source
   Kokkos::View<Key*, Memory> buffers;                  ///< [2·capacity]
   MemoryReservation reservation;

@@ -13,24 +13,24 @@
 #include "Lutra_RowKernels.hpp"
 #include "Lutra_Watchdog.hpp"
 
-// The synchronization-free elimination: rows in an order in which each comes after those it needs, so that a
-// row waits for rows that run or are done.
+// Synchronization-free elimination: each row comes after the rows it needs, so that a row only waits for rows
+// that are running or done.
 
 namespace lutra::Impl {
 
-/// Rows in the order of levels, and what ends an elimination.
+/// Rows in the order of levels, and the flag that ends an elimination.
 template <class Memory>
 struct SyncfreeOrder {
-  Kokkos::View<const Ordinal*, Memory> order;  ///< [n] rows, those that come first at the end
+  Kokkos::View<const Ordinal*, Memory> order;  ///< [n] rows, the first ones at the end
   Ordinal n;
-  std::int64_t* stopped;  ///< 1 + a row that waited too long, 0: none
+  std::int64_t* stopped;  ///< 1 + a row whose wait timed out, 0: none
   std::uint64_t watchdog_ticks;
 
   KOKKOS_FUNCTION Ordinal row(std::int64_t position) const {
     return order(n - 1 - static_cast<Ordinal>(position));
   }
 
-  /// Whether the elimination has been ended; ends it where this wait has been too long.
+  /// Whether the elimination has ended; ends it if this wait has timed out.
   KOKKOS_FUNCTION bool is_ended(WaitTimer<>& timer, Ordinal i) const {
     if (load_relaxed(*stopped) != 0) return true;
     if (!timer.exceeds(watchdog_ticks)) return false;
@@ -39,9 +39,9 @@ struct SyncfreeOrder {
   }
 };
 
-/// Rows on one team of host threads, each of which has a part of every level, the same neighbourhood of the
-/// matrix as far as it can be. A row may be read when its flag has the number of this run, which needs no
-/// clearing. One thread takes rows in their own order.
+/// Rows on one team of host threads. Each thread has a part of every level, as far as possible in the same
+/// neighbourhood of the matrix. A row may be read once its flag equals the number of this run, so flags need
+/// no clearing. A single thread takes rows in their own order.
 ///
 ///   row k    values … flag(k) := run (release)         row i    flag(k) == run (acquire) … values
 template <class Scalar, class ExecutionSpace>
@@ -53,9 +53,9 @@ struct HostSyncfreeRows {
   FactorRows<Scalar, Memory> rows;
   SyncfreeOrder<Memory> order;
   RowTables<Scalar, Memory> tables;
-  Kokkos::View<unsigned*, Memory> flags;  ///< [n] run in which the row was last computed
+  Kokkos::View<unsigned*, Memory> flags;  ///< [n] last run that computed the row
   unsigned run;
-  const Ordinal* level_map;  ///< [levels + 1] where each level starts in `order`
+  const Ordinal* level_map;  ///< [levels + 1] first position of each level in `order`
   std::int64_t levels;
 
   KOKKOS_FUNCTION void operator()(const typename Policy::member_type& team) const {
@@ -73,7 +73,7 @@ struct HostSyncfreeRows {
     }
   }
 
-  /// The row is NaN where the watchdog has ended the elimination.
+  /// Eliminates row i, which becomes NaN if the watchdog has ended the elimination.
   KOKKOS_FUNCTION void work(Table& w, Ordinal i) const {
     const SerialLanes lanes;
     bool ended = false;
@@ -89,7 +89,7 @@ struct HostSyncfreeRows {
         (if (!ended) std::atomic_ref<unsigned>(flags(i)).store(run, std::memory_order_release);))
   }
 
-  /// Waits for row k; false where the watchdog has ended the elimination.
+  /// Waits for row k; false if the watchdog has ended the elimination.
   KOKKOS_FUNCTION bool wait(Ordinal i, Ordinal k) const {
     KOKKOS_IF_ON_HOST((const std::atomic_ref<unsigned> flag(flags(k)); WaitTimer<> timer;
                        for (unsigned readings = 1; flag.load(std::memory_order_acquire) != run; ++readings) {

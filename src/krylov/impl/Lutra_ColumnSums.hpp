@@ -10,22 +10,22 @@
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_KrylovColumn.hpp"
 
-// Sums over the rows of blocks of vectors, column by column, in one launch, with what is to be done with the
-// sums at its end. What is added up is a functor:
+// Sums over the rows of blocks of vectors, column by column, in one launch that also processes the completed
+// sums. A functor defines the sum:
 //
 //   Sum                     partial sums of one column, of width Sum::width; Sum() is zero, += joins two
-//   totals                  [columns × tiles·width] where the sums go
-//   skips(c)                nothing is done for this column
+//   totals                  [columns × tiles·width] receives the sums
+//   skips(c)                whether to skip this column
 //   add(i, c, tile, sum)    adds row i; tile 0 comes first and may change row i of the blocks
 //   finish(c)               called once for a column when totals(c, ·) are complete
 //
 //     team of a chunk of rows ──▶ partial sums ──▶ fence ──▶ counter of the column + 1
-//                                                               │ the last one
+//                                                               │ last team only
 //     all partial sums in the order of chunks ◀── fence ◀───────┘
 //       ──▶ totals(c, ·) ──▶ finish(c)
 //
-// Chunks depend on the number of rows only, so that sums are the same from run to run, and on hosts for any
-// number of threads.
+// Chunks depend only on the number of rows, so sums are the same from run to run, and on hosts for any number
+// of threads.
 
 namespace lutra::Impl {
 
@@ -41,7 +41,7 @@ struct ColumnSum {
   }
 };
 
-/// The largest of magnitudes.
+/// The largest magnitude of one column.
 template <class Scalar>
 struct LargestOfColumn {
   static constexpr int width = 1;
@@ -59,7 +59,7 @@ struct LargestOfColumn {
 /// `Width` sums of columns by two functions:
 ///
 ///   add(column, i, c, sums)  adds the terms of row i
-///   finish(sums, column)     what follows from the sums, once for each column
+///   finish(sums, column)     processes the sums, once for each column
 template <int Width, class Columns, class Totals, class Add, class Finish>
 struct SumColumns {
   using Sum = ColumnSum<typename Totals::value_type, Width>;
@@ -67,7 +67,7 @@ struct SumColumns {
   Totals totals;
   Add add_row;
   Finish finish_column;
-  bool all;  ///< false: running columns alone
+  bool all;  ///< false: running columns only
 
   KOKKOS_FUNCTION bool skips(int c) const { return !all && !columns(c).running; }
   KOKKOS_FUNCTION void add(std::int64_t i, int c, int, Sum& sum) const {
@@ -78,12 +78,12 @@ struct SumColumns {
 
 constexpr int max_sum_chunks = 256;
 
-/// Memory of sums over rows, made once.
+/// Memory of sums over rows, allocated once.
 template <class Scalar, class ExecutionSpace>
 struct SumWorkspace {
   using Memory = typename ExecutionSpace::memory_space;
   Kokkos::View<Scalar***, Kokkos::LayoutRight, Memory> partial;  ///< [columns × sums × max_sum_chunks]
-  Kokkos::View<int*, Memory> finished;  ///< [columns] chunks that are; 0 between launches
+  Kokkos::View<int*, Memory> finished;  ///< [columns] chunks completed; 0 between launches
 
   SumWorkspace() = default;
   SumWorkspace(const ExecutionSpace& exec, MemoryReservation& reservation, std::size_t columns,
@@ -158,7 +158,7 @@ template <class Body, class Workspace, class ExecutionSpace>
 void sum_rows(const ExecutionSpace& exec, const char* label, const Body& body, const Workspace& work,
               std::size_t n, std::size_t columns, int tiles = 1) {
   using Kernel = SumRows<Body, Workspace, ExecutionSpace>;
-  constexpr std::int64_t min_rows = 512;  // of a chunk
+  constexpr std::int64_t min_rows = 512;  // rows per chunk
   constexpr bool host = is_host_space<ExecutionSpace>;
   const auto rows = static_cast<std::int64_t>(n);
   const int chunks =

@@ -6,11 +6,11 @@
 
 namespace lutra::Impl {
 
-/// A sum of products in double precision with its rounding errors beside it, as accurate as if it were
-/// computed in twice the precision (T. Ogita, S. M. Rump and S. Oishi, SIAM J. Sci. Comput. 26, 2005, Dot2).
+/// A sum of products in double precision with its accumulated rounding error, as accurate as in twice the
+/// precision (T. Ogita, S. M. Rump and S. Oishi, SIAM J. Sci. Comput. 26, 2005, Dot2).
 struct CompensatedSum {
   double sum = 0;
-  double error = 0;  ///< what `sum` lacks
+  double error = 0;  ///< correction to add to `sum`
 
   KOKKOS_FORCEINLINE_FUNCTION void add(double value) {
     const double total = sum + value, part = total - sum;
@@ -25,7 +25,7 @@ struct CompensatedSum {
   KOKKOS_FORCEINLINE_FUNCTION double value() const { return sum + error; }
 };
 
-/// The same for products of scalars, real or complex.
+/// Compensated sum of products of scalars, real or complex.
 struct CompensatedComplexSum {
   CompensatedSum real, imaginary;
 

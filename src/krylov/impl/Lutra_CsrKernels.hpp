@@ -11,17 +11,17 @@
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Index.hpp"
 
-// Kernels that add up rows of op(A) against columns of X. What is added up is a row functor:
+// Kernels that sum rows of op(A) against columns of X. A row functor defines the sum:
 //
 //   Sum                      partial sum of one row and column; Sum() is zero, += joins two
-//   n_maxima                 maxima it gathers for each column
-//   Sum start(i, c)          what the sum begins with
-//   Entry entry(p)           what the columns of a row share of entry p
+//   n_maxima                 maxima per column
+//   Sum start(i, c)          initial value of the sum
+//   Entry entry(p)           data of entry p common to all columns
 //   add(sum, entry, c)       adds one entry
 //   finish(i, c, sum, max)   writes the result and raises the maxima
-//   slot(c, m)               where maximum m of column c is gathered
+//   slot(c, m)               slot of maximum m of column c
 //
-// How rows are spread over threads is the affair of visit_rows, the same for all of them.
+// visit_rows distributes rows over threads, in the same way for all functors.
 
 namespace lutra::Impl {
 
@@ -57,9 +57,9 @@ KOKKOS_FORCEINLINE_FUNCTION void raise_to(T& maximum, const T& value) {
   if (value > maximum) maximum = value;
 }
 
-/// R = B − A·X with the maxima of backward errors. Everything not finite becomes infinity, so that no
-/// comparison can lose it. Entries of X and B below the smallest normal number count as that: such a number
-/// has an absolute rounding error, which is no fault of the solver's.
+/// R = B − A·X with the maxima of backward errors. Values that are not finite become infinity, so that no
+/// comparison loses them. Entries of X and B below the smallest normal number count as that number: their
+/// absolute rounding error is not the solver's fault.
 template <class A, class Rows>
 struct ResidualRow {
   using Scalar = typename Rows::value_type;
@@ -162,7 +162,7 @@ struct MagnitudeRow {
 };
 
 /// Sums wᴴ·A·z and |w|ᴴ·|A|·|z| over rows, with the products of a row summed as in twice the precision. One
-/// thread a row, long rows too: it is done once in a factorization at most.
+/// thread per row, also for long rows: it runs at most once per factorization.
 template <class A, class Rows>
 struct BilinearRows {
   using Scalar = typename Rows::value_type;
@@ -193,7 +193,7 @@ struct BilinearRows {
   }
 };
 
-/// Sums of magnitudes of the rows of D_r·A·D_c; the greatest goes to one slot.
+/// Sums of magnitudes of the rows of D_r·A·D_c; the largest goes to one slot.
 template <class A, class Scale>
 struct NormRow {
   using Sum = double;
@@ -219,11 +219,11 @@ struct NormRow {
   KOKKOS_FORCEINLINE_FUNCTION std::size_t slot(std::size_t, int) const { return norm_slot; }
 };
 
-/// Hosts: chunks of rows, `Block` columns of a row at once. Each sum is added up in the order of the row.
+/// Hosts: chunks of rows, `Block` columns of a row at once. Each sum follows the order of the row.
 template <int Block, class Row, class ExecutionSpace, class Slots>
 void visit_rows_on_host(const ExecutionSpace& exec, const char* label, const Row& row, std::size_t first,
                         std::size_t n_columns, const Slots& slots) {
-  // Rows a thread takes: few enough to balance, many enough to hide the joining of maxima.
+  // Rows per thread: few enough to balance, many enough to hide the joining of maxima.
   constexpr std::int64_t chunk = 512;
   constexpr int n_maxima = Row::n_maxima;
   const auto n = static_cast<std::int64_t>(row.rows.pattern.n_rows);
@@ -248,9 +248,9 @@ void visit_rows_on_host(const ExecutionSpace& exec, const char* label, const Row
       });
 }
 
-/// Devices: `lanes` threads take one column of one row; the columns of a row are neighbours and read the same
-/// entries of A. Long rows are left to visit_long_rows. Maxima meet in the team's scratch memory, then in
-/// `slots`.
+/// Devices: `lanes` threads process one column of one row. The columns of a row are neighbours and read the
+/// same entries of A. visit_long_rows processes long rows. Maxima are joined in the team's scratch memory,
+/// then in `slots`.
 ///
 ///     team of T threads, k columns:   thread t ─▶ column t mod k of rows t/k, t/k + T/k, …
 template <class Row, class ExecutionSpace, class Slots>
@@ -260,8 +260,8 @@ void visit_short_rows(const ExecutionSpace& exec, const char* label, const Row& 
   using Shared =
       Kokkos::View<double*, typename ExecutionSpace::scratch_memory_space, Kokkos::MemoryUnmanaged>;
   constexpr int n_maxima = Row::n_maxima;
-  constexpr int stored = n_maxima > 0 ? n_maxima : 1;  // of a thread; arrays have no length 0
-  constexpr std::int64_t max_teams = 4096;             // more only join maxima more often
+  constexpr int stored = n_maxima > 0 ? n_maxima : 1;  // per thread; arrays cannot have length 0
+  constexpr std::int64_t max_teams = 4096;             // more would only join maxima more often
   const auto n = static_cast<std::int64_t>(row.rows.pattern.n_rows);
   const int team = std::max(1, 256 / lanes / n_columns) * n_columns;
   const std::int64_t rows_at_once = team / n_columns;
@@ -297,7 +297,7 @@ void visit_short_rows(const ExecutionSpace& exec, const char* label, const Row& 
                 Kokkos::Sum<typename Row::Sum>(part));
             sum += part;
           }
-          row.finish(i, column, sum, maxima);  // by all lanes, which hold the same sum
+          row.finish(i, column, sum, maxima);  // called by all lanes, which hold the same sum
         }
         if (n_maxima > 0) {
           for (int m = 0; m < n_maxima; ++m) Kokkos::atomic_max(&shared(c * n_maxima + m), maxima[m]);
@@ -310,7 +310,7 @@ void visit_short_rows(const ExecutionSpace& exec, const char* label, const Row& 
       });
 }
 
-/// Devices: a team for each long row, column by column.
+/// Devices: one team per long row, column by column.
 template <class Row, class ExecutionSpace, class Slots>
 void visit_long_rows(const ExecutionSpace& exec, const char* label, const Row& row, std::size_t n_columns,
                      const Slots& slots) {
@@ -353,7 +353,7 @@ void visit_rows(const ExecutionSpace& exec, const char* label, const Row& row, s
   } else {
     constexpr std::size_t block = 32;
     const double mean = static_cast<double>(row.rows.pattern.nnz()) / static_cast<double>(n);
-    const int lanes = mean < 32 ? 1 : 8;  // one thread adds up short rows in their order
+    const int lanes = mean < 32 ? 1 : 8;  // one thread sums short rows in their order
     for (std::size_t first = 0; first < n_columns; first += block)
       visit_short_rows(exec, label, row, first, static_cast<int>(std::min(block, n_columns - first)), lanes,
                        slots);
@@ -361,8 +361,7 @@ void visit_rows(const ExecutionSpace& exec, const char* label, const Row& row, s
   }
 }
 
-/// The rows of a pattern that one thread should not add up alone; none on hosts. Waits where there may be
-/// any.
+/// Rows that are too long for one thread; none on hosts. Waits if there may be any.
 template <class ExecutionSpace>
 Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space> find_long_rows(
     const ExecutionSpace& exec, MemoryReservation& reservation,

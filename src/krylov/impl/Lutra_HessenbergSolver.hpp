@@ -11,8 +11,8 @@
 
 namespace lutra::Impl {
 
-/// The least-squares problem of a GMRES cycle, min ‖norm·e₁ − H·y‖₂, on the host: the Hessenberg matrix H is
-/// turned to upper triangular by Givens rotations as its columns arrive (Saad and Schultz, SIAM J. Sci. Stat.
+/// The least-squares problem of a GMRES cycle, min ‖norm·e₁ − H·y‖₂, on the host. Givens rotations reduce the
+/// Hessenberg matrix H to upper triangular form as its columns arrive (Saad and Schultz, SIAM J. Sci. Stat.
 /// Comput. 7, 1986).
 template <class Scalar>
 class HessenbergSolver {
@@ -21,7 +21,7 @@ class HessenbergSolver {
 
   explicit HessenbergSolver(Real norm) : m_right_side{Scalar(norm)} {}
 
-  /// Takes column j (j + 2 entries); returns the residual norm that is left.
+  /// Appends column j (j + 2 entries); returns the new residual norm.
   Real add_column(std::vector<Scalar> column) {
     const std::size_t j = m_columns.size();
     Real size = 0;
@@ -63,7 +63,7 @@ class HessenbergSolver {
 
   std::vector<std::vector<Scalar>> m_columns;
   std::vector<Scalar> m_right_side, m_cosines, m_sines;
-  std::vector<Real> m_negligible;  ///< diagonals up to which are rounding
+  std::vector<Real> m_negligible;  ///< bounds below which diagonals are rounding
 };
 
 }  // namespace lutra::Impl

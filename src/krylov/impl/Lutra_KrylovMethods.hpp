@@ -4,7 +4,7 @@
 
 #include "Lutra_KrylovIteration.hpp"
 
-// The methods behind make_krylov_iteration, each in a source of its own.
+// The methods created by make_krylov_iteration, each in its own source file.
 
 namespace lutra::Impl {
 

@@ -8,8 +8,8 @@
 
 namespace lutra::Impl {
 
-/// The system a Krylov method iterates on: M₁⁻¹·A·M₂⁻¹·u = M₁⁻¹·r, d = M₂⁻¹·u, where one of M₁ and M₂ is the
-/// identity, or both are the two parts of a preconditioner.
+/// The preconditioned system M₁⁻¹·A·M₂⁻¹·u = M₁⁻¹·r, d = M₂⁻¹·u. Either M₁ or M₂ is the identity, or both are
+/// the two parts of a preconditioner.
 template <class Scalar, class ExecutionSpace>
 class PreconditionedOperator {
  public:
@@ -62,7 +62,7 @@ class PreconditionedOperator {
   }
 
  private:
-  // A ≈ L·U has Aᵀ ≈ Uᵀ·Lᵀ: transposed, U comes first.
+  // A ≈ L·U gives Aᵀ ≈ Uᵀ·Lᵀ: transposed, U comes first.
   void first_part(const Rows& V) const {
     if (m_op == Transposition::none) {
       m_split->apply_lower(m_exec, m_op, V, V);

@@ -8,7 +8,7 @@
 
 #include "Lutra_ScalarTraits.hpp"
 
-// Small kernels on blocks of vectors. None of them waits.
+// Small kernels on blocks of vectors. None waits.
 
 namespace lutra::Impl {
 
@@ -26,7 +26,7 @@ struct ForColumns {
   }
 };
 
-/// Calls body(i, c) for the entries of X, a thread for each row.
+/// Calls body(i, c) for the entries of X, one thread per row.
 template <class ExecutionSpace, class Rows, class Body>
 void for_entries(const ExecutionSpace& exec, const char* label, const Rows& X, const Body& body) {
   Kokkos::parallel_for(label, all_rows(exec, X), ForColumns<Body>{body, static_cast<int>(X.extent(1))});
@@ -71,7 +71,7 @@ struct CopyEntry {
   KOKKOS_FUNCTION void operator()(const std::int64_t i, const int c) const { to(i, c) = from(i, c); }
 };
 
-/// Copies a block to another of any layout.
+/// Copies a block to a block of any layout.
 template <class ExecutionSpace, class From, class To>
 void copy_block(const ExecutionSpace& exec, const From& from, const To& to) {
   for_entries(exec, "lutra::krylov::copy_block", to, CopyEntry<From, To>{from, to});
@@ -86,7 +86,7 @@ static void copy_column(const ExecutionSpace& exec, const From& from, std::size_
       KOKKOS_LAMBDA(const std::int64_t i) { to(i, to_column) = from(i, from_column); });
 }
 
-/// Copies the columns first + c of two blocks to two others for which bit c of `mask` is set.
+/// Copies column first + c of two blocks to two others, for each set bit c of `mask`.
 template <class ExecutionSpace, class Rows>
 void copy_masked_columns(const ExecutionSpace& exec, std::uint64_t mask, std::size_t first, std::size_t count,
                          const Rows& from_X, const Rows& to_X, const Rows& from_R, const Rows& to_R) {
@@ -100,9 +100,9 @@ void copy_masked_columns(const ExecutionSpace& exec, std::uint64_t mask, std::si
       });
 }
 
-/// Raises `slots(slot)` to n − i for the first row i of B that is not finite in columns [begin, end), and
-/// copies columns [begin, begin + copied) to the first ones of `to`, whose further columns become zero. Only
-/// bad rows touch the slot.
+/// Raises `slots(slot)` to n − i for the first row i of B that is not finite in columns [begin, end). Copies
+/// columns [begin, begin + copied) to the first columns of `to` and zeroes the others. Only bad rows write to
+/// the slot.
 template <class ExecutionSpace, class BView, class Rows, class Slots>
 void copy_and_check(const ExecutionSpace& exec, const BView& B, std::size_t begin, std::size_t copied,
                     std::size_t end, const Rows& to, const Slots& slots, std::size_t slot) {

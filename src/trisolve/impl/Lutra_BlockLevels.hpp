@@ -14,15 +14,14 @@
 
 namespace lutra::Impl {
 
-/// A partition of the steps into blocks of consecutive steps.
+/// Partition of the steps into blocks of consecutive steps. Empty Views: one step per block.
 template <class Memory>
 struct StepBlocks {
-  Ordinal count = 0;                      ///< number of blocks; an upper bound while only the device knows it
-  const std::int64_t* counted = nullptr;  ///< the number on the device; null: `count`
-  Kokkos::View<const Ordinal*, Memory> begin;  ///< [count + 1] first step of each; empty: every step its own
-  Kokkos::View<const Ordinal*, Memory> block_of;  ///< [n] by step; empty: every step its own
-  Kokkos::View<const Ordinal*, Memory> longest;   ///< [count] entries of its longest row that lie outside of
-                                                  ///< it; empty: every step its own
+  Ordinal count = 0;                              ///< an upper bound while only the device knows the number
+  const std::int64_t* counted = nullptr;          ///< number of blocks on the device; null: `count`
+  Kokkos::View<const Ordinal*, Memory> begin;     ///< [count + 1] first step of each block
+  Kokkos::View<const Ordinal*, Memory> block_of;  ///< [n] block of each step
+  Kokkos::View<const Ordinal*, Memory> longest;   ///< [count] entries of its longest row outside the block
 
   KOKKOS_FORCEINLINE_FUNCTION Ordinal size() const {
     return counted == nullptr ? count : static_cast<Ordinal>(*counted);
@@ -39,15 +38,15 @@ struct StepBlocks {
 template <class Memory>
 struct LeveledBlocks {
   StepBlocks<Memory> blocks;
-  Kokkos::View<Ordinal*, Memory> level;   ///< [blocks.count]; during the search −1 where not yet known
-  Kokkos::View<Ordinal*, Memory> ticket;  ///< [1] last ticket taken by the search for levels
-  Ordinal levels = 0;                     ///< number of levels, once the host knows it
+  Kokkos::View<Ordinal*, Memory> level;   ///< [blocks.count]; −1 while unknown during the search
+  Kokkos::View<Ordinal*, Memory> ticket;  ///< [1] last ticket taken during the search for levels
+  Ordinal levels = 0;                     ///< number of levels, once known to the host
 };
 
-/// What the choice of a method is made from.
+/// Input of the choice of a method.
 template <class Memory>
 struct Groupings {
-  LeveledBlocks<Memory> single, blocked;  ///< of single rows; of blocks, empty if not wanted
+  LeveledBlocks<Memory> single, blocked;  ///< single rows; blocks, empty if not wanted
   StatisticsView<Memory> statistics;
 };
 
@@ -56,19 +55,18 @@ KOKKOS_FORCEINLINE_FUNCTION Level read_level(const Level* position) {
   return *static_cast<const volatile Level*>(position);
 }
 
-/// Raises `last` to a level.
+/// Raises `last` to at least a level.
 template <class Level>
 KOKKOS_FORCEINLINE_FUNCTION void note_level(Level* last, Level level) {
   if (read_level(last) < level) Kokkos::atomic_max(last, level);
 }
 
-/// Limits how long a search for levels polls.
+/// Limits the polling time of a search for levels.
 struct LevelWatchdog {
-  std::uint64_t limit = 0;          ///< ticks a wait may last
+  std::uint64_t limit = 0;          ///< ticks of the longest wait
   std::int64_t* stopped = nullptr;  ///< 1 + first step of the block that waited longer; 0: none
 
-  /// Whether the search has been ended; ends it where this wait, of the block that begins at `step`, exceeds
-  /// the limit.
+  /// Whether the search has ended; ends it if this wait of the block that begins at `step` exceeds the limit.
   KOKKOS_FUNCTION bool ends(WaitTimer<>& timer, std::int64_t step) const {
     if (*static_cast<const volatile std::int64_t*>(stopped) != 0) return true;
     if (timer.exceeds(limit)) Kokkos::atomic_compare_exchange(stopped, std::int64_t(0), step + 1);
@@ -76,15 +74,15 @@ struct LevelWatchdog {
   }
 };
 
-/// Levels of the blocks in one launch, as a synchronization-free solve: the level of a block is one more
-/// than the greatest among those it depends on, and its own flag (−1: not yet known). Teams take tickets in
-/// order, so a team polls only for blocks of teams that are already running. A lane does not loop until one
-/// level is known but rereads it in the next pass of its loop, so that lanes which advance in lockstep
-/// cannot block each other.
+/// Computes the levels of blocks in one launch, like a synchronization-free solve: the level of a block is
+/// one more than the largest level it depends on, and serves as its own flag (−1: unknown). Teams take
+/// tickets in order, so a team polls only for blocks of teams that are already running. A lane does not spin
+/// on one level but rereads it in the next pass of its loop, so that lanes that advance in lockstep cannot
+/// block each other.
 ///
 /// @param leveled    levels all −1 on entry, from 0 on return; ticket −1 on entry
-/// @param last_level 0 or more on entry; at least the greatest level on return
-/// @param watchdog   ends the search where a block waits too long; levels are meaningless then
+/// @param last_level nonnegative on entry; at least the largest level on return
+/// @param watchdog   ends the search if a block waits too long; the levels are then meaningless
 template <class ExecutionSpace>
 void sweep_levels_portable(const ExecutionSpace& exec, const RowAccess& rows,
                            const LeveledBlocks<typename ExecutionSpace::memory_space>& leveled,

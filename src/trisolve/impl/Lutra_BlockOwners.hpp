@@ -10,13 +10,13 @@
 
 namespace lutra::Impl {
 
-/// The blocks of each column (or row) of a triangle, by the ranks that own them. A share is what one rank has
-/// of a column; the first is that of the diagonal block's owner. Shares of a column are the nodes of a binary
-/// tree: node i is the parent of 2·i + 1 and 2·i + 2.
+/// Blocks of each column (or row) of a triangle, by owning rank. A share is one rank's part of a column; the
+/// first share is that of the diagonal block's owner. Shares of a column are the nodes of a binary tree: node
+/// i is the parent of 2·i + 1 and 2·i + 2.
 struct OwnerShares {
-  std::vector<std::size_t> begin;        ///< [columns + 1] shares of each column
-  std::vector<std::size_t> column;       ///< [shares]
-  std::vector<int> rank;                 ///< [shares]
+  std::vector<std::size_t> begin;        ///< [columns + 1] first share of each column
+  std::vector<std::size_t> column;       ///< [shares] column
+  std::vector<int> rank;                 ///< [shares] rank
   std::vector<std::size_t> block_begin;  ///< [shares + 1] in `block`
   std::vector<std::size_t> block;        ///< [blocks] share by share
 
@@ -35,7 +35,7 @@ struct OwnerShares {
   }
 };
 
-/// Shares in the order in which lists first name a block of each rank. O(blocks + ranks)
+/// Forms shares in the order in which lists first contain a block of each rank. Cost: O(blocks + ranks)
 /// @param list_begin [lists + 1]
 /// @param list  blocks of each list, the diagonal block first
 /// @param owner [blocks] rank
@@ -69,11 +69,12 @@ inline OwnerShares share_by_owner(const std::vector<std::size_t>& list_begin,
   return shares;
 }
 
-/// A triangle's blocks on a grid: by columns, in the order of broadcasts, and by rows, in that of reductions.
+/// A triangle's blocks on a grid: by columns, in the order of broadcasts, and by rows, in the order of
+/// reductions.
 struct BlockOwners {
   OwnerShares columns;                 ///< shares by first block row
   OwnerShares rows;                    ///< shares by last column
-  std::vector<std::size_t> sum_of;     ///< [blocks] the share of its row to which a block's product is added
+  std::vector<std::size_t> sum_of;     ///< [blocks] share of the row that receives the block's product
   std::vector<std::size_t> column_of;  ///< [blocks]
 };
 

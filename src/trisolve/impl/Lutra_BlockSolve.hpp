@@ -14,8 +14,8 @@
 namespace lutra::Impl {
 
 /// Arguments of a data-flow solve. `current` holds the solutions, `stride` values for each position of the
-/// plan, as self-flagged values (Lutra_DataFlow.hpp). `previous` is the array of the solve before; this
-/// solve fills it with sentinels, so that no launch is spent on it.
+/// plan, as self-flagged values (Lutra_DataFlow.hpp). `previous` is the array of the previous solve; this
+/// solve resets it to sentinels, which saves a launch.
 template <class Scalar, class Value>
 struct BlockSolveData {
   const BlockTask* tasks = nullptr;
@@ -31,16 +31,16 @@ struct BlockSolveData {
   MappedColumns<Scalar> out;
   Scalar* current = nullptr;
   Scalar* previous = nullptr;
-  int previous_stride = 0;  ///< values a position of `previous` to reset; 0: none
-  int n_columns = 0;        ///< right-hand sides, no more than the stride
+  int previous_stride = 0;  ///< values per position of `previous` to reset; 0: none
+  int n_columns = 0;        ///< right-hand sides, at most the stride
   bool conjugate = false;
   std::int64_t n_tasks = 0;
   std::int64_t narrow_tasks = 0;
-  Ordinal* ticket = nullptr;       ///< of this solve, 0 on entry
-  Ordinal* next_ticket = nullptr;  ///< of the next solve, reset to 0
-  int* stop = nullptr;             ///< not 0: the watchdog has ended the solve
+  Ordinal* ticket = nullptr;       ///< ticket of this solve, 0 on entry
+  Ordinal* next_ticket = nullptr;  ///< ticket of the next solve, reset to 0
+  int* stop = nullptr;             ///< nonzero: the watchdog has ended the solve
   TimeoutRecord* timeout = nullptr;
-  std::uint64_t watchdog_ticks = 0;  ///< a longer wait ends the solve
+  std::uint64_t watchdog_ticks = 0;  ///< longest wait; a longer one ends the solve
 
   bool operator==(const BlockSolveData&) const = default;
   KOKKOS_FORCEINLINE_FUNCTION Value value(const Value* from) const {
@@ -58,9 +58,8 @@ KOKKOS_FUNCTION void give_up(const Data& data, std::int64_t position) {
   if (Kokkos::atomic_compare_exchange(data.stop, 0, 1) == 0) data.timeout->position_plus_one = position + 1;
 }
 
-/// Whether the watchdog has ended the solve; a polling thread asks every few hundred readings. Ends the
-/// solve where this wait exceeds the limit; the polling threads, this one too, observe that when they ask
-/// next.
+/// Whether the watchdog has ended the solve; a polling thread checks every few hundred reads. Ends the solve
+/// if this wait exceeds the limit; all polling threads, including this one, observe that at their next check.
 template <class Data>
 KOKKOS_FUNCTION bool is_ended(const Data& data, WaitTimer<>& timer, std::int64_t waiting_position) {
   if (*static_cast<const volatile int*>(data.stop) != 0) return true;
@@ -84,7 +83,7 @@ KOKKOS_FUNCTION Scalar wait_for(const Data& data, const Scalar* position, std::i
   return storable(value);
 }
 
-/// A diagonal block T of a task and its inverse V, as they are packed.
+/// A packed diagonal block T of a task and its inverse V.
 template <class Scalar, class Data, class Task>
 struct PackedBlock {
   const Data& data;
@@ -94,12 +93,12 @@ struct PackedBlock {
     return Scalar(data.value(data.inverses + task.inverse_position(block, i, j)));
   }
   KOKKOS_FORCEINLINE_FUNCTION Scalar inverse(int i, int j) const { return packed(i, j); }
-  /// Below the diagonal.
+  /// Entry below the diagonal.
   KOKKOS_FORCEINLINE_FUNCTION Scalar entry(int i, int j) const { return packed(j, i); }
 };
 
-/// Solves with a diagonal block by one thread: x holds right-hand sides on entry and solutions on return.
-/// `work` has room for `rows` values.
+/// Solves with a diagonal block in one thread. x: right-hand sides on entry, solutions on return. `work` has
+/// length `rows`.
 template <class Scalar, class Block>
 KOKKOS_FUNCTION void apply_block(const Block& block, BlockUse use, int rows, Scalar* x, Scalar* work) {
   if (use == BlockUse::substitute) {
@@ -163,7 +162,7 @@ KOKKOS_FUNCTION void solve_block(const Member& team, const Data& data, const Blo
   });
 }
 
-/// Resets the slots of a task in the array of the solve before.
+/// Resets the slots of a task in the array of the previous solve.
 template <class Scalar, class Data, class Member>
 KOKKOS_FUNCTION void reset_previous(const Member& team, const Data& data, const BlockTask& task) {
   const auto first = static_cast<std::int64_t>(data.block_begin[task.first_block]) * data.previous_stride;
@@ -173,15 +172,15 @@ KOKKOS_FUNCTION void reset_previous(const Member& team, const Data& data, const 
                        [&](const int i) { data.previous[first + i] = sentinel_value<Scalar>(); });
 }
 
-/// The synchronization-free solve, portable. A team takes a ticket and solves the task of that number in the
-/// order of levels. Tickets are handed out in order, so the tasks a team polls for belong to teams that are
+/// Portable synchronization-free solve. A team takes a ticket and solves the task of that number in the order
+/// of levels. Tickets are issued in order, so the tasks that a team polls for belong to teams that are
 /// already running: they finish, and so does the team.
 ///
 ///   ticket    0    1    2    3        tasks by level
 ///   team      A    B    A    C        C polls for values of tasks 0..2 only
 ///
-/// Rows gather instead of scattering as in section 2 of "A Message-Driven, Multi-GPU Parallel Sparse
-/// Triangular Solver" (the supernodal form), so that sums have one order and need no atomics. A diagonal
+/// Unlike in section 2 of "A Message-Driven, Multi-GPU Parallel Sparse Triangular Solver" (the supernodal
+/// form), rows gather instead of scattering, so that sums follow one order and need no atomics. A diagonal
 /// block is applied by its inverse.
 template <int Stride, class Scalar, class Value, class ExecutionSpace>
 void solve_blocks_portable(const ExecutionSpace& exec, const BlockSolveData<Scalar, Value>& data) {

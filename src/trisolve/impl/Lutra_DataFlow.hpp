@@ -11,14 +11,14 @@
 namespace lutra::Impl {
 
 // Self-flagged values. A slot that has not been computed holds one particular NaN, the sentinel. A consumer
-// polls the slot until it holds anything else:
+// polls the slot until it holds any other value:
 //
 //   producer                        memory                        consumer
 //   x = ...                         sentinel  <-- read_fresh ---  sentinel: read again
 //   write_through(slot, x)  ----->  x         <-- read_fresh ---  x: use it
 //
-// The value is its own flag, so neither flag nor fence is needed and a dependency costs one trip through
-// memory. A computed value that happens to be the sentinel is stored as another NaN (`storable`).
+// The value is its own flag: neither flag nor fence is needed, and a dependency costs one round trip through
+// memory. A computed value that equals the sentinel is stored as a different NaN (`storable`).
 
 template <class Real>
 struct Sentinel;
@@ -48,8 +48,8 @@ KOKKOS_FORCEINLINE_FUNCTION bool is_sentinel(const Kokkos::complex<Real>& value)
   return is_sentinel(value.real()) || is_sentinel(value.imag());
 }
 
-/// A value as it may be stored: never the sentinel, nor any value with its upper 32 bits, which alone
-/// distinguish the sentinel apart.
+/// A value in storable form: never the sentinel, nor any value with the sentinel's upper 32 bits, which are
+/// sufficient to recognize it.
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION Real storable(Real value) {
   using Bits = typename Sentinel<Real>::Bits;
@@ -72,8 +72,8 @@ KOKKOS_FORCEINLINE_FUNCTION Scalar sentinel_value() {
   }
 }
 
-/// Reads a slot that another thread may be writing, from memory. Each real number is read whole, which is
-/// all that self-flagged values need. Pairs with write_through.
+/// Reads a slot that another thread may be writing, from memory. Each real number is read atomically, which
+/// suffices for self-flagged values. Pairs with write_through.
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION Real read_fresh(const Real* position) {
   return *static_cast<const volatile Real*>(position);
@@ -85,7 +85,7 @@ KOKKOS_FORCEINLINE_FUNCTION Kokkos::complex<Real> read_fresh(const Kokkos::compl
   return {real, imaginary};
 }
 
-/// Writes a slot that others poll by read_fresh.
+/// Writes a slot that other threads poll by read_fresh.
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION void write_through(Real* position, Real value) {
   *static_cast<volatile Real*>(position) = value;

@@ -65,23 +65,22 @@ void solve_diagonal(const SweepPlan& plan, const SweepPlan::Block& block, const 
   }
 }
 
-/// One sweep's plan, values and the state of the running solve.
+/// One sweep's plan, values and state during a solve.
 template <class Scalar>
 struct Sweep {
   SweepPlan plan;
   Exchange entries;            ///< from the caller's entries to `values`
-  std::vector<Scalar> values;  ///< by the plan's entries
-  std::vector<Scalar> sums;    ///< [sum_rows × k] partial sums, negative
-  /// Contributions to a row: its blocks, then its children's sums, then b where the diagonal block is here.
+  std::vector<Scalar> values;  ///< in the order of the plan's entries
+  std::vector<Scalar> sums;    ///< [sum_rows × k] negated partial sums
+  /// Contributions to a row: its blocks, then its children's sums, then b if the diagonal block is local.
   struct RowState {
-    std::size_t next;       ///< contribution that is due, in deterministic mode
-    std::size_t missing;    ///< contributions
-    unsigned char arrived;  ///< a bit for each child, and bit 2 for b
+    std::size_t next;       ///< next contribution due, in deterministic mode
+    std::size_t missing;    ///< contributions not yet added
+    unsigned char arrived;  ///< one bit per child, and bit 2 for b
   };
   std::vector<RowState> row_states;
-  std::vector<char> has_x;  ///< [columns]
-  /// Of rows whose diagonal block is here: the column of that block in the sweep before, its row in the sweep
-  /// after.
+  std::vector<char> has_x;  ///< [columns] whether x has arrived
+  /// rows with a local diagonal block: column of that block in the previous sweep, row in the next sweep
   std::vector<std::size_t> column_before, row_after;
 };
 
@@ -102,20 +101,20 @@ struct DistributedTriangles<Scalar>::State {
   std::vector<GridPrediction> predictions;
   std::vector<std::int64_t> block_begin;  ///< [blocks + 1] first row of each block
   std::vector<Impl::Sweep<Scalar>> sweeps;
-  std::vector<Impl::SlotEvent> events;                  ///< by signal
-  std::shared_ptr<Impl::KernelSweeps<Scalar>> kernels;  ///< where rows are worked by kernels
+  std::vector<Impl::SlotEvent> events;                  ///< events in the order of signals
+  std::shared_ptr<Impl::KernelSweeps<Scalar>> kernels;  ///< set if kernels process rows
   std::optional<SymmetricMemory> memory;  ///< x of columns and children's sums, [rows × k] each
   Impl::Exchange rhs;                     ///< from the caller's elements to rows of `b`
-  Impl::Exchange solution;                ///< from the caller's elements to rows of x, used backward
+  Impl::Exchange solution;                ///< from the caller's elements to rows of x, applied in reverse
   std::vector<Scalar> b;                  ///< [rows of diagonal blocks × k]
-  std::vector<std::size_t> b_offset;      ///< of each row of the first sweep whose diagonal block is here
+  std::vector<std::size_t> b_offset;      ///< offset in `b` of first-sweep rows with a local diagonal block
   std::size_t rhs_count = 0, solution_count = 0;
   bool has_values = false;
   std::uint64_t epoch = 0;
-  std::size_t k = 1;          ///< right-hand sides of the running solve
-  std::size_t remaining = 0;  ///< rows not complete and columns not multiplied yet, of all sweeps
+  std::size_t k = 1;          ///< right-hand sides of the current solve
+  std::size_t remaining = 0;  ///< rows not yet complete and columns not yet multiplied, over all sweeps
   RankStatistics statistics;
-  /// Columns with x whose blocks wait to be multiplied: (sweep, column), first first.
+  /// Columns whose x has arrived and whose blocks are still to be multiplied: (sweep, column), lowest first.
   using Task = std::pair<std::size_t, std::size_t>;
   std::priority_queue<Task, std::vector<Task>, std::greater<Task>> ready;
 

@@ -16,9 +16,9 @@ struct FrontSweep {
   bool transposed = false;
   bool conjugate = false;
 
-  /// Whether the triangle's diagonal is one and not stored.
+  /// Whether the triangle has a unit diagonal, which is not stored.
   KOKKOS_FUNCTION bool unit() const { return forward != transposed; }
-  /// An entry of the factors as the sweep takes it.
+  /// An entry of the factors, conjugated if the sweep requires it.
   template <class Scalar>
   KOKKOS_FORCEINLINE_FUNCTION Scalar value(const Scalar& entry) const {
     if constexpr (ScalarTraits<Scalar>::is_complex) {
@@ -29,7 +29,7 @@ struct FrontSweep {
   }
 };
 
-/// A matrix inside the panels: entry (r, c) is first[r·row + c·column]; one of the two strides is 1.
+/// A submatrix of the panels: entry (r, c) is first[r·row + c·column]; one of the two strides is 1.
 template <class Scalar>
 struct PanelPart {
   const Scalar* first;
@@ -40,7 +40,7 @@ struct PanelPart {
 };
 
 /// The triangle of a front's pivots.
-/// @param front anything with the offsets and sizes of a `Front`
+/// @param front any type with the offsets and sizes of a `Front`
 template <class Scalar, class Front>
 KOKKOS_FUNCTION PanelPart<Scalar> pivot_part(const Scalar* panels, const Front& front,
                                              const FrontSweep& sweep) {
@@ -49,7 +49,7 @@ KOKKOS_FUNCTION PanelPart<Scalar> pivot_part(const Scalar* panels, const Front& 
   return sweep.transposed ? PanelPart<Scalar>{lower, size, 1} : PanelPart<Scalar>{lower, 1, size};
 }
 
-/// The off-diagonal block of a front for a sweep: forward cb_rows × pivots, backward pivots × cb_rows.
+/// The off-diagonal block of a front in a sweep: forward cb_rows × pivots, backward pivots × cb_rows.
 template <class Scalar, class Front>
 KOKKOS_FUNCTION PanelPart<Scalar> off_diagonal_part(const Scalar* panels, const Front& front,
                                                     const FrontSweep& sweep) {
@@ -61,12 +61,12 @@ KOKKOS_FUNCTION PanelPart<Scalar> off_diagonal_part(const Scalar* panels, const 
   return sweep.transposed ? PanelPart<Scalar>{lower, size, 1} : PanelPart<Scalar>{upper, cb_rows, 1};
 }
 
-/// Vectors of a sweep, whatever the factors. They hold groups of right-hand sides one after another; within a
+/// Vectors of a sweep, independent of the factors. They hold successive groups of right-hand sides; within a
 /// group the values of a permuted index are contiguous.
 template <class Scalar>
 struct FrontVectors {
-  const std::uint32_t* source_begin = nullptr;  ///< [positions of all fronts + 1] in `source`
-  /// by positions: indices in `contributions` of the terms of its sum
+  const std::uint32_t* source_begin = nullptr;  ///< [positions of all fronts + 1] offsets in `source`
+  /// for each position, indices in `contributions` of the terms of its sum
   const std::uint32_t* source = nullptr;
   MappedColumns<const Scalar> in;    ///< right-hand sides
   MappedColumns<Scalar> out;         ///< solutions
@@ -89,7 +89,7 @@ struct FrontVectors {
     const auto row = static_cast<std::int64_t>(out_row[index]);
     out.at(row, column) = out.scaled(row, value);
   }
-  /// `sum` and what children contribute to the value `w` of `width` at a position.
+  /// Adds the children's contributions to value `w` of `width` at a position to `sum`.
   KOKKOS_FORCEINLINE_FUNCTION Scalar with_contributions(Scalar sum, std::int64_t position, int w,
                                                         int width) const {
     for (auto s = source_begin[position]; s < source_begin[position + 1]; ++s)
@@ -102,16 +102,16 @@ struct FrontVectors {
 template <class Scalar>
 struct FrontSolveData : FrontVectors<Scalar> {
   const Front* fronts = nullptr;
-  const Ordinal* rows = nullptr;  ///< contribution rows of all fronts, permuted indices
+  const Ordinal* rows = nullptr;  ///< permuted indices of the contribution rows of all fronts
   const Scalar* panels = nullptr;
-  const Ordinal* row_of_pivot = nullptr;  ///< [n] of a factorization with interchanges, for sweeps with L or
-                                          ///< its transpose; else none
-  Scalar* solved = nullptr;    ///< [n] solutions of the forward sweep, right-hand sides of the backward one
-  Scalar* solution = nullptr;  ///< [n] of the backward sweep, by permuted indices; may be `solved`
+  const Ordinal* row_of_pivot = nullptr;  ///< [n] row of each pivot after interchanges, for sweeps with L or
+                                          ///< its transpose; null without interchanges
+  Scalar* solved = nullptr;    ///< [n] solutions of the forward sweep, right-hand sides of the backward sweep
+  Scalar* solution = nullptr;  ///< [n] of the backward sweep, by permuted index; may alias `solved`
   std::int64_t n = 0;          ///< order of F
   std::int64_t n_contributions = 0;  ///< contribution rows of all fronts
 
-  /// The permuted index whose right-hand side (in a transposed solve: solution) belongs to a pivot.
+  /// Permuted index of the right-hand side (in a transposed solve: the solution) of a pivot.
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t row_at(std::int64_t index) const {
     return row_of_pivot == nullptr ? index : static_cast<std::int64_t>(row_of_pivot[index]);
   }

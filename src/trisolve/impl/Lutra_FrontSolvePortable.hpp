@@ -10,7 +10,7 @@
 namespace lutra::Impl {
 
 // Forward and backward substitution of the multifrontal method (I. S. Duff and J. K. Reid, ACM Trans. Math.
-// Software 9, 1983). A front has its pivots p and its contribution rows b:
+// Software 9, 1983). A front has pivots p and contribution rows b:
 //
 //         p         b
 //       +---------+-----+
@@ -19,14 +19,14 @@ namespace lutra::Impl {
 //     b |   L21   |         backward: x_p = U11^-1 (y_p - U12 x_b),  x_b from the ancestors
 //       +---------+
 //
-// Each row gathers the terms of its sum, so that sums have one order.
+// Each row gathers the terms of its sum, so that sums follow one order.
 
-/// Sweeps over fronts, a team each. Vectors begin at the group that is being solved. Barriers of the team
-/// separate gathering from solving, and solving from what reads the solutions.
+/// Sweeps over fronts, one team per front. Vectors begin at the current group. Team barriers separate
+/// gathering from solving, and solving from reading the solutions.
 template <int Width, class Scalar>
 struct FrontSolveWorker {
   FrontSolveData<Scalar> data;
-  int first_column = 0;  ///< of the group
+  int first_column = 0;  ///< first column of the group
 
   template <class Member>
   KOKKOS_FUNCTION void sweep(const Member& team, Ordinal number) const {
@@ -34,7 +34,7 @@ struct FrontSolveWorker {
   }
 
  private:
-  /// Forward: gathers right-hand sides and contributions of the children, solves for the pivots and leaves
+  /// Forward: gathers right-hand sides and the children's contributions, solves for the pivots and stores
   /// contributions to the parent.
   template <class Member>
   KOKKOS_FUNCTION void sweep_up(const Member& team, Ordinal number) const {
@@ -60,8 +60,8 @@ struct FrontSolveWorker {
     team.team_barrier();
   }
 
-  /// Backward: solves for the pivots with the solutions of the contribution rows, for which `contributions`
-  /// is scratch. `solved` receives the solutions where they are not stored by permuted index.
+  /// Backward: solves for the pivots with the solutions of the contribution rows; uses their slots in
+  /// `contributions` as scratch. `solved` receives the solutions unless they are stored by permuted index.
   template <class Member>
   KOKKOS_FUNCTION void sweep_down(const Member& team, Ordinal number) const {
     const Front front = data.fronts[number];

@@ -13,16 +13,16 @@
 
 namespace lutra::Impl {
 
-/// Largest fronts that one warp solves, if no front of their subtree is larger: small ones with a row for
-/// each lane, middle ones with up to three.
+/// Largest fronts that one warp solves, if their subtree has no larger front: in small ones each lane has one
+/// row, in middle ones up to three.
 inline constexpr int small_solve_size = 32, middle_solve_size = 96;
-/// Most off-diagonal tiles that one thread block sums in a backward sweep; where there are more, other
-/// blocks compute partial sums.
+/// Most off-diagonal tiles that one thread block sums in a backward sweep; beyond that, other blocks compute
+/// partial sums.
 inline constexpr int max_unsplit_tiles = 6;
 /// Off-diagonal tiles of a partial sum.
 inline constexpr int tiles_per_part = 4;
 
-/// A front as a warp reads it, at once.
+/// A front as a warp reads it in a single load.
 struct WarpSolveTask {
   Offset lower, rows;  ///< as in `Front`
   Ordinal first_pivot;
@@ -31,17 +31,16 @@ struct WarpSolveTask {
 
 /// A tile of a front as a thread block reads it.
 struct FrontSolveTask : WarpSolveTask {
-  Offset inverse = -1;      ///< entries of inverses before those of the tile, as the factorization left them;
-                            ///< −1: none
-  Offset partial_sums = 0;  ///< first of the partial sums of the tile
-  int tile = 0;             ///< tile of rows
-  int part = -1;            ///< backward: number of the partial sum; −1: the tile itself
+  Offset inverse = -1;      ///< entries of inverses before the tile's, as factorized; −1: none
+  Offset partial_sums = 0;  ///< first partial sum of the tile
+  int tile = 0;             ///< index of the tile of rows
+  int part = -1;            ///< backward: index of the partial sum; −1: the tile itself
   int n_parts = 0;          ///< partial sums that other blocks compute for the tile
   int inverse_blocks = 0;   ///< blocks of lines of inverses before those of the tile
 };
 
 /// Tasks of both sweeps, in lists from which thread blocks take them in order. Every task follows all tasks
-/// it waits for, so that blocks which wait, wait for blocks that run:
+/// it waits for, so that blocks only wait for running blocks:
 ///
 ///   up:   tiles of the children  ->  pivot tile 0 -> 1 -> ...  ->  contribution tiles  ->  parent
 ///   down: parent's pivot tiles   ->  partial sums of tile i, tile i + 1  ->  tile i  ->  children
@@ -53,8 +52,8 @@ class FrontSolveTasks {
   using WarpTask = WarpSolveTask;
   using Fronts = std::vector<Front>;
 
-  /// @param options how the factorization cuts fronts; `tile` is the solves' tile as well
-  /// @param interchanges rows are interchanged: fronts that are cut then are solved with their inverses
+  /// @param options how the factorization partitions fronts; solves use the same `tile`
+  /// @param interchanges rows are interchanged: partitioned fronts are then solved with their inverses
   FrontSolveTasks(const Fronts& fronts, const FrontPlanOptions& options, bool interchanges,
                   const FrontSolveCosts& costs)
       : m_fronts(fronts),
@@ -87,7 +86,7 @@ class FrontSolveTasks {
   }
 
   static constexpr int small = 0, middle = 1, tiled = 2, classes = 3;
-  std::vector<WarpTask> warps_up[tiled], warps_down[tiled];  ///< of small and middle fronts
+  std::vector<WarpTask> warps_up[tiled], warps_down[tiled];  ///< small and middle fronts
   std::vector<Task> tiles_up, tiles_down;
   Offset partial_sums = 0;  ///< length of the vector of partial sums
 
@@ -125,7 +124,7 @@ class FrontSolveTasks {
     return task;
   }
 
-  /// A front belongs to the class of the largest in its subtree.
+  /// Assigns each front to the class of the largest front in its subtree.
   void find_classes() {
     m_class.assign(m_fronts.size(), small);
     for (std::size_t f = 0; f < m_fronts.size(); ++f) {
@@ -161,7 +160,8 @@ class FrontSolveTasks {
     }
   }
 
-  /// @param inverse entries of inverses before those of the front, or −1; `blocks` of their lines
+  /// @param inverse entries of inverses before those of the front, or −1
+  /// @param blocks blocks of their lines
   void add_tiles(std::size_t f, Offset inverse, int blocks) {
     const FrontTiles tiles = tiles_of(f);
     const int pivot_tiles = tiles.pivot_tiles(), further = tiles.count() - pivot_tiles;
@@ -193,10 +193,10 @@ class FrontSolveTasks {
   const Fronts& m_fronts;
   const FrontPlanOptions m_options;
   const FrontSolveCosts m_costs;
-  const int m_max_middle;  ///< rows of a middle front
+  const int m_max_middle;  ///< most rows of a middle front
   std::vector<int> m_class;
   std::vector<double> m_to_root;  ///< [fronts] time from a front's start to the end of its root
-  std::vector<double> m_height;   ///< [fronts] time from a front's backward start to the last of its subtree
+  std::vector<double> m_height;   ///< [fronts] time from a front's backward start to the end of its subtree
   Prioritized m_up[classes], m_down[classes];
 };
 

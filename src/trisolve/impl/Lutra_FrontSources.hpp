@@ -17,14 +17,14 @@
 
 namespace lutra::Impl {
 
-/// For each position of each front, the contribution rows of children that are added there (the relative
-/// indices, inverted).
+/// For each position of each front, the children's contribution rows that are added there (the inverse of the
+/// relative indices).
 struct FrontSources {
-  std::vector<std::uint32_t> begin;   ///< [positions of all fronts + 1]
-  std::vector<std::uint32_t> source;  ///< contribution rows, numbered through all fronts
+  std::vector<std::uint32_t> begin;   ///< [positions of all fronts + 1] offsets in `source`
+  std::vector<std::uint32_t> source;  ///< contribution rows, numbered over all fronts
 };
 
-/// @throws OutOfMemoryError for more rows than 32 bits count
+/// @throws OutOfMemoryError if the number of rows exceeds 32 bits
 inline void check_sources(std::int64_t n, std::size_t n_rows) {
   if (static_cast<std::uint64_t>(n) + n_rows >= std::numeric_limits<std::uint32_t>::max()) {
     throw OutOfMemoryError("solves on fronts: their rows are more than 32 bits count; ask for another method",
@@ -32,8 +32,8 @@ inline void check_sources(std::int64_t n, std::size_t n_rows) {
   }
 }
 
-/// @param relative indices as in the plan, on the host
-/// @throws OutOfMemoryError for more rows than 32 bits count
+/// @param relative relative indices of the plan, on the host
+/// @throws OutOfMemoryError if the number of rows exceeds 32 bits
 inline FrontSources list_sources(const std::vector<Front>& fronts, std::int64_t n, const int* relative,
                                  std::size_t n_rows) {
   check_sources(n, n_rows);
@@ -61,10 +61,10 @@ inline FrontSources list_sources(const std::vector<Front>& fronts, std::int64_t 
 template <class Memory>
 struct FrontSolveLists {
   MemoryReservation reservation;
-  Kokkos::View<const std::uint32_t*, Memory> source_begin, source;  ///< as in FrontSources
+  Kokkos::View<const std::uint32_t*, Memory> source_begin, source;  ///< see FrontSources
 };
 
-/// The same in the memory of the plan, by sorting pairs of a position and a row.
+/// Computes the lists in the plan's memory space, by sorting pairs of a position and a row.
 /// @throws OutOfMemoryError
 template <class ExecutionSpace, class Plan>
 FrontSolveLists<typename ExecutionSpace::memory_space> list_sources(const ExecutionSpace& exec,

@@ -13,7 +13,7 @@ namespace lutra::Impl {
 /// Pivots that one thread solves before all threads multiply by their solutions.
 inline constexpr int front_solve_block = 16;
 
-/// v −= A·x for `Width` right-hand sides by a team; the values of an index are contiguous. v and x do not
+/// v −= A·x for `Width` right-hand sides by a team; the values of an index are contiguous. v and x must not
 /// overlap.
 template <int Width, class Scalar, class Member>
 struct FrontProduct {
@@ -22,7 +22,7 @@ struct FrontProduct {
 
   KOKKOS_FUNCTION void operator()(const PanelPart<Scalar>& A, int rows, int columns, const Scalar* x,
                                   Scalar* v) const {
-    constexpr int together = 4;  // columns or rows taken at once, so that v or x is read a quarter as often
+    constexpr int together = 4;  // columns or rows per pass, so that v or x is read a quarter as often
     if (A.by_columns()) {
       int c = 0;
       for (; c + together <= columns; c += together) subtract_columns<together>(A, rows, c, x, v);
@@ -58,7 +58,7 @@ struct FrontProduct {
   template <int Together>
   KOKKOS_FUNCTION void subtract_rows(const PanelPart<Scalar>& A, int r, int columns, const Scalar* x,
                                      Scalar* v) const {
-    if constexpr (is_host_space<typename Member::execution_space>) {  // sums that do not wait for each other
+    if constexpr (is_host_space<typename Member::execution_space>) {  // independent sums
       Scalar sum[Together][Width] = {};
       const Scalar* from[Together];
       for (int u = 0; u < Together; ++u) from[u] = A.at(r + u, 0);
@@ -89,14 +89,14 @@ struct FrontProduct {
 };
 
 /// Substitution with the triangle of a front's pivots for `Width` right-hand sides by a team, in blocks of
-/// pivots. Barriers of the team separate the solutions of a block from the products with them, and those from
-/// the next block.
+/// pivots. Team barriers separate the solutions of a block from the products with them, and those from the
+/// next block.
 template <int Width, class Scalar, class Member>
 struct FrontTriangle {
   const Member& team;
   const FrontSweep& sweep;
 
-  /// v = T⁻¹·v for a lower triangle of the order `n`.
+  /// v = T⁻¹·v for a lower triangle of order `n`.
   KOKKOS_FUNCTION void solve_down(const PanelPart<Scalar>& T, int n, Scalar* v) const {
     const FrontProduct<Width, Scalar, Member> subtract{team, sweep};
     for (int begin = 0; begin < n; begin += front_solve_block) {
@@ -142,8 +142,8 @@ struct FrontTriangle {
   }
 };
 
-/// Threads of a team for each front of a level. On hosts one, unless the level has fewer fronts than there
-/// are threads and its first, the largest, is worth the barriers.
+/// Threads of a team for each front of a level. On hosts one, unless the level has fewer fronts than threads
+/// and its first front, the largest, is worth the barriers.
 template <class ExecutionSpace, class Plan>
 int threads_for_level(const ExecutionSpace& exec, const Plan& plan, Ordinal first, int width) {
   constexpr int worth_sharing = 256;  // rows
@@ -156,7 +156,7 @@ int threads_for_level(const ExecutionSpace& exec, const Plan& plan, Ordinal firs
   }
 }
 
-/// worker.sweep(team, f) for each front f: level by level, leaves first or last, a team for each front; on
+/// Calls worker.sweep(team, f) for each front f, level by level, leaves first or last, one team per front; on
 /// the Serial backend in postorder or its reverse. The order of launches separates levels.
 template <class Plan, class Worker, class ExecutionSpace>
 static void sweep_fronts(const ExecutionSpace& exec, const Plan& plan, bool forward, const Worker& worker) {

@@ -10,7 +10,7 @@
 
 namespace lutra::Impl {
 
-/// Sweeps of a space that has only portable kernels.
+/// Sweeps of an execution space without specialized kernels.
 template <class Scalar, class ExecutionSpace>
 class FrontSweeps {
  public:

@@ -15,30 +15,31 @@
 
 namespace lutra::Impl {
 
-/// Consecutive levels that one thread solves, or one level that all threads solve.
+/// Consecutive levels solved by one thread, or one level solved by all threads.
 struct LevelSegment {
   Ordinal begin = 0, end = 0;  ///< positions in the order of levels
   bool shared = false;         ///< one level, its rows divided among the threads; otherwise one thread
 };
 
-/// How host threads divide a substitution. One thread solves the rows in their own order. Several solve
-/// level by level where levels are worth a barrier; runs of smaller levels are left to one of them:
+/// Distribution of a substitution over host threads. A single thread solves the rows in their own order.
+/// Several threads solve level by level if levels are worth a barrier; one of them solves runs of smaller
+/// levels:
 ///
 ///   segment    0 (shared)   1            2 (shared)
-///   thread 0   rows ...   | rows ...   | rows ...     '|': barrier of the team, before which all solutions
+///   thread 0   rows ...   | rows ...   | rows ...     '|': team barrier, before which all solutions
 ///   thread 1   rows ...   |            | rows ...          of a segment are written
 template <class Memory>
 struct HostSchedule {
   std::vector<LevelSegment> segments;           ///< empty: one thread in the rows' own order
-  Kokkos::View<const Ordinal*, Memory> row_of;  ///< [n] rows in the order of levels; empty: their own
+  Kokkos::View<const Ordinal*, Memory> row_of;  ///< [n] rows in the order of levels; empty: their own order
   MemoryReservation reservation;
 };
 
-/// Least work (entries, and 4 for each row) of a level that all threads solve: below, a barrier costs more
+/// Least work (entries, and 4 per row) of a level shared by all threads; below that, a barrier costs more
 /// than it gains.
 inline constexpr std::int64_t min_shared_work = 4000;
 
-/// Segments of rows by level, on the host. Work O(n + nnz).
+/// Segments of rows by level, on the host. Cost: O(n + nnz).
 template <class ExecutionSpace, class LevelView>
 HostSchedule<typename ExecutionSpace::memory_space> schedule_levels(const ExecutionSpace& exec,
                                                                     const RowAccess& rows,
@@ -73,16 +74,16 @@ HostSchedule<typename ExecutionSpace::memory_space> schedule_levels(const Execut
   return schedule;
 }
 
-/// Values as a substitution reads them.
+/// Values in the form that a substitution reads.
 template <class Value, class Memory>
 struct HostValues {
-  Kokkos::View<const Value*, Memory> values;  ///< of the entries of the pattern
-  Kokkos::View<Value*, Memory> copy;          ///< what `values` shows where they are no View of the caller's
+  Kokkos::View<const Value*, Memory> values;  ///< values of the entries of the pattern
+  Kokkos::View<Value*, Memory> copy;          ///< storage of `values` unless they alias the caller's View
   Kokkos::View<Value*, Memory> inverse;       ///< [n] reciprocal diagonal by row
   MemoryReservation reservation;
 };
 
-/// Copies values in the order of the pattern, to another precision where need be.
+/// Copies values in the order of the pattern, converted to another precision if necessary.
 template <class ExecutionSpace, class To, class Source>
 void copy_values(const ExecutionSpace& exec, const To& to, const Source& from) {
   Kokkos::parallel_for(
@@ -91,8 +92,8 @@ void copy_values(const ExecutionSpace& exec, const To& to, const Source& from) {
       KOKKOS_LAMBDA(const std::int64_t p) { to(p) = narrowed<typename To::non_const_value_type>(from(p)); });
 }
 
-/// Refers to values in the order of the pattern, or copies those in another order or precision, and inverts
-/// the diagonal. Fences where it allocates.
+/// Aliases values in the order of the pattern, or copies those in another order or precision, and inverts the
+/// diagonal. Fences if it allocates.
 /// @param entries number of entries of the pattern
 template <class Value, class ExecutionSpace, class Rows, class Source, class Memory>
 void keep_values(const ExecutionSpace& exec, const Rows& rows, std::size_t entries, const Source& values,
@@ -117,7 +118,7 @@ void keep_values(const ExecutionSpace& exec, const Rows& rows, std::size_t entri
     fresh.values = fresh.copy;
   }
   const auto inverse = fresh.inverse;
-  const bool known = rows.is_unit() && inverse.data() == kept.inverse.data();  // ones stay ones
+  const bool known = rows.is_unit() && inverse.data() == kept.inverse.data();  // unit diagonals stay
   Kokkos::parallel_for(
       "lutra::trisolve::invert_diagonal", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, known ? 0 : rows.n),
       KOKKOS_LAMBDA(const Ordinal row) {
@@ -128,7 +129,7 @@ void keep_values(const ExecutionSpace& exec, const Rows& rows, std::size_t entri
   kept = fresh;
 }
 
-/// Levels of single rows by one thread. O(nnz).
+/// Levels of single rows by one thread. Cost: O(nnz).
 template <class Rows, class LevelView>
 Ordinal find_levels_in_order(const Rows& rows, const LevelView& level) {
   Ordinal last = 0;
@@ -152,7 +153,7 @@ struct SubstitutionData {
   const Ordinal* entries = nullptr;
   const Value* values = nullptr;
   const Value* inverse = nullptr;   ///< [n] inverted diagonal by row
-  const Ordinal* in_row = nullptr;  ///< [n] row of `in` by row; null: the same
+  const Ordinal* in_row = nullptr;  ///< [n] row of `in` for each row; null: identity
   const Ordinal* out_row = nullptr;
   MappedColumns<const Scalar> in;
   MappedColumns<Scalar> out;
@@ -201,8 +202,7 @@ struct SubstituteRow {
 };
 
 /// One row of one column without maps and scales. Entries are taken in the order of their steps, so that the
-/// solution of the step before, computed last, is needed last. Four partial sums shorten the chain of
-/// additions of a long row.
+/// latest solution is needed last. Four partial sums shorten the chain of additions of a long row.
 template <bool Upper, bool Unit, bool Conjugate, class Scalar, class Value>
 struct SubstituteColumnRow {
   SubstitutionData<Scalar, Value> data;
@@ -231,8 +231,8 @@ struct SubstituteColumnRow {
   }
 };
 
-/// Calls `one` for each row in the order of a schedule. Where there are segments, one team of all threads
-/// runs them; its barrier after a segment orders the solutions of that segment before their use in the next.
+/// Calls `one` for each row in the order of a schedule. With segments, one team of all threads executes them;
+/// the barrier after a segment orders its solutions before their use in the next.
 /// @param one a functor of a row
 template <bool Upper, class ExecutionSpace, class Schedule, class One>
 void visit_rows(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule, const One& one) {
@@ -265,7 +265,7 @@ void visit_rows(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule,
   Kokkos::parallel_for("lutra::trisolve::substitute_levels", Policy(exec, 1, threads), kernel);
 }
 
-/// Whether columns are contiguous, in the order of rows and without scales.
+/// Whether columns are contiguous, in the order of rows and unscaled.
 template <class Columns>
 bool lies_plainly(const Columns& columns, const Ordinal* map) {
   return map == nullptr && columns.scale == nullptr && columns.row_stride == 1;
@@ -280,8 +280,8 @@ void for_kind_of(const Rows& rows, const Go& go) {
   rows.upper ? with_unit(std::true_type()) : with_unit(std::false_type());
 }
 
-/// One column. Right-hand sides are gathered before and solutions scattered behind where they are not stored
-/// in the order of rows.
+/// One column. If they are not stored in the order of rows, right-hand sides are gathered first and solutions
+/// scattered last.
 template <bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Scalar, class Value>
 void substitute_one_column(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule,
                            const SubstitutionData<Scalar, Value>& data) {
@@ -307,7 +307,7 @@ void substitute_one_column(const ExecutionSpace& exec, const Rows& rows, const S
       });
 }
 
-/// Rows of a tile of several columns: one cache line of each column.
+/// Rows per tile of several columns: one cache line of each column.
 inline constexpr int tile_rows = 8;
 
 /// One past the last row of a tile.
@@ -316,7 +316,7 @@ KOKKOS_FORCEINLINE_FUNCTION Ordinal tile_end(Ordinal n, Ordinal tile) {
   return end < n ? end : n;
 }
 
-/// Copies the right-hand sides of some rows from columns to rows; absent columns are 0.
+/// Copies the right-hand sides of some rows from column-wise to row-wise storage; missing columns become 0.
 template <int Stride, class Data>
 KOKKOS_FORCEINLINE_FUNCTION void load_tile(const Data& data, Ordinal first, Ordinal end) {
   for (int r = 0; r < Stride; ++r) {
@@ -327,7 +327,7 @@ KOKKOS_FORCEINLINE_FUNCTION void load_tile(const Data& data, Ordinal first, Ordi
       x[static_cast<std::int64_t>(row) * Stride] = there ? in[row] : std::decay_t<decltype(*x)>(0);
   }
 }
-/// Copies the solutions of some rows from rows to columns.
+/// Copies the solutions of some rows from row-wise to column-wise storage.
 template <int Stride, class Data>
 KOKKOS_FORCEINLINE_FUNCTION void store_tile(const Data& data, Ordinal first, Ordinal end) {
   for (int r = 0; r < data.n_columns; ++r) {
@@ -337,7 +337,7 @@ KOKKOS_FORCEINLINE_FUNCTION void store_tile(const Data& data, Ordinal first, Ord
   }
 }
 
-/// One row of several columns whose right-hand sides are stored where its solutions go.
+/// One row of several columns; right-hand sides are overwritten by solutions.
 template <int Stride, bool Unit, bool Conjugate, class Data>
 struct SubstituteInPlace {
   Data data;
@@ -352,8 +352,8 @@ struct SubstituteInPlace {
   }
 };
 
-/// Several columns that are contiguous, without maps and scales. One thread copies each tile just before and
-/// after it is solved; several threads copy all tiles before and behind.
+/// Several contiguous columns without maps and scales. One thread copies each tile just before and after it
+/// is solved; several threads copy all tiles before and after the solve.
 template <int Stride, bool Upper, bool Unit, bool Conjugate, class ExecutionSpace, class Schedule, class Data>
 void substitute_plain_columns(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule,
                               const Data& data) {

@@ -21,9 +21,9 @@ namespace lutra::Impl {
 
 /// The sweeps of a rank by kernels of the default execution space.
 ///
-///     peer   one persistent kernel a solve, which puts and waits itself; the host answers other ranks
-///     mpi    the host takes messages and counts what each task still waits for; tasks that wait for nothing
-///            are worked by one kernel, then what they send is put:
+///     peer   one persistent kernel per solve, which puts and waits itself; the host answers other ranks
+///     mpi    the host receives messages and counts the missing inputs of each task; one kernel processes all
+///            ready tasks, then their results are sent:
 ///            arrivals ──► slots of the device ──► kernel over all ready tasks ──► host ──► puts
 template <class Scalar>
 class KernelSweeps {
@@ -34,7 +34,9 @@ class KernelSweeps {
   template <class T>
   using HostArray = Kokkos::View<T*, Kokkos::HostSpace>;
 
-  /// @param b_rows, slot_rows of right-hand sides @param columns most right-hand sides of a solve
+  /// @param b_rows rows of b
+  /// @param slot_rows rows of all slots
+  /// @param columns most right-hand sides of a solve
   KernelSweeps(const std::vector<Sweep<Scalar>>& sweeps, const std::vector<SlotEvent>& events,
                const std::vector<std::size_t>& b_offset, std::size_t b_rows, std::size_t slot_rows,
                std::size_t columns)
@@ -61,7 +63,7 @@ class KernelSweeps {
     }
   }
 
-  /// Of the symmetric memory that `solve` gets.
+  /// Number of signals in the symmetric memory passed to `solve`.
   std::size_t signals() const { return m_list.signals; }
   std::size_t slot_rows() const { return m_slot_rows; }
 
@@ -74,8 +76,8 @@ class KernelSweeps {
   }
 
   /// @param b [rows × k] by rows
-  /// @returns [slot_rows × k] by rows, on the host, with x of the columns whose diagonal blocks are here
-  /// @throws TimeoutError on all ranks where a kernel gave up waiting; RemoteError where a rank has failed
+  /// @returns [slot_rows × k] by rows, on the host, with x of the columns whose diagonal blocks are local
+  /// @throws TimeoutError on all ranks if a kernel timed out; RemoteError if a rank has failed
   const Scalar* solve(Communicator& comm, SymmetricMemory& memory, const std::vector<Scalar>& b,
                       std::size_t k, std::uint64_t epoch, RankStatistics& statistics) {
     const auto rows = std::pair<std::size_t, std::size_t>(0, m_b.extent(0));
@@ -121,8 +123,8 @@ class KernelSweeps {
             static_cast<std::int64_t>(k)};
   }
 
- public:  // as lambdas of devices want it
-  /// Works tasks that wait for nothing.
+ public:  // public because device lambdas require it
+  /// Processes tasks whose inputs are complete.
   void work_tasks(const std::vector<int>& tasks, std::size_t k) {
     const auto ready = Kokkos::subview(m_ready, std::pair<std::size_t, std::size_t>(0, tasks.size()));
     Kokkos::deep_copy(m_exec, ready, view(tasks));
@@ -149,9 +151,9 @@ class KernelSweeps {
   }
 
  private:
-  /// What of the tasks is still to come.
+  /// Missing inputs of the tasks.
   struct Progress {
-    std::vector<int> missing;  ///< [tasks] signals
+    std::vector<int> missing;  ///< [tasks] missing signals
     std::priority_queue<int, std::vector<int>, std::greater<>> ready;
     std::size_t remaining;
   };
@@ -190,7 +192,7 @@ class KernelSweeps {
     }
   }
 
-  /// A message, into the device's slots.
+  /// Copies a message into the device's slots.
   void take(const Arrival& arrival, SymmetricMemory& memory, std::size_t k, Progress& progress) {
     const Rows& rows = m_arriving[arrival.signal];
     Kokkos::deep_copy(m_exec, part(m_slots, rows, k),
@@ -203,7 +205,7 @@ class KernelSweeps {
     std::vector<int> batch, passing;
     for (; !progress.ready.empty(); progress.ready.pop())
       (at(m_list.tasks, progress.ready.top()).passes_on ? passing : batch).push_back(progress.ready.top());
-    for (const int t : passing) {  // from where it has come, without the device
+    for (const int t : passing) {  // forwarded from the source, without the device
       const RowTask& task = at(m_list.tasks, t);
       put(task, memory.template at<Scalar>(static_cast<std::size_t>(task.x.offset) * k * sizeof(Scalar)),
           memory, k, epoch);
@@ -245,7 +247,7 @@ class KernelSweeps {
     const auto stream = m_exec.cuda_stream();
     int* const ticket = m_ready.data() + m_list.tasks.size();
     const std::size_t bytes = static_cast<std::size_t>(m_list.max_width) * k * sizeof(Scalar);
-    constexpr std::size_t most_bytes = 48 << 10;  // without asking for more
+    constexpr std::size_t most_bytes = 48 << 10;  // default limit of shared memory
     const bool in_shared = bytes <= most_bytes;
     int per_processor = 0;
     check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, row_tasks_kernel<Scalar>,
@@ -261,7 +263,7 @@ class KernelSweeps {
               arrays(k), window, static_cast<int>(m_list.tasks.size()), ticket, epoch, in_shared);
       check_cuda(cudaGetLastError(), "launching a triangular solve");
     }
-    try {  // other ranks are answered meanwhile
+    try {  // meanwhile the host answers other ranks
       comm.wait_until("kernels of a triangular solve",
                       [&] { return cudaStreamQuery(stream) != cudaErrorNotReady; });
     } catch (...) {
@@ -280,7 +282,7 @@ class KernelSweeps {
   void solve_by_one_kernel(Communicator&, SymmetricMemory&, std::size_t, std::uint64_t) {}
 #endif
 
-  /// Rows of right-hand sides.
+  /// Range of rows of right-hand sides.
   struct Rows {
     std::size_t offset, width;
   };
@@ -299,9 +301,9 @@ class KernelSweeps {
   Kokkos::View<const int*, Memory> m_row_in_block, m_column_in_block;
   Kokkos::View<const std::int64_t*, Memory> m_row_begin;
   Values m_values, m_triangles, m_b, m_sums, m_slots;
-  Kokkos::View<int*, Memory> m_ready;       ///< [tasks + 1] of a batch; the last one is the ticket
+  Kokkos::View<int*, Memory> m_ready;       ///< [tasks + 1] ready tasks of a batch, then the ticket
   std::vector<Rows> m_arriving;             ///< [messages] slot of each
-  std::vector<std::vector<int>> m_waiting;  ///< [signals] tasks that wait for it, of batches
+  std::vector<std::vector<int>> m_waiting;  ///< [signals] tasks that wait for each signal, in batches
   std::vector<Scalar> m_found;
 };
 

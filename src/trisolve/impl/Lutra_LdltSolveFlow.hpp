@@ -8,24 +8,24 @@
 
 namespace lutra::Impl {
 
-// Solves with multifrontal factors (Duff and Reid 1983): sweeps with L·D·Lᵀ as data flow. Fronts of small
-// subtrees take a warp each, larger ones gangs of blocks (Lutra_LdltSolveTasks.hpp). Rows of a front,
-// eliminated e, delayed d and contribution rows b, are cut into tiles; tile t belongs to member t mod
-// members. How many there are is known once the children have ended.
+// Solves with multifrontal factors (Duff and Reid 1983): data-flow sweeps with L·D·Lᵀ. Each front of a small
+// subtree is processed by a warp, larger ones by gangs of blocks (Lutra_LdltSolveTasks.hpp). Rows of a front
+// (eliminated e, delayed d and contribution rows b) are partitioned into tiles; tile t belongs to member t
+// mod members. Their number is known once the children are complete.
 //
 //   forward:   children's flags ─► tile 0 ─flag─► tile 1 ─flag─► …   rows of e; each tile subtracts
-//                                     └──────────────┴─► tiles of d and b      products with those before it
+//                                     └──────────────┴─► tiles of d and b      products with preceding tiles
 //   backward:  parent's flag ─► partial sums of columns with rows of d and b, shared ─count─►
 //              last tile of e ─flag─► … ─flag─► tile 0
 //
-// The member that ends last raises the front's flag. All sums have one order. Blocks are those of
-// Lutra_LdltFlow.hpp, and besides
+// The last member to finish raises the front's flag. All sums follow one order. Blocks are those of
+// Lutra_LdltFlow.hpp, with these additions:
 //
-//   size                threads(), known to the compiler
-//   solve_edge<Scalar>  rows of a tile, no more than `size` and a divisor of it
-//   sum_group(value)    sum over the 32 threads of a group, for all of them
+//   size                threads(), as a compile-time constant
+//   solve_edge<Scalar>  rows of a tile, at most `size` and a divisor of it
+//   sum_group(value)    sum over the 32 threads of a group, returned to all of them
 
-/// What stops a sweep, as flags are waited for.
+/// Stop condition of a sweep, checked while waiting for flags.
 struct LdltSolveStop {
   int stopped_front;  ///< −1: none
 };
@@ -33,7 +33,7 @@ struct LdltSolveWatch {
   LdltSolveStop* outcome = nullptr;
 };
 
-/// What all blocks of a sweep know.
+/// Data common to all blocks of a sweep.
 template <int Width, class Scalar>
 struct LdltSolveLaunch {
   LdltSolveWorker<Width, Scalar> worker;
@@ -43,21 +43,21 @@ struct LdltSolveLaunch {
   int n_tasks = 0;
   int* ticket = nullptr;           ///< −1 on entry
   int* done = nullptr;             ///< [count] flags of fronts
-  int* finished = nullptr;         ///< [count] members that have ended; 0 between sweeps, like the next
-  int* arrived = nullptr;          ///< [count] partial sums that are there
+  int* finished = nullptr;         ///< [count] members finished; 0 between sweeps, like `arrived`
+  int* arrived = nullptr;          ///< [count] partial sums available
   int* tiles = nullptr;            ///< flags of tiles of large fronts
-  Scalar* partial_sums = nullptr;  ///< [panels / (2·edge)] of columns; a front's are where its panel is
-  int run = 1;                     ///< value of flags that are raised; another one for each sweep
+  Scalar* partial_sums = nullptr;  ///< [panels / (2·edge)] of columns, at offsets given by the panels
+  int run = 1;                     ///< value of raised flags, different in each sweep
   double watchdog_seconds = 10;
 };
 
-/// Memory of a block.
+/// Shared memory of a block.
 template <class Block, int Width, class Scalar>
 struct LdltSolveSpace {
   static constexpr int edge = Block::template solve_edge<Scalar>, pitch = edge + 1;
-  Scalar triangle[edge * pitch];      ///< of a tile, below the diagonal
-  Scalar v[edge * Width];             ///< values of a tile, as they become solutions
-  Scalar parts[Block::size * Width];  ///< of sums, by threads
+  Scalar triangle[edge * pitch];      ///< triangle of a tile, below the diagonal
+  Scalar v[edge * Width];             ///< values of a tile, overwritten by solutions
+  Scalar parts[Block::size * Width];  ///< partial sums by thread
 };
 
 /// One member's part in a front.
@@ -67,14 +67,14 @@ struct LdltFrontSolve {
   using Located = typename LdltSolveWorker<Width, Scalar>::Located;
   using Space = LdltSolveSpace<Block, Width, Scalar>;
   static constexpr int edge = Space::edge, pitch = Space::pitch, size = Block::size;
-  static constexpr int groups = size / edge;  ///< threads of a row
+  static constexpr int groups = size / edge;  ///< threads per row
   static constexpr int share = edge / groups,
-                       batch = share < 16 ? share : 16;  ///< columns of a thread, at once
+                       batch = share < 16 ? share : 16;  ///< columns per thread and pass
   static constexpr int warps = size / 32, warp_columns = edge / warps;
-  static constexpr int dots = warp_columns < 8 ? warp_columns : 8;  ///< columns a warp sums at once
+  static constexpr int dots = warp_columns < 8 ? warp_columns : 8;  ///< columns summed by a warp per pass
   static constexpr int lane_rows = (edge + 31) / 32;
-  static constexpr int part_rows = 4 * edge;      ///< of a partial sum
-  static constexpr std::uint32_t long_sum = 512;  ///< terms, from which on all threads sum a row
+  static constexpr int part_rows = 4 * edge;      ///< rows of a partial sum
+  static constexpr std::uint32_t long_sum = 512;  ///< terms from which on all threads sum a row
   static_assert(groups * edge == size && share * groups == edge && warp_columns % dots == 0);
 
   const Block& block;
@@ -110,7 +110,7 @@ struct LdltFrontSolve {
     for (int j = task.member; j < tiles; j += task.members) backward_tile(tiles - 1 - j, tiles, parts);
   }
 
-  /// Raises the front's flag once all members have ended.
+  /// Raises the front's flag once all members are done.
   KOKKOS_FUNCTION void finish() const {
     block.barrier();
     if (block.thread() != 0) return;
@@ -131,7 +131,7 @@ struct LdltFrontSolve {
   KOKKOS_FUNCTION Scalar entry(int r, int c) const {
     return data().sweep.value(at.panel[r + c * at.leading()]);
   }
-  /// Flags of a front's tiles, of which no other front has any.
+  /// Flags of a front's tiles, not shared with other fronts.
   KOKKOS_FUNCTION int* tile_flag(int k) const {
     return launch.tiles + at.slots / edge + static_cast<Offset>(task.front) + k;
   }
@@ -144,7 +144,7 @@ struct LdltFrontSolve {
     block.barrier();
     if (is_pivot && task.members > 1 && block.thread() == 0) block.raise_flag(launch, tile_flag(k));
   }
-  /// Writes solutions of a tile where the sweep is the last: NaN where the watchdog has ended it.
+  /// Writes solutions of a tile in the last sweep; NaN if the watchdog has ended it.
   KOKKOS_FUNCTION void store(int first, int m) const {
     if (!data().stores) return;
     const bool stopped = Kokkos::atomic_load(&launch.data.outcome->stopped_front) >= 0;
@@ -187,7 +187,7 @@ struct LdltFrontSolve {
       space.triangle[c * pitch + r] = entry(first + r, first + c);
   }
 
-  /// v = right-hand sides, what children have delayed, and the sum of their contributions.
+  /// v = right-hand sides, plus what children have delayed, plus the sum of their contributions.
   KOKKOS_FUNCTION void gather(int first, int n) const {
     const Front& front = at.front;
     const bool many = front.children_end - front.children > 64;
@@ -216,7 +216,7 @@ struct LdltFrontSolve {
       if (end - begin > long_sum) add_long_sum(l, begin, end);
     }
   }
-  /// The permuted index of a row whose contributions are summed; −1 − index of one that a child has delayed.
+  /// Permuted index of a row whose contributions are summed; −1 − index for a column delayed by a child.
   KOKKOS_FUNCTION std::int64_t index_of(int p) const {
     const Front& front = at.front;
     if (p >= at.columns) return front.first_pivot + front.pivots + (p - at.columns);
@@ -244,7 +244,7 @@ struct LdltFrontSolve {
     }
     block.barrier();
   }
-  /// v = factor·v + the sums of the threads of each row; a factor of 0 or 1. Ends with a barrier.
+  /// v = factor·v + the sums of the threads of each row; factor is 0 or 1. Ends with a barrier.
   KOKKOS_FUNCTION void add_up(const Scalar (&sum)[Width], Scalar factor) const {
     const int r = block.thread() % edge;
     for (int w = 0; w < Width; ++w) space.parts[block.thread() * Width + w] = sum[w];
@@ -259,7 +259,7 @@ struct LdltFrontSolve {
     block.barrier();
   }
 
-  /// v −= L·y of the tiles of pivots before. Entries are loaded before the wait.
+  /// v −= L·y for the preceding tiles of pivots. Entries are loaded before the wait.
   KOKKOS_FUNCTION void subtract_products(int first, int n) const {
     const int before = smaller(first, e);
     if (before == 0) return;
@@ -284,8 +284,8 @@ struct LdltFrontSolve {
     add_up(sum, Scalar(1));
   }
 
-  /// v = T⁻¹·v for a lower triangle with a unit diagonal and rows below, by one group of threads, four
-  /// columns at a time: each thread solves for them, and updates rows below. Strides may be negative.
+  /// v = T⁻¹·v for a unit lower triangle with additional rows below, by one group of threads, four columns at
+  /// a time: each thread solves for them and updates the rows below. Strides may be negative.
   KOKKOS_FUNCTION void substitute(const Scalar* T, int row, int column_stride, Scalar* v, int stride,
                                   int columns, int n) const {
     if (block.thread() >= 32) return;
@@ -317,11 +317,11 @@ struct LdltFrontSolve {
           }
         }
       }
-      block.group_barrier();  // the next columns are there
+      block.group_barrier();  // the next columns are written
     }
   }
 
-  /// Partial sums of each column; 0: each tile sums all its rows.
+  /// Number of partial sums of each column; 0: each tile sums all its rows.
   KOKKOS_FUNCTION int n_parts() const {
     const int below = rows - e;
     return data().parts.upper && task.members > 1 && below > part_rows ? (below + part_rows - 1) / part_rows
@@ -332,7 +332,7 @@ struct LdltFrontSolve {
     return launch.partial_sums + (begin + static_cast<std::int64_t>(part) * e) * Width;
   }
 
-  /// Adds products of some columns with solutions of rows begin … end − 1, no more than a tile's.
+  /// Adds products of some columns with solutions of rows begin … end − 1, at most one tile.
   /// @param tile to wait for, or −1
   KOKKOS_FUNCTION void add_dots(int begin, int end, int first, int m, int from, int tile,
                                 Scalar (&sum)[dots][Width]) const {
@@ -359,7 +359,7 @@ struct LdltFrontSolve {
       }
     }
   }
-  /// to(column of the tile, w, sum) by one thread of each group.
+  /// Calls to(column of the tile, w, sum) in one thread of each group.
   template <class To>
   KOKKOS_FUNCTION void give_dots(int m, int from, const Scalar (&sum)[dots][Width], const To& to) const {
     for (int j = 0; j < dots; ++j) {
@@ -423,7 +423,7 @@ struct LdltFrontSolve {
     store(first, m);
   }
 
-  /// A value of D⁻¹·y. Pairs may be split between tiles: y stays as it is.
+  /// A value of D⁻¹·y. y is unchanged, because pairs may be split between tiles.
   KOKKOS_FUNCTION Scalar behind_diagonal(int p, int w) const {
     Scalar value = at.y[p * Width + w];
     if (!data().parts.diagonal) return value;
@@ -444,13 +444,13 @@ struct LdltFrontSolve {
   }
 };
 
-/// Sweeps as data flow: none but where a specialization is.
+/// Data-flow sweeps; disabled unless specialized.
 template <class Scalar, class ExecutionSpace>
 struct LdltSweepFlow {
   static constexpr int edge = 0;
 };
 
-/// A block's tasks, one after another.
+/// Processes a block's tasks in sequence.
 template <bool Forward, class Block, int Width, class Scalar>
 KOKKOS_FUNCTION void sweep_tasks(const Block& block, const LdltSolveLaunch<Width, Scalar>& launch) {
   for (int t = block.next(launch.ticket) + 1; t < launch.n_tasks; t = block.next(launch.ticket) + 1) {

@@ -12,17 +12,17 @@
 
 namespace lutra::Impl {
 
-/// Tasks of a sweep with L·D·Lᵀ as data flow, in the order of forward sweeps; backward sweeps take them from
-/// the last to the first. As in the factorization (Lutra_LdltTaskList.hpp) a task is one block's part in a
-/// front, and members of a gang are neighbours: it waits for fronts all of whose tasks come before it, and
-/// for other members. Host code.
+/// Tasks of a data-flow sweep with L·D·Lᵀ, in the order of forward sweeps; backward sweeps process them in
+/// reverse. As in the factorization (Lutra_LdltTaskList.hpp) a task is one block's part in a front, and
+/// members of a gang are neighbours. A task waits only for fronts all of whose tasks precede it, and for
+/// other members. Host code.
 struct LdltSolveTasks {
   using Fronts = std::vector<Front>;
   std::vector<LdltTask> small, large;
 
-  /// @param edge   rows of a tile: a block has one at least
-  /// @param blocks members that a gang may have
-  /// @param small_rows fronts of no more rows, in subtrees of such, are a warp's
+  /// @param edge   rows of a tile: a block has at least one
+  /// @param blocks most members of a gang
+  /// @param small_rows largest front that one warp processes, if its subtree has no larger one
   LdltSolveTasks(const Fronts& fronts, int edge, int blocks, int small_rows = 64) {
     const auto index = [](Ordinal f) { return static_cast<std::size_t>(f); };
     const auto count = fronts.size();
@@ -40,7 +40,7 @@ struct LdltSolveTasks {
         entries[index(front.parent)] += entries[f];
       }
     }
-    constexpr double a_front = 30;  // pivots that take as long as to begin and end a front
+    constexpr double a_front = 30;  // time to begin and end a front, in pivots
     for (std::size_t f = count; f-- > 0;) {
       const auto& front = fronts[f];
       path[f] = (front.parent < 0 ? 0 : path[index(front.parent)]) + a_front + front.pivots;
@@ -51,7 +51,7 @@ struct LdltSolveTasks {
         small.push_back({f, 0, 1, -1});
         continue;
       }
-      // twice its share: neighbours in the tree wait for others at other times
+      // twice its share, because neighbours in the tree wait for others at different times
       const double useful = std::min(std::round(2 * share[index(f)]),
                                      std::ceil(static_cast<double>(fronts[index(f)].size()) / edge));
       const int members = std::clamp(static_cast<int>(useful), 1, std::max(1, blocks));

@@ -11,8 +11,8 @@
 namespace lutra::Impl {
 
 // Substitution with the fronts of an L·D·Lᵀ whose columns may have been delayed (J. Hogg, E. Ovtchinnikov and
-// J. Scott, ACM Trans. Math. Software 42, 2016). A front has eliminated columns e, delayed ones d and
-// contribution rows b, stored one below the other:
+// J. Scott, ACM Trans. Math. Software 42, 2016). A front has eliminated columns e, delayed columns d and
+// contribution rows b, in this order:
 //
 //         e
 //       +-----+
@@ -23,16 +23,17 @@ namespace lutra::Impl {
 //     b | L31 |   backward: x_e = L11^-T (y_e - L21^T x_d - L31^T x_b),  x_d and x_b from the ancestors
 //       +-----+
 //
-// r is the right-hand side and the sum of the children's contributions; of columns delayed to the front it is
-// what the child has left in `by_index`.
+// r is the right-hand side plus the sum of the children's contributions; for columns delayed to the front it
+// is the value that the child stored in `by_index`.
 
-/// v −= A·x and unit triangles as FrontProduct and FrontTriangle have them; on hosts for one real right-hand
-/// side by the kernels of the factorization. Blocks are the same for any number of threads, so sums are too.
+/// v −= A·x and unit triangles, like FrontProduct and FrontTriangle; on hosts, for one real right-hand side,
+/// by the kernels of the factorization. The partition into blocks, and hence each sum, is the same for any
+/// number of threads.
 template <int Width, class Scalar, class Member>
 struct LdltSubstitution {
   const Member& team;
   const FrontSweep& sweep;
-  const ProductKernel<RealOf<Scalar>>* kernel;  ///< of hosts
+  const ProductKernel<RealOf<Scalar>>* kernel;  ///< host kernel
   static constexpr bool by_kernels =
       Width == 1 && !ScalarTraits<Scalar>::is_complex && is_host_space<typename Member::execution_space>;
 
@@ -44,7 +45,7 @@ struct LdltSubstitution {
       FrontProduct<Width, Scalar, Member>{team, sweep}(A, rows, columns, x, v);
     }
   }
-  /// v = T⁻¹·v for a lower triangle of the order n.
+  /// v = T⁻¹·v for a lower triangle of order n.
   KOKKOS_FUNCTION void solve_down(const PanelPart<Scalar>& T, int n, Scalar* v) const {
     if constexpr (by_kernels) {
       for (int begin = 0; begin < n; begin += block) {
@@ -78,8 +79,8 @@ struct LdltSubstitution {
   }
 
  private:
-  static constexpr int block = 64;   ///< solved by one thread
-  static constexpr int in_turn = 4;  ///< solved element by element
+  static constexpr int block = 64;   ///< pivots solved by one thread
+  static constexpr int in_turn = 4;  ///< pivots solved element by element
 
   /// The entries of `rows` are contiguous either by columns or by rows.
   void multiply_some(const PanelPart<Scalar>& A, int r, int rows, int columns, const Scalar* x,
@@ -124,34 +125,34 @@ struct LdltSubstitution {
   }
 };
 
-/// Arguments of a sweep with L, D or Lᵀ. Vectors begin at the group that is being solved.
+/// Arguments of a sweep with L, D or Lᵀ. Vectors begin at the current group.
 template <class Scalar>
 struct LdltSolveData : FrontVectors<Scalar> {
   const Front* fronts = nullptr;
   const LdltFrontRoom* room = nullptr;
   const LdltRecord* records = nullptr;
-  const Ordinal* rows = nullptr;  ///< contribution rows of all fronts, permuted indices
+  const Ordinal* rows = nullptr;  ///< permuted indices of the contribution rows of all fronts
   const Scalar* panels = nullptr;
-  const Ordinal* variables = nullptr;  ///< by slots, as in the factors, like what follows
+  const Ordinal* variables = nullptr;  ///< indexed by slot, as in the factors, like the next arrays
   const Scalar* diagonal = nullptr;
   const Scalar* off_diagonal = nullptr;
   const PivotKind* kind = nullptr;
-  Scalar* by_slot = nullptr;   ///< [slots] values of eliminated columns, from sweep to sweep
-  Scalar* by_index = nullptr;  ///< [n] forward what children have delayed, backward solutions
-  LdltParts parts;             ///< of this sweep; D with Lᵀ is one
+  Scalar* by_slot = nullptr;   ///< [slots] values of eliminated columns, kept between sweeps
+  Scalar* by_index = nullptr;  ///< [n] forward: values of columns delayed by children; backward: solutions
+  LdltParts parts;             ///< parts of this sweep; D and Lᵀ form one sweep
   bool hermitian = false;
-  bool conjugate = false;  ///< D; of L and Lᵀ the sweep says it
-  bool loads = false;      ///< this sweep is the first: it reads right-hand sides
-  bool stores = false;     ///< this sweep is the last: it writes solutions
-  const ProductKernel<RealOf<Scalar>>* kernel = nullptr;  ///< of hosts
+  bool conjugate = false;                                 ///< conjugate D; the sweep conjugates L and Lᵀ
+  bool loads = false;                                     ///< first sweep: reads right-hand sides
+  bool stores = false;                                    ///< last sweep: writes solutions
+  const ProductKernel<RealOf<Scalar>>* kernel = nullptr;  ///< host kernel
 };
 
-/// Sweeps over fronts, a team each. Barriers of the team separate gathering from solving, and solving from
-/// what reads the solutions.
+/// Sweeps over fronts, one team per front. Team barriers separate gathering from solving, and solving from
+/// reading the solutions.
 template <int Width, class Scalar>
 struct LdltSolveWorker {
   LdltSolveData<Scalar> data;
-  int first_column = 0;  ///< of the group
+  int first_column = 0;  ///< first column of the group
 
   template <class Member>
   KOKKOS_FUNCTION void sweep(const Member& team, Ordinal number) const {
@@ -163,15 +164,15 @@ struct LdltSolveWorker {
     if (data.stores) store(team, at);
   }
 
-  /// A front with its slots.
+  /// A front and its slots.
   struct Located {
     Front front;
     const Scalar* panel;
     const Ordinal* variables;
     Offset slots;    ///< first slot
     int eliminated;  ///< columns
-    int columns;     ///< those and the delayed ones
-    Scalar* y;       ///< values of all of them
+    int columns;     ///< eliminated and delayed columns
+    Scalar* y;       ///< values of all columns
     Scalar* contributions;
 
     KOKKOS_FUNCTION std::int64_t leading() const { return columns + front.cb_rows; }
@@ -194,7 +195,8 @@ struct LdltSolveWorker {
             data.contributions + front.rows * Width};
   }
 
-  /// By the inverse of a 2 × 2 pivot. Its entries are divided by their largest, so that no product overflows.
+  /// Solves with a 2 × 2 pivot by its inverse. Its entries are divided by the largest, so that no product
+  /// overflows.
   KOKKOS_FUNCTION void solve_two(const FrontSweep& D, Offset slot, Scalar& first, Scalar& second) const {
     using Real = RealOf<Scalar>;
     const auto magnitude = [](const Scalar& value) { return ScalarTraits<Scalar>::magnitude(value); };
@@ -203,7 +205,7 @@ struct LdltSolveWorker {
     const Scalar above = data.hermitian ? ScalarTraits<Scalar>::conjugate(b) : b;
     const Real largest = Kokkos::max(magnitude(b), Kokkos::max(magnitude(a), magnitude(c)));
     const Scalar p = a / largest, q = b / largest, r = c / largest, q_above = above / largest;
-    const Scalar determinant = p * c - q * above;  // over `largest`
+    const Scalar determinant = p * c - q * above;  // divided by `largest`
     const Scalar x = (r * first - q_above * second) / determinant;
     second = (p * second - q * first) / determinant;
     first = x;
@@ -215,7 +217,7 @@ struct LdltSolveWorker {
     const Front& front = at.front;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, at.columns + front.cb_rows), [&](const int p) {
       const bool is_slot = p < at.columns;
-      // contribution rows are numbered behind the front's own pivots
+      // contribution rows are numbered after the front's own pivots
       const std::int64_t index = is_slot ? static_cast<std::int64_t>(at.variables[p])
                                          : front.first_pivot + front.pivots + (p - at.columns);
       const bool is_own = is_slot && index >= front.first_pivot && index < front.first_pivot + front.pivots;
@@ -240,7 +242,7 @@ struct LdltSolveWorker {
     if (data.stores) store(team, at);
   }
 
-  /// For the contribution rows `contributions` is scratch.
+  /// Uses the slots of the contribution rows in `contributions` as scratch.
   template <class Member>
   KOKKOS_FUNCTION void backward(const Member& team, const Located& at) const {
     const int e = at.eliminated, delayed = at.columns - e;

@@ -17,8 +17,8 @@
 
 namespace lutra::Impl {
 
-/// worker.sweep(team, f) for each front f by host threads, as factorizations divide them: forward subtrees, a
-/// thread each, then the fronts above one after another, large ones by all threads; backward in reverse.
+/// Calls worker.sweep(team, f) for each front f on host threads, partitioned as in factorizations: forward,
+/// one thread per subtree, then the fronts above in sequence, large ones by all threads; backward in reverse.
 template <class Worker, class ExecutionSpace>
 static void sweep_subtrees(const ExecutionSpace& exec, const std::vector<Front>& fronts,
                            const SubtreeMapping& mapping, bool forward, const Worker& worker) {
@@ -46,7 +46,7 @@ static void sweep_subtrees(const ExecutionSpace& exec, const std::vector<Front>&
       while (!is_large(k) && end < last && !is_large(end)) ++end;
       const Ordinal begin_here = forward ? k : first + last - end, end_here = begin_here + (end - k);
       const auto sweep = [&](const Member& team) { range(team, begin_here, end_here); };
-      // of this instance: concurrency() may be that of the default one
+      // for this instance: concurrency() may refer to the default one
       const int all = Policy(exec, 1, 1).team_size_max(sweep, Kokkos::ParallelForTag());
       Kokkos::parallel_for("lutra::trisolve::sweep_front", Policy(exec, 1, is_large(k) ? all : 1), sweep);
       k = end;
@@ -61,7 +61,7 @@ static void sweep_subtrees(const ExecutionSpace& exec, const std::vector<Front>&
   }
 }
 
-/// Arguments of sweeps but for vectors, and for what each sweep does.
+/// Arguments of sweeps except vectors and the data that differ between sweeps.
 template <class Scalar, class ExecutionSpace>
 LdltSolveData<Scalar> ldlt_solve_data(
     const LdltPlan<typename ExecutionSpace::memory_space>& plan,
@@ -91,14 +91,14 @@ LdltSolveData<Scalar> ldlt_solve_data(
   return data;
 }
 
-/// What sweeps read of a plan.
+/// Data of a plan that sweeps read.
 template <class Memory>
 struct LdltSolveLists : FrontSolveLists<Memory> {
-  Kokkos::View<const LdltTask*, Memory> small, large;  ///< of data flow, where the space has it
-  double watchdog_seconds = 10;                        ///< of data flow
+  Kokkos::View<const LdltTask*, Memory> small, large;  ///< tasks of data flow, if the space has it
+  double watchdog_seconds = 10;                        ///< for data flow
 };
 
-/// Sweeps of an execution space, one group of right-hand sides after another in the same vectors.
+/// Sweeps of an execution space; successive groups of right-hand sides reuse the same vectors.
 template <class Scalar, class ExecutionSpace>
 class LdltSweeps {
  public:
@@ -167,7 +167,7 @@ class LdltSweeps {
   }
 
  private:
-  /// Right-hand sides, by slots, by the portable kernels: sweeps as data flow begin with them.
+  /// Loads right-hand sides into slots by the portable kernels, before data-flow sweeps.
   void load(const ExecutionSpace& exec, const Plan& plan, Data& data, int column, int width) {
     Data loading = data;
     loading.parts = {false, false, false};
@@ -203,7 +203,8 @@ class LdltSweeps {
     sweep_fronts(exec, plan.base, forward, worker);
   }
 
-  /// Where memory does not suffice the solver holds none: vectors have no values between solves.
+  /// Allocates vectors. They hold no values between solves, so a failed allocation leaves the solver without
+  /// them.
   void reserve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, int width) {
     if (width <= m_width && factors.room.slots <= m_slots) return;
     exec.fence("lutra::trisolve: the smaller vectors are freed");
@@ -242,8 +243,8 @@ class LdltSweeps {
   MemoryReservation m_vectors;
   Vector m_by_slot, m_by_index, m_contributions;
   Flow m_flow;
-  Offset m_slots = 0;  ///< slots the vectors have room for
-  int m_width = 0;     ///< values of a slot they have room for
+  Offset m_slots = 0;  ///< slots allocated
+  int m_width = 0;     ///< values per slot allocated
 };
 
 }  // namespace lutra::Impl

@@ -14,16 +14,16 @@
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Index.hpp"
 
-// The level-set method: rows of one level depend on rows of earlier levels only, so that a level is solved
-// at once and a barrier separates levels (section 2 of "A Message-Driven, Multi-GPU Parallel Sparse
-// Triangular Solver"). Small levels are not worth a launch: a run of them is solved by one team, whose
-// barrier separates them. A large level is spread over the device by a launch of its own.
+// The level-set method: rows of one level depend only on rows of earlier levels, so that all rows of a level
+// are solved in parallel and a barrier separates levels (section 2 of "A Message-Driven, Multi-GPU Parallel
+// Sparse Triangular Solver"). Small levels are not worth a launch: one team solves a run of them, separated
+// by its barrier. A large level has a launch that uses the whole device.
 //
 //   levels     0 1 2 3 | 4 | 5 | 6 7 8 9 10
 //   launches   one team|all|all| one team            '|': the order of launches is the barrier
 //
-// Every row of the plan is its own block, so that all tasks are narrow and in the order of levels, and the
-// reciprocal diagonal of a row is stored at the position of the row.
+// Every row of the plan is its own block, so that all tasks are narrow and in the order of levels. The
+// reciprocal diagonal of a row is stored at the row's position.
 
 namespace lutra::Impl {
 
@@ -31,7 +31,7 @@ namespace lutra::Impl {
 /// such levels.
 inline constexpr std::int64_t max_small_tasks = 32;
 
-/// Consecutive levels solved by one team, or each by a launch of its own.
+/// Consecutive levels solved by one team, or each by a separate launch.
 struct LevelRun {
   Ordinal first_level = 0;
   Ordinal end_level = 0;
@@ -42,7 +42,7 @@ struct LevelRun {
 struct LevelRuns {
   std::vector<LevelRun> runs;
   PlanLevels of_plan;
-  double bytes_per_task = 0;  ///< moved
+  double bytes_per_task = 0;  ///< bytes moved
 
   Ordinal first_task(Ordinal level) const { return of_plan.begin[at(level)]; }
   Ordinal first_task(const LevelRun& run) const { return of_plan.begin[at(run.first_level)]; }
@@ -70,8 +70,8 @@ inline double large_level_seconds(const LevelSetCosts& costs, double bytes, doub
          std::max(0.0, steps - batched_steps) * costs.step_seconds;
 }
 
-/// Bytes a task moves: its part of the packed entries, and for each row right-hand side, solution and
-/// reciprocal diagonal. Solutions of other rows are mostly in a cache.
+/// Bytes that a task moves: its share of the packed entries, and the right-hand side, solution and reciprocal
+/// diagonal of each row. Solutions of other rows are mostly cached.
 template <class Plan>
 double level_task_bytes(const Plan& plan, std::size_t scalar_bytes, std::size_t value_bytes) {
   using Ordinal = typename decltype(plan.columns)::non_const_value_type;
@@ -82,9 +82,9 @@ double level_task_bytes(const Plan& plan, std::size_t scalar_bytes, std::size_t 
          rows * static_cast<double>(2 * scalar_bytes + value_bytes);
 }
 
-/// Divides levels into runs of least predicted cost, by dynamic programming: the cheapest way to the end of
-/// a level, with that level small or large, follows from the two of the level before. `bytes_per_task` is
-/// that of level_task_bytes.
+/// Partitions levels into runs of least predicted cost, by dynamic programming: the cheapest way to the end
+/// of a level, with that level small or large, follows from the two of the previous level. `bytes_per_task`
+/// is the result of level_task_bytes.
 inline LevelRuns cut_levels(const PlanLevels& plan_levels, double bytes_per_task,
                             const LevelSetCosts& costs) {
   LevelRuns result{{}, plan_levels, bytes_per_task};
@@ -119,7 +119,7 @@ inline LevelRuns cut_levels(const PlanLevels& plan_levels, double bytes_per_task
   return result;
 }
 
-/// Predicted seconds of a solve with the right-hand sides the levels were divided for.
+/// Predicted seconds of a solve with the number of right-hand sides for which the levels were partitioned.
 inline double predict_levels_seconds(const LevelRuns& levels, const LevelSetCosts& costs) {
   double seconds = costs.start_seconds;
   for (const auto& run : levels.runs) {
@@ -160,8 +160,8 @@ struct SettledRows {
     data.out.at(out_row, 0) = data.out.scaled(out_row, x);
   }
 
-  /// One task by a thread of a team: short rows one by each lane of its vector, long ones by all lanes
-  /// together.
+  /// Solves one task in a thread of a team: each lane of its vector takes a short row; all lanes share a long
+  /// one.
   template <class Member, class Task>
   KOKKOS_FUNCTION void solve_task(const Member& team, const Task& task) const {
     using Scalar = std::remove_pointer_t<decltype(data.current)>;
@@ -184,8 +184,8 @@ struct SettledRows {
   }
 };
 
-/// A run of small levels by one team. Its barrier after a level orders the solutions of that level before
-/// their use in the next.
+/// Solves a run of small levels in one team. The barrier after a level orders its solutions before their use
+/// in the next.
 template <class ExecutionSpace, class Data>
 void solve_small_run(const ExecutionSpace& exec, const Data& data, Ordinal first_task, Ordinal end_task,
                      Ordinal max_tasks) {
@@ -206,7 +206,7 @@ void solve_small_run(const ExecutionSpace& exec, const Data& data, Ordinal first
       });
 }
 
-/// A large level, a task for each thread of a team.
+/// Solves a large level, one task per thread of a team.
 template <class ExecutionSpace, class Data>
 void solve_large_level(const ExecutionSpace& exec, const Data& data, Ordinal first_task, Ordinal end_task) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
@@ -223,7 +223,7 @@ void solve_large_level(const ExecutionSpace& exec, const Data& data, Ordinal fir
       });
 }
 
-/// The level-set method, portable. Writes data.current and data.out. Does not fence.
+/// Portable level-set method. Writes data.current and data.out. Does not fence.
 template <class Scalar, class Value, class ExecutionSpace>
 void solve_levels_portable(const ExecutionSpace& exec, const BlockSolveData<Scalar, Value>& data,
                            const LevelRuns& levels) {

@@ -22,7 +22,7 @@ static void copy_by_source(const ExecutionSpace& exec, const Source& source, con
       KOKKOS_LAMBDA(const std::int64_t q) { to(q) = from(source(q)); });
 }
 
-/// Positions one behind others.
+/// Shifts positions by one.
 template <class ExecutionSpace, class From, class To>
 static void move_behind(const ExecutionSpace& exec, const From& positions, const To& behind) {
   Kokkos::parallel_for(
@@ -31,7 +31,7 @@ static void move_behind(const ExecutionSpace& exec, const From& positions, const
       KOKKOS_LAMBDA(const std::int64_t i) { behind(i) = positions(i) + 1; });
 }
 
-/// Position of the diagonal in each row of a transposed pattern, from its positions in the pattern.
+/// Position of the diagonal in each row of a transposed pattern, given its positions in the pattern.
 template <class ExecutionSpace, class Transposed, class From, class To>
 static void find_diagonal(const ExecutionSpace& exec, const Transposed& transposed, const From& diagonal,
                           const To& found) {
@@ -48,12 +48,12 @@ static void find_diagonal(const ExecutionSpace& exec, const Transposed& transpos
       });
 }
 
-/// The triangular solves of one LU by rows: with L and then U, or with Uᵀ and then Lᵀ, whose rows are columns
-/// of the factors. Scaling and permuting are part of the solves: the first reads right-hand sides where the
-/// user has them, the second writes solutions where the user wants them. Between them vectors are by rows of
-/// the factors, unscaled.
+/// The triangular solves of one LU by rows: with L, then U; or with Uᵀ, then Lᵀ, whose rows are columns of
+/// the factors. The solves include scaling and permuting: the first reads right-hand sides in the user's
+/// numbering, the second writes solutions in it. Vectors between them are in the row order of the factors,
+/// unscaled.
 ///
-/// Hermitian factors Uᴴ·S⁻¹ and S⁻¹·U hold Uᴴ where others hold L, with its diagonal, which is U's and real.
+/// Hermitian factors Uᴴ·S⁻¹ and S⁻¹·U store Uᴴ in place of L, including its diagonal, which is U's and real.
 /// S [n] multiplies between the two solves, and transposes are the conjugates of the same triangles.
 template <class Scalar, class ExecutionSpace>
 class LuTriangularSolves {
@@ -64,13 +64,13 @@ class LuTriangularSolves {
   using Scale = Kokkos::View<const RealOf<Scalar>*, Memory>;
   using Rows = DenseRows<Scalar, Memory>;
   using Input = TriangleInput<ExecutionSpace>;
-  /// Makes the solve of one triangle.
+  /// Creates the solve of one triangle.
   using MakeSolve = std::function<std::unique_ptr<TriangleEngine<Scalar, ExecutionSpace>>(
       const ExecutionSpace&, const Input&, const MemoryBudget&, const TimeoutFlag&)>;
 
   /// Analyses L and U. Fences.
   /// @param row_order, col_order [n] the user's row and column at each position of the factorized matrix;
-  ///                             empty: the same
+  ///                             empty: identity
   /// @throws OutOfMemoryError
   LuTriangularSolves(const ExecutionSpace& exec, const LuPattern<Memory>& lu, const Order& row_order,
                      const Order& col_order, const TriangularOptions& options, const MemoryBudget& budget,
@@ -85,7 +85,8 @@ class LuTriangularSolves {
                          col_order);
   }
 
-  /// Others on the same analysis, without values, which may solve at the same time. This must outlive them.
+  /// Creates solves on the same analysis, without values, which may run at the same time. This must outlive
+  /// them.
   LuTriangularSolves with_own_values(const ExecutionSpace& exec, const MemoryBudget& budget) const {
     LuTriangularSolves result(m_lu, m_row_order, m_col_order, m_options, budget, m_make, m_is_hermitian);
     result.m_lower = m_lower.with_own_values(exec, budget, result.m_timeout);
@@ -93,9 +94,9 @@ class LuTriangularSolves {
     return result;
   }
 
-  /// Takes the values of L + U by rows; they must live until the next ones are taken. Does not fence on
+  /// Takes over the values of L + U by rows, which must live until the next ones are set. Does not fence on
   /// devices.
-  /// @param between [n] S of Hermitian factors; empty for others
+  /// @param between [n] S of Hermitian factors; otherwise empty
   void set_values(const ExecutionSpace& exec, const Kokkos::View<const Scalar*, Memory>& values,
                   const Scale& between = {}) {
     m_between = between;
@@ -105,8 +106,8 @@ class LuTriangularSolves {
     m_transposes_are_current = false;
   }
 
-  /// X = op(A)⁻¹·B with scales of the user's rows and columns; X may be B. Does not fence, but for the first
-  /// solve with transposes, which analyses them, and the first with so many columns, which allocates.
+  /// X = op(A)⁻¹·B with scales in the user's row and column numbering; X may be B. Does not fence, except
+  /// that the first solve with transposes analyses them, and the first with so many columns allocates.
   void solve(const ExecutionSpace& exec, Transposition op, const Scale& row_scale, const Scale& col_scale,
              const Rows& B, const Rows& X) {
     reserve_scratch(exec, X.extent(0) * X.extent(1));
@@ -116,15 +117,15 @@ class LuTriangularSolves {
     solve_second(exec, op, plain ? col_scale : row_scale, W, X);
   }
   /// The first half: with L, or with Uᵀ. X may be B; fences as `solve` does.
-  /// @param scale of the user's rows of op(A)
+  /// @param scale of the rows of op(A), in the user's numbering
   void solve_first(const ExecutionSpace& exec, Transposition op, const Scale& scale, const Rows& B,
                    const Rows& X) {
     const Rows from = apart(exec, B, X);
     half(exec, op, m_lower, m_upper_transposed, {from.data(), B.stride(0), B.stride(1), scale.data()},
          {X.data(), X.stride(0), X.stride(1), m_between.data()}, B.extent(1));
   }
-  /// The second half: with U, or with Lᵀ. The same for the rest.
-  /// @param scale of the user's columns of op(A)
+  /// The second half: with U, or with Lᵀ. X may be B; fences as `solve` does.
+  /// @param scale of the columns of op(A), in the user's numbering
   void solve_second(const ExecutionSpace& exec, Transposition op, const Scale& scale, const Rows& B,
                     const Rows& X) {
     const Rows from = apart(exec, B, X);
@@ -132,7 +133,7 @@ class LuTriangularSolves {
          {X.data(), X.stride(0), X.stride(1), scale.data()}, B.extent(1));
   }
 
-  /// The row of the factorized matrix at which the watchdog gave a solve up, or −1.
+  /// The row of the factorized matrix at which the watchdog ended a solve, or −1.
   std::int64_t consume_timeout(const ExecutionSpace& exec) {
     std::int64_t first = -1;
     for (Op* op : {&m_lower, &m_upper, &m_lower_transposed, &m_upper_transposed}) {  // all that were stopped
@@ -143,7 +144,7 @@ class LuTriangularSolves {
     return first;
   }
 
-  /// What was chosen for L and for U.
+  /// Choices for L and for U.
   const TriangularReport& lower_report() const noexcept { return m_lower.report(); }
   const TriangularReport& upper_report() const noexcept { return m_upper.report(); }
 
@@ -165,7 +166,7 @@ class LuTriangularSolves {
     return Op(m_make(exec, {rows, m_options, in_row, out_row}, m_budget, m_timeout));
   }
 
-  /// B, or a copy where X would overwrite it: a permuted triangle writes rows before it has read others.
+  /// B, or a copy if X would overwrite it: a permuted triangle writes rows before it has read others.
   Rows apart(const ExecutionSpace& exec, const Rows& B, const Rows& X) {
     if (B.data() != X.data()) return B;
     reserve_scratch(exec, B.extent(0) * B.extent(1));
@@ -233,10 +234,10 @@ class LuTriangularSolves {
   TimeoutFlag m_timeout = make_uncounted<TimeoutFlag>("lutra::trisolve::timeout");
   MemoryReservation m_reservation, m_scratch_reservation;
   Op m_lower, m_upper, m_lower_transposed,
-      m_upper_transposed;                         ///< transposes are empty until a solve with them
+      m_upper_transposed;                         ///< empty until the first transposed solve
   Kokkos::View<const Scalar*, Memory> m_values;   ///< [nnz(L + U)] by rows
-  Scale m_between;                                ///< [n] S of Hermitian factors; else empty
-  Kokkos::View<Scalar*, Memory> m_column_values;  ///< [nnz(L + U)] by columns, of the transposes
+  Scale m_between;                                ///< [n] S of Hermitian factors; otherwise empty
+  Kokkos::View<Scalar*, Memory> m_column_values;  ///< [nnz(L + U)] by columns, for the transposes
   Kokkos::View<Scalar*, Memory> m_scratch;        ///< [n × k] by rows: vectors between the two solves
   TransposedPattern<Memory> m_transposed;         ///< of L + U
   bool m_transposes_are_current = false;

@@ -15,7 +15,8 @@
 
 namespace lutra::Impl {
 
-/// An analysed triangle packed into tasks. Its maps `in_row` and `out_row` are by position in the plan.
+/// An analysed triangle packed into tasks. Its maps `in_row` and `out_row` are indexed by position in the
+/// plan.
 template <class ExecutionSpace>
 struct PackedTriangle : AnalysedTriangle<ExecutionSpace> {
   TrianglePlan<typename ExecutionSpace::memory_space> plan;
@@ -23,24 +24,25 @@ struct PackedTriangle : AnalysedTriangle<ExecutionSpace> {
   LevelRuns level_runs;  ///< only for `levels`
 };
 
-/// Launches of a solve that an engine keeps from one solve to the next. Portable kernels keep none.
+/// Recorded launches that an engine reuses between solves. Portable kernels record none.
 template <class ExecutionSpace>
 struct RecordedLaunches {};
 
-/// Right-hand sides that a single one is solved as: 1, unless a space has kernels for several that do better.
+/// Number of columns with which a single right-hand side is solved: 1, unless a space has faster kernels for
+/// several.
 template <class ExecutionSpace, class Triangle>
 int columns_for_one(const ExecutionSpace&, const Triangle&) {
   return 1;
 }
 
-/// Level-set solve for one right-hand side with the kernels of a space; portable ones.
+/// Level-set solve for one right-hand side; portable overload.
 template <class Data, class ExecutionSpace>
 void solve_levels(const ExecutionSpace& exec, const Data& data, const LevelRuns& runs,
                   const TriangularReport&, RecordedLaunches<ExecutionSpace>&) {
   solve_levels_portable(exec, data, runs);
 }
 
-/// Data-flow solve with the kernels of a space; portable ones.
+/// Data-flow solve; portable overload.
 template <int Stride, class Data, class ExecutionSpace>
 void solve_blocks(const ExecutionSpace& exec, const Data& data, const TriangularReport&,
                   RecordedLaunches<ExecutionSpace>&) {
@@ -150,8 +152,8 @@ class PackedTriangleSolve : public TriangleEngine<Scalar, ExecutionSpace> {
     return data;
   }
 
-  /// One right-hand side. For several the data-flow kernel works on the same plan, unless the caller has
-  /// asked for levels.
+  /// Solves one right-hand side by levels. Several use the data-flow kernel on the same plan, unless the
+  /// caller has requested levels.
   void solve_by_levels(const ExecutionSpace& exec, Data data) {
     if constexpr (!is_host_space<ExecutionSpace>) {  // hosts substitute by rows
       data.current = m_x.reserve(exec, 1);
@@ -171,8 +173,8 @@ class PackedTriangleSolve : public TriangleEngine<Scalar, ExecutionSpace> {
   std::shared_ptr<const Plan> m_plan;
   MemoryBudget m_budget;
   TriangleValues<Value, Memory> m_values;
-  SolutionArrays<Scalar, ExecutionSpace> m_arrays;  ///< where rows wait for values
-  SolutionVector<Scalar, ExecutionSpace> m_x;       ///< where levels stand in for waiting
+  SolutionArrays<Scalar, ExecutionSpace> m_arrays;  ///< for data flow
+  SolutionVector<Scalar, ExecutionSpace> m_x;       ///< for levels
   RecordedLaunches<ExecutionSpace> m_launches;
 };
 

@@ -28,7 +28,7 @@ FrontSolveLists<typename ExecutionSpace::memory_space> make_front_solve_lists(
   }
 }
 
-/// The part of a sweep's data that comes from the plan.
+/// Sweep data taken from the plan.
 template <class Scalar, class Memory>
 FrontSolveData<Scalar> front_solve_data(const FrontPlan<Memory>& plan, const FrontSolveLists<Memory>& lists,
                                         const Scalar* panels) {
@@ -43,7 +43,7 @@ FrontSolveData<Scalar> front_solve_data(const FrontPlan<Memory>& plan, const Fro
   return data;
 }
 
-/// Portable sweeps, one group of right-hand sides after another in the same vectors.
+/// Portable sweeps; successive groups of right-hand sides reuse the same vectors.
 template <class Scalar, class ExecutionSpace>
 class PortableFrontSweeps {
  public:
@@ -55,7 +55,7 @@ class PortableFrontSweeps {
   explicit PortableFrontSweeps(const MemoryBudget& budget) : m_budget(budget) {}
 
   /// @param data without vectors
-  /// @param factors of fronts as a whole: no interchanges inside tiles
+  /// @param factors of whole fronts: no interchanges within tiles
   void run(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, Data data) {
     const Ordinal* const row_of_pivot = factors.row_of_pivot().data();
     for (int column = 0; column < data.n_columns;) {
@@ -80,7 +80,8 @@ class PortableFrontSweeps {
  private:
   using Vector = Kokkos::View<Scalar*, Memory>;
 
-  /// Where memory does not suffice the solver holds none: vectors have no values between solves.
+  /// Allocates vectors. They hold no values between solves, so a failed allocation leaves the solver without
+  /// them.
   void reserve(const ExecutionSpace& exec, const Data& data, int width, bool interchanged) {
     if (width <= m_width && (!interchanged || m_solution.extent(0) == m_solved.extent(0))) return;
     exec.fence("lutra::trisolve: the smaller vectors are freed");
@@ -109,7 +110,7 @@ class PortableFrontSweeps {
   MemoryReservation m_vectors;
   Vector m_solved, m_contributions;
   Vector m_solution;  ///< for factors with interchanges
-  int m_width = 0;    ///< values of an index the vectors have room for
+  int m_width = 0;    ///< values per index allocated
 };
 
 }  // namespace lutra::Impl

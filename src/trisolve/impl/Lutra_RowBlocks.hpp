@@ -12,16 +12,16 @@
 
 namespace lutra::Impl {
 
-inline constexpr int block_search_steps = 128;  ///< steps one thread cuts into blocks
+inline constexpr int block_search_steps = 128;  ///< steps that one thread partitions into blocks
 
-/// Properties of the steps of a segment, in team scratch, [block_search_steps] each. Steps are counted from
-/// the first of the segment.
+/// Properties of the steps of a segment, in team scratch, [block_search_steps] each. Steps are relative to
+/// the first step of the segment.
 struct SegmentProperties {
-  int* needed_by;   ///< nearest later step of the segment that depends on it; block_search_steps: none
-  int* nearest;     ///< latest step it depends on; −1: none of the segment
-  int* reach;       ///< last step of the block that would begin at each step
-  Ordinal* length;  ///< entries of its row; later, where a block begins, entries of its longest row that lie
-                    ///< outside of it, and −1 elsewhere
+  int* needed_by;   ///< nearest later step of the segment that depends on the step; block_search_steps: none
+  int* nearest;     ///< latest step of the segment that the step depends on; −1: none
+  int* reach;       ///< last step of the block that would begin at the step
+  Ordinal* length;  ///< entries of the step's row; later, at the first step of a block, entries outside it in
+                    ///< its longest row, −1 elsewhere
 
   static constexpr std::size_t bytes = (3 * sizeof(int) + sizeof(Ordinal)) * block_search_steps;
   template <class Member>
@@ -50,11 +50,11 @@ KOKKOS_FUNCTION void find_step_properties(const Rows& rows, Ordinal begin, int i
   }
 }
 
-/// Last step of a block that begins at `first`: the last such that either all steps of the block but the
-/// last are needed by another step of the block (a subtree of an elimination tree with its root), or all but
-/// the first need another one (a path from a root downwards). Then no row outside waits longer than before:
-/// in a factor with the pattern of an elimination tree, whatever depends on a step of the block depends on
-/// its last step too, or the block depends only on ancestors of its first. Rows much shorter than the
+/// Last step of a block that begins at `first`. It is the last one such that either all steps of the block
+/// but the last are needed by another step of the block (a subtree of an elimination tree with its root), or
+/// all but the first need another one (a path from a root downwards). Then no row outside waits longer than
+/// before: in a factor with the pattern of an elimination tree, whatever depends on a step of the block also
+/// depends on its last step, or the block depends only on ancestors of its first. Rows much shorter than the
 /// longest are excluded, which bounds the padding.
 template <class Properties>
 KOKKOS_FUNCTION int last_of_block(const Properties& properties, int first, int limit) {
@@ -74,9 +74,9 @@ KOKKOS_FUNCTION int last_of_block(const Properties& properties, int first, int l
   return best;
 }
 
-/// Divides segments of steps into blocks, each as long as it may be. Writes to `starts` [n], at the first
-/// step of a block, the entries of its longest row that lie outside of it, and −1 elsewhere. The barriers
-/// separate the phases of a segment, each of which reads what all threads wrote in the one before.
+/// Partitions segments of steps into blocks of maximal length. Writes to `starts` [n], at the first step of a
+/// block, the entries outside it in its longest row, and −1 elsewhere. Barriers separate the phases of a
+/// segment, each of which reads what all threads wrote in the previous one.
 template <class ExecutionSpace, class Rows, class View>
 void cut_blocks(const ExecutionSpace& exec, const Rows& rows, const View& starts) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
@@ -118,8 +118,8 @@ void cut_blocks(const ExecutionSpace& exec, const Rows& rows, const View& starts
       });
 }
 
-/// Scan that numbers the blocks. Where there are hardly fewer blocks than rows nothing is gained by them,
-/// and there are none, unless asked for.
+/// Scan that numbers the blocks. If there are hardly fewer blocks than rows, blocks gain nothing and are
+/// dropped, unless requested.
 template <class Memory>
 struct NumberBlocks {
   using value_type = Ordinal;
@@ -145,8 +145,8 @@ struct NumberBlocks {
   }
 };
 
-/// Divides the steps into blocks of up to max_block_rows. Their number is left in `statistics`. Does not
-/// fence on devices. Work near linear in n; only entries less than a block from the diagonal are read.
+/// Partitions the steps into blocks of up to max_block_rows. Stores their number in `statistics`. Does not
+/// fence on devices. Cost: nearly linear in n; reads only entries less than a block from the diagonal.
 template <class ExecutionSpace>
 StepBlocks<typename ExecutionSpace::memory_space> find_row_blocks(
     const ExecutionSpace& exec, const RowAccess& rows,

@@ -11,7 +11,7 @@
 
 namespace lutra::Impl {
 
-/// An analysed triangle whose rows are substituted where they are, on host threads.
+/// An analysed triangle whose rows are substituted in place, on host threads.
 template <class ExecutionSpace>
 struct SubstitutionPlan : AnalysedTriangle<ExecutionSpace> {
   HostSchedule<typename ExecutionSpace::memory_space> schedule;
@@ -35,7 +35,7 @@ class RowSubstitution : public TriangleEngine<Scalar, ExecutionSpace> {
     return std::make_unique<RowSubstitution>(m_plan, budget);
   }
 
-  /// Values in the order of the pattern are not copied: they must live until the next ones.
+  /// Does not copy values in the order of the pattern: they must live until the next ones are set.
   void set_values(const ExecutionSpace& exec, const Source& values) override {
     keep_values(exec, m_plan->rows.access(), m_plan->rows.entries.extent(0), values, m_budget, m_values);
   }

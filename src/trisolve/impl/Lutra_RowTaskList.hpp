@@ -10,8 +10,8 @@
 
 namespace lutra::Impl {
 
-/// The tasks of a rank's sweeps, in their order, and what they refer to. Host code. Signals are those of the
-/// plan's messages, then one for each x that is found here.
+/// Tasks of a rank's sweeps, in order, with the data they refer to. Host code. Signals are those of the
+/// plan's messages, then one for each x computed on this rank.
 template <class Scalar>
 struct RowTaskList {
   std::vector<RowTask> tasks;
@@ -23,12 +23,12 @@ struct RowTaskList {
   int max_width = 1;
 
   /// @param events   signals of messages
-  /// @param b_offset of rows of the first sweep
+  /// @param b_offset for rows of the first sweep
   RowTaskList(const std::vector<Sweep<Scalar>>& sweeps, std::size_t events,
               const std::vector<std::size_t>& b_offset)
       : signals(events), m_messages(events) {
     std::int64_t entries = 0;
-    std::vector<RowSlot> before;  // x of the columns of the sweep before
+    std::vector<RowSlot> before;  // x of the columns of the previous sweep
     for (std::size_t s = 0; s < sweeps.size(); ++s) {
       const Sweep<Scalar>& sweep = sweeps[s];
       const SweepPlan& plan = sweep.plan;
@@ -58,7 +58,7 @@ struct RowTaskList {
     }
   }
 
-  /// Values of all sweeps, and their diagonal blocks, dense by columns.
+  /// Collects the values of all sweeps, and their diagonal blocks, dense by columns.
   void collect_values(const std::vector<Sweep<Scalar>>& sweeps, std::vector<Scalar>& values,
                       std::vector<Scalar>& triangles) const {
     values.clear();
@@ -109,7 +109,8 @@ struct RowTaskList {
     task.end_target = static_cast<std::int64_t>(targets.size());
   }
 
-  /// x of a column whose diagonal block is on another rank, where others have it from this one.
+  /// Forwards x of a column whose diagonal block is on another rank, if further ranks receive it from this
+  /// one.
   void pass_on(const SweepPlan::Column& column, const RowSlot& x) {
     if (column.children.empty() || static_cast<std::size_t>(x.signal) >= m_messages) return;
     RowTask task;

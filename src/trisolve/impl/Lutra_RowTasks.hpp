@@ -9,55 +9,56 @@
 
 namespace lutra::Impl {
 
-// What kernels do of a distributed triangular solve: a task for each block row of a rank, by one team. Sums
-// are left-looking, contributions in one order, so that results are the same bit by bit from run to run.
+// Device work of a distributed triangular solve: one task for each block row of a rank, processed by one
+// team. Sums are left-looking and follow one order, so that results are the same bit for bit from run to run.
 //
 //     for each block (I, K) of the row, by columns    wait for x(K), subtract T(I, K)·x(K)
 //     for each child of the reduction tree            wait for its sum, add it
-//     diagonal block here                             add b, solve, x(I) to the own slot and to children
+//     diagonal block is local                         add b, solve, x(I) to the own slot and to children
 //     otherwise                                       sum to the parent
 //
-// A rank that only passes x(K) on has a task for that. Tasks stand by sweeps, then in the order of the solve,
-// what is passed on behind the row of the same number; each task waits only for tasks that are before it in
-// this order, on whatever rank. So where each rank takes its tasks in this order, the first task of all that
-// is not complete always runs.
+// A rank that only forwards x(K) has a task for that. Tasks are ordered by sweep, then in the order of the
+// solve, with a forwarding task after the row of the same number. Each task waits only for preceding tasks in
+// this order, on whatever rank. So if each rank takes its tasks in this order, the first incomplete task of
+// all can always run.
 
-/// Rows of right-hand sides in the symmetric memory, and the signal that says that they are there.
+/// Rows of right-hand sides in the symmetric memory, and the signal raised when they are complete.
 struct RowSlot {
   int rank = -1;
   std::int64_t offset = 0, signal = 0;
 };
 
-/// A block (I, K) beside the diagonal: nonzero rows, and x(K).
+/// An off-diagonal block (I, K): nonzero rows, and x(K).
 struct RowBlock {
-  std::int64_t first_row = 0, end_row = 0;  ///< in `row_in_block` and `row_begin`
+  std::int64_t first_row = 0, end_row = 0;  ///< offsets in `row_in_block` and `row_begin`
   RowSlot x;
   bool dense = false;
 };
 
 struct RowTask {
-  bool has_diagonal = false;  ///< x is found here
-  bool passes_on = false;     ///< nothing is found: x has come and goes on
+  bool has_diagonal = false;  ///< x is computed here
+  bool passes_on = false;     ///< only forwards x
   bool is_lower = false, is_stored = false;
   int width = 0;
   std::int64_t first_block = 0, end_block = 0;
-  std::int64_t first_child = 0, end_child = 0;    ///< in `children`: sums of other ranks
-  std::int64_t first_target = 0, end_target = 0;  ///< in `targets`: slots on other ranks of x, or of the sum
-  RowSlot x;                                      ///< of this row
-  std::int64_t b = 0;          ///< of the first sweep in `b`, then of the sweep before in the slots
-  std::int64_t b_signal = -1;  ///< of the sweep before
-  std::int64_t sum = 0;        ///< in `sums`
-  std::int64_t triangle = 0;   ///< in `triangles`
+  std::int64_t first_child = 0, end_child = 0;  ///< offsets in `children`: sums of other ranks
+  std::int64_t first_target = 0,
+               end_target = 0;  ///< offsets in `targets`: slots on other ranks for x or for the sum
+  RowSlot x;                    ///< of this row
+  std::int64_t b = 0;          ///< offset in `b` for the first sweep, then in the slots of the previous sweep
+  std::int64_t b_signal = -1;  ///< signal of the previous sweep
+  std::int64_t sum = 0;        ///< offset in `sums`
+  std::int64_t triangle = 0;   ///< offset in `triangles`
 };
 
-/// All sweeps of a rank, in memory of the space that works them.
+/// All sweeps of a rank, in the memory of the execution space that processes them.
 template <class Scalar>
 struct RowTaskArrays {
   const RowTask* tasks;
   const RowBlock* blocks;
   const RowSlot *children, *targets;
   const int* row_in_block;
-  const std::int64_t* row_begin;  ///< in `values`
+  const std::int64_t* row_begin;  ///< offsets in `values`
   const int* column_in_block;
   const Scalar* values;
   const Scalar* triangles;  ///< diagonal blocks, dense by columns
@@ -67,7 +68,7 @@ struct RowTaskArrays {
   std::int64_t k;
 };
 
-/// A team of Kokkos as the tasks see it.
+/// A Kokkos team in the form that tasks require.
 template <class Member>
 struct RowTeam {
   const Member& member;
@@ -76,19 +77,19 @@ struct RowTeam {
   KOKKOS_FUNCTION int size() const { return member.team_size(); }
   KOKKOS_FUNCTION void sync() const { member.team_barrier(); }
   KOKKOS_FUNCTION void sync_lanes() const {}
-  /// Sum over lanes whose numbers are equal modulo `stride`.
+  /// Sum over lanes whose numbers are congruent modulo `stride`.
   template <class Scalar>
   KOKKOS_FUNCTION Scalar sum_lanes(const Scalar& value, int) const {
     return value;
   }
 };
 
-/// sum −= T(I, K)·x(K). Lanes of a row share its entries, and the right-hand sides.
+/// sum −= T(I, K)·x(K). The lanes of a row share its entries and the right-hand sides.
 template <class Team, class Scalar>
 KOKKOS_INLINE_FUNCTION void subtract_row_block(const Team& team, const RowTaskArrays<Scalar>& data,
                                                const RowBlock& block, Scalar* sum) {
   const auto k = static_cast<int>(data.k);
-  int columns = 1;  // at a time
+  int columns = 1;  // columns at a time
   while (columns < k && columns < Team::lanes) columns *= 2;
   const int lane = team.rank() % Team::lanes, part = lane / columns, parts = Team::lanes / columns;
   const Scalar* const x = data.slots + block.x.offset * k;
@@ -108,7 +109,7 @@ KOKKOS_INLINE_FUNCTION void subtract_row_block(const Team& team, const RowTaskAr
   }
 }
 
-/// x = T(I, I)⁻¹·sum by substitution, which overwrites the sum; the lanes of a group take a right-hand side.
+/// x = T(I, I)⁻¹·sum by substitution, which overwrites the sum; each lane of a group takes a right-hand side.
 template <class Team, class Scalar>
 KOKKOS_INLINE_FUNCTION void solve_row_triangle(const Team& team, const RowTaskArrays<Scalar>& data,
                                                const RowTask& task, Scalar* sum) {
@@ -130,10 +131,10 @@ KOKKOS_INLINE_FUNCTION void solve_row_triangle(const Team& team, const RowTaskAr
   }
 }
 
-/// A task but for what it sends. All threads of a team.
-/// @param wait wait(signal): returns on all threads, with what the team has written before visible to all of
-///             them, once the signal is there; false where the solve has been given up
-/// @returns false then
+/// Processes a task except for its sends. Called by all threads of a team.
+/// @param wait wait(signal) returns on all threads once the signal has arrived, with the team's earlier
+///             writes visible to all of them; false if the solve has timed out
+/// @returns false if wait did
 template <class Team, class Scalar, class Wait>
 KOKKOS_INLINE_FUNCTION bool work_row(const Team& team, const RowTaskArrays<Scalar>& data, const RowTask& task,
                                      Scalar* sum, const Wait& wait) {
@@ -148,7 +149,7 @@ KOKKOS_INLINE_FUNCTION bool work_row(const Team& team, const RowTaskArrays<Scala
     const Scalar* const from = data.slots + data.children[c].offset * data.k;
     for (std::int64_t i = team.rank(); i < n; i += team.size()) sum[i] += from[i];
   }
-  team.sync();  // the last block's rows are other threads' than those of b
+  team.sync();  // the rows of the last block and of b are distributed differently over threads
   if (!task.has_diagonal) return true;
   if (task.b_signal >= 0 && !wait(task.b_signal)) return false;
   const Scalar* const b = (task.b_signal >= 0 ? data.slots : data.b) + task.b * data.k;

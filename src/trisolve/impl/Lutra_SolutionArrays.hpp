@@ -10,8 +10,8 @@
 
 namespace lutra::Impl {
 
-/// State that the teams of a solve share, double-buffered like the arrays, and whether the watchdog has
-/// ended a solve. A trivial type, so that zeros are set without a kernel.
+/// State shared by the teams of a solve, double-buffered like the arrays, including whether the watchdog has
+/// ended a solve. A trivial type, so that zeroing needs no kernel.
 struct SolveTickets {
   Ordinal ticket[2];
   int stop;
@@ -27,7 +27,7 @@ class SolutionVector {
   SolutionVector() = default;
   SolutionVector(std::size_t n, const MemoryBudget& budget) : m_n(n), m_budget(budget) {}
 
-  /// Allocates, and fences, where the stride is larger than ever before.
+  /// Allocates, and fences, if the stride is larger than ever before.
   Scalar* reserve(const ExecutionSpace& exec, int stride) {
     if (stride > m_stride) {
       exec.fence("lutra::trisolve: the smaller vector is freed");
@@ -50,7 +50,7 @@ class SolutionVector {
   int m_stride = 0;
 };
 
-/// The double-buffered solutions of a data-flow solver, with the state of its waiting.
+/// Double-buffered solutions of a data-flow solver, with the state of its waits.
 ///
 ///   solve k      current = arrays[k % 2]: all sentinels on entry, solutions on return
 ///                previous = arrays[(k + 1) % 2]: solutions of solve k - 1 on entry, all sentinels on return
@@ -68,7 +68,7 @@ class SolutionArrays {
     Kokkos::deep_copy(exec, m_waiting, Waiting{});
   }
 
-  /// Provides arrays for `stride` values a position. Allocates, and fences, where the stride is larger than
+  /// Provides arrays for `stride` values per position. Allocates, and fences, if the stride is larger than
   /// ever before.
   void reserve(const ExecutionSpace& exec, int stride) {
     if (stride <= m_stride) return;
@@ -88,7 +88,7 @@ class SolutionArrays {
     m_arrays_reservation = fresh;
   }
 
-  /// Puts the arrays of the next solve into `data` and exchanges the buffers.
+  /// Stores the arrays of the next solve in `data` and swaps the buffers.
   template <class Data>
   void prepare(Data& data, int stride) {
     data.current = m_arrays[m_parity].data();
@@ -103,7 +103,7 @@ class SolutionArrays {
     m_parity = 1 - m_parity;
   }
 
-  /// The position at which the watchdog ended a solve, as far as the host knows, or −1.
+  /// Position at which the watchdog ended a solve, as known to the host, or −1.
   std::int64_t timed_out_position() const {
     return !m_timeout.is_allocated()
                ? -1
@@ -118,8 +118,8 @@ class SolutionArrays {
     return waiting.stop != 0;
   }
 
-  /// Resets all state after the watchdog has ended a solve, but for the record, in which solvers that share
-  /// it still look for theirs. Fences.
+  /// Resets all state after the watchdog has ended a solve, except the record, in which solvers that share it
+  /// still look for theirs. Fences.
   void recover(const ExecutionSpace& exec) {
     exec.fence("lutra::trisolve: the solve that the watchdog ended has returned");
     for (const auto& array : m_arrays) Kokkos::deep_copy(exec, array, sentinel_value<Scalar>());
@@ -139,8 +139,8 @@ class SolutionArrays {
   Kokkos::View<Scalar*, Memory> m_arrays[2];  ///< [n × stride] each
   Kokkos::View<Waiting, Memory> m_waiting;
   TimeoutFlag m_timeout;
-  int m_stride = 0;         ///< values a position the arrays have room for
-  int m_dirty[2] = {0, 0};  ///< values a position that are not sentinels
+  int m_stride = 0;         ///< values per position allocated
+  int m_dirty[2] = {0, 0};  ///< values per position that are not sentinels
   int m_parity = 0;
 };
 

@@ -10,13 +10,13 @@
 namespace lutra::Impl {
 namespace {
 
-// A block by the order of the solve.
+// Indices of a block in the order of the solve.
 struct BlockIndex {
   std::int64_t row, column;
   auto operator<=>(const BlockIndex&) const = default;
 };
 
-// Ranks of a tree, as an implicit binary heap: children of the rank at p are those at 2p + 1 and 2p + 2.
+// Ranks of a tree, as an implicit binary heap: the children of position p are 2p + 1 and 2p + 2.
 class RankHeap {
  public:
   explicit RankHeap(int ranks) : m_position(static_cast<std::size_t>(ranks), -1) {}
@@ -43,8 +43,8 @@ class RankHeap {
   }
 
  private:
-  std::vector<int> m_ranks;     // by position
-  std::vector<int> m_position;  // of each rank, or −1
+  std::vector<int> m_ranks;     // rank at each position
+  std::vector<int> m_position;  // position of each rank, or −1
 };
 
 template <class Items>
@@ -112,7 +112,7 @@ SweepPlan plan_sweep(Communicator& comm, const ProcessGrid& grid, const std::vec
   };
   const auto step_of = [&](std::size_t block) { return lower ? block : n_blocks - 1 - block; };
 
-  // Entries by block rows, in them by block columns, in those by rows and columns.
+  // Sort key of entries: block row, block column, row, column.
   struct Key {
     std::size_t I, K;
     Position at;
@@ -128,7 +128,7 @@ SweepPlan plan_sweep(Communicator& comm, const ProcessGrid& grid, const std::vec
     return a.at.row != b.at.row ? a.at.row < b.at.row : a.at.column < b.at.column;
   });
 
-  // Rows and columns: those of the keys and of the diagonal blocks of this rank.
+  // Rows and columns of the keys and of this rank's diagonal blocks.
   std::vector<std::size_t> row_steps, column_steps;
   for (std::size_t block = 0; block < n_blocks; ++block) {
     if (grid.rank_of(block, block) != comm.rank()) continue;
@@ -178,7 +178,7 @@ SweepPlan plan_sweep(Communicator& comm, const ProcessGrid& grid, const std::vec
       plan.blocks.push_back({plan.rows.size(), column, first_row, end_row, dense});
     }
     row.end_block = plan.blocks.size();
-    // In the order of the solve the diagonal block is the last one of its row. A unit one may be empty.
+    // In the order of the solve the diagonal block is the last of its row. A unit one may be empty.
     const bool has_diagonal =
         row.diagonal && row.end_block > row.first_block && plan.columns[plan.blocks.back().column].block == I;
     if (row.diagonal && !has_diagonal) {
@@ -204,7 +204,7 @@ void plan_messages(Communicator& comm, const ProcessGrid& grid, std::size_t n_bl
     return lower ? grid.rank_of(row, column) : grid.rank_of(n_blocks - 1 - row, n_blocks - 1 - column);
   };
 
-  // All ranks know all blocks, without those of the diagonal.
+  // Off-diagonal blocks, known to all ranks.
   std::vector<BlockIndex> blocks;
   for (const SweepPlan::Block& block : plan.blocks) {
     const BlockIndex index{static_cast<std::int64_t>(plan.rows[block.row].block),
@@ -215,7 +215,7 @@ void plan_messages(Communicator& comm, const ProcessGrid& grid, std::size_t n_bl
   for (const auto& part : comm.gather(blocks)) all.insert(all.end(), part.begin(), part.end());
   comm.broadcast(all);
 
-  // Slots of this rank, in pairs with whom they are filled by.
+  // Slots of this rank, each with the rank that fills it.
   struct Offer {
     std::int64_t block, offset, signal;
     std::int64_t is_sum;

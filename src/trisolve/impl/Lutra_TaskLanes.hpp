@@ -10,18 +10,18 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_TrianglePlan.hpp"
 
-// Where the lanes of a task find their rows and packed entries.
+// Location of the rows and packed entries of a task's lanes.
 
 namespace lutra::Impl {
 
-/// The row a lane of a task works on.
+/// The row of a lane of a task.
 struct LanePosition {
-  Ordinal position = 0;  ///< of its row
+  Ordinal position = 0;  ///< position of the row
   Ordinal first = 0;     ///< first position of its block
-  int block = 0;         ///< in the task
-  int row = 0;           ///< in the block
-  int lane = 0;          ///< among the lanes of the row
-  bool active = false;   ///< there is such a row
+  int block = 0;         ///< index in the task
+  int row = 0;           ///< index in the block
+  int lane = 0;          ///< index among the lanes of the row
+  bool active = false;   ///< the lane has a row
 };
 
 template <class BlockBegin>
@@ -46,32 +46,33 @@ KOKKOS_FORCEINLINE_FUNCTION LanePosition position_of_lane(const BlockTask& task,
 /// The packed entries of one lane of a task: steps first, first + stride, … below `end`.
 struct LaneSteps {
   LanePosition at;
-  Ordinal row = 0;  ///< 0 where no row is
+  Ordinal row = 0;  ///< 0 if the lane has no row
   int first = 0, stride = 1, end = 0;
   Offset entries = 0;  ///< packed position of step 0
-  int lanes = 1;       ///< of the task
+  int lanes = 1;       ///< lanes of the task
   int row_lanes = 1;
-  Offset length = 0;  ///< entries of the row that lie outside of its block
+  Offset length = 0;  ///< entries outside the block in the row
   Offset absent = 0;  ///< padding before the row's first entry
 
   KOKKOS_FORCEINLINE_FUNCTION Offset packed(int step) const {
     return entries + static_cast<Offset>(step) * lanes;
   }
-  /// Index of a step's entry in the row, in the order of the steps the entries belong to; negative: padding.
+  /// Index in the row of a step's entry, in the order of the steps that the entries depend on; negative:
+  /// padding.
   KOKKOS_FORCEINLINE_FUNCTION Offset entry(int step) const {
     return static_cast<Offset>(step) * row_lanes + at.lane - absent;
   }
 };
 
-/// Calls visit(lane_steps) for all lanes of a task. Where the team has more threads than the task has lanes,
-/// several threads divide the steps of a lane.
+/// Calls visit(lane_steps) for all lanes of a task. If the team has more threads than the task has lanes,
+/// several threads share the steps of a lane.
 template <class Member, class Rows, class Plan, class Visit>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_lane(const Member& team, const BlockTask& task, const Rows& rows,
                                                const Plan& plan, int threads, const Visit& visit) {
   const int lanes = task.lanes(), sharing = threads > lanes ? threads / lanes : 1;
   Kokkos::parallel_for(Kokkos::TeamVectorRange(team, lanes * sharing), [&](const int e) {
     LaneSteps lane_steps;
-    const int lane = e & (lanes - 1);  // lanes are a power of two
+    const int lane = e & (lanes - 1);  // the number of lanes is a power of two
     lane_steps.at = position_of_lane(task, plan.block_begin, lane);
     lane_steps.row = lane_steps.at.active ? plan.row_of(lane_steps.at.position) : 0;
     lane_steps.first = e / lanes;
@@ -98,7 +99,7 @@ constexpr int packing_threads(const ExecutionSpace&) {
   return is_host_space<ExecutionSpace> ? 1 : 8 * narrow_lanes;
 }
 
-/// A team for each task.
+/// One team per task.
 template <class ExecutionSpace, class Plan>
 Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>> task_teams(const ExecutionSpace& exec,
                                                                                const Plan& plan) {

@@ -2,8 +2,8 @@
 #ifndef LUTRA_TRIANGLEANALYSIS_HPP
 #define LUTRA_TRIANGLEANALYSIS_HPP
 
-// The analysis of a triangle, for the sources that instantiate it: one a scalar, since each takes long to
-// compile.
+// Analysis of a triangle, included by the sources that instantiate it: one per scalar, because each compiles
+// slowly.
 
 #include <string>
 
@@ -22,14 +22,14 @@
 
 namespace lutra::Impl {
 
-/// Bytes of all scratch of an analysis, about: levels and blocks of rows, the schedule, its sort and its
+/// Approximate bytes of all scratch of an analysis: levels and blocks of rows, the schedule, its sort and its
 /// tasks.
 inline std::size_t analysis_scratch_bytes(Ordinal rows) {
   constexpr std::size_t ordinals_a_row = 15, beside = std::size_t(1) << 18;
   return static_cast<std::size_t>(rows) * (ordinals_a_row * sizeof(Ordinal) + sizeof(BlockTask)) + beside;
 }
 
-/// row(p): the caller's row of each position of a plan.
+/// row(p): the caller's row at each position of a plan.
 template <class ExecutionSpace, class RowOf, class Map>
 Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space> map_positions(
     const ExecutionSpace& exec, const RowOf& row_of, const Map& map, MemoryReservation& reservation) {
@@ -43,7 +43,7 @@ Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space> map_position
   return mapped;
 }
 
-/// One analysis: properties of the rows, a method, the plan of that method.
+/// One analysis: properties of the rows, choice of a method, and the plan of that method.
 template <class Scalar, class ExecutionSpace>
 class TriangleAnalysis {
  public:
@@ -74,7 +74,7 @@ class TriangleAnalysis {
       if (m_report.method == TrisolveMethod::levels) return make_substitution(found.single);
     }
     engine = make_packed(found, scratch, timeout);
-    // Memory that goes back to a pool is used again on this stream only.
+    // Memory returned to a pool is reused on this stream only.
     if (m_budget.pool() == nullptr) m_exec.fence("lutra::trisolve: scratch of the analysis is freed");
     return engine;
   }
@@ -85,7 +85,7 @@ class TriangleAnalysis {
   bool stores_singles() const { return m_input.options.precision == FactorPrecision::single; }
   std::size_t value_bytes() const { return stores_singles() ? sizeof(Single) : sizeof(Scalar); }
 
-  /// @throws InputError naming a row at fault; TimeoutError
+  /// @throws InputError naming the invalid row; TimeoutError
   void throw_faults(const TriangleStatistics& statistics) const {
     throw_row_fault(statistics.rows.fault);
     if (statistics.stopped == 0) return;
@@ -119,7 +119,7 @@ class TriangleAnalysis {
     m_report.predicted_supernodal_seconds = choice.supernodal_seconds;
   }
 
-  /// Hosts: rows are substituted where they are.
+  /// Hosts: substitutes rows in place.
   std::unique_ptr<Engine> make_substitution(const LeveledBlocks<Memory>& single) {
     m_report.blocks = m_report.n;
     m_report.block_levels = m_report.levels;
@@ -141,9 +141,9 @@ class TriangleAnalysis {
     triangle->plan = plan_for_method(found, scratch);
     if (m_report.method == TrisolveMethod::levels) {
       cut_plan_levels(*triangle, scratch);
-      // Cut levels are known better than their number: a few rows may be much longer than the mean.
+      // Partitioned levels predict better than their number: a few rows may be much longer than the mean.
       choose();
-      // Single rows have the same plan by either method.
+      // Both methods have the same plan for single rows.
       if (m_report.method == TrisolveMethod::supernodal) triangle->plan = plan_for_method(found, scratch);
     }
     const auto& plan = triangle->plan;
@@ -197,7 +197,7 @@ std::unique_ptr<TriangleEngine<Scalar, ExecutionSpace>> analyse_triangle(
   template std::unique_ptr<TriangleEngine<Scalar, Space>> analyse_triangle<Scalar, Space>( \
       const Space&, const TriangleInput<Space>&, const MemoryBudget&, const TimeoutFlag&);
 
-/// analyse_triangle of one scalar with all ordinals on every execution space.
+/// Instantiates analyse_triangle for one scalar on every execution space.
 #define LUTRA_INSTANTIATE_TRIANGULAR_SOLVE(Scalar) LUTRA_FOR_EACH_SPACE(LUTRA_ANALYSE_TRIANGLE, Scalar)
 
 #endif

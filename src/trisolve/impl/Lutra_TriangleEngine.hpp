@@ -17,13 +17,13 @@
 
 namespace lutra::Impl {
 
-/// Columns of right-hand sides or solutions as they lie in the caller's memory, with a scale for each row.
+/// Columns of right-hand sides or solutions in the caller's memory, with a scale for each row.
 template <class Scalar>
 struct MappedColumns {
   Scalar* data = nullptr;
   std::size_t row_stride = 1;
   std::size_t column_stride = 1;
-  const RealOf<std::remove_const_t<Scalar>>* scale = nullptr;  ///< by row, multiplies; none: 1
+  const RealOf<std::remove_const_t<Scalar>>* scale = nullptr;  ///< factor of each row; null: 1
 
   bool operator==(const MappedColumns&) const = default;
 
@@ -37,7 +37,7 @@ struct MappedColumns {
   }
 };
 
-/// Calls solve(in, out, columns) for columns in groups of up to `most`.
+/// Calls solve(in, out, columns) for groups of up to `most` columns.
 template <class Scalar, class Solve>
 void for_column_groups(MappedColumns<const Scalar> in, MappedColumns<Scalar> out, int n_columns, int most,
                        const Solve& solve) {
@@ -50,7 +50,7 @@ void for_column_groups(MappedColumns<const Scalar> in, MappedColumns<Scalar> out
   }
 }
 
-/// Most right-hand sides for one reading of the triangle.
+/// Most right-hand sides per reading of the triangle.
 inline constexpr int max_columns_at_once = 16;
 
 /// float for real scalars, complex of float for complex ones.
@@ -63,13 +63,13 @@ struct SingleOf<Kokkos::complex<Real>> {
   using type = Kokkos::complex<float>;
 };
 
-/// Values of a matrix as they reach the kernels.
+/// Values of a matrix as passed to the kernels.
 template <class Scalar, class Memory>
 struct SourceValues {
   using scalar_type = Scalar;
 
   Kokkos::View<const Scalar*, Memory> values;
-  /// Position in `values` of each entry of the pattern; empty: its own
+  /// position in `values` of each entry of the pattern; empty: identity
   Kokkos::View<const Offset*, Memory> source;
   KOKKOS_FORCEINLINE_FUNCTION Scalar operator()(Offset p) const {
     return source.extent(0) == 0 ? values(p) : values(source(p));
@@ -81,14 +81,14 @@ using TimeoutSpace = Kokkos::SharedHostPinnedSpace;
 #else
 using TimeoutSpace = Kokkos::HostSpace;
 #endif
-/// The position at which the watchdog ended a solve, in memory that host and device see.
+/// Position at which the watchdog ended a solve, in memory accessible to host and device.
 struct TimeoutRecord {
   std::int64_t position_plus_one = 0;  ///< 0: none
 };
-/// Pinning memory takes long: a solver does it once, for all it analyses.
+/// Pinning memory is slow: a solver does it once, for all its analyses.
 using TimeoutFlag = Kokkos::View<TimeoutRecord[1], TimeoutSpace>;
 
-/// A triangle as its analysis is handed it.
+/// Input of the analysis of a triangle.
 template <class ExecutionSpace>
 struct TriangleInput {
   using Memory = typename ExecutionSpace::memory_space;
@@ -96,24 +96,24 @@ struct TriangleInput {
 
   TriangleRows<Memory> rows;
   TriangularOptions options;
-  RowMap in_row, out_row;  ///< [n] the caller's row of each row, for right-hand sides and for solutions;
-                           ///< empty: the same
+  RowMap in_row,
+      out_row;  ///< [n] the caller's row of each row, for right-hand sides and for solutions; empty: identity
 };
 
-/// What an analysis has chosen and counted, whichever method it is. Engines share it, and none changes it.
+/// Result of an analysis for any method. Engines share it and do not change it.
 template <class ExecutionSpace>
 struct AnalysedTriangle : TriangleInput<ExecutionSpace> {
-  TriangularReport report;  ///< but for bytes and inverted blocks, which are an engine's own
+  TriangularReport report;  ///< without bytes and inverted blocks, which differ between engines
 };
 
-/// Solves with one triangle by one method: an analysis, which is shared, with values and vectors of its own.
+/// Solves with one triangle by one method: a shared analysis with separate values and vectors.
 template <class Scalar, class ExecutionSpace>
 class TriangleEngine {
  public:
   using Source = SourceValues<Scalar, typename ExecutionSpace::memory_space>;
 
   virtual ~TriangleEngine() = default;
-  /// An engine on the same analysis, without values.
+  /// Creates an engine on the same analysis, without values.
   virtual std::unique_ptr<TriangleEngine> with_own_values(const ExecutionSpace& exec,
                                                           const MemoryBudget& budget,
                                                           const TimeoutFlag& timeout) const = 0;
@@ -124,7 +124,7 @@ class TriangleEngine {
                      int n_columns, bool conjugate) = 0;
   /// The row at which the watchdog ended a solve, or −1; makes the engine usable again.
   virtual std::int64_t consume_timeout(const ExecutionSpace& exec) = 0;
-  /// Diagonal blocks used by their inverses with the last values. Fences.
+  /// Diagonal blocks applied by their inverses with the last values. Fences.
   virtual std::int64_t count_inverted_blocks(const ExecutionSpace& exec) const = 0;
   virtual const TriangularReport& report() const = 0;
   virtual std::size_t bytes() const = 0;

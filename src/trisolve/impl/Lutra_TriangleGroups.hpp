@@ -14,7 +14,7 @@
 
 namespace lutra::Impl {
 
-/// Sums up the lengths of sound rows.
+/// Sums the lengths of valid rows.
 template <class Rows>
 struct MeasureRows {
   using value_type = RowSummary;
@@ -28,7 +28,7 @@ struct MeasureRows {
   }
 };
 
-/// Statistics of a triangle whose part `rows` is known, or will be once queued work has run.
+/// Statistics of a triangle with the part `rows` filled in once queued work has run.
 template <class ExecutionSpace, class Rows>
 StatisticsView<typename ExecutionSpace::memory_space> statistics_of_rows(const ExecutionSpace& exec,
                                                                          const Rows& whole,
@@ -42,7 +42,7 @@ StatisticsView<typename ExecutionSpace::memory_space> statistics_of_rows(const E
   return statistics;
 }
 
-/// Levels of the rows and of the blocks if there are any, by portable kernels. Does not fence on devices.
+/// Levels of the rows, and of the blocks if there are any, by portable kernels. Does not fence on devices.
 template <class ExecutionSpace>
 void sweep_all_levels_portable(const ExecutionSpace& exec, const RowAccess& rows,
                                const Groupings<typename ExecutionSpace::memory_space>& found,
@@ -60,7 +60,7 @@ void sweep_all_levels_portable(const ExecutionSpace& exec, const RowAccess& rows
     sweep_levels_portable(exec, rows, found.blocked, &statistics->last_block_level, watchdog);
 }
 
-/// The same with the kernels of a space. This is for spaces that have only portable ones.
+/// Levels with the kernels of a space. This overload is for spaces with only portable ones.
 template <class ExecutionSpace>
 void sweep_all_levels(const ExecutionSpace& exec, const RowAccess& rows,
                       const Groupings<typename ExecutionSpace::memory_space>& found,
@@ -93,7 +93,7 @@ void describe_blocks(const ExecutionSpace& exec, const Rows& rows, const Leveled
       });
 }
 
-/// Arrays of the search for levels, one behind the other in `unknown`.
+/// Successive subarrays of `unknown` for the search for levels.
 template <class Memory>
 void take_level_arrays(const Kokkos::View<Ordinal*, Memory>& unknown, std::size_t first, std::size_t n,
                        LeveledBlocks<Memory>& leveled) {
@@ -101,9 +101,9 @@ void take_level_arrays(const Kokkos::View<Ordinal*, Memory>& unknown, std::size_
   leveled.ticket = Kokkos::subview(unknown, Kokkos::make_pair(first + n, first + n + 1));
 }
 
-/// Single rows and, if wanted, blocks, both with their levels; the numbers of levels and blocks are in the
-/// statistics only. Does not fence on devices.
-/// @param options method automatic: blocks where they may pay; supernodal: blocks; others: none
+/// Single rows and, if wanted, blocks, both with their levels; only the statistics hold the numbers of levels
+/// and blocks. Does not fence on devices.
+/// @param options method automatic: blocks if they may be faster; supernodal: blocks; others: none
 template <class ExecutionSpace>
 Groupings<typename ExecutionSpace::memory_space> group_rows(
     const ExecutionSpace& exec, const TriangleRows<typename ExecutionSpace::memory_space>& whole,

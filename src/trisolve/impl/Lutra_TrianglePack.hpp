@@ -11,9 +11,9 @@
 
 namespace lutra::Impl {
 
-/// ‖|T||V|‖∞ bounds the loss of accuracy of the product with the inverse V against a substitution with T. Up
-/// to the first bound V is used as it is; up to the second, with one step of refinement, which restores the
-/// accuracy; above, T is used by substitution.
+/// ‖|T||V|‖∞ bounds the loss of accuracy of a product with the inverse V compared with substitution with T.
+/// Up to the first bound V is used directly; up to the second, with one step of refinement, which restores
+/// the accuracy; above, by substitution with T.
 inline constexpr double max_growth_of_inverse = 100.0;
 inline constexpr double max_growth_of_refined = 1e5;
 
@@ -28,7 +28,7 @@ KOKKOS_FORCEINLINE_FUNCTION Value narrowed(const Scalar& value) {
   }
 }
 
-inline constexpr int packed_at_once = 4;  ///< entries of a lane whose values are loaded together
+inline constexpr int packed_at_once = 4;  ///< entries per lane whose values are loaded together
 
 /// Packs some steps of a lane.
 template <class Value, class Rows, class Source, class Lane, class Packed>
@@ -47,7 +47,7 @@ KOKKOS_FORCEINLINE_FUNCTION void pack_steps(const Rows& rows, const Source& sour
   }
 }
 
-/// Packs the entries outside of the diagonal blocks; padding gets zero.
+/// Packs the entries outside the diagonal blocks; padding becomes zero.
 template <class ExecutionSpace, class Rows, class Plan, class Source, class Packed>
 void pack_entries(const ExecutionSpace& exec, const Rows& rows, const Plan& whole_plan, const Source& source,
                   const Packed& packed_entries) {
@@ -74,13 +74,13 @@ template <class Scalar>
 struct BlockPair {
   Scalar* T;
   Scalar* V;
-  double* sums;  ///< [rows] of |V|'s rows
+  double* sums;  ///< [rows] row sums of |V|
   int rows;
   KOKKOS_FORCEINLINE_FUNCTION Scalar& t(int i, int j) const { return T[i * max_block_rows + j]; }
   KOKKOS_FORCEINLINE_FUNCTION Scalar& v(int i, int j) const { return V[i * max_block_rows + j]; }
 };
 
-/// Column j of the inverse by substitution.
+/// Computes column j of the inverse by substitution.
 template <class Scalar>
 KOKKOS_FUNCTION void invert_column(const BlockPair<Scalar>& block, int j) {
   for (int i = 0; i < block.rows; ++i) {
@@ -121,9 +121,9 @@ KOKKOS_FUNCTION void load_block_row(const Rows& rows, const Plan& plan, const So
   block.t(i, i) = rows.is_unit() ? Scalar(1) : source(rows.diagonal(row));
 }
 
-/// Inverts the diagonal blocks of a task, one after the other. The barriers separate reading T, inverting
-/// it, and judging and storing V, in which all lanes take part.
-/// @returns blocks used by their inverses, single rows among them
+/// Inverts the diagonal blocks of a task in sequence. Barriers separate reading T, inverting it, and judging
+/// and storing V, in which all lanes take part.
+/// @returns blocks applied by their inverses, including single rows
 template <class Rows, class Plan, class Source, class Packed, class Member>
 KOKKOS_FUNCTION std::int64_t invert_task(const Member& team, const Rows& rows, const Plan& plan,
                                          const Source& source, const Packed& packed,
@@ -177,8 +177,8 @@ KOKKOS_FUNCTION std::int64_t invert_task(const Member& team, const Rows& rows, c
   return inverted;
 }
 
-/// Packs the inverses of the diagonal blocks. Does not fence. Cost: rows³/3 operations a block.
-/// @param inverted receives the number of blocks used by their inverses
+/// Packs the inverses of the diagonal blocks. Does not fence. Cost: rows³/3 operations per block.
+/// @param inverted receives the number of blocks applied by their inverses
 template <class ExecutionSpace, class Rows, class Plan, class Source, class Packed>
 void pack_inverses(const ExecutionSpace& exec, const Rows& rows, const Plan& whole_plan, const Source& source,
                    const Packed& all_packed,

@@ -17,7 +17,7 @@ namespace lutra::Impl {
 /// Faults of a row, in the order in which they are reported.
 enum class RowFault { map, order, diagonal, none };
 
-/// Teams for rows of so many entries in all, of which a few may be much longer than the mean.
+/// Teams for rows with this total number of entries, a few of which may be much longer than the mean.
 template <class ExecutionSpace>
 RowTeams teams_for_rows(const ExecutionSpace& exec, std::size_t n_rows, std::size_t entries) {
   const std::size_t mean = entries / n_rows;
@@ -26,7 +26,7 @@ RowTeams teams_for_rows(const ExecutionSpace& exec, std::size_t n_rows, std::siz
 
 /// Finds the part of a row that belongs to the triangle, and its diagonal, by the lanes of a thread. Writes
 /// begin, end and diagonal to bounds(row), bounds(n + row), bounds(2n + row) and returns the length of the
-/// part. A malformed row becomes empty, so that later kernels may run before the host learns of it.
+/// part. A malformed row becomes empty, so that later kernels may run before the host knows of it.
 template <class Member, class Pattern, class Bounds>
 KOKKOS_FUNCTION RowFault split_row(const Member& team, const Pattern& pattern, const Bounds& bounds,
                                    Ordinal row, bool upper, bool unit, std::int64_t& length) {
@@ -49,7 +49,7 @@ KOKKOS_FUNCTION RowFault split_row(const Member& team, const Pattern& pattern, c
   Offset left = 0;  // entries left of the diagonal
   Kokkos::parallel_reduce(
       entries, [&](const Offset t, Offset& sum) { sum += pattern.entries(first + t) < row ? 1 : 0; }, left);
-  // The maximum gives both: whether a column is out of order, else 1 + the position of the diagonal.
+  // One maximum gives both: whether a column is out of order, and otherwise 1 + the position of the diagonal.
   constexpr Offset out_of_order = Kokkos::reduction_identity<Offset>::min();
   Offset found = 0;
   Kokkos::parallel_reduce(
@@ -101,8 +101,8 @@ struct SplitRows {
   }
 };
 
-/// The part of each row of a pattern that belongs to the triangle. Faults are reported by throw_row_fault
-/// once the host has the statistics. Does not fence on devices.
+/// The part of each row of a pattern that belongs to the triangle. throw_row_fault reports faults once the
+/// host has the statistics. Does not fence on devices.
 template <class ExecutionSpace>
 TriangleRows<typename ExecutionSpace::memory_space> split_triangle(
     const ExecutionSpace& exec,
@@ -134,7 +134,7 @@ TriangleRows<typename ExecutionSpace::memory_space> split_triangle(
   return rows;
 }
 
-/// @param fault the least code of a fault, as RowSummary has it
+/// @param fault smallest code of a fault, as in RowSummary
 /// @throws InputError naming the row, if there is one
 inline void throw_row_fault(std::int64_t fault) {
   if (fault == RowSummary().fault) return;
@@ -150,8 +150,8 @@ inline void throw_row_fault(std::int64_t fault) {
 }
 
 /// Checks the values of a triangle. Fences.
-/// @param source position in `values` of each entry; empty: its own
-/// @throws InputError naming the first row whose diagonal is zero or that holds NaN or infinity
+/// @param source position in `values` of each entry; empty: identity
+/// @throws InputError naming the first row with a zero diagonal, NaN or infinity
 template <class ExecutionSpace, class Rows, class Values, class Source>
 void check_triangle_values(const ExecutionSpace& exec, const Rows& whole, const Values& values,
                            const Source& source) {

@@ -12,7 +12,7 @@
 
 namespace lutra::Impl {
 
-/// A pointer as kernels are handed an array. A View is three times as large, and Kokkos waits for earlier
+/// A pointer to an array, as a kernel argument. A View is three times as large, and Kokkos waits for earlier
 /// launches before one with more than 512 bytes of arguments.
 template <class T>
 struct ArrayRef {
@@ -28,7 +28,7 @@ struct ArrayRef {
   }
 };
 
-/// TriangleRows as kernels take them.
+/// TriangleRows in the form of kernel arguments.
 struct RowAccess {
   Ordinal n = 0;
   bool upper = false;
@@ -40,7 +40,7 @@ struct RowAccess {
   KOKKOS_FORCEINLINE_FUNCTION bool is_unit() const { return diagonal.data == nullptr; }
   /// Off-diagonal entries of a row.
   KOKKOS_FORCEINLINE_FUNCTION Offset length(Ordinal row) const { return end(row) - begin(row); }
-  /// Position of the t-th entry of a row in the order of the steps they belong to.
+  /// Position of the t-th entry of a row in the order of the steps that its entries depend on.
   KOKKOS_FORCEINLINE_FUNCTION Offset position(Ordinal row, Offset t) const {
     return upper ? end(row) - 1 - t : begin(row) + t;
   }
@@ -48,7 +48,7 @@ struct RowAccess {
   KOKKOS_FORCEINLINE_FUNCTION Ordinal dependency(Ordinal row, Offset t) const {
     return mirrored(entries(position(row, t)));
   }
-  /// Entries of a row that belong to steps before `first`, where at most `most` belong to later ones.
+  /// Entries of a row that depend on steps before `first`, if at most `most` depend on later ones.
   KOKKOS_FORCEINLINE_FUNCTION Offset length_before(Ordinal row, Ordinal first, int most) const {
     const Offset all = length(row);
     return first_not_before(all > most ? all - most : Offset(0), all,
@@ -64,9 +64,9 @@ struct TriangleRows {
   bool upper = false;
   Kokkos::View<const Ordinal*, Memory> entries;  ///< columns of the pattern, ascending in each row
   Kokkos::View<const Offset*, Memory> begin;     ///< [n] by row: first off-diagonal entry of the triangle
-  Kokkos::View<const Offset*, Memory> end;       ///< [n] by row: one past the last of them
+  Kokkos::View<const Offset*, Memory> end;       ///< [n] by row: one past the last off-diagonal entry
   Kokkos::View<const Offset*, Memory> diagonal;  ///< [n] by row: position of the diagonal; empty: unit
-  /// their part `rows` summarizes these rows; empty: not checked, known to be valid
+  /// the part `rows` summarizes these rows; empty: not checked, known to be valid
   StatisticsView<Memory> statistics;
 
   RowAccess access() const {

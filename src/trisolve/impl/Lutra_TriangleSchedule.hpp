@@ -15,19 +15,19 @@
 
 namespace lutra::Impl {
 
-/// Sort key of a block: narrow before wide, then by level, then by shape, so that blocks which may share a
-/// task become neighbours. Keys are as wide as ordinals and have no more bits than levels need, since
+/// Sort key of a block: narrow before wide, then by level, then by shape, so that blocks that may share a
+/// task become neighbours. Keys are as wide as ordinals and have no more bits than levels require, because
 /// sorting is a large part of an analysis.
 using ScheduleKey = std::make_unsigned_t<Ordinal>;
 
 inline constexpr int shape_bits = 6;
 
-/// Layout of a key, from the lowest bits on: shape, level, whether the block is wide.
+/// Layout of a key, from the lowest bits: shape, level, whether the block is wide.
 template <class Key>
 struct KeyFormat {
   int level_bits = 0;
 
-  /// Most levels that fit a key.
+  /// Most levels that a key can hold.
   static constexpr Key max_levels = Key(1) << (8 * sizeof(Key) - 1 - shape_bits);
   explicit KeyFormat(Key levels) {
     while (Key(1) << level_bits < levels) ++level_bits;
@@ -55,7 +55,7 @@ KOKKOS_INLINE_FUNCTION int blocks_in_task(BlockShape shape) {
 /// Sums over tasks of a plan.
 struct TaskTotals {
   Offset entries = 0, inverses = 0;
-  Ordinal narrow = 0;  ///< tasks that are narrow
+  Ordinal narrow = 0;  ///< narrow tasks
   Ordinal tasks = 0;
 
   KOKKOS_FUNCTION TaskTotals& operator+=(const TaskTotals& other) {
@@ -67,7 +67,7 @@ struct TaskTotals {
   }
 };
 
-/// The arrays of a ScheduleScratch as kernels take them.
+/// Arrays of a ScheduleScratch, for kernels.
 struct ScheduleArrays {
   ArrayRef<ScheduleKey> keys;
   ArrayRef<Ordinal> block_at, task_block, longest;
@@ -81,8 +81,8 @@ struct ScheduleScratch {
   Kokkos::View<ScheduleKey*, Memory> keys;  ///< [blocks] ascending
   Kokkos::View<Ordinal*, Memory> block_at;  ///< [blocks] block of the steps at each position of the schedule
   Kokkos::View<Ordinal*, Memory> task_block;  ///< [blocks + 1] first block of each task
-  Kokkos::View<Ordinal*, Memory> longest;  ///< [blocks] entries of each task's longest row outside of blocks
-  Kokkos::View<BlockTask*, Memory> tasks;  ///< [blocks] no more than that
+  Kokkos::View<Ordinal*, Memory> longest;     ///< [blocks] entries outside blocks in each task's longest row
+  Kokkos::View<BlockTask*, Memory> tasks;     ///< [blocks] upper bound on the number of tasks
   Kokkos::View<TaskTotals, Memory> totals;
 
   ScheduleArrays arrays() const {
@@ -91,14 +91,14 @@ struct ScheduleScratch {
   }
 };
 
-/// Entries of a block's longest row that lie outside of the block.
+/// Entries outside the block in a block's longest row.
 template <class Rows, class Blocks>
 KOKKOS_FORCEINLINE_FUNCTION std::int64_t longest_row(const Rows& rows, const Blocks& blocks, Ordinal b) {
   return static_cast<std::int64_t>(blocks.longest.extent(0) == 0 ? rows.length(rows.mirrored(b))
                                                                  : Offset(blocks.longest(b)));
 }
 
-/// Sorts the keys of a schedule, and its blocks with them. This is the portable overload.
+/// Sorts the keys of a schedule together with its blocks. Portable overload.
 template <class ExecutionSpace, class Scratch>
 void sort_schedule(const ExecutionSpace& exec, Scratch& scratch, int, MemoryReservation&) {
   Kokkos::Experimental::sort_by_key(exec, scratch.keys, scratch.block_at);
@@ -122,12 +122,12 @@ void sort_blocks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blo
   sort_schedule(exec, scratch, format.bits(), reservation);
 }
 
-/// The first position with the key of position s in ascending keys: doubling steps back, then bisection
-/// between the last two.
+/// First position with the key of position s in ascending keys: doubling steps back, then bisection between
+/// the last two.
 template <class Keys>
 KOKKOS_FUNCTION Ordinal first_of_key(const Keys& keys, Ordinal s) {
   const auto key = keys(s);
-  Ordinal high = s, step = 1;  // at high it is that key
+  Ordinal high = s, step = 1;  // `high` has that key
   while (high >= step && keys(high - step) == key) {
     high -= step;
     step *= 2;
@@ -136,13 +136,13 @@ KOKKOS_FUNCTION Ordinal first_of_key(const Keys& keys, Ordinal s) {
                           [&](Ordinal k) { return keys(k) != key; });
 }
 
-/// Sums over the blocks before one: tasks and rows.
+/// Prefix sums over blocks: tasks and rows.
 struct BlockSums {
   Ordinal tasks = 0, rows = 0;
 };
 
-/// Scan over sorted blocks: blocks of equal key are divided into tasks, and rows get their positions, those
-/// of a block in the order of their steps.
+/// Scan over sorted blocks: partitions blocks of equal key into tasks, and assigns positions to rows, within
+/// a block in the order of their steps.
 template <class Rows, class Blocks, class Scratch, class PlanArrays>
 struct LayOutBlocks {
   using value_type = BlockSums;
@@ -185,8 +185,8 @@ struct LayOutBlocks {
   }
 };
 
-/// Scan over tasks, as many as `totals` counts: shape, blocks, steps of the longest row, and offsets of
-/// entries and inverses. The sums go to `totals`.
+/// Scan over tasks, `totals` in number: shape, blocks, steps of the longest row, and offsets of entries and
+/// inverses. Stores the sums in `totals`.
 template <class Format>
 struct LayOutTasks {
   using value_type = TaskTotals;
@@ -229,7 +229,7 @@ struct LayOutTasks {
   }
 };
 
-/// Tasks of the sorted blocks, and positions of their rows. Fences.
+/// Creates the tasks of the sorted blocks, and assigns positions to their rows. Fences.
 /// @returns sums over the tasks
 template <class ExecutionSpace, class Rows, class Blocks, class Format, class Scratch, class Plan>
 auto lay_out_tasks(const ExecutionSpace& exec, const Rows& rows, const Blocks& blocks, const Format& format,
@@ -245,20 +245,20 @@ auto lay_out_tasks(const ExecutionSpace& exec, const Rows& rows, const Blocks& b
   return read_back(exec, scratch.totals);
 }
 
-/// Index of task t in the order of levels, from the narrow and the wide tasks, each in that order already;
-/// wide ones of a level come first.
+/// Index of task t in the order of levels, from the narrow and the wide tasks, each already in that order;
+/// wide tasks of a level come first.
 template <class Tasks>
 KOKKOS_FUNCTION Ordinal number_by_level(const Tasks& tasks, Ordinal n_tasks, Ordinal narrow, Ordinal t) {
   const bool wide = t >= narrow;
   const Ordinal level = tasks(t).level;
-  const Ordinal begin = wide ? 0 : narrow, end = wide ? narrow : n_tasks;  // the tasks of the other kind
+  const Ordinal begin = wide ? 0 : narrow, end = wide ? narrow : n_tasks;  // tasks of the other kind
   const Ordinal first_later = first_not_before(
       begin, end, [&](Ordinal k) { return tasks(k).level < level || (!wide && tasks(k).level == level); });
   return (wide ? t - narrow : t) + (first_later - begin);
 }
 
-/// Writes the tasks of the plan, their order by level, and the positions of the solutions that packed
-/// entries need.
+/// Writes the tasks of the plan, their order by level, and the positions of the solutions that packed entries
+/// need.
 template <class ExecutionSpace, class Rows, class TaskView, class Plan>
 void fill_plan(const ExecutionSpace& exec, const Rows& rows, const TaskView& tasks, const Plan& whole_plan) {
   const auto plan = whole_plan.arrays();
@@ -314,7 +314,7 @@ PlanLevels describe_levels(const ExecutionSpace& exec,
   return result;
 }
 
-/// Scratch for a schedule of so many blocks.
+/// Scratch for a schedule of this many blocks.
 template <class ExecutionSpace>
 ScheduleScratch<typename ExecutionSpace::memory_space> allocate_schedule(const ExecutionSpace& exec,
                                                                          std::size_t count,
@@ -332,8 +332,8 @@ ScheduleScratch<typename ExecutionSpace::memory_space> allocate_schedule(const E
   return scratch;
 }
 
-/// Makes the plan of blocks whose levels are known. Fences.
-/// @param scratch_reservation of arrays that are not needed afterwards
+/// Creates the plan of blocks whose levels are known. Fences.
+/// @param scratch_reservation holds arrays that are not needed afterwards
 template <class ExecutionSpace, class LevelView>
 TrianglePlan<typename ExecutionSpace::memory_space> make_plan(
     const ExecutionSpace& exec, const RowAccess& rows,
@@ -373,7 +373,7 @@ TrianglePlan<typename ExecutionSpace::memory_space> make_plan(
              packed = static_cast<std::size_t>(totals.entries);
   plan.tasks =
       plan.reservation.template allocate<decltype(plan.tasks)>(exec, "lutra::trisolve::tasks", tasks);
-  const std::size_t columns_at = (tasks + 63) / 64 * 64;  // columns are read by vectors
+  const std::size_t columns_at = (tasks + 63) / 64 * 64;  // columns are read by vector loads
   const auto kept =
       plan.reservation.template allocate<View>(exec, "lutra::trisolve::columns", columns_at + packed);
   plan.by_level = part(kept, 0, tasks);

@@ -13,10 +13,10 @@ namespace lutra::Impl {
 
 /// Summary of the rows of a triangle.
 struct RowSummary {
-  /// Least code of a faulty row; see RowFault
+  /// smallest code of a faulty row; see RowFault
   std::int64_t fault = std::numeric_limits<std::int64_t>::max();
-  std::int64_t total = 0;    ///< entries outside of the diagonal
-  std::int64_t longest = 0;  ///< of the longest row
+  std::int64_t total = 0;    ///< off-diagonal entries
+  std::int64_t longest = 0;  ///< off-diagonal entries of the longest row
 
   KOKKOS_FUNCTION void join(const RowSummary& other) {
     fault = other.fault < fault ? other.fault : fault;
@@ -25,16 +25,16 @@ struct RowSummary {
   }
 };
 
-/// Statistics of a triangle that the first half of an analysis gathers on the device. The host reads them in
-/// one copy: each wait costs as much as several kernels.
+/// Statistics of a triangle that the first half of an analysis collects on the device. The host reads them in
+/// one copy, because each wait costs as much as several kernels.
 struct TriangleStatistics {
   RowSummary rows;
   std::int64_t last_row_level = 0;
   std::int64_t blocks = 0;
   std::int64_t last_block_level = 0;
   std::int64_t wide_blocks = 0;
-  std::int64_t critical_steps = 0;  ///< most entries a lane gathers, summed over levels
-  std::int64_t stopped = 0;         ///< 1 + the step at which the watchdog ended the search for levels; or 0
+  std::int64_t critical_steps = 0;  ///< most entries gathered by a lane, summed over levels
+  std::int64_t stopped = 0;  ///< 1 + the step at which the watchdog ended the search for levels; 0: none
 
   KOKKOS_FUNCTION void clear_all_but_rows() {
     const RowSummary kept = rows;
@@ -54,7 +54,7 @@ StatisticsView<typename ExecutionSpace::memory_space> allocate_statistics(const 
       exec, "lutra::trisolve::statistics");
 }
 
-/// The part of the statistics that a reduction over rows fills in.
+/// The part of the statistics filled in by a reduction over rows.
 template <class Memory>
 Kokkos::View<RowSummary, Memory, Kokkos::MemoryUnmanaged> summary_of(
     const StatisticsView<Memory>& statistics) {

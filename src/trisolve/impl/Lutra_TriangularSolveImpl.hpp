@@ -10,15 +10,15 @@
 
 namespace lutra::Impl {
 
-/// Levels, blocks, choice of the method, packed layout; an engine without values.
+/// Computes levels, blocks, the choice of the method and the packed layout. The engine has no values yet.
 /// @throws InputError naming a malformed row; OutOfMemoryError; TimeoutError. Fences.
 template <class Scalar, class ExecutionSpace>
 std::unique_ptr<TriangleEngine<Scalar, ExecutionSpace>> analyse_triangle(
     const ExecutionSpace& exec, const TriangleInput<ExecutionSpace>& input, const MemoryBudget& budget,
     const TimeoutFlag& timeout);
 
-/// Solves with one triangle as its rows are given: analysis, values, and as many solves as wanted. Transposes
-/// are triangles of their own. Nothing is checked here.
+/// Solves with one triangle given by rows: analysis, values, and any number of solves. A transpose is a
+/// separate triangle. Nothing is checked here.
 template <class Scalar, class ExecutionSpace>
 class TriangularSolveImpl {
  public:
@@ -29,9 +29,9 @@ class TriangularSolveImpl {
   using RowMap = Kokkos::View<const Ordinal*, Memory>;
 
   TriangularSolveImpl() = default;
-  /// Analyses. Where the caller's rows are others than the triangle's (a permutation on either side),
-  /// `in_row` and `out_row` [n] say which.
-  /// @param timeout where the watchdog leaves its record
+  /// Analyses. If the caller's rows differ from the triangle's (a permutation on either side), `in_row` and
+  /// `out_row` [n] map the triangle's rows to the caller's.
+  /// @param timeout receives the watchdog's record
   /// @throws InputError naming a malformed row; OutOfMemoryError; TimeoutError. Fences.
   TriangularSolveImpl(const ExecutionSpace& exec, const Rows& rows, const TriangularOptions& options,
                       const MemoryBudget& budget, const TimeoutFlag& timeout, const RowMap& in_row = {},
@@ -44,15 +44,15 @@ class TriangularSolveImpl {
     m_report.bytes = m_engine->bytes();
   }
 
-  /// Another solver on the same analysis, without values: the two may solve at the same time.
+  /// Creates a solver on the same analysis, without values. Both may solve at the same time.
   TriangularSolveImpl with_own_values(const ExecutionSpace& exec, const MemoryBudget& budget,
                                       const TimeoutFlag& timeout) const {
     return is_empty() ? TriangularSolveImpl()
                       : TriangularSolveImpl(m_engine->with_own_values(exec, budget, timeout));
   }
 
-  /// Takes values. Where the method substitutes rows on hosts they are not copied and must live until the
-  /// next ones. Does not fence on devices.
+  /// Sets the values. If the method substitutes rows on hosts, they are not copied and must live until the
+  /// next ones are set. Does not fence on devices.
   void set_values(const ExecutionSpace& exec, const Source& values) {
     m_has_values = false;
     m_engine->set_values(exec, values);
@@ -60,7 +60,7 @@ class TriangularSolveImpl {
     m_inverted_are_counted = false;
     m_report.bytes = m_engine->bytes();
   }
-  /// Brings the report's `inverted_blocks` up to date with the last values; fences where it was not.
+  /// Updates the report's `inverted_blocks` for the last values; fences if it was out of date.
   void count_inverted_blocks(const ExecutionSpace& exec) {
     if (m_inverted_are_counted) return;
     m_report.inverted_blocks = m_engine->count_inverted_blocks(exec);
@@ -86,7 +86,7 @@ class TriangularSolveImpl {
   std::unique_ptr<Engine> m_engine;
   TriangularReport m_report;
   bool m_has_values = false;
-  bool m_inverted_are_counted = true;  ///< the report's, for the last values
+  bool m_inverted_are_counted = true;  ///< the report's count is up to date with the last values
 };
 
 }  // namespace lutra::Impl

@@ -12,15 +12,15 @@
 
 namespace lutra::Impl {
 
-/// The counting pass of SampleSelect (Anzt et al. 2019, section III, figure 5). Each block takes the sample,
-/// sorts it and picks the same splitters: that costs less than a launch. The last block done chooses the
-/// bucket.
+/// Counting pass of SampleSelect (Anzt et al. 2019, section III, figure 5). Each block takes the sample,
+/// sorts it and picks the same splitters, which costs less than a launch. The last block to finish chooses
+/// the bucket.
 ///
 ///     sample ▶ sort ▶ splitters ▶ tree │ values ▶ words ▶ buckets ▶ oracles, counters │ last: choose
 ///
-/// Of 64-bit keys a level compares 32 bits. In shared memory each lane has a copy of the tree in a bank of
-/// its own, and four lanes share a copy of the counters: no bank conflicts whatever the values are, and few
-/// collisions where all are equal.
+/// A level compares 32 bits of 64-bit keys. In shared memory each lane has a copy of the tree in a separate
+/// bank, and four lanes share a copy of the counters: no bank conflicts whatever the values are, and few
+/// collisions if all are equal.
 template <class Real, int height, bool is_first, bool is_exact, bool is_aligned>
 struct CountBuckets {
   using Launch = SelectionLaunch<Real>;
@@ -28,7 +28,7 @@ struct CountBuckets {
   using State = SelectionState<Key>;
   using Words = KeyWord<unsigned, Key>;
   static constexpr int buckets = 1 << height, top = is_first ? buckets - 1 : buckets - 2;
-  static constexpr int lanes = 32, copies = 8, batch = 8;  ///< values a thread has in flight
+  static constexpr int lanes = 32, copies = 8, batch = 8;  ///< batch: values in flight per thread
   static constexpr int tile = batch * selection_threads;
 
   struct Shared {
@@ -65,13 +65,13 @@ struct CountBuckets {
     if (is_last_block(launch.blocks_done)) choose(state, words);
   }
 
-  /// Sorts one word of each thread; the result is in `sorted`. Partners in a warp exchange by shuffles.
+  /// Sorts one word of each thread into `sorted`. Partners in a warp exchange by shuffles.
   __device__ void sort(unsigned word, unsigned* sorted) const {
     for (int block = 2; block <= selection_samples; block *= 2) {
       for (int stride = block / 2; stride > 0; stride /= 2) {
         unsigned other;
         if (stride >= lanes) {
-          __syncthreads();  // the exchange before has been read
+          __syncthreads();  // the previous exchange has been read
           sorted[thread()] = word;
           __syncthreads();
           other = sorted[thread() ^ stride];
@@ -96,7 +96,7 @@ struct CountBuckets {
     const int t = thread();
     if (t > 0 && t < buckets)
       shared.splitters[t] = Splitters<buckets>::pick(sample, valid, t, rank_in_sample(state));
-    __syncthreads();  // splitters are there, and the sample is no longer needed
+    __syncthreads();  // splitters are written, and the sample is no longer needed
     for (int node = 1 + t / lanes; node < buckets; node += selection_threads / lanes) {
       shared.tree[node * lanes + t % lanes] = shared.splitters[Splitters<buckets>::at_node(node)];
     }
@@ -161,7 +161,7 @@ struct CountBuckets {
     }
   }
 
-  /// The buckets of a batch of keys, one level of the tree after the other for all of them.
+  /// Buckets of a batch of keys; descends one level of the tree at a time for all of them.
   template <class KeyAt>
   __device__ void descend(const State& state, const Words& words, const KeyAt& key_at,
                           unsigned (&bucket)[batch]) const {
@@ -190,7 +190,7 @@ struct CountBuckets {
 
   /// The last block narrows the state to the bucket with the wanted key.
   __device__ void choose(State state, const Words& words) const {
-    const int b = top - thread();  // a thread has a bucket, from the highest in question down
+    const int b = top - thread();  // one bucket per thread, from the highest candidate down
     for (int c = thread(); c < buckets; c += selection_threads) {
       shared.counts[c] = __ldcg(launch.counts + c);
       launch.counts[c] = 0;
@@ -216,9 +216,9 @@ __global__ void __launch_bounds__(selection_threads) count_buckets(SelectionLaun
   Count{launch, shared, level}.run();
 }
 
-/// Gathers the keys of the chosen bucket by the oracles, 16 at a time; the values of other buckets are not
-/// read. Positions are counted in shared memory first. The last block finishes a selection of few keys, and
-/// any if it `must`.
+/// Gathers the keys of the chosen bucket by the oracles, 16 at a time; values of other buckets are not read.
+/// Positions are first counted in shared memory. The last block finishes a selection of few keys, or of any
+/// number if it `must`.
 template <class Real>
 struct GatherBucket {
   using Launch = SelectionLaunch<Real>;
@@ -250,14 +250,14 @@ struct GatherBucket {
         shared.begin = atomicAdd(launch.gathered, static_cast<unsigned long long>(shared.count));
         shared.count = 0;
       }
-      __syncthreads();  // the begin is there, the count is 0
+      __syncthreads();  // the offset is written, the count is 0
       Key* to = target + shared.begin + offset;
       for (; found != 0; found &= found - 1)
         *to++ = launch.key_at(state, mine + __ffs(static_cast<int>(found)) - 1);
     }
   }
 
-  /// A bit for each of 16 values from i on that is in the bucket.
+  /// One bit for each of 16 values from i on that is in the bucket.
   __device__ unsigned matches(const State& state, std::int64_t i) const {
     if (i >= state.size) return 0;
     const uint4 oracles = *reinterpret_cast<const uint4*>(launch.oracles + i);
@@ -287,13 +287,13 @@ __global__ void __launch_bounds__(selection_threads)
   if (is_last_block(launch.blocks_done)) Finish{launch, finish_shared}.run(state.filtered());
 }
 
-/// SampleSelect by these kernels: one launch among few values, and for approximate thresholds; two launches
-/// for up to 2¹⁷ values; four for more, of which the last two mostly find the search ended.
+/// SampleSelect by these kernels: one launch for few values and for approximate thresholds; two launches for
+/// up to 2¹⁷ values; four for more, the last two of which mostly find the search ended.
 template <class Real>
 struct SampleSelectCuda {
   using Memory = Kokkos::CudaSpace;
   using Work = SelectionWorkspace<Real, Memory>;
-  static constexpr std::int64_t block_size = 1 << 14;  ///< values that one block selects among by itself
+  static constexpr std::int64_t block_size = 1 << 14;  ///< values among which a single block selects
   static constexpr std::int64_t finish_size = 1
                                               << 17;  ///< keys that one block finishes in the time of a level
 
@@ -328,11 +328,11 @@ struct SampleSelectCuda {
     gather(true);
   }
 
-  /// Queues the first level's counting pass alone, for benchmarks.
+  /// Queues only the first level's counting pass, for benchmarks.
   void count_once() const { count<8, true, true>(0); }
 
   /// Quickselect; waits after each level.
-  /// @param left () → values in question after a level
+  /// @param left () → candidate values after a level
   template <class Left>
   void quickselect(const Left& left) const {
     if (launch.n <= block_size) return finish_alone();

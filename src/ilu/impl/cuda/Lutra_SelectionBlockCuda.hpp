@@ -8,9 +8,9 @@
 
 namespace lutra::Impl {
 
-inline constexpr int selection_threads = 1024;  ///< of a block, one for each sample
+inline constexpr int selection_threads = 1024;  ///< per block, one for each sample
 
-/// What the kernels of a selection are handed; see `SelectionWorkspace`.
+/// Kernel arguments of a selection; see `SelectionWorkspace`.
 template <class Real>
 struct SelectionLaunch {
   using Key = typename SelectionKey<Real>::Key;
@@ -33,8 +33,8 @@ struct SelectionLaunch {
   }
 };
 
-/// Sum of the values of the threads before this one. Called by all threads of a block.
-/// @param warp_sums [32] shared; may be used again after a barrier
+/// Sum of the values of the preceding threads. Called by all threads of a block.
+/// @param warp_sums [32] shared; may be reused after a barrier
 __device__ inline unsigned long long sum_before(unsigned long long value, unsigned long long* warp_sums) {
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   unsigned long long sum = value;
@@ -44,13 +44,13 @@ __device__ inline unsigned long long sum_before(unsigned long long value, unsign
   }
   if (lane == 31) warp_sums[warp] = sum;
   __syncthreads();
-  unsigned long long total = 0;  // of the warps before
+  unsigned long long total = 0;  // sum of the preceding warps
   for (unsigned w = 0; w < warp; ++w) total += warp_sums[w];
   return total + sum - value;
 }
 
-/// Whether this block is the last of its launch to arrive here. What other blocks wrote before is then
-/// visible to it. Called by all threads of a block.
+/// Whether this block is the last of its launch to arrive here. Everything the other blocks wrote before is
+/// then visible to it. Called by all threads of a block.
 __device__ inline bool is_last_block(unsigned* blocks_done) {
   __shared__ bool last;
   __threadfence();  // pairs with the one in the last block, through the counter
@@ -64,8 +64,8 @@ __device__ inline bool is_last_block(unsigned* blocks_done) {
   return last;
 }
 
-/// Finishes a selection by one block: key bits in which values differ are counted, 11 at a time, until few
-/// keys remain; among these each counts the greater ones.
+/// Finishes a selection in one block. Counts the key bits in which values differ, 11 at a time, until few
+/// keys remain; then counts for each of these the greater ones.
 template <class Real>
 struct FinishSelection {
   using Launch = SelectionLaunch<Real>;
@@ -100,7 +100,7 @@ struct FinishSelection {
     *launch.state = state;
   }
 
-  /// use(key) for each key in question.
+  /// use(key) for each candidate key.
   template <class Use>
   __device__ void for_keys(const State& state, const Use& use) const {
     for (std::int64_t first = threadIdx.x; first < state.size; first += batch * selection_threads) {
@@ -168,7 +168,7 @@ struct FinishSelection {
   }
 };
 
-/// All of a selection among few values, by one block.
+/// Complete selection among few values, in one block.
 template <class Real>
 __global__ void __launch_bounds__(selection_threads) select_in_block(SelectionLaunch<Real> launch) {
   __shared__ typename FinishSelection<Real>::Shared shared;

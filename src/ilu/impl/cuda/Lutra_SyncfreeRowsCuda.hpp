@@ -54,28 +54,28 @@ struct WarpLanes {
   }
 };
 
-/// Rows on CUDA, each by a warp, by the updates found in the analysis. All values are sentinels at first; a
-/// lane polls for the entry of U of its update, so that a dependency costs one trip through memory
-/// (`Lutra_DataFlow.hpp`). Updates are taken in their order, as far as their entries have come:
+/// Rows on CUDA, one per warp, by the updates found in the analysis. All values start as sentinels. A lane
+/// polls for its update's entry of U, so that a dependency costs one round trip through memory
+/// (`Lutra_DataFlow.hpp`). Updates are applied in order, as far as their entries have arrived:
 ///
 ///     lanes     l₀ /= u │ −= l₀·u │ −= l₀·u │ l₁ /= u │ −= l₁·u │ …    32 updates of a row
-///     turn      taken ──────────────┘           ▲ the first that is missing: polls again
+///               applied ──────────────┘           ▲ the first that is missing: polls again
 ///
-/// Warps take rows by tickets in the order of levels, so that a row waits for rows that run or are done,
-/// whatever the order in which the device starts them. A warp has one row, so that no row
-/// waits for another of its own warp.
+/// Warps take rows by tickets in the order of levels, so that a row only waits for rows that are running or
+/// done, whatever the order in which the device starts them. A warp has one row, so no row waits for another
+/// of its own warp.
 template <class Scalar, class Memory>
 struct SyncfreeRowsCuda {
   using Update = RowUpdate;
   static constexpr int block_warps = 4, processor_warps = 32;
-  /// 6 KiB a warp: a multiprocessor's memory holds the rows of all its warps
+  /// 6 KiB per warp: a multiprocessor's memory holds the rows of all its warps
   static constexpr Ordinal max_scratch_length = (6 << 10) / sizeof(Scalar);
 
   FactorRows<Scalar, Memory> rows;
   SyncfreeOrder<Memory> order;
-  std::int64_t* ticket;  ///< first position that no warp has taken
+  std::int64_t* ticket;  ///< first position not taken by a warp
   RowUpdates<Memory> updates;
-  Kokkos::View<Scalar*, Memory> long_rows;  ///< [nnz] rows too long for scratch, while they are worked on
+  Kokkos::View<Scalar*, Memory> long_rows;  ///< [nnz] rows too long for scratch, while they are processed
   Ordinal longest;                          ///< entries of the longest row
 
   /// Entries of a row in scratch.
@@ -107,7 +107,7 @@ struct SyncfreeRowsCuda {
     const Offset a_begin = A.row_map(i), a_end = A.row_map(i + 1);
     lanes.each(begin, end, [&](const Offset p) {
       const Ordinal j = rows.entries(p);
-      const Offset q = a_begin + (p - begin);  // where it is if A has all entries before
+      const Offset q = a_begin + (p - begin);  // its position if A has all preceding entries
       w[p - begin] = q < a_end && A.entries(q) == j ? A.values(q) : entry_of(A, i, j);
     });
     if (rows.shift == 0) return;
@@ -122,7 +122,7 @@ struct SyncfreeRowsCuda {
     return position < end ? updates.updates(position) : Update();
   }
 
-  /// @returns false where the watchdog has ended the elimination
+  /// @returns false if the watchdog has ended the elimination
   __device__ bool eliminate(Scalar* w, Ordinal i) const {
     const int lane = WarpLanes::lane();
     const Offset end = updates.row_map(i + 1);
@@ -154,9 +154,9 @@ struct SyncfreeRowsCuda {
     return true;
   }
 
-  /// Takes updates from lane `taken` on, up to the next division or to lane `here`; returns the lane after
+  /// Applies updates from lane `taken` on, up to the next division or to lane `here`; returns the lane after
   /// them.
-  /// @param l of the pivot, which the lanes before may have computed
+  /// @param l of the pivot, possibly computed by preceding lanes
   __device__ __forceinline__ int take_pivot(Scalar* w, const Update& mine, const Scalar& u,
                                             unsigned divisions, int taken, int here, Scalar& l) const {
     const int lane = WarpLanes::lane();

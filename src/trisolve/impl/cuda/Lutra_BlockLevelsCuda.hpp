@@ -18,8 +18,8 @@ inline constexpr unsigned all_lanes = 0xffffffffu;
 
 inline constexpr int levels_in_flight = 4;
 
-/// Greatest level among every `stride`-th entry of a row from `t` on, of steps before `first`; the readings
-/// of a batch are in flight together.
+/// Largest level among every `stride`-th entry of a row from `t` on, for steps before `first`; the reads of a
+/// batch are in flight together.
 template <class Rows, class Blocks>
 __device__ Ordinal greatest_level(const Rows& rows, const Blocks& blocks, const Ordinal* level, Ordinal row,
                                   Ordinal first, Offset t, Offset stride) {
@@ -58,11 +58,11 @@ __device__ Ordinal greatest_level(const Rows& rows, const Blocks& blocks, const 
   return greatest;
 }
 
-/// Length from which on a row is not left to one lane.
+/// Length from which on a row takes more than one lane.
 inline constexpr std::int64_t long_row = 64;
 
-/// Levels of 32 consecutive rows by a warp, a row for each lane. Levels of rows of the warp pass from lane
-/// to lane by shuffles, repeated while any row advances, before levels of other rows are polled in memory,
+/// Levels of 32 consecutive rows in a warp, one row per lane. Levels of the warp's own rows pass between
+/// lanes by shuffles, repeated while any row advances, before levels of other rows are polled in memory,
 /// which takes ten times as long.
 template <class Rows>
 class RowSweep {
@@ -87,8 +87,8 @@ class RowSweep {
   }
 
  private:
-  /// Loads the next steps whose levels the lane needs. Entries are in the order of steps, so those known
-  /// last come last.
+  /// Loads the next steps whose levels the lane needs. Entries are in the order of steps, so the last ones to
+  /// become known come last.
   __device__ void load() {
 #pragma unroll
     for (int u = 0; u < levels_in_flight; ++u, ++m_taken)
@@ -100,7 +100,7 @@ class RowSweep {
     m_pending[u] = -1;
   }
 
-  /// Polls levels of rows before those of the warp; all readings of a lane are in flight together.
+  /// Polls levels of rows before the warp's own; all reads of a lane are in flight together.
   __device__ void look_elsewhere() {
     Ordinal found[levels_in_flight];
 #pragma unroll
@@ -114,7 +114,7 @@ class RowSweep {
     }
   }
 
-  /// Takes levels from other lanes, then advances lanes that wait for nothing more.
+  /// Receives levels from other lanes, then advances lanes that wait for nothing more.
   /// @returns whether any lane advanced
   __device__ bool pass_on() {
 #pragma unroll
@@ -141,11 +141,11 @@ class RowSweep {
   const Rows& m_rows;
   Ordinal* m_level;
   Ordinal m_first, m_step, m_row, m_greatest = -1, m_own;
-  Offset m_length, m_taken = 0;         ///< entries of the row, and how many have been looked up
+  Offset m_length, m_taken = 0;         ///< entries of the row; entries already looked up
   Ordinal m_pending[levels_in_flight];  ///< steps whose levels the lane waits for; −1: none
 };
 
-/// The greatest level a block depends on, by `threads` threads (a warp or the team), divided evenly among
+/// The largest level that a block depends on, by `threads` threads (a warp or the team), divided evenly among
 /// its rows.
 template <int threads, class Rows, class Blocks>
 __device__ Ordinal greatest_of_block(const Rows& rows, const Blocks& blocks, const Ordinal* level, Ordinal b,
@@ -171,9 +171,9 @@ __device__ Ordinal greatest_of_block(const Rows& rows, const Blocks& blocks, con
   return greatest;
 }
 
-/// Calls work(number) for one ticket after another. Tickets are handed out in order, so the work a team
-/// polls for belongs to teams that run. The first barrier of a round separates it from the last use of
-/// `taken`, the second orders the new ticket before its use.
+/// Calls work(number) for successive tickets. Tickets are issued in order, so the work that a team polls for
+/// belongs to running teams. The first barrier of a round separates it from the last use of `taken`, the
+/// second orders the new ticket before its use.
 template <class Work>
 __device__ void work_by_tickets(Ordinal* last_ticket, Ordinal count, const Work& work) {
   __shared__ Ordinal taken;
@@ -186,7 +186,7 @@ __device__ void work_by_tickets(Ordinal* last_ticket, Ordinal count, const Work&
   }
 }
 
-/// Levels of rows or blocks; the shorter the rows on average, the fewer threads for each.
+/// Levels of rows or blocks; the shorter the rows on average, the fewer threads per row.
 /// @param single whether the blocks are single rows
 template <bool single, class Rows, class Leveled>
 __device__ void sweep_leveled(const Rows& rows, const Leveled& leveled, const RowSummary& lengths,
@@ -223,8 +223,8 @@ __device__ void sweep_leveled(const Rows& rows, const Leveled& leveled, const Ro
   }
 }
 
-/// Levels of rows and of blocks: where there are blocks, thread blocks of odd number search their levels,
-/// all others those of rows.
+/// Levels of rows and of blocks. If there are blocks, thread blocks of odd number search their levels, all
+/// others those of rows.
 template <class Rows, class Leveled>
 __global__ void __launch_bounds__(sweep_threads, 8)
     sweep_levels_kernel(Rows rows, Leveled single, Leveled blocked, TriangleStatistics* statistics) {
@@ -236,7 +236,7 @@ __global__ void __launch_bounds__(sweep_threads, 8)
   }
 }
 
-/// As sweep_all_levels_portable, for rows and (unless they are empty) blocks at the same time.
+/// Like sweep_all_levels_portable, for rows and (unless they are empty) blocks at the same time.
 inline void sweep_all_levels(const Kokkos::Cuda& exec, const RowAccess& rows,
                              const Groupings<Kokkos::CudaSpace>& found, double) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::levels");

@@ -16,15 +16,15 @@
 
 namespace lutra::Impl {
 
-/// Entries of a lane whose solutions are in flight at once.
+/// Entries per lane whose solutions are in flight together.
 inline constexpr int entries_in_flight = 4;
 
-/// Packed entries of some steps of a lane: columns are loaded a batch ahead, values while the solutions they
-/// multiply are in flight.
+/// Packed entries of some steps of a lane: columns are loaded one batch ahead, values while the solutions
+/// they multiply are in flight.
 /// @tparam Lanes of the task
 template <int Count, int Lanes, class Value>
 struct EntryBatch {
-  const Ordinal* column_at;  ///< of step 0
+  const Ordinal* column_at;  ///< columns of step 0
   const Value* value_at;
   int steps;
 
@@ -48,8 +48,8 @@ struct EntryBatch {
   }
 };
 
-/// Partial sum of a lane: right-hand sides (in the first lane of the row) less entries times solutions. The
-/// last batch is a full one, so that all late values come in one trip.
+/// Partial sum of a lane: right-hand sides (in the first lane of the row) minus entries times solutions. The
+/// last batch is a full one, so that all late values arrive in one round trip.
 /// @param meanwhile called while the first loads are in flight
 template <class Scalar, class Value, class Meanwhile>
 __device__ __forceinline__ void gather_entries(const BlockSolveData<Scalar, Value>& data,
@@ -85,24 +85,24 @@ __device__ __forceinline__ void gather_entries(const BlockSolveData<Scalar, Valu
 
 /// Entries of a lane of a wide task in a batch.
 inline constexpr int wide_batch = 4;
-/// Nanoseconds between two readings of a block that waits for its inputs.
+/// Nanoseconds between two reads of a block waiting for its inputs.
 inline constexpr unsigned poll_pause = 100;
 
-/// As gather_entries, for a wide task. Blocks waiting for inputs must not saturate L2 with polling: one warp
-/// (the poller) polls one value of the batch, the others wait at a barrier:
+/// Like gather_entries, for a wide task. Blocks waiting for inputs must not saturate L2 with polling: one
+/// warp (the poller) polls one value of the batch, the others wait at a barrier:
 ///
 ///   poller      poll ... poll value | __syncthreads | read the batch
 ///   15 warps    __syncthreads ------------------------> read the batch
 ///
-/// Values that may be old are read through L1, since all warps read about the same ones; a copy that is no
-/// sentinel is right. The last batch, which decides when the block can be solved, is read from L2 by all
-/// warps once its polled value is there.
+/// Values that may be old are read through L1, since all warps read about the same ones; a cached copy other
+/// than the sentinel is valid. The last batch, which decides when the block can be solved, is read from L2 by
+/// all warps once its polled value has arrived.
 /// @param rows of the block
 template <class Scalar, class Value>
 __device__ __forceinline__ void gather_wide(const BlockSolveData<Scalar, Value>& data, const BlockTask& task,
                                             int lane, int rows, Ordinal position, Scalar& sum) {
   const EntryBatch<wide_batch, wide_lanes, Value> entries(data, task, lane);
-  const int watcher = ((rows - 1) << task.shape.log_lanes) + task.shape.lanes() - 1;  // of the last row
+  const int watcher = ((rows - 1) << task.shape.log_lanes) + task.shape.lanes() - 1;  // lane of the last row
   const bool watches = watcher / narrow_lanes == static_cast<int>(threadIdx.x) / narrow_lanes;
   const auto watch = [&](Ordinal needed) {
     if (watches) {
@@ -111,7 +111,7 @@ __device__ __forceinline__ void gather_wide(const BlockSolveData<Scalar, Value>&
     }
     __syncthreads();
   };
-  bool at_front = false;  // the batch before was not there at once
+  bool at_front = false;  // the previous batch had to be waited for
   int s = task.steps - (task.steps + wide_batch - 1) / wide_batch * wide_batch;
   Ordinal next[wide_batch];
   entries.load_columns(s, next);
@@ -145,7 +145,7 @@ __device__ __forceinline__ void gather_wide(const BlockSolveData<Scalar, Value>&
 }
 
 /// Writes the solutions of a row, first to the slots that others poll, then to the caller, and resets the
-/// slots of the solve before.
+/// slots of the previous solve.
 template <class Scalar, class Data>
 __device__ __forceinline__ void finish_row(const Data& data, std::int64_t position, std::int64_t out_row,
                                            const Scalar& x) {
@@ -167,7 +167,7 @@ __device__ __forceinline__ Scalar take_right_hand_side(const Data& data, const P
   return data.in.scaled(in_row, data.in.at(in_row, 0));
 }
 
-/// A task of single rows, by a warp.
+/// Solves a task of single rows in a warp.
 template <class Scalar, class Value>
 __device__ __forceinline__ void solve_single_rows(const BlockSolveData<Scalar, Value>& data,
                                                   const BlockTask& task) {
@@ -185,7 +185,7 @@ __device__ __forceinline__ void solve_single_rows(const BlockSolveData<Scalar, V
     finish_row(data, at.position, out_row, Scalar(data.value(&reciprocal)) * sum);
 }
 
-/// A narrow task of blocks, by a warp.
+/// Solves a narrow task of blocks in a warp.
 template <class Scalar, class Value>
 __device__ __forceinline__ void solve_narrow_blocks(const BlockSolveData<Scalar, Value>& data,
                                                     const BlockTask& task,
@@ -213,7 +213,7 @@ __device__ __forceinline__ void solve_narrow_blocks(const BlockSolveData<Scalar,
   if (at.active && at.lane == 0) finish_row(data, at.position, out_row, sum);
 }
 
-/// A wide task, by a whole team.
+/// Solves a wide task in a whole team.
 /// @param staged its inverse in shared memory
 template <class Scalar, class Value>
 __device__ __forceinline__ void solve_wide_task(const BlockSolveData<Scalar, Value>& data,
@@ -239,29 +239,29 @@ __device__ __forceinline__ void solve_wide_task(const BlockSolveData<Scalar, Val
   if (at.active && at.lane == 0) finish_row(data, at.position, out_row, sum);
 }
 
-/// How the tasks of a launch are divided among thread blocks.
+/// Distribution of the tasks of a launch over thread blocks.
 struct TeamSplit {
   int narrow_teams = 0;  ///< thread blocks for narrow tasks; the others take wide ones
-  int narrow_warps = 0;  ///< that stride over the narrow tasks, spread over those blocks
+  int narrow_warps = 0;  ///< warps that stride over the narrow tasks, distributed over those blocks
 
   bool operator==(const TeamSplit&) const = default;
 };
 
-/// As solve_blocks_portable, for a cooperative launch, in which all blocks run:
+/// Like solve_blocks_portable, for a cooperative launch, in which all blocks run:
 ///
 ///   blocks 0 .. narrow_teams-1    warps stride over the narrow tasks    in the order of levels
 ///   the other blocks              blocks stride over the wide tasks     in the order of levels
 ///
-/// The first unfinished task is always assigned to a warp or block that runs and has finished its earlier
-/// ones, so that it makes progress and no ticket is needed. Wide tasks near the root of a tree begin early
-/// and gather what is known. Entries are loaded (coalesced) before the wait. A solution reaches another
-/// multiprocessor in one trip through L2, another row of its block by shuffles or shared memory.
+/// The first unfinished task is always assigned to a warp or block that is running and has finished its
+/// earlier ones, so that it makes progress and no ticket is needed. Wide tasks near the root of a tree begin
+/// early and gather what is known. Entries are loaded (coalesced) before the wait. A solution reaches another
+/// multiprocessor in one round trip through L2, another row of its block by shuffles or shared memory.
 /// __syncthreads after a wide task frees its shared memory for the next.
-/// @tparam HasBlocks of several rows; otherwise all tasks are narrow
+/// @tparam HasBlocks there are blocks of several rows; otherwise all tasks are narrow
 template <bool HasBlocks, class Scalar, class Value>
 __global__ void __launch_bounds__(wide_lanes, 2)
     solve_blocks_kernel(BlockSolveData<Scalar, Value> data, TeamSplit split) {
-  // Where there are blocks: a WarpShared each warp, or the staged inverse of a wide task.
+  // With blocks: one WarpShared per warp, or the staged inverse of a wide task.
   extern __shared__ __align__(16) unsigned char team_shared[];
   __shared__ alignas(16) unsigned char shared_sums[max_block_rows * sizeof(Scalar)];
   const int team = static_cast<int>(blockIdx.x);
@@ -288,9 +288,9 @@ __global__ void __launch_bounds__(wide_lanes, 2)
   }
 }
 
-/// Divides the thread blocks that can run at once. Narrow tasks get warps for some levels: enough to hide
-/// the loads before a wait, few enough not to saturate L2 with polling. Where blocks make levels uneven they
-/// also get what wide tasks leave, spread over the multiprocessors.
+/// Divides the thread blocks that can run concurrently. Narrow tasks get warps for some levels: enough to
+/// hide the loads before a wait, few enough not to saturate L2 with polling. If blocks make levels uneven,
+/// narrow tasks also get what wide tasks do not use, distributed over the multiprocessors.
 /// @param max_warps of a thread block that can take narrow tasks
 template <bool HasBlocks>
 TeamSplit divide_teams(std::int64_t narrow_tasks, std::int64_t wide_tasks, std::int64_t levels,
@@ -305,7 +305,7 @@ TeamSplit divide_teams(std::int64_t narrow_tasks, std::int64_t wide_tasks, std::
   return {static_cast<int>(std::max(least, std::min(warps, left))), static_cast<int>(warps)};
 }
 
-/// @tparam HasBlocks of several rows
+/// @tparam HasBlocks there are blocks of several rows
 template <bool HasBlocks, class Scalar, class Value>
 void solve_blocks_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Value>& data, int levels,
                        KernelGraphs& graphs) {

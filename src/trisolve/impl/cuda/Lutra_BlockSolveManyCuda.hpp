@@ -12,12 +12,12 @@
 
 namespace lutra::Impl {
 
-/// Two columns of a row, in the group of threads that takes the first lane of the row.
+/// Two columns of a row, in the group of threads that holds the first lane of the row.
 template <class Scalar>
 struct RowColumns {
-  Ordinal position = -1;  ///< −1: there is no such row, or it belongs to another group
+  Ordinal position = -1;  ///< −1: no row, or a row of another group
   Ordinal out_row = 0;
-  Two<Scalar> x = {{Scalar(0), Scalar(0)}};  ///< right-hand sides, at last solutions
+  Two<Scalar> x = {{Scalar(0), Scalar(0)}};  ///< right-hand sides, finally solutions
 
   template <class Data, class Task>
   __device__ __forceinline__ void load(const Data& data, const Task& task, int lane, int column) {
@@ -37,7 +37,7 @@ struct RowColumns {
     if (position < 0) return;
     write_columns(data.current + static_cast<std::int64_t>(position) * Stride + column, presentable(x));
   }
-  /// Writes the solutions to the caller and resets the slots of the solve before.
+  /// Writes the solutions to the caller and resets the slots of the previous solve.
   template <int Stride, class Data>
   __device__ __forceinline__ void deliver(const Data& data, int column) const {
     if (position < 0) return;
@@ -55,7 +55,7 @@ struct RowColumns {
   }
 };
 
-/// What is left to do for solved rows.
+/// Remaining work for solved rows.
 template <int Stride, class Data, class Row, int Count>
 __device__ __forceinline__ void finish(const Data& data, const Row (&row)[Count], int column) {
 #pragma unroll
@@ -67,14 +67,14 @@ __device__ __forceinline__ void finish(const Data& data, const Row (&row)[Count]
 /// Shared memory of the warps that solve a task together.
 template <int Stride, int InverseEntries, class Scalar, class Value>
 struct SharedTask {
-  /// All columns of the rows: in narrow tasks by the first lane of each row, so that a warp only writes what
-  /// no other warp of the task may still be reading; in wide ones by row.
+  /// All columns of the rows. Narrow tasks index them by the first lane of each row, so that a warp writes
+  /// only what no other warp of the task may still be reading; wide tasks index them by row.
   Two<Scalar> sums[max_block_rows * Stride / 2];
   Value inverses[InverseEntries];  ///< as packed
 };
-/// Entries of the inverse a lane that shared memory holds of a narrow task: those of the largest blocks, or
-/// where too many tasks are solved at once for that, those of the small ones; larger blocks are then read
-/// from memory.
+/// Entries of the inverse per lane that shared memory holds of a narrow task: those of the largest blocks,
+/// or, if too many tasks are solved concurrently for that, those of the small ones; larger blocks are then
+/// read from memory.
 template <int Stride, class Value>
 inline constexpr int narrow_inverse_entries = ManyShape<Stride>::task_slots* max_block_rows* narrow_lanes *
                                                           sizeof(Value) <=
@@ -83,15 +83,15 @@ inline constexpr int narrow_inverse_entries = ManyShape<Stride>::task_slots* max
                                                   : max_inverse_entries;
 template <int Stride, class Scalar, class Value>
 using NarrowShared = SharedTask<Stride, narrow_inverse_entries<Stride, Value> * narrow_lanes, Scalar, Value>;
-/// The widest of the wide blocks have 2 entries of the inverse a lane.
+/// The widest blocks have 2 entries of the inverse per lane.
 template <int Stride, class Scalar, class Value>
 using WideShared = SharedTask<Stride, 2 * wide_lanes, Scalar, Value>;
 
-/// Inverse of a block in shared memory, as the task's lanes hold it.
+/// Inverse of a block in shared memory, in the layout of the task's lanes.
 template <class Data, class Value>
 struct SharedInverse {
   const Data& data;
-  const Value* values;  ///< of the block's first lane
+  const Value* values;  ///< values of the block's first lane
   int log_lanes;
   int task_lanes;
   __device__ __forceinline__ auto operator()(int i, int j) const {
@@ -100,8 +100,8 @@ struct SharedInverse {
   }
 };
 
-/// Solves a block by substitution: the thread's rows, from i on, become solutions; i < 0: it takes no part.
-/// Each row is passed to the others through `sums`; `sync` is the barrier of all warps of the task.
+/// Solves a block by substitution: the thread's rows, from i on, become solutions; a thread with i < 0 has no
+/// row. Each row is passed to the others through `sums`; `sync` is the barrier of all warps of the task.
 template <class Inverse, class Row, int Count, class Scalar, class Sync>
 __device__ __forceinline__ void substitute_rows(const Inverse& inverse, int rows, int i, Row (&row)[Count],
                                                 Two<Scalar>* sums, int row_stride, const Sync& sync) {
@@ -116,12 +116,13 @@ __device__ __forceinline__ void substitute_rows(const Inverse& inverse, int rows
 #pragma unroll
     for (int p = 0; p < Count; ++p) {
       if (i + p <= j || i < 0 || row[p].position < 0) continue;
-      subtract_product(row[p].x, Scalar(inverse(j, i + p)), sums[j * row_stride]);  // T is transposed there
+      subtract_product(row[p].x, Scalar(inverse(j, i + p)), sums[j * row_stride]);  // T is stored transposed
     }
   }
 }
 
-/// Adds every `step`-th entry from `first` on of row i of an inverse times the sums of the block's rows.
+/// Sums the products of every `step`-th entry, from `first` on, of row i of an inverse and the sums of the
+/// block's rows.
 template <class Inverse, class Scalar>
 __device__ __forceinline__ Two<Scalar> inverse_row(const Inverse& inverse, int i, int first, int step,
                                                    const Two<Scalar>* sums, int row_stride) {
@@ -133,7 +134,7 @@ __device__ __forceinline__ Two<Scalar> inverse_row(const Inverse& inverse, int i
   return y;
 }
 
-/// Barrier of the warps of a narrow task; each slot of the thread block has a barrier of its own.
+/// Barrier of the warps of a narrow task; each slot of the thread block has a separate barrier.
 template <int Stride>
 __device__ __forceinline__ void sync_task_warps() {
   using Shape = ManyShape<Stride>;
@@ -145,14 +146,14 @@ __device__ __forceinline__ void sync_task_warps() {
   }
 }
 
-/// Sum over the warps that share a row of a narrow task, in all of them.
+/// Sum over the warps that share a row of a narrow task, returned to all of them.
 template <int Stride, class Scalar>
 __device__ __forceinline__ void sum_over_task_warps(Two<Scalar>& sum, int warps, Two<Scalar>* partial) {
   using Shape = ManyShape<Stride>;
   const int thread = static_cast<int>(threadIdx.x) % narrow_lanes;
   const int warp = static_cast<int>(threadIdx.x) / narrow_lanes % Shape::task_warps;
   const int column = thread % Shape::position_threads;
-  // Each warp writes where the sums of its own lanes go.
+  // Each warp writes to the location of its own lanes' sums.
   constexpr int warp_stride = Shape::warp_entries * Shape::position_threads;
   if (thread < Shape::position_threads) partial[warp * warp_stride + column] = sum;
   sync_task_warps<Stride>();
@@ -162,7 +163,7 @@ __device__ __forceinline__ void sum_over_task_warps(Two<Scalar>& sum, int warps,
   sync_task_warps<Stride>();
 }
 
-/// Where a thread works in narrow tasks.
+/// Position of a thread in narrow tasks.
 template <int Stride>
 struct NarrowPosition {
   using Shape = ManyShape<Stride>;
@@ -173,7 +174,7 @@ struct NarrowPosition {
   __device__ __forceinline__ int warp_lane() const { return lane & ~(Shape::warp_entries - 1); }
 };
 
-/// Takes the known part of a task's rows from their right-hand sides.
+/// Subtracts the known part of a task's rows from their right-hand sides.
 template <int Stride, class Data, class Task, class Row, class Sums>
 __device__ __forceinline__ void gather_narrow(const Data& data, const Task& task,
                                               const NarrowPosition<Stride>& at, Row (&row)[2], Sums* sums) {
@@ -191,7 +192,7 @@ __device__ __forceinline__ void gather_narrow(const Data& data, const Task& task
   if (groups > Shape::groups) sum_over_task_warps<Stride>(row[0].x, groups / Shape::groups, sums);
 }
 
-/// One narrow task of single rows, by its warps.
+/// Solves a narrow task of single rows in its warps.
 template <int Stride, class Scalar, class Value>
 __device__ __forceinline__ void solve_rows(const BlockSolveData<Scalar, Value>& data, const BlockTask& task,
                                            NarrowShared<Stride, Scalar, Value>& shared) {
@@ -199,7 +200,7 @@ __device__ __forceinline__ void solve_rows(const BlockSolveData<Scalar, Value>& 
   const bool together = task.shape.lanes() > ManyShape<Stride>::warp_entries;
   if (!together && at.warp_lane() >> task.shape.log_lanes >= task.blocks) return;
   RowColumns<Scalar> row[2];
-  Value reciprocal[2];  // of the diagonal
+  Value reciprocal[2];  // reciprocal diagonals
 #pragma unroll
   for (int p = 0; p < 2; ++p) {
     const int b = (at.lane + p) >> task.shape.log_lanes;
@@ -211,7 +212,7 @@ __device__ __forceinline__ void solve_rows(const BlockSolveData<Scalar, Value>& 
   finish<Stride>(data, row, at.column);
 }
 
-/// One narrow task of blocks, by its warps.
+/// Solves a narrow task of blocks in its warps.
 template <int Stride, class Scalar, class Value>
 __device__ __forceinline__ void solve_small_blocks(const BlockSolveData<Scalar, Value>& data,
                                                    const BlockTask& task,
@@ -262,7 +263,7 @@ __device__ __forceinline__ void solve_small_blocks(const BlockSolveData<Scalar, 
   sync();  // before the next task overwrites the sums
 }
 
-/// One wide task, by a team: a warp takes one row or two.
+/// Solves a wide task in a team: each warp takes one or two rows.
 template <int Stride, class Scalar, class Value>
 __device__ __forceinline__ void solve_wide(const BlockSolveData<Scalar, Value>& data, const BlockTask& task,
                                            WideShared<Stride, Scalar, Value>& shared) {
@@ -310,18 +311,18 @@ __device__ __forceinline__ void solve_wide(const BlockSolveData<Scalar, Value>& 
   __syncthreads();
 }
 
-/// How tasks are divided among thread blocks and their slots for narrow tasks.
+/// Distribution of tasks over thread blocks and their slots for narrow tasks.
 struct ManySplit {
   int narrow_teams = 0;  ///< blocks for narrow tasks; the others take wide ones
-  int narrow_slots = 0;  ///< that stride over the narrow tasks, spread over those blocks
+  int narrow_slots = 0;  ///< slots that stride over the narrow tasks, distributed over those blocks
   int wide_teams = 0;
 
   bool operator==(const ManySplit&) const = default;
 };
 
-/// As solve_blocks_kernel: slots of some blocks stride over the narrow tasks, the other blocks over the wide
-/// ones, each in the order of levels, and all run at once. A narrow task waits for positions of lower levels
-/// and polls one of an earlier narrow task, so the first unfinished task never waits.
+/// Like solve_blocks_kernel: slots of some blocks stride over the narrow tasks, the other blocks over the
+/// wide ones, each in the order of levels, and all run concurrently. A narrow task waits for positions of
+/// lower levels and polls one of an earlier narrow task, so the first unfinished task never waits.
 template <int Stride, class Scalar, class Value>
 __global__ void __launch_bounds__(wide_lanes, 1)
     solve_many_kernel(BlockSolveData<Scalar, Value> data, ManySplit split) {
@@ -351,9 +352,9 @@ __global__ void __launch_bounds__(wide_lanes, 1)
   }
 }
 
-/// Splits the teams that can run at once. Slots are spread over the multiprocessors, as far as wide tasks
-/// leave room: their reading is what limits them. How many levels they look ahead was measured on an H200:
-/// fewer leave loads to be waited for, more take room from wide tasks, or gain nothing.
+/// Divides the teams that can run concurrently. Slots are distributed over the multiprocessors as far as wide
+/// tasks permit, because reads limit them. The number of levels that they look ahead was measured on an H200:
+/// with fewer, loads have to be waited for; more take resources from wide tasks or gain nothing.
 template <int Stride, class Data>
 ManySplit split_teams(const Data& data, int levels, std::int64_t most, std::int64_t wide_tasks) {
   using Shape = ManyShape<Stride>;

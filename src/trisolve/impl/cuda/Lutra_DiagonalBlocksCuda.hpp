@@ -28,14 +28,14 @@ __device__ __forceinline__ Kokkos::complex<Real> shuffle_from(const Kokkos::comp
   return Kokkos::complex<Real>(__shfl_sync(0xffffffffu, value.real(), lane),
                                __shfl_sync(0xffffffffu, value.imag(), lane));
 }
-/// Sum over the lanes of a row, in all of them.
+/// Sum over the lanes of a row, returned to all of them.
 template <class Scalar>
 __device__ __forceinline__ Scalar sum_over_lanes(Scalar sum, int lanes) {
   for (int mask = lanes / 2; mask > 0; mask /= 2) sum += shuffle_xor(sum, mask);
   return sum;
 }
 
-/// Row `row` of V·s, in all lanes of the row. `from_row(j)` gives row j's s to every lane.
+/// Row `row` of V·s, in all lanes of the row. `from_row(j)` returns row j's s to every lane.
 template <class Scalar, class Value, class Data, class FromRow>
 __device__ __forceinline__ Scalar multiply_inverse(const Data& data, BlockShape shape,
                                                    const Value (&inverse)[max_inverse_entries], int row,
@@ -51,18 +51,18 @@ __device__ __forceinline__ Scalar multiply_inverse(const Data& data, BlockShape 
   return sum_over_lanes(y, shape.lanes());
 }
 
-/// Where the packed inverses of a narrow task stand in shared memory, entry e of lane l at e·pitch + l: rows
-/// of 32 and one more, so that neither entries of a lane nor those of an entry share a bank.
+/// Layout of the packed inverses of a narrow task in shared memory, entry e of lane l at e·pitch + l. The
+/// pitch of 33 avoids bank conflicts between the entries of a lane and between the lanes of an entry.
 inline constexpr int staged_pitch = narrow_lanes + 1;
 
-/// What a warp keeps in shared memory of a narrow task with blocks.
+/// Shared memory of a warp for a narrow task with blocks.
 template <class Scalar, class Value>
 struct WarpShared {
-  Scalar sums[max_block_rows];  ///< by row, for all lanes to read
+  Scalar sums[max_block_rows];  ///< by row, read by all lanes
   Value inverses[max_block_rows * staged_pitch];
 };
 
-/// Copies to shared memory in the background.
+/// Copies to shared memory asynchronously.
 template <class Value>
 __device__ __forceinline__ void copy_later(Value* to, const Value* from) {
   asm volatile(
@@ -70,45 +70,45 @@ __device__ __forceinline__ void copy_later(Value* to, const Value* from) {
       "l"(from), "n"(sizeof(Value))
       : "memory");
 }
-/// Waits for what this thread copies.
+/// Waits for the copies of this thread.
 __device__ __forceinline__ void await_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
 /// Copies the packed inverses of a narrow task to shared memory while its warp waits for the inputs of the
-/// blocks: registers are short, and L1 has no room for the inverses of all warps.
+/// blocks. Registers are scarce, and L1 cannot hold the inverses of all warps.
 template <class Value>
 __device__ __forceinline__ void stage_inverses(const Value* packed, int entries, int lane, Value* staged) {
-  __syncwarp();  // the task before may still be read
+  __syncwarp();  // the previous task may still be read
   for (int e = 0; e < entries; ++e)
     copy_later(staged + e * staged_pitch + lane, packed + e * narrow_lanes + lane);
 }
 
-/// The same in wide tasks: value p of the packed inverse stands at p + p / 16, so that T, which is read
-/// across, has no bank conflicts either.
+/// Layout of staged inverses in wide tasks: value p of the packed inverse is stored at p + p / 16, so that T,
+/// which is read transposed, has no bank conflicts either.
 __device__ __forceinline__ int staged_wide_position(int p) {
   return p + p / (narrow_lanes / 2);
 }
 
-/// A diagonal block T and its inverse V, as they are staged.
+/// A staged diagonal block T and its inverse V.
 template <bool Wide, class Scalar, class Value, class Data>
 struct StagedBlock {
   const Data& data;
-  const Value* staged;  ///< of the block's first lane
+  const Value* staged;  ///< values of the block's first lane
   BlockShape shape;
   __device__ __forceinline__ Scalar inverse(int i, int j) const {
     const int lane = (i << shape.log_lanes) + (j & (shape.lanes() - 1)), e = j >> shape.log_lanes;
     const int at = Wide ? staged_wide_position(e * wide_lanes + lane) : e * staged_pitch + lane;
     return Scalar(data.value(staged + at));
   }
-  /// Below the diagonal.
+  /// Entry below the diagonal.
   __device__ __forceinline__ Scalar entry(int i, int j) const { return inverse(j, i); }
 };
 
 inline constexpr int inverse_entries_at_once = 8;
-inline constexpr int max_wide_inverse_entries = 2;  ///< a lane of a wide task holds
+inline constexpr int max_wide_inverse_entries = 2;  ///< entries per lane of a wide task
 
-/// The block of a narrow task that is too large for registers, by its warp.
+/// A block of a narrow task that is too large for registers, processed by its warp.
 template <class Scalar, class Value, class Data>
 struct WarpBlock {
   const Data& data;
@@ -119,7 +119,7 @@ struct WarpBlock {
 
   __device__ __forceinline__ int row() const { return lane >> shape.log_lanes; }
   __device__ __forceinline__ int row_lane() const { return lane & (shape.lanes() - 1); }
-  /// Where T's entries of the lane's row stand, transposed above the inverse.
+  /// T's entries of the lane's row, stored transposed above the inverse.
   __device__ __forceinline__ const Value* own_row() const {
     return shared.inverses + (row() >> shape.log_lanes) * staged_pitch + (row() & (shape.lanes() - 1));
   }
@@ -168,8 +168,8 @@ struct WarpBlock {
   }
 
  private:
-  /// Sum of factors times shared values, those of the first `end` rows, in all lanes of the row.
-  /// @param factor (e, j) gives the one for the lane's e-th row, which is j
+  /// Sum of factors times shared values of the first `end` rows, in all lanes of the row.
+  /// @param factor factor(e, j) for the lane's e-th row, which is j
   template <class Factor>
   __device__ __forceinline__ Scalar product(int end, const Factor& factor) const {
     constexpr int count = inverse_entries_at_once;
@@ -193,7 +193,7 @@ struct WarpBlock {
   }
 };
 
-/// Row `row` of s − T·y, in all lanes of the row; s and y on entry are the row's own.
+/// Row `row` of s − T·y, in all lanes of the row; s and y on entry belong to the row itself.
 template <class Scalar, class Block, class FromRow>
 __device__ __forceinline__ Scalar block_residual(const Block& block, BlockShape shape, int row, int row_lane,
                                                  const Scalar& s, const Scalar& y, const FromRow& from_row) {
@@ -203,8 +203,8 @@ __device__ __forceinline__ Scalar block_residual(const Block& block, BlockShape 
   return residual + (s - y / block.inverse(row, row));
 }
 
-/// Substitution in a block, row by row; all lanes of the task call `broadcast(j, value)`, which gives them
-/// row j's. Lanes that do not take part leave their sums alone.
+/// Substitution in a block, row by row. All lanes of the task call `broadcast(j, value)`, which returns row
+/// j's value. Lanes without a row keep their sums.
 template <class Scalar, class Block, class Broadcast>
 __device__ __forceinline__ void substitute_block(const Block& block, BlockShape shape, int row,
                                                  bool takes_part, Scalar& sum, const Broadcast& broadcast) {
@@ -217,7 +217,7 @@ __device__ __forceinline__ void substitute_block(const Block& block, BlockShape 
   }
 }
 
-/// Solves with the diagonal block of a wide task by the whole thread block: from the sum of the lane's row to
+/// Solves with the diagonal block of a wide task in the whole thread block: from the sum of the lane's row to
 /// its solution, in all lanes of the row.
 /// @param staged the packed inverse in shared memory, complete at the next barrier
 /// @param shared [rows], no longer read by any thread
@@ -252,10 +252,10 @@ __device__ __forceinline__ Scalar apply_wide_block(const Data& data, BlockShape 
   };
   Scalar y = multiply();
   if (use == BlockUse::refined) {
-    __syncthreads();  // after the last reading of the sums
+    __syncthreads();  // after the last read of the sums
     share(y);
     const Scalar residual = block_residual(block, shape, at.active ? at.row : 0, at.lane, sum, y, from_row);
-    __syncthreads();  // after the last reading of y
+    __syncthreads();  // after the last read of y
     share(residual);
     y += multiply();
   }
@@ -263,7 +263,7 @@ __device__ __forceinline__ Scalar apply_wide_block(const Data& data, BlockShape 
 }
 
 /// Solves with the diagonal blocks of a narrow task by shuffles. Blocks in registers have up to eight rows,
-/// so that substitution is cheap enough where an inverse would lose accuracy.
+/// so that substitution is cheap enough if an inverse would lose accuracy.
 template <class Scalar, class Value, class Data, class Position>
 __device__ __forceinline__ Scalar apply_narrow_blocks(const Data& data, BlockShape shape, const Position& at,
                                                       BlockUse use, const Value* staged, int lane,

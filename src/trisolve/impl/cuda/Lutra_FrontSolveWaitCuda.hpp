@@ -12,22 +12,22 @@ namespace lutra::Impl {
 ///
 ///   solved        written forward, read and reset backward
 ///   contributions written by a front, read and reset by its parent (forward only)
-///   partial_sums  written by the blocks that sum a part, read and reset by the block of the tile (backward
-///   only) solution      reset forward, written and read backward
+///   partial_sums  written by the blocks that sum a part, read and reset by the tile's block (backward only)
+///   solution      reset forward, written and read backward
 ///
-/// so that no launch is spent on resetting.
+/// so that resetting needs no launch.
 template <class Scalar>
 struct FrontSweepLaunch {
   FrontSolveData<Scalar> data;
-  const Scalar* inverses = nullptr;  ///< of diagonal tiles, of the sweep's triangle; or none
+  const Scalar* inverses = nullptr;  ///< inverses of diagonal tiles of the sweep's triangle; or null
   Scalar* partial_sums = nullptr;    ///< of tiles, for each off-diagonal part
   std::int64_t n_parts = 0;          ///< length of `partial_sums`
-  int groups = 1;                    ///< of right-hand sides
-  int* ticket = nullptr;             ///< of this launch, 0 on entry
-  int* next_ticket = nullptr;        ///< of the opposite sweep of the same fronts, reset to 0
-  int* stop = nullptr;               ///< not 0: the watchdog has ended the solve
+  int groups = 1;                    ///< groups of right-hand sides
+  int* ticket = nullptr;             ///< ticket of this launch, 0 on entry
+  int* next_ticket = nullptr;        ///< ticket of the opposite sweep of the same fronts, reset to 0
+  int* stop = nullptr;               ///< nonzero: the watchdog has ended the solve
   TimeoutRecord* timeout = nullptr;
-  std::uint64_t watchdog_ticks = 0;  ///< a longer wait ends the solve
+  std::uint64_t watchdog_ticks = 0;  ///< longest wait; a longer one ends the solve
 
   __device__ Scalar* solved_at(int group, std::int64_t index, int width) const {
     return data.solved + (group * data.n + index) * width;
@@ -44,7 +44,7 @@ struct FrontSweepLaunch {
 };
 
 /// Reads `Count` slots once they are computed; null pointers give zeros.
-/// @param index by which a timeout is reported
+/// @param index reported on a timeout
 template <int Count, int Width, class Scalar, class Launch>
 __device__ __forceinline__ void take(const Launch& launch, Scalar* const (&from)[Count],
                                      Scalar (&x)[Count][Width], std::int64_t index) {
@@ -75,7 +75,7 @@ __device__ __forceinline__ void publish(Scalar* index, const Scalar (&x)[Width])
 }
 
 /// Moves the sources begin, begin + 1, … before `end` to shared memory, `Together` by each of `Threads`
-/// threads, and resets them: all are waited for at once, whichever positions they belong to.
+/// threads, and resets them. Waits for all of them at once, whichever positions they belong to.
 template <int Together, int Threads, int Width, class Scalar, class Launch>
 __device__ __forceinline__ void take_sources(const Launch& launch, int group, std::uint32_t begin,
                                              std::uint32_t end, int thread, std::int64_t index,
@@ -98,7 +98,7 @@ __device__ __forceinline__ void take_sources(const Launch& launch, int group, st
 }
 
 /// The number of the next task; called by one thread. The first ticket of a launch resets the counter of the
-/// opposite sweep, which no block uses now.
+/// opposite sweep, which no block is using.
 template <class Launch>
 __device__ __forceinline__ int take_ticket(const Launch& launch) {
   const int taken = atomicAdd(launch.ticket, 1);

@@ -18,8 +18,8 @@
 
 namespace lutra::Impl {
 
-/// Six launches a solve: up the small fronts, the middle and all others, and down in the reverse order. A
-/// launch works its fronts as data flow; nothing comes to the host.
+/// Six launches per solve: up the small fronts, the middle ones and all others, and down in the reverse
+/// order. A launch processes its fronts as data flow; nothing returns to the host.
 template <class Scalar>
 class FrontSweeps<Scalar, Kokkos::Cuda> {
  public:
@@ -31,7 +31,7 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
   using Tasks = FrontSolveTasks;
   using Launch = FrontSweepLaunch<Scalar>;
 
-  /// What sweeps read of a plan, tasks with it. No solve changes it.
+  /// Data of a plan that sweeps read, with the tasks. No solve changes it.
   struct Lists : FrontSolveLists<Memory> {
     FrontSolverOptions options;
     Kokkos::View<const typename Tasks::WarpTask*, Memory> warp_tasks[Tasks::tiled][2];  ///< up and down
@@ -148,7 +148,7 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
     sweep_by_warps<false, Tasks::small, Width>(exec, launch);
   }
 
-  /// @param inverses those of U are the first
+  /// @param inverses those of U come first
   void choose_triangle(bool forward, const Scalar* inverses, Launch& launch) const {
     launch.data.sweep.forward = forward;
     const bool lower = launch.data.sweep.unit();
@@ -156,7 +156,7 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
     launch.inverses = lower ? m_lower_inverses : inverses;
   }
 
-  /// Tickets of this launch, and those of the same fronts' other sweep.
+  /// Selects the tickets of this launch and of the same fronts' other sweep.
   template <bool Up>
   void choose_tickets(int front_class, Launch& launch) {
     int* const tickets = m_tickets.data() + 2 * front_class;
@@ -193,7 +193,7 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
     check_cuda(cudaGetLastError(), "launching a sweep through fronts");
   }
 
-  /// As many thread blocks as run at once, no more than there is work for.
+  /// Number of thread blocks that run concurrently, at most as many as there is work for.
   template <class Kernel>
   unsigned teams_for(const Kokkos::Cuda& exec, Kernel kernel, const KernelGraphs::Shape& shape,
                      std::size_t tasks, int tasks_a_team) {
@@ -203,7 +203,7 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
     return static_cast<unsigned>(std::min(wanted, at_once));
   }
 
-  /// Vectors for `width` values of a index: in memory that factorizations have no use for until the next
+  /// Provides vectors for `width` values per index: in memory that factorizations do not use before the next
   /// one, if it suffices, else in the solver's own.
   void reserve(const Kokkos::Cuda& exec, const Factors& factors, const Data& data, int width) {
     if (m_own.bytes() > 0 && width <= m_width) return;
@@ -230,17 +230,17 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
   MemoryBudget m_budget;
   MemoryReservation m_reservation;
   std::uint64_t m_watchdog_ticks;
-  std::unique_ptr<Portable> m_portable;  ///< where the portable kernels are asked for
+  std::unique_ptr<Portable> m_portable;  ///< set if the portable kernels are requested
   Kokkos::View<int*, Memory> m_tickets;
   Kokkos::View<int, Memory> m_stop;
   TimeoutFlag m_timeout = make_uncounted<TimeoutFlag>("lutra::trisolve::timeout");
-  MemoryReservation m_own;  ///< of the vectors, where they are the solver's own
+  MemoryReservation m_own;  ///< vectors in the solver's own memory
   /// solved, solution, contributions and partial_sums, all values of each
   Kokkos::View<Scalar*, Memory> m_vectors;
-  Kokkos::View<const Ordinal*, Memory> m_row_of_pivot;  ///< of the factors at hand
-  const Scalar* m_lower_inverses = nullptr;             ///< of the factors at hand
-  int m_width = 0;                                      ///< values of a index the vectors have room for
-  KernelGraphs m_kernels;                               ///< knows how many blocks of each kernel run at once
+  Kokkos::View<const Ordinal*, Memory> m_row_of_pivot;  ///< of the current factors
+  const Scalar* m_lower_inverses = nullptr;             ///< of the current factors
+  int m_width = 0;                                      ///< values per index allocated
+  KernelGraphs m_kernels;  ///< caches how many blocks of each kernel run concurrently
 };
 
 }  // namespace lutra::Impl

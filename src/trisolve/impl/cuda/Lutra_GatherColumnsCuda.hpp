@@ -15,21 +15,21 @@
 
 namespace lutra::Impl {
 
-// Data-flow solves for several right-hand sides. Neighbouring threads have the columns of one position, two
+// Data-flow solves for several right-hand sides. Neighbouring threads hold the columns of one position, two
 // each, so that a position is read and written in one piece; such a group of threads takes the entries of two
-// neighbouring lanes of a task. With 16 columns a warp takes 8 lanes of a narrow task, and four warps
-// take the task; they synchronize only where a row or block has more than 8 lanes.
+// neighbouring lanes of a task. With 16 columns a warp takes 8 lanes of a narrow task, and four warps share
+// the task; they synchronize only if a row or block has more than 8 lanes.
 
-/// How threads share the lanes of tasks and the columns of positions.
+/// Distribution of the lanes of tasks and the columns of positions over threads.
 template <int Stride>
 struct ManyShape {
-  static constexpr int position_threads = Stride / 2;             ///< threads of a group
-  static constexpr int groups = narrow_lanes / position_threads;  ///< of a warp
-  static constexpr int warp_entries = 2 * groups;                 ///< entries a warp has at hand in one step
-  static constexpr int task_warps = narrow_lanes / warp_entries;  ///< warps that take a narrow task
+  static constexpr int position_threads = Stride / 2;             ///< threads per group
+  static constexpr int groups = narrow_lanes / position_threads;  ///< groups per warp
+  static constexpr int warp_entries = 2 * groups;                 ///< entries per warp and step
+  static constexpr int task_warps = narrow_lanes / warp_entries;  ///< warps per narrow task
   static constexpr int task_threads = task_warps * narrow_lanes;
-  static constexpr int task_slots = wide_lanes / task_threads;    ///< narrow tasks that a team solves at once
-  static constexpr int wide_group_lanes = narrow_lanes / groups;  ///< lanes of a wide task that a group takes
+  static constexpr int task_slots = wide_lanes / task_threads;    ///< narrow tasks per team
+  static constexpr int wide_group_lanes = narrow_lanes / groups;  ///< lanes of a wide task per group
 };
 
 /// Two neighbours, read or written as one.
@@ -38,7 +38,7 @@ struct alignas(2 * sizeof(T)) Two {
   T of[2];
 };
 
-/// Part of the two columns of a position: read or written at a time.
+/// Unit of the two columns of a position that is read or written at once.
 template <class Scalar>
 using Packet = std::conditional_t<sizeof(Scalar) == 4, Two<std::uint32_t>, Two<std::uint64_t>>;
 template <class Scalar>
@@ -47,8 +47,8 @@ struct PacketPair {
   Packet<Scalar> of[count];
 };
 
-/// Distance of packed values from the sentinel: 0 for the sentinel alone. Its upper half suffices, since no
-/// stored value has it. Two values of single precision may share a word.
+/// Distance of packed values from the sentinel: 0 only for the sentinel. Its upper half suffices, since no
+/// stored value has it. Two single precision values may share a word.
 template <class Real>
 __device__ __forceinline__ std::uint32_t distance_from_sentinel(std::uint32_t word) {
   return word ^ Sentinel<float>::bits;
@@ -65,8 +65,8 @@ __device__ __forceinline__ std::uint32_t distance_from_sentinel(const Two<Word>&
   return min(distance_from_sentinel<Real>(packet.of[0]), distance_from_sentinel<Real>(packet.of[1]));
 }
 
-/// Reads a packet, if its distance from the mark is 0, past the first-level cache, so that what another
-/// multiprocessor has written is seen. No branch: the reads of a thread are all on their way together.
+/// Reads a packet if its distance from the sentinel is 0. Bypasses L1, so that the read observes writes of
+/// other multiprocessors. No branch: all reads of a thread are in flight together.
 __device__ __forceinline__ void read_missing(const Two<std::uint64_t>* from, std::uint32_t distance,
                                              Two<std::uint64_t>& packet) {
   asm volatile("{ .reg .pred p; setp.eq.u32 p, %3, 0; @p ld.relaxed.gpu.global.v2.b64 {%0, %1}, [%2]; }"
@@ -107,7 +107,7 @@ template <class Real>
 __device__ __forceinline__ Kokkos::complex<Real> cleared(const Kokkos::complex<Real>& value) {
   return {cleared(value.real()), cleared(value.imag())};
 }
-/// The same columns, or NaN where they would look as if they were not there.
+/// The same columns, or NaN if they would equal the sentinel.
 template <class Scalar>
 __device__ __forceinline__ Two<Scalar> presentable(const Two<Scalar>& x) {
   return {{cleared(x.of[0]), cleared(x.of[1])}};
@@ -129,18 +129,18 @@ __device__ __forceinline__ Two<Scalar> product(const Scalar& factor, const Two<S
   return {{factor * x.of[0], factor * x.of[1]}};
 }
 
-/// Steps of a task whose positions a thread asks for at once: as many as registers allow.
+/// Steps of a task whose positions a thread requests at once: as many as registers permit.
 template <class Scalar>
 inline constexpr int steps_in_flight = ScalarTraits<Scalar>::is_complex ? 2 : 4;
 
-/// Two columns of the positions that `Batch` steps wait for, two entries a step.
+/// Two columns of the positions that `Batch` steps wait for, two entries per step.
 template <int Batch, class Scalar>
 struct PlaceBatch {
   using Real = RealOf<Scalar>;
   static constexpr int packets = PacketPair<Scalar>::count;
   const Packet<Scalar>* from[Batch][2];
   PacketPair<Scalar> x[Batch][2];
-  std::uint32_t distance[Batch][2][packets];  ///< from the mark; 0: not there
+  std::uint32_t distance[Batch][2][packets];  ///< distance from the sentinel; 0: missing
 
   template <class Action>
   __device__ __forceinline__ void for_each_packet(const Action& action) {
@@ -153,7 +153,7 @@ struct PlaceBatch {
       }
     }
   }
-  /// Asks for the columns from `solutions` on of positions, −1: of none.
+  /// Requests the columns of positions, from `solutions` on; −1: none.
   template <int Stride>
   __device__ __forceinline__ void ask(const Scalar* solutions, const Two<Ordinal> (&position)[Batch]) {
     for_each_packet([&](int u, int p, int k) {
@@ -177,7 +177,7 @@ struct PlaceBatch {
     });
     return least == 0;
   }
-  /// Puts NaN where something is missing.
+  /// Replaces missing values by NaN.
   __device__ __forceinline__ void abandon() {
     for_each_packet([&](int u, int p, int k) {
       auto& words = x[u][p].of[k].of;
@@ -189,8 +189,8 @@ struct PlaceBatch {
   }
 };
 
-/// A position that is solved about one level before the last of those in `position`, if levels have about
-/// the same size; −1: none. Until it is solved, a warp polls it alone, so that waiting warps do not saturate
+/// A position that is solved about one level before the last of those in `position`, if levels have about the
+/// same size; −1: none. Until it is solved, a warp polls only this one, so that waiting warps do not saturate
 /// L2.
 template <int Batch>
 __device__ __forceinline__ std::int64_t position_to_poll(const Two<Ordinal> (&position)[Batch],
@@ -210,7 +210,7 @@ __device__ __forceinline__ std::int64_t position_to_poll(const Two<Ordinal> (&po
   return distance == far ? -1 : first_position - 2 * static_cast<std::int64_t>(distance);
 }
 
-/// Waits until a packet, read once already, is there.
+/// Waits for a packet that has already been read once.
 template <class Real, class Packet, class Data>
 __device__ __forceinline__ void watch(const Data& data, const Packet* from, Packet seen,
                                       std::int64_t waiting_position) {
@@ -221,7 +221,7 @@ __device__ __forceinline__ void watch(const Data& data, const Packet* from, Pack
   }
 }
 
-/// Reads what is missing of a batch again until all is there. Gives NaN once the watchdog has ended the
+/// Rereads the missing values of a batch until all have arrived. Returns NaN once the watchdog has ended the
 /// solve.
 template <class Batch, class Data>
 __device__ __forceinline__ void wait_for_all(const Data& data, Batch& batch, std::int64_t waiting_position) {
@@ -245,10 +245,10 @@ __device__ __forceinline__ void load_pairs(const T* from, int s, int steps, cons
   }
 }
 
-/// Takes entries times solutions from `sum0` and `sum1`, for the two lanes a thread takes entries of.
-/// `step_at(s)` is where the thread's entries of step s are. A warp goes through this together. Most narrow
-/// tasks are done in one batch; in wide ones positions are known one batch ahead, so that what is waited for
-/// is asked for at once.
+/// Subtracts entries times solutions from `sum0` and `sum1`, for the two lanes whose entries a thread takes.
+/// `step_at(s)` is the position of the thread's entries of step s. A warp executes this together. Most narrow
+/// tasks need one batch; in wide ones positions are known one batch ahead, so that awaited values are
+/// requested at once.
 template <bool Wide, int Stride, class Data, class Value, class Scalar, class StepAt>
 __device__ __forceinline__ void gather_columns(const Data& data, const Ordinal* columns, const Value* entries,
                                                int steps, const StepAt& step_at, int column,
@@ -278,7 +278,7 @@ __device__ __forceinline__ void gather_columns(const Data& data, const Ordinal* 
   }
 }
 
-/// Sum over neighbouring groups of a warp, in all of them.
+/// Sum over neighbouring groups of a warp, returned to all of them.
 template <int Stride, class Scalar>
 __device__ __forceinline__ void sum_over_groups(Two<Scalar>& sum, int groups) {
   for (int mask = 1; mask < groups; mask *= 2) {

@@ -14,7 +14,7 @@
 
 namespace lutra::Impl {
 
-/// Frees what CUDA made.
+/// Frees CUDA objects.
 struct CudaDeleter {
   void operator()(cudaGraph_t graph) const { static_cast<void>(cudaGraphDestroy(graph)); }
   void operator()(cudaGraphExec_t graph) const { static_cast<void>(cudaGraphExecDestroy(graph)); }
@@ -22,18 +22,18 @@ struct CudaDeleter {
 template <class Handle>
 using CudaOwner = std::unique_ptr<std::remove_pointer_t<Handle>, CudaDeleter>;
 
-/// Launches of single kernels, kept as graphs of one node: on an H200 such a graph is launched in 6.2 µs,
+/// Launches of single kernels, stored as graphs of one node: on an H200 such a graph is launched in 6.2 µs,
 /// fence included, and the kernel itself in 9.
 class KernelGraphs {
  public:
-  /// How a kernel is launched.
+  /// Launch parameters of a kernel.
   struct Shape {
     unsigned teams = 0, threads = 0;
     std::size_t shared_bytes = 0;
     bool operator==(const Shape&) const = default;
   };
 
-  /// Teams of a kernel that run at the same time on the whole device. Asked of CUDA once.
+  /// Teams of a kernel that run concurrently on the whole device. Queries CUDA once.
   template <class... Parameters>
   int teams_at_once(const Kokkos::Cuda& exec, void (*kernel)(Parameters...), const Shape& shape) {
     const auto* const function = reinterpret_cast<const void*>(kernel);
@@ -55,7 +55,7 @@ class KernelGraphs {
   }
 
   /// Launches a kernel cooperatively. Does not fence.
-  /// @param slot which of the graphs of this kernel: one for each recurring set of arguments
+  /// @param slot selects one of the graphs of this kernel: one for each recurring set of arguments
   template <class First, class Second>
   void launch_cooperative(cudaStream_t stream, void (*kernel)(First, Second), const void* slot,
                           const Shape& shape, First first, Second second) {
@@ -68,7 +68,7 @@ class KernelGraphs {
     node.sharedMemBytes = static_cast<unsigned>(shape.shared_bytes);
     node.kernelParams = pointers;
     Entry& entry = find(node, slot, shape);
-    // By members: what stands between them differs from call to call.
+    // Compares members, because padding between them differs from call to call.
     const auto* const last = static_cast<const std::pair<First, Second>*>(entry.arguments.get());
     if (last == nullptr || !(last->first == first && last->second == second)) {
       if (last != nullptr)
@@ -84,14 +84,14 @@ class KernelGraphs {
     const void* kernel = nullptr;
     const void* slot = nullptr;
     Shape shape;
-    /// A pair of the kernel's own types; null: those it was made with
+    /// a pair of the kernel's own types; null before the first launch
     std::shared_ptr<const void> arguments;
     CudaOwner<cudaGraph_t> graph;
     CudaOwner<cudaGraphExec_t> exec;
     cudaGraphNode_t node = nullptr;  ///< belongs to the graph
   };
 
-  /// Teams of a kernel that run at once.
+  /// Teams of a kernel that run concurrently.
   struct Occupancy {
     const void* kernel = nullptr;
     std::size_t shared_bytes = 0;

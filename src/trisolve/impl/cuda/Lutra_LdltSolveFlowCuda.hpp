@@ -11,8 +11,8 @@
 
 namespace lutra::Impl {
 
-// Sweeps with L·D·Lᵀ as data flow, two launches each: forward fronts of small subtrees by warps, then all
-// others by blocks, backward the others first.
+// Data-flow sweeps with L·D·Lᵀ, two launches each: forward, fronts of small subtrees in warps, then all
+// others in blocks; backward in reverse.
 
 template <class Scalar>
 __device__ __forceinline__ Scalar sum_of_lanes(const Scalar& value) {
@@ -41,7 +41,7 @@ struct LdltSolveBlockCuda : LdltBlockCuda {
   }
 };
 
-inline constexpr int ldlt_solve_warps = 4;  ///< of a block that works small fronts
+inline constexpr int ldlt_solve_warps = 4;  ///< warps of a block that processes small fronts
 
 template <bool Forward, int Width, class Scalar>
 __global__ void __launch_bounds__(ldlt_solve_warps * 32)
@@ -60,7 +60,8 @@ __global__ void __launch_bounds__(front_threads, 2) ldlt_sweep_kernel(LdltSolveL
   sweep_tasks<Forward>(LdltSolveBlockCuda{{{}, shared_memory, bytes, exchange}}, launch);
 }
 
-/// Flags and partial sums of sweeps. All flags are zero at first; each sweep raises them to another number.
+/// Flags and partial sums of sweeps. All flags are initially zero; each sweep raises them to a different
+/// number.
 template <class Scalar>
 struct LdltSweepFlow<Scalar, Kokkos::Cuda> {
   static constexpr int edge = front_tile<Scalar>;
@@ -69,7 +70,7 @@ struct LdltSweepFlow<Scalar, Kokkos::Cuda> {
   template <int Width>
   using Launch = LdltSolveLaunch<Width, Scalar>;
 
-  /// Members that gangs may have: so many blocks run at once whatever the kernel.
+  /// Most members of a gang: this many blocks run concurrently for every kernel.
   static int blocks(const Kokkos::Cuda& exec) { return exec.cuda_device_prop().multiProcessorCount; }
 
   template <class Factors>
@@ -90,7 +91,7 @@ struct LdltSweepFlow<Scalar, Kokkos::Cuda> {
     m_partial_sums = {};
   }
 
-  /// Before the first sweep of a solve. A solve that the watchdog has ended stays so until it is consumed.
+  /// Prepares the first sweep of a solve. A solve ended by the watchdog remains so until it is consumed.
   void begin(const Kokkos::Cuda& exec) { Kokkos::deep_copy(exec, part(1, words), -1); }
 
   /// The front at which the watchdog has ended a sweep since the last call, or −1. Fences.
@@ -147,8 +148,8 @@ struct LdltSweepFlow<Scalar, Kokkos::Cuda> {
     run<Width>(exec, ldlt_sweep_kernel<Forward, Width, Scalar>, front_threads, bytes, launch.n_tasks,
                m_resident[1][Forward ? 1 : 0], launch);
   }
-  /// Launched cooperatively: all blocks run at once, also beside a solve in another stream.
-  /// @param resident blocks that run at once, for one right-hand side and for four; asked for where it is 0
+  /// Launched cooperatively: all blocks run concurrently, even beside a solve in another stream.
+  /// @param resident blocks that run concurrently, for one right-hand side and for four; queried if 0
   template <int Width, class Kernel>
   static void run(const Kokkos::Cuda& exec, Kernel kernel, int threads, int bytes, int wanted,
                   int (&resident)[2], Launch<Width> launch) {

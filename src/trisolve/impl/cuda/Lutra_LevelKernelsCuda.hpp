@@ -16,9 +16,8 @@
 //   gather_rhs -> small levels (one block) -> large level -> ... -> scatter_solution
 //
 // Right-hand sides are first gathered to the positions of their rows, so that the block that solves small
-// levels accesses consecutive memory only; at the end solutions are scattered to the caller's rows. These
-// two launches, which belong to one graph with those in between, are all that depends on the caller's
-// arrays.
+// levels accesses only consecutive memory; finally solutions are scattered to the caller's rows. Only these
+// two launches, which belong to one graph with those in between, depend on the caller's arrays.
 
 namespace lutra::Impl {
 
@@ -26,53 +25,52 @@ namespace lutra::Impl {
 template <class Scalar>
 inline constexpr int level_entries_ahead = sizeof(Scalar) > 8 ? 2 : 4;
 
-inline constexpr int chain_warps = 16;            ///< of the team that solves a run of small levels
-inline constexpr int level_warps = 8;             ///< of a team that shares in a large level
-inline constexpr int chain_ring_bytes = 1 << 16;  ///< for the latest solutions of a chain
-inline constexpr int chain_shared_bytes = chain_ring_bytes + 16;  ///< with a 0 behind them
+inline constexpr int chain_warps = 16;            ///< warps of the team that solves a run of small levels
+inline constexpr int level_warps = 8;             ///< warps of each team of a large level
+inline constexpr int chain_ring_bytes = 1 << 16;  ///< shared memory for the latest solutions of a chain
+inline constexpr int chain_shared_bytes = chain_ring_bytes + 16;  ///< with a 0 at the end
 
-/// Solutions in the ring. A task reads from the ring what lies less than this, less a level, before its
-/// position; older solutions it reads from global memory one round of the warps ahead, when they have long
-/// been computed.
+/// Solutions in the ring. A task reads solutions from the ring up to this distance, minus a level, before its
+/// position. Older solutions, computed long before, are read from global memory one round of the warps ahead.
 template <class Scalar>
 inline constexpr int chain_ring_size = chain_ring_bytes / static_cast<int>(sizeof(Scalar));
 
-/// Waits until earlier launches have ended and their writes are visible. Pairs with the end of the kernel
-/// before, or its griddepcontrol.launch_dependents.
+/// Waits until earlier launches have ended and their writes are visible. Pairs with the end of the preceding
+/// kernel, or its griddepcontrol.launch_dependents.
 __device__ __forceinline__ void wait_for_launch_before() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
-/// Lets the next launch begin to load; it waits for the end of this one before it reads solutions.
+/// Lets the next launch start loading; it waits for the end of this one before it reads solutions.
 __device__ __forceinline__ void begin_launch_after() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
-/// State of a lane before its task can be solved. Members are what loads deliver, so that nothing waits for
-/// a load before its value is needed.
+/// State of a lane before its task can be solved. Members are the direct results of loads, so that nothing
+/// waits for a load before its value is needed.
 template <int Ahead, class Value>
 struct LaneTask {
-  Offset entries;          ///< of the task, later the first of the lane
-  Ordinal first_position;  ///< of the task
+  Offset entries;          ///< first entry of the task, later of the lane
+  Ordinal first_position;  ///< position of the task's first row
   Ordinal level;
   int steps;
-  std::int16_t blocks;  ///< rows; 0 where there is no task
+  std::int16_t blocks;  ///< rows; 0 if there is no task
   std::uint8_t log_lanes;
   Ordinal column[Ahead];
   Value value[Ahead];
-  Value inverse;     ///< of the diagonal, in all lanes of the row
-  Ordinal row;       ///< position of the lane's row; -1: it has none
-  Ordinal position;  ///< the same, if the lane is the row's first; else -1
+  Value inverse;     ///< reciprocal diagonal, in all lanes of the row
+  Ordinal row;       ///< position of the lane's row; -1: none
+  Ordinal position;  ///< the same if the lane is the row's first; otherwise -1
 };
 
 __device__ __forceinline__ int lane_of_warp() {
   return static_cast<int>(threadIdx.x % narrow_lanes);
 }
 
-/// Loads the description of a task; beyond the end, one without rows at level `end_level`.
+/// Loads the description of a task; beyond the end, an empty one at level `end_level`.
 template <class Lane, class Data>
 __device__ __forceinline__ void load_task(const Data& data, Ordinal t, Ordinal end_task, Ordinal end_level,
                                           Lane& task) {
@@ -113,9 +111,9 @@ __device__ __forceinline__ void load_entries(const Data& data, LaneTask<Ahead, V
   if (task.row >= 0) task.inverse = data.inverses[task.row];
 }
 
-/// From the right-hand side, in the first lane of each row, to the solution, in all lanes of the row; the
-/// solutions the rows need are in data.current, where earlier launches have written them. They are read
-/// through L1, since many rows of a level may need the same.
+/// From the right-hand side, in the first lane of each row, to the solution, in all lanes of the row. The
+/// needed solutions were written to data.current by earlier launches. They are read through L1, since many
+/// rows of a level may need the same.
 template <int Ahead, class Scalar, class Value, class Data>
 __device__ __forceinline__ Scalar solve_settled(const Data& data, const LaneTask<Ahead, Value>& task,
                                                 Scalar sum) {
@@ -133,7 +131,7 @@ __device__ __forceinline__ Scalar solve_settled(const Data& data, const LaneTask
   return Scalar(data.value(&task.inverse)) * sum_over_lanes(sum, 1 << task.log_lanes);
 }
 
-/// What a warp of a large level's launch loads of its task while the level before ends.
+/// Loads the data of a task that a warp of a large level's launch can load before the previous level ends.
 template <int Ahead, class Scalar, class Value>
 __device__ __forceinline__ void load_level_task(const BlockSolveData<Scalar, Value>& data, Ordinal first_task,
                                                 Ordinal end_task, LaneTask<Ahead, Value>& task) {
@@ -144,8 +142,8 @@ __device__ __forceinline__ void load_level_task(const BlockSolveData<Scalar, Val
   load_entries(data, task);
 }
 
-/// A large level, a warp a task. All but right-hand sides and solutions is loaded while the level before
-/// ends; after that wait even cached readings observe all that it has written.
+/// A large level, one warp per task. All data except right-hand sides and solutions are loaded while the
+/// previous level ends; after that wait even cached reads observe all that it has written.
 template <class Scalar, class Value>
 __global__ void __launch_bounds__(level_warps* narrow_lanes)
     large_level_kernel(BlockSolveData<Scalar, Value> data, Ordinal first_task, Ordinal end_task) {
@@ -158,9 +156,9 @@ __global__ void __launch_bounds__(level_warps* narrow_lanes)
   if (task.position >= 0) data.current[task.position] = sum;
 }
 
-/// As large_level_kernel, with right-hand sides and solutions in the caller's rows, so that they need not be
-/// gathered before and scattered behind.
-/// @param is_needed by later levels: solutions go to data.current too
+/// Like large_level_kernel, with right-hand sides and solutions in the caller's rows, so that neither
+/// gathering nor scattering is needed.
+/// @param is_needed by later levels: solutions are also written to data.current
 template <class Scalar, class Value>
 __global__ void __launch_bounds__(level_warps* narrow_lanes)
     whole_level_kernel(BlockSolveData<Scalar, Value> data, Ordinal first_task, Ordinal end_task,
@@ -181,16 +179,16 @@ __global__ void __launch_bounds__(level_warps* narrow_lanes)
   data.out.at(out_row, 0) = data.out.scaled(out_row, sum);
 }
 
-/// What the solution of a run adds to the state of a lane: the running sum, and solutions already read.
+/// State of a lane during a run: adds the running sum and solutions already read.
 template <int Ahead, class Scalar, class Value>
 struct ChainTask : LaneTask<Ahead, Value> {
   Scalar sum;
-  Scalar x[Ahead];     ///< if any_read: old solutions; 0 where `column` has become a position in the ring
-  Ordinal old[Ahead];  ///< positions of those solutions; -1: none
-  bool any_read;       ///< a lane of the warp has read solutions already
+  Scalar x[Ahead];     ///< if any_read: old solutions; 0 if `column` has become a position in the ring
+  Ordinal old[Ahead];  ///< positions of old solutions; -1: none
+  bool any_read;       ///< a lane of the warp has already read solutions
 };
 
-/// A run of small levels as a warp sees it.
+/// A run of small levels, as seen by a warp.
 template <int Warps, class Scalar, class Value>
 struct Chain {
   static constexpr int ahead = level_entries_ahead<Scalar>;
@@ -200,12 +198,12 @@ struct Chain {
   using Unsigned = std::make_unsigned_t<Ordinal>;
 
   const BlockSolveData<Scalar, Value>& data;
-  Scalar* ring;     ///< [ring_size + 1] the solution of position p stands at p mod ring_size; at the end, 0
-  Scalar* current;  ///< data.current, kept in a register
-  Ordinal first_position;  ///< of the run
-  Ordinal window;          ///< a column is read from the ring if it is no more than this before the task
+  Scalar* ring;            ///< [ring_size + 1] solution of position p at p mod ring_size, followed by 0
+  Scalar* current;         ///< data.current, kept in a register
+  Ordinal first_position;  ///< first position of the run
+  Ordinal window;          ///< largest distance before the task of a column read from the ring
   Ordinal end_task, end_level;
-  Ordinal level;  ///< the one being solved
+  Ordinal level;  ///< current level
 
   __device__ __forceinline__ void load_description(Ordinal t, Task& task) const {
     load_task(data, t, end_task, end_level, task);
@@ -215,14 +213,14 @@ struct Chain {
     task.sum = Scalar(0);
     if (task.position >= 0) task.sum = read_fresh(current + task.position);
   }
-  /// The first position whose solution a task finds in the ring. Those before have been solved for at least
-  /// two levels when the warp has finished its task before this one.
+  /// First position whose solution a task finds in the ring. Earlier positions have been solved for at least
+  /// two levels when the warp has finished its preceding task.
   __device__ __forceinline__ Ordinal oldest_in_ring(const Task& task) const {
     const Ordinal oldest = task.first_position - window;
     return oldest > first_position ? oldest : first_position;
   }
-  /// Finds in the ring the solutions a task needs. Old ones stand in global memory; `any_read`: whether there
-  /// are any.
+  /// Locates in the ring the solutions that a task needs. Old ones are in global memory; `any_read` tells
+  /// whether there are any.
   __device__ __forceinline__ void find_solutions(Task& task) const {
     const auto oldest = static_cast<Unsigned>(oldest_in_ring(task));
     bool old = false;
@@ -244,7 +242,7 @@ struct Chain {
       if (task.old[u] >= 0) task.x[u] = read_fresh(current + task.old[u]);
     }
   }
-  /// Scales the entries by minus the reciprocal diagonal, and finishes what does not depend on the ring.
+  /// Scales the entries by minus the reciprocal diagonal, and computes all that does not depend on the ring.
   __device__ __forceinline__ Scalar prepare(const Task& task, Scalar (&factor)[ahead]) const {
     const Scalar inverse(data.value(&task.inverse));
     Scalar sum = inverse * task.sum;
@@ -256,7 +254,7 @@ struct Chain {
     }
     return sum;
   }
-  /// What entries beyond those loaded ahead contribute.
+  /// Contribution of entries beyond those loaded ahead.
   __device__ __forceinline__ Scalar gather_long(const Task& task) const {
     const Ordinal oldest = oldest_in_ring(task);
     Scalar sum(0);
@@ -282,10 +280,10 @@ struct Chain {
     return task.log_lanes > 0 ? sum_over_lanes(total, 1 << task.log_lanes) : total;
   }
   /// Solves task t, ends its level with a barrier if the next task belongs to a later one, and advances the
-  /// pipeline of later tasks by a stage. The barrier comes before all that others do not wait for. Loaded
-  /// values are used before new loads are begun, as far as possible a level before the task itself: a warp
-  /// cannot wait for some of its loads only. (Zeros the compiler does not know of keep it from using loaded
-  /// values before the barriers.)
+  /// pipeline of later tasks by a stage. The barrier precedes all that others do not wait for. Loaded values
+  /// are used before new loads start, if possible a level before the task itself, because a warp cannot wait
+  /// for only some of its loads. (Zeros unknown to the compiler keep it from using loaded values before the
+  /// barriers.)
   __device__ __forceinline__ void step(Ordinal t, Task& now, Task& next, Task& later) {
     Scalar factor[ahead];
 #pragma unroll 1
@@ -316,7 +314,7 @@ struct Chain {
   }
 };
 
-/// A run of small levels by one block, for one right-hand side. Warps stride over the tasks, in a pipeline:
+/// A run of small levels in one block, for one right-hand side. Warps stride over the tasks, in a pipeline:
 ///
 ///   stage    task t+3w: load description | t+2w: load entries | t+w: read old solutions | t: solve, publish
 ///   barrier  one after each level: all solutions of the level are in the ring before the next reads them
@@ -337,7 +335,7 @@ __global__ void __launch_bounds__(Warps* narrow_lanes, 1)
                   end_task,
                   end_level,
                   first_level};
-  asm volatile("" : "+l"(chain.current));  // or it would be loaded anew at each use
+  asm volatile("" : "+l"(chain.current));  // otherwise it would be reloaded at each use
   if (threadIdx.x == 0) chain.ring[ThisChain::ring_size] = Scalar(0);
   __syncthreads();
   typename ThisChain::Task a, b, c;

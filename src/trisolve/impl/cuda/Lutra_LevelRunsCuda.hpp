@@ -22,17 +22,17 @@
 
 namespace lutra::Impl {
 
-/// Level-set solves of one plan, recorded as graphs: one for each combination of the solver's own arrays.
-/// The caller's arrays are replaced where they differ from those of the last solve.
+/// Level-set solves of one plan, recorded as graphs: one for each combination of the solver's own arrays. The
+/// caller's arrays are replaced if they differ from those of the last solve.
 class LevelGraph {
  public:
-  /// The solver's arrays, right-hand sides and conjugation that a recording was made for.
+  /// The solver's arrays, right-hand sides and conjugation of a recording.
   struct Key {
     std::array<const void*, 3> arrays{};
     bool conjugate = false;
     bool operator==(const Key&) const = default;
   };
-  /// The caller's arrays of a solve.
+  /// The caller's arrays in a solve.
   struct CallerArrays {
     std::array<const void*, 6> arrays{};
     std::array<std::size_t, 2> row_strides{};
@@ -67,10 +67,10 @@ class LevelGraph {
   std::vector<Recording> m_recordings;
 };
 
-inline constexpr int early_launch_arch = 90;  ///< from which on kernels can wait for the launch before
+inline constexpr int early_launch_arch = 90;  ///< first with kernels that wait for the preceding launch
 
-/// Makes a graph of launches, each after the one before. The nodes are added one by one: a captured stream
-/// would be invalidated by another thread that waits for the device meanwhile.
+/// Creates a graph of successive launches. The nodes are added individually: a captured stream would be
+/// invalidated if another thread waited for the device meanwhile.
 class LaunchChain {
  public:
   LaunchChain() {
@@ -79,7 +79,7 @@ class LaunchChain {
     m_graph.reset(graph);
   }
 
-  /// Appends a launch. One that waits for the launch before by itself may begin while that still runs.
+  /// Appends a launch. One that itself waits for the preceding launch may start while that is still running.
   /// @param waits whether the kernel calls wait_for_launch_before
   template <class... Parameters, class... Arguments>
   cudaGraphNode_t add(bool waits, void (*kernel)(Parameters...), unsigned teams, int threads,
@@ -100,7 +100,7 @@ class LaunchChain {
     return m_last = node;
   }
 
-  /// Appends a launch whose first argument has the caller's arrays.
+  /// Appends a launch whose first argument holds the caller's arrays.
   template <class... Parameters, class... Arguments>
   void add_boundary(bool waits, void (*kernel)(Parameters...), const Arguments&... arguments) {
     m_boundary.push_back({add(waits, kernel, arguments...), sizeof...(Parameters)});
@@ -157,14 +157,14 @@ void add_small_run(LaunchChain& chain, const BlockSolveData<Scalar, Value>& data
             levels.end_task(run), run.first_level, run.end_level, levels.max_tasks(run));
 }
 
-/// Whether all levels access the caller's arrays themselves: they are few and large, so that replacing these
+/// Whether all levels access the caller's arrays directly: they are few and large, so that replacing these
 /// arrays in all of them is cheap.
 inline bool takes_whole_levels(const LevelRuns& levels) {
   constexpr Ordinal few = 8;
   return levels.runs.size() == 1 && !levels.runs[0].small && levels.runs[0].end_level <= few;
 }
 
-/// Teams for the tasks of a large level, a warp each.
+/// Teams for the tasks of a large level, one warp per task.
 inline unsigned level_teams(Ordinal tasks) {
   return static_cast<unsigned>((tasks + level_warps - 1) / level_warps);
 }
@@ -182,7 +182,7 @@ void add_whole_levels(LaunchChain& chain, const BlockSolveData<Scalar, Value>& d
   }
 }
 
-/// Adds all launches of a solve, in their order.
+/// Adds all launches of a solve in order.
 template <class Scalar, class Value>
 void add_levels(LaunchChain& chain, const BlockSolveData<Scalar, Value>& data, std::int64_t n,
                 const LevelRuns& levels) {
@@ -217,12 +217,11 @@ void replace_caller_arrays(const LevelGraph::Recording& recording, Data data) {
   }
 }
 
-/// The level-set method on CUDA. data.current holds solutions by position, and right-hand sides before,
-/// unless levels access the caller's arrays. Does not fence.
-/// One right-hand side.
+/// The level-set method on CUDA for one right-hand side. data.current holds solutions by position, and before
+/// them right-hand sides, unless levels access the caller's arrays. Does not fence.
 /// @param n     rows
 /// @param cache belongs to the plan: a new plan needs a new one
-/// @throws std::runtime_error where CUDA refuses
+/// @throws std::runtime_error on a CUDA error
 template <class Scalar, class Value>
 void solve_levels_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Value>& data, std::int64_t n,
                        const LevelRuns& levels, LevelGraph& cache) {

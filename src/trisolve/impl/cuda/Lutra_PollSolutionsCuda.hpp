@@ -11,8 +11,8 @@ namespace lutra::Impl {
 
 // Reading solutions that other thread blocks compute.
 
-/// Reads the solutions of one position, bypassing L1, so that each reading observes what other
-/// multiprocessors have written. Pairs with write_through.
+/// Reads the solutions of one position, bypassing L1, so that each read observes the writes of other
+/// multiprocessors. Pairs with write_through.
 template <int Stride, class Real>
 __device__ __forceinline__ void read_solution(const Real* position, Real (&x)[Stride]) {
   if constexpr (Stride % 2 == 0 && sizeof(Real) == 8) {
@@ -43,14 +43,14 @@ __device__ __forceinline__ void read_solution(const Kokkos::complex<Real>* posit
   for (int r = 0; r < Stride; ++r) x[r] = Kokkos::complex<Real>(parts[2 * r], parts[2 * r + 1]);
 }
 
-/// Reads constant data now: the compiler might move a plain load behind a wait that precedes its use.
+/// Reads constant data now: the compiler might move a plain load past a wait that precedes its use.
 __device__ __forceinline__ BlockUse read_now(const BlockUse* position) {
   unsigned value;
   asm volatile("ld.global.u8 %0, [%1];" : "=r"(value) : "l"(position));
   return static_cast<BlockUse>(value);
 }
 
-/// Reads a solution that may be old, through L1. A copy there that is no sentinel is right, since a value is
+/// Reads a possibly old solution through L1. A cached copy other than the sentinel is valid, since a value is
 /// written once.
 __device__ __forceinline__ double read_cached(const double* position) {
   double value;
@@ -76,9 +76,9 @@ __device__ __forceinline__ bool any_sentinel(const Scalar (&x)[Stride]) {
   return missing;
 }
 
-/// Polls the values of a batch that were sentinels at their first reading, all in flight together, until
-/// none is. Gives NaN once the watchdog has ended the solve.
-/// @param from (u) gives the address of value u of the batch
+/// Polls the values of a batch that were sentinels when first read, all in flight together, until none is.
+/// Returns NaN once the watchdog has ended the solve.
+/// @param from from(u) is the address of value u of the batch
 template <int Count, int Stride, class Scalar, class From, class Data>
 __device__ __forceinline__ void wait_for_values(const Data& data, const From& from,
                                                 Scalar (&x)[Count][Stride], std::int64_t waiting_position) {
@@ -86,7 +86,7 @@ __device__ __forceinline__ void wait_for_values(const Data& data, const From& fr
   bool waiting = true;
   for (unsigned spins = 1; waiting; ++spins) {
     Scalar probe[Count];
-    if constexpr (Stride > 1) {  // one value shows whether it is worth reading the others
+    if constexpr (Stride > 1) {  // one value shows whether reading the others is worthwhile
 #pragma unroll
       for (int u = 0; u < Count; ++u) {
         if (any_sentinel(x[u])) probe[u] = read_fresh(from(u));
@@ -108,7 +108,7 @@ __device__ __forceinline__ void wait_for_values(const Data& data, const From& fr
   }
 }
 
-/// wait_for_values, by positions.
+/// wait_for_values, given positions.
 template <int Count, class Scalar, class Data>
 __device__ __forceinline__ void wait_for_columns(const Data& data, const Ordinal (&column)[Count],
                                                  Scalar (&x)[Count][1], std::int64_t waiting_position) {
@@ -116,8 +116,8 @@ __device__ __forceinline__ void wait_for_columns(const Data& data, const Ordinal
   wait_for_values(data, from, x, waiting_position);
 }
 
-/// Polls one value until it is computed, or the watchdog has ended the solve.
-/// @param pause nanoseconds between two readings
+/// Polls one value until it is computed or the watchdog has ended the solve.
+/// @param pause nanoseconds between two reads
 template <class Scalar, class Data>
 __device__ __forceinline__ void poll_value(const Data& data, const Scalar* from,
                                            std::int64_t waiting_position, unsigned pause) {
@@ -131,7 +131,7 @@ __device__ __forceinline__ void poll_value(const Data& data, const Scalar* from,
 /// Warps waiting for inputs must not saturate L2 with polling: before a warp polls all values it needs, it
 /// polls a single one that is solved about a level before the last of them, if levels have about the same
 /// size. It belongs to an earlier narrow task.
-/// @param rows of the blocks of the task: no two levels are nearer
+/// @param rows of the blocks of the task: two levels are at least this far apart
 template <int Count, class Data>
 __device__ __forceinline__ void poll_earlier(const Data& data, const Ordinal (&column)[Count],
                                              std::int64_t first_position, int rows) {

@@ -9,9 +9,9 @@
 namespace lutra::Impl {
 
 // One persistent kernel for a distributed triangular solve over peer memory (N. Ding, Y. Liu, S. Williams and
-// X. S. Li, A Message-Driven, Multi-GPU Parallel Sparse Triangular Solver, 2020, section 3, with one kernel
-// where the paper has a waiting one and a solving one). Blocks take tasks by a ticket, in their order
-// (Lutra_RowTasks.hpp), and poll the signals of this rank's inbox for what a task needs:
+// X. S. Li, A Message-Driven, Multi-GPU Parallel Sparse Triangular Solver, 2020, section 3; one kernel
+// replaces the paper's waiting and solving kernels). Blocks take tasks by a ticket, in order
+// (Lutra_RowTasks.hpp), and poll the signals of this rank's inbox for the inputs of a task:
 //
 //     rank 0, block of row I                          rank 1, block of row J
 //     x(I) to the own slot, __syncthreads
@@ -22,7 +22,7 @@ namespace lutra::Impl {
 
 inline constexpr int row_task_threads = 256;
 
-/// A block of threads as the tasks see it.
+/// A thread block in the form that tasks require.
 struct RowBlockTeam {
   static constexpr int lanes = 32;
   __device__ int rank() const { return static_cast<int>(threadIdx.x); }
@@ -36,7 +36,7 @@ struct RowBlockTeam {
   }
 };
 
-/// A batch of tasks that wait for nothing, a block each.
+/// A batch of ready tasks, one block per task.
 template <class Scalar>
 __global__ void __launch_bounds__(row_task_threads)
     row_batch_kernel(RowTaskArrays<Scalar> data, const int* tasks) {
@@ -47,10 +47,10 @@ __global__ void __launch_bounds__(row_task_threads)
   });
 }
 
-/// @param n of the tasks
-/// @param ticket  zero when it starts
-/// @param epoch   of this solve: what signals hold then
-/// @param in_shared whether there is shared memory for a row's sum
+/// @param n number of tasks
+/// @param ticket  zero on entry
+/// @param epoch   value of this solve's signals
+/// @param in_shared whether shared memory holds a row's sum
 template <class Scalar>
 __global__ void __launch_bounds__(row_task_threads)
     row_tasks_kernel(RowTaskArrays<Scalar> data, PeerWindow window, int n, int* ticket,
@@ -59,10 +59,10 @@ __global__ void __launch_bounds__(row_task_threads)
   __shared__ int taken;
   const RowBlockTeam team;
   const auto wait = [&](std::int64_t signal) {
-    return window.wait(static_cast<std::size_t>(signal), epoch);  // its barrier is for the team's sum too
+    return window.wait(static_cast<std::size_t>(signal), epoch);  // its barrier also covers the team's sum
   };
   for (;;) {
-    __syncthreads();  // the task before is complete
+    __syncthreads();  // the previous task is complete
     if (threadIdx.x == 0) taken = atomicAdd(ticket, 1);
     __syncthreads();
     if (taken >= n) return;

@@ -6,16 +6,16 @@
 
 namespace lutra::Impl {
 
-// The multifrontal substitutions of Lutra_FrontSolvePortable.hpp for small and middle fronts: a warp for
-// each front, as data flow on self-flagged values (Lutra_DataFlow.hpp).
+// The multifrontal substitutions of Lutra_FrontSolvePortable.hpp for small and middle fronts: one warp per
+// front, as data flow on self-flagged values (Lutra_DataFlow.hpp).
 
-inline constexpr int small_solve_warps = 4;  ///< of a team, each with fronts of its own
+inline constexpr int small_solve_warps = 4;  ///< warps per team, each with separate fronts
 /// Sources that a lane reads at once.
 template <int Width>
 inline constexpr int warp_sources = Width == 1 ? 4 : 2;
 
-/// One front by a warp: lane l has the rows l, l + 32, …, `Parts` of them. Entries of the next columns are
-/// in registers before the values they multiply are known.
+/// One front in a warp: lane l has the rows l, l + 32, …, `Parts` of them. Entries of the next columns are in
+/// registers before the values they multiply are known.
 template <int Parts, int Width, class Scalar>
 struct WarpSweep {
   static constexpr int ahead = Parts == 1 ? 8 : 4;     ///< columns of pivots
@@ -41,7 +41,7 @@ struct WarpSweep {
     bool active[Parts];
   };
 
-  /// Columns begin, begin + 1, … before `end`, of the parts from `from` on.
+  /// Loads columns begin, begin + 1, … before `end`, of the parts from `from` on.
   template <int Count>
   __device__ __forceinline__ void load(const Rows& rows, int from, int begin, int end,
                                        Scalar (&a)[Parts][Count]) const {
@@ -54,7 +54,7 @@ struct WarpSweep {
       }
     }
   }
-  /// Columns end − 1, end − 2, …, none before `begin`, of the parts up to `last`.
+  /// Loads columns end − 1, end − 2, …, none before `begin`, of the parts up to `last`.
   __device__ __forceinline__ void load_back(const Rows& rows, int last, int begin, int end,
                                             Columns& a) const {
 #pragma unroll
@@ -102,7 +102,7 @@ struct WarpSweep {
       const int end = pivots < 32 * (part + 1) ? pivots : 32 * (part + 1);
       for (int begin = 32 * part; begin < end; begin += ahead) {
         Columns next;
-        const int after = begin + ahead;  // of the next part where this one ends
+        const int after = begin + ahead;  // in the next part if this one ends
         const bool crosses = after >= 32 * (part + 1);
         load(rows, crosses ? part + 1 : part, after,
              crosses ? (pivots < 32 * (part + 2) ? pivots : 32 * (part + 2)) : end, next);
@@ -117,7 +117,7 @@ struct WarpSweep {
     leave(size, v);
   }
 
-  /// Backward: solutions of the forward sweep, less products with solutions of contribution rows; pivots.
+  /// Backward: solutions of the forward sweep, minus products with solutions of contribution rows; pivots.
   __device__ __forceinline__ void sweep_down() const {
     const auto& data = launch.data;
     const int pivots = task.pivots, cb_rows = task.cb_rows;
@@ -181,7 +181,7 @@ struct WarpSweep {
     }
   }
 
-  /// Pivot c of part `part`, then the rows that come after it in this sweep.
+  /// Pivot c of part `part`, then the rows that follow it in this sweep.
   template <bool Up>
   __device__ __forceinline__ void eliminate(int part, int c, const Scalar& inverse, const Columns& a, int u,
                                             Values& v) const {
@@ -217,7 +217,7 @@ struct WarpSweep {
     add_sources(size, v);
   }
 
-  /// Contributions of children, read in the order of the lists, summed by positions.
+  /// Contributions of children, read in the order of the lists, summed by position.
   __device__ __forceinline__ void add_sources(int size, Values& v) const {
     constexpr std::uint32_t batch = 32 * warp_sources<Width>;
     const std::uint32_t* const bounds = launch.data.source_begin + task.rows + index_of(0);
@@ -285,9 +285,9 @@ struct WarpSweep {
   }
 };
 
-/// A sweep through fronts of at most 32·Parts rows, a warp for each, as data flow. Warps take tickets in the
-/// order of the tasks (FrontSolveTasks), so that tasks a warp waits for belong to warps that run or to one
-/// it has finished itself.
+/// A sweep through fronts of at most 32·Parts rows, one warp per front, as data flow. Warps take tickets in
+/// the order of the tasks (FrontSolveTasks), so that the tasks a warp waits for belong to running warps, or
+/// were finished by the warp itself.
 template <bool Up, int Parts, int Width, class Scalar>
 __global__ void __launch_bounds__(small_solve_warps * 32)
     warp_sweep_kernel(FrontSweepLaunch<Scalar> launch, const WarpSolveTask* tasks, int n) {
@@ -300,9 +300,9 @@ __global__ void __launch_bounds__(small_solve_warps * 32)
     const int taken = lane == 0 ? take_ticket(launch) : 0;
     return __shfl_sync(0xffffffffu, taken, 0);
   };
-  // Where there are many tickets for each warp the next task is prefetched; where there are few, the ticket
-  // would wait for this warp while others are idle. There is no deadlock: the first unfinished task is never
-  // a prefetched one, since the task its warp works on precedes it.
+  // With many tickets per warp the next task is prefetched; with few, the ticket would wait for this warp
+  // while others are idle. There is no deadlock: the first unfinished task is never a prefetched one, since
+  // the task that its warp is processing precedes it.
   const bool takes_ahead = n_tickets / 4 > static_cast<int>(gridDim.x) * small_solve_warps;
   int next = next_turn();
   WarpSolveTask next_task;

@@ -14,10 +14,9 @@
 
 namespace lutra::Impl {
 
-/// Sorts the keys of a schedule, and its blocks with them, in scratch that is there already: the sort of
-/// Kokkos allocates and frees its own each time. Stable. On return the Views may be others than those that
-/// came in.
-/// @param bits of the keys, from the lowest on, that may not be 0
+/// Sorts the keys of a schedule together with its blocks, in existing scratch: Kokkos' sort would allocate
+/// and free its own each time. Stable. On return the Views may have been swapped with scratch.
+/// @param bits number of low bits of the keys that may be nonzero
 inline void sort_schedule(const Kokkos::Cuda& exec, ScheduleScratch<Kokkos::CudaSpace>& scratch, int bits,
                           MemoryReservation& reservation) {
   auto& keys = scratch.keys;

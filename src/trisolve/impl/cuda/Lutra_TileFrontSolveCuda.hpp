@@ -7,15 +7,15 @@
 
 namespace lutra::Impl {
 
-// The multifrontal substitutions of Lutra_FrontSolvePortable.hpp for large fronts, a thread block for each
-// tile of rows: the supernodal form of section 2 of "A Message-Driven, Multi-GPU Parallel Sparse Triangular
-// Solver", with inverses of the diagonal tiles, in which rows gather instead of sending, and values are
+// The multifrontal substitutions of Lutra_FrontSolvePortable.hpp for large fronts, one thread block per tile
+// of rows: the supernodal form of section 2 of "A Message-Driven, Multi-GPU Parallel Sparse Triangular
+// Solver", with inverses of the diagonal tiles. Departures: rows gather instead of sending, and values are
 // self-flagged.
 
 inline constexpr int tile_solve_threads = 256;
 inline constexpr int tile_solve_warps = tile_solve_threads / 32;
 
-/// Sums over groups of lanes, in all of their lanes.
+/// Sums over groups of lanes, returned to all of their lanes.
 template <int Width, class Scalar>
 __device__ __forceinline__ void sum_each_over_lanes(Scalar (&sum)[Width], int lanes) {
   for (int mask = lanes / 2; mask > 0; mask /= 2) {
@@ -27,12 +27,12 @@ __device__ __forceinline__ void sum_each_over_lanes(Scalar (&sum)[Width], int la
 /// Shared memory of a thread block that solves a tile of `Edge` rows.
 template <int Edge, int Width, class Scalar>
 struct TileSolveMemory {
-  Scalar parts[tile_solve_warps][Edge * Width];  ///< of sums, by warps
-  Scalar v[Edge * Width];              ///< the tile's right-hand sides, less the products computed so far
+  Scalar parts[tile_solve_warps][Edge * Width];  ///< partial sums by warp
+  Scalar v[Edge * Width];              ///< the tile's right-hand sides, minus the products computed so far
   Scalar diagonal[Edge * (Edge + 1)];  ///< the tile's triangle, or its inverse
 };
 
-/// One tile of rows of a front by a thread block. Its rows of the panels are read in squares of Edge × Edge:
+/// One tile of rows of a front in a thread block. Its rows of the panels are read in squares of Edge × Edge:
 ///
 ///   square s+1   load entries to registers
 ///   square s     wait for values of its columns (each warp its own eight), multiply, accumulate
@@ -60,8 +60,8 @@ struct TileSweep {
     return has_inverse() ? index_of(pivot) : launch.data.row_at(index_of(pivot));
   }
 
-  /// Entries (r, c) of a part of the panels for r < rows, begin ≤ c < end; the entries of a lane are
-  /// neighbours in memory.
+  /// Loads entries (r, c) of a part of the panels for r < rows, begin ≤ c < end; the entries of a lane are
+  /// contiguous.
   __device__ __forceinline__ void load(const PanelPart<Scalar>& part, bool by_columns, int rows, int begin,
                                        int end, Square& a) const {
     const int columns = end - begin < Edge ? end - begin : Edge;
@@ -78,8 +78,7 @@ struct TileSweep {
     }
   }
 
-  /// v −= part(:, begin … end)·x, where `at(c)` is the slot of x of column c; in descending order if
-  /// `backward`.
+  /// v −= part(:, begin … end)·x; `at(c)` is the slot of x of column c; in descending order if `backward`.
   template <bool ByColumns, class At>
   __device__ __forceinline__ void subtract(const PanelPart<Scalar>& part, int rows, int begin, int end,
                                            bool descending, const At& at) const {
@@ -137,7 +136,7 @@ struct TileSweep {
     reduce<ByColumns>(sum);
   }
 
-  /// Sums of all lanes or warps, subtracted from v.
+  /// Subtracts the sums of all lanes or warps from v.
   template <bool ByColumns, int Sums>
   __device__ __forceinline__ void reduce(Scalar (&sum)[Sums][Width]) const {
     if constexpr (ByColumns) {
@@ -175,13 +174,13 @@ struct TileSweep {
     }
   }
 
-  /// Whether the factorization has left the inverse of the tile's triangle.
+  /// Whether the factorization has stored the inverse of the tile's triangle.
   __device__ bool has_inverse() const {
     return task.inverse >= 0 && launch.inverses != nullptr;
   }
 
   /// Copies the triangle of pivots first … first + rows, or its inverse, to shared memory. Inverses of L are
-  /// stored by columns and those of U by rows, so that transposed ones read the same way.
+  /// stored by columns and those of U by rows, so that transposed ones are read in the same way.
   __device__ __forceinline__ void fetch_diagonal(const PanelPart<Scalar>& triangle, int first,
                                                  int rows) const {
     if (has_inverse()) return fetch_inverse(rows);
@@ -195,7 +194,7 @@ struct TileSweep {
   }
 
   __device__ __forceinline__ void fetch_inverse(int rows) const {
-    const bool whole = launch.data.row_of_pivot != nullptr;  // of L's whose columns have been interchanged
+    const bool whole = launch.data.row_of_pivot != nullptr;  // for L, whose columns have been interchanged
     const InverseTile layout{FrontTiles::inverse_lines(rows), whole};
     const Offset before =
         whole ? static_cast<Offset>(task.inverse_blocks) * InverseTile::block * Edge : task.inverse;
@@ -243,7 +242,7 @@ struct TileSweep {
     if (r < rows && l == 0) to(r, y);
   }
 
-  /// Substitution by one warp, a lane for every 32nd row.
+  /// Substitution in one warp; a lane takes every 32nd row.
   template <class To>
   __device__ __forceinline__ void substitute(int row, int column, int rows, const To& to) const {
     const bool forward = launch.data.sweep.forward;
@@ -284,7 +283,7 @@ struct TileSweep {
     }
   }
 
-  /// Forward: right-hand sides and contributions of children, less the products with earlier pivots.
+  /// Forward: right-hand sides and contributions of children, minus the products with earlier pivots.
   __device__ __forceinline__ void sweep_up() const {
     const auto& data = launch.data;
     const FrontTiles cut = tiles();
@@ -311,7 +310,7 @@ struct TileSweep {
     });
   }
 
-  /// Right-hand sides and contributions of children, read in the order of the lists, summed by positions.
+  /// Right-hand sides and contributions of children, read in the order of the lists, summed by position.
   __device__ __forceinline__ void gather_up(int first, int rows, bool is_pivot) const {
     constexpr int together = Edge / 32;
     constexpr std::uint32_t batch = together * tile_solve_threads;
@@ -341,7 +340,7 @@ struct TileSweep {
     __syncthreads();
   }
 
-  /// Backward: solutions of the forward sweep, less the products with solutions of contribution rows and
+  /// Backward: solutions of the forward sweep, minus the products with solutions of contribution rows and
   /// later pivots.
   __device__ __forceinline__ void sweep_down() const {
     const auto& data = launch.data;
@@ -411,9 +410,9 @@ struct TileSweep {
   }
 };
 
-/// A sweep through all other fronts, a thread block for each tile, as data flow. Tickets are handed out in
-/// the order of the tasks (FrontSolveTasks). The first barrier of a round separates it from the last use of
-/// shared memory, the second orders the ticket before its use.
+/// A sweep through all other fronts, one thread block per tile, as data flow. Tickets are issued in the order
+/// of the tasks (FrontSolveTasks). The first barrier of a round separates it from the last use of shared
+/// memory, the second orders the ticket before its use.
 template <bool Up, int Edge, int Width, class Scalar>
 __global__ void __launch_bounds__(tile_solve_threads, 2)
     tile_sweep_kernel(FrontSweepLaunch<Scalar> launch, const FrontSolveTask* tasks, int n) {

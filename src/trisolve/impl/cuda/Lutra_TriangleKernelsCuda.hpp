@@ -9,17 +9,17 @@
 #include "Lutra_PackedTriangleSolve.hpp"
 #include "Lutra_SortBlocksCuda.hpp"
 
-// Overloads for CUDA of the portable kernels of triangular solves.
+// CUDA overloads of the portable kernels of triangular solves.
 
 namespace lutra::Impl {
 
 template <>
 struct RecordedLaunches<Kokkos::Cuda> {
-  KernelGraphs kernels;  ///< of data-flow solves
+  KernelGraphs kernels;  ///< for data-flow solves
   LevelGraph levels;
 };
 
-/// The kernel for several right-hand sides polls one value at a time, which pays where rows are long and
+/// The kernel for several right-hand sides polls one value at a time, which is faster if rows are long and
 /// their entries scattered. The four values of a position are one sector of memory anyway.
 template <class Triangle>
 int columns_for_one(const Kokkos::Cuda&, const Triangle& triangle) {
