@@ -65,7 +65,7 @@ setup() {
 }
 
 # Types that a matrix in a file needs; the others take half of the time to compile.
-few_types=("-DLutra_SCALARS=f64;c128" )
+few_types=("-DLutra_SCALARS=f64;c128")
 
 # choose_parts <purpose>: adds to `options` what of Lutra is configured, and sets `few` where that is for few types. A folder
 # that has been configured keeps what it has, but for what the tests need: all types where the quickstart chose few.

@@ -45,7 +45,7 @@ say "For a file of your own, and to have lutra on PATH:"
 say "  $lutra solve A.mtx"
 say "  export PATH=$(dirname "$lutra"):\$PATH"
 if has_few_types; then
-  say "Compiled for real and complex double with int indices. All types and the C interface take about twice as long:"
+  say "Compiled for real and complex double. All types and the C interface take about twice as long:"
   say "  cmake --preset $preset -ULutra_SCALARS && cmake --build --preset $preset"
 fi
 say "To install what is built, and for programs of your own (Ninja is there, make may not be):"

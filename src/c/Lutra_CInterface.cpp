@@ -83,7 +83,8 @@ std::unique_ptr<AnySolver> make(int method, int scalar, int index, const std::st
       return solver;
     }
   }
-  throw InputError("method: it is none of LUTRA_LU, LUTRA_LDLT, LUTRA_CHOLESKY, LUTRA_ILU, LUTRA_KRYLOV, LUTRA_AUTO");
+  throw InputError(
+      "method: it is none of LUTRA_LU, LUTRA_LDLT, LUTRA_CHOLESKY, LUTRA_ILU, LUTRA_KRYLOV, LUTRA_AUTO");
 }
 
 /// Text created once and kept; null if memory is exhausted.

@@ -56,8 +56,7 @@ std::string needed_text(const HostMatrix<Scalar>& A, Method method, const Report
   if (symmetric && counts.nnz_l) counts.nnz_u = 0;
   auto entries = direct ? entries_of_factors(A, counts) : std::nullopt;
   if (entries && symmetric && !counts.nnz_l) *entries = (*entries + static_cast<double>(A.n_rows)) / 2;
-  const double all =
-      entries ? std::max(here, forecast_bytes(A, *entries, symmetric, n_rhs)) : here;
+  const double all = entries ? std::max(here, forecast_bytes(A, *entries, symmetric, n_rhs)) : here;
   const auto bytes = static_cast<std::size_t>(all);
   return std::string("; ") + (entries ? "about " : "at least ") + std::to_string(bytes) + " bytes in all (" +
          bytes_text(bytes) + ") are needed";

@@ -255,7 +255,7 @@ DeviceModel model_for(const ProgramOptions& options) {
 }
 
 ProgramOptions with_backend_chosen(ProgramOptions options, const Arguments& arguments,
-                                  const MatrixMarketMatrix& matrix) {
+                                   const MatrixMarketMatrix& matrix) {
   const std::vector<std::string> built = version_info().backends;
   const auto is_host = [](const std::string& name) { return name == "serial" || name == "openmp"; };
   const auto host = std::find_if(built.begin(), built.end(), is_host);

@@ -38,7 +38,7 @@ std::string check_backend(const Arguments& arguments);
 /// Of `--backend auto`, where there is a device and a direct method: the backend that is predicted to come to
 /// the solution first.
 ProgramOptions with_backend_chosen(ProgramOptions options, const Arguments& arguments,
-                                  const MatrixMarketMatrix& matrix);
+                                   const MatrixMarketMatrix& matrix);
 
 /// Checks before any work that a file can be written. @throws InputError
 void check_output_file(const std::string& option, const std::string& file);

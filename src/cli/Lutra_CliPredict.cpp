@@ -179,8 +179,7 @@ int predict(const Arguments& arguments, const ProgramOptions& solver, MatrixMark
   auto options = predict_options<ExecutionSpace>(arguments, asked.solver.lu_options());
   progress.show("ordering and simulating");
   const auto A = convert_matrix<Scalar>(file, std::move(read));
-  const Report by_solver =
-      analyze_for<Scalar, ExecutionSpace>(A, with_symmetry(asked, header), options.lu);
+  const Report by_solver = analyze_for<Scalar, ExecutionSpace>(A, with_symmetry(asked, header), options.lu);
   Prediction prediction = predict_solves(make_view(A), options);
   prediction.report.choice = by_solver.choice;
   if (by_solver.factors.nnz_l) prediction.report.factors = by_solver.factors;

@@ -237,7 +237,7 @@ int solve(const Arguments& arguments, const ProgramOptions& options, Input&& inp
   solution.ranks.resize(static_cast<std::size_t>(ranks.size()));
   try {
     solution = options.is_krylov() ? solve_iteratively(arguments, system, distribution, ranks)
-                              : solve_directly(arguments, system, distribution, ranks);
+                                   : solve_directly(arguments, system, distribution, ranks);
     record.report = solution.report;
     count_rows_from_one(record.report);
     record.message = record.report.status == Status::success ? "" : describe(record.report, 1);

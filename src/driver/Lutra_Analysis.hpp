@@ -32,9 +32,9 @@ struct Analysis {
   Ordinal n = 0;
   std::variant<LuOptions, LdltOptions> options;     ///< by which it was made
   std::optional<SymmetricInput<Memory>> symmetric;  ///< of LDLᵀ and Cholesky
-  PermutedPattern<Memory> F;  ///< of A, or of S; empty where the pattern is structurally singular
-  std::vector<Ordinal> ordered_columns;                   ///< [n] before a tree of fronts reordered them; empty
-                                                          ///< where blocks were ordered one by one, or of LDLᵀ
+  PermutedPattern<Memory> F;             ///< of A, or of S; empty where the pattern is structurally singular
+  std::vector<Ordinal> ordered_columns;  ///< [n] before a tree of fronts reordered them; empty
+                                         ///< where blocks were ordered one by one, or of LDLᵀ
   Kokkos::View<const RealOf<Scalar>*, Memory> row_scale;  ///< [n] by user's row
   Kokkos::View<const RealOf<Scalar>*, Memory> col_scale;  ///< [n] by user's column
   /// Null where the pattern is structurally singular.

@@ -133,7 +133,7 @@ MethodChoice choose_method(const MethodProperties& properties, const DeviceModel
                              ", predicted to take " + text);
 }
 
-#define LUTRA_METHOD_PROPERTIES(Scalar)                                                                   \
+#define LUTRA_METHOD_PROPERTIES(Scalar) \
   template MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&);
 LUTRA_FOR_EACH_SCALAR(LUTRA_METHOD_PROPERTIES)
 

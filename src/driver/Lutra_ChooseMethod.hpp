@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "Lutra_DeviceModel.hpp"
 #include "Lutra_CsrView.hpp"
+#include "Lutra_DeviceModel.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Symmetry.hpp"
 

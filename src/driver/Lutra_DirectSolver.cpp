@@ -19,7 +19,7 @@ void DirectSolver<Scalar, ExecutionSpace, Options>::analyze(const matrix_type& A
       m_exec, m_budget);
 }
 
-#define LUTRA_DIRECT_SOLVER(Scalar, Space)                \
+#define LUTRA_DIRECT_SOLVER(Scalar, Space)               \
   template class DirectSolver<Scalar, Space, LuOptions>; \
   template class DirectSolver<Scalar, Space, LdltOptions>;
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_DIRECT_SOLVER)

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "Lutra_Analysis.hpp"
 #include "Lutra_DiagonalPreconditioner.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_KrylovIteration.hpp"
 #include "Lutra_KrylovSolverOptions.hpp"
-#include "Lutra_Analysis.hpp"
 #include "Lutra_MatrixOperators.hpp"
 #include "Lutra_SparseILU.hpp"
 

@@ -50,8 +50,9 @@ namespace Impl {
 namespace {
 
 template <class Scalar, class Memory>
-CsrView<Scalar, Ordinal, Offset, Memory> with_values(const CsrPattern<Ordinal, Offset, Memory>& pattern,
-                                                     const std::type_identity_t<Kokkos::View<const Scalar*, Memory>>& values) {
+CsrView<Scalar, Ordinal, Offset, Memory> with_values(
+    const CsrPattern<Ordinal, Offset, Memory>& pattern,
+    const std::type_identity_t<Kokkos::View<const Scalar*, Memory>>& values) {
   return {pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, values};
 }
 

@@ -19,9 +19,9 @@ struct LuChoices {
                                                                ///< precision, refinement makes up for it
   SymbolicMethod symbolic = SymbolicMethod::automatic;         ///< how the pattern of L + U is found; the
                                                                ///< multifrontal engine takes etree alone
-  double pivot_threshold = 0.1;  ///< of Pivoting::threshold, which takes the multifrontal engine and solves on
-                                 ///< the fronts in working precision: a diagonal entry stays where it is at
-                                 ///< least this times the greatest it could be exchanged with; above 0, at
+  double pivot_threshold = 0.1;  ///< of Pivoting::threshold, which takes the multifrontal engine and solves
+                                 ///< on the fronts in working precision: a diagonal entry stays where it is
+                                 ///< at least this times the greatest it could be exchanged with; above 0, at
                                  ///< most 1
 
   bool operator==(const LuChoices&) const = default;

@@ -125,7 +125,8 @@ void visit_fields(KrylovSolverOptions& o, const Visit& visit) {
 }
 
 /// What Krylov methods take from the options that all methods of a Solver share.
-constexpr std::array<std::string_view, 3> shared_by_krylov = {"validate_input", "time_stages", "memory_limit"};
+constexpr std::array<std::string_view, 3> shared_by_krylov = {"validate_input", "time_stages",
+                                                              "memory_limit"};
 
 template <class Visit>
 void visit_fields(SolverOptions& o, const Visit& visit) {

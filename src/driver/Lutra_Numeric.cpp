@@ -52,9 +52,9 @@ void Numeric<Scalar, ExecutionSpace>::set_analysis(std::shared_ptr<const analysi
 
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::rematch(const matrix_type& A) {
-  set_analysis(std::visit(
-      [&](const auto& options) { return analyze(m_exec, A, options, m_budget, m_analysis.get()); },
-      m_analysis->options));
+  set_analysis(
+      std::visit([&](const auto& options) { return analyze(m_exec, A, options, m_budget, m_analysis.get()); },
+                 m_analysis->options));
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -143,7 +143,7 @@ auto Numeric<Scalar, ExecutionSpace>::factorize_values() -> Stage {
   if (Guard::is_suspicious(outcome) || !outcome.is_finite()) {
     if (may_renew() &&
         !Impl::scales_fit(m_exec, m_analysis->F.A, m_operators.values(), m_analysis->row_scale,
-                    m_analysis->col_scale, m_budget) &&
+                          m_analysis->col_scale, m_budget) &&
         renew_analysis("values have outgrown the scales of the analysis"))
       outcome = factorize_within_growth();
   }
@@ -180,7 +180,8 @@ auto Numeric<Scalar, ExecutionSpace>::judge_factors(const FactorizationOutcome& 
 /// Looks at factors some of whose pivots are zero, perturbed or small.
 /// @param has_small_pivots whether pivots may be small and neither perturbed nor zero
 template <class Scalar, class ExecutionSpace>
-auto Numeric<Scalar, ExecutionSpace>::stage_of_factors(FactorizationOutcome outcome, bool has_small_pivots) -> Stage {
+auto Numeric<Scalar, ExecutionSpace>::stage_of_factors(FactorizationOutcome outcome, bool has_small_pivots)
+    -> Stage {
   if (m_report.indefinite_column) return Stage::not_definite;
   if (!outcome.is_finite()) return Stage::not_finite;
   bool is_singular = m_report.pivots.zero.value_or(0) > 0;
@@ -218,8 +219,8 @@ bool Numeric<Scalar, ExecutionSpace>::renew_analysis(const std::string& reason) 
   AnalysisPointer renewed;
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization;
   try {
-    renewed = Impl::renew_analysis<Scalar, ExecutionSpace>(m_exec, *m_analysis, m_operators.values(),
-                                                           m_budget);
+    renewed =
+        Impl::renew_analysis<Scalar, ExecutionSpace>(m_exec, *m_analysis, m_operators.values(), m_budget);
     if (renewed->plan && renewed->plan != m_analysis->plan)
       factorization = renewed->plan->make_factorization(m_exec, m_budget);
   } catch (const OutOfMemoryError& error) {
@@ -239,7 +240,8 @@ bool Numeric<Scalar, ExecutionSpace>::renew_analysis(const std::string& reason) 
 
 /// Takes over an analysis of the values at hand, and a factorization if it has another plan.
 template <class Scalar, class ExecutionSpace>
-void Numeric<Scalar, ExecutionSpace>::adopt(const AnalysisPointer& renewed, std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization) {
+void Numeric<Scalar, ExecutionSpace>::adopt(
+    const AnalysisPointer& renewed, std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization) {
   if (factorization) {
     const auto values = m_operators.values();
     decltype(m_operators) operators(renewed->F.A, m_budget);
@@ -423,7 +425,9 @@ void Numeric<Scalar, ExecutionSpace>::reserve_gmres() {
 
 /// @throws TimeoutError where the watchdog has given up a solve
 template <class Scalar, class ExecutionSpace>
-void Numeric<Scalar, ExecutionSpace>::throw_if_stopped() { Impl::throw_if_stopped(m_exec, "solve", *m_factorization); }
+void Numeric<Scalar, ExecutionSpace>::throw_if_stopped() {
+  Impl::throw_if_stopped(m_exec, "solve", *m_factorization);
+}
 
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::update_memory() {

@@ -11,11 +11,11 @@
 #include "Lutra_Analysis.hpp"
 #include "Lutra_ConditionGuard.hpp"
 #include "Lutra_FactorValues.hpp"
-#include "Lutra_SymmetricFactors.hpp"
 #include "Lutra_MatrixCalls.hpp"
 #include "Lutra_MatrixOperators.hpp"
 #include "Lutra_RankTwo.hpp"
 #include "Lutra_Refinement.hpp"
+#include "Lutra_SymmetricFactors.hpp"
 #include "Lutra_Transposition.hpp"
 
 namespace lutra {
@@ -56,9 +56,11 @@ class Numeric {
   /// of the pivots; more often where pivots were perturbed, or a factorization is repeated. Allocates the
   /// first time, and where delayed pivots need more memory.
   /// @param shift [n] of LDLᵀ and Cholesky: A + diag(shift) is factorized, and solves and errors are of it
-  /// @throws InputError where the pattern is another one, a value that is read is NaN or infinite, or a matrix
-  ///         for LDLᵀ is not symmetric; for a shift of another length, with NaN or infinity, or for LU: nothing
-  ///         has changed. OutOfMemoryError, TimeoutError: there are no factors, and `report()` says so
+  /// @throws InputError where the pattern is another one, a value that is read is NaN or infinite, or a
+  /// matrix
+  ///         for LDLᵀ is not symmetric; for a shift of another length, with NaN or infinity, or for LU:
+  ///         nothing has changed. OutOfMemoryError, TimeoutError: there are no factors, and `report()` says
+  ///         so
   void factorize(const matrix_type& A, const shift_type& shift = {});
 
   /// Solves op(A)·X = B for all columns, refines, and computes the backward errors in `report()`.
@@ -155,7 +157,8 @@ class Numeric {
   Stage stage_of_factors(FactorizationOutcome outcome, bool has_small_pivots = false);
   bool may_renew();
   bool renew_analysis(const std::string& reason);
-  void adopt(const AnalysisPointer& renewed, std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization);
+  void adopt(const AnalysisPointer& renewed,
+             std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization);
   FactorizationOutcome factorize_with(double perturbation);
   void report_pivots(const FactorizationOutcome& outcome);
   FactorizationOutcome factorize_within_growth();
@@ -171,9 +174,7 @@ class Numeric {
   void update_memory();
   Scales<Scalar, Memory> scales();
   static Status status_of(Stage stage);
-  bool has_factors() const {
-    return m_stage == Stage::factorized || m_stage == Stage::numerically_singular;
-  }
+  bool has_factors() const { return m_stage == Stage::factorized || m_stage == Stage::numerically_singular; }
   bool can_solve() const {
     return m_stage == Stage::factorized ||
            (m_stage == Stage::numerically_singular && m_options.solve_singular);
@@ -209,7 +210,7 @@ class Numeric {
   Report m_report;
   Stage m_stage = Stage::analyzed;
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> m_factorization;  ///< null: structurally singular
-  Impl::MatrixOperators<Scalar, ExecutionSpace> m_operators;                     ///< of the matrix last factorized
+  Impl::MatrixOperators<Scalar, ExecutionSpace> m_operators;               ///< of the matrix last factorized
   MatrixCheckWorkspace<ExecutionSpace> m_check;
   Workspace m_work;                        ///< of up to 16 right-hand sides
   Workspace m_column;                      ///< of one, for escalations; empty until there is one

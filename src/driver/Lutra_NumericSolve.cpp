@@ -50,7 +50,8 @@ void copy_solutions(const ExecutionSpace& exec, const Rows& from, const XView& X
 }  // namespace
 
 template <class Scalar, class ExecutionSpace>
-Status Numeric<Scalar, ExecutionSpace>::solve_views(const const_multivector_type& B, const multivector_type& X, Transposition op) {
+Status Numeric<Scalar, ExecutionSpace>::solve_views(const const_multivector_type& B,
+                                                    const multivector_type& X, Transposition op) {
   if (m_stage == Stage::analyzed)
     throw CallOrderError("solve: there is no factorization; call analyze and factorize first");
   check_enumerator("op", op, Transposition::adjoint);
@@ -74,7 +75,8 @@ Status Numeric<Scalar, ExecutionSpace>::solve_views(const const_multivector_type
 
 /// Sixteen right-hand sides after another, or fewer where there are not so many.
 template <class Scalar, class ExecutionSpace>
-Status Numeric<Scalar, ExecutionSpace>::solve_blocks(const const_multivector_type& B, const multivector_type& X, Transposition op) {
+Status Numeric<Scalar, ExecutionSpace>::solve_blocks(const const_multivector_type& B,
+                                                     const multivector_type& X, Transposition op) {
   const Impl::StageTimer timer(m_exec, m_options.time_stages);
   reserve_workspace(B.extent(1));
   double componentwise = 0, normwise = 0, refine_seconds = 0;
@@ -105,7 +107,8 @@ Status Numeric<Scalar, ExecutionSpace>::solve_blocks(const const_multivector_typ
 /// it again with a new analysis where the one there is, of other values, has not led to a solution.
 /// @returns whether solutions have changed after their first wait
 template <class Scalar, class ExecutionSpace>
-bool Numeric<Scalar, ExecutionSpace>::improve_block(Transposition op, std::size_t k, RefinementOutcome& outcome) {
+bool Numeric<Scalar, ExecutionSpace>::improve_block(Transposition op, std::size_t k,
+                                                    RefinementOutcome& outcome) {
   bool changed = outcome.steps > 0;
   changed = gmres_fallback(op, k, outcome) || changed;
   check_condition(op, k, outcome);
@@ -139,11 +142,12 @@ bool Numeric<Scalar, ExecutionSpace>::is_solved(const RefinementOutcome& outcome
 /// Estimates the condition once for a factorization where solutions are large beside B, and bounds their
 /// relative errors where it has been estimated.
 template <class Scalar, class ExecutionSpace>
-void Numeric<Scalar, ExecutionSpace>::check_condition(Transposition op, std::size_t k, const RefinementOutcome& outcome) {
+void Numeric<Scalar, ExecutionSpace>::check_condition(Transposition op, std::size_t k,
+                                                      const RefinementOutcome& outcome) {
   const double large = 1 / std::sqrt(static_cast<double>(epsilon_of<Scalar>));
   const auto& errors = outcome.errors;
-  const auto worst = static_cast<std::size_t>(std::ranges::max_element(errors.componentwise) -
-                                              errors.componentwise.begin());
+  const auto worst =
+      static_cast<std::size_t>(std::ranges::max_element(errors.componentwise) - errors.componentwise.begin());
   const double error = errors.componentwise[worst];
   if (!std::isfinite(error) || m_stage != Stage::factorized) return;
   try {
@@ -171,7 +175,8 @@ void Numeric<Scalar, ExecutionSpace>::check_condition(Transposition op, std::siz
 
 /// The relative error of the solution in column c of the workspace, by the condition of that solution.
 template <class Scalar, class ExecutionSpace>
-double Numeric<Scalar, ExecutionSpace>::bound_of_column(Transposition op, std::size_t c, double backward_error) {
+double Numeric<Scalar, ExecutionSpace>::bound_of_column(Transposition op, std::size_t c,
+                                                        double backward_error) {
   reserve_column();
   Impl::copy_column(m_exec, m_work.B, c, m_column.B, 0);
   Impl::copy_column(m_exec, m_work.X, c, m_column.X, 0);
@@ -184,19 +189,22 @@ double Numeric<Scalar, ExecutionSpace>::bound_of_column(Transposition op, std::s
 /// A refined solve for columns first … first + k of B, in `m_work`. Before anything of X is written, all of
 /// B is checked.
 template <class Scalar, class ExecutionSpace>
-RefinementOutcome Numeric<Scalar, ExecutionSpace>::solve_block(const const_multivector_type& B, std::size_t first, std::size_t k,
-                              Transposition op, const std::function<void()>& copy_to_user) {
+RefinementOutcome Numeric<Scalar, ExecutionSpace>::solve_block(const const_multivector_type& B,
+                                                               std::size_t first, std::size_t k,
+                                                               Transposition op,
+                                                               const std::function<void()>& copy_to_user) {
   operator_for(op);
   const auto& maxima = m_work.maxima;
   maxima.clear(m_exec);
   Impl::copy_and_check(m_exec, B, first, k, first == 0 ? B.extent(1) : first + k, m_work.B, maxima.slots(),
-                 maxima.bad_row_slot());
+                       maxima.bad_row_slot());
   return refined(op, copy_to_user);
 }
 
 /// A refined solve of what is in the workspace.
 template <class Scalar, class ExecutionSpace>
-RefinementOutcome Numeric<Scalar, ExecutionSpace>::refined(Transposition op, const std::function<void()>& copy_to_user) {
+RefinementOutcome Numeric<Scalar, ExecutionSpace>::refined(Transposition op,
+                                                           const std::function<void()>& copy_to_user) {
   if (!copy_to_user) m_work.maxima.clear(m_exec);
   auto outcome = solve_refined(m_exec, operator_for(op), *m_factorization, op,
                                {m_options.max_refinement_steps, m_options.tolerance}, m_work, copy_to_user);
@@ -219,7 +227,8 @@ void Numeric<Scalar, ExecutionSpace>::reserve_workspace(std::size_t n_rhs) {
 /// GMRES for each column that refinement has left above the tolerance, and a search for a null vector; true
 /// where it has tried. Where memory does not suffice, columns stay as they are then.
 template <class Scalar, class ExecutionSpace>
-bool Numeric<Scalar, ExecutionSpace>::gmres_fallback(Transposition op, std::size_t k, RefinementOutcome& outcome) {
+bool Numeric<Scalar, ExecutionSpace>::gmres_fallback(Transposition op, std::size_t k,
+                                                     RefinementOutcome& outcome) {
   const auto stalled = [&](double error) { return !(error <= tolerance()); };
   const auto errors = std::span(outcome.errors.componentwise).first(k);
   if (m_options.max_refinement_steps == 0 || m_stage == Stage::numerically_singular ||
@@ -296,12 +305,11 @@ void Numeric<Scalar, ExecutionSpace>::solve_part_views(const const_multivector_t
   Impl::throw_if_stopped(m_exec, "solve_parts", *m_factorization);
 }
 
-#define LUTRA_NUMERIC_SOLVE(Scalar, Space)                                                                \
-  template Status Numeric<Scalar, Space>::solve_views(const const_multivector_type&,                      \
-                                                      const multivector_type&, Transposition);            \
-  template void Numeric<Scalar, Space>::solve_part_views(const const_multivector_type&,                   \
-                                                         const multivector_type&, const LdltParts&,       \
-                                                         Transposition);
+#define LUTRA_NUMERIC_SOLVE(Scalar, Space)                                                     \
+  template Status Numeric<Scalar, Space>::solve_views(const const_multivector_type&,           \
+                                                      const multivector_type&, Transposition); \
+  template void Numeric<Scalar, Space>::solve_part_views(                                      \
+      const const_multivector_type&, const multivector_type&, const LdltParts&, Transposition);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_NUMERIC_SOLVE)
 
 }  // namespace lutra

@@ -177,9 +177,9 @@ class SchurComplement {
   solver_type m_solver;
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
-  std::optional<Blocks> m_blocks;  ///< none before the first analysis
+  std::optional<Blocks> m_blocks;                               ///< none before the first analysis
   std::shared_ptr<typename solver_type::border_type> m_border;  ///< none without set or rest
-  matrix_type m_A;                                                            ///< of the last factorization
+  matrix_type m_A;                                              ///< of the last factorization
   columns_type m_matrix;
   MemoryReservation m_reservation;  ///< of it
   bool m_has_factors = false;

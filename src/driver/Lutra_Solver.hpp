@@ -20,9 +20,9 @@ namespace lutra {
 /// that are not symmetric, and for symmetric ones LU, LDLᵀ or Cholesky, whichever is predicted to take least
 /// time. The report says which and why.
 ///
-/// analyze once per pattern, factorize once per set of values, solve as often as wanted. A chosen method gives
-/// way to one that serves more matrices where later values need it: Cholesky to LDLᵀ for a matrix that is not
-/// positive definite, both to LU for one that is not symmetric. The report has an escalation then.
+/// analyze once per pattern, factorize once per set of values, solve as often as wanted. A chosen method
+/// gives way to one that serves more matrices where later values need it: Cholesky to LDLᵀ for a matrix that
+/// is not positive definite, both to LU for one that is not symmetric. The report has an escalation then.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
                public Impl::MatrixCalls<Solver<Scalar, ExecutionSpace>, Scalar, ExecutionSpace> {

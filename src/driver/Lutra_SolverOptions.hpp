@@ -17,8 +17,8 @@ enum class Method {
   krylov
 };
 
-/// Options of `Solver`. Every field has a default that is meant to be left alone. Shared options of the direct
-/// methods come first; memory_limit, validate_input and time_stages are those of krylov, too.
+/// Options of `Solver`. Every field has a default that is meant to be left alone. Shared options of the
+/// direct methods come first; memory_limit, validate_input and time_stages are those of krylov, too.
 struct SolverOptions : DirectOptions {
   Method method = Method::automatic;
   LuChoices lu;                ///< a choice other than the default makes `automatic` take LU

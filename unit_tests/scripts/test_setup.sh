@@ -62,7 +62,7 @@ expect_configured() {
   [[ $(cat "$folder/said") == "$expected" ]] || fail "setup for $*: expected
 $expected"
 }
-few='-DLutra_ENABLE_TESTS=OFF -DLutra_ENABLE_EXAMPLES=OFF -DLutra_SCALARS=f64;c128 '
+few='-DLutra_ENABLE_TESTS=OFF -DLutra_ENABLE_EXAMPLES=OFF -DLutra_SCALARS=f64;c128'
 expect_configured "$few
 -
 $tests -ULutra_SCALARS

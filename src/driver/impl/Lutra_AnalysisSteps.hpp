@@ -7,10 +7,10 @@
 #include <memory>
 #include <vector>
 
+#include "Lutra_Analysis.hpp"
 #include "Lutra_AssemblyTree.hpp"
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_Analysis.hpp"
 #include "Lutra_PivotOrder.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_ToDevice.hpp"

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "Lutra_Analysis.hpp"
 #include "Lutra_Border.hpp"
 #include "Lutra_DiagonalPivots.hpp"
 #include "Lutra_FactorValues.hpp"
@@ -14,10 +15,9 @@
 #include "Lutra_LdltDeterminant.hpp"
 #include "Lutra_LdltOptions.hpp"
 #include "Lutra_LdltSolver.hpp"
-#include "Lutra_Analysis.hpp"
-#include "Lutra_SymmetricFactors.hpp"
 #include "Lutra_MultifrontalPlan.hpp"
 #include "Lutra_PlanTools.hpp"
+#include "Lutra_SymmetricFactors.hpp"
 
 namespace lutra::Impl {
 
