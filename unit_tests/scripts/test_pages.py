@@ -14,7 +14,11 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 NOTES = sorted((ROOT / "docs" / "notes").glob("*.md"))
 TEXTS = PAGES + [ROOT / "docs" / "notes" / "README.md", ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 MAX_LINES = 150
-MAX_COLUMNS = 160  # of a line outside tables
+MAX_COLUMNS = 120  # of every line, tables included
+# Pages that still have longer lines; to be emptied.
+WIDE_PAGES = {"comm.md", "distributed.md", "ilu.md", "krylov.md", "ldlt-hosts.md", "ldlt.md", "levelization.md",
+              "nested-dissection.md", "numeric.md", "ordering.md", "prediction.md", "preprocess.md", "symbolic.md",
+              "trees.md", "trisolve.md"}
 PRESETS = {p["name"] for p in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]}
 
 # Numbers that a page repeats: page, what stands there, file, what stands there. Groups are compared as numbers, in order.
@@ -181,7 +185,12 @@ class Pages(unittest.TestCase):
             lines = page.read_text().splitlines()
             with self.subTest(page=page.name):
                 self.assertLessEqual(len(lines), MAX_LINES)
-                self.assertFalse([line[:60] for line in lines if len(line) > MAX_COLUMNS and not line.startswith("|")])
+
+    def test_lines_are_short(self):
+        for page in [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]:
+            with self.subTest(page=page.name):
+                wide = [line[:60] for line in page.read_text().splitlines() if len(line) > MAX_COLUMNS]
+                self.assertTrue(page.name in WIDE_PAGES or not wide, wide)
 
     def test_notes_have_a_date_and_are_listed(self):
         listed = (ROOT / "docs" / "notes" / "README.md").read_text()
