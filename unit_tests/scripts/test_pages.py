@@ -22,7 +22,7 @@ DEVICE_MODEL = "src/common/Lutra_DeviceModel.cpp"
 CONSTANTS = [
     ("numeric.md", r"at least (\d+) flops per stored", DEVICE_MODEL, r"min_flops_per_entry = (\d+);"),
     ("numeric.md", r"`--pivot threshold`, tolerance u = ([\d.]+)", "src/driver/Lutra_LuOptions.hpp", r"pivot_threshold = ([\d.]+);"),
-    ("ldlt.md", r"`pivot_threshold`, ([\d.]+), at most", "src/driver/Lutra_LdltOptions.hpp", r"pivot_threshold =\s+([\d.]+);"),
+    ("ldlt.md", r"`pivot_threshold`,\s+([\d.]+), at most", "src/driver/Lutra_LdltOptions.hpp", r"pivot_threshold =\s+([\d.]+);"),
     ("nested-dissection.md", r"leaves of (\d+) vertices", "src/ordering/Lutra_NestedDissection.hpp", r"leaf_vertices = (\d+);"),
     ("nested-dissection.md", r"above (\d+) vertices in the mean", "src/ordering/Lutra_NestedDissection.hpp", r"team_vertices = (\d+);"),
     ("ordering.md", r"spare 20 % of the flops for each factor of ten by which AMD's\norder exceeds ([\d,]+) flops", DEVICE_MODEL,
