@@ -25,7 +25,7 @@ CONSTANTS = [
     ("ldlt.md", r"`pivot_threshold`,\s+([\d.]+), at most", "src/driver/Lutra_LdltOptions.hpp", r"pivot_threshold =\s+([\d.]+);"),
     ("nested-dissection.md", r"leaves of (\d+) vertices", "src/ordering/Lutra_NestedDissection.hpp", r"leaf_vertices = (\d+);"),
     ("nested-dissection.md", r"above (\d+) vertices in the mean", "src/ordering/Lutra_NestedDissection.hpp", r"team_vertices = (\d+);"),
-    ("ordering.md", r"spare 20 % of the flops for each factor of ten by which AMD's\norder exceeds ([\d,]+) flops", DEVICE_MODEL,
+    ("ordering.md", r"by\s+which\s+AMD's\s+order\s+exceeds\s+([\d,]+)\s+flops", DEVICE_MODEL,
      r"saved_from_flops_per_row = (\d+);"),
     ("prediction.md", r"latency of a message \| ([\d.]+) µs .*\| ([\d.]+) µs", DEVICE_MODEL,
      r"(?s)latency_seconds = ([\d.]+)e-6,.*latency_seconds = ([\d.]+)e-6,"),
