@@ -191,7 +191,7 @@ lutra_status lutra_increase_quality(lutra_solver* solver, int* raised);
 /* The status after the last analyze, factorize and solve. LUTRA_NOT_SOLVED before all of them. */
 lutra_status lutra_report_status(const lutra_solver* solver);
 
-/* Numbers and texts of the report by the keys of its JSON (docs/command-line.md), with dots between:
+/* Numbers and texts of the report by the keys of its JSON (docs/json.md), with dots between:
  * "inertia.negative", "pivots.perturbed", "iterations", "errors.backward_componentwise", "choice.engine".
  * LUTRA_NO_VALUE where it is null at present; *value is as before then. */
 lutra_status lutra_get_integer(lutra_solver* solver, const char* key, int64_t* value);

@@ -51,7 +51,7 @@ struct ReportRecord {
   std::string message;  ///< empty for a success
 };
 
-/// JSON text of one record, with the keys of docs/command-line.md in their order. Numbers that are unknown or
+/// JSON text of one record, with the keys of docs/json.md in their order. Numbers that are unknown or
 /// not finite are null.
 std::string to_json(const ReportRecord& record);
 
