@@ -10,7 +10,7 @@
 #include "Lutra_SparseLU.hpp"
 
 using Space = Kokkos::DefaultExecutionSpace;
-using Solver = lutra::SparseLU<double>;  // int column indices, int64_t row offsets, on Space
+using Solver = lutra::SparseLU<double>;  // on Space
 using Matrix = Solver::matrix_type;
 
 // The solution the right-hand sides below are made for.

@@ -196,7 +196,7 @@ lutra_status lutra_increase_quality(lutra_solver* solver, int* raised);
 /* Status after the last analyze, factorize or solve; LUTRA_NOT_SOLVED before the first. */
 lutra_status lutra_report_status(const lutra_solver* solver);
 
-/* Numbers and texts of the report by the dotted path of their JSON keys (docs/command-line.md):
+/* Numbers and texts of the report by the dotted path of their JSON keys (docs/json.md):
  * "inertia.negative", "pivots.perturbed", "iterations", "errors.backward_componentwise", "choice.engine".
  * Returns LUTRA_NO_VALUE and leaves *value unchanged if the JSON value is null at present. */
 lutra_status lutra_get_integer(lutra_solver* solver, const char* key, int64_t* value);

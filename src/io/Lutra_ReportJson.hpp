@@ -51,7 +51,7 @@ struct ReportRecord {
   std::string message;  ///< empty on success
 };
 
-/// JSON text of one record, with the keys of docs/command-line.md in that order. Unknown and non-finite
+/// JSON text of one record, with the keys of docs/json.md in that order. Unknown and non-finite
 /// numbers are null.
 std::string to_json(const ReportRecord& record);
 

@@ -14,7 +14,7 @@ PAGES = sorted((ROOT / "docs").glob("*.md"))
 NOTES = sorted((ROOT / "docs" / "notes").glob("*.md"))
 TEXTS = PAGES + [ROOT / "docs" / "notes" / "README.md", ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 MAX_LINES = 150
-MAX_COLUMNS = 160  # of a line outside tables
+MAX_COLUMNS = 120  # of every line, tables included
 PRESETS = {p["name"] for p in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]}
 
 # Numbers that a page repeats: page, what stands there, file, what stands there. Groups are compared as numbers, in order.
@@ -22,12 +22,12 @@ DEVICE_MODEL = "src/common/Lutra_DeviceModel.cpp"
 CONSTANTS = [
     ("numeric.md", r"at least (\d+) flops per stored", DEVICE_MODEL, r"min_flops_per_entry = (\d+);"),
     ("numeric.md", r"`--pivot threshold`, tolerance u = ([\d.]+)", "src/driver/Lutra_LuOptions.hpp", r"pivot_threshold = ([\d.]+);"),
-    ("ldlt.md", r"`pivot_threshold`, ([\d.]+), at most", "src/driver/Lutra_LdltOptions.hpp", r"pivot_threshold =\s+([\d.]+);"),
-    ("nested-dissection.md", r"leaves of (\d+) vertices", "src/ordering/Lutra_NestedDissection.hpp", r"leaf_vertices = (\d+);"),
-    ("nested-dissection.md", r"above (\d+) vertices in the mean", "src/ordering/Lutra_NestedDissection.hpp", r"team_vertices = (\d+);"),
-    ("ordering.md", r"spare 20 % of the flops for each factor of ten by which AMD's\norder exceeds ([\d,]+) flops", DEVICE_MODEL,
+    ("ldlt.md", r"`pivot_threshold`,\s+([\d.]+), at most", "src/driver/Lutra_LdltOptions.hpp", r"pivot_threshold =\s+([\d.]+);"),
+    ("nested-dissection.md", r"leaves\s+of\s+(\d+)\s+vertices", "src/ordering/Lutra_NestedDissection.hpp", r"leaf_vertices = (\d+);"),
+    ("nested-dissection.md", r"mean above (\d+) vertices", "src/ordering/Lutra_NestedDissection.hpp", r"team_vertices = (\d+);"),
+    ("ordering.md", r"by\s+which\s+AMD's\s+order\s+exceeds\s+([\d,]+)\s+flops", DEVICE_MODEL,
      r"saved_from_flops_per_row = (\d+);"),
-    ("prediction.md", r"latency of a message \| ([\d.]+) µs .*\| ([\d.]+) µs", DEVICE_MODEL,
+    ("prediction.md", r"latency of a message \| ([\d.]+) µs \| ([\d.]+) µs", DEVICE_MODEL,
      r"(?s)latency_seconds = ([\d.]+)e-6,.*latency_seconds = ([\d.]+)e-6,"),
     ("prediction.md", r"link \| (\d+) GB/s \| (\d+) GB/s", DEVICE_MODEL,
      r"(?s)link_bandwidth = (\d+)e9.*link_bandwidth = (\d+)e9"),
@@ -35,8 +35,8 @@ CONSTANTS = [
      r"(?s)distributed = \{\.start_seconds = [\de.-]+,\s+\.dependency_seconds = ([\d.]+)e-6.*"
      r"distributed = \{\.start_seconds = [\de.-]+,\s+\.dependency_seconds = ([\d.]+)e-6"),
     ("comm.md", r"watchdog of T = (\d+) s", "src/comm/Lutra_Communicator.hpp", r"watchdog_seconds = (\d+);"),
-    ("distributed.md", r"need each other \(up to (\d+);", "src/trisolve/Lutra_DistributedTriangles.hpp", r"max_width = (\d+);"),
-    ("distributed.md", r"solved in groups\nof up to (\d+)", "src/trisolve/Lutra_DistributedTriangles.hpp", r"max_columns = (\d+);"),
+    ("distributed.md", r"need each other\s+\(up\s+to (\d+);", "src/trisolve/Lutra_DistributedTriangles.hpp", r"max_width = (\d+);"),
+    ("distributed.md", r"solved\s+in\s+groups\s+of\s+up\s+to\s+(\d+)", "src/trisolve/Lutra_DistributedTriangles.hpp", r"max_columns = (\d+);"),
     ("building.md", r"Kokkos and Kokkos Kernels \| ([\d.]+) ", "cmake/LutraDependencies.cmake", r"find_package\(Kokkos ([\d.]+) "),
     ("building.md", r"a C\+\+20 compiler \| ([\d.]+),", "CMakeLists.txt", r"cmake_minimum_required\(VERSION ([\d.]+)\)"),
     ("building.md", r"find_package\(Lutra ([\d.]+) REQUIRED\)", "CMakeLists.txt", r"project\(Lutra VERSION (\d+\.\d+)\."),
@@ -181,7 +181,12 @@ class Pages(unittest.TestCase):
             lines = page.read_text().splitlines()
             with self.subTest(page=page.name):
                 self.assertLessEqual(len(lines), MAX_LINES)
-                self.assertFalse([line[:60] for line in lines if len(line) > MAX_COLUMNS and not line.startswith("|")])
+
+    def test_lines_are_short(self):
+        for page in [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]:
+            with self.subTest(page=page.name):
+                wide = [line[:60] for line in page.read_text().splitlines() if len(line) > MAX_COLUMNS]
+                self.assertFalse(wide)
 
     def test_notes_have_a_date_and_are_listed(self):
         listed = (ROOT / "docs" / "notes" / "README.md").read_text()
