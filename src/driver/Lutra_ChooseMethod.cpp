@@ -85,6 +85,7 @@ double flops_per_entry(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) 
 template <class Scalar>
 MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
   MethodProperties result;
+  if (A.n_rows != A.n_cols) return result;
   result.symmetric = is_symmetric(A, Symmetry::symmetric);
   result.hermitian =
       ScalarTraits<Scalar>::is_complex ? is_symmetric(A, Symmetry::hermitian) : result.symmetric;

@@ -184,7 +184,7 @@ TEMPLATE_LIST_TEST_CASE("systems on the host, and memory that ends while they ar
     options.restart = 30;
     Krylov<T> solver(options);
     std::vector<Scalar> X(B.size());
-    CHECK_THROWS_AS(solver.solve_host(B, X), InputError);  // of no rows yet
+    CHECK_THROWS_AS(solver.solve_host(B, X), CallOrderError);
     try {
       solver.analyze(A);
       solver.factorize(A);

@@ -102,7 +102,7 @@ TEMPLATE_LIST_TEST_CASE("calls in the wrong order are refused, and nothing is lo
   Solver<TestType> solver;
   CHECK_THROWS_AS(solver.factorize(A), CallOrderError);
   CHECK_THROWS_AS(solver.structure(), CallOrderError);
-  CHECK_THROWS_AS(solver.solve_host(b, x), InputError);
+  CHECK_THROWS_AS(solver.solve_host(b, x), CallOrderError);
   solver.analyze(A);
   CHECK_THROWS_AS(solver.solve_host(b, x), CallOrderError);
   CHECK(solver.report().status == Status::not_solved);

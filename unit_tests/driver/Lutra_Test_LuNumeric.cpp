@@ -165,9 +165,14 @@ TEMPLATE_LIST_TEST_CASE("a new analysis of the same matched pattern makes the ma
     numeric.factorize(to_space<Space>(scaled));
     check_solution<TestType>(numeric, scaled);
   }
-  Numeric<TestType> other(before, {});  // made by other options: nothing is taken over
+  Numeric<TestType> other(before, {});  // rematches by the options of its analysis
   other.rematch(to_space<Space>(scaled));
-  CHECK(other.analysis()->plan != before->plan);
+  CHECK(other.analysis()->plan == before->plan);
+  LuOptions another = options;
+  another.matching = Matching::exact;  // nothing is taken over from an analysis by other options
+  CHECK(
+      analyze<Scalar, Space>(Space(), to_space<Space>(scaled), another, MemoryBudget(), before.get())->plan !=
+      before->plan);
   solver.analyze(from_dense<Matrix<TestType>>({{2, 1}, {1, 3}}));
   CHECK(solver.report().times.ordering.has_value());
 }

@@ -16,8 +16,8 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::Equals;
 
 /// An enumeration is refused where its value is none, and taken where it is one.
-template <class Options, class Enum>
-void check_range(Enum Options::*field, Enum last, const std::string& name) {
+template <class Options, class Base, class Enum>
+void check_range(Enum Base::*field, Enum last, const std::string& name) {
   Options options;
   for (const int number : {99, -1, static_cast<int>(last) + 1}) {
     options.*field = static_cast<Enum>(number);
@@ -43,27 +43,28 @@ void check_permutation_and_ordering() {
 }  // namespace
 
 TEST_CASE("enumerations out of range are refused by name", "[driver][errors]") {
-  check_range(&LuOptions::ordering, Ordering::user, "options: ordering");
-  check_range(&LuOptions::matching, Matching::exact, "options: matching");
-  check_range(&LuOptions::engine, Engine::multifrontal, "options: engine");
-  check_range(&LuOptions::trisolve, TrisolveMethod::supernodal, "options: trisolve");
-  check_range(&LuOptions::solve_precision, FactorPrecision::single, "options: solve_precision");
-  check_range(&LuOptions::symbolic, SymbolicMethod::ancestors, "options: symbolic");
-  check_range(&LuOptions::pivoting, Pivoting::threshold, "options: pivoting");
-  check_range(&LdltOptions::symmetry, Symmetry::hermitian, "options: symmetry");
-  check_range(&LdltOptions::triangle, Triangle::both, "options: triangle");
-  check_range(&LdltOptions::ordering, Ordering::user, "options: ordering");
-  check_range(&LdltOptions::matching, Matching::exact, "options: matching");
-  check_range(&LdltOptions::pivoting, Pivoting::threshold, "options: pivoting");
-  check_range(&SparseIluOptions::ordering, Ordering::user, "options: ordering");
-  check_range(&SparseIluOptions::matching, Matching::exact, "options: matching");
-  check_range(&SparseIluOptions::trisolve, TrisolveMethod::supernodal, "options: trisolve");
-  check_range(&IluOptions::method, IluMethod::parilut, "IluOptions::method");
-  check_range(&IluOptions::fill_rule, FillRule::row, "IluOptions::fill_rule");
-  check_range(&IluOptions::schedule, IluSchedule::syncfree, "IluOptions::schedule");
-  check_range(&IluOptions::apply, IluApply::jacobi, "IluOptions::apply");
-  check_range(&KrylovSolverOptions::method, KrylovMethod::gmres, "options: method");
-  check_range(&KrylovSolverOptions::preconditioning, Preconditioning::lu, "options: preconditioning");
+  check_range<LuOptions>(&LuOptions::ordering, Ordering::user, "options: ordering");
+  check_range<LuOptions>(&LuOptions::matching, Matching::exact, "options: matching");
+  check_range<LuOptions>(&LuOptions::engine, Engine::multifrontal, "options: engine");
+  check_range<LuOptions>(&LuOptions::trisolve, TrisolveMethod::supernodal, "options: trisolve");
+  check_range<LuOptions>(&LuOptions::solve_precision, FactorPrecision::single, "options: solve_precision");
+  check_range<LuOptions>(&LuOptions::symbolic, SymbolicMethod::ancestors, "options: symbolic");
+  check_range<LuOptions>(&LuOptions::pivoting, Pivoting::threshold, "options: pivoting");
+  check_range<LdltOptions>(&LdltOptions::symmetry, Symmetry::hermitian, "options: symmetry");
+  check_range<LdltOptions>(&LdltOptions::triangle, Triangle::both, "options: triangle");
+  check_range<LdltOptions>(&LdltOptions::ordering, Ordering::user, "options: ordering");
+  check_range<LdltOptions>(&LdltOptions::matching, Matching::exact, "options: matching");
+  check_range<LdltOptions>(&LdltOptions::pivoting, Pivoting::threshold, "options: pivoting");
+  check_range<SparseIluOptions>(&SparseIluOptions::ordering, Ordering::user, "options: ordering");
+  check_range<SparseIluOptions>(&SparseIluOptions::matching, Matching::exact, "options: matching");
+  check_range<SparseIluOptions>(&SparseIluOptions::trisolve, TrisolveMethod::supernodal, "options: trisolve");
+  check_range<IluOptions>(&IluOptions::method, IluMethod::parilut, "IluOptions::method");
+  check_range<IluOptions>(&IluOptions::fill_rule, FillRule::row, "IluOptions::fill_rule");
+  check_range<IluOptions>(&IluOptions::schedule, IluSchedule::syncfree, "IluOptions::schedule");
+  check_range<IluOptions>(&IluOptions::apply, IluApply::jacobi, "IluOptions::apply");
+  check_range<KrylovSolverOptions>(&KrylovSolverOptions::method, KrylovMethod::gmres, "options: method");
+  check_range<KrylovSolverOptions>(&KrylovSolverOptions::preconditioning, Preconditioning::lu,
+                                   "options: preconditioning");
   KrylovSolverOptions options;
   options.krylov.side = static_cast<PreconditionSide>(3);
   CHECK_THROWS_WITH(check_options(options), Equals("options: side has no value 3"));

@@ -142,7 +142,7 @@ TEMPLATE_LIST_TEST_CASE("incomplete factors of A·2^p are those of A, U times 2^
         Ilu<TestType> solver(options);
         const auto scaled = matrix_times_power(A, p);
         solver.analyze(scaled);
-        REQUIRE(solver.factorize(scaled) == Status::not_solved);
+        REQUIRE(solver.factorize(scaled) == Status::success);
         return solver.factorization().write_out(typename TestType::Space());
       };
       const auto expected = factors_of(0);
@@ -167,7 +167,7 @@ TEMPLATE_LIST_TEST_CASE("rows of different units are no growth", "[driver][scale
   const auto A = from_dense<Matrix<TestType>>({{1, 0.25, nothing}, {big, 4 * big, big}, {nothing, 1, 4}});
   Ilu<TestType> solver;
   solver.analyze(A);
-  REQUIRE(solver.factorize(A) == Status::not_solved);
+  REQUIRE(solver.factorize(A) == Status::success);
   CHECK(*solver.report().pivots.shift == 0);
   CHECK(*solver.report().pivots.growth <= 1);
 }

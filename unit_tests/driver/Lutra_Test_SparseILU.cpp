@@ -412,7 +412,7 @@ TEMPLATE_LIST_TEST_CASE("memory that ends in a factorization is reported, and no
     const auto b = to_space<typename TestType::Space>(std::vector<Scalar>(60));
     try {
       const Status status = ilu.factorize(A);
-      CHECK(status == Status::not_solved);
+      CHECK(status == Status::success);
       was_enough = true;
       ilu.apply(b, b);
     } catch (const OutOfMemoryError&) {
@@ -433,7 +433,7 @@ TEMPLATE_LIST_TEST_CASE("incomplete factors of host data, applied to host arrays
   const auto A = permuted_matrix<Matrix<TestType>>(30, 2.0, random);
   Ilu<TestType> ilu(complete_options());
   std::vector<Scalar> X(60);
-  CHECK_THROWS_AS(ilu.apply_host(X, X), InputError);
+  CHECK_THROWS_AS(ilu.apply_host(X, X), CallOrderError);
   ilu.analyze(A);
   REQUIRE(ilu.factorize(A) == Status::success);
   for (const Transposition op : all_ops) {
