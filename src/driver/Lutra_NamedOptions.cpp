@@ -5,6 +5,8 @@
 #include <array>
 #include <charconv>
 #include <concepts>
+#include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -132,14 +134,16 @@ template <class Visit>
 void visit_fields(SolverOptions& o, const Visit& visit) {
   visit("method", o.method);
   visit_fields(static_cast<DirectOptions&>(o), visit);
-  const auto visit_below = [&](const std::string& prefix, auto& options, auto... skipped) {
+  const auto visit_below = [&](const std::string& prefix, auto& options,
+                               std::span<const std::string_view> skipped = {}) {
     visit_fields(options, [&](std::string_view name, auto& field) {
-      const bool is_skipped = (... || (std::find(skipped.begin(), skipped.end(), name) != skipped.end()));
-      if (!is_skipped) visit(prefix + std::string(name), field);
+      if (std::find(skipped.begin(), skipped.end(), name) == skipped.end())
+        visit(prefix + std::string(name), field);
     });
   };
+  constexpr std::string_view is_a_method[] = {"positive_definite"};
   visit_below("lu.", o.lu);
-  visit_below("ldlt.", o.ldlt, std::array<std::string_view, 1>{"positive_definite"});
+  visit_below("ldlt.", o.ldlt, is_a_method);
   visit_below("krylov.", o.krylov, shared_by_krylov);
 }
 

@@ -70,7 +70,7 @@ struct KahnLaunch {
 };
 
 /// Appends a node to a level. Threads of a warp that append together share one atomic addition.
-inline __device__ __forceinline__ void append(Ordinal* width, Ordinal* level_begin, Ordinal node) {
+__device__ __forceinline__ void append(Ordinal* width, Ordinal* level_begin, Ordinal node) {
   const auto together = cooperative_groups::coalesced_threads();
   Ordinal position = 0;
   if (together.thread_rank() == 0)

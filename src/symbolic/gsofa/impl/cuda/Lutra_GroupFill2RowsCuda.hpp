@@ -10,7 +10,7 @@
 namespace lutra::Impl {
 
 /// Counts the rows, and writes them to their destination.
-inline __device__ inline void GroupFill2::finish(Group& g) const {
+__device__ inline void GroupFill2::finish(Group& g) const {
   __syncthreads();
   const int source = g.shared->sources[lane()];
   int count = 0, lower = 0;
@@ -57,7 +57,7 @@ inline __device__ inline void GroupFill2::finish(Group& g) const {
 }
 
 /// Writes the counts of the lane's row; returns the row's destination, -1 if there is no space or no row.
-inline __device__ inline long long GroupFill2::settle(const Group& g, int lower_length, int length) const {
+__device__ inline long long GroupFill2::settle(const Group& g, int lower_length, int length) const {
   if (g.shared->sources[lane()] < 0) return -1;
   const auto source = static_cast<Ordinal>(g.shared->sources[lane()]);
   const Offset target =
@@ -66,7 +66,7 @@ inline __device__ inline long long GroupFill2::settle(const Group& g, int lower_
   return static_cast<long long>(target);
 }
 
-inline __device__ inline void GroupFill2::count_work(const Group& g, bool found) const {
+__device__ inline void GroupFill2::count_work(const Group& g, bool found) const {
   const int edges = sum_over_lanes(g.edges), again = sum_over_lanes(g.revisits);
   if (lane() != 0) return;
   Kokkos::atomic_add(&common.statistics(0), static_cast<std::uint64_t>(edges));

@@ -41,7 +41,7 @@ __device__ inline int add_if(bool condition, int* at, int value) {
 
 /// Few vertices are expanded by a single warp, which needs no barriers; more by the block, level by level.
 /// Either way a warp takes `at_once` vertices at a time, a few entries of a row in each lane.
-inline __device__ inline bool GroupFill2::search_below(Group& g, int t, std::uint32_t bits) const {
+__device__ inline bool GroupFill2::search_below(Group& g, int t, std::uint32_t bits) const {
   Shared& shared = *g.shared;
   if (warp() == 0) {
     if (lane() == 0) {
@@ -73,7 +73,7 @@ inline __device__ inline bool GroupFill2::search_below(Group& g, int t, std::uin
 }
 
 /// By one warp, while there are few: expands `count` vertices at the start of the level, the last ones first.
-inline __device__ inline void GroupFill2::expand_narrow(Group& g, int t, int count) const {
+__device__ inline void GroupFill2::expand_narrow(Group& g, int t, int count) const {
   Shared& shared = *g.shared;
   const int side = g.level % 2, at = lane() / lanes_each;
   const int* const entries = table.data() + lane() % lanes_each * each;
@@ -100,7 +100,7 @@ inline __device__ inline void GroupFill2::expand_narrow(Group& g, int t, int cou
 }
 
 /// By the block: expands `length` vertices of a level. Edges of the next few are loaded meanwhile.
-inline __device__ inline void GroupFill2::expand_wide(Group& g, int t, int length) const {
+__device__ inline void GroupFill2::expand_wide(Group& g, int t, int length) const {
   Shared& shared = *g.shared;
   const int side = g.level % 2;
   int* const next_length = shared.lengths + (g.level + 1) % 3;
@@ -129,7 +129,7 @@ inline __device__ inline void GroupFill2::expand_wide(Group& g, int t, int lengt
 /// @param entry   entries of the table's rows, a few per lane
 /// @param side    level to which vertices to be expanded are appended
 /// @param reserve reserves space there for a number of vertices
-inline template <class Reserve>
+template <class Reserve>
 __device__ inline void GroupFill2::expand(Group& g, uint2 own, const int (&entry)[each], int t, int side,
                                           const Reserve& reserve) const {
   int edges = 0;
@@ -155,7 +155,7 @@ __device__ inline void GroupFill2::expand(Group& g, uint2 own, const int (&entry
 
 /// Edges lead `bits` to each w of each lane. New visits are marked; vertices below the threshold are appended
 /// to the next level. By whole warps.
-inline template <class Reserve>
+template <class Reserve>
 __device__ inline void GroupFill2::visit(Group& g, const int (&w)[each], std::uint32_t bits, int t, int side,
                                          const Reserve& reserve) const {
   const int count = stage(g, w, bits);
@@ -188,8 +188,7 @@ __device__ inline void GroupFill2::visit(Group& g, const int (&w)[each], std::ui
 
 /// Stores the targets of edges that lead some of `bits` to a vertex they have not visited; returns the number
 /// of such edges, about a fifth. Lanes then share them evenly.
-inline __device__ inline int GroupFill2::stage(const Group& g, const int (&w)[each],
-                                               std::uint32_t bits) const {
+__device__ inline int GroupFill2::stage(const Group& g, const int (&w)[each], std::uint32_t bits) const {
   std::uint32_t before[each];
   for (int k = 0; k < each; ++k) before[k] = g.visited[w[k]];
   int count = 0;
@@ -203,7 +202,7 @@ inline __device__ inline int GroupFill2::stage(const Group& g, const int (&w)[ea
   return count;
 }
 
-inline __device__ inline void GroupFill2::put(const Group& g, int side, int at, uint2 item) const {
+__device__ inline void GroupFill2::put(const Group& g, int side, int at, uint2 item) const {
   if (at < near_length) {
     g.shared->near[side][at] = item;
   } else if (at - near_length < far_length()) {
