@@ -157,7 +157,7 @@ TEST_CASE("C: arguments that make no sense are named") {
 TEST_CASE("C: errors of options name the option") {
   CSolver solver(LUTRA_LU);
   CHECK(lutra_set_option(solver, "orderng", "amd") == LUTRA_INPUT_ERROR);
-  CHECK(message_has("option 'orderng' is unknown (choose from ordering,"));
+  CHECK(message_has("option 'orderng' is unknown (choose from engine,"));
   const char* value = nullptr;
   CHECK(lutra_get_option(solver, "orderng", &value) == LUTRA_INPUT_ERROR);
   CHECK(message_has("option 'orderng' is unknown"));

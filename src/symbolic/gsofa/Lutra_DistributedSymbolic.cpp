@@ -17,7 +17,7 @@ namespace lutra {
 namespace Impl {
 
 /// Data about a row that other ranks need.
-struct RowSummary {
+struct GatheredRow {
   Ordinal lower = 0, upper = 0;  ///< entries in L and in U
   Ordinal adjacent = 0;  ///< entries of L adjacent to the diagonal without a gap, at most a supernode's rows
   Ordinal next = -1;     ///< first column of U right of the diagonal; −1: none
@@ -28,7 +28,7 @@ struct RowSummary {
 namespace {
 
 using Impl::at;
-using Impl::RowSummary;
+using Impl::GatheredRow;
 
 constexpr std::int64_t message_entries = 1 << 25;
 constexpr int rows_tag = 220;
@@ -122,15 +122,15 @@ void search(const ExecutionSpace& exec,
   }
 }
 
-std::vector<RowSummary> summarize(const DistributedLuPattern& part, std::int64_t max_size) {
-  std::vector<RowSummary> summaries;
+std::vector<GatheredRow> summarize(const DistributedLuPattern& part, std::int64_t max_size) {
+  std::vector<GatheredRow> summaries;
   summaries.reserve(part.rows.size());
   for (std::size_t k = 0; k < part.rows.size(); ++k) {
     const Ordinal row = part.rows[k];
     const auto begin = part.entries.begin() + part.row_map[k],
                end = part.entries.begin() + part.row_map[k + 1];
     const auto diagonal = std::lower_bound(begin, end, row);
-    RowSummary summary{static_cast<Ordinal>(diagonal - begin), static_cast<Ordinal>(end - diagonal)};
+    GatheredRow summary{static_cast<Ordinal>(diagonal - begin), static_cast<Ordinal>(end - diagonal)};
     const auto longest = static_cast<Ordinal>(std::min<std::int64_t>(max_size, summary.lower));
     while (summary.adjacent < longest && *(diagonal - summary.adjacent - 1) == row - summary.adjacent - 1)
       ++summary.adjacent;
@@ -141,10 +141,10 @@ std::vector<RowSummary> summarize(const DistributedLuPattern& part, std::int64_t
 }
 
 /// Collects the summaries of all rows on all ranks.
-std::vector<RowSummary> exchange(Communicator& comm, const DistributedLuPattern& part,
-                                 const std::vector<RowSummary>& own) {
+std::vector<GatheredRow> exchange(Communicator& comm, const DistributedLuPattern& part,
+                                  const std::vector<GatheredRow>& own) {
   const auto gathered = comm.gather(own);
-  std::vector<RowSummary> all;
+  std::vector<GatheredRow> all;
   if (comm.rank() == 0) {
     std::vector<std::size_t> next(gathered.size(), 0);
     for (Ordinal row = 0; row < part.n; ++row) {
@@ -157,7 +157,7 @@ std::vector<RowSummary> exchange(Communicator& comm, const DistributedLuPattern&
 }
 
 /// Marks with 1 each row that starts a supernode.
-std::vector<Ordinal> find_leaders(const std::vector<RowSummary>& rows, std::int64_t max_size) {
+std::vector<Ordinal> find_leaders(const std::vector<GatheredRow>& rows, std::int64_t max_size) {
   std::vector<Ordinal> leads(rows.size(), 1);
   std::size_t leader = 0;
   for (std::size_t s = 1; s < rows.size(); ++s) {
@@ -180,7 +180,7 @@ Kokkos::View<Ordinal*, Kokkos::HostSpace> host_view(const std::string& label, st
 }
 
 /// Numbers supernodes and finds their parents.
-Supernodes<Kokkos::HostSpace> make_supernodes(const std::vector<RowSummary>& rows,
+Supernodes<Kokkos::HostSpace> make_supernodes(const std::vector<GatheredRow>& rows,
                                               const SupernodeOptions& options) {
   const std::size_t n = rows.size();
   auto leads = find_leaders(rows, options.max_size);
@@ -260,7 +260,7 @@ DistributedLuPattern factorize_symbolic_distributed(
   DistributedLuPattern part;
   part.n = pattern.n_rows;
   part.schedule = make_schedule(comm, pattern.n_rows, options);
-  std::vector<RowSummary> own;
+  std::vector<GatheredRow> own;
   comm.agree("symbolic: search", [&] {
     const Communicator::Work alone(comm);
     const Kokkos::Timer timer;
