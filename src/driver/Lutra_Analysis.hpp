@@ -32,7 +32,7 @@ struct Analysis {
   Ordinal n = 0;
   std::variant<LuOptions, LdltOptions> options;     ///< by which it was made
   std::optional<SymmetricInput<Memory>> symmetric;  ///< of LDLᵀ and Cholesky
-  PermutedPattern<Memory> F;             ///< of A, or of S; empty where the pattern is structurally singular
+  PermutedPattern<Memory> F;             ///< of A, or of S; without orders where it is structurally singular
   std::vector<Ordinal> ordered_columns;  ///< [n] before a tree of fronts reordered them; empty
                                          ///< where blocks were ordered one by one, or of LDLᵀ
   Kokkos::View<const RealOf<Scalar>*, Memory> row_scale;  ///< [n] by user's row
@@ -46,11 +46,8 @@ struct Analysis {
   bool bordered = false;         ///< the plan ends with the rows of a Schur complement
   MemoryReservation reservation;
 
-  /// The pattern that matrices must have; null where it is structurally singular.
-  const CsrPattern<Ordinal, Offset, Memory>* pattern() const {
-    if (symmetric) return &symmetric->A;
-    return plan ? &F.A : nullptr;
-  }
+  /// The pattern that matrices must have.
+  const CsrPattern<Ordinal, Offset, Memory>& pattern() const { return symmetric ? symmetric->A : F.A; }
   /// Orders, pattern of L + U and level widths; empty for a structurally singular matrix. Fences.
   FactorStructure structure(const ExecutionSpace& exec) const;
 };

@@ -106,6 +106,10 @@ class DirectSolver
   void analyze_matrix(const matrix_type& A);
   void factorize_matrix(const matrix_type& A) { analyzed().factorize(A); }
   bool has_analysis() const { return m_numeric != nullptr; }
+  Triangle triangle() const {
+    if constexpr (std::is_same_v<Options, LdltOptions>) return m_options.triangle;
+    return Triangle::both;
+  }
   std::size_t rows() const { return m_numeric ? static_cast<std::size_t>(m_numeric->analysis()->n) : 0; }
 
   using Calls::m_exec, Calls::m_budget;

@@ -108,6 +108,7 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   void analyze_matrix(const matrix_type& A) { analyze_with(A, nullptr); }
   void factorize_matrix(const matrix_type& A);
   bool has_analysis() const { return m_stage != Stage::empty; }
+  static constexpr Triangle triangle() { return Triangle::both; }
   std::size_t rows() const { return static_cast<std::size_t>(m_pattern.n_rows); }
   Status solve_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
   Status solve_blocks(const const_multivector_type& B, const multivector_type& X, Transposition op);

@@ -159,7 +159,12 @@ std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> analyze(
   if (border && solves_on_fronts(options) && options.engine == Engine::automatic)
     engines.engine = Engine::multifrontal;
   auto pivots = choose_pivots(exec, A, on_host, engines, budget, report, order);
-  if (!pivots) return analysis;
+  if (!pivots) {
+    analysis->F.reservation = MemoryReservation(budget);
+    analysis->F.A = Impl::copy_pattern(exec, analysis->F.reservation, A.pattern());
+    exec.fence("lutra::driver: the pattern is copied");
+    return analysis;
+  }
   if (pivots->reuse == Reuse::everything)
     return Impl::with_new_scales(exec, *former, pivots->matching, report, analysis->value_hash, budget);
   if (pivots->reuse == Reuse::ordering) {

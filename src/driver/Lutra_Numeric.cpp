@@ -60,7 +60,7 @@ void Numeric<Scalar, ExecutionSpace>::rematch(const matrix_type& A) {
 template <class Scalar, class ExecutionSpace>
 auto Numeric<Scalar, ExecutionSpace>::analyzed_pattern() const -> Impl::AnalyzedPattern<memory_space> {
   const auto* const symmetric = std::get_if<LdltOptions>(&m_analysis->options);
-  return {m_analysis->pattern(), m_options.validate_input, symmetric ? symmetric->triangle : Triangle::both};
+  return {&m_analysis->pattern(), m_options.validate_input, symmetric ? symmetric->triangle : Triangle::both};
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -106,13 +106,12 @@ void Numeric<Scalar, ExecutionSpace>::take_values(const matrix_type& A, const sh
 
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::factorize(const matrix_type& A, const shift_type& shift) {
-  if (m_stage == Stage::structurally_singular && !m_analysis->symmetric) {
-    check_square_matrix(m_exec, A, m_check);
+  check_matrix(A, shift);
+  if (m_stage == Stage::structurally_singular) {
     if (Impl::hash_of_values(m_exec, A.values) == m_analysis->value_hash) return;  // its report still holds
     rematch(A);
     if (m_stage == Stage::structurally_singular) return;
   }
-  check_matrix(A, shift);
   start_report();
   m_report.pivots = {};
   m_report.inertia = {};

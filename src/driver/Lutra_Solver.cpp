@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_Solver.hpp"
 
+#include <new>
 #include <utility>
 
 #include "Lutra_ChooseMethod.hpp"
@@ -35,7 +36,7 @@ template <class Scalar, class ExecutionSpace>
 auto Solver<Scalar, ExecutionSpace>::choose(const matrix_type& A) const -> Choice {
   if (m_options.method != Method::automatic) return {m_options.method, m_options.ldlt.symmetry, {}};
   MethodProperties properties = method_properties(Impl::copy_to_host(m_exec, A));
-  properties.lu_asked = m_options.asks_for_lu();
+  properties.lu_asked = m_options.asks_for_lu() || m_budget.limit_bytes() > 0;
   const MethodChoice choice =
       choose_method(properties, m_options.device_model.value_or(default_device_model<ExecutionSpace>()));
   return {method_of(choice.method), choice.symmetry, choice.reason};
@@ -47,6 +48,7 @@ auto Solver<Scalar, ExecutionSpace>::make(const Choice& choice) const -> AnySolv
   if (choice.method == Method::lu) return Lu(m_options.lu_options(), m_exec, m_budget);
   LdltOptions options = m_options.ldlt_options(choice.method == Method::cholesky);
   options.symmetry = choice.symmetry;
+  if (m_options.method == Method::automatic) options.validate_input = true;
   return Ldlt(options, m_exec, m_budget);
 }
 
@@ -80,8 +82,10 @@ template <class Scalar, class ExecutionSpace>
 void Solver<Scalar, ExecutionSpace>::analyze_matrix(const matrix_type& A) {
   if (m_options.method == Method::automatic) check_square_matrix(m_exec, A, this->m_check);
   const Choice choice = choose(A);
+  analyze_with(choice, A);
   m_escalations.clear();
-  reported([&] { analyze_with(choice, A); });
+  m_has_lost_factors = false;
+  take_report();
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -93,34 +97,57 @@ void Solver<Scalar, ExecutionSpace>::factorize_with_method(const matrix_type& A)
       m_solver);
 }
 
-/// Goes on with a method that serves more matrices.
+/// Goes on with another method. Without memory for it there are no factors.
 template <class Scalar, class ExecutionSpace>
 void Solver<Scalar, ExecutionSpace>::give_way(const Choice& choice, const matrix_type& A,
                                               const std::string& why) {
-  analyze_with(choice, A);
+  try {
+    analyze_with(choice, A);
+  } catch (const std::bad_alloc&) {
+    m_has_lost_factors = true;
+    throw;
+  }
   m_escalations.push_back(why);
   factorize_with_method(A);
 }
 
+/// Takes another method for values that the chosen one has refused; called while that exception is handled.
+/// @throws it, where the method is the right one
+template <class Scalar, class ExecutionSpace>
+void Solver<Scalar, ExecutionSpace>::replace_method(const matrix_type& A) {
+  check_same_pattern(m_exec, A, *analyzed_pattern().pattern, this->m_check);
+  const Choice choice = choose(A);
+  if (choice.method == Method::lu) return give_way(choice, A, "the matrix is no longer symmetric: lu");
+  if (choice.symmetry == std::get<Ldlt>(m_solver).options().symmetry) throw;
+  give_way(choice, A,
+           choice.symmetry == Symmetry::hermitian ? "the matrix is Hermitian, no longer symmetric"
+                                                  : "the matrix is symmetric, no longer Hermitian");
+}
+
 template <class Scalar, class ExecutionSpace>
 void Solver<Scalar, ExecutionSpace>::factorize_matrix(const matrix_type& A) {
-  m_escalations.clear();
-  reported([&] {
-    const bool is_chosen = m_options.method == Method::automatic;
-    try {
-      factorize_with_method(A);
-    } catch (const InputError&) {
-      if (!is_chosen || m_method == Method::lu) throw;
-      check_same_pattern(m_exec, A, *analyzed_pattern().pattern, this->m_check);
-      const Choice choice = choose(A);
-      if (choice.method != Method::lu) throw;
-      return give_way(choice, A, "the matrix is no longer symmetric: lu");
-    }
-    const auto* const ldlt = std::get_if<Ldlt>(&m_solver);
-    if (is_chosen && m_method == Method::cholesky && ldlt->report().status == Status::not_positive_definite)
-      give_way({Method::ldlt, ldlt->options().symmetry, "ldlt: the matrix is not positive definite"}, A,
-               "the matrix is not positive definite: ldlt");
-  });
+  const bool is_chosen = m_options.method == Method::automatic;
+  std::vector<std::string> former = std::exchange(m_escalations, {});
+  const bool had_lost_factors = std::exchange(m_has_lost_factors, false);
+  try {
+    reported([&] {
+      try {
+        factorize_with_method(A);
+      } catch (const InputError&) {
+        if (!is_chosen || m_method == Method::lu) throw;
+        return replace_method(A);
+      }
+      const auto* const ldlt = std::get_if<Ldlt>(&m_solver);
+      if (is_chosen && m_method == Method::cholesky && ldlt->report().status == Status::not_positive_definite)
+        give_way({Method::ldlt, ldlt->options().symmetry, "ldlt: the matrix is not positive definite"}, A,
+                 "the matrix is not positive definite: ldlt");
+    });
+  } catch (const InputError&) {  // nothing has changed
+    m_escalations = std::move(former);
+    m_has_lost_factors = had_lost_factors;
+    take_report();
+    throw;
+  }
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -155,6 +182,10 @@ void Solver<Scalar, ExecutionSpace>::take_report() {
   std::string& why = m_report.choice.why;
   if (!m_reason.empty()) why = m_reason + (why.empty() ? "" : "; ") + why;
   m_report.escalations.insert(m_report.escalations.begin(), m_escalations.begin(), m_escalations.end());
+  if (m_has_lost_factors) {
+    m_report.status = Status::out_of_memory;
+    m_report.errors = {};
+  }
 }
 
 #define LUTRA_SOLVER(Scalar, Space) template class Solver<Scalar, Space>;

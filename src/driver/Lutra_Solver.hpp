@@ -21,8 +21,10 @@ namespace lutra {
 /// time. The report says which and why.
 ///
 /// analyze once per pattern, factorize once per set of values, solve as often as wanted. A chosen method
-/// gives way to one that serves more matrices where later values need it: Cholesky to LDLᵀ for a matrix that
-/// is not positive definite, both to LU for one that is not symmetric. The report has an escalation then.
+/// gives way to another where later values need it: Cholesky to LDLᵀ for a matrix that is not positive
+/// definite, both to LU for one that is not symmetric, LDLᵀ of complex symmetric matrices to that of
+/// Hermitian ones. The report has an escalation then. A chosen method checks symmetry whatever
+/// `validate_input` says.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
                public Impl::MatrixCalls<Solver<Scalar, ExecutionSpace>, Scalar, ExecutionSpace> {
@@ -92,6 +94,7 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   void analyze_matrix(const matrix_type& A);
   void factorize_matrix(const matrix_type& A);
   bool has_analysis() const { return m_solver.index() != 0; }
+  Triangle triangle() const { return m_options.ldlt.triangle; }
   Impl::AnalyzedPattern<memory_space> analyzed_pattern() const;
   std::size_t rows() const { return m_rows; }
 
@@ -99,9 +102,10 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   AnySolver make(const Choice& choice) const;
   void analyze_with(const Choice& choice, const matrix_type& A);
   void give_way(const Choice& choice, const matrix_type& A, const std::string& why);
+  void replace_method(const matrix_type& A);
   void factorize_with_method(const matrix_type& A);
   void require_factors() const {
-    if (!has_analysis())
+    if (!has_analysis() || m_has_lost_factors)
       throw CallOrderError("solve: there is no factorization; call analyze and factorize first");
   }
   /// Calls and then takes over the report, whether the call throws or not. @returns its status
@@ -124,6 +128,7 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   Method m_method;
   std::string m_reason;                    ///< for the method; empty: it was asked for
   std::vector<std::string> m_escalations;  ///< of the last factorization
+  bool m_has_lost_factors = false;         ///< memory ended while a method gave way
   Report m_report;
   std::size_t m_rows = 0;
 };

@@ -86,6 +86,7 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   void analyze_matrix(const matrix_type& A);
   void factorize_matrix(const matrix_type& A);
   bool has_analysis() const { return m_analysis != nullptr; }
+  static constexpr Triangle triangle() { return Triangle::both; }
   Impl::AnalyzedPattern<memory_space> analyzed_pattern() const {
     return {&m_analysis->pattern, m_options.validate_input};
   }

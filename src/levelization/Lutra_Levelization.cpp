@@ -59,7 +59,6 @@ Levels<typename ExecutionSpace::memory_space> levelize_forest(
     const MemoryBudget& budget, const LevelizationOptions& options) {
   using Memory = typename ExecutionSpace::memory_space;
   using NodeView = Kokkos::View<Ordinal*, Memory>;
-  using Offset = std::int64_t;
   const bool in_order = Impl::check_parents(exec, parent);
   const auto n = static_cast<Ordinal>(parent.extent(0));
   if (Impl::is_host_space<ExecutionSpace> && in_order && !options.portable) {

@@ -22,8 +22,6 @@ using Catch::Matchers::Equals;
 template <class Types>
 struct CheckedMatrix {
   using Scalar = typename Types::Scalar;
-  using Ordinal = typename Types::Ordinal;
-  using Offset = typename Types::Offset;
   using Space = typename Types::Space;
 
   Matrix<Types> bad = from_dense<Matrix<Types>>({{1, 2, nothing}, {3, 4, 5}, {nothing, 6, 7}});
@@ -44,8 +42,6 @@ struct CheckedMatrix {
 
 TEMPLATE_LIST_TEST_CASE("what is wrong with a matrix is said, by its first row", "[common]", AllTypes) {
   using Scalar = typename TestType::Scalar;
-  using Ordinal = typename TestType::Ordinal;
-  using Offset = typename TestType::Offset;
   CheckedMatrix<TestType> test;
   auto& bad = test.bad;
   SECTION("not square") {

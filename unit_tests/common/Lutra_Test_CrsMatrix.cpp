@@ -8,6 +8,7 @@
 
 #include "Lutra_CrsMatrix.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_SparseLDLT.hpp"
 #include "Lutra_TestSystems.hpp"
 #include "Lutra_TriangularSolver.hpp"
 
@@ -19,7 +20,6 @@ namespace {
 template <class Types, class Integer>
 auto crs_matrix() {
   using Scalar = typename Types::Scalar;
-  using Ordinal = typename Types::Ordinal;
   using Space = typename Types::Space;
   using Device = Kokkos::Device<Space, typename Types::Memory>;
   const auto row_map = to_space<Space>(std::vector<Integer>{0, 2, 4});
@@ -117,6 +117,25 @@ TEMPLATE_LIST_TEST_CASE("columns of 64 bits that no row has are named, not cut o
   CHECK_THROWS_WITH(solver.analyze(A), Catch::Matchers::ContainsSubstring("2147483648 rows"));
 }
 
+TEMPLATE_LIST_TEST_CASE("columns of 64 bits: the triangle that is not read may hold anything", "[common]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  auto A = wide_columns<TestType, std::int64_t>();
+  const Scalar nan(std::numeric_limits<RealOf<Scalar>>::quiet_NaN());
+  A.values = to_space<Space>(std::vector<Scalar>{Scalar(1), nan, Scalar(3), Scalar(4)});
+  LdltOptions options;
+  options.triangle = Triangle::lower;
+  MemoryBudget budget;
+  SparseLDLT<Scalar, Space> solver(options, Space(), budget);
+  CHECK(solver.analyze(A) == Status::success);
+  CHECK(solver.factorize(A) == Status::success);
+  SparseLU<Scalar, Space> lu({}, Space(), budget);
+  const std::size_t used = budget.used_bytes();
+  CHECK_THROWS_AS(lu.analyze(A), InputError);
+  CHECK(budget.used_bytes() == used);
+}
+
 TEMPLATE_LIST_TEST_CASE("triangles of a Kokkos Kernels matrix are solved with", "[common]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
@@ -132,7 +151,6 @@ TEMPLATE_LIST_TEST_CASE("triangles of a Kokkos Kernels matrix are solved with", 
 TEMPLATE_LIST_TEST_CASE("matrices in any memory the execution space can reach are solved", "[common]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
-  using Ordinal = typename TestType::Ordinal;
   const auto matrix = crs_matrix<TestType, std::size_t>();
   using Anywhere = Kokkos::AnonymousSpace;  // reachable from every execution space, like unified memory
   const CsrView<Scalar, Ordinal, std::size_t, Anywhere> A{

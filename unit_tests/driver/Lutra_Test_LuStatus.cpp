@@ -265,4 +265,18 @@ TEST_CASE("fewer entries than rows prove a matrix singular without memory for a 
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("a structurally singular matrix keeps its pattern", "[driver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const Matrix<TestType> singular{2, 2, {0, 2, 2}, {0, 1}, {Scalar(1), Scalar(1)}};
+  const Matrix<TestType> identity{2, 2, {0, 1, 2}, {0, 1}, {Scalar(1), Scalar(1)}};
+  const auto larger = from_dense<Matrix<TestType>>({{2, 0, 0}, {0, 1, 0}, {0, 0, 1}});
+  Solver<TestType> solver;
+  CHECK(solver.analyze(singular) == Status::structurally_singular);
+  CHECK_THROWS_AS(solver.factorize(identity), InputError);
+  CHECK_THROWS_AS(solver.factorize(larger), InputError);
+  CHECK(solver.factorize(singular) == Status::structurally_singular);
+  CHECK(solver.analyze(identity) == Status::success);
+  CHECK(solver.factorize(identity) == Status::success);
+}
+
 }  // namespace lutra::Test

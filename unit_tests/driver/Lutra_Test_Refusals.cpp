@@ -81,8 +81,6 @@ TEST_CASE("a permutation and Ordering::user belong together", "[driver][errors]"
 
 TEMPLATE_LIST_TEST_CASE("a solve is asked for by one of three transpositions", "[driver][errors]", AllTypes) {
   using Scalar = typename TestType::Scalar;
-  using Ordinal = typename TestType::Ordinal;
-  using Offset = typename TestType::Offset;
   using Space = typename TestType::Space;
   const auto A = from_dense<Matrix<TestType>>({{4, 1}, {1, 3}});
   const auto op = static_cast<Transposition>(3);
@@ -108,8 +106,6 @@ TEMPLATE_LIST_TEST_CASE("a solve is asked for by one of three transpositions", "
 TEMPLATE_LIST_TEST_CASE("an analysis that is not there is an error of the order of calls", "[driver][errors]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
-  using Ordinal = typename TestType::Ordinal;
-  using Offset = typename TestType::Offset;
   using Space = typename TestType::Space;
   using Lu = Numeric<Scalar, Space>;
   using Ldlt = Numeric<Scalar, Space>;

@@ -153,7 +153,6 @@ std::vector<Ordinal> random_set(int n, int count, std::mt19937& random) {
 
 TEMPLATE_LIST_TEST_CASE("a Schur complement worked by hand", "[driver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
-  using Ordinal = typename TestType::Ordinal;
   // s = (2, 0): Ass = (5 1; 1 0), Arr = 2, Ars = (4 6), Asr = (2; 8)
   const auto A = from_dense<Matrix<TestType>>({{0, 8, 1}, {6, 2, 4}, {1, 2, 5}});
   Schur<TestType, SparseLU> schur{SparseLU<Scalar, typename TestType::Space>()};
@@ -164,7 +163,6 @@ TEMPLATE_LIST_TEST_CASE("a Schur complement worked by hand", "[driver]", AllType
 }
 
 TEMPLATE_LIST_TEST_CASE("Schur complements by LU", "[driver]", AllTypes) {
-  using Ordinal = typename TestType::Ordinal;
   std::mt19937 random(61);
   for (const auto& [n, count] : {std::pair{1, 1}, {1, 0}, {8, 8}, {60, 1}, {120, 37}, {120, 64}}) {
     INFO(count << " of " << n << " rows");
@@ -180,7 +178,6 @@ TEMPLATE_LIST_TEST_CASE("Schur complements by LU", "[driver]", AllTypes) {
 
 TEMPLATE_LIST_TEST_CASE("Schur complements by LDLT", "[driver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
-  using Ordinal = typename TestType::Ordinal;
   std::mt19937 random(62);
   auto A = banded_matrix<Matrix<TestType>>(90, {1, 7, 30});
   for (std::size_t i = 0; i < 90; ++i) {
@@ -203,7 +200,6 @@ TEMPLATE_LIST_TEST_CASE("Schur complements by LDLT", "[driver]", AllTypes) {
 TEMPLATE_LIST_TEST_CASE("Schur complements of saddle points come out of the factorization", "[driver]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
-  using Ordinal = typename TestType::Ordinal;
   using Space = typename TestType::Space;
   std::mt19937 random(63);
   const auto A = saddle_point<Matrix<TestType>>(90, 40, random);
@@ -260,7 +256,6 @@ TEMPLATE_LIST_TEST_CASE("Schur complements by solves where pivots were perturbed
 TEMPLATE_LIST_TEST_CASE("a Schur complement checks all of the matrix, and first", "[driver][errors]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
-  using Ordinal = typename TestType::Ordinal;
   using Space = typename TestType::Space;
   const double o = nothing, nan = std::numeric_limits<double>::quiet_NaN();
   const auto device = [](const std::vector<std::vector<double>>& picture) {

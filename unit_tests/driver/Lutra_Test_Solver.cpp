@@ -134,6 +134,57 @@ TEMPLATE_LIST_TEST_CASE("a solver takes the method it is told to", "[driver][sol
   CHECK_THROWS_AS(symmetric.analyze(grid<TestType>(1, 0.5)), InputError);
 }
 
+TEMPLATE_LIST_TEST_CASE("a chosen method checks symmetry without validate_input", "[driver][solver]",
+                        AllTypes) {
+  SolverOptions options = symmetric_is_faster();
+  options.validate_input = false;
+  AutoSolver<TestType> solver(options);
+  const auto dominant = grid<TestType>(), skewed = grid<TestType>(1, 0.5);
+  REQUIRE(solver.analyze(dominant) == Status::success);
+  CHECK(solver.factorize(skewed) == Status::success);
+  CHECK(solver.method() == Method::lu);
+  check_solved<TestType>(solver, skewed);
+}
+
+TEMPLATE_LIST_TEST_CASE("complex symmetric and Hermitian values follow each other", "[driver][solver]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  if constexpr (ScalarTraits<Scalar>::is_complex) {
+    HostMatrix<Scalar> symmetric{
+        2, 2, {0, 2, 4}, {0, 1, 0, 1}, {Scalar(1, 1), Scalar(0, 2), Scalar(0, 2), Scalar(3, 1)}};
+    HostMatrix<Scalar> hermitian{
+        2, 2, {0, 2, 4}, {0, 1, 0, 1}, {Scalar(1), Scalar(0, 2), Scalar(0, -2), Scalar(3)}};
+    AutoSolver<TestType> solver(symmetric_is_faster());
+    REQUIRE(solver.analyze(symmetric) == Status::success);
+    for (const auto* const A : {&symmetric, &hermitian, &symmetric}) {
+      CHECK(solver.factorize(*A) == Status::success);
+      CHECK(solver.method() == Method::ldlt);
+      check_solved<TestType>(solver, *A);
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("without memory for another method there are no factors", "[driver][solver]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  const auto dominant = grid<TestType>(), skewed = grid<TestType>(1, 0.5);
+  std::vector<Scalar> x(36), b(36, Scalar(1));
+  MemoryBudget budget;
+  AutoSolver<TestType> solver(symmetric_is_faster(), Space(), budget);
+  REQUIRE(solver.analyze(dominant) == Status::success);
+  REQUIRE(solver.factorize(dominant) == Status::success);
+  REQUIRE(solver.solve_host(b, x) == Status::success);
+  budget.set_limit(budget.used_bytes() + 2000);
+  CHECK_THROWS_AS(solver.factorize(skewed), OutOfMemoryError);
+  CHECK(solver.report().status == Status::out_of_memory);
+  CHECK_FALSE(solver.report().errors.backward_componentwise);
+  CHECK_THROWS_AS(solver.solve_host(b, x), CallOrderError);
+  budget.set_limit(0);
+  CHECK(solver.factorize(skewed) == Status::success);
+  check_solved<TestType>(solver, skewed);
+}
+
 TEMPLATE_LIST_TEST_CASE("a solver refuses what its method does, and changes nothing", "[driver][solver]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
@@ -153,12 +204,26 @@ TEMPLATE_LIST_TEST_CASE("a solver refuses what its method does, and changes noth
   CHECK_THROWS_AS(solver.factorize(other), InputError);
   CHECK(solver.method() == Method::cholesky);
   check_solved<TestType>(solver, A);
+  const auto indefinite = grid<TestType>(0.1);
+  REQUIRE(solver.factorize(indefinite) == Status::success);
+  CHECK_THROWS_AS(solver.factorize(bad), InputError);
+  CHECK(has_escalation(solver.report(), "not positive definite"));  // of the factors there still are
+  check_solved<TestType>(solver, indefinite);
 
   SolverOptions options;
   options.tolerance = -1;
   CHECK_THROWS_AS(AutoSolver<TestType>(options), InputError);
   options = {};
   options.method = Method(99);
+  CHECK_THROWS_AS(AutoSolver<TestType>(options), InputError);
+  options = {};
+  options.ldlt.triangle = Triangle::lower;
+  CHECK_THROWS_AS(AutoSolver<TestType>(options), InputError);
+  options = {};
+  options.ldlt.pivot_threshold = 5;
+  CHECK_THROWS_AS(AutoSolver<TestType>(options), InputError);
+  options = {};
+  options.krylov.memory_limit = 100;
   CHECK_THROWS_AS(AutoSolver<TestType>(options), InputError);
   options = symmetric_is_faster();
   options.lu.engine = Engine::multifrontal;  // an option of LU makes it LU

@@ -163,8 +163,6 @@ TEMPLATE_LIST_TEST_CASE("zero pivots, shifts and values that are not finite", "[
 }
 
 TEMPLATE_LIST_TEST_CASE("updates of an elimination are those of the pattern", "[ilu]", AllTypes) {
-  using Ordinal = typename TestType::Ordinal;
-  using Offset = typename TestType::Offset;
   using Space = typename TestType::Space;
   using Update = lutra::Impl::RowUpdate;
   std::mt19937 random(24);

@@ -18,8 +18,6 @@ namespace {
 template <class Types>
 struct SquareBody {
   using Scalar = typename Types::Scalar;
-  using Ordinal = typename Types::Ordinal;
-  using Offset = typename Types::Offset;
   using Memory = typename Types::Memory;
   CsrView<Scalar, Ordinal, Offset, Memory> A;
   Kokkos::View<const Offset*, Memory> row_map;
@@ -59,8 +57,6 @@ struct ToArrays {
 template <class Types>
 struct SquareCase {
   using Scalar = typename Types::Scalar;
-  using Ordinal = typename Types::Ordinal;
-  using Offset = typename Types::Offset;
   using Space = typename Types::Space;
   static constexpr std::size_t n = 300;
 
@@ -107,7 +103,6 @@ struct SquareCase {
 
 TEMPLATE_LIST_TEST_CASE("a product of sparse matrices by row accumulators", "[ilu]", AllTypes) {
   using Scalar = typename TestType::Scalar;
-  using Ordinal = typename TestType::Ordinal;
   using Space = typename TestType::Space;
   const SquareCase<TestType> square;
   const auto n = static_cast<Ordinal>(square.n);
@@ -122,7 +117,6 @@ TEMPLATE_LIST_TEST_CASE("a product of sparse matrices by row accumulators", "[il
 
 TEMPLATE_LIST_TEST_CASE("rows in scratch and in device memory share few tables", "[ilu]", AllTypes) {
   using Scalar = typename TestType::Scalar;
-  using Ordinal = typename TestType::Ordinal;
   using Space = typename TestType::Space;
   using Memory = typename TestType::Memory;
   using Kernel = lutra::Impl::DeviceRows<SquareBody<TestType>, Scalar, Space>;

@@ -42,8 +42,6 @@ Matrix<Types> matrix_with_long_rows(int n, std::mt19937& random) {
 template <class Types>
 struct EmulatedRows {
   using Scalar = typename Types::Scalar;
-  using Ordinal = typename Types::Ordinal;
-  using Offset = typename Types::Offset;
   using Memory = typename Types::Memory;
   using Kernel = lutra::Impl::SyncfreeRowsCuda<Scalar, Memory>;
   const FactorsOf<Types>& factors;

@@ -16,8 +16,6 @@ namespace {
 /// Edges by source, in the form the stage takes.
 template <class Types>
 auto to_successors(const std::vector<std::vector<std::size_t>>& lists) {
-  using Ordinal = typename Types::Ordinal;
-  using Offset = typename Types::Offset;
   using Space = typename Types::Space;
   std::vector<Offset> begin, end;
   std::vector<Ordinal> entries;
@@ -186,7 +184,6 @@ TEMPLATE_LIST_TEST_CASE("levels of forests worked by hand", "[levelization]", Pa
 }
 
 TEMPLATE_LIST_TEST_CASE("levels of random forests are heights", "[levelization]", PatternTypes) {
-  using Ordinal = typename TestType::Ordinal;
   std::mt19937 random(17);
   for (const int reach : {1, 3, 40, 5000}) {  // how far behind its children a parent stands: tall to flat
     std::vector<Ordinal> parent(4000, -1);

@@ -83,8 +83,6 @@ FrontResult<Types> factorize_by_fronts(const Matrix<Types>& matrix, double pertu
   using Memory = typename Types::Memory;
   using Scalar = typename Types::Scalar;
   using Real = RealOf<Scalar>;
-  using Ordinal = typename Types::Ordinal;
-  using Offset = typename Types::Offset;
   const Space exec;
   const auto n = static_cast<std::size_t>(matrix.n_rows);
   const auto tree = make_assembly_tree(make_view(matrix).pattern(), options);

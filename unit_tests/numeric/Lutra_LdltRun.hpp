@@ -187,8 +187,6 @@ LdltResult<Types> run_ldlt_by(const Matrix<Types>& matrix, const AssemblyTree& t
                               const Factorize& factorize) {
   using Scalar = typename Types::Scalar;
   using Space = typename Types::Space;
-  using Ordinal = typename Types::Ordinal;
-  using Offset = typename Types::Offset;
   LdltPlanOptions options = setup.plan;
   if (!lutra::Impl::is_host_space<Space>) options.data_flow = !setup.portable;
   const auto plan = plan_ldlt(exec, tree, FrontEntries{make_view(matrix).pattern(), tree.order, tree.order},

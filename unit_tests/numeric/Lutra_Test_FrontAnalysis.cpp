@@ -285,7 +285,6 @@ TEST_CASE("lists of small children are those of sorted numbers", "[numeric]") {
 }
 
 TEMPLATE_LIST_TEST_CASE("trees made by all threads are the host's", "[numeric]", PatternTypes) {
-  using Ordinal = typename TestType::Ordinal;
   using Space = typename TestType::Space;
   std::mt19937 random(21);
   const Space exec;
@@ -312,8 +311,6 @@ TEMPLATE_LIST_TEST_CASE("trees made by all threads are the host's", "[numeric]",
 }
 
 TEMPLATE_LIST_TEST_CASE("entries of A stand in the order of fronts and tiles", "[numeric]", PatternTypes) {
-  using Ordinal = typename TestType::Ordinal;
-  using Offset = typename TestType::Offset;
   using Space = typename TestType::Space;
   using Maker = lutra::Impl::FrontEntryMaker<Space>;
   std::mt19937 random(22);

@@ -120,8 +120,6 @@ TEMPLATE_LIST_TEST_CASE("contribution blocks that share memory on devices", "[nu
 TEMPLATE_LIST_TEST_CASE("sizes of fronts are predicted as they are allocated", "[numeric]", AllTypes) {
   using Space = typename TestType::Space;
   using Scalar = typename TestType::Scalar;
-  using Ordinal = typename TestType::Ordinal;
-  using Offset = typename TestType::Offset;
   std::mt19937 random(13);
   const Space exec;
   for (const int edge : {2, 20, 70}) {
@@ -144,8 +142,6 @@ TEMPLATE_LIST_TEST_CASE("a limit that is the predicted bytes suffices for fronts
                         "[numeric]", AllTypes) {
   using Space = typename TestType::Space;
   using Scalar = typename TestType::Scalar;
-  using Ordinal = typename TestType::Ordinal;
-  using Offset = typename TestType::Offset;
   constexpr bool on_host = std::is_same_v<typename TestType::Memory, Kokkos::HostSpace>;
   std::mt19937 random(14);
   const Space exec;
@@ -224,8 +220,6 @@ TEMPLATE_LIST_TEST_CASE("LU by fronts gives the same bits from run to run", "[nu
 TEMPLATE_LIST_TEST_CASE("factors of two matrices share a plan and a schedule", "[numeric]", AllTypes) {
   using Space = typename TestType::Space;
   using Scalar = typename TestType::Scalar;
-  using Ordinal = typename TestType::Ordinal;
-  using Offset = typename TestType::Offset;
   std::mt19937 random(14);
   const Space exec;
   const auto matrix = bordered_blocks<Matrix<TestType>>(4, 70, 110, random);

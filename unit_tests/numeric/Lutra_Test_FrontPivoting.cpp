@@ -23,8 +23,6 @@ struct OneFront {
   using Space = typename Types::Space;
   using Memory = typename Types::Memory;
   using Scalar = typename Types::Scalar;
-  using Ordinal = typename Types::Ordinal;
-  using Offset = typename Types::Offset;
 
   int pivots, cb_rows;
   Matrix<Types> matrix;
@@ -165,7 +163,6 @@ void check_front(int pivots, int cb_rows, double threshold, bool portable, std::
 
 TEMPLATE_LIST_TEST_CASE("threshold pivoting in a front worked by hand", "[numeric]", AllTypes) {
   using Scalar = typename TestType::Scalar;
-  using Ordinal = typename TestType::Ordinal;
   const auto dense = [](std::vector<std::vector<double>> rows) {
     return [rows](int r, int c) {
       return as_scalar<Scalar>(rows[static_cast<std::size_t>(r)][static_cast<std::size_t>(c)]);
@@ -259,8 +256,6 @@ TEMPLATE_LIST_TEST_CASE("threshold pivoting gives the same bits from run to run"
 TEMPLATE_LIST_TEST_CASE("L + U by rows is not gathered where rows were interchanged", "[numeric][errors]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
-  using Ordinal = typename TestType::Ordinal;
-  using Offset = typename TestType::Offset;
   const OneFront<TestType> front(
       2, 0, [](int r, int c) { return as_scalar<Scalar>(r + c); }, 0.5, 0);
   const Kokkos::View<Offset*, typename TestType::Memory> source("source", 4);

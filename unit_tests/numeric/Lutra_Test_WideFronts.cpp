@@ -71,8 +71,6 @@ void check_one_front(int pivots, int cb_rows, std::mt19937& random,
   using Space = typename Types::Space;
   using Memory = typename Types::Memory;
   using Scalar = typename Types::Scalar;
-  using Ordinal = typename Types::Ordinal;
-  using Offset = typename Types::Offset;
   const int size = pivots + cb_rows;
   auto matrix = matrix_of_front<Matrix<Types>>(pivots, cb_rows, random);
   if (symmetry) matrix = mirrored(matrix, *symmetry);

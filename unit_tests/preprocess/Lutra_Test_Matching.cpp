@@ -253,7 +253,6 @@ TEMPLATE_LIST_TEST_CASE("matching: costs that are put off change nothing", "[mat
     auto assignment = Impl::assign(view.pattern(), costs);
     Impl::HostCosts some(view);
     put_off += static_cast<int>(std::ranges::count(some.of_entry, some.pending));
-    using Ordinal = typename TestType::Ordinal;
     const auto lazily = Impl::assign(view.pattern(), some.of_entry, {}, [&](Ordinal r) {
       some.complete(r);
       ++completed;
@@ -364,7 +363,6 @@ TEST_CASE("matching: a rectangular matrix is refused by its size", "[matching]")
 
 TEMPLATE_LIST_TEST_CASE("transversal: against one augmenting path a row", "[matching]", Test::HostTypes) {
   using Matrix = Test::Matrix<TestType>;
-  using Ordinal = typename TestType::Ordinal;
   std::mt19937 random(31);
   for (int trial = 0; trial < 60; ++trial) {
     const int n = 5 + 3 * trial;

@@ -34,7 +34,6 @@ Rows rows_of(const Found& found, const std::vector<Ordinal>& sources) {
 
 template <class Types>
 auto list_on_device(const std::vector<typename Types::Ordinal>& list) {
-  using Ordinal = typename Types::Ordinal;
   const Kokkos::View<Ordinal*, typename Types::Memory> view("sources", list.size());
   Kokkos::deep_copy(view, Kokkos::View<const Ordinal*, Kokkos::HostSpace>(list.data(), list.size()));
   return Kokkos::View<const Ordinal*, typename Types::Memory>(view);

@@ -78,7 +78,6 @@ double check_tree(const MatrixType& A, const Tree& tree) {
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("fronts of matrices worked by hand", "[numeric]", HostTypes) {
-  using Ordinal = typename TestType::Ordinal;
   const double o = nothing;
   SECTION("a dense matrix is one front") {
     const auto A = from_dense<Matrix<TestType>>({{1, 1, 1}, {1, 1, 1}, {1, 1, 1}});
@@ -140,7 +139,6 @@ TEMPLATE_LIST_TEST_CASE("fronts hold the fill of random patterns", "[numeric]", 
 
 TEMPLATE_LIST_TEST_CASE("fronts of an order and its counts are those of the pattern in that order",
                         "[numeric]", HostTypes) {
-  using Ordinal = typename TestType::Ordinal;
   std::mt19937 random(12);
   for (const int n : {1, 7, 40, 120}) {
     for (const double mean : {0.5, 1.5, 4.0}) {

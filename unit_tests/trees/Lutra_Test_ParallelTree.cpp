@@ -65,8 +65,6 @@ std::vector<Test::Matrix<Types>> matrices(std::mt19937& random) {
 }
 
 TEMPLATE_LIST_TEST_CASE("all edges at once give the elimination tree", "[trees]", Test::PatternTypes) {
-  using Ordinal = typename TestType::Ordinal;
-  using Offset = typename TestType::Offset;
   using Space = typename TestType::Space;
   std::mt19937 random(31);
   const Space exec;

@@ -29,8 +29,6 @@ struct RandomLdlt {
   using Space = typename Types::Space;
   using Memory = typename Types::Memory;
   using Scalar = typename Types::Scalar;
-  using Ordinal = typename Types::Ordinal;
-  using Offset = typename Types::Offset;
   using WideScalar = Reference::Wide<Scalar>;
   using Dense = std::vector<std::vector<WideScalar>>;
 

@@ -23,8 +23,6 @@ struct Fixture {
   using Memory = typename Types::Memory;
   using Scalar = typename Types::Scalar;
   using Real = RealOf<Scalar>;
-  using Ordinal = typename Types::Ordinal;
-  using Offset = typename Types::Offset;
 
   Space exec;
   Matrix<Types> matrix;

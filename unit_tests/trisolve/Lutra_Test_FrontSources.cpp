@@ -11,8 +11,6 @@
 namespace lutra::Test {
 
 TEMPLATE_LIST_TEST_CASE("sources of fronts by sorted pairs are those counted", "[trisolve]", PatternTypes) {
-  using Ordinal = typename TestType::Ordinal;
-  using Offset = typename TestType::Offset;
   using Space = typename TestType::Space;
   std::mt19937 random(5);
   const Space exec;

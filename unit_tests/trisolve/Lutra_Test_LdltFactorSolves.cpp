@@ -65,8 +65,6 @@ struct FactorizedLdlt {
   using Space = typename Types::Space;
   using Memory = typename Types::Memory;
   using Scalar = typename Types::Scalar;
-  using Ordinal = typename Types::Ordinal;
-  using Offset = typename Types::Offset;
   using WideScalar = Reference::Wide<Scalar>;
 
   Space exec;

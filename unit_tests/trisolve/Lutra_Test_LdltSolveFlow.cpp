@@ -45,8 +45,6 @@ struct SolveFibers : BlockOfFibers<SolveFibers<Members, Edge>> {
 template <class Types>
 struct FlowSolver {
   using Scalar = typename Types::Scalar;
-  using Ordinal = typename Types::Ordinal;
-  using Offset = typename Types::Offset;
   using System = FrontSystem<Scalar, typename Types::Memory>;
   using Warp = SolveFibers<1, 32>;
   using Block = SolveFibers<2, 8>;

@@ -204,8 +204,6 @@ TEMPLATE_LIST_TEST_CASE("the caller's device model decides, and the built-in one
 
 TEMPLATE_LIST_TEST_CASE("engines over one analysis have values of their own", "[trisolve]", AllTypes) {
   using Space = typename TestType::Space;
-  using Ordinal = typename TestType::Ordinal;
-  using Offset = typename TestType::Offset;
   using Scalar = typename TestType::Scalar;
   const Space exec;
   const auto L = to_space<Space>(chain<TestType>(100));

@@ -26,7 +26,6 @@ namespace {
 template <class Types>
 struct Chain {
   using Space = typename Types::Space;
-  using Ordinal = typename Types::Ordinal;
   using Memory = typename Types::Memory;
 
   Space exec;
@@ -149,7 +148,6 @@ TEMPLATE_LIST_TEST_CASE("a search for levels that waits too long is ended at the
                         PatternTypes) {
   using Space = typename TestType::Space;
   using Memory = typename TestType::Memory;
-  using Ordinal = typename TestType::Ordinal;
   constexpr int n = 70, taken = 32;
   std::vector<Ordinal> entries(n);
   std::vector<std::int64_t> begin(n), end(n);

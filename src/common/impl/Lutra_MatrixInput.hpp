@@ -77,18 +77,19 @@ class MatrixReader {
   using Matrix = CsrView<Scalar, Ordinal, Offset, Memory>;
 
   /// @returns the matrix, valid until the next call. Fences if columns are converted.
+  /// @param triangle entries that are read, of which values must be finite
   /// @throws InputError for 2³¹ or more rows and, if columns are converted, as check_square_matrix;
   /// OutOfMemoryError
   template <class Value, class Index, class Integer, class From>
   Matrix read(const ExecutionSpace& exec, const CsrView<Value, Index, Integer, From>& A,
-              const MemoryBudget& budget) {
+              const MemoryBudget& budget, Triangle triangle = Triangle::both) {
     const auto reached = in_reach(A);
     Matrix result{static_cast<Ordinal>(A.n_rows), static_cast<Ordinal>(A.n_cols), {}, {}, reached.values};
     if constexpr (std::is_same_v<Index, Ordinal>) {
       result.entries = reached.entries;
     } else {
       check_rows(A.n_rows);
-      check_square_matrix(exec, reached, MatrixCheckWorkspace<ExecutionSpace>(exec, budget));
+      check_square_matrix(exec, reached, MatrixCheckWorkspace<ExecutionSpace>(exec, budget), triangle);
       result.entries = m_columns.convert(exec, reached.entries, budget);
     }
     if constexpr (sizeof(Integer) == sizeof(Offset)) {
@@ -99,13 +100,6 @@ class MatrixReader {
     return result;
   }
 
-  /// Frees the converted arrays.
-  void release() { *this = {}; }
-  /// Whether these are the library's own types, used without conversion.
-  template <class Index, class Integer>
-  static constexpr bool is_own() {
-    return sizeof(Index) == sizeof(Ordinal) && sizeof(Integer) == sizeof(Offset);
-  }
   /// The same arrays as Views of this memory space with signed integers. Compiles only if the execution space
   /// can access the matrix.
   template <class Value, class Index, class Integer, class From>

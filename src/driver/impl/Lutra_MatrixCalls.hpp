@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <type_traits>
 
 #include "Lutra_HostColumns.hpp"
 #include "Lutra_MatrixInput.hpp"
@@ -18,7 +19,7 @@ namespace lutra::Impl {
 /// The pattern that a solver has analyzed, and how later matrices are compared with it.
 template <class Memory>
 struct AnalyzedPattern {
-  const CsrPattern<Ordinal, Offset, Memory>* pattern;  ///< null: none
+  const CsrPattern<Ordinal, Offset, Memory>* pattern;  ///< null before the first analysis
   bool validate = true;
   Triangle read = Triangle::both;
 };
@@ -26,7 +27,7 @@ struct AnalyzedPattern {
 /// The calls that all solvers share, for matrices and right-hand sides wherever they are. Columns of a matrix
 /// are int or std::int64_t, row maps int, std::int64_t or std::size_t; values are always read in place.
 /// @tparam Solver has analyze_matrix(A) and factorize_matrix(A) for matrices of the library's own types,
-///                has_analysis(), analyzed_pattern(), rows(), report()
+///                has_analysis(), analyzed_pattern(), triangle(), rows(), report()
 template <class Solver, class Scalar, class ExecutionSpace>
 class MatrixCalls {
  public:
@@ -48,8 +49,9 @@ class MatrixCalls {
   /// Columns of std::int64_t and row maps of int are converted on the device, within the memory limit.
   template <class Value, class Index, class Integer, class Memory>
   Status analyze(const CsrView<Value, Index, Integer, Memory>& A) {
-    const Status status = analyze(m_reader.read(m_exec, A, m_budget));
-    m_reader.release();
+    MatrixReader<Scalar, ExecutionSpace> reader;  // what it converts is freed with it
+    const Status status = analyze(reader.read(m_exec, A, m_budget, self().triangle()));
+    m_exec.fence("lutra::driver: converted indices are freed");
     return status;
   }
   /// Copies the matrix to the device where the execution space cannot reach it.
@@ -91,13 +93,15 @@ class MatrixCalls {
   /// A matrix of other index types as one on the analyzed pattern.
   template <class Value, class Index, class Integer, class Memory>
   matrix_type as_analyzed(const CsrView<Value, Index, Integer, Memory>& A) {
-    const AnalyzedPattern<memory_space> known = self().analyzed_pattern();
-    if (known.pattern == nullptr || MatrixReader<Scalar, ExecutionSpace>::template is_own<Index, Integer>())
-      return m_reader.read(m_exec, A, m_budget);
-    const auto& pattern = *known.pattern;
     const auto reached = MatrixReader<Scalar, ExecutionSpace>::in_reach(A);
-    check_same_pattern(m_exec, reached, pattern, m_check, known.validate, known.read);
-    return {pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, reached.values};
+    if constexpr (std::is_same_v<decltype(reached), const matrix_type>) {
+      return reached;
+    } else {
+      const AnalyzedPattern<memory_space> known = self().analyzed_pattern();
+      const auto& pattern = *known.pattern;
+      check_same_pattern(m_exec, reached, pattern, m_check, known.validate, known.read);
+      return {pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, reached.values};
+    }
   }
 
   /// @throws CallOrderError
@@ -122,8 +126,6 @@ class MatrixCalls {
  private:
   Solver& self() { return static_cast<Solver&>(*this); }
   const Solver& self() const { return static_cast<const Solver&>(*this); }
-
-  MatrixReader<Scalar, ExecutionSpace> m_reader;
 };
 
 }  // namespace lutra::Impl

@@ -39,7 +39,6 @@ void count_in_degrees(const ExecutionSpace& exec,
 template <class ExecutionSpace, class DegreeView, class LevelView, class EndView>
 void start_queue(const ExecutionSpace& exec, const DegreeView& degrees, const DegreeView& queue,
                  const LevelView& level_of, const EndView& queue_end) {
-  using Ordinal = typename DegreeView::value_type;
   Kokkos::parallel_for(
       "lutra::levelization::start",
       Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<Ordinal>(degrees.extent(0))),

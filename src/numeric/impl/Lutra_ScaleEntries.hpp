@@ -71,8 +71,6 @@ struct ScaleEntries {
 template <class Scalar, class ExecutionSpace, class Plan, class Values, class Entries>
 void scale_entries(const ExecutionSpace& exec, const Plan& plan, const Values& A, const Entries& entries,
                    double* largest) {
-  using Ordinal = typename decltype(plan.rows)::non_const_value_type;
-  using Offset = typename decltype(plan.A.row_map)::non_const_value_type;
   const auto nnz = static_cast<std::int64_t>(entries.extent(0));
   if (nnz == 0) return;
   const ScaleEntries<Scalar> scale{nnz,

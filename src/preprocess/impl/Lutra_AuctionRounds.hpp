@@ -60,7 +60,6 @@ struct BestOfRow {
 
 template <class ExecutionSpace, class Lanes, class State>
 KOKKOS_INLINE_FUNCTION auto best_entries(const Lanes& lanes, const State& state, const Ordinal row) {
-  using Offset = typename decltype(state.A.row_map)::non_const_value_type;
   BestEntries best;
   Kokkos::parallel_reduce(
       lanes.over(state.A.row_map(row), state.A.row_map(row + 1)),

@@ -21,7 +21,6 @@ using OrdinalView = Kokkos::View<Ordinal*, Memory>;
 /// Lengths of the rows of L and of U.
 template <class ExecutionSpace, class Pattern, class View>
 void count_rows(const ExecutionSpace& exec, const Pattern& filled, const View& lower, const View& upper) {
-  using Ordinal = typename View::non_const_value_type;
   const auto row_map = filled.row_map, diagonal = filled.diagonal;
   Kokkos::parallel_for(
       "lutra::symbolic::row_lengths", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, filled.n),

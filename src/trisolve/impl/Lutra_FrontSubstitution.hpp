@@ -162,7 +162,6 @@ template <class Plan, class Worker, class ExecutionSpace>
 static void sweep_fronts(const ExecutionSpace& exec, const Plan& plan, bool forward, const Worker& worker) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
   using Member = typename Policy::member_type;
-  using Ordinal = std::remove_cvref_t<decltype(plan.count)>;
   if constexpr (is_serial_space<ExecutionSpace>) {
     const auto count = static_cast<int>(plan.count);
     Kokkos::parallel_for(

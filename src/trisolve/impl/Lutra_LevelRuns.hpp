@@ -74,7 +74,6 @@ inline double large_level_seconds(const LevelSetCosts& costs, double bytes, doub
 /// diagonal of each row. Solutions of other rows are mostly cached.
 template <class Plan>
 double level_task_bytes(const Plan& plan, std::size_t scalar_bytes, std::size_t value_bytes) {
-  using Ordinal = typename decltype(plan.columns)::non_const_value_type;
   const auto tasks = static_cast<double>(plan.n_tasks());
   const auto entries = static_cast<double>(plan.columns.extent(0)) / tasks;
   const auto rows = static_cast<double>(plan.n) / tasks;

@@ -149,7 +149,6 @@ Groupings<typename ExecutionSpace::memory_space> group_rows(
 /// Copies the numbers of levels and blocks into the groupings.
 template <class Groupings>
 void adopt_statistics(Groupings& found, const TriangleStatistics& statistics) {
-  using Ordinal = typename decltype(found.single.level)::non_const_value_type;
   found.single.levels = static_cast<Ordinal>(statistics.last_row_level + 1);
   if (found.blocked.blocks.count == 0) return;
   found.blocked.levels = static_cast<Ordinal>(statistics.last_block_level + 1);

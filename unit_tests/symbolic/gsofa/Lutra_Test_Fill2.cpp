@@ -51,7 +51,6 @@ TEMPLATE_LIST_TEST_CASE("nothing fill2 can do without changes the pattern", "[sy
 
 TEMPLATE_LIST_TEST_CASE("lists of sources give their rows", "[symbolic]", PatternTypes) {
   using Space = typename TestType::Space;
-  using Ordinal = typename TestType::Ordinal;
   std::mt19937 random(77);
   const int n = 300;
   const auto matrix = random_matrix<Matrix<TestType>>(n, 0.01, 0.0, random);
@@ -101,7 +100,6 @@ TEMPLATE_LIST_TEST_CASE("lists of sources that make no sense are refused", "[sym
 TEMPLATE_LIST_TEST_CASE("patterns larger than the budget go to host memory in ranges", "[symbolic]",
                         PatternTypes) {
   using Space = typename TestType::Space;
-  using Ordinal = typename TestType::Ordinal;
   std::mt19937 random(5);
   const int n = 400;
   const auto matrix = add_mirror(random_matrix<Matrix<TestType>>(n, 2.5 / n, 0.0, random));

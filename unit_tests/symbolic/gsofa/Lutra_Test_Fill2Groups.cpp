@@ -121,7 +121,6 @@ TEMPLATE_LIST_TEST_CASE("fill2 by groups does with every budget that suffices", 
 TEMPLATE_LIST_TEST_CASE("fill2 by groups takes lists of sources with gaps and in any order", "[symbolic]",
                         PatternTypes) {
   using Space = typename TestType::Space;
-  using Ordinal = typename TestType::Ordinal;
   std::mt19937 random(97);
   const int n = 500;
   const auto matrix = add_mirror(random_matrix<Matrix<TestType>>(n, 1.2 / n, 0.0, random));
