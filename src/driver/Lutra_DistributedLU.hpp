@@ -12,28 +12,13 @@
 #include "Lutra_Communicator.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_DistributedFactors.hpp"
+#include "Lutra_DistributedRows.hpp"
 #include "Lutra_DistributedTriangles.hpp"
 #include "Lutra_LuOptions.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
 namespace lutra {
-
-/// Rows of a square matrix on one rank. Each row is on exactly one rank, and so are the elements of B and X
-/// that belong to it.
-template <class Scalar>
-struct DistributedRows {
-  std::int64_t n = 0;                 ///< rows of the whole matrix
-  std::vector<std::int64_t> rows;     ///< of the matrix, in any order
-  std::vector<std::int64_t> row_map;  ///< [rows + 1]
-  std::vector<std::int64_t> columns;  ///< of the matrix, ascending in each row
-  std::vector<Scalar> values;
-};
-
-/// Collective. A matrix that rank `root` has, dealt out by equal runs of consecutive rows; others pass
-/// anything.
-template <class Scalar>
-DistributedRows<Scalar> deal_rows(Communicator& comm, const HostMatrix<Scalar>& A, int root = 0);
 
 /// LU of a matrix that is distributed by rows: analysed by rank 0, factorized, solved with and refined by all
 /// ranks.
@@ -47,10 +32,10 @@ DistributedRows<Scalar> deal_rows(Communicator& comm, const HostMatrix<Scalar>& 
 ///
 /// Where SparseLU would not take fronts there, or interchanges rows, or pivots had to be perturbed, or a
 /// memory limit does not suffice for fronts, it factorizes on rank 0, which the factors must then fit on, and
-/// the report's reasons say why. The
-/// whole matrix must fit on rank 0. `memory_limit` is that of each rank, for fronts. Each rank needs n·k
+/// the report's reasons say why. The whole
+/// matrix must fit on rank 0. `memory_limit` is that of each rank, for fronts. Each rank needs n·k
 /// words for X and what DistributedTriangles does. All calls are collective, errors
-/// included; instantiated for all scalars where ordinals of 32 bits are built.
+/// included; instantiated for all scalars.
 template <class Scalar>
 class DistributedLU {
  public:

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_DistributedRows.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <string>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_Instantiate.hpp"
+
+namespace lutra {
+
+template <class Scalar>
+HostMatrix<Scalar> Impl::assemble_rows(std::int64_t n, const std::vector<std::vector<std::int64_t>>& rows,
+                            const std::vector<std::vector<std::int64_t>>& row_maps,
+                            const std::vector<std::vector<std::int64_t>>& columns,
+                            const std::vector<std::vector<Scalar>>& values) {
+  if (n > std::numeric_limits<int>::max())
+    throw InputError("a matrix of " + std::to_string(n) + " rows: rank 0 factorizes with 32-bit indices");
+  HostMatrix<Scalar> A{static_cast<int>(n), static_cast<int>(n), {}, {}, {}};
+  A.row_map.assign(static_cast<std::size_t>(n) + 1, -1);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t i = 0; i < rows[r].size(); ++i) {
+      const std::int64_t row = rows[r][i];
+      if (row < 0 || row >= n)
+        throw InputError("rank " + std::to_string(r) + ": row " + std::to_string(row) +
+                         " is not in a matrix of " + std::to_string(n));
+      auto& length = A.row_map[static_cast<std::size_t>(row) + 1];
+      if (length >= 0) throw InputError("row " + std::to_string(row) + " is on two ranks, or twice on one");
+      length = row_maps[r][i + 1] - row_maps[r][i];
+    }
+  }
+  A.row_map[0] = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+    if (A.row_map[i + 1] < 0) throw InputError("row " + std::to_string(i) + " of the matrix is on no rank");
+    A.row_map[i + 1] += A.row_map[i];
+  }
+  A.entries.resize(static_cast<std::size_t>(A.row_map.back()));
+  A.values.resize(A.entries.size());
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t i = 0; i < rows[r].size(); ++i) {
+      auto to = static_cast<std::size_t>(A.row_map[static_cast<std::size_t>(rows[r][i])]);
+      for (auto e = static_cast<std::size_t>(row_maps[r][i]);
+           e < static_cast<std::size_t>(row_maps[r][i + 1]); ++e, ++to) {
+        if (columns[r][e] < 0 || columns[r][e] >= n)
+          throw InputError("row " + std::to_string(rows[r][i]) + ": column " + std::to_string(columns[r][e]) +
+                           " is not in a matrix of " + std::to_string(n));
+        A.entries[to] = static_cast<int>(columns[r][e]);
+        A.values[to] = values[r][e];
+      }
+    }
+  }
+  return A;
+}
+
+template <class Scalar>
+void Impl::check_rows(const DistributedRows<Scalar>& A) {
+  if (A.row_map.size() != A.rows.size() + 1 || A.row_map.front() != 0 ||
+      !std::is_sorted(A.row_map.begin(), A.row_map.end()) ||
+      static_cast<std::size_t>(A.row_map.back()) != A.columns.size() || A.columns.size() != A.values.size())
+    throw InputError("row_map, columns and values of distributed rows do not fit together");
+}
+
+template <class Scalar>
+DistributedRows<Scalar> deal_rows(Communicator& comm, const HostMatrix<Scalar>& A, int root) {
+  constexpr int tag = 31002;
+  const auto P = static_cast<std::int64_t>(comm.size());
+  if (comm.rank() == root) {
+    const auto n = static_cast<std::int64_t>(A.n_rows);
+    for (std::int64_t to = 0; to < P; ++to) {
+      const std::int64_t first = n * to / P, end = n * (to + 1) / P;
+      std::vector<std::int64_t> row_map{n, first};  // n and the first row ahead
+      const std::int64_t begin = A.row_map[static_cast<std::size_t>(first)],
+                         stop = A.row_map[static_cast<std::size_t>(end)];
+      for (std::int64_t i = first; i <= end; ++i)
+        row_map.push_back(A.row_map[static_cast<std::size_t>(i)] - begin);
+      comm.send(static_cast<int>(to), tag, row_map);
+      comm.send(static_cast<int>(to), tag,
+                std::vector<std::int64_t>(A.entries.begin() + begin, A.entries.begin() + stop));
+      comm.send(static_cast<int>(to), tag,
+                std::span(A.values).subspan(static_cast<std::size_t>(begin),
+                                            static_cast<std::size_t>(stop - begin)));
+    }
+  }
+  DistributedRows<Scalar> mine;
+  const auto head = comm.receive<std::int64_t>(root, tag);
+  mine.n = head[0];
+  mine.row_map.assign(head.begin() + 2, head.end());
+  for (std::size_t i = 0; i + 1 < mine.row_map.size(); ++i)
+    mine.rows.push_back(head[1] + static_cast<std::int64_t>(i));
+  mine.columns = comm.receive<std::int64_t>(root, tag);
+  mine.values = comm.receive<Scalar>(root, tag);
+  return mine;
+}
+
+#define LUTRA_DISTRIBUTED_ROWS(Scalar)                                                                          \
+  template DistributedRows<Scalar> deal_rows(Communicator&, const HostMatrix<Scalar>&, int);                  \
+  template HostMatrix<Scalar> Impl::assemble_rows(                                                            \
+      std::int64_t, const std::vector<std::vector<std::int64_t>>&,                                            \
+      const std::vector<std::vector<std::int64_t>>&, const std::vector<std::vector<std::int64_t>>&,           \
+      const std::vector<std::vector<Scalar>>&);                                                               \
+  template void Impl::check_rows(const DistributedRows<Scalar>&);
+LUTRA_FOR_EACH_SCALAR(LUTRA_DISTRIBUTED_ROWS)
+
+}  // namespace lutra
