@@ -372,7 +372,7 @@ TEMPLATE_LIST_TEST_CASE("pivots of the diagonal are kept where they pass", "[ldl
     for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
       for (auto e = static_cast<std::size_t>(A.row_map[i]); e < static_cast<std::size_t>(A.row_map[i + 1]);
            ++e)
-        if (static_cast<std::size_t>(A.entries[e]) == i && i % 2 == 0) B.values[e] *= Scalar(1e-4);
+        if (static_cast<std::size_t>(A.entries[e]) == i && i % 2 == 0) B.values[e] *= as_scalar<Scalar>(1e-4);
     fronts.factorize(B);
     solver.factorize(B);
     CHECK(solver.report().inertia.positive == fronts.report().inertia.positive);

@@ -25,7 +25,7 @@ TEMPLATE_LIST_TEST_CASE("scales fit values that they bring within 2^10 of each o
   Kokkos::deep_copy(ones, RealOf<Scalar>(1));
   auto A = from_dense<Matrix<TestType>>({{1, 1}, {1, 1}});
   const auto fit = [&](double a, double b, double c, double d) {
-    A.values = {Scalar(a), Scalar(b), Scalar(c), Scalar(d)};
+    A.values = {as_scalar<Scalar>(a), as_scalar<Scalar>(b), as_scalar<Scalar>(c), as_scalar<Scalar>(d)};
     const auto on_device = to_space<Space>(A);
     return lutra::Impl::scales_fit(Space(), on_device.pattern(), on_device.values, ones, ones,
                                    MemoryBudget());
