@@ -15,7 +15,7 @@ namespace lutra::Perf {
 /// stage alone.
 template <class Scalar>
 struct Factored {
-  using Analysis = Analysis<Scalar, ExecutionSpace>;
+  using Analysis = lutra::Analysis<Scalar, ExecutionSpace>;
   using Multifrontal = MultifrontalFactorization<Scalar, ExecutionSpace>;
   using Simplicial = SimplicialFactorization<Scalar, ExecutionSpace>;
 
