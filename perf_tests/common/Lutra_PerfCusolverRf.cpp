@@ -48,7 +48,7 @@ struct HostFactors {
 };
 
 HostFactors factors_of(const HostMatrix<double>& matrix) {
-  const Factored<double> factored(matrix, {.engine = Engine::simplicial});
+  const Factored<double> factored(matrix, options_for(Engine::simplicial));
   const auto& analysis = *factored.analysis;
   const auto& rows = factored.simplicial().plan().lu.rows;
   HostFactors result;

@@ -11,6 +11,12 @@
 
 namespace lutra::Perf {
 
+inline LuOptions options_for(Engine engine) {
+  LuOptions options;
+  options.engine = engine;
+  return options;
+}
+
 /// A matrix with analysis and factors, computed by the functions of the stages, for programs that time one
 /// stage alone.
 template <class Scalar>
@@ -22,7 +28,7 @@ struct Factored {
   /// Analyzes and factorizes, by the simplicial engine by default. @throws std::runtime_error where the
   /// matrix cannot be factorized
   explicit Factored(const HostMatrix<Scalar>& host,
-                    const LuOptions& options = {.engine = Engine::simplicial});
+                    const LuOptions& options = options_for(Engine::simplicial));
 
   /// Factorizes again; memory is allocated where there is none.
   void factorize();

@@ -118,7 +118,7 @@ Measurement measure_levels(const PerfRun& run, const HostMatrix<Scalar>& matrix,
 /// Bytes that must move: parents are read; order and level of each front are written.
 template <class Scalar>
 Measurement measure_forest(const PerfRun& run, const HostMatrix<Scalar>& matrix, Way way) {
-  const Factored<Scalar> factored(matrix, {.engine = Engine::multifrontal});
+  const Factored<Scalar> factored(matrix, options_for(Engine::multifrontal));
   std::vector<int> parent;
   for (const auto& front : factored.multifrontal().plan().fronts.layout.fronts)
     parent.push_back(front.parent);

@@ -13,9 +13,9 @@ namespace lutra {
 
 template <class Scalar>
 HostMatrix<Scalar> Impl::assemble_rows(std::int64_t n, const std::vector<std::vector<std::int64_t>>& rows,
-                            const std::vector<std::vector<std::int64_t>>& row_maps,
-                            const std::vector<std::vector<std::int64_t>>& columns,
-                            const std::vector<std::vector<Scalar>>& values) {
+                                       const std::vector<std::vector<std::int64_t>>& row_maps,
+                                       const std::vector<std::vector<std::int64_t>>& columns,
+                                       const std::vector<std::vector<Scalar>>& values) {
   if (n > std::numeric_limits<int>::max())
     throw InputError("a matrix of " + std::to_string(n) + " rows: rank 0 factorizes with 32-bit indices");
   HostMatrix<Scalar> A{static_cast<int>(n), static_cast<int>(n), {}, {}, {}};
@@ -94,12 +94,12 @@ DistributedRows<Scalar> deal_rows(Communicator& comm, const HostMatrix<Scalar>& 
   return mine;
 }
 
-#define LUTRA_DISTRIBUTED_ROWS(Scalar)                                                                          \
-  template DistributedRows<Scalar> deal_rows(Communicator&, const HostMatrix<Scalar>&, int);                  \
-  template HostMatrix<Scalar> Impl::assemble_rows(                                                            \
-      std::int64_t, const std::vector<std::vector<std::int64_t>>&,                                            \
-      const std::vector<std::vector<std::int64_t>>&, const std::vector<std::vector<std::int64_t>>&,           \
-      const std::vector<std::vector<Scalar>>&);                                                               \
+#define LUTRA_DISTRIBUTED_ROWS(Scalar)                                                              \
+  template DistributedRows<Scalar> deal_rows(Communicator&, const HostMatrix<Scalar>&, int);        \
+  template HostMatrix<Scalar> Impl::assemble_rows(                                                  \
+      std::int64_t, const std::vector<std::vector<std::int64_t>>&,                                  \
+      const std::vector<std::vector<std::int64_t>>&, const std::vector<std::vector<std::int64_t>>&, \
+      const std::vector<std::vector<Scalar>>&);                                                     \
   template void Impl::check_rows(const DistributedRows<Scalar>&);
 LUTRA_FOR_EACH_SCALAR(LUTRA_DISTRIBUTED_ROWS)
 
