@@ -109,7 +109,7 @@ class BadMatrices(unittest.TestCase):
 class BadCalls(unittest.TestCase):
     def test_options(self) -> None:
         A = unsymmetric(10)
-        with self.assertRaisesRegex(ValueError, "orderng.*ordering, matching, engine"):
+        with self.assertRaisesRegex(ValueError, "orderng.*engine, trisolve"):
             lutra.splu(A, orderng="amd")
         with self.assertRaisesRegex(ValueError, "permc_spec.*ordering"):
             lutra.splu(A, permc_spec="COLAMD")
