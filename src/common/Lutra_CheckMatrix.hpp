@@ -11,7 +11,7 @@ namespace lutra {
 
 namespace Impl {
 
-/// Findings of one pass over a matrix; row n stands for "none".
+/// Findings of one pass over a matrix. A row equal to n means that no row was found.
 struct MatrixFindings {
   std::int64_t first_offset;   ///< row_map(0)
   std::int64_t last_offset;    ///< row_map(n)

@@ -405,14 +405,14 @@ Status Numeric<Scalar, ExecutionSpace>::status_of(Stage stage) {
   }
 }
 
-/// Room for one right-hand side of escalations.
+/// Memory for one right-hand side of escalations.
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::reserve_column() {
   if (m_column.B.extent(0) > 0) return;
   m_column = Workspace(m_exec, static_cast<std::size_t>(m_analysis->n), 1, m_budget);
 }
 
-/// Room for GMRES, and for the search for a null vector, which multiplies by A.
+/// Memory for GMRES, and for the search for a null vector, which multiplies by A.
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::reserve_gmres() {
   reserve_column();

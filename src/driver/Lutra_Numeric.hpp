@@ -56,11 +56,10 @@ class Numeric {
   /// of the pivots; more often where pivots were perturbed, or a factorization is repeated. Allocates the
   /// first time, and where delayed pivots need more memory.
   /// @param shift [n] of LDLᵀ and Cholesky: A + diag(shift) is factorized, and solves and errors are of it
-  /// @throws InputError where the pattern is another one, a value that is read is NaN or infinite, or a
-  /// matrix
-  ///         for LDLᵀ is not symmetric; for a shift of another length, with NaN or infinity, or for LU:
-  ///         nothing has changed. OutOfMemoryError, TimeoutError: there are no factors, and `report()` says
-  ///         so
+  /// @throws InputError for another pattern, for NaN or infinity among the values read, for an
+  ///         unsymmetric matrix with LDLᵀ, and for a shift with LU, of another length, or with NaN or
+  ///         infinity: nothing has changed. OutOfMemoryError, TimeoutError: there are no factors, and
+  ///         `report()` says so
   void factorize(const matrix_type& A, const shift_type& shift = {});
 
   /// Solves op(A)·X = B for all columns, refines, and computes the backward errors in `report()`.

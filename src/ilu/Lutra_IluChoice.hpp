@@ -26,7 +26,7 @@ struct ScheduleChoice {
 };
 
 /// The schedule asked for, or the one of least predicted time. Devices: `levels` costs one launch per level,
-/// each of which waits for the previous one; `syncfree` costs one start and one memory round trip per level.
+/// one after another; `syncfree` costs one start and one memory round trip per level.
 /// Hosts: `syncfree`, shared by all threads if each has `min_level_rows` rows of a level on average, else one
 /// thread in the rows' order.
 ScheduleChoice choose_schedule(const EliminationProperties& properties, IluSchedule wanted,

@@ -4,7 +4,8 @@
 
 // Types the library is compiled for. A source file passes each list a macro that instantiates its functions
 // for one combination, because a template cannot enumerate its explicit instantiations. LUTRA_IF_F32(text)
-// and the like (Lutra_Config.hpp) expand to `text` if the type is compiled, else to nothing.
+// and the like (Lutra_Config.hpp) expand to `text` if the library is built for the type, and to nothing
+// otherwise.
 
 #include <Kokkos_Core.hpp>
 

@@ -77,7 +77,7 @@ class MatrixReader {
   using Matrix = CsrView<Scalar, Ordinal, Offset, Memory>;
 
   /// @returns the matrix, valid until the next call. Fences if columns are converted.
-  /// @param triangle entries that are read, of which values must be finite
+  /// @param triangle entries that are read; their values must be finite
   /// @throws InputError for 2³¹ or more rows and, if columns are converted, as check_square_matrix;
   /// OutOfMemoryError
   template <class Value, class Index, class Integer, class From>

@@ -147,7 +147,7 @@ struct SampleSelectHost {
     state = state.filtered();
   }
 
-  /// Applies std::nth_element to the gathered keys, all of which are candidates.
+  /// Applies std::nth_element to the gathered keys. All of them are candidates.
   void finish(State& state) const {
     Key* const begin = buffer(state.source);
     Key* const end = begin + state.count;

@@ -82,7 +82,8 @@ HostMatrix<double> generate_convdiff3d(int side) {
 }
 
 HostMatrix<double> generate_aniso2d(int side) {
-  // D = R diag(1, 1/1000) Rᵀ for the rotation with cos = 0.8, sin = 0.6; uₓᵧ uses the four corners.
+  // D = R diag(1, 1/1000) Rᵀ for the rotation with cos = 0.8, sin = 0.6; the mixed derivative uses the four
+  // diagonal neighbours.
   constexpr double d_xx = 0.64036, d_yy = 0.36064, d_xy = 0.47952, center = 2.002;
   constexpr double corner = d_xy / 2;
   const std::vector<StencilLeg> legs = {{{0, -1, -1}, -corner}, {{0, -1, 0}, -d_yy}, {{0, -1, 1}, corner},

@@ -288,7 +288,7 @@ __global__ void __launch_bounds__(selection_threads)
 }
 
 /// SampleSelect by these kernels: one launch for few values and for approximate thresholds; two launches for
-/// up to 2¹⁷ values; four for more, the last two of which mostly find the search ended.
+/// up to 2¹⁷ values; four for more, where the last two mostly find the search ended.
 template <class Real>
 struct SampleSelectCuda {
   using Memory = Kokkos::CudaSpace;

@@ -120,7 +120,7 @@ struct Fill2Method {
     return result;
   }
 
-  /// The fill pass in ranges of rows, each of which fits in one of two buffers. The buffers take half of the
+  /// The fill pass in ranges of rows. Each range fits in one of two buffers. The buffers take half of the
   /// remaining memory, slots the rest.
   void stream_rows(const HostArray<Offset>& row_map, const HostArray<Ordinal>& entries) {
     const auto rows = static_cast<std::size_t>(m_n);
