@@ -10,14 +10,9 @@
 #include <utility>
 
 #include "Lutra_CheckEnumerator.hpp"
-#include "Lutra_CheckMatrix.hpp"
-#include "Lutra_ConditionGuard.hpp"
-#include "Lutra_Formatted.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_MatrixOperators.hpp"
 #include "Lutra_NullVector.hpp"
 #include "Lutra_RefinementKernels.hpp"
-#include "Lutra_ScaleFit.hpp"
 #include "Lutra_StoppedSolve.hpp"
 #include "Lutra_Timer.hpp"
 
