@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# <prefix>/lib/liblutra, liblutra_c, <prefix>/include/lutra/Lutra_*.hpp and lutra.h,
+# <prefix>/lib/liblutra, liblutra_c, <prefix>/include/lutra/Lutra_*.hpp and lutra.h (public headers),
 # <prefix>/include/lutra/impl/Lutra_*.hpp (internals), <prefix>/bin/lutra, <prefix>/lib/cmake/Lutra,
 # <prefix>/lib/pkgconfig, <prefix>/share. With the prefix /usr on Debian lib is lib/<triplet>. The library has to be built;
 # the program and the C interface are installed where they are.
@@ -9,18 +9,23 @@ install(CODE "if(NOT EXISTS \"$<TARGET_FILE:lutra>\")
   message(FATAL_ERROR \"Nothing was installed: $<TARGET_FILE:lutra> is not built. First run: cmake --build ${PROJECT_BINARY_DIR}\")
 endif()")
 
-# Header names are unique, so those of all stages share one folder, and their internals another.
+# Header names are unique: all public headers share one folder, and all internals another.
 get_target_property(header_dirs lutra Lutra_HEADER_DIRECTORIES)
+get_target_property(public_headers lutra Lutra_PUBLIC_HEADERS)
 if(TARGET lutra_trilinos)
   list(APPEND header_dirs "${PROJECT_SOURCE_DIR}/src/trilinos" "${PROJECT_SOURCE_DIR}/src/trilinos/impl")
 endif()
 foreach(directory IN LISTS header_dirs)
   file(GLOB headers CONFIGURE_DEPENDS "${directory}/Lutra*.hpp")
-  set(destination "${CMAKE_INSTALL_INCLUDEDIR}/lutra")
-  if(directory MATCHES "/impl(/|$)")
-    string(APPEND destination "/impl")
-  endif()
-  install(FILES ${headers} DESTINATION "${destination}")
+  foreach(header IN LISTS headers)
+    cmake_path(RELATIVE_PATH header BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/src" OUTPUT_VARIABLE name)
+    cmake_path(REMOVE_EXTENSION name)
+    if(name IN_LIST public_headers)
+      install(FILES "${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lutra")
+    else()
+      install(FILES "${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lutra/impl")
+    endif()
+  endforeach()
 endforeach()
 
 install(FILES "${PROJECT_BINARY_DIR}/generated/Lutra_Config.hpp" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lutra")

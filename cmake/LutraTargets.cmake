@@ -8,15 +8,20 @@ if(Lutra_ENABLE_WARNINGS)
     $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
 endif()
 
-# lutra_add_stage(<folder>): headers of src/<folder> become includable by their own names, from the build tree here
-# and from <prefix>/include/lutra, those of impl/ from <prefix>/include/lutra/impl, once installed.
+# lutra_add_stage(<folder>): headers of src/<folder> and of the methods' folders below it become includable by their own
+# names, from the build tree here and, once installed, from <prefix>/include/lutra (public headers) and
+# <prefix>/include/lutra/impl (all others).
 function(lutra_add_stage folder)
-  foreach(directory ${folder} ${folder}/impl ${folder}/impl/cuda)
-    if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/src/${directory}")
-      target_include_directories(lutra PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src/${directory}>")
-      set_property(TARGET lutra APPEND PROPERTY Lutra_HEADER_DIRECTORIES "${PROJECT_SOURCE_DIR}/src/${directory}")
-    endif()
+  set(root "${PROJECT_SOURCE_DIR}/src/${folder}")
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${root}/Lutra*.hpp")
+  set(directories "")
+  foreach(header IN LISTS headers)
+    cmake_path(GET header PARENT_PATH directory)
+    list(APPEND directories "${directory}")
   endforeach()
+  list(REMOVE_DUPLICATES directories)
+  target_include_directories(lutra PUBLIC "$<BUILD_INTERFACE:${directories}>")
+  set_property(TARGET lutra APPEND PROPERTY Lutra_HEADER_DIRECTORIES "${directories}")
 endfunction()
 
 # lutra_compile_together(<target> <group> <sources>…): short sources in one compilation. Each would read Kokkos anew, with

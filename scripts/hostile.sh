@@ -7,4 +7,4 @@
 #   scripts/hostile.sh [BUILD FOLDER] [COUNT]
 set -euo pipefail
 build="${1:-build/release}"
-LUTRA_HOSTILE="${2:-10000}" "$build/unit_tests/driver/lutra_test_driver" "[hostile]"
+LUTRA_HOSTILE="${2:-10000}" "$build/unit_tests/solver/lutra_test_solver" "[hostile]"

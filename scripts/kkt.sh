@@ -7,4 +7,4 @@
 #   scripts/kkt.sh [BUILD FOLDER] [COUNT]
 set -euo pipefail
 build="${1:-build/release}"
-LUTRA_KKT="${2:-2000}" "$build/unit_tests/driver/lutra_test_driver" "[kkt]"
+LUTRA_KKT="${2:-2000}" "$build/unit_tests/solver/lutra_test_solver" "[kkt]"

@@ -9,4 +9,4 @@ set -euo pipefail
 build="${1:-build/openmp}"
 # Threads that wait sleep, so that the load has the processors.
 export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
-LUTRA_REPEATS="${2:-100}" "$build/unit_tests/driver/lutra_test_driver" "[repeats]"
+LUTRA_REPEATS="${2:-100}" "$build/unit_tests/solver/lutra_test_solver" "[repeats]"

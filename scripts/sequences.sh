@@ -6,4 +6,4 @@
 #   scripts/sequences.sh [BUILD FOLDER] [COUNT]
 set -euo pipefail
 build="${1:-build/release}"
-LUTRA_SEQUENCES="${2:-2000}" "$build/unit_tests/driver/lutra_test_driver" "[sequences]"
+LUTRA_SEQUENCES="${2:-2000}" "$build/unit_tests/solver/lutra_test_solver" "[sequences]"

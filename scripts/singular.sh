@@ -7,4 +7,4 @@
 #   scripts/singular.sh [BUILD FOLDER] [COUNT]
 set -euo pipefail
 build="${1:-build/release}"
-LUTRA_SINGULAR="${2:-10000}" "$build/unit_tests/driver/lutra_test_driver" "[singular]"
+LUTRA_SINGULAR="${2:-10000}" "$build/unit_tests/solver/lutra_test_solver" "[singular]"

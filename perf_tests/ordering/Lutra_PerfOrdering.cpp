@@ -119,7 +119,7 @@ class Contest {
 #endif
   }
 
-  /// Of LU, as the driver would choose it: for all orders the same.
+  /// Of LU, as the solver would choose it: for all orders the same.
   void choose_engine(const FillForecast& metis) {
     const double entries = 2 * static_cast<double>(metis.nnz_l) + m_problem.graph.size();
     const auto& model = default_device_model<ExecutionSpace>().numeric;

@@ -67,7 +67,7 @@ struct Pivot {
 };
 
 /// Factors of a sequence of matrices with one pattern. Every engine implements this interface: multifrontal
-/// and simplicial LU, LDLᵀ, incomplete factorizations. Refinement, Krylov methods and the driver use no
+/// and simplicial LU, LDLᵀ, incomplete factorizations. Refinement, Krylov methods and solvers use no
 /// other. Permutations and scales are internal to the engine: vectors of `apply` are in the user's numbering.
 template <class Scalar, class ExecutionSpace>
 class Factorization : public Preconditioner<Scalar, ExecutionSpace> {

@@ -23,7 +23,9 @@ foreach(file IN LISTS config_files)
 endforeach()
 
 # Internals stand apart from the headers a user includes.
-file(GLOB_RECURSE internals "${LUTRA_SOURCE}/src/*/impl/Lutra_*.hpp")
+file(GLOB_RECURSE internals "${LUTRA_SOURCE}/src/Lutra_*.hpp")
+list(FILTER internals INCLUDE REGEX "/impl/")
+list(FILTER internals EXCLUDE REGEX "/src/(c|cli)/")
 if(NOT EXISTS "${prefix}/${LIBDIR}/cmake/Lutra/LutraTrilinosTargets.cmake")
   list(FILTER internals EXCLUDE REGEX "/src/trilinos/")  # built without the adapters
 endif()

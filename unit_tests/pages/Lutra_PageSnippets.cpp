@@ -10,9 +10,9 @@ using Vector = Kokkos::View<double*>;
 
 }  // namespace
 
-void page_driver(const lutra::SparseLU<double>& solver, const lutra::LuOptions& options,
+void page_solver(const lutra::SparseLU<double>& solver, const lutra::LuOptions& options,
                  const Space& instance, const Matrix& A2, const Vector& B2, const Vector& X2) {
-#include "driver_1.inc"
+#include "solver_1.inc"
 }
 
 void page_ldlt(const Matrix& A, const Vector& B, const Vector& X) {

@@ -21,8 +21,8 @@ PRESETS = {p["name"] for p in json.loads((ROOT / "CMakePresets.json").read_text(
 DEVICE_MODEL = "src/common/Lutra_DeviceModel.cpp"
 CONSTANTS = [
     ("numeric.md", r"at least (\d+) flops per stored", DEVICE_MODEL, r"min_flops_per_entry = (\d+);"),
-    ("numeric.md", r"`--pivot threshold`, tolerance u = ([\d.]+)", "src/driver/Lutra_LuOptions.hpp", r"pivot_threshold = ([\d.]+);"),
-    ("ldlt.md", r"`pivot_threshold`,\s+([\d.]+), at most", "src/driver/Lutra_LdltOptions.hpp", r"pivot_threshold =\s+([\d.]+);"),
+    ("numeric.md", r"`--pivot threshold`, tolerance u = ([\d.]+)", "src/solver/options/Lutra_LuOptions.hpp", r"pivot_threshold = ([\d.]+);"),
+    ("ldlt.md", r"`pivot_threshold`,\s+([\d.]+), at most", "src/solver/options/Lutra_LdltOptions.hpp", r"pivot_threshold =\s+([\d.]+);"),
     ("nested-dissection.md", r"leaves\s+of\s+(\d+)\s+vertices", "src/ordering/Lutra_NestedDissection.hpp", r"leaf_vertices = (\d+);"),
     ("nested-dissection.md", r"mean above (\d+) vertices", "src/ordering/Lutra_NestedDissection.hpp", r"team_vertices = (\d+);"),
     ("ordering.md", r"by\s+which\s+AMD's\s+order\s+exceeds\s+([\d,]+)\s+flops", DEVICE_MODEL,
@@ -35,8 +35,8 @@ CONSTANTS = [
      r"(?s)distributed = \{\.start_seconds = [\de.-]+,\s+\.dependency_seconds = ([\d.]+)e-6.*"
      r"distributed = \{\.start_seconds = [\de.-]+,\s+\.dependency_seconds = ([\d.]+)e-6"),
     ("comm.md", r"watchdog of T = (\d+) s", "src/comm/Lutra_Communicator.hpp", r"watchdog_seconds = (\d+);"),
-    ("distributed.md", r"need each other\s+\(up\s+to (\d+);", "src/trisolve/Lutra_DistributedTriangles.hpp", r"max_width = (\d+);"),
-    ("distributed.md", r"solved\s+in\s+groups\s+of\s+up\s+to\s+(\d+)", "src/trisolve/Lutra_DistributedTriangles.hpp", r"max_columns = (\d+);"),
+    ("distributed.md", r"need each other\s+\(up\s+to (\d+);", "src/trisolve/distributed/Lutra_DistributedTriangles.hpp", r"max_width = (\d+);"),
+    ("distributed.md", r"solved\s+in\s+groups\s+of\s+up\s+to\s+(\d+)", "src/trisolve/distributed/Lutra_DistributedTriangles.hpp", r"max_columns = (\d+);"),
     ("building.md", r"Kokkos and Kokkos Kernels \| ([\d.]+) ", "cmake/LutraDependencies.cmake", r"find_package\(Kokkos ([\d.]+) "),
     ("building.md", r"a C\+\+20 compiler \| ([\d.]+),", "CMakeLists.txt", r"cmake_minimum_required\(VERSION ([\d.]+)\)"),
     ("building.md", r"find_package\(Lutra ([\d.]+) REQUIRED\)", "CMakeLists.txt", r"project\(Lutra VERSION (\d+\.\d+)\."),

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_KrylovSolver.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "Lutra_CheckEnumerator.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_RefinementKernels.hpp"
+#include "Lutra_StoppedSolve.hpp"
+#include "Lutra_SystemUnits.hpp"
+#include "Lutra_Timer.hpp"
+#include "Lutra_ToDevice.hpp"
+
+namespace lutra {
+
+void check_options(const KrylovSolverOptions& options) {
+  check_options(options.ilu);
+  check_options(options.lu);
+  check_enumerator("options: method", options.method, KrylovMethod::gmres);
+  check_enumerator("options: preconditioning", options.preconditioning, Preconditioning::lu);
+  check_enumerator("options: side", options.krylov.side, PreconditionSide::split);
+  if (!(options.krylov.tolerance >= 0) || !std::isfinite(options.krylov.tolerance))
+    throw InputError("options: tolerance must be a finite number of 0 or more");
+  if (options.krylov.max_iterations < 0) throw InputError("options: max_iterations must be 0 or more");
+  if (options.restart < 1) throw InputError("options: restart must be 1 or more");
+  if (options.krylov.side == PreconditionSide::split && options.preconditioning != Preconditioning::ilu)
+    throw InputError("options: split preconditioning needs incomplete factors");
+  if (options.krylov.side != PreconditionSide::right && options.method == KrylovMethod::cg)
+    throw InputError("options: CG keeps symmetry by itself, and its preconditioner has no side");
+  if (options.ilu.memory_limit != 0 || options.lu.memory_limit != 0)
+    throw InputError("options: a Krylov solver has one memory_limit, its own");
+}
+
+namespace {
+
+constexpr std::size_t max_columns_at_once = 8;  // right-hand sides in the workspace
+
+template <class Scalar>
+constexpr bool is_double = sizeof(RealOf<Scalar>) == 8;
+
+std::string_view name_of(KrylovMethod method) {
+  return method == KrylovMethod::cg ? "cg" : method == KrylovMethod::bicgstab ? "bicgstab" : "gmres";
+}
+
+constexpr int rank(Status status) {
+  return status == Status::success ? 0 : status == Status::not_converged ? 1 : 2;
+}
+
+/// Columns [first, first + k) of a View, as `Block`.
+template <class Block>
+Block columns_of(const Block& X, std::size_t first, std::size_t k) {
+  return Kokkos::subview(X, Kokkos::ALL, std::pair(first, first + k));
+}
+}  // namespace
+
+template <class Scalar, class ExecutionSpace>
+KrylovSolver<Scalar, ExecutionSpace>::KrylovSolver(KrylovSolverOptions options, const ExecutionSpace& exec,
+                                                   const MemoryBudget& budget)
+    : Calls(exec, budget), m_options(std::move(options)) {
+  check_options(m_options);
+  if (m_options.krylov.tolerance == 0) m_options.krylov.tolerance = is_double<Scalar> ? 1e-10 : 1e-5;
+  m_options.ilu.validate_input = false;  // checked here
+  m_options.ilu.time_stages = m_options.lu.time_stages = m_options.time_stages;
+}
+
+template <class Scalar, class ExecutionSpace>
+void KrylovSolver<Scalar, ExecutionSpace>::analyze_with(const matrix_type& A, const LuPlan& given) {
+  if (given && m_options.preconditioning != Preconditioning::lu)
+    throw InputError("analyze: an analysis of LU needs the preconditioner lu");
+  check_square_matrix(m_exec, A, m_check);
+  if (given) check_same_pattern(m_exec, A, given->F.A, m_check, true);
+  MemoryReservation reservation(m_budget);
+  const auto pattern = Impl::copy_pattern(m_exec, reservation, A.pattern());
+  Sizes A_size(m_exec, reservation, "lutra::solver::A_size", 1);
+  Operators operators(pattern, m_budget);
+  const bool keeps_units = given != nullptr;
+  matrix_type scaled = A;
+  if (!keeps_units && (m_options.preconditioning == Preconditioning::ilu ||
+                       m_options.preconditioning == Preconditioning::lu)) {
+    set_values(A.values, A_size, keeps_units, operators);
+    scaled = {A.n_rows, A.n_cols, pattern.row_map, pattern.entries, operators.values()};
+  }
+  Report report;
+  std::string_view preconditioner = m_foreign ? "user" : "none";
+  decltype(m_ilu) ilu;
+  LuPlan lu_plan;
+  decltype(m_lu) lu;
+  if (m_options.preconditioning == Preconditioning::ilu) {
+    ilu.emplace(m_options.ilu, m_exec, m_budget);
+    ilu->analyze(scaled);
+    report = ilu->report();
+    preconditioner = lutra::name_of(m_options.ilu);
+  } else if (m_options.preconditioning == Preconditioning::lu) {
+    lu_plan = given ? given : lutra::analyze(m_exec, scaled, m_options.lu, m_budget);
+    if (lu_plan->plan) lu = lu_plan->plan->make_factorization(m_exec, m_budget);
+    report = lu_plan->report;
+    preconditioner = "lu";
+  } else if (m_options.preconditioning == Preconditioning::jacobi) {
+    preconditioner = "jacobi";
+  }
+  report.choice.method = name_of(m_options.method);
+  report.choice.precond = preconditioner;
+  m_exec.fence("lutra::solver: the analysis is complete");
+  // Nothing has changed until here, and nothing throws from here on.
+  m_ilu = std::move(ilu);
+  m_lu = std::move(lu);  // before the plan it refers to
+  m_lu_plan = std::move(lu_plan);
+  m_diagonal.reset();
+  m_pattern = pattern;
+  m_A_size = A_size;
+  m_keeps_units = keeps_units;
+  m_reservation = std::move(reservation);
+  m_operators = std::move(operators);
+  m_iteration.reset();
+  m_report = std::move(report);
+  m_stage = Stage::analyzed;
+  m_factor_escalations = 0;
+  m_factorized_before = false;
+  update_memory();
+}
+
+template <class Scalar, class ExecutionSpace>
+void KrylovSolver<Scalar, ExecutionSpace>::factorize_matrix(const matrix_type& A) {
+  check_same_pattern(m_exec, A, m_pattern, m_check, m_options.validate_input);
+  if (m_report.status == Status::structurally_singular) {
+    m_stage = Stage::unusable;
+    return;
+  }
+  m_stage = Stage::analyzed;
+  m_factor_escalations = 0;
+  m_report.pivots = {};
+  start_solution(Status::not_solved);
+  try {
+    set_values(A.values, m_A_size, m_keeps_units, m_operators);
+    const Impl::StageTimer timer(m_exec, m_options.time_stages);
+    compute_preconditioner({A.n_rows, A.n_cols, m_pattern.row_map, m_pattern.entries, m_operators.values()});
+    (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
+  } catch (const std::bad_alloc&) {
+    m_report.status = Status::out_of_memory;
+    update_memory();
+    throw;
+  }
+  m_stage = m_report.status == Status::not_solved ? Stage::factorized : Stage::unusable;
+  m_factorized_before = true;
+  m_factor_escalations = m_report.escalations.size();
+  start_solution(m_report.status);
+  update_memory();
+}
+
+/// Copies values in parts of their unit.
+/// @param keeps_units the unit is 1, since an analysis with scales of the caller's A was given
+template <class Scalar, class ExecutionSpace>
+void KrylovSolver<Scalar, ExecutionSpace>::set_values(const Kokkos::View<const Scalar*, memory_space>& values,
+                                                      const Sizes& size, bool keeps_units,
+                                                      Operators& operators) const {
+  operators.set_values(m_exec, values);
+  if (keeps_units) return size.fill(m_exec, 1);
+  const auto& own = operators.values();
+  Impl::queue_largest_part(m_exec, own, size.device());
+  Kokkos::parallel_for(
+      "lutra::solver::scale_values",
+      Kokkos::RangePolicy<ExecutionSpace>(m_exec, 0, static_cast<std::int64_t>(own.extent(0))),
+      Impl::ScaleMatrix<std::decay_t<decltype(own)>, std::decay_t<decltype(size.device())>>{own,
+                                                                                            size.device()});
+}
+
+/// The preconditioner of A, which lives until the next call, and the report of it.
+template <class Scalar, class ExecutionSpace>
+void KrylovSolver<Scalar, ExecutionSpace>::compute_preconditioner(const matrix_type& A) {
+  if (m_ilu) {
+    static_cast<void>(m_ilu->factorize(A));
+    m_report.status = m_ilu->report().status;
+    const Report& report = m_ilu->report();
+    m_report.factors = report.factors;
+    m_report.pivots = report.pivots;
+    m_report.escalations = report.escalations;
+    m_report.choice.trisolve = report.choice.trisolve;
+    m_report.choice.why = report.choice.why;
+  } else if (m_lu) {
+    const double given = m_options.lu.perturbation;
+    const FactorizationOutcome outcome =
+        m_lu->factorize(m_exec, {A.values, m_lu_plan->row_scale, m_lu_plan->col_scale},
+                        given > 0 ? given : Impl::default_perturbation<Scalar>());
+    m_report.pivots.perturbed = outcome.perturbed;
+    m_report.pivots.interchanged = outcome.interchanged;
+    m_report.pivots.growth = outcome.growth();
+    if (!outcome.is_finite()) m_report.status = Status::breakdown;
+  } else if (m_options.preconditioning == Preconditioning::jacobi) {
+    if (!m_diagonal)
+      m_diagonal = std::make_unique<DiagonalPreconditioner<Scalar, ExecutionSpace>>(
+          m_exec, static_cast<std::size_t>(A.n_rows), m_budget);
+    m_diagonal->set_values(m_exec, A);
+  }
+}
+
+template <class Scalar, class ExecutionSpace>
+auto KrylovSolver<Scalar, ExecutionSpace>::inverse() -> Inverse* {
+  if (m_foreign) return m_foreign.get();
+  if (m_ilu) return m_ilu->factorization().parts();
+  if (m_lu) return m_lu.get();
+  return m_diagonal.get();
+}
+
+template <class Scalar, class ExecutionSpace>
+Status KrylovSolver<Scalar, ExecutionSpace>::solve_views(const const_multivector_type& B,
+                                                         const multivector_type& X, Transposition op) {
+  if (m_stage == Stage::empty || m_stage == Stage::analyzed)
+    throw CallOrderError("solve: there is no factorization; call analyze and factorize first");
+  check_enumerator("op", op, Transposition::adjoint);
+  Impl::check_extents(static_cast<std::size_t>(m_pattern.n_rows), B, X);
+  if (m_stage == Stage::unusable) return m_report.status;
+  if (const Inverse* const M = inverse()) check_size(*M, m_pattern.n_rows);
+  if (B.extent(1) == 0) {
+    start_solution(Status::success);
+    return m_report.status;
+  }
+  try {
+    return solve_blocks(B, X, op);
+  } catch (const TimeoutError&) {
+    start_solution(Status::not_solved);
+    throw;
+  } catch (const std::bad_alloc&) {
+    start_solution(Status::out_of_memory);
+    update_memory();
+    throw;
+  }
+}
+
+template <class Scalar, class ExecutionSpace>
+Status KrylovSolver<Scalar, ExecutionSpace>::solve_blocks(const const_multivector_type& B,
+                                                          const multivector_type& X, Transposition op) {
+  const Impl::StageTimer timer(m_exec, m_options.time_stages);
+  reserve(std::min(B.extent(1), max_columns_at_once));
+  Status status = Status::success;
+  for (std::size_t first = 0; first < B.extent(1); first += m_iteration->columns()) {
+    const Status found = solve_block(B, X, first, std::min(m_iteration->columns(), B.extent(1) - first), op);
+    if (rank(found) > rank(status)) status = found;
+  }
+  m_exec.fence("lutra::solver: X is complete");
+  m_report.times.solve = timer.seconds();
+  update_memory();
+  return m_report.status = status;
+}
+
+/// Solves for columns first … first + k. Before anything of X is written, all of B is checked.
+template <class Scalar, class ExecutionSpace>
+Status KrylovSolver<Scalar, ExecutionSpace>::solve_block(const const_multivector_type& B,
+                                                         const multivector_type& X, std::size_t first,
+                                                         std::size_t k, Transposition op) {
+  const auto n = static_cast<std::size_t>(m_pattern.n_rows);
+  const auto trim = [&](const Rows& block) { return Rows(block.data(), n, k); };
+  const Rows b = trim(m_B), x = trim(m_X), r = trim(m_R);
+  auto& A = m_operators.get(m_exec, op);
+  m_maxima.clear(m_exec);
+  Impl::copy_and_check(m_exec, B, first, k, first == 0 ? B.extent(1) : first + k, b, m_maxima.slots(),
+                       m_maxima.bad_row_slot());
+  const auto scale = [&](const Rows& block, int A_factor, int B_factor) {
+    using Body = Impl::ScaleColumns<Rows, std::decay_t<decltype(m_A_size.device())>>;
+    Impl::for_entries(m_exec, "lutra::solver::scale_columns", block,
+                      Body{block, m_A_size.device(), m_B_sizes.device(), A_factor, B_factor});
+  };
+  for (std::size_t c = 0; c < k; ++c)
+    Impl::queue_largest_part(m_exec, Kokkos::subview(b, Kokkos::ALL, c),
+                             Kokkos::subview(m_B_sizes.device(), std::pair(c, c + 1)));
+  scale(b, 0, -1);
+  if (m_options.start_from_x) {
+    Impl::copy_block(m_exec, columns_of(X, first, k), x);
+    scale(x, 1, -1);
+  } else {
+    Impl::set_zero(m_exec, x);
+  }
+  const auto outcomes = iterate(A, op, b, x);
+  A.residual(m_exec, b, x, r, m_maxima);
+  if (A.norm() < 0) A.gather_norm(m_exec, {}, {}, m_maxima);
+  m_A_size.queue_fetch(m_exec);
+  m_B_sizes.queue_fetch(m_exec);
+  m_maxima.fetch(m_exec);
+  if (A.norm() < 0) A.set_norm(m_maxima.norm());
+  if (const auto bad_row = m_maxima.first_bad_row(static_cast<std::int64_t>(n)))
+    throw InputError("B: row " + std::to_string(*bad_row) + " holds NaN or infinity");
+  if (first == 0) start_solution(Status::not_solved);
+  BackwardErrors errors = m_maxima.errors(k, A.norm());
+  for (std::size_t c = 0; c < k; ++c)
+    if (!has_range(c)) errors.componentwise[c] = errors.normwise[c] = std::numeric_limits<double>::infinity();
+  record(outcomes, errors);
+  Status status = Status::success;
+  for (std::size_t c = 0; c < k; ++c) {
+    const Status found = std::isfinite(errors.normwise[c]) ? to_status(outcomes[c].stop) : Status::breakdown;
+    if (rank(found) > rank(status)) status = found;
+  }
+  if (status != Status::success) throw_if_stopped();
+  scale(x, -1, 1);
+  const auto solutions = columns_of(X, first, k);
+  bool all_in_range = true;
+  for (std::size_t c = 0; c < k; ++c) all_in_range = all_in_range && has_range(c);
+  if (all_in_range) {
+    Impl::copy_block(m_exec, x, solutions);
+    return status;
+  }
+  for (std::size_t c = 0; c < k; ++c)  // what the type cannot hold leaves X alone
+    if (has_range(c)) Impl::copy_column(m_exec, x, c, solutions, c);
+  return status;
+}
+
+/// A caller's preconditioner is one of the caller's A. As two parts it stays as it is, since it may be any
+/// multiple.
+template <class Scalar, class ExecutionSpace>
+std::vector<KrylovOutcome> KrylovSolver<Scalar, ExecutionSpace>::iterate(
+    const LinearOperator<Scalar, ExecutionSpace>& A, Transposition op, const Rows& B, const Rows& X) {
+  if (!m_foreign || m_options.krylov.side == PreconditionSide::split)
+    return m_iteration->solve(m_exec, A, inverse(), op, B, X, m_options.krylov);
+  Impl::ScaledPreconditioner<Scalar, ExecutionSpace, std::decay_t<decltype(m_A_size.device())>> M(
+      *m_foreign, m_A_size.device());
+  return m_iteration->solve(m_exec, A, &M, op, B, X, m_options.krylov);
+}
+
+/// Whether column c of X neither overflows nor vanishes in the units of A and B. Of what was fetched last.
+template <class Scalar, class ExecutionSpace>
+bool KrylovSolver<Scalar, ExecutionSpace>::has_range(std::size_t c) const {
+  using Layout = Impl::RealBits<RealOf<Scalar>>;
+  const double largest = m_maxima.host(Impl::slot_of(c, Impl::ColumnMaximum::solution));
+  if (!(largest > 0)) return true;
+  const int exponent = Impl::exponent_of(largest) + Impl::exponent_of(m_B_sizes.host()(c)) -
+                       Impl::exponent_of(m_A_size.host()(0));
+  return exponent >= Layout::min_exponent && exponent <= Layout::max_exponent;
+}
+
+/// Takes outcomes into the report.
+template <class Scalar, class ExecutionSpace>
+void KrylovSolver<Scalar, ExecutionSpace>::record(const std::vector<KrylovOutcome>& outcomes,
+                                                  const BackwardErrors& errors) {
+  for (const KrylovOutcome& outcome : outcomes) {
+    if (m_report.iterations && outcome.iterations <= *m_report.iterations) continue;
+    m_report.iterations = outcome.iterations;
+    m_report.residual_history = outcome.history;
+  }
+  const auto raise = [](std::optional<double>& most, const std::vector<double>& values) {
+    most = std::max(most.value_or(0), std::ranges::max(values));
+  };
+  raise(m_report.errors.backward_componentwise, errors.componentwise);
+  raise(m_report.errors.backward_normwise, errors.normwise);
+}
+
+/// Room for blocks of so many columns, or fewer where memory does not suffice.
+template <class Scalar, class ExecutionSpace>
+void KrylovSolver<Scalar, ExecutionSpace>::reserve(std::size_t columns) {
+  if (m_iteration && m_iteration->columns() >= columns) return;
+  const auto n = static_cast<std::size_t>(m_pattern.n_rows);
+  m_exec.fence("lutra::solver: the smaller workspace is freed");
+  for (;; columns /= 2) {
+    try {
+      m_iteration.reset();
+      m_B = m_X = m_R = {};
+      m_maxima = {};
+      m_B_sizes = {};
+      m_work = MemoryReservation(m_budget);
+      for (Rows* block : {&m_B, &m_X, &m_R})
+        *block = m_work.template allocate<Rows>(m_exec, "lutra::solver::krylov", n, columns);
+      m_maxima = ResidualMaxima<ExecutionSpace>(m_exec, m_work, columns);
+      m_B_sizes = Sizes(m_exec, m_work, "lutra::solver::B_sizes", columns);
+      m_iteration =
+          make_krylov_iteration<Scalar>(m_exec, m_options.method, n, columns, m_options.restart, m_budget);
+      return;
+    } catch (const OutOfMemoryError&) {
+      if (columns == 1) throw;
+    }
+  }
+}
+
+/// From here on nothing is left of a former solution; escalations of the factorization stand.
+template <class Scalar, class ExecutionSpace>
+void KrylovSolver<Scalar, ExecutionSpace>::start_solution(Status status) {
+  m_report.status = status;
+  m_report.errors = {};
+  m_report.iterations.reset();
+  m_report.residual_history.clear();
+  m_report.escalations.resize(m_factor_escalations);
+}
+
+/// @throws TimeoutError where the watchdog has given up a solve with the preconditioner
+template <class Scalar, class ExecutionSpace>
+void KrylovSolver<Scalar, ExecutionSpace>::throw_if_stopped() {
+  if (m_ilu) Impl::throw_if_stopped(m_exec, "solve", m_ilu->factorization());
+  if (m_lu) Impl::throw_if_stopped(m_exec, "solve", *m_lu);
+}
+
+template <class Scalar, class ExecutionSpace>
+void KrylovSolver<Scalar, ExecutionSpace>::update_memory() {
+  m_report.memory.device_peak_bytes = m_budget.peak_bytes();
+  if (m_budget.limit_bytes() > 0) m_report.memory.limit_bytes = m_budget.limit_bytes();
+}
+
+#define LUTRA_KRYLOV_SOLVER(Scalar, Space) template class KrylovSolver<Scalar, Space>;
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_KRYLOV_SOLVER)
+
+}  // namespace lutra

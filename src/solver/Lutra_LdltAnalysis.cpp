@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_Analysis.hpp"
+
+#include <type_traits>
+
+#include "Lutra_AnalysisSteps.hpp"
+#include "Lutra_At.hpp"
+#include "Lutra_CheckMatrix.hpp"
+#include "Lutra_Index.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_LdltEngine.hpp"
+#include "Lutra_ScaleFit.hpp"
+#include "Lutra_Timer.hpp"
+
+namespace lutra {
+namespace {
+
+/// The options with the choices that follow from others.
+LdltOptions completed(LdltOptions options) {
+  if (options.positive_definite) {
+    options.pivoting = Pivoting::none;
+    options.symmetry = Symmetry::hermitian;
+    if (options.matching == Matching::automatic) options.matching = Matching::none;
+  }
+  if (options.pivoting == Pivoting::automatic) options.pivoting = Pivoting::threshold;
+  return options;
+}
+
+/// Whether an analysis was made for LDLᵀ with these options.
+template <class Analysis>
+bool is_of(const Analysis& analysis, const LdltOptions& options) {
+  const auto* const own = std::get_if<LdltOptions>(&analysis.options);
+  return own != nullptr && *own == options;
+}
+
+Report report_of(const LdltOptions& options) {
+  Report report;
+  report.choice.method = options.positive_definite ? "cholesky" : "ldlt";
+  report.choice.engine = "multifrontal";
+  report.choice.symbolic = "etree";
+  report.choice.trisolve = "supernodal";
+  report.choice.precond = "none";
+  report.choice.pivot = name_of(options.pivoting);
+  return report;
+}
+
+}  // namespace
+
+namespace Impl {
+namespace {
+
+template <class Scalar, class Memory>
+CsrView<Scalar, Ordinal, Offset, Memory> with_values(
+    const CsrPattern<Ordinal, Offset, Memory>& pattern,
+    const std::type_identity_t<Kokkos::View<const Scalar*, Memory>>& values) {
+  return {pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, values};
+}
+
+/// The former analysis with scales of these values; null where their structural rank is another.
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> with_scales_of(
+    const ExecutionSpace& exec, const Analysis<Scalar, ExecutionSpace>& former,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
+    const LdltOptions& options, const MemoryBudget& budget) {
+  Report report;
+  auto matching = match_symmetric(exec, S, copy_to_host(exec, S), options.matching, budget, report);
+  if (report.structural_rank != former.report.structural_rank) return nullptr;
+  return with_new_scales(exec, former, diagonal_matching(std::move(matching.scale)), report,
+                         hash_of_values(exec, S.values), budget);
+}
+
+/// Whether the pivots of the diagonal are worth a try. They are not where a row with a zero on the diagonal
+/// is eliminated before all its neighbours: its pivot is zero then. A limit of memory is left to the fronts
+/// of L·D·Lᵀ, which are needed where the try fails.
+/// @param order rows as they are eliminated
+template <class ExecutionSpace, class Scalar>
+bool tries_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& S,
+                    const std::vector<Ordinal>& order, const LdltOptions& options) {
+#ifdef KOKKOS_ENABLE_CUDA
+  const bool is_faster = std::is_same_v<ExecutionSpace, Kokkos::Cuda>;
+#else
+  const bool is_faster = false;
+#endif
+  const bool may = options.pivoting != Pivoting::static_perturbed && !options.pair_ordering;
+  if (!may || !options.diagonal_first.value_or(is_faster && options.memory_limit == 0)) return false;
+  std::vector<Ordinal> position(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k) at(position, order[k]) = static_cast<Ordinal>(k);
+  for (Ordinal i = 0; i < S.n_rows; ++i) {
+    bool has_pivot = false;
+    for (Offset e = S.row_map(i); e < S.row_map(i + 1) && !has_pivot; ++e)
+      has_pivot = S.values(e) != Scalar(0) && at(position, S.entries(e)) <= at(position, i);
+    if (!has_pivot) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+template <class Scalar, class ExecutionSpace>
+void analyze_symmetric(const ExecutionSpace& exec,
+                       const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
+                       const LdltOptions& options, const MemoryBudget& budget,
+                       Analysis<Scalar, ExecutionSpace>& analysis,
+                       const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border) {
+  analysis.n = S.n_rows;
+  analysis.value_hash = hash_of_values(exec, S.values);
+  Report& report = analysis.report = report_of(options);
+  report.choice.device_model = options.device_model.value_or(default_device_model<ExecutionSpace>()).name;
+  const auto on_host = copy_to_host(exec, S);
+  auto pivots = choose_symmetric_pivots(exec, S, on_host, options, budget, report);
+  const StageTimer tree_timer(exec, true);
+  auto tree = build_tree(exec, S.pattern(), on_host.pattern(), pivots, budget);
+  collect_rows(pivots, tree);
+  pivots.reorder(tree.order);
+  report.times.symbolic = tree_timer.seconds();
+  const StageTimer timer(exec, true);
+  analysis.reservation = MemoryReservation(budget);
+  upload_scales(exec, pivots.matching, analysis);
+  analysis.F.reservation = MemoryReservation(budget);
+  analysis.F.A = S.pattern();
+  analysis.F.row_order = analysis.F.col_order =
+      upload(exec, analysis.F.reservation, "lutra::solver::order", pivots.columns);
+  const bool bordered = analysis.bordered = border && report.structural_rank.value_or(S.n_rows) == S.n_rows;
+  const auto plan = [&](const auto& F, const auto& fronts, const auto& entries) {
+    return plan_ldlt_engine<Scalar, ExecutionSpace>(
+        exec, F, fronts, entries, options,
+        !bordered && tries_diagonal<ExecutionSpace>(on_host, pivots.columns, options), report.structural_rank,
+        budget, bordered ? border : nullptr);
+  };
+  analysis.plan =
+      bordered ? plan_bordered(exec, *border, pivots, tree, budget, plan)
+               : plan(analysis.F, tree, FrontEntries{on_host.pattern(), pivots.columns, pivots.columns});
+  report.times.levelization = timer.seconds();
+  const auto height = report.factors.tree_height;
+  report.factors = analysis.plan->counts;
+  report.factors.tree_height = height;
+  report.factors.levels = static_cast<std::int64_t>(analysis.plan->level_widths.size());
+  report.factors.fill_ratio = static_cast<double>(*report.factors.nnz_l) / static_cast<double>(S.nnz());
+  exec.fence("lutra::solver: the analysis is complete for other instances");
+}
+
+}  // namespace Impl
+
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> analyze(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const LdltOptions& options, const MemoryBudget& budget, const Analysis<Scalar, ExecutionSpace>* former,
+    const std::shared_ptr<Impl::Border<Scalar, ExecutionSpace>>& border) {
+  const MatrixCheckWorkspace<ExecutionSpace> work(exec, budget);
+  check_square_matrix(exec, A, work, options.triangle);
+  if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
+  const LdltOptions chosen = completed(options);
+  auto analysis = std::make_shared<Analysis<Scalar, ExecutionSpace>>();
+  analysis->options = options;
+  auto& input = analysis->symmetric.emplace();
+  input.symmetry = chosen.symmetry;
+  const bool same = former && is_of(*former, options) && !options.pair_ordering &&
+                    Impl::has_pattern(exec, A, former->symmetric->A, work, options.triangle);
+  if (same) {
+    input.S = former->symmetric->S;
+    input.A = former->symmetric->A;
+  } else {
+    const auto host_A = Impl::copy_to_host(exec, A);
+    input.S = fill_triangles(exec, host_A.pattern(), options.triangle, budget);
+    input.A = Impl::copy_pattern(exec, input.S.reservation, A.pattern());
+  }
+  check_symmetry(exec, A, input.S, chosen.symmetry);
+  MemoryReservation scratch(budget);
+  const auto values = scratch.template allocate<Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>>(
+      exec, "lutra::solver::S_values", input.S.source.extent(0));
+  gather_triangles<Scalar>(exec, input.S, chosen.symmetry, A.values, values);
+  const auto S = Impl::with_values<Scalar>(input.S.pattern, values);
+  if (same)
+    if (auto rescaled = Impl::with_scales_of(exec, *former, S, chosen, budget)) return rescaled;
+  Impl::analyze_symmetric<Scalar>(exec, S, chosen, budget, *analysis, border);
+  return analysis;
+}
+
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> Impl::renew_symmetric(
+    const ExecutionSpace& exec, const Analysis<Scalar, ExecutionSpace>& former,
+    const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& values,
+    const MemoryBudget& budget) {
+  const LdltOptions chosen = completed(std::get<LdltOptions>(former.options));
+  const auto S = with_values<Scalar>(former.symmetric->S.pattern, values);
+  if (!chosen.pair_ordering)
+    if (auto rescaled = with_scales_of(exec, former, S, chosen, budget)) return rescaled;
+  auto analysis = std::make_shared<Analysis<Scalar, ExecutionSpace>>();
+  analysis->options = former.options;
+  analysis->symmetric = former.symmetric;
+  analyze_symmetric<Scalar>(exec, S, chosen, budget, *analysis);
+  return analysis;
+}
+
+#define LUTRA_ANALYZE_LDLT(Scalar, Space)                                                  \
+  template void Impl::analyze_symmetric(                                                   \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
+      const LdltOptions&, const MemoryBudget&, Analysis<Scalar, Space>&,                   \
+      const std::shared_ptr<Impl::Border<Scalar, Space>>&);                                \
+  template std::shared_ptr<const Analysis<Scalar, Space>> analyze(                         \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
+      const LdltOptions&, const MemoryBudget&, const Analysis<Scalar, Space>*,             \
+      const std::shared_ptr<Impl::Border<Scalar, Space>>&);                                \
+  template std::shared_ptr<const Analysis<Scalar, Space>> Impl::renew_symmetric(           \
+      const Space&, const Analysis<Scalar, Space>&,                                        \
+      const Kokkos::View<const Scalar*, typename Space::memory_space>&, const MemoryBudget&);
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_ANALYZE_LDLT)
+
+}  // namespace lutra

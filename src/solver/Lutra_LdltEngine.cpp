@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_LdltEngine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_Formatted.hpp"
+#include "Lutra_Index.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_Matching.hpp"
+#include "Lutra_PivotOrder.hpp"
+#include "Lutra_SymmetricMatching.hpp"
+#include "Lutra_Timer.hpp"
+#include "Lutra_ToDevice.hpp"
+
+namespace lutra::Impl {
+namespace {
+
+constexpr int max_repetitions = 3;     ///< with more room, before the order is changed
+constexpr double max_growth = 1.1;     ///< of the panels, likewise
+constexpr double max_delayed = 0.1;    ///< columns delayed, of all, likewise; …
+constexpr int min_delayed = 100;       ///< … no fewer than these are worth another order
+constexpr double max_entries = 1.5;    ///< of L and D, times those predicted, likewise
+constexpr int max_tolerances = 3;      ///< for zero pivots, each …
+constexpr double tolerance_step = 16;  ///< … times the one before
+constexpr double min_margin = 4;       ///< of a tolerance above the pivot that is zero by it
+
+/// Pivots that are larger, over the largest scaled entry, are never taken for zero: ε^½.
+template <class Scalar>
+constexpr double max_zero_tolerance = sizeof(RealOf<Scalar>) == 8 ? 0x1p-26 : 0x1p-11;
+
+LdltPivotRule rule_of(const LdltOptions& options) {
+  LdltPivotRule rule;
+  rule.pivoting = options.pivoting;
+  rule.symmetry = options.symmetry;
+  rule.definite = options.positive_definite;
+  rule.threshold = options.pivot_threshold;
+  return rule;
+}
+
+/// Where an entry would be zero without rounding, fronts leave up to some hundred ε. A matrix that may be
+/// regular starts with less, and gets more where a null vector without a zero pivot is found.
+/// @param is_singular by its pattern
+template <class Scalar>
+double zero_tolerance(const LdltOptions& options, bool is_singular) {
+  const int factor = is_singular && sizeof(RealOf<Scalar>) == 8 ? 1024 : 16;
+  return options.zero_tolerance > 0 ? options.zero_tolerance
+                                    : factor * static_cast<double>(epsilon_of<Scalar>);
+}
+
+/// Zero eigenvalues that a matrix has for its nonzero entries alone, whatever their values. Fences.
+template <class ExecutionSpace, class Values>
+std::int64_t structural_nullity(const ExecutionSpace& exec,
+                                const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+                                const Values& values) {
+  const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> pattern{A.n_rows, A.n_cols, download(exec, A.row_map),
+                                                               download(exec, A.entries)};
+  std::vector<double> cost;
+  for (const auto& value : to_host(exec, values))
+    cost.push_back(value == typename Values::non_const_value_type(0) ? HUGE_VAL : 0.0);
+  return A.n_rows - maximum_transversal(pattern, cost).rank;
+}
+
+/// L and D of L·U with U = D·Lᵀ.
+template <class Scalar>
+FactorValues<Scalar> symmetric_factors(FactorValues<Scalar> factors) {
+  factors.diagonal.resize(factors.row_order.size());
+  factors.off_diagonal.resize(factors.row_order.size());
+  std::size_t kept = 0;
+  for (std::size_t e = 0; e < factors.rows.size(); ++e) {
+    if (factors.rows[e] == factors.columns[e])
+      factors.diagonal[static_cast<std::size_t>(factors.rows[e])] = factors.values[e];
+    if (factors.rows[e] <= factors.columns[e]) continue;
+    factors.rows[kept] = factors.rows[e];
+    factors.columns[kept] = factors.columns[e];
+    factors.values[kept++] = factors.values[e];
+  }
+  factors.rows.resize(kept);
+  factors.columns.resize(kept);
+  factors.values.resize(kept);
+  return factors;
+}
+
+}  // namespace
+
+template <class Scalar, class ExecutionSpace>
+LdltFactorization<Scalar, ExecutionSpace>::LdltFactorization(const Plan& plan, const MemoryBudget& budget)
+    : m_plan(plan),
+      m_budget(budget),
+      m_rule(rule_of(plan.options)),
+      m_tries_diagonal(plan.diagonal != nullptr),
+      m_solver(plan.solver->with_own_vectors(budget)),
+      m_bordered(budget) {
+  if (plan.border) m_fronts.complement = plan.border->complement;
+}
+
+template <class Scalar, class ExecutionSpace>
+FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize(
+    const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double perturbation) {
+  if (m_replacement.factorization) return factorize_replacement(exec, A, perturbation);
+  m_A = m_plan.border ? m_bordered.values(exec, *m_plan.border, A) : A;
+  m_events.clear();
+  m_rule.perturbation = perturbation;
+  if (auto outcome = factorize_on_diagonal(exec)) return *outcome;
+  const LdltOutcome outcome = factorize_with_tolerance(exec, m_A);
+  const std::string cascaded = cascade(outcome);
+  return cascaded.empty() ? outcome_of(exec, outcome) : reorder(exec, A, perturbation, cascaded);
+}
+
+/// Whether the pivots of the diagonal pass: with a threshold all entries of L and D, for Cholesky D's signs.
+template <class Scalar, class ExecutionSpace>
+bool LdltFactorization<Scalar, ExecutionSpace>::passes(const FactorizationOutcome& lu,
+                                                       const DiagonalPivots& pivots) const {
+  if (!lu.is_finite() || lu.perturbed > 0 || !(pivots.largest_d < HUGE_VAL)) return false;
+  if (m_rule.definite) return pivots.positive == m_plan.F.A.n_rows;
+  return m_rule.pivoting == Pivoting::none || pivots.largest_l <= 1 / m_rule.threshold;
+}
+
+/// With the pivots of the diagonal, all 1 × 1. @returns nothing where they do not pass
+template <class Scalar, class ExecutionSpace>
+std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::factorize_on_diagonal(
+    const ExecutionSpace& exec) {
+  m_state = State::fronts;
+  if (!m_tries_diagonal) return {};
+  const auto& plan = static_cast<const typename Diagonal::Plan&>(*m_plan.diagonal);
+  const double smallest =
+      m_rule.pivoting == Pivoting::threshold ? zero_tolerance<Scalar>(m_plan.options, false) : 0.0;
+  FactorizationOutcome outcome;
+  DiagonalPivots pivots;
+  try {
+    if (!m_diagonal) m_diagonal.emplace(exec, plan, m_budget);
+    outcome = m_diagonal->factorize(exec, m_A, smallest);
+    pivots = inspect_diagonal_pivots(exec, plan.fronts, m_diagonal->fronts());
+  } catch (const OutOfMemoryError&) {  // L and U need more than L and D
+    outcome.perturbed = 1;
+  }
+  m_tries_diagonal = passes(outcome, pivots);
+  if (!m_tries_diagonal) {
+    m_diagonal.reset();
+    return {};
+  }
+  m_state = State::diagonal;
+  outcome.largest_factor = pivots.largest_d;
+  outcome.smallest_pivot = pivots.smallest_d;
+  m_relative_smallest = outcome.largest_entry > 0 ? pivots.smallest_d / outcome.largest_entry : 0.0;
+  SymmetricOutcome& symmetric = outcome.symmetric.emplace();
+  if (has_inertia()) symmetric.inertia = {pivots.positive, pivots.negative, 0};
+  symmetric.entries = static_cast<std::int64_t>(m_plan.fronts.predicted_entries);
+  return outcome;
+}
+
+/// L, D and Lᵀ with the pivots of the diagonal, where there are L and U. Fences then.
+template <class Scalar, class ExecutionSpace>
+void LdltFactorization<Scalar, ExecutionSpace>::need_fronts(const ExecutionSpace& exec) {
+  if (m_state != State::diagonal) return;
+  LdltPivotRule rule = m_rule;
+  rule.pivoting = Pivoting::none;
+  factorize_with_room(exec, m_A, rule);
+  m_state = State::both;
+}
+
+/// Whether the order may be changed for another one.
+template <class Scalar, class ExecutionSpace>
+bool LdltFactorization<Scalar, ExecutionSpace>::may_reorder() const {
+  return !m_plan.border && !m_plan.options.pair_ordering && m_plan.options.ordering != Ordering::user;
+}
+
+/// How delayed pivots have cascaded; empty where they have not.
+template <class Scalar, class ExecutionSpace>
+std::string LdltFactorization<Scalar, ExecutionSpace>::cascade(const LdltOutcome& outcome) const {
+  if (outcome.overflowed()) return "fronts outgrow their prediction";
+  if (!may_reorder() || !outcome.succeeded()) return {};
+  const std::int64_t n = m_plan.F.A.n_rows;
+  if (outcome.delayed > min_delayed &&
+      static_cast<double>(outcome.delayed) > max_delayed * static_cast<double>(n))
+    return std::to_string(outcome.delayed) + " of " + std::to_string(n) + " columns";
+  const double predicted = static_cast<double>(m_plan.fronts.predicted_entries);
+  if (outcome.delayed > min_delayed && static_cast<double>(outcome.entries) > max_entries * predicted)
+    return Impl::formatted("factors have %.3g times the entries predicted",
+                           static_cast<double>(outcome.entries) / predicted);
+  return {};
+}
+
+/// With a larger tolerance where there are fewer zero pivots than there must be.
+template <class Scalar, class ExecutionSpace>
+LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize_with_tolerance(
+    const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A) {
+  m_rule.zero_tolerance = zero_tolerance<Scalar>(m_plan.options, m_plan.min_zero > 0);
+  m_doubtful = false;
+  LdltOutcome outcome = factorize_with_room(exec, A, m_rule);
+  if (outcome.zero >= m_plan.min_zero || !outcome.succeeded()) return outcome;
+  const std::int64_t min_zero = structural_nullity(exec, m_plan.F.A, A.values);  // of these values
+  for (int k = 0; k < max_tolerances && outcome.succeeded() && outcome.zero < min_zero; ++k) {
+    m_rule.zero_tolerance *= tolerance_step;
+    m_events.push_back(
+        "fewer zero pivots than the structural rank says: factorized again with a larger tolerance");
+    outcome = factorize_with_room(exec, A, m_rule);
+    m_doubtful = outcome.zero != min_zero;
+  }
+  return outcome;
+}
+
+/// With more room where delayed pivots did not fit, until they do or the order is to be changed.
+template <class Scalar, class ExecutionSpace>
+LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize_with_room(
+    const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, const LdltPivotRule& rule) {
+  allocate_ldlt(exec, m_plan.fronts, m_budget, m_fronts);
+  const double most = max_growth * static_cast<double>(m_plan.fronts.room.panels);
+  for (int repetition = 0;; ++repetition) {
+    const Kokkos::Timer timer;
+    factorize_ldlt(exec, m_plan.fronts, {A}, rule, m_fronts);
+    const LdltOutcome outcome = read_outcome(exec, m_fronts);
+    if (outcome.stopped_front >= 0)
+      throw TimeoutError("factorize: front " + std::to_string(outcome.stopped_front) +
+                         " waited too long for others, and the factorization was given up");
+    if (!outcome.overflowed()) return outcome;
+    m_events.push_back("more delayed pivots than room at front " + std::to_string(outcome.overflow_front) +
+                       Impl::formatted(": factorized again with more, after %.3g s", timer.seconds()));
+    if (may_reorder() && repetition == max_repetitions) return outcome;
+    const auto panels = static_cast<double>(enlarge_room(exec, m_plan.fronts, m_budget, m_fronts));
+    if (may_reorder() && panels > most) return outcome;
+  }
+}
+
+template <class Scalar, class ExecutionSpace>
+std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::factorize_with_more_zeros(
+    const ExecutionSpace& exec) {
+  if (m_replacement.factorization) return m_replacement.factorization->factorize_with_more_zeros(exec);
+  if (m_rule.pivoting != Pivoting::threshold) return {};
+  m_rule.zero_tolerance = std::max(tolerance_step * m_rule.zero_tolerance, min_margin * m_relative_smallest);
+  if (!(m_rule.zero_tolerance <= max_zero_tolerance<Scalar>)) return {};
+  m_events = {"a singular matrix whose pivots are not zero: factorized again with a larger tolerance"};
+  m_state = State::fronts;
+  return outcome_of(exec, factorize_with_room(exec, m_A, m_rule));
+}
+
+template <class Scalar, class ExecutionSpace>
+FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::outcome_of(const ExecutionSpace& exec,
+                                                                           const LdltOutcome& outcome) {
+  m_relative_smallest = outcome.largest_entry > 0 ? outcome.smallest_pivot / outcome.largest_entry : 0.0;
+  FactorizationOutcome result{outcome.perturbed, std::nullopt, outcome.largest_entry, outcome.largest_factor,
+                              outcome.smallest_pivot};
+  if (outcome.not_finite != LdltOutcome::none)
+    result.largest_factor = std::numeric_limits<double>::infinity();
+  SymmetricOutcome& symmetric = result.symmetric.emplace();
+  if (has_inertia() && outcome.perturbed == 0 && outcome.succeeded() && !m_doubtful)
+    symmetric.inertia = {outcome.positive, outcome.negative, outcome.zero};
+  symmetric.delayed = outcome.delayed;
+  symmetric.two_by_two = outcome.two_by_two;
+  symmetric.zero = outcome.zero;
+  symmetric.entries = outcome.entries;
+  symmetric.escalations = m_events;
+  if (outcome.not_definite != LdltOutcome::none)
+    symmetric.indefinite_column =
+        to_host<std::int64_t>(exec, m_plan.F.col_order)[static_cast<std::size_t>(outcome.not_definite)];
+  return result;
+}
+
+/// The exit of a cascade of delayed pivots: an analysis with matched rows side by side.
+template <class Scalar, class ExecutionSpace>
+FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::reorder(const ExecutionSpace& exec,
+                                                                        const ScaledValues<Scalar, Memory>& A,
+                                                                        double perturbation,
+                                                                        const std::string& cascade) {
+  const Kokkos::Timer timer;
+  m_fronts = {};
+  LdltOptions options = m_plan.options;
+  options.pair_ordering = true;
+  options.pivot_threshold = m_rule.threshold;  // which increase_quality may have raised
+  if (options.matching == Matching::none) options.matching = Matching::automatic;
+  auto analysis = std::make_unique<Analysis>();
+  const auto& pattern = m_plan.F.A;
+  analyze_symmetric<Scalar>(exec,
+                            {pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, A.values},
+                            options, m_budget, *analysis);
+  auto factorization =
+      std::make_unique<LdltFactorization>(static_cast<const Plan&>(*analysis->plan), m_budget);
+  m_replacement = {std::move(analysis), std::move(factorization), A.row_scale.data()};
+  m_events.push_back(
+      "delayed pivots cascade (" + cascade +
+      Impl::formatted("): ordered anew with matched rows side by side, in %.3g s", timer.seconds()));
+  return factorize_replacement(exec, A, perturbation);
+}
+
+template <class Scalar, class ExecutionSpace>
+FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize_replacement(
+    const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double perturbation) {
+  const Analysis& analysis = *m_replacement.analysis;
+  const bool renewed = A.row_scale.data() != m_replacement.former_scale;
+  const auto& scale = renewed ? A.row_scale : analysis.row_scale;
+  auto outcome = m_replacement.factorization->factorize(exec, {A.values, scale, scale}, perturbation);
+  auto& events = outcome.symmetric->escalations;
+  events.insert(events.begin(), m_events.begin(), m_events.end());
+  m_events.clear();
+  return outcome;
+}
+
+template <class Scalar, class ExecutionSpace>
+Determinant<Scalar> LdltFactorization<Scalar, ExecutionSpace>::determinant(const ExecutionSpace& exec) {
+  if (m_replacement.factorization) return m_replacement.factorization->determinant(exec);
+  need_fronts(exec);
+  return lutra::determinant(exec, m_plan.fronts, m_fronts, m_A.row_scale);
+}
+
+/// In the order in which they were eliminated, front by front.
+template <class Scalar, class ExecutionSpace>
+std::vector<Pivot> LdltFactorization<Scalar, ExecutionSpace>::pivots(const ExecutionSpace& exec) const {
+  if (m_replacement.factorization) return m_replacement.factorization->pivots(exec);
+  if (m_state != State::fronts) return m_diagonal->pivots(exec);
+  const auto order = to_host<std::int64_t>(exec, m_plan.F.row_order);
+  const auto records = to_host(exec, m_fronts.records);
+  const auto variables = to_host(exec, m_fronts.variables);
+  const auto kinds = to_host(exec, m_fronts.kind);
+  const auto& rooms =
+      m_fronts.room.host_fronts.empty() ? m_plan.fronts.room.host_fronts : m_fronts.room.host_fronts;
+  std::vector<Pivot> result;
+  for (std::size_t f = 0; f < records.size(); ++f) {
+    const auto first = static_cast<std::size_t>(rooms[f].slots);
+    for (std::size_t slot = first; slot < first + static_cast<std::size_t>(records[f].eliminated); ++slot) {
+      const std::int64_t row = order[static_cast<std::size_t>(variables[slot])];
+      const bool exact = kinds[slot] != PivotKind::perturbed && kinds[slot] != PivotKind::zero;
+      result.push_back({row, row, !exact});
+    }
+  }
+  if (m_plan.border) result.resize(static_cast<std::size_t>(m_plan.border->rest));
+  return result;
+}
+
+template <class Scalar, class ExecutionSpace>
+FactorValues<Scalar> LdltFactorization<Scalar, ExecutionSpace>::write_out(const ExecutionSpace& exec) const {
+  if (m_replacement.factorization) return m_replacement.factorization->write_out(exec);
+  if (m_state != State::fronts) return symmetric_factors(m_diagonal->write_out(exec));
+  auto factors = start_factor_values(exec, pivots(exec), m_A);
+  const auto records = to_host(exec, m_fronts.records);
+  const auto variables = to_host(exec, m_fronts.variables);
+  const auto diagonal = to_host(exec, m_fronts.diagonal), off_diagonal = to_host(exec, m_fronts.off_diagonal);
+  const auto panels = download(exec, m_fronts.panels);
+  const auto cb_rows = download(exec, m_plan.fronts.base.rows);
+  exec.fence("lutra::solver: panels are on the host");
+  const auto& rooms =
+      m_fronts.room.host_fronts.empty() ? m_plan.fronts.room.host_fronts : m_fronts.room.host_fronts;
+  const auto& fronts = m_plan.fronts.base.layout.fronts;
+  std::vector<std::int64_t> position(factors.row_order.size());  // in the order of elimination
+  std::int64_t k = 0;
+  for (std::size_t f = 0; f < records.size(); ++f) {
+    for (int j = 0; j < records[f].eliminated; ++j)
+      position[static_cast<std::size_t>(variables[static_cast<std::size_t>(rooms[f].slots + j)])] = k++;
+  }
+  k = 0;
+  for (std::size_t f = 0; f < records.size(); ++f) {
+    const int columns = fronts[f].pivots + records[f].delayed_in, rows = columns + fronts[f].cb_rows;
+    for (int j = 0; j < records[f].eliminated; ++j, ++k) {
+      factors.diagonal.push_back(diagonal[static_cast<std::size_t>(rooms[f].slots + j)]);
+      factors.off_diagonal.push_back(off_diagonal[static_cast<std::size_t>(rooms[f].slots + j)]);
+      for (int i = j + 1; i < rows; ++i) {
+        const Ordinal row = i < columns ? variables[static_cast<std::size_t>(rooms[f].slots + i)]
+                                        : cb_rows(fronts[f].rows + (i - columns));
+        factors.rows.push_back(position[static_cast<std::size_t>(row)]);
+        factors.columns.push_back(k);
+        factors.values.push_back(panels(rooms[f].panel - static_cast<Offset>(records[f].moved) +
+                                        static_cast<Offset>(j) * rows + i));
+      }
+    }
+  }
+  return factors;
+}
+
+template <class Scalar, class ExecutionSpace>
+bool LdltFactorization<Scalar, ExecutionSpace>::increase_quality() {
+  if (m_replacement.factorization) return m_replacement.factorization->increase_quality();
+  if (m_rule.pivoting != Pivoting::threshold || m_rule.threshold >= 0.5) return false;
+  m_rule.threshold = std::min(0.5, std::pow(m_rule.threshold, 0.75));
+  return true;
+}
+
+template <class Scalar, class ExecutionSpace>
+std::int64_t LdltFactorization<Scalar, ExecutionSpace>::consume_timeout(const ExecutionSpace& exec) {
+  if (m_replacement.factorization) return m_replacement.factorization->consume_timeout(exec);
+  const std::int64_t row = m_solver.consume_timeout(exec, m_plan.fronts);
+  const std::int64_t of_diagonal = m_diagonal ? m_diagonal->consume_timeout(exec) : -1;
+  return row >= 0 ? row : of_diagonal;
+}
+
+template <class Scalar, class ExecutionSpace>
+std::unique_ptr<Factorization<Scalar, ExecutionSpace>>
+LdltEnginePlan<Scalar, ExecutionSpace>::make_factorization(const ExecutionSpace&,
+                                                           const MemoryBudget& budget) const {
+  return std::make_unique<LdltFactorization<Scalar, ExecutionSpace>>(*this, budget);
+}
+
+template <class Scalar, class ExecutionSpace>
+void LdltEnginePlan<Scalar, ExecutionSpace>::write_pattern(const ExecutionSpace& exec,
+                                                           FactorStructure& structure) const {
+  Kokkos::View<const Offset*, Memory> source;
+  write_rows(exec, pattern_of_fronts(exec, fronts.base, MemoryBudget(), source), structure);
+}
+
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engine(
+    const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
+    const AssemblyTree& tree, const FrontEntries& on_host, const LdltOptions& options, bool tries_diagonal,
+    const std::optional<std::int64_t>& structural_rank, const MemoryBudget& budget,
+    const std::shared_ptr<const Border<Scalar, ExecutionSpace>>& border) {
+  auto plan = std::make_shared<LdltEnginePlan<Scalar, ExecutionSpace>>();
+  plan->F = F;
+  plan->border = border;
+  LdltPlanOptions fronts;
+  if (border) fronts.data_flow = false;
+  plan->fronts = plan_ldlt(exec, tree, on_host, budget, fronts, F.A);
+  plan->solver.emplace(exec, plan->fronts, budget);
+  plan->options = options;
+  if (structural_rank && !border) plan->min_zero = F.A.n_rows - *structural_rank;
+  if (tries_diagonal && plan->min_zero == 0) {
+    LuOptions without_interchanges;
+    without_interchanges.device_model = options.device_model;
+    try {
+      plan->diagonal =
+          plan_multifrontal<Scalar>(exec, F, tree, on_host, without_interchanges, budget, options.symmetry);
+    } catch (const OutOfMemoryError&) {  // then there is no try
+    }
+  }
+  const auto set = static_cast<std::int64_t>(border ? border->set : 0);
+  plan->counts.nnz_l = static_cast<std::int64_t>(plan->fronts.predicted_entries) - set * (set + 1) / 2;
+  plan->counts.nnz_u = 0;
+  plan->counts.flops = plan->fronts.flops;
+  plan->counts.supernodes = static_cast<std::int64_t>(tree.count());
+  const auto& widths = plan->fronts.base.layout.level_pivots;
+  plan->level_widths.assign(widths.begin(), widths.end());
+  plan->solve_method = "supernodal";
+  return plan;
+}
+
+#define LUTRA_LDLT_ENGINE(Scalar, Space)                                                       \
+  template struct LdltEnginePlan<Scalar, Space>;                                               \
+  template class LdltFactorization<Scalar, Space>;                                             \
+  template std::shared_ptr<const FactorizationPlan<Scalar, Space>> plan_ldlt_engine<Scalar>(   \
+      const Space&, const PermutedPattern<typename Space::memory_space>&, const AssemblyTree&, \
+      const FrontEntries&, const LdltOptions&, bool, const std::optional<std::int64_t>&,       \
+      const MemoryBudget&, const std::shared_ptr<const Border<Scalar, Space>>&);
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_LDLT_ENGINE)
+
+}  // namespace lutra::Impl

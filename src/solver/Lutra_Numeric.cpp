@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_Numeric.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "Lutra_CheckMatrix.hpp"
+#include "Lutra_CheckVector.hpp"
+#include "Lutra_Formatted.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_NullVector.hpp"
+#include "Lutra_ScaleFit.hpp"
+#include "Lutra_StoppedSolve.hpp"
+#include "Lutra_Timer.hpp"
+
+namespace lutra {
+
+template <class Scalar, class ExecutionSpace>
+Numeric<Scalar, ExecutionSpace>::Numeric(std::shared_ptr<const analysis_type> analysis,
+                                         const DirectOptions& options, const ExecutionSpace& exec,
+                                         const MemoryBudget& budget)
+    : m_options(options), m_exec(exec), m_budget(budget), m_check(exec, budget) {
+  check_options(options);
+  set_analysis(std::move(analysis));
+}
+
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::set_analysis(std::shared_ptr<const analysis_type> analysis) {
+  if (!analysis)
+    throw CallOrderError(
+        "set_analysis: there is no analysis; call analyze of the solver it comes from first");
+  std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization;
+  if (analysis->plan) factorization = analysis->plan->make_factorization(m_exec, m_budget);
+  Report report = analysis->report;
+  decltype(m_operators) operators(analysis->F.A, m_budget);
+  // Nothing has changed until here, and nothing throws from here on.
+  m_factorization = std::move(factorization);
+  m_analysis = std::move(analysis);
+  m_report = std::move(report);
+  m_stage = m_factorization ? Stage::analyzed : Stage::structurally_singular;
+  m_operators = std::move(operators);
+  m_work = m_column = {};
+  m_diagonal_scale = {};
+  m_gmres = {};
+  m_factor_escalations = 0;
+  m_factorized_before = false;
+  update_memory();
+}
+
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::rematch(const matrix_type& A) {
+  set_analysis(
+      std::visit([&](const auto& options) { return analyze(m_exec, A, options, m_budget, m_analysis.get()); },
+                 m_analysis->options));
+}
+
+template <class Scalar, class ExecutionSpace>
+auto Numeric<Scalar, ExecutionSpace>::analyzed_pattern() const -> Impl::AnalyzedPattern<memory_space> {
+  const auto* const symmetric = std::get_if<LdltOptions>(&m_analysis->options);
+  return {&m_analysis->pattern(), m_options.validate_input, symmetric ? symmetric->triangle : Triangle::both};
+}
+
+template <class Scalar, class ExecutionSpace>
+FactorValues<Scalar> Numeric<Scalar, ExecutionSpace>::factors() const {
+  if (!has_factors())
+    throw CallOrderError("factors: there is no factorization; call analyze and factorize first");
+  return dynamic_cast<const WritableFactors<Scalar, ExecutionSpace>&>(*m_factorization).write_out(m_exec);
+}
+
+template <class Scalar, class ExecutionSpace>
+FactorStructure Numeric<Scalar, ExecutionSpace>::structure() const {
+  if (const auto* const own =
+          dynamic_cast<const WritableFactors<Scalar, ExecutionSpace>*>(m_factorization.get())) {
+    if (auto replaced = own->replaced_structure(m_exec)) return std::move(*replaced);
+  }
+  return m_analysis->structure(m_exec);
+}
+
+/// Checks that a matrix has the pattern analyzed, and what LDLᵀ takes for granted besides.
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::check_matrix(const matrix_type& A, const shift_type& shift) {
+  const auto known = analyzed_pattern();
+  check_same_pattern(m_exec, A, *known.pattern, m_check, known.validate, known.read);
+  const auto& symmetric = m_analysis->symmetric;
+  if (shift.extent(0) != 0 && !symmetric) throw InputError("shift: LU takes none");
+  if (shift.extent(0) != 0 && shift.extent(0) != static_cast<std::size_t>(m_analysis->n))
+    throw InputError("shift: it has " + std::to_string(shift.extent(0)) + " elements, but the matrix has " +
+                     std::to_string(m_analysis->n) + " rows");
+  if (!symmetric || !m_options.validate_input) return;
+  check_symmetry(m_exec, A, symmetric->S, symmetric->symmetry);
+  Impl::check_finite(m_exec, "shift", shift);
+}
+
+/// Copies the values to be factorized: of LDLᵀ those of both triangles, with the shift.
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::take_values(const matrix_type& A, const shift_type& shift) {
+  const auto& symmetric = m_analysis->symmetric;
+  if (!symmetric) return m_operators.set_values(m_exec, A.values);
+  m_operators.reserve(m_exec, symmetric->S.source.extent(0));
+  gather_triangles<Scalar>(m_exec, symmetric->S, symmetric->symmetry, A.values, m_operators.values(), shift);
+  m_operators.values_have_changed();
+}
+
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::factorize(const matrix_type& A, const shift_type& shift) {
+  check_matrix(A, shift);
+  if (m_stage == Stage::structurally_singular) {
+    if (Impl::hash_of_values(m_exec, A.values) == m_analysis->value_hash) return;  // its report still holds
+    rematch(A);
+    if (m_stage == Stage::structurally_singular) return;
+  }
+  start_report();
+  m_report.pivots = {};
+  m_report.inertia = {};
+  m_report.indefinite_column.reset();
+  try {
+    const Impl::StageTimer timer(m_exec, m_options.time_stages);
+    take_values(A, shift);
+    const Stage stage = factorize_values();
+    (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
+    if (!m_factorized_before) compare_prediction();
+    m_factorized_before = true;
+    m_report.status = stage == Stage::factorized ? Status::not_solved : status_of(stage);
+    m_report.errors.condition = m_guard.condition();
+    m_stage = stage;
+  } catch (const std::bad_alloc&) {
+    m_report.status = Status::out_of_memory;
+    update_memory();
+    throw;
+  }
+  m_factor_escalations = m_report.escalations.size();
+  update_memory();
+}
+
+/// Factorizes the values, with other scales or another analysis where those of other values do not serve.
+template <class Scalar, class ExecutionSpace>
+auto Numeric<Scalar, ExecutionSpace>::factorize_values() -> Stage {
+  FactorizationOutcome outcome = factorize_within_growth();
+  if (Guard::is_suspicious(outcome) || !outcome.is_finite()) {
+    if (may_renew() &&
+        !Impl::scales_fit(m_exec, m_analysis->F.A, m_operators.values(), m_analysis->row_scale,
+                          m_analysis->col_scale, m_budget) &&
+        renew_analysis("values have outgrown the scales of the analysis"))
+      outcome = factorize_within_growth();
+  }
+  const Stage stage = judge_factors(outcome);
+  if (stage == Stage::factorized || !may_renew()) return stage;
+  if (!renew_analysis(std::string(to_string(status_of(stage))) + " on the analysis of other values"))
+    return m_report.status == Status::structurally_singular ? Stage::structurally_singular_values : stage;
+  return judge_factors(factorize_within_growth());
+}
+
+/// The stage that factors lead to. Where pivots were perturbed and the matrix turns out to be
+/// ill-conditioned and not singular, small pivots may be its own: they stay as they are if entries do not
+/// grow by that.
+template <class Scalar, class ExecutionSpace>
+auto Numeric<Scalar, ExecutionSpace>::judge_factors(const FactorizationOutcome& outcome) -> Stage {
+  const Stage stage = stage_of_factors(outcome);
+  if (stage != Stage::factorized || outcome.perturbed == 0 || m_options.perturbation > 0) return stage;
+  if (!(m_guard.condition().value_or(0) >= Guard::near_singular)) return stage;
+  const FactorizationOutcome kept = factorize_with(Guard::epsilon * Guard::epsilon);
+  if (!kept.is_finite() || kept.growth() > Guard::near_singular)
+    return stage_of_factors(factorize_within_growth());
+  if (kept.perturbed > 0) {
+    // A pivot of ε² whose column has not grown: both are zero, and A is singular within ε times growth.
+    constexpr double small_growth = 64;
+    if (kept.growth() > small_growth) return stage_of_factors(factorize_within_growth());
+    name_zero_pivots();
+    return Stage::numerically_singular;
+  }
+  m_report.escalations.push_back("the matrix is ill-conditioned: small pivots are not perturbed");
+  m_guard.forget();
+  return stage_of_factors(kept, true);
+}
+
+/// Looks at factors some of whose pivots are zero, perturbed or small.
+/// @param has_small_pivots whether pivots may be small and neither perturbed nor zero
+template <class Scalar, class ExecutionSpace>
+auto Numeric<Scalar, ExecutionSpace>::stage_of_factors(FactorizationOutcome outcome, bool has_small_pivots)
+    -> Stage {
+  if (m_report.indefinite_column) return Stage::not_definite;
+  if (!outcome.is_finite()) return Stage::not_finite;
+  bool is_singular = m_report.pivots.zero.value_or(0) > 0;
+  if (is_singular) name_zero_pivots();
+  has_small_pivots = has_small_pivots || (m_options.perturbation > 0 &&
+                                          m_options.perturbation < Impl::default_perturbation<Scalar>());
+  if (!Guard::is_suspicious(outcome) && !has_small_pivots && !m_options.estimate_condition &&
+      (m_factorized_before || !seems_ill_conditioned()))
+    return is_singular ? Stage::numerically_singular : Stage::factorized;
+  while (outcome.is_finite() && find_singularity()) {
+    // Where LDLᵀ has a zero pivot for each null vector, it finds no more of them, and the inertia is right.
+    is_singular = true;
+    m_report.inertia = {};
+    const auto again = m_factorization->factorize_with_more_zeros(m_exec);
+    if (!again) break;
+    outcome = *again;
+    report_pivots(outcome);
+    name_zero_pivots();
+  }
+  return is_singular ? Stage::numerically_singular : Stage::factorized;
+}
+
+/// Whether an analysis of the values at hand might differ from the one there is.
+template <class Scalar, class ExecutionSpace>
+bool Numeric<Scalar, ExecutionSpace>::may_renew() {
+  if (m_renewed || m_analysis->bordered || m_analysis->report.choice.matching == "none") return false;
+  return Impl::hash_of_values(m_exec, m_operators.values()) != m_analysis->value_hash;
+}
+
+/// Analyzes the values at hand. False where there is no memory for it, or the matrix is structurally
+/// singular by these values, which the report then says: the analysis is what it was.
+template <class Scalar, class ExecutionSpace>
+bool Numeric<Scalar, ExecutionSpace>::renew_analysis(const std::string& reason) {
+  m_renewed = true;
+  AnalysisPointer renewed;
+  std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization;
+  try {
+    renewed =
+        Impl::renew_analysis<Scalar, ExecutionSpace>(m_exec, *m_analysis, m_operators.values(), m_budget);
+    if (renewed->plan && renewed->plan != m_analysis->plan)
+      factorization = renewed->plan->make_factorization(m_exec, m_budget);
+  } catch (const OutOfMemoryError& error) {
+    m_report.escalations.push_back(reason + ": no memory for a new one: " + error.what());
+    return false;
+  }
+  m_report.escalations.push_back(reason + ": analyzed anew");
+  if (!renewed->plan) {
+    m_report.status = Status::structurally_singular;
+    m_report.singular_rows = renewed->report.singular_rows;
+    m_report.singular_columns = renewed->report.singular_columns;
+    return false;
+  }
+  adopt(renewed, std::move(factorization));
+  return true;
+}
+
+/// Takes over an analysis of the values at hand, and a factorization if it has another plan.
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::adopt(
+    const AnalysisPointer& renewed, std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization) {
+  if (factorization) {
+    const auto values = m_operators.values();
+    decltype(m_operators) operators(renewed->F.A, m_budget);
+    operators.set_values(m_exec, values);
+    m_factorization = std::move(factorization);
+    m_operators = std::move(operators);
+  }
+  m_analysis = renewed;
+  m_report.choice = renewed->report.choice;
+  m_report.factors = renewed->report.factors;
+  m_report.structural_rank = renewed->report.structural_rank;
+  StageTimes& times = m_report.times;
+  const StageTimes& taken = renewed->report.times;
+  times.matching = taken.matching;
+  times.ordering = taken.ordering;
+  times.symbolic = taken.symbolic;
+  times.levelization = taken.levelization;
+}
+
+/// Factorizes once; counts go to the report.
+template <class Scalar, class ExecutionSpace>
+FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_with(double perturbation) {
+  const FactorizationOutcome outcome = m_factorization->factorize(
+      m_exec, {m_operators.values(), m_analysis->row_scale, m_analysis->col_scale}, perturbation);
+  m_perturbation = perturbation;
+  report_pivots(outcome);
+  return outcome;
+}
+
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::report_pivots(const FactorizationOutcome& outcome) {
+  PivotCounts& pivots = m_report.pivots;
+  pivots.perturbed = outcome.perturbed;
+  pivots.interchanged = outcome.interchanged;
+  pivots.growth = outcome.growth();
+  if (outcome.symmetric) outcome.symmetric->write(m_operators.values().extent(0), m_report);
+}
+
+/// Factorizes, and does it again with larger perturbations where tiny pivots let entries grow so much that
+/// the factors would not even serve as a preconditioner. Growth falls with the square of the perturbation.
+template <class Scalar, class ExecutionSpace>
+FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_within_growth() {
+  constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
+  constexpr double max_growth = 1e-3 / epsilon;
+  if (m_options.perturbation > 0) return factorize_with(m_options.perturbation);
+  auto outcome = factorize_with(Impl::default_perturbation<Scalar>());
+  if (outcome.perturbed == 0 || (outcome.is_finite() && outcome.growth() <= max_growth)) return outcome;
+  const double larger = std::pow(epsilon, 5.0 / 16.0);
+  m_report.escalations.push_back(Impl::formatted("element growth: pivots perturbed below %.2g", larger));
+  return factorize_with(larger);
+}
+
+/// What the choice of an ordering predicted, beside what it came to.
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::compare_prediction() {
+  const StageTimes& times = m_report.times;
+  PredictedTimes& predicted = m_report.predicted;
+  if (!predicted.factorization || !times.symbolic || !times.levelization) return;
+  predicted.over_measured = (*predicted.analysis + *predicted.factorization) /
+                            (*times.symbolic + *times.levelization + *times.numeric);
+}
+
+/// Whether one solve with the first factors finds a large condition number. A singular matrix may have no
+/// small pivot, where its null vector is graded, and no large solution, where the right-hand side has one.
+template <class Scalar, class ExecutionSpace>
+bool Numeric<Scalar, ExecutionSpace>::seems_ill_conditioned() {
+  try {
+    reserve_column();
+    const double condition = m_guard.probe(m_exec, operator_for(Transposition::none), *m_factorization,
+                                           scales(), m_column, m_report);
+    m_column = {};  // which most matrices do not need again
+    // A solve that was given up says nothing; those to come will be, too.
+    if (!std::isfinite(condition) && m_factorization->consume_timeout(m_exec) >= 0) return false;
+    return !(condition <= Guard::max_probed);
+  } catch (const OutOfMemoryError&) {
+    m_column = {};
+    return false;
+  }
+}
+
+/// Estimates the condition with the factors there are. @returns whether the matrix is singular to working
+/// precision, with zero pivots left out
+template <class Scalar, class ExecutionSpace>
+bool Numeric<Scalar, ExecutionSpace>::find_singularity() {
+  reserve_column();
+  const Operator& A = operator_for(Transposition::none);
+  bool found = false;
+  try {
+    const Operator& A_adjoint = operator_for(Transposition::adjoint);
+    found =
+        m_guard.look(m_exec, A, A_adjoint, *m_factorization, scales(), m_column, m_perturbation, m_report);
+  } catch (const OutOfMemoryError&) {  // no room for solves with the adjoint
+    found = find_null_vector(m_exec, A, *m_factorization, scales(), m_column, m_report);
+  }
+  throw_if_stopped();
+  return found || (m_guard.is_doubtful() && find_singularity_by_gmres());
+}
+
+template <class Scalar, class ExecutionSpace>
+bool Numeric<Scalar, ExecutionSpace>::find_singularity_by_gmres() {
+  reserve_gmres();
+  const bool found = find_null_vector_by_gmres(m_exec, operator_for(Transposition::none), *m_factorization,
+                                               scales(), m_column, m_gmres, m_report);
+  throw_if_stopped();
+  return found;
+}
+
+/// Rows and columns of zero pivots go to the report.
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::name_zero_pivots() {
+  m_report.singular_rows.clear();
+  m_report.singular_columns.clear();
+  for (const Pivot& pivot : m_factorization->pivots(m_exec)) {
+    if (!pivot.perturbed) continue;
+    m_report.singular_rows.push_back(pivot.row);
+    m_report.singular_columns.push_back(pivot.column);
+  }
+}
+
+/// From here on nothing is left of former factors and solutions.
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::start_report() {
+  m_stage = Stage::analyzed;
+  m_factor_escalations = 0;
+  m_guard.forget();
+  start_solution(Status::not_solved);
+  m_report.times.refactor = {};
+  m_report.singular_rows.clear();
+  m_report.singular_columns.clear();
+  m_report.condition_solves = 0;
+  m_report.times.condition.reset();
+  m_renewed = false;
+}
+
+/// From here on nothing is left of a former solution; escalations of the factorization stand.
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::start_solution(Status status) {
+  m_report.status = status;
+  m_report.errors = {};
+  m_report.errors.condition = m_guard.condition();
+  m_report.times.solve = m_report.times.refine = {};
+  m_report.refinement_steps = 0;
+  m_report.escalations.resize(m_factor_escalations);
+  m_forward_bound.reset();
+  m_unknown_solution = false;
+}
+
+template <class Scalar, class ExecutionSpace>
+Status Numeric<Scalar, ExecutionSpace>::status_of(Stage stage) {
+  switch (stage) {
+    case Stage::structurally_singular:
+    case Stage::structurally_singular_values:
+      return Status::structurally_singular;
+    case Stage::numerically_singular:
+      return Status::numerically_singular;
+    case Stage::not_finite:
+      return Status::breakdown;
+    case Stage::not_definite:
+      return Status::not_positive_definite;
+    default:
+      return Status::success;
+  }
+}
+
+/// Memory for one right-hand side of escalations.
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::reserve_column() {
+  if (m_column.B.extent(0) > 0) return;
+  m_column = Workspace(m_exec, static_cast<std::size_t>(m_analysis->n), 1, m_budget);
+}
+
+/// Memory for GMRES, and for the search for a null vector, which multiplies by A.
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::reserve_gmres() {
+  reserve_column();
+  operator_for(Transposition::none);
+  if (m_gmres.restart() == 0)
+    m_gmres = decltype(m_gmres)(m_exec, static_cast<std::size_t>(m_analysis->n), gmres_refinement_restart,
+                                m_budget);
+}
+
+/// @throws TimeoutError where the watchdog has given up a solve
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::throw_if_stopped() {
+  Impl::throw_if_stopped(m_exec, "solve", *m_factorization);
+}
+
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::update_memory() {
+  m_report.memory.device_peak_bytes = m_budget.peak_bytes();
+  if (m_budget.limit_bytes() > 0) m_report.memory.limit_bytes = m_budget.limit_bytes();
+}
+
+/// Of the factors; of Cholesky, which scales nothing, by the diagonal.
+template <class Scalar, class ExecutionSpace>
+auto Numeric<Scalar, ExecutionSpace>::scales() -> Scales<Scalar, Memory> {
+  if (m_analysis->report.choice.method == "cholesky") {
+    if (m_diagonal_scale.extent(0) == 0) {
+      m_scale_reservation = MemoryReservation(m_budget);
+      m_diagonal_scale = m_scale_reservation.template allocate<decltype(m_diagonal_scale)>(
+          m_exec, "lutra::solver::diagonal_scale", static_cast<std::size_t>(m_analysis->n));
+    }
+    Impl::scale_by_diagonal(m_exec, m_analysis->F.A, m_operators.values(), m_diagonal_scale);
+    return {m_diagonal_scale, m_diagonal_scale};
+  }
+  const auto own = m_factorization->own_scale();
+  if (own.extent(0) > 0) return {own, own};
+  return {m_analysis->row_scale, m_analysis->col_scale};
+}
+
+/// The factors of LDLᵀ or Cholesky. @param call of the user, for messages
+template <class Scalar, class ExecutionSpace>
+auto Numeric<Scalar, ExecutionSpace>::symmetric_factors(const char* call) const
+    -> SymmetricFactors<Scalar, ExecutionSpace>& {
+  auto* const factors = factorization();
+  if (factors == nullptr)
+    throw CallOrderError(std::string(call) + ": there are no factors; call analyze and factorize first");
+  auto* const symmetric = dynamic_cast<SymmetricFactors<Scalar, ExecutionSpace>*>(factors);
+  if (symmetric == nullptr) throw InputError(std::string(call) + ": factors of LU do not have it");
+  return *symmetric;
+}
+
+template <class Scalar, class ExecutionSpace>
+Determinant<Scalar> Numeric<Scalar, ExecutionSpace>::determinant() {
+  return symmetric_factors("determinant").determinant(m_exec);
+}
+
+#define LUTRA_NUMERIC(Scalar, Space) template class Numeric<Scalar, Space>;
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_NUMERIC)
+
+}  // namespace lutra

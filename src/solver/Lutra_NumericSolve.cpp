@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_Numeric.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <new>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "Lutra_CheckEnumerator.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_NullVector.hpp"
+#include "Lutra_RefinementKernels.hpp"
+#include "Lutra_StoppedSolve.hpp"
+#include "Lutra_Timer.hpp"
+
+namespace lutra {
+namespace {
+
+constexpr std::size_t columns_at_once = 16;  // right-hand sides in the workspace
+
+template <class Scalar>
+double default_tolerance() {
+  return sizeof(RealOf<Scalar>) == 8 ? 1e-12 : 1e-5;
+}
+
+/// Columns [first, first + k) of the user's X are the first k of a workspace array, unless a row of B that is
+/// not finite has been found.
+template <class ExecutionSpace, class XView, class Rows>
+void copy_solutions(const ExecutionSpace& exec, const Rows& from, const XView& X, std::size_t first,
+                    std::size_t k, const ResidualMaxima<ExecutionSpace>& maxima) {
+  const auto slots = maxima.slots();
+  const std::size_t bad_row = maxima.bad_row_slot();
+  Kokkos::parallel_for(
+      "lutra::solver::copy_solutions",
+      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(X.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t i) {
+        if (slots(bad_row) > 0) return;
+        for (std::size_t c = 0; c < k; ++c) X(i, first + c) = from(i, c);
+      });
+}
+
+}  // namespace
+
+template <class Scalar, class ExecutionSpace>
+Status Numeric<Scalar, ExecutionSpace>::solve_views(const const_multivector_type& B,
+                                                    const multivector_type& X, Transposition op) {
+  if (m_stage == Stage::analyzed)
+    throw CallOrderError("solve: there is no factorization; call analyze and factorize first");
+  check_enumerator("op", op, Transposition::adjoint);
+  Impl::check_extents(static_cast<std::size_t>(m_analysis->n), B, X);
+  const std::size_t n_rhs = B.extent(1);
+  if (!can_solve() || n_rhs == 0) {
+    start_solution(status_of(m_stage));
+    return m_report.status;
+  }
+  try {
+    return solve_blocks(B, X, op);
+  } catch (const TimeoutError&) {
+    start_solution(Status::not_solved);
+    throw;
+  } catch (const std::bad_alloc&) {
+    start_solution(Status::out_of_memory);
+    update_memory();
+    throw;
+  }
+}
+
+/// Sixteen right-hand sides after another, or fewer where there are not so many.
+template <class Scalar, class ExecutionSpace>
+Status Numeric<Scalar, ExecutionSpace>::solve_blocks(const const_multivector_type& B,
+                                                     const multivector_type& X, Transposition op) {
+  const Impl::StageTimer timer(m_exec, m_options.time_stages);
+  reserve_workspace(B.extent(1));
+  double componentwise = 0, normwise = 0, refine_seconds = 0;
+  bool changed = false;  // X, after the wait for the first solution
+  for (std::size_t first = 0; first < B.extent(1); first += columns_at_once) {
+    const std::size_t k = std::min(columns_at_once, B.extent(1) - first);
+    const auto copy_to_user = [&] { copy_solutions(m_exec, m_work.X, X, first, k, m_work.maxima); };
+    auto outcome = solve_block(B, first, k, op, copy_to_user);
+    if (first == 0) start_solution(Status::not_solved);  // B is known to be finite
+    if (improve_block(op, k, outcome)) {
+      copy_to_user();
+      changed = true;
+    }
+    componentwise = std::max(componentwise, std::ranges::max(outcome.errors.componentwise));
+    normwise = std::max(normwise, std::ranges::max(outcome.errors.normwise));
+    refine_seconds += outcome.refine_seconds;
+    m_report.refinement_steps = std::max<std::int64_t>(m_report.refinement_steps, outcome.steps);
+  }
+  if (changed) m_exec.fence("lutra::solver: X is complete");
+  m_report.errors = {normwise, componentwise, std::nullopt, m_guard.condition(), m_forward_bound};
+  m_report.times.refine = refine_seconds;
+  m_report.times.solve = timer.seconds() - refine_seconds;
+  update_memory();
+  return m_report.status = status_of_solution();
+}
+
+/// GMRES where refinement has stalled, a look at the condition where the solution is suspicious, and all of
+/// it again with a new analysis where the one there is, of other values, has not led to a solution.
+/// @returns whether solutions have changed after their first wait
+template <class Scalar, class ExecutionSpace>
+bool Numeric<Scalar, ExecutionSpace>::improve_block(Transposition op, std::size_t k,
+                                                    RefinementOutcome& outcome) {
+  bool changed = outcome.steps > 0;
+  changed = gmres_fallback(op, k, outcome) || changed;
+  check_condition(op, k, outcome);
+  if (is_solved(outcome) || !can_solve() || !may_renew()) return changed;
+  const Stage stage = m_stage;
+  if (!renew_analysis("no solution with the analysis of other values")) {
+    if (m_report.status == Status::structurally_singular) m_stage = Stage::structurally_singular_values;
+    return changed;
+  }
+  m_guard.forget();
+  m_stage = judge_factors(factorize_within_growth());
+  m_factor_escalations = m_report.escalations.size();
+  if (!m_factorization || (m_stage != Stage::factorized && m_stage != Stage::numerically_singular)) {
+    m_stage = stage;
+    return changed;
+  }
+  const double seconds = outcome.refine_seconds;
+  outcome = refined(op, {});
+  outcome.refine_seconds += seconds;
+  gmres_fallback(op, k, outcome);
+  check_condition(op, k, outcome);
+  return true;
+}
+
+template <class Scalar, class ExecutionSpace>
+bool Numeric<Scalar, ExecutionSpace>::is_solved(const RefinementOutcome& outcome) const {
+  return m_stage == Stage::factorized && !m_unknown_solution &&
+         std::ranges::max(outcome.errors.componentwise) <= tolerance();
+}
+
+/// Estimates the condition once for a factorization where solutions are large beside B, and bounds their
+/// relative errors where it has been estimated.
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::check_condition(Transposition op, std::size_t k,
+                                                      const RefinementOutcome& outcome) {
+  const double large = 1 / std::sqrt(static_cast<double>(epsilon_of<Scalar>));
+  const auto& errors = outcome.errors;
+  const auto worst =
+      static_cast<std::size_t>(std::ranges::max_element(errors.componentwise) - errors.componentwise.begin());
+  const double error = errors.componentwise[worst];
+  if (!std::isfinite(error) || m_stage != Stage::factorized) return;
+  try {
+    if (!m_guard.condition() && std::ranges::max(errors.amplification) > large && find_singularity()) {
+      m_stage = Stage::numerically_singular;
+      m_report.inertia = {};
+      return;
+    }
+    if (!m_guard.condition()) return;
+    double bound = *m_guard.bound(error);
+    if (bound >= 1) {
+      const double sharper = bound_of_column(op, std::min(worst, k - 1), error);
+      // Factors whose pivots were perturbed know nothing of a condition that is larger than theirs.
+      if (m_report.pivots.perturbed.value_or(0) == 0) bound = sharper;
+    } else if (op != Transposition::none) {
+      return;  // the condition of op(A) is another one
+    }
+    m_forward_bound = std::max(m_forward_bound.value_or(0), bound);
+    m_unknown_solution = m_unknown_solution || *m_forward_bound >= 1;
+  } catch (const OutOfMemoryError& error_of_memory) {
+    m_report.escalations.push_back(std::string("no memory to estimate the condition: ") +
+                                   error_of_memory.what());
+  }
+}
+
+/// The relative error of the solution in column c of the workspace, by the condition of that solution.
+template <class Scalar, class ExecutionSpace>
+double Numeric<Scalar, ExecutionSpace>::bound_of_column(Transposition op, std::size_t c,
+                                                        double backward_error) {
+  reserve_column();
+  Impl::copy_column(m_exec, m_work.B, c, m_column.B, 0);
+  Impl::copy_column(m_exec, m_work.X, c, m_column.X, 0);
+  const double bound = m_guard.bound_of_solution(m_exec, operator_for(op), *m_factorization, op, scales(),
+                                                 backward_error, m_column, m_report);
+  throw_if_stopped();
+  return bound;
+}
+
+/// A refined solve for columns first … first + k of B, in `m_work`. Before anything of X is written, all of
+/// B is checked.
+template <class Scalar, class ExecutionSpace>
+RefinementOutcome Numeric<Scalar, ExecutionSpace>::solve_block(const const_multivector_type& B,
+                                                               std::size_t first, std::size_t k,
+                                                               Transposition op,
+                                                               const std::function<void()>& copy_to_user) {
+  operator_for(op);
+  const auto& maxima = m_work.maxima;
+  maxima.clear(m_exec);
+  Impl::copy_and_check(m_exec, B, first, k, first == 0 ? B.extent(1) : first + k, m_work.B, maxima.slots(),
+                       maxima.bad_row_slot());
+  return refined(op, copy_to_user);
+}
+
+/// A refined solve of what is in the workspace.
+template <class Scalar, class ExecutionSpace>
+RefinementOutcome Numeric<Scalar, ExecutionSpace>::refined(Transposition op,
+                                                           const std::function<void()>& copy_to_user) {
+  if (!copy_to_user) m_work.maxima.clear(m_exec);
+  auto outcome = solve_refined(m_exec, operator_for(op), *m_factorization, op,
+                               {m_options.max_refinement_steps, m_options.tolerance}, m_work, copy_to_user);
+  if (outcome.bad_row)
+    throw InputError("B: row " + std::to_string(*outcome.bad_row) + " holds NaN or infinity");
+  // A solve that was given up leaves NaN, so that a finite first solution needs no look at the flag.
+  const bool finite = std::isfinite(std::ranges::max(outcome.errors.componentwise));
+  if (outcome.steps > 0 || !finite) throw_if_stopped();
+  return outcome;
+}
+
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::reserve_workspace(std::size_t n_rhs) {
+  const std::size_t columns = std::min(n_rhs, columns_at_once);
+  if (m_work.B.extent(1) == columns) return;
+  m_work = {};
+  m_work = Workspace(m_exec, static_cast<std::size_t>(m_analysis->n), columns, m_budget);
+}
+
+/// GMRES for each column that refinement has left above the tolerance, and a search for a null vector; true
+/// where it has tried. Where memory does not suffice, columns stay as they are then.
+template <class Scalar, class ExecutionSpace>
+bool Numeric<Scalar, ExecutionSpace>::gmres_fallback(Transposition op, std::size_t k,
+                                                     RefinementOutcome& outcome) {
+  const auto stalled = [&](double error) { return !(error <= tolerance()); };
+  const auto errors = std::span(outcome.errors.componentwise).first(k);
+  if (m_options.max_refinement_steps == 0 || m_stage == Stage::numerically_singular ||
+      std::ranges::none_of(errors, stalled))
+    return false;
+  Kokkos::Timer timer;
+  int iterations = 0;
+  try {
+    reserve_gmres();
+    for (std::size_t c = 0; c < k; ++c) {
+      if (stalled(errors[c])) iterations += improve_column(op, c, outcome.errors);
+    }
+    throw_if_stopped();
+    if (iterations > 0) look_for_null_vector(iterations);
+  } catch (const OutOfMemoryError& error) {
+    m_report.escalations.push_back(std::string("refinement stalled, no memory for GMRES") +
+                                   (iterations > 0 ? " on a null vector: " : ": ") + error.what());
+  }
+  outcome.refine_seconds += timer.seconds();
+  return true;
+}
+
+/// After GMRES for columns, one more for a null vector.
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::look_for_null_vector(int iterations) {
+  m_report.escalations.push_back("refinement stalled: " + std::to_string(iterations) +
+                                 " GMRES iterations with the factors as preconditioner");
+  if (find_null_vector_by_gmres(m_exec, operator_for(Transposition::none), *m_factorization, scales(),
+                                m_column, m_gmres, m_report))
+    m_stage = Stage::numerically_singular;
+  throw_if_stopped();
+}
+
+/// GMRES for one column. @returns iterations
+template <class Scalar, class ExecutionSpace>
+int Numeric<Scalar, ExecutionSpace>::improve_column(Transposition op, std::size_t c, BackwardErrors& errors) {
+  Impl::copy_column(m_exec, m_work.B, c, m_column.B, 0);
+  Impl::copy_column(m_exec, m_work.X, c, m_column.X, 0);
+  const BackwardErrors before{{errors.componentwise[c]}, {errors.normwise[c]}, {errors.amplification[c]}};
+  const auto& row_scale = op == Transposition::none ? m_analysis->row_scale : m_analysis->col_scale;
+  const auto improved = refine_by_gmres(m_exec, operator_for(op), *m_factorization, op, row_scale,
+                                        0.1 * tolerance(), before, m_column, m_gmres);
+  Impl::copy_column(m_exec, m_column.X, 0, m_work.X, c);
+  errors.componentwise[c] = improved.errors.componentwise[0];
+  errors.normwise[c] = improved.errors.normwise[0];
+  errors.amplification[c] = improved.errors.amplification[0];
+  return improved.iterations;
+}
+
+template <class Scalar, class ExecutionSpace>
+Status Numeric<Scalar, ExecutionSpace>::status_of_solution() const {
+  const double error = *m_report.errors.backward_componentwise;
+  if (!std::isfinite(error)) return Status::breakdown;
+  // Found on the way, or known before: X may solve the system, and so do many others.
+  if (m_stage != Stage::factorized) return status_of(m_stage);
+  if (m_unknown_solution && error <= tolerance()) return Status::numerically_singular;
+  return error <= tolerance() ? Status::success : Status::error_above_tolerance;
+}
+
+template <class Scalar, class ExecutionSpace>
+double Numeric<Scalar, ExecutionSpace>::tolerance() const {
+  return m_options.tolerance > 0 ? m_options.tolerance : default_tolerance<Scalar>();
+}
+
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::solve_part_views(const const_multivector_type& B,
+                                                       const multivector_type& X, const LdltParts& parts,
+                                                       Transposition op) {
+  auto& factors = symmetric_factors("solve_parts");
+  check_enumerator("op", op, Transposition::adjoint);
+  Impl::check_extents(static_cast<std::size_t>(m_analysis->n), B, X);
+  factors.solve_parts(m_exec, op, B, X, parts);
+  m_exec.fence("lutra::solver: X is complete");
+  Impl::throw_if_stopped(m_exec, "solve_parts", *m_factorization);
+}
+
+#define LUTRA_NUMERIC_SOLVE(Scalar, Space)                                                     \
+  template Status Numeric<Scalar, Space>::solve_views(const const_multivector_type&,           \
+                                                      const multivector_type&, Transposition); \
+  template void Numeric<Scalar, Space>::solve_part_views(                                      \
+      const const_multivector_type&, const multivector_type&, const LdltParts&, Transposition);
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_NUMERIC_SOLVE)
+
+}  // namespace lutra

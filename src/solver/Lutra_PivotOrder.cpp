@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_PivotOrder.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+
+#include "Lutra_Auction.hpp"
+#include "Lutra_ChooseOrdering.hpp"
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_Formatted.hpp"
+#include "Lutra_Index.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_PowerOfTwo.hpp"
+#include "Lutra_Reasons.hpp"
+#include "Lutra_SymmetricAuction.hpp"
+#include "Lutra_UsableMemory.hpp"
+
+namespace lutra {
+namespace {
+
+using Impl::add_reason;
+
+/// Rows and columns a matching of the pattern leaves over, as the report names them.
+void report_structural_singularity(const std::vector<Ordinal>& row_of_column, Report& report) {
+  std::vector<char> used(row_of_column.size(), 0);
+  for (std::size_t j = 0; j < row_of_column.size(); ++j) {
+    if (row_of_column[j] < 0) {
+      report.singular_columns.push_back(static_cast<std::int64_t>(j));
+    } else {
+      used[static_cast<std::size_t>(row_of_column[j])] = 1;
+    }
+  }
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (!used[i]) report.singular_rows.push_back(static_cast<std::int64_t>(i));
+  }
+  report.status = Status::structurally_singular;
+}
+
+/// Whether fewer entries than rows prove a matrix singular where memory does not suffice to name its rows.
+bool is_singular_by_size(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, Report& report) {
+  constexpr std::uint64_t bytes_a_row = 64;                       // of a matching, on the host
+  constexpr std::uint64_t worth_asking = std::uint64_t(1) << 30;  // bytes: the system takes a while to answer
+  const auto rows = static_cast<std::uint64_t>(A.n_rows), bytes = bytes_a_row * rows;
+  if (static_cast<std::uint64_t>(A.nnz()) >= rows || bytes < worth_asking) return false;
+  const std::uint64_t usable = Impl::usable_memory_bytes();
+  if (bytes <= usable) return false;
+  report.status = Status::structurally_singular;
+  add_reason(report, "matching: none, " + std::to_string(A.nnz()) + " entries cannot give " +
+                         std::to_string(rows) + " rows pivots; to name the others takes " +
+                         std::to_string(bytes) + " bytes, and there are " + std::to_string(usable));
+  return true;
+}
+
+/// What the report says of an auction.
+void report_auction(const AuctionStatistics& statistics, std::int64_t n, Report& report) {
+  const double mean =
+      std::exp(-statistics.log_loss_bound / static_cast<double>(std::max<std::int64_t>(n, 1)));
+  add_reason(
+      report,
+      Impl::formatted("auction: rounds %d, phases %d, rows left over %lld, geometric mean of the diagonal at "
+                      "least %.3f of the greatest",
+                      statistics.rounds, statistics.phases, static_cast<long long>(statistics.left_to_paths),
+                      mean));
+}
+
+/// Exponent of the largest entry, by which all are divided before they are matched, so that A times a power
+/// of two has the same matching and scales but for it; 0 where small entries would not survive that.
+template <class Scalar>
+int exponent_of_unit(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
+  using Real = RealOf<Scalar>;
+  Real largest = 0, smallest = std::numeric_limits<Real>::max();
+  for (std::size_t p = 0; p < A.values.extent(0); ++p) {
+    const Real size = Impl::largest_part(A.values(p));
+    if (size > 0) smallest = std::min(smallest, size);
+    largest = std::max(largest, size);
+  }
+  const int exponent = Impl::exponent_of(largest);
+  return Impl::exponent_of(smallest) - exponent >= Impl::RealBits<Real>::min_exponent ? exponent : 0;
+}
+
+/// values·2^e, in memory of `reservation`. Does not wait on devices.
+template <class ExecutionSpace, class Values>
+static Values times_power(const ExecutionSpace& exec, const Values& values, int e,
+                          MemoryReservation& reservation) {
+  using Scalar = typename Values::non_const_value_type;
+  using Scaled = Kokkos::View<Scalar*, typename Values::memory_space>;
+  const auto scaled =
+      reservation.template allocate<Scaled>(exec, "lutra::solver::matched_values", values.extent(0));
+  Kokkos::parallel_for(
+      "lutra::solver::times_power",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
+          exec, 0, static_cast<std::int64_t>(values.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t p) { scaled(p) = Impl::scale_by_power(values(p), e); });
+  return scaled;
+}
+
+/// Matching and scaling as the options ask. Empty where the pattern is structurally singular.
+/// @param on_host a copy of A
+template <class Scalar, class ExecutionSpace>
+std::optional<MatchingResult> match(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, Matching option,
+    const MemoryBudget& budget, Report& report) {
+  const Ordinal n = A.n_rows;
+  if (is_singular_by_size(on_host.pattern(), report)) return std::nullopt;
+  MatchingResult result;
+  const int unit = exponent_of_unit(on_host);
+  if (option == Matching::auction) {
+    MemoryReservation scratch(budget);
+    auto scaled = A;
+    if (unit != 0) scaled.values = times_power(exec, A.values, -unit, scratch);
+    AuctionResult auction = match_auction(exec, scaled, budget);
+    report_auction(auction.statistics, n, report);
+    result = std::move(auction.matching);
+  }
+  if (option == Matching::automatic || option == Matching::exact) {
+    MemoryReservation scratch{MemoryBudget()};
+    auto scaled = on_host;
+    if (unit != 0)
+      scaled.values = times_power(Kokkos::DefaultHostExecutionSpace(), on_host.values, -unit, scratch);
+    Kokkos::DefaultHostExecutionSpace().fence("lutra::solver: the values to match are complete");
+    result = match_exact(scaled);
+  }
+  report.choice.matching = option == Matching::none      ? "none"
+                           : option == Matching::auction ? "auction"
+                                                         : "exact";
+  if (option == Matching::automatic)
+    add_reason(report, "exact matching: large entries on the diagonal spare pivoting");
+  if (option == Matching::none || result.numeric_rank_bound < n) {
+    // No matching is wanted, or these values admit none, but others on the pattern may.
+    auto transversal = maximum_transversal(on_host.pattern());
+    result.structural_rank = transversal.rank;
+    result.row_of_column = std::move(transversal.row_of_column);
+    result.row_scale.assign(static_cast<std::size_t>(n), 1.0);
+    result.col_scale.assign(static_cast<std::size_t>(n), 1.0);
+  }
+  // Without a matching too: growth compares L, which has no unit, with the scaled A.
+  for (auto& scale : result.row_scale) scale = std::ldexp(scale, -unit);
+  report.structural_rank = result.structural_rank;
+  if (result.structural_rank < n) {
+    report_structural_singularity(result.row_of_column, report);
+    return std::nullopt;
+  }
+  if (option == Matching::none)
+    std::iota(result.row_of_column.begin(), result.row_of_column.end(), Ordinal(0));
+  return result;
+}
+
+/// Whether the engine will be one that takes the exact pattern of L + U by rows, if it is block triangular.
+template <class ExecutionSpace, class Options>
+bool may_order_by_blocks(const Options& options) {
+  if constexpr (Impl::is_host_space<ExecutionSpace> && std::is_same_v<Options, LuOptions>) {
+    return options.engine != Engine::multifrontal && options.pivoting != Pivoting::threshold;
+  } else {
+    return false;
+  }
+}
+
+/// Elimination order of the columns of a pattern as the options ask.
+/// @param partner pairs that stay neighbours (pair_candidates); empty: none
+/// @param row_order row of A matched to each column; empty: they are as they come, for LDLᵀ
+template <class ExecutionSpace, class Options>
+ChosenOrder order_columns(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, const Options& options,
+                          const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order,
+                          Report& report) {
+  report.choice.ordering = name_of(options.ordering);
+  if (options.ordering == Ordering::user)
+    return {{options.user_permutation.begin(), options.user_permutation.end()}, {}, {}, {}, false};
+  const DeviceModel model = options.device_model.value_or(default_device_model<ExecutionSpace>());
+  if (options.ordering != Ordering::automatic)
+    return order_matched(A, options.ordering, partner, row_order, model);
+  OrderingUse use{static_cast<double>(options.expected_factorizations), row_order.empty(),
+                  may_order_by_blocks<ExecutionSpace>(options), host_threads<ExecutionSpace>()};
+  if constexpr (std::is_same_v<Options, LdltOptions>) use.definite = options.positive_definite;
+  ChosenOrder chosen = order_automatically(A, model, use, partner, row_order);
+  report.choice.ordering = name_of(chosen.choice.ordering);
+  report.predicted = chosen.choice.predicted;
+  report.factors.tree_height = chosen.forecast.height;
+  add_reason(report, chosen.choice.reason);
+  return chosen;
+}
+
+/// What of a former analysis on the pattern A serves with this matching.
+Reuse reuse_of(const FormerOrder& former, const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
+               const std::vector<Ordinal>& row_of_column) {
+  if (former.columns.size() != row_of_column.size()) return Reuse::nothing;
+  Reuse reuse = Reuse::everything;
+  const Ordinal* const columns = A.entries.data();
+  for (std::size_t k = 0; k < former.columns.size(); ++k) {
+    const Ordinal before = former.rows[k], row = row_of_column[static_cast<std::size_t>(former.columns[k])];
+    if (before == row) continue;
+    reuse = Reuse::ordering;
+    if (!std::equal(columns + A.row_map(before), columns + A.row_map(before + 1), columns + A.row_map(row),
+                    columns + A.row_map(row + 1)))
+      return Reuse::nothing;
+  }
+  return reuse;
+}
+
+/// Scales that span more do more harm than those of equilibration.
+constexpr double max_scale_ratio = 0x1p52;
+
+}  // namespace
+
+template <class Scalar, class ExecutionSpace>
+SymmetricMatching match_symmetric(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& given,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& given_on_host, Matching option,
+    const MemoryBudget& budget, Report& report) {
+  const Kokkos::Timer timer;
+  const int unit = option == Matching::none ? 0 : exponent_of_unit(given_on_host);
+  MemoryReservation scratch(budget), host_scratch{MemoryBudget()};
+  auto A = given;
+  auto on_host = given_on_host;
+  if (unit != 0) {
+    if (option == Matching::auction) A.values = times_power(exec, given.values, -unit, scratch);
+    on_host.values =
+        times_power(Kokkos::DefaultHostExecutionSpace(), given_on_host.values, -unit, host_scratch);
+    Kokkos::DefaultHostExecutionSpace().fence("lutra::solver: the values to match are complete");
+  }
+  SymmetricMatching result;
+  if (option == Matching::none) {
+    result.scale.assign(static_cast<std::size_t>(A.n_rows), 1.0);
+    report.choice.matching = "none";
+    report.times.matching = timer.seconds();
+    return result;
+  }
+  if (option == Matching::auction) {
+    SymmetricAuction auction = match_symmetric_auction(exec, A, on_host, budget);
+    report_auction(auction.statistics, A.n_rows - auction.statistics.left_to_paths, report);
+    result = std::move(auction.matching);
+  } else {
+    result = symmetrize(on_host, match_exact(on_host));
+  }
+  report.choice.matching = option == Matching::auction ? "auction" : "exact";
+  report.structural_rank = result.structural_rank;
+  const auto [smallest, largest] = std::ranges::minmax(result.scale);
+  if (option == Matching::automatic && !(largest <= max_scale_ratio * smallest)) {
+    result.scale = equilibrate(on_host);
+    add_reason(report, "scaling: by the largest entries of rows, the matching's scales differ too much");
+  }
+  round_to_powers_of_two(result.scale, Impl::max_scale_exponent<Scalar>);
+  const int half =
+      unit >= 0 ? unit / 2 : -((1 - unit) / 2);  // of an odd one the scaled matrix keeps a factor 2
+  for (auto& scale : result.scale) scale = std::ldexp(scale, -half);
+  report.times.matching = timer.seconds();
+  return result;
+}
+
+template <class Scalar, class ExecutionSpace>
+std::optional<PivotOrder> choose_pivots(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
+    const MemoryBudget& budget, Report& report, const FormerOrder& former) {
+  Kokkos::Timer timer;
+  auto matching = match(exec, A, on_host, options.matching, budget, report);
+  report.times.matching = timer.seconds();
+  if (!matching) return std::nullopt;
+  timer.reset();
+  if (const Reuse reuse = reuse_of(former, on_host.pattern(), matching->row_of_column);
+      reuse == Reuse::everything || (reuse == Reuse::ordering && !former.ordered.empty())) {
+    PivotOrder pivots(std::move(*matching), former.ordered);
+    pivots.reuse = reuse;
+    return pivots;
+  }
+  auto chosen = order_columns<ExecutionSpace>(on_host.pattern(), options, std::vector<Ordinal>(),
+                                              matching->row_of_column, report);
+  report.times.ordering = timer.seconds();
+  PivotOrder pivots(std::move(*matching), std::move(chosen.permutation), std::move(chosen.ordered));
+  pivots.block_triangular = chosen.block_triangular;
+  return pivots;
+}
+
+template <class Scalar, class ExecutionSpace>
+PivotOrder choose_symmetric_pivots(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LdltOptions& options,
+    const MemoryBudget& budget, Report& report) {
+  auto matching = match_symmetric(exec, A, on_host, options.matching, budget, report);
+  const Kokkos::Timer timer;
+  std::vector<Ordinal> partner;
+  if (options.pair_ordering) partner = pair_candidates(on_host, matching);
+  auto chosen =
+      order_columns<ExecutionSpace>(on_host.pattern(), options, partner, std::vector<Ordinal>(), report);
+  report.times.ordering = timer.seconds();
+  return PivotOrder(diagonal_matching(std::move(matching.scale)), std::move(chosen.permutation),
+                    std::move(chosen.ordered));
+}
+
+#define LUTRA_CHOOSE_PIVOTS(Scalar, Space)                                                                 \
+  template SymmetricMatching match_symmetric(                                                              \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
+      const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, Matching, const MemoryBudget&, Report&); \
+  template std::optional<PivotOrder> choose_pivots(                                                        \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
+      const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const LuOptions&, const MemoryBudget&,   \
+      Report&, const FormerOrder&);                                                                        \
+  template PivotOrder choose_symmetric_pivots(                                                             \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
+      const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const LdltOptions&, const MemoryBudget&, \
+      Report&);
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_CHOOSE_PIVOTS)
+
+}  // namespace lutra

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ANALYSISSTEPS_HPP
+#define LUTRA_ANALYSISSTEPS_HPP
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "Lutra_Analysis.hpp"
+#include "Lutra_AssemblyTree.hpp"
+#include "Lutra_CheckMatrix.hpp"
+#include "Lutra_Index.hpp"
+#include "Lutra_PivotOrder.hpp"
+#include "Lutra_Reasons.hpp"
+#include "Lutra_ToDevice.hpp"
+
+// What the analyses of LU and LDLᵀ have in common.
+
+namespace lutra::Impl {
+
+/// The solver's own copy of a pattern, with the orders of rows and columns.
+template <class ExecutionSpace>
+PermutedPattern<typename ExecutionSpace::memory_space> permute(
+    const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+    const PivotOrder& pivots, const MemoryBudget& budget) {
+  using Memory = typename ExecutionSpace::memory_space;
+  PermutedPattern<Memory> F;
+  F.reservation = MemoryReservation(budget);
+  F.row_order = upload(exec, F.reservation, "lutra::solver::row_order", pivots.rows);
+  F.col_order = upload(exec, F.reservation, "lutra::solver::col_order", pivots.columns);
+  F.A = copy_pattern(exec, F.reservation, A);
+  return F;
+}
+
+/// Puts the scales of a matching into the memory of the execution space.
+template <class Scalar, class ExecutionSpace>
+void upload_scales(const ExecutionSpace& exec, const MatchingResult& matching,
+                   Analysis<Scalar, ExecutionSpace>& analysis) {
+  using Reals = std::vector<RealOf<Scalar>>;
+  analysis.row_scale = upload(exec, analysis.reservation, "lutra::solver::row_scale",
+                              Reals(matching.row_scale.begin(), matching.row_scale.end()));
+  analysis.col_scale = upload(exec, analysis.reservation, "lutra::solver::col_scale",
+                              Reals(matching.col_scale.begin(), matching.col_scale.end()));
+}
+
+/// Whether A, which has been checked, has a pattern checked before.
+/// @param read as of check_square_matrix
+template <class Scalar, class ExecutionSpace>
+bool has_pattern(const ExecutionSpace& exec,
+                 const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+                 const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+                 const MatrixCheckWorkspace<ExecutionSpace>& work, Triangle read = Triangle::both) {
+  if (A.n_rows != pattern.n_rows || A.nnz() != pattern.nnz()) return false;
+  try {
+    check_same_pattern(exec, A, pattern, work, true, read);
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+/// An analysis with the plan of a former one and the scales of a new matching, for which alone time was
+/// taken.
+/// @param report     of the new matching
+/// @param value_hash of the values it was made for
+template <class Analysis, class ExecutionSpace>
+std::shared_ptr<const Analysis> with_new_scales(const ExecutionSpace& exec, const Analysis& former,
+                                                const MatchingResult& matching, const Report& report,
+                                                std::uint64_t value_hash, const MemoryBudget& budget) {
+  auto analysis = std::make_shared<Analysis>(former);
+  analysis->value_hash = value_hash;
+  analysis->reservation = MemoryReservation(budget);
+  upload_scales(exec, matching, *analysis);
+  analysis->report.times = report.times;
+  analysis->report.structural_rank = report.structural_rank;
+  analysis->report.choice.why = report.choice.why;
+  add_reason(analysis->report, "ordering, trees and plan: reused, the matched pattern is the same");
+  exec.fence("lutra::solver: the analysis is complete for other instances");
+  return analysis;
+}
+
+/// The pattern of F on the host, rows sorted.
+inline HostMatrix<char, Ordinal, Offset> permuted_pattern(
+    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, const PivotOrder& pivots) {
+  std::vector<Ordinal> position(pivots.columns.size());
+  for (std::size_t k = 0; k < position.size(); ++k)
+    position[static_cast<std::size_t>(pivots.columns[k])] = static_cast<Ordinal>(k);
+  HostMatrix<char, Ordinal, Offset> result;
+  result.n_rows = result.n_cols = A.n_rows;
+  result.row_map.push_back(0);
+  result.entries.reserve(A.entries.extent(0));
+  for (const Ordinal row : pivots.rows) {
+    for (Offset p = A.row_map(row); p < A.row_map(row + 1); ++p)
+      result.entries.push_back(position[static_cast<std::size_t>(A.entries(p))]);
+    std::sort(result.entries.begin() + static_cast<std::ptrdiff_t>(result.row_map.back()),
+              result.entries.end());
+    result.row_map.push_back(static_cast<Offset>(result.entries.size()));
+  }
+  return result;
+}
+
+/// The tree of fronts, on devices by their threads where there is room, on the host from the graph that was
+/// ordered. That of a host space may be without contribution rows, until `collect_rows`.
+/// @param on_host a copy of A
+template <class ExecutionSpace>
+AssemblyTree build_tree(const ExecutionSpace& exec,
+                        const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+                        const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host, PivotOrder& pivots,
+                        const MemoryBudget& budget) {
+  if constexpr (!is_host_space<ExecutionSpace>) {
+    try {
+      if (A.n_rows < std::numeric_limits<int>::max())
+        return make_assembly_tree(exec, A, pivots.rows, pivots.columns, budget);
+    } catch (const OutOfMemoryError&) {  // the host has room
+    }
+  }
+  return std::visit(
+      [&]<class Ordered>(Ordered& ordered) {
+        if constexpr (std::is_same_v<Ordered, std::monostate>) {
+          return make_assembly_tree(make_view(permuted_pattern(on_host, pivots)).pattern());
+        } else {
+          auto& elimination = ordered.elimination;
+          if (elimination.count.empty())
+            elimination = eliminate(ordered.graph, std::move(elimination.permutation));
+          auto tree = make_assembly_tree(elimination);
+          if constexpr (!is_host_space<ExecutionSpace>)  // the sizes of fronts on devices depend on rows
+            collect_front_rows(ordered.graph, elimination, tree);
+          return tree;
+        }
+      },
+      pivots.ordered);
+}
+
+/// Adds the contribution rows to a tree that is without. @param pivots as `build_tree` left them
+inline void collect_rows(const PivotOrder& pivots, AssemblyTree& tree) {
+  if (static_cast<std::int64_t>(tree.rows.size()) == tree.row_begin.back()) return;
+  std::visit(
+      [&]<class Ordered>(const Ordered& ordered) {
+        if constexpr (!std::is_same_v<Ordered, std::monostate>)
+          collect_front_rows(ordered.graph, ordered.elimination, tree);
+      },
+      pivots.ordered);
+}
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_MATRIXCALLS_HPP
+#define LUTRA_MATRIXCALLS_HPP
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include "Lutra_HostColumns.hpp"
+#include "Lutra_MatrixInput.hpp"
+#include "Lutra_Outcome.hpp"
+#include "Lutra_Report.hpp"
+#include "Lutra_ToDevice.hpp"
+#include "Lutra_Transposition.hpp"
+
+namespace lutra::Impl {
+
+/// The pattern that a solver has analyzed, and how later matrices are compared with it.
+template <class Memory>
+struct AnalyzedPattern {
+  const CsrPattern<Ordinal, Offset, Memory>* pattern;  ///< null before the first analysis
+  bool validate = true;
+  Triangle read = Triangle::both;
+};
+
+/// The calls that all solvers share, for matrices and right-hand sides wherever they are. Columns of a matrix
+/// are int or std::int64_t, row maps int, std::int64_t or std::size_t; values are always read in place.
+/// @tparam Solver has analyze_matrix(A) and factorize_matrix(A) for matrices of the library's own types,
+///                has_analysis(), analyzed_pattern(), triangle(), rows(), report()
+template <class Solver, class Scalar, class ExecutionSpace>
+class MatrixCalls {
+ public:
+  using memory_space = typename ExecutionSpace::memory_space;
+  using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
+  using host_matrix_type = HostMatrix<Scalar>;
+
+  /// Analyzes a square matrix: once for each pattern. Afterwards `report().status` is `not_solved`, or
+  /// `structurally_singular` where no factorization is possible. A former analysis and its factors go when
+  /// the new analysis is complete; both are charged to one memory limit until then. Fences.
+  /// @returns success, or the status of a matrix that cannot be factorized
+  /// @throws InputError naming row and column for a matrix that is not square, has 2³¹ rows or more, unsorted
+  ///         or repeated columns, indices out of range, or NaN or infinity; OutOfMemoryError. The solver is
+  ///         as it was before the call.
+  Status analyze(const matrix_type& A) {
+    self().analyze_matrix(A);
+    return outcome();
+  }
+  /// Columns of std::int64_t and row maps of int are converted on the device, within the memory limit.
+  template <class Value, class Index, class Integer, class Memory>
+  Status analyze(const CsrView<Value, Index, Integer, Memory>& A) {
+    MatrixReader<Scalar, ExecutionSpace> reader;  // what it converts is freed with it
+    const Status status = analyze(reader.read(m_exec, A, m_budget, self().triangle()));
+    m_exec.fence("lutra::solver: converted indices are freed");
+    return status;
+  }
+  /// Copies the matrix to the device where the execution space cannot reach it.
+  template <class Value, class Index, class Integer>
+  Status analyze(const HostMatrix<Value, Index, Integer>& A) {
+    MemoryReservation reservation(m_budget);
+    return analyze(to_device(m_exec, reservation, A));
+  }
+
+  /// Factorizes a matrix with the pattern of the analysis and any values, which are read in place.
+  /// @returns success, or the status of a matrix that cannot be solved with
+  /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
+  ///         NaN or infinite; OutOfMemoryError where the device copy of a host matrix does not fit: nothing
+  ///         has changed. OutOfMemoryError of the factorization, TimeoutError: there are no factors
+  Status factorize(const matrix_type& A) {
+    require_analysis("factorize");
+    self().factorize_matrix(A);
+    return outcome();
+  }
+  /// The pattern is compared in place, whatever its index types.
+  template <class Value, class Index, class Integer, class Memory>
+  Status factorize(const CsrView<Value, Index, Integer, Memory>& A) {
+    require_analysis("factorize");
+    return factorize(as_analyzed(A));
+  }
+  template <class Value, class Index, class Integer>
+  Status factorize(const HostMatrix<Value, Index, Integer>& A) {
+    require_analysis("factorize");
+    MemoryReservation reservation(m_budget);
+    const Status status = factorize(to_device(m_exec, reservation, A));
+    m_exec.fence("lutra::solver: the copy of the matrix is freed");
+    return status;
+  }
+
+ protected:
+  MatrixCalls(const ExecutionSpace& exec, const MemoryBudget& budget)
+      : m_exec(exec), m_budget(budget), m_check(exec, budget) {}
+
+  /// A matrix of other index types as one on the analyzed pattern.
+  template <class Value, class Index, class Integer, class Memory>
+  matrix_type as_analyzed(const CsrView<Value, Index, Integer, Memory>& A) {
+    const auto reached = MatrixReader<Scalar, ExecutionSpace>::in_reach(A);
+    if constexpr (std::is_same_v<decltype(reached), const matrix_type>) {
+      return reached;
+    } else {
+      const AnalyzedPattern<memory_space> known = self().analyzed_pattern();
+      const auto& pattern = *known.pattern;
+      check_same_pattern(m_exec, reached, pattern, m_check, known.validate, known.read);
+      return {pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, reached.values};
+    }
+  }
+
+  /// @throws CallOrderError
+  void require_analysis(const char* call) const {
+    if (!self().has_analysis())
+      throw CallOrderError(std::string(call) + ": there is no analysis; call analyze first");
+  }
+
+  /// Calls solve(B, X) for host arrays of n·k values by columns.
+  template <class Solve>
+  auto on_host_arrays(std::span<const Scalar> B, std::span<Scalar> X, const Solve& solve) const {
+    require_analysis("solve");
+    return solve_host_columns(m_exec, m_budget, self().rows(), B, X, solve);
+  }
+
+  ExecutionSpace m_exec;
+  MemoryBudget m_budget;
+  MatrixCheckWorkspace<ExecutionSpace> m_check;
+
+  Status outcome() const { return outcome_of(self().report().status); }
+
+ private:
+  Solver& self() { return static_cast<Solver&>(*this); }
+  const Solver& self() const { return static_cast<const Solver&>(*this); }
+};
+
+}  // namespace lutra::Impl
+
+#endif

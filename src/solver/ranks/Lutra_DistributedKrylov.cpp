@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_DistributedKrylov.hpp"
+
+#include <numeric>
+#include <utility>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_Outcome.hpp"
+#include "Lutra_Reasons.hpp"
+#include "Lutra_SparseLU.hpp"
+
+namespace lutra {
+namespace {
+
+/// What rank 0 asks the others for: a solve with so many columns, or with none the end.
+struct Request {
+  std::int64_t columns = 0;
+  Transposition op = Transposition::none;
+};
+
+/// The choices of a preconditioner, of which the solver that takes it as a caller's knows nothing.
+void take_choices(const Report& from, std::string_view name, Report& to) {
+  const std::string method = to.choice.method;
+  to.choice = from.choice;
+  to.choice.method = method;
+  to.choice.precond = name;
+  to.choice.trisolve = "distributed";
+  to.factors = from.factors;
+  to.pivots = from.pivots;
+  to.escalations = from.escalations;
+  const StageTimes mine = to.times;
+  to.times = from.times;
+  to.times.solve = mine.solve;
+  to.times.refine = std::nullopt;
+}
+
+}  // namespace
+
+/// On rank 0: solves on the grid, for which the other ranks wait in `serve`.
+template <class Scalar>
+class DistributedKrylov<Scalar>::Inverse final : public Preconditioner<Scalar, Exec> {
+ public:
+  using typename Preconditioner<Scalar, Exec>::Rows;
+
+  explicit Inverse(DistributedKrylov& owner) : m_owner(owner) {}
+
+  void apply(const Exec& exec, Transposition op, const Rows& B, const Rows& X) override {
+    exec.fence("lutra::solver: B is complete");
+    const std::size_t n = B.extent(0), k = B.extent(1);
+    std::vector<Request> request{{static_cast<std::int64_t>(k), op}};
+    std::vector<Scalar> columns(n * k);
+    m_owner.m_comm.broadcast(request);
+    for (std::size_t c = 0; c < k; ++c)
+      for (std::size_t i = 0; i < n; ++i) columns[c * n + i] = B(i, c);
+    const std::vector<Scalar> result = m_owner.m_factors->solve(columns, k, op);
+    for (std::size_t c = 0; c < k; ++c)
+      for (std::size_t i = 0; i < n; ++i) X(i, c) = result[c * n + i];
+  }
+  std::int64_t size() const override { return m_owner.m_n; }
+
+ private:
+  DistributedKrylov& m_owner;
+};
+
+template <class Scalar>
+DistributedKrylov<Scalar>::DistributedKrylov(Communicator& comm, const KrylovSolverOptions& options,
+                                             const DistributedOptions& distribution)
+    : m_comm(comm), m_options(options), m_distribution(distribution) {
+  check_options(options);
+  if (options.preconditioning != Preconditioning::ilu && options.preconditioning != Preconditioning::lu)
+    throw InputError("options: ranks share the work with factors, incomplete or complete ones");
+  if (options.krylov.side == PreconditionSide::split)
+    throw InputError("options: split preconditioning is not available on several ranks");
+}
+
+template <class Scalar>
+DistributedKrylov<Scalar>::~DistributedKrylov() = default;
+
+template <class Scalar>
+void DistributedKrylov<Scalar>::close() {
+  if (m_factors) m_factors->close();
+  m_factors.reset();
+  m_solver.reset();
+}
+
+/// Of rank 0. Its report says what was chosen.
+template <class Scalar>
+FactorValues<Scalar> DistributedKrylov<Scalar>::compute_factors(const HostMatrix<Scalar>& A) {
+  const Exec exec;
+  const MemoryBudget budget(m_options.memory_limit);  // of the iteration and of what makes the factors
+  KrylovSolverOptions iteration = m_options;
+  iteration.preconditioning = Preconditioning::none;
+  m_solver = std::make_unique<KrylovSolver<Scalar, Exec>>(iteration, exec, budget);
+  m_solver->analyze(A);
+  m_solver->factorize(A);
+  FactorValues<Scalar> factors;
+  const auto compute = [&](auto& solver, std::string_view name) {
+    solver.analyze(A);
+    if (solver.report().status == Status::not_solved) solver.factorize(A);
+    m_report = solver.report();
+    m_report.choice.precond = name;
+  };
+  if (m_options.preconditioning == Preconditioning::ilu) {
+    SparseIluOptions options = m_options.ilu;
+    options.time_stages = m_options.time_stages;
+    SparseILU<Scalar, Exec> ilu(options, exec, budget);
+    compute(ilu, name_of(options));
+    if (m_report.status == Status::not_solved) factors = ilu.factorization().write_out(exec);
+  } else {
+    LuOptions options = m_options.lu;
+    options.time_stages = m_options.time_stages;
+    SparseLU<Scalar, Exec> lu(options, exec, budget);
+    compute(lu, "lu");
+    if (m_report.status == Status::not_solved) factors = lu.factors();
+  }
+  m_report.choice.method = m_solver->report().choice.method;
+  return factors;
+}
+
+template <class Scalar>
+Status DistributedKrylov<Scalar>::factorize(const HostMatrix<Scalar>& A) {
+  close();
+  m_report = {};
+  FactorValues<Scalar> factors;
+  m_comm.agree(
+      "preconditioner on rank 0",
+      [&] {
+        if (m_comm.rank() != 0) return;
+        const Communicator::Work work(m_comm);
+        factors = compute_factors(A);
+      },
+      false);
+  agree_on_status();
+  std::vector<std::int64_t> n{static_cast<std::int64_t>(A.n_rows)};  // also where there are no factors
+  m_comm.broadcast(n);
+  m_n = n[0];
+  if (m_report.status != Status::not_solved) return Impl::outcome_of(m_report.status);
+  std::vector<std::int64_t> rows(m_comm.rank() == 0 ? static_cast<std::size_t>(m_n) : 0);
+  std::iota(rows.begin(), rows.end(), std::int64_t{0});
+  m_factors = std::make_unique<DistributedFactors<Scalar>>(m_comm, std::move(factors), rows, m_distribution);
+  if (predictions().size() > 1) Impl::add_reason(m_report, describe_choice(predictions()));
+  if (m_comm.rank() == 0) m_solver->set_preconditioner(std::make_shared<Inverse>(*this));
+  return Impl::outcome_of(m_report.status);
+}
+
+template <class Scalar>
+Status DistributedKrylov<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
+                                        Transposition op) {
+  m_comm.agree(
+      "right-hand sides",
+      [&] {
+        if (!m_factors && m_report.status == Status::not_solved)
+          throw CallOrderError("solve: there is no factorization; call factorize first");
+        const std::size_t elements = m_comm.rank() == 0 ? static_cast<std::size_t>(m_n) * k : B.size();
+        if (B.size() != elements || (m_comm.rank() == 0 && X.size() != elements))
+          throw InputError("B and X: " + std::to_string(B.size()) + " and " + std::to_string(X.size()) +
+                           " values, not " + std::to_string(elements));
+      },
+      false);
+  if (!m_factors) return m_report.status;
+  m_comm.agree(
+      "iterations on rank 0",
+      [&] {
+        if (m_comm.rank() != 0) return serve();
+        const Communicator::Work work(m_comm);
+        std::vector<Request> end(1);
+        try {
+          m_solver->solve_host(B, X, op);
+        } catch (const RemoteError&) {
+          throw;
+        } catch (...) {
+          m_comm.broadcast(end);
+          throw;
+        }
+        m_comm.broadcast(end);
+        const Report chosen = std::exchange(m_report, m_solver->report());
+        take_choices(chosen, chosen.choice.precond, m_report);
+      },
+      false);
+  agree_on_status();
+  return m_report.status;
+}
+
+/// Other ranks: solves on the grid until rank 0 says that there are no more.
+template <class Scalar>
+void DistributedKrylov<Scalar>::serve() {
+  for (;;) {
+    std::vector<Request> request;
+    m_comm.broadcast(request);
+    if (request[0].columns == 0) return;
+    m_factors->solve({}, static_cast<std::size_t>(request[0].columns), request[0].op);
+  }
+}
+
+template <class Scalar>
+const ProcessGrid& DistributedKrylov<Scalar>::grid() const noexcept {
+  return m_factors ? m_factors->triangles().grid() : m_distribution.grid;
+}
+
+template <class Scalar>
+const std::vector<GridPrediction>& DistributedKrylov<Scalar>::predictions() const noexcept {
+  static const std::vector<GridPrediction> none;
+  return m_factors ? m_factors->triangles().predictions() : none;
+}
+
+template <class Scalar>
+void DistributedKrylov<Scalar>::agree_on_status() {
+  std::vector<Status> status{m_report.status};
+  m_comm.broadcast(status);
+  m_report.status = status[0];
+}
+
+template <class Scalar>
+std::vector<RankStatistics> DistributedKrylov<Scalar>::statistics() {
+  std::vector<RankStatistics> all;
+  const std::vector<RankStatistics> mine{m_factors ? m_factors->statistics() : RankStatistics{}};
+  for (const auto& one : m_comm.gather(mine)) all.push_back(one.front());
+  return all;
+}
+
+#define LUTRA_INSTANTIATE(Scalar) template class DistributedKrylov<Scalar>;
+LUTRA_FOR_EACH_SCALAR(LUTRA_INSTANTIATE)
+#undef LUTRA_INSTANTIATE
+
+}  // namespace lutra
