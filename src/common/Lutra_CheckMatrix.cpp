@@ -6,6 +6,7 @@
 
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_RowTeams.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
 namespace lutra {
@@ -59,24 +60,20 @@ template <class Scalar, class Index, class Integer, class ExecutionSpace>
 void find_bad_rows(const ExecutionSpace& exec,
                    const CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space>& matrix,
                    Triangle read, const Findings<ExecutionSpace>& findings) {
-  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
-  const std::int64_t n = matrix.n_rows;
+  const auto n = static_cast<Ordinal>(matrix.n_rows);
   const Offset nnz = matrix.nnz();
   const int lanes =
       Impl::vector_length_for<ExecutionSpace>(static_cast<double>(nnz) / static_cast<double>(n));
-  const int team = Impl::is_host_space<ExecutionSpace> ? 1 : 256 / lanes;
-  const std::int64_t rows_a_team = Impl::is_host_space<ExecutionSpace> ? 256 : team;
+  const Impl::RowTeams share(exec, lanes, 256);
+  const auto policy = share.policy(exec, n);
   Kokkos::parallel_for(
-      "lutra::common::check_rows",
-      Policy(exec, static_cast<int>((n + rows_a_team - 1) / rows_a_team), team, lanes),
-      KOKKOS_LAMBDA(const typename Policy::member_type& member) {
-        const std::int64_t first = member.league_rank() * rows_a_team;
-        const std::int64_t last = first + rows_a_team < n ? first + rows_a_team : n;
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(member, first, last), [&](const std::int64_t i) {
+      "lutra::common::check_rows", policy,
+      KOKKOS_LAMBDA(const typename decltype(policy)::member_type& member) {
+        share.visit_rows(member, n, [&](const Ordinal i) {
           const Offset begin = matrix.row_map(i), end = matrix.row_map(i + 1);
           if (begin < 0 || begin > end || end > nnz) {
             Kokkos::single(Kokkos::PerThread(member),
-                           [&] { Kokkos::atomic_min(&findings(0).bad_row_start, i); });
+                           [&] { Kokkos::atomic_min(&findings(0).bad_row_start, std::int64_t(i)); });
             return;
           }
           int bad = 0;
@@ -84,7 +81,8 @@ void find_bad_rows(const ExecutionSpace& exec,
               Kokkos::ThreadVectorRange(member, begin, end),
               [&](const Offset p, int& sum) { sum += is_bad_entry(matrix, i, p, begin, read) ? 1 : 0; }, bad);
           if (bad == 0) return;
-          Kokkos::single(Kokkos::PerThread(member), [&] { Kokkos::atomic_min(&findings(0).bad_row, i); });
+          Kokkos::single(Kokkos::PerThread(member),
+                         [&] { Kokkos::atomic_min(&findings(0).bad_row, std::int64_t(i)); });
         });
       });
 }

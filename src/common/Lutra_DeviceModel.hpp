@@ -209,7 +209,11 @@ DeviceModel host_device_model();
 /// Default model of an execution space: the host model, or that of the one device measured so far.
 template <class ExecutionSpace>
 DeviceModel default_device_model() {
-  return Impl::is_host_space<ExecutionSpace> ? host_device_model() : h200_device_model();
+  return h200_device_model();
+}
+template <Impl::HostExecution ExecutionSpace>
+DeviceModel default_device_model() {
+  return host_device_model();
 }
 
 }  // namespace lutra

@@ -22,17 +22,26 @@ std::string backend_name() {
   return name;
 }
 
+namespace Impl {
+/// Sets the thread count of hosts, the name of devices.
+template <HostExecution ExecutionSpace>
+void describe_processor(const ExecutionSpace& exec, RunInfo& run) {
+  run.threads = exec.concurrency();
+}
+LUTRA_IF_CUDA(inline void describe_processor(const Kokkos::Cuda& exec, RunInfo& run) {
+  run.device = exec.cuda_device_prop().name;
+})
+LUTRA_IF_HIP(inline void describe_processor(const Kokkos::HIP& exec, RunInfo& run) {
+  run.device = exec.hip_device_prop().name;
+})
+}  // namespace Impl
+
 /// Backend, thread count and device, for a report.
 template <class ExecutionSpace>
 RunInfo describe_run() {
   RunInfo run;
   run.backend = backend_name<ExecutionSpace>();
-  if constexpr (Impl::is_host_space<ExecutionSpace>) {
-    run.threads = ExecutionSpace().concurrency();
-  } else {
-    LUTRA_IF_CUDA(run.device = Kokkos::Cuda().cuda_device_prop().name;)
-    LUTRA_IF_HIP(run.device = Kokkos::HIP().hip_device_prop().name;)
-  }
+  Impl::describe_processor(ExecutionSpace(), run);
   return run;
 }
 

@@ -12,8 +12,7 @@ CsrOperator<Scalar, ExecutionSpace>::CsrOperator(const ExecutionSpace& exec, con
                                                  const Kokkos::View<const Offset*, Memory>& source,
                                                  bool conjugate, const MemoryBudget& budget)
     : m_rows{pattern, {}, source, conjugate, {}}, m_reservation(budget) {
-  if constexpr (!Impl::is_host_space<ExecutionSpace>)
-    m_rows.long_rows = Impl::find_long_rows(exec, m_reservation, pattern, Offset(m_rows.max_short_row));
+  m_rows.long_rows = Impl::find_long_rows(exec, m_reservation, pattern, Offset(m_rows.max_short_row));
 }
 
 template <class Scalar, class ExecutionSpace>

@@ -15,6 +15,19 @@
 namespace lutra {
 namespace Impl {
 
+/// Steps between looks at the residuals, each of which waits for the device: about an eighth of the
+/// iterations so far, so that at most as many are in vain.
+/// @param most iterations of which a column keeps the residuals
+template <class ExecutionSpace>
+int steps_before_look(int iterations, int most, int step_iterations) {
+  return std::max(1, std::clamp(iterations / 8, 1, most) / step_iterations);
+}
+/// Hosts wait for nothing.
+template <HostExecution ExecutionSpace>
+int steps_before_look(int, int, int) {
+  return 1;
+}
+
 /// Finds the power of two below the largest real or imaginary part: the scale of each column of B, or the
 /// unit of each running column of a product.
 template <class Columns, class Rows, class TotalsView>
@@ -227,10 +240,9 @@ void KrylovIteration<Scalar, ExecutionSpace>::run_cycle(const System& system,
   for (int done = 0; done < max_steps();) {
     int iterations = 0;
     for (const Progress& column : progress) iterations = std::max(iterations, column.outcome.iterations);
-    const int look = Impl::is_host_space<ExecutionSpace>
-                         ? 1
-                         : std::clamp(iterations / 8, 1, Column::history_length) / step_iterations();
-    const int end = std::min(done + std::max(look, 1), max_steps());
+    const int end = std::min(
+        done + Impl::steps_before_look<ExecutionSpace>(iterations, Column::history_length, step_iterations()),
+        max_steps());
     while (done < end) step(system, done++);
     fetch_history(system.exec(), progress);
     bool any = false;

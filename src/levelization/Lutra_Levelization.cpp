@@ -52,36 +52,67 @@ Levels<typename ExecutionSpace::memory_space> levelize(
   return Impl::levelize_with(exec, graph, budget, options, Impl::default_small_level);
 }
 
+namespace Impl {
+namespace {
+
+template <class ExecutionSpace>
+using Parents = Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>;
+
+/// Levels of a forest as those of the graph whose edges lead from nodes to their parents.
+template <class ExecutionSpace>
+Levels<typename ExecutionSpace::memory_space> levelize_edges_to_parents(const ExecutionSpace& exec,
+                                                                        const Parents<ExecutionSpace>& parent,
+                                                                        const MemoryBudget& budget,
+                                                                        const LevelizationOptions& options) {
+  MemoryReservation scratch(budget);
+  DependencyGraph<typename ExecutionSpace::memory_space> graph;
+  graph.n = static_cast<Ordinal>(parent.extent(0));
+  graph.first = edges_to_parents(exec, parent, scratch);
+  auto result = levelize(exec, graph, budget, options);
+  exec.fence("lutra::levelization: edges are no longer needed");
+  return result;
+}
+
+/// Version for a forest whose parents have larger indices than their children.
+template <class ExecutionSpace>
+Levels<typename ExecutionSpace::memory_space> levelize_forest_in_order(const ExecutionSpace& exec,
+                                                                       const Parents<ExecutionSpace>& parent,
+                                                                       const MemoryBudget& budget,
+                                                                       const LevelizationOptions& options) {
+  return levelize_edges_to_parents(exec, parent, budget, options);
+}
+template <HostExecution ExecutionSpace>
+Levels<typename ExecutionSpace::memory_space> levelize_forest_in_order(const ExecutionSpace& exec,
+                                                                       const Parents<ExecutionSpace>& parent,
+                                                                       const MemoryBudget& budget,
+                                                                       const LevelizationOptions&) {
+  using NodeView = Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>;
+  Levels<typename ExecutionSpace::memory_space> result;
+  result.reservation = MemoryReservation(budget);
+  const auto allocate = [&](const char* label) {
+    return result.reservation.template allocate<NodeView>(exec, label, parent.extent(0));
+  };
+  const auto order = allocate("lutra::levelization::order"),
+             level_of = allocate("lutra::levelization::level_of");
+  exec.fence("lutra::levelization: allocated before it is filled");
+  result.level_map = levelize_in_order({parent.data(), parent.extent(0)}, {order.data(), order.extent(0)},
+                                       {level_of.data(), level_of.extent(0)});
+  result.order = order;
+  result.level_of = level_of;
+  return result;
+}
+
+}  // namespace
+}  // namespace Impl
+
 template <class ExecutionSpace>
 Levels<typename ExecutionSpace::memory_space> levelize_forest(
     const ExecutionSpace& exec,
     const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& parent,
     const MemoryBudget& budget, const LevelizationOptions& options) {
-  using Memory = typename ExecutionSpace::memory_space;
-  using NodeView = Kokkos::View<Ordinal*, Memory>;
   const bool in_order = Impl::check_parents(exec, parent);
-  const auto n = static_cast<Ordinal>(parent.extent(0));
-  if (Impl::is_host_space<ExecutionSpace> && in_order && !options.portable) {
-    Levels<Memory> result;
-    result.reservation = MemoryReservation(budget);
-    const auto order = result.reservation.template allocate<NodeView>(exec, "lutra::levelization::order", n);
-    const auto level_of =
-        result.reservation.template allocate<NodeView>(exec, "lutra::levelization::level_of", n);
-    exec.fence("lutra::levelization: allocated before it is filled");
-    result.level_map =
-        Impl::levelize_in_order({parent.data(), parent.extent(0)}, {order.data(), order.extent(0)},
-                                {level_of.data(), level_of.extent(0)});
-    result.order = order;
-    result.level_of = level_of;
-    return result;
-  }
-  MemoryReservation scratch(budget);
-  DependencyGraph<Memory> graph;
-  graph.n = n;
-  graph.first = Impl::edges_to_parents(exec, parent, scratch);
-  auto result = levelize(exec, graph, budget, options);
-  exec.fence("lutra::levelization: edges are no longer needed");
-  return result;
+  if (in_order && !options.portable) return Impl::levelize_forest_in_order(exec, parent, budget, options);
+  return Impl::levelize_edges_to_parents(exec, parent, budget, options);
 }
 
 #define LUTRA_LEVELIZE(Space)                                                                  \

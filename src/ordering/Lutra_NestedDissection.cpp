@@ -68,6 +68,35 @@ void require_countable(const SymmetricGraph<Index>& graph) {
                    " entries are more than nested dissection counts with this index type");
 }
 
+template <class Index>
+struct DissectedGraph {
+  std::vector<Impl::DissectionNode<Index>> nodes;
+  Index n_degenerate = 0;
+};
+
+/// Dissects all subgraphs of a level at once. @param order [n] out
+template <class ExecutionSpace, class Index>
+DissectedGraph<Index> dissect(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced,
+                              const DissectionOptions& options, const MemoryBudget& budget,
+                              std::vector<Index>& order) {
+  Impl::LevelDissection<Impl::WholeSpace<ExecutionSpace>, Index> dissection({exec}, options, budget);
+  dissection.run(reduced.graph, reduced.weights, order);
+  Impl::order_leaves(reduced.graph, reduced.weights, dissection.nodes, dissection.ordered, order);
+  return {std::move(dissection.nodes), dissection.n_degenerate};
+}
+/// Hosts dissect depth first.
+template <Impl::HostExecution ExecutionSpace, class Index>
+DissectedGraph<Index> dissect(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced,
+                              const DissectionOptions& options, const MemoryBudget& budget,
+                              std::vector<Index>& order) {
+  const auto first = Impl::join_components(Impl::list_components(reduced.graph, order),
+                                           static_cast<Index>(options.leaf_vertices), order);
+  const auto n_threads = static_cast<std::size_t>(std::max(1, exec.concurrency()));
+  Impl::HostDissection<Index> dissection(reduced.graph, reduced.weights, options, budget, n_threads);
+  dissection.run(first, order);
+  return {std::move(dissection.nodes), dissection.n_degenerate.load()};
+}
+
 }  // namespace
 
 template <class ExecutionSpace, class Index>
@@ -77,25 +106,11 @@ Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricG
   require_countable(graph);
   const ReducedGraph<Index> reduced = reduce_graph(graph, options.reduction, weights);
   std::vector<Index> order(static_cast<std::size_t>(reduced.graph.size()));
+  auto dissected = dissect(exec, reduced, options, budget, order);
   Dissection<Index> result;
-  std::vector<Impl::DissectionNode<Index>> nodes;
-  if constexpr (Impl::is_host_space<ExecutionSpace>) {
-    const auto first = Impl::join_components(Impl::list_components(reduced.graph, order),
-                                             static_cast<Index>(options.leaf_vertices), order);
-    const auto n_threads = static_cast<std::size_t>(std::max(1, exec.concurrency()));
-    Impl::HostDissection<Index> dissection(reduced.graph, reduced.weights, options, budget, n_threads);
-    dissection.run(first, order);
-    nodes = std::move(dissection.nodes);
-    result.n_degenerate = dissection.n_degenerate;
-  } else {
-    Impl::LevelDissection<Impl::WholeSpace<ExecutionSpace>, Index> dissection({exec}, options, budget);
-    dissection.run(reduced.graph, reduced.weights, order);
-    Impl::order_leaves(reduced.graph, reduced.weights, dissection.nodes, dissection.ordered, order);
-    nodes = std::move(dissection.nodes);
-    result.n_degenerate = dissection.n_degenerate;
-  }
+  result.n_degenerate = dissected.n_degenerate;
   result.permutation = expand_order(reduced, order);
-  build_tree(std::move(nodes), result);
+  build_tree(std::move(dissected.nodes), result);
   expand_columns(reduced, order, result);
   return result;
 }

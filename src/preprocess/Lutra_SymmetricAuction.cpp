@@ -31,6 +31,19 @@ Ordinal rank_of_nonzeros(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpac
       .rank;
 }
 
+/// The auction in rounds of all rows.
+template <class ExecutionSpace, class Matrix, class HostMatrix>
+SymmetricAuction run_auction(const ExecutionSpace& exec, const Matrix& A, const HostMatrix&,
+                             const MemoryBudget& budget, double epsilon) {
+  return Impl::symmetric_auction_by_rounds(exec, A, budget, epsilon);
+}
+/// Hosts take one row after the other.
+template <Impl::HostExecution ExecutionSpace, class Matrix, class HostMatrix>
+SymmetricAuction run_auction(const ExecutionSpace&, const Matrix&, const HostMatrix& on_host,
+                             const MemoryBudget&, double epsilon) {
+  return Impl::SequentialAuction(on_host).run(epsilon);
+}
+
 }  // namespace
 
 template <class Scalar, class ExecutionSpace>
@@ -42,11 +55,7 @@ SymmetricAuction match_symmetric_auction(
   Impl::require_square(A.n_rows, A.n_cols);
   SymmetricAuction result;
   if (A.n_rows == 0) return result;
-  if constexpr (Impl::is_host_space<ExecutionSpace>) {
-    result = Impl::SequentialAuction(on_host).run(epsilon);
-  } else {
-    result = Impl::symmetric_auction_by_rounds(exec, A, budget, epsilon);
-  }
+  result = run_auction(exec, A, on_host, budget, epsilon);
   auto& rank = result.matching.structural_rank = A.n_rows;
   if (result.statistics.left_to_paths > 0) rank = rank_of_nonzeros(on_host, result);
   if (rank < A.n_rows) result.matching = symmetrize(on_host, match_exact(on_host));

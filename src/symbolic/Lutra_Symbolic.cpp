@@ -51,32 +51,43 @@ LuPattern<Kokkos::HostSpace> fill1_that_fits(const CsrPattern<Ordinal, Offset, K
   }
 }
 
-/// fill1, on a host copy if the pattern is in device memory. A device's budget does not count host memory.
+/// fill1 on a host copy of the pattern. A device's budget does not count host memory.
 template <class ExecutionSpace>
 ResultOn<ExecutionSpace> host_method(const ExecutionSpace& exec, const PatternOn<ExecutionSpace>& pattern,
                                      const MemoryBudget& budget) {
-  if constexpr (Impl::is_host_space<ExecutionSpace>) {
-    exec.fence("lutra::symbolic: the pattern is complete");
-    return fill1_that_fits(pattern, budget, Impl::is_serial_space<ExecutionSpace>);
-  } else {
-    const Kokkos::HostSpace host;
-    exec.fence("lutra::symbolic: the pattern is complete");
-    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> copy{
-        pattern.n_rows, pattern.n_cols, Impl::mirror_in<Kokkos::HostSpace>(pattern.row_map),
-        Impl::mirror_in<Kokkos::HostSpace>(pattern.entries)};
-    const auto filled = fill1_that_fits(copy, MemoryBudget(), false);
-    MemoryReservation reservation(budget);
-    using Memory = typename ExecutionSpace::memory_space;
-    auto result = copy_pattern<Memory>(filled, [&](const char* label, const auto& view) {
-      using View = Kokkos::View<typename std::decay_t<decltype(view)>::non_const_value_type*, Memory>;
-      const auto device = reservation.allocate<View>(exec, label, view.extent(0));
-      Kokkos::deep_copy(exec, device, view);
-      return device;
-    });
-    result.reservation = reservation;
-    exec.fence("lutra::symbolic: copies on the host are freed");
-    return result;
-  }
+  exec.fence("lutra::symbolic: the pattern is complete");
+  const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> copy{
+      pattern.n_rows, pattern.n_cols, Impl::mirror_in<Kokkos::HostSpace>(pattern.row_map),
+      Impl::mirror_in<Kokkos::HostSpace>(pattern.entries)};
+  const auto filled = fill1_that_fits(copy, MemoryBudget(), false);
+  MemoryReservation reservation(budget);
+  using Memory = typename ExecutionSpace::memory_space;
+  auto result = copy_pattern<Memory>(filled, [&](const char* label, const auto& view) {
+    using View = Kokkos::View<typename std::decay_t<decltype(view)>::non_const_value_type*, Memory>;
+    const auto device = reservation.allocate<View>(exec, label, view.extent(0));
+    Kokkos::deep_copy(exec, device, view);
+    return device;
+  });
+  result.reservation = reservation;
+  exec.fence("lutra::symbolic: copies on the host are freed");
+  return result;
+}
+/// fill1 on the pattern itself.
+template <Impl::HostExecution ExecutionSpace>
+ResultOn<ExecutionSpace> host_method(const ExecutionSpace& exec, const PatternOn<ExecutionSpace>& pattern,
+                                     const MemoryBudget& budget) {
+  exec.fence("lutra::symbolic: the pattern is complete");
+  return fill1_that_fits(pattern, budget, Impl::is_serial_space<ExecutionSpace>);
+}
+
+/// Host copy of a pattern in device memory.
+template <class Memory>
+LuPattern<Kokkos::HostSpace> on_host(const LuPattern<Memory>& filled) {
+  return copy_pattern<Kokkos::HostSpace>(
+      filled, [](const char*, const auto& view) { return Impl::mirror_in<Kokkos::HostSpace>(view); });
+}
+LuPattern<Kokkos::HostSpace> on_host(const LuPattern<Kokkos::HostSpace>& filled) {
+  return filled;
 }
 
 template <class ExecutionSpace>
@@ -118,12 +129,15 @@ ResultOn<ExecutionSpace> method_asked_for(const ExecutionSpace& exec,
   }
 }
 
+Impl::SymbolicResources resources_of(bool on_host, const MemoryBudget& budget) {
+  return {on_host, Kokkos::DefaultHostExecutionSpace().concurrency(), budget.available_bytes()};
+}
+
 /// The method chosen by `automatic`. etree and ancestors reuse the tree computed for the choice.
 template <class ExecutionSpace>
-ResultOn<ExecutionSpace> best_method_on_device(const ExecutionSpace& exec,
-                                               const PatternOn<ExecutionSpace>& pattern,
-                                               const MemoryBudget& budget, const SymbolicOptions& options,
-                                               Impl::SymbolicResources resources) {
+ResultOn<ExecutionSpace> best_method(const ExecutionSpace& exec, const PatternOn<ExecutionSpace>& pattern,
+                                     const MemoryBudget& budget, const SymbolicOptions& options) {
+  auto resources = resources_of(false, budget);
   const auto model = options.device_model.value_or(default_device_model<ExecutionSpace>());
   Impl::SymbolicChoice choice;
   {
@@ -160,19 +174,14 @@ ResultOn<ExecutionSpace> best_method_on_device(const ExecutionSpace& exec,
   return result;
 }
 
-template <class ExecutionSpace>
+/// Hosts need no tree for the choice.
+template <Impl::HostExecution ExecutionSpace>
 ResultOn<ExecutionSpace> best_method(const ExecutionSpace& exec, const PatternOn<ExecutionSpace>& pattern,
-                                     const MemoryBudget& budget, const SymbolicOptions& options) {
-  const Impl::SymbolicResources resources{Impl::is_host_space<ExecutionSpace>,
-                                          Kokkos::DefaultHostExecutionSpace().concurrency(),
-                                          budget.available_bytes()};
-  if constexpr (Impl::is_host_space<ExecutionSpace>) {
-    auto result = host_method(exec, pattern, budget);
-    result.reason = Impl::choose_symbolic_method({}, {}, resources)->reason;
-    return result;
-  } else {
-    return best_method_on_device(exec, pattern, budget, options, resources);
-  }
+                                     const MemoryBudget& budget, const SymbolicOptions&) {
+  const auto resources = resources_of(true, budget);
+  auto result = host_method(exec, pattern, budget);
+  result.reason = Impl::choose_symbolic_method({}, {}, resources)->reason;
+  return result;
 }
 
 }  // namespace
@@ -209,10 +218,7 @@ LuPattern<Kokkos::HostSpace> factorize_symbolic_to_host(
   try {
     const auto filled = factorize_symbolic(exec, pattern, budget, options);
     exec.fence("lutra::symbolic: the pattern is complete");
-    auto result = copy_pattern<Kokkos::HostSpace>(
-        filled, [](const char*, const auto& view) { return Impl::mirror_in<Kokkos::HostSpace>(view); });
-    if constexpr (Impl::is_host_space<ExecutionSpace>) result.reservation = filled.reservation;
-    return result;
+    return on_host(filled);
   } catch (const OutOfMemoryError&) {
     const bool may_stream =
         options.method == SymbolicMethod::automatic || options.method == SymbolicMethod::fill2;

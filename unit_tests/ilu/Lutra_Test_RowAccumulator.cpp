@@ -7,6 +7,7 @@
 
 #include "Lutra_Reference_Lu.hpp"
 #include "Lutra_RowKernels.hpp"
+#include "Lutra_RowKernelsHost.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestMatrices.hpp"
 #include "Lutra_TestTypes.hpp"

@@ -17,6 +17,32 @@ struct FillValues {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { values(i) = value; }
 };
 
+/// Host copy of an array in an execution space's memory, in memory that allows asynchronous copies.
+template <class ExecutionSpace>
+struct HostCopy {
+  using Memory = Kokkos::SharedHostPinnedSpace;
+  template <class T>
+  static Kokkos::View<T*, Memory> allocate(const Kokkos::View<T*, typename ExecutionSpace::memory_space>& of,
+                                           const std::string& label) {
+    return make_uncounted<Kokkos::View<T*, Memory>>(label + " on the host", of.extent(0));
+  }
+  template <class To, class From>
+  static void queue(const ExecutionSpace& exec, const To& to, const From& from) {
+    Kokkos::deep_copy(exec, to, from);
+  }
+};
+/// On hosts it is the array itself.
+template <HostExecution ExecutionSpace>
+struct HostCopy<ExecutionSpace> {
+  using Memory = Kokkos::HostSpace;
+  template <class T>
+  static Kokkos::View<T*, Memory> allocate(const Kokkos::View<T*, Memory>& of, const std::string&) {
+    return of;
+  }
+  template <class To, class From>
+  static void queue(const ExecutionSpace&, const To&, const From&) {}
+};
+
 /// A few values written by kernels and read by the host, in device memory and in a host array that allows
 /// asynchronous copies; on hosts both are the same array. Allocated once and reused: a read costs one copy
 /// and one wait.
@@ -27,20 +53,14 @@ template <class T, class ExecutionSpace>
 class AsyncResult {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-  using HostMemory =
-      std::conditional_t<is_host_space<ExecutionSpace>, Kokkos::HostSpace, Kokkos::SharedHostPinnedSpace>;
+  using HostMemory = typename HostCopy<ExecutionSpace>::Memory;
 
   AsyncResult() = default;
   /// @param label of the device array, which is charged to `reservation`
   AsyncResult(const ExecutionSpace& exec, MemoryReservation& reservation, const std::string& label,
               std::size_t count)
-      : m_device(reservation.template allocate<Kokkos::View<T*, Memory>>(exec, label, count)) {
-    if constexpr (is_host_space<ExecutionSpace>) {
-      m_host = Kokkos::View<T*, HostMemory>(m_device.data(), count);
-    } else {
-      m_host = make_uncounted<Kokkos::View<T*, HostMemory>>(label + " on the host", count);
-    }
-  }
+      : m_device(reservation.template allocate<Kokkos::View<T*, Memory>>(exec, label, count)),
+        m_host(HostCopy<ExecutionSpace>::template allocate<T>(m_device, label)) {}
 
   std::size_t size() const { return m_device.extent(0); }
   const Kokkos::View<T*, Memory>& device() const { return m_device; }
@@ -57,7 +77,7 @@ class AsyncResult {
 
   /// Queues the copy to the host; complete after the next wait for `exec`.
   void queue_fetch(const ExecutionSpace& exec) const {
-    if constexpr (!is_host_space<ExecutionSpace>) Kokkos::deep_copy(exec, m_host, m_device);
+    HostCopy<ExecutionSpace>::queue(exec, m_host, m_device);
   }
 
   /// Copies the values to the host. Waits for `exec` once.
@@ -69,9 +89,7 @@ class AsyncResult {
 
   /// Copies values from the host to the device. Does not wait: the host array must not change until the next
   /// fetch.
-  void send(const ExecutionSpace& exec) const {
-    if constexpr (!is_host_space<ExecutionSpace>) Kokkos::deep_copy(exec, m_device, m_host);
-  }
+  void send(const ExecutionSpace& exec) const { HostCopy<ExecutionSpace>::queue(exec, m_device, m_host); }
 
  private:
   Kokkos::View<T*, Memory> m_device;

@@ -8,10 +8,14 @@
 
 namespace lutra::Impl {
 
-/// Host backends use teams of one thread, so code within a team needs no atomics there.
 template <class ExecutionSpace>
 inline constexpr bool is_host_space =
     Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename ExecutionSpace::memory_space>::accessible;
+
+/// Execution spaces of host threads: overloads for hosts are constrained by it, and those for devices are
+/// not. Teams have one thread there.
+template <class ExecutionSpace>
+concept HostExecution = is_host_space<ExecutionSpace>;
 
 #ifdef KOKKOS_ENABLE_SERIAL
 template <class ExecutionSpace>
@@ -43,18 +47,27 @@ KOKKOS_FORCEINLINE_FUNCTION T fetch_add_shared(T& location, const T& value) {
   }
 }
 
-/// Vector length for loops of about `mean_length` iterations: a power of two up to the space's limit; 1 on
-/// hosts.
+/// Vector length for loops of about `mean_length` iterations: a power of two up to the space's limit.
 template <class ExecutionSpace>
 int vector_length_for(double mean_length) {
-  if constexpr (is_host_space<ExecutionSpace>) {
-    return 1;
-  } else {
-    const int most = Kokkos::TeamPolicy<ExecutionSpace>::vector_length_max();
-    int length = 1;
-    while (length < most && length < mean_length) length *= 2;
-    return length;
-  }
+  const int most = Kokkos::TeamPolicy<ExecutionSpace>::vector_length_max();
+  int length = 1;
+  while (length < most && length < mean_length) length *= 2;
+  return length;
+}
+template <HostExecution ExecutionSpace>
+int vector_length_for(double) {
+  return 1;
+}
+
+/// Threads of a team, or what a team does at once with one thread each: `on_device`, or 1 on hosts.
+template <class ExecutionSpace>
+constexpr int team_width(int on_device) {
+  return on_device;
+}
+template <HostExecution ExecutionSpace>
+constexpr int team_width(int) {
+  return 1;
 }
 
 /// Policy that passes the functor as a kernel argument. Kokkos copies functors of 512 bytes and more through

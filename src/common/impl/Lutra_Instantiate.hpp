@@ -13,11 +13,15 @@
 
 #include "Lutra_Config.hpp"
 
-/// MACRO(args…, ExecutionSpace) for each execution space.
-#define LUTRA_FOR_EACH_SPACE(MACRO, ...)                            \
+/// MACRO(args…, ExecutionSpace) for each execution space of host threads.
+#define LUTRA_FOR_EACH_HOST_SPACE(MACRO, ...)                       \
   LUTRA_IF_SERIAL(MACRO(__VA_ARGS__ __VA_OPT__(, ) Kokkos::Serial)) \
-  LUTRA_IF_OPENMP(MACRO(__VA_ARGS__ __VA_OPT__(, ) Kokkos::OpenMP)) \
-  LUTRA_IF_CUDA(MACRO(__VA_ARGS__ __VA_OPT__(, ) Kokkos::Cuda))     \
+  LUTRA_IF_OPENMP(MACRO(__VA_ARGS__ __VA_OPT__(, ) Kokkos::OpenMP))
+
+/// MACRO(args…, ExecutionSpace) for each execution space.
+#define LUTRA_FOR_EACH_SPACE(MACRO, ...)                        \
+  LUTRA_FOR_EACH_HOST_SPACE(MACRO __VA_OPT__(, ) __VA_ARGS__)   \
+  LUTRA_IF_CUDA(MACRO(__VA_ARGS__ __VA_OPT__(, ) Kokkos::Cuda)) \
   LUTRA_IF_HIP(MACRO(__VA_ARGS__ __VA_OPT__(, ) Kokkos::HIP))
 
 /// MACRO(Scalar, args…): functions that depend only on the scalar type.

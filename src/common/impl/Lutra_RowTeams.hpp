@@ -13,15 +13,12 @@ namespace lutra::Impl {
 struct RowTeams {
   int lanes = 1, threads = 1, rows = 1;
 
+  /// @param rows_on_host rows per team on hosts, which use one thread and one lane
   template <class ExecutionSpace>
-  RowTeams(const ExecutionSpace&, int lanes_a_row, int rows_on_host = 1) {
-    if (is_host_space<ExecutionSpace>) {
-      rows = rows_on_host;
-    } else {
-      lanes = lanes_a_row;
-      threads = rows = 128 / lanes;
-    }
-  }
+  RowTeams(const ExecutionSpace&, int lanes_a_row, [[maybe_unused]] int rows_on_host = 1)
+      : lanes(lanes_a_row), threads(128 / lanes), rows(threads) {}
+  template <HostExecution ExecutionSpace>
+  RowTeams(const ExecutionSpace&, int, int rows_on_host = 1) : rows(rows_on_host) {}
 
   template <class ExecutionSpace>
   Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>> policy(const ExecutionSpace& exec,

@@ -23,19 +23,22 @@ Kokkos::View<const T*, typename ExecutionSpace::memory_space> upload(const Execu
   return device;
 }
 
-/// Rank-1 View accessible from the host: the View itself, or a copy that completes with the next wait for
-/// `exec`.
+/// A rank-1 View whose memory the host can access.
+template <class View>
+using OnHost = Kokkos::View<typename View::const_value_type*, Kokkos::HostSpace>;
+
+/// Host copy of a rank-1 View, complete after the next wait for `exec`.
 template <class ExecutionSpace, class View>
-Kokkos::View<typename View::const_value_type*, Kokkos::HostSpace> download(const ExecutionSpace& exec,
-                                                                           const View& view) {
-  if constexpr (is_host_space<ExecutionSpace>) {
-    return view;
-  } else {
-    const auto host = make_uncounted<Kokkos::View<typename View::non_const_value_type*, Kokkos::HostSpace>>(
-        "lutra::common::on the host", view.extent(0));
-    Kokkos::deep_copy(exec, host, view);
-    return host;
-  }
+OnHost<View> download(const ExecutionSpace& exec, const View& view) {
+  const auto host = make_uncounted<Kokkos::View<typename View::non_const_value_type*, Kokkos::HostSpace>>(
+      "lutra::common::on the host", view.extent(0));
+  Kokkos::deep_copy(exec, host, view);
+  return host;
+}
+/// On hosts the View itself.
+template <HostExecution ExecutionSpace, class View>
+OnHost<View> download(const ExecutionSpace&, const View& view) {
+  return view;
 }
 
 /// Elements of a rank-1 View on the host, converted to T if given. Waits for `exec`.

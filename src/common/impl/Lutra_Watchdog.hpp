@@ -59,7 +59,11 @@ struct SteadyClock {
   /// Ticks per second on the processor that runs kernels of a space.
   template <class ExecutionSpace>
   static double rate() {
-    return is_host_space<ExecutionSpace> ? 1e9 : device_clock_rate();
+    return device_clock_rate();
+  }
+  template <HostExecution ExecutionSpace>
+  static double rate() {
+    return 1e9;  // nanoseconds
   }
 };
 

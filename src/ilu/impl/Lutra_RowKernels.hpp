@@ -14,14 +14,10 @@
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_RowAccumulator.hpp"
 
-// Kernels that process rows with accumulators.
-//
-//   hosts     a thread takes the next 32 rows; its dense accumulator serves all its rows
-//   devices   a group of lanes takes a row; its table is in scratch, or, for a row too long for that, in
-//             device memory; the group holds such a table until the row is done. Many tables have medium
-//             size, a few fit rows of any length
-//
-// A body does not wait for other rows, so every wait for a table ends.
+// Kernels that process rows with accumulators; Lutra_RowKernelsHost.hpp overloads them for hosts. A group of
+// lanes takes a row; its table is in scratch, or, for a row too long for that, in device memory; the group
+// holds such a table until the row is done. Many tables have medium size, a few fit rows of any length. A
+// body does not wait for other rows, so every wait for a table ends.
 
 namespace lutra::Impl {
 
@@ -45,34 +41,31 @@ Ordinal longest_row(const ExecutionSpace& exec, Ordinal n, const RowMap& row_map
   return std::max(Ordinal(1), longest);
 }
 
+/// Tables for which an allocation for rows of any length should have memory.
+template <class ExecutionSpace>
+std::size_t tables_for_any_row(const ExecutionSpace&) {
+  return 8;
+}
+
 /// Accumulators in an execution space's memory, for kernels.
 template <class Scalar, class Memory>
 struct RowTables {
-  int lanes = 1;             ///< devices: lanes per row
-  int team_rows = 1;         ///< devices: rows per team
-  Ordinal slots = 0;         ///< devices: slots of a row's table in scratch
-  int medium_count = 0;      ///< devices: tables of medium size in device memory, which come first
-  Ordinal medium_slots = 0;  ///< slots of each
-  int count = 0;             ///< hosts: one per thread; devices: tables for rows of any length
-  Ordinal table_slots = 0;   ///< slots of each
-  Kokkos::View<Ordinal*, Memory> slot_of;  ///< hosts: [count × n]
-  Kokkos::View<Ordinal*, Memory> columns;  ///< [all slots] keys on devices
+  int lanes = 1;                           ///< lanes per row
+  int team_rows = 1;                       ///< rows per team
+  Ordinal slots = 0;                       ///< slots of a row's table in scratch
+  int medium_count = 0;                    ///< tables of medium size in device memory, which come first
+  Ordinal medium_slots = 0;                ///< slots of each
+  int count = 0;                           ///< tables for rows of any length
+  Ordinal table_slots = 0;                 ///< slots of each
+  Kokkos::View<Ordinal*, Memory> columns;  ///< [all slots] keys
   Kokkos::View<Scalar*, Memory> values;    ///< [all slots]
-  Kokkos::View<int*, Memory> taken;        ///< devices: [medium_count + count]
+  Kokkos::View<int*, Memory> taken;        ///< [medium_count + count] 1 while a row has the table
 
   /// First slot of a table in device memory.
   KOKKOS_FUNCTION std::size_t first_slot(int table) const {
     const auto medium = static_cast<std::size_t>(table < medium_count ? table : medium_count);
     const auto large = static_cast<std::size_t>(table < medium_count ? 0 : table - medium_count);
     return medium * static_cast<std::size_t>(medium_slots) + large * static_cast<std::size_t>(table_slots);
-  }
-
-  /// Hosts: a thread's accumulator for rows of n columns.
-  KOKKOS_FUNCTION DenseAccumulator<Scalar> dense(int thread, Ordinal n) const {
-    using Dense = DenseAccumulator<Scalar>;
-    const std::size_t first = first_slot(thread) + static_cast<std::size_t>(Dense::margin);
-    return {slot_of.data() + static_cast<std::size_t>(thread) * static_cast<std::size_t>(n),
-            columns.data() + first, values.data() + first, thread};
   }
 
   KOKKOS_FUNCTION std::size_t scratch_bytes() const {
@@ -103,21 +96,11 @@ void shape_teams(RowTables<Scalar, Memory>& tables, double mean, Ordinal usual, 
   tables.slots = Ordinal(1) << log;
 }
 
-/// Hosts: marks all columns as absent from a thread's row.
-template <class Scalar, class Memory>
-struct FillAbsent {
-  RowTables<Scalar, Memory> tables;
-  Ordinal n;
-  KOKKOS_FUNCTION void operator()(const int thread) const {
-    const auto w = tables.dense(thread, n);
-    for (Ordinal column = 0; column < n; ++column) w.slot_of[column] = w.absent(column);
-    for (Ordinal slot = -w.margin; slot < 0; ++slot) w.values[slot] = Scalar(0);
-  }
-};
-
 /// Allocates the accumulators, once for any number of successive kernels.
 template <class Scalar, class ExecutionSpace>
 class RowWorkspace {
+  static_assert(!HostExecution<ExecutionSpace>, "lutra: include Lutra_RowKernelsHost.hpp");
+
  public:
   using Memory = typename ExecutionSpace::memory_space;
   using Table = HashAccumulator<Scalar>;
@@ -131,35 +114,22 @@ class RowWorkspace {
       : m_n(n), m_reservation(budget) {
     max_columns = std::max(Ordinal(1), std::min(n, max_columns));
     long_columns = long_columns > 0 ? std::min(long_columns, max_columns) : max_columns;
-    if constexpr (is_host_space<ExecutionSpace>) {
-      m_tables.count = exec.concurrency();
-      m_tables.table_slots = max_columns + DenseAccumulator<Scalar>::extra_slots;
-      m_tables.slot_of =
-          allocate<Ordinal>(exec, "lutra::ilu::slot_of", static_cast<std::size_t>(n) * count());
-    } else {
-      shape_teams<ExecutionSpace>(m_tables, mean_columns, long_columns, max_columns);
-      m_tables.table_slots = Ordinal(1) << Table::log_slots_for(max_columns);
-      if (m_tables.table_slots <= m_tables.slots) return;  // no row needs a table in device memory
-      make_room(budget);
-      m_tables.taken = allocate<int>(exec, "lutra::ilu::taken_tables",
-                                     static_cast<std::size_t>(m_tables.medium_count + m_tables.count));
-      fill(exec, m_tables.taken, 0);
-    }
+    shape_teams<ExecutionSpace>(m_tables, mean_columns, long_columns, max_columns);
+    m_tables.table_slots = Ordinal(1) << Table::log_slots_for(max_columns);
+    if (m_tables.table_slots <= m_tables.slots) return;  // no row needs a table in device memory
+    make_room(budget);
+    m_tables.taken = allocate<int>(exec, "lutra::ilu::taken_tables",
+                                   static_cast<std::size_t>(m_tables.medium_count + m_tables.count));
+    fill(exec, m_tables.taken, 0);
     const std::size_t slots = m_tables.first_slot(m_tables.medium_count + m_tables.count);
     m_tables.columns = allocate<Ordinal>(exec, "lutra::ilu::table_columns", slots);
     m_tables.values = allocate<Scalar>(exec, "lutra::ilu::table_values", slots);
-    if constexpr (is_host_space<ExecutionSpace>) {
-      Kokkos::parallel_for("lutra::ilu::fill", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, m_tables.count),
-                           FillAbsent<Scalar, Memory>{m_tables, n});
-    }
   }
 
   Ordinal n() const { return m_n; }
   const RowTables<Scalar, Memory>& tables() const { return m_tables; }
 
  private:
-  std::size_t count() const { return static_cast<std::size_t>(m_tables.count); }
-
   /// Sets the number of tables in device memory: of medium size, sixteen times the scratch tables, as many as
   /// teams run concurrently; for rows of any length, up to 64 MiB.
   void make_room(const MemoryBudget& budget) {
@@ -248,32 +218,7 @@ struct DeviceRows {
   }
 };
 
-/// Processes rows on host threads; each takes the next rows.
-template <class Body, class Scalar, class ExecutionSpace>
-struct HostRows {
-  Body body;
-  RowTables<Scalar, typename ExecutionSpace::memory_space> tables;
-  Ordinal n;           ///< columns
-  std::int64_t* next;  ///< first row not taken
-  Ordinal end;
-
-  KOKKOS_FUNCTION void operator()(const int thread) const {
-    DenseAccumulator<Scalar> w = tables.dense(thread, n);
-    const std::int64_t rows_at_once = 32;
-    while (true) {
-      const std::int64_t from = fetch_add_shared<ExecutionSpace>(*next, rows_at_once);
-      const std::int64_t to = from + rows_at_once < end ? from + rows_at_once : std::int64_t(end);
-      if (from >= to) return;
-      for (std::int64_t i = from; i < to; ++i) {
-        body(SerialLanes(), w, static_cast<Ordinal>(i));
-        w.clear();
-      }
-    }
-  }
-};
-
-/// Calls body(lanes, w, i) for rows begin … end − 1 with an empty accumulator w; on one host thread in
-/// ascending order. Does not wait for devices.
+/// Calls body(lanes, w, i) for rows begin … end − 1 with an empty accumulator w. Does not wait.
 /// @param body  a functor; body.max_columns(i) bounds the columns of row i, and is at most that of the
 ///              workspace
 template <class Body, class Scalar, class ExecutionSpace>
@@ -281,17 +226,11 @@ void for_each_row(const ExecutionSpace& exec, const char* label, Ordinal begin, 
                   const RowWorkspace<Scalar, ExecutionSpace>& work, const Body& body) {
   if (begin >= end) return;
   const auto& tables = work.tables();
-  if constexpr (is_host_space<ExecutionSpace>) {
-    auto next = static_cast<std::int64_t>(begin);
-    Kokkos::parallel_for(label, Kokkos::RangePolicy<ExecutionSpace>(exec, 0, tables.count),
-                         HostRows<Body, Scalar, ExecutionSpace>{body, tables, work.n(), &next, end});
-  } else {
-    using Kernel = DeviceRows<Body, Scalar, ExecutionSpace>;
-    const auto teams = (end - begin + tables.team_rows - 1) / tables.team_rows;
-    const auto policy = typename Kernel::Policy(exec, static_cast<int>(teams), tables.team_rows, tables.lanes)
-                            .set_scratch_size(0, Kokkos::PerThread(static_cast<int>(tables.scratch_bytes())));
-    Kokkos::parallel_for(label, by_argument(policy), Kernel{body, tables, begin, end});
-  }
+  using Kernel = DeviceRows<Body, Scalar, ExecutionSpace>;
+  const auto teams = (end - begin + tables.team_rows - 1) / tables.team_rows;
+  const auto policy = typename Kernel::Policy(exec, static_cast<int>(teams), tables.team_rows, tables.lanes)
+                          .set_scratch_size(0, Kokkos::PerThread(static_cast<int>(tables.scratch_bytes())));
+  Kokkos::parallel_for(label, by_argument(policy), Kernel{body, tables, begin, end});
 }
 
 }  // namespace lutra::Impl

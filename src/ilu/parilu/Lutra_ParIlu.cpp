@@ -9,6 +9,7 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_RelaxedAccess.hpp"
 #include "Lutra_RowKernels.hpp"
+#include "Lutra_RowKernelsHost.hpp"
 
 namespace lutra {
 namespace Impl {

@@ -18,6 +18,7 @@
 #include "Lutra_ParIlutCandidatesHost.hpp"
 #include "Lutra_ParIlutDrop.hpp"
 #include "Lutra_RowKernels.hpp"
+#include "Lutra_RowKernelsHost.hpp"
 #include "Lutra_Select.hpp"
 
 namespace lutra {
@@ -133,7 +134,7 @@ class ParIlut {
     const std::int64_t longest = std::min<std::int64_t>(3 * counts.longest, m_A.n_rows);
     m_work.emplace(m_exec, m_A.n_rows, m_A.n_rows, 2 * mean_row(m_now), m_budget,
                    static_cast<Ordinal>(longest));
-    if constexpr (Impl::is_host_space<ExecutionSpace>) m_arrays.allocate_store(8 * std::int64_t(m_now.nnz()));
+    m_arrays.store.allocate(m_exec, m_A.n_rows, 8 * std::int64_t(m_now.nnz()), m_budget);
   }
 
   /// Whether the initial L and U obey the limits and drop rules, as far as counts tell, so that a step may be
@@ -178,7 +179,7 @@ class ParIlut {
   }
   Search find_candidates(int chunk = 0) const {
     const Search search = prepare_search(chunk);
-    if constexpr (Impl::is_host_space<ExecutionSpace>) Kokkos::deep_copy(m_exec, m_arrays.store.used, 0);
+    m_arrays.store.clear(m_exec);
     count_candidates(search, Impl::SearchPass::count);
     return search;
   }
@@ -215,12 +216,8 @@ class ParIlut {
 
   void pass_rows(const char* label, const Search& search, Impl::SearchPass pass,
                  const Array<std::int64_t>& bins = {}) const {
-    const Impl::SearchRow<Search, Memory> body{search, pass, bins};
-    if constexpr (Impl::is_host_space<ExecutionSpace>) {
-      if (m_arrays.store.first.extent(0) > 0)
-        return for_each_row(label, Impl::HostSearchRow<Search, Memory, ExecutionSpace>{body, m_arrays.store});
-    }
-    for_each_row(label, body);
+    m_arrays.store.pass(Impl::SearchRow<Search, Memory>{search, pass, bins},
+                        [&](const auto& body) { for_each_row(label, body); });
   }
   template <class Body>
   void for_each_row(const char* label, const Body& body) const {

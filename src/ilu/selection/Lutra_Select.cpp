@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <string>
-#include <type_traits>
 
 #include "Lutra_Allocate.hpp"
 #include "Lutra_Config.hpp"
@@ -29,10 +28,15 @@ using ResultOf = typename Selection<Real, ExecutionSpace>::Result;
 
 constexpr int quickselect_height = 2, sampleselect_height = 8;
 
-/// Whether `SampleSelectHost` selects, exactly and without oracles.
+/// Whether an exact selection is found without the bucket of each value.
 template <class ExecutionSpace>
-bool takes_host_pass(const SelectOptions& options) {
-  return is_host_space<ExecutionSpace> && !options.portable && options.method == SelectMethod::sampleselect;
+bool needs_no_oracles(const ExecutionSpace&, const SelectOptions&) {
+  return false;
+}
+/// SampleSelectHost does, and is never approximate.
+template <HostExecution ExecutionSpace>
+bool needs_no_oracles(const ExecutionSpace&, const SelectOptions& options) {
+  return !options.portable && options.method == SelectMethod::sampleselect;
 }
 
 template <class View, class ExecutionSpace>
@@ -59,21 +63,21 @@ WorkspaceOf<Real, ExecutionSpace> make_workspace(const ExecutionSpace& exec, std
   work.blocks_done = cleared<decltype(Work::blocks_done)>(exec, own, "lutra::ilu::select blocks", 1);
   work.splitters =
       cleared<decltype(Work::splitters)>(exec, own, "lutra::ilu::select splitters", Work::max_buckets);
-  const bool by_host = takes_host_pass<ExecutionSpace>(options);
-  if (options.approximate && !by_host) return work;
+  const bool without_oracles = needs_no_oracles(exec, options);
+  if (options.approximate && !without_oracles) return work;
   const std::int64_t part = options.method == SelectMethod::quickselect ? max_n : max_n / 16;
   work.capacity = rounded(std::min(max_n, std::max(part, min_capacity)));
   work.buffers = own.allocate<decltype(Work::buffers)>(exec, "lutra::ilu::select buffers", 2 * work.capacity);
-  if (by_host) return work;
+  if (without_oracles) return work;
   work.oracles = own.allocate<decltype(Work::oracles)>(exec, "lutra::ilu::select oracles", rounded(max_n));
   return work;
 }
 
 /// Two levels almost always suffice; one team finishes whatever they leave.
 template <class Real, class ExecutionSpace>
-void find_portable(const ExecutionSpace& exec, const WorkspaceOf<Real, ExecutionSpace>& work,
-                   const ValuesOf<Real, ExecutionSpace>& values, std::int64_t k, bool approximate,
-                   const ResultOf<Real, ExecutionSpace>& result) {
+void sampleselect_portable(const ExecutionSpace& exec, const WorkspaceOf<Real, ExecutionSpace>& work,
+                           const ValuesOf<Real, ExecutionSpace>& values, std::int64_t k, bool approximate,
+                           const ResultOf<Real, ExecutionSpace>& result) {
   using Steps = SampleSelect<Real, ExecutionSpace, sampleselect_height>;
   const auto n = static_cast<std::int64_t>(values.extent(0));
   Steps steps{work, values, k, result, approximate};
@@ -107,28 +111,39 @@ void quickselect_portable(const ExecutionSpace& exec, const WorkspaceOf<Real, Ex
 }
 
 template <class Real, class ExecutionSpace>
-void find_with(const ExecutionSpace& exec, const WorkspaceOf<Real, ExecutionSpace>& work,
-               const ValuesOf<Real, ExecutionSpace>& values, std::int64_t k, const SelectOptions& options,
-               const ResultOf<Real, ExecutionSpace>& result) {
-  const bool quick = options.method == SelectMethod::quickselect;
-#ifdef KOKKOS_ENABLE_CUDA
-  if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
-    if (!options.portable) {
-      const SampleSelectCuda<Real> steps(exec, work, values, k, result);
-      return quick ? steps.quickselect([&] { return values_left(exec, work); })
-                   : steps.find(options.approximate);
-    }
-  }
-#endif
-  if constexpr (is_host_space<ExecutionSpace>) {
-    if (takes_host_pass<ExecutionSpace>(options)) {
-      result() = SampleSelectHost<Real, ExecutionSpace>{exec, work, values}.find(k);
-      return;
-    }
-  }
-  if (quick) return quickselect_portable<Real>(exec, work, values, k, result);
-  find_portable<Real>(exec, work, values, k, options.approximate, result);
+void find_portable(const ExecutionSpace& exec, const WorkspaceOf<Real, ExecutionSpace>& work,
+                   const ValuesOf<Real, ExecutionSpace>& values, std::int64_t k, const SelectOptions& options,
+                   const ResultOf<Real, ExecutionSpace>& result) {
+  if (options.method == SelectMethod::quickselect)
+    return quickselect_portable<Real>(exec, work, values, k, result);
+  sampleselect_portable<Real>(exec, work, values, k, options.approximate, result);
 }
+
+/// By a space's own kernels, if it has any.
+template <class Real, class ExecutionSpace>
+void find_own(const ExecutionSpace& exec, const WorkspaceOf<Real, ExecutionSpace>& work,
+              const ValuesOf<Real, ExecutionSpace>& values, std::int64_t k, const SelectOptions& options,
+              const ResultOf<Real, ExecutionSpace>& result) {
+  find_portable<Real>(exec, work, values, k, options, result);
+}
+template <class Real, HostExecution ExecutionSpace>
+void find_own(const ExecutionSpace& exec, const WorkspaceOf<Real, ExecutionSpace>& work,
+              const ValuesOf<Real, ExecutionSpace>& values, std::int64_t k, const SelectOptions& options,
+              const ResultOf<Real, ExecutionSpace>& result) {
+  if (options.method == SelectMethod::quickselect)
+    return quickselect_portable<Real>(exec, work, values, k, result);
+  result() = SampleSelectHost<Real, ExecutionSpace>{exec, work, values}.find(k);
+}
+#ifdef KOKKOS_ENABLE_CUDA
+template <class Real>
+void find_own(const Kokkos::Cuda& exec, const WorkspaceOf<Real, Kokkos::Cuda>& work,
+              const ValuesOf<Real, Kokkos::Cuda>& values, std::int64_t k, const SelectOptions& options,
+              const ResultOf<Real, Kokkos::Cuda>& result) {
+  const SampleSelectCuda<Real> steps(exec, work, values, k, result);
+  options.method == SelectMethod::quickselect ? steps.quickselect([&] { return values_left(exec, work); })
+                                              : steps.find(options.approximate);
+}
+#endif
 
 }  // namespace
 }  // namespace Impl
@@ -151,7 +166,9 @@ void Selection<Real, ExecutionSpace>::find(const ExecutionSpace& exec, const Val
   if (n > m_work.max_n)
     throw InputError("select: " + std::to_string(n) + " values, but max_n is " +
                      std::to_string(m_work.max_n));
-  Impl::find_with<Real>(exec, m_work, values, std::min(k, n), m_options, result);
+  if (m_options.portable)
+    return Impl::find_portable<Real>(exec, m_work, values, std::min(k, n), m_options, result);
+  Impl::find_own<Real>(exec, m_work, values, std::min(k, n), m_options, result);
 }
 
 template <class Real, class ExecutionSpace>

@@ -159,12 +159,11 @@ void sum_rows(const ExecutionSpace& exec, const char* label, const Body& body, c
               std::size_t n, std::size_t columns, int tiles = 1) {
   using Kernel = SumRows<Body, Workspace, ExecutionSpace>;
   constexpr std::int64_t min_rows = 512;  // rows per chunk
-  constexpr bool host = is_host_space<ExecutionSpace>;
   const auto rows = static_cast<std::int64_t>(n);
   const int chunks =
       static_cast<int>(std::clamp<std::int64_t>((rows + min_rows - 1) / min_rows, 1, max_sum_chunks));
-  const int lanes = host ? 1 : std::min(32, Kernel::Policy::vector_length_max());
-  const int team = host ? 1 : 512 / lanes;
+  const int lanes = vector_length_for<ExecutionSpace>(32);
+  const int team = team_width<ExecutionSpace>(512 / lanes);
   const int width = static_cast<int>(columns);
   Kokkos::parallel_for(label, by_argument(typename Kernel::Policy(exec, chunks * width, team, lanes)),
                        Kernel{body, work, rows, width, chunks, tiles});

@@ -345,23 +345,25 @@ void visit_rows(const ExecutionSpace& exec, const char* label, const Row& row, s
                 const Slots& slots) {
   const auto n = static_cast<std::int64_t>(row.rows.pattern.n_rows);
   if (n == 0) return;
-  if constexpr (is_host_space<ExecutionSpace>) {
-    constexpr std::size_t block = 16;
-    if (n_columns == 1) return visit_rows_on_host<1>(exec, label, row, 0, 1, slots);
-    for (std::size_t first = 0; first < n_columns; first += block)
-      visit_rows_on_host<block>(exec, label, row, first, std::min(block, n_columns - first), slots);
-  } else {
-    constexpr std::size_t block = 32;
-    const double mean = static_cast<double>(row.rows.pattern.nnz()) / static_cast<double>(n);
-    const int lanes = mean < 32 ? 1 : 8;  // one thread sums short rows in their order
-    for (std::size_t first = 0; first < n_columns; first += block)
-      visit_short_rows(exec, label, row, first, static_cast<int>(std::min(block, n_columns - first)), lanes,
-                       slots);
-    if (row.rows.long_rows.extent(0) > 0) visit_long_rows(exec, label, row, n_columns, slots);
-  }
+  constexpr std::size_t block = 32;
+  const double mean = static_cast<double>(row.rows.pattern.nnz()) / static_cast<double>(n);
+  const int lanes = mean < 32 ? 1 : 8;  // one thread sums short rows in their order
+  for (std::size_t first = 0; first < n_columns; first += block)
+    visit_short_rows(exec, label, row, first, static_cast<int>(std::min(block, n_columns - first)), lanes,
+                     slots);
+  if (row.rows.long_rows.extent(0) > 0) visit_long_rows(exec, label, row, n_columns, slots);
+}
+template <class Row, HostExecution ExecutionSpace, class Slots>
+void visit_rows(const ExecutionSpace& exec, const char* label, const Row& row, std::size_t n_columns,
+                const Slots& slots) {
+  constexpr std::size_t block = 16;
+  if (row.rows.pattern.n_rows == 0) return;
+  if (n_columns == 1) return visit_rows_on_host<1>(exec, label, row, 0, 1, slots);
+  for (std::size_t first = 0; first < n_columns; first += block)
+    visit_rows_on_host<block>(exec, label, row, first, std::min(block, n_columns - first), slots);
 }
 
-/// Rows that are too long for one thread; none on hosts. Waits if there may be any.
+/// Rows that are too long for one thread. Waits.
 template <class ExecutionSpace>
 Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space> find_long_rows(
     const ExecutionSpace& exec, MemoryReservation& reservation,
@@ -386,6 +388,13 @@ Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space> find_long_ro
         position += is_long ? 1 : 0;
       });
   return rows;
+}
+/// Hosts have no rows of teams.
+template <HostExecution ExecutionSpace>
+Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space> find_long_rows(
+    const ExecutionSpace&, MemoryReservation&,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>&, Offset) {
+  return {};
 }
 
 }  // namespace lutra::Impl

@@ -87,8 +87,7 @@ void scale_entries(const ExecutionSpace& exec, const Plan& plan, const Values& A
   const auto teams = static_cast<int>(plan.entry_marks.extent(0) - 1);
   Kokkos::parallel_for(
       "lutra::numeric::scale_entries",
-      Kokkos::TeamPolicy<ExecutionSpace>(exec, teams, is_host_space<ExecutionSpace> ? 1 : entries_a_mark),
-      scale);
+      Kokkos::TeamPolicy<ExecutionSpace>(exec, teams, team_width<ExecutionSpace>(entries_a_mark)), scale);
 }
 
 }  // namespace lutra::Impl

@@ -21,12 +21,6 @@ namespace {
 
 using Impl::at;
 
-template <class ExecutionSpace>
-void require_host_space(const char* what) {
-  if (!Impl::is_host_space<ExecutionSpace>)
-    throw InputError(std::string(what) + ": rows are factorized on host threads only");
-}
-
 /// The end of the run of each row, from the last row up. Row k joins the run of k + 1 if the pattern of U(k,
 /// :) right of the diagonal is k + 1 plus that of U(k + 1, :) right of its own.
 std::vector<Ordinal> find_runs(const LuPattern<Kokkos::HostSpace>& rows) {
@@ -118,11 +112,10 @@ UpLookingLuOutcome work_tickets(const Rows& rows, const UpLookingLuPlan& plan, S
 
 }  // namespace
 
-template <class ExecutionSpace>
+template <Impl::HostExecution ExecutionSpace>
 UpLookingLuPlan plan_up_looking_lu(const ExecutionSpace& exec, const LuPattern<Kokkos::HostSpace>& rows,
                                    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& F,
                                    const MemoryBudget& budget, int threads) {
-  require_host_space<ExecutionSpace>("plan_up_looking_lu");
   UpLookingLuPlan plan;
   plan.rows = rows;
   plan.F = F;
@@ -154,13 +147,12 @@ UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace(const UpLookingLuPlan&
   return work;
 }
 
-template <class Scalar, class ExecutionSpace>
+template <class Scalar, Impl::HostExecution ExecutionSpace>
 UpLookingLuOutcome factorize_up_looking(const ExecutionSpace& exec, const UpLookingLuPlan& plan,
                                         const Kokkos::View<const Scalar*, Kokkos::HostSpace>& F_values,
                                         RealOf<Scalar> threshold, const UpLookingLuWorkspace<Scalar>& work,
                                         const Kokkos::View<Scalar*, Kokkos::HostSpace>& values,
                                         const Kokkos::View<unsigned char*, Kokkos::HostSpace>& perturbed) {
-  require_host_space<ExecutionSpace>("factorize_up_looking");
   const Impl::UpLookingRows<Scalar> rows{plan.F.row_map.data(),
                                          plan.F.entries.data(),
                                          F_values.data(),
@@ -173,32 +165,30 @@ UpLookingLuOutcome factorize_up_looking(const ExecutionSpace& exec, const UpLook
                                          perturbed.data(),
                                          threshold};
   UpLookingLuOutcome outcome;
-  if constexpr (Impl::is_host_space<ExecutionSpace>) {
-    const std::size_t n = static_cast<std::size_t>(plan.n());
-    Scalar* const x = work.working_rows.data();
-    if (plan.order.empty()) {
-      Impl::Greatest<RealOf<Scalar>> largest;
-      for (Ordinal i = 0; i < plan.n(); ++i)
-        outcome.perturbed += rows.work(
-                                 i, x, [](Ordinal, Ordinal) {}, largest)
-                                 ? 1
-                                 : 0;
-      outcome.largest = static_cast<double>(largest.most());
-      return outcome;
-    }
-    const int run = ++work.done(n);
-    std::atomic<std::int64_t> tickets = 0;
-    std::vector<UpLookingLuOutcome> parts(static_cast<std::size_t>(plan.threads));
-    Kokkos::parallel_for(
-        "lutra::numeric::rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, plan.threads).set_chunk_size(1),
-        [&](const std::int64_t thread) {
-          at(parts, thread) = work_tickets(rows, plan, x + static_cast<std::size_t>(thread) * n,
-                                           work.done.data(), run, tickets);
-        });
-    for (const UpLookingLuOutcome& part : parts) {
-      outcome.perturbed += part.perturbed;
-      outcome.largest = std::max(outcome.largest, part.largest);
-    }
+  const std::size_t n = static_cast<std::size_t>(plan.n());
+  Scalar* const x = work.working_rows.data();
+  if (plan.order.empty()) {
+    Impl::Greatest<RealOf<Scalar>> largest;
+    for (Ordinal i = 0; i < plan.n(); ++i)
+      outcome.perturbed += rows.work(
+                               i, x, [](Ordinal, Ordinal) {}, largest)
+                               ? 1
+                               : 0;
+    outcome.largest = static_cast<double>(largest.most());
+    return outcome;
+  }
+  const int run = ++work.done(n);
+  std::atomic<std::int64_t> tickets = 0;
+  std::vector<UpLookingLuOutcome> parts(static_cast<std::size_t>(plan.threads));
+  Kokkos::parallel_for(
+      "lutra::numeric::rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, plan.threads).set_chunk_size(1),
+      [&](const std::int64_t thread) {
+        at(parts, thread) = work_tickets(rows, plan, x + static_cast<std::size_t>(thread) * n,
+                                         work.done.data(), run, tickets);
+      });
+  for (const UpLookingLuOutcome& part : parts) {
+    outcome.perturbed += part.perturbed;
+    outcome.largest = std::max(outcome.largest, part.largest);
   }
   return outcome;
 }
@@ -207,7 +197,7 @@ UpLookingLuOutcome factorize_up_looking(const ExecutionSpace& exec, const UpLook
   template UpLookingLuPlan plan_up_looking_lu(const Space&, const LuPattern<Kokkos::HostSpace>&,     \
                                               const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&, \
                                               const MemoryBudget&, int);
-LUTRA_FOR_EACH_SPACE(LUTRA_PLAN_UP_LOOKING_LU)
+LUTRA_FOR_EACH_HOST_SPACE(LUTRA_PLAN_UP_LOOKING_LU)
 
 #define LUTRA_ROW_LU_WORKSPACE(Scalar)                                                       \
   template UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace(const UpLookingLuPlan&, \
@@ -219,6 +209,6 @@ LUTRA_FOR_EACH_SCALAR(LUTRA_ROW_LU_WORKSPACE)
       const Space&, const UpLookingLuPlan&, const Kokkos::View<const Scalar*, Kokkos::HostSpace>&,          \
       RealOf<Scalar>, const UpLookingLuWorkspace<Scalar>&, const Kokkos::View<Scalar*, Kokkos::HostSpace>&, \
       const Kokkos::View<unsigned char*, Kokkos::HostSpace>&);
-LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_FACTORIZE_ROWS)
+LUTRA_FOR_EACH_HOST_SPACE(LUTRA_FOR_EACH_SCALAR, LUTRA_FACTORIZE_ROWS)
 
 }  // namespace lutra

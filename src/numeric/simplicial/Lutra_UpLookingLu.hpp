@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ScalarTraits.hpp"
@@ -50,8 +51,8 @@ struct UpLookingLuWorkspace {
 /// @param rows    pattern of L + U of F
 /// @param F       square; its columns need not be sorted
 /// @param threads number of threads to divide the work among; 0: all threads of `exec`
-/// @throws OutOfMemoryError; InputError if `exec` is not a host space
-template <class ExecutionSpace>
+/// @throws OutOfMemoryError
+template <Impl::HostExecution ExecutionSpace>
 UpLookingLuPlan plan_up_looking_lu(const ExecutionSpace& exec, const LuPattern<Kokkos::HostSpace>& rows,
                                    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& F,
                                    const MemoryBudget& budget, int threads = 0);
@@ -72,8 +73,7 @@ UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace(const UpLookingLuPlan&
 /// @param values    [nnz(L + U)] out: L (unit diagonal not stored) and U by rows
 /// @param perturbed [n] out: 1 where the pivot was perturbed, else 0
 /// Cost: `plan.flops`. Results are bitwise equal for any number of threads.
-/// @throws InputError if `exec` is not a host space
-template <class Scalar, class ExecutionSpace>
+template <class Scalar, Impl::HostExecution ExecutionSpace>
 UpLookingLuOutcome factorize_up_looking(const ExecutionSpace& exec, const UpLookingLuPlan& plan,
                                         const Kokkos::View<const Scalar*, Kokkos::HostSpace>& F_values,
                                         RealOf<Scalar> threshold, const UpLookingLuWorkspace<Scalar>& work,

@@ -101,7 +101,7 @@ class AuctionPhases {
     if (count <= bidders_of_a_team) {
       constexpr int threads = 512;
       const int lanes = vector_length_for<ExecutionSpace>(m_mean_length);
-      const int team = is_host_space<ExecutionSpace> ? 1 : threads / lanes;
+      const int team = team_width<ExecutionSpace>(threads / lanes);
       Kokkos::parallel_for("lutra::preprocess::rounds_of_team",
                            Kokkos::TeamPolicy<ExecutionSpace>(m_exec, 1, team, lanes),
                            RoundsOfTeam<State, ExecutionSpace>{m_state, m_rule});

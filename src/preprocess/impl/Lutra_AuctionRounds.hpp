@@ -230,8 +230,7 @@ struct RoundsOfTeam {
       });
       team.team_barrier();
       if (next.stopped != 0) return;
-      const auto rows =
-          static_cast<Ordinal>(is_host_space<ExecutionSpace> ? rows_of_a_host_team : team.team_size());
+      const Ordinal rows = rows_of_team<ExecutionSpace>(team.team_size());
       for (Ordinal first = 0; first < count; first += rows) {
         for_own_rows<ExecutionSpace>(
             team, state, count - first, [&](const Ordinal q) { return state.list[now.list](first + q); },

@@ -53,7 +53,7 @@ struct SupernodeGrower {
   using Memory = typename ExecutionSpace::memory_space;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
   /// Rows examined at once
-  static constexpr Ordinal look_ahead = Impl::is_host_space<ExecutionSpace> ? 1 : 32;
+  static constexpr Ordinal look_ahead = Impl::team_width<ExecutionSpace>(32);
 
   Ordinal n;
   Kokkos::View<const Offset*, Memory> row_map, diagonal;

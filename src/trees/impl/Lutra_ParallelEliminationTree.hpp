@@ -63,12 +63,13 @@ struct EdgePropagation {
   }
 };
 
-/// Elimination tree by parallel propagation of all edges.
+/// Elimination tree of A + Aᵀ by parallel propagation of all edges. Fences.
+/// @param parent [n] out; n for a root
 template <class ExecutionSpace>
-static void propagate_edges(const ExecutionSpace& exec,
-                            const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-                            const Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>& parent,
-                            const MemoryBudget& budget) {
+static void build_elimination_tree(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>& parent, const MemoryBudget& budget) {
   MemoryReservation scratch(budget);
   const Ordinal n = pattern.n_rows;
   auto shortcut = scratch.allocate<Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>>(
@@ -85,19 +86,14 @@ static void propagate_edges(const ExecutionSpace& exec,
   exec.fence("lutra::trees: shortcuts are freed");
 }
 
-/// Elimination tree of A + Aᵀ: Liu's algorithm on hosts, edge propagation on devices. Fences.
-/// @param parent [n] out; n for a root
-template <class ExecutionSpace>
+/// On hosts by Liu's algorithm.
+template <HostExecution ExecutionSpace>
 void build_elimination_tree(const ExecutionSpace& exec,
                             const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
                             const Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>& parent,
                             const MemoryBudget& budget) {
-  if constexpr (is_host_space<ExecutionSpace>) {
-    exec.fence("lutra::trees: the pattern is complete");
-    grow_liu_tree(pattern, pattern.n_rows, parent.data(), budget);
-  } else {
-    propagate_edges<ExecutionSpace>(exec, pattern, parent, budget);
-  }
+  exec.fence("lutra::trees: the pattern is complete");
+  grow_liu_tree(pattern, pattern.n_rows, parent.data(), budget);
 }
 
 }  // namespace lutra::Impl

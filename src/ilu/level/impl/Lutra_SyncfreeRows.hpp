@@ -10,7 +10,7 @@
 #include "Lutra_IluRow.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_RelaxedAccess.hpp"
-#include "Lutra_RowKernels.hpp"
+#include "Lutra_RowKernelsHost.hpp"
 #include "Lutra_Watchdog.hpp"
 
 // Synchronization-free elimination: each row comes after the rows it needs, so that a row only waits for rows
@@ -52,7 +52,7 @@ struct HostSyncfreeRows {
 
   FactorRows<Scalar, Memory> rows;
   SyncfreeOrder<Memory> order;
-  RowTables<Scalar, Memory> tables;
+  RowTablesHost<Scalar, Memory> tables;
   Kokkos::View<unsigned*, Memory> flags;  ///< [n] last run that computed the row
   unsigned run;
   const Ordinal* level_map;  ///< [levels + 1] first position of each level in `order`

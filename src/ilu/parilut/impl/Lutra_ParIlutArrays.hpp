@@ -9,11 +9,11 @@
 #include <string>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_IluOptions.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ParIlutCandidatesHost.hpp"
+#include "Lutra_RowKernelsHost.hpp"
 #include "Lutra_Select.hpp"
 
 namespace lutra::Impl {
@@ -26,7 +26,6 @@ struct ParIlutArrays {
   using Real = RealOf<Scalar>;
   using Factors = IncompleteFactors<Scalar, Memory>;
   using Threshold = SelectionThreshold<Real>;
-  using Store = CandidateStore<Scalar, Memory>;
   template <class T>
   using Array = Kokkos::View<T*, Memory>;
 
@@ -44,8 +43,7 @@ struct ParIlutArrays {
   Array<double> row_residual;
   Array<std::int64_t> lower_count, upper_count, lower_ties, upper_ties;  ///< [n] see DropEntries
   Array<Threshold> thresholds;                                           ///< [2] of L, of U
-  Store store;                          ///< hosts, if memory permits: the candidates counted last
-  MemoryReservation store_reservation;  ///< of `store`
+  StoredCandidates<Scalar, ExecutionSpace> store;                        ///< candidates counted last
   Factors wide;  ///< L and U with candidates; entries and values have the length that memory permits
   Array<Scalar> wide_spare;  ///< values written by deterministic sweeps
   Array<Real> keys;          ///< keys of L, then of U
@@ -87,8 +85,7 @@ struct ParIlutArrays {
   /// @param start  entries of the initial L and U
   static std::size_t sufficient_bytes(const ExecutionSpace& exec, std::size_t n, std::size_t nnz_A,
                                       const IluOptions& options, std::size_t start) {
-    std::size_t workers = 8;  // devices: tables for the longest rows and others
-    if constexpr (is_host_space<ExecutionSpace>) workers = static_cast<std::size_t>(exec.concurrency());
+    const std::size_t workers = tables_for_any_row(exec);
     const auto all = static_cast<double>(n) * static_cast<double>(n);
     const auto limit = static_cast<std::size_t>(
         std::min(options.fill_factor * static_cast<double>(nnz_A) + static_cast<double>(n), all));
@@ -101,24 +98,6 @@ struct ParIlutArrays {
   /// Most entries of L and U.
   std::int64_t n_limit() const { return max_lower + max_upper + n; }
 
-  /// Hosts: allocates the candidate store, in at most an eighth of the memory.
-  void allocate_store(std::int64_t candidates) {
-    const auto rows = static_cast<std::size_t>(n);
-    const auto threads = static_cast<std::size_t>(exec.concurrency());
-    const std::size_t most = budget.available_bytes() / 8;
-    const std::size_t fixed = rows * Store::row_bytes + threads * Store::line * sizeof(std::int64_t);
-    if (most < fixed) return;
-    const std::size_t part =
-        std::min(static_cast<std::size_t>(candidates), (most - fixed) / Store::entry_bytes) / threads;
-    store_reservation = MemoryReservation(budget);
-    store.first = allocate<std::int64_t>(store_reservation, "first_candidates", rows);
-    store.n_in_row = allocate<Ordinal>(store_reservation, "candidate_counts", rows);
-    store.columns = allocate<Ordinal>(store_reservation, "candidate_columns", threads * part);
-    store.residuals = allocate<Scalar>(store_reservation, "candidate_residuals", threads * part);
-    store.used = allocate<std::int64_t>(store_reservation, "used_candidates", threads * Store::line);
-    store.part = static_cast<std::int64_t>(part);
-  }
-
   /// Allocates `wanted` entries with candidates, or fewer if the budget is short. The previous entries are
   /// lost. Frees the candidate store if that helps.
   /// @param min  entries without which no step is possible
@@ -128,10 +107,7 @@ struct ParIlutArrays {
     keys = {};
     selection = {};
     wide.reservation = MemoryReservation(budget);
-    if (available_entries() < static_cast<std::size_t>(wanted)) {
-      store = {};
-      store_reservation = MemoryReservation(budget);
-    }
+    if (available_entries() < static_cast<std::size_t>(wanted)) store = {};
     MemoryReservation& from = wide.reservation;
     const auto size = std::min(static_cast<std::size_t>(wanted), available_entries());
     if (size < static_cast<std::size_t>(std::min(wanted, min)))

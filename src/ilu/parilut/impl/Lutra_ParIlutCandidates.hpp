@@ -12,6 +12,7 @@
 #include "Lutra_IluRow.hpp"
 #include "Lutra_IncompleteFactors.hpp"
 #include "Lutra_KeyScaling.hpp"
+#include "Lutra_MemoryBudget.hpp"
 #include "Lutra_RowAccumulator.hpp"
 #include "Lutra_RowTeams.hpp"
 #include "Lutra_ScalarTraits.hpp"
@@ -287,6 +288,23 @@ struct SearchRow {
     w.remove_if(lanes, [](const Ordinal, const Scalar& value) { return value != value; });
     const auto first = s.to.row_map(i);
     w.visit_sorted(lanes, WriteRow<Factors, decltype(first)>{s.to, first});
+  }
+};
+
+/// Candidates that are kept between the passes of a step; none on devices.
+template <class Scalar, class ExecutionSpace>
+class StoredCandidates {
+  static_assert(!HostExecution<ExecutionSpace>, "lutra: include Lutra_ParIlutCandidatesHost.hpp");
+
+ public:
+  /// @param candidates approximate number of all rows
+  void allocate(const ExecutionSpace&, Ordinal, std::int64_t, const MemoryBudget&) {}
+  /// Before a pass that counts.
+  void clear(const ExecutionSpace&) const {}
+  /// Calls for_each_row(row), or with a row that reads what is stored.
+  template <class Row, class ForEachRow>
+  void pass(const Row& row, const ForEachRow& for_each_row) const {
+    for_each_row(row);
   }
 };
 

@@ -10,6 +10,7 @@
 
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_SelectionSteps.hpp"
+#include "Lutra_TeamAtomics.hpp"
 
 namespace lutra::Impl {
 
@@ -33,7 +34,6 @@ struct SampleSelect {
   using Result = Kokkos::View<SelectionThreshold<Real>, Memory>;
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
   using Words = KeyWord<Key, Key>;
-  static constexpr bool on_host = is_host_space<ExecutionSpace>;
   static constexpr int buckets = 1 << height;
   static constexpr int digit_bits = 11, few_keys = 64;
   static constexpr std::int64_t chunk = 16384;
@@ -193,14 +193,6 @@ struct SampleSelect {
   static Policy with_scratch(Policy policy, std::size_t bytes) {
     return policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes) + 64));
   }
-  /// Increments a counter of the team.
-  KOKKOS_FORCEINLINE_FUNCTION static void add_one(unsigned& counter) {
-    if constexpr (on_host) {
-      ++counter;
-    } else {
-      Kokkos::atomic_inc(&counter);
-    }
-  }
   KOKKOS_FUNCTION Key* buffer(int number) const {
     return work.buffers.data() + (number - State::first) * work.capacity;
   }
@@ -251,7 +243,7 @@ struct SampleSelect {
       int bucket = node - buckets < top ? node - buckets : top;
       if (level > 0 && (key < state.lo || key > state.hi)) bucket = buckets - 1;
       if (oracles != nullptr) oracles[j] = static_cast<unsigned char>(bucket);
-      add_one(counters[bucket]);
+      TeamAtomics<ExecutionSpace>::add(counters[bucket], 1);
     });
   }
 
@@ -264,7 +256,7 @@ struct SampleSelect {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, state.size), [&](const std::int64_t i) {
       const Key key = key_at(state, i);
       if (key < state.lo || key > state.hi) return;
-      add_one(counters[digits.of(key, state.lo)]);
+      TeamAtomics<ExecutionSpace>::add(counters[digits.of(key, state.lo)], 1);
     });
     team.team_barrier();
     int digit = digits.of(state.hi, state.lo);

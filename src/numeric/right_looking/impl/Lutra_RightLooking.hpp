@@ -5,8 +5,8 @@
 #include <Kokkos_Core.hpp>
 
 #include "Lutra_ExecutionTraits.hpp"
-#include "Lutra_FrontKernels.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_PivotRule.hpp"
 #include "Lutra_RightLookingLu.hpp"
 
 namespace lutra::Impl {

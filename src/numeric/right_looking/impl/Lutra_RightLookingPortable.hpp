@@ -51,7 +51,7 @@ RightLookingLuOutcome factorize_columns_portable(
   const double mean_l =
       static_cast<double>(plan.rows.nnz_l) / static_cast<double>(std::max<Ordinal>(1, plan.n()));
   const int vector_length = vector_length_for<ExecutionSpace>(mean_l);
-  const int team_size = is_host_space<ExecutionSpace> ? 1 : std::max(1, device_team_threads / vector_length);
+  const int team_size = team_width<ExecutionSpace>(std::max(1, device_team_threads / vector_length));
   for (std::size_t l = 0; l < plan.levels.size(); ++l) {
     level.level_begin = plan.levels.level_map[l];
     const auto columns_here = static_cast<int>(plan.levels.level_map[l + 1] - level.level_begin);

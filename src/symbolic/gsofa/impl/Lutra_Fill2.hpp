@@ -121,7 +121,8 @@ struct Fill2Search : Fill2Launch<ExecutionSpace> {
   using Slots = Fill2Slots<Memory>;
   using Label = typename Slots::Label;
   using Word = std::uint64_t;
-  static constexpr std::size_t group = is_host_space<ExecutionSpace> ? 1 : 4;  ///< words expanded at once
+  using Atomics = TeamAtomics<ExecutionSpace>;
+  static constexpr std::size_t group = team_width<ExecutionSpace>(4);  ///< words expanded at once
   static constexpr std::size_t queue_length = group * 64;
 
   /// Variables shared by a team while it searches one row.
@@ -205,11 +206,11 @@ struct Fill2Search : Fill2Launch<ExecutionSpace> {
   /// Lowers the label of w; w becomes active if its label has decreased.
   KOKKOS_FUNCTION void activate(std::size_t slot, RowState& state, Ordinal w, Label label) const {
     const auto vertex = static_cast<std::size_t>(w);
-    const Label before = min_into(slots.max_id(slot, vertex), state.base + label);
+    const Label before = Atomics::lower(slots.max_id(slot, vertex), state.base + label);
     if (before <= state.base + label) return;
     if (!slots.active.template insert<ExecutionSpace>(slot, vertex)) return;
     lower_to(state.lowest, w);
-    if (before < state.base + static_cast<Label>(pattern.n_rows)) count(state.revisits, 1);
+    if (before < state.base + static_cast<Label>(pattern.n_rows)) Atomics::add(state.revisits, 1);
   }
 
   /// Moves the active vertices of the lowest nonempty group to the queue; false if there are none.
@@ -237,7 +238,7 @@ struct Fill2Search : Fill2Launch<ExecutionSpace> {
       if (w >= slots.active.words.extent(1)) return;
       for (Word rest = slots.active.words(slot, w); rest != 0; rest &= rest - 1) {
         const auto v = static_cast<Ordinal>(w * 64 + static_cast<std::size_t>(lowest_one(rest)));
-        state.queue[count(state.queued, Ordinal(1))] = v;
+        state.queue[Atomics::add(state.queued, 1)] = v;
       }
       slots.active.words(slot, w) = 0;
     });
@@ -255,7 +256,7 @@ struct Fill2Search : Fill2Launch<ExecutionSpace> {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, first, last),
                            [&](const Offset p) { visit(slot, state, pattern.entries(p), label, false); });
       Kokkos::single(Kokkos::PerThread(team),
-                     [&]() { count(state.edges, static_cast<std::uint64_t>(last - first)); });
+                     [&]() { Atomics::add(state.edges, static_cast<std::uint64_t>(last - first)); });
     });
     team.team_barrier();  // all currently active vertices are known
   }
@@ -295,38 +296,9 @@ struct Fill2Search : Fill2Launch<ExecutionSpace> {
     state.target = this->reserve_row(state.source, -1, length);
   }
 
-  /// Minimum with a label that other threads of the team may lower; returns the old value.
-  KOKKOS_FUNCTION static Label min_into(Label& location, Label value) {
-    if constexpr (is_host_space<ExecutionSpace>) {
-      const Label before = location;
-      if (value < before) location = value;
-      return before;
-    } else {
-      return Kokkos::atomic_fetch_min(&location, value);
-    }
-  }
-
+  /// Lowers a bound that threads of the team share. Most values do not, so most calls only read.
   KOKKOS_FUNCTION static void lower_to(Ordinal& location, Ordinal value) {
-    if constexpr (is_host_space<ExecutionSpace>) {
-      if (value < location) location = value;
-    } else {
-      if (value < load_relaxed(location)) Kokkos::atomic_min(&location, value);
-    }
-  }
-
-  /// Adds to a variable of the team; returns the old value.
-  template <class T>
-  KOKKOS_FUNCTION static T count(T& counter, T value) {
-    if constexpr (is_host_space<ExecutionSpace>) {
-      const T before = counter;
-      counter += value;
-      return before;
-    } else {
-      return Kokkos::atomic_fetch_add(&counter, value);
-    }
-  }
-  KOKKOS_FUNCTION static void count(std::uint64_t& counter, int value) {
-    count(counter, static_cast<std::uint64_t>(value));
+    if (value < load_relaxed(location)) Atomics::lower(location, value);
   }
 };
 

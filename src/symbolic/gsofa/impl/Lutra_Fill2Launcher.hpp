@@ -24,7 +24,7 @@ struct Fill2Launcher {
 
   // Threads per team on a device. Frontiers of sparse factors rarely hold more edges than two warps can
   // process.
-  static constexpr int team_threads = is_host_space<ExecutionSpace> ? 1 : 64;
+  static constexpr int team_threads = team_width<ExecutionSpace>(64);
 
   Slots slots;
   bool window_labels = true;

@@ -157,11 +157,7 @@ struct AncestorLowerRows {
       }
       const Word out = missing(word, static_cast<int>(t % 8) * 8, static_cast<Ordinal>(w * 64), d);
       if (out == 0) return;
-      if constexpr (is_host_space<ExecutionSpace>) {
-        word &= ~out;
-      } else {
-        Kokkos::atomic_and(&word, ~out);
-      }
+      TeamAtomics<ExecutionSpace>::clear_bits(word, out);
     });
   }
 
@@ -181,6 +177,25 @@ struct AncestorLowerRows {
   }
 };
 
+/// Writes the vertices of the bits of a word, from the highest bit, which is the smallest vertex, down.
+/// @param of_bit_zero the vertex of bit 0
+template <class ExecutionSpace, class Team>
+KOKKOS_FUNCTION void write_vertices(const Team& team, std::uint64_t bits, Ordinal of_bit_zero, Ordinal* to) {
+  Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, 64), [&](const int bit) {
+    const std::uint64_t from_here = bits >> bit;
+    if ((from_here & 1) == 0) return;
+    to[count_ones(from_here >> 1)] = of_bit_zero - static_cast<Ordinal>(bit);
+  });
+}
+template <HostExecution ExecutionSpace, class Team>
+KOKKOS_FUNCTION void write_vertices(const Team&, std::uint64_t bits, Ordinal of_bit_zero, Ordinal* to) {
+  for (std::uint64_t rest = bits; rest != 0;) {
+    const int bit = highest_one(rest);
+    rest &= ~(std::uint64_t(1) << bit);
+    *to++ = of_bit_zero - static_cast<Ordinal>(bit);
+  }
+}
+
 /// Writes the part of a row of U that is in one chain, from its bit set.
 template <class ExecutionSpace>
 struct ChainWriter {
@@ -197,27 +212,10 @@ struct ChainWriter {
       const Word mask = Sets::below(most + 1, w) & ~Sets::below(least > w * 64 ? least : w * 64, w);
       const Word bits = sets.upper(map + w) & mask;
       if (bits == 0) continue;
-      write_word(team, bits, above + (most - w * 64), to);
+      write_vertices<ExecutionSpace>(team, bits, above + (most - w * 64), to);
       to += count_ones(bits);
     }
     return static_cast<Offset>(to - begin);
-  }
-
-  /// @param of_bit_zero the vertex of bit 0
-  KOKKOS_FUNCTION static void write_word(const Team& team, Word bits, Ordinal of_bit_zero, Ordinal* to) {
-    if constexpr (is_host_space<ExecutionSpace>) {
-      for (Word rest = bits; rest != 0;) {
-        const int bit = highest_one(rest);
-        rest &= ~(Word(1) << bit);
-        *to++ = of_bit_zero - static_cast<Ordinal>(bit);
-      }
-    } else {
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, 64), [&](const int bit) {
-        const Word from_here = bits >> bit;
-        if ((from_here & 1) == 0) return;
-        to[count_ones(from_here >> 1)] = of_bit_zero - static_cast<Ordinal>(bit);
-      });
-    }
   }
 };
 

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "Lutra_Index.hpp"
+#include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ParIlutCandidates.hpp"
 
 // Candidates on hosts: A − L·U is computed once per step, by the counting pass. It stores the residuals that
@@ -19,7 +21,7 @@ namespace lutra::Impl {
 /// Candidates of the rows, in equal parts, one per thread. Within a part, rows are in the order in which the
 /// thread processed them; within a row, candidates are unsorted.
 template <class Scalar, class Memory>
-struct CandidateStore {
+struct CandidateArrays {
   Kokkos::View<std::int64_t*, Memory> first;  ///< [n] position of each row's first candidate; −1: not stored
   Kokkos::View<Ordinal*, Memory> n_in_row;    ///< [n]
   Kokkos::View<Ordinal*, Memory> columns;     ///< [threads × part]
@@ -36,18 +38,16 @@ struct CandidateStore {
     end += entries;
     return thread * part + end - entries;
   }
-  static constexpr std::size_t row_bytes = sizeof(std::int64_t) + sizeof(Ordinal);
-  static constexpr std::size_t entry_bytes = sizeof(Ordinal) + sizeof(Scalar);
 };
 
 /// A pass over the rows on a host thread.
 template <class Search, class Memory, class ExecutionSpace>
-struct HostSearchRow {
+struct SearchRowHost {
   using Anew = SearchRow<Search, Memory>;
   using Scalar = typename Anew::Scalar;
   using Real = RealOf<Scalar>;
   Anew anew;
-  CandidateStore<Scalar, Memory> store;
+  CandidateArrays<Scalar, Memory> store;
 
   KOKKOS_FUNCTION void operator()(const SerialLanes& lanes, DenseAccumulator<Scalar>& w, Ordinal i) const {
     const SearchPass pass = anew.pass;
@@ -159,6 +159,48 @@ struct HostSearchRow {
     KOKKOS_IF_ON_HOST((std::sort(w.columns, w.columns + w.count);))
     row.count = w.count;
   }
+};
+
+/// Stores candidates in at most an eighth of the memory, or none if that is too little.
+template <class Scalar, HostExecution ExecutionSpace>
+class StoredCandidates<Scalar, ExecutionSpace> {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+
+  void allocate(const ExecutionSpace& exec, Ordinal n, std::int64_t candidates, const MemoryBudget& budget) {
+    constexpr std::size_t row_bytes = sizeof(std::int64_t) + sizeof(Ordinal);
+    constexpr std::size_t entry_bytes = sizeof(Ordinal) + sizeof(Scalar);
+    const auto rows = static_cast<std::size_t>(n);
+    const auto threads = static_cast<std::size_t>(exec.concurrency());
+    const std::size_t most = budget.available_bytes() / 8, flags = threads * Arrays::line;
+    const std::size_t fixed = rows * row_bytes + flags * sizeof(std::int64_t);
+    if (most < fixed) return;
+    const std::size_t part =
+        std::min(static_cast<std::size_t>(candidates), (most - fixed) / entry_bytes) / threads;
+    m_reservation = MemoryReservation(budget);
+    take(exec, m_arrays.first, "first_candidates", rows);
+    take(exec, m_arrays.n_in_row, "candidate_counts", rows);
+    take(exec, m_arrays.columns, "candidate_columns", threads * part);
+    take(exec, m_arrays.residuals, "candidate_residuals", threads * part);
+    take(exec, m_arrays.used, "used_candidates", flags);
+    m_arrays.part = static_cast<std::int64_t>(part);
+  }
+  void clear(const ExecutionSpace& exec) const { Kokkos::deep_copy(exec, m_arrays.used, 0); }
+  template <class Row, class ForEachRow>
+  void pass(const Row& row, const ForEachRow& for_each_row) const {
+    if (m_arrays.first.extent(0) == 0) return for_each_row(row);
+    for_each_row(SearchRowHost<decltype(row.s), Memory, ExecutionSpace>{row, m_arrays});
+  }
+
+ private:
+  using Arrays = CandidateArrays<Scalar, Memory>;
+  template <class View>
+  void take(const ExecutionSpace& exec, View& view, const char* what, std::size_t count) {
+    view = m_reservation.template allocate<View>(exec, std::string("lutra::ilu::parilut_") + what, count);
+  }
+
+  Arrays m_arrays;
+  MemoryReservation m_reservation;
 };
 
 }  // namespace lutra::Impl

@@ -4,7 +4,9 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "Lutra_PivotRule.hpp"
 #include "Lutra_ScalarTraits.hpp"
+#include "Lutra_Strided.hpp"
 
 namespace lutra::Impl {
 
@@ -37,31 +39,6 @@ struct DenseFront {
   }
 };
 
-/// Threshold partial pivoting within blocks of pivots, and static perturbation: small pivots are replaced by
-/// a value of the threshold's magnitude and the same argument.
-template <class Scalar>
-struct PivotRule {
-  RealOf<Scalar> threshold;
-  RealOf<Scalar> keep = 0;  ///< a diagonal entry is accepted if it is at least this times the largest entry
-                            ///< of its column in the block; 0: always
-  int block = 0;            ///< number of pivots among which rows may be interchanged
-
-  KOKKOS_FUNCTION bool interchanges() const { return keep > RealOf<Scalar>(0); }
-  /// End of the block that contains pivot j of `pivots`.
-  KOKKOS_FUNCTION int block_end(int j, int pivots) const {
-    const int begin = j - j % block;
-    return pivots - begin < block ? pivots : begin + block;
-  }
-
-  /// The pivot to use; sets `perturbed` if it differs from the given one.
-  KOKKOS_FUNCTION Scalar operator()(const Scalar& pivot, bool& perturbed) const {
-    const auto size = ScalarTraits<Scalar>::magnitude(pivot);
-    perturbed = size < threshold;
-    if (!perturbed) return pivot;
-    return size > RealOf<Scalar>(0) ? pivot * (threshold / size) : Scalar(threshold);
-  }
-};
-
 /// Ignores interchanges.
 struct NoteNoExchange {
   KOKKOS_FUNCTION void operator()(int, int) const {}
@@ -84,16 +61,6 @@ inline constexpr int product_rows = 2 * simd_rows<Scalar>;
 inline constexpr int product_columns = 4;
 /// Pivots per block; right-looking updates of the other columns follow each block.
 inline constexpr int pivot_block = 32;
-
-/// A matrix with arbitrary strides, read entry by entry.
-template <class Scalar>
-struct Strided {
-  const Scalar* data;
-  std::int64_t row, column;  ///< strides
-  KOKKOS_FORCEINLINE_FUNCTION const Scalar& operator()(int i, int j) const {
-    return data[i * row + j * column];
-  }
-};
 
 /// `Rows` partial sums. Compilers seldom keep arrays of sums in registers; GCC and Clang do with their vector
 /// types.

@@ -99,17 +99,9 @@ struct RowSubtrees {
                          [&](const Offset p) {
                            const Ordinal v = from.entries(p);
                            if (v >= source) return;
-                           lower_to(least, v);
+                           TeamAtomics<ExecutionSpace>::lower(least, v);
                            follow_path(slot, v, source);
                          });
-  }
-
-  KOKKOS_FUNCTION static void lower_to(Ordinal& least, Ordinal v) {
-    if constexpr (is_host_space<ExecutionSpace>) {
-      if (v < least) least = v;
-    } else {
-      Kokkos::atomic_min(&least, v);
-    }
   }
 
   KOKKOS_FUNCTION void follow_path(std::size_t slot, Ordinal v, Ordinal source) const {

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 
-#include "Lutra_FrontKernels.hpp"
 #include "Lutra_HostProduct.hpp"
+#include "Lutra_ScalarTraits.hpp"
+#include "Lutra_Strided.hpp"
 
 namespace lutra::Impl {
 

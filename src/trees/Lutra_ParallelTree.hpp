@@ -208,7 +208,7 @@ struct ParallelTree {
 
   /// Lists the long rows, on spaces that support larger teams for them.
   void list_long_rows() {
-    if constexpr (!is_host_space<ExecutionSpace>) {
+    if constexpr (long_row_threads > team_threads) {
       m_subtrees.long_rows = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::trees::long_rows", m_n);
       const auto subtrees = m_subtrees;
       Ordinal count = 0;
@@ -224,9 +224,9 @@ struct ParallelTree {
     }
   }
 
-  static constexpr int long_row_threads = is_host_space<ExecutionSpace> ? 1 : 512;
+  static constexpr int long_row_threads = team_width<ExecutionSpace>(512);
   // Most rows are short with few branches: one warp per row, many rows at a time.
-  static constexpr int team_threads = is_host_space<ExecutionSpace> ? 1 : 32;
+  static constexpr int team_threads = team_width<ExecutionSpace>(32);
   static constexpr std::size_t max_workspace_bytes = std::size_t(4) << 30;
   static constexpr std::size_t slack = 4096;  // for headers and alignment of the Views
 

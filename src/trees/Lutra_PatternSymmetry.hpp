@@ -94,7 +94,7 @@ struct MirrorCheck {
         [&](const Offset p, Ordinal& sum) {
           const auto c = static_cast<std::size_t>(pattern.entries(p));
           if (c >= static_cast<std::size_t>(v)) return;
-          merge_bits<ExecutionSpace>(words[c / 64], std::uint64_t(1) << (c % 64));
+          TeamAtomics<ExecutionSpace>::set_bits(words[c / 64], std::uint64_t(1) << (c % 64));
           ++sum;
         },
         lower);
@@ -124,7 +124,7 @@ bool is_symmetric(const ExecutionSpace& exec,
                   const MemoryBudget& budget) {
   using Check = MirrorCheck<ExecutionSpace>;
   if (pattern.n_rows == 0) return true;
-  constexpr std::size_t threads = is_host_space<ExecutionSpace> ? 1 : 32;
+  constexpr std::size_t threads = team_width<ExecutionSpace>(32);  // a warp
   constexpr std::size_t max_teams = 4096;
   MemoryReservation scratch(budget);
   const auto rows = static_cast<std::size_t>(pattern.n_rows);

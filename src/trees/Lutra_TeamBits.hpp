@@ -6,23 +6,11 @@
 
 #include <cstdint>
 
-#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_TeamAtomics.hpp"
 #include "Lutra_WordBits.hpp"
 
 namespace lutra::Impl {
-
-/// `word |= mask`, safe for concurrent calls of the team. @returns the previous value
-template <class ExecutionSpace>
-KOKKOS_FORCEINLINE_FUNCTION std::uint64_t merge_bits(std::uint64_t& word, std::uint64_t mask) {
-  if constexpr (is_host_space<ExecutionSpace>) {
-    const std::uint64_t before = word;
-    word |= mask;
-    return before;
-  } else {
-    return Kokkos::atomic_fetch_or(&word, mask);
-  }
-}
 
 /// Bits first … last of a word, counted from the lowest.
 KOKKOS_FORCEINLINE_FUNCTION std::uint64_t bit_range(int first, int last) {
@@ -37,7 +25,7 @@ KOKKOS_FUNCTION std::uint64_t set_bit_range(std::uint64_t* words, std::size_t fi
   for (std::size_t w = first / 64; w <= last / 64; ++w) {
     const int from = w == first / 64 ? static_cast<int>(first % 64) : 0;
     const int to = w == last / 64 ? static_cast<int>(last % 64) : 63;
-    before = merge_bits<ExecutionSpace>(words[w], bit_range(from, to));
+    before = TeamAtomics<ExecutionSpace>::set_bits(words[w], bit_range(from, to));
   }
   return before;
 }
@@ -74,8 +62,8 @@ struct TeamBits {
   template <class ExecutionSpace>
   KOKKOS_FUNCTION bool insert(std::size_t slot, std::size_t k) const {
     const Word bit = Word(1) << (k % 64);
-    const Word before = merge_bits<ExecutionSpace>(words(slot, k / 64), bit);
-    if (before == 0) merge_bits<ExecutionSpace>(summary(slot, k / 4096), Word(1) << (k / 64 % 64));
+    const Word before = TeamAtomics<ExecutionSpace>::set_bits(words(slot, k / 64), bit);
+    if (before == 0) TeamAtomics<ExecutionSpace>::set_bits(summary(slot, k / 4096), Word(1) << (k / 64 % 64));
     return (before & bit) == 0;
   }
 

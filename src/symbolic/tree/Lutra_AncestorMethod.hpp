@@ -113,7 +113,7 @@ struct AncestorMethod {
     if (m_n >= 64) {
       Kokkos::parallel_for("lutra::symbolic::lower_transpose",
                            Kokkos::TeamPolicy<ExecutionSpace>(m_exec, static_cast<int>(m_n / 64),
-                                                              is_host_space<ExecutionSpace> ? 1 : 128),
+                                                              team_width<ExecutionSpace>(128)),
                            LowerTranspose<ExecutionSpace>{m_n, m_sets, m_tree.m_subtrees.runs});
     }
     m_kept = scratch<OrdinalView>("kept_rows", m_tree.m_result.nnz_l);
