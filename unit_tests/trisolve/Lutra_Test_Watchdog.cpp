@@ -80,7 +80,7 @@ struct Chain {
     data.n_columns = 1;
     data.n_tasks = plan.n_tasks();
     data.narrow_tasks = plan.narrow_tasks;
-    data.watchdog_ticks = lutra::Impl::watchdog_ticks<Space>(watchdog_seconds);
+    data.watchdog.limit = lutra::Impl::watchdog_ticks<Space>(watchdog_seconds);
     arrays.prepare(data, 1);
     waited_for = data.current + 1;
 #ifdef KOKKOS_ENABLE_CUDA
@@ -170,7 +170,7 @@ TEMPLATE_LIST_TEST_CASE("a search for levels that waits too long is ended at the
     leveled.level = to_space<Space>(std::vector<Ordinal>(n, -1));
     leveled.ticket = to_space<Space>(std::vector<Ordinal>{ticket});
     lutra::Impl::sweep_levels_portable(exec, rows.access(), leveled, word.data(),
-                                       {lutra::Impl::watchdog_ticks<Space>(0.05), word.data() + 1});
+                                       {word.data() + 1, lutra::Impl::watchdog_ticks<Space>(0.05)});
     exec.fence();
     const auto words = to_vector(word);
     if (ticket < 0) {

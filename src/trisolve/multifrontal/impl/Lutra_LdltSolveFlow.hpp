@@ -5,6 +5,7 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_LdltSolveTasks.hpp"
 #include "Lutra_LdltSolveWorker.hpp"
+#include "Lutra_TaskQueue.hpp"
 
 namespace lutra::Impl {
 
@@ -25,19 +26,10 @@ namespace lutra::Impl {
 //   solve_edge<Scalar>  rows of a tile, at most `size` and a divisor of it
 //   sum_group(value)    sum over the 32 threads of a group, returned to all of them
 
-/// Stop condition of a sweep, checked while waiting for flags.
-struct LdltSolveStop {
-  int stopped_front;  ///< −1: none
-};
-struct LdltSolveWatch {
-  LdltSolveStop* outcome = nullptr;
-};
-
 /// Data common to all blocks of a sweep.
 template <int Width, class Scalar>
-struct LdltSolveLaunch {
+struct LdltSolveLaunch : FlaggedRun {
   LdltSolveWorker<Width, Scalar> worker;
-  LdltSolveWatch data;
   const Ordinal* children = nullptr;
   const LdltTask* tasks = nullptr;
   int n_tasks = 0;
@@ -47,8 +39,6 @@ struct LdltSolveLaunch {
   int* arrived = nullptr;          ///< [count] partial sums available
   int* tiles = nullptr;            ///< flags of tiles of large fronts
   Scalar* partial_sums = nullptr;  ///< [panels / (2·edge)] of columns, at offsets given by the panels
-  int run = 1;                     ///< value of raised flags, different in each sweep
-  double watchdog_seconds = 10;
 };
 
 /// Shared memory of a block.
@@ -147,7 +137,7 @@ struct LdltFrontSolve {
   /// Writes solutions of a tile in the last sweep; NaN if the watchdog has ended it.
   KOKKOS_FUNCTION void store(int first, int m) const {
     if (!data().stores) return;
-    const bool stopped = Kokkos::atomic_load(&launch.data.outcome->stopped_front) >= 0;
+    const bool stopped = Kokkos::atomic_load(launch.watchdog.stopped) >= 0;
     for (int q = block.thread(); q < m * Width; q += size) {
       const Scalar value = stopped ? Scalar(Kokkos::Experimental::quiet_NaN_v<RealOf<Scalar>>) : space.v[q];
       data().write_solution(static_cast<std::int64_t>(at.variables[first + q / Width]), column(q % Width),

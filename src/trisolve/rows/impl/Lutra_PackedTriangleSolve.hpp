@@ -148,7 +148,7 @@ class PackedTriangleSolve : public TriangleEngine<Scalar, ExecutionSpace> {
     data.conjugate = conjugate;
     data.n_tasks = plan.n_tasks();
     data.narrow_tasks = static_cast<std::int64_t>(plan.narrow_tasks);
-    data.watchdog_ticks = watchdog_ticks<ExecutionSpace>(m_plan->options.watchdog_seconds);
+    data.watchdog.limit = watchdog_ticks<ExecutionSpace>(m_plan->options.watchdog_seconds);
     return data;
   }
 

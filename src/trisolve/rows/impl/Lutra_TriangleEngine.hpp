@@ -14,6 +14,7 @@
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_TriangleRowsView.hpp"
 #include "Lutra_TriangularOptions.hpp"
+#include "Lutra_Watchdog.hpp"
 
 namespace lutra::Impl {
 
@@ -75,18 +76,6 @@ struct SourceValues {
     return source.extent(0) == 0 ? values(p) : values(source(p));
   }
 };
-
-#ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
-using TimeoutSpace = Kokkos::SharedHostPinnedSpace;
-#else
-using TimeoutSpace = Kokkos::HostSpace;
-#endif
-/// Position at which the watchdog ended a solve, in memory accessible to host and device.
-struct TimeoutRecord {
-  std::int64_t position_plus_one = 0;  ///< 0: none
-};
-/// Pinning memory is slow: a solver does it once, for all its analyses.
-using TimeoutFlag = Kokkos::View<TimeoutRecord[1], TimeoutSpace>;
 
 /// Input of the analysis of a triangle.
 template <class ExecutionSpace>

@@ -115,6 +115,7 @@ struct ColumnTaskPlan<Kokkos::CudaSpace> {
     launch.threshold = threshold;
     launch.arrived = work.arrived.data();
     launch.state = work.state.device().data();
+    launch.watchdog.stopped = &launch.state->stopped;
     launch.run = ++work.run;
     check_cuda(cudaMemsetAsync(launch.state, 0, sizeof(ColumnState), exec.cuda_stream()),
                "starting a factorization");
@@ -212,7 +213,7 @@ struct ColumnTaskPlan<Kokkos::CudaSpace> {
     launch.map = map.data();
     launch.needed = needed.data();
     launch.n = plan.n();
-    launch.watchdog_seconds = ablation.watchdog_seconds;
+    launch.watchdog.limit = watchdog_ticks<Kokkos::Cuda>(ablation.watchdog_seconds);
     return launch;
   }
 

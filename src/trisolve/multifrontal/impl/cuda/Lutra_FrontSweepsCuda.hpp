@@ -53,9 +53,10 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
     }
     m_tickets = m_reservation.template allocate<Kokkos::View<int*, Memory>>(exec, "lutra::trisolve::tickets",
                                                                             n_tickets);
-    m_stop = m_reservation.template allocate<Kokkos::View<int, Memory>>(exec, "lutra::trisolve::stop");
+    m_stopped =
+        m_reservation.template allocate<Kokkos::View<std::int64_t, Memory>>(exec, "lutra::trisolve::stopped");
     Kokkos::deep_copy(exec, m_tickets, 0);
-    Kokkos::deep_copy(exec, m_stop, 0);
+    Kokkos::deep_copy(exec, m_stopped, 0);
   }
 
   std::unique_ptr<FrontSweeps> with_own_vectors(const Kokkos::Cuda& exec, const MemoryBudget& budget) const {
@@ -91,7 +92,7 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
     const std::int64_t index = m_timeout(0).position_plus_one - 1;
     m_timeout(0).position_plus_one = 0;
     Kokkos::deep_copy(exec, m_tickets, 0);
-    Kokkos::deep_copy(exec, m_stop, 0);
+    Kokkos::deep_copy(exec, m_stopped, 0);
     Kokkos::deep_copy(exec, m_vectors, sentinel_value<Scalar>());
     exec.fence("lutra::trisolve: the vectors hold sentinels again");
     return index;
@@ -134,9 +135,7 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
     data.contributions = data.solution + data.n * width;
     launch.partial_sums = data.contributions + data.n_contributions * width;
     launch.n_parts = m_lists->partial_sums;
-    launch.stop = m_stop.data();
-    launch.timeout = m_timeout.data();
-    launch.watchdog_ticks = m_watchdog_ticks;
+    launch.watchdog = {{m_stopped.data(), m_watchdog_ticks}, m_timeout.data()};
     launch.data = data;
     choose_triangle(true, inverses, launch);
     sweep_by_warps<true, Tasks::small, Width>(exec, launch);
@@ -232,7 +231,7 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
   std::uint64_t m_watchdog_ticks;
   std::unique_ptr<Portable> m_portable;  ///< set if the portable kernels are requested
   Kokkos::View<int*, Memory> m_tickets;
-  Kokkos::View<int, Memory> m_stop;
+  Kokkos::View<std::int64_t, Memory> m_stopped;  ///< of the watchdog
   TimeoutFlag m_timeout = make_uncounted<TimeoutFlag>("lutra::trisolve::timeout");
   MemoryReservation m_own;  ///< vectors in the solver's own memory
   /// solved, solution, contributions and partial_sums, all values of each

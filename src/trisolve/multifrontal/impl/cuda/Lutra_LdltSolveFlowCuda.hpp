@@ -109,7 +109,7 @@ struct LdltSweepFlow<Scalar, Kokkos::Cuda> {
              const LdltSolveWorker<Width, Scalar>& worker) {
     Launch<Width> launch;
     launch.worker = worker;
-    launch.data.outcome = reinterpret_cast<LdltSolveStop*>(m_flags.data());
+    launch.watchdog = {m_flags.data(), watchdog_ticks<Kokkos::Cuda>(lists.watchdog_seconds)};
     launch.children = plan.base.children.data();
     launch.done = m_flags.data() + words;
     launch.finished = launch.done + plan.base.count;
@@ -117,7 +117,6 @@ struct LdltSweepFlow<Scalar, Kokkos::Cuda> {
     launch.tiles = launch.arrived + plan.base.count;
     launch.partial_sums = m_partial_sums.data();
     launch.run = ++m_run;
-    launch.watchdog_seconds = lists.watchdog_seconds;
     if (worker.data.sweep.forward) {
       work_small<true>(exec, lists, launch);
       work_large<true>(exec, lists, launch);

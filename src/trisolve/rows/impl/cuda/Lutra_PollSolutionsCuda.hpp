@@ -99,7 +99,7 @@ __device__ __forceinline__ void wait_for_values(const Data& data, const From& fr
     waiting = false;
 #pragma unroll
     for (int u = 0; u < Count; ++u) waiting = waiting || any_sentinel(x[u]);
-    if (spins % 1024 == 0 && is_ended(data, timer, waiting_position)) break;
+    if (spins % 1024 == 0 && data.watchdog.ends(timer, waiting_position)) break;
   }
 #pragma unroll
   for (int u = 0; u < Count; ++u) {
@@ -124,7 +124,7 @@ __device__ __forceinline__ void poll_value(const Data& data, const Scalar* from,
   WaitTimer<> timer;
   for (unsigned spins = 1; is_sentinel(read_fresh(from)); ++spins) {
     if (pause > 0) __nanosleep(pause);
-    if (spins % 1024 == 0 && is_ended(data, timer, waiting_position)) break;
+    if (spins % 1024 == 0 && data.watchdog.ends(timer, waiting_position)) break;
   }
 }
 

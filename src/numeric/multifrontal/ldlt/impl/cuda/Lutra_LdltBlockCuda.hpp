@@ -23,11 +23,7 @@ struct LdltFlagsCuda {
   template <class Launch>
   __device__ __forceinline__ void wait_for_count(const Launch& launch, const int* count, int target,
                                                  int front) const {
-    std::uint64_t begun = 0;
-    for (unsigned spins = 1; read_flag(count) < target; ++spins) {
-      if (spins % 256 == 0 && waited_too_long(launch, front, begun)) break;
-    }
-    Impl::fence();
+    Impl::wait_for_count(launch, count, target, front);
   }
 };
 
@@ -72,8 +68,7 @@ struct LdltWarpCuda : LdltFlagsCuda {
     return value;
   }
   __device__ __forceinline__ int next(int* counter) const {
-    const int taken = thread() == 0 ? atomicAdd(counter, 1) : 0;
-    return __shfl_sync(0xffffffffu, taken, 0);
+    return take_ticket_of_warp(counter);
   }
 };
 
@@ -128,10 +123,7 @@ struct LdltBlockCuda : LdltFlagsCuda {
     return words;
   }
   __device__ __forceinline__ int next(int* counter) const {
-    __syncthreads();  // all have read the previous number
-    if (thread() == 0) exchange.taken = atomicAdd(counter, 1);
-    __syncthreads();
-    return exchange.taken;
+    return take_ticket_of_block(counter, exchange.taken);
   }
 
   template <class Scalar>

@@ -244,7 +244,7 @@ struct FrontRunState<Scalar, Kokkos::Cuda> {
     launch.tile_done = m_tile_done.data();
     launch.arrived = m_arrived.data();
     launch.links = m_links.data();
-    launch.watchdog_seconds = m_watchdog_seconds;
+    launch.watchdog = {&launch.data.outcome->stopped_front, watchdog_ticks<Kokkos::Cuda>(m_watchdog_seconds)};
     launch.run = m_run = m_run < std::numeric_limits<int>::max() ? m_run + 1 : 1;
     launch.progress = {tickets.data() + 2, tickets.data() + 3};
     launch.sweeps = tickets.data() + 3 + m_chunks;
