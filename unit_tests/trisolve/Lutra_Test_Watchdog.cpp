@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "Lutra_LuTriangularSolves.hpp"
+#include "Lutra_LuTriangles.hpp"
 #include "Lutra_SolutionArrays.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestTypes.hpp"
@@ -246,7 +246,7 @@ struct StoppedEngine final : lutra::Impl::TriangleEngine<double, Kokkos::Default
 
 TEST_CASE("both triangles of a solve that was given up are usable again", "[trisolve]") {
   using Space = Kokkos::DefaultHostExecutionSpace;
-  using Solves = lutra::Impl::LuTriangularSolves<double, Space>;
+  using Solves = lutra::Impl::LuTriangles<double, Space>;
   const auto offsets = [](std::vector<Offset> values) { return to_space<Space>(values); };
   LuPattern<Kokkos::HostSpace> lu;
   lu.n = 2;

@@ -31,7 +31,7 @@ template <int Width, class Scalar>
 struct LdltSolveLaunch : FlaggedRun {
   LdltSolveWorker<Width, Scalar> worker;
   const Ordinal* children = nullptr;
-  const LdltTask* tasks = nullptr;
+  const LdltSolveTask* tasks = nullptr;
   int n_tasks = 0;
   int* ticket = nullptr;           ///< −1 on entry
   int* done = nullptr;             ///< [count] flags of fronts
@@ -70,11 +70,11 @@ struct LdltFrontSolve {
   const Block& block;
   const Launch& launch;
   Space& space;
-  const LdltTask& task;
+  const LdltSolveTask& task;
   const Located at;
   const int e, rows;  ///< eliminated columns; all rows
 
-  KOKKOS_FUNCTION LdltFrontSolve(const Block& a_block, const Launch& a_launch, const LdltTask& a_task)
+  KOKKOS_FUNCTION LdltFrontSolve(const Block& a_block, const Launch& a_launch, const LdltSolveTask& a_task)
       : block(a_block),
         launch(a_launch),
         space(*static_cast<Space*>(a_block.space())),
@@ -444,7 +444,7 @@ struct LdltSweepFlow {
 template <bool Forward, class Block, int Width, class Scalar>
 KOKKOS_FUNCTION void sweep_tasks(const Block& block, const LdltSolveLaunch<Width, Scalar>& launch) {
   for (int t = block.next(launch.ticket) + 1; t < launch.n_tasks; t = block.next(launch.ticket) + 1) {
-    const LdltTask task = launch.tasks[Forward ? t : launch.n_tasks - 1 - t];
+    const LdltSolveTask task = launch.tasks[Forward ? t : launch.n_tasks - 1 - t];
     const LdltFrontSolve<Block, Width, Scalar> solve(block, launch, task);
     if constexpr (Forward) {
       solve.forward();

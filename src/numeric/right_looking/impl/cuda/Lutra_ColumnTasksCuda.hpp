@@ -13,6 +13,7 @@
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_ColumnKernelsCuda.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_ResidentBlocksCuda.hpp"
 #include "Lutra_RightLookingPortable.hpp"
 #include "Lutra_Upload.hpp"
 
@@ -220,10 +221,8 @@ struct ColumnTaskPlan<Kokkos::CudaSpace> {
   /// Number of resident blocks, at most the number of tasks.
   template <class Kernel>
   int blocks(const Kokkos::Cuda& exec, Kernel kernel) const {
-    int each = 0;
-    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, column_threads, 0),
-               "asking how many blocks run at once");
-    const int most = std::max(1, each) * exec.cuda_device_prop().multiProcessorCount;
+    const int most = std::max(resident_blocks(exec, kernel, column_threads, 0),
+                              exec.cuda_device_prop().multiProcessorCount);
     return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(most),
                                                   (tasks.extent(0) + column_warps - 1) / column_warps));
   }

@@ -2,9 +2,9 @@
 #ifndef LUTRA_ROWTASKSCUDA_HPP
 #define LUTRA_ROWTASKSCUDA_HPP
 
-#include "Lutra_DiagonalBlocksCuda.hpp"
 #include "Lutra_PeerWindow.hpp"
 #include "Lutra_RowTasks.hpp"
+#include "Lutra_ShufflesCuda.hpp"
 #include "Lutra_TaskQueueCuda.hpp"
 
 namespace lutra::Impl {

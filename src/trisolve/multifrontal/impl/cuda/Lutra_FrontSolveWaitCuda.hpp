@@ -2,9 +2,10 @@
 #ifndef LUTRA_FRONTSOLVEWAITCUDA_HPP
 #define LUTRA_FRONTSOLVEWAITCUDA_HPP
 
-#include "Lutra_BlockSolveCuda.hpp"
 #include "Lutra_FrontSolveData.hpp"
 #include "Lutra_FrontSolveTasks.hpp"
+#include "Lutra_PollSolutionsCuda.hpp"
+#include "Lutra_ShufflesCuda.hpp"
 #include "Lutra_TaskQueueCuda.hpp"
 
 namespace lutra::Impl {

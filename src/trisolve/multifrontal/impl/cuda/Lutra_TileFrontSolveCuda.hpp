@@ -15,15 +15,6 @@ namespace lutra::Impl {
 inline constexpr int tile_solve_threads = 256;
 inline constexpr int tile_solve_warps = tile_solve_threads / 32;
 
-/// Sums over groups of lanes, returned to all of their lanes.
-template <int Width, class Scalar>
-__device__ __forceinline__ void sum_each_over_lanes(Scalar (&sum)[Width], int lanes) {
-  for (int mask = lanes / 2; mask > 0; mask /= 2) {
-#pragma unroll
-    for (int w = 0; w < Width; ++w) sum[w] += shuffle_xor(sum[w], mask);
-  }
-}
-
 /// Shared memory of a thread block that solves a tile of `Edge` rows.
 template <int Edge, int Width, class Scalar>
 struct TileSolveMemory {

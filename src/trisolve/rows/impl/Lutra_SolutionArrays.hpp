@@ -4,9 +4,10 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "Lutra_BlockSolve.hpp"
+#include "Lutra_DataFlow.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
+#include "Lutra_Watchdog.hpp"
 
 namespace lutra::Impl {
 

@@ -4,8 +4,9 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "Lutra_BlockSolve.hpp"
+#include "Lutra_DataFlow.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_Watchdog.hpp"
 
 namespace lutra::Impl {
 
@@ -41,13 +42,6 @@ __device__ __forceinline__ void read_solution(const Kokkos::complex<Real>* posit
   read_solution<2 * Stride>(reinterpret_cast<const Real*>(position), parts);
 #pragma unroll
   for (int r = 0; r < Stride; ++r) x[r] = Kokkos::complex<Real>(parts[2 * r], parts[2 * r + 1]);
-}
-
-/// Reads constant data now: the compiler might move a plain load past a wait that precedes its use.
-__device__ __forceinline__ BlockUse read_now(const BlockUse* position) {
-  unsigned value;
-  asm volatile("ld.global.u8 %0, [%1];" : "=r"(value) : "l"(position));
-  return static_cast<BlockUse>(value);
 }
 
 /// Reads a possibly old solution through L1. A cached copy other than the sentinel is valid, since a value is
