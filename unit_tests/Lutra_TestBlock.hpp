@@ -27,8 +27,8 @@ struct BlockOfFibers {
   void wait(const Launch& launch, int front, const Condition& condition) const {
     int looks = 0;
     while (!condition()) {
-      if (++looks > Block::max_looks) launch.data.outcome->stopped_front = front;
-      if (launch.data.outcome->stopped_front >= 0) return;
+      if (++looks > Block::max_looks) launch.watchdog.end(front);
+      if (launch.watchdog.has_ended()) return;
       Warps::active->yield();
     }
   }

@@ -153,6 +153,9 @@ class Warps {
 #define __forceinline__ inline
 #define threadIdx (lutra::Test::Warps::Index{static_cast<unsigned>(lutra::Test::Warps::active->thread())})
 
+inline void __syncthreads() {
+  lutra::Test::Warps::active->block_barrier();
+}
 inline void __syncwarp() {
   lutra::Test::Warps::active->barrier();
 }

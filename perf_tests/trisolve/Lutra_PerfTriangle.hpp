@@ -47,9 +47,9 @@ struct TriangleProperties {
 
 /// A solver of triangles as the benchmarks drive it: one triangle, in the solver's own form since
 /// construction. A step that fails throws.
-class TriangleSolve {
+class TimedTriangle {
  public:
-  virtual ~TriangleSolve() = default;
+  virtual ~TimedTriangle() = default;
   /// Makes room for k right-hand sides and puts them there; comes before anything else, and again for another
   /// k. A solver whose analysis depends on k, analyzed for another one, is analyzed anew.
   virtual void prepare(int columns) = 0;
@@ -67,7 +67,7 @@ struct TriangleKind {
   int min_columns = 1, max_columns = 128;  ///< right-hand sides it is run with
   VectorOrder order = VectorOrder::by_columns;
   bool single = false;  ///< keeps factors in float, and is judged by that
-  std::function<std::unique_ptr<TriangleSolve>(const TriangleSystem&)> make;
+  std::function<std::unique_ptr<TimedTriangle>(const TriangleSystem&)> make;
 };
 
 // What each source file offers; a file is in the build where its library was found.

@@ -31,7 +31,7 @@ constexpr auto plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
 constexpr double one = 1;
 
 /// What both kinds of solve need: the triangle on the device with its descriptor, on Kokkos' stream.
-class CusparseTriangle : public TriangleSolve {
+class CusparseTriangle : public TimedTriangle {
  public:
   explicit CusparseTriangle(const TriangleSystem& system);
   void prepare(int columns) override;

@@ -15,7 +15,7 @@ namespace {
 
 /// Kokkos Kernels' sptrsv by levels, a team a row: its choice for triangles in general. It takes one
 /// right-hand side, and has its values with each solve.
-class KokkosTriangle final : public TriangleSolve {
+class KokkosTriangle final : public TimedTriangle {
  public:
   explicit KokkosTriangle(const TriangleSystem& system) : m_system(system) {
     const IntTriangle host = to_int_triangle(system.matrix);

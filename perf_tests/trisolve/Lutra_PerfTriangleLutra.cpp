@@ -10,7 +10,7 @@ namespace lutra::Perf {
 namespace {
 
 template <class Layout>
-class LutraTriangle final : public TriangleSolve {
+class LutraTriangle final : public TimedTriangle {
  public:
   LutraTriangle(const TriangleSystem& system, const TriangularOptions& options)
       : m_system(system), m_options(options), m_matrix(to_device(system.matrix)) {}
@@ -82,7 +82,7 @@ TriangleKind kind_of(const std::string& name, const TriangularOptions& options) 
     kind.min_columns = 2;
   }
   kind.make = [options](const TriangleSystem& system) {
-    return std::unique_ptr<TriangleSolve>(new LutraTriangle<Layout>(system, options));
+    return std::unique_ptr<TimedTriangle>(new LutraTriangle<Layout>(system, options));
   };
   return kind;
 }

@@ -52,7 +52,7 @@ struct Destroyer {
 };
 
 /// MKL's inspector-executor routines on the host: trsv for one right-hand side, trsm for more.
-class MklTriangle final : public TriangleSolve {
+class MklTriangle final : public TimedTriangle {
  public:
   MklTriangle(const TriangleSystem& system, VectorOrder order)
       : m_system(system), m_order(order), m_triangle(to_int_triangle(system.matrix)) {

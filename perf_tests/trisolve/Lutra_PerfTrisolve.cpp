@@ -42,7 +42,7 @@ class Workbench {
     return m_pair[side];
   }
   /// Analyzed, and prepared for so many right-hand sides.
-  TriangleSolve& solver(const TriangleSource& source, TriangleSide side, const TriangleKind& kind,
+  TimedTriangle& solver(const TriangleSource& source, TriangleSide side, const TriangleKind& kind,
                         int columns) {
     const TriangleSystem& triangle = system(source, side);
     if (m_solver == nullptr || m_kind != &kind || m_side != side) {
@@ -74,7 +74,7 @@ class Workbench {
   int m_columns = 0;
   TrianglePair m_pair;
   std::exception_ptr m_failure;  // of making the pair
-  std::unique_ptr<TriangleSolve> m_solver;
+  std::unique_ptr<TimedTriangle> m_solver;
 };
 
 /// What the benchmarks of triangles share; lives as long as they do.
@@ -93,7 +93,7 @@ struct TriangleLine {
   enum class Step { analyze, update, solve } step;
 };
 
-void run_step(TriangleSolve& solver, TriangleLine::Step step) {
+void run_step(TimedTriangle& solver, TriangleLine::Step step) {
   if (step == TriangleLine::Step::analyze) solver.analyze();
   if (step == TriangleLine::Step::update) solver.update();
   if (step == TriangleLine::Step::solve) solver.solve();
@@ -115,7 +115,7 @@ void describe_solve(const PerfRun& run, const TriangleSystem& system, int column
 
 Measurement measure_line(const PerfRun& run, Workbench& bench, const TriangleLine& line) {
   const TriangleSystem& system = bench.system(line.source, line.side);
-  TriangleSolve& solver = bench.solver(line.source, line.side, line.kind, line.columns);
+  TimedTriangle& solver = bench.solver(line.source, line.side, line.kind, line.columns);
   auto samples = measure(run.samples, [&] { run_step(solver, line.step); });
   if (line.step != TriangleLine::Step::solve) solver.solve();
   const auto x = solver.solution();

@@ -8,6 +8,9 @@
 #include <cstdint>
 
 #include "Lutra_Watchdog.hpp"
+#if defined(__CUDACC__)
+#include "Lutra_TaskQueueCuda.hpp"
+#endif
 
 namespace lutra::Impl {
 
@@ -62,13 +65,13 @@ struct PeerWindow {
     auto* const target = reinterpret_cast<T*>(bytes[to] + offset);
     for (std::size_t e = thread; e < count; e += threads) target[e] = source[e];
     __syncthreads();
-    if (thread == 0) store_release(signals[to] + signal, value);
+    if (thread == 0) raise_system_flag(signals[to] + signal, value);
   }
 
   /// Sets a signal of this rank. Writes of the block before its last barrier are visible to readers of the
   /// value. Called by one thread.
   __device__ void raise(std::size_t signal, Word value) const {
-    store_release(signals[rank] + signal, value);
+    raise_system_flag(signals[rank] + signal, value);
   }
 
   /// Adds to a rank's signal. Earlier writes of the calling thread are visible to readers of the sum. Called
@@ -89,7 +92,7 @@ struct PeerWindow {
 
   /// Single test, for a block that has other work.
   __device__ bool has_come(std::size_t signal, Word value) const {
-    return load_acquire(signals[rank] + signal) >= value;
+    return load_system_flag(signals[rank] + signal) >= value;
   }
 
   /// Ends the waits of all ranks: abort words hold the number of the rank that gave up first, plus one.
@@ -99,30 +102,22 @@ struct PeerWindow {
   }
   /// The abort word of this rank: number of the rank that gave up first plus one, or 0.
   __device__ Word aborted() const {
-    return load_acquire(signals[rank] + n_signals[rank]);
+    return load_system_flag(signals[rank] + n_signals[rank]);
   }
 
  private:
   __device__ bool poll(std::size_t signal, Word value) const {
     constexpr int readings_a_look = 256;
-    const std::uint64_t begin = device_clock_ticks();
+    WaitTimer<> timer;
     for (int readings = 1; !has_come(signal, value); ++readings) {
       if (readings % readings_a_look != 0) continue;
       if (aborted() != 0) return false;
-      if (device_clock_ticks() - begin > watchdog) {
+      if (timer.exceeds(watchdog)) {
         abort_all();
         return false;
       }
     }
     return true;
-  }
-  __device__ static Word load_acquire(const Word* address) {
-    Word value;
-    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
-    return value;
-  }
-  __device__ static void store_release(Word* address, Word value) {
-    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
   }
 #endif
 };

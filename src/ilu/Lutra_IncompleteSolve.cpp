@@ -9,7 +9,7 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_JacobiTriangle.hpp"
-#include "Lutra_LuTriangularSolves.hpp"
+#include "Lutra_LuTriangles.hpp"
 #include "Lutra_PowerOfTwo.hpp"
 
 namespace lutra {

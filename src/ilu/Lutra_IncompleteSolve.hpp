@@ -16,7 +16,7 @@ namespace lutra {
 
 namespace Impl {
 template <class Scalar, class ExecutionSpace>
-class LuTriangularSolves;
+class LuTriangles;
 }
 
 /// Position of the factorized matrix F in the user's matrix A: F(k, l) = r(i)·A(i, j)·c(j) with i =
@@ -91,7 +91,7 @@ class IncompleteSolve final : public SplitPreconditioner<Scalar, ExecutionSpace>
   std::int64_t consume_timeout(const ExecutionSpace& exec);
 
  private:
-  using Solves = Impl::LuTriangularSolves<Scalar, ExecutionSpace>;
+  using Solves = Impl::LuTriangles<Scalar, ExecutionSpace>;
 
   IncompleteSolve(const IncompleteSolve& analysed, const Factors& factors, const MemoryBudget& budget);
   void allocate(const ExecutionSpace& exec);

@@ -60,7 +60,7 @@ struct EmulatedRows {
     const auto A = to_space<typename Types::Space>(matrix);
     const Kernel kernel{
         {A, shift, factors.row_map, factors.diagonal, factors.entries, factors.values, factors.values},
-        {to_space<typename Types::Space>(descending), factors.n, state + 1, watchdog_ticks},
+        {to_space<typename Types::Space>(descending), factors.n, {state + 1, watchdog_ticks}},
         state,
         updates,
         Kokkos::View<Scalar*, Memory>("long_rows", factors.entries.extent(0)),

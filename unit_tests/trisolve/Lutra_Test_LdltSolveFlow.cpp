@@ -77,12 +77,12 @@ struct FlowSolver {
     data.by_slot = by_slot.data();
     data.by_index = by_index.data();
     data.contributions = contributions.data();
-    lutra::Impl::LdltSolveStop stop{-1};
+    int stopped = -1;
     int run = 0;
     const auto sweep = [&]<bool Forward>(std::bool_constant<Forward>) {
       lutra::Impl::LdltSolveLaunch<Width, Scalar> launch;
       launch.worker = {data, 0};
-      launch.data.outcome = &stop;
+      launch.watchdog.stopped = &stopped;
       launch.children = of.plan.base.children.data();
       launch.done = done.data();
       launch.finished = finished.data();
@@ -116,7 +116,7 @@ struct FlowSolver {
       data.stores = true;
       ended = sweep(std::false_type()) && ended;
     }
-    return ended && stop.stopped_front < 0;
+    return ended && stopped < 0;
   }
 
   template <bool Forward, class Kind, int In, class Launch>

@@ -7,8 +7,8 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_ScalarTraits.hpp"
+#include "Lutra_SolvableTriangle.hpp"
 #include "Lutra_TriangleRows.hpp"
-#include "Lutra_TriangularSolveImpl.hpp"
 #include "Lutra_TriangularTestCases.hpp"
 
 namespace lutra::Test {
@@ -221,7 +221,7 @@ TEMPLATE_LIST_TEST_CASE("engines over one analysis have values of their own", "[
     const auto rows = lutra::Impl::split_triangle(exec, L.pattern(), TriangleSide::lower,
                                                   DiagonalKind::stored, reservation);
     const lutra::Impl::TimeoutFlag timeout("timeout");
-    lutra::Impl::TriangularSolveImpl<Scalar, Space> first(exec, rows, options, MemoryBudget(), timeout);
+    lutra::Impl::SolvableTriangle<Scalar, Space> first(exec, rows, options, MemoryBudget(), timeout);
     auto second = first.with_own_values(exec, MemoryBudget(), timeout);
     CHECK_FALSE(second.has_values());
     CHECK(second.report().method == first.report().method);

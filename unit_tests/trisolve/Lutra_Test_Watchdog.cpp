@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "Lutra_LuTriangularSolves.hpp"
+#include "Lutra_LuTriangles.hpp"
 #include "Lutra_SolutionArrays.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestTypes.hpp"
@@ -80,7 +80,7 @@ struct Chain {
     data.n_columns = 1;
     data.n_tasks = plan.n_tasks();
     data.narrow_tasks = plan.narrow_tasks;
-    data.watchdog_ticks = lutra::Impl::watchdog_ticks<Space>(watchdog_seconds);
+    data.watchdog.limit = lutra::Impl::watchdog_ticks<Space>(watchdog_seconds);
     arrays.prepare(data, 1);
     waited_for = data.current + 1;
 #ifdef KOKKOS_ENABLE_CUDA
@@ -170,7 +170,7 @@ TEMPLATE_LIST_TEST_CASE("a search for levels that waits too long is ended at the
     leveled.level = to_space<Space>(std::vector<Ordinal>(n, -1));
     leveled.ticket = to_space<Space>(std::vector<Ordinal>{ticket});
     lutra::Impl::sweep_levels_portable(exec, rows.access(), leveled, word.data(),
-                                       {lutra::Impl::watchdog_ticks<Space>(0.05), word.data() + 1});
+                                       {word.data() + 1, lutra::Impl::watchdog_ticks<Space>(0.05)});
     exec.fence();
     const auto words = to_vector(word);
     if (ticket < 0) {
@@ -246,7 +246,7 @@ struct StoppedEngine final : lutra::Impl::TriangleEngine<double, Kokkos::Default
 
 TEST_CASE("both triangles of a solve that was given up are usable again", "[trisolve]") {
   using Space = Kokkos::DefaultHostExecutionSpace;
-  using Solves = lutra::Impl::LuTriangularSolves<double, Space>;
+  using Solves = lutra::Impl::LuTriangles<double, Space>;
   const auto offsets = [](std::vector<Offset> values) { return to_space<Space>(values); };
   LuPattern<Kokkos::HostSpace> lu;
   lu.n = 2;

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_RelaxedAccess.hpp"
 
 namespace lutra::Impl {
 
@@ -88,6 +89,59 @@ class WaitTimer {
 
  private:
   std::uint64_t m_begun = 0;  ///< 0: not yet queried
+};
+
+/// Limits the waits of a launch. The first wait that exceeds the limit stores its number; every other wait
+/// sees that at its next check and ends as well, so that a hang becomes an error:
+///
+///     wait A    reads …, exceeds the limit, stores its number ─► stopped
+///     wait B    reads …, checks every few hundred reads ◄───────────┘   ends
+///
+/// @tparam none value of `stopped` before any timeout; afterwards it is none + 1 + the number
+template <class Word, Word none>
+struct Watchdog {
+  Word* stopped = nullptr;
+  std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();  ///< ticks of the longest wait
+
+  bool operator==(const Watchdog&) const = default;
+  KOKKOS_FUNCTION bool has_ended() const { return load_relaxed(*stopped) != none; }
+  /// Ends all waits. @returns whether this call was the first
+  KOKKOS_FUNCTION bool end(Word number) const {
+    return Kokkos::atomic_compare_exchange(stopped, none, static_cast<Word>(none + 1 + number)) == none;
+  }
+  /// Whether the waits have ended; ends them if this one exceeds the limit.
+  /// @param number of what waits
+  KOKKOS_FUNCTION bool ends(WaitTimer<>& timer, Word number) const {
+    if (has_ended()) return true;
+    if (!timer.exceeds(limit)) return false;
+    end(number);
+    return true;
+  }
+};
+
+#ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
+using TimeoutSpace = Kokkos::SharedHostPinnedSpace;
+#else
+using TimeoutSpace = Kokkos::HostSpace;
+#endif
+/// Position at which the watchdog ended a solve, in memory accessible to host and device.
+struct TimeoutRecord {
+  std::int64_t position_plus_one = 0;  ///< 0: none
+};
+/// Pinning memory is slow: a solver does it once, for all its analyses.
+using TimeoutFlag = Kokkos::View<TimeoutRecord[1], TimeoutSpace>;
+
+/// A watchdog that also leaves a record, which the host reads without waiting for the device.
+struct RecordingWatchdog : Watchdog<std::int64_t, 0> {
+  TimeoutRecord* record = nullptr;
+
+  bool operator==(const RecordingWatchdog&) const = default;
+  KOKKOS_FUNCTION bool ends(WaitTimer<>& timer, std::int64_t position) const {
+    if (has_ended()) return true;
+    if (!timer.exceeds(limit)) return false;
+    if (end(position)) record->position_plus_one = position + 1;
+    return true;
+  }
 };
 
 /// Yields to other host threads; called between reads by a thread that has polled for long.

@@ -145,7 +145,7 @@ struct IluElimination<Scalar, ExecutionSpace>::Plan {
   }
 
   void run_syncfree(const ExecutionSpace& exec, const Rows& rows) {
-    const Impl::SyncfreeOrder<Memory> order{levels.order, n, state.device().data() + 1, watchdog_ticks};
+    const Impl::SyncfreeOrder<Memory> order{levels.order, n, {state.device().data() + 1, watchdog_ticks}};
     if constexpr (on_host) {
       using Kernel = Impl::HostSyncfreeRows<Scalar, ExecutionSpace>;
       const auto n_levels = static_cast<std::int64_t>(levels.size());

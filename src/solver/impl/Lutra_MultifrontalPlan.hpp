@@ -11,7 +11,7 @@
 #include "Lutra_FrontSolver.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_LuOptions.hpp"
-#include "Lutra_LuTriangularSolves.hpp"
+#include "Lutra_LuTriangles.hpp"
 
 namespace lutra {
 
@@ -22,7 +22,7 @@ template <class Scalar, class ExecutionSpace>
 struct MultifrontalPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   using Memory = typename ExecutionSpace::memory_space;
   using Solver = FrontSolver<Scalar, ExecutionSpace>;
-  using Solves = Impl::LuTriangularSolves<Scalar, ExecutionSpace>;
+  using Solves = Impl::LuTriangles<Scalar, ExecutionSpace>;
 
   PermutedPattern<Memory> F;
   FrontPlan<Memory> fronts;

@@ -3,7 +3,7 @@
 #define LUTRA_RIGHTLOOKINGENGINE_HPP
 
 #include "Lutra_Index.hpp"
-#include "Lutra_LuTriangularSolves.hpp"
+#include "Lutra_LuTriangles.hpp"
 #include "Lutra_RightLookingLu.hpp"
 #include "Lutra_ScaledEntries.hpp"
 

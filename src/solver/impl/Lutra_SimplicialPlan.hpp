@@ -7,7 +7,7 @@
 
 #include "Lutra_FactorValues.hpp"
 #include "Lutra_LuOptions.hpp"
-#include "Lutra_LuTriangularSolves.hpp"
+#include "Lutra_LuTriangles.hpp"
 #include "Lutra_PlanTools.hpp"
 #include "Lutra_RightLookingEngine.hpp"
 #include "Lutra_UpLookingEngine.hpp"
@@ -29,7 +29,7 @@ class SimplicialFactorization final : public Factorization<Scalar, ExecutionSpac
   using typename Base::Memory;
   using typename Base::Rows;
   using Engine = SimplicialEngine<Scalar, ExecutionSpace>;
-  using Solves = Impl::LuTriangularSolves<Scalar, ExecutionSpace>;
+  using Solves = Impl::LuTriangles<Scalar, ExecutionSpace>;
 
   SimplicialFactorization(const ExecutionSpace& exec, const typename Engine::Plan& plan,
                           const Solves& prototype, const MemoryBudget& budget)

@@ -8,9 +8,9 @@
 #include "Lutra_Formatted.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_SolvableTriangle.hpp"
 #include "Lutra_Transpose.hpp"
 #include "Lutra_TriangleRows.hpp"
-#include "Lutra_TriangularSolveImpl.hpp"
 
 namespace lutra {
 
@@ -31,17 +31,17 @@ namespace Impl {
 
 /// The given pattern, its values, and one solve each for T and Tᵀ.
 template <class Scalar, class ExecutionSpace>
-class TriangularSolveOfBoth : public TriangularSolve<Scalar, ExecutionSpace> {
+class TriangleAndTranspose : public TransposableTriangle<Scalar, ExecutionSpace> {
  public:
-  using Base = TriangularSolve<Scalar, ExecutionSpace>;
-  using Op = TriangularSolveImpl<Scalar, ExecutionSpace>;
+  using Base = TransposableTriangle<Scalar, ExecutionSpace>;
+  using Op = SolvableTriangle<Scalar, ExecutionSpace>;
   using typename Base::Input;
   using typename Base::Memory;
   using typename Base::Output;
   using typename Base::Pattern;
   using typename Base::Values;
 
-  TriangularSolveOfBoth(const TriangularOptions& options, const ExecutionSpace& exec)
+  TriangleAndTranspose(const TriangularOptions& options, const ExecutionSpace& exec)
       : m_options(options), m_exec(exec), m_budget(options.memory_limit) {
     // Allocations take much of an analysis on devices, so the next analysis reuses the memory of the last.
     if (!is_host_space<ExecutionSpace> && options.memory_limit == 0) m_store = std::make_shared<MemoryPool>();
@@ -165,13 +165,13 @@ class TriangularSolveOfBoth : public TriangularSolve<Scalar, ExecutionSpace> {
 };
 
 template <class Scalar, class ExecutionSpace>
-std::unique_ptr<TriangularSolve<Scalar, ExecutionSpace>> make_triangular_solve(
+std::unique_ptr<TransposableTriangle<Scalar, ExecutionSpace>> make_transposable_triangle(
     const TriangularOptions& options, const ExecutionSpace& exec) {
-  return std::make_unique<TriangularSolveOfBoth<Scalar, ExecutionSpace>>(options, exec);
+  return std::make_unique<TriangleAndTranspose<Scalar, ExecutionSpace>>(options, exec);
 }
 
-#define LUTRA_TRIANGULAR_SOLVER(Scalar, Space)                                                   \
-  template std::unique_ptr<TriangularSolve<Scalar, Space>> make_triangular_solve<Scalar, Space>( \
+#define LUTRA_TRIANGULAR_SOLVER(Scalar, Space)                                                             \
+  template std::unique_ptr<TransposableTriangle<Scalar, Space>> make_transposable_triangle<Scalar, Space>( \
       const TriangularOptions&, const Space&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_TRIANGULAR_SOLVER)
 

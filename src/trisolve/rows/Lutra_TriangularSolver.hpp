@@ -20,7 +20,7 @@ namespace lutra {
 namespace Impl {
 /// Interface of the implementation.
 template <class Scalar, class ExecutionSpace>
-class TriangularSolve {
+class TransposableTriangle {
  public:
   using Memory = typename ExecutionSpace::memory_space;
   using Pattern = CsrPattern<Ordinal, Offset, Memory>;
@@ -28,7 +28,7 @@ class TriangularSolve {
   using Input = Kokkos::View<const Scalar**, Kokkos::LayoutStride, Memory>;
   using Output = Kokkos::View<Scalar**, Kokkos::LayoutStride, Memory>;
 
-  virtual ~TriangularSolve() = default;
+  virtual ~TransposableTriangle() = default;
   virtual void analyze(const Pattern& pattern, TriangleSide side, DiagonalKind diagonal) = 0;
   virtual void set_values(const Values& values) = 0;
   virtual void solve(const Input& B, const Output& X, Transposition op) = 0;
@@ -36,7 +36,7 @@ class TriangularSolve {
   virtual const TriangularReport& report(Transposition op) = 0;
 };
 template <class Scalar, class ExecutionSpace>
-std::unique_ptr<TriangularSolve<Scalar, ExecutionSpace>> make_triangular_solve(
+std::unique_ptr<TransposableTriangle<Scalar, ExecutionSpace>> make_transposable_triangle(
     const TriangularOptions& options, const ExecutionSpace& exec);
 }  // namespace Impl
 
@@ -58,7 +58,7 @@ class TriangularSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
   /// @throws InputError for options out of range, or a method this execution space cannot run
   explicit TriangularSolver(const TriangularOptions& options = {},
                             const ExecutionSpace& exec = ExecutionSpace())
-      : m_solve(Impl::make_triangular_solve<Scalar, ExecutionSpace>(options, exec)) {}
+      : m_solve(Impl::make_transposable_triangle<Scalar, ExecutionSpace>(options, exec)) {}
 
   /// Computes dependencies, levels, blocks and the packed layout of one triangle of a square pattern by rows,
   /// columns strictly ascending. The pattern may contain more than the triangle, for example a whole matrix,
@@ -112,7 +112,7 @@ class TriangularSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
   const TriangularReport& report(Transposition op = Transposition::none) const { return m_solve->report(op); }
 
  private:
-  std::unique_ptr<Impl::TriangularSolve<Scalar, ExecutionSpace>> m_solve;
+  std::unique_ptr<Impl::TransposableTriangle<Scalar, ExecutionSpace>> m_solve;
 };
 
 }  // namespace lutra

@@ -9,7 +9,6 @@
 #include "Lutra_DataFlow.hpp"
 #include "Lutra_IluRow.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_RelaxedAccess.hpp"
 #include "Lutra_RowKernelsHost.hpp"
 #include "Lutra_Watchdog.hpp"
 
@@ -18,24 +17,15 @@
 
 namespace lutra::Impl {
 
-/// Rows in the order of levels, and the flag that ends an elimination.
+/// Rows in the order of levels, and the watchdog of an elimination, by rows.
 template <class Memory>
 struct SyncfreeOrder {
   Kokkos::View<const Ordinal*, Memory> order;  ///< [n] rows, the first ones at the end
   Ordinal n;
-  std::int64_t* stopped;  ///< 1 + a row whose wait timed out, 0: none
-  std::uint64_t watchdog_ticks;
+  Watchdog<std::int64_t, 0> watchdog;
 
   KOKKOS_FUNCTION Ordinal row(std::int64_t position) const {
     return order(n - 1 - static_cast<Ordinal>(position));
-  }
-
-  /// Whether the elimination has ended; ends it if this wait has timed out.
-  KOKKOS_FUNCTION bool is_ended(WaitTimer<>& timer, Ordinal i) const {
-    if (load_relaxed(*stopped) != 0) return true;
-    if (!timer.exceeds(watchdog_ticks)) return false;
-    store_relaxed(*stopped, static_cast<std::int64_t>(i) + 1);
-    return true;
   }
 };
 
@@ -94,7 +84,7 @@ struct HostSyncfreeRows {
     KOKKOS_IF_ON_HOST((const std::atomic_ref<unsigned> flag(flags(k)); WaitTimer<> timer;
                        for (unsigned readings = 1; flag.load(std::memory_order_acquire) != run; ++readings) {
                          if (readings % 256 != 0) continue;
-                         if (order.is_ended(timer, i)) return false;
+                         if (order.watchdog.ends(timer, static_cast<std::int64_t>(i))) return false;
                          yield_to_others();
                        }))
     return true;

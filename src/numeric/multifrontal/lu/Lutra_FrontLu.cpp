@@ -162,7 +162,6 @@ void allocate_values(const ExecutionSpace& exec, const FrontPlan<typename Execut
   fresh.panels = part(0, panels);
   fresh.contributions = part(panels, panels + contributions);
   fresh.entries = part(places.entries, places.entries + plan.A.entries.extent(0));
-  fresh.scratch = part(std::min(aligned(panels), places.inverses), places.inverses);
   fresh.inverses = part(places.inverses, places.end);
   allocate(fresh.outcome, "lutra::numeric::outcome");
   allocate(fresh.no_outcome, "lutra::numeric::no_outcome");
@@ -226,6 +225,11 @@ void gather_factors(const ExecutionSpace& exec, const FrontFactors<Scalar, Execu
 }
 
 template <class Scalar, class ExecutionSpace>
+FrontInverses<Scalar> inverses_of(const FrontFactors<Scalar, ExecutionSpace>& factors) {
+  return Impl::inverses_of<Scalar>(*factors.schedule, *factors.state, factors.inverses.data());
+}
+
+template <class Scalar, class ExecutionSpace>
 void find_largest_factor(const ExecutionSpace& exec, const FrontFactors<Scalar, ExecutionSpace>& factors) {
   for_each_and_largest(exec, "lutra::numeric::largest_factor",
                        static_cast<std::int64_t>(factors.panels.extent(0)),
@@ -255,6 +259,7 @@ void find_largest_factor(const ExecutionSpace& exec, const FrontFactors<Scalar, 
       const Space&, const FrontFactors<Scalar, Space>&,                                                      \
       const Kokkos::View<const Offset*, typename Space::memory_space>&,                                      \
       const Kokkos::View<Scalar*, typename Space::memory_space>&);                                           \
+  template FrontInverses<Scalar> inverses_of(const FrontFactors<Scalar, Space>&);                            \
   template void find_largest_factor(const Space&, const FrontFactors<Scalar, Space>&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_FRONT_LU)
 

@@ -51,8 +51,6 @@ struct FrontFactors {
   /// contribution blocks that do not fit among the panels; stored after them
   Kokkos::View<Scalar*, Memory> contributions;
   Kokkos::View<Scalar*, Memory> entries;   ///< [nnz(A)] entries of the scaled matrix, front by front
-  Kokkos::View<Scalar*, Memory> scratch;   ///< storage of `contributions` and `entries`, which are not read
-                                           ///< between factorizations
   Kokkos::View<Scalar*, Memory> inverses;  ///< inverses of diagonal tiles, if the schedule leaves them to the
                                            ///< solves
   Kokkos::View<FrontLuOutcome, Memory> outcome;
@@ -72,6 +70,16 @@ struct FrontFactors {
     return interchanges ? interchanges->row_of_pivot : Kokkos::View<Ordinal*, Memory>();
   }
 };
+
+/// Inverses of the diagonal tiles of large fronts (InverseTile), which a factorization leaves to the solves:
+/// of U by rows and of L by columns, front by front in postorder. Null if the last factorization left none.
+template <class Scalar>
+struct FrontInverses {
+  const Scalar* upper = nullptr;
+  const Scalar* lower = nullptr;
+};
+template <class Scalar, class ExecutionSpace>
+FrontInverses<Scalar> inverses_of(const FrontFactors<Scalar, ExecutionSpace>& factors);
 
 /// Tiling of fronts for this scalar and space.
 template <class Scalar, class ExecutionSpace>

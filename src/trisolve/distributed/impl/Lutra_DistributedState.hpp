@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "Lutra_CommState.hpp"
 #include "Lutra_DistributedTriangles.hpp"
 #include "Lutra_Exchange.hpp"
 #include "Lutra_SweepPlan.hpp"

@@ -5,6 +5,7 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_LdltSolveTasks.hpp"
 #include "Lutra_LdltSolveWorker.hpp"
+#include "Lutra_TaskQueue.hpp"
 
 namespace lutra::Impl {
 
@@ -25,21 +26,12 @@ namespace lutra::Impl {
 //   solve_edge<Scalar>  rows of a tile, at most `size` and a divisor of it
 //   sum_group(value)    sum over the 32 threads of a group, returned to all of them
 
-/// Stop condition of a sweep, checked while waiting for flags.
-struct LdltSolveStop {
-  int stopped_front;  ///< −1: none
-};
-struct LdltSolveWatch {
-  LdltSolveStop* outcome = nullptr;
-};
-
 /// Data common to all blocks of a sweep.
 template <int Width, class Scalar>
-struct LdltSolveLaunch {
+struct LdltSolveLaunch : FlaggedRun {
   LdltSolveWorker<Width, Scalar> worker;
-  LdltSolveWatch data;
   const Ordinal* children = nullptr;
-  const LdltTask* tasks = nullptr;
+  const LdltSolveTask* tasks = nullptr;
   int n_tasks = 0;
   int* ticket = nullptr;           ///< −1 on entry
   int* done = nullptr;             ///< [count] flags of fronts
@@ -47,8 +39,6 @@ struct LdltSolveLaunch {
   int* arrived = nullptr;          ///< [count] partial sums available
   int* tiles = nullptr;            ///< flags of tiles of large fronts
   Scalar* partial_sums = nullptr;  ///< [panels / (2·edge)] of columns, at offsets given by the panels
-  int run = 1;                     ///< value of raised flags, different in each sweep
-  double watchdog_seconds = 10;
 };
 
 /// Shared memory of a block.
@@ -80,11 +70,11 @@ struct LdltFrontSolve {
   const Block& block;
   const Launch& launch;
   Space& space;
-  const LdltTask& task;
+  const LdltSolveTask& task;
   const Located at;
   const int e, rows;  ///< eliminated columns; all rows
 
-  KOKKOS_FUNCTION LdltFrontSolve(const Block& a_block, const Launch& a_launch, const LdltTask& a_task)
+  KOKKOS_FUNCTION LdltFrontSolve(const Block& a_block, const Launch& a_launch, const LdltSolveTask& a_task)
       : block(a_block),
         launch(a_launch),
         space(*static_cast<Space*>(a_block.space())),
@@ -147,7 +137,7 @@ struct LdltFrontSolve {
   /// Writes solutions of a tile in the last sweep; NaN if the watchdog has ended it.
   KOKKOS_FUNCTION void store(int first, int m) const {
     if (!data().stores) return;
-    const bool stopped = Kokkos::atomic_load(&launch.data.outcome->stopped_front) >= 0;
+    const bool stopped = Kokkos::atomic_load(launch.watchdog.stopped) >= 0;
     for (int q = block.thread(); q < m * Width; q += size) {
       const Scalar value = stopped ? Scalar(Kokkos::Experimental::quiet_NaN_v<RealOf<Scalar>>) : space.v[q];
       data().write_solution(static_cast<std::int64_t>(at.variables[first + q / Width]), column(q % Width),
@@ -454,7 +444,7 @@ struct LdltSweepFlow {
 template <bool Forward, class Block, int Width, class Scalar>
 KOKKOS_FUNCTION void sweep_tasks(const Block& block, const LdltSolveLaunch<Width, Scalar>& launch) {
   for (int t = block.next(launch.ticket) + 1; t < launch.n_tasks; t = block.next(launch.ticket) + 1) {
-    const LdltTask task = launch.tasks[Forward ? t : launch.n_tasks - 1 - t];
+    const LdltSolveTask task = launch.tasks[Forward ? t : launch.n_tasks - 1 - t];
     const LdltFrontSolve<Block, Width, Scalar> solve(block, launch, task);
     if constexpr (Forward) {
       solve.forward();

@@ -7,18 +7,24 @@
 #include <vector>
 
 #include "Lutra_ArgsortDescending.hpp"
+#include "Lutra_FrontPlan.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_LdltTaskList.hpp"
 
 namespace lutra::Impl {
 
+/// One block's part in a front.
+struct LdltSolveTask {
+  Ordinal front = 0;
+  int member = 0, members = 1;
+};
+
 /// Tasks of a data-flow sweep with L·D·Lᵀ, in the order of forward sweeps; backward sweeps process them in
-/// reverse. As in the factorization (Lutra_LdltTaskList.hpp) a task is one block's part in a front, and
-/// members of a gang are neighbours. A task waits only for fronts all of whose tasks precede it, and for
+/// reverse. A front may be shared by a gang of blocks;
+/// the members of a gang are neighbours. A task waits only for fronts all of whose tasks precede it, and for
 /// other members. Host code.
 struct LdltSolveTasks {
   using Fronts = std::vector<Front>;
-  std::vector<LdltTask> small, large;
+  std::vector<LdltSolveTask> small, large;
 
   /// @param edge   rows of a tile: a block has at least one
   /// @param blocks most members of a gang
@@ -48,14 +54,14 @@ struct LdltSolveTasks {
     }
     for (const Ordinal f : argsort_descending<Ordinal>(count, [&](Ordinal g) { return path[index(g)]; })) {
       if (is_small[index(f)] != 0) {
-        small.push_back({f, 0, 1, -1});
+        small.push_back({f, 0, 1});
         continue;
       }
       // twice its share, because neighbours in the tree wait for others at different times
       const double useful = std::min(std::round(2 * share[index(f)]),
                                      std::ceil(static_cast<double>(fronts[index(f)].size()) / edge));
       const int members = std::clamp(static_cast<int>(useful), 1, std::max(1, blocks));
-      for (int member = 0; member < members; ++member) large.push_back({f, member, members, -1});
+      for (int member = 0; member < members; ++member) large.push_back({f, member, members});
       max_members = std::max(max_members, members);
     }
   }

@@ -94,8 +94,8 @@ LdltSolveData<Scalar> ldlt_solve_data(
 /// Data of a plan that sweeps read.
 template <class Memory>
 struct LdltSolveLists : FrontSolveLists<Memory> {
-  Kokkos::View<const LdltTask*, Memory> small, large;  ///< tasks of data flow, if the space has it
-  double watchdog_seconds = 10;                        ///< for data flow
+  Kokkos::View<const LdltSolveTask*, Memory> small, large;  ///< tasks of data flow, if the space has it
+  double watchdog_seconds = 10;                             ///< for data flow
 };
 
 /// Sweeps of an execution space; successive groups of right-hand sides reuse the same vectors.

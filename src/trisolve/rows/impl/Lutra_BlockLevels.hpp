@@ -61,18 +61,8 @@ KOKKOS_FORCEINLINE_FUNCTION void note_level(Level* last, Level level) {
   if (read_level(last) < level) Kokkos::atomic_max(last, level);
 }
 
-/// Limits the polling time of a search for levels.
-struct LevelWatchdog {
-  std::uint64_t limit = 0;          ///< ticks of the longest wait
-  std::int64_t* stopped = nullptr;  ///< 1 + first step of the block that waited longer; 0: none
-
-  /// Whether the search has ended; ends it if this wait of the block that begins at `step` exceeds the limit.
-  KOKKOS_FUNCTION bool ends(WaitTimer<>& timer, std::int64_t step) const {
-    if (*static_cast<const volatile std::int64_t*>(stopped) != 0) return true;
-    if (timer.exceeds(limit)) Kokkos::atomic_compare_exchange(stopped, std::int64_t(0), step + 1);
-    return false;
-  }
-};
+/// Limits the waits of a search for levels, by the first steps of the blocks that wait.
+using LevelWatchdog = Watchdog<std::int64_t, 0>;
 
 /// Computes the levels of blocks in one launch, like a synchronization-free solve: the level of a block is
 /// one more than the largest level it depends on, and serves as its own flag (−1: unknown). Teams take

@@ -38,9 +38,7 @@ struct BlockSolveData {
   std::int64_t narrow_tasks = 0;
   Ordinal* ticket = nullptr;       ///< ticket of this solve, 0 on entry
   Ordinal* next_ticket = nullptr;  ///< ticket of the next solve, reset to 0
-  int* stop = nullptr;             ///< nonzero: the watchdog has ended the solve
-  TimeoutRecord* timeout = nullptr;
-  std::uint64_t watchdog_ticks = 0;  ///< longest wait; a longer one ends the solve
+  RecordingWatchdog watchdog;
 
   bool operator==(const BlockSolveData&) const = default;
   KOKKOS_FORCEINLINE_FUNCTION Value value(const Value* from) const {
@@ -52,21 +50,6 @@ struct BlockSolveData {
   }
 };
 
-/// Ends the solve: all polling threads stop, and the first position that waited too long is recorded.
-template <class Data>
-KOKKOS_FUNCTION void give_up(const Data& data, std::int64_t position) {
-  if (Kokkos::atomic_compare_exchange(data.stop, 0, 1) == 0) data.timeout->position_plus_one = position + 1;
-}
-
-/// Whether the watchdog has ended the solve; a polling thread checks every few hundred reads. Ends the solve
-/// if this wait exceeds the limit; all polling threads, including this one, observe that at their next check.
-template <class Data>
-KOKKOS_FUNCTION bool is_ended(const Data& data, WaitTimer<>& timer, std::int64_t waiting_position) {
-  if (*static_cast<const volatile int*>(data.stop) != 0) return true;
-  if (timer.exceeds(data.watchdog_ticks)) give_up(data, waiting_position);
-  return false;
-}
-
 /// Polls a slot until it is computed. Returns NaN once the watchdog has ended the solve.
 template <class Scalar, class Data>
 KOKKOS_FUNCTION Scalar wait_for(const Data& data, const Scalar* position, std::int64_t waiting_position) {
@@ -75,7 +58,7 @@ KOKKOS_FUNCTION Scalar wait_for(const Data& data, const Scalar* position, std::i
   WaitTimer<> timer;
   for (unsigned readings = 1; is_sentinel(value); ++readings) {
     if (readings % 256 == 0) {
-      if (is_ended(data, timer, waiting_position)) break;
+      if (data.watchdog.ends(timer, waiting_position)) break;
       yield_to_others();
     }
     value = read_fresh(position);

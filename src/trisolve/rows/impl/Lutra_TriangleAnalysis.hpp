@@ -10,11 +10,11 @@
 #include "Lutra_Formatted.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_PackedTriangleSolve.hpp"
+#include "Lutra_PackedTriangleEngine.hpp"
 #include "Lutra_RowSubstitution.hpp"
+#include "Lutra_SolvableTriangle.hpp"
 #include "Lutra_TriangleGroups.hpp"
 #include "Lutra_TriangleRows.hpp"
-#include "Lutra_TriangularSolveImpl.hpp"
 #include "Lutra_TrisolveModel.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_TriangleKernelsCuda.hpp"
@@ -156,10 +156,10 @@ class TriangleAnalysis {
     triangle->in_row = map_positions(m_exec, plan.row_of, m_input.in_row, maps);
     triangle->out_row = map_positions(m_exec, plan.row_of, m_input.out_row, maps);
     if (stores_singles())
-      return std::make_unique<PackedTriangleSolve<Scalar, Single, ExecutionSpace>>(m_exec, triangle, m_budget,
-                                                                                   timeout);
-    return std::make_unique<PackedTriangleSolve<Scalar, Scalar, ExecutionSpace>>(m_exec, triangle, m_budget,
-                                                                                 timeout);
+      return std::make_unique<PackedTriangleEngine<Scalar, Single, ExecutionSpace>>(m_exec, triangle,
+                                                                                    m_budget, timeout);
+    return std::make_unique<PackedTriangleEngine<Scalar, Scalar, ExecutionSpace>>(m_exec, triangle, m_budget,
+                                                                                  timeout);
   }
 
   TrianglePlan<Memory> plan_for_method(const Groupings<Memory>& found, MemoryReservation& scratch) const {

@@ -48,7 +48,7 @@ void sweep_all_levels_portable(const ExecutionSpace& exec, const RowAccess& rows
                                const Groupings<typename ExecutionSpace::memory_space>& found,
                                double watchdog_seconds) {
   TriangleStatistics* const statistics = found.statistics.data();
-  const LevelWatchdog watchdog{watchdog_ticks<ExecutionSpace>(watchdog_seconds), &statistics->stopped};
+  const LevelWatchdog watchdog{&statistics->stopped, watchdog_ticks<ExecutionSpace>(watchdog_seconds)};
   if constexpr (is_host_space<ExecutionSpace>) {
     exec.fence("lutra::trisolve: the host reads the pattern");
     statistics->last_row_level =

@@ -13,6 +13,7 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_RowUpdates.hpp"
 #include "Lutra_SyncfreeRows.hpp"
+#include "Lutra_TaskQueueCuda.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_CheckCuda.hpp"
 #endif
@@ -85,9 +86,7 @@ struct SyncfreeRowsCuda {
 
   __device__ void run(Scalar* scratch) const {
     while (true) {
-      std::int64_t position = 0;
-      if (WarpLanes::lane() == 0) position = Kokkos::atomic_fetch_add(ticket, std::int64_t(1));
-      position = WarpLanes::from_lane(position, 0);
+      const std::int64_t position = take_ticket_of_warp(ticket);
       if (position >= static_cast<std::int64_t>(order.n)) return;
       const Ordinal i = order.row(position);
       const Offset begin = rows.row_map(i), diagonal = rows.diagonal(i), end = rows.row_map(i + 1);
@@ -146,7 +145,7 @@ struct SyncfreeRowsCuda {
         const unsigned missing = __ballot_sync(WarpLanes::all, is_missing);
         const int here = missing == 0 ? held : __ffs(static_cast<int>(missing)) - 1;
         if (here == taken && ++readings % 1024 == 0 &&
-            __any_sync(WarpLanes::all, lane == 0 && order.is_ended(timer, i)))
+            __any_sync(WarpLanes::all, lane == 0 && order.watchdog.ends(timer, static_cast<std::int64_t>(i))))
           return false;
         while (taken < here) taken = take_pivot(w, mine, u, divisions, taken, here, l);
       }

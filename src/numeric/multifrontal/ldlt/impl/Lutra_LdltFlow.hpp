@@ -5,6 +5,7 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_LdltFronts.hpp"
 #include "Lutra_LdltTaskList.hpp"
+#include "Lutra_TaskQueue.hpp"
 
 namespace lutra::Impl {
 
@@ -34,7 +35,7 @@ struct LdltGangState {
 
 /// Parameters shared by all blocks of a launch.
 template <class Scalar>
-struct LdltLaunch {
+struct LdltLaunch : FlaggedRun {
   LdltData<Scalar> data;
   const Ordinal* small_fronts = nullptr;
   const LdltTask* tasks = nullptr;
@@ -45,8 +46,6 @@ struct LdltLaunch {
   int* done = nullptr;     ///< [count] completion flags of fronts
   int* tickets = nullptr;  ///< [2] task counters of the two launches
   int n_small = 0, n_tasks = 0;
-  int run = 1;  ///< value of a raised flag; 0 before
-  double watchdog_seconds = 10;
 };
 
 /// Bits of a magnitude, ordered as the magnitudes.

@@ -38,6 +38,8 @@ LdltData<Scalar> ldlt_data(const LdltPlan<typename ExecutionSpace::memory_space>
           factors.complement.data()};
 }
 
+inline constexpr double ldlt_watchdog_seconds = 10;  ///< longest wait of a front
+
 /// The task list in the kernels' memory. Part of a plan.
 template <class MemorySpace>
 class LdltSchedule {
@@ -70,6 +72,8 @@ class LdltSchedule {
   LdltLaunch<Scalar> launch(const LdltData<Scalar>& data, std::uint64_t* flags) const {
     LdltLaunch<Scalar> result;
     result.data = data;
+    result.watchdog = {&data.outcome->stopped_front,
+                       watchdog_ticks<typename MemorySpace::execution_space>(ldlt_watchdog_seconds)};
     result.small_fronts = m_small_fronts.data();
     result.tasks = m_tasks.data();
     result.first_column = m_first_column.data();

@@ -38,6 +38,12 @@ struct FrontRunState {
   void forget_inverses() {}
 };
 
+/// Inverses of diagonal tiles that the last factorization left to the solves: none.
+template <class Scalar, class Schedule, class State>
+FrontInverses<Scalar> inverses_of(const Schedule&, const State&, const Scalar*) {
+  return {};
+}
+
 }  // namespace lutra::Impl
 
 #include "Lutra_HostFronts.hpp"

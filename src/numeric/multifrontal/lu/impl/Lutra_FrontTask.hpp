@@ -8,6 +8,7 @@
 #include "Lutra_FrontTiles.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_SmallChildListMaker.hpp"
+#include "Lutra_TaskQueue.hpp"
 
 namespace lutra::Impl {
 
@@ -37,9 +38,6 @@ namespace lutra::Impl {
 
 /// Diagonal tiles of a front whose neighbours occupy hand-off buffers at a time.
 inline constexpr int tile_links = 2;
-
-/// Completed tasks of a launch are counted by chunks, in list order.
-inline constexpr int tasks_a_chunk = 32;
 
 /// A child during assembly of its parent.
 struct ChildRef {

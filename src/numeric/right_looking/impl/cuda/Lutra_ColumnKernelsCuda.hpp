@@ -10,6 +10,7 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_RightLooking.hpp"
 #include "Lutra_SharedEntryCuda.hpp"
+#include "Lutra_TaskQueueCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -66,7 +67,7 @@ struct ColumnLaunch {
   Ordinal n;
   PivotThreshold threshold;
   unsigned run;  ///< number of this factorization
-  double watchdog_seconds;
+  Watchdog<unsigned long long, 0> watchdog;
 };
 
 /// A task's part of a column: rows [row_begin, row_end) of L(:, j), entries [up_begin, up_end) of U(j, :).
@@ -113,32 +114,15 @@ __device__ __forceinline__ Scalar load_latest(const Scalar* address) {
   }
 }
 
-__device__ __forceinline__ unsigned load_acquire(const unsigned* address) {
-  unsigned value;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
-  return value;
-}
-
-/// Aborts all waits once one column has timed out.
-template <class Launch>
-__device__ bool column_stopped(const Launch& launch, unsigned long long column, std::uint64_t& begun) {
-  std::uint64_t now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  if (begun == 0) begun = now;
-  if (static_cast<double>(now - begun) > launch.watchdog_seconds * 1e9)
-    atomicCAS(&launch.state->stopped, 0ull, column + 1);
-  return *static_cast<volatile unsigned long long*>(&launch.state->stopped) != 0;
-}
-
 /// Waits until all tasks that signal column j have done so. For one lane. @returns false at a timeout
 template <class Launch>
 __device__ bool wait_for_columns(const Launch& launch, Ordinal j, unsigned needed) {
   const unsigned target = needed * launch.run;
-  std::uint64_t begun = 0;
+  WaitTimer<> timer;
   unsigned spins = 0;
-  while (const unsigned left = target - load_acquire(launch.arrived + j)) {
+  while (const unsigned left = target - load_flag(launch.arrived + j)) {
     if (left > 64) __nanosleep(left < 1024 ? left : 1024);
-    if (++spins % 256 == 0 && column_stopped(launch, static_cast<unsigned long long>(j), begun)) return false;
+    if (++spins % 256 == 0 && launch.watchdog.ends(timer, static_cast<unsigned long long>(j))) return false;
   }
   return true;
 }
@@ -345,9 +329,7 @@ __global__ void __launch_bounds__(column_threads, column_blocks)
   const int warp = static_cast<int>(threadIdx.x) / 32;
   auto& memory = reinterpret_cast<WarpMemory<Scalar>*>(shared)[warp];
   while (true) {
-    int ticket = 0;
-    if (lane == 0) ticket = atomicAdd(&launch.state->ticket, 1);
-    ticket = __shfl_sync(~0u, ticket, 0);
+    const int ticket = take_ticket_of_warp(&launch.state->ticket);
     if (ticket >= n) return;
     if (!work_column_task<format>(launch, launch.tasks[ticket], memory, lane)) return;
   }

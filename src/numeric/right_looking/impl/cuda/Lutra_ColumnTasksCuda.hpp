@@ -13,6 +13,7 @@
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_ColumnKernelsCuda.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_ResidentBlocksCuda.hpp"
 #include "Lutra_RightLookingPortable.hpp"
 #include "Lutra_Upload.hpp"
 
@@ -115,6 +116,7 @@ struct ColumnTaskPlan<Kokkos::CudaSpace> {
     launch.threshold = threshold;
     launch.arrived = work.arrived.data();
     launch.state = work.state.device().data();
+    launch.watchdog.stopped = &launch.state->stopped;
     launch.run = ++work.run;
     check_cuda(cudaMemsetAsync(launch.state, 0, sizeof(ColumnState), exec.cuda_stream()),
                "starting a factorization");
@@ -212,17 +214,15 @@ struct ColumnTaskPlan<Kokkos::CudaSpace> {
     launch.map = map.data();
     launch.needed = needed.data();
     launch.n = plan.n();
-    launch.watchdog_seconds = ablation.watchdog_seconds;
+    launch.watchdog.limit = watchdog_ticks<Kokkos::Cuda>(ablation.watchdog_seconds);
     return launch;
   }
 
   /// Number of resident blocks, at most the number of tasks.
   template <class Kernel>
   int blocks(const Kokkos::Cuda& exec, Kernel kernel) const {
-    int each = 0;
-    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, column_threads, 0),
-               "asking how many blocks run at once");
-    const int most = std::max(1, each) * exec.cuda_device_prop().multiProcessorCount;
+    const int most = std::max(resident_blocks(exec, kernel, column_threads, 0),
+                              exec.cuda_device_prop().multiProcessorCount);
     return static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(most),
                                                   (tasks.extent(0) + column_warps - 1) / column_warps));
   }

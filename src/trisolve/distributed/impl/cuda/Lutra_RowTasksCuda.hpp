@@ -2,9 +2,10 @@
 #ifndef LUTRA_ROWTASKSCUDA_HPP
 #define LUTRA_ROWTASKSCUDA_HPP
 
-#include "Lutra_DiagonalBlocksCuda.hpp"
 #include "Lutra_PeerWindow.hpp"
 #include "Lutra_RowTasks.hpp"
+#include "Lutra_ShufflesCuda.hpp"
+#include "Lutra_TaskQueueCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -62,9 +63,7 @@ __global__ void __launch_bounds__(row_task_threads)
     return window.wait(static_cast<std::size_t>(signal), epoch);  // its barrier also covers the team's sum
   };
   for (;;) {
-    __syncthreads();  // the previous task is complete
-    if (threadIdx.x == 0) taken = atomicAdd(ticket, 1);
-    __syncthreads();
+    take_ticket_of_block(ticket, taken);
     if (taken >= n) return;
     const RowTask task = data.tasks[taken];
     Scalar* const sum = in_shared ? reinterpret_cast<Scalar*>(shared_memory) : data.sums + task.sum * data.k;

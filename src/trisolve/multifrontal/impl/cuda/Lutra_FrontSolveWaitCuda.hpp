@@ -2,9 +2,11 @@
 #ifndef LUTRA_FRONTSOLVEWAITCUDA_HPP
 #define LUTRA_FRONTSOLVEWAITCUDA_HPP
 
-#include "Lutra_BlockSolveCuda.hpp"
 #include "Lutra_FrontSolveData.hpp"
 #include "Lutra_FrontSolveTasks.hpp"
+#include "Lutra_PollSolutionsCuda.hpp"
+#include "Lutra_ShufflesCuda.hpp"
+#include "Lutra_TaskQueueCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -25,9 +27,7 @@ struct FrontSweepLaunch {
   int groups = 1;                    ///< groups of right-hand sides
   int* ticket = nullptr;             ///< ticket of this launch, 0 on entry
   int* next_ticket = nullptr;        ///< ticket of the opposite sweep of the same fronts, reset to 0
-  int* stop = nullptr;               ///< nonzero: the watchdog has ended the solve
-  TimeoutRecord* timeout = nullptr;
-  std::uint64_t watchdog_ticks = 0;  ///< longest wait; a longer one ends the solve
+  RecordingWatchdog watchdog;
 
   __device__ Scalar* solved_at(int group, std::int64_t index, int width) const {
     return data.solved + (group * data.n + index) * width;
@@ -95,15 +95,6 @@ __device__ __forceinline__ void take_sources(const Launch& launch, int group, st
 #pragma unroll
     for (int w = 0; w < Width; ++w) shared[(thread + u * Threads) * Width + w] = x[u][w];
   }
-}
-
-/// The number of the next task; called by one thread. The first ticket of a launch resets the counter of the
-/// opposite sweep, which no block is using.
-template <class Launch>
-__device__ __forceinline__ int take_ticket(const Launch& launch) {
-  const int taken = atomicAdd(launch.ticket, 1);
-  if (taken == 0) *launch.next_ticket = 0;
-  return taken;
 }
 
 }  // namespace lutra::Impl

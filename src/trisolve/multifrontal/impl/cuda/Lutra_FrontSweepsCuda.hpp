@@ -8,12 +8,12 @@
 
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_Error.hpp"
-#include "Lutra_FrontSchedule.hpp"
 #include "Lutra_FrontSolver.hpp"
+#include "Lutra_FrontTiles.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_KernelGraphsCuda.hpp"
 #include "Lutra_PortableFrontSweeps.hpp"
 #include "Lutra_SmallFrontSolveCuda.hpp"
-#include "Lutra_SolutionArrays.hpp"
 #include "Lutra_TileFrontSolveCuda.hpp"
 
 namespace lutra::Impl {
@@ -53,9 +53,10 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
     }
     m_tickets = m_reservation.template allocate<Kokkos::View<int*, Memory>>(exec, "lutra::trisolve::tickets",
                                                                             n_tickets);
-    m_stop = m_reservation.template allocate<Kokkos::View<int, Memory>>(exec, "lutra::trisolve::stop");
+    m_stopped =
+        m_reservation.template allocate<Kokkos::View<std::int64_t, Memory>>(exec, "lutra::trisolve::stopped");
     Kokkos::deep_copy(exec, m_tickets, 0);
-    Kokkos::deep_copy(exec, m_stop, 0);
+    Kokkos::deep_copy(exec, m_stopped, 0);
   }
 
   std::unique_ptr<FrontSweeps> with_own_vectors(const Kokkos::Cuda& exec, const MemoryBudget& budget) const {
@@ -67,21 +68,20 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
 
   /// @param data without vectors
   void run(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, Data data) {
-    const Scalar* const inverses = factors.state->has_inverses() ? factors.inverses.data() : nullptr;
+    const FrontInverses<Scalar> inverses = inverses_of(factors);
     if (m_portable) {
-      if (factors.row_of_pivot().data() != nullptr && inverses != nullptr)
+      if (factors.row_of_pivot().data() != nullptr && inverses.upper != nullptr)
         throw InputError("FrontSolver: portable kernels do not read interchanges inside tiles");
       return m_portable->run(exec, plan, factors, data);
     }
-    m_row_of_pivot = factors.row_of_pivot();
-    m_lower_inverses = inverses != nullptr ? inverses + factors.schedule->lower_inverses() : nullptr;
+    const Triangles triangles{{factors.row_of_pivot().data(), inverses.lower}, {nullptr, inverses.upper}};
     for_column_groups(data.in, data.out, data.n_columns, max_columns,
                       [&](const auto& in, const auto& out, int columns) {
                         data.in = in;
                         data.out = out;
                         data.n_columns = columns;
-                        if (columns == 1) return solve_group<1>(exec, factors, data, inverses);
-                        solve_group<4>(exec, factors, data, inverses);
+                        if (columns == 1) return solve_group<1>(exec, data, triangles);
+                        solve_group<4>(exec, data, triangles);
                       });
   }
 
@@ -91,7 +91,7 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
     const std::int64_t index = m_timeout(0).position_plus_one - 1;
     m_timeout(0).position_plus_one = 0;
     Kokkos::deep_copy(exec, m_tickets, 0);
-    Kokkos::deep_copy(exec, m_stop, 0);
+    Kokkos::deep_copy(exec, m_stopped, 0);
     Kokkos::deep_copy(exec, m_vectors, sentinel_value<Scalar>());
     exec.fence("lutra::trisolve: the vectors hold sentinels again");
     return index;
@@ -123,37 +123,42 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
   static constexpr int n_tickets = 2 * Tasks::classes;  // up and down, by classes of fronts
   static constexpr int edge = front_tile<Scalar>;
 
+  /// What sweeps read of the current factors besides the panels.
+  struct Triangles {
+    struct {
+      const Ordinal* row_of_pivot;
+      const Scalar* inverses;
+    } lower, upper;
+  };
+
   template <int Width>
-  void solve_group(const Kokkos::Cuda& exec, const Factors& factors, Data& data, const Scalar* inverses) {
+  void solve_group(const Kokkos::Cuda& exec, Data& data, const Triangles& triangles) {
     Launch launch;
     launch.groups = (data.n_columns + Width - 1) / Width;
-    reserve(exec, factors, data, launch.groups * Width);
+    reserve(exec, data, launch.groups * Width);
     const std::int64_t width = m_width;
     data.solved = m_vectors.data();
     data.solution = data.solved + data.n * width;
     data.contributions = data.solution + data.n * width;
     launch.partial_sums = data.contributions + data.n_contributions * width;
     launch.n_parts = m_lists->partial_sums;
-    launch.stop = m_stop.data();
-    launch.timeout = m_timeout.data();
-    launch.watchdog_ticks = m_watchdog_ticks;
+    launch.watchdog = {{m_stopped.data(), m_watchdog_ticks}, m_timeout.data()};
     launch.data = data;
-    choose_triangle(true, inverses, launch);
+    choose_triangle(true, triangles, launch);
     sweep_by_warps<true, Tasks::small, Width>(exec, launch);
     sweep_by_warps<true, Tasks::middle, Width>(exec, launch);
     sweep_tiles<true, Width>(exec, launch);
-    choose_triangle(false, inverses, launch);
+    choose_triangle(false, triangles, launch);
     sweep_tiles<false, Width>(exec, launch);
     sweep_by_warps<false, Tasks::middle, Width>(exec, launch);
     sweep_by_warps<false, Tasks::small, Width>(exec, launch);
   }
 
-  /// @param inverses those of U come first
-  void choose_triangle(bool forward, const Scalar* inverses, Launch& launch) const {
+  static void choose_triangle(bool forward, const Triangles& triangles, Launch& launch) {
     launch.data.sweep.forward = forward;
-    const bool lower = launch.data.sweep.unit();
-    launch.data.row_of_pivot = lower ? m_row_of_pivot.data() : nullptr;
-    launch.inverses = lower ? m_lower_inverses : inverses;
+    const auto& triangle = launch.data.sweep.unit() ? triangles.lower : triangles.upper;
+    launch.data.row_of_pivot = triangle.row_of_pivot;
+    launch.inverses = triangle.inverses;
   }
 
   /// Selects the tickets of this launch and of the same fronts' other sweep.
@@ -203,25 +208,18 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
     return static_cast<unsigned>(std::min(wanted, at_once));
   }
 
-  /// Provides vectors for `width` values per index: in memory that factorizations do not use before the next
-  /// one, if it suffices, else in the solver's own.
-  void reserve(const Kokkos::Cuda& exec, const Factors& factors, const Data& data, int width) {
-    if (m_own.bytes() > 0 && width <= m_width) return;
+  /// Provides vectors for `width` values per index.
+  void reserve(const Kokkos::Cuda& exec, const Data& data, int width) {
+    if (width <= m_width) return;
+    exec.fence("lutra::trisolve: the smaller vectors are freed");
+    m_vectors = {};
+    m_own = {};
+    m_width = 0;
     const std::int64_t slots = 2 * data.n + data.n_contributions + m_lists->partial_sums;
-    const auto values = static_cast<std::size_t>(slots * width);
-    if (values <= factors.scratch.extent(0)) {
-      const bool untouched = factors.state->claim_scratch(this);
-      if (untouched && width <= m_width && m_vectors.data() == factors.scratch.data()) return;
-      m_vectors = Kokkos::subview(factors.scratch, std::pair(std::size_t(0), values));
-    } else {
-      exec.fence("lutra::trisolve: the smaller vectors are freed");
-      m_vectors = {};
-      m_own = {};
-      m_width = 0;
-      MemoryReservation fresh(m_budget);
-      m_vectors = fresh.template allocate<decltype(m_vectors)>(exec, "lutra::trisolve::vectors", values);
-      m_own = fresh;
-    }
+    MemoryReservation fresh(m_budget);
+    m_vectors = fresh.template allocate<decltype(m_vectors)>(exec, "lutra::trisolve::vectors",
+                                                             static_cast<std::size_t>(slots * width));
+    m_own = fresh;
     m_width = width;
     Kokkos::deep_copy(exec, m_vectors, sentinel_value<Scalar>());
   }
@@ -232,14 +230,12 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
   std::uint64_t m_watchdog_ticks;
   std::unique_ptr<Portable> m_portable;  ///< set if the portable kernels are requested
   Kokkos::View<int*, Memory> m_tickets;
-  Kokkos::View<int, Memory> m_stop;
+  Kokkos::View<std::int64_t, Memory> m_stopped;  ///< of the watchdog
   TimeoutFlag m_timeout = make_uncounted<TimeoutFlag>("lutra::trisolve::timeout");
-  MemoryReservation m_own;  ///< vectors in the solver's own memory
+  MemoryReservation m_own;  ///< of the vectors
   /// solved, solution, contributions and partial_sums, all values of each
   Kokkos::View<Scalar*, Memory> m_vectors;
-  Kokkos::View<const Ordinal*, Memory> m_row_of_pivot;  ///< of the current factors
-  const Scalar* m_lower_inverses = nullptr;             ///< of the current factors
-  int m_width = 0;                                      ///< values per index allocated
+  int m_width = 0;         ///< values per index allocated
   KernelGraphs m_kernels;  ///< caches how many blocks of each kernel run concurrently
 };
 

@@ -5,39 +5,36 @@
 #include <algorithm>
 #include <utility>
 
-#include "Lutra_LdltFlowCuda.hpp"
+#include "Lutra_FrontTiles.hpp"
 #include "Lutra_LdltSolveFlow.hpp"
-#include "Lutra_TileFrontSolveCuda.hpp"
+#include "Lutra_ResidentBlocksCuda.hpp"
+#include "Lutra_ShufflesCuda.hpp"
+#include "Lutra_WorkersCuda.hpp"
 
 namespace lutra::Impl {
 
 // Data-flow sweeps with L·D·Lᵀ, two launches each: forward, fronts of small subtrees in warps, then all
 // others in blocks; backward in reverse.
 
-template <class Scalar>
-__device__ __forceinline__ Scalar sum_of_lanes(const Scalar& value) {
-  Scalar sum[1] = {value};
-  sum_each_over_lanes(sum, 32);
-  return sum[0];
-}
+inline constexpr int ldlt_solve_threads = 256;  ///< threads of a block that processes other fronts
 
-struct LdltSolveWarpCuda : LdltWarpCuda {
+struct LdltSolveWarpCuda : WarpWorkerCuda {
   static constexpr int size = 32;
   template <class Scalar>
   static constexpr int solve_edge = 32;
   template <class Scalar>
   __device__ __forceinline__ Scalar sum_group(const Scalar& value) const {
-    return sum_of_lanes(value);
+    return sum_over_lanes(value, 32);
   }
 };
 
-struct LdltSolveBlockCuda : LdltBlockCuda {
-  static constexpr int size = front_threads;
+struct LdltSolveBlockCuda : BlockWorkerCuda<ldlt_solve_threads> {
+  static constexpr int size = ldlt_solve_threads;
   template <class Scalar>
   static constexpr int solve_edge = front_tile<Scalar>;
   template <class Scalar>
   __device__ __forceinline__ Scalar sum_group(const Scalar& value) const {
-    return sum_of_lanes(value);
+    return sum_over_lanes(value, 32);
   }
 };
 
@@ -53,9 +50,10 @@ __global__ void __launch_bounds__(ldlt_solve_warps * 32)
 }
 
 template <bool Forward, int Width, class Scalar>
-__global__ void __launch_bounds__(front_threads, 2) ldlt_sweep_kernel(LdltSolveLaunch<Width, Scalar> launch) {
+__global__ void __launch_bounds__(ldlt_solve_threads, 2)
+    ldlt_sweep_kernel(LdltSolveLaunch<Width, Scalar> launch) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
-  __shared__ LdltBlockCuda::Exchange exchange;
+  __shared__ LdltSolveBlockCuda::Exchange exchange;
   constexpr int bytes = sizeof(LdltSolveSpace<LdltSolveBlockCuda, Width, Scalar>);
   sweep_tasks<Forward>(LdltSolveBlockCuda{{{}, shared_memory, bytes, exchange}}, launch);
 }
@@ -109,7 +107,7 @@ struct LdltSweepFlow<Scalar, Kokkos::Cuda> {
              const LdltSolveWorker<Width, Scalar>& worker) {
     Launch<Width> launch;
     launch.worker = worker;
-    launch.data.outcome = reinterpret_cast<LdltSolveStop*>(m_flags.data());
+    launch.watchdog = {m_flags.data(), watchdog_ticks<Kokkos::Cuda>(lists.watchdog_seconds)};
     launch.children = plan.base.children.data();
     launch.done = m_flags.data() + words;
     launch.finished = launch.done + plan.base.count;
@@ -117,7 +115,6 @@ struct LdltSweepFlow<Scalar, Kokkos::Cuda> {
     launch.tiles = launch.arrived + plan.base.count;
     launch.partial_sums = m_partial_sums.data();
     launch.run = ++m_run;
-    launch.watchdog_seconds = lists.watchdog_seconds;
     if (worker.data.sweep.forward) {
       work_small<true>(exec, lists, launch);
       work_large<true>(exec, lists, launch);
@@ -145,7 +142,7 @@ struct LdltSweepFlow<Scalar, Kokkos::Cuda> {
     launch.tasks = lists.large.data();
     launch.n_tasks = static_cast<int>(lists.large.extent(0));
     launch.ticket = m_flags.data() + (Forward ? 2 : 3);
-    run<Width>(exec, ldlt_sweep_kernel<Forward, Width, Scalar>, front_threads, bytes, launch.n_tasks,
+    run<Width>(exec, ldlt_sweep_kernel<Forward, Width, Scalar>, ldlt_solve_threads, bytes, launch.n_tasks,
                m_resident[1][Forward ? 1 : 0], launch);
   }
   /// Launched cooperatively: all blocks run concurrently, even beside a solve in another stream.
@@ -155,7 +152,7 @@ struct LdltSweepFlow<Scalar, Kokkos::Cuda> {
                   int (&resident)[2], Launch<Width> launch) {
     if (wanted == 0) return;
     int& at_once = resident[Width == 1 ? 0 : 1];
-    if (at_once == 0) at_once = ldlt_resident_blocks(exec, kernel, threads, bytes);
+    if (at_once == 0) at_once = resident_blocks(exec, kernel, threads, static_cast<std::size_t>(bytes));
     void* arguments[] = {&launch};
     check_cuda(
         cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), std::min(at_once, wanted), threads,

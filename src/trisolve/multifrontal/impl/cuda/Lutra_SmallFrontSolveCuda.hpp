@@ -296,10 +296,7 @@ __global__ void __launch_bounds__(small_solve_warps * 32)
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   Scalar* const shared = reinterpret_cast<Scalar*>(shared_memory) + warp * room;
   const int n_tickets = n * launch.groups;
-  const auto next_turn = [&] {
-    const int taken = lane == 0 ? take_ticket(launch) : 0;
-    return __shfl_sync(0xffffffffu, taken, 0);
-  };
+  const auto next_turn = [&] { return take_ticket_of_warp(launch.ticket, launch.next_ticket); };
   // With many tickets per warp the next task is prefetched; with few, the ticket would wait for this warp
   // while others are idle. There is no deadlock: the first unfinished task is never a prefetched one, since
   // the task that its warp is processing precedes it.

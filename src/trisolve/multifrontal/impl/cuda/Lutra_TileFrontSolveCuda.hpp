@@ -15,15 +15,6 @@ namespace lutra::Impl {
 inline constexpr int tile_solve_threads = 256;
 inline constexpr int tile_solve_warps = tile_solve_threads / 32;
 
-/// Sums over groups of lanes, returned to all of their lanes.
-template <int Width, class Scalar>
-__device__ __forceinline__ void sum_each_over_lanes(Scalar (&sum)[Width], int lanes) {
-  for (int mask = lanes / 2; mask > 0; mask /= 2) {
-#pragma unroll
-    for (int w = 0; w < Width; ++w) sum[w] += shuffle_xor(sum[w], mask);
-  }
-}
-
 /// Shared memory of a thread block that solves a tile of `Edge` rows.
 template <int Edge, int Width, class Scalar>
 struct TileSolveMemory {
@@ -411,8 +402,7 @@ struct TileSweep {
 };
 
 /// A sweep through all other fronts, one thread block per tile, as data flow. Tickets are issued in the order
-/// of the tasks (FrontSolveTasks). The first barrier of a round separates it from the last use of shared
-/// memory, the second orders the ticket before its use.
+/// of the tasks (FrontSolveTasks). The barriers of a ticket also separate uses of shared memory.
 template <bool Up, int Edge, int Width, class Scalar>
 __global__ void __launch_bounds__(tile_solve_threads, 2)
     tile_sweep_kernel(FrontSweepLaunch<Scalar> launch, const FrontSolveTask* tasks, int n) {
@@ -420,9 +410,7 @@ __global__ void __launch_bounds__(tile_solve_threads, 2)
   __shared__ int taken;
   auto& memory = *reinterpret_cast<TileSolveMemory<Edge, Width, Scalar>*>(shared_memory);
   for (;;) {
-    __syncthreads();
-    if (threadIdx.x == 0) taken = take_ticket(launch);
-    __syncthreads();
+    take_ticket_of_block(launch.ticket, taken, launch.next_ticket);
     if (taken >= n * launch.groups) return;
     const FrontSolveTask task = tasks[taken / launch.groups];
     const TileSweep<Edge, Width, Scalar> sweep{launch, task, memory, taken % launch.groups};

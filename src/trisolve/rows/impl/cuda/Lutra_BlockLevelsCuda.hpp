@@ -9,6 +9,7 @@
 
 #include "Lutra_BlockLevels.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_TaskQueueCuda.hpp"
 #include "Lutra_TriangleGroups.hpp"
 
 namespace lutra::Impl {
@@ -172,17 +173,14 @@ __device__ Ordinal greatest_of_block(const Rows& rows, const Blocks& blocks, con
 }
 
 /// Calls work(number) for successive tickets. Tickets are issued in order, so the work that a team polls for
-/// belongs to running teams. The first barrier of a round separates it from the last use of `taken`, the
-/// second orders the new ticket before its use.
+/// belongs to running teams.
 template <class Work>
 __device__ void work_by_tickets(Ordinal* last_ticket, Ordinal count, const Work& work) {
   __shared__ Ordinal taken;
   for (;;) {
-    __syncthreads();
-    if (threadIdx.x == 0) taken = Kokkos::atomic_fetch_add(last_ticket, Ordinal(1)) + 1;
-    __syncthreads();
-    if (taken >= count) return;
-    work(taken);
+    const Ordinal number = take_ticket_of_block(last_ticket, taken) + 1;
+    if (number >= count) return;
+    work(number);
   }
 }
 

@@ -5,34 +5,17 @@
 #include <Kokkos_Core.hpp>
 
 #include "Lutra_BlockSolve.hpp"
+#include "Lutra_ShufflesCuda.hpp"
 
 namespace lutra::Impl {
 
 // Diagonal blocks of narrow and wide tasks.
 
-template <class Real>
-__device__ __forceinline__ Real shuffle_xor(Real value, int mask) {
-  return __shfl_xor_sync(0xffffffffu, value, mask);
-}
-template <class Real>
-__device__ __forceinline__ Kokkos::complex<Real> shuffle_xor(const Kokkos::complex<Real>& value, int mask) {
-  return Kokkos::complex<Real>(__shfl_xor_sync(0xffffffffu, value.real(), mask),
-                               __shfl_xor_sync(0xffffffffu, value.imag(), mask));
-}
-template <class Real>
-__device__ __forceinline__ Real shuffle_from(Real value, int lane) {
-  return __shfl_sync(0xffffffffu, value, lane);
-}
-template <class Real>
-__device__ __forceinline__ Kokkos::complex<Real> shuffle_from(const Kokkos::complex<Real>& value, int lane) {
-  return Kokkos::complex<Real>(__shfl_sync(0xffffffffu, value.real(), lane),
-                               __shfl_sync(0xffffffffu, value.imag(), lane));
-}
-/// Sum over the lanes of a row, returned to all of them.
-template <class Scalar>
-__device__ __forceinline__ Scalar sum_over_lanes(Scalar sum, int lanes) {
-  for (int mask = lanes / 2; mask > 0; mask /= 2) sum += shuffle_xor(sum, mask);
-  return sum;
+/// Reads constant data now: the compiler might move a plain load past a wait that precedes its use.
+__device__ __forceinline__ BlockUse read_now(const BlockUse* position) {
+  unsigned value;
+  asm volatile("ld.global.u8 %0, [%1];" : "=r"(value) : "l"(position));
+  return static_cast<BlockUse>(value);
 }
 
 /// Row `row` of V·s, in all lanes of the row. `from_row(j)` returns row j's s to every lane.

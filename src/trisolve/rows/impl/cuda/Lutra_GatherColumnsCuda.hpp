@@ -217,7 +217,7 @@ __device__ __forceinline__ void watch(const Data& data, const Packet* from, Pack
   WaitTimer<> timer;
   for (unsigned spins = 1; __any_sync(0xffffffffu, distance_from_sentinel<Real>(seen) == 0); ++spins) {
     read_missing(from, 0, seen);
-    if (spins % 1024 == 0 && __any_sync(0xffffffffu, is_ended(data, timer, waiting_position))) break;
+    if (spins % 1024 == 0 && __any_sync(0xffffffffu, data.watchdog.ends(timer, waiting_position))) break;
   }
 }
 
@@ -228,7 +228,7 @@ __device__ __forceinline__ void wait_for_all(const Data& data, Batch& batch, std
   WaitTimer<> timer;
   for (unsigned spins = 1; __any_sync(0xffffffffu, batch.misses_some()); ++spins) {
     batch.ask_again();
-    if (spins % 1024 == 0 && __any_sync(0xffffffffu, is_ended(data, timer, waiting_position))) {
+    if (spins % 1024 == 0 && __any_sync(0xffffffffu, data.watchdog.ends(timer, waiting_position))) {
       batch.abandon();
       break;
     }

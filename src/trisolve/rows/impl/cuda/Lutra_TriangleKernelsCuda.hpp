@@ -6,7 +6,7 @@
 #include "Lutra_BlockSolveCuda.hpp"
 #include "Lutra_BlockSolveManyCuda.hpp"
 #include "Lutra_LevelRunsCuda.hpp"
-#include "Lutra_PackedTriangleSolve.hpp"
+#include "Lutra_PackedTriangleEngine.hpp"
 #include "Lutra_SortBlocksCuda.hpp"
 
 // CUDA overloads of the portable kernels of triangular solves.

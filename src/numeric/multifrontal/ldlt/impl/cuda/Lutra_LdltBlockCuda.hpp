@@ -4,135 +4,16 @@
 
 #include "Lutra_LdltGang.hpp"
 #include "Lutra_TileProductCuda.hpp"
+#include "Lutra_WorkersCuda.hpp"
 
 namespace lutra::Impl {
 
-// The block required by Lutra_LdltFlow.hpp, with the flags and products of the LU engine.
+// The block required by Lutra_LdltFlow.hpp, with the products of the LU engine.
 
-/// Synchronization of warps and blocks by flags.
-struct LdltFlagsCuda {
-  __device__ __forceinline__ void fence() const { Impl::fence(); }
-  template <class Launch>
-  __device__ __forceinline__ void raise_flag(const Launch& launch, int* flag) const {
-    Impl::raise_flag(flag, launch.run);
-  }
-  template <class Launch>
-  __device__ __forceinline__ void wait_for_flag(const Launch& launch, const int* flag, int front) const {
-    Impl::wait_for_flag(launch, flag, front);
-  }
-  template <class Launch>
-  __device__ __forceinline__ void wait_for_count(const Launch& launch, const int* count, int target,
-                                                 int front) const {
-    std::uint64_t begun = 0;
-    for (unsigned spins = 1; read_flag(count) < target; ++spins) {
-      if (spins % 256 == 0 && waited_too_long(launch, front, begun)) break;
-    }
-    Impl::fence();
-  }
-};
-
-/// A warp that works independently within its block.
-struct LdltWarpCuda : LdltFlagsCuda {
-  void* memory;
-  std::int64_t bytes;
-
-  __device__ __forceinline__ int thread() const { return static_cast<int>(threadIdx.x) % 32; }
-  __device__ __forceinline__ int threads() const { return 32; }
-  __device__ __forceinline__ void barrier() const { __syncwarp(); }
-  __device__ __forceinline__ void group_barrier() const { __syncwarp(); }
-  __device__ __forceinline__ void* space() const { return memory; }
-  __device__ __forceinline__ std::int64_t space_bytes() const { return bytes; }
-
-  /// Maximum over a warp, upper halves first: two instructions on compute capability 8.0.
-  __device__ __forceinline__ static std::uint64_t max_of_warp(std::uint64_t value) {
-    const auto upper = static_cast<unsigned>(value >> 32);
-    const unsigned greatest = __reduce_max_sync(0xffffffffu, upper);
-    const unsigned lower =
-        __reduce_max_sync(0xffffffffu, upper == greatest ? static_cast<unsigned>(value) : 0u);
-    return static_cast<std::uint64_t>(greatest) << 32 | lower;
-  }
-  __device__ __forceinline__ static std::int64_t sum_of_warp(std::int64_t value) {
-    auto sum = static_cast<long long>(value);
-#pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, distance);
-    return sum;
-  }
-  __device__ __forceinline__ std::uint64_t max(std::uint64_t value) const {
-    value = max_of_warp(value);
-    __syncwarp();
-    return value;
-  }
-  __device__ __forceinline__ void max(std::uint64_t& a, std::uint64_t& b) const {
-    a = max_of_warp(a);
-    b = max(b);
-  }
-  __device__ __forceinline__ std::int64_t sum(std::int64_t value) const {
-    value = sum_of_warp(value);
-    __syncwarp();
-    return value;
-  }
-  __device__ __forceinline__ int next(int* counter) const {
-    const int taken = thread() == 0 ? atomicAdd(counter, 1) : 0;
-    return __shfl_sync(0xffffffffu, taken, 0);
-  }
-};
-
-/// All threads of a block.
-struct LdltBlockCuda : LdltFlagsCuda {
-  void* memory;
-  std::int64_t bytes;
-  /// Exchange between threads: one word per warp for each of two values, double-buffered, and one number.
-  struct Exchange {
-    std::uint64_t words[2][2][front_warps];
-    int taken;
-  };
-  Exchange& exchange;
-  mutable int turn = 0;  ///< parity of the exchanges
-
+/// A block with the products of tiles.
+struct LdltBlockCuda : BlockWorkerCuda<front_threads> {
   template <class Scalar>
   static constexpr int tile_edge = front_tile<Scalar>;
-
-  __device__ __forceinline__ int thread() const { return static_cast<int>(threadIdx.x); }
-  __device__ __forceinline__ int threads() const { return front_threads; }
-  __device__ __forceinline__ void barrier() const { __syncthreads(); }
-  __device__ __forceinline__ void group_barrier() const { __syncwarp(); }
-  __device__ __forceinline__ void* space() const { return memory; }
-  __device__ __forceinline__ std::int64_t space_bytes() const { return bytes; }
-
-  __device__ __forceinline__ void max(std::uint64_t& a, std::uint64_t& b) const {
-    auto& words = give(LdltWarpCuda::max_of_warp(a), LdltWarpCuda::max_of_warp(b));
-    a = LdltWarpCuda::max_of_warp(words[0][thread() % front_warps]);
-    b = LdltWarpCuda::max_of_warp(words[1][thread() % front_warps]);
-  }
-  __device__ __forceinline__ std::uint64_t max(std::uint64_t value) const {
-    auto& words = give(LdltWarpCuda::max_of_warp(value), 0);
-    return LdltWarpCuda::max_of_warp(words[0][thread() % front_warps]);
-  }
-  __device__ __forceinline__ std::int64_t sum(std::int64_t value) const {
-    auto& words = give(static_cast<std::uint64_t>(LdltWarpCuda::sum_of_warp(value)), 0);
-    std::uint64_t all = 0;
-#pragma unroll
-    for (int w = 0; w < front_warps; ++w) all += words[0][w];
-    return static_cast<std::int64_t>(all);
-  }
-  /// Two values of each warp, once all warps have provided theirs. One barrier suffices: these words are
-  /// overwritten only after the barrier of the next exchange, which all their readers have reached.
-  __device__ __forceinline__ std::uint64_t (&give(std::uint64_t a, std::uint64_t b) const)[2][front_warps] {
-    auto& words = exchange.words[turn];
-    turn ^= 1;
-    if (thread() % 32 == 0) {
-      words[0][thread() / 32] = a;
-      words[1][thread() / 32] = b;
-    }
-    __syncthreads();
-    return words;
-  }
-  __device__ __forceinline__ int next(int* counter) const {
-    __syncthreads();  // all have read the previous number
-    if (thread() == 0) exchange.taken = atomicAdd(counter, 1);
-    __syncthreads();
-    return exchange.taken;
-  }
 
   template <class Scalar>
   __device__ __forceinline__ Scalar reciprocal(const Scalar& value) const {

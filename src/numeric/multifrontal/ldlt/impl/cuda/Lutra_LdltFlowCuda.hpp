@@ -7,6 +7,7 @@
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_LdltBlockCuda.hpp"
 #include "Lutra_LdltSchedule.hpp"
+#include "Lutra_ResidentBlocksCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -27,32 +28,20 @@ template <class Scalar>
 __global__ void __launch_bounds__(ldlt_small_warps * 32) ldlt_small_fronts_kernel(LdltLaunch<Scalar> launch) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   const int warp = static_cast<int>(threadIdx.x) / 32;
-  work_small_fronts(LdltWarpCuda{{}, shared_memory + warp * ldlt_warp_bytes<Scalar>, ldlt_warp_bytes<Scalar>},
-                    launch);
+  work_small_fronts(
+      WarpWorkerCuda{{}, shared_memory + warp * ldlt_warp_bytes<Scalar>, ldlt_warp_bytes<Scalar>}, launch);
 }
 
 template <class Scalar>
 __global__ void __launch_bounds__(front_threads, 2) ldlt_tasks_kernel(LdltLaunch<Scalar> launch) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   __shared__ LdltBlockCuda::Exchange exchange;
-  work_tasks(LdltBlockCuda{{}, shared_memory, ldlt_block_bytes<Scalar>, exchange}, launch);
+  work_tasks(LdltBlockCuda{{{}, shared_memory, ldlt_block_bytes<Scalar>, exchange}}, launch);
 }
 
 /// Upper bound on the resident blocks of the second kernel, which form gangs.
 inline int ldlt_gang_blocks(const Kokkos::Cuda& exec) {
   return 2 * exec.cuda_device_prop().multiProcessorCount;
-}
-
-/// Number of resident blocks of a kernel.
-template <class Kernel>
-int ldlt_resident_blocks(const Kokkos::Cuda& exec, Kernel kernel, int threads, int bytes) {
-  check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-             "asking for shared memory");
-  int per_processor = 0;
-  check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel, threads,
-                                                           static_cast<std::size_t>(bytes)),
-             "asking how many blocks run at once");
-  return per_processor * exec.cuda_device_prop().multiProcessorCount;
 }
 
 /// @param resident resident blocks of both kernels; queried if −1
@@ -65,8 +54,8 @@ bool run_ldlt_flow(const Kokkos::Cuda& exec, const LdltSchedule<Kokkos::CudaSpac
   constexpr int bytes = ldlt_block_bytes<Scalar>;
   const auto small_kernel = ldlt_small_fronts_kernel<Scalar>;
   const auto kernel = ldlt_tasks_kernel<Scalar>;
-  if (resident[0] < 0) resident[0] = ldlt_resident_blocks(exec, small_kernel, small_threads, small_bytes);
-  if (resident[1] < 0) resident[1] = ldlt_resident_blocks(exec, kernel, front_threads, bytes);
+  if (resident[0] < 0) resident[0] = resident_blocks(exec, small_kernel, small_threads, small_bytes);
+  if (resident[1] < 0) resident[1] = resident_blocks(exec, kernel, front_threads, bytes);
   if (resident[1] < schedule.max_members()) return false;
   const auto stream = exec.cuda_stream();
   if (launch.n_small > 0) {

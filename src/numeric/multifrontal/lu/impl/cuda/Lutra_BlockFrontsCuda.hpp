@@ -2,6 +2,7 @@
 #ifndef LUTRA_BLOCKFRONTSCUDA_HPP
 #define LUTRA_BLOCKFRONTSCUDA_HPP
 
+#include "Lutra_FrontTiles.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_RowExchangeCuda.hpp"
 
@@ -15,9 +16,6 @@ inline constexpr int front_warps = front_threads / 32;
 /// Largest number, per dimension, of 16 × 16 parts of a front that one block holds in registers.
 template <class Scalar>
 inline constexpr int max_register_parts = sizeof(Scalar) > 8 ? 4 : 6;
-/// Tile size of larger fronts.
-template <class Scalar>
-inline constexpr int front_tile = sizeof(Scalar) > 8 ? 32 : 64;
 
 /// Rows and columns of a front that a block holds in shared memory.
 struct FrontWindow {

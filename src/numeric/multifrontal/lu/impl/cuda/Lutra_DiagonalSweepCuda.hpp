@@ -17,21 +17,12 @@ template <class Scalar>
 struct DiagonalSweep {
   static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad;
 
-  /// Launch data needed for waiting.
-  struct Wait {
-    int run;
-    double watchdog_seconds;
-    struct {
-      FrontLuOutcome* outcome;
-    } data;
-  };
-
   DiagonalTile<Scalar> first;  ///< the first tile, with the number of all pivots of the front
   const Scalar* links;         ///< hand-off buffers of the front
   int* flags;                  ///< tile flags of the front
   int tiles, pivot_tiles;      ///< of the front, per dimension
   int front;
-  Wait wait;
+  FlaggedRun wait;
 
   /// Loads the first tile from its hand-off buffer.
   __device__ __forceinline__ void begin() const {
@@ -94,7 +85,7 @@ struct DiagonalSweep {
     return lane < 2 ? link_flag(s, lane) : diagonal_flag(s + 1);
   }
   __device__ __forceinline__ void wait_for(const int* flag) const {
-    const Wait waiting = wait;
+    const FlaggedRun waiting = wait;
     wait_for_flag(waiting, flag, front);
   }
   __device__ __forceinline__ void wait_for_links(int s) const {
@@ -141,7 +132,7 @@ __device__ __forceinline__ void work_diagonal(const FrontLaunch<Scalar>& launch,
       cut.count(),
       cut.pivot_tiles(),
       static_cast<int>(task.front),
-      {launch.run, launch.watchdog_seconds, {launch.data.outcome}}};
+      launch};
   if (threadIdx.x == 0) shared_sweep<Scalar>() = sweep;
   __syncthreads();
   begin_sweep<Scalar>();

@@ -5,26 +5,20 @@
 #include "Lutra_FrontTask.hpp"
 #include "Lutra_FrontsPortable.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_TaskQueueCuda.hpp"
 
 namespace lutra::Impl {
 
-// Flags that synchronize blocks of one launch. A flag holds the number of the factorization that last raised
-// it, so flags are never reset. Tasks are taken in an order in which each follows its dependencies
-// (Lutra_FrontTask.hpp): a waiting block always waits for a running one.
+// What the kernels of one factorization share. Blocks are synchronized by flags (Lutra_TaskQueue.hpp), which
+// hold the number of the factorization that last raised them. Lutra_FrontTask.hpp shows the order of tasks.
 
 inline constexpr double front_watchdog_seconds = 10;  ///< default of a run state
 
 struct SmallChildArrays;
 
-/// Completion state of a launch's tasks.
-struct TaskProgress {
-  int* known = nullptr;     ///< chunks known to be complete, with all before them
-  int* complete = nullptr;  ///< [tasks / tasks_a_chunk] completed tasks of each full chunk
-};
-
 /// Data shared by the kernels of a schedule.
 template <class Scalar>
-struct FrontLaunch {
+struct FrontLaunch : FlaggedRun {
   FrontLuData<Scalar> data;
   const ChildRef* children = nullptr;           ///< children of each front, wide ones first
   const Contribution* contributions = nullptr;  ///< [count]
@@ -39,34 +33,7 @@ struct FrontLaunch {
   int* sweeps = nullptr;             ///< [multiprocessors] number of diagonal sweeps running on each
   int multiprocessors = 1;
   bool hermitian = false;  ///< whether symmetric tasks conjugate
-  int run = 0;             ///< number of this factorization
-  double watchdog_seconds = front_watchdog_seconds;
 };
-
-__device__ __forceinline__ int load_flag(const int* flag) {
-  int value;
-  asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
-  return value;
-}
-__device__ __forceinline__ void raise_flag(int* flag, int value) {
-  asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
-}
-/// Relaxed read; the caller provides the fence.
-__device__ __forceinline__ int read_flag(const int* flag) {
-  int value;
-  asm volatile("ld.relaxed.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(flag) : "memory");
-  return value;
-}
-__device__ __forceinline__ void write_flag(int* flag, int value) {
-  asm volatile("st.relaxed.gpu.global.s32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
-}
-
-/// Device-scope acquire-release fence; pairs with the relaxed flag accesses on both sides: before
-/// `write_flag` and `count_task`, after `read_flag`. Much cheaper than `__threadfence`, which also imposes
-/// one order on the fences of all threads.
-__device__ __forceinline__ void fence() {
-  asm volatile("fence.acq_rel.gpu;" ::: "memory");
-}
 
 /// Counter of the sweeps on this multiprocessor. Multiprocessor ids may exceed their count, so two may share
 /// a counter.
@@ -75,28 +42,6 @@ __device__ __forceinline__ int* sweeps_here(const Launch& launch) {
   int number;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(number));
   return launch.sweeps + number % launch.multiprocessors;
-}
-
-/// Aborts all waits once one team has timed out.
-template <class Launch>
-__device__ bool waited_too_long(const Launch& launch, int front, std::uint64_t& begun) {
-  std::uint64_t now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  if (begun == 0) begun = now;
-  int* const stopped = &launch.data.outcome->stopped_front;
-  if (static_cast<double>(now - begun) > launch.watchdog_seconds * 1e9) atomicCAS(stopped, -1, front);
-  return *static_cast<const volatile int*>(stopped) >= 0;
-}
-
-/// Waits until a flag holds this factorization's number. Fences once, at the end: a fence with each poll
-/// would invalidate the L1 cache, which the other block on the multiprocessor shares.
-template <class Launch>
-__device__ __forceinline__ void wait_for_flag(const Launch& launch, const int* flag, int front) {
-  std::uint64_t begun = 0;
-  for (unsigned spins = 1; read_flag(flag) != launch.run; ++spins) {
-    if (spins % 256 == 0 && waited_too_long(launch, front, begun)) break;
-  }
-  fence();
 }
 
 /// Waits for all children of a front, distributed over the lanes of a warp.
@@ -109,31 +54,10 @@ __device__ __forceinline__ void wait_for_children(const Launch& launch, const Fr
   __syncwarp();
 }
 
-/// Waits, by one warp, until the first `chunks` chunks of tasks are complete; the memory they have read may
-/// then be overwritten. Waiting tasks belong to later chunks.
+/// Waits, by one warp, until the first `chunks` chunks of this launch's tasks are complete.
 template <class Launch>
 __device__ __forceinline__ void wait_for_chunks(const Launch& launch, int chunks, int front, int lane) {
-  std::uint64_t begun = 0;
-  for (unsigned spins = 1;; ++spins) {
-    const int known = read_flag(launch.progress.known);
-    if (known >= chunks) break;
-    const int chunk = known + lane;
-    const bool complete = chunk < chunks && read_flag(launch.progress.complete + chunk) == tasks_a_chunk;
-    fence();  // readers of `known` must also see the effects of these tasks
-    const unsigned all = __ballot_sync(0xffffffffu, complete);
-    const int more = all == 0xffffffffu ? 32 : __ffs(static_cast<int>(~all)) - 1;
-    if (more > 0 && lane == 0) atomicMax(launch.progress.known, known + more);
-    __syncwarp();
-    if (more == 0 && spins % 256 == 0 && __any_sync(0xffffffffu, waited_too_long(launch, front, begun)))
-      break;
-  }
-  fence();
-}
-
-/// Counts a task as complete; by one thread, after a fence that covers the task's reads and writes.
-__device__ __forceinline__ void count_task(const TaskProgress& progress, int task, int tasks) {
-  const int chunk = task / tasks_a_chunk;
-  if (chunk < tasks / tasks_a_chunk) atomicAdd(progress.complete + chunk, 1);
+  wait_for_chunks(launch, launch.progress, chunks, front, lane);
 }
 
 /// Reciprocal of a pivot. In double precision an approximation refined to the last bits by Newton's

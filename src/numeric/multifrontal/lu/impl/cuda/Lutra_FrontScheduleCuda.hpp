@@ -10,6 +10,7 @@
 #include "Lutra_Allocate.hpp"
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_ResidentBlocksCuda.hpp"
 #include "Lutra_SmallChildLists.hpp"
 #include "Lutra_SmallFrontsCuda.hpp"
 #include "Lutra_TileFrontsCuda.hpp"
@@ -177,14 +178,8 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
   template <class Kernel>
   static int blocks(const Kokkos::Cuda& exec, Kernel kernel, int threads, std::size_t bytes,
                     std::size_t work) {
-    check_cuda(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-        "asking for shared memory");
-    int per_processor = 0;
-    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel, threads, bytes),
-               "asking how many blocks run at once");
-    const auto most = static_cast<std::size_t>(std::max(1, per_processor)) * multiprocessors(exec);
-    return static_cast<int>(std::min(most, work));
+    const auto most = static_cast<std::size_t>(resident_blocks(exec, kernel, threads, bytes));
+    return static_cast<int>(std::min(std::max(most, multiprocessors(exec)), work));
   }
 
   template <bool interchanges, bool symmetric>
@@ -244,7 +239,7 @@ struct FrontRunState<Scalar, Kokkos::Cuda> {
     launch.tile_done = m_tile_done.data();
     launch.arrived = m_arrived.data();
     launch.links = m_links.data();
-    launch.watchdog_seconds = m_watchdog_seconds;
+    launch.watchdog = {&launch.data.outcome->stopped_front, watchdog_ticks<Kokkos::Cuda>(m_watchdog_seconds)};
     launch.run = m_run = m_run < std::numeric_limits<int>::max() ? m_run + 1 : 1;
     launch.progress = {tickets.data() + 2, tickets.data() + 3};
     launch.sweeps = tickets.data() + 3 + m_chunks;
@@ -259,23 +254,12 @@ struct FrontRunState<Scalar, Kokkos::Cuda> {
           Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, static_cast<std::int64_t>(given.extent(0))),
           KOKKOS_LAMBDA(const std::int64_t i) { done(given(i)) = number; });
     m_has_inverses = true;
-    m_scratch_user = nullptr;
   }
 
   /// False if other kernels performed the last factorization.
   bool has_inverses() const { return m_has_inverses; }
   /// To be called after a factorization by other kernels.
-  void forget_inverses() {
-    m_has_inverses = false;
-    m_scratch_user = nullptr;
-  }
-  /// Records the object that uses the factors' scratch memory between factorizations. @returns whether no
-  /// other object has used it since
-  bool claim_scratch(const void* user) {
-    const bool untouched = m_scratch_user == user;
-    m_scratch_user = user;
-    return untouched;
-  }
+  void forget_inverses() { m_has_inverses = false; }
   /// Time one front may wait before the factorization is aborted.
   void set_watchdog(double seconds) { m_watchdog_seconds = seconds; }
 
@@ -290,9 +274,16 @@ struct FrontRunState<Scalar, Kokkos::Cuda> {
   Kokkos::View<Scalar*, Memory> m_links;  ///< hand-off buffers of diagonal tiles
   double m_watchdog_seconds = front_watchdog_seconds;
   int m_run = 0;
-  const void* m_scratch_user = nullptr;
   bool m_has_inverses = false;
 };
+
+/// @param inverses of U's tiles, followed by those of L's
+template <class Scalar>
+FrontInverses<Scalar> inverses_of(const FrontSchedule<Scalar, Kokkos::Cuda>& schedule,
+                                  const FrontRunState<Scalar, Kokkos::Cuda>& state, const Scalar* inverses) {
+  if (!state.has_inverses()) return {};
+  return {inverses, inverses + schedule.lower_inverses()};
+}
 
 }  // namespace lutra::Impl
 

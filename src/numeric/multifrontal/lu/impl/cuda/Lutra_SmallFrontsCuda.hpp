@@ -110,8 +110,7 @@ __global__ void __launch_bounds__(small_front_warps * 32)
   Scalar* const S = reinterpret_cast<Scalar*>(shared_memory) + warp * small_front_words<Scalar>;
   const PivotRule<Scalar> rule = launch.data.pivot_rule();
   for (;;) {
-    const int taken = lane == 0 ? atomicAdd(ticket, 1) : 0;
-    const int number = __shfl_sync(0xffffffffu, taken, 0);
+    const int number = take_ticket_of_warp(ticket);
     if (number >= n) return;
     work_small_front<interchanges>(launch, tasks[number], rule, lane, S);
   }

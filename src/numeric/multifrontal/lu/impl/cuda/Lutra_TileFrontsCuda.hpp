@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(front_threads, 2)
       if (sweeps_beside > 0) {
         while (read_flag(sweeps_here(launch)) > 0) __nanosleep(500);
       }
-      ticket_taken = atomicAdd(ticket, 1);
+      ticket_taken = take_ticket(ticket);
       sweeps_beside = read_flag(sweeps_here(launch));
     }
     __syncthreads();

@@ -4,17 +4,18 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "Lutra_BlockSolve.hpp"
+#include "Lutra_DataFlow.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
+#include "Lutra_Watchdog.hpp"
 
 namespace lutra::Impl {
 
-/// State shared by the teams of a solve, double-buffered like the arrays, including whether the watchdog has
-/// ended a solve. A trivial type, so that zeroing needs no kernel.
+/// State shared by the teams of a solve: tickets, double-buffered like the arrays, and the watchdog's word. A
+/// trivial type, so that zeroing needs no kernel.
 struct SolveTickets {
   Ordinal ticket[2];
-  int stop;
+  std::int64_t stopped;  ///< of the watchdog
 };
 
 /// A vector [n × stride] that grows with the stride, for methods that separate dependent rows by barriers or
@@ -96,8 +97,8 @@ class SolutionArrays {
     data.previous_stride = m_dirty[1 - m_parity];
     data.ticket = m_waiting.data()->ticket + m_parity;
     data.next_ticket = m_waiting.data()->ticket + (1 - m_parity);
-    data.stop = &m_waiting.data()->stop;
-    data.timeout = m_timeout.data();
+    data.watchdog.stopped = &m_waiting.data()->stopped;
+    data.watchdog.record = m_timeout.data();
     m_dirty[m_parity] = stride;
     m_dirty[1 - m_parity] = 0;
     m_parity = 1 - m_parity;
@@ -115,7 +116,7 @@ class SolutionArrays {
     Waiting waiting;
     Kokkos::deep_copy(exec, waiting, m_waiting);
     exec.fence("lutra::trisolve: whether the watchdog has ended a solve is needed on the host");
-    return waiting.stop != 0;
+    return waiting.stopped != 0;
   }
 
   /// Resets all state after the watchdog has ended a solve, except the record, in which solvers that share it

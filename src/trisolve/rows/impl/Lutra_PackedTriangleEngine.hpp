@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_PACKEDTRIANGLESOLVE_HPP
-#define LUTRA_PACKEDTRIANGLESOLVE_HPP
+#ifndef LUTRA_PACKEDTRIANGLEENGINE_HPP
+#define LUTRA_PACKEDTRIANGLEENGINE_HPP
 
 #include <memory>
 
@@ -52,15 +52,15 @@ void solve_blocks(const ExecutionSpace& exec, const Data& data, const Triangular
 /// Methods syncfree and supernodal, and on devices levels.
 /// @tparam Value of the stored triangle
 template <class Scalar, class Value, class ExecutionSpace>
-class PackedTriangleSolve : public TriangleEngine<Scalar, ExecutionSpace> {
+class PackedTriangleEngine : public TriangleEngine<Scalar, ExecutionSpace> {
  public:
   using Base = TriangleEngine<Scalar, ExecutionSpace>;
   using Memory = typename ExecutionSpace::memory_space;
   using Plan = PackedTriangle<ExecutionSpace>;
   using typename Base::Source;
 
-  PackedTriangleSolve(const ExecutionSpace& exec, std::shared_ptr<const Plan> plan,
-                      const MemoryBudget& budget, const TimeoutFlag& timeout)
+  PackedTriangleEngine(const ExecutionSpace& exec, std::shared_ptr<const Plan> plan,
+                       const MemoryBudget& budget, const TimeoutFlag& timeout)
       : m_plan(std::move(plan)),
         m_budget(budget),
         m_arrays(exec, static_cast<std::size_t>(m_plan->rows.n), budget, timeout),
@@ -68,7 +68,7 @@ class PackedTriangleSolve : public TriangleEngine<Scalar, ExecutionSpace> {
 
   std::unique_ptr<Base> with_own_values(const ExecutionSpace& exec, const MemoryBudget& budget,
                                         const TimeoutFlag& timeout) const override {
-    return std::make_unique<PackedTriangleSolve>(exec, m_plan, budget, timeout);
+    return std::make_unique<PackedTriangleEngine>(exec, m_plan, budget, timeout);
   }
 
   void set_values(const ExecutionSpace& exec, const Source& values) override {
@@ -148,7 +148,7 @@ class PackedTriangleSolve : public TriangleEngine<Scalar, ExecutionSpace> {
     data.conjugate = conjugate;
     data.n_tasks = plan.n_tasks();
     data.narrow_tasks = static_cast<std::int64_t>(plan.narrow_tasks);
-    data.watchdog_ticks = watchdog_ticks<ExecutionSpace>(m_plan->options.watchdog_seconds);
+    data.watchdog.limit = watchdog_ticks<ExecutionSpace>(m_plan->options.watchdog_seconds);
     return data;
   }
 

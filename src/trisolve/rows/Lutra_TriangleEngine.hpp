@@ -10,45 +10,14 @@
 
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_MappedColumns.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_TriangleRowsView.hpp"
 #include "Lutra_TriangularOptions.hpp"
+#include "Lutra_Watchdog.hpp"
 
 namespace lutra::Impl {
-
-/// Columns of right-hand sides or solutions in the caller's memory, with a scale for each row.
-template <class Scalar>
-struct MappedColumns {
-  Scalar* data = nullptr;
-  std::size_t row_stride = 1;
-  std::size_t column_stride = 1;
-  const RealOf<std::remove_const_t<Scalar>>* scale = nullptr;  ///< factor of each row; null: 1
-
-  bool operator==(const MappedColumns&) const = default;
-
-  KOKKOS_FORCEINLINE_FUNCTION Scalar& at(std::int64_t row, int column) const {
-    return data[static_cast<std::size_t>(row) * row_stride +
-                static_cast<std::size_t>(column) * column_stride];
-  }
-  KOKKOS_FORCEINLINE_FUNCTION std::remove_const_t<Scalar> scaled(std::int64_t row,
-                                                                 const Scalar& value) const {
-    return scale == nullptr ? value : value * scale[row];
-  }
-};
-
-/// Calls solve(in, out, columns) for groups of up to `most` columns.
-template <class Scalar, class Solve>
-void for_column_groups(MappedColumns<const Scalar> in, MappedColumns<Scalar> out, int n_columns, int most,
-                       const Solve& solve) {
-  while (n_columns > 0) {
-    const int now = n_columns < most ? n_columns : most;
-    solve(in, out, now);
-    in.data += static_cast<std::size_t>(now) * in.column_stride;
-    out.data += static_cast<std::size_t>(now) * out.column_stride;
-    n_columns -= now;
-  }
-}
 
 /// Most right-hand sides per reading of the triangle.
 inline constexpr int max_columns_at_once = 16;
@@ -75,18 +44,6 @@ struct SourceValues {
     return source.extent(0) == 0 ? values(p) : values(source(p));
   }
 };
-
-#ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
-using TimeoutSpace = Kokkos::SharedHostPinnedSpace;
-#else
-using TimeoutSpace = Kokkos::HostSpace;
-#endif
-/// Position at which the watchdog ended a solve, in memory accessible to host and device.
-struct TimeoutRecord {
-  std::int64_t position_plus_one = 0;  ///< 0: none
-};
-/// Pinning memory is slow: a solver does it once, for all its analyses.
-using TimeoutFlag = Kokkos::View<TimeoutRecord[1], TimeoutSpace>;
 
 /// Input of the analysis of a triangle.
 template <class ExecutionSpace>

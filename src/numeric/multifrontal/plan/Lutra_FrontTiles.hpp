@@ -7,6 +7,10 @@
 
 namespace lutra::Impl {
 
+/// Tile width and height in large fronts on CUDA.
+template <class Scalar>
+inline constexpr int front_tile = sizeof(Scalar) > 8 ? 32 : 64;
+
 /// A front divided into square tiles. Pivots and contribution rows each start a new tile, so no tile holds
 /// both.
 struct FrontTiles {

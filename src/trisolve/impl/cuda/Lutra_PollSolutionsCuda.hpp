@@ -4,8 +4,9 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "Lutra_BlockSolve.hpp"
+#include "Lutra_DataFlow.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_Watchdog.hpp"
 
 namespace lutra::Impl {
 
@@ -41,13 +42,6 @@ __device__ __forceinline__ void read_solution(const Kokkos::complex<Real>* posit
   read_solution<2 * Stride>(reinterpret_cast<const Real*>(position), parts);
 #pragma unroll
   for (int r = 0; r < Stride; ++r) x[r] = Kokkos::complex<Real>(parts[2 * r], parts[2 * r + 1]);
-}
-
-/// Reads constant data now: the compiler might move a plain load past a wait that precedes its use.
-__device__ __forceinline__ BlockUse read_now(const BlockUse* position) {
-  unsigned value;
-  asm volatile("ld.global.u8 %0, [%1];" : "=r"(value) : "l"(position));
-  return static_cast<BlockUse>(value);
 }
 
 /// Reads a possibly old solution through L1. A cached copy other than the sentinel is valid, since a value is
@@ -99,7 +93,7 @@ __device__ __forceinline__ void wait_for_values(const Data& data, const From& fr
     waiting = false;
 #pragma unroll
     for (int u = 0; u < Count; ++u) waiting = waiting || any_sentinel(x[u]);
-    if (spins % 1024 == 0 && is_ended(data, timer, waiting_position)) break;
+    if (spins % 1024 == 0 && data.watchdog.ends(timer, waiting_position)) break;
   }
 #pragma unroll
   for (int u = 0; u < Count; ++u) {
@@ -124,7 +118,7 @@ __device__ __forceinline__ void poll_value(const Data& data, const Scalar* from,
   WaitTimer<> timer;
   for (unsigned spins = 1; is_sentinel(read_fresh(from)); ++spins) {
     if (pause > 0) __nanosleep(pause);
-    if (spins % 1024 == 0 && is_ended(data, timer, waiting_position)) break;
+    if (spins % 1024 == 0 && data.watchdog.ends(timer, waiting_position)) break;
   }
 }
 

@@ -14,6 +14,7 @@
 #include "Lutra_Upload.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_CheckCuda.hpp"
+#include "Lutra_ResidentBlocksCuda.hpp"
 #include "Lutra_RowTasksCuda.hpp"
 #endif
 
@@ -249,13 +250,11 @@ class KernelSweeps {
     const std::size_t bytes = static_cast<std::size_t>(m_list.max_width) * k * sizeof(Scalar);
     constexpr std::size_t most_bytes = 48 << 10;  // default limit of shared memory
     const bool in_shared = bytes <= most_bytes;
-    int per_processor = 0;
-    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, row_tasks_kernel<Scalar>,
-                                                             row_task_threads, in_shared ? bytes : 0),
-               "asking how many blocks run at once");
-    const auto blocks = std::min<std::size_t>(
-        m_list.tasks.size(), static_cast<std::size_t>(std::max(1, per_processor)) *
-                                 static_cast<std::size_t>(m_exec.cuda_device_prop().multiProcessorCount));
+    const int at_once =
+        resident_blocks(m_exec, row_tasks_kernel<Scalar>, row_task_threads, in_shared ? bytes : 0);
+    const auto blocks =
+        std::min(m_list.tasks.size(),
+                 static_cast<std::size_t>(std::max(at_once, m_exec.cuda_device_prop().multiProcessorCount)));
     if (blocks > 0) {
       check_cuda(cudaMemsetAsync(ticket, 0, sizeof(int), stream), "starting a triangular solve");
       row_tasks_kernel<Scalar>

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "Lutra_CheckCuda.hpp"
+#include "Lutra_ResidentBlocksCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -40,16 +41,7 @@ class KernelGraphs {
     for (const auto& known : m_occupancies) {
       if (known.kernel == function && known.shared_bytes == shape.shared_bytes) return known.teams;
     }
-    if (shape.shared_bytes > 0) {
-      check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                      static_cast<int>(shape.shared_bytes)),
-                 "reserving shared memory");
-    }
-    int of_a_multiprocessor = 0;
-    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-                   &of_a_multiprocessor, kernel, static_cast<int>(shape.threads), shape.shared_bytes),
-               "looking up how many teams run at once");
-    const int teams = of_a_multiprocessor * exec.cuda_device_prop().multiProcessorCount;
+    const int teams = resident_blocks(exec, kernel, static_cast<int>(shape.threads), shape.shared_bytes);
     m_occupancies.push_back({function, shape.shared_bytes, teams});
     return teams;
   }

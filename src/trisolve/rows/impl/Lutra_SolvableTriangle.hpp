@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_TRIANGULARSOLVEIMPL_HPP
-#define LUTRA_TRIANGULARSOLVEIMPL_HPP
+#ifndef LUTRA_SOLVABLETRIANGLE_HPP
+#define LUTRA_SOLVABLETRIANGLE_HPP
 
 #include <memory>
 #include <utility>
@@ -20,7 +20,7 @@ std::unique_ptr<TriangleEngine<Scalar, ExecutionSpace>> analyse_triangle(
 /// Solves with one triangle given by rows: analysis, values, and any number of solves. A transpose is a
 /// separate triangle. Nothing is checked here.
 template <class Scalar, class ExecutionSpace>
-class TriangularSolveImpl {
+class SolvableTriangle {
  public:
   using Memory = typename ExecutionSpace::memory_space;
   using Engine = TriangleEngine<Scalar, ExecutionSpace>;
@@ -28,27 +28,27 @@ class TriangularSolveImpl {
   using Source = typename Engine::Source;
   using RowMap = Kokkos::View<const Ordinal*, Memory>;
 
-  TriangularSolveImpl() = default;
+  SolvableTriangle() = default;
   /// Analyses. If the caller's rows differ from the triangle's (a permutation on either side), `in_row` and
   /// `out_row` [n] map the triangle's rows to the caller's.
   /// @param timeout receives the watchdog's record
   /// @throws InputError naming a malformed row; OutOfMemoryError; TimeoutError. Fences.
-  TriangularSolveImpl(const ExecutionSpace& exec, const Rows& rows, const TriangularOptions& options,
-                      const MemoryBudget& budget, const TimeoutFlag& timeout, const RowMap& in_row = {},
-                      const RowMap& out_row = {})
-      : TriangularSolveImpl(analyse_triangle<Scalar, ExecutionSpace>(exec, {rows, options, in_row, out_row},
-                                                                     budget, timeout)) {}
+  SolvableTriangle(const ExecutionSpace& exec, const Rows& rows, const TriangularOptions& options,
+                   const MemoryBudget& budget, const TimeoutFlag& timeout, const RowMap& in_row = {},
+                   const RowMap& out_row = {})
+      : SolvableTriangle(analyse_triangle<Scalar, ExecutionSpace>(exec, {rows, options, in_row, out_row},
+                                                                  budget, timeout)) {}
 
-  explicit TriangularSolveImpl(std::unique_ptr<Engine> engine)
+  explicit SolvableTriangle(std::unique_ptr<Engine> engine)
       : m_engine(std::move(engine)), m_report(m_engine->report()) {
     m_report.bytes = m_engine->bytes();
   }
 
   /// Creates a solver on the same analysis, without values. Both may solve at the same time.
-  TriangularSolveImpl with_own_values(const ExecutionSpace& exec, const MemoryBudget& budget,
-                                      const TimeoutFlag& timeout) const {
-    return is_empty() ? TriangularSolveImpl()
-                      : TriangularSolveImpl(m_engine->with_own_values(exec, budget, timeout));
+  SolvableTriangle with_own_values(const ExecutionSpace& exec, const MemoryBudget& budget,
+                                   const TimeoutFlag& timeout) const {
+    return is_empty() ? SolvableTriangle()
+                      : SolvableTriangle(m_engine->with_own_values(exec, budget, timeout));
   }
 
   /// Sets the values. If the method substitutes rows on hosts, they are not copied and must live until the

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_LUTRIANGULARSOLVES_HPP
-#define LUTRA_LUTRIANGULARSOLVES_HPP
+#ifndef LUTRA_LUTRIANGLES_HPP
+#define LUTRA_LUTRIANGLES_HPP
 
 #include <functional>
 
 #include "Lutra_DenseRows.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_SolvableTriangle.hpp"
 #include "Lutra_Symbolic.hpp"
 #include "Lutra_Transpose.hpp"
 #include "Lutra_Transposition.hpp"
-#include "Lutra_TriangularSolveImpl.hpp"
 
 namespace lutra::Impl {
 
@@ -56,10 +56,10 @@ static void find_diagonal(const ExecutionSpace& exec, const Transposed& transpos
 /// Hermitian factors Uᴴ·S⁻¹ and S⁻¹·U store Uᴴ in place of L, including its diagonal, which is U's and real.
 /// S [n] multiplies between the two solves, and transposes are the conjugates of the same triangles.
 template <class Scalar, class ExecutionSpace>
-class LuTriangularSolves {
+class LuTriangles {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-  using Op = TriangularSolveImpl<Scalar, ExecutionSpace>;
+  using Op = SolvableTriangle<Scalar, ExecutionSpace>;
   using Order = Kokkos::View<const Ordinal*, Memory>;
   using Scale = Kokkos::View<const RealOf<Scalar>*, Memory>;
   using Rows = DenseRows<Scalar, Memory>;
@@ -72,10 +72,10 @@ class LuTriangularSolves {
   /// @param row_order, col_order [n] the user's row and column at each position of the factorized matrix;
   ///                             empty: identity
   /// @throws OutOfMemoryError
-  LuTriangularSolves(const ExecutionSpace& exec, const LuPattern<Memory>& lu, const Order& row_order,
-                     const Order& col_order, const TriangularOptions& options, const MemoryBudget& budget,
-                     const MakeSolve& make = analyse_triangle<Scalar, ExecutionSpace>, bool hermitian = false)
-      : LuTriangularSolves(lu, row_order, col_order, options, budget, make, hermitian) {
+  LuTriangles(const ExecutionSpace& exec, const LuPattern<Memory>& lu, const Order& row_order,
+              const Order& col_order, const TriangularOptions& options, const MemoryBudget& budget,
+              const MakeSolve& make = analyse_triangle<Scalar, ExecutionSpace>, bool hermitian = false)
+      : LuTriangles(lu, row_order, col_order, options, budget, make, hermitian) {
     const auto behind = allocate<Offset>(exec, "lutra::trisolve::behind_diagonal", lu.n);
     move_behind(exec, lu.diagonal, behind);
     const auto lower_diagonal = hermitian ? lu.diagonal : decltype(lu.diagonal)();
@@ -87,8 +87,8 @@ class LuTriangularSolves {
 
   /// Creates solves on the same analysis, without values, which may run at the same time. This must outlive
   /// them.
-  LuTriangularSolves with_own_values(const ExecutionSpace& exec, const MemoryBudget& budget) const {
-    LuTriangularSolves result(m_lu, m_row_order, m_col_order, m_options, budget, m_make, m_is_hermitian);
+  LuTriangles with_own_values(const ExecutionSpace& exec, const MemoryBudget& budget) const {
+    LuTriangles result(m_lu, m_row_order, m_col_order, m_options, budget, m_make, m_is_hermitian);
     result.m_lower = m_lower.with_own_values(exec, budget, result.m_timeout);
     result.m_upper = m_upper.with_own_values(exec, budget, result.m_timeout);
     return result;
@@ -149,9 +149,9 @@ class LuTriangularSolves {
   const TriangularReport& upper_report() const noexcept { return m_upper.report(); }
 
  private:
-  LuTriangularSolves(const LuPattern<Memory>& lu, const Order& row_order, const Order& col_order,
-                     const TriangularOptions& options, const MemoryBudget& budget, const MakeSolve& make,
-                     bool hermitian)
+  LuTriangles(const LuPattern<Memory>& lu, const Order& row_order, const Order& col_order,
+              const TriangularOptions& options, const MemoryBudget& budget, const MakeSolve& make,
+              bool hermitian)
       : m_make(make),
         m_is_hermitian(hermitian),
         m_lu(lu),
