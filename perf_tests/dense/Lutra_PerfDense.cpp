@@ -28,7 +28,7 @@ struct Fronts {
   int pivots, cb_rows, count;
   HostMatrix<double> matrix;
   ExecutionSpace exec;
-  FrontPlan<MemorySpace> plan;
+  LuPlan<MemorySpace> plan;
   FrontFactors<double, ExecutionSpace> factors;
   Kokkos::View<double*, MemorySpace> values, ones;
   Kokkos::View<unsigned char*, MemorySpace> perturbed;
@@ -51,8 +51,9 @@ struct Fronts {
     const double p = pivots, b = cb_rows;
     tree.flops = count * (p * (p * (4 * p - 3) - 1) / 6 + 2 * p * b * (p + b));
     const FrontEntries entries{make_view(matrix).pattern(), tree.order, tree.order};
-    plan = plan_fronts(exec, tree, entries, MemoryBudget(), front_plan_options<double, ExecutionSpace>());
-    factors = make_front_factors<double>(exec, plan, MemoryBudget());
+    plan = plan_lu(exec, tree, entries, MemoryBudget(), front_plan_options<double, ExecutionSpace>());
+    factors =
+        make_front_factors(exec, make_front_schedule<double>(exec, plan, MemoryBudget()), MemoryBudget());
     allocate_values(exec, plan, MemoryBudget(), factors);
     values = to_device(matrix.values);
     ones = to_device(std::vector<double>(static_cast<std::size_t>(tree.n), 1.0));

@@ -394,8 +394,7 @@ LdltEnginePlan<Scalar, ExecutionSpace>::make_factorization(const ExecutionSpace&
 template <class Scalar, class ExecutionSpace>
 void LdltEnginePlan<Scalar, ExecutionSpace>::write_pattern(const ExecutionSpace& exec,
                                                            FactorStructure& structure) const {
-  Kokkos::View<const Offset*, Memory> source;
-  write_rows(exec, pattern_of_fronts(exec, fronts.base, MemoryBudget(), source), structure);
+  write_rows(exec, pattern_of_fronts(exec, fronts.base, MemoryBudget()), structure);
 }
 
 template <class Scalar, class ExecutionSpace>

@@ -143,8 +143,7 @@ MultifrontalPlan<Scalar, ExecutionSpace>::make_factorization(const ExecutionSpac
 template <class Scalar, class ExecutionSpace>
 void MultifrontalPlan<Scalar, ExecutionSpace>::write_pattern(const ExecutionSpace& exec,
                                                              FactorStructure& structure) const {
-  Kokkos::View<const Offset*, Memory> source;
-  Impl::write_rows(exec, pattern_of_fronts(exec, fronts, MemoryBudget(), source), structure);
+  Impl::write_rows(exec, pattern_of_fronts(exec, fronts, MemoryBudget()), structure);
 }
 
 bool solves_on_fronts(const LuOptions& options) {
@@ -161,12 +160,12 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifront
   auto plan = std::make_shared<MultifrontalPlan<Scalar, ExecutionSpace>>();
   plan->F = F;
   plan->border = border;
-  plan->fronts = plan_fronts(exec, tree, on_host, budget, front_plan_options<Scalar, ExecutionSpace>(), F.A);
+  plan->fronts = plan_lu(exec, tree, on_host, budget, front_plan_options<Scalar, ExecutionSpace>(), F.A);
   plan->schedule = make_front_schedule<Scalar>(
       exec, plan->fronts, budget, options.device_model.value_or(default_device_model<ExecutionSpace>()),
       symmetry);
   const auto set = static_cast<std::int64_t>(border ? border->set : 0), n = tree.n - set;
-  const auto stored = static_cast<std::int64_t>(plan->fronts.panels) - set * set;
+  const auto stored = static_cast<std::int64_t>(plan->fronts.panel_layout.entries()) - set * set;
   plan->counts.nnz_l = (stored - n) / 2;
   plan->counts.nnz_u = (stored + n) / 2;
   plan->counts.flops = tree.flops;

@@ -86,8 +86,8 @@ FrontResult<Types> factorize_by_fronts(const Matrix<Types>& matrix, double pertu
   const Space exec;
   const auto n = static_cast<std::size_t>(matrix.n_rows);
   const auto tree = make_assembly_tree(make_view(matrix).pattern(), options);
-  const auto plan = plan_fronts(exec, tree, FrontEntries{make_view(matrix).pattern(), tree.order, tree.order},
-                                MemoryBudget(), front_plan_options<Scalar, Space>());
+  const auto plan = plan_lu(exec, tree, FrontEntries{make_view(matrix).pattern(), tree.order, tree.order},
+                            MemoryBudget(), front_plan_options<Scalar, Space>());
   Kokkos::View<const Offset*, Memory> source;
   const auto filled = pattern_of_fronts(exec, plan, MemoryBudget(), source);
   const auto schedule =

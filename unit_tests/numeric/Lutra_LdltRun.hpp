@@ -94,7 +94,7 @@ struct LdltResult {
   using Scalar = typename Types::Scalar;
   LdltOutcome outcome;
   std::vector<LdltRecord> records;
-  std::vector<LdltFrontRoom> room;
+  std::vector<LdltFrontPlace> room;
   std::vector<typename Types::Ordinal> variables;
   std::vector<PivotKind> kind;
   std::vector<Scalar> panels, diagonal, off_diagonal;

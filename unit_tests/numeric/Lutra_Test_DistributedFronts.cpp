@@ -48,9 +48,8 @@ struct System {
 Factors factors_of_one(const System& system, double perturbation, FrontLuOutcome& outcome) {
   const Exec exec;
   const MemoryBudget budget;
-  const auto plan =
-      plan_fronts(exec, system.tree, system.entries(), budget, front_plan_options<double, Exec>());
-  auto fronts = make_front_factors<double>(exec, plan, budget);
+  const auto plan = plan_lu(exec, system.tree, system.entries(), budget, front_plan_options<double, Exec>());
+  auto fronts = make_front_factors(exec, make_front_schedule<double>(exec, plan, budget), budget);
   allocate_values(exec, plan, budget, fronts);
   const Kokkos::View<unsigned char*, Kokkos::HostSpace> perturbed("perturbed", plan.n);
   factorize_fronts<double>(exec, plan, system.scaled(), perturbation, fronts, perturbed);

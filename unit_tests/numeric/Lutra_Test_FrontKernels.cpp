@@ -26,7 +26,9 @@ void factorize_on(const lutra::Impl::DenseFront<Scalar>& front, const lutra::Imp
   Kokkos::parallel_for(
       "lutra::test::front", Policy(1, on_host ? 1 : 8, on_host ? 1 : 32),
       KOKKOS_LAMBDA(const typename Policy::member_type& team) {
-        lutra::Impl::factorize_front(team, front, rule, NotePivots{flags});
+        using Member = typename Policy::member_type;
+        lutra::Impl::factorize_front(lutra::Impl::KokkosFrontTeam<Member, Scalar>{team}, front, rule,
+                                     NotePivots{flags});
       });
   Kokkos::fence();
 }

@@ -26,7 +26,7 @@ struct OneFront {
 
   int pivots, cb_rows;
   Matrix<Types> matrix;
-  FrontPlan<Memory> plan;
+  LuPlan<Memory> plan;
   FrontFactors<Scalar, Space> factors;
   bool tiled;  ///< rows are interchanged in tiles, and left of them they stay
   std::vector<Scalar> panels, contributions;
@@ -58,9 +58,10 @@ struct OneFront {
     tree.row_begin = {0, m};
     tree.rows.assign(tree.order.begin() + k, tree.order.end());
     const Space exec;
-    plan = plan_fronts(exec, tree, FrontEntries{make_view(matrix).pattern(), tree.order, tree.order},
-                       MemoryBudget(), front_plan_options<Scalar, Space>());
-    factors = make_front_factors<Scalar>(exec, plan, MemoryBudget());
+    plan = plan_lu(exec, tree, FrontEntries{make_view(matrix).pattern(), tree.order, tree.order},
+                   MemoryBudget(), front_plan_options<Scalar, Space>());
+    factors =
+        make_front_factors(exec, make_front_schedule<Scalar>(exec, plan, MemoryBudget()), MemoryBudget());
     if (threshold > 0) factors.interchanges = {threshold, {}};
     allocate_values(exec, plan, MemoryBudget(), factors);
     tiled = !lutra::Impl::is_host_space<Space> && !portable && k + m > plan.options.max_whole;

@@ -36,15 +36,17 @@ using lutra::Impl::tasks_a_chunk;
 /// Tasks of a tree in the order in which blocks take them.
 struct Tasks {
   FrontLayout layout;
+  LuFrontLayout panels;
   std::vector<int> relative;
   List list;
   Placement placement;
 
   Tasks(const AssemblyTree& tree, const FrontTaskOptions& options)
       : layout(lay_out_fronts(tree)),
+        panels(layout.fronts),
         relative(relative_indices(layout, tree)),
         list(layout.fronts, options),
-        placement(list, layout.children, relative, layout.panels) {}
+        placement(list, layout.children, relative, panels) {}
   Tasks(const Tasks&) = delete;
 
   std::size_t size() const { return list.order.size(); }
@@ -189,9 +191,8 @@ std::vector<Stored> list_stored(const Tasks& tasks) {
     const std::int64_t kept = front.cb_rows - placed.passed;
     const bool small =
         tasks.list.is_small(static_cast<Ordinal>(f)) || tasks.is_given(static_cast<Ordinal>(f));
-    const auto panel_end = front.upper + static_cast<std::int64_t>(front.pivots) * front.cb_rows;
-    all.push_back(
-        {front.lower, panel_end, of_panels[f], std::numeric_limits<std::int64_t>::max(), small, true});
+    all.push_back({tasks.panels.panels[f], tasks.panels.panels[f + 1], of_panels[f],
+                   std::numeric_limits<std::int64_t>::max(), small, true});
     if (kept == 0) continue;
     const bool is_root = front.parent < 0;
     if (is_root || tasks.is_given(static_cast<Ordinal>(f))) REQUIRE(placed.passed == 0);
@@ -214,7 +215,7 @@ void check_memory(const Tasks& tasks, Counts& counts) {
   const auto all = list_stored(tasks);
   for (std::size_t a = 0; a < all.size(); ++a) {
     REQUIRE(all[a].begin >= 0);
-    REQUIRE(all[a].end <= tasks.layout.panels + tasks.placement.extra);
+    REQUIRE(all[a].end <= tasks.panels.entries() + tasks.placement.extra);
     for (std::size_t b = 0; b < a; ++b) {
       if (all[a].begin >= all[b].end || all[b].begin >= all[a].end) continue;
       if (!follows(tasks, all[a], all[b]) && !follows(tasks, all[b], all[a]))
@@ -233,8 +234,7 @@ void check_clearing(const Tasks& tasks, Counts& counts) {
     const Task& task = tasks.at(t);
     if (task.row != Task::clearing) continue;
     const auto f = static_cast<std::size_t>(task.front);
-    const auto& front = tasks.layout.fronts[f];
-    REQUIRE(task.parts[0].entries == (cleared_to[f] < 0 ? front.lower : cleared_to[f]));
+    REQUIRE(task.parts[0].entries == (cleared_to[f] < 0 ? tasks.panels.panels[f] : cleared_to[f]));
     cleared_to[f] = task.parts[0].entries_end;
     last_clearing[f] = static_cast<std::int64_t>(t);
   }
@@ -246,8 +246,7 @@ void check_clearing(const Tasks& tasks, Counts& counts) {
         tasks.placement.contributions[f].passed == 0)
       continue;
     const auto parent = static_cast<std::size_t>(tasks.layout.fronts[f].parent);
-    const auto& above = tasks.layout.fronts[parent];
-    REQUIRE(cleared_to[parent] == above.upper + static_cast<std::int64_t>(above.pivots) * above.cb_rows);
+    REQUIRE(cleared_to[parent] == tasks.panels.panels[parent + 1]);
     REQUIRE(last_clearing[parent] < static_cast<std::int64_t>(task.after) * tasks_a_chunk);
     ++counts.direct;
   }

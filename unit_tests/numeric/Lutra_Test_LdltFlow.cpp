@@ -7,7 +7,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "Lutra_LdltCases.hpp"
-#include "Lutra_LdltSchedule.hpp"
+#include "Lutra_LdltFlowLists.hpp"
 #include "Lutra_ScaleEntries.hpp"
 #include "Lutra_TestBlock.hpp"
 
@@ -102,13 +102,13 @@ bool factorize_by_blocks(const Plan& plan, const Values& values, const LdltPivot
                          const FlowSetup& setup) {
   using Scalar = typename Types::Scalar;
   const typename Types::Space exec;
-  Kokkos::deep_copy(factors.flags, 0);
-  factors.outcome() = LdltOutcome();
   factors.symmetry = rule.symmetry;
-  lutra::Impl::scale_entries<Scalar>(exec, plan.base, values.A, factors.entries,
-                                     &factors.outcome().largest_entry);
-  const auto launch =
-      plan.schedule->launch(lutra::Impl::ldlt_data(plan, values, rule, factors), factors.flags.data());
+  lutra::Impl::start_fronts<Scalar>(exec, plan.base, values.A, factors.entries, factors.outcome,
+                                    LdltOutcome());
+  const lutra::Impl::LdltFlowLists<typename Types::Memory> lists(exec, plan.base, plan.options.blocks,
+                                                                 MemoryBudget());
+  const Kokkos::View<std::uint64_t*, typename Types::Memory> flags("flags", lists.flag_words());
+  const auto launch = lists.launch(lutra::Impl::ldlt_data(plan, values, rule, factors), flags.data());
   std::mt19937 random(setup.seed);
   std::vector<FiberBlock::Memory> memory(static_cast<std::size_t>(setup.blocks * setup.warps));
   const std::size_t diagonal = sizeof(lutra::Impl::LdltDiagonal<Scalar>) + 32 * 32 * sizeof(Scalar);

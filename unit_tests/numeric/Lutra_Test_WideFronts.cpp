@@ -83,8 +83,8 @@ void check_one_front(int pivots, int cb_rows, std::mt19937& random,
   tree.row_begin = {0, cb_rows};
   tree.rows.assign(tree.order.begin() + pivots, tree.order.end());
   const Space exec;
-  const auto plan = plan_fronts(exec, tree, FrontEntries{make_view(matrix).pattern(), tree.order, tree.order},
-                                MemoryBudget(), front_plan_options<Scalar, Space>());
+  const auto plan = plan_lu(exec, tree, FrontEntries{make_view(matrix).pattern(), tree.order, tree.order},
+                            MemoryBudget(), front_plan_options<Scalar, Space>());
   const auto schedule =
       make_front_schedule<Scalar>(exec, plan, MemoryBudget(), default_device_model<Space>(), symmetry);
   auto factors = make_front_factors(exec, schedule, MemoryBudget());

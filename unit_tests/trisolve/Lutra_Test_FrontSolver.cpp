@@ -27,7 +27,7 @@ struct Fixture {
   Space exec;
   Matrix<Types> matrix;
   AssemblyTree tree;
-  FrontPlan<Memory> plan;
+  LuPlan<Memory> plan;
   FrontFactors<Scalar, Space> factors;
   std::vector<Real> row_scale, col_scale;  ///< of the user's rows and columns
   FrontSolver<Scalar, Space> solver;
@@ -39,9 +39,10 @@ struct Fixture {
           bool portable_factors = false, double threshold = 0, double perturbation = 0)
       : matrix(A),
         tree(make_assembly_tree(make_view(matrix).pattern(), options)),
-        plan(plan_fronts(exec, tree, FrontEntries{make_view(matrix).pattern(), tree.order, tree.order},
-                         MemoryBudget(), front_plan_options<Scalar, Space>())),
-        factors(make_front_factors<Scalar>(exec, plan, MemoryBudget())),
+        plan(plan_lu(exec, tree, FrontEntries{make_view(matrix).pattern(), tree.order, tree.order},
+                     MemoryBudget(), front_plan_options<Scalar, Space>())),
+        factors(make_front_factors(exec, make_front_schedule<Scalar>(exec, plan, MemoryBudget()),
+                                   MemoryBudget())),
         solver(exec, plan, MemoryBudget(), {portable, 10, threshold > 0}) {
     if (threshold > 0) factors.interchanges = {threshold, {}};
     const auto n = static_cast<std::size_t>(matrix.n_rows);

@@ -90,6 +90,18 @@ void scale_entries(const ExecutionSpace& exec, const Plan& plan, const Values& A
       Kokkos::TeamPolicy<ExecutionSpace>(exec, teams, team_width<ExecutionSpace>(entries_a_mark)), scale);
 }
 
+/// Starts a multifrontal factorization: sets its outcome, and scales the entries.
+/// @param initial value of `outcome`; its largest_entry is raised
+template <class Scalar, class ExecutionSpace, class Plan, class Values, class Entries, class OutcomeView>
+static void start_fronts(const ExecutionSpace& exec, const Plan& plan, const Values& A,
+                         const Entries& entries, const OutcomeView& outcome,
+                         const typename OutcomeView::value_type& initial) {
+  Kokkos::parallel_for(
+      "lutra::numeric::no_outcome", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, 1),
+      KOKKOS_LAMBDA(int) { outcome() = initial; });
+  scale_entries<Scalar>(exec, plan, A, entries, &outcome.data()->largest_entry);
+}
+
 }  // namespace lutra::Impl
 
 #endif

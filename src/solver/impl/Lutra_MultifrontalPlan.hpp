@@ -25,7 +25,7 @@ struct MultifrontalPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   using Solves = Impl::LuTriangles<Scalar, ExecutionSpace>;
 
   PermutedPattern<Memory> F;
-  FrontPlan<Memory> fronts;
+  LuPlan<Memory> fronts;
   std::shared_ptr<const Impl::FrontSchedule<Scalar, ExecutionSpace>> schedule;
   std::shared_ptr<const Impl::Border<Scalar, ExecutionSpace>> border;  ///< of F; or none
   double pivot_threshold = 0;                        ///< of threshold pivoting; 0: static pivoting

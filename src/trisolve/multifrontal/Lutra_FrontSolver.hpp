@@ -47,7 +47,7 @@ template <class Scalar, class ExecutionSpace>
 class FrontSolver {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-  using Plan = FrontPlan<Memory>;
+  using Plan = LuPlan<Memory>;
   using Factors = FrontFactors<Scalar, ExecutionSpace>;
 
   /// @throws OutOfMemoryError. Fences.

@@ -15,12 +15,13 @@ struct PivotInspection {
   using value_type = DiagonalPivots;
 
   const Front* fronts;
+  const Offset* panels_begin;  ///< offset in `panels` of each front
   Ordinal count;
   const Scalar* panels;
   int lanes;
 
   /// The front of a pivot; fronts are sorted by first pivot.
-  KOKKOS_FUNCTION const Front& front_of(Ordinal pivot) const {
+  KOKKOS_FUNCTION Ordinal front_of(Ordinal pivot) const {
     Ordinal first = 0;
     for (Ordinal left = count; left > 1;) {
       const Ordinal half = left / 2;
@@ -28,15 +29,16 @@ struct PivotInspection {
       first += is_behind ? half : 0;
       left = is_behind ? left - half : half;
     }
-    return fronts[first];
+    return first;
   }
 
   KOKKOS_FUNCTION void operator()(std::int64_t item, value_type& found) const {
     const auto pivot = static_cast<Ordinal>(item / lanes);
     const int lane = static_cast<int>(item % lanes);
-    const Front& front = front_of(pivot);
+    const Ordinal f = front_of(pivot);
+    const Front& front = fronts[f];
     const auto j = static_cast<int>(pivot - front.first_pivot);
-    const Scalar* const column = panels + front.lower + static_cast<Offset>(j) * front.size();
+    const Scalar* const column = panels + panels_begin[f] + static_cast<Offset>(j) * front.size();
     for (int i = j + 1 + lane; i < front.size(); i += lanes)
       found.largest_l = Kokkos::max(found.largest_l, static_cast<double>(Impl::size_or_infinity(column[i])));
     if (lane != 0) return;
@@ -60,21 +62,22 @@ struct PivotInspection {
 
 template <class Scalar, class ExecutionSpace>
 DiagonalPivots inspect_diagonal_pivots(const ExecutionSpace& exec,
-                                       const FrontPlan<typename ExecutionSpace::memory_space>& plan,
+                                       const LuPlan<typename ExecutionSpace::memory_space>& plan,
                                        const FrontFactors<Scalar, ExecutionSpace>& factors) {
-  const int lanes = Impl::is_host_space<ExecutionSpace> ? 1 : 16;
+  const int lanes = Impl::team_width<ExecutionSpace>(16);
   DiagonalPivots found;
-  Kokkos::parallel_reduce(
-      "lutra::numeric::diagonal_pivots",
-      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
-          exec, 0, static_cast<std::int64_t>(plan.n) * lanes),
-      PivotInspection<Scalar>{plan.fronts.data(), plan.count, factors.panels.data(), lanes}, found);
+  Kokkos::parallel_reduce("lutra::numeric::diagonal_pivots",
+                          Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
+                              exec, 0, static_cast<std::int64_t>(plan.n) * lanes),
+                          PivotInspection<Scalar>{plan.fronts.data(), plan.panels.data(), plan.count,
+                                                  factors.panels.data(), lanes},
+                          found);
   exec.fence("lutra::numeric: the pivots are known");
   return found;
 }
 
-#define LUTRA_DIAGONAL_PIVOTS(Scalar, Space)                                                           \
-  template DiagonalPivots inspect_diagonal_pivots(const Space&, const FrontPlan<Space::memory_space>&, \
+#define LUTRA_DIAGONAL_PIVOTS(Scalar, Space)                                                        \
+  template DiagonalPivots inspect_diagonal_pivots(const Space&, const LuPlan<Space::memory_space>&, \
                                                   const FrontFactors<Scalar, Space>&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_DIAGONAL_PIVOTS)
 

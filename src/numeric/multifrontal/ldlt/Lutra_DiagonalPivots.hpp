@@ -22,7 +22,7 @@ struct DiagonalPivots {
 /// @param factors of a factorization without interchanges
 template <class Scalar, class ExecutionSpace>
 DiagonalPivots inspect_diagonal_pivots(const ExecutionSpace& exec,
-                                       const FrontPlan<typename ExecutionSpace::memory_space>& plan,
+                                       const LuPlan<typename ExecutionSpace::memory_space>& plan,
                                        const FrontFactors<Scalar, ExecutionSpace>& factors);
 
 }  // namespace lutra

@@ -2,14 +2,13 @@
 #include "Lutra_FrontLdlt.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LdltFronts.hpp"
-#include "Lutra_LdltSchedule.hpp"
+#include "Lutra_LdltHostSchedule.hpp"
 #include "Lutra_ScaleEntries.hpp"
 #include "Lutra_Upload.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
@@ -23,10 +22,10 @@ using Impl::at;
 
 /// Offsets of panels, slots and workspaces for the given numbers of delayed columns.
 template <class ExecutionSpace, class Plan>
-LdltRoom<typename ExecutionSpace::memory_space> make_room(const ExecutionSpace& exec, const Plan& plan,
-                                                          const std::vector<int>& max_delayed,
-                                                          const MemoryBudget& budget, Offset) {
-  LdltRoom<typename ExecutionSpace::memory_space> room;
+LdltFrontLayout<typename ExecutionSpace::memory_space> make_room(const ExecutionSpace& exec, const Plan& plan,
+                                                                 const std::vector<int>& max_delayed,
+                                                                 const MemoryBudget& budget) {
+  LdltFrontLayout<typename ExecutionSpace::memory_space> room;
   const auto& fronts = plan.base.layout.fronts;
   room.host_fronts.resize(fronts.size());
   for (std::size_t f = 0; f < fronts.size(); ++f) {
@@ -43,7 +42,7 @@ LdltRoom<typename ExecutionSpace::memory_space> make_room(const ExecutionSpace& 
   room.panels += Impl::product_slack;
   const auto by_level = Impl::to_host(exec, plan.base.by_level);
   for (std::size_t l = 0; l < plan.base.levels(); ++l) {
-    Offset work = plan.schedule ? room.workspace : 0;
+    Offset work = plan.data_flow ? room.workspace : 0;
     for (auto p = plan.base.layout.level_map[l]; p < plan.base.layout.level_map[l + 1]; ++p) {
       const auto f = at(by_level, p);
       at(room.host_fronts, f).work = work;
@@ -67,37 +66,6 @@ void limit_to_children(const Plan& plan, std::vector<int>& max_delayed) {
   }
 }
 
-/// Number of blocks available to gangs.
-template <class ExecutionSpace>
-int blocks_at_once(const ExecutionSpace& exec, const LdltPlanOptions& options) {
-  if (options.blocks > 0) return options.blocks;
-#ifdef KOKKOS_ENABLE_CUDA
-  if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) return Impl::ldlt_gang_blocks(exec);
-#endif
-  return exec.concurrency();
-}
-
-/// Whether fronts are factorized as data flow.
-template <class ExecutionSpace, class Fronts>
-bool works_as_data_flow([[maybe_unused]] const Fronts& fronts, const LdltPlanOptions& options) {
-  if (options.data_flow) return *options.data_flow;
-#ifdef KOKKOS_ENABLE_CUDA
-  if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>)
-    return std::ranges::all_of(
-        fronts, [&](const auto& f) { return f.children_end - f.children <= options.max_children; });
-#endif
-  return false;
-}
-
-/// Workspace entries of a host thread, or of a level of fronts.
-template <class ExecutionSpace, class Room>
-auto workspace_entries(const ExecutionSpace& exec, const Room& room) {
-  auto entries = room.workspace;
-  if constexpr (Impl::is_host_space<ExecutionSpace>)
-    entries = std::max<decltype(entries)>(entries, room.max_work * exec.concurrency());
-  return static_cast<std::size_t>(entries);
-}
-
 }  // namespace
 
 template <class ExecutionSpace>
@@ -106,8 +74,7 @@ LdltPlan<typename ExecutionSpace::memory_space> plan_ldlt(
     const MemoryBudget& budget, const LdltPlanOptions& options,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A) {
   LdltPlan<typename ExecutionSpace::memory_space> plan;
-  plan.base =
-      plan_fronts(exec, tree, entries, budget, {FrontPlanOptions().tile, std::numeric_limits<int>::max()}, A);
+  plan.base = plan_fronts(exec, tree, entries, budget, FrontPlanOptions::untiled(), A);
   plan.options = options;
   plan.reservation = MemoryReservation(budget);
   plan.order = Impl::upload(exec, plan.reservation, "lutra::numeric::ldlt_order", entries.row_order);
@@ -121,18 +88,20 @@ LdltPlan<typename ExecutionSpace::memory_space> plan_ldlt(
   }
   limit_to_children(plan, max_delayed);
   using Schedule = Impl::LdltSchedule<typename ExecutionSpace::memory_space>;
-  if (works_as_data_flow<ExecutionSpace>(plan.base.layout.fronts, options))
-    plan.schedule = std::make_shared<const Schedule>(exec, plan.base, blocks_at_once(exec, options), budget);
-  plan.room = make_room(exec, plan, max_delayed, budget, Offset());
-  if constexpr (Impl::is_host_space<ExecutionSpace>) {
-    if (exec.concurrency() > 1) plan.mapping = Impl::map_fronts(plan.base.layout.fronts, exec.concurrency());
-  }
+  plan.data_flow = options.data_flow.value_or(Schedule::has_data_flow(plan.base.layout.fronts, options));
+  plan.schedule = std::make_shared<const Schedule>(exec, plan, budget);
+  plan.room = make_room(exec, plan, max_delayed, budget);
   return plan;
+}
+
+const SubtreeMapping& subtrees_of(const LdltPlan<Kokkos::HostSpace>& plan) {
+  return plan.schedule->fronts.mapping();
 }
 
 template <class Scalar, class ExecutionSpace>
 void allocate_ldlt(const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
                    const MemoryBudget& budget, LdltFactors<Scalar, ExecutionSpace>& factors) {
+  using State = Impl::LdltRunState<Scalar, ExecutionSpace>;
   if (factors.has_values()) return;
   auto fresh = factors;  // keeps `factors` unchanged if memory runs out
   if (fresh.room.host_fronts.empty()) fresh.room = plan.room;
@@ -143,7 +112,7 @@ void allocate_ldlt(const ExecutionSpace& exec, const LdltPlan<typename Execution
   };
   allocate(fresh.panels, "lutra::numeric::ldlt_panels", fresh.room.panels);
   allocate(fresh.contributions, "lutra::numeric::ldlt_contributions", plan.base.contributions);
-  allocate(fresh.workspace, "lutra::numeric::ldlt_workspace", workspace_entries(exec, fresh.room));
+  allocate(fresh.workspace, "lutra::numeric::ldlt_workspace", State::workspace(exec, fresh.room));
   allocate(fresh.entries, "lutra::numeric::ldlt_entries", plan.base.A.entries.extent(0));
   allocate(fresh.records, "lutra::numeric::ldlt_records", plan.base.count);
   allocate(fresh.variables, "lutra::numeric::ldlt_variables", fresh.room.slots);
@@ -152,10 +121,7 @@ void allocate_ldlt(const ExecutionSpace& exec, const LdltPlan<typename Execution
   allocate(fresh.diagonal, "lutra::numeric::ldlt_diagonal", fresh.room.slots);
   allocate(fresh.off_diagonal, "lutra::numeric::ldlt_off_diagonal", fresh.room.slots);
   allocate(fresh.kind, "lutra::numeric::ldlt_kind", fresh.room.slots);
-  if constexpr (Impl::is_host_space<ExecutionSpace>)
-    allocate(fresh.product_buffers, "lutra::numeric::product_buffers",
-             static_cast<std::size_t>(exec.concurrency()) * Impl::product_buffer);
-  if (plan.schedule) allocate(fresh.flags, "lutra::numeric::ldlt_flags", plan.schedule->flag_words());
+  fresh.state = std::make_shared<State>(exec, *plan.schedule, budget);
   allocate(fresh.outcome, "lutra::numeric::ldlt_outcome");
   factors = fresh;
 }
@@ -168,27 +134,13 @@ void factorize_ldlt(const ExecutionSpace& exec, const LdltPlan<typename Executio
     throw InputError("factorize_ldlt: threshold " + std::to_string(rule.threshold) +
                      " is not greater than 0 and at most 0.5");
   factors.symmetry = rule.symmetry;
-  const auto outcome = factors.outcome;
-  Kokkos::parallel_for(
-      "lutra::numeric::no_ldlt_outcome", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, 1),
-      KOKKOS_LAMBDA(int) { outcome() = LdltOutcome(); });
-  Impl::scale_entries<Scalar>(exec, plan.base, values.A, factors.entries, &outcome.data()->largest_entry);
+  Impl::start_fronts<Scalar>(exec, plan.base, values.A, factors.entries, factors.outcome, LdltOutcome());
   const auto data = Impl::ldlt_data(plan, values, rule, factors);
-#ifdef KOKKOS_ENABLE_CUDA
-  if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
-    if (plan.schedule && !portable) {
-      Kokkos::deep_copy(exec, factors.flags, 0);
-      const auto launch = plan.schedule->launch(data, factors.flags.data());
-      if (Impl::run_ldlt_flow(exec, *plan.schedule, launch, factors.resident_blocks)) return;
-    }
+  if (portable) {
+    Impl::factorize_ldlt_portable(exec, plan.base, data);
+  } else {
+    plan.schedule->run(exec, plan, data, factors);
   }
-#endif
-  if constexpr (Impl::is_host_space<ExecutionSpace>) {
-    if (!portable)
-      return Impl::factorize_ldlt_on_host(exec, plan.base.count, plan.mapping, data,
-                                          factors.product_buffers.data(), factors.room.max_work);
-  }
-  Impl::factorize_ldlt_portable(exec, plan.base, data);
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -220,7 +172,7 @@ Offset enlarge_room(const ExecutionSpace& exec, const LdltPlan<typename Executio
   const auto complement = factors.complement;
   factors = {};
   factors.complement = complement;
-  factors.room = make_room(exec, plan, max_delayed, budget, Offset());
+  factors.room = make_room(exec, plan, max_delayed, budget);
   allocate_ldlt(exec, plan, budget, factors);
   return factors.room.panels;
 }

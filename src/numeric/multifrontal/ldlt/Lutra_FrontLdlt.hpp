@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "Lutra_Factorization.hpp"
+#include "Lutra_FrontOutcome.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Pivoting.hpp"
@@ -18,9 +19,13 @@
 namespace lutra {
 
 namespace Impl {
+/// How the fronts of one plan are run; immutable.
 template <class MemorySpace>
-class LdltSchedule;
-}
+struct LdltSchedule;
+/// What successive factorizations write, values excepted.
+template <class Scalar, class ExecutionSpace>
+struct LdltRunState;
+}  // namespace Impl
 
 /// Pivoting strategy and tolerances.
 struct LdltPivotRule {
@@ -49,7 +54,7 @@ enum class PivotKind : unsigned char {
 /// Storage of one front. Its panel has N = pivots + delayed_in columns and N + cb_rows rows, delayed_in being
 /// the columns its children delayed in this factorization, at most max_delayed. Panels are stored by columns
 /// with leading dimension N + cb_rows, hence without gaps.
-struct LdltFrontRoom {
+struct LdltFrontPlace {
   Offset panel = 0;  ///< offset in `panels`
   Offset slots = 0;  ///< offset in the slot arrays, pivots + max_delayed slots
   /// Offset in `workspace` for fronts eliminated by blocks; levels share it, except with data flow
@@ -60,9 +65,9 @@ struct LdltFrontRoom {
 /// Storage of all fronts. Initially part of the plan; a factorization whose delayed columns do not fit gets
 /// its own, larger copy (enlarge_room).
 template <class MemorySpace>
-struct LdltRoom {
-  Kokkos::View<const LdltFrontRoom*, MemorySpace> fronts;  ///< [count]
-  std::vector<LdltFrontRoom> host_fronts;                  ///< host copy of `fronts`
+struct LdltFrontLayout {
+  Kokkos::View<const LdltFrontPlace*, MemorySpace> fronts;  ///< [count]
+  std::vector<LdltFrontPlace> host_fronts;                  ///< host copy of `fronts`
   Offset panels = 0;     ///< entries of all panels, plus padding that host kernels may read
   Offset slots = 0;      ///< slots of all fronts
   Offset workspace = 0;  ///< entries that the fronts of any one level need together
@@ -88,18 +93,19 @@ struct LdltPlanOptions {
 /// Everything a factorization needs except values and storage; made once per pattern.
 template <class MemorySpace>
 struct LdltPlan {
-  /// Fronts, contribution rows, relative indices, children, assembly map, levels. The offsets `lower` and
-  /// `upper` do not apply. `contribution` does: blocks are cb_rows × cb_rows by columns, lower triangle only.
-  FrontPlan<MemorySpace> base;
+  FrontPlan<MemorySpace> base;                      ///< contribution blocks hold their lower triangles only
   Kokkos::View<const Ordinal*, MemorySpace> order;  ///< [n] user row at each permuted index
   LdltPlanOptions options;
-  LdltRoom<MemorySpace> room;                                       ///< initial storage of factorizations
-  std::shared_ptr<const Impl::LdltSchedule<MemorySpace>> schedule;  ///< data-flow schedule, or null
-  SubtreeMapping mapping;        ///< fronts to host threads; empty for one thread and on devices
+  LdltFrontLayout<MemorySpace> room;  ///< initial storage of factorizations
+  bool data_flow = false;             ///< whether fronts run as data flow, each with a workspace of its own
+  std::shared_ptr<const Impl::LdltSchedule<MemorySpace>> schedule;
   Offset predicted_entries = 0;  ///< entries of L and D without delayed pivots
   double flops = 0;              ///< flops without delayed pivots
   MemoryReservation reservation;
 };
+
+/// Subtrees of a plan's fronts by host threads, which solves follow too; empty for one thread.
+const SubtreeMapping& subtrees_of(const LdltPlan<Kokkos::HostSpace>& plan);
 
 /// Result of one front. `stopped` fronts and their ancestors were not factorized.
 struct LdltRecord {
@@ -113,14 +119,20 @@ struct LdltRecord {
   /// Entries by which the panel starts before its reserved offset. Hosts pack panels contiguously, so that
   /// unused capacity for delayed columns does not separate small ones.
   std::int64_t moved = 0;
+
+  /// Completes the record of a front, `done` of whose columns have been eliminated.
+  KOKKOS_FUNCTION void finish(int done, int columns, bool failed) {
+    if (failed) stopped = 1;
+    if (stopped != 0) return;
+    eliminated = done;
+    delayed_out = columns - done;
+  }
 };
 
-/// Outcome of one factorization. Kept in memory of the execution space while it runs.
-struct LdltOutcome {
+/// Outcome of one factorization.
+struct LdltOutcome : FrontOutcome {
   static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 
-  double largest_entry = 0;   ///< max |entry of the scaled matrix|
-  double largest_factor = 0;  ///< max |entry of D|; L is only known to be bounded by 1/u
   /// Over nonzero pivots, min |d|, or |det| / max |entry| of 2 × 2 pivots; infinity without any
   double smallest_pivot = std::numeric_limits<double>::infinity();
   std::int64_t positive = 0;  ///< positive eigenvalues of D; not for complex matrices that are not Hermitian
@@ -128,14 +140,12 @@ struct LdltOutcome {
   std::int64_t zero = 0;               ///< zero pivots
   std::int64_t two_by_two = 0;         ///< 2 × 2 pivots
   std::int64_t delayed = 0;            ///< delayed columns, counted once per front that delays them
-  std::int64_t perturbed = 0;          ///< perturbed pivots
   std::int64_t entries = 0;            ///< entries of L and D; each diagonal entry counts 1, zeros of upper
                                        ///< triangles do not count
   std::int64_t max_delayed = 0;        ///< largest delayed_in of any front
   std::int64_t overflow_front = none;  ///< first front whose delayed columns did not fit
   std::int64_t not_definite = none;    ///< first permuted index whose pivot was not positive (`definite`)
   std::int64_t not_finite = none;      ///< first front with pivots that were not finite
-  int stopped_front = -1;  ///< front at which the watchdog timed out, or −1; only for kernels that wait
 
   bool overflowed() const { return overflow_front != none; }
   bool succeeded() const {
@@ -164,7 +174,7 @@ template <class Scalar, class ExecutionSpace>
 struct LdltFactors {
   using Memory = typename ExecutionSpace::memory_space;
 
-  LdltRoom<Memory> room;
+  LdltFrontLayout<Memory> room;
   Kokkos::View<LdltRecord*, Memory> records;    ///< [count]
   Kokkos::View<Scalar*, Memory> panels;         ///< [room.panels]
   Kokkos::View<Scalar*, Memory> contributions;  ///< working storage of one factorization
@@ -176,16 +186,14 @@ struct LdltFactors {
   Kokkos::View<Scalar*, Memory> diagonal;       ///< [room.slots] D(j, j)
   Kokkos::View<Scalar*, Memory> off_diagonal;   ///< [room.slots] D(j + 1, j), else 0
   Kokkos::View<PivotKind*, Memory> kind;        ///< [room.slots]
-  Kokkos::View<RealOf<Scalar>*, Memory> product_buffers;  ///< packing buffers of host threads; else empty
-  Kokkos::View<std::uint64_t*, Memory> flags;             ///< data-flow flags; else empty
   Kokkos::View<LdltOutcome, Memory> outcome;
   /// For a tree with one root, with portable kernels and on hosts: the root is assembled but not eliminated;
   /// its entries are copied here and the identity takes their place; its children eliminate all columns.
   /// Empty: the root is eliminated
   Kokkos::View<Scalar**, Kokkos::LayoutLeft, Memory> complement;
-  int resident_blocks[2] = {-1, -1};  ///< resident blocks of the two data-flow launches; −1: not queried yet
+  std::shared_ptr<Impl::LdltRunState<Scalar, ExecutionSpace>> state;
   Symmetry symmetry = Symmetry::symmetric;  ///< of the last factorization
-  MemoryReservation reservation;            ///< covers everything except `room`
+  MemoryReservation reservation;            ///< covers everything except `room` and `state`
 
   bool has_values() const { return outcome.data() != nullptr; }
 };
@@ -210,8 +218,8 @@ LdltPlan<typename ExecutionSpace::memory_space> plan_ldlt(
     const MemoryBudget& budget, const LdltPlanOptions& options = {},
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A = {});
 
-/// Allocates storage for values, sized by the factors' own LdltRoom or else the plan's. Does nothing if
-/// already allocated.
+/// Allocates storage for values, sized by the factors' own LdltFrontLayout or else the plan's. Does nothing
+/// if already allocated.
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 void allocate_ldlt(const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,

@@ -13,8 +13,6 @@
 namespace lutra {
 namespace {
 
-// Entries per team in launches that only move entries.
-constexpr int entries_a_team = 2048;
 // Arrays inside an allocation start at multiples of 16 entries, for 16-byte copies.
 constexpr std::size_t aligned(std::size_t entries) {
   return (entries + 15) / 16 * 16;
@@ -29,29 +27,19 @@ struct ValuePlaces {
       : entries(aligned(fronts)), inverses(aligned(entries + nnz)), end(inverses + n_inverses) {}
 };
 
-/// Calls visit(i) for each i < n, by teams, and raises `largest` to the greatest value returned.
+/// Calls visit(i) for each i < n. @param largest out, in the space's memory: the greatest value returned
 template <class ExecutionSpace, class Visit>
 void for_each_and_largest(const ExecutionSpace& exec, const char* label, std::int64_t n, double* largest,
                           const Visit& visit) {
-  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
-  constexpr bool on_host = Impl::is_host_space<ExecutionSpace>;
-  const auto teams = static_cast<int>((n + entries_a_team - 1) / entries_a_team);
-  Kokkos::parallel_for(
-      label, Policy(exec, teams, on_host ? 1 : 256), KOKKOS_LAMBDA(const typename Policy::member_type& team) {
-        const std::int64_t begin = static_cast<std::int64_t>(team.league_rank()) * entries_a_team;
-        const std::int64_t end = begin + entries_a_team < n ? begin + entries_a_team : n;
-        double most = 0;
-        Kokkos::parallel_reduce(
-            Kokkos::TeamThreadRange(team, begin, end),
-            [&](const std::int64_t i, double& greatest) {
-              const double size = visit(i);
-              if (size > greatest) greatest = size;
-            },
-            Kokkos::Max<double>(most));
-        Kokkos::single(Kokkos::PerTeam(team), [&]() {
-          if (most > *largest) Kokkos::atomic_max(largest, most);
-        });
-      });
+  using Largest = Kokkos::View<double, typename ExecutionSpace::memory_space, Kokkos::MemoryUnmanaged>;
+  if (n == 0) return;
+  Kokkos::parallel_reduce(
+      label, Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0, n),
+      KOKKOS_LAMBDA(const std::int64_t i, double& greatest) {
+        const double size = visit(i);
+        if (size > greatest) greatest = size;
+      },
+      Kokkos::Max<double, typename ExecutionSpace::memory_space>(Largest(largest)));
 }
 
 /// The magnitude; infinity for a value that is not finite.
@@ -108,13 +96,13 @@ std::size_t predict_bytes_of_fronts(const ExecutionSpace& exec, const AssemblyTr
   const FrontSizes sizes = sizes_of_fronts<Scalar>(exec, tree, model);
   const ValuePlaces places(static_cast<std::size_t>(sizes.panels + sizes.contributions),
                            static_cast<std::size_t>(nnz), static_cast<std::size_t>(sizes.inverses));
-  return bytes_of_front_lists(tree, nnz) + bytes_of_product_buffers<Scalar, ExecutionSpace>(threads) +
-         places.end * sizeof(Scalar) + 7 + 2 * sizeof(FrontLuOutcome);
+  return bytes_of_lu_lists(tree, nnz) + bytes_of_product_buffers<Scalar, ExecutionSpace>(threads) +
+         places.end * sizeof(Scalar) + 7 + sizeof(FrontLuOutcome);
 }
 
 template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const Impl::FrontSchedule<Scalar, ExecutionSpace>> make_front_schedule(
-    const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
+    const ExecutionSpace& exec, const LuPlan<typename ExecutionSpace::memory_space>& plan,
     const MemoryBudget& budget, const DeviceModel& model, const std::optional<Symmetry>& symmetry) {
   using Schedule = Impl::FrontSchedule<Scalar, ExecutionSpace>;
   return std::make_shared<const Schedule>(exec, plan, budget, model.numeric, symmetry);
@@ -133,14 +121,7 @@ FrontFactors<Scalar, ExecutionSpace> make_front_factors(
 }
 
 template <class Scalar, class ExecutionSpace>
-FrontFactors<Scalar, ExecutionSpace> make_front_factors(
-    const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
-    const MemoryBudget& budget) {
-  return make_front_factors(exec, make_front_schedule<Scalar>(exec, plan, budget), budget);
-}
-
-template <class Scalar, class ExecutionSpace>
-void allocate_values(const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
+void allocate_values(const ExecutionSpace& exec, const LuPlan<typename ExecutionSpace::memory_space>& plan,
                      const MemoryBudget& budget, FrontFactors<Scalar, ExecutionSpace>& factors) {
   if (factors.has_values()) return;
   auto fresh = factors;  // keeps `factors` unchanged if memory runs out
@@ -149,7 +130,7 @@ void allocate_values(const ExecutionSpace& exec, const FrontPlan<typename Execut
     using View = std::remove_reference_t<decltype(view)>;
     view = fresh.values_reservation.template allocate<View>(exec, label, extents...);
   };
-  const auto panels = static_cast<std::size_t>(plan.panels);
+  const auto panels = static_cast<std::size_t>(plan.panel_layout.entries());
   const auto contributions = static_cast<std::size_t>(fresh.schedule->contributions(plan));
   const auto inverses =
       static_cast<std::size_t>(fresh.schedule->inverse_entries(factors.interchanges.has_value()));
@@ -162,42 +143,27 @@ void allocate_values(const ExecutionSpace& exec, const FrontPlan<typename Execut
   fresh.panels = part(0, panels);
   fresh.contributions = part(panels, panels + contributions);
   fresh.entries = part(places.entries, places.entries + plan.A.entries.extent(0));
-  fresh.inverses = part(places.inverses, places.end);
+  if constexpr (requires { fresh.state->inverses; })
+    fresh.state->inverses = part(places.inverses, places.end);
   allocate(fresh.outcome, "lutra::numeric::outcome");
-  allocate(fresh.no_outcome, "lutra::numeric::no_outcome");
   if (fresh.interchanges)
     allocate(fresh.interchanges->row_of_pivot, "lutra::numeric::row_of_pivot",
              static_cast<std::size_t>(plan.n));
-  exec.fence("lutra::numeric: allocated before it is filled from the host");
-  const auto nothing =
-      Impl::make_uncounted<Kokkos::View<FrontLuOutcome, Kokkos::HostSpace>>("lutra::numeric::nothing");
-  nothing() = FrontLuOutcome();
-  Kokkos::deep_copy(fresh.no_outcome, nothing);
   factors = fresh;
 }
 
 template <class Scalar, class ExecutionSpace>
-void factorize_fronts(const ExecutionSpace& exec,
-                      const FrontPlan<typename ExecutionSpace::memory_space>& plan,
+void factorize_fronts(const ExecutionSpace& exec, const LuPlan<typename ExecutionSpace::memory_space>& plan,
                       const ScaledValues<Scalar, typename ExecutionSpace::memory_space>& A,
                       double perturbation, const FrontFactors<Scalar, ExecutionSpace>& factors,
                       const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
                       bool portable) {
-  auto data = Impl::front_lu_data(plan, factors, perturbed, perturbation);
-  Kokkos::deep_copy(exec, factors.outcome, factors.no_outcome);
-  Impl::scale_entries<Scalar>(exec, plan, A, factors.entries, &factors.outcome.data()->largest_entry);
-  if (portable || (!Impl::is_host_space<ExecutionSpace> && factors.complement.size() > 0)) {
-    factors.state->forget_inverses();
-    auto contributions = factors.contributions;
-    MemoryReservation room{MemoryBudget()};
-    if (contributions.extent(0) < static_cast<std::size_t>(plan.contributions)) {
-      // a schedule with its own order has its own contribution offsets
-      contributions = room.allocate<Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>>(
-          exec, "lutra::numeric::portable_contributions", plan.contributions);
-    }
-    data.contributions = contributions.data();
-    Impl::factorize_fronts_portable(exec, plan, data);
-    if (room.bytes() > 0) exec.fence("lutra::numeric: contributions are no longer needed");
+  const auto data = Impl::front_lu_data(plan, factors, perturbed, perturbation);
+  FrontLuOutcome initial;
+  initial.largest_entry = factors.min_largest_entry;
+  Impl::start_fronts<Scalar>(exec, plan, A, factors.entries, factors.outcome, initial);
+  if (portable) {
+    factors.schedule->run_portable(exec, plan, data, *factors.state);
   } else {
     factors.schedule->run(exec, plan, data, *factors.state);
   }
@@ -205,7 +171,7 @@ void factorize_fronts(const ExecutionSpace& exec,
 
 template <class Scalar, class ExecutionSpace>
 Kokkos::View<Scalar*, typename ExecutionSpace::memory_space> contribution_of(
-    const FrontPlan<typename ExecutionSpace::memory_space>& plan,
+    const LuPlan<typename ExecutionSpace::memory_space>& plan,
     const FrontFactors<Scalar, ExecutionSpace>& factors, Ordinal front) {
   const auto rows = static_cast<std::size_t>(plan.layout.fronts[static_cast<std::size_t>(front)].cb_rows);
   // contributions follow the panels, or lie among them, in one array
@@ -226,7 +192,7 @@ void gather_factors(const ExecutionSpace& exec, const FrontFactors<Scalar, Execu
 
 template <class Scalar, class ExecutionSpace>
 FrontInverses<Scalar> inverses_of(const FrontFactors<Scalar, ExecutionSpace>& factors) {
-  return Impl::inverses_of<Scalar>(*factors.schedule, *factors.state, factors.inverses.data());
+  return Impl::inverses_of<Scalar>(*factors.schedule, *factors.state);
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -241,20 +207,18 @@ void find_largest_factor(const ExecutionSpace& exec, const FrontFactors<Scalar, 
   template std::size_t predict_bytes_of_fronts<Scalar>(const Space&, const AssemblyTree&, std::int64_t, int, \
                                                        const DeviceModel&);                                  \
   template std::shared_ptr<const Impl::FrontSchedule<Scalar, Space>> make_front_schedule<Scalar>(            \
-      const Space&, const FrontPlan<typename Space::memory_space>&, const MemoryBudget&, const DeviceModel&, \
+      const Space&, const LuPlan<typename Space::memory_space>&, const MemoryBudget&, const DeviceModel&,    \
       const std::optional<Symmetry>&);                                                                       \
   template FrontFactors<Scalar, Space> make_front_factors(                                                   \
       const Space&, const std::shared_ptr<const Impl::FrontSchedule<Scalar, Space>>&, const MemoryBudget&);  \
-  template FrontFactors<Scalar, Space> make_front_factors<Scalar>(                                           \
-      const Space&, const FrontPlan<typename Space::memory_space>&, const MemoryBudget&);                    \
-  template void allocate_values(const Space&, const FrontPlan<typename Space::memory_space>&,                \
+  template void allocate_values(const Space&, const LuPlan<typename Space::memory_space>&,                   \
                                 const MemoryBudget&, FrontFactors<Scalar, Space>&);                          \
   template void factorize_fronts<Scalar, Space>(                                                             \
-      const Space&, const FrontPlan<typename Space::memory_space>&,                                          \
+      const Space&, const LuPlan<typename Space::memory_space>&,                                             \
       const ScaledValues<Scalar, typename Space::memory_space>&, double, const FrontFactors<Scalar, Space>&, \
       const Kokkos::View<unsigned char*, typename Space::memory_space>&, bool);                              \
   template Kokkos::View<Scalar*, typename Space::memory_space> contribution_of(                              \
-      const FrontPlan<typename Space::memory_space>&, const FrontFactors<Scalar, Space>&, Ordinal);          \
+      const LuPlan<typename Space::memory_space>&, const FrontFactors<Scalar, Space>&, Ordinal);             \
   template void gather_factors<Scalar, Space>(                                                               \
       const Space&, const FrontFactors<Scalar, Space>&,                                                      \
       const Kokkos::View<const Offset*, typename Space::memory_space>&,                                      \

@@ -7,20 +7,17 @@
 
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_Factorization.hpp"
-#include "Lutra_FrontPlan.hpp"
+#include "Lutra_FrontOutcome.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_LuPlan.hpp"
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_Symmetry.hpp"
 
 namespace lutra {
 
-/// Outcome of one multifrontal factorization. Kept in memory of the execution space while it runs.
-struct FrontLuOutcome {
-  double largest_entry = 0;       ///< max |entry of the scaled matrix|
-  double largest_factor = 0;      ///< max |entry of L\U|; infinity where one is not finite
-  std::int64_t perturbed = 0;     ///< pivots raised to the threshold
+/// Outcome of one multifrontal factorization.
+struct FrontLuOutcome : FrontOutcome {
   std::int64_t interchanged = 0;  ///< pivots chosen off the diagonal
-  int stopped_front = -1;         ///< front at which the watchdog timed out, or −1
 };
 
 namespace Impl {
@@ -50,11 +47,9 @@ struct FrontFactors {
   Kokkos::View<Scalar*, Memory> panels;  ///< L\U, front by front
   /// contribution blocks that do not fit among the panels; stored after them
   Kokkos::View<Scalar*, Memory> contributions;
-  Kokkos::View<Scalar*, Memory> entries;   ///< [nnz(A)] entries of the scaled matrix, front by front
-  Kokkos::View<Scalar*, Memory> inverses;  ///< inverses of diagonal tiles, if the schedule leaves them to the
-                                           ///< solves
+  Kokkos::View<Scalar*, Memory> entries;  ///< [nnz(A)] entries of the scaled matrix, front by front
   Kokkos::View<FrontLuOutcome, Memory> outcome;
-  Kokkos::View<FrontLuOutcome, Memory> no_outcome;  ///< initial value of `outcome`
+  double min_largest_entry = 0;  ///< initial largest_entry: the largest entry outside these fronts, if any
   /// absent with static pivoting; set before allocate_values
   std::optional<FrontInterchanges<Memory>> interchanges;
   /// For a tree with one root: the root is assembled but not eliminated; its entries are copied here and the
@@ -64,7 +59,7 @@ struct FrontFactors {
   std::shared_ptr<Impl::FrontRunState<Scalar, ExecutionSpace>> state;
   MemoryReservation values_reservation;  ///< covers everything except schedule and state
 
-  bool has_values() const { return no_outcome.data() != nullptr; }
+  bool has_values() const { return outcome.data() != nullptr; }
   /// Row order of threshold pivoting; empty with static pivoting.
   Kokkos::View<Ordinal*, Memory> row_of_pivot() const {
     return interchanges ? interchanges->row_of_pivot : Kokkos::View<Ordinal*, Memory>();
@@ -119,7 +114,7 @@ std::size_t predict_bytes_of_fronts(const ExecutionSpace& exec, const AssemblyTr
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const Impl::FrontSchedule<Scalar, ExecutionSpace>> make_front_schedule(
-    const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
+    const ExecutionSpace& exec, const LuPlan<typename ExecutionSpace::memory_space>& plan,
     const MemoryBudget& budget, const DeviceModel& model = default_device_model<ExecutionSpace>(),
     const std::optional<Symmetry>& symmetry = {});
 
@@ -131,17 +126,10 @@ FrontFactors<Scalar, ExecutionSpace> make_front_factors(
     const std::shared_ptr<const Impl::FrontSchedule<Scalar, ExecutionSpace>>& schedule,
     const MemoryBudget& budget);
 
-/// Overload that makes its own schedule.
-/// @throws OutOfMemoryError
-template <class Scalar, class ExecutionSpace>
-FrontFactors<Scalar, ExecutionSpace> make_front_factors(
-    const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
-    const MemoryBudget& budget);
-
 /// Allocates storage for values, unless it exists.
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
-void allocate_values(const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
+void allocate_values(const ExecutionSpace& exec, const LuPlan<typename ExecutionSpace::memory_space>& plan,
                      const MemoryBudget& budget, FrontFactors<Scalar, ExecutionSpace>& factors);
 
 /// Multifrontal LU (I. S. Duff and J. K. Reid, ACM Trans. Math. Software 9, 1983, on the pattern of F + Fᵀ):
@@ -161,8 +149,7 @@ void allocate_values(const ExecutionSpace& exec, const FrontPlan<typename Execut
 /// Cost: `plan.flops`. Does not fence on devices and copies nothing to the host: `factors.outcome` is valid
 /// once `exec` is fenced.
 template <class Scalar, class ExecutionSpace>
-void factorize_fronts(const ExecutionSpace& exec,
-                      const FrontPlan<typename ExecutionSpace::memory_space>& plan,
+void factorize_fronts(const ExecutionSpace& exec, const LuPlan<typename ExecutionSpace::memory_space>& plan,
                       const ScaledValues<Scalar, typename ExecutionSpace::memory_space>& A,
                       double perturbation, const FrontFactors<Scalar, ExecutionSpace>& factors,
                       const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
@@ -173,7 +160,7 @@ void factorize_fronts(const ExecutionSpace& exec,
 /// factorization.
 template <class Scalar, class ExecutionSpace>
 Kokkos::View<Scalar*, typename ExecutionSpace::memory_space> contribution_of(
-    const FrontPlan<typename ExecutionSpace::memory_space>& plan,
+    const LuPlan<typename ExecutionSpace::memory_space>& plan,
     const FrontFactors<Scalar, ExecutionSpace>& factors, Ordinal front);
 
 /// Writes the largest magnitude in the panels to the outcome, infinity if one is not finite; for solves that

@@ -10,6 +10,7 @@
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Forest.hpp"
 #include "Lutra_FrontEntries.hpp"
+#include "Lutra_FrontPattern.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Upload.hpp"
@@ -53,9 +54,8 @@ Offset lay_out_contributions(Fronts& fronts) {
 }
 
 /// Sizes, offsets and parents.
-Fronts lay_out(const AssemblyTree& tree, Offset& panels, Offset& contributions) {
+Fronts lay_out(const AssemblyTree& tree, Offset& contributions) {
   Fronts fronts(static_cast<std::size_t>(tree.count()));
-  panels = 0;
   for (std::size_t f = 0; f < fronts.size(); ++f) {
     Front& front = fronts[f];
     front.first_pivot = tree.pivot_begin[f];
@@ -63,9 +63,6 @@ Fronts lay_out(const AssemblyTree& tree, Offset& panels, Offset& contributions) 
     front.pivots = static_cast<int>(tree.pivot_begin[f + 1] - tree.pivot_begin[f]);
     front.cb_rows = static_cast<int>(tree.row_begin[f + 1] - tree.row_begin[f]);
     front.rows = static_cast<Offset>(tree.row_begin[f]);
-    front.lower = panels;
-    front.upper = front.lower + static_cast<Offset>(front.size()) * front.pivots;
-    panels = front.upper + static_cast<Offset>(front.pivots) * front.cb_rows;
   }
   contributions = lay_out_contributions(fronts);
   return fronts;
@@ -92,9 +89,19 @@ std::vector<int> relative_indices_of(const Fronts& fronts, const AssemblyTree& t
   return relative;
 }
 
-/// Parallel overload on an execution space.
+/// Overload for a plan on hosts.
 template <class ExecutionSpace, class Plan>
-auto relative_indices_of(const ExecutionSpace& exec, Plan& plan) -> decltype(plan.relative) {
+requires Impl::is_host_space<ExecutionSpace>
+auto relative_indices_of(const ExecutionSpace& exec, const AssemblyTree& tree, Plan& plan)
+    -> decltype(plan.relative) {
+  return Impl::upload(exec, plan.reservation, "lutra::numeric::relative_indices",
+                      relative_indices_of(plan.layout.fronts, tree));
+}
+
+/// Overload for a plan on devices: in parallel.
+template <class ExecutionSpace, class Plan>
+auto relative_indices_of(const ExecutionSpace& exec, const AssemblyTree&, Plan& plan)
+    -> decltype(plan.relative) {
   using View = typename decltype(plan.relative)::non_const_type;
   const auto n_rows = static_cast<std::int64_t>(plan.rows.extent(0));
   const auto relative =
@@ -219,7 +226,8 @@ CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> copy_pattern(
 
 /// Fronts by their levels in the tree, the largest first within one.
 template <class Plan>
-std::vector<Ordinal> order_by_levels(const AssemblyTree& tree, const Fronts& fronts, Plan& plan) {
+std::vector<Ordinal> order_by_levels(const AssemblyTree& tree, Plan& plan) {
+  const Fronts& fronts = plan.layout.fronts;
   std::vector<Ordinal> by_level(fronts.size()), level_of(fronts.size());
   plan.layout.level_map = Impl::levelize_in_order(tree.parent, by_level, level_of);
   for (std::size_t l = 0; l + 1 < plan.layout.level_map.size(); ++l) {
@@ -234,99 +242,11 @@ std::vector<Ordinal> order_by_levels(const AssemblyTree& tree, const Fronts& fro
   return by_level;
 }
 
-/// Row lengths of L + U as a row map, and the start of each front's pivots in its contribution rows.
-/// @param rows contribution rows of all fronts
-template <class RowView>
-std::vector<Offset> start_rows(const Fronts& fronts, Ordinal n, const RowView& rows) {
-  std::vector<Offset> filled(static_cast<std::size_t>(n) + 1, 0);  // entries of L of each row, at row + 1
-  for (const auto& front : fronts) {
-    for (Offset r = front.rows; r < front.rows + front.cb_rows; ++r) at(filled, rows(r) + 1) += front.pivots;
-  }
-  for (const auto& front : fronts) {
-    for (int c = 0; c < front.pivots; ++c) at(filled, front.first_pivot + c + 1) += front.size();
-  }
-  std::partial_sum(filled.begin(), filled.end(), filled.begin());
-  std::vector<Offset> start(rows.extent(0));
-  for (const auto& front : fronts) {
-    for (Offset r = front.rows; r < front.rows + front.cb_rows; ++r) {
-      at(start, r) = at(filled, rows(r));
-      at(filled, rows(r)) += front.pivots;
-    }
-  }
-  return start;
-}
-
-/// Row map and diagonals of L + U: a pivot's row ends with its front, whose first pivots belong to L.
-template <class ExecutionSpace, class Plan, class OffsetView>
-void map_rows(const ExecutionSpace& exec, const Plan& plan, const OffsetView& row_map,
-              const OffsetView& diagonal) {
-  using Offset = typename OffsetView::value_type;
-  const auto fronts = plan.fronts;
-  const auto rows = plan.rows;
-  Kokkos::deep_copy(exec, row_map, Offset(0));
-  Kokkos::parallel_for(
-      "lutra::numeric::row_lengths", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, plan.count),
-      KOKKOS_LAMBDA(const std::int64_t f) {
-        const auto front = fronts(f);
-        for (int c = 0; c < front.pivots; ++c)
-          Impl::add_shared<ExecutionSpace>(row_map(front.first_pivot + c + 1),
-                                           static_cast<Offset>(front.size()));
-        for (Offset r = front.rows; r < front.rows + front.cb_rows; ++r)
-          Impl::add_shared<ExecutionSpace>(row_map(rows(r) + 1), static_cast<Offset>(front.pivots));
-      });
-  Kokkos::parallel_scan(
-      "lutra::numeric::row_map",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<Offset>(plan.n) + 1),
-      KOKKOS_LAMBDA(const Offset i, Offset& sum, const bool final) {
-        sum += row_map(i);
-        if (final) row_map(i) = sum;
-      });
-  Kokkos::parallel_for(
-      "lutra::numeric::diagonals", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, plan.count),
-      KOKKOS_LAMBDA(const std::int64_t f) {
-        const auto front = fronts(f);
-        for (int c = 0; c < front.pivots; ++c)
-          diagonal(front.first_pivot + c) = row_map(front.first_pivot + c + 1) - front.size() + c;
-      });
-}
-
-/// @param row_start position, in L + U by rows, of a front's first pivot in each of its contribution rows
-template <class ExecutionSpace, class Plan, class OrdinalView, class OffsetView, class StartView>
-void fill_rows(const ExecutionSpace& exec, const Plan& plan, const StartView& row_start,
-               const OffsetView& diagonal, const OrdinalView& entries, const OffsetView& source) {
-  using Ordinal = typename OrdinalView::value_type;
-  using Offset = typename OffsetView::value_type;
-  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
-  const auto fronts = plan.fronts;
-  const auto rows = plan.rows;
-  constexpr bool on_host = Impl::is_host_space<ExecutionSpace>;
-  Kokkos::parallel_for(
-      "lutra::numeric::fill_rows",
-      Policy(exec, static_cast<int>(plan.count), on_host ? 1 : 4, on_host ? 1 : 32),
-      KOKKOS_LAMBDA(const typename Policy::member_type& team) {
-        const auto front = fronts(team.league_rank());
-        const Offset size = front.size(), pivots = front.pivots;
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, front.size()), [&](const int r) {
-          const bool is_pivot = r < front.pivots;
-          const Offset to =
-              is_pivot ? diagonal(front.first_pivot + r) - r : row_start(front.rows + r - pivots);
-          Kokkos::parallel_for(
-              Kokkos::ThreadVectorRange(team, is_pivot ? front.size() : front.pivots), [&](const int c) {
-                entries(to + c) = c < front.pivots ? front.first_pivot + static_cast<Ordinal>(c)
-                                                   : rows(front.rows + c - pivots);
-                source(to + c) = c < front.pivots
-                                     ? front.lower + r + c * size
-                                     : front.upper + r * static_cast<Offset>(front.cb_rows) + c - pivots;
-              });
-        });
-      });
-}
-
 }  // namespace
 
 FrontLayout lay_out_fronts(const AssemblyTree& tree) {
   FrontLayout layout;
-  layout.fronts = lay_out(tree, layout.panels, layout.contributions);
+  layout.fronts = lay_out(tree, layout.contributions);
   layout.children = list_children(layout.fronts);
   return layout;
 }
@@ -363,63 +283,30 @@ FrontPlan<typename ExecutionSpace::memory_space> plan_fronts(
     const ExecutionSpace& exec, const AssemblyTree& tree, const FrontEntries& entries,
     const MemoryBudget& budget, const FrontPlanOptions& options,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A) {
-  constexpr bool on_host = Impl::is_host_space<ExecutionSpace>;
   FrontPlan<typename ExecutionSpace::memory_space> plan;
   plan.n = tree.n;
   plan.count = tree.count();
   plan.options = options;
-  plan.flops = tree.flops;
   plan.layout = lay_out_fronts(tree);
-  plan.panels = plan.layout.panels;
   plan.contributions = plan.layout.contributions;
-  auto& fronts = plan.layout.fronts;
   plan.reservation = MemoryReservation(budget);
   plan.rows = Impl::upload(exec, plan.reservation, "lutra::numeric::front_rows", tree.rows);
   plan.children = Impl::upload(exec, plan.reservation, "lutra::numeric::children", plan.layout.children);
   plan.A = A.row_map.extent(0) > 0 ? A : copy_pattern(exec, plan.reservation, entries.A);
   plan_entries(exec, entries, tree.rows, budget, plan);
-  if constexpr (on_host) {
-    plan.relative = Impl::upload(exec, plan.reservation, "lutra::numeric::relative_indices",
-                                 relative_indices_of(fronts, tree));
-  } else {
-    plan.relative = relative_indices_of(exec, plan);
-  }
-  plan.by_level = Impl::upload(exec, plan.reservation, "lutra::numeric::fronts_by_level",
-                               order_by_levels(tree, fronts, plan));
+  plan.relative = relative_indices_of(exec, tree, plan);
+  plan.by_level =
+      Impl::upload(exec, plan.reservation, "lutra::numeric::fronts_by_level", order_by_levels(tree, plan));
   return plan;
 }
 
 template <class ExecutionSpace>
 LuPattern<typename ExecutionSpace::memory_space> pattern_of_fronts(
     const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
-    const MemoryBudget& budget, Kokkos::View<const Offset*, typename ExecutionSpace::memory_space>& source) {
-  using Memory = typename ExecutionSpace::memory_space;
-  using OffsetView = Kokkos::View<Offset*, Memory>;
-  LuPattern<Memory> result;
-  result.n = plan.n;
+    const MemoryBudget& budget) {
+  LuPattern<typename ExecutionSpace::memory_space> result;
   result.reservation = MemoryReservation(budget);
-  const auto nnz = plan.panels;
-  auto row_map =
-      result.reservation.template allocate<OffsetView>(exec, "lutra::numeric::row_map", plan.n + 1);
-  auto diagonal = result.reservation.template allocate<OffsetView>(exec, "lutra::numeric::diagonal", plan.n);
-  auto entries = result.reservation.template allocate<Kokkos::View<Ordinal*, Memory>>(
-      exec, "lutra::numeric::entries", nnz);
-  auto sources = result.reservation.template allocate<OffsetView>(exec, "lutra::numeric::panel_source", nnz);
-  map_rows(exec, plan, row_map, diagonal);
-  MemoryReservation scratch(budget);
-  const auto rows = Impl::mirror_in<Kokkos::HostSpace>(plan.rows);
-  const auto row_start =
-      Impl::upload(exec, scratch, "lutra::numeric::row_start", start_rows(plan.layout.fronts, plan.n, rows));
-  fill_rows(exec, plan, row_start, diagonal, entries, sources);
-  exec.fence("lutra::numeric: where rows start is no longer needed");
-  result.row_map = row_map;
-  result.diagonal = diagonal;
-  result.entries = entries;
-  source = sources;
-  result.nnz_l = (static_cast<Offset>(nnz) - plan.n) / 2;
-  result.nnz_u = static_cast<Offset>(nnz) - result.nnz_l;
-  result.method = SymbolicMethod::etree;
-  result.exact = false;
+  Impl::write_front_pattern(exec, plan, budget, Impl::NoPanelEntries(), result);
   return result;
 }
 
@@ -428,8 +315,7 @@ LuPattern<typename ExecutionSpace::memory_space> pattern_of_fronts(
       const Space&, const AssemblyTree&, const FrontEntries&, const MemoryBudget&, const FrontPlanOptions&, \
       const CsrPattern<Ordinal, Offset, typename Space::memory_space>&);                                    \
   template LuPattern<typename Space::memory_space> pattern_of_fronts(                                       \
-      const Space&, const FrontPlan<typename Space::memory_space>&, const MemoryBudget&,                    \
-      Kokkos::View<const Offset*, typename Space::memory_space>&);
+      const Space&, const FrontPlan<typename Space::memory_space>&, const MemoryBudget&);
 LUTRA_FOR_EACH_SPACE(LUTRA_PLAN_FRONTS)
 
 }  // namespace lutra

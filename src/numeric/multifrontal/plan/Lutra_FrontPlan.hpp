@@ -3,6 +3,7 @@
 #define LUTRA_FRONTPLAN_HPP
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "Lutra_AssemblyTree.hpp"
@@ -15,9 +16,6 @@ namespace lutra {
 /// One front: a dense matrix of f = pivots + cb_rows rows and columns. Local indices start at 0: first the
 /// pivots, then the contribution rows in ascending order. Sizes are run-time values.
 struct Front {
-  /// Offset in `panels` of the first `pivots` columns, f × pivots by columns; L\U of the pivots on top
-  Offset lower = 0;
-  Offset upper = 0;         ///< offset in `panels` of U right of the pivot block, pivots × cb_rows by rows
   Offset contribution = 0;  ///< offset in `contributions` of the block passed to the parent, cb_rows ×
                             ///< cb_rows by columns
   Offset rows = 0;          ///< offset in `rows` and `relative`
@@ -61,10 +59,12 @@ struct EntryPositions {
 /// Spacing of the entries of A whose user row is stored.
 inline constexpr int entries_a_mark = 256;
 
-/// Tiling of large fronts, which several teams factorize.
+/// Tiling of large fronts, which several teams factorize. A plan lists the entries of a tiled front by tiles.
 struct FrontPlanOptions {
   int tile = 64;       ///< tile width and height
   int max_whole = 96;  ///< fronts with more rows are tiled
+
+  static FrontPlanOptions untiled() { return {64, std::numeric_limits<int>::max()}; }
 };
 
 /// The part of a plan that depends only on the assembly tree, on the host: front sizes and array offsets.
@@ -76,14 +76,14 @@ struct FrontLayout {
   std::vector<Ordinal> level_pivots;  ///< [levels] total pivots of each level's fronts
   std::vector<Offset> tile_entries;   ///< [tiles + 1] first entry of F in each tile, by tile rows within a
                                       ///< front; an untiled front is one tile
-  Offset panels = 0;                  ///< entries of all panels
   Offset contributions = 0;  ///< capacity for contributions. A front may overwrite the blocks its children
                              ///< have added, so factorize it after all its descendants
 
   std::size_t levels() const { return level_map.empty() ? 0 : level_map.size() - 1; }
 };
 
-/// Everything a multifrontal factorization needs except values. Made once per pattern, in `MemorySpace`.
+/// What LU and LDLᵀ need of a pattern: its tree, the positions of its entries, and contribution blocks. Made
+/// once per pattern, in `MemorySpace`. Each of the two adds the layout of its panels (LuPlan, LdltPlan).
 template <class MemorySpace>
 struct FrontPlan {
   Ordinal n = 0;
@@ -102,10 +102,8 @@ struct FrontPlan {
   /// [nnz(A) / entries_a_mark, rounded up, + 1] user row of every entries_a_mark-th entry and of the last
   Kokkos::View<const Ordinal*, MemorySpace> entry_marks;
   Kokkos::View<const Ordinal*, MemorySpace> by_level;  ///< [count] leaves first, largest first within a level
-  Offset panels = 0;                                   ///< as in the layout
   Offset contributions = 0;                            ///< as in the layout
   FrontLayout layout;
-  double flops = 0;
   MemoryReservation reservation;
 
   std::size_t levels() const { return layout.levels(); }
@@ -137,17 +135,16 @@ std::vector<int> relative_indices(const FrontLayout& layout, const AssemblyTree&
 template <class ExecutionSpace>
 FrontPlan<typename ExecutionSpace::memory_space> plan_fronts(
     const ExecutionSpace& exec, const AssemblyTree& tree, const FrontEntries& entries,
-    const MemoryBudget& budget, const FrontPlanOptions& options = {},
+    const MemoryBudget& budget, const FrontPlanOptions& options = FrontPlanOptions::untiled(),
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A = {});
 
-/// The pattern of L + U as stored in the fronts, including the explicit zeros of amalgamation. It is
-/// symmetric, so its rows and columns read the same.
-/// @param source [nnz] out: position in `panels` of each entry
+/// The pattern of L + U, or of L + Lᵀ without delayed columns, as stored in the fronts, including the
+/// explicit zeros of amalgamation. It is symmetric, so its rows and columns read the same.
 /// @throws OutOfMemoryError
 template <class ExecutionSpace>
 LuPattern<typename ExecutionSpace::memory_space> pattern_of_fronts(
     const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
-    const MemoryBudget& budget, Kokkos::View<const Offset*, typename ExecutionSpace::memory_space>& source);
+    const MemoryBudget& budget);
 
 }  // namespace lutra
 

@@ -11,6 +11,10 @@ namespace lutra::Impl {
 template <class Scalar>
 inline constexpr int front_tile = sizeof(Scalar) > 8 ? 32 : 64;
 
+/// Threads of a block that factorizes a front or a tile on CUDA.
+inline constexpr int front_threads = 256;
+inline constexpr int front_warps = front_threads / 32;
+
 /// A front divided into square tiles. Pivots and contribution rows each start a new tile, so no tile holds
 /// both.
 struct FrontTiles {

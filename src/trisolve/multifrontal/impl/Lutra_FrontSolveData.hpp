@@ -41,22 +41,22 @@ struct PanelPart {
 };
 
 /// The triangle of a front's pivots.
-/// @param front any type with the offsets and sizes of a `Front`
+/// @param lower the front's panels
+/// @param front any type with the sizes of a `Front`
 template <class Scalar, class Front>
-KOKKOS_FUNCTION PanelPart<Scalar> pivot_part(const Scalar* panels, const Front& front,
+KOKKOS_FUNCTION PanelPart<Scalar> pivot_part(const Scalar* lower, const Front& front,
                                              const FrontSweep& sweep) {
   const std::int64_t size = front.pivots + front.cb_rows;
-  const Scalar* const lower = panels + front.lower;
   return sweep.transposed ? PanelPart<Scalar>{lower, size, 1} : PanelPart<Scalar>{lower, 1, size};
 }
 
 /// The off-diagonal block of a front in a sweep: forward cb_rows × pivots, backward pivots × cb_rows.
 template <class Scalar, class Front>
-KOKKOS_FUNCTION PanelPart<Scalar> off_diagonal_part(const Scalar* panels, const Front& front,
+KOKKOS_FUNCTION PanelPart<Scalar> off_diagonal_part(const Scalar* panel, const Front& front,
                                                     const FrontSweep& sweep) {
   const std::int64_t size = front.pivots + front.cb_rows, cb_rows = front.cb_rows;
-  const Scalar* const lower = panels + front.lower + front.pivots;
-  const Scalar* const upper = panels + front.lower + size * front.pivots;
+  const Scalar* const lower = panel + front.pivots;
+  const Scalar* const upper = panel + size * front.pivots;
   if (sweep.forward)
     return sweep.transposed ? PanelPart<Scalar>{upper, 1, cb_rows} : PanelPart<Scalar>{lower, 1, size};
   return sweep.transposed ? PanelPart<Scalar>{lower, size, 1} : PanelPart<Scalar>{upper, cb_rows, 1};
@@ -103,7 +103,8 @@ struct FrontVectors {
 template <class Scalar>
 struct FrontSolveData : FrontVectors<Scalar> {
   const Front* fronts = nullptr;
-  const Ordinal* rows = nullptr;  ///< permuted indices of the contribution rows of all fronts
+  const Offset* panels_begin = nullptr;  ///< offset in `panels` of each front
+  const Ordinal* rows = nullptr;         ///< permuted indices of the contribution rows of all fronts
   const Scalar* panels = nullptr;
   const Ordinal* row_of_pivot = nullptr;  ///< [n] row of each pivot after interchanges, for sweeps with L or
                                           ///< its transpose; null without interchanges

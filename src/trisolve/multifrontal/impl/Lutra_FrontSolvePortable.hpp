@@ -39,6 +39,7 @@ struct FrontSolveWorker {
   template <class Member>
   KOKKOS_FUNCTION void sweep_up(const Member& team, Ordinal number) const {
     const Front front = data.fronts[number];
+    const Scalar* const panels = data.panels + data.panels_begin[number];
     Scalar* const y = data.solved + static_cast<std::int64_t>(front.first_pivot) * Width;
     Scalar* const contributions = data.contributions + front.rows * Width;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.size()), [&](const int p) {
@@ -52,11 +53,10 @@ struct FrontSolveWorker {
       }
     });
     team.team_barrier();
-    FrontTriangle<Width, Scalar, Member>{team, data.sweep}.solve_down(
-        pivot_part(data.panels, front, data.sweep), front.pivots, y);
+    FrontTriangle<Width, Scalar, Member>{team, data.sweep}.solve_down(pivot_part(panels, front, data.sweep),
+                                                                      front.pivots, y);
     const FrontProduct<Width, Scalar, Member> subtract{team, data.sweep};
-    subtract(off_diagonal_part(data.panels, front, data.sweep), front.cb_rows, front.pivots, y,
-             contributions);
+    subtract(off_diagonal_part(panels, front, data.sweep), front.cb_rows, front.pivots, y, contributions);
     team.team_barrier();
   }
 
@@ -65,6 +65,7 @@ struct FrontSolveWorker {
   template <class Member>
   KOKKOS_FUNCTION void sweep_down(const Member& team, Ordinal number) const {
     const Front front = data.fronts[number];
+    const Scalar* const panels = data.panels + data.panels_begin[number];
     Scalar* const x = data.solved + static_cast<std::int64_t>(front.first_pivot) * Width;
     Scalar* const known = data.contributions + front.rows * Width;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.cb_rows), [&](const int r) {
@@ -73,10 +74,10 @@ struct FrontSolveWorker {
     });
     team.team_barrier();
     const FrontProduct<Width, Scalar, Member> subtract{team, data.sweep};
-    subtract(off_diagonal_part(data.panels, front, data.sweep), front.pivots, front.cb_rows, known, x);
+    subtract(off_diagonal_part(panels, front, data.sweep), front.pivots, front.cb_rows, known, x);
     team.team_barrier();
-    FrontTriangle<Width, Scalar, Member>{team, data.sweep}.solve_up(
-        pivot_part(data.panels, front, data.sweep), front.pivots, x);
+    FrontTriangle<Width, Scalar, Member>{team, data.sweep}.solve_up(pivot_part(panels, front, data.sweep),
+                                                                    front.pivots, x);
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, front.pivots), [&](const int p) {
       const std::int64_t index = data.row_at(front.first_pivot + p);
       for (int w = 0; w < Width; ++w) {

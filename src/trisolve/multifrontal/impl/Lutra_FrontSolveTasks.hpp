@@ -10,6 +10,7 @@
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_FrontTiles.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_LuPlan.hpp"
 
 namespace lutra::Impl {
 
@@ -24,7 +25,7 @@ inline constexpr int tiles_per_part = 4;
 
 /// A front as a warp reads it in a single load.
 struct WarpSolveTask {
-  Offset lower, rows;  ///< as in `Front`
+  Offset lower, rows;  ///< of its panels, and as in `Front`
   Ordinal first_pivot;
   int pivots, cb_rows;
 };
@@ -57,6 +58,7 @@ class FrontSolveTasks {
   FrontSolveTasks(const Fronts& fronts, const FrontPlanOptions& options, bool interchanges,
                   const FrontSolveCosts& costs)
       : m_fronts(fronts),
+        m_layout(fronts),
         m_options(options),
         m_costs(costs),
         m_max_middle(interchanges ? std::min(middle_solve_size, options.max_whole) : middle_solve_size) {
@@ -116,7 +118,7 @@ class FrontSolveTasks {
   Task task_of(std::size_t f) const {
     const auto& front = m_fronts[f];
     Task task;
-    task.lower = front.lower;
+    task.lower = m_layout.panels[f];
     task.rows = front.rows;
     task.first_pivot = front.first_pivot;
     task.pivots = front.pivots;
@@ -191,6 +193,7 @@ class FrontSolveTasks {
   }
 
   const Fronts& m_fronts;
+  LuFrontLayout m_layout;
   const FrontPlanOptions m_options;
   const FrontSolveCosts m_costs;
   const int m_max_middle;  ///< most rows of a middle front

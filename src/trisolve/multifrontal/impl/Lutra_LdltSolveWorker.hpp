@@ -129,7 +129,7 @@ struct LdltSubstitution {
 template <class Scalar>
 struct LdltSolveData : FrontVectors<Scalar> {
   const Front* fronts = nullptr;
-  const LdltFrontRoom* room = nullptr;
+  const LdltFrontPlace* room = nullptr;
   const LdltRecord* records = nullptr;
   const Ordinal* rows = nullptr;  ///< permuted indices of the contribution rows of all fronts
   const Scalar* panels = nullptr;
@@ -183,7 +183,7 @@ struct LdltSolveWorker {
 
   KOKKOS_FUNCTION Located locate(Ordinal number) const {
     const Front front = data.fronts[number];
-    const LdltFrontRoom room = data.room[number];
+    const LdltFrontPlace room = data.room[number];
     const LdltRecord record = data.records[number];
     return {front,
             data.panels + room.panel - record.moved,

@@ -197,8 +197,9 @@ class LdltSweeps {
   template <class Worker>
   static void sweep_all(const ExecutionSpace& exec, const Plan& plan, bool forward, const Worker& worker) {
     if constexpr (is_host_space<ExecutionSpace>) {
-      if (!plan.mapping.order.empty())
-        return sweep_subtrees(exec, plan.base.layout.fronts, plan.mapping, forward, worker);
+      const SubtreeMapping& mapping = subtrees_of(plan);
+      if (!mapping.order.empty())
+        return sweep_subtrees(exec, plan.base.layout.fronts, mapping, forward, worker);
     }
     sweep_fronts(exec, plan.base, forward, worker);
   }

@@ -30,10 +30,11 @@ FrontSolveLists<typename ExecutionSpace::memory_space> make_front_solve_lists(
 
 /// Sweep data taken from the plan.
 template <class Scalar, class Memory>
-FrontSolveData<Scalar> front_solve_data(const FrontPlan<Memory>& plan, const FrontSolveLists<Memory>& lists,
+FrontSolveData<Scalar> front_solve_data(const LuPlan<Memory>& plan, const FrontSolveLists<Memory>& lists,
                                         const Scalar* panels) {
   FrontSolveData<Scalar> data;
   data.fronts = plan.fronts.data();
+  data.panels_begin = plan.panels.data();
   data.rows = plan.rows.data();
   data.source_begin = lists.source_begin.data();
   data.source = lists.source.data();
@@ -48,7 +49,7 @@ template <class Scalar, class ExecutionSpace>
 class PortableFrontSweeps {
  public:
   using Memory = typename ExecutionSpace::memory_space;
-  using Plan = FrontPlan<Memory>;
+  using Plan = LuPlan<Memory>;
   using Data = FrontSolveData<Scalar>;
   using Factors = FrontFactors<Scalar, ExecutionSpace>;
 

@@ -21,8 +21,8 @@ struct alignas(16) LdltDiagonal {
 };
 
 /// Pivots of a diagonal block, 1 × 1 and 2 × 2, by one thread block, in the order of
-/// ColumnElimination::choose_largest. One search finds both the largest entry and the largest diagonal entry;
-/// it compares magnitudes to 42 bits.
+/// ColumnPivoting::choose_bunch_parlett. One search finds both the largest entry and the largest diagonal
+/// entry; it compares magnitudes to 42 bits.
 template <class Block, class Scalar>
 struct DiagonalElimination {
   using Real = RealOf<Scalar>;
@@ -86,10 +86,10 @@ struct DiagonalElimination {
       }
       return {done};
     }
-    return choose_largest(done, failure);
+    return choose_bunch_parlett(done, failure);
   }
 
-  KOKKOS_FUNCTION ChosenPivot choose_largest(int done, LdltFailure& failure) const {
+  KOKKOS_FUNCTION ChosenPivot choose_bunch_parlett(int done, LdltFailure& failure) const {
     constexpr int edge = LdltDiagonal<Scalar>::edge;
     std::uint64_t any = 0, diagonal = 0;
     for_each_own(done, [&](int i, int j) {

@@ -54,11 +54,11 @@ KOKKOS_FORCEINLINE_FUNCTION std::uint64_t bits_of_size(Real size) {
   return Kokkos::bit_cast<std::uint64_t>(static_cast<double>(size));
 }
 
-/// A team for the kernels of Lutra_LdltFront.hpp, made of a block's or a gang's threads.
+/// A team for the kernels of Lutra_LdltFront.hpp, made of a block's or a gang's threads; one element per
+/// thread.
 template <class Workers, class Scalar>
 struct LdltFlowTeam {
   using Real = RealOf<Scalar>;
-  static constexpr bool has_columns = false;  // one element per thread
   const Workers& workers;
 
   KOKKOS_FUNCTION void barrier() const { workers.barrier(); }
@@ -156,27 +156,6 @@ KOKKOS_FUNCTION LdltRecord admit_front(const Block& block, const Launch& launch,
   return record;
 }
 
-/// Stores a front's record; by one thread.
-template <class Launch, class Front>
-KOKKOS_FUNCTION void store_record(const Launch& launch, const Front& panel, Ordinal f,
-                                  const LdltProgress& progress, LdltRecord& record) {
-  LdltOutcome& outcome = *launch.data.outcome;
-  if (record.wanted > 0) Kokkos::atomic_min(&outcome.overflow_front, static_cast<std::int64_t>(f));
-  if (progress.failure == LdltFailure::not_definite)
-    Kokkos::atomic_min(&outcome.not_definite, static_cast<std::int64_t>(panel.variables[progress.done]));
-  if (progress.failure == LdltFailure::not_finite)
-    Kokkos::atomic_min(&outcome.not_finite, static_cast<std::int64_t>(f));
-  launch.data.records[f] = record;
-}
-
-/// Completes the record of a front eliminated as far as `progress`.
-KOKKOS_INLINE_FUNCTION void finish_record(const LdltProgress& progress, int columns, LdltRecord& record) {
-  if (progress.failure != LdltFailure::none) record.stopped = 1;
-  if (record.stopped != 0) return;
-  record.eliminated = progress.done;
-  record.delayed_out = columns - progress.done;
-}
-
 /// Factorizes a front with one block, in shared memory if it fits.
 template <class Block, class Scalar>
 struct LdltWholeFront {
@@ -200,7 +179,7 @@ struct LdltWholeFront {
       progress = eliminate_columns(team, panel, test, 0, panel.rows);
       block.barrier();  // the last column of L is complete
       if (panel.panel != stored.panel) copy(team, panel, stored);
-      finish_record(progress, stored.columns, record);
+      record.finish(progress.done, stored.columns, progress.failure != LdltFailure::none);
       if (record.stopped == 0) {
         tally.count_pivots(stored, record.eliminated, test.hermitian, block.thread(), block.threads());
         if (block.thread() == 0) tally.count_front(record, stored.rows);
@@ -208,7 +187,7 @@ struct LdltWholeFront {
     }
     block.barrier();  // all writes are done
     if (block.thread() == 0) {
-      store_record(launch, stored, f, progress, record);
+      data.store_record(stored, f, progress, record);
       block.raise_flag(launch, launch.done + f);
     }
   }
@@ -222,7 +201,6 @@ struct LdltWholeFront {
     const std::int64_t slots =
         (columns * static_cast<std::int64_t>(sizeof(Ordinal) + sizeof(int)) + 15) / 16 * 16;
     Panel panel = stored;
-    panel.swaps = nullptr;
     const bool fits = stored.rows * static_cast<std::int64_t>(sizeof(Scalar)) <= block.space_bytes();
     // fronts with many rows have a workspace
     factors = fits ? static_cast<Scalar*>(block.space()) : workspace;

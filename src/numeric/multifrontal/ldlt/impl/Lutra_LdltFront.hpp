@@ -2,27 +2,14 @@
 #ifndef LUTRA_LDLTFRONT_HPP
 #define LUTRA_LDLTFRONT_HPP
 
-#include "Lutra_FrontKernels.hpp"
+#include "Lutra_FrontTeams.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_LdltPivots.hpp"
 
 namespace lutra::Impl {
 
-// Dense kernels of one symmetric front, as in SSIDS (Hogg, Ovtchinnikov and Scott 2016). They run on any kind
-// of team: a Kokkos team, or host threads (Lutra_LdltTeams.hpp). Team functions end with a barrier and return
-// the same value to all threads:
-//
-//   team.ranges(n, flops, body)         body(begin, end) for ranges that partition [0, n)
-//   team.columns(n, rows, body)         body(column, begin, end): ranges of [0, rows) of each of n columns
-//   team.max(n, flops, value)           the greatest value(begin, end) ≥ 0
-//   team.min(n, flops, none, value)     the least int value(begin, end) ≤ none
-//   team.once(body)                     by one thread
-//   team.barrier()
-//   team.subtract(rows, columns, depth, A, lda, B, C, ldc)   C −= A·B
-//   team.subtract_lower(…)                                   entries of C on and below the diagonal
-//   Team::has_columns                   whether team.column and team.divide exist, as in HostFrontTeam
-//
-// `flops` is the cost of each of the n elements. The order of summation is independent of the ranges.
+// Dense kernels of one symmetric front, as in SSIDS (Hogg, Ovtchinnikov and Scott 2016), for any kind of team
+// (Lutra_FrontTeams.hpp, Lutra_LdltFlow.hpp).
 
 /// Pivots per block column. Fronts of up to `ldlt_max_small` rows are eliminated column by column.
 inline constexpr int ldlt_block = 32;
@@ -37,9 +24,9 @@ KOKKOS_INLINE_FUNCTION std::int64_t ldlt_work(std::int64_t rows) {
 enum class PivotChoice : unsigned char {
   diagonal,   ///< the next diagonal entry
   definite,   ///< the next diagonal entry, which must be positive
-  complete,   ///< the largest remaining entry, unless all are below the zero tolerance
+  complete,   ///< Bunch and Parlett: the largest remaining entry, unless all are below the zero tolerance
   perturbed,  ///< as `complete`, with small pivots perturbed
-  threshold,  ///< columns in order, each accepted if it passes the threshold test
+  threshold,  ///< threshold partial pivoting: columns in order, each accepted if it passes the test
   root        ///< as `threshold`, then complete pivoting: all columns are eliminated
 };
 
@@ -60,27 +47,20 @@ struct LdltTest {
   }
 };
 
-/// A front and its slots: `columns` columns, lower triangle only, and `rows` rows.
+/// A dense symmetric matrix and its slots: `columns` columns of its lower triangle, and `rows` rows.
 template <class Scalar>
-struct LdltFront {
-  Scalar* panel;         ///< rows × columns by columns
-  Scalar* contribution;  ///< (rows − columns)² by columns
+struct LdltPanel {
+  Scalar* panel;  ///< rows × columns by columns
   Scalar* diagonal;
   Scalar* off_diagonal;
   PivotKind* kind;
-  Ordinal* variables;  ///< or null
-  int* positions;      ///< or null
-  int* swaps;          ///< slot that each slot was exchanged with when it got its pivot
   int rows, columns;
 
-  KOKKOS_FUNCTION int cb_rows() const { return rows - columns; }
   KOKKOS_FORCEINLINE_FUNCTION Scalar& at(int i, int j) const {
     return panel[i + static_cast<std::int64_t>(j) * rows];
   }
-  /// Column j of the panel; from `columns` on, of the contribution block.
   KOKKOS_FORCEINLINE_FUNCTION Scalar* column(int j) const {
-    return j < columns ? panel + static_cast<std::int64_t>(j) * rows
-                       : contribution + static_cast<std::int64_t>(j - columns) * cb_rows() - columns;
+    return panel + static_cast<std::int64_t>(j) * rows;
   }
   /// The magnitude of the entry in row i and column j, read from the stored triangle.
   KOKKOS_FORCEINLINE_FUNCTION RealOf<Scalar> size(int i, int j) const {
@@ -88,12 +68,45 @@ struct LdltFront {
   }
 };
 
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION void exchange(T& a, T& b) {
-  const T kept = a;
-  a = b;
-  b = kept;
-}
+/// The diagonal block of a block column.
+template <class Scalar>
+struct LdltDiagonalBlock : LdltPanel<Scalar> {
+  int* swaps;  ///< out: slot that each slot was exchanged with when it got its pivot
+
+  template <class Team>
+  KOKKOS_FUNCTION void note_exchange(const Team&, int, int) const {}
+  template <class Team>
+  KOKKOS_FUNCTION void note_pivot(const Team& team, int slot, int from) const {
+    team.once([&] { swaps[slot] = from; });
+  }
+};
+
+/// A front: a panel, and a contribution block for the rows after its columns.
+template <class Scalar>
+struct LdltFront : LdltPanel<Scalar> {
+  Scalar* contribution;  ///< (rows − columns)² by columns
+  Ordinal* variables;
+  int* positions;
+  int* swaps;  ///< [columns] scratch of block columns
+
+  KOKKOS_FUNCTION int cb_rows() const { return this->rows - this->columns; }
+  /// Column j of the panel; from `columns` on, of the contribution block.
+  KOKKOS_FORCEINLINE_FUNCTION Scalar* column(int j) const {
+    return j < this->columns
+               ? LdltPanel<Scalar>::column(j)
+               : contribution + static_cast<std::int64_t>(j - this->columns) * cb_rows() - this->columns;
+  }
+  KOKKOS_FUNCTION void exchange_variables(int p, int q) const {
+    exchange(variables[p], variables[q]);
+    exchange(positions[p], positions[q]);
+  }
+  template <class Team>
+  KOKKOS_FUNCTION void note_exchange(const Team& team, int p, int q) const {
+    team.once([&] { exchange_variables(p, q); });
+  }
+  template <class Team>
+  KOKKOS_FUNCTION void note_pivot(const Team&, int, int) const {}
+};
 
 /// Reason for an early end of an elimination.
 enum class LdltFailure : unsigned char { none, not_definite, not_finite };
@@ -121,11 +134,7 @@ KOKKOS_FUNCTION void exchange_slots(const Team& team, const Front& front, int p,
     if (begin <= p && p < end) exchange(front.at(p, p), front.at(q, q));
     if (begin <= q && q < end) front.at(q, p) = mirrored(hermitian, front.at(q, p));
   });
-  if (front.variables == nullptr) return;
-  team.once([&] {
-    exchange(front.variables[p], front.variables[q]);
-    exchange(front.positions[p], front.positions[q]);
-  });
+  front.note_exchange(team, p, q);
 }
 
 /// Performs exchange_slots(b + c, b + swaps[b + c]) for c = 0 … count − 1, all within [b, b + width). Left of
@@ -160,9 +169,7 @@ KOKKOS_FUNCTION void exchange_slots_of_block(const Team& team, const Front& fron
       exchange(front.at(p, p), front.at(q, q));
       front.at(q, p) = mirrored(hermitian, front.at(q, p));
       for (int j = b; j < p; ++j) exchange(front.at(p, j), front.at(q, j));
-      if (front.variables == nullptr) return;
-      exchange(front.variables[p], front.variables[q]);
-      exchange(front.positions[p], front.positions[q]);
+      front.exchange_variables(p, q);
     });
   });
 }

@@ -2,15 +2,11 @@
 #ifndef LUTRA_LDLTFRONTS_HPP
 #define LUTRA_LDLTFRONTS_HPP
 
-#include <atomic>
-
-#include "Lutra_ExecutionTraits.hpp"
-#include "Lutra_HostFronts.hpp"
-#include "Lutra_HostLdlt.hpp"
+#include "Lutra_AposterioriPivoting.hpp"
+#include "Lutra_FrontAssembly.hpp"
+#include "Lutra_FrontLevels.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_LdltBlocks.hpp"
 #include "Lutra_LdltTally.hpp"
-#include "Lutra_LdltTeams.hpp"
 
 // Multifrontal L·D·Lᵀ with delayed pivots (Duff and Reid 1983; SSIDS, Hogg, Ovtchinnikov and Scott 2016):
 // fronts are assembled from the matrix and their children, eliminated, and pass their Schur complement on; on
@@ -22,12 +18,10 @@ namespace lutra::Impl {
 template <class Scalar>
 struct LdltData {
   const Front* fronts;
-  const LdltFrontRoom* room;
+  const LdltFrontPlace* room;
   const Ordinal* children;
-  const int* relative;
-  PackedPositions entry_position;
+  FrontAssembly<Scalar> assembly;
   const Ordinal* order;
-  const Scalar* entries;
   const RealOf<Scalar>* shift;  ///< or null
   const RealOf<Scalar>* scale;
   LdltRecord* records;
@@ -56,16 +50,29 @@ struct LdltData {
     const Front& front = fronts[f];
     const Offset s = room[f].slots;
     const int columns = front.pivots + delayed;
-    return {panels + room[f].panel - moved,
+    return {{panels + room[f].panel - moved, diagonal + s, off_diagonal + s, kind + s,
+             columns + front.cb_rows, columns},
             contributions + front.contribution,
-            diagonal + s,
-            off_diagonal + s,
-            kind + s,
             variables + s,
             positions + s,
-            scratch + s,
-            columns + front.cb_rows,
-            columns};
+            scratch + s};
+  }
+
+  /// The scaled shift of a pivot's diagonal entry.
+  KOKKOS_FUNCTION RealOf<Scalar> shift_of(Ordinal pivot) const {
+    const Ordinal row = order[pivot];
+    return shift[row] * scale[row] * scale[row];
+  }
+
+  /// Stores a front's record, and the reason if it stopped; by one thread.
+  KOKKOS_FUNCTION void store_record(const LdltFront<Scalar>& front, Ordinal f, const LdltProgress& progress,
+                                    const LdltRecord& record) const {
+    if (record.wanted > 0) Kokkos::atomic_min(&outcome->overflow_front, static_cast<std::int64_t>(f));
+    if (progress.failure == LdltFailure::not_definite)
+      Kokkos::atomic_min(&outcome->not_definite, static_cast<std::int64_t>(front.variables[progress.done]));
+    if (progress.failure == LdltFailure::not_finite)
+      Kokkos::atomic_min(&outcome->not_finite, static_cast<std::int64_t>(f));
+    records[f] = record;
   }
 
   KOKKOS_FUNCTION LdltTest<Scalar> test(bool is_root) const {
@@ -83,17 +90,73 @@ struct LdltData {
   }
 };
 
+/// Collects the raw arrays of a factorization.
+template <class Scalar, class ExecutionSpace>
+LdltData<Scalar> ldlt_data(const LdltPlan<typename ExecutionSpace::memory_space>& plan,
+                           const LdltValues<Scalar, typename ExecutionSpace::memory_space>& values,
+                           const LdltPivotRule& rule, const LdltFactors<Scalar, ExecutionSpace>& factors) {
+  return {plan.base.fronts.data(),
+          factors.room.fronts.data(),
+          plan.base.children.data(),
+          {plan.base.entry_position.data(), factors.entries.data(), plan.base.relative.data(),
+           factors.contributions.data()},
+          plan.order.data(),
+          values.shift.data(),
+          values.A.row_scale.data(),
+          factors.records.data(),
+          factors.panels.data(),
+          factors.contributions.data(),
+          factors.workspace.data(),
+          factors.variables.data(),
+          factors.positions.data(),
+          factors.scratch.data(),
+          factors.diagonal.data(),
+          factors.off_diagonal.data(),
+          factors.kind.data(),
+          factors.outcome.data(),
+          rule,
+          plan.options.max_column_rows,
+          factors.complement.data()};
+}
+
+/// A front during its assembly. Delayed columns come after its own pivots; a position from `pivots` on moves
+/// behind them.
+template <class Scalar>
+struct LdltAssembly {
+  const LdltFront<Scalar>& front;
+  int pivots;
+
+  KOKKOS_FUNCTION int delayed() const { return front.columns - pivots; }
+  template <class Visit>
+  KOKKOS_FUNCTION void for_each_block(const Visit& visit) const {
+    visit(front.panel, front.columns, front.rows);
+    visit(front.contribution, front.cb_rows(), front.cb_rows());
+  }
+  KOKKOS_FUNCTION void set(const FrontPosition& at, const Scalar& value) const {
+    if (at.row >= at.column) front.at(at.row < pivots ? at.row : at.row + delayed(), at.column) = value;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static int first_row(int b) { return b; }
+  KOKKOS_FORCEINLINE_FUNCTION FrontColumn<Scalar> column(int c) const {
+    Scalar* const top = front.column(c < pivots ? c : c + delayed());
+    return {top, 1, top + delayed()};
+  }
+};
+
 /// Assembles and factorizes single fronts, after their children.
 template <class Scalar>
 struct LdltWorker {
   using Panel = LdltFront<Scalar>;
   LdltData<Scalar> data;
 
-  /// @param work ldlt_work entries for this front; null: the workspace of its level
+  /// Works in the part of the workspace that the front's level leaves it.
+  template <class Team>
+  KOKKOS_FUNCTION void work(const Team& team, Ordinal f) const {
+    work(team, f, data.workspace + data.room[f].work, 0);
+  }
+  /// @param work ldlt_work entries for this front
   /// @param moved as in LdltRecord
   template <class Team>
-  KOKKOS_FUNCTION void work(const Team& team, Ordinal f, Scalar* work = nullptr,
-                            std::int64_t moved = 0) const {
+  KOKKOS_FUNCTION void work(const Team& team, Ordinal f, Scalar* work, std::int64_t moved) const {
     const Front front = data.fronts[f];
     LdltRecord record;
     record.moved = moved;
@@ -110,24 +173,16 @@ struct LdltWorker {
       return;
     }
     const LdltTest<Scalar> test = data.test(data.is_root(front));
-    const LdltProgress progress =
-        eliminate_front(team, panel, test, work == nullptr ? data.workspace + data.room[f].work : work);
+    const LdltProgress progress = eliminate_front(team, panel, test, work);
     team.once([&] {
-      if (progress.failure == LdltFailure::not_definite)
-        Kokkos::atomic_min(&data.outcome->not_definite,
-                           static_cast<std::int64_t>(panel.variables[progress.done]));
-      if (progress.failure == LdltFailure::not_finite)
-        Kokkos::atomic_min(&data.outcome->not_finite, static_cast<std::int64_t>(f));
-      record.stopped = progress.failure == LdltFailure::none ? 0 : 1;
+      record.finish(progress.done, panel.columns, progress.failure != LdltFailure::none);
       if (record.stopped == 0) {
-        record.eliminated = progress.done;
-        record.delayed_out = panel.columns - progress.done;
         LdltTally tally;
         tally.count_pivots(panel, record.eliminated, test.hermitian);
         tally.count_front(record, panel.rows);
         tally.add_to(*data.outcome);
       }
-      data.records[f] = record;
+      data.store_record(panel, f, progress, record);
     });
   }
 
@@ -172,77 +227,47 @@ struct LdltWorker {
 
   template <class Team>
   KOKKOS_FUNCTION void assemble(const Team& team, const Front& front, const Panel& panel) const {
-    const int delayed = panel.columns - front.pivots;
-    team.columns(panel.rows, panel.rows, [&](int c, int begin, int end) {
-      Scalar* const column = panel.column(c);
-      const int first = c < panel.columns ? 0 : panel.columns;
-      for (int i = begin > first ? begin : first; i < end; ++i) column[i] = Scalar(0);
-    });
-    team.ranges(front.pivots, 1.0, [&](int begin, int end) {
-      for (int j = begin; j < end; ++j) {
-        panel.variables[j] = front.first_pivot + static_cast<Ordinal>(j);
-        panel.positions[j] = j;
-      }
-    });
-    team.ranges(static_cast<int>(front.entries_end - front.entries), 1.0, [&](int begin, int end) {
-      for (Offset e = front.entries + begin; e < front.entries + end; ++e) {
-        const FrontPosition at = data.entry_position(e);
-        if (at.row < at.column) continue;  // the upper triangle is redundant
-        panel.at(at.row < front.pivots ? at.row : at.row + delayed, at.column) = data.entries[e];
-      }
-    });
+    const LdltAssembly<Scalar> assembled{panel, front.pivots};
+    start(team, front, assembled);
     if (data.shift != nullptr) {
       team.ranges(front.pivots, 1.0, [&](int begin, int end) {
-        for (int j = begin; j < end; ++j) {
-          const Ordinal row = data.order[front.first_pivot + j];
-          panel.at(j, j) += data.shift[row] * data.scale[row] * data.scale[row];
-        }
+        for (int j = begin; j < end; ++j) panel.at(j, j) += data.shift_of(front.first_pivot + j);
       });
     }
     int position = front.pivots;
     for (Offset c = front.children; c < front.children_end; ++c) {
       const Ordinal child = data.children[c];
       const LdltRecord record = data.records[child];
-      add_contribution(team, data.fronts[child], front.pivots, delayed, panel);
-      if (record.delayed_out > 0) add_delayed(team, child, record, position, front.pivots, delayed, panel);
+      data.assembly.add_child(team, data.fronts[child], assembled);
+      if (record.delayed_out > 0) add_delayed(team, child, record, position, assembled);
       position += record.delayed_out;
     }
   }
 
-  /// Extend-add: the child's columns are distributed over threads, so that no two write the same entry.
-  /// Relative indices ascend, so lower triangles map to lower triangles: `own` rows of the child are pivots
-  /// of the front, the others follow its delayed columns, if any.
+  /// Stores the front's own variables and its entries of F.
   template <class Team>
-  KOKKOS_FUNCTION void add_contribution(const Team& team, const Front& child, int pivots, int delayed,
-                                        const Panel& panel) const {
-    const int* const relative = data.relative + child.rows;
-    const Scalar* const contribution = data.contributions + child.contribution;
-    const int rows = child.cb_rows;
-    int own = delayed > 0 ? 0 : rows;
-    for (int left = delayed > 0 ? rows : 0; left > 0;) {
-      const int half = left / 2;
-      const bool is_own = relative[own + half] < pivots;
-      own += is_own ? half + 1 : 0;
-      left = is_own ? left - half - 1 : half;
-    }
-    team.columns(rows, rows, [&](int b, int begin, int end) {
-      const Scalar* const KOKKOS_RESTRICT from = contribution + static_cast<std::int64_t>(b) * rows;
-      const int first = begin > b ? begin : b, last = own < end ? own : end;
-      Scalar* const KOKKOS_RESTRICT to = panel.column(b < own ? relative[b] : relative[b] + delayed);
-      for (int a = first; a < last; ++a) to[relative[a]] += from[a];
-      Scalar* const KOKKOS_RESTRICT behind = to + delayed;
-      for (int a = first > own ? first : own; a < end; ++a) behind[relative[a]] += from[a];
+  KOKKOS_FUNCTION void start(const Team& team, const Front& front,
+                             const LdltAssembly<Scalar>& assembled) const {
+    team.ranges(front.pivots, 1.0, [&](int begin, int end) {
+      for (int j = begin; j < end; ++j) {
+        assembled.front.variables[j] = front.first_pivot + static_cast<Ordinal>(j);
+        assembled.front.positions[j] = j;
+      }
     });
+    data.assembly.clear(team, assembled);
+    data.assembly.add_entries(team, front, assembled);
   }
 
   /// Assembles the columns a child has delayed, from `position` on. Their couplings with the front's own
   /// columns are transposed, because own columns come first.
   template <class Team>
   KOKKOS_FUNCTION void add_delayed(const Team& team, Ordinal number, const LdltRecord& record, int position,
-                                   int pivots, int delayed, const Panel& panel) const {
+                                   const LdltAssembly<Scalar>& assembled) const {
+    const Panel& panel = assembled.front;
+    const int pivots = assembled.pivots, delayed = assembled.delayed();
     const Front child = data.fronts[number];
     const Panel from = data.dense(number, record.delayed_in, record.moved);
-    const int* const relative = data.relative + child.rows;
+    const int* const relative = data.assembly.relative + child.rows;
     const bool hermitian = data.rule.symmetry == Symmetry::hermitian;
     const int out = record.delayed_out, first = record.eliminated;
     team.columns(out, out + child.cb_rows, [&](int t, int begin, int end) {
@@ -265,84 +290,39 @@ struct LdltWorker {
   }
 };
 
-/// Level by level, one team per front; on the Serial backend in postorder.
 template <class Scalar, class ExecutionSpace>
 void factorize_ldlt_portable(const ExecutionSpace& exec,
                              const FrontPlan<typename ExecutionSpace::memory_space>& plan,
                              const LdltData<Scalar>& data) {
-  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::Schedule<Kokkos::Dynamic>>;
-  using Member = typename Policy::member_type;
-  const LdltWorker<Scalar> worker{data};
-  constexpr bool on_host = is_host_space<ExecutionSpace>;
-  const int threads = on_host ? 1 : 8, lanes = on_host ? 1 : vector_length_for<ExecutionSpace>(32);
-  const auto by_level = plan.by_level;
-  for (std::size_t l = 0; l < plan.levels(); ++l) {
-    const Ordinal first = plan.layout.level_map[l];
-    const auto width = static_cast<int>(plan.layout.level_map[l + 1] - first);
-    Kokkos::parallel_for(
-        "lutra::numeric::ldlt_fronts_of_level", Policy(exec, width, threads, lanes),
-        KOKKOS_LAMBDA(const Member& team) {
-          worker.work(KokkosFrontTeam<Member, Scalar>{team},
-                      by_level(first + static_cast<Ordinal>(team.league_rank())));
-        });
-  }
+  for_each_front<Scalar>(exec, "lutra::numeric::ldlt_fronts", plan, LdltWorker<Scalar>{data});
 }
 
-/// Placement of a thread's panels: directly after the preceding front's panel if that was the thread's last
-/// one, else at the reserved offset. Panels do not overlap, since reserved sizes are upper bounds.
-struct PanelCursor {
-  std::int64_t next_front = -1;
-  Offset end = 0;
+/// How the execution space of a memory runs the fronts of a plan. Portable kernels need only the plan.
+template <class MemorySpace>
+struct LdltSchedule {
+  template <class ExecutionSpace>
+  LdltSchedule(const ExecutionSpace&, const LdltPlan<MemorySpace>&, const MemoryBudget&) {}
 
-  /// LdltRecord::moved of a front.
-  std::int64_t move(std::int64_t front, Offset room) {
-    if (front != next_front) end = room;
-    next_front = front + 1;
-    return static_cast<std::int64_t>(room - end);
-  }
-  void advance(const LdltRecord& record, int pivots, int cb_rows) {
-    const Offset columns = pivots + record.delayed_in;
-    end += record.stopped != 0 ? Offset(0) : columns * (columns + cb_rows);
+  /// Whether the kernels run fronts as data flow, if the options do not say so.
+  static bool has_data_flow(const std::vector<Front>&, const LdltPlanOptions&) { return false; }
+  template <class Scalar, class ExecutionSpace>
+  void run(const ExecutionSpace& exec, const LdltPlan<MemorySpace>& plan, const LdltData<Scalar>& data,
+           LdltFactors<Scalar, ExecutionSpace>&) const {
+    factorize_ldlt_portable(exec, plan.base, data);
   }
 };
 
-/// Threads take subtrees by tickets; then all threads share each front above them, one front at a time.
-/// @param buffers   product_buffer values per thread
-/// @param workspace max_work entries per thread
+/// What successive factorizations write, values excepted. Portable kernels need nothing.
 template <class Scalar, class ExecutionSpace>
-void factorize_ldlt_on_host(const ExecutionSpace& exec, Ordinal count, const SubtreeMapping& mapping,
-                            const LdltData<Scalar>& data, RealOf<Scalar>* buffers, Offset max_work) {
-  using Real = RealOf<Scalar>;
-  const LdltWorker<Scalar> worker{data};
-  const auto kernel = best_product<Real>();
-  const auto work = [&](const auto& loop, Ordinal f, int thread, PanelCursor& cursor) {
-    using Loop = std::decay_t<decltype(loop)>;
-    const HostProducts<Scalar, Loop> products{kernel, loop};
-    worker.work(HostFrontTeam<Scalar, Loop>{products, data.column_rows}, f,
-                data.workspace + thread * max_work, cursor.move(f, data.room[f].panel));
-    cursor.advance(data.records[f], data.fronts[f].pivots, data.fronts[f].cb_rows);
-  };
-  PanelCursor of_all;
-  if (mapping.order.empty()) {
-    for (Ordinal f = 0; f < count; ++f) work(AloneLoop<Real>{buffers}, f, 0, of_all);
-    return;
+struct LdltRunState {
+  using Memory = typename ExecutionSpace::memory_space;
+
+  LdltRunState(const ExecutionSpace&, const LdltSchedule<Memory>&, const MemoryBudget&) {}
+  /// Entries of the workspace.
+  static Offset workspace(const ExecutionSpace&, const LdltFrontLayout<Memory>& room) {
+    return room.workspace;
   }
-  const auto tasks = static_cast<std::int64_t>(mapping.tasks());
-  std::atomic<std::int64_t> tickets = 0;
-  Kokkos::parallel_for(
-      "lutra::numeric::ldlt_subtrees", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, exec.concurrency()),
-      [&](int thread) {
-        const AloneLoop<Real> loop{buffers + static_cast<std::size_t>(thread) * product_buffer};
-        PanelCursor cursor;
-        for (std::int64_t t; (t = tickets.fetch_add(1)) < tasks;) {
-          for (Ordinal p = at(mapping.task_begin, t); p < at(mapping.task_begin, t + 1); ++p)
-            work(loop, at(mapping.order, p), thread, cursor);
-        }
-      });
-  const SharedLoop<Real, ExecutionSpace> loop{exec, buffers};
-  for (Ordinal p = mapping.task_begin.back(); p < static_cast<Ordinal>(mapping.order.size()); ++p)
-    work(loop, at(mapping.order, p), 0, of_all);
-}
+};
 
 }  // namespace lutra::Impl
 

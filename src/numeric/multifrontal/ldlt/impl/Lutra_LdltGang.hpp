@@ -120,40 +120,20 @@ struct LdltGangFront {
 
   KOKKOS_FUNCTION void assemble(const LdltTask& task, const Front& front) const {
     const LdltWorker<Scalar> worker{launch.data};
-    const Team team{gang};
-    const int delayed = panel.columns - front.pivots;
-    for (int j = gang.thread(); j < front.pivots; j += gang.threads()) {
-      panel.variables[j] = front.first_pivot + static_cast<Ordinal>(j);
-      panel.positions[j] = j;
-    }
-    team.columns(panel.rows, panel.rows, [&](int c, int begin, int end) {
-      const int first = c < panel.columns ? 0 : panel.columns;
-      for (int i = begin > first ? begin : first; i < end; ++i) panel.column(c)[i] = Scalar(0);
-    });
-    add_entries(front, delayed);
-    if (delayed > 0) add_delayed(worker, team, front, delayed);
-    gang.barrier();
-    add_children(task, front, delayed);
+    const LdltAssembly<Scalar> assembled{panel, front.pivots};
+    worker.start(Team{gang}, front, assembled);
+    if (assembled.delayed() > 0) add_delayed(worker, front, assembled);
+    add_children(task, front, assembled.delayed());
     gang.barrier();
   }
 
-  KOKKOS_FUNCTION void add_entries(const Front& front, int delayed) const {
-    const auto& data = launch.data;
-    for (Offset e = front.entries + gang.thread(); e < front.entries_end; e += gang.threads()) {
-      const FrontPosition at = data.entry_position(e);
-      if (at.row < at.column) continue;  // the upper triangle is redundant
-      panel.at(at.row < front.pivots ? at.row : at.row + delayed, at.column) = data.entries[e];
-    }
-  }
-
-  KOKKOS_FUNCTION void add_delayed(const LdltWorker<Scalar>& worker, const Team& team, const Front& front,
-                                   int delayed) const {
+  KOKKOS_FUNCTION void add_delayed(const LdltWorker<Scalar>& worker, const Front& front,
+                                   const LdltAssembly<Scalar>& assembled) const {
     int position = front.pivots;
     for (Offset c = front.children; c < front.children_end; ++c) {
       const Ordinal child = launch.data.children[c];
       const LdltRecord record = launch.data.records[child];
-      if (record.delayed_out > 0)
-        worker.add_delayed(team, child, record, position, front.pivots, delayed, panel);
+      if (record.delayed_out > 0) worker.add_delayed(Team{gang}, child, record, position, assembled);
       position += record.delayed_out;
     }
   }
@@ -166,15 +146,13 @@ struct LdltGangFront {
     const auto position = [&](int r) { return r < front.pivots ? r : r + delayed; };
     for (int c = gang.thread() / 32; c < front.size(); c += gang.threads() / 32) {
       Scalar* const to = panel.column(position(c));
-      if (lane == 0 && c < front.pivots && data.shift != nullptr) {
-        const Ordinal row = data.order[front.first_pivot + c];
-        to[c] += data.shift[row] * data.scale[row] * data.scale[row];
-      }
+      if (lane == 0 && c < front.pivots && data.shift != nullptr)
+        to[c] += data.shift_of(front.first_pivot + c);
       for (Offset s = sources[c]; s < sources[c + 1]; ++s) {
         block().group_barrier();
         const LdltSource source = launch.sources[s];
         const Front& child = data.fronts[source.child];
-        const int* const relative = data.relative + child.rows;
+        const int* const relative = data.assembly.relative + child.rows;
         const Scalar* const from =
             data.contributions + child.contribution + static_cast<Offset>(source.column) * child.cb_rows;
         for (int a = source.column + lane; a < child.cb_rows; a += 32) to[position(relative[a])] += from[a];
@@ -190,7 +168,7 @@ struct LdltGangFront {
     bool again = true;
     while (again && panel.columns - progress.done >= ldlt_block / 2) {
       const int before = progress.done;
-      progress = eliminate_blocks(before);
+      progress = eliminate_a_posteriori(before);
       again = progress.failure == LdltFailure::none && 4 * (progress.done - before) >= panel.columns - before;
     }
     // the column-wise pass detects values that are not finite, since it examines whole columns
@@ -201,7 +179,7 @@ struct LdltGangFront {
   }
 
   /// One pass; failed columns end up last, fully updated.
-  KOKKOS_FUNCTION LdltProgress eliminate_blocks(int begin) const {
+  KOKKOS_FUNCTION LdltProgress eliminate_a_posteriori(int begin) const {
     LdltProgress progress{begin};
     int end = panel.columns;  // failed columns start here
     int outer_begin = begin, outer_end = end_of_outer(begin, end);
@@ -447,18 +425,14 @@ KOKKOS_FUNCTION void work_gang_front(const Block& block, const LdltLaunch<Scalar
   const LdltGang<Block, Launch> gang{block,       launch,      launch.gangs + task.gang, static_cast<int>(f),
                                      task.member, task.members};
   LdltRecord record = admit_front(block, launch, front, f);
-  const auto panel = [&] {
-    auto result = data.dense(f, record.delayed_in);
-    result.swaps = nullptr;
-    return result;
-  }();
+  const auto panel = data.dense(f, record.delayed_in);
   const LdltTest<Scalar> test = data.test(front.parent < 0);
   LdltProgress progress;
   if (record.stopped == 0) {
     progress =
         LdltGangFront<Block, Scalar>{gang, launch, panel, test, data.workspace + data.room[f].work}.run(
             task, front);
-    finish_record(progress, panel.columns, record);
+    record.finish(progress.done, panel.columns, progress.failure != LdltFailure::none);
   }
   if (task.member == 0) {
     if (record.stopped == 0) {
@@ -467,7 +441,7 @@ KOKKOS_FUNCTION void work_gang_front(const Block& block, const LdltLaunch<Scalar
       if (block.thread() == 0) tally.count_front(record, panel.rows);
       add_tally(block, tally, *data.outcome);
     }
-    if (block.thread() == 0) store_record(launch, panel, f, progress, record);
+    if (block.thread() == 0) data.store_record(panel, f, progress, record);
   }
   block.barrier();  // this member's writes are done
   if (block.thread() != 0) return;

@@ -69,6 +69,25 @@ struct PivotPair {
   }
 };
 
+/// Threshold test of a 2 × 2 pivot (I. S. Duff, N. I. M. Gould, J. K. Reid, J. A. Scott and K. Turner, IMA J.
+/// Numer. Anal. 11, 1991): all resulting entries of L are at most 1/u. Scaled by the square of the coupling.
+template <class Scalar>
+struct PairTest {
+  using Real = RealOf<Scalar>;
+  Scalar d1, d2, o;               ///< D = [d1 ō; o d2]
+  Real size_1, size_2, coupling;  ///< magnitudes of the three
+  Real below_1, below_2;          ///< the largest other magnitudes in the two columns
+
+  KOKKOS_FUNCTION bool passes(bool hermitian, Real threshold) const {
+    const Scalar product = d1 / o * (d2 / mirrored(hermitian, o));
+    const Real size = ScalarTraits<Scalar>::magnitude(product);
+    const Real det = ScalarTraits<Scalar>::magnitude(product - Scalar(1));
+    if (!(det >= (size > Real(1) ? size : Real(1)) / 2)) return false;
+    const Real bound = det * coupling / threshold;
+    return size_2 / coupling * below_1 + below_2 <= bound && below_1 + size_1 / coupling * below_2 <= bound;
+  }
+};
+
 /// a·b − c·d of real values, accurate to one rounding error of the result (W. Kahan).
 template <class Real>
 KOKKOS_FUNCTION Real difference_of_products(Real a, Real b, Real c, Real d) {

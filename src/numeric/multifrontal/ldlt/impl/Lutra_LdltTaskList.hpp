@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "Lutra_ArgsortDescending.hpp"
-#include "Lutra_FrontPlan.hpp"
+#include "Lutra_FrontPaths.hpp"
 #include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
@@ -61,8 +61,10 @@ class LdltTaskList {
   LdltTaskList(const Fronts& fronts, const std::vector<Ordinal>& children, const std::vector<int>& relative,
                const LdltTaskOptions& task_options)
       : options(task_options), m_fronts(fronts) {
-    find_small();
-    measure();
+    m_small = find_small_subtrees(fronts, options.small_rows);
+    constexpr double a_front = 30;  // pivots that cost as much as a front does by itself
+    m_path = measure_paths(fronts, [&](Ordinal f) { return a_front + front(f).pivots; });
+    sum_flops();
     share_blocks();
     source_begin.push_back(0);
     add_tasks(children, relative);
@@ -85,14 +87,6 @@ class LdltTaskList {
   const Front& front(Ordinal f) const { return m_fronts[index(f)]; }
   bool is_large(Ordinal f) const { return front(f).size() > options.whole_rows; }
 
-  void find_small() {
-    m_small.assign(m_fronts.size(), 1);
-    for (Ordinal f = 0; f < count(); ++f) {
-      if (front(f).size() > options.small_rows) m_small[index(f)] = 0;
-      if (!is_small(f) && front(f).parent >= 0) m_small[index(front(f).parent)] = 0;
-    }
-  }
-
   /// Tiles of the lower triangle of a front.
   double tiles(Ordinal f) const {
     const double edge = std::ceil(static_cast<double>(front(f).size()) / options.tile);
@@ -103,19 +97,12 @@ class LdltTaskList {
     return k * (rows * (rows - k) + k * k / 3 + 100);
   }
 
-  /// Computes the flops of each subtree, and the length of each path to the root in pivots and per-front
-  /// overhead.
-  void measure() {
+  /// Computes the flops of each subtree.
+  void sum_flops() {
     m_flops.resize(m_fronts.size());
     for (Ordinal f = 0; f < count(); ++f) {
       m_flops[index(f)] += flops(front(f));
       if (front(f).parent >= 0) m_flops[index(front(f).parent)] += m_flops[index(f)];
-    }
-    m_path.resize(m_fronts.size());
-    constexpr double a_front = 30;
-    for (Ordinal f = count(); f-- > 0;) {
-      const double after = front(f).parent < 0 ? 0 : m_path[index(front(f).parent)];
-      m_path[index(f)] = after + a_front + front(f).pivots;
     }
   }
 

@@ -9,6 +9,7 @@
 
 #include "Lutra_ArgsortDescending.hpp"
 #include "Lutra_DeviceModel.hpp"
+#include "Lutra_FrontPaths.hpp"
 #include "Lutra_FrontTask.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_TilePairs.hpp"
@@ -36,8 +37,8 @@ class FrontTaskList {
   /// @param fronts in postorder; kept by reference
   FrontTaskList(const Fronts& all_fronts, const FrontTaskOptions& task_options)
       : fronts(all_fronts), options(task_options) {
-    find_small();
-    measure_paths();
+    m_small = find_small_subtrees(fronts, options.small_size);
+    m_start = measure_paths(fronts, [&](Ordinal f) { return own_time(f); });
     choose_swept(options.blocks / options.model.blocks_a_sweep);
     reserve_tasks();
     for (std::size_t f = 0; f < fronts.size(); ++f) add_tasks(static_cast<Ordinal>(f));
@@ -65,31 +66,17 @@ class FrontTaskList {
   static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
   Ordinal count() const { return static_cast<Ordinal>(fronts.size()); }
 
-  void find_small() {
-    m_small.assign(fronts.size(), 1);
-    for (Ordinal f = 0; f < count(); ++f) {
-      if (front(f).size() > options.small_size) m_small[index(f)] = 0;
-      if (!is_small(f) && front(f).parent >= 0) m_small[index(front(f).parent)] = 0;
-    }
-  }
-
   double contribution_time(Ordinal f) const {
     const FrontTiles tiles = tiles_of(f);
     const double edge = tiles.count() - tiles.pivot_tiles();
     return options.model.start + options.model.product * tiles.pivot_tiles() * (1 + edge * edge / 256);
   }
 
-  void measure_paths() {
+  double own_time(Ordinal f) const {
     const FrontTaskModel& model = options.model;
-    m_start.assign(fronts.size(), 0);
-    for (Ordinal f = count(); f-- > 0;) {
-      const double after = front(f).parent < 0 ? 0 : m_start[index(front(f).parent)];
-      const double own =
-          is_tiled(f) ? tiles_of(f).pivot_tiles() * model.step + contribution_time(f)
-                      : model.start + model.pivot * front(f).pivots +
-                            model.child * static_cast<double>(front(f).children_end - front(f).children);
-      m_start[index(f)] = after + own;
-    }
+    if (is_tiled(f)) return tiles_of(f).pivot_tiles() * model.step + contribution_time(f);
+    return model.start + model.pivot * front(f).pivots +
+           model.child * static_cast<double>(front(f).children_end - front(f).children);
   }
 
   /// Selects the fronts with the most pivots, up to `most`, whose diagonals are swept by one block each.

@@ -10,6 +10,7 @@
 #include "Lutra_FrontTaskList.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_LifetimePlacement.hpp"
+#include "Lutra_LuPlan.hpp"
 
 namespace lutra::Impl {
 
@@ -35,13 +36,13 @@ class FrontTaskPlacement {
   /// @param list     gains the tasks that clear panels; its `after` and `takes_panels` are set
   /// @param children of all fronts
   /// @param relative indices of all fronts
-  /// @param n_panels entries of all panels
+  /// @param layout   of the panels
   FrontTaskPlacement(List& list, const std::vector<Ordinal>& children, const std::vector<int>& relative,
-                     Offset n_panels)
+                     const LuFrontLayout& layout)
       : m_list(list),
         m_children(children),
         m_relative(relative),
-        m_panels(n_panels),
+        m_layout(layout),
         m_behind(list.options.blocks / tasks_a_chunk) {
     note_parts();
     choose_direct();
@@ -119,8 +120,8 @@ class FrontTaskPlacement {
     const Offset cleared = m_list.options.model.cleared_entries;
     for (Ordinal f = 0; f < static_cast<Ordinal>(count()); ++f) {
       if (wanted[index(f)] == order.size()) continue;
-      const Offset end = front(f).lower + panel_entries(f);
-      for (Offset begin = front(f).lower; begin < end; begin += cleared) {
+      const Offset end = begin_of_panels(f + 1);
+      for (Offset begin = begin_of_panels(f); begin < end; begin += cleared) {
         inserted.emplace_back(wanted[index(f)] - ahead, static_cast<std::uint32_t>(tasks.size()));
         Task clearing;
         clearing.front = f;
@@ -148,9 +149,7 @@ class FrontTaskPlacement {
     m_parts = std::move(parts);
   }
 
-  Offset panel_entries(Ordinal f) const {
-    return static_cast<Offset>(front(f).pivots) * (front(f).size() + front(f).cb_rows);
-  }
+  Offset begin_of_panels(Ordinal f) const { return m_layout.panels[index(f)]; }
 
   /// Steps at which a front's panels and contribution are first written, its panels are cleared, and its last
   /// task runs.
@@ -188,11 +187,11 @@ class FrontTaskPlacement {
                                                : steps[index(parent)].last + 1 + m_behind;
       // small fronts are written in step 0
       if (m_list.is_small(static_cast<Ordinal>(f)) || fronts[f].pivots == 0) continue;
-      panels.push_back({fronts[f].lower, panel_entries(static_cast<Ordinal>(f)), steps[f].panels});
+      panels.push_back({m_layout.panels[f], m_layout.panels[f + 1] - m_layout.panels[f], steps[f].panels});
       front_of_panels.push_back(f);
     }
-    const SpanOffsets found = LifetimePlacement::assign(spans, panels, m_panels, m_behind + 2);
-    extra = static_cast<Offset>(found.total) - m_panels;
+    const SpanOffsets found = LifetimePlacement::assign(spans, panels, m_layout.entries(), m_behind + 2);
+    extra = static_cast<Offset>(found.total) - m_layout.entries();
     contributions.reserve(count());
     for (std::size_t f = 0; f < count(); ++f)
       contributions.push_back({static_cast<Offset>(found.offset[f]), m_passed[f]});
@@ -221,7 +220,7 @@ class FrontTaskPlacement {
   List& m_list;
   const std::vector<Ordinal>& m_children;
   const std::vector<int>& m_relative;
-  const Offset m_panels;
+  const LuFrontLayout& m_layout;
   const std::int64_t m_behind;       ///< steps between last read and reuse
   std::vector<int> m_passed;         ///< [count] see Contribution
   std::vector<Part> m_parts;         ///< front part written by each task in order

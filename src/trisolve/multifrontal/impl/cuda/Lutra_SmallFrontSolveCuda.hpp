@@ -81,8 +81,8 @@ struct WarpSweep {
   __device__ __forceinline__ void sweep_up() const {
     const auto& data = launch.data;
     const int pivots = task.pivots, size = pivots + task.cb_rows;
-    const auto triangle = pivot_part(data.panels, task, data.sweep);
-    const auto further = off_diagonal_part(data.panels, task, data.sweep);
+    const auto triangle = pivot_part(data.panels + task.lower, task, data.sweep);
+    const auto further = off_diagonal_part(data.panels + task.lower, task, data.sweep);
     Rows rows;
 #pragma unroll
     for (int h = 0; h < Parts; ++h) {
@@ -121,8 +121,8 @@ struct WarpSweep {
   __device__ __forceinline__ void sweep_down() const {
     const auto& data = launch.data;
     const int pivots = task.pivots, cb_rows = task.cb_rows;
-    const auto triangle = pivot_part(data.panels, task, data.sweep);
-    const auto further = off_diagonal_part(data.panels, task, data.sweep);
+    const auto triangle = pivot_part(data.panels + task.lower, task, data.sweep);
+    const auto further = off_diagonal_part(data.panels + task.lower, task, data.sweep);
     Rows beyond, within;
 #pragma unroll
     for (int h = 0; h < Parts; ++h) {

@@ -280,12 +280,12 @@ struct TileSweep {
     const FrontTiles cut = tiles();
     const int first = cut.begin(task.tile), rows = cut.extent(task.tile);
     const bool is_pivot = first < task.pivots;
-    const auto triangle = pivot_part(data.panels, task, data.sweep);
+    const auto triangle = pivot_part(data.panels + task.lower, task, data.sweep);
     if (is_pivot) fetch_diagonal(triangle, first, rows);
     gather_up(first, rows, is_pivot);
     const auto solved = [&](int c) { return launch.solved_at(group, index_of(c), Width); };
     if (!is_pivot) {
-      const auto further = off_diagonal_part(data.panels, task, data.sweep);
+      const auto further = off_diagonal_part(data.panels + task.lower, task, data.sweep);
       subtract<true>({further.at(first - task.pivots, 0), further.row, further.column}, rows, 0, task.pivots,
                      false, solved);
       for (int p = thread; p < rows * Width; p += tile_solve_threads) {
@@ -337,8 +337,8 @@ struct TileSweep {
     const auto& data = launch.data;
     const FrontTiles cut = tiles();
     const int first = cut.begin(task.tile), rows = cut.extent(task.tile), end = first + rows;
-    const auto triangle = pivot_part(data.panels, task, data.sweep);
-    const auto further = off_diagonal_part(data.panels, task, data.sweep);
+    const auto triangle = pivot_part(data.panels + task.lower, task, data.sweep);
+    const auto further = off_diagonal_part(data.panels + task.lower, task, data.sweep);
     const PanelPart<Scalar> beyond{further.at(first, 0), further.row, further.column};
     const auto solution_of_row = [&](int c) {
       return launch.solution_at(group, data.rows[task.rows + c], Width);

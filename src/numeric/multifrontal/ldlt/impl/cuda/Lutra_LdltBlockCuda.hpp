@@ -3,6 +3,7 @@
 #define LUTRA_LDLTBLOCKCUDA_HPP
 
 #include "Lutra_LdltGang.hpp"
+#include "Lutra_ReciprocalCuda.hpp"
 #include "Lutra_TileProductCuda.hpp"
 #include "Lutra_WorkersCuda.hpp"
 

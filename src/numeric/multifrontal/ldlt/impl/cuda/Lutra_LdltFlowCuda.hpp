@@ -3,10 +3,11 @@
 #define LUTRA_LDLTFLOWCUDA_HPP
 
 #include <algorithm>
+#include <optional>
 
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_LdltBlockCuda.hpp"
-#include "Lutra_LdltSchedule.hpp"
+#include "Lutra_LdltFlowLists.hpp"
 #include "Lutra_ResidentBlocksCuda.hpp"
 
 namespace lutra::Impl {
@@ -47,7 +48,7 @@ inline int ldlt_gang_blocks(const Kokkos::Cuda& exec) {
 /// @param resident resident blocks of both kernels; queried if −1
 /// @returns false, with nothing done, if fewer blocks are resident than a gang has members
 template <class Scalar>
-bool run_ldlt_flow(const Kokkos::Cuda& exec, const LdltSchedule<Kokkos::CudaSpace>& schedule,
+bool run_ldlt_flow(const Kokkos::Cuda& exec, const LdltFlowLists<Kokkos::CudaSpace>& lists,
                    const LdltLaunch<Scalar>& launch, int (&resident)[2]) {
   constexpr int small_threads = ldlt_small_warps * 32;
   constexpr int small_bytes = ldlt_small_warps * ldlt_warp_bytes<Scalar>;
@@ -56,7 +57,7 @@ bool run_ldlt_flow(const Kokkos::Cuda& exec, const LdltSchedule<Kokkos::CudaSpac
   const auto kernel = ldlt_tasks_kernel<Scalar>;
   if (resident[0] < 0) resident[0] = resident_blocks(exec, small_kernel, small_threads, small_bytes);
   if (resident[1] < 0) resident[1] = resident_blocks(exec, kernel, front_threads, bytes);
-  if (resident[1] < schedule.max_members()) return false;
+  if (resident[1] < lists.max_members()) return false;
   const auto stream = exec.cuda_stream();
   if (launch.n_small > 0) {
     const int blocks = std::min(resident[0], (launch.n_small + ldlt_small_warps - 1) / ldlt_small_warps);
@@ -69,6 +70,53 @@ bool run_ldlt_flow(const Kokkos::Cuda& exec, const LdltSchedule<Kokkos::CudaSpac
   }
   return true;
 }
+
+/// Fronts as data flow, if the plan has it, else level by level.
+template <>
+struct LdltSchedule<Kokkos::CudaSpace> {
+  using Plan = LdltPlan<Kokkos::CudaSpace>;
+  std::optional<LdltFlowLists<Kokkos::CudaSpace>> flow;
+
+  LdltSchedule(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget) {
+    const int blocks = plan.options.blocks > 0 ? plan.options.blocks : ldlt_gang_blocks(exec);
+    if (plan.data_flow) flow.emplace(exec, plan.base, blocks, budget);
+  }
+
+  /// A single block assembles the children of a front successively.
+  static bool has_data_flow(const std::vector<Front>& fronts, const LdltPlanOptions& options) {
+    return std::ranges::all_of(
+        fronts, [&](const Front& f) { return f.children_end - f.children <= options.max_children; });
+  }
+  template <class Scalar>
+  void run(const Kokkos::Cuda& exec, const Plan& plan, const LdltData<Scalar>& data,
+           LdltFactors<Scalar, Kokkos::Cuda>& factors) const {
+    auto& state = *factors.state;
+    if (flow) {
+      Kokkos::deep_copy(exec, state.flags, 0);
+      const auto launch = flow->launch(data, state.flags.data());
+      if (run_ldlt_flow(exec, *flow, launch, state.resident_blocks)) return;
+    }
+    factorize_ldlt_portable(exec, plan.base, data);
+  }
+};
+
+template <class Scalar>
+struct LdltRunState<Scalar, Kokkos::Cuda> {
+  LdltRunState(const Kokkos::Cuda& exec, const LdltSchedule<Kokkos::CudaSpace>& schedule,
+               const MemoryBudget& budget)
+      : reservation(budget) {
+    if (schedule.flow)
+      flags = reservation.template allocate<decltype(flags)>(exec, "lutra::numeric::ldlt_flags",
+                                                             schedule.flow->flag_words());
+  }
+  static Offset workspace(const Kokkos::Cuda&, const LdltFrontLayout<Kokkos::CudaSpace>& room) {
+    return room.workspace;
+  }
+
+  MemoryReservation reservation;
+  Kokkos::View<std::uint64_t*, Kokkos::CudaSpace> flags;  ///< of data flow
+  int resident_blocks[2] = {-1, -1};                      ///< of the two launches; −1: not queried yet
+};
 
 }  // namespace lutra::Impl
 

@@ -10,50 +10,9 @@ namespace lutra::Impl {
 
 // Fronts, and tiles of fronts, processed by one block of 256 threads.
 
-inline constexpr int front_threads = 256;
-inline constexpr int front_warps = front_threads / 32;
-
 /// Largest number, per dimension, of 16 × 16 parts of a front that one block holds in registers.
 template <class Scalar>
 inline constexpr int max_register_parts = sizeof(Scalar) > 8 ? 4 : 6;
-
-/// Rows and columns of a front that a block holds in shared memory.
-struct FrontWindow {
-  int row, rows, column, columns;
-};
-
-/// Adds the part of a child's contribution that falls into a window of up to 32·`most` rows; a and b are
-/// ranges of the child's rows and columns that do. Each warp owns columns, so that children follow each other
-/// without barriers and sums have a fixed order.
-template <int most, class Scalar, class Launch, class To>
-__device__ __forceinline__ void add_child_part(const Launch& launch, const ChildRef& child, int a_begin,
-                                               int a_end, int b_begin, int b_end, const FrontWindow& window,
-                                               const To& to) {
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  const int* const relative = launch.data.relative + child.rows;
-  const Scalar* const contribution = launch.data.contributions + child.contribution;
-  int row[most];
-#pragma unroll
-  for (int u = 0; u < most; ++u) {
-    const int a = a_begin + lane + 32 * u;
-    row[u] = a < a_end ? relative[a] - window.row : -1;
-  }
-  for (int b0 = b_begin; b0 < b_end; b0 += 32) {
-    const int b = b0 + lane;
-    const int column = b < b_end ? relative[b] - window.column : -1;
-    unsigned mine = __ballot_sync(0xffffffffu, column >= 0 && column % front_warps == warp);
-    while (mine != 0) {
-      const int l = __ffs(static_cast<int>(mine)) - 1;
-      mine &= mine - 1;
-      const int c = __shfl_sync(0xffffffffu, column, l);
-      const Scalar* const from = contribution + static_cast<Offset>(b0 + l) * child.stride() + a_begin + lane;
-#pragma unroll
-      for (int u = 0; u < most; ++u) {
-        if (row[u] >= 0) to(row[u], c) += from[32 * u];
-      }
-    }
-  }
-}
 
 /// An R·16 × R·16 matrix over 16 × 16 threads; thread (x, y) holds the entries (x + 16·i, y + 16·j).
 template <int R, class Scalar>
@@ -159,24 +118,12 @@ __device__ void work_block_front(const FrontLaunch<Scalar>& launch, const FrontT
   const auto& data = launch.data;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
   const int size = front.size(), ld = size | 1;
-  SmallChildAdder<front_threads, Scalar> small_children(*launch.lists, task.parts[0].small, thread);
-  for (int e = thread; e < size * ld; e += front_threads) S[e] = Scalar(0);
-  __syncthreads();
-  for (Offset e = front.entries + thread; e < front.entries_end; e += front_threads) {
-    const FrontPosition position = data.entry_position(e);
-    S[position.row + position.column * ld] = data.entries[e];
-  }
-  if (warp == 0) wait_for_children(launch, front, lane);
-  __syncthreads();
-  small_children.add(data.contributions, [&](int r, int c) -> Scalar& { return S[r + c * ld]; });
-  __syncthreads();
   const FrontWindow all{0, size, 0, size};
-  for (Offset c = front.children; c < task.wide_end; ++c) {
-    const ChildRef child = launch.children[c];
-    add_child_part<(R + 1) / 2, Scalar>(launch, child, 0, child.cb_rows, 0, child.cb_rows, all,
-                                        [&](int r, int k) -> Scalar& { return S[r + k * ld]; });
-  }
-  __syncthreads();
+  assemble_whole<BlockAssembly>(
+      launch, front, task.parts[0].small, task.wide_end, S, ld, [&](const ChildRef& child) {
+        add_child_part<(R + 1) / 2, Scalar>(launch, child, 0, child.cb_rows, 0, child.cb_rows, all,
+                                            [&](int r, int k) -> Scalar& { return S[r + k * ld]; });
+      });
   const int x = thread % 16, y = thread / 16;
   RegisterMatrix<R, Scalar> A;
 #pragma unroll
@@ -203,7 +150,7 @@ __device__ void work_block_front(const FrontLaunch<Scalar>& launch, const FrontT
     if (warp == 0) wait_for_chunks(launch, task.after, task.front, lane);
     __syncthreads();
   }
-  DenseFront<Scalar> dense = data.dense(front);
+  DenseFront<Scalar> dense = data.dense(front, task.front);
   dense.contribution = data.contributions + launch.contributions[task.front].contribution;
 #pragma unroll
   for (int i = 0; i < R; ++i) {

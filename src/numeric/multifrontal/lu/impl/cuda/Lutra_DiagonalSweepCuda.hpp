@@ -124,8 +124,8 @@ __device__ __forceinline__ void work_diagonal(const FrontLaunch<Scalar>& launch,
   }
   const FrontTiles cut(front.pivots, front.cb_rows, front_tile<Scalar>);
   const DiagonalSweep<Scalar> sweep{
-      {launch.lower_inverses + task.inverses, launch.data.inverses + task.inverses,
-       launch.data.panels + front.lower, front.size(), front.pivots,
+      {launch.lower_inverses + task.inverses, launch.upper_inverses + task.inverses,
+       launch.data.dense(front, task.front).lower, front.size(), front.pivots,
        launch.data.perturbed + front.first_pivot, &launch.data.outcome->perturbed, rule.threshold},
       launch.links + task.links,
       launch.tile_done + task.flags,

@@ -5,6 +5,7 @@
 #include "Lutra_FrontTask.hpp"
 #include "Lutra_FrontsPortable.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_ReciprocalCuda.hpp"
 #include "Lutra_TaskQueueCuda.hpp"
 
 namespace lutra::Impl {
@@ -27,7 +28,8 @@ struct FrontLaunch : FlaggedRun {
   int* done = nullptr;               ///< [count] completion flags of fronts
   int* tile_done = nullptr;          ///< completion flags of tiles
   int* arrived = nullptr;            ///< [count] completed tiles of a contribution
-  Scalar* lower_inverses = nullptr;  ///< inverses of L of pivot tiles, after those of U
+  Scalar* upper_inverses = nullptr;  ///< inverses of U of pivot tiles
+  Scalar* lower_inverses = nullptr;  ///< inverses of L, after those of U
   Scalar* links = nullptr;           ///< hand-off buffers for neighbours of diagonal tiles
   TaskProgress progress;             ///< of the second launch
   int* sweeps = nullptr;             ///< [multiprocessors] number of diagonal sweeps running on each
@@ -58,24 +60,6 @@ __device__ __forceinline__ void wait_for_children(const Launch& launch, const Fr
 template <class Launch>
 __device__ __forceinline__ void wait_for_chunks(const Launch& launch, int chunks, int front, int lane) {
   wait_for_chunks(launch, launch.progress, chunks, front, lane);
-}
-
-/// Reciprocal of a pivot. In double precision an approximation refined to the last bits by Newton's
-/// iteration, at a fraction of a division's latency, which is on the critical path of each pivot.
-template <class Real>
-__device__ __forceinline__ Real reciprocal(Real value) {
-  if constexpr (sizeof(Real) == 8) {
-    Real result;
-    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(result) : "d"(value));
-    result = fma(fma(-value, result, 1.0), result, result);
-    return fma(fma(-value, result, 1.0), result, result);
-  } else {
-    return Real(1) / value;
-  }
-}
-template <class Real>
-__device__ __forceinline__ Kokkos::complex<Real> reciprocal(const Kokkos::complex<Real>& value) {
-  return Kokkos::complex<Real>(Real(1)) / value;
 }
 
 /// A running position (row, column) in a column-major block with `rows` rows, advanced by `step` entries

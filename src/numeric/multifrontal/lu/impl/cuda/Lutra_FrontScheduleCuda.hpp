@@ -27,7 +27,7 @@ struct FrontCutting<Scalar, Kokkos::Cuda> {
 template <class Scalar>
 struct FrontSchedule<Scalar, Kokkos::Cuda> {
   using Memory = Kokkos::CudaSpace;
-  using Plan = FrontPlan<Memory>;
+  using Plan = LuPlan<Memory>;
   using Data = FrontLuData<Scalar>;
   using State = FrontRunState<Scalar, Kokkos::Cuda>;
   using List = FrontTaskList;
@@ -42,7 +42,7 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
     FrontTaskOptions options = task_options(exec, plan.options, model);
     options.symmetric = symmetry.has_value();
     List list(layout.fronts, options);
-    const Placement placement(list, layout.children, relative, layout.panels);
+    const Placement placement(list, layout.children, relative, plan.panel_layout);
     const SmallChildLists children(list, placement.contributions, layout.children, relative,
                                    layout.tile_entries);
     m_contribution_entries = placement.extra;
@@ -73,11 +73,13 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
                           const NumericDeviceModel& model) {
     List list(layout.fronts, task_options(exec, FrontCutting<Scalar, Kokkos::Cuda>::options(), model));
     const auto relative = relative_indices(layout, tree);
-    const Placement placement(list, layout.children, relative, layout.panels);
-    return {layout.panels, placement.extra, 2 * static_cast<std::int64_t>(list.inverses)};
+    const LuFrontLayout panels(layout.fronts);
+    const Placement placement(list, layout.children, relative, panels);
+    return {panels.entries(), placement.extra, 2 * static_cast<std::int64_t>(list.inverses)};
   }
 
-  void run(const Kokkos::Cuda& exec, const Plan&, const Data& data, State& state) const {
+  void run(const Kokkos::Cuda& exec, const Plan& plan, const Data& data, State& state) const {
+    if (data.complement != nullptr) return run_portable(exec, plan, data, state);
     FrontLaunch<Scalar> launch;
     launch.data = data;
     launch.data.contributions = data.panels;  // contributions may lie in panels of later fronts
@@ -85,7 +87,8 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
     launch.contributions = m_contributions.data();
     launch.lists = m_lists.data();
     launch.cuts = m_cuts.data();
-    launch.lower_inverses = data.inverses + lower_inverses();
+    launch.upper_inverses = state.inverses.data();
+    launch.lower_inverses = launch.upper_inverses + lower_inverses();
     launch.hermitian = m_symmetry == Symmetry::hermitian;
     state.begin(exec, launch, given);
     if (m_symmetry) {
@@ -96,6 +99,20 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
       run_launches<false, false>(exec, launch, state);
     }
   }
+
+  /// Runs the portable kernels, with contributions where the plan places them.
+  void run_portable(const Kokkos::Cuda& exec, const Plan& plan, Data data, State& state) const {
+    state.forget_inverses();
+    MemoryReservation room{MemoryBudget()};
+    if (m_contribution_entries < plan.contributions)
+      data.contributions = room.allocate<Kokkos::View<Scalar*, Memory>>(
+                                   exec, "lutra::numeric::portable_contributions", plan.contributions)
+                               .data();
+    factorize_fronts_portable(exec, plan, data);
+    if (room.bytes() > 0) exec.fence("lutra::numeric: contributions are no longer needed");
+  }
+  /// Rows are interchanged among the pivots of a tile.
+  static int interchanged_pivots(const Plan& plan) { return plan.options.tile; }
 
   /// Contribution entries after the panels.
   Offset contributions(const Plan&) const { return m_contribution_entries; }
@@ -263,9 +280,10 @@ struct FrontRunState<Scalar, Kokkos::Cuda> {
   /// Time one front may wait before the factorization is aborted.
   void set_watchdog(double seconds) { m_watchdog_seconds = seconds; }
 
-  Grids grids[2];  ///< without and with interchanges
-  Flags tickets;   ///< task counters of the two launches, chunks known to be complete, completed tasks of
-                   ///< each chunk, sweeps per multiprocessor
+  Kokkos::View<Scalar*, Memory> inverses;  ///< of diagonal tiles: U's, then L's
+  Grids grids[2];                          ///< without and with interchanges
+  Flags tickets;  ///< task counters of the two launches, chunks known to be complete, completed tasks of
+                  ///< each chunk, sweeps per multiprocessor
 
  private:
   MemoryReservation m_reservation;
@@ -277,12 +295,11 @@ struct FrontRunState<Scalar, Kokkos::Cuda> {
   bool m_has_inverses = false;
 };
 
-/// @param inverses of U's tiles, followed by those of L's
 template <class Scalar>
 FrontInverses<Scalar> inverses_of(const FrontSchedule<Scalar, Kokkos::Cuda>& schedule,
-                                  const FrontRunState<Scalar, Kokkos::Cuda>& state, const Scalar* inverses) {
+                                  const FrontRunState<Scalar, Kokkos::Cuda>& state) {
   if (!state.has_inverses()) return {};
-  return {inverses, inverses + schedule.lower_inverses()};
+  return {state.inverses.data(), state.inverses.data() + schedule.lower_inverses()};
 }
 
 }  // namespace lutra::Impl

@@ -2,7 +2,7 @@
 #ifndef LUTRA_ROWEXCHANGECUDA_HPP
 #define LUTRA_ROWEXCHANGECUDA_HPP
 
-#include "Lutra_SmallChildAdderCuda.hpp"
+#include "Lutra_FrontAssemblyCuda.hpp"
 
 namespace lutra::Impl {
 

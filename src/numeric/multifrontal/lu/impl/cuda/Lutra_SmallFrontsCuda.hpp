@@ -12,29 +12,6 @@ inline constexpr int small_front_warps = 4;  ///< warps per team, each with its 
 template <class Scalar>
 inline constexpr int small_front_words = small_front_size*(small_front_size + 1);
 
-/// Adds a child's contribution to a column-major front in shared memory.
-template <class Scalar, class Launch>
-__device__ __forceinline__ void add_small_child(const Launch& launch, const ChildRef& child, int lane,
-                                                Scalar* S, int ld) {
-  const Scalar* const contribution = launch.data.contributions + child.contribution;
-  const int relative = lane < child.cb_rows ? launch.data.relative[child.rows + lane] : 0;
-  constexpr int ahead = 4;
-  for (int b = 0; b < child.cb_rows; b += ahead) {
-    Scalar value[ahead];
-#pragma unroll
-    for (int u = 0; u < ahead; ++u) {
-      const bool there = lane < child.cb_rows && b + u < child.cb_rows;
-      value[u] = there ? contribution[static_cast<Offset>(b + u) * child.cb_rows + lane] : Scalar(0);
-    }
-#pragma unroll
-    for (int u = 0; u < ahead; ++u) {
-      const int column = __shfl_sync(0xffffffffu, relative, b + u < child.cb_rows ? b + u : 0);
-      if (lane < child.cb_rows && b + u < child.cb_rows) S[relative + column * ld] += value[u];
-    }
-    __syncwarp();
-  }
-}
-
 /// Eliminates the pivots of a column-major front in shared memory; lanes share the rows, and for few
 /// remaining rows also the columns.
 /// @param order row order, updated with `interchanges`
@@ -72,20 +49,9 @@ __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar>& laun
                                                  const PivotRule<Scalar>& rule, int lane, Scalar* S) {
   const auto& data = launch.data;
   const Front front = data.fronts[task.front];
-  SmallChildAdder<32, Scalar> small_children(*launch.lists, task.small, lane);
   const int size = front.size(), ld = size | 1;
-  for (int e = lane; e < size * ld; e += 32) S[e] = Scalar(0);
-  __syncwarp();
-  for (Offset e = front.entries + lane; e < front.entries_end; e += 32) {
-    const FrontPosition position = data.entry_position(e);
-    S[position.row + position.column * ld] = data.entries[e];
-  }
-  wait_for_children(launch, front, lane);
-  small_children.add(data.contributions, [&](int r, int c) -> Scalar& { return S[r + c * ld]; });
-  __syncwarp();
-  for (Offset c = front.children; c < task.wide_end; ++c) {
-    add_small_child(launch, launch.children[c], lane, S, ld);
-  }
+  assemble_whole<WarpAssembly>(launch, front, task.small, task.wide_end, S, ld,
+                               [&](const ChildRef& child) { add_small_child(launch, child, lane, S, ld); });
   LaneOrder order;
   eliminate_small<interchanges>(S, ld, size, front.pivots, lane, rule, order,
                                 [&](int j, bool is_perturbed) { data.note_pivot(front, j, is_perturbed); });
@@ -93,7 +59,7 @@ __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar>& laun
     note_order(data, front.first_pivot, front.pivots, order.exchanges, lane, 32,
                [&](int) { return order.row; });
   }
-  DenseFront<Scalar> dense = data.dense(front);
+  DenseFront<Scalar> dense = data.dense(front, task.front);
   dense.contribution = data.contributions + launch.contributions[task.front].contribution;
   store_front(dense, lane, 32, [&](int r, int c) { return S[r + c * ld]; });
   __syncwarp();

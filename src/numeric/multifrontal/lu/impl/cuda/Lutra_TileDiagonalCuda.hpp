@@ -2,6 +2,7 @@
 #ifndef LUTRA_TILEDIAGONALCUDA_HPP
 #define LUTRA_TILEDIAGONALCUDA_HPP
 
+#include "Lutra_BlockFrontsCuda.hpp"
 #include "Lutra_TileProductCuda.hpp"
 
 namespace lutra::Impl {

@@ -3,6 +3,7 @@
 #define LUTRA_TILEFRONTSCUDA_HPP
 
 #include "Lutra_DiagonalSweepCuda.hpp"
+#include "Lutra_TileAssemblyCuda.hpp"
 
 namespace lutra::Impl {
 

@@ -53,7 +53,7 @@ struct TileWork {
     if (interchanges && !of_upper)
       return launch.lower_inverses +
              (static_cast<Offset>(task.inverse_blocks) * InverseTile::block + s * edge) * edge;
-    return (of_upper ? launch.data.inverses : launch.lower_inverses) + task.inverses +
+    return (of_upper ? launch.upper_inverses : launch.lower_inverses) + task.inverses +
            static_cast<Offset>(s) * InverseTile::entries(edge);
   }
   __device__ InverseTile layout_of_inverse(int s, bool of_upper) const {
@@ -82,90 +82,22 @@ struct TileWork {
   /// Number of pivots before this tile.
   __device__ int inners() const { return steps() < pivot_tiles() ? steps() * edge : front.pivots; }
 
+  __device__ DenseFront<Scalar> dense() const { return launch.data.dense(front, task.front); }
   __device__ GlobalPart<Scalar> part_of_lower() const {
     const Offset size = front.size();
-    return {launch.data.panels + front.lower + cut.begin(task.row), size, 1, inners(),
-            extent(task.row, task.rows)};
+    return {dense().lower + cut.begin(task.row), size, 1, inners(), extent(task.row, task.rows)};
   }
   __device__ GlobalPart<Scalar> part_of_upper() const {
     const Offset size = front.size();
     const int begin = cut.begin(task.column), columns = extent(task.column, task.columns);
-    if (task.column < pivot_tiles())
-      return {launch.data.panels + front.lower + begin * size, 1, size, inners(), columns};
-    return {launch.data.panels + front.upper + (begin - front.pivots), front.cb_rows, 1, inners(), columns};
+    if (task.column < pivot_tiles()) return {dense().lower + begin * size, 1, size, inners(), columns};
+    return {dense().upper + (begin - front.pivots), front.cb_rows, 1, inners(), columns};
   }
 
-  __device__ void assemble() const {
-    const auto& data = launch.data;
-    const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
-    const FrontWindow window{cut.begin(task.row), extent(task.row, task.rows), cut.begin(task.column),
-                             extent(task.column, task.columns)};
-    using Adder = SmallChildAdder<front_threads, Scalar>;
-    Adder small_children(*launch.lists, task.parts[0].small, thread);
-    for (int e = thread; e < edge * pitch; e += front_threads) memory.space[e] = Scalar(0);
-    __syncthreads();
-#pragma unroll
-    for (int part = 0; part < tiles; ++part) {
-      const FrontTaskPart& own = task.parts[part];
-      for (Offset e = own.entries + thread; e < own.entries_end; e += front_threads) {
-        const FrontPosition position = data.entry_position(e);
-        at(position.row - window.row, position.column - window.column) = data.entries[e];
-      }
-    }
-    if (warp == 0) wait_for_children(launch, front, lane);
-    if (warp == 1 && task.after > 0 && !in_contribution())
-      wait_for_chunks(launch, task.after, task.front, lane);
-    __syncthreads();
-    if (task.takes_panels && !in_contribution()) {
-      add_panel(window);
-      __syncthreads();
-    }
-    small_children.add(data.contributions, [&](int r, int c) -> Scalar& { return at(r, c); });
-    if constexpr (tiles > 1) {
-      const int r0 = task.rows > 1 ? edge : 0, c0 = edge - r0;
-      Adder second(*launch.lists, task.parts[1].small, thread);
-      second.add(data.contributions, [&](int r, int c) -> Scalar& { return at(r0 + r, c0 + c); });
-    }
-    __syncthreads();
-    for (Offset c0 = front.children; c0 < task.wide_end; c0 += 32) {  // one child per lane
-      int rows_here = 0, columns_here = 0, a = 0, b = 0;
-      if (c0 + lane < task.wide_end) {
-        const int* const cuts = launch.cuts + launch.children[c0 + lane].cuts;
-        a = cuts[task.row];
-        rows_here = cuts[task.row + task.rows] - a;
-        b = cuts[task.column];
-        columns_here = cuts[task.column + task.columns] - b;
-        if (launch.children[c0 + lane].passed > 0 && !in_contribution())
-          rows_here = 0;  // already added to the panels
-      }
-      unsigned touching = __ballot_sync(0xffffffffu, rows_here > 0 && columns_here > 0);
-      while (touching != 0) {
-        const int l = __ffs(static_cast<int>(touching)) - 1;
-        touching &= touching - 1;
-        const int a0 = __shfl_sync(0xffffffffu, a, l), b0 = __shfl_sync(0xffffffffu, b, l);
-        const int a_count = __shfl_sync(0xffffffffu, rows_here, l);
-        const int b_count = __shfl_sync(0xffffffffu, columns_here, l);
-        add_child_part<width / 32, Scalar>(launch, launch.children[c0 + l], a0, a0 + a_count, b0,
-                                           b0 + b_count, window,
-                                           [&](int r, int c) -> Scalar& { return at(r, c); });
-      }
-    }
-    __syncthreads();
-  }
-
+  /// Assembles the tiles in shared memory (Lutra_TileAssemblyCuda.hpp).
+  __device__ void assemble() const;
   /// Adds the contributions that children have added to the panels.
-  __device__ void add_panel(const FrontWindow& window) const {
-    const bool by_rows = task.row < pivot_tiles() && task.column >= pivot_tiles();
-    const Scalar* const panel = &launch.data.dense(front).at(window.row, window.column);
-    const int length = by_rows ? window.columns : window.rows;
-    const Offset stride = by_rows ? front.cb_rows : front.size();
-    BlockWalk walk(length, static_cast<int>(threadIdx.x), front_threads);
-    for (int e = static_cast<int>(threadIdx.x); e < window.rows * window.columns;
-         e += front_threads, walk.advance()) {
-      const Scalar value = panel[walk.row + walk.column * stride];
-      (by_rows ? at(walk.column, walk.row) : at(walk.row, walk.column)) += value;
-    }
-  }
+  __device__ void add_panel(const FrontWindow& window) const;
 
   /// Number of pivot tiles, up to the first gap, whose parts of L and U are both ready; s of them are known
   /// to be. By one warp. With `wait` at least one more.
@@ -330,7 +262,7 @@ struct TileWork {
     const bool upper = in_upper();
     const int row = cut.begin(task.row), column = cut.begin(task.column);
     const int rows = extent(task.row, task.rows), columns = extent(task.column, task.columns);
-    Scalar* const data = &launch.data.dense(front).at(row, column);
+    Scalar* const data = &dense().at(row, column);
     const bool by_rows = upper && task.column >= pivot_tiles();
     const Offset row_stride = by_rows ? front.cb_rows : 1;
     const Offset column_stride = by_rows ? 1 : front.size();
@@ -344,12 +276,12 @@ struct TileWork {
   __device__ void store_mirrored(Product& product) const {
     const int row = cut.begin(task.row), column = cut.begin(task.column);
     const int rows = extent(task.row, task.rows), columns = extent(task.column, task.columns);
-    const DenseFront<Scalar> dense = launch.data.dense(front);
-    Scalar* const data = &dense.at(column, row);
+    const DenseFront<Scalar> own = dense();
+    Scalar* const data = &own.at(column, row);
     const bool by_rows = task.row >= pivot_tiles();
     const Offset row_stride = by_rows ? front.cb_rows : 1;
     const Offset column_stride = by_rows ? 1 : front.size();
-    const Scalar* const diagonal = &dense.at(column, column);
+    const Scalar* const diagonal = &own.at(column, column);
     const Offset next = static_cast<Offset>(front.size()) + 1;
     product.for_each([&](int r, int c, const Scalar& value) {
       if (r < rows && c < columns)
@@ -385,7 +317,7 @@ struct TileWork {
       });
       return;
     }
-    const DenseFront<Scalar> parent = launch.data.dense(launch.data.fronts[front.parent]);
+    const DenseFront<Scalar> parent = launch.data.dense(launch.data.fronts[front.parent], front.parent);
     const int* const relative = launch.data.relative + front.rows;
     product.for_each([&](int r, int c, const Scalar& value) {
       if (r >= rows || c >= columns || !is_lower(r)) return;
@@ -416,7 +348,7 @@ struct TileWork {
     const Offset size = front.size();
     return {interchanges ? nullptr : inverse(task.row, false),
             inverse(task.row, true),
-            launch.data.panels + front.lower + first + first * size,
+            dense().lower + first + first * size,
             size,
             cut.extent(task.row),
             launch.data.perturbed + front.first_pivot + first,

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "Lutra_FrontKernels.hpp"
-#include "Lutra_HostProducts.hpp"
 
 namespace lutra::Impl {
 
@@ -17,9 +16,8 @@ namespace lutra::Impl {
 ///     eliminate(left half); solve_columns(right half); subtract(rest of the right half); eliminate(right
 ///     half)
 ///
-/// `Loop` distributes work: loop(n, chunk, body) calls body(begin, end, buffer) for ranges of `chunk` that
-/// partition [0, n), on one thread or several, and returns when all calls have returned. The summation order
-/// of each entry is independent of the ranges, so results are bitwise equal for any number of threads.
+/// `Loop` distributes work (Lutra_FrontTeams.hpp). The summation order of each entry is independent of the
+/// ranges, so results are bitwise equal for any number of threads.
 template <class Scalar, class Loop>
 class HostFront {
  public:

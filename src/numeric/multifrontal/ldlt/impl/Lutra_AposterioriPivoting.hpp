@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_LDLTBLOCKS_HPP
-#define LUTRA_LDLTBLOCKS_HPP
+#ifndef LUTRA_APOSTERIORIPIVOTING_HPP
+#define LUTRA_APOSTERIORIPIVOTING_HPP
 
-#include "Lutra_LdltColumns.hpp"
+#include "Lutra_ColumnPivoting.hpp"
 
 namespace lutra::Impl {
 
@@ -21,6 +21,23 @@ KOKKOS_FUNCTION void for_each_pivot(const LdltFront<Scalar>& front, int begin, i
   }
 }
 
+/// to = from − A·x for n rows and `depth` columns, by one thread. @returns the largest magnitude of `to`,
+/// infinity if one is not finite
+template <class Scalar>
+KOKKOS_FUNCTION RealOf<Scalar> subtract_columns(int n, int depth, const Scalar* from, const Scalar* A,
+                                                std::int64_t lda, const Scalar* x, Scalar* to) {
+  for (int i = 0; i < n; ++i) to[i] = from[i];
+  for (int p = 0; p < depth; ++p) {
+    for (int i = 0; i < n; ++i) to[i] -= A[i + p * lda] * x[p];
+  }
+  RealOf<Scalar> largest(0);
+  for (int i = 0; i < n; ++i) {
+    const auto size = size_or_infinity(to[i]);
+    if (size > largest) largest = size;
+  }
+  return largest;
+}
+
 /// Elimination by block columns with a-posteriori pivoting (Hogg, Ovtchinnikov and Scott 2016), in the
 /// columns [begin, last). A block of columns [b, e), where G is the remainder of the front up to column
 /// `last`:
@@ -34,7 +51,7 @@ KOKKOS_FUNCTION void for_each_pivot(const LdltFront<Scalar>& front, int begin, i
 ///
 /// @param work ldlt_work(front.rows) entries
 template <class Team, class Scalar>
-struct BlockElimination {
+struct AposterioriPivoting {
   using Real = RealOf<Scalar>;
   const Team& team;
   const LdltFront<Scalar>& front;
@@ -67,6 +84,9 @@ struct BlockElimination {
   }
 
  private:
+  /// Whether the team updates and divides columns as LdltHostTeam does.
+  static constexpr bool has_columns = requires(const Team& t) { t.column_rows; };
+
   KOKKOS_FUNCTION Scalar* diagonal_block() const {
     return work + static_cast<std::int64_t>(front.rows) * ldlt_block;
   }
@@ -79,16 +99,8 @@ struct BlockElimination {
     team.columns(width, width, [&](int c, int begin, int end) {
       for (int i = begin > c ? begin : c; i < end; ++i) block[i + c * width] = front.at(b + i, b + c);
     });
-    const LdltFront<Scalar> diagonal{block,
-                                     nullptr,
-                                     front.diagonal + b,
-                                     front.off_diagonal + b,
-                                     front.kind + b,
-                                     nullptr,
-                                     nullptr,
-                                     front.swaps + b,
-                                     width,
-                                     width};
+    const LdltDiagonalBlock<Scalar> diagonal{
+        {block, front.diagonal + b, front.off_diagonal + b, front.kind + b, width, width}, front.swaps + b};
     const LdltProgress progress = eliminate_columns(
         team, diagonal, test.may_delay() ? test.with(PivotChoice::complete) : test, 0, width);
     failure = progress.failure;
@@ -96,28 +108,9 @@ struct BlockElimination {
     return progress.done;
   }
 
-  /// @returns the number of columns that passed
+  /// Computes W a few rows at a time, to stay in cache, and the largest entry of each column. @returns the
+  /// number of columns that passed
   KOKKOS_FUNCTION int divide_rows(int b, int width, int chosen) const {
-    if constexpr (Team::has_columns) return divide_by_columns(b, width, chosen);
-    const Scalar* const L = diagonal_block();
-    const int first = b + width;
-    team.ranges(front.rows - first, 1.0 * chosen * chosen, [&](int begin, int end) {
-      for (int c = 0; c < chosen; ++c) {
-        Scalar* const KOKKOS_RESTRICT to = w(c);
-        const Scalar* const from = front.column(b + c);
-        for (int i = first + begin; i < first + end; ++i) to[i] = mirrored(test.hermitian, from[i]);
-        for (int j = 0; j < c; ++j) {
-          const Scalar factor = L[c + j * width];
-          const Scalar* const KOKKOS_RESTRICT other = w(j);
-          for (int i = first + begin; i < first + end; ++i) to[i] -= other[i] * factor;
-        }
-      }
-    });
-    return test.may_delay() ? columns_passed(b, width, chosen) : chosen;
-  }
-
-  /// Column-wise version, a few rows at a time to stay in cache; also finds each column's largest entry.
-  KOKKOS_FUNCTION int divide_by_columns(int b, int width, int chosen) const {
     constexpr int at_once = 96;
     const Scalar* const L = diagonal_block();
     return team.min(front.rows - b - width, 1.0 * chosen * chosen, chosen, [&](int begin, int end) {
@@ -132,7 +125,7 @@ struct BlockElimination {
             for (int r = 0; r < n; ++r) w(c)[i + r] = mirrored(test.hermitian, from[r]);
             from = w(c) + i;
           }
-          const Real largest = team.column(n, c, from, w(0) + i, front.rows, row, w(c) + i);
+          const Real largest = subtract_columns(n, c, from, w(0) + i, row, w(c) + i);
           const bool is_one = front.kind[b + c] == PivotKind::one_by_one;
           if (is_one && c < passed && test.may_delay() &&
               !(largest <= ScalarTraits<Scalar>::magnitude(front.diagonal[b + c]) / test.threshold))
@@ -162,23 +155,11 @@ struct BlockElimination {
     return passed;
   }
 
-  KOKKOS_FUNCTION int columns_passed(int b, int width, int chosen) const {
-    const int first = b + width;
-    const Real bound = Real(1) / test.threshold;
-    return team.min(front.rows - first, 4.0 * chosen, chosen, [&](int begin, int end) {
-      int passed = chosen;
-      for_each_pivot(
-          front, b, chosen, test.hermitian,
-          [&](int c, const Scalar& d) {
-            if (c >= passed) return;
-            bool any = false;
-            for (int i = first + begin; i < first + end; ++i)
-              any |= !(ScalarTraits<Scalar>::magnitude(mirrored(test.hermitian, w(c)[i]) / d) <= bound);
-            if (any) passed = c;
-          },
-          [](int, const PivotPair<Scalar>&) {});
-      return pairs_passed(b, chosen, passed, first + begin, first + end);
-    });
+  /// Impl::subtract_columns with W.
+  KOKKOS_FUNCTION Real subtract_columns(int n, int depth, const Scalar* from, const Scalar* W,
+                                        const Scalar* x, Scalar* to) const {
+    if constexpr (has_columns) return team.column(n, depth, from, W, front.rows, x, to);
+    return Impl::subtract_columns(n, depth, from, W, front.rows, x, to);
   }
 
   /// Stores L of the columns that passed; W of the rows of those that failed.
@@ -194,7 +175,7 @@ struct BlockElimination {
           front, b, passed, test.hermitian,
           [&](int c, const Scalar& d) {
             Scalar* const l = front.column(b + c);
-            if constexpr (Team::has_columns && !ScalarTraits<Scalar>::is_complex) {
+            if constexpr (has_columns && !ScalarTraits<Scalar>::is_complex) {
               if (begin < end) team.divide(end - begin, d, w(c) + begin, l + begin);
             } else {
               for (int i = begin; i < end; ++i) l[i] = mirrored(test.hermitian, w(c)[i]) / d;
@@ -272,13 +253,13 @@ KOKKOS_FUNCTION void update_contribution(const Team& team, const LdltFront<Scala
 /// Repeats block passes while they eliminate a good part of the remaining columns.
 /// @param work ldlt_work(front.rows) entries
 template <class Team, class Scalar>
-KOKKOS_FUNCTION LdltProgress eliminate_blocks(const Team& team, const LdltFront<Scalar>& front,
-                                              const LdltTest<Scalar>& test, Scalar* work) {
+KOKKOS_FUNCTION LdltProgress eliminate_a_posteriori(const Team& team, const LdltFront<Scalar>& front,
+                                                    const LdltTest<Scalar>& test, Scalar* work) {
   LdltProgress progress;
   bool again = true;
   while (again && front.columns - progress.done >= ldlt_block / 2) {
     const int before = progress.done;
-    progress = BlockElimination<Team, Scalar>{team, front, test, work, front.columns}.run(before);
+    progress = AposterioriPivoting<Team, Scalar>{team, front, test, work, front.columns}.run(before);
     again = progress.failure == LdltFailure::none && 4 * (progress.done - before) >= front.columns - before;
   }
   // the column-wise pass detects values that are not finite, since it examines whole columns
@@ -292,7 +273,7 @@ template <class Team, class Scalar>
 KOKKOS_FUNCTION LdltProgress eliminate_blocks_and_columns(const Team& team, const LdltFront<Scalar>& front,
                                                           const LdltTest<Scalar>& test, Scalar* work) {
   if (front.rows <= ldlt_max_small) return eliminate_columns(team, front, test, 0, front.rows);
-  LdltProgress progress = eliminate_blocks(team, front, test, work);
+  LdltProgress progress = eliminate_a_posteriori(team, front, test, work);
   if (progress.failure == LdltFailure::none && progress.done < front.columns)
     progress = eliminate_columns(team, front, test, progress.done, front.columns);
   if (progress.failure == LdltFailure::none)
@@ -300,7 +281,8 @@ KOKKOS_FUNCTION LdltProgress eliminate_blocks_and_columns(const Team& team, cons
   return progress;
 }
 
-/// Eliminates an assembled front with any kind of team. Hosts have their own version (Lutra_HostLdlt.hpp).
+/// Eliminates an assembled front with any kind of team. Hosts have their own version
+/// (Lutra_HostLdltPivoting.hpp).
 template <class Team, class Scalar>
 KOKKOS_FUNCTION LdltProgress eliminate_front(const Team& team, const LdltFront<Scalar>& front,
                                              const LdltTest<Scalar>& test, Scalar* work) {

@@ -162,9 +162,9 @@ class FrontPart {
     const FrontEntries entries{A, same, same};
     const auto options = front_plan_options<Scalar, ExecutionSpace>();
     if constexpr (is_host_space<ExecutionSpace>)
-      m_plan = plan_fronts(m_exec, m_made.tree, entries, budget, options, A);
+      m_plan = plan_lu(m_exec, m_made.tree, entries, budget, options, A);
     else
-      m_plan = plan_fronts(m_exec, m_made.tree, entries, budget, options);
+      m_plan = plan_lu(m_exec, m_made.tree, entries, budget, options);
     note_positions(budget);
     const auto schedule = make_front_schedule<Scalar>(m_exec, m_plan, budget);
     if (is_host_space<ExecutionSpace> && before != nullptr) {
@@ -187,9 +187,7 @@ class FrontPart {
                            std::vector<Scalar>& factors) {
     const auto outcome =
         make_uncounted<Kokkos::View<FrontLuOutcome, Kokkos::HostSpace>>("lutra::numeric::outcome");
-    outcome() = FrontLuOutcome();
-    outcome().largest_entry = largest;  // baseline for this part's entries and for the pivot threshold
-    Kokkos::deep_copy(m_factors.no_outcome, outcome);
+    m_factors.min_largest_entry = largest;  // for the pivot threshold
     Kokkos::deep_copy(m_exec, m_values, view(values));
     factorize_fronts<Scalar>(m_exec, m_plan, {m_values, m_ones, m_ones}, perturbation, m_factors,
                              m_perturbed);
@@ -255,7 +253,7 @@ class FrontPart {
   Kokkos::View<Real*, Memory> m_ones;  ///< unit scales, since values are already scaled
   Kokkos::View<unsigned char*, Memory> m_perturbed;
   Kokkos::View<Scalar*, Memory> m_values;  ///< entries of the part
-  FrontPlan<Memory> m_plan;
+  LuPlan<Memory> m_plan;
   FrontFactors<Scalar, ExecutionSpace> m_factors;
   std::vector<std::int64_t> m_source;  ///< [nnz] position in the panels of each entry of L + U by rows
 };

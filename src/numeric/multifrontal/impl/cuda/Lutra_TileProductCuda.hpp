@@ -4,7 +4,8 @@
 
 #include <cuda_pipeline.h>
 
-#include "Lutra_BlockFrontsCuda.hpp"
+#include "Lutra_FrontTiles.hpp"
+#include "Lutra_ScalarTraits.hpp"
 
 namespace lutra::Impl {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_LDLTSCHEDULE_HPP
-#define LUTRA_LDLTSCHEDULE_HPP
+#ifndef LUTRA_LDLTFLOWLISTS_HPP
+#define LUTRA_LDLTFLOWLISTS_HPP
 
 #include "Lutra_Index.hpp"
 #include "Lutra_LdltGang.hpp"
@@ -8,46 +8,16 @@
 
 namespace lutra::Impl {
 
-/// Collects the raw arrays of a factorization.
-template <class Scalar, class ExecutionSpace>
-LdltData<Scalar> ldlt_data(const LdltPlan<typename ExecutionSpace::memory_space>& plan,
-                           const LdltValues<Scalar, typename ExecutionSpace::memory_space>& values,
-                           const LdltPivotRule& rule, const LdltFactors<Scalar, ExecutionSpace>& factors) {
-  return {plan.base.fronts.data(),
-          factors.room.fronts.data(),
-          plan.base.children.data(),
-          plan.base.relative.data(),
-          plan.base.entry_position.data(),
-          plan.order.data(),
-          factors.entries.data(),
-          values.shift.data(),
-          values.A.row_scale.data(),
-          factors.records.data(),
-          factors.panels.data(),
-          factors.contributions.data(),
-          factors.workspace.data(),
-          factors.variables.data(),
-          factors.positions.data(),
-          factors.scratch.data(),
-          factors.diagonal.data(),
-          factors.off_diagonal.data(),
-          factors.kind.data(),
-          factors.outcome.data(),
-          rule,
-          plan.options.max_column_rows,
-          factors.complement.data()};
-}
-
 inline constexpr double ldlt_watchdog_seconds = 10;  ///< longest wait of a front
 
-/// The task list in the kernels' memory. Part of a plan.
+/// The task list of data flow in the kernels' memory.
 template <class MemorySpace>
-class LdltSchedule {
+class LdltFlowLists {
  public:
   using List = LdltTaskList;
 
   template <class ExecutionSpace, class Plan>
-  LdltSchedule(const ExecutionSpace& exec, const Plan& base, int blocks, const MemoryBudget& budget)
+  LdltFlowLists(const ExecutionSpace& exec, const Plan& base, int blocks, const MemoryBudget& budget)
       : m_reservation(budget), m_fronts(static_cast<std::size_t>(base.count)) {
     LdltTaskOptions options;
     options.blocks = std::max(1, blocks);

@@ -1,20 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_LDLTTEAMS_HPP
-#define LUTRA_LDLTTEAMS_HPP
+#ifndef LUTRA_FRONTTEAMS_HPP
+#define LUTRA_FRONTTEAMS_HPP
 
 #include <algorithm>
 
-#include "Lutra_FrontKernels.hpp"
 #include "Lutra_HostProducts.hpp"
-#include "Lutra_LdltPivots.hpp"
+#include "Lutra_ScalarTraits.hpp"
+#include "Lutra_TeamProduct.hpp"
 
 namespace lutra::Impl {
 
-/// A Kokkos team for the kernels of Lutra_LdltFront.hpp, one index per thread.
+// Teams that assemble and factorize a front: a Kokkos team, or host threads. Team functions end with a
+// barrier and return the same value to all threads:
+//
+//   team.ranges(n, flops, body)         body(begin, end) for ranges that partition [0, n)
+//   team.columns(n, rows, body)         body(column, begin, end): ranges of [0, rows) of each of n columns
+//   team.max(n, flops, value)           the greatest value(begin, end) ≥ 0
+//   team.min(n, flops, none, value)     the least int value(begin, end) ≤ none
+//   team.once(body)                     by one thread
+//   team.barrier()
+//   team.subtract(rows, columns, depth, A, lda, B, C, ldc)   C −= A·B
+//   team.subtract_lower(…)                                   entries of C on and below the diagonal
+//
+// `flops` is the cost of each of the n elements. The order of summation is independent of the ranges.
+
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void exchange(T& a, T& b) {
+  const T kept = a;
+  a = b;
+  b = kept;
+}
+
+/// A Kokkos team, one index per thread.
 template <class Member, class Scalar>
 struct KokkosFrontTeam {
   using Real = RealOf<Scalar>;
-  static constexpr bool has_columns = false;
   const Member& member;
 
   KOKKOS_FUNCTION void barrier() const { member.team_barrier(); }
@@ -75,13 +95,12 @@ struct KokkosFrontTeam {
   }
 };
 
-/// Host threads, with a loop as in HostFront.
+/// Host threads. `Loop` distributes work: loop(n, chunk, body) calls body(begin, end, buffer) for ranges of
+/// `chunk` that partition [0, n), on one thread or several, and returns when all calls have returned.
 template <class Scalar, class Loop>
 struct HostFrontTeam {
   using Real = RealOf<Scalar>;
-  static constexpr bool has_columns = true;
   const HostProducts<Scalar, Loop>& products;
-  int column_rows;  ///< as in LdltPlanOptions
 
   KOKKOS_FUNCTION void barrier() const {}
   template <class Body>
@@ -124,35 +143,6 @@ struct HostFrontTeam {
   KOKKOS_FUNCTION void subtract_lower(int rows, int columns, int depth, const Scalar* A, std::int64_t lda,
                                       const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) const {
     KOKKOS_IF_ON_HOST((products.subtract_lower(rows, columns, depth, A, lda, B, C, ldc);))
-  }
-  /// ProductKernel::column on the calling thread.
-  KOKKOS_FUNCTION Real column(int n, int depth, const Scalar* from, const Scalar* A, std::int64_t lda,
-                              const Scalar* x, Scalar* to) const {
-    Real largest(0);
-    if constexpr (!ScalarTraits<Scalar>::is_complex) {
-      KOKKOS_IF_ON_HOST((largest = products.kernel.column(n, depth, from, A, lda, x, to);))
-    } else {
-      for (int i = 0; i < n; ++i) to[i] = from[i];
-      for (int p = 0; p < depth; ++p) {
-        for (int i = 0; i < n; ++i) to[i] -= A[i + p * lda] * x[p];
-      }
-      for (int i = 0; i < n; ++i) {
-        const Real size = size_or_infinity(to[i]);
-        if (size > largest) largest = size;
-      }
-    }
-    return largest;
-  }
-  /// to = from / d on the calling thread.
-  KOKKOS_FUNCTION void divide(int n, const Scalar& d, const Scalar* from, Scalar* to) const {
-    if constexpr (!ScalarTraits<Scalar>::is_complex) {
-      const Scalar inverse = Scalar(1) / d;
-      if (ScalarTraits<Scalar>::is_finite(inverse)) {
-        KOKKOS_IF_ON_HOST((products.kernel.scale(n, inverse, from, to);))
-        return;
-      }
-    }
-    for (int i = 0; i < n; ++i) to[i] = from[i] / d;
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_LDLTCOLUMNS_HPP
-#define LUTRA_LDLTCOLUMNS_HPP
+#ifndef LUTRA_COLUMNPIVOTING_HPP
+#define LUTRA_COLUMNPIVOTING_HPP
 
 #include "Lutra_LdltFront.hpp"
 
@@ -15,11 +15,12 @@ struct ChosenPivot {
 /// Right-looking elimination column by column, in the columns [begin, front.columns). Each pivot moves to the
 /// next slot and the columns after it are updated, including the contribution block if `last` = front.rows,
 /// excluding it if `last` = front.columns.
-template <class Team, class Scalar>
-struct ColumnElimination {
+/// @tparam Front LdltFront, or LdltDiagonalBlock
+template <class Team, class Scalar, class Front>
+struct ColumnPivoting {
   using Real = RealOf<Scalar>;
   const Team& team;
-  const LdltFront<Scalar>& front;
+  const Front& front;
   const LdltTest<Scalar>& test;
   int last;
 
@@ -46,7 +47,7 @@ struct ColumnElimination {
           break;
         case PivotChoice::complete:
         case PivotChoice::perturbed:
-          pivot = choose_largest(done, progress);
+          pivot = choose_bunch_parlett(done, progress);
           if (pivot.first < 0 && test.choice == PivotChoice::perturbed) {
             pivot.first = done;
             if (!(test.min_pivot > Real(0))) progress.failure = LdltFailure::not_finite;
@@ -56,11 +57,11 @@ struct ColumnElimination {
         default:
           if (failed == front.columns - done) {
             if (test.choice == PivotChoice::threshold) return progress;
-            pivot = choose_largest(done, progress);
+            pivot = choose_bunch_parlett(done, progress);
             if (pivot.first < 0) pivot = {done, -1, true};
           } else {
             if (candidate >= front.columns || candidate < done) candidate = done;
-            pivot = choose_by_threshold(done, candidate, progress);
+            pivot = choose_threshold_partial(done, candidate, progress);
           }
           if (progress.failure != LdltFailure::none) return progress;
       }
@@ -105,7 +106,7 @@ struct ColumnElimination {
 
   /// Complete pivoting (J. R. Bunch and B. N. Parlett, SIAM J. Numer. Anal. 8, 1971): the largest diagonal
   /// entry if it is at least half the largest entry, else the pair of the largest entry. |L| ≤ 2 either way.
-  KOKKOS_FUNCTION ChosenPivot choose_largest(int done, LdltProgress& progress) const {
+  KOKKOS_FUNCTION ChosenPivot choose_bunch_parlett(int done, LdltProgress& progress) const {
     const int left = front.columns - done;
     const auto of_column = [&](int c) {
       const int j = done + c;
@@ -141,10 +142,9 @@ struct ColumnElimination {
     });
   }
 
-  /// Column c by itself, or paired with the row of its largest entry, if that passes the threshold test (I.
-  /// S. Duff, N. I. M. Gould, J. K. Reid, J. A. Scott and K. Turner, IMA J. Numer. Anal. 11, 1991): all
-  /// resulting entries of L are at most 1/u.
-  KOKKOS_FUNCTION ChosenPivot choose_by_threshold(int done, int c, LdltProgress& progress) const {
+  /// Threshold partial pivoting: column c by itself, or paired with the row of its largest entry, if that
+  /// passes the threshold test (PairTest).
+  KOKKOS_FUNCTION ChosenPivot choose_threshold_partial(int done, int c, LdltProgress& progress) const {
     Real inside, outside;
     if constexpr (keeps_factors) {
       team.max_of_two(
@@ -185,15 +185,9 @@ struct ColumnElimination {
       progress.failure = LdltFailure::not_finite;
       return {};
     }
-    // scaled by the square of the pair's coupling
-    const auto coupling = c > t ? front.at(c, t) : front.at(t, c);
-    const Scalar product = front.at(c, c) / coupling * (front.at(t, t) / mirrored(test.hermitian, coupling));
-    const Real size = ScalarTraits<Scalar>::magnitude(product);
-    const Real det = ScalarTraits<Scalar>::magnitude(product - Scalar(1));
-    if (!(det >= (size > Real(1) ? size : Real(1)) / 2)) return {};
-    const Real bound = det * inside / test.threshold;
-    if (d_t / inside * of_c + of_t <= bound && of_c + d / inside * of_t <= bound)
-      return c < t ? ChosenPivot{c, t} : ChosenPivot{t, c};
+    const PairTest<Scalar> pair{
+        front.at(c, c), front.at(t, t), c > t ? front.at(c, t) : front.at(t, c), d, d_t, inside, of_c, of_t};
+    if (pair.passes(test.hermitian, test.threshold)) return c < t ? ChosenPivot{c, t} : ChosenPivot{t, c};
     return {};
   }
 
@@ -213,7 +207,7 @@ struct ColumnElimination {
 
   KOKKOS_FUNCTION void bring(int slot, int from) const {
     exchange_slots(team, front, slot, from, test.hermitian);
-    if (front.swaps != nullptr) team.once([&] { front.swaps[slot] = from; });
+    front.note_pivot(team, slot, from);
   }
 
   KOKKOS_FUNCTION Scalar pivot_value(int j) const {
@@ -316,10 +310,10 @@ struct ColumnElimination {
   }
 };
 
-template <class Team, class Scalar>
-KOKKOS_FUNCTION LdltProgress eliminate_columns(const Team& team, const LdltFront<Scalar>& front,
+template <class Team, class Scalar, class Front>
+KOKKOS_FUNCTION LdltProgress eliminate_columns(const Team& team, const Front& front,
                                                const LdltTest<Scalar>& test, int begin, int last) {
-  return ColumnElimination<Team, Scalar>{team, front, test, last}.run(begin);
+  return ColumnPivoting<Team, Scalar, Front>{team, front, test, last}.run(begin);
 }
 
 }  // namespace lutra::Impl

@@ -1,13 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_HOSTLDLT_HPP
-#define LUTRA_HOSTLDLT_HPP
+#ifndef LUTRA_HOSTLDLTPIVOTING_HPP
+#define LUTRA_HOSTLDLTPIVOTING_HPP
 
 #include <array>
 
-#include "Lutra_LdltBlocks.hpp"
-#include "Lutra_LdltTeams.hpp"
+#include "Lutra_AposterioriPivoting.hpp"
+#include "Lutra_FrontTeams.hpp"
 
 namespace lutra::Impl {
+
+/// Host threads with the column kernels of eliminations.
+template <class Scalar, class Loop>
+struct LdltHostTeam : HostFrontTeam<Scalar, Loop> {
+  using Real = RealOf<Scalar>;
+  int column_rows;  ///< as in LdltPlanOptions
+
+  /// ProductKernel::column on the calling thread.
+  KOKKOS_FUNCTION Real column(int n, int depth, const Scalar* from, const Scalar* A, std::int64_t lda,
+                              const Scalar* x, Scalar* to) const {
+    Real largest(0);
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      largest = subtract_columns(n, depth, from, A, lda, x, to);
+    } else {
+      KOKKOS_IF_ON_HOST((largest = this->products.kernel.column(n, depth, from, A, lda, x, to);))
+    }
+    return largest;
+  }
+  /// to = from / d on the calling thread.
+  KOKKOS_FUNCTION void divide(int n, const Scalar& d, const Scalar* from, Scalar* to) const {
+    if constexpr (!ScalarTraits<Scalar>::is_complex) {
+      const Scalar inverse = Scalar(1) / d;
+      if (ScalarTraits<Scalar>::is_finite(inverse)) {
+        KOKKOS_IF_ON_HOST((this->products.kernel.scale(n, inverse, from, to);))
+        return;
+      }
+    }
+    for (int i = 0; i < n; ++i) to[i] = from[i] / d;
+  }
+};
 
 /// Entries of a thread's workspace for a front with `rows` rows.
 /// @param column_rows as in LdltPlanOptions
@@ -17,7 +47,7 @@ inline std::int64_t host_ldlt_work(std::int64_t rows, int column_rows) {
 
 /// Host elimination by threshold partial pivoting (Duff and Reid 1983), in blocks of pivots. Within a block,
 /// columns are updated when they are examined, as in LAPACK's xLASYF, so that each is written once; one
-/// product updates the columns after the block. Pivots pass the threshold test of ColumnElimination, on whole
+/// product updates the columns after the block. Pivots pass the threshold test of ColumnPivoting, on whole
 /// columns. Failed columns move after the other candidates and are examined again in the next block.
 ///
 ///     b         j = b + k       end         columns
@@ -26,7 +56,7 @@ inline std::int64_t host_ldlt_work(std::int64_t rows, int column_rows) {
 ///     w(0) … w(k − 1) = conj(L·D) of the block's pivots, by rows of the front
 ///     w(k) = column j, updated
 template <class Scalar, class Team>
-struct HostLdltColumns {
+struct HostThresholdPivoting {
   using Real = RealOf<Scalar>;
   const Team& team;
   const LdltFront<Scalar>& front;
@@ -160,7 +190,9 @@ struct HostLdltColumns {
       below_t = std::max(below_t, ScalarTraits<Scalar>::magnitude(of_t[i]));
     }
     const Scalar d1 = pivot_value(of_j[j]), d2 = pivot_value(of_t[t]), o = of_j[t];
-    if (!passes(d1, d2, o, below_j, below_t)) return false;
+    const auto size = [](const Scalar& value) { return ScalarTraits<Scalar>::magnitude(value); };
+    const PairTest<Scalar> test_of_pair{d1, d2, o, size(d1), size(d2), size(o), below_j, below_t};
+    if (!test_of_pair.passes(test.hermitian, test.threshold)) return false;
     exchange_columns(k, j + 1, t);
     std::swap(w(k)[j + 1], w(k)[t]);
     std::swap(of_t[j + 1], of_t[t]);
@@ -176,18 +208,6 @@ struct HostLdltColumns {
     return true;
   }
 
-  /// Threshold test of ColumnElimination for a pair.
-  bool passes(const Scalar& d1, const Scalar& d2, const Scalar& o, Real below_1, Real below_2) const {
-    const Real coupling = ScalarTraits<Scalar>::magnitude(o);
-    const Scalar product = d1 / o * (d2 / mirrored(test.hermitian, o));
-    const Real size = ScalarTraits<Scalar>::magnitude(product);
-    const Real det = ScalarTraits<Scalar>::magnitude(product - Scalar(1));
-    if (!(det >= std::max(size, Real(1)) / 2)) return false;
-    const Real bound = det * coupling / test.threshold;
-    const Real size_1 = ScalarTraits<Scalar>::magnitude(d1), size_2 = ScalarTraits<Scalar>::magnitude(d2);
-    return size_2 / coupling * below_1 + below_2 <= bound && below_1 + size_1 / coupling * below_2 <= bound;
-  }
-
   /// Exchanges candidates, including their rows of the block's k pivots.
   void exchange_columns(int k, int p, int q) const {
     if (p == q) return;
@@ -196,7 +216,7 @@ struct HostLdltColumns {
   }
 };
 
-/// As eliminate_blocks, in outer blocks: continues while blocks eliminate a good part of the remaining
+/// As eliminate_a_posteriori, in outer blocks: continues while blocks eliminate a good part of the remaining
 /// columns; a single wide product updates all columns after an outer block.
 template <class Scalar, class Team>
 LdltProgress eliminate_outer_blocks(const Team& team, const LdltFront<Scalar>& front,
@@ -209,7 +229,7 @@ LdltProgress eliminate_outer_blocks(const Team& team, const LdltFront<Scalar>& f
     int end = front.columns;  // failed columns start here
     while (progress.done < end && again) {
       const int b = progress.done, e = std::min(end, b + outer_block);
-      progress = BlockElimination<Team, Scalar>{team, front, test, work, e}.run(b);
+      progress = AposterioriPivoting<Team, Scalar>{team, front, test, work, e}.run(b);
       if (progress.failure != LdltFailure::none && !test.may_delay()) return progress;
       if (e < front.columns)
         subtract_pivots(team, front, b, progress.done, e, front.columns - e, &front.at(e, e), front.rows,
@@ -234,7 +254,7 @@ LdltProgress eliminate_on_host(const Team& team, const LdltFront<Scalar>& front,
     return eliminate_blocks_and_columns(team, front, test, work);
   if (front.rows > team.column_rows) progress = eliminate_outer_blocks(team, front, test, work);
   if (progress.failure != LdltFailure::none) return progress;
-  HostLdltColumns<Scalar, Team> columns{team, front, test, work};
+  HostThresholdPivoting<Scalar, Team> columns{team, front, test, work};
   columns.last_block = -1;
   if (progress.done < front.columns) progress = columns.run(progress.done);
   if (progress.failure == LdltFailure::none && progress.done < front.columns &&
@@ -256,7 +276,7 @@ LdltProgress eliminate_on_host(const Team& team, const LdltFront<Scalar>& front,
 }
 
 template <class Scalar, class Loop>
-KOKKOS_FUNCTION LdltProgress eliminate_front(const HostFrontTeam<Scalar, Loop>& team,
+KOKKOS_FUNCTION LdltProgress eliminate_front(const LdltHostTeam<Scalar, Loop>& team,
                                              const LdltFront<Scalar>& front, const LdltTest<Scalar>& test,
                                              Scalar* work) {
   LdltProgress progress;

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_HOSTFRONTS_HPP
+#define LUTRA_HOSTFRONTS_HPP
+
+#include <Kokkos_Core.hpp>
+#include <algorithm>
+#include <atomic>
+#include <vector>
+
+#include "Lutra_At.hpp"
+#include "Lutra_FrontPlan.hpp"
+#include "Lutra_HostProduct.hpp"
+#include "Lutra_ScalarTraits.hpp"
+#include "Lutra_SubtreeMapping.hpp"
+
+namespace lutra::Impl {
+
+/// Runs everything on the calling thread.
+template <class Real>
+struct AloneLoop {
+  Real* buffer;
+
+  static constexpr int threads() { return 1; }
+  template <class Body>
+  void operator()(int n, int, const Body& body) const {
+    if (n > 0) body(0, n, buffer);
+  }
+};
+
+/// Distributes chunks over an execution space's threads, each with its own buffer.
+template <class Real, class ExecutionSpace>
+struct SharedLoop {
+  const ExecutionSpace& exec;
+  Real* buffers;
+
+  int threads() const { return exec.concurrency(); }
+  template <class Body>
+  void operator()(int n, int chunk, const Body& body) const {
+    if (n == 0) return;
+    if (chunk >= n) return body(0, n, buffers);
+    const int chunks = (n + chunk - 1) / chunk;
+    std::atomic<int> tickets = 0;
+    Kokkos::parallel_for("lutra::numeric::front_chunks",
+                         Kokkos::RangePolicy<ExecutionSpace>(exec, 0, std::min(threads(), chunks)),
+                         [&](int t) {
+                           for (int c; (c = tickets.fetch_add(1)) < chunks;)
+                             body(c * chunk, std::min(n, (c + 1) * chunk),
+                                  buffers + static_cast<std::size_t>(t) * product_buffer);
+                         });
+  }
+};
+
+/// Operations of a front, data movement included.
+inline double cost_of_front(const Front& front) {
+  const double pivots = front.pivots, cb_rows = front.cb_rows, size = pivots + cb_rows;
+  return 2 * pivots * (pivots * pivots / 3 + pivots * cb_rows + cb_rows * cb_rows) + 10 * size * size + 1000;
+}
+
+/// Divides the fronts among threads.
+inline SubtreeMapping map_fronts(const std::vector<Front>& fronts, int threads) {
+  std::vector<Ordinal> parent;
+  std::vector<double> cost;
+  for (const auto& front : fronts) {
+    parent.push_back(front.parent);
+    cost.push_back(cost_of_front(front));
+  }
+  return map_subtrees(parent, cost, threads, {1.0 / 12, 1.0 / 24});
+}
+
+/// Fronts divided among host threads: threads take subtrees by tickets, one thread per subtree; then all
+/// threads share each front above them, one front at a time.
+class HostFronts {
+ public:
+  HostFronts(const std::vector<Front>& fronts, int threads) : m_count(static_cast<Ordinal>(fronts.size())) {
+    if (threads > 1) m_mapping = map_fronts(fronts, threads);
+  }
+
+  /// Empty for one thread.
+  const SubtreeMapping& mapping() const { return m_mapping; }
+
+  /// Calls visit(loop, f, thread, own) for each front; `own` is a State of the thread.
+  /// @param buffers [threads · product_buffer]
+  template <class State, class Real, class ExecutionSpace, class Visit>
+  void for_each(const ExecutionSpace& exec, const char* label, Real* buffers, const Visit& visit) const {
+    State of_all;
+    if (m_mapping.order.empty()) {
+      for (Ordinal f = 0; f < m_count; ++f) visit(AloneLoop<Real>{buffers}, f, 0, of_all);
+      return;
+    }
+    const std::vector<Ordinal>&begin = m_mapping.task_begin, &order = m_mapping.order;
+    const auto tasks = static_cast<std::int64_t>(m_mapping.tasks());
+    std::atomic<std::int64_t> tickets = 0;
+    Kokkos::parallel_for(
+        label, Kokkos::RangePolicy<ExecutionSpace>(exec, 0, exec.concurrency()), [&](int thread) {
+          const AloneLoop<Real> loop{buffers + static_cast<std::size_t>(thread) * product_buffer};
+          State own;
+          for (std::int64_t t; (t = tickets.fetch_add(1)) < tasks;) {
+            for (Ordinal p = at(begin, t); p < at(begin, t + 1); ++p) visit(loop, at(order, p), thread, own);
+          }
+        });
+    const SharedLoop<Real, ExecutionSpace> loop{exec, buffers};
+    for (Ordinal p = begin.back(); p < static_cast<Ordinal>(order.size()); ++p)
+      visit(loop, at(order, p), 0, of_all);
+  }
+
+ private:
+  Ordinal m_count;
+  SubtreeMapping m_mapping;
+};
+
+/// Packing buffers of the host threads' products.
+template <class Scalar>
+struct ProductBuffers {
+  using Real = RealOf<Scalar>;
+
+  template <class ExecutionSpace>
+  ProductBuffers(const ExecutionSpace& exec, const MemoryBudget& budget) : reservation(budget) {
+    buffers = reservation.template allocate<decltype(buffers)>(
+        Kokkos::DefaultHostExecutionSpace(), "lutra::numeric::product_buffers",
+        static_cast<std::size_t>(exec.concurrency()) * product_buffer);
+  }
+
+  MemoryReservation reservation;
+  Kokkos::View<Real*, Kokkos::HostSpace> buffers;  ///< [threads · product_buffer]
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_LUHOSTSCHEDULE_HPP
+#define LUTRA_LUHOSTSCHEDULE_HPP
+
+#include <limits>
+
+#include "Lutra_FrontsPortable.hpp"
+#include "Lutra_HostFront.hpp"
+#include "Lutra_HostFronts.hpp"
+
+namespace lutra::Impl {
+
+template <class Scalar, class Loop, class NotePivot, class NoteExchange>
+KOKKOS_FUNCTION void factorize_front(const HostFrontTeam<Scalar, Loop>& team, const DenseFront<Scalar>& front,
+                                     const PivotRule<Scalar>& rule, const NotePivot& note_pivot,
+                                     const NoteExchange& note_exchange) {
+  KOKKOS_IF_ON_HOST((HostFront<Scalar, Loop>(team.products.kernel, team.products.loop)
+                         .factorize(front, rule, note_pivot, note_exchange);))
+}
+
+/// Fronts by subtrees, with products of the processor's best instructions.
+template <class Scalar, class ExecutionSpace>
+requires is_host_space<ExecutionSpace>
+struct FrontSchedule<Scalar, ExecutionSpace> : PortableLuSchedule<Scalar, ExecutionSpace> {
+  using Base = PortableLuSchedule<Scalar, ExecutionSpace>;
+  using typename Base::Plan;
+  using typename Base::State;
+  using Real = RealOf<Scalar>;
+
+  FrontSchedule(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget&, const NumericDeviceModel&,
+                const std::optional<Symmetry>&)
+      : m_kernel(best_product<Real>()), m_fronts(plan.layout.fronts, exec.concurrency()) {}
+
+  void run(const ExecutionSpace& exec, const Plan&, const FrontLuData<Scalar>& data,
+           const State& state) const {
+    struct None {};
+    const LuWorker<Scalar> worker{data};
+    m_fronts.template for_each<None>(exec, "lutra::numeric::subtrees", state.buffers.data(),
+                                     [&](const auto& loop, Ordinal f, int, None&) {
+                                       using Loop = std::decay_t<decltype(loop)>;
+                                       const HostProducts<Scalar, Loop> products{m_kernel, loop};
+                                       worker.work(HostFrontTeam<Scalar, Loop>{products}, f);
+                                     });
+  }
+  /// Rows are interchanged among all pivots of a front.
+  static int interchanged_pivots(const Plan&) { return std::numeric_limits<int>::max(); }
+
+ private:
+  ProductKernel<Real> m_kernel;
+  HostFronts m_fronts;
+};
+
+template <class Scalar, class ExecutionSpace>
+requires is_host_space<ExecutionSpace>
+struct FrontRunState<Scalar, ExecutionSpace> : ProductBuffers<Scalar> {
+  FrontRunState(const ExecutionSpace& exec, const FrontSchedule<Scalar, ExecutionSpace>&,
+                const MemoryBudget& budget)
+      : ProductBuffers<Scalar>(exec, budget) {}
+};
+
+}  // namespace lutra::Impl
+
+#endif
