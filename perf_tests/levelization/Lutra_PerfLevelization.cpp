@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Levels of the right-looking factorization and of the triangular solves, and the whole plan of the
 // factorization. `portable` is a launch per level on every backend; `host` is one sequential pass over the
-// nodes as in GLU 3.0, on patterns in host memory. `forest`: levels of fronts from their parents; there
-// `host` is the pass that the plan of the multifrontal engine uses.
+// nodes as in GLU 3.0, on patterns in host memory. `forest`: levels of fronts from their parents, by the host
+// pass of the multifrontal plan.
 #include <algorithm>
 
 #include "Lutra_Forest.hpp"
@@ -117,21 +117,15 @@ Measurement measure_levels(const PerfRun& run, const HostMatrix<Scalar>& matrix,
 
 /// Bytes that must move: parents are read; order and level of each front are written.
 template <class Scalar>
-Measurement measure_forest(const PerfRun& run, const HostMatrix<Scalar>& matrix, Way way) {
+Measurement measure_forest(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
   const Factored<Scalar> factored(matrix, options_for(Engine::multifrontal));
   std::vector<int> parent;
   for (const auto& front : factored.multifrontal().plan().fronts.layout.fronts)
     parent.push_back(front.parent);
-  const Kokkos::View<const int*, MemorySpace> on_device = to_device(parent);
   std::vector<int> order(parent.size()), level_of(parent.size());
-  const MemoryBudget budget;
   std::size_t levels = 0;
-  auto samples = measure(run.samples, [&] {
-    levels =
-        way == Way::host
-            ? Impl::levelize_in_order(parent, order, level_of).size() - 1
-            : levelize_forest(factored.exec, on_device, budget, {.portable = way == Way::portable}).size();
-  });
+  auto samples =
+      measure(run.samples, [&] { levels = Impl::levelize_in_order(parent, order, level_of).size() - 1; });
   Measurement result = describe_factored(std::move(samples), matrix, factored);
   const auto fronts = static_cast<double>(parent.size());
   result.counters["fronts"] = fronts;
@@ -165,10 +159,7 @@ void register_matrix(const PerfRun& run, const std::string& name, const HostMatr
       {"levels", Nodes::columns}, {"lower", Nodes::lower}, {"upper", Nodes::upper}};
   const std::pair<const char*, Way> ways[] = {
       {"lutra", Way::chosen}, {"portable", Way::portable}, {"host", Way::host}};
-  for (const auto& [label, way] : ways) {
-    add_benchmark(name, "forest", label,
-                  [&run, &matrix, own_way = way] { return measure_forest(run, matrix, own_way); });
-  }
+  add_benchmark(name, "forest", "host", [&] { return measure_forest(run, matrix); });
   for (const auto& [graph, nodes] : graphs) {
     for (const auto& [label, way] : ways) {
       add_benchmark(name, graph, label, [&run, &matrix, graph_nodes = nodes, own_way = way] {

@@ -14,6 +14,36 @@ namespace {
 
 using Impl::MatrixFindings;
 
+/// A matrix to check. A complex value is two real ones, so that complex matrices take the kernels of real
+/// ones.
+template <class Real, class Index, class Integer, class Memory>
+struct CheckedMatrix {
+  Index n_rows, n_cols;
+  Kokkos::View<const Integer*, Memory> row_map;
+  Kokkos::View<const Index*, Memory> entries;
+  Kokkos::View<const Real*, Memory> values;  ///< `parts` of each entry
+  int parts;
+
+  template <class Scalar>
+  explicit CheckedMatrix(const CsrView<Scalar, Index, Integer, Memory>& matrix)
+      : n_rows(matrix.n_rows),
+        n_cols(matrix.n_cols),
+        row_map(matrix.row_map),
+        entries(matrix.entries),
+        values(reinterpret_cast<const Real*>(matrix.values.data()),
+               sizeof(Scalar) / sizeof(Real) * matrix.values.extent(0)),
+        parts(sizeof(Scalar) / sizeof(Real)) {}
+
+  std::size_t n_values() const { return values.extent(0) / static_cast<std::size_t>(parts); }
+  Offset nnz() const { return static_cast<Offset>(entries.extent(0)); }
+  KOKKOS_FUNCTION bool is_finite(std::int64_t entry) const {
+    bool finite = true;
+    for (int part = 0; part < parts; ++part)
+      finite = finite && ScalarTraits<Real>::is_finite(values(entry * parts + part));
+    return finite;
+  }
+};
+
 template <class ExecutionSpace>
 using Findings = Kokkos::View<MatrixFindings*, typename ExecutionSpace::memory_space>;
 
@@ -37,10 +67,9 @@ KOKKOS_FORCEINLINE_FUNCTION bool is_read(Triangle read, std::int64_t i, std::int
 template <class Matrix>
 KOKKOS_FORCEINLINE_FUNCTION bool is_bad_entry(const Matrix& matrix, std::int64_t i, Offset p, Offset begin,
                                               Triangle read) {
-  using Scalar = typename decltype(matrix.values)::non_const_value_type;
   const auto j = matrix.entries(p);
   return j < 0 || j >= matrix.n_cols || (p > begin && matrix.entries(p - 1) >= j) ||
-         (!ScalarTraits<Scalar>::is_finite(matrix.values(p)) && is_read(read, i, j));
+         (!matrix.is_finite(p) && is_read(read, i, j));
 }
 
 /// Row of the entry at position p of a checked pattern.
@@ -56,10 +85,9 @@ KOKKOS_INLINE_FUNCTION std::int64_t row_of_entry(const RowMap& row_map, std::int
 
 /// Checks every row. Reads a row's entries only if both of its offsets are in [0, nnz]. Only bad rows, which
 /// are rare, write to the findings.
-template <class Scalar, class Index, class Integer, class ExecutionSpace>
-void find_bad_rows(const ExecutionSpace& exec,
-                   const CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space>& matrix,
-                   Triangle read, const Findings<ExecutionSpace>& findings) {
+template <class Matrix, class ExecutionSpace>
+void find_bad_rows(const ExecutionSpace& exec, const Matrix& matrix, Triangle read,
+                   const Findings<ExecutionSpace>& findings) {
   const auto n = static_cast<Ordinal>(matrix.n_rows);
   const Offset nnz = matrix.nnz();
   const int lanes =
@@ -89,9 +117,8 @@ void find_bad_rows(const ExecutionSpace& exec,
 
 /// Compares row map and entries with those of a checked pattern of the same size and checks the values. Uses
 /// nothing of the matrix as an index.
-template <class Scalar, class Index, class Integer, class ExecutionSpace>
-void find_differences(const ExecutionSpace& exec,
-                      const CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space>& matrix,
+template <class Matrix, class ExecutionSpace>
+void find_differences(const ExecutionSpace& exec, const Matrix& matrix,
                       const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
                       Triangle read, const Findings<ExecutionSpace>& findings) {
   const auto nnz = static_cast<std::int64_t>(matrix.nnz());
@@ -102,7 +129,7 @@ void find_differences(const ExecutionSpace& exec,
         bool good = p >= offsets || matrix.row_map(p) == pattern.row_map(p);
         if (p < nnz) {
           good = good && matrix.entries(p) == pattern.entries(p);
-          if (!ScalarTraits<Scalar>::is_finite(matrix.values(p)))
+          if (!matrix.is_finite(p))
             good = good && read != Triangle::both &&
                    !is_read(read, row_of_entry(pattern.row_map, offsets - 1, p), pattern.entries(p));
         }
@@ -142,10 +169,13 @@ template <class ExecutionSpace, class Matrix>
     }
     previous = j;
   }
+  const auto parts = static_cast<std::size_t>(matrix.parts);
   for (std::size_t p = begin; p < end; ++p) {
-    using Scalar = typename decltype(matrix.values)::non_const_value_type;
     const Index j = fetch_element(exec, matrix.entries, p);
-    if (is_read(read, i, j) && !ScalarTraits<Scalar>::is_finite(fetch_element(exec, matrix.values, p))) {
+    if (!is_read(read, i, j)) continue;
+    for (std::size_t part = p * parts; part < (p + 1) * parts; ++part) {
+      using Real = typename decltype(matrix.values)::non_const_value_type;
+      if (ScalarTraits<Real>::is_finite(fetch_element(exec, matrix.values, part))) continue;
       throw InputError("matrix: the value in row " + std::to_string(i) + ", column " + std::to_string(j) +
                        " is NaN or infinite");
     }
@@ -166,9 +196,9 @@ void check_extents(const Matrix& matrix) {
     throw InputError("matrix: row_map has " + std::to_string(matrix.row_map.extent(0)) + " elements, but " +
                      std::to_string(n) + " rows need " + std::to_string(static_cast<std::int64_t>(n) + 1));
   }
-  if (matrix.values.extent(0) != matrix.entries.extent(0)) {
+  if (matrix.n_values() != matrix.entries.extent(0)) {
     throw InputError("matrix: " + std::to_string(matrix.entries.extent(0)) + " entries but " +
-                     std::to_string(matrix.values.extent(0)) + " values");
+                     std::to_string(matrix.n_values()) + " values");
   }
 }
 
@@ -190,25 +220,21 @@ void throw_for_findings(const ExecutionSpace& exec, const Matrix& matrix, const 
   if (found.bad_row < n) throw_for_row(exec, matrix, found.bad_row, read);
 }
 
-}  // namespace
-
-template <class Scalar, class Index, class Integer, class ExecutionSpace>
-void check_square_matrix(const ExecutionSpace& exec,
-                         const CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space>& matrix,
-                         const MatrixCheckWorkspace<ExecutionSpace>& work, Triangle read) {
+template <class Matrix, class ExecutionSpace>
+void check_square(const ExecutionSpace& exec, const Matrix& matrix,
+                  const MatrixCheckWorkspace<ExecutionSpace>& work, Triangle read) {
   check_extents(matrix);
   begin_check(exec, matrix.row_map, matrix.n_rows, work.findings.device());
   find_bad_rows(exec, matrix, read, work.findings.device());
   throw_for_findings(exec, matrix, work.findings.fetch(exec)(0), read);
 }
 
-template <class Scalar, class Index, class Integer, class ExecutionSpace>
-void check_same_pattern(const ExecutionSpace& exec,
-                        const CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space>& matrix,
-                        const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-                        const MatrixCheckWorkspace<ExecutionSpace>& work, bool validate, Triangle read) {
+template <class Matrix, class ExecutionSpace>
+void check_pattern(const ExecutionSpace& exec, const Matrix& matrix,
+                   const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+                   const MatrixCheckWorkspace<ExecutionSpace>& work, bool validate, Triangle read) {
   if (!validate) {
-    if (matrix.n_rows == pattern.n_rows && matrix.values.extent(0) == pattern.entries.extent(0)) return;
+    if (matrix.n_rows == pattern.n_rows && matrix.n_values() == pattern.entries.extent(0)) return;
     throw InputError("matrix: its extents are not those of the pattern that was analyzed");
   }
   check_extents(matrix);
@@ -219,8 +245,27 @@ void check_same_pattern(const ExecutionSpace& exec,
     same = work.findings.fetch(exec)(0).difference == 0;
   }
   if (same) return;
-  check_square_matrix(exec, matrix, work, read);
+  check_square(exec, matrix, work, read);
   throw InputError("matrix: its pattern is not the one that was analyzed; call analyze for a new pattern");
+}
+
+}  // namespace
+
+template <class Scalar, class Index, class Integer, class ExecutionSpace>
+void check_square_matrix(const ExecutionSpace& exec,
+                         const CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space>& matrix,
+                         const MatrixCheckWorkspace<ExecutionSpace>& work, Triangle read) {
+  using Matrix = CheckedMatrix<RealOf<Scalar>, Index, Integer, typename ExecutionSpace::memory_space>;
+  check_square(exec, Matrix(matrix), work, read);
+}
+
+template <class Scalar, class Index, class Integer, class ExecutionSpace>
+void check_same_pattern(const ExecutionSpace& exec,
+                        const CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space>& matrix,
+                        const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+                        const MatrixCheckWorkspace<ExecutionSpace>& work, bool validate, Triangle read) {
+  using Matrix = CheckedMatrix<RealOf<Scalar>, Index, Integer, typename ExecutionSpace::memory_space>;
+  check_pattern(exec, Matrix(matrix), pattern, work, validate, read);
 }
 
 #define LUTRA_CHECK_MATRIX(Scalar, Index, Integer, Space)                                                 \

@@ -10,8 +10,8 @@ namespace lutra {
 namespace {
 constexpr std::size_t max_blocks = 32;  // capacity of a pool
 
-[[noreturn]] void refuse(const std::string& label, std::size_t bytes, std::size_t limit, std::size_t used) {
-  throw OutOfMemoryError("'" + label + "' needs " + std::to_string(bytes) +
+[[noreturn]] void refuse(std::string_view label, std::size_t bytes, std::size_t limit, std::size_t used) {
+  throw OutOfMemoryError("'" + std::string(label) + "' needs " + std::to_string(bytes) +
                              " bytes, but of the memory limit of " + std::to_string(limit) + " bytes " +
                              std::to_string(used) + " are in use",
                          bytes);
@@ -58,11 +58,11 @@ std::size_t MemoryBudget::peak_bytes() const noexcept {
   return std::max<std::size_t>(m_account->past_peak, m_account->used);
 }
 
-void MemoryBudget::require(const std::string& label, std::size_t bytes) const {
+void MemoryBudget::require(std::string_view label, std::size_t bytes) const {
   if (bytes > available_bytes()) refuse(label, bytes, m_account->limit, m_account->used);
 }
 
-void MemoryBudget::charge(const std::string& label, std::size_t bytes) {
+void MemoryBudget::charge(std::string_view label, std::size_t bytes) {
   const std::size_t limit = m_account->limit;
   std::size_t used = m_account->used;
   do {
@@ -80,6 +80,53 @@ void MemoryBudget::release(std::size_t bytes) noexcept {
 
 void MemoryBudget::cancel(std::size_t bytes) noexcept {
   m_account->used -= bytes;
+}
+
+MemoryReservation::MemoryReservation(const MemoryBudget& budget) : m_entry(std::make_shared<Entry>(budget)) {}
+
+MemoryReservation::Entry::~Entry() {
+  budget.release(bytes);
+  if (budget.pool() == nullptr) return;
+  for (auto& block : blocks) budget.pool()->give(std::move(block));
+}
+
+void MemoryReservation::Entry::charge(std::string_view label, std::size_t more) {
+  budget.charge(label, more);
+  bytes += more;
+}
+
+char* MemoryReservation::Pieces::take(std::string_view from, std::size_t bytes) noexcept {
+  if (begin == nullptr || from != space || static_cast<std::size_t>(end - begin) < padded(bytes))
+    return nullptr;
+  char* const piece = begin;
+  begin += padded(bytes);
+  return piece;
+}
+
+MemoryPool::Block MemoryReservation::take_cached(std::string_view space, std::string_view label,
+                                                 std::size_t bytes) {
+  MemoryPool* const pool = m_entry->budget.pool();
+  if (pool == nullptr) return {};
+  MemoryPool::Block block = pool->take(space, bytes);
+  if (block.begin == nullptr) return {};
+  try {
+    m_entry->charge(label, bytes);
+  } catch (const OutOfMemoryError&) {
+    pool->give(std::move(block));
+    throw;
+  }
+  return block;
+}
+
+char* MemoryReservation::keep(MemoryPool::Block block) {
+  m_entry->blocks.push_back(std::move(block));
+  return m_entry->blocks.back().begin;
+}
+
+void MemoryReservation::fail(std::string_view label, std::size_t bytes) {
+  m_entry->budget.cancel(bytes);
+  m_entry->bytes -= bytes;
+  Impl::rethrow_as_out_of_memory(label, bytes);
 }
 
 }  // namespace lutra

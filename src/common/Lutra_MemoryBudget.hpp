@@ -61,10 +61,10 @@ class MemoryBudget {
   /// Sets the limit for all copies, from the next charge on. Bytes already held above it remain.
   void set_limit(std::size_t limit_bytes) noexcept { m_account->limit = limit_bytes; }
   /// @throws OutOfMemoryError unless `bytes` more fit now
-  void require(const std::string& label, std::size_t bytes) const;
+  void require(std::string_view label, std::size_t bytes) const;
   /// Charges `bytes`.
   /// @throws OutOfMemoryError naming the label if they do not fit; nothing is charged then
-  void charge(const std::string& label, std::size_t bytes);
+  void charge(std::string_view label, std::size_t bytes);
   /// Releases charged bytes.
   void release(std::size_t bytes) noexcept;
   /// Cancels the charge of a failed allocation: unlike with `release`, these bytes never count in the peak.
@@ -87,35 +87,20 @@ class MemoryBudget {
 class MemoryReservation {
  public:
   MemoryReservation() = default;
-  explicit MemoryReservation(const MemoryBudget& budget) : m_entry(std::make_shared<Entry>(budget)) {}
+  explicit MemoryReservation(const MemoryBudget& budget);
 
   /// Allocates one block for later allocations to draw from: on a GPU an allocation can cost more than the
   /// kernels that use it. The block lives as long as the reservation and is unknown to Kokkos' memory
   /// tracking, so Views in it must not outlive the reservation. Does nothing if budget or memory is
   /// insufficient.
   template <class MemorySpace, class ExecutionSpace>
-  void reserve(const ExecutionSpace& exec, const std::string& label, std::size_t bytes) {
-    if (m_entry->budget.available_bytes() < bytes) return;
-    try {
-      char* const begin = take_block<MemorySpace>(exec, label, bytes);
-      m_entry->pieces = {MemorySpace::name(), begin, begin + bytes};
-    } catch (const OutOfMemoryError&) {  // smaller allocations may still fit
-    }
-  }
+  void reserve(const ExecutionSpace& exec, std::string_view label, std::size_t bytes);
 
   /// Allocates an uninitialised View and charges the budget.
   /// @throws OutOfMemoryError naming the label, if the budget or the memory is insufficient
   template <class ViewType, class ExecutionSpace, class... Extents>
-  ViewType allocate(const ExecutionSpace& exec, const std::string& label, Extents... extents) {
-    using Memory = typename ViewType::memory_space;
-    const std::size_t bytes = Impl::bytes_of_view<ViewType>(label, extents...);
-    char* piece = m_entry->pieces.take(Memory::name(), bytes);
-    if (piece == nullptr && m_entry->budget.pool() != nullptr) piece = take_block<Memory>(exec, label, bytes);
-    if (piece != nullptr) {
-      return ViewType(reinterpret_cast<typename ViewType::pointer_type>(piece),
-                      static_cast<std::size_t>(extents)...);
-    }
-    return allocate_anew<ViewType>(exec, label, extents...);
+  ViewType allocate(const ExecutionSpace& exec, std::string_view label, Extents... extents) {
+    return allocate_view<ViewType>(exec, label, static_cast<std::size_t>(extents)...);
   }
 
   std::size_t bytes() const noexcept { return m_entry ? m_entry->bytes : 0; }
@@ -130,70 +115,31 @@ class MemoryReservation {
     char* begin = nullptr;
     char* end = nullptr;
 
-    char* take(std::string_view from, std::size_t bytes) noexcept {
-      if (begin == nullptr || from != space || static_cast<std::size_t>(end - begin) < padded(bytes))
-        return nullptr;
-      char* const piece = begin;
-      begin += padded(bytes);
-      return piece;
-    }
+    /// Null if it does not fit.
+    char* take(std::string_view from, std::size_t bytes) noexcept;
   };
 
   /// A block from the pool, or a new one; lives as long as the reservation.
   template <class MemorySpace, class ExecutionSpace>
-  char* take_block(const ExecutionSpace& exec, const std::string& label, std::size_t bytes) {
-    MemoryPool* const pool = m_entry->budget.pool();
-    MemoryPool::Block block;
-    if (pool != nullptr) block = pool->take(MemorySpace::name(), bytes);
-    if (block.begin != nullptr) {
-      try {
-        m_entry->charge(label, bytes);
-      } catch (const OutOfMemoryError&) {
-        pool->give(std::move(block));
-        throw;
-      }
-    } else {
-      using View = Kokkos::View<char*, MemorySpace>;
-      const std::size_t size = bytes > 0 ? bytes : 1;
-      const auto view = allocate_anew<View>(exec, label, size);
-      block = {MemorySpace::name(), view.data(), size, std::make_shared<View>(view)};
-    }
-    m_entry->blocks.push_back(block);
-    return block.begin;
-  }
+  char* take_block(const ExecutionSpace& exec, std::string_view label, std::size_t bytes);
+  /// A block that the pool holds; empty if it holds none.
+  MemoryPool::Block take_cached(std::string_view space, std::string_view label, std::size_t bytes);
+  char* keep(MemoryPool::Block block);
 
   template <class ViewType, class ExecutionSpace, class... Extents>
-  ViewType allocate_anew(const ExecutionSpace& exec, const std::string& label, Extents... extents) {
-    const std::size_t bytes = Impl::bytes_of_view<ViewType>(label, extents...);
-    m_entry->charge(label, bytes);
-    try {
-      return Impl::allocating(label, bytes, [&] {
-        return ViewType(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label),
-                        static_cast<std::size_t>(extents)...);
-      });
-    } catch (...) {
-      m_entry->cancel(bytes);
-      throw;
-    }
-  }
+  ViewType allocate_view(const ExecutionSpace& exec, std::string_view label, Extents... extents);
+  template <class ViewType, class ExecutionSpace, class... Extents>
+  ViewType allocate_anew(const ExecutionSpace& exec, std::string_view label, std::size_t bytes,
+                         Extents... extents);
+  /// Cancels the charge of an allocation whose exception is being handled.
+  [[noreturn]] void fail(std::string_view label, std::size_t bytes);
 
   struct Entry {
     explicit Entry(const MemoryBudget& b) : budget(b) {}
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
-    ~Entry() {
-      budget.release(bytes);
-      if (budget.pool() == nullptr) return;
-      for (auto& block : blocks) budget.pool()->give(std::move(block));
-    }
-    void charge(const std::string& label, std::size_t more) {
-      budget.charge(label, more);
-      bytes += more;
-    }
-    void cancel(std::size_t less) noexcept {
-      budget.cancel(less);
-      bytes -= less;
-    }
+    ~Entry();
+    void charge(std::string_view label, std::size_t more);
     MemoryBudget budget;
     std::size_t bytes = 0;
     Pieces pieces;
@@ -201,6 +147,53 @@ class MemoryReservation {
   };
   std::shared_ptr<Entry> m_entry;
 };
+
+// Not within the class, where they would be inline: the compiler would copy them to each of some hundred
+// calls.
+
+template <class MemorySpace, class ExecutionSpace>
+void MemoryReservation::reserve(const ExecutionSpace& exec, std::string_view label, std::size_t bytes) {
+  if (m_entry->budget.available_bytes() < bytes) return;
+  try {
+    char* const begin = take_block<MemorySpace>(exec, label, bytes);
+    m_entry->pieces = {MemorySpace::name(), begin, begin + bytes};
+  } catch (const OutOfMemoryError&) {  // smaller allocations may still fit
+  }
+}
+
+template <class MemorySpace, class ExecutionSpace>
+char* MemoryReservation::take_block(const ExecutionSpace& exec, std::string_view label, std::size_t bytes) {
+  auto block = take_cached(MemorySpace::name(), label, bytes);
+  if (block.begin == nullptr) {
+    using View = Kokkos::View<char*, MemorySpace>;
+    const std::size_t size = bytes > 0 ? bytes : 1;
+    const auto view = allocate_anew<View>(exec, label, size, size);
+    block = {MemorySpace::name(), view.data(), size, std::make_shared<View>(view)};
+  }
+  return keep(std::move(block));
+}
+
+template <class ViewType, class ExecutionSpace, class... Extents>
+ViewType MemoryReservation::allocate_view(const ExecutionSpace& exec, std::string_view label,
+                                          Extents... extents) {
+  using Memory = typename ViewType::memory_space;
+  const std::size_t bytes = Impl::bytes_of_view<ViewType>(label, extents...);
+  char* piece = m_entry->pieces.take(Memory::name(), bytes);
+  if (piece == nullptr && m_entry->budget.pool() != nullptr) piece = take_block<Memory>(exec, label, bytes);
+  if (piece != nullptr) return ViewType(reinterpret_cast<typename ViewType::pointer_type>(piece), extents...);
+  return allocate_anew<ViewType>(exec, label, bytes, extents...);
+}
+
+template <class ViewType, class ExecutionSpace, class... Extents>
+ViewType MemoryReservation::allocate_anew(const ExecutionSpace& exec, std::string_view label,
+                                          std::size_t bytes, Extents... extents) {
+  m_entry->charge(label, bytes);
+  try {
+    return ViewType(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, std::string(label)), extents...);
+  } catch (...) {
+    fail(label, bytes);
+  }
+}
 
 }  // namespace lutra
 

@@ -3,6 +3,7 @@
 
 #include <KokkosSparse_SortCrs.hpp>
 
+#include "Lutra_Bytes.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -15,7 +16,7 @@ template <class ExecutionSpace, class Pattern, class OffsetView>
 void count_columns(const ExecutionSpace& exec, const Pattern& pattern, const OffsetView& starts) {
   using Offset = typename OffsetView::value_type;
   const auto entries = pattern.entries;
-  Kokkos::deep_copy(exec, starts, Offset(0));
+  Impl::set_to_zero(exec, starts);
   Kokkos::parallel_for(
       "lutra::common::transpose_count", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, pattern.nnz()),
       KOKKOS_LAMBDA(const Offset p) { Impl::add_shared<ExecutionSpace>(starts(entries(p)), Offset(1)); });
@@ -67,7 +68,7 @@ TransposedPattern<typename ExecutionSpace::memory_space> transpose(
   auto next = scratch.allocate<OffsetView>(exec, "lutra::common::transpose_next", pattern.n_cols + 1);
 
   count_columns(exec, pattern, starts);
-  Kokkos::deep_copy(exec, next, starts);
+  Impl::copy_view(exec, next, starts);
   scatter_entries(exec, pattern, next, rows, source);
   if constexpr (!Impl::is_serial_space<ExecutionSpace>) {  // a single thread leaves every row sorted
     KokkosSparse::sort_crs_matrix(exec, starts, rows, source, pattern.n_rows);

@@ -9,7 +9,7 @@
 
 namespace lutra {
 
-/// Options of `levelize` and `levelize_forest`.
+/// Options of `levelize`.
 struct LevelizationOptions {
   /// Forces the portable kernels where the space has its own
   bool portable = false;
@@ -57,21 +57,6 @@ struct Levels {
 template <class ExecutionSpace>
 Levels<typename ExecutionSpace::memory_space> levelize(
     const ExecutionSpace& exec, const DependencyGraph<typename ExecutionSpace::memory_space>& graph,
-    const MemoryBudget& budget, const LevelizationOptions& options = {});
-
-/// Levels of a forest: leaves have level 0, a node is above all its children. For elimination forests and
-/// assembly trees.
-///
-/// On hosts, if every parent has a larger index than its children: one pass over the nodes and a counting
-/// sort. Otherwise `levelize` on the edges from nodes to their parents.
-///
-/// @param parent  [n] in the execution space's memory; −1 for a root
-/// @param options `portable` also forces `levelize` where a host would use the single pass
-/// @throws InputError if a parent is not another node, or if parents form a cycle; OutOfMemoryError
-template <class ExecutionSpace>
-Levels<typename ExecutionSpace::memory_space> levelize_forest(
-    const ExecutionSpace& exec,
-    const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& parent,
     const MemoryBudget& budget, const LevelizationOptions& options = {});
 
 }  // namespace lutra

@@ -5,9 +5,9 @@
 #include <limits>
 #include <string>
 
+#include "Lutra_DissectionHost.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
-#include "Lutra_HostDissection.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LevelDissection.hpp"
 
@@ -92,7 +92,7 @@ DissectedGraph<Index> dissect(const ExecutionSpace& exec, const ReducedGraph<Ind
   const auto first = Impl::join_components(Impl::list_components(reduced.graph, order),
                                            static_cast<Index>(options.leaf_vertices), order);
   const auto n_threads = static_cast<std::size_t>(std::max(1, exec.concurrency()));
-  Impl::HostDissection<Index> dissection(reduced.graph, reduced.weights, options, budget, n_threads);
+  Impl::DissectionHost<Index> dissection(reduced.graph, reduced.weights, options, budget, n_threads);
   dissection.run(first, order);
   return {std::move(dissection.nodes), dissection.n_degenerate.load()};
 }

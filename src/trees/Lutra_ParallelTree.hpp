@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "Lutra_Arena.hpp"
+#include "Lutra_Bytes.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ParallelEliminationTree.hpp"
@@ -70,7 +71,7 @@ struct ParallelTree {
       depth[k] = Kokkos::subview(arrays, Kokkos::make_pair(2 * k * rows, (2 * k + 1) * rows));
       jump[k] = Kokkos::subview(arrays, Kokkos::make_pair((2 * k + 1) * rows, (2 * k + 2) * rows));
     }
-    Kokkos::deep_copy(m_exec, jump[0], m_parent);
+    copy_view(m_exec, jump[0], m_parent);
     const auto first = depth[0], parent = m_parent;
     Kokkos::parallel_for(
         "lutra::trees::depths", Range(m_exec, 0, n),
@@ -131,7 +132,7 @@ struct ParallelTree {
     m_row_counts = m_scratch.template allocate<OffsetView>(m_exec, "lutra::trees::row_counts", m_n);
     m_column_counts =
         m_scratch.template allocate<OrdinalView>(m_exec, "lutra::trees::column_counts", m_n + 1);
-    Kokkos::deep_copy(m_exec, m_column_counts, Ordinal(0));
+    set_to_zero(m_exec, m_column_counts);
     m_subtrees.runs = make_runs(ChainEnd<OrdinalView>{m_parent});
     m_subtrees.row_counts = m_row_counts;
     m_subtrees.count_steps = m_column_counts;
@@ -157,7 +158,7 @@ struct ParallelTree {
     MemoryReservation workspace(m_budget);
     const std::size_t teams = make_workspaces(workspace);
     const auto launch = [&](std::size_t n_teams, int threads) {
-      Kokkos::deep_copy(m_exec, m_subtrees.next_row, Ordinal(0));
+      set_to_zero(m_exec, m_subtrees.next_row);
       const auto kernel = make_kernel(m_subtrees);
       Kokkos::TeamPolicy<ExecutionSpace> policy(m_exec, static_cast<int>(n_teams), team_threads);
       policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(shared_bytes)));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "Lutra_BinarySearch.hpp"
+#include "Lutra_Bytes.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_PrefixSum.hpp"
@@ -23,7 +24,7 @@ CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> mirror_upper(
   const Ordinal n = pattern.n_rows;
   auto row_map = reservation.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::trees::mirror_map", n + 1);
   auto ends = reservation.allocate<Kokkos::View<Offset*, Memory>>(exec, "lutra::trees::mirror_ends", n);
-  Kokkos::deep_copy(exec, ends, Offset(0));
+  set_to_zero(exec, ends);
   Kokkos::parallel_for(
       "lutra::trees::mirror_counts", Flat(exec, 0, pattern.nnz()), KOKKOS_LAMBDA(const Offset p) {
         const Ordinal c = pattern.entries(p);
@@ -31,7 +32,7 @@ CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> mirror_upper(
       });
   const Offset nnz = prefix_sum<Offset>(exec, ends, row_map);
   auto entries = reservation.allocate<Kokkos::View<Ordinal*, Memory>>(exec, "lutra::trees::mirror", nnz);
-  Kokkos::deep_copy(exec, ends, Kokkos::subview(row_map, Kokkos::make_pair(Ordinal(0), n)));
+  copy_view(exec, ends, row_map);
   Kokkos::parallel_for(
       "lutra::trees::mirror", Flat(exec, 0, pattern.nnz()), KOKKOS_LAMBDA(const Offset p) {
         const Ordinal r = row_of_entry(pattern.row_map, n, p), c = pattern.entries(p);
@@ -134,7 +135,7 @@ bool is_symmetric(const ExecutionSpace& exec,
       1, std::min({max_teams, rows, room, static_cast<std::size_t>(exec.concurrency()) / threads}));
   const auto rows_each = static_cast<Ordinal>((rows + teams - 1) / teams);
   auto bits = scratch.allocate<decltype(Check::bits)>(exec, "lutra::trees::mirror_bits", teams, words);
-  Kokkos::deep_copy(exec, bits, std::uint64_t(0));
+  set_to_zero(exec, bits);
   Ordinal differ = 0;
   Kokkos::parallel_reduce(
       "lutra::trees::symmetry",

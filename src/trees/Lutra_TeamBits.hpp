@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "Lutra_Bytes.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_TeamAtomics.hpp"
 #include "Lutra_WordBits.hpp"
@@ -50,8 +51,8 @@ struct TeamBits {
   /// Clears all sets, once.
   template <class ExecutionSpace>
   void empty(const ExecutionSpace& exec) const {
-    Kokkos::deep_copy(exec, words, Word(0));
-    Kokkos::deep_copy(exec, summary, Word(0));
+    set_to_zero(exec, words);
+    set_to_zero(exec, summary);
   }
 
   KOKKOS_FUNCTION bool has(std::size_t slot, std::size_t k) const {

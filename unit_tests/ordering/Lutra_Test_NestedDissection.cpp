@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "Lutra_ColumnCounts.hpp"
+#include "Lutra_DissectionHost.hpp"
 #include "Lutra_ExecutionTraits.hpp"
-#include "Lutra_HostDissection.hpp"
 #include "Lutra_LevelDissection.hpp"
 #include "Lutra_Ordering.hpp"
 #include "Lutra_OrderingTestGraphs.hpp"
@@ -98,7 +98,7 @@ DissectionOptions plain(int leaf = 200) {
 /// The permutation and the nodes by `n_threads` host threads.
 auto by_threads(const Graph& graph, std::size_t n_threads) {
   const std::vector<int> weights(at(graph.size()), 1);
-  Impl::HostDissection<int> dissection(graph, weights, plain(), MemoryBudget(), n_threads);
+  Impl::DissectionHost<int> dissection(graph, weights, plain(), MemoryBudget(), n_threads);
   std::vector<int> order(weights.size());
   dissection.run(Impl::list_components(graph, order), order);
   return order;

@@ -3,6 +3,7 @@
 #define LUTRA_ASYNCRESULT_HPP
 
 #include <string>
+#include <string_view>
 
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_MemoryBudget.hpp"
@@ -23,8 +24,8 @@ struct HostCopy {
   using Memory = Kokkos::SharedHostPinnedSpace;
   template <class T>
   static Kokkos::View<T*, Memory> allocate(const Kokkos::View<T*, typename ExecutionSpace::memory_space>& of,
-                                           const std::string& label) {
-    return make_uncounted<Kokkos::View<T*, Memory>>(label + " on the host", of.extent(0));
+                                           std::string_view label) {
+    return make_uncounted<Kokkos::View<T*, Memory>>(std::string(label) + " on the host", of.extent(0));
   }
   template <class To, class From>
   static void queue(const ExecutionSpace& exec, const To& to, const From& from) {
@@ -36,7 +37,7 @@ template <HostExecution ExecutionSpace>
 struct HostCopy<ExecutionSpace> {
   using Memory = Kokkos::HostSpace;
   template <class T>
-  static Kokkos::View<T*, Memory> allocate(const Kokkos::View<T*, Memory>& of, const std::string&) {
+  static Kokkos::View<T*, Memory> allocate(const Kokkos::View<T*, Memory>& of, std::string_view) {
     return of;
   }
   template <class To, class From>
@@ -57,7 +58,7 @@ class AsyncResult {
 
   AsyncResult() = default;
   /// @param label of the device array, which is charged to `reservation`
-  AsyncResult(const ExecutionSpace& exec, MemoryReservation& reservation, const std::string& label,
+  AsyncResult(const ExecutionSpace& exec, MemoryReservation& reservation, std::string_view label,
               std::size_t count)
       : m_device(reservation.template allocate<Kokkos::View<T*, Memory>>(exec, label, count)),
         m_host(HostCopy<ExecutionSpace>::template allocate<T>(m_device, label)) {}

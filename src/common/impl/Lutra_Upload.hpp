@@ -2,7 +2,7 @@
 #ifndef LUTRA_UPLOAD_HPP
 #define LUTRA_UPLOAD_HPP
 
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "Lutra_ExecutionTraits.hpp"
@@ -14,7 +14,7 @@ namespace lutra::Impl {
 template <class ExecutionSpace, class T>
 Kokkos::View<const T*, typename ExecutionSpace::memory_space> upload(const ExecutionSpace& exec,
                                                                      MemoryReservation& reservation,
-                                                                     const std::string& label,
+                                                                     std::string_view label,
                                                                      const std::vector<T>& host) {
   auto device =
       reservation.allocate<Kokkos::View<T*, typename ExecutionSpace::memory_space>>(exec, label, host.size());

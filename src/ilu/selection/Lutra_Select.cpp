@@ -5,6 +5,7 @@
 #include <string>
 
 #include "Lutra_Allocate.hpp"
+#include "Lutra_Bytes.hpp"
 #include "Lutra_Config.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
@@ -40,10 +41,10 @@ bool needs_no_oracles(const ExecutionSpace&, const SelectOptions& options) {
 }
 
 template <class View, class ExecutionSpace>
-View cleared(const ExecutionSpace& exec, MemoryReservation& reservation, const std::string& label,
+View cleared(const ExecutionSpace& exec, MemoryReservation& reservation, std::string_view label,
              std::int64_t count) {
   const auto view = reservation.allocate<View>(exec, label, count);
-  Kokkos::deep_copy(exec, view, typename View::value_type{});
+  set_to_zero(exec, view);
   return view;
 }
 

@@ -6,6 +6,7 @@
 #include <Kokkos_Core.hpp>
 #include <vector>
 
+#include "Lutra_Bytes.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Levelization.hpp"
@@ -25,7 +26,7 @@ template <class ExecutionSpace, class DegreeView>
 void count_in_degrees(const ExecutionSpace& exec,
                       const DependencyGraph<typename ExecutionSpace::memory_space>& graph,
                       const DegreeView& degrees) {
-  Kokkos::deep_copy(exec, degrees, Ordinal(0));
+  set_to_zero(exec, degrees);
   Kokkos::parallel_for(
       "lutra::levelization::count_in_degrees", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, graph.n),
       KOKKOS_LAMBDA(const Ordinal v) {
@@ -97,7 +98,7 @@ std::vector<Ordinal> kahn_in_rounds(const ExecutionSpace& exec,
   auto degrees = scratch.allocate<NodeView>(exec, "lutra::levelization::in_degrees", graph.n);
   auto queue_end = scratch.allocate<Kokkos::View<Ordinal, Memory>>(exec, "lutra::levelization::queue_end");
   count_in_degrees(exec, graph, degrees);
-  Kokkos::deep_copy(exec, queue_end, Ordinal(0));
+  set_to_zero(exec, queue_end);
   start_queue(exec, degrees, order, level_of, queue_end);
   std::vector<Ordinal> level_map{0};
   Ordinal begin = 0, end = 0;

@@ -3,9 +3,9 @@
 
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_RightLookingPortable.hpp"
+#include "Lutra_RightLooking.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
-#include "Lutra_ColumnTasksCuda.hpp"
+#include "Lutra_RightLookingTasksCuda.hpp"
 #endif
 
 namespace lutra {

@@ -101,7 +101,7 @@ RightLookingLuWorkspace<typename ExecutionSpace::memory_space> make_right_lookin
 /// Entries of those columns are located by binary search in sorted columns (Algorithm 6), each search
 /// starting where the last one ended. Portable kernels assign a team to a column. On CUDA one launch
 /// processes all levels as data flow, and positions come from maps made with the plan if memory permits
-/// (impl/cuda/Lutra_ColumnTasksCuda.hpp).
+/// (impl/cuda/Lutra_RightLookingTasksCuda.hpp).
 ///
 /// @param values    in: the matrix on the pattern by columns, zeros at fill; out: L (unit diagonal not
 ///                  stored) and U in place

@@ -106,14 +106,6 @@ struct WholeSpace {
   KOKKOS_FUNCTION static Value fetch_add(Value* at, Value value) {
     return Kokkos::atomic_fetch_add(at, value);
   }
-  template <class Value>
-  KOKKOS_FUNCTION static void fetch_max(Value* at, Value value) {
-    Kokkos::atomic_fetch_max(at, value);
-  }
-  template <class Value>
-  KOKKOS_FUNCTION static void fetch_min(Value* at, Value value) {
-    Kokkos::atomic_fetch_min(at, value);
-  }
   /// @returns the previous value; equal to `expected` if the exchange took place
   template <class Value>
   KOKKOS_FUNCTION static Value compare_exchange(Value* at, Value expected, Value desired) {
@@ -262,14 +254,6 @@ struct OneThread {
     const Value before = *at;
     *at += value;
     return before;
-  }
-  template <class Value>
-  static void fetch_max(Value* at, Value value) {
-    if (*at < value) *at = value;
-  }
-  template <class Value>
-  static void fetch_min(Value* at, Value value) {
-    if (value < *at) *at = value;
   }
   template <class Value>
   static Value compare_exchange(Value* at, Value expected, Value desired) {

@@ -26,7 +26,6 @@ enum Part : signed char { side_a = 0, side_b = 1, separator = 2 };
 /// Graphs that are dissected concurrently, concatenated in common arrays.
 template <class Index, class MemorySpace>
 struct GraphBatch {
-  using index_type = Index;
   using memory_space = MemorySpace;
   using Indices = Piece<Index, MemorySpace>;
 

@@ -172,10 +172,10 @@ std::vector<Ordinal> find_leaders(const std::vector<GatheredRow>& rows, std::int
   return leads;
 }
 
-Kokkos::View<Ordinal*, Kokkos::HostSpace> host_view(const std::string& label, std::size_t size) {
+Kokkos::View<Ordinal*, Kokkos::HostSpace> host_view(std::string_view label, std::size_t size) {
   return Impl::allocating(label, size * sizeof(Ordinal), [&] {
-    return Kokkos::View<Ordinal*, Kokkos::HostSpace>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label),
-                                                     size);
+    return Kokkos::View<Ordinal*, Kokkos::HostSpace>(
+        Kokkos::view_alloc(Kokkos::WithoutInitializing, std::string(label)), size);
   });
 }
 

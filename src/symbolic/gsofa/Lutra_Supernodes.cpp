@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_Allocate.hpp"
+#include "Lutra_Bytes.hpp"
 #include "Lutra_Gsofa.hpp"
 
 #include <algorithm>
@@ -218,7 +219,7 @@ Supernodes<typename ExecutionSpace::memory_space> find_supernodes(
       result.reservation.template allocate<View>(exec, "lutra::symbolic::supernode_begin", result.count + 1);
   auto parent =
       result.reservation.template allocate<View>(exec, "lutra::symbolic::supernode_parent", result.count);
-  if (n == 0) Kokkos::deep_copy(exec, begin, Ordinal(0));
+  if (n == 0) Impl::set_to_zero(exec, begin);
   link(exec, filled, of_row, begin, parent);
   exec.fence("lutra::symbolic: scratch is freed");
   result.begin = begin;

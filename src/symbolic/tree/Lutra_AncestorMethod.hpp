@@ -3,6 +3,7 @@
 #define LUTRA_ANCESTORMETHOD_HPP
 
 #include "Lutra_AncestorRows.hpp"
+#include "Lutra_Bytes.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_RowTeams.hpp"
 #include "Lutra_TreeMethod.hpp"
@@ -41,8 +42,8 @@ struct AncestorMethod {
     m_sets.map = map;
     m_sets.upper = scratch<WordView>("upper_sets", n_words);
     m_sets.lower = scratch<WordView>("lower_sets", n_words);
-    Kokkos::deep_copy(m_exec, m_sets.upper, Word(0));
-    Kokkos::deep_copy(m_exec, m_sets.lower, Word(0));
+    set_to_zero(m_exec, m_sets.upper);
+    set_to_zero(m_exec, m_sets.lower);
     const auto& pattern = m_tree.m_subtrees.pattern;
     Kokkos::parallel_for(
         "lutra::symbolic::ancestor_sets",
@@ -81,13 +82,13 @@ struct AncestorMethod {
     const auto next = scratch<Kokkos::View<Ordinal, Memory>>("next_leaf");
     const auto parent = m_sets.parent;
     const Ordinal n = m_n;
-    Kokkos::deep_copy(m_exec, children, Ordinal(0));
-    Kokkos::deep_copy(m_exec, next, Ordinal(0));
+    set_to_zero(m_exec, children);
+    set_to_zero(m_exec, next);
     Kokkos::parallel_for(
         "lutra::symbolic::children", Range(m_exec, 0, n), KOKKOS_LAMBDA(const std::int64_t v) {
           if (parent(v) < n) add_shared<ExecutionSpace>(children(parent(v)), Ordinal(1));
         });
-    Kokkos::deep_copy(m_exec, pending, children);
+    copy_view(m_exec, pending, children);
     const AncestorElimination<ExecutionSpace> elimination{m_n,      m_sets,  m_tree.m_subtrees.runs,
                                                           children, pending, next};
     if (m_portable) {
@@ -120,7 +121,7 @@ struct AncestorMethod {
     m_kept_begin = scratch<OffsetView>("kept", m_n);
     m_lower_counts = scratch<OffsetView>("lower_counts", m_n);
     const auto end = scratch<Kokkos::View<Offset, Memory>>("kept_end");
-    Kokkos::deep_copy(m_exec, end, Offset(0));
+    set_to_zero(m_exec, end);
     m_tree.traverse_with("lutra::symbolic::ancestor_rows_of_l", sizeof(typename Rows::RowState) + 16,
                          [&](const auto& subtrees) {
                            return Rows{subtrees, m_sets, m_kept, end, m_kept_begin, m_lower_counts};

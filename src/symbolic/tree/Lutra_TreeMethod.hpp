@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "Lutra_Bytes.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_ParallelTree.hpp"
 #include "Lutra_PrefixSum.hpp"
@@ -124,8 +125,7 @@ struct TreeMethod : ParallelTree<ExecutionSpace> {
     m_subtrees.lists = m_scratch.template allocate<OrdinalView>(m_exec, "lutra::symbolic::lists", m_listed);
     m_subtrees.list_ends =
         m_scratch.template allocate<OffsetView>(m_exec, "lutra::symbolic::list_ends", m_subtrees.runs.count);
-    Kokkos::deep_copy(m_exec, m_subtrees.list_ends,
-                      Kokkos::subview(m_list_begin, Kokkos::make_pair(Ordinal(0), m_subtrees.runs.count)));
+    copy_view(m_exec, m_subtrees.list_ends, m_list_begin);
     m_subtrees.row_map = row_map;
     m_subtrees.entries = entries;
     m_subtrees.store = true;

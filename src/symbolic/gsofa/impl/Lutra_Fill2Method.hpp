@@ -7,6 +7,7 @@
 
 #include "Lutra_Allocate.hpp"
 #include "Lutra_Arena.hpp"
+#include "Lutra_Bytes.hpp"
 #include "Lutra_Fill2Launcher.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_PrefixSum.hpp"
@@ -218,9 +219,9 @@ struct Fill2Method {
     allocate(m_launch.next, "next_source");
     allocate(m_launch.statistics, "statistics", 4);
     allocate(m_starts, "row_starts", m_n);
-    Kokkos::deep_copy(m_exec, m_launch.kept.end, Offset(0));
-    Kokkos::deep_copy(m_exec, m_launch.statistics, std::uint64_t(0));
-    Kokkos::deep_copy(m_exec, m_launch.counts, Offset(0));  // not found yet
+    set_to_zero(m_exec, m_launch.kept.end);
+    set_to_zero(m_exec, m_launch.statistics);
+    set_to_zero(m_exec, m_launch.counts);  // not found yet
     m_launcher.prepare(m_exec, m_launch.pattern, m_ablation, m_scratch);
   }
 
@@ -328,7 +329,7 @@ struct Fill2Method {
   }
 
   void start_launch(std::size_t begin, std::size_t end) {
-    Kokkos::deep_copy(m_exec, m_launch.next, Ordinal(0));
+    set_to_zero(m_exec, m_launch.next);
     m_launch.first_position = static_cast<Ordinal>(begin);
     m_launch.end_position = static_cast<Ordinal>(end);
   }

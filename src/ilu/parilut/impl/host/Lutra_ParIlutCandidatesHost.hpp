@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "Lutra_Bytes.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ParIlutCandidates.hpp"
@@ -185,7 +186,7 @@ class StoredCandidates<Scalar, ExecutionSpace> {
     take(exec, m_arrays.used, "used_candidates", flags);
     m_arrays.part = static_cast<std::int64_t>(part);
   }
-  void clear(const ExecutionSpace& exec) const { Kokkos::deep_copy(exec, m_arrays.used, 0); }
+  void clear(const ExecutionSpace& exec) const { set_to_zero(exec, m_arrays.used); }
   template <class Row, class ForEachRow>
   void pass(const Row& row, const ForEachRow& for_each_row) const {
     if (m_arrays.first.extent(0) == 0) return for_each_row(row);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_HOSTDISSECTION_HPP
-#define LUTRA_HOSTDISSECTION_HPP
+#ifndef LUTRA_DISSECTIONHOST_HPP
+#define LUTRA_DISSECTIONHOST_HPP
 
 // Nested dissection (George 1973) on host threads, depth first.
 
@@ -32,7 +32,7 @@ namespace lutra::Impl {
 /// A task is a subgraph with its own arrays. Results do not depend on which thread takes it. While there are
 /// fewer tasks than threads, idle threads help with the bisections of others.
 template <class Index>
-class HostDissection {
+class DissectionHost {
  public:
   using Graph = GraphBatch<Index, Kokkos::HostSpace>;
   using Indices = Piece<Index, Kokkos::HostSpace>;
@@ -40,7 +40,7 @@ class HostDissection {
   using Stack = DissectionStack<Kokkos::HostSpace>;
   using Node = DissectionNode<Index>;
 
-  HostDissection(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
+  DissectionHost(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
                  const DissectionOptions& options, const MemoryBudget& budget, std::size_t n_threads)
       : m_graph(graph),
         m_weights(weights),
@@ -70,7 +70,7 @@ class HostDissection {
   };
 
   struct Worker {
-    Worker(const HostDissection& of, SharedLoop& own)
+    Worker(const DissectionHost& of, SharedLoop& own)
         : loop(own),
           stack(of.m_budget),
           bisection(OneThread{}, of.m_options),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_COLUMNTASKSCUDA_HPP
-#define LUTRA_COLUMNTASKSCUDA_HPP
+#ifndef LUTRA_RIGHTLOOKINGTASKSCUDA_HPP
+#define LUTRA_RIGHTLOOKINGTASKSCUDA_HPP
 
 #include <algorithm>
 #include <cmath>
@@ -11,10 +11,9 @@
 #include <vector>
 
 #include "Lutra_CheckCuda.hpp"
-#include "Lutra_ColumnKernelsCuda.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_ResidentBlocksCuda.hpp"
-#include "Lutra_RightLookingPortable.hpp"
+#include "Lutra_RightLookingCuda.hpp"
 #include "Lutra_Upload.hpp"
 
 namespace lutra::Impl {

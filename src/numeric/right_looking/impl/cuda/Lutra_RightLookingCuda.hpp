@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_COLUMNKERNELSCUDA_HPP
-#define LUTRA_COLUMNKERNELSCUDA_HPP
+#ifndef LUTRA_RIGHTLOOKINGCUDA_HPP
+#define LUTRA_RIGHTLOOKINGCUDA_HPP
 
 #include <cuda_pipeline.h>
 
