@@ -244,7 +244,7 @@ TEMPLATE_LIST_TEST_CASE("factorizations of one incomplete plan take turns, each 
     options.sweeps = 100;
     options.fill_factor = 1e6;
     const auto first = to_space<Space>(A);
-    const auto analysis = analyze_ilu(exec, first, options, MemoryBudget());
+    const auto analysis = analyze(exec, first, options, MemoryBudget());
     const FactorizationPlan<Scalar, Space>& plan = *analysis->plan;
     FactorStructure structure;
     plan.write_pattern(exec, structure);

@@ -15,7 +15,7 @@
 #include "Lutra_Reasons.hpp"
 #include "Lutra_ToDevice.hpp"
 
-// What the analyses of LU and LDLᵀ have in common.
+// What the analyses of LU and LDLᵀ share.
 
 namespace lutra::Impl {
 
@@ -50,10 +50,10 @@ template <class Scalar, class ExecutionSpace>
 bool has_pattern(const ExecutionSpace& exec,
                  const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
                  const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-                 const MatrixCheckWorkspace<ExecutionSpace>& work, Triangle read = Triangle::both) {
+                 const MemoryBudget& budget, Triangle read = Triangle::both) {
   if (A.n_rows != pattern.n_rows || A.nnz() != pattern.nnz()) return false;
   try {
-    check_same_pattern(exec, A, pattern, work, true, read);
+    check_same_pattern(exec, A, pattern, MatrixCheckWorkspace<ExecutionSpace>(exec, budget), true, read);
     return true;
   } catch (const InputError&) {
     return false;
