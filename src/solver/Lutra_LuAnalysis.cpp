@@ -18,11 +18,15 @@
 namespace lutra {
 namespace {
 
-/// The up-looking engine profits from an equivalent order in which rows of like patterns are neighbours.
+/// The right-looking engine takes any order.
 template <class ExecutionSpace>
+bool wants_tree_order(const LuOptions&) {
+  return false;
+}
+/// The up-looking engine profits from an equivalent order in which rows of like patterns are neighbours.
+template <Impl::HostExecution ExecutionSpace>
 bool wants_tree_order(const LuOptions& options) {
-  return Impl::is_host_space<ExecutionSpace> && options.ordering != Ordering::user &&
-         options.ordering != Ordering::natural;
+  return options.ordering != Ordering::user && options.ordering != Ordering::natural;
 }
 
 /// Entries of L + U as fronts store them.

@@ -12,7 +12,9 @@
 
 namespace lutra::Impl {
 
-inline const DirectOptions& numeric_options(const DirectOptions& options) { return options; }
+inline const DirectOptions& numeric_options(const DirectOptions& options) {
+  return options;
+}
 /// What a numeric object reads of the options of incomplete factors.
 inline DirectOptions numeric_options(const SparseIluOptions& options) {
   DirectOptions result;
@@ -25,7 +27,8 @@ inline DirectOptions numeric_options(const SparseIluOptions& options) {
 /// wherever they are.
 /// @tparam Options LuOptions, LdltOptions or SparseIluOptions
 template <class Scalar, class ExecutionSpace, class Options>
-class NumericCalls : public MatrixCalls<NumericCalls<Scalar, ExecutionSpace, Options>, Scalar, ExecutionSpace> {
+class NumericCalls
+    : public MatrixCalls<NumericCalls<Scalar, ExecutionSpace, Options>, Scalar, ExecutionSpace> {
   using Calls = MatrixCalls<NumericCalls, Scalar, ExecutionSpace>;
   friend Calls;
 

@@ -23,7 +23,8 @@ struct DistributedErrors {
   }
 };
 
-/// A matrix that is distributed by rows, and its transpose once a residual needs it. All calls are collective.
+/// A matrix that is distributed by rows, and its transpose once a residual needs it. All calls are
+/// collective.
 template <class Scalar>
 class DistributedOperator {
  public:
