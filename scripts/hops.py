@@ -26,6 +26,9 @@ CHAINS = {
     "SparseLU::factorize, fronts, portable": (7, CALLS + FRONTS + "FrontsPortable.hpp factorize_fronts_portable"),
     "SparseLU::factorize, fronts on CUDA": (
         7, CALLS + FRONTS + "FrontScheduleCuda.hpp run; FrontScheduleCuda.hpp run_launches"),
+    "SparseLU::factorize by rows on hosts": (
+        7, CALLS + "SimplicialPlan.hpp factorize; UpLookingEngine.hpp factorize; "
+        "UpLookingLu.cpp factorize_up_looking"),
     "SparseLDLT::factorize on hosts": (
         7, CALLS + "LdltEngine.cpp factorize; LdltEngine.cpp factorize_with_room; FrontLdlt.cpp factorize_ldlt; "
         "LdltFronts.hpp factorize_ldlt_on_host"),
@@ -33,17 +36,23 @@ CHAINS = {
         7, CALLS + "LdltEngine.cpp factorize; LdltEngine.cpp factorize_with_room; FrontLdlt.cpp factorize_ldlt; "
         "LdltFronts.hpp factorize_ldlt_portable"),
     "SparseLDLT::factorize, diagonal pivots on CUDA": (
-        8, CALLS + "LdltEngine.cpp factorize; " + FRONTS + "FrontScheduleCuda.hpp run; "
+        7, CALLS + "LdltEngine.cpp factorize; " + FRONTS + "FrontScheduleCuda.hpp run; "
         "FrontScheduleCuda.hpp run_launches"),
     "SparseLU::solve on fronts, portable": (
         7, SOLVE + "MultifrontalPlan.cpp apply; FrontSolver.cpp solve; FrontSweeps.hpp run; "
         "PortableFrontSweeps.hpp run; FrontSubstitution.hpp sweep_fronts"),
     "SparseLDLT::solve on hosts": (
-        7, SOLVE + "LdltEngine.hpp apply; LdltSolver.cpp solve; LdltSweeps.hpp run; LdltSweeps.hpp sweep_all; "
-        "LdltSweeps.hpp sweep_subtrees"),
-    "SparseILU::apply by triangular solves": (
-        8, APPLY + "LuTriangularSolves.hpp solve; LuTriangularSolves.hpp half; TriangularSolveImpl.hpp solve; "
-        "PackedTriangleSolve.hpp solve; PackedTriangleSolve.hpp solve_group; BlockSolve.hpp solve_blocks_portable"),
+        9, SOLVE + "LdltEngine.hpp apply; LdltSolver.cpp solve; LdltSweeps.hpp run; LdltSweeps.hpp sweep; "
+        "LdltSweeps.hpp sweep_with; LdltSweeps.hpp sweep_all; LdltSweeps.hpp sweep_subtrees"),
+    "SparseLU::solve by rows on hosts": (
+        7, SOLVE + "SimplicialPlan.hpp apply; LuTriangles.hpp solve; RowSubstitution.hpp solve; "
+        "HostSubstitution.hpp substitute; HostSubstitution.hpp visit_rows"),
+    "SparseILU::apply, data flow, portable": (
+        8, APPLY + "LuTriangles.hpp solve; PackedTriangleEngine.hpp solve; PackedTriangleEngine.hpp solve_group; "
+        "BlockSolve.hpp solve_blocks_portable"),
+    "SparseILU::apply by rows on hosts": (
+        8, APPLY + "LuTriangles.hpp solve; RowSubstitution.hpp solve; HostSubstitution.hpp substitute; "
+        "HostSubstitution.hpp visit_rows"),
 }
 
 
