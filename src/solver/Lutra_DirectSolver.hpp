@@ -24,7 +24,7 @@ class DirectSolver : public Impl::NumericCalls<Scalar, ExecutionSpace, Options> 
   using typename Base::matrix_type;
 
   /// Overload with a border, for SchurComplement.
-  Status analyze(const matrix_type& A, const std::shared_ptr<border_type>& border) {
+  [[nodiscard]] Status analyze(const matrix_type& A, const std::shared_ptr<border_type>& border) {
     this->set_analysis(lutra::analyze<Scalar, ExecutionSpace>(this->m_exec, A, this->options(),
                                                               this->m_budget, nullptr, border));
     return this->outcome();

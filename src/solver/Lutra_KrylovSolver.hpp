@@ -53,7 +53,7 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   using Calls::analyze;
   /// Analyzes A for a preconditioner by LU with an analysis of A's pattern, as SparseLU::analysis().
   /// @throws as analyze(A), and InputError for an analysis of another pattern or another preconditioner
-  Status analyze(const matrix_type& A, const LuPlan& given) {
+  [[nodiscard]] Status analyze(const matrix_type& A, const LuPlan& given) {
     if (given == nullptr) return Calls::analyze(A);
     analyze_with(A, given);
     return Calls::outcome();
@@ -65,7 +65,7 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   /// @returns success, or the status of a matrix that cannot be solved with
   /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
   ///         NaN or infinite: nothing has changed. OutOfMemoryError, TimeoutError: there is none
-  Status factorize(const matrix_type& A);
+  [[nodiscard]] Status factorize(const matrix_type& A);
 
   /// Solves op(A)·X = B for all columns.
   /// @param B [n × k] or [n] View the execution space can read, of any layout

@@ -64,13 +64,13 @@ class Numeric {
   ///         unsymmetric matrix with LDLᵀ, and for a shift with LU, of another length, or with NaN or
   ///         infinity: nothing has changed. OutOfMemoryError, TimeoutError: there are no factors, and
   ///         `report()` says so
-  Status factorize(const matrix_type& A, const shift_type& shift = {});
+  [[nodiscard]] Status factorize(const matrix_type& A, const shift_type& shift = {});
   /// Computes factors to precondition with, for `apply` and `factorization()` alone: neither growth nor
   /// condition is examined, and the analysis stays as it is.
   /// @param values [nnz] checked; read in place
   /// @returns as factorize
   /// @throws OutOfMemoryError, TimeoutError: there are no factors
-  Status precondition(const values_type& values);
+  [[nodiscard]] Status precondition(const values_type& values);
 
   /// X ≈ op(A)⁻¹·B for all columns, by the factors alone. Does not fence, but allocates and fences where the
   /// number of columns grows or op is transposed for the first time.

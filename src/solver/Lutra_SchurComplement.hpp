@@ -48,7 +48,7 @@ class SchurComplement {
   /// @throws InputError for rows out of range or twice in the set, for a malformed matrix
   ///         (check_square_matrix), for SparseLDLT one that is not symmetric, and for what the solver
   ///         refuses; OutOfMemoryError: nothing has changed. Fences.
-  Status analyze(const matrix_type& A, const std::vector<Ordinal>& set) {
+  [[nodiscard]] Status analyze(const matrix_type& A, const std::vector<Ordinal>& set) {
     Blocks blocks(m_exec, A, set, symmetry(), m_budget);
     MemoryReservation reservation(m_budget);
     const auto matrix = reservation.template allocate<columns_type>(m_exec, "lutra::solver::schur_complement",
@@ -72,7 +72,7 @@ class SchurComplement {
   /// @throws CallOrderError without an analysis; InputError where the pattern is another one, a value of any
   ///         row is NaN or infinite, or SparseLDLT is given a matrix that is not symmetric: nothing has
   ///         changed. OutOfMemoryError, TimeoutError: there are no factors
-  Status factorize(const matrix_type& matrix) {
+  [[nodiscard]] Status factorize(const matrix_type& matrix) {
     if (!m_blocks) throw CallOrderError("factorize: there is no analysis; call analyze first");
     m_blocks->check(m_exec, matrix, m_solver.options().validate_input);
     m_has_factors = false;

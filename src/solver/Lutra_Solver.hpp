@@ -46,7 +46,7 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   /// @returns success, or the status of a matrix that cannot be solved with
   /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
   ///         NaN or infinite: nothing has changed. OutOfMemoryError, TimeoutError: there are no factors
-  Status factorize(const matrix_type& A);
+  [[nodiscard]] Status factorize(const matrix_type& A);
 
   /// Solves op(A)·X = B for all columns, and computes errors in `report()`.
   /// @param B [n × k] or [n] View the execution space can read

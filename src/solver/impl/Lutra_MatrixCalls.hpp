@@ -51,13 +51,13 @@ class MatrixCalls {
   /// @throws InputError naming row and column for a matrix that is not square, has 2³¹ rows or more, unsorted
   ///         or repeated columns, indices out of range, or NaN or infinity; OutOfMemoryError. The solver is
   ///         as it was before the call.
-  Status analyze(const matrix_type& A) {
+  [[nodiscard]] Status analyze(const matrix_type& A) {
     check_square_matrix(m_exec, A, m_check, self().triangle());
     return analyze_checked(A);
   }
   /// Columns of std::int64_t and row maps of int are converted on the device, within the memory limit.
   template <class Value, class Index, class Integer, class Memory>
-  Status analyze(const CsrView<Value, Index, Integer, Memory>& A) {
+  [[nodiscard]] Status analyze(const CsrView<Value, Index, Integer, Memory>& A) {
     MatrixReader<Scalar, ExecutionSpace> reader;  // what it converts is freed with it
     const auto converted = reader.read(m_exec, A, m_budget, self().triangle());
     const Status status = std::is_same_v<Index, Ordinal> ? analyze(converted) : analyze_checked(converted);
@@ -66,20 +66,20 @@ class MatrixCalls {
   }
   /// Copies the matrix to the device where the execution space cannot reach it.
   template <class Value, class Index, class Integer>
-  Status analyze(const HostMatrix<Value, Index, Integer>& A) {
+  [[nodiscard]] Status analyze(const HostMatrix<Value, Index, Integer>& A) {
     MemoryReservation reservation(m_budget);
     return analyze(to_device(m_exec, reservation, A));
   }
 
   /// Overload of the solver's `factorize` for other index types: the pattern is compared in place.
   template <class Value, class Index, class Integer, class Memory>
-  Status factorize(const CsrView<Value, Index, Integer, Memory>& A) {
+  [[nodiscard]] Status factorize(const CsrView<Value, Index, Integer, Memory>& A) {
     require_analysis("factorize");
     return self().factorize(as_analyzed(A));
   }
   /// Copies the matrix to the device where the execution space cannot reach it.
   template <class Value, class Index, class Integer>
-  Status factorize(const HostMatrix<Value, Index, Integer>& A) {
+  [[nodiscard]] Status factorize(const HostMatrix<Value, Index, Integer>& A) {
     require_analysis("factorize");
     MemoryReservation reservation(m_budget);
     const Status status = self().factorize(to_device(m_exec, reservation, A));

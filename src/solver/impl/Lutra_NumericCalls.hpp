@@ -52,7 +52,7 @@ class NumericCalls
   /// @returns success, or the status of a matrix that cannot be solved with
   /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
   ///         NaN or infinite: nothing has changed. OutOfMemoryError, TimeoutError: there are no factors
-  Status factorize(const matrix_type& A) { return analyzed().factorize(A); }
+  [[nodiscard]] Status factorize(const matrix_type& A) { return analyzed().factorize(A); }
 
   /// The analysis, or null. It never changes and may be shared: factors of other values on the same pattern
   /// are `numeric_type numeric(solver.analysis(), options, instance)`, as many as are wanted.

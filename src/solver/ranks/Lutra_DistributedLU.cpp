@@ -287,11 +287,11 @@ void DistributedLU<Scalar>::factorize_on_first_rank(FactorValues<Scalar>& factor
         if (m_comm.rank() != 0) return;
         const Communicator::Work work(m_comm);
         SparseLU<Scalar, ExecutionSpace> solver(m_options);
-        solver.analyze(m_whole);
-        solver.factorize(m_whole);
+        Status status = solver.analyze(m_whole);
+        if (status == Status::success) status = solver.factorize(m_whole);
         m_report = solver.report();
         if (!m_why_alone.empty()) Impl::add_reason(m_report, "rank 0 factorized alone: " + m_why_alone);
-        if (m_report.status == Status::not_solved) factors = solver.factors();
+        if (status == Status::success) factors = solver.factors();
       },
       false);
 }

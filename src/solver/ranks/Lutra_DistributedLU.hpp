@@ -52,7 +52,7 @@ class DistributedLU {
   /// factorization found
   /// @throws on all ranks alike: InputError for a row on no rank or two, and for what SparseLU refuses;
   ///         OutOfMemoryError
-  Status factorize(const DistributedRows<Scalar>& A);
+  [[nodiscard]] Status factorize(const DistributedRows<Scalar>& A);
 
   /// Solves op(A)·X = B and refines, as SparseLU does but without GMRES: corrections are kept, column by
   /// column, where they lower the componentwise backward error.
