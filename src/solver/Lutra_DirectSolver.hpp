@@ -44,8 +44,8 @@ class DirectSolver : public Impl::NumericCalls<Scalar, ExecutionSpace, Options> 
     Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
     using Views = typename Base::numeric_type;
     return this->numeric("solve: there is no factorization; call analyze and factorize first")
-        .solve(Impl::as_rank_two<typename Views::const_multivector_type>(B),
-               Impl::as_rank_two<typename Views::multivector_type>(X), op);
+        .solve_strided(Impl::as_rank_two<typename Views::const_multivector_type>(B),
+                       Impl::as_rank_two<typename Views::multivector_type>(X), op);
   }
 
   /// The same for host arrays of n·k values by columns; copies to the device and back where the execution

@@ -82,10 +82,10 @@ class Numeric {
   template <class BView, class XView>
   void apply(const BView& B, const XView& X, Transposition op = Transposition::none) {
     Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
-    apply(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X), op);
+    apply_strided(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X), op);
   }
-  void apply(const const_multivector_type& B, const multivector_type& X,
-             Transposition op = Transposition::none);
+  /// The same for Views of the library's own type.
+  void apply_strided(const const_multivector_type& B, const multivector_type& X, Transposition op);
   /// @throws TimeoutError where the watchdog has given up an `apply` since the last call. Fences.
   void check_applied();
 
@@ -103,10 +103,11 @@ class Numeric {
   template <class BView, class XView>
   Status solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
     Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
-    return solve(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X), op);
+    return solve_strided(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X),
+                         op);
   }
-  Status solve(const const_multivector_type& B, const multivector_type& X,
-               Transposition op = Transposition::none);
+  /// The same for Views of the library's own type.
+  Status solve_strided(const const_multivector_type& B, const multivector_type& X, Transposition op);
 
   /// X = (op of the parts)⁻¹·B with some of the factors L, D and Lᵀ (or Lᴴ) of S·A·S = Pᵀ·L·D·Lᵀ·P, S being
   /// the scaling and P the elimination order: with L alone X = Pᵀ·L⁻¹·P·S·B, with D alone Pᵀ·D⁻¹·P·B, with Lᵀ

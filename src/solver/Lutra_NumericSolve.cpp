@@ -62,8 +62,8 @@ void copy_solutions(const ExecutionSpace& exec, const Rows& from, const XView& X
 
 /// Sixteen right-hand sides after another, or fewer where there are not so many.
 template <class Scalar, class ExecutionSpace>
-Status Numeric<Scalar, ExecutionSpace>::solve(const const_multivector_type& B, const multivector_type& X,
-                                              Transposition op) {
+Status Numeric<Scalar, ExecutionSpace>::solve_strided(const const_multivector_type& B,
+                                                      const multivector_type& X, Transposition op) {
   if (m_analysis->is_incomplete())
     throw InputError("solve: incomplete factors are applied, or given to a Krylov method");
   Impl::check_solve(m_stage != Stage::analyzed, op, static_cast<std::size_t>(m_analysis->n), B, X);
@@ -305,8 +305,8 @@ void Numeric<Scalar, ExecutionSpace>::solve_part_views(const const_multivector_t
 }
 
 template <class Scalar, class ExecutionSpace>
-void Numeric<Scalar, ExecutionSpace>::apply(const const_multivector_type& B, const multivector_type& X,
-                                            Transposition op) {
+void Numeric<Scalar, ExecutionSpace>::apply_strided(const const_multivector_type& B,
+                                                    const multivector_type& X, Transposition op) {
   if (!has_factors()) throw CallOrderError("apply: there are no usable factors; call factorize first");
   const auto n = static_cast<std::size_t>(m_analysis->n);
   check_enumerator("op", op, Transposition::adjoint);
@@ -335,13 +335,13 @@ void Numeric<Scalar, ExecutionSpace>::check_applied() {
   if (m_factorization) Impl::throw_if_stopped(m_exec, "apply", *m_factorization);
 }
 
-#define LUTRA_NUMERIC_SOLVE(Scalar, Space)                                                              \
-  template void Numeric<Scalar, Space>::apply(const const_multivector_type&, const multivector_type&,   \
-                                              Transposition);                                           \
-  template void Numeric<Scalar, Space>::check_applied();                                                \
-  template Status Numeric<Scalar, Space>::solve(const const_multivector_type&, const multivector_type&, \
-                                                Transposition);                                         \
-  template void Numeric<Scalar, Space>::solve_part_views(                                               \
+#define LUTRA_NUMERIC_SOLVE(Scalar, Space)                                                       \
+  template void Numeric<Scalar, Space>::apply_strided(const const_multivector_type&,             \
+                                                      const multivector_type&, Transposition);   \
+  template void Numeric<Scalar, Space>::check_applied();                                         \
+  template Status Numeric<Scalar, Space>::solve_strided(const const_multivector_type&,           \
+                                                        const multivector_type&, Transposition); \
+  template void Numeric<Scalar, Space>::solve_part_views(                                        \
       const const_multivector_type&, const multivector_type&, const LdltParts&, Transposition);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_NUMERIC_SOLVE)
 

@@ -50,8 +50,8 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
     Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
     using Views = typename Base::numeric_type;
     this->numeric("apply: there are no usable factors; call factorize first")
-        .apply(Impl::as_rank_two<typename Views::const_multivector_type>(B),
-               Impl::as_rank_two<typename Views::multivector_type>(X), op);
+        .apply_strided(Impl::as_rank_two<typename Views::const_multivector_type>(B),
+                       Impl::as_rank_two<typename Views::multivector_type>(X), op);
   }
 
   /// Overload for host arrays of n·k values by columns. Fences.
