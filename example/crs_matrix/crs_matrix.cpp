@@ -58,9 +58,9 @@ int main(int argc, char* argv[]) {
   KokkosSparse::spmv("N", 1.0, A, expected, 0.0, b);
 
   lutra::SparseLU<double> solver;
-  solver.analyze(lutra::make_view(A));
-  solver.factorize(lutra::make_view(A));
-  const lutra::Status status = solver.solve(b, x);
+  lutra::Status status = solver.analyze(lutra::make_view(A));
+  if (status == lutra::Status::success) status = solver.factorize(lutra::make_view(A));
+  if (status == lutra::Status::success) status = solver.solve(b, x);
 
   double error = 0;
   Kokkos::parallel_reduce(

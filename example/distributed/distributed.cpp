@@ -38,14 +38,14 @@ lutra::DistributedRows<double> make_rows(std::int64_t m, int rank, int size) {
 bool solve(lutra::Communicator& ranks) {
   const auto A = make_rows(60, ranks.rank(), ranks.size());
   lutra::DistributedLU<double> solver(ranks);
-  solver.factorize(A);
+  lutra::Status status = solver.factorize(A);
 
   // b = A·x* with x* = 1: what is left of each row's sum.
   std::vector<double> b(A.rows.size()), x(A.rows.size());
   for (std::size_t i = 0; i < b.size(); ++i)
     for (std::int64_t e = A.row_map[i]; e < A.row_map[i + 1]; ++e)
       b[i] += A.values[static_cast<std::size_t>(e)];
-  const lutra::Status status = solver.solve(b, x);
+  if (status == lutra::Status::success) status = solver.solve(b, x);
 
   std::vector<double> error{0.0};
   for (const double value : x) error[0] = std::fmax(error[0], std::fabs(value - 1));

@@ -95,9 +95,10 @@ bool factorize(Solver& solver, const Kkt& kkt, const Program& program, Delta& la
   for (double delta_x = 0, delta_c = 0; std::max(delta_x, delta_c) < 1e8;) {
     Kokkos::deep_copy(x_rows, delta_x);
     Kokkos::deep_copy(constraints, -delta_c);
-    solver.factorize(kkt.matrix, shift);
+    const lutra::Status status = solver.factorize(kkt.matrix, shift);
     const lutra::Inertia& inertia = solver.report().inertia;
-    if (inertia.positive == program.n && inertia.negative == program.m) return true;
+    const bool is_right = inertia.positive == program.n && inertia.negative == program.m;
+    if (is_right && status == lutra::Status::success) return true;
     if (inertia.negative.value_or(0) > program.m) {
       delta_x = delta_x == 0 ? 1e-2 : 4 * delta_x;  // the program is not convex here
     } else {
@@ -134,7 +135,7 @@ int main(int argc, char* argv[]) {
   options.triangle = lutra::Triangle::lower;
   Solver solver(options);
   kkt.set_barrier(program, x, z);
-  solver.analyze(kkt.matrix);
+  if (solver.analyze(kkt.matrix) != lutra::Status::success) return EXIT_FAILURE;
   double mu = 1, error = 1;
   Delta largest;
   int step = 0;

@@ -140,8 +140,9 @@ int main(int argc, char* argv[]) {
     product.set(stencil);
     if (step % steps_of_factors == 1) {
       fill(stencil, A, values);
-      if (step == 1) ilu.analyze(A);
-      if (ilu.factorize(A) == lutra::Status::breakdown) {
+      lutra::Status status = step == 1 ? ilu.analyze(A) : lutra::Status::success;
+      if (status == lutra::Status::success) status = ilu.factorize(A);
+      if (status != lutra::Status::success) {
         std::printf("step %d: %s\n", step, lutra::describe(ilu.report()).c_str());
         return EXIT_FAILURE;
       }

@@ -55,8 +55,8 @@ int main(int argc, char* argv[]) {
   Kokkos::ScopeGuard kokkos(argc, argv);
   const lutra::HostMatrix<double> A = lutra::generate("convdiff3d", 9);
   lutra::SparseLU<double> solver;
-  solver.analyze(A);
-  solver.factorize(A);
+  if (solver.analyze(A) != lutra::Status::success || solver.factorize(A) != lutra::Status::success)
+    return EXIT_FAILURE;
 
   const Vectors B = right_hand_sides(A, false);
   Vectors X("X", A.n_rows, n_rhs);

@@ -17,9 +17,8 @@ lutra::Report solve_for_ones(const lutra::HostMatrix<Scalar>& A) {
   const std::vector<Scalar> rhs(static_cast<std::size_t>(A.n_rows), Scalar(1));
   std::vector<Scalar> x(rhs.size());
   lutra::SparseLU<Scalar> solver;
-  solver.analyze(A);
-  solver.factorize(A);
-  solver.solve_host(std::span<const Scalar>(rhs), std::span<Scalar>(x));
+  if (solver.analyze(A) == lutra::Status::success && solver.factorize(A) == lutra::Status::success)
+    solver.solve_host(std::span<const Scalar>(rhs), std::span<Scalar>(x));
   return solver.report();
 }
 

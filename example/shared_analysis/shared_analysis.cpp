@@ -66,9 +66,9 @@ int main(int argc, char* argv[]) {
   for (const double s : shifts) {
     right_hand_sides.emplace_back("rhs", n);
     const Matrix A = shifted_matrix(n, s, right_hand_sides.back());
-    if (factors.empty()) solver.analyze(A);
+    if (factors.empty() && solver.analyze(A) != lutra::Status::success) return EXIT_FAILURE;
     factors.emplace_back(solver.analysis());  // shares the analysis, has values and factors of its own
-    factors.back().factorize(A);
+    if (factors.back().factorize(A) != lutra::Status::success) return EXIT_FAILURE;
   }
 
   bool solved = true;

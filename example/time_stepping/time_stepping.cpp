@@ -104,13 +104,12 @@ int main(int argc, char* argv[]) {
 
   Solver solver;
   fill(grid, A, values, dt, dt);
-  solver.analyze(A);  // matching and scaling look at the values of the first step
+  if (solver.analyze(A) != lutra::Status::success) return EXIT_FAILURE;  // reads the first step's values
   for (int step = 1; step <= steps; ++step) {
     const double t = step * dt;
     fill(grid, A, values, dt, t);
     right_hand_side(A, u, b, dt, t);
-    solver.factorize(A);
-    if (solver.solve(b, u) != lutra::Status::success) {
+    if (solver.factorize(A) != lutra::Status::success || solver.solve(b, u) != lutra::Status::success) {
       std::printf("step %d: %s\n", step, lutra::describe(solver.report()).c_str());
       return EXIT_FAILURE;
     }

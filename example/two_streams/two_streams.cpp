@@ -29,11 +29,12 @@ Result run(const Space& instance, const std::string& kind, int size) {
   const std::vector<double> b(A.n_rows, 1.0);
   std::vector<double> x(A.n_rows);
   lutra::SparseLU<double> solver({}, instance);
-  solver.analyze(A);
+  lutra::Status status = solver.analyze(A);
   double first = 0;
   for (int step = 0; step < 5; ++step) {
-    solver.factorize(A);
-    if (solver.solve_host(b, x) != lutra::Status::success) return {false, lutra::describe(solver.report())};
+    if (status == lutra::Status::success) status = solver.factorize(A);
+    if (status == lutra::Status::success) status = solver.solve_host(b, x);
+    if (status != lutra::Status::success) return {false, lutra::describe(solver.report())};
     if (step == 0) first = x[0];
     if (!(std::abs(x[0] * std::ldexp(1.0, step) - first) <= 1e-9 * std::abs(first)))
       return {false, "x is wrong"};

@@ -23,20 +23,19 @@ class LdltSolver final : public Solver<double> {
     m_options.positive_definite = definite;
     m_options.expected_factorizations = repeated_factorizations;
   }
-  void analyze() override { m_solver.emplace(m_options).analyze(m_matrix); }
+  void analyze() override { refuse_singular(m_solver.emplace(m_options).analyze(m_matrix)); }
   void prepare_factorization() override { analyze(); }
-  void factorize() override {
-    m_solver->factorize(m_matrix);
-    const Status status = m_solver->report().status;
-    if (status != Status::not_solved && status != Status::success && status != Status::error_above_tolerance)
-      throw std::runtime_error(describe(m_solver->report()));
-  }
+  void factorize() override { refuse_singular(m_solver->factorize(m_matrix)); }
   void refactorize() override { factorize(); }
   void solve() override { m_solver->solve(m_b, m_x); }
   std::vector<double> solution() const override { return to_host(m_x); }
   SolverProperties properties() const override;
 
  private:
+  void refuse_singular(Status status) const {
+    if (status != Status::success) throw std::runtime_error(describe(m_solver->report()));
+  }
+
   LdltOptions m_options;
   DeviceMatrix<double> m_matrix;
   Kokkos::View<double*, MemorySpace> m_b, m_x;

@@ -156,7 +156,8 @@ void run(const std::string& spec, Means& overhead, Means& klu2, Means& best_tach
   using Through = lutra::Amesos2Solver<Matrix, Vector>;
   Through::solver_type alone;
   const auto view = [&] { return lutra::make_view(A->getLocalMatrixDevice()); };
-  alone.analyze(view());
+  if (alone.analyze(view()) != lutra::Status::success)
+    throw std::runtime_error(lutra::describe(alone.report()));
   const auto amesos2 = [&](const std::string& name, const RCP<Solver>& solver) {
     return Candidate{name, [=] {
                        solver->numericFactorization();
@@ -165,7 +166,7 @@ void run(const std::string& spec, Means& overhead, Means& klu2, Means& best_tach
   };
   std::vector<Candidate> candidates = {{"Lutra alone",
                                         [&] {
-                                          alone.factorize(view());
+                                          static_cast<void>(alone.factorize(view()));
                                           alone.solve(B->getLocalViewDevice(Tpetra::Access::ReadOnly),
                                                       X->getLocalViewDevice(Tpetra::Access::OverwriteAll));
                                         }},

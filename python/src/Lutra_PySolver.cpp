@@ -168,7 +168,7 @@ void solve_spans(Library& solver, const Span& B, const Out& X, Transposition op)
 /// Factors of A + diag(shift) for Views; a HostMatrix does not come here.
 template <class Library, class Matrix, class Shift>
 void factorize_view(Library& solver, const Matrix& A, const Shift& shift) {
-  if constexpr (requires { solver.factorize(A, shift); }) solver.factorize(A, shift);
+  if constexpr (requires { solver.factorize(A, shift); }) static_cast<void>(solver.factorize(A, shift));
 }
 
 /// The part that all solvers share.
@@ -180,10 +180,12 @@ class SolverOf : public Solver {
       : m_exec(new_instance()), m_solver(options, m_exec), m_columns(columns) {}
 
   void analyze(const MatrixArrays& A) override {
-    with_matrix<Scalar>(A, m_columns, [&](const auto& matrix) { m_solver.analyze(matrix); });
+    with_matrix<Scalar>(A, m_columns,
+                        [&](const auto& matrix) { static_cast<void>(m_solver.analyze(matrix)); });
   }
   void factorize(const MatrixArrays& A) override {
-    with_matrix<Scalar>(A, m_columns, [&](const auto& matrix) { m_solver.factorize(matrix); });
+    with_matrix<Scalar>(A, m_columns,
+                        [&](const auto& matrix) { static_cast<void>(m_solver.factorize(matrix)); });
   }
   void solve(const Vectors& B, const Vectors& X, Transposition op) override {
     with_vectors<Scalar>(

@@ -93,7 +93,7 @@ class TypedSolver final : public AnySolver {
 
   void analyze(const lutra_matrix& A) override {
     if (m_solver && !m_changed) {
-      with_matrix(A, [&](const auto& matrix) { m_solver->analyze(matrix); });
+      with_matrix(A, [&](const auto& matrix) { static_cast<void>(m_solver->analyze(matrix)); });
     } else {
       replace_solver(A);
     }
@@ -103,7 +103,7 @@ class TypedSolver final : public AnySolver {
 
   void factorize(const lutra_matrix& A) override {
     analyzed("lutra_factorize");
-    with_matrix(A, [&](const auto& matrix) { m_solver->factorize(matrix); });
+    with_matrix(A, [&](const auto& matrix) { static_cast<void>(m_solver->factorize(matrix)); });
   }
 
   void factorize_shifted(const lutra_matrix& A, const void* shift) override {
@@ -117,7 +117,7 @@ class TypedSolver final : public AnySolver {
                                                  static_cast<std::size_t>(A.n_rows));
       with_matrix(A, [&](const auto& matrix) {
         if constexpr (requires { m_solver->factorize(matrix, diagonal); })
-          m_solver->factorize(matrix, diagonal);
+          static_cast<void>(m_solver->factorize(matrix, diagonal));
       });
     } else {
       ldlt_alone("lutra_factorize_shifted");
@@ -203,7 +203,7 @@ class TypedSolver final : public AnySolver {
     m_budget.set_limit(m_options.memory_limit);
     try {
       auto solver = std::make_unique<Solver>(m_options, instance(), m_budget);
-      with_matrix(A, [&](const auto& matrix) { solver->analyze(matrix); });
+      with_matrix(A, [&](const auto& matrix) { static_cast<void>(solver->analyze(matrix)); });
       m_solver = std::move(solver);
       m_changed = false;
     } catch (...) {

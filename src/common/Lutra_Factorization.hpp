@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "Lutra_LinearOperator.hpp"
@@ -23,6 +24,12 @@ struct ScaledValues {
   Kokkos::View<const RealOf<Scalar>*, MemorySpace> col_scale;  ///< [n]
 };
 
+/// Delayed pivots that cascade up the tree of fronts: matched rows have to be side by side in the order.
+struct PivotCascade {
+  std::string why;
+  double pivot_threshold = 0;  ///< in use, which `increase_quality` may have raised
+};
+
 /// Additional results of a symmetric factorization.
 struct SymmetricOutcome {
   Inertia inertia;           ///< empty if pivots were perturbed or the matrix has no inertia
@@ -32,6 +39,7 @@ struct SymmetricOutcome {
   std::int64_t entries = 0;                       ///< entries of L and D, without the unit diagonal
   std::vector<std::string> escalations;           ///< as in Report
   std::optional<std::int64_t> indefinite_column;  ///< column at which a Cholesky factorization ended
+  std::optional<PivotCascade> cascade;            ///< then there are no factors
 
   void write(std::size_t nnz, Report& report) const {
     report.inertia = inertia;
@@ -88,11 +96,14 @@ class Factorization : public Preconditioner<Scalar, ExecutionSpace> {
   /// @returns nothing if the engine has no zero pivots, or no further pivot qualifies
   virtual std::optional<FactorizationOutcome> factorize_with_more_zeros(const ExecutionSpace&) { return {}; }
 
-  /// Symmetric scales that the last factorization used instead of the given ones; [n], or empty.
-  virtual Kokkos::View<const RealOf<Scalar>*, Memory> own_scale() const { return {}; }
-
   /// Requests more accurate factors from the next factorization on. @returns false if not available
   virtual bool increase_quality() { return false; }
+
+  /// What Krylov methods apply: the factors in two parts where the engine has these, else the factors.
+  virtual Preconditioner<Scalar, ExecutionSpace>& preconditioner() { return *this; }
+
+  /// Adds what the report says of factors that values change: incomplete ones.
+  virtual void describe(Report&) const {}
 
   /// The row at which the watchdog stopped an `apply` since the last call, or −1. Fences.
   virtual std::int64_t consume_timeout(const ExecutionSpace& exec) = 0;

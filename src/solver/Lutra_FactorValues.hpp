@@ -3,10 +3,8 @@
 #define LUTRA_FACTORVALUES_HPP
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
-#include "Lutra_FactorStructure.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
 namespace lutra {
@@ -37,10 +35,6 @@ class WritableFactors {
   virtual ~WritableFactors() = default;
   /// The last factors. Fences. @throws InputError for threshold pivoting of LU on devices
   virtual FactorValues<Scalar> write_out(const ExecutionSpace& exec) const = 0;
-  /// Orders and pattern, where they are no longer those of the plan; else nothing. Fences.
-  virtual std::optional<FactorStructure> replaced_structure(const ExecutionSpace&) const {
-    return std::nullopt;
-  }
 };
 
 }  // namespace lutra

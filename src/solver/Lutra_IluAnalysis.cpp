@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_IluAnalysis.hpp"
+#include "Lutra_Analysis.hpp"
 
 #include <numeric>
 #include <optional>
 #include <string>
 
-#include "Lutra_CheckMatrix.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_IluPattern.hpp"
+#include "Lutra_IncompleteFactorization.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Reasons.hpp"
@@ -105,35 +105,38 @@ std::optional<Impl::OrderedMatrix<Scalar, ExecutionSpace>> order_rows_and_column
 }  // namespace
 
 template <class Scalar, class ExecutionSpace>
-std::shared_ptr<const IluAnalysis<Scalar, ExecutionSpace>> analyze_ilu(
-    const ExecutionSpace& exec,
-    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const SparseIluOptions& options, const MemoryBudget& budget) {
+auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar, ExecutionSpace>& A,
+                           const SparseIluOptions& options, const MemoryBudget& budget,
+                           const Analysis<Scalar, ExecutionSpace>*,
+                           const std::shared_ptr<Border<Scalar, ExecutionSpace>>&)
+    -> AnalysisPointer<Scalar, ExecutionSpace> {
   check_options(options);
-  check_square_matrix(exec, A, MatrixCheckWorkspace<ExecutionSpace>(exec, budget));
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
   if (options.symmetric) check_symmetric(exec, A.pattern());
-  auto analysis = std::make_shared<IluAnalysis<Scalar, ExecutionSpace>>();
+  auto analysis = std::make_shared<Analysis<Scalar, ExecutionSpace>>();
+  analysis->n = A.n_rows;
   analysis->options = options;
-  analysis->reservation = MemoryReservation(budget);
-  const auto& pattern = analysis->pattern = Impl::copy_pattern(exec, analysis->reservation, A.pattern());
+  analysis->F.reservation = MemoryReservation(budget);
+  const auto& pattern = analysis->F.A = copy_pattern(exec, analysis->F.reservation, A.pattern());
   Report& report = analysis->report;
   report.choice.method = report.choice.precond = name_of(options);
-  const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> own{
-      A.n_rows, A.n_cols, pattern.row_map, pattern.entries, A.values};
+  const DeviceMatrix<Scalar, ExecutionSpace> own{A.n_rows, A.n_cols, pattern.row_map, pattern.entries,
+                                                 A.values};
   const auto F = order_rows_and_columns(exec, own, options, budget, report);
   if (!F) return analysis;
-  const Impl::StageTimer timer(exec, true);
+  analysis->F.row_order = F->order.row_order;
+  analysis->F.col_order = F->order.col_order;
+  const StageTimer timer(exec, true);
   analysis->plan = plan_incomplete(exec, *F, options, budget);
   report.times.symbolic = timer.seconds();
   exec.fence("lutra::solver: the analysis is complete for other instances");
   return analysis;
 }
 
-#define LUTRA_ANALYZE_ILU(Scalar, Space)                                                   \
-  template std::shared_ptr<const IluAnalysis<Scalar, Space>> analyze_ilu(                  \
-      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
-      const SparseIluOptions&, const MemoryBudget&);
+#define LUTRA_ANALYZE_ILU(Scalar, Space)                                                                    \
+  template Impl::AnalysisPointer<Scalar, Space> Impl::analyze_checked<Scalar, Space>(                       \
+      const Space&, const Impl::DeviceMatrix<Scalar, Space>&, const SparseIluOptions&, const MemoryBudget&, \
+      const Analysis<Scalar, Space>*, const std::shared_ptr<Impl::Border<Scalar, Space>>&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_ANALYZE_ILU)
 
 }  // namespace lutra

@@ -10,6 +10,7 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_ParIlut.hpp"
 #include "Lutra_PlanTools.hpp"
+#include "Lutra_Reasons.hpp"
 
 namespace lutra {
 namespace {
@@ -147,6 +148,7 @@ FactorizationOutcome IncompleteFactorization<Scalar, ExecutionSpace>::factorize(
   const View F = matrix_of(exec, A.values);
   m_steps = {};
   m_steps.shift = m_options.shift;
+  m_has_steps = true;
   // An exception leaves values that are half of this matrix: the next call does not begin with them.
   auto start = std::exchange(m_has_values, false) ? ParIluStart::factors : ParIluStart::matrix;
   for (;; start = ParIluStart::matrix) {
@@ -233,6 +235,24 @@ std::string IncompleteFactorization<Scalar, ExecutionSpace>::reason() const {
   if (m_elimination) add(m_elimination->reason());
   if (m_parts) add(m_parts->reason());
   return result;
+}
+
+template <class Scalar, class ExecutionSpace>
+void IncompleteFactorization<Scalar, ExecutionSpace>::describe(Report& report) const {
+  if (m_has_steps) report.pivots.shift = m_steps.shift;
+  if (m_steps.shifts > 0) {
+    report.escalations.push_back(Impl::formatted("diagonal shift %.3g%s: ", m_steps.shift,
+                                                 m_has_values ? "" : " and none before it helped") +
+                                 m_steps.why);
+  }
+  const auto nnz = static_cast<double>(m_plan.F.pattern.nnz());
+  report.factors.nnz_l = m_nnz_l;
+  report.factors.nnz_u = static_cast<std::int64_t>(m_factors.nnz()) - m_nnz_l;
+  report.factors.fill_ratio = nnz > 0 ? static_cast<double>(m_factors.nnz()) / nnz : 0.0;
+  if (const std::string why = reason(); !why.empty()) Impl::add_reason(report, why);
+  if (!m_parts) return;
+  report.factors.levels = m_parts->levels();
+  report.choice.trisolve = m_parts->method();
 }
 
 template <class Scalar, class ExecutionSpace>

@@ -27,7 +27,7 @@ struct IncompleteSteps {
   double residual = 0;  ///< of the last sweep over that of the first, or of the last step over the first
 };
 
-/// All that incomplete factorizations of one pattern have in common: the matrix in its order, the pattern of
+/// What incomplete factorizations of one pattern share: the matrix in its order, the pattern of
 /// the factors (of ParILUT: that it begins with), and the analyses of elimination and solves. Never changed,
 /// and shared.
 template <class Scalar, class ExecutionSpace>
@@ -91,6 +91,10 @@ class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpac
   std::int64_t consume_timeout(const ExecutionSpace& exec) override {
     return m_parts ? m_parts->consume_timeout(exec) : -1;
   }
+  Parts& preconditioner() override { return *m_parts; }
+  /// What the factors are like now: ParILUT changes their pattern, values how they are applied. Diagonal
+  /// shifts are escalations.
+  void describe(Report& report) const override;
 
   /// The same factors as two parts; null until ParILUT has found its pattern.
   Parts* parts() const { return m_parts.get(); }
@@ -126,6 +130,7 @@ class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpac
   IncompleteSteps m_steps;
   std::int64_t m_nnz_l = 0;
   int m_chunks = 1;           ///< of rows, in which ParILUT took its candidates
+  bool m_has_steps = false;   ///< a factorization has been tried
   bool m_has_values = false;  ///< usable ones of an earlier factorization, from which ParILU begins
 };
 

@@ -8,8 +8,11 @@
 #include <string_view>
 
 #include "Lutra_CheckEnumerator.hpp"
+#include "Lutra_CheckMatrix.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_NumericCalls.hpp"
+#include "Lutra_Outcome.hpp"
 #include "Lutra_RefinementKernels.hpp"
 #include "Lutra_StoppedSolve.hpp"
 #include "Lutra_SystemUnits.hpp"
@@ -68,48 +71,49 @@ KrylovSolver<Scalar, ExecutionSpace>::KrylovSolver(KrylovSolverOptions options, 
   m_options.ilu.time_stages = m_options.lu.time_stages = m_options.time_stages;
 }
 
+/// The numeric object of a preconditioner by factors; null for the others.
+template <class Scalar, class ExecutionSpace>
+auto KrylovSolver<Scalar, ExecutionSpace>::analyze_preconditioner(const matrix_type& A,
+                                                                  const LuPlan& given) const
+    -> std::unique_ptr<Numerics> {
+  const auto over = [&](const auto& options, const LuPlan& known) {
+    return std::make_unique<Numerics>(
+        known ? known : Impl::analyze_checked<Scalar, ExecutionSpace>(m_exec, A, options, m_budget),
+        Impl::numeric_options(options), m_exec, m_budget);
+  };
+  if (m_options.preconditioning == Preconditioning::ilu) return over(m_options.ilu, nullptr);
+  if (m_options.preconditioning == Preconditioning::lu) return over(m_options.lu, given);
+  return nullptr;
+}
+
 template <class Scalar, class ExecutionSpace>
 void KrylovSolver<Scalar, ExecutionSpace>::analyze_with(const matrix_type& A, const LuPlan& given) {
-  if (given && m_options.preconditioning != Preconditioning::lu)
-    throw InputError("analyze: an analysis of LU needs the preconditioner lu");
-  check_square_matrix(m_exec, A, m_check);
-  if (given) check_same_pattern(m_exec, A, given->F.A, m_check, true);
+  if (given) {
+    if (m_options.preconditioning != Preconditioning::lu)
+      throw InputError("analyze: an analysis of LU needs the preconditioner lu");
+    check_same_pattern(m_exec, A, given->F.A, m_check, true);
+  }
   MemoryReservation reservation(m_budget);
-  const auto pattern = Impl::copy_pattern(m_exec, reservation, A.pattern());
   Sizes A_size(m_exec, reservation, "lutra::solver::A_size", 1);
-  Operators operators(pattern, m_budget);
+  Operators operators(A.pattern(), m_budget);
   const bool keeps_units = given != nullptr;
   matrix_type scaled = A;
   if (!keeps_units && (m_options.preconditioning == Preconditioning::ilu ||
                        m_options.preconditioning == Preconditioning::lu)) {
     set_values(A.values, A_size, keeps_units, operators);
-    scaled = {A.n_rows, A.n_cols, pattern.row_map, pattern.entries, operators.values()};
+    scaled.values = operators.values();
   }
+  auto numeric = analyze_preconditioner(scaled, given);
   Report report;
-  std::string_view preconditioner = m_foreign ? "user" : "none";
-  decltype(m_ilu) ilu;
-  LuPlan lu_plan;
-  decltype(m_lu) lu;
-  if (m_options.preconditioning == Preconditioning::ilu) {
-    ilu.emplace(m_options.ilu, m_exec, m_budget);
-    ilu->analyze(scaled);
-    report = ilu->report();
-    preconditioner = lutra::name_of(m_options.ilu);
-  } else if (m_options.preconditioning == Preconditioning::lu) {
-    lu_plan = given ? given : lutra::analyze(m_exec, scaled, m_options.lu, m_budget);
-    if (lu_plan->plan) lu = lu_plan->plan->make_factorization(m_exec, m_budget);
-    report = lu_plan->report;
-    preconditioner = "lu";
-  } else if (m_options.preconditioning == Preconditioning::jacobi) {
-    preconditioner = "jacobi";
-  }
+  if (numeric) report = numeric->report();
+  const auto pattern =
+      numeric ? numeric->analysis()->pattern() : Impl::copy_pattern(m_exec, reservation, A.pattern());
+  operators.set_pattern(pattern);
   report.choice.method = name_of(m_options.method);
-  report.choice.precond = preconditioner;
+  report.choice.precond = name_of_preconditioner();
   m_exec.fence("lutra::solver: the analysis is complete");
   // Nothing has changed until here, and nothing throws from here on.
-  m_ilu = std::move(ilu);
-  m_lu = std::move(lu);  // before the plan it refers to
-  m_lu_plan = std::move(lu_plan);
+  m_numeric = std::move(numeric);
   m_diagonal.reset();
   m_pattern = pattern;
   m_A_size = A_size;
@@ -121,35 +125,52 @@ void KrylovSolver<Scalar, ExecutionSpace>::analyze_with(const matrix_type& A, co
   m_stage = Stage::analyzed;
   m_factor_escalations = 0;
   m_factorized_before = false;
-  update_memory();
+  Impl::report_memory(m_budget, m_report);
 }
 
 template <class Scalar, class ExecutionSpace>
-void KrylovSolver<Scalar, ExecutionSpace>::factorize_matrix(const matrix_type& A) {
+std::string_view KrylovSolver<Scalar, ExecutionSpace>::name_of_preconditioner() const {
+  switch (m_options.preconditioning) {
+    case Preconditioning::ilu:
+      return lutra::name_of(m_options.ilu);
+    case Preconditioning::lu:
+      return "lu";
+    case Preconditioning::jacobi:
+      return "jacobi";
+    default:
+      return m_foreign ? "user" : "none";
+  }
+}
+
+template <class Scalar, class ExecutionSpace>
+Status KrylovSolver<Scalar, ExecutionSpace>::factorize(const matrix_type& A) {
+  this->require_analysis("factorize");
   check_same_pattern(m_exec, A, m_pattern, m_check, m_options.validate_input);
   if (m_report.status == Status::structurally_singular) {
     m_stage = Stage::unusable;
-    return;
+    return m_report.status;
   }
   m_stage = Stage::analyzed;
   m_factor_escalations = 0;
   m_report.pivots = {};
   start_solution(Status::not_solved);
-  try {
-    set_values(A.values, m_A_size, m_keeps_units, m_operators);
-    const Impl::StageTimer timer(m_exec, m_options.time_stages);
-    compute_preconditioner({A.n_rows, A.n_cols, m_pattern.row_map, m_pattern.entries, m_operators.values()});
-    (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
-  } catch (const std::bad_alloc&) {
-    m_report.status = Status::out_of_memory;
-    update_memory();
-    throw;
-  }
+  Impl::report_failure(
+      [&] {
+        set_values(A.values, m_A_size, m_keeps_units, m_operators);
+        const Impl::StageTimer timer(m_exec, m_options.time_stages);
+        compute_preconditioner();
+        (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
+      },
+      [&](Status status) {
+        m_report.status = status;
+        Impl::report_memory(m_budget, m_report);
+      });
   m_stage = m_report.status == Status::not_solved ? Stage::factorized : Stage::unusable;
   m_factorized_before = true;
   m_factor_escalations = m_report.escalations.size();
   start_solution(m_report.status);
-  update_memory();
+  Impl::report_memory(m_budget, m_report);
+  return Calls::outcome();
 }
 
 /// Copies values in parts of their unit.
@@ -169,66 +190,50 @@ void KrylovSolver<Scalar, ExecutionSpace>::set_values(const Kokkos::View<const S
                                                                                             size.device()});
 }
 
-/// The preconditioner of A, which lives until the next call, and the report of it.
+/// The preconditioner of the values of `m_operators`, and the report of it.
 template <class Scalar, class ExecutionSpace>
-void KrylovSolver<Scalar, ExecutionSpace>::compute_preconditioner(const matrix_type& A) {
-  if (m_ilu) {
-    static_cast<void>(m_ilu->factorize(A));
-    m_report.status = m_ilu->report().status;
-    const Report& report = m_ilu->report();
+void KrylovSolver<Scalar, ExecutionSpace>::compute_preconditioner() {
+  const auto& values = m_operators.values();
+  if (m_numeric) {
+    static_cast<void>(m_numeric->precondition(values));
+    const Report& report = m_numeric->report();
+    m_report.status = report.status;
     m_report.factors = report.factors;
     m_report.pivots = report.pivots;
     m_report.escalations = report.escalations;
     m_report.choice.trisolve = report.choice.trisolve;
     m_report.choice.why = report.choice.why;
-  } else if (m_lu) {
-    const double given = m_options.lu.perturbation;
-    const FactorizationOutcome outcome =
-        m_lu->factorize(m_exec, {A.values, m_lu_plan->row_scale, m_lu_plan->col_scale},
-                        given > 0 ? given : Impl::default_perturbation<Scalar>());
-    m_report.pivots.perturbed = outcome.perturbed;
-    m_report.pivots.interchanged = outcome.interchanged;
-    m_report.pivots.growth = outcome.growth();
-    if (!outcome.is_finite()) m_report.status = Status::breakdown;
   } else if (m_options.preconditioning == Preconditioning::jacobi) {
     if (!m_diagonal)
       m_diagonal = std::make_unique<DiagonalPreconditioner<Scalar, ExecutionSpace>>(
-          m_exec, static_cast<std::size_t>(A.n_rows), m_budget);
-    m_diagonal->set_values(m_exec, A);
+          m_exec, static_cast<std::size_t>(m_pattern.n_rows), m_budget);
+    m_diagonal->set_values(m_exec, matrix_type{m_pattern.n_rows, m_pattern.n_cols, m_pattern.row_map,
+                                               m_pattern.entries, values});
   }
 }
 
 template <class Scalar, class ExecutionSpace>
 auto KrylovSolver<Scalar, ExecutionSpace>::inverse() -> Inverse* {
   if (m_foreign) return m_foreign.get();
-  if (m_ilu) return m_ilu->factorization().parts();
-  if (m_lu) return m_lu.get();
+  if (m_numeric) return &m_numeric->engine()->preconditioner();
   return m_diagonal.get();
 }
 
 template <class Scalar, class ExecutionSpace>
 Status KrylovSolver<Scalar, ExecutionSpace>::solve_views(const const_multivector_type& B,
                                                          const multivector_type& X, Transposition op) {
-  if (m_stage == Stage::empty || m_stage == Stage::analyzed)
-    throw CallOrderError("solve: there is no factorization; call analyze and factorize first");
-  check_enumerator("op", op, Transposition::adjoint);
-  Impl::check_extents(static_cast<std::size_t>(m_pattern.n_rows), B, X);
+  Impl::check_solve(m_stage == Stage::unusable || m_stage == Stage::factorized, op, rows(), B, X);
   if (m_stage == Stage::unusable) return m_report.status;
   if (const Inverse* const M = inverse()) check_size(*M, m_pattern.n_rows);
   if (B.extent(1) == 0) {
     start_solution(Status::success);
     return m_report.status;
   }
-  try {
-    return solve_blocks(B, X, op);
-  } catch (const TimeoutError&) {
-    start_solution(Status::not_solved);
-    throw;
-  } catch (const std::bad_alloc&) {
-    start_solution(Status::out_of_memory);
-    update_memory();
-    throw;
-  }
+  return Impl::report_failure([&] { return solve_blocks(B, X, op); },
+                              [&](Status status) {
+                                start_solution(status);
+                                Impl::report_memory(m_budget, m_report);
+                              });
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -243,7 +248,7 @@ Status KrylovSolver<Scalar, ExecutionSpace>::solve_blocks(const const_multivecto
   }
   m_exec.fence("lutra::solver: X is complete");
   m_report.times.solve = timer.seconds();
-  update_memory();
+  Impl::report_memory(m_budget, m_report);
   return m_report.status = status;
 }
 
@@ -385,14 +390,7 @@ void KrylovSolver<Scalar, ExecutionSpace>::start_solution(Status status) {
 /// @throws TimeoutError where the watchdog has given up a solve with the preconditioner
 template <class Scalar, class ExecutionSpace>
 void KrylovSolver<Scalar, ExecutionSpace>::throw_if_stopped() {
-  if (m_ilu) Impl::throw_if_stopped(m_exec, "solve", m_ilu->factorization());
-  if (m_lu) Impl::throw_if_stopped(m_exec, "solve", *m_lu);
-}
-
-template <class Scalar, class ExecutionSpace>
-void KrylovSolver<Scalar, ExecutionSpace>::update_memory() {
-  m_report.memory.device_peak_bytes = m_budget.peak_bytes();
-  if (m_budget.limit_bytes() > 0) m_report.memory.limit_bytes = m_budget.limit_bytes();
+  if (m_numeric) Impl::throw_if_stopped(m_exec, "solve", *m_numeric->engine());
 }
 
 #define LUTRA_KRYLOV_SOLVER(Scalar, Space) template class KrylovSolver<Scalar, Space>;

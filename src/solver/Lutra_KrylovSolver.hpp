@@ -3,8 +3,8 @@
 #define LUTRA_KRYLOVSOLVER_HPP
 
 #include <memory>
-#include <optional>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -15,7 +15,7 @@
 #include "Lutra_KrylovIteration.hpp"
 #include "Lutra_KrylovSolverOptions.hpp"
 #include "Lutra_MatrixOperators.hpp"
-#include "Lutra_SparseILU.hpp"
+#include "Lutra_Numeric.hpp"
 
 namespace lutra {
 
@@ -39,7 +39,7 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   /// @throws InputError for options out of range
   explicit KrylovSolver(KrylovSolverOptions options = {}, const ExecutionSpace& exec = ExecutionSpace())
       : KrylovSolver(options, exec, MemoryBudget(options.memory_limit)) {}
-  /// The same on an account that others write to as well, instead of one with `options.memory_limit`.
+  /// Overload that shares an existing MemoryBudget, in place of one with `options.memory_limit`.
   KrylovSolver(KrylovSolverOptions options, const ExecutionSpace& exec, const MemoryBudget& budget);
 
   /// Solves from here on are preconditioned by M, in place of a preconditioner of the solver's own (options:
@@ -53,10 +53,19 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   using Calls::analyze;
   /// Analyzes A for a preconditioner by LU with an analysis of A's pattern, as SparseLU::analysis().
   /// @throws as analyze(A), and InputError for an analysis of another pattern or another preconditioner
-  Status analyze(const matrix_type& A, const LuPlan& given) {
+  [[nodiscard]] Status analyze(const matrix_type& A, const LuPlan& given) {
+    if (given == nullptr) return Calls::analyze(A);
     analyze_with(A, given);
     return Calls::outcome();
   }
+
+  using Calls::factorize;
+  /// Computes the preconditioner of a matrix with the pattern of the analysis and any values, which are
+  /// copied.
+  /// @returns success, or the status of a matrix that cannot be solved with
+  /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
+  ///         NaN or infinite: nothing has changed. OutOfMemoryError, TimeoutError: there is none
+  [[nodiscard]] Status factorize(const matrix_type& A);
 
   /// Solves op(A)·X = B for all columns.
   /// @param B [n × k] or [n] View the execution space can read, of any layout
@@ -68,8 +77,7 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   /// Waits as KrylovIteration::solve does, and once more for each block of up to eight columns. Allocates
   /// where the number of columns, up to eight, is larger than before.
   /// @throws CallOrderError without a factorization, InputError where extents do not fit, the preconditioner
-  /// is
-  ///         for a matrix of another order, or B holds NaN or infinity: nothing has changed.
+  ///         is for a matrix of another order, or B holds NaN or infinity: nothing has changed.
   ///         OutOfMemoryError, TimeoutError: X is undefined
   template <class BView, class XView>
   Status solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
@@ -78,7 +86,7 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
                        op);
   }
 
-  /// The same for host arrays of n·k values by columns; copies to the device and back where the execution
+  /// Overload for host arrays of n·k values by columns; copies to the device and back where the execution
   /// space cannot reach them. Fences.
   /// @throws what solve does; OutOfMemoryError where the copies do not fit: nothing has changed, X included
   Status solve_host(std::span<const Scalar> B, std::span<Scalar> X, Transposition op = Transposition::none) {
@@ -104,9 +112,10 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
 
   using Calls::m_exec, Calls::m_budget, Calls::m_check;
 
+  using Numerics = Numeric<Scalar, ExecutionSpace>;
   void analyze_with(const matrix_type& A, const LuPlan& given);
+  std::unique_ptr<Numerics> analyze_preconditioner(const matrix_type& A, const LuPlan& given) const;
   void analyze_matrix(const matrix_type& A) { analyze_with(A, nullptr); }
-  void factorize_matrix(const matrix_type& A);
   bool has_analysis() const { return m_stage != Stage::empty; }
   static constexpr Triangle triangle() { return Triangle::both; }
   std::size_t rows() const { return static_cast<std::size_t>(m_pattern.n_rows); }
@@ -117,7 +126,8 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   void reserve(std::size_t columns);
   void start_solution(Status status);
   void record(const std::vector<KrylovOutcome>& outcomes, const BackwardErrors& errors);
-  void compute_preconditioner(const matrix_type& A);
+  std::string_view name_of_preconditioner() const;
+  void compute_preconditioner();
   void set_values(const Kokkos::View<const Scalar*, memory_space>& values, const Sizes& size,
                   bool keeps_units, Operators& operators) const;
   std::vector<KrylovOutcome> iterate(const LinearOperator<Scalar, ExecutionSpace>& A, Transposition op,
@@ -125,19 +135,16 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   bool has_range(std::size_t c) const;
   Inverse* inverse();
   void throw_if_stopped();
-  void update_memory();
 
   KrylovSolverOptions m_options;
   Report m_report;
   Stage m_stage = Stage::empty;
-  CsrPattern<Ordinal, Offset, memory_space> m_pattern;  ///< of A; a copy
+  CsrPattern<Ordinal, Offset, memory_space> m_pattern;  ///< of A; a copy, which the analysis has too
   MemoryReservation m_reservation;
   Operators m_operators;  ///< of A in parts of the power of two below its largest entry
   Sizes m_A_size;         ///< [1] that entry
   bool m_keeps_units = false;
-  std::optional<SparseILU<Scalar, ExecutionSpace>> m_ilu;                      ///< Preconditioning::ilu
-  LuPlan m_lu_plan;                                                            ///< Preconditioning::lu
-  std::unique_ptr<Factorization<Scalar, ExecutionSpace>> m_lu;                 ///< likewise
+  std::unique_ptr<Numerics> m_numeric;  ///< Preconditioning::ilu and lu
   std::unique_ptr<DiagonalPreconditioner<Scalar, ExecutionSpace>> m_diagonal;  ///< Preconditioning::jacobi
   std::shared_ptr<Inverse> m_foreign;  ///< the caller's, in place of these; or null
   std::unique_ptr<KrylovIteration<Scalar, ExecutionSpace>> m_iteration;  ///< null before the first solve

@@ -96,12 +96,17 @@ bool tries_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& S
 
 }  // namespace
 
+/// Scaling, ordering, tree and plan of a symmetric matrix. Fences.
+/// @param S       checked, both triangles; the analysis shares its pattern
+/// @param options as those of plan_ldlt_engine
+/// @param border  of S, or none; taken in where S has full structural rank
+/// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 void analyze_symmetric(const ExecutionSpace& exec,
                        const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
                        const LdltOptions& options, const MemoryBudget& budget,
                        Analysis<Scalar, ExecutionSpace>& analysis,
-                       const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border) {
+                       const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border = {}) {
   analysis.n = S.n_rows;
   analysis.value_hash = hash_of_values(exec, S.values);
   Report& report = analysis.report = report_of(options);
@@ -142,13 +147,11 @@ void analyze_symmetric(const ExecutionSpace& exec,
 }  // namespace Impl
 
 template <class Scalar, class ExecutionSpace>
-std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> analyze(
-    const ExecutionSpace& exec,
-    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const LdltOptions& options, const MemoryBudget& budget, const Analysis<Scalar, ExecutionSpace>* former,
-    const std::shared_ptr<Impl::Border<Scalar, ExecutionSpace>>& border) {
-  const MatrixCheckWorkspace<ExecutionSpace> work(exec, budget);
-  check_square_matrix(exec, A, work, options.triangle);
+auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar, ExecutionSpace>& A,
+                           const LdltOptions& options, const MemoryBudget& budget,
+                           const Analysis<Scalar, ExecutionSpace>* former,
+                           const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border)
+    -> AnalysisPointer<Scalar, ExecutionSpace> {
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
   const LdltOptions chosen = completed(options);
   auto analysis = std::make_shared<Analysis<Scalar, ExecutionSpace>>();
@@ -156,7 +159,7 @@ std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> analyze(
   auto& input = analysis->symmetric.emplace();
   input.symmetry = chosen.symmetry;
   const bool same = former && is_of(*former, options) && !options.pair_ordering &&
-                    Impl::has_pattern(exec, A, former->symmetric->A, work, options.triangle);
+                    Impl::has_pattern(exec, A, former->symmetric->A, budget, options.triangle);
   if (same) {
     input.S = former->symmetric->S;
     input.A = former->symmetric->A;
@@ -193,18 +196,33 @@ std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> Impl::renew_symmetric(
   return analysis;
 }
 
-#define LUTRA_ANALYZE_LDLT(Scalar, Space)                                                  \
-  template void Impl::analyze_symmetric(                                                   \
-      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
-      const LdltOptions&, const MemoryBudget&, Analysis<Scalar, Space>&,                   \
-      const std::shared_ptr<Impl::Border<Scalar, Space>>&);                                \
-  template std::shared_ptr<const Analysis<Scalar, Space>> analyze(                         \
-      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, \
-      const LdltOptions&, const MemoryBudget&, const Analysis<Scalar, Space>*,             \
-      const std::shared_ptr<Impl::Border<Scalar, Space>>&);                                \
-  template std::shared_ptr<const Analysis<Scalar, Space>> Impl::renew_symmetric(           \
-      const Space&, const Analysis<Scalar, Space>&,                                        \
-      const Kokkos::View<const Scalar*, typename Space::memory_space>&, const MemoryBudget&);
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> Impl::with_paired_order(
+    const ExecutionSpace& exec, const Analysis<Scalar, ExecutionSpace>& former,
+    const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& values, double pivot_threshold,
+    const MemoryBudget& budget) {
+  LdltOptions options = completed(std::get<LdltOptions>(former.options));
+  options.pair_ordering = true;
+  options.pivot_threshold = pivot_threshold;
+  if (options.matching == Matching::none) options.matching = Matching::automatic;
+  auto analysis = std::make_shared<Analysis<Scalar, ExecutionSpace>>();
+  analysis->options = options;
+  analysis->symmetric = former.symmetric;
+  analyze_symmetric<Scalar>(exec, with_values<Scalar>(former.symmetric->S.pattern, values), options, budget,
+                            *analysis);
+  return analysis;
+}
+
+#define LUTRA_ANALYZE_LDLT(Scalar, Space)                                                              \
+  template Impl::AnalysisPointer<Scalar, Space> Impl::analyze_checked<Scalar, Space>(                  \
+      const Space&, const Impl::DeviceMatrix<Scalar, Space>&, const LdltOptions&, const MemoryBudget&, \
+      const Analysis<Scalar, Space>*, const std::shared_ptr<Impl::Border<Scalar, Space>>&);            \
+  template std::shared_ptr<const Analysis<Scalar, Space>> Impl::renew_symmetric(                       \
+      const Space&, const Analysis<Scalar, Space>&,                                                    \
+      const Kokkos::View<const Scalar*, typename Space::memory_space>&, const MemoryBudget&);          \
+  template std::shared_ptr<const Analysis<Scalar, Space>> Impl::with_paired_order(                     \
+      const Space&, const Analysis<Scalar, Space>&,                                                    \
+      const Kokkos::View<const Scalar*, typename Space::memory_space>&, double, const MemoryBudget&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_ANALYZE_LDLT)
 
 }  // namespace lutra

@@ -100,14 +100,28 @@ LdltFactorization<Scalar, ExecutionSpace>::LdltFactorization(const Plan& plan, c
 template <class Scalar, class ExecutionSpace>
 FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize(
     const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double perturbation) {
-  if (m_replacement.factorization) return factorize_replacement(exec, A, perturbation);
   m_A = m_plan.border ? m_bordered.values(exec, *m_plan.border, A) : A;
   m_events.clear();
   m_rule.perturbation = perturbation;
-  if (auto outcome = factorize_on_diagonal(exec)) return *outcome;
-  const LdltOutcome outcome = factorize_with_tolerance(exec, m_A);
+  m_state = State::fronts;
+  if (m_tries_diagonal) {
+    try {
+      using DiagonalPlan = typename Diagonal::Plan;
+      if (!m_diagonal) m_diagonal.emplace(exec, static_cast<const DiagonalPlan&>(*m_plan.diagonal), m_budget);
+      const bool may_delay = m_rule.pivoting == Pivoting::threshold;
+      const double smallest = may_delay ? zero_tolerance<Scalar>(m_plan.options, false) : 0.0;
+      if (auto kept = keep_diagonal(exec, m_diagonal->factorize(exec, m_A, smallest))) return *kept;
+    } catch (const OutOfMemoryError&) {  // L and U need more than L and D
+    }
+    m_tries_diagonal = false;
+    m_diagonal.reset();
+  }
+  m_rule.zero_tolerance = zero_tolerance<Scalar>(m_plan.options, m_plan.min_zero > 0);
+  m_doubtful = false;
+  LdltOutcome outcome = factorize_with_room(exec, m_A, m_rule);
+  if (outcome.zero < m_plan.min_zero && outcome.succeeded()) outcome = raise_tolerance(exec, m_A, outcome);
   const std::string cascaded = cascade(outcome);
-  return cascaded.empty() ? outcome_of(exec, outcome) : reorder(exec, A, perturbation, cascaded);
+  return cascaded.empty() ? outcome_of(exec, outcome) : give_up(cascaded);
 }
 
 /// Whether the pivots of the diagonal pass: with a threshold all entries of L and D, for Cholesky D's signs.
@@ -119,29 +133,13 @@ bool LdltFactorization<Scalar, ExecutionSpace>::passes(const FactorizationOutcom
   return m_rule.pivoting == Pivoting::none || pivots.largest_l <= 1 / m_rule.threshold;
 }
 
-/// With the pivots of the diagonal, all 1 × 1. @returns nothing where they do not pass
+/// The outcome with the pivots of the diagonal, all 1 × 1; nothing where they do not pass.
 template <class Scalar, class ExecutionSpace>
-std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::factorize_on_diagonal(
-    const ExecutionSpace& exec) {
-  m_state = State::fronts;
-  if (!m_tries_diagonal) return {};
-  const auto& plan = static_cast<const typename Diagonal::Plan&>(*m_plan.diagonal);
-  const double smallest =
-      m_rule.pivoting == Pivoting::threshold ? zero_tolerance<Scalar>(m_plan.options, false) : 0.0;
-  FactorizationOutcome outcome;
-  DiagonalPivots pivots;
-  try {
-    if (!m_diagonal) m_diagonal.emplace(exec, plan, m_budget);
-    outcome = m_diagonal->factorize(exec, m_A, smallest);
-    pivots = inspect_diagonal_pivots(exec, plan.fronts, m_diagonal->fronts());
-  } catch (const OutOfMemoryError&) {  // L and U need more than L and D
-    outcome.perturbed = 1;
-  }
-  m_tries_diagonal = passes(outcome, pivots);
-  if (!m_tries_diagonal) {
-    m_diagonal.reset();
-    return {};
-  }
+std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::keep_diagonal(
+    const ExecutionSpace& exec, FactorizationOutcome outcome) {
+  const DiagonalPivots pivots =
+      inspect_diagonal_pivots(exec, m_diagonal->plan().fronts, m_diagonal->fronts());
+  if (!passes(outcome, pivots)) return {};
   m_state = State::diagonal;
   outcome.largest_factor = pivots.largest_d;
   outcome.smallest_pivot = pivots.smallest_d;
@@ -184,14 +182,11 @@ std::string LdltFactorization<Scalar, ExecutionSpace>::cascade(const LdltOutcome
   return {};
 }
 
-/// With a larger tolerance where there are fewer zero pivots than there must be.
+/// Factorizes with a larger tolerance while there are fewer zero pivots than there must be.
 template <class Scalar, class ExecutionSpace>
-LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize_with_tolerance(
-    const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A) {
-  m_rule.zero_tolerance = zero_tolerance<Scalar>(m_plan.options, m_plan.min_zero > 0);
-  m_doubtful = false;
-  LdltOutcome outcome = factorize_with_room(exec, A, m_rule);
-  if (outcome.zero >= m_plan.min_zero || !outcome.succeeded()) return outcome;
+LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::raise_tolerance(const ExecutionSpace& exec,
+                                                                       const ScaledValues<Scalar, Memory>& A,
+                                                                       LdltOutcome outcome) {
   const std::int64_t min_zero = structural_nullity(exec, m_plan.F.A, A.values);  // of these values
   for (int k = 0; k < max_tolerances && outcome.succeeded() && outcome.zero < min_zero; ++k) {
     m_rule.zero_tolerance *= tolerance_step;
@@ -228,7 +223,6 @@ LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize_with_room(
 template <class Scalar, class ExecutionSpace>
 std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::factorize_with_more_zeros(
     const ExecutionSpace& exec) {
-  if (m_replacement.factorization) return m_replacement.factorization->factorize_with_more_zeros(exec);
   if (m_rule.pivoting != Pivoting::threshold) return {};
   m_rule.zero_tolerance = std::max(tolerance_step * m_rule.zero_tolerance, min_margin * m_relative_smallest);
   if (!(m_rule.zero_tolerance <= max_zero_tolerance<Scalar>)) return {};
@@ -259,48 +253,30 @@ FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::outcome_of(const
   return result;
 }
 
-/// The exit of a cascade of delayed pivots: an analysis with matched rows side by side.
+/// The exit of a cascade of delayed pivots. Frees the fronts, whose memory another analysis may need.
 template <class Scalar, class ExecutionSpace>
-FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::reorder(const ExecutionSpace& exec,
-                                                                        const ScaledValues<Scalar, Memory>& A,
-                                                                        double perturbation,
-                                                                        const std::string& cascade) {
-  const Kokkos::Timer timer;
+FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::give_up(const std::string& cascade) {
   m_fronts = {};
-  LdltOptions options = m_plan.options;
-  options.pair_ordering = true;
-  options.pivot_threshold = m_rule.threshold;  // which increase_quality may have raised
-  if (options.matching == Matching::none) options.matching = Matching::automatic;
-  auto analysis = std::make_unique<Analysis>();
-  const auto& pattern = m_plan.F.A;
-  analyze_symmetric<Scalar>(exec,
-                            {pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, A.values},
-                            options, m_budget, *analysis);
-  auto factorization =
-      std::make_unique<LdltFactorization>(static_cast<const Plan&>(*analysis->plan), m_budget);
-  m_replacement = {std::move(analysis), std::move(factorization), A.row_scale.data()};
-  m_events.push_back(
-      "delayed pivots cascade (" + cascade +
-      Impl::formatted("): ordered anew with matched rows side by side, in %.3g s", timer.seconds()));
-  return factorize_replacement(exec, A, perturbation);
+  FactorizationOutcome result;
+  SymmetricOutcome& symmetric = result.symmetric.emplace();
+  symmetric.escalations = m_events;
+  symmetric.cascade = PivotCascade{cascade, m_rule.threshold};
+  return result;
 }
 
 template <class Scalar, class ExecutionSpace>
-FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize_replacement(
-    const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double perturbation) {
-  const Analysis& analysis = *m_replacement.analysis;
-  const bool renewed = A.row_scale.data() != m_replacement.former_scale;
-  const auto& scale = renewed ? A.row_scale : analysis.row_scale;
-  auto outcome = m_replacement.factorization->factorize(exec, {A.values, scale, scale}, perturbation);
-  auto& events = outcome.symmetric->escalations;
-  events.insert(events.begin(), m_events.begin(), m_events.end());
-  m_events.clear();
-  return outcome;
+void LdltFactorization<Scalar, ExecutionSpace>::solve_parts(const ExecutionSpace& exec, Transposition op,
+                                                            const ConstColumns& B, const Columns& X,
+                                                            const LdltParts& parts) {
+  need_fronts(exec);
+  auto system = front_system(m_plan.F, m_A, op, B, X);
+  if (!parts.lower) system.in.scale = nullptr;
+  if (!parts.upper) system.out.scale = nullptr;
+  m_solver.solve(exec, m_plan.fronts, m_fronts, system, parts);
 }
 
 template <class Scalar, class ExecutionSpace>
 Determinant<Scalar> LdltFactorization<Scalar, ExecutionSpace>::determinant(const ExecutionSpace& exec) {
-  if (m_replacement.factorization) return m_replacement.factorization->determinant(exec);
   need_fronts(exec);
   return lutra::determinant(exec, m_plan.fronts, m_fronts, m_A.row_scale);
 }
@@ -308,7 +284,6 @@ Determinant<Scalar> LdltFactorization<Scalar, ExecutionSpace>::determinant(const
 /// In the order in which they were eliminated, front by front.
 template <class Scalar, class ExecutionSpace>
 std::vector<Pivot> LdltFactorization<Scalar, ExecutionSpace>::pivots(const ExecutionSpace& exec) const {
-  if (m_replacement.factorization) return m_replacement.factorization->pivots(exec);
   if (m_state != State::fronts) return m_diagonal->pivots(exec);
   const auto order = to_host<std::int64_t>(exec, m_plan.F.row_order);
   const auto records = to_host(exec, m_fronts.records);
@@ -331,7 +306,6 @@ std::vector<Pivot> LdltFactorization<Scalar, ExecutionSpace>::pivots(const Execu
 
 template <class Scalar, class ExecutionSpace>
 FactorValues<Scalar> LdltFactorization<Scalar, ExecutionSpace>::write_out(const ExecutionSpace& exec) const {
-  if (m_replacement.factorization) return m_replacement.factorization->write_out(exec);
   if (m_state != State::fronts) return symmetric_factors(m_diagonal->write_out(exec));
   auto factors = start_factor_values(exec, pivots(exec), m_A);
   const auto records = to_host(exec, m_fronts.records);
@@ -370,7 +344,6 @@ FactorValues<Scalar> LdltFactorization<Scalar, ExecutionSpace>::write_out(const 
 
 template <class Scalar, class ExecutionSpace>
 bool LdltFactorization<Scalar, ExecutionSpace>::increase_quality() {
-  if (m_replacement.factorization) return m_replacement.factorization->increase_quality();
   if (m_rule.pivoting != Pivoting::threshold || m_rule.threshold >= 0.5) return false;
   m_rule.threshold = std::min(0.5, std::pow(m_rule.threshold, 0.75));
   return true;
@@ -378,7 +351,6 @@ bool LdltFactorization<Scalar, ExecutionSpace>::increase_quality() {
 
 template <class Scalar, class ExecutionSpace>
 std::int64_t LdltFactorization<Scalar, ExecutionSpace>::consume_timeout(const ExecutionSpace& exec) {
-  if (m_replacement.factorization) return m_replacement.factorization->consume_timeout(exec);
   const std::int64_t row = m_solver.consume_timeout(exec, m_plan.fronts);
   const std::int64_t of_diagonal = m_diagonal ? m_diagonal->consume_timeout(exec) : -1;
   return row >= 0 ? row : of_diagonal;

@@ -18,11 +18,15 @@
 namespace lutra {
 namespace {
 
-/// The up-looking engine profits from an equivalent order in which rows of like patterns are neighbours.
+/// The right-looking engine takes any order.
 template <class ExecutionSpace>
+bool wants_tree_order(const LuOptions&) {
+  return false;
+}
+/// The up-looking engine profits from an equivalent order in which rows of like patterns are neighbours.
+template <Impl::HostExecution ExecutionSpace>
 bool wants_tree_order(const LuOptions& options) {
-  return Impl::is_host_space<ExecutionSpace> && options.ordering != Ordering::user &&
-         options.ordering != Ordering::natural;
+  return options.ordering != Ordering::user && options.ordering != Ordering::natural;
 }
 
 /// Entries of L + U as fronts store them.
@@ -132,13 +136,11 @@ FactorStructure Analysis<Scalar, ExecutionSpace>::structure(const ExecutionSpace
 }
 
 template <class Scalar, class ExecutionSpace>
-std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> analyze(
-    const ExecutionSpace& exec,
-    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const LuOptions& options, const MemoryBudget& budget, const Analysis<Scalar, ExecutionSpace>* former,
-    const std::shared_ptr<Impl::Border<Scalar, ExecutionSpace>>& border) {
-  const MatrixCheckWorkspace<ExecutionSpace> work(exec, budget);
-  check_square_matrix(exec, A, work);
+auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar, ExecutionSpace>& A,
+                           const LuOptions& options, const MemoryBudget& budget,
+                           const Analysis<Scalar, ExecutionSpace>* former,
+                           const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border)
+    -> AnalysisPointer<Scalar, ExecutionSpace> {
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
   auto analysis = std::make_shared<Analysis<Scalar, ExecutionSpace>>();
   analysis->n = A.n_rows;
@@ -149,7 +151,7 @@ std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> analyze(
   report.choice.device_model = model.name;
   const auto on_host = Impl::copy_to_host(exec, A);
   FormerOrder order;
-  if (former && former->plan && is_of(*former, options) && Impl::has_pattern(exec, A, former->F.A, work)) {
+  if (former && former->plan && is_of(*former, options) && Impl::has_pattern(exec, A, former->F.A, budget)) {
     order.rows = Impl::to_host<Ordinal>(exec, former->F.row_order);
     order.columns = Impl::to_host<Ordinal>(exec, former->F.col_order);
     const bool by_rows = former->report.choice.engine == name_of(Engine::simplicial);
@@ -220,17 +222,16 @@ std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> Impl::renew_analysis(
   const auto& pattern = former.F.A;
   const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space> A{
       pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, values};
-  return analyze(exec, A, std::get<LuOptions>(former.options), budget, &former);
+  return analyze_checked(exec, A, std::get<LuOptions>(former.options), budget, &former);
 }
 
-#define LUTRA_ANALYZE_LU(Scalar, Space)                                                                      \
-  template struct Analysis<Scalar, Space>;                                                                   \
-  template std::shared_ptr<const Analysis<Scalar, Space>> analyze(                                           \
-      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&, const LuOptions&, \
-      const MemoryBudget&, const Analysis<Scalar, Space>*,                                                   \
-      const std::shared_ptr<Impl::Border<Scalar, Space>>&);                                                  \
-  template std::shared_ptr<const Analysis<Scalar, Space>> Impl::renew_analysis(                              \
-      const Space&, const Analysis<Scalar, Space>&,                                                          \
+#define LUTRA_ANALYZE_LU(Scalar, Space)                                                              \
+  template struct Analysis<Scalar, Space>;                                                           \
+  template Impl::AnalysisPointer<Scalar, Space> Impl::analyze_checked<Scalar, Space>(                \
+      const Space&, const Impl::DeviceMatrix<Scalar, Space>&, const LuOptions&, const MemoryBudget&, \
+      const Analysis<Scalar, Space>*, const std::shared_ptr<Impl::Border<Scalar, Space>>&);          \
+  template std::shared_ptr<const Analysis<Scalar, Space>> Impl::renew_analysis(                      \
+      const Space&, const Analysis<Scalar, Space>&,                                                  \
       const Kokkos::View<const Scalar*, typename Space::memory_space>&, const MemoryBudget&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_ANALYZE_LU)
 

@@ -70,16 +70,11 @@ void MultifrontalFactorization<Scalar, ExecutionSpace>::update_solves(const Exec
 template <class Scalar, class ExecutionSpace>
 void MultifrontalFactorization<Scalar, ExecutionSpace>::apply(const ExecutionSpace& exec, Transposition op,
                                                               const Rows& B, const Rows& X) {
-  if (!m_plan.border) return apply_whole(exec, op, B, X);
-  m_bordered.solve(exec, B, X, [&](const Rows& from, const Rows& to) { apply_whole(exec, op, from, to); });
-}
-
-template <class Scalar, class ExecutionSpace>
-void MultifrontalFactorization<Scalar, ExecutionSpace>::apply_whole(const ExecutionSpace& exec,
-                                                                    Transposition op, const Rows& B,
-                                                                    const Rows& X) {
-  if (m_by_rows) return m_by_rows->solve(exec, op, m_A.row_scale, m_A.col_scale, B, X);
-  m_on_fronts->solve(exec, m_plan.fronts, m_fronts, Impl::front_system(m_plan.F, m_A, op, B, X));
+  const auto apply_whole = [&](const Rows& from, const Rows& to) {
+    if (m_by_rows) return m_by_rows->solve(exec, op, m_A.row_scale, m_A.col_scale, from, to);
+    m_on_fronts->solve(exec, m_plan.fronts, m_fronts, Impl::front_system(m_plan.F, m_A, op, from, to));
+  };
+  m_plan.border ? m_bordered.solve(exec, B, X, apply_whole) : apply_whole(B, X);
 }
 
 template <class Scalar, class ExecutionSpace>

@@ -3,15 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <new>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_CheckVector.hpp"
 #include "Lutra_Formatted.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_NullVector.hpp"
+#include "Lutra_Outcome.hpp"
 #include "Lutra_ScaleFit.hpp"
 #include "Lutra_StoppedSolve.hpp"
 #include "Lutra_Timer.hpp"
@@ -35,10 +36,13 @@ void Numeric<Scalar, ExecutionSpace>::set_analysis(std::shared_ptr<const analysi
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization;
   if (analysis->plan) factorization = analysis->plan->make_factorization(m_exec, m_budget);
   Report report = analysis->report;
+  if (factorization) factorization->describe(report);
   decltype(m_operators) operators(analysis->F.A, m_budget);
   // Nothing has changed until here, and nothing throws from here on.
-  m_factorization = std::move(factorization);
+  m_factorization = std::move(factorization);  // before the plan that the former one refers to
+  m_reordered = {};
   m_analysis = std::move(analysis);
+  m_scaling = {m_analysis->row_scale, m_analysis->col_scale};
   m_report = std::move(report);
   m_stage = m_factorization ? Stage::analyzed : Stage::structurally_singular;
   m_operators = std::move(operators);
@@ -52,15 +56,24 @@ void Numeric<Scalar, ExecutionSpace>::set_analysis(std::shared_ptr<const analysi
 
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::rematch(const matrix_type& A) {
-  set_analysis(
-      std::visit([&](const auto& options) { return analyze(m_exec, A, options, m_budget, m_analysis.get()); },
-                 m_analysis->options));
+  check_square_matrix(m_exec, A, m_check, analyzed_pattern().read);
+  rematch_checked(A);
+}
+
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::rematch_checked(const matrix_type& A) {
+  set_analysis(std::visit(
+      [&](const auto& options) {
+        return Impl::analyze_checked<Scalar, ExecutionSpace>(m_exec, A, options, m_budget, m_analysis.get());
+      },
+      m_analysis->options));
 }
 
 template <class Scalar, class ExecutionSpace>
 auto Numeric<Scalar, ExecutionSpace>::analyzed_pattern() const -> Impl::AnalyzedPattern<memory_space> {
-  const auto* const symmetric = std::get_if<LdltOptions>(&m_analysis->options);
-  return {&m_analysis->pattern(), m_options.validate_input, symmetric ? symmetric->triangle : Triangle::both};
+  const Triangle read =
+      std::visit([](const auto& options) { return Impl::read_triangle(options); }, m_analysis->options);
+  return {&m_analysis->pattern(), m_options.validate_input, read};
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -72,11 +85,7 @@ FactorValues<Scalar> Numeric<Scalar, ExecutionSpace>::factors() const {
 
 template <class Scalar, class ExecutionSpace>
 FactorStructure Numeric<Scalar, ExecutionSpace>::structure() const {
-  if (const auto* const own =
-          dynamic_cast<const WritableFactors<Scalar, ExecutionSpace>*>(m_factorization.get())) {
-    if (auto replaced = own->replaced_structure(m_exec)) return std::move(*replaced);
-  }
-  return m_analysis->structure(m_exec);
+  return (m_reordered ? m_reordered : m_analysis)->structure(m_exec);
 }
 
 /// Checks that a matrix has the pattern analyzed, and what LDLᵀ takes for granted besides.
@@ -105,52 +114,83 @@ void Numeric<Scalar, ExecutionSpace>::take_values(const matrix_type& A, const sh
 }
 
 template <class Scalar, class ExecutionSpace>
-void Numeric<Scalar, ExecutionSpace>::factorize(const matrix_type& A, const shift_type& shift) {
+Status Numeric<Scalar, ExecutionSpace>::factorize(const matrix_type& A, const shift_type& shift) {
   check_matrix(A, shift);
+  if (m_analysis->is_incomplete()) return precondition(A.values);
   if (m_stage == Stage::structurally_singular) {
-    if (Impl::hash_of_values(m_exec, A.values) == m_analysis->value_hash) return;  // its report still holds
-    rematch(A);
-    if (m_stage == Stage::structurally_singular) return;
+    if (Impl::hash_of_values(m_exec, A.values) == m_analysis->value_hash)
+      return m_report.status;  // the report still holds
+    rematch_checked(A);
+    if (m_stage == Stage::structurally_singular) return m_report.status;
   }
-  start_report();
-  m_report.pivots = {};
-  m_report.inertia = {};
-  m_report.indefinite_column.reset();
-  try {
-    const Impl::StageTimer timer(m_exec, m_options.time_stages);
+  return compute_factors([&] {
     take_values(A, shift);
-    const Stage stage = factorize_values();
-    (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
-    if (!m_factorized_before) compare_prediction();
-    m_factorized_before = true;
-    m_report.status = stage == Stage::factorized ? Status::not_solved : status_of(stage);
-    m_report.errors.condition = m_guard.condition();
-    m_stage = stage;
-  } catch (const std::bad_alloc&) {
-    m_report.status = Status::out_of_memory;
-    update_memory();
-    throw;
-  }
-  m_factor_escalations = m_report.escalations.size();
-  update_memory();
+    return settle(factorize_values());
+  });
 }
 
-/// Factorizes the values, with other scales or another analysis where those of other values do not serve.
 template <class Scalar, class ExecutionSpace>
-auto Numeric<Scalar, ExecutionSpace>::factorize_values() -> Stage {
-  FactorizationOutcome outcome = factorize_within_growth();
+Status Numeric<Scalar, ExecutionSpace>::precondition(const values_type& values) {
+  if (m_stage == Stage::structurally_singular) return m_report.status;
+  return compute_factors([&] { return approximate(values); });
+}
+
+/// Calls compute(), which returns the stage that it leads to, and reports how that ended.
+template <class Scalar, class ExecutionSpace>
+template <class Compute>
+Status Numeric<Scalar, ExecutionSpace>::compute_factors(const Compute& compute) {
+  start_report();
+  Impl::report_failure(
+      [&] {
+        const Impl::StageTimer timer(m_exec, m_options.time_stages);
+        const Stage stage = compute();
+        (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
+        if (!m_factorized_before) compare_prediction();
+        m_factorized_before = true;
+        m_report.status = stage == Stage::factorized ? Status::not_solved : status_of(stage);
+        m_report.errors.condition = m_guard.condition();
+        m_stage = stage;
+      },
+      [&](Status status) {
+        m_report.status = status;
+        update_memory();
+      });
+  m_factor_escalations = m_report.escalations.size();
+  update_memory();
+  return Impl::outcome_of(m_report.status);
+}
+
+/// The factors of values as they are.
+template <class Scalar, class ExecutionSpace>
+auto Numeric<Scalar, ExecutionSpace>::approximate(const values_type& values) -> Stage {
+  const FactorizationOutcome outcome =
+      m_factorization->factorize(m_exec, {values, m_scaling.row, m_scaling.col}, first_perturbation());
+  if (m_analysis->is_incomplete()) {
+    m_report.pivots.growth = outcome.growth();
+  } else {
+    report_pivots(outcome);
+  }
+  m_report.choice.why = m_analysis->report.choice.why;
+  m_factorization->describe(m_report);
+  return outcome.is_finite() ? Stage::factorized : Stage::not_finite;
+}
+
+/// The stage that a factorization of the values leads to. Factorizes again, with other scales or another
+/// analysis, where those of other values do not serve.
+template <class Scalar, class ExecutionSpace>
+auto Numeric<Scalar, ExecutionSpace>::settle(FactorizationOutcome outcome) -> Stage {
   if (Guard::is_suspicious(outcome) || !outcome.is_finite()) {
     if (may_renew() &&
         !Impl::scales_fit(m_exec, m_analysis->F.A, m_operators.values(), m_analysis->row_scale,
                           m_analysis->col_scale, m_budget) &&
         renew_analysis("values have outgrown the scales of the analysis"))
-      outcome = factorize_within_growth();
+      outcome = factorize_values();
   }
   const Stage stage = judge_factors(outcome);
   if (stage == Stage::factorized || !may_renew()) return stage;
   if (!renew_analysis(std::string(to_string(status_of(stage))) + " on the analysis of other values"))
     return m_report.status == Status::structurally_singular ? Stage::structurally_singular_values : stage;
-  return judge_factors(factorize_within_growth());
+  return judge_factors(factorize_values());
 }
 
 /// The stage that factors lead to. Where pivots were perturbed and the matrix turns out to be
@@ -161,13 +201,12 @@ auto Numeric<Scalar, ExecutionSpace>::judge_factors(const FactorizationOutcome& 
   const Stage stage = stage_of_factors(outcome);
   if (stage != Stage::factorized || outcome.perturbed == 0 || m_options.perturbation > 0) return stage;
   if (!(m_guard.condition().value_or(0) >= Guard::near_singular)) return stage;
-  const FactorizationOutcome kept = factorize_with(Guard::epsilon * Guard::epsilon);
-  if (!kept.is_finite() || kept.growth() > Guard::near_singular)
-    return stage_of_factors(factorize_within_growth());
+  const FactorizationOutcome kept = factorize_values(Guard::epsilon * Guard::epsilon);
+  if (!kept.is_finite() || kept.growth() > Guard::near_singular) return stage_of_factors(factorize_values());
   if (kept.perturbed > 0) {
     // A pivot of ε² whose column has not grown: both are zero, and A is singular within ε times growth.
     constexpr double small_growth = 64;
-    if (kept.growth() > small_growth) return stage_of_factors(factorize_within_growth());
+    if (kept.growth() > small_growth) return stage_of_factors(factorize_values());
     name_zero_pivots();
     return Stage::numerically_singular;
   }
@@ -246,9 +285,11 @@ void Numeric<Scalar, ExecutionSpace>::adopt(
     decltype(m_operators) operators(renewed->F.A, m_budget);
     operators.set_values(m_exec, values);
     m_factorization = std::move(factorization);
+    m_reordered = {};
     m_operators = std::move(operators);
   }
   m_analysis = renewed;
+  m_scaling = {renewed->row_scale, renewed->col_scale};
   m_report.choice = renewed->report.choice;
   m_report.factors = renewed->report.factors;
   m_report.structural_rank = renewed->report.structural_rank;
@@ -260,13 +301,51 @@ void Numeric<Scalar, ExecutionSpace>::adopt(
   times.levelization = taken.levelization;
 }
 
-/// Factorizes once; counts go to the report.
+/// Factorizes the values; counts go to the report. Does it again with larger perturbations where tiny pivots
+/// let entries grow so much that the factors would not even serve as a preconditioner. Growth falls with the
+/// square of the perturbation.
+/// @param given perturbation of pivots, which stays as it is; none: that of the options, or the default
 template <class Scalar, class ExecutionSpace>
-FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_with(double perturbation) {
-  const FactorizationOutcome outcome = m_factorization->factorize(
-      m_exec, {m_operators.values(), m_analysis->row_scale, m_analysis->col_scale}, perturbation);
-  m_perturbation = perturbation;
-  report_pivots(outcome);
+FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_values(const std::optional<double>& given) {
+  constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
+  constexpr double max_growth = 1e-3 / epsilon;
+  bool may_grow = given || m_options.perturbation > 0;
+  m_perturbation = given.value_or(first_perturbation());
+  for (;;) {
+    FactorizationOutcome outcome = m_factorization->factorize(
+        m_exec, {m_operators.values(), m_scaling.row, m_scaling.col}, m_perturbation);
+    if (outcome.symmetric && outcome.symmetric->cascade)
+      outcome = factorize_in_paired_order(*outcome.symmetric);
+    report_pivots(outcome);
+    if (may_grow || outcome.perturbed == 0 || (outcome.is_finite() && outcome.growth() <= max_growth))
+      return outcome;
+    may_grow = true;
+    m_perturbation = std::pow(epsilon, 5.0 / 16.0);
+    m_report.escalations.push_back(
+        Impl::formatted("element growth: pivots perturbed below %.2g", m_perturbation));
+  }
+}
+
+/// Analyzes the values, whose delayed pivots have cascaded, with matched rows side by side in the order, and
+/// factorizes again. Factorizations from then on take that order.
+/// @param former of the factorization that was given up
+template <class Scalar, class ExecutionSpace>
+FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_in_paired_order(
+    const SymmetricOutcome& former) {
+  const Kokkos::Timer timer;
+  AnalysisPointer analysis = Impl::with_paired_order<Scalar, ExecutionSpace>(
+      m_exec, *m_analysis, m_operators.values(), former.cascade->pivot_threshold, m_budget);
+  m_factorization = analysis->plan->make_factorization(m_exec, m_budget);
+  m_reordered = std::move(analysis);
+  m_scaling = {m_reordered->row_scale, m_reordered->col_scale};
+  auto events = former.escalations;
+  events.push_back(
+      "delayed pivots cascade (" + former.cascade->why +
+      Impl::formatted("): ordered anew with matched rows side by side, in %.3g s", timer.seconds()));
+  FactorizationOutcome outcome = m_factorization->factorize(
+      m_exec, {m_operators.values(), m_scaling.row, m_scaling.col}, m_perturbation);
+  auto& own = outcome.symmetric->escalations;
+  own.insert(own.begin(), events.begin(), events.end());
   return outcome;
 }
 
@@ -277,20 +356,6 @@ void Numeric<Scalar, ExecutionSpace>::report_pivots(const FactorizationOutcome& 
   pivots.interchanged = outcome.interchanged;
   pivots.growth = outcome.growth();
   if (outcome.symmetric) outcome.symmetric->write(m_operators.values().extent(0), m_report);
-}
-
-/// Factorizes, and does it again with larger perturbations where tiny pivots let entries grow so much that
-/// the factors would not even serve as a preconditioner. Growth falls with the square of the perturbation.
-template <class Scalar, class ExecutionSpace>
-FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_within_growth() {
-  constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
-  constexpr double max_growth = 1e-3 / epsilon;
-  if (m_options.perturbation > 0) return factorize_with(m_options.perturbation);
-  auto outcome = factorize_with(Impl::default_perturbation<Scalar>());
-  if (outcome.perturbed == 0 || (outcome.is_finite() && outcome.growth() <= max_growth)) return outcome;
-  const double larger = std::pow(epsilon, 5.0 / 16.0);
-  m_report.escalations.push_back(Impl::formatted("element growth: pivots perturbed below %.2g", larger));
-  return factorize_with(larger);
 }
 
 /// What the choice of an ordering predicted, beside what it came to.
@@ -368,6 +433,9 @@ void Numeric<Scalar, ExecutionSpace>::start_report() {
   m_guard.forget();
   start_solution(Status::not_solved);
   m_report.times.refactor = {};
+  m_report.pivots = {};
+  m_report.inertia = {};
+  m_report.indefinite_column.reset();
   m_report.singular_rows.clear();
   m_report.singular_columns.clear();
   m_report.condition_solves = 0;
@@ -430,8 +498,7 @@ void Numeric<Scalar, ExecutionSpace>::throw_if_stopped() {
 
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::update_memory() {
-  m_report.memory.device_peak_bytes = m_budget.peak_bytes();
-  if (m_budget.limit_bytes() > 0) m_report.memory.limit_bytes = m_budget.limit_bytes();
+  Impl::report_memory(m_budget, m_report);
 }
 
 /// Of the factors; of Cholesky, which scales nothing, by the diagonal.
@@ -446,9 +513,7 @@ auto Numeric<Scalar, ExecutionSpace>::scales() -> Scales<Scalar, Memory> {
     Impl::scale_by_diagonal(m_exec, m_analysis->F.A, m_operators.values(), m_diagonal_scale);
     return {m_diagonal_scale, m_diagonal_scale};
   }
-  const auto own = m_factorization->own_scale();
-  if (own.extent(0) > 0) return {own, own};
-  return {m_analysis->row_scale, m_analysis->col_scale};
+  return m_scaling;
 }
 
 /// The factors of LDLᵀ or Cholesky. @param call of the user, for messages

@@ -20,15 +20,17 @@
 
 namespace lutra {
 
-/// The factors of one matrix after another on one pattern, by LU, LDLᵀ or Cholesky as its analysis says, and
-/// solves with them: one of any number of such objects over a shared analysis, each with its execution space
-/// instance, values, factors, workspace, memory budget and report. Objects over one analysis may be used at
-/// the same time by different threads and on different instances; each alone is used by one thread at a time.
+/// The factors of one matrix after another on one pattern, by LU, LDLᵀ, Cholesky or incomplete LU as its
+/// analysis says, and solves with them: one of any number of such objects over a shared analysis, each with
+/// its execution space instance, values, factors, workspace, memory budget and report. Objects over one
+/// analysis may be used at the same time by different threads and on different instances; each alone is used
+/// by one thread at a time.
 ///
 ///     analysis ──┬── Numeric ── factorize(A₁), solve …     instance 1
 ///                └── Numeric ── factorize(A₂), solve …     instance 2
 ///
-/// `SparseLU` and `SparseLDLT` are an analysis with one of these; further ones are made from `analysis()`.
+/// `SparseLU`, `SparseLDLT` and `SparseILU` are an analysis with one of these; further ones are made from
+/// `analysis()`.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class Numeric {
  public:
@@ -36,6 +38,7 @@ class Numeric {
   using execution_space = ExecutionSpace;
   using memory_space = typename ExecutionSpace::memory_space;
   using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
+  using values_type = Kokkos::View<const Scalar*, memory_space>;
   using analysis_type = Analysis<Scalar, ExecutionSpace>;
   using const_multivector_type = Kokkos::View<const Scalar**, Kokkos::LayoutStride, memory_space>;
   using multivector_type = Kokkos::View<Scalar**, Kokkos::LayoutStride, memory_space>;
@@ -51,16 +54,40 @@ class Numeric {
   Numeric(std::shared_ptr<const analysis_type> analysis, const DirectOptions& options,
           const ExecutionSpace& exec, const MemoryBudget& budget);
 
-  /// Factorizes a matrix with the pattern of the analysis and any values, which are copied. Of LDLᵀ and
-  /// Cholesky `report()` then has the inertia. Waits twice: for the check of the matrix, and for what became
-  /// of the pivots; more often where pivots were perturbed, or a factorization is repeated. Allocates the
-  /// first time, and where delayed pivots need more memory.
+  /// Factorizes a matrix with the pattern of the analysis and any values, which are copied, except those for
+  /// incomplete factors. Of LDLᵀ and Cholesky `report()` then has the inertia. Waits twice: for the check of
+  /// the matrix, and for what became of the pivots; more often where pivots were perturbed, or a
+  /// factorization is repeated. Allocates the first time, and where delayed pivots need more memory.
   /// @param shift [n] of LDLᵀ and Cholesky: A + diag(shift) is factorized, and solves and errors are of it
+  /// @returns success, or the status of a matrix that cannot be solved with
   /// @throws InputError for another pattern, for NaN or infinity among the values read, for an
   ///         unsymmetric matrix with LDLᵀ, and for a shift with LU, of another length, or with NaN or
   ///         infinity: nothing has changed. OutOfMemoryError, TimeoutError: there are no factors, and
   ///         `report()` says so
-  void factorize(const matrix_type& A, const shift_type& shift = {});
+  [[nodiscard]] Status factorize(const matrix_type& A, const shift_type& shift = {});
+  /// Computes factors to precondition with, for `apply` and `factorization()` alone: neither growth nor
+  /// condition is examined, and the analysis stays as it is.
+  /// @param values [nnz] checked; read in place
+  /// @returns as factorize
+  /// @throws OutOfMemoryError, TimeoutError: there are no factors
+  [[nodiscard]] Status precondition(const values_type& values);
+
+  /// X ≈ op(A)⁻¹·B for all columns, by the factors alone. Does not fence, but allocates and fences where the
+  /// number of columns grows or op is transposed for the first time.
+  /// @param B [n × k] or [n] View the execution space can read, of any layout
+  /// @param X like B; may be B itself
+  /// @throws CallOrderError without usable factors; InputError where extents do not fit; OutOfMemoryError.
+  ///         TimeoutError where the watchdog has given up an earlier one, which left NaN: this one has done
+  ///         nothing, and the factors are still there
+  template <class BView, class XView>
+  void apply(const BView& B, const XView& X, Transposition op = Transposition::none) {
+    Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
+    apply_strided(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X), op);
+  }
+  /// The same for Views of the library's own type.
+  void apply_strided(const const_multivector_type& B, const multivector_type& X, Transposition op);
+  /// @throws TimeoutError where the watchdog has given up an `apply` since the last call. Fences.
+  void check_applied();
 
   /// Solves op(A)·X = B for all columns, refines, and computes the backward errors in `report()`.
   /// @param B [n × k] or [n] View the execution space can read, of any layout
@@ -70,15 +97,17 @@ class Numeric {
   /// Waits once for 16 right-hand sides where the first solution is good; once for each step of refinement or
   /// GMRES, and once for X after those. Allocates where the number of right-hand sides, up to 16, is another
   /// than before, and for the first transposed solve.
-  /// @throws CallOrderError without a factorization, InputError where extents do not fit or B holds NaN or
-  ///         infinity: nothing has changed. OutOfMemoryError, TimeoutError: X is undefined, and `report()`
-  ///         says so
+  /// @throws CallOrderError without a factorization, InputError for incomplete factors, and where extents do
+  ///         not fit or B holds NaN or infinity: nothing has changed. OutOfMemoryError, TimeoutError: X is
+  ///         undefined, and `report()` says so
   template <class BView, class XView>
   Status solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
     Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
-    return solve_views(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X),
-                       op);
+    return solve_strided(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X),
+                         op);
   }
+  /// The same for Views of the library's own type.
+  Status solve_strided(const const_multivector_type& B, const multivector_type& X, Transposition op);
 
   /// X = (op of the parts)⁻¹·B with some of the factors L, D and Lᵀ (or Lᴴ) of S·A·S = Pᵀ·L·D·Lᵀ·P, S being
   /// the scaling and P the elimination order: with L alone X = Pᵀ·L⁻¹·P·S·B, with D alone Pᵀ·D⁻¹·P·B, with Lᵀ
@@ -107,6 +136,8 @@ class Numeric {
   /// matching and scaling no longer serve.
   /// @throws as `analyze`: nothing has changed. Fences.
   void rematch(const matrix_type& A);
+  /// Overload for a matrix that check_square_matrix has passed.
+  void rematch_checked(const matrix_type& A);
 
   /// Asks for more accurate factors, from the next factorization on: LDLᵀ raises the threshold u of pivots to
   /// u^0.75, at most to 1/2. @returns false where they are as accurate as they become
@@ -121,6 +152,8 @@ class Numeric {
   Factorization<Scalar, ExecutionSpace>* factorization() const {
     return has_factors() ? m_factorization.get() : nullptr;
   }
+  /// The same object, whether it holds factors or not; null where the pattern is structurally singular.
+  Factorization<Scalar, ExecutionSpace>* engine() const { return m_factorization.get(); }
 
   const std::shared_ptr<const analysis_type>& analysis() const noexcept { return m_analysis; }
   /// The pattern that matrices must have, and how they are compared with it.
@@ -151,16 +184,22 @@ class Numeric {
   // Factorization (Lutra_Numeric.cpp).
   void check_matrix(const matrix_type& A, const shift_type& shift);
   void take_values(const matrix_type& A, const shift_type& shift);
-  Stage factorize_values();
+  template <class Compute>
+  Status compute_factors(const Compute& compute);
+  Stage approximate(const values_type& values);
+  Stage settle(FactorizationOutcome outcome);
   Stage judge_factors(const FactorizationOutcome& outcome);
   Stage stage_of_factors(FactorizationOutcome outcome, bool has_small_pivots = false);
   bool may_renew();
   bool renew_analysis(const std::string& reason);
   void adopt(const AnalysisPointer& renewed,
              std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization);
-  FactorizationOutcome factorize_with(double perturbation);
+  FactorizationOutcome factorize_values(const std::optional<double>& given = {});
+  FactorizationOutcome factorize_in_paired_order(const SymmetricOutcome& former);
+  double first_perturbation() const {
+    return m_options.perturbation > 0 ? m_options.perturbation : Impl::default_perturbation<Scalar>();
+  }
   void report_pivots(const FactorizationOutcome& outcome);
-  FactorizationOutcome factorize_within_growth();
   void compare_prediction();
   bool seems_ill_conditioned();
   bool find_singularity();
@@ -184,34 +223,37 @@ class Numeric {
   SymmetricFactors<Scalar, ExecutionSpace>& symmetric_factors(const char* call) const;
 
   // Solves (Lutra_NumericSolve.cpp).
-  Status solve_views(const const_multivector_type& B, const multivector_type& X, Transposition op);
   void solve_part_views(const const_multivector_type& B, const multivector_type& X, const LdltParts& parts,
                         Transposition op);
-  Status solve_blocks(const const_multivector_type& B, const multivector_type& X, Transposition op);
+  void load_block(const const_multivector_type& B, std::size_t first, std::size_t k);
+  void check_solved(const RefinementOutcome& outcome);
+  Status report_solution(const RefinementOutcome& worst, double seconds);
   bool improve_block(Transposition op, std::size_t k, RefinementOutcome& outcome);
   bool is_solved(const RefinementOutcome& outcome) const;
   void check_condition(Transposition op, std::size_t k, const RefinementOutcome& outcome);
   double bound_of_column(Transposition op, std::size_t c, double backward_error);
-  RefinementOutcome solve_block(const const_multivector_type& B, std::size_t first, std::size_t k,
-                                Transposition op, const std::function<void()>& copy_to_user);
-  RefinementOutcome refined(Transposition op, const std::function<void()>& copy_to_user);
   void reserve_workspace(std::size_t n_rhs);
   bool gmres_fallback(Transposition op, std::size_t k, RefinementOutcome& outcome);
   void look_for_null_vector(int iterations);
   int improve_column(Transposition op, std::size_t c, BackwardErrors& errors);
   Status status_of_solution() const;
   double tolerance() const;
+  RefinementOptions refinement() const { return {m_options.max_refinement_steps, m_options.tolerance}; }
 
   DirectOptions m_options;
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
   AnalysisPointer m_analysis;
+  AnalysisPointer m_reordered;       ///< with which LDLᵀ works since pivots cascaded; or null
+  Scales<Scalar, Memory> m_scaling;  ///< of the analysis made last, by which factorizations scale
   Report m_report;
   Stage m_stage = Stage::analyzed;
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> m_factorization;  ///< null: structurally singular
   Impl::MatrixOperators<Scalar, ExecutionSpace> m_operators;               ///< of the matrix last factorized
   MatrixCheckWorkspace<ExecutionSpace> m_check;
-  Workspace m_work;                        ///< of up to 16 right-hand sides
+  Workspace m_work;                    ///< of up to 16 right-hand sides
+  typename Workspace::Rows m_scratch;  ///< [n × k] for Views of `apply` that are not stored by rows
+  MemoryReservation m_scratch_reservation;
   Workspace m_column;                      ///< of one, for escalations; empty until there is one
   Fgmres<Scalar, ExecutionSpace> m_gmres;  ///< likewise
   Kokkos::View<RealOf<Scalar>*, Memory> m_diagonal_scale;  ///< [n] of Cholesky, once it was needed

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <new>
 #include <span>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_NullVector.hpp"
+#include "Lutra_Outcome.hpp"
 #include "Lutra_RefinementKernels.hpp"
 #include "Lutra_StoppedSolve.hpp"
 #include "Lutra_Timer.hpp"
@@ -24,6 +24,22 @@ constexpr std::size_t columns_at_once = 16;  // right-hand sides in the workspac
 template <class Scalar>
 double default_tolerance() {
   return sizeof(RealOf<Scalar>) == 8 ? 1e-12 : 1e-5;
+}
+
+/// Takes the errors and the steps of a block, where they are worse, and adds its time.
+void take_worse(RefinementOutcome& worst, const RefinementOutcome& block) {
+  double& componentwise = worst.errors.componentwise[0];
+  double& normwise = worst.errors.normwise[0];
+  componentwise = std::max(componentwise, std::ranges::max(block.errors.componentwise));
+  normwise = std::max(normwise, std::ranges::max(block.errors.normwise));
+  worst.steps = std::max(worst.steps, block.steps);
+  worst.refine_seconds += block.refine_seconds;
+}
+
+/// Whether a View lies as a block by rows does.
+template <class View>
+bool is_by_rows(const View& view) {
+  return (view.extent(1) == 1 || view.stride(1) == 1) && view.stride(0) == view.extent(1);
 }
 
 /// Columns [first, first + k) of the user's X are the first k of a workspace array, unless a row of B that is
@@ -44,56 +60,52 @@ void copy_solutions(const ExecutionSpace& exec, const Rows& from, const XView& X
 
 }  // namespace
 
+/// Sixteen right-hand sides after another, or fewer where there are not so many.
 template <class Scalar, class ExecutionSpace>
-Status Numeric<Scalar, ExecutionSpace>::solve_views(const const_multivector_type& B,
-                                                    const multivector_type& X, Transposition op) {
-  if (m_stage == Stage::analyzed)
-    throw CallOrderError("solve: there is no factorization; call analyze and factorize first");
-  check_enumerator("op", op, Transposition::adjoint);
-  Impl::check_extents(static_cast<std::size_t>(m_analysis->n), B, X);
-  const std::size_t n_rhs = B.extent(1);
-  if (!can_solve() || n_rhs == 0) {
+Status Numeric<Scalar, ExecutionSpace>::solve_strided(const const_multivector_type& B,
+                                                      const multivector_type& X, Transposition op) {
+  if (m_analysis->is_incomplete())
+    throw InputError("solve: incomplete factors are applied, or given to a Krylov method");
+  Impl::check_solve(m_stage != Stage::analyzed, op, static_cast<std::size_t>(m_analysis->n), B, X);
+  if (!can_solve() || B.extent(1) == 0) {
     start_solution(status_of(m_stage));
     return m_report.status;
   }
-  try {
-    return solve_blocks(B, X, op);
-  } catch (const TimeoutError&) {
-    start_solution(Status::not_solved);
-    throw;
-  } catch (const std::bad_alloc&) {
-    start_solution(Status::out_of_memory);
+  const auto solve_blocks = [&] {
+    const Impl::StageTimer timer(m_exec, m_options.time_stages);
+    reserve_workspace(B.extent(1));
+    RefinementOutcome worst{.errors = {{0.0}, {0.0}, {0.0}}};
+    bool changed = false;  // X, after the wait for the first solution
+    for (std::size_t first = 0; first < B.extent(1); first += columns_at_once) {
+      const std::size_t k = std::min(columns_at_once, B.extent(1) - first);
+      const auto copy_to_user = [&] { copy_solutions(m_exec, m_work.X, X, first, k, m_work.maxima); };
+      Operator& A = operator_for(op);
+      load_block(B, first, k);
+      auto outcome = solve_refined(m_exec, A, *m_factorization, op, refinement(), m_work, copy_to_user);
+      check_solved(outcome);
+      if (first == 0) start_solution(Status::not_solved);  // B is known to be finite
+      if (improve_block(op, k, outcome)) {
+        copy_to_user();
+        changed = true;
+      }
+      take_worse(worst, outcome);
+    }
+    if (changed) m_exec.fence("lutra::solver: X is complete");
+    return report_solution(worst, timer.seconds());
+  };
+  return Impl::report_failure(solve_blocks, [&](Status status) {
+    start_solution(status);
     update_memory();
-    throw;
-  }
+  });
 }
 
-/// Sixteen right-hand sides after another, or fewer where there are not so many.
 template <class Scalar, class ExecutionSpace>
-Status Numeric<Scalar, ExecutionSpace>::solve_blocks(const const_multivector_type& B,
-                                                     const multivector_type& X, Transposition op) {
-  const Impl::StageTimer timer(m_exec, m_options.time_stages);
-  reserve_workspace(B.extent(1));
-  double componentwise = 0, normwise = 0, refine_seconds = 0;
-  bool changed = false;  // X, after the wait for the first solution
-  for (std::size_t first = 0; first < B.extent(1); first += columns_at_once) {
-    const std::size_t k = std::min(columns_at_once, B.extent(1) - first);
-    const auto copy_to_user = [&] { copy_solutions(m_exec, m_work.X, X, first, k, m_work.maxima); };
-    auto outcome = solve_block(B, first, k, op, copy_to_user);
-    if (first == 0) start_solution(Status::not_solved);  // B is known to be finite
-    if (improve_block(op, k, outcome)) {
-      copy_to_user();
-      changed = true;
-    }
-    componentwise = std::max(componentwise, std::ranges::max(outcome.errors.componentwise));
-    normwise = std::max(normwise, std::ranges::max(outcome.errors.normwise));
-    refine_seconds += outcome.refine_seconds;
-    m_report.refinement_steps = std::max<std::int64_t>(m_report.refinement_steps, outcome.steps);
-  }
-  if (changed) m_exec.fence("lutra::solver: X is complete");
-  m_report.errors = {normwise, componentwise, std::nullopt, m_guard.condition(), m_forward_bound};
-  m_report.times.refine = refine_seconds;
-  m_report.times.solve = timer.seconds() - refine_seconds;
+Status Numeric<Scalar, ExecutionSpace>::report_solution(const RefinementOutcome& worst, double seconds) {
+  m_report.errors = {worst.errors.normwise[0], worst.errors.componentwise[0], std::nullopt,
+                     m_guard.condition(), m_forward_bound};
+  m_report.refinement_steps = worst.steps;
+  m_report.times.refine = worst.refine_seconds;
+  m_report.times.solve = seconds - worst.refine_seconds;
   update_memory();
   return m_report.status = status_of_solution();
 }
@@ -114,14 +126,16 @@ bool Numeric<Scalar, ExecutionSpace>::improve_block(Transposition op, std::size_
     return changed;
   }
   m_guard.forget();
-  m_stage = judge_factors(factorize_within_growth());
+  m_stage = judge_factors(factorize_values());
   m_factor_escalations = m_report.escalations.size();
   if (!m_factorization || (m_stage != Stage::factorized && m_stage != Stage::numerically_singular)) {
     m_stage = stage;
     return changed;
   }
   const double seconds = outcome.refine_seconds;
-  outcome = refined(op, {});
+  m_work.maxima.clear(m_exec);
+  outcome = solve_refined(m_exec, operator_for(op), *m_factorization, op, refinement(), m_work, {});
+  check_solved(outcome);
   outcome.refine_seconds += seconds;
   gmres_fallback(op, k, outcome);
   check_condition(op, k, outcome);
@@ -181,34 +195,24 @@ double Numeric<Scalar, ExecutionSpace>::bound_of_column(Transposition op, std::s
   return bound;
 }
 
-/// A refined solve for columns first … first + k of B, in `m_work`. Before anything of X is written, all of
-/// B is checked.
+/// Columns first … first + k of B to the workspace. Before anything of X is written, all of B is checked.
 template <class Scalar, class ExecutionSpace>
-RefinementOutcome Numeric<Scalar, ExecutionSpace>::solve_block(const const_multivector_type& B,
-                                                               std::size_t first, std::size_t k,
-                                                               Transposition op,
-                                                               const std::function<void()>& copy_to_user) {
-  operator_for(op);
+void Numeric<Scalar, ExecutionSpace>::load_block(const const_multivector_type& B, std::size_t first,
+                                                 std::size_t k) {
   const auto& maxima = m_work.maxima;
   maxima.clear(m_exec);
   Impl::copy_and_check(m_exec, B, first, k, first == 0 ? B.extent(1) : first + k, m_work.B, maxima.slots(),
                        maxima.bad_row_slot());
-  return refined(op, copy_to_user);
 }
 
-/// A refined solve of what is in the workspace.
+/// @throws InputError for a row of B that is not finite; TimeoutError where the watchdog has given up a solve
 template <class Scalar, class ExecutionSpace>
-RefinementOutcome Numeric<Scalar, ExecutionSpace>::refined(Transposition op,
-                                                           const std::function<void()>& copy_to_user) {
-  if (!copy_to_user) m_work.maxima.clear(m_exec);
-  auto outcome = solve_refined(m_exec, operator_for(op), *m_factorization, op,
-                               {m_options.max_refinement_steps, m_options.tolerance}, m_work, copy_to_user);
+void Numeric<Scalar, ExecutionSpace>::check_solved(const RefinementOutcome& outcome) {
   if (outcome.bad_row)
     throw InputError("B: row " + std::to_string(*outcome.bad_row) + " holds NaN or infinity");
   // A solve that was given up leaves NaN, so that a finite first solution needs no look at the flag.
   const bool finite = std::isfinite(std::ranges::max(outcome.errors.componentwise));
   if (outcome.steps > 0 || !finite) throw_if_stopped();
-  return outcome;
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -300,10 +304,44 @@ void Numeric<Scalar, ExecutionSpace>::solve_part_views(const const_multivector_t
   Impl::throw_if_stopped(m_exec, "solve_parts", *m_factorization);
 }
 
-#define LUTRA_NUMERIC_SOLVE(Scalar, Space)                                                     \
-  template Status Numeric<Scalar, Space>::solve_views(const const_multivector_type&,           \
-                                                      const multivector_type&, Transposition); \
-  template void Numeric<Scalar, Space>::solve_part_views(                                      \
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::apply_strided(const const_multivector_type& B,
+                                                    const multivector_type& X, Transposition op) {
+  if (!has_factors()) throw CallOrderError("apply: there are no usable factors; call factorize first");
+  const auto n = static_cast<std::size_t>(m_analysis->n);
+  check_enumerator("op", op, Transposition::adjoint);
+  Impl::check_extents(n, B, X);
+  Impl::throw_if_stopped(m_exec, "apply", *m_factorization);
+  using Rows = typename Workspace::Rows;
+  const std::size_t columns = B.extent(1);
+  if (is_by_rows(B) && is_by_rows(X)) {
+    const Rows from(const_cast<Scalar*>(B.data()), n, columns), to(X.data(), n, columns);
+    return m_factorization->preconditioner().apply(m_exec, op, from, to);
+  }
+  if (m_scratch.extent(0) * m_scratch.extent(1) < n * columns) {
+    m_exec.fence("lutra::solver: the smaller scratch is freed");
+    m_scratch = {};
+    m_scratch_reservation = MemoryReservation(m_budget);
+    m_scratch = m_scratch_reservation.template allocate<Rows>(m_exec, "lutra::solver::apply", n, columns);
+  }
+  const Rows block(m_scratch.data(), n, columns);
+  Impl::copy_block(m_exec, B, block);
+  m_factorization->preconditioner().apply(m_exec, op, block, block);
+  Impl::copy_block(m_exec, block, X);
+}
+
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::check_applied() {
+  if (m_factorization) Impl::throw_if_stopped(m_exec, "apply", *m_factorization);
+}
+
+#define LUTRA_NUMERIC_SOLVE(Scalar, Space)                                                       \
+  template void Numeric<Scalar, Space>::apply_strided(const const_multivector_type&,             \
+                                                      const multivector_type&, Transposition);   \
+  template void Numeric<Scalar, Space>::check_applied();                                         \
+  template Status Numeric<Scalar, Space>::solve_strided(const const_multivector_type&,           \
+                                                        const multivector_type&, Transposition); \
+  template void Numeric<Scalar, Space>::solve_part_views(                                        \
       const const_multivector_type&, const multivector_type&, const LdltParts&, Transposition);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_NUMERIC_SOLVE)
 

@@ -152,12 +152,12 @@ std::optional<MatchingResult> match(
 
 /// Whether the engine will be one that takes the exact pattern of L + U by rows, if it is block triangular.
 template <class ExecutionSpace, class Options>
-bool may_order_by_blocks(const Options& options) {
-  if constexpr (Impl::is_host_space<ExecutionSpace> && std::is_same_v<Options, LuOptions>) {
-    return options.engine != Engine::multifrontal && options.pivoting != Pivoting::threshold;
-  } else {
-    return false;
-  }
+bool may_order_by_blocks(const Options&) {
+  return false;
+}
+template <Impl::HostExecution ExecutionSpace>
+bool may_order_by_blocks(const LuOptions& options) {
+  return options.engine != Engine::multifrontal && options.pivoting != Pivoting::threshold;
 }
 
 /// Elimination order of the columns of a pattern as the options ask.

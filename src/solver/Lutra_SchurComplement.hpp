@@ -44,16 +44,18 @@ class SchurComplement {
       : m_solver(std::move(solver)), m_exec(exec), m_budget(budget) {}
 
   /// @param set rows of A, in the order of the rows of S
+  /// @returns success, or the status of Arr where it cannot be factorized
   /// @throws InputError for rows out of range or twice in the set, for a malformed matrix
   ///         (check_square_matrix), for SparseLDLT one that is not symmetric, and for what the solver
   ///         refuses; OutOfMemoryError: nothing has changed. Fences.
-  void analyze(const matrix_type& A, const std::vector<Ordinal>& set) {
+  [[nodiscard]] Status analyze(const matrix_type& A, const std::vector<Ordinal>& set) {
     Blocks blocks(m_exec, A, set, symmetry(), m_budget);
     MemoryReservation reservation(m_budget);
     const auto matrix = reservation.template allocate<columns_type>(m_exec, "lutra::solver::schur_complement",
                                                                     set.size(), set.size());
     auto border = set.empty() || blocks.rest_rows() == 0 ? nullptr : blocks.border(m_exec, A, matrix);
-    if (blocks.rest_rows() > 0) m_solver.analyze(blocks.rest(m_exec, A), border);
+    const Status status =
+        blocks.rest_rows() > 0 ? m_solver.analyze(blocks.rest(m_exec, A), border) : Status::success;
     // Nothing has changed until here, and nothing throws from here on.
     m_has_factors = false;
     m_A = {};
@@ -61,6 +63,7 @@ class SchurComplement {
     m_blocks = std::move(blocks);
     m_matrix = matrix;
     m_reservation = std::move(reservation);
+    return status;
   }
 
   /// Factorizes Arr of a matrix with the pattern of the analysis and computes S. Its values are needed by
@@ -69,15 +72,15 @@ class SchurComplement {
   /// @throws CallOrderError without an analysis; InputError where the pattern is another one, a value of any
   ///         row is NaN or infinite, or SparseLDLT is given a matrix that is not symmetric: nothing has
   ///         changed. OutOfMemoryError, TimeoutError: there are no factors
-  Status factorize(const matrix_type& matrix) {
+  [[nodiscard]] Status factorize(const matrix_type& matrix) {
     if (!m_blocks) throw CallOrderError("factorize: there is no analysis; call analyze first");
     m_blocks->check(m_exec, matrix, m_solver.options().validate_input);
     m_has_factors = false;
     const matrix_type A = m_A = m_blocks->on_own_pattern(matrix);
     if (m_blocks->rest_rows() > 0) {
       if (m_border) m_blocks->set_border(m_exec, A, *m_border);
-      m_solver.factorize(m_blocks->rest(m_exec, A));
-      if (m_solver.report().status != Status::not_solved) return m_solver.report().status;
+      const Status status = m_solver.factorize(m_blocks->rest(m_exec, A));
+      if (status != Status::success) return status;
     }
     if (m_border && m_border->is_planned && m_solver.report().pivots.perturbed.value_or(0) == 0) {
       m_exec.fence("lutra::solver: the Schur complement is complete");

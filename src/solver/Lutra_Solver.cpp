@@ -59,7 +59,7 @@ void Solver<Scalar, ExecutionSpace>::analyze_with(const Choice& choice, const ma
   const auto analyze = [&](AnySolver& any) {
     std::visit(
         [&](auto& solver) {
-          if constexpr (is_solver<decltype(solver)>) static_cast<void>(solver.analyze(A));
+          if constexpr (is_solver<decltype(solver)>) static_cast<void>(solver.analyze_checked(A));
         },
         any);
   };
@@ -80,7 +80,6 @@ void Solver<Scalar, ExecutionSpace>::analyze_with(const Choice& choice, const ma
 
 template <class Scalar, class ExecutionSpace>
 void Solver<Scalar, ExecutionSpace>::analyze_matrix(const matrix_type& A) {
-  if (m_options.method == Method::automatic) check_square_matrix(m_exec, A, this->m_check);
   const Choice choice = choose(A);
   analyze_with(choice, A);
   m_escalations.clear();
@@ -125,7 +124,8 @@ void Solver<Scalar, ExecutionSpace>::replace_method(const matrix_type& A) {
 }
 
 template <class Scalar, class ExecutionSpace>
-void Solver<Scalar, ExecutionSpace>::factorize_matrix(const matrix_type& A) {
+Status Solver<Scalar, ExecutionSpace>::factorize(const matrix_type& A) {
+  this->require_analysis("factorize");
   const bool is_chosen = m_options.method == Method::automatic;
   std::vector<std::string> former = std::exchange(m_escalations, {});
   const bool had_lost_factors = std::exchange(m_has_lost_factors, false);
@@ -148,6 +148,7 @@ void Solver<Scalar, ExecutionSpace>::factorize_matrix(const matrix_type& A) {
     take_report();
     throw;
   }
+  return Calls::outcome();
 }
 
 template <class Scalar, class ExecutionSpace>

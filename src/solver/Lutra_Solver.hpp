@@ -41,6 +41,13 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   /// Overload that shares an existing MemoryBudget, in place of one with `options.memory_limit`.
   Solver(SolverOptions options, const ExecutionSpace& exec, const MemoryBudget& budget);
 
+  using Calls::factorize;
+  /// Factorizes a matrix with the pattern of the analysis and any values, which are read in place.
+  /// @returns success, or the status of a matrix that cannot be solved with
+  /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
+  ///         NaN or infinite: nothing has changed. OutOfMemoryError, TimeoutError: there are no factors
+  [[nodiscard]] Status factorize(const matrix_type& A);
+
   /// Solves op(A)·X = B for all columns, and computes errors in `report()`.
   /// @param B [n × k] or [n] View the execution space can read
   /// @param X like B; may be B itself. Complete when the call returns
@@ -92,7 +99,6 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   };
 
   void analyze_matrix(const matrix_type& A);
-  void factorize_matrix(const matrix_type& A);
   bool has_analysis() const { return m_solver.index() != 0; }
   Triangle triangle() const { return m_options.ldlt.triangle; }
   Impl::AnalyzedPattern<memory_space> analyzed_pattern() const;

@@ -27,12 +27,11 @@ class SparseLDLT : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
 
   /// Factorizes A + diag(shift): regularization without a new analysis (Numeric::factorize).
   /// @throws as factorize(A)
-  Status factorize(const matrix_type& A, const shift_type& shift) {
-    this->analyzed().factorize(A, shift);
-    return this->outcome();
+  [[nodiscard]] Status factorize(const matrix_type& A, const shift_type& shift) {
+    return this->analyzed().factorize(A, shift);
   }
   template <class Value, class Index, class Integer, class Memory>
-  Status factorize(const CsrView<Value, Index, Integer, Memory>& A, const shift_type& shift) {
+  [[nodiscard]] Status factorize(const CsrView<Value, Index, Integer, Memory>& A, const shift_type& shift) {
     this->require_analysis("factorize");
     return factorize(this->as_analyzed(A), shift);
   }

@@ -91,7 +91,8 @@ class Amesos2Solver : public Amesos2::SolverCore<lutra::Amesos2Solver, Matrix, V
     m_analyzed = false;
     on_root([&] {
       if (!m_solver) m_solver = std::make_unique<solver_type>(m_options);
-      m_solver->analyze(m_gathered.matrix(m_shared, *m_matrix));
+      // Values to come may have a full set of pivots where these do not.
+      static_cast<void>(m_solver->analyze(m_gathered.matrix(m_shared, *m_matrix)));
     });
     m_analyzed = true;
     return 0;
@@ -103,8 +104,10 @@ class Amesos2Solver : public Amesos2::SolverCore<lutra::Amesos2Solver, Matrix, V
     m_factorized = false;
     on_root([&] {
       const auto A = m_gathered.matrix(m_shared, *m_matrix);
-      if (m_solver->report().status == Status::structurally_singular) m_solver->analyze(A);
-      m_solver->factorize(A);
+      Status status = Status::success;
+      if (m_solver->report().status == Status::structurally_singular) status = m_solver->analyze(A);
+      if (status == Status::success) status = m_solver->factorize(A);
+      static_cast<void>(status);  // the report has it
       const FactorCounts& factors = m_solver->report().factors;
       this->setNnzLU(static_cast<std::size_t>(factors.nnz_l.value_or(0) + factors.nnz_u.value_or(0)));
     });

@@ -9,6 +9,7 @@
 #include "Lutra_CrsMatrix.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_SparseLDLT.hpp"
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 #include "Lutra_TriangularSolver.hpp"
 
@@ -35,13 +36,13 @@ void check_solved(const Matrix& A) {
   using Scalar = typename Types::Scalar;
   using Space = typename Types::Space;
   Solver<Types> solver;
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   for (const double factor : {1.0, 2.0}) {
     auto scaled = A;
     scaled.values =
         to_space<Space>(std::vector<Scalar>{as_scalar<Scalar>(factor), as_scalar<Scalar>(2 * factor),
                                             as_scalar<Scalar>(3 * factor), as_scalar<Scalar>(4 * factor)});
-    solver.factorize(scaled);
+    succeed(solver.factorize(scaled));
     const auto b =
         to_space<Space>(std::vector<Scalar>{as_scalar<Scalar>(5 * factor), as_scalar<Scalar>(11 * factor)});
     REQUIRE(solver.solve(b, b) == Status::success);
@@ -159,8 +160,8 @@ TEMPLATE_LIST_TEST_CASE("matrices in any memory the execution space can reach ar
       Kokkos::View<const Scalar*, Anywhere>(matrix.values.data(), 4)};
   const auto b = to_space<typename TestType::Space>(std::vector<Scalar>{Scalar(5), Scalar(11)});
   Solver<TestType> solver;
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   REQUIRE(solver.solve(b, b) == Status::success);
   CHECK(Kokkos::abs(to_vector(b)[1] - Scalar(2)) < 20 * epsilon_of<Scalar>);
 }

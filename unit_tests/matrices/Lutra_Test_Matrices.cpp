@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "Lutra_MatrixMarket.hpp"
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
 namespace lutra::Test {
@@ -87,7 +88,7 @@ void solve(const HostMatrix<Scalar>& A, Record& record) {
     return;
   }
   SparseLU<Scalar> solver(options());
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   record.flops = solver.report().factors.flops.value_or(0);
   if (record.flops > max_flops()) {
     record.ending = "left out";
@@ -95,7 +96,7 @@ void solve(const HostMatrix<Scalar>& A, Record& record) {
   }
   const auto system = known_system(A);
   std::vector<Scalar> x(system.b.size());
-  solver.factorize(A);
+  succeed(solver.factorize(A));
   const Status status = solver.solve_host(system.b, x);
   record.ending = to_string(status);
   if (status == Status::success) {

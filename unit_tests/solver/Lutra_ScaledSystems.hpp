@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "Lutra_TestMatrices.hpp"
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
 namespace lutra::Test {
@@ -69,8 +70,8 @@ void check_direct_powers(const MatrixType& A, const Options& options, bool bits)
   const auto solve = [&](int p, int q) {
     SolverType solver(options);
     const auto scaled = matrix_times_power(A, p);
-    solver.analyze(scaled);
-    solver.factorize(scaled);
+    succeed(solver.analyze(scaled));
+    succeed(solver.factorize(scaled));
     auto x = b;
     solver.solve_host(times_power(b, q), x);
     return std::pair(solver.report(), x);

@@ -14,8 +14,10 @@
 #include "Lutra_Generate.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_SparseLU.hpp"
+#include "Lutra_TestStatus.hpp"
 
 using namespace lutra;
+using lutra::Test::succeed;
 
 namespace {
 
@@ -93,7 +95,7 @@ void check_solves(const LuOptions& options = {}, DistributedOptions distribution
 std::string message_of(Communicator& comm, const DistributedRows<double>& A) {
   DistributedLU<double> solver(comm);
   try {
-    solver.factorize(A);
+    succeed(solver.factorize(A));
   } catch (const InputError& error) {
     return error.what();
   }
@@ -136,7 +138,7 @@ TEST_CASE("A bad row on one rank ends all with one message", "[distributed]") {
   CHECK(message_of(comm, bad).find("row " + std::to_string(row[0])) != std::string::npos);
 
   DistributedLU<double> solver(comm);
-  solver.factorize(good);
+  succeed(solver.factorize(good));
   std::vector<double> b(good.rows.size(), 1.0), x(b.size());
   if (last) b.back() = std::numeric_limits<double>::infinity();
   CHECK_THROWS_AS(solver.solve(b, x), InputError);
@@ -188,7 +190,7 @@ namespace {
 Report solve_whole(Communicator& comm, const HostMatrix<double>& A, const LuOptions& options) {
   const auto mine = deal_rows(comm, A);
   DistributedLU<double> solver(comm, options);
-  solver.factorize(mine);
+  succeed(solver.factorize(mine));
   std::vector<double> b(mine.rows.size(), 1.0), x(b.size());
   solver.solve(b, x);
   solver.close();
@@ -260,7 +262,7 @@ TEST_CASE("A memory limit that is too small for one rank suffices for several", 
   std::vector<std::int64_t> entries{0};
   if (comm.rank() == 0) {
     SparseLU<double, Kokkos::DefaultHostExecutionSpace> analysis(options);
-    analysis.analyze(A);
+    succeed(analysis.analyze(A));
     entries[0] = *analysis.report().factors.nnz_l + *analysis.report().factors.nnz_u;
   }
   comm.broadcast(entries);
@@ -317,7 +319,7 @@ void check_transposed() {
       A.values[e] += Scalar(0, 0.25 * static_cast<double>(1 + e % 3));
   DistributedLU<Scalar> solver(comm);  // the model chooses the grid
   for (int pass = 0; pass < 2; ++pass) {
-    solver.factorize(A);
+    succeed(solver.factorize(A));
     CHECK(solver.grid().size() <= comm.size());
     for (const Transposition op : {Transposition::transposed, Transposition::adjoint})
       CHECK(transposed_error(comm, solver, A, op) <= 1e-11);
@@ -343,7 +345,7 @@ TEST_CASE("The model says which grid was chosen, one rank among them", "[distrib
     DistributedOptions distribution;
     distribution.costs.latency_seconds = latency;
     DistributedLU<double> solver(comm, {}, distribution);
-    solver.factorize(A);
+    succeed(solver.factorize(A));
     CHECK(solver.solve(b, x, 2) == Status::success);
     if (latency > 0) CHECK(solver.grid() == ProcessGrid{1, 1});
     const auto& predictions = solver.predictions();
@@ -385,8 +387,8 @@ TEST_CASE("A Krylov method of rank 0 is preconditioned by all ranks", "[distribu
     for (const Transposition op : {Transposition::none, Transposition::transposed}) {
       CHECK(solver.solve(b, x, 9, op) == Status::success);
       if (!first) continue;
-      alone.analyze(A);
-      alone.factorize(A);
+      succeed(alone.analyze(A));
+      succeed(alone.factorize(A));
       alone.solve_host(b, expected, op);
       CHECK(*solver.report().iterations == *alone.report().iterations);
       CHECK(*solver.report().errors.backward_normwise <= 1e-10);

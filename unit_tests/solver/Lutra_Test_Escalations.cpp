@@ -7,6 +7,7 @@
 #include <cmath>
 #include <string>
 
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
 // Generated matrices that take the driver to each of its escalations, and what the report says of each.
@@ -86,8 +87,8 @@ TEMPLATE_LIST_TEST_CASE("element growth is met by a larger perturbation, which s
   const auto system = known_system(A);
   for (const Engine engine : {Engine::simplicial, Engine::multifrontal}) {
     Solver<TestType> solver(along_the_diagonal(engine));
-    solver.analyze(A);
-    solver.factorize(A);
+    succeed(solver.analyze(A));
+    succeed(solver.factorize(A));
     INFO("engine " << name_of(engine));
     const Report& report = solver.report();
     CHECK(report.status == Status::not_solved);
@@ -113,8 +114,8 @@ TEMPLATE_LIST_TEST_CASE("refinement that stalls is followed by GMRES, which solv
   for (const Engine engine : {Engine::simplicial, Engine::multifrontal}) {
     LuOptions options = large_perturbation(engine);
     Solver<TestType> solver(options);
-    solver.analyze(A);
-    solver.factorize(A);
+    succeed(solver.analyze(A));
+    succeed(solver.factorize(A));
     INFO("engine " << name_of(engine));
     const Report& report = solver.report();
     CHECK(report.status == Status::not_solved);
@@ -135,8 +136,8 @@ TEMPLATE_LIST_TEST_CASE("refinement that stalls is followed by GMRES, which solv
     // Without refinement there is no GMRES either, and no success.
     options.max_refinement_steps = 0;
     Solver<TestType> plain(options);
-    plain.analyze(A);
-    plain.factorize(A);
+    succeed(plain.analyze(A));
+    succeed(plain.factorize(A));
     std::vector<Scalar> x(system.b.size());
     CHECK(plain.solve_host(system.b, x) == Status::error_above_tolerance);
     CHECK(plain.report().escalations.empty());
@@ -152,8 +153,8 @@ TEMPLATE_LIST_TEST_CASE("a null vector found by the factors makes a matrix numer
     LuOptions options;
     options.engine = engine;
     Solver<TestType> solver(options);
-    solver.analyze(singular);
-    solver.factorize(singular);
+    succeed(solver.analyze(singular));
+    succeed(solver.factorize(singular));
     INFO("engine " << name_of(engine));
     const Report& report = solver.report();
     CHECK(report.status == Status::numerically_singular);  // before any solve
@@ -166,7 +167,7 @@ TEMPLATE_LIST_TEST_CASE("a null vector found by the factors makes a matrix numer
     CHECK(solver.solve_host(system.b, x) == Status::numerically_singular);
     CHECK(x == std::vector<Scalar>(x.size(), Scalar(7)));
     CHECK(report.singular_rows.size() == 1);
-    solver.factorize(regular);
+    succeed(solver.factorize(regular));
     CHECK(solver.solve_host(system.b, x) == Status::success);
     CHECK(report.singular_rows.empty());
   }
@@ -179,8 +180,8 @@ TEMPLATE_LIST_TEST_CASE("a null vector is found however much pivots were perturb
   const auto system = known_system(A);
   for (const Engine engine : {Engine::simplicial, Engine::multifrontal}) {
     Solver<TestType> solver(large_perturbation(engine));
-    solver.analyze(A);
-    solver.factorize(A);
+    succeed(solver.analyze(A));
+    succeed(solver.factorize(A));
     INFO("engine " << name_of(engine));
     const Report& report = solver.report();
     const bool by_factors = report.status == Status::numerically_singular;  // purified, or else by GMRES

@@ -10,6 +10,7 @@
 #include "Lutra_KrylovSolver.hpp"
 #include "Lutra_SchurComplement.hpp"
 #include "Lutra_SparseLDLT.hpp"
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
 // One allocation in a call of a solver fails: the first, the second, and so on. After each failure the solver
@@ -92,13 +93,13 @@ struct SolverCase {
   }
 
   explicit SolverCase(const Matrix<Type>& A) {
-    solver.analyze(A);
-    solver.factorize(A);
+    succeed(solver.analyze(A));
+    succeed(solver.factorize(A));
   }
   void call(const std::string& name) {
-    if (name == "analyze") solver.analyze(other_pattern());
-    if (name == "analyze again") solver.analyze(other_values());
-    if (name == "factorize") solver.factorize(other_values());
+    if (name == "analyze") succeed(solver.analyze(other_pattern()));
+    if (name == "analyze again") succeed(solver.analyze(other_values()));
+    if (name == "factorize") succeed(solver.factorize(other_values()));
     if (name == "solve") solve();
     if (name != "solve for more columns") return;
     solve();
@@ -122,8 +123,8 @@ struct SolverCase {
     return result;
   }
   void cycle(const Matrix<Type>& A) {
-    solver.analyze(A);
-    solver.factorize(A);
+    succeed(solver.analyze(A));
+    succeed(solver.factorize(A));
   }
 
   Solver solver;
@@ -135,17 +136,17 @@ struct NumericCase {
   static std::vector<std::string> calls() { return {"set_analysis", "rematch", "factorize", "solve"}; }
 
   explicit NumericCase(const Matrix<Type>& A) : other(analyzed(other_pattern())), numeric(analyzed(A)) {
-    numeric.factorize(to_space<Space>(A));
+    succeed(numeric.factorize(to_space<Space>(A)));
   }
   static auto analyzed(const Matrix<Type>& A) {
     Solver solver;
-    solver.analyze(A);
+    succeed(solver.analyze(A));
     return solver.analysis();
   }
   void call(const std::string& name) {
     if (name == "set_analysis") numeric.set_analysis(other);
     if (name == "rematch") numeric.rematch(values);
-    if (name == "factorize") numeric.factorize(values);
+    if (name == "factorize") succeed(numeric.factorize(values));
     if (name == "solve") {
       numeric.solve(b, x);
       numeric.solve(b, y, Transposition::transposed);
@@ -160,7 +161,7 @@ struct NumericCase {
   }
   void cycle(const Matrix<Type>& A) {
     numeric.set_analysis(analyzed(A));
-    numeric.factorize(to_space<Space>(A));
+    succeed(numeric.factorize(to_space<Space>(A)));
   }
 
   decltype(analyzed(matrix())) other;
@@ -180,8 +181,8 @@ struct SchurCase {
     cycle(A);
   }
   void call(const std::string& name) {
-    if (name == "analyze") schur.analyze(pattern, {1, 4});
-    if (name == "factorize") schur.factorize(values);
+    if (name == "analyze") succeed(schur.analyze(pattern, {1, 4}));
+    if (name == "factorize") succeed(schur.factorize(values));
     if (name == "solve") schur.condense(B, G);
   }
   Numbers solve() {
@@ -191,8 +192,8 @@ struct SchurCase {
     return {g(0, 0), g(1, 0), S(0, 0), S(1, 0), S(0, 1), S(1, 1)};
   }
   void cycle(const Matrix<Type>& A) {
-    schur.analyze(to_space<Space>(A), {2, 5});
-    schur.factorize(to_space<Space>(A));
+    succeed(schur.analyze(to_space<Space>(A), {2, 5}));
+    succeed(schur.factorize(to_space<Space>(A)));
   }
 
   using Block = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Type::Memory>;

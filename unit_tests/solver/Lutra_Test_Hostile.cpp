@@ -12,6 +12,7 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_KrylovSolver.hpp"
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
 // Matrices that are out to break incomplete factors and Krylov methods. Matrix k is the same in every run;
@@ -275,7 +276,7 @@ void check_column(Status status, const Matrix<Types>& A, Transposition op,
 template <class Types, class Solver>
 Status solve_and_check(Dice& dice, Solver& solver, const Matrix<Types>& A) {
   using Scalar = typename Types::Scalar;
-  solver.factorize(A);
+  succeed(solver.factorize(A));
   const auto op = dice.any({Transposition::none, Transposition::transposed, Transposition::adjoint});
   const auto B =
       hostile_right_sides<Types>(dice, static_cast<std::size_t>(A.n_rows), dice.any<std::size_t>({1, 1, 3}));
@@ -304,7 +305,7 @@ void test_matrix(int k, Mix& mix) {
       A = *symmetric;
     }
   }
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   const auto& choice = solver.report().choice;
   const std::string side = options.krylov.side == PreconditionSide::left    ? "left"
                            : options.krylov.side == PreconditionSide::right ? "right"

@@ -7,6 +7,7 @@
 
 #include "Lutra_SparseLDLT.hpp"
 #include "Lutra_SparseLU.hpp"
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
 // Small matrices, each of which some rule for singular ones once got wrong: singular matrices without a small
@@ -78,8 +79,8 @@ Status status_of(Solver& solver, const Rows& rows) {
   const Matrix A = sparse(rows);
   const std::vector<double> b = right_side(rows);
   std::vector<double> x(b.size());
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   return solver.solve_host(b, x);
 }
 
@@ -112,8 +113,8 @@ void check_regular(const Rows& rows, double max_error) {
   for (const Transposition op : {Transposition::none, Transposition::transposed}) {
     if (op == Transposition::transposed && rows[0][1] != rows[1][0]) continue;  // b is of A
     Lu lu;
-    lu.analyze(A);
-    lu.factorize(A);
+    succeed(lu.analyze(A));
+    succeed(lu.factorize(A));
     std::vector<double> x(b.size());
     CHECK(lu.solve_host(b, x, op) == Status::success);
     for (std::size_t i = 0; i < x.size(); ++i)

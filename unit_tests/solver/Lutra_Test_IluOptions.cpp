@@ -8,6 +8,7 @@
 #include "Lutra_Refinement.hpp"
 #include "Lutra_SparseILU.hpp"
 #include "Lutra_TestDominant.hpp"
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
 namespace lutra::Test {
@@ -67,7 +68,7 @@ TEMPLATE_LIST_TEST_CASE("limits on fill and drop rules reach the factors", "[sol
   const auto A = dominant_matrix<Matrix<TestType>>(n, 0.08, random);
   const auto factors_of = [&](const SparseIluOptions& options) {
     Ilu<TestType> ilu(options);
-    ilu.analyze(A);
+    succeed(ilu.analyze(A));
     REQUIRE(ilu.factorize(A) == Status::success);
     return ilu;
   };
@@ -118,7 +119,7 @@ TEMPLATE_LIST_TEST_CASE("refinement takes incomplete factors as it takes complet
     auto options = parilut_options();
     options.method = method;
     Ilu<TestType> ilu(options);
-    ilu.analyze(A);
+    succeed(ilu.analyze(A));
     REQUIRE(ilu.factorize(A) == Status::success);
     SolveWorkspace<Scalar, Space> work(exec, 60, 1, MemoryBudget());
     const auto b = to_space<Space>(known_system(host).b);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSymmetric.hpp"
 
 namespace lutra::Test {
@@ -19,8 +20,8 @@ TEMPLATE_LIST_TEST_CASE("singular symmetric matrices have zero pivots", "[ldlt]"
   options.symmetry = Symmetry::hermitian;
   const auto factorized = [&](const Matrix<TestType>& A) {
     Symmetric<TestType> solver(options);
-    solver.analyze(A);
-    solver.factorize(A);
+    succeed(solver.analyze(A));
+    succeed(solver.factorize(A));
     return solver;
   };
   SECTION("a row of ones twice") {
@@ -66,15 +67,15 @@ TEMPLATE_LIST_TEST_CASE("the zeros of structurally singular matrices are counted
   LdltOptions options;
   options.symmetry = Symmetry::hermitian;
   Symmetric<TestType> solver(options);
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   CHECK(solver.report().structural_rank == 2 * n);
-  solver.factorize(A);
+  CHECK(solver.factorize(A) == Status::numerically_singular);
   CHECK(solver.report().status == Status::numerically_singular);
   if (solver.report().inertia.zero) check_inertia(solver.report(), n, n, m - n);
   // Shifted it is regular, which the same analysis has to see.
   const Kokkos::View<RealOf<typename TestType::Scalar>*, typename TestType::Memory> shift("shift", n + m);
   Kokkos::deep_copy(shift, RealOf<typename TestType::Scalar>(1e4));
-  solver.factorize(to_space<typename TestType::Space>(A), shift);
+  succeed(solver.factorize(to_space<typename TestType::Space>(A), shift));
   check_inertia(solver.report(), n + m, 0, 0);
   CHECK(solver.report().escalations.empty());
 }
@@ -88,8 +89,8 @@ TEMPLATE_LIST_TEST_CASE("pivoting: none and static", "[ldlt]", AllTypes) {
         {{4, 1, nothing, 1}, {1, 3, 1, nothing}, {nothing, 1, -2, 1}, {1, nothing, 1, -5}});
     options.pivoting = Pivoting::none;
     Symmetric<TestType> solver(options);
-    solver.analyze(A);
-    solver.factorize(A);
+    succeed(solver.analyze(A));
+    succeed(solver.factorize(A));
     check_inertia(solver.report(), 2, 2, 0);
     CHECK(solver.report().choice.pivot == "none");
     CHECK(solver.report().pivots.delayed == 0);
@@ -103,8 +104,8 @@ TEMPLATE_LIST_TEST_CASE("pivoting: none and static", "[ldlt]", AllTypes) {
     auto picture = symmetric_picture(80, 0.4, random, [](std::size_t) { return 0.0; });
     const auto A = from_dense<Matrix<TestType>>(picture);
     Symmetric<TestType> solver(options);
-    solver.analyze(A);
-    solver.factorize(A);
+    succeed(solver.analyze(A));
+    succeed(solver.factorize(A));
     CHECK(solver.report().pivots.delayed == 0);
     CHECK(solver.report().inertia.positive.has_value() == (solver.report().pivots.perturbed == 0));
     check_solution(solver, A);
@@ -130,16 +131,16 @@ TEMPLATE_LIST_TEST_CASE("delayed pivots get room, or another order", "[ldlt]", A
       options.user_permutation.push_back(static_cast<std::int64_t>(i));
     options.pivot_threshold = 0.4;
     Symmetric<TestType> solver(options);
-    solver.analyze(A);
+    succeed(solver.analyze(A));
     CHECK(solver.increase_quality());  // to 1/2, with another order, too
-    solver.factorize(A);
+    succeed(solver.factorize(A));
     CHECK_FALSE(solver.increase_quality());
     INFO(describe(solver.report()));
     check_inertia(solver.report(), n, n, 0);
     CHECK(*solver.report().pivots.delayed > 0);
     CHECK_FALSE(solver.report().escalations.empty());
     check_solution(solver, A);
-    solver.factorize(A);  // there is room now
+    succeed(solver.factorize(A));  // there is room now
     CHECK(solver.report().escalations.empty());
     check_solution(solver, A);
   }
@@ -153,11 +154,11 @@ TEMPLATE_LIST_TEST_CASE("more accurate factors on demand", "[ldlt]", AllTypes) {
   options.pivot_threshold = 1e-6;
   Symmetric<TestType> solver(options);
   CHECK_THROWS_AS(solver.increase_quality(), CallOrderError);
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   int raised = 0;
   while (solver.increase_quality()) {
     ++raised;
-    solver.factorize(A);
+    succeed(solver.factorize(A));
     check_inertia(solver.report(), 60, 30, 0);
   }
   CHECK(raised > 5);
@@ -165,7 +166,7 @@ TEMPLATE_LIST_TEST_CASE("more accurate factors on demand", "[ldlt]", AllTypes) {
   check_solution(solver, A);
   options.positive_definite = true;
   Symmetric<TestType> cholesky(options);
-  cholesky.analyze(A);
+  succeed(cholesky.analyze(A));
   CHECK_FALSE(cholesky.increase_quality());
 }
 
@@ -190,14 +191,14 @@ TEMPLATE_LIST_TEST_CASE("many delayed pivots that fit lead to another order, too
   options.symmetry = Symmetry::hermitian;
   options.ordering = Ordering::metis;  // it delays more pivots than AMD
   Symmetric<TestType> solver(options);
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   options.ordering = Ordering::user;
   options.user_permutation = solver.structure().row_order;
   Symmetric<TestType> kept(options);  // the same order, which is not changed
-  kept.analyze(A);
-  kept.factorize(A);
+  succeed(kept.analyze(A));
+  succeed(kept.factorize(A));
   const auto planned = solver.structure();
-  solver.factorize(A);
+  succeed(solver.factorize(A));
   INFO(kept.report().pivots.delayed.value() << " and " << solver.report().pivots.delayed.value());
   for (const auto* report : {&kept.report(), &solver.report()}) check_inertia(*report, m + 2, m, 0);
   REQUIRE(*kept.report().pivots.delayed > (2 * m + 2) / 10);
@@ -209,7 +210,7 @@ TEMPLATE_LIST_TEST_CASE("many delayed pivots that fit lead to another order, too
   options.user_permutation.clear();
   options.pair_ordering = true;
   Symmetric<TestType> paired(options);
-  paired.analyze(A);
+  succeed(paired.analyze(A));
   const auto structure = solver.structure();
   CHECK(structure.row_order != planned.row_order);
   CHECK(structure.row_order == paired.structure().row_order);
@@ -217,12 +218,12 @@ TEMPLATE_LIST_TEST_CASE("many delayed pivots that fit lead to another order, too
   CHECK(structure.row_map == paired.structure().row_map);
   CHECK(structure.entries == paired.structure().entries);
   CHECK(structure.level_widths == paired.structure().level_widths);
-  paired.factorize(A);
+  succeed(paired.factorize(A));
   CHECK(solver.factors().row_order == paired.factors().row_order);
-  solver.factorize(A);  // with that order
+  succeed(solver.factorize(A));  // with that order
   CHECK(solver.report().escalations.empty());
   check_solution(solver, A);
-  solver.analyze(A);  // and with a new analysis its order again
+  succeed(solver.analyze(A));  // and with a new analysis its order again
   CHECK(solver.structure().row_order == planned.row_order);
 }
 
@@ -233,13 +234,14 @@ TEMPLATE_LIST_TEST_CASE("the determinant of a symmetric matrix", "[ldlt]", AllTy
   Symmetric<TestType> solver(options);
   CHECK_THROWS_AS(solver.determinant(), CallOrderError);
   const auto A = from_dense<Matrix<TestType>>({{0, 4, 0, 0}, {4, 0, 0, 0}, {0, 0, 8, 1}, {0, 0, 1, -0.5}});
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   CHECK_THROWS_AS(solver.determinant(), CallOrderError);
-  solver.factorize(A);  // −16 · −5
+  succeed(solver.factorize(A));  // −16 · −5
   const auto tolerance = static_cast<double>(tight_bound<Scalar>());
   CHECK(Kokkos::abs(solver.determinant().sign - Scalar(1)) <= tolerance);
   CHECK(std::abs(solver.determinant().log_magnitude - std::log(80.0)) <= 10 * tolerance);
-  solver.factorize(from_dense<Matrix<TestType>>({{0, 4, 0, 0}, {4, 0, 0, 0}, {0, 0, 8, 2}, {0, 0, 2, 0.5}}));
+  CHECK(solver.factorize(from_dense<Matrix<TestType>>(
+            {{0, 4, 0, 0}, {4, 0, 0, 0}, {0, 0, 8, 2}, {0, 0, 2, 0.5}})) == Status::numerically_singular);
   CHECK(solver.report().status == Status::numerically_singular);
   CHECK(solver.determinant().sign == Scalar(0));
   CHECK(solver.determinant().log_magnitude == -std::numeric_limits<double>::infinity());
@@ -257,9 +259,9 @@ TEMPLATE_LIST_TEST_CASE("solves with L, D and Lᵀ one after another are solves 
         together("together", b.extent(0));
     Symmetric<TestType> solver;
     CHECK_THROWS_AS(solver.solve_parts(b, together, {}), CallOrderError);
-    solver.analyze(A);
+    succeed(solver.analyze(A));
     CHECK_THROWS_AS(solver.solve_parts(b, together, {}), CallOrderError);
-    solver.factorize(A);
+    succeed(solver.factorize(A));
     const Kokkos::View<Scalar*, typename TestType::Memory> shorter("shorter", 3);
     CHECK_THROWS_AS(solver.solve_parts(shorter, shorter, {}), InputError);
     solver.solve_parts(b, together, {});
@@ -299,7 +301,7 @@ TEMPLATE_LIST_TEST_CASE("values far beyond the scaling of the analysis are no re
   LdltOptions options;
   options.symmetry = Symmetry::hermitian;
   Symmetric<TestType> solver(options);
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   const bool wide = sizeof(RealOf<Scalar>) == 8;  // single precision has no room for what is beyond it
   const double most = wide ? 1e14 : 1e5;
   bool large = true;  // every second positive entry of the diagonal
@@ -311,15 +313,15 @@ TEMPLATE_LIST_TEST_CASE("values far beyond the scaling of the analysis are no re
       large = !large;
     }
   }
-  solver.factorize(A);
+  succeed(solver.factorize(A));
   check_inertia(solver.report(), n, m, 0);
   check_solution(solver, A);
   if (wide) {
     REQUIRE(solver.report().escalations.size() == 1);
     CHECK_THAT(solver.report().escalations[0], ContainsSubstring("outgrown the scales"));
   }
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   check_inertia(solver.report(), n, m, 0);
   CHECK(solver.report().escalations.empty());
 }
@@ -336,12 +338,12 @@ TEMPLATE_LIST_TEST_CASE("pivots of the diagonal are kept where they pass", "[ldl
   options.symmetry = Symmetry::hermitian;
   options.diagonal_first = false;
   Symmetric<TestType> fronts(options);
-  fronts.analyze(A);
-  fronts.factorize(A);
+  succeed(fronts.analyze(A));
+  succeed(fronts.factorize(A));
   options.diagonal_first = true;
   Symmetric<TestType> solver(options);
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   check_inertia(solver.report(), 60, 30, 0);
   CHECK(solver.report().pivots.two_by_two == 0);
   CHECK(solver.report().factors.nnz_l == fronts.report().factors.nnz_l);
@@ -373,27 +375,27 @@ TEMPLATE_LIST_TEST_CASE("pivots of the diagonal are kept where they pass", "[ldl
       for (auto e = static_cast<std::size_t>(A.row_map[i]); e < static_cast<std::size_t>(A.row_map[i + 1]);
            ++e)
         if (static_cast<std::size_t>(A.entries[e]) == i && i % 2 == 0) B.values[e] *= as_scalar<Scalar>(1e-4);
-    fronts.factorize(B);
-    solver.factorize(B);
+    succeed(fronts.factorize(B));
+    succeed(solver.factorize(B));
     CHECK(solver.report().inertia.positive == fronts.report().inertia.positive);
     CHECK(*solver.report().pivots.two_by_two + *solver.report().pivots.delayed > 0);
     check_solution(solver, B);
-    solver.factorize(A);
+    succeed(solver.factorize(A));
     check_inertia(solver.report(), 60, 30, 0);
     check_solution(solver, A);
   }
   SECTION("Cholesky: what is not definite ends in the column that the fronts find") {
     options.positive_definite = true;
     Symmetric<TestType> cholesky(options);
-    cholesky.analyze(A);
-    cholesky.factorize(A);
+    succeed(cholesky.analyze(A));
+    CHECK(cholesky.factorize(A) == Status::not_positive_definite);
     CHECK(cholesky.report().status == Status::not_positive_definite);
     CHECK(cholesky.report().indefinite_column.has_value());
     for (std::size_t i = 0; i < picture.size(); ++i) picture[i][i] = 40;
     const auto definite = from_dense<Matrix<TestType>>(picture);
     Symmetric<TestType> again(options);
-    again.analyze(definite);
-    again.factorize(definite);
+    succeed(again.analyze(definite));
+    succeed(again.factorize(definite));
     check_inertia(again.report(), n, 0, 0);
     check_solution(again, definite);
   }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
 namespace lutra::Test {
@@ -89,7 +90,7 @@ TEMPLATE_LIST_TEST_CASE("the report says which method the multifrontal engine ta
        {SymbolicMethod::fill1, SymbolicMethod::fill2, SymbolicMethod::ancestors}) {
     options.symbolic = method;
     Solver<TestType> solver(options);
-    solver.analyze(A);
+    succeed(solver.analyze(A));
     CHECK(solver.report().choice.symbolic == "etree");
     CHECK_THAT(solver.report().choice.why, ContainsSubstring("instead of " + std::string(name_of(method))));
   }
@@ -103,10 +104,10 @@ TEMPLATE_LIST_TEST_CASE("calls in the wrong order are refused, and nothing is lo
   CHECK_THROWS_AS(solver.factorize(A), CallOrderError);
   CHECK_THROWS_AS(solver.structure(), CallOrderError);
   CHECK_THROWS_AS(solver.solve_host(b, x), CallOrderError);
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   CHECK_THROWS_AS(solver.solve_host(b, x), CallOrderError);
   CHECK(solver.report().status == Status::not_solved);
-  solver.factorize(A);
+  succeed(solver.factorize(A));
   CHECK_THROWS_WITH(solver.factorize(from_dense<Matrix<TestType>>({{2, 1}, {nothing, 3}})),
                     ContainsSubstring("pattern is not the one"));
   auto bad = A;
@@ -121,8 +122,8 @@ TEMPLATE_LIST_TEST_CASE("right-hand sides that do not fit are refused", "[solver
   using View = Kokkos::View<Scalar**, typename TestType::Memory>;
   const auto A = from_dense<Matrix<TestType>>({{2, 1}, {1, 3}});
   Solver<TestType> solver;
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   CHECK_THROWS_WITH(solver.solve(View("B", 3, 1), View("X", 3, 1)), ContainsSubstring("B: it has 3 rows"));
   CHECK_THROWS_WITH(solver.solve(View("B", 2, 2), View("X", 2, 1)), ContainsSubstring("X: it is 2 × 1"));
   std::vector<Scalar> b{Scalar(1), Scalar(std::numeric_limits<RealOf<Scalar>>::infinity())}, x(2), three(3);
@@ -202,8 +203,8 @@ TEMPLATE_LIST_TEST_CASE("a memory limit is kept, or refused", "[solver]", AllTyp
     options.memory_limit = limit;
     Solver<TestType> solver(options);
     try {
-      solver.analyze(A);
-      solver.factorize(A);
+      succeed(solver.analyze(A));
+      succeed(solver.factorize(A));
       solved = solver.solve_host(system.b, x) == Status::success;
       CHECK(solver.report().memory.device_peak_bytes <= limit);
       CHECK(solver.report().memory.limit_bytes == limit);

@@ -9,6 +9,7 @@
 #include "Lutra_KrylovSolver.hpp"
 #include "Lutra_TestDominant.hpp"
 #include "Lutra_TestFactorization.hpp"
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
 namespace lutra::Test {
@@ -30,14 +31,14 @@ struct Scripted {
   /// For any matrix; the factorization divides by its first n values.
   Scripted(const Matrix<Types>& matrix, const LuOptions& options) : A(matrix) {
     Solver<Types> solver;
-    solver.analyze(A);
+    succeed(solver.analyze(A));
     auto analysis = std::make_shared<typename Solver<Types>::analysis_type>(*solver.analysis());
     const auto plan = std::make_shared<ScriptedPlan<Scalar, Space>>();
     script = plan->script;
     analysis->plan = plan;
     numeric = std::make_unique<Numeric>(analysis, options);
   }
-  void factorize() { numeric->factorize(to_space<Space>(A)); }
+  void factorize() { succeed(numeric->factorize(to_space<Space>(A))); }
   /// Solves for k equal right-hand sides A·(1, 1, …).
   Status solve(std::size_t k = 1) {
     const auto n = A.values.size();
@@ -78,7 +79,7 @@ std::vector<double> ascending(std::size_t n) {
 
 TEMPLATE_LIST_TEST_CASE("after the watchdog nothing is called solved", "[solver]", AllTypes) {
   Scripted<TestType> scripted(ascending(5));
-  scripted.factorize();
+  succeed(scripted.factorize());
   REQUIRE(scripted.solve() == Status::success);
   REQUIRE(scripted.reports_solution());
   SECTION("in a solve") {
@@ -97,7 +98,7 @@ TEMPLATE_LIST_TEST_CASE("after the watchdog nothing is called solved", "[solver]
     CHECK_FALSE(scripted.reports_solution());
     CHECK_THROWS_AS(scripted.solve(), CallOrderError);
     scripted.script->factorize_stops = false;
-    scripted.factorize();
+    succeed(scripted.factorize());
     CHECK(scripted.solve() == Status::success);
   }
 }
@@ -111,8 +112,8 @@ TEMPLATE_LIST_TEST_CASE("after the watchdog no Krylov method calls anything solv
   options.method = KrylovMethod::gmres;
   Krylov solver(options);
   const auto A = to_space<typename TestType::Space>(scripted.A);
-  solver.analyze(A, scripted.numeric->analysis());
-  solver.factorize(A);
+  succeed(solver.analyze(A, scripted.numeric->analysis()));
+  succeed(solver.factorize(A));
   const auto b = to_space<typename TestType::Space>(scripted.A.values);
   const Kokkos::View<Scalar*, typename TestType::Memory> x("x", 5);
   REQUIRE(solver.solve(b, x) == Status::success);
@@ -137,7 +138,7 @@ TEMPLATE_LIST_TEST_CASE("after memory has run out the report says so", "[solver]
   using Scalar = typename TestType::Scalar;
   SECTION("in a factorization") {
     Scripted<TestType> scripted(ascending(5));
-    scripted.factorize();
+    succeed(scripted.factorize());
     REQUIRE(scripted.solve() == Status::success);
     scripted.script->factorize_lacks_memory = true;
     CHECK_THROWS_AS(scripted.factorize(), OutOfMemoryError);
@@ -158,7 +159,7 @@ TEMPLATE_LIST_TEST_CASE("after memory has run out the report says so", "[solver]
     LuOptions options;
     options.memory_limit = 1000 * 8 * sizeof(Scalar);  // one right-hand side, but not seven
     Scripted<TestType> scripted(ascending(1000), options);
-    scripted.factorize();
+    succeed(scripted.factorize());
     REQUIRE(scripted.solve() == Status::success);
     CHECK_THROWS_AS(scripted.solve(7), OutOfMemoryError);
     CHECK(scripted.report().status == Status::out_of_memory);
@@ -173,7 +174,7 @@ TEMPLATE_LIST_TEST_CASE("without memory for GMRES the refined solution stands", 
   options.memory_limit = 1000 * 8 * sizeof(Scalar);
   Scripted<TestType> scripted(ascending(1000), options);
   scripted.script->share = 0.5;  // refinement halves the error, ten times
-  scripted.factorize();
+  succeed(scripted.factorize());
   CHECK(scripted.solve() == Status::error_above_tolerance);
   REQUIRE(scripted.report().escalations.size() == 1);
   CHECK(scripted.report().escalations[0].find("no memory for GMRES") != std::string::npos);
@@ -186,7 +187,7 @@ TEMPLATE_LIST_TEST_CASE("without memory for GMRES the refined solution stands", 
   LuOptions ample;
   Scripted<TestType> rich(ascending(1000), ample);
   rich.script->share = 0.5;
-  rich.factorize();
+  succeed(rich.factorize());
   CHECK(rich.solve() == Status::success);
 }
 
@@ -206,7 +207,7 @@ TEMPLATE_LIST_TEST_CASE("no budget in which the first solution fits costs a solu
   const auto solve = [&](const LuOptions& options) {
     Scripted<TestType> scripted(A, options);
     scripted.script->share = 0.5;  // refinement halves the error, ten times
-    scripted.factorize();
+    succeed(scripted.factorize());
     const auto device_b = to_space<typename TestType::Space>(b);
     const auto device_x = to_space<typename TestType::Space>(b);
     const Status status = scripted.numeric->solve(device_b, device_x, Transposition::transposed);
@@ -236,7 +237,7 @@ TEMPLATE_LIST_TEST_CASE("a search for a null vector that lacks memory leaves wha
   Scripted<TestType> scripted(ascending(50));
   scripted.script->share = 0.5;
   scripted.script->plain_apply_lacks_memory = true;  // the first plain solve allocates, after transposed ones
-  scripted.factorize();
+  succeed(scripted.factorize());
   const auto b = to_space<typename TestType::Space>(scripted.A.values);
   const auto x = to_space<typename TestType::Space>(std::vector<Scalar>(50, Scalar(7)));
   CHECK(scripted.numeric->solve(b, x, Transposition::transposed) == Status::success);
@@ -275,15 +276,15 @@ TEMPLATE_LIST_TEST_CASE("copies of host data are charged to the memory limit, an
     CHECK(Reference::backward_errors(A, x, system.b).componentwise <= tight_bound<Scalar>());
   };
   Solver<TestType> ample(options);
-  ample.analyze(device_A);
-  ample.factorize(device_A);
+  succeed(ample.analyze(device_A));
+  succeed(ample.factorize(device_A));
   const auto before_solve = peak(ample);
   solves(ample);
   REQUIRE(peak(ample) > before_solve);  // so that all of the peak stays in use
   options.memory_limit = peak(ample);
   Solver<TestType> solver(options);
-  solver.analyze(device_A);
-  solver.factorize(device_A);
+  succeed(solver.analyze(device_A));
+  succeed(solver.factorize(device_A));
   solves(solver);
   REQUIRE(peak(solver) + matrix_bytes > options.memory_limit);
   std::vector<Scalar> b(n * k, Scalar(1)), x(n * k, Scalar(7));
@@ -317,8 +318,8 @@ TEMPLATE_LIST_TEST_CASE("a mistake of the caller leaves report and X alone", "[s
   const auto system = known_system(A);
   Solver<TestType> solver;
   std::vector<Scalar> x(2);
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   REQUIRE(solver.solve_host(system.b, x) == Status::success);
   const auto error = solver.report().errors.backward_componentwise;
   const auto stands = [&] {
@@ -344,7 +345,7 @@ TEMPLATE_LIST_TEST_CASE("singular rows are named once, whatever the number of ri
                         AllTypes) {
   Scripted<TestType> scripted({1, 2, 3, 0, 5});
   scripted.script->share = 0.5;  // refinement stalls, and GMRES shows the null vector
-  scripted.factorize();
+  succeed(scripted.factorize());
   CHECK(scripted.report().status == Status::not_solved);
   CHECK(scripted.solve(40) == Status::numerically_singular);
   CHECK(scripted.report().singular_rows == Indices{3});
@@ -359,14 +360,14 @@ TEMPLATE_LIST_TEST_CASE("a larger perturbation is one factorization's own", "[so
   Scripted<TestType> scripted(ascending(4));
   scripted.script->perturbed = 1;
   scripted.script->growth = 1e30;
-  scripted.factorize();
+  succeed(scripted.factorize());
   REQUIRE(scripted.script->perturbations.size() == 2);
   const double smaller = scripted.script->perturbations[0], larger = scripted.script->perturbations[1];
   CHECK(larger > smaller);
   CHECK(scripted.report().escalations.size() == 1);
   scripted.script->perturbations.clear();
   scripted.script->growth = 1;
-  scripted.factorize();
+  succeed(scripted.factorize());
   CHECK(scripted.script->perturbations == std::vector<double>{smaller});
   CHECK(scripted.report().escalations.empty());
 }
@@ -378,7 +379,7 @@ TEMPLATE_LIST_TEST_CASE("a solution that is not finite is a breakdown at any tol
   options.max_refinement_steps = 0;
   Scripted<TestType> scripted(ascending(3), options);
   scripted.script->share = std::numeric_limits<double>::infinity();
-  scripted.factorize();
+  succeed(scripted.factorize());
   CHECK(scripted.solve() == Status::breakdown);
   for (const double unbounded :
        {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
@@ -390,7 +391,7 @@ TEMPLATE_LIST_TEST_CASE("a solution that is not finite is a breakdown at any tol
 TEMPLATE_LIST_TEST_CASE("no right-hand sides are solved without errors of former ones", "[solver]",
                         AllTypes) {
   Scripted<TestType> scripted(ascending(3));
-  scripted.factorize();
+  succeed(scripted.factorize());
   REQUIRE(scripted.solve(1) == Status::success);
   REQUIRE(scripted.reports_solution());
   CHECK(scripted.solve(0) == Status::success);
@@ -406,8 +407,8 @@ TEMPLATE_LIST_TEST_CASE("singular matrices are solved with perturbed factors whe
     LuOptions options;
     options.solve_singular = solve_singular;
     Solver<TestType> solver(options);
-    solver.analyze(A);
-    solver.factorize(A);
+    succeed(solver.analyze(A));
+    CHECK(solver.factorize(A) == Status::numerically_singular);
     CHECK(solver.report().status == Status::numerically_singular);
     std::vector<Scalar> x(3, Scalar(7));
     CHECK(solver.solve_host(system.b, x) == Status::numerically_singular);
@@ -437,15 +438,15 @@ TEMPLATE_LIST_TEST_CASE("a new analysis that does not fit beside the old one lea
   std::size_t peak = 0;
   for (const auto& matrix : {A, B}) {
     Solver<TestType> alone(options);
-    alone.analyze(matrix);
-    alone.factorize(matrix);
+    succeed(alone.analyze(matrix));
+    succeed(alone.factorize(matrix));
     solves(alone, matrix);
     peak = std::max(peak, alone.report().memory.device_peak_bytes);
   }
   options.memory_limit = peak;  // for either, but not for both
   Solver<TestType> solver(options);
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   solves(solver, A);
   const auto analysis = solver.analysis();
   CHECK_THROWS_AS(solver.analyze(B), OutOfMemoryError);
@@ -453,8 +454,8 @@ TEMPLATE_LIST_TEST_CASE("a new analysis that does not fit beside the old one lea
   CHECK(solver.report().status == Status::success);
   solves(solver, A);
   Solver<TestType> fresh(options);
-  fresh.analyze(B);
-  fresh.factorize(B);
+  succeed(fresh.analyze(B));
+  succeed(fresh.factorize(B));
   solves(fresh, B);
 }
 

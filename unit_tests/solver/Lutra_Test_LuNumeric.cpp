@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "Lutra_SparseLDLT.hpp"
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
 namespace lutra::Test {
@@ -55,7 +56,7 @@ TEMPLATE_LIST_TEST_CASE("numeric objects over one analysis keep their own values
       options.trisolve = trisolve;
       auto solver = std::make_unique<Solver<TestType>>(options);
       CHECK(solver->analysis() == nullptr);
-      solver->analyze(A);
+      succeed(solver->analyze(A));
       Numeric<TestType> first(solver->analysis(), options), second(solver->analysis(), options);
       CHECK(first.analysis() == second.analysis());
       solver.reset();  // they keep the analysis
@@ -63,8 +64,8 @@ TEMPLATE_LIST_TEST_CASE("numeric objects over one analysis keep their own values
       CHECK(first.report().choice.engine == name_of(engine));
       CHECK(first.report().choice.trisolve == second.report().choice.trisolve);
       for (int step = 0; step < 2; ++step) {
-        first.factorize(to_space<Space>(step == 0 ? A1 : A2));
-        second.factorize(to_space<Space>(step == 0 ? A2 : A1));
+        succeed(first.factorize(to_space<Space>(step == 0 ? A1 : A2)));
+        succeed(second.factorize(to_space<Space>(step == 0 ? A2 : A1)));
         check_solution<TestType>(first, step == 0 ? A1 : A2);
         check_solution<TestType>(second, step == 0 ? A2 : A1);
         check_solution<TestType>(first, step == 0 ? A1 : A2);
@@ -88,7 +89,7 @@ TEMPLATE_LIST_TEST_CASE("numeric objects over one analysis on two threads, an in
     LuOptions options;
     options.engine = engine;
     Solver<TestType> solver(options);
-    solver.analyze(A);
+    succeed(solver.analyze(A));
     struct Run {
       Matrix<TestType> A;
       std::vector<Scalar> x{};
@@ -103,7 +104,7 @@ TEMPLATE_LIST_TEST_CASE("numeric objects over one analysis on two threads, an in
         const auto b = to_space<Space>(known_system(runs[i].A).b);
         const auto x = to_space<Space>(std::vector<Scalar>(300));
         for (int step = 0; step < 8; ++step) {
-          numeric.factorize(device_A);
+          succeed(numeric.factorize(device_A));
           runs[i].status = numeric.solve(b, x);
         }
         runs[i].x = to_vector(x);
@@ -143,11 +144,11 @@ TEMPLATE_LIST_TEST_CASE("a new analysis of the same matched pattern makes the ma
   LuOptions options;
   options.engine = engine;
   Solver<TestType> solver(options);
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   const auto before = solver.analysis();
   CHECK(before->report.times.ordering.has_value());
   for (int round = 0; round < 2; ++round) {
-    solver.analyze(scaled);
+    succeed(solver.analyze(scaled));
     const auto after = solver.analysis();
     CHECK(after != before);
     CHECK(after->plan == before->plan);
@@ -162,7 +163,7 @@ TEMPLATE_LIST_TEST_CASE("a new analysis of the same matched pattern makes the ma
     CHECK(why.find("the matched pattern is the same", said + 1) == std::string::npos);
     CHECK(to_vector(after->row_scale) != to_vector(before->row_scale));
     Numeric<TestType> numeric(after, options);
-    numeric.factorize(to_space<Space>(scaled));
+    succeed(numeric.factorize(to_space<Space>(scaled)));
     check_solution<TestType>(numeric, scaled);
   }
   Numeric<TestType> other(before, {});  // rematches by the options of its analysis
@@ -173,7 +174,7 @@ TEMPLATE_LIST_TEST_CASE("a new analysis of the same matched pattern makes the ma
   CHECK(
       analyze<Scalar, Space>(Space(), to_space<Space>(scaled), another, MemoryBudget(), before.get())->plan !=
       before->plan);
-  solver.analyze(from_dense<Matrix<TestType>>({{2, 1}, {1, 3}}));
+  succeed(solver.analyze(from_dense<Matrix<TestType>>({{2, 1}, {1, 3}})));
   CHECK(solver.report().times.ordering.has_value());
 }
 
@@ -181,37 +182,37 @@ TEMPLATE_LIST_TEST_CASE("a new analysis with another matching", "[solver]", AllT
   const double none = nothing;
   Solver<TestType> solver;
   SECTION("on the same matched pattern keeps the ordering") {
-    solver.analyze(from_dense<Matrix<TestType>>({{9, 1, none}, {1, 9, none}, {none, none, 1}}));
+    succeed(solver.analyze(from_dense<Matrix<TestType>>({{9, 1, none}, {1, 9, none}, {none, none, 1}})));
     const auto before = solver.analysis();
     const auto A = from_dense<Matrix<TestType>>({{1, 9, none}, {9, 1, none}, {none, none, 1}});
-    solver.analyze(A);
+    succeed(solver.analyze(A));
     CHECK(solver.analysis()->plan != before->plan);
     CHECK_FALSE(solver.report().times.ordering.has_value());
     CHECK(solver.report().times.symbolic.has_value());
     CHECK(solver.report().choice.ordering == before->report.choice.ordering);
     Numeric<TestType> numeric(solver.analysis());
-    numeric.factorize(to_space<typename TestType::Space>(A));
+    succeed(numeric.factorize(to_space<typename TestType::Space>(A)));
     check_solution<TestType>(numeric, A);
   }
   SECTION("on the same block triangular one keeps blocks and engine") {
-    solver.analyze(from_dense<Matrix<TestType>>(
-        {{9, 1, 2, 3}, {1, 9, 4, 5}, {none, none, 1, 6}, {none, none, none, 2}}));
+    succeed(solver.analyze(from_dense<Matrix<TestType>>(
+        {{9, 1, 2, 3}, {1, 9, 4, 5}, {none, none, 1, 6}, {none, none, none, 2}})));
     const auto before = solver.analysis();
     const auto A =
         from_dense<Matrix<TestType>>({{1, 9, 2, 3}, {9, 1, 4, 5}, {none, none, 1, 6}, {none, none, none, 2}});
-    solver.analyze(A);
+    succeed(solver.analyze(A));
     CHECK_FALSE(solver.report().times.ordering.has_value());
     CHECK(solver.report().choice.engine == before->report.choice.engine);
     CHECK(solver.report().factors.nnz_u == before->report.factors.nnz_u);
     if (lutra::Impl::is_host_space<typename TestType::Space>)
       CHECK(before->report.choice.why.find("3 irreducible blocks") != std::string::npos);
     Numeric<TestType> numeric(solver.analysis());
-    numeric.factorize(to_space<typename TestType::Space>(A));
+    succeed(numeric.factorize(to_space<typename TestType::Space>(A)));
     check_solution<TestType>(numeric, A);
   }
   SECTION("on another one orders anew") {
-    solver.analyze(from_dense<Matrix<TestType>>({{9, 1, none}, {1, 9, 1}, {none, 1, 9}}));
-    solver.analyze(from_dense<Matrix<TestType>>({{1, 9, none}, {9, 1, 1}, {none, 1, 9}}));
+    succeed(solver.analyze(from_dense<Matrix<TestType>>({{9, 1, none}, {1, 9, 1}, {none, 1, 9}})));
+    succeed(solver.analyze(from_dense<Matrix<TestType>>({{1, 9, none}, {9, 1, 1}, {none, 1, 9}})));
     CHECK(solver.report().times.ordering.has_value());
   }
 }
@@ -245,15 +246,15 @@ TEMPLATE_LIST_TEST_CASE("an ordering that is kept for another matching gives the
   const auto A = pairs_on_grid<Matrix<TestType>>(9, [](int) { return false; });
   const auto B = pairs_on_grid<Matrix<TestType>>(9, [](int p) { return p % 3 == 1; });
   Solver<TestType> used(options), fresh(options);
-  fresh.analyze(B);
-  fresh.factorize(B);
+  succeed(fresh.analyze(B));
+  succeed(fresh.factorize(B));
   const auto expected = fresh.factors();
   for (int round = 0; round < 2; ++round) {
-    used.analyze(A);
-    used.factorize(A);
-    used.analyze(B);
+    succeed(used.analyze(A));
+    succeed(used.factorize(A));
+    succeed(used.analyze(B));
     CHECK_FALSE(used.report().times.ordering.has_value());
-    used.factorize(B);
+    succeed(used.factorize(B));
     const auto factors = used.factors();
     CHECK(used.report().choice.engine == fresh.report().choice.engine);
     CHECK(factors.row_order == expected.row_order);
@@ -271,20 +272,20 @@ TEMPLATE_LIST_TEST_CASE("a new analysis of a symmetric matrix makes the scaling 
   LdltOptions options;
   options.pair_ordering = GENERATE(false, true);
   SparseLDLT<Scalar, typename TestType::Space> solver(options);
-  solver.analyze(from_dense<Matrix<TestType>>({{4, 1, none}, {1, 0, 2}, {none, 2, 5}}));
+  succeed(solver.analyze(from_dense<Matrix<TestType>>({{4, 1, none}, {1, 0, 2}, {none, 2, 5}})));
   const auto before = solver.analysis();
   const auto A = from_dense<Matrix<TestType>>({{64, 4, none}, {4, 0, 2}, {none, 2, 5}});
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   CHECK((solver.analysis()->plan == before->plan) == !options.pair_ordering);
   CHECK(solver.report().times.ordering.has_value() == options.pair_ordering);
   CHECK(solver.report().times.matching.has_value());
   CHECK(to_vector(solver.analysis()->row_scale) != to_vector(before->row_scale));
-  solver.factorize(A);
+  succeed(solver.factorize(A));
   const auto system = known_system(A);
   std::vector<Scalar> x(3);
   CHECK(solver.solve_host(system.b, x) == Status::success);
   CHECK(Reference::backward_errors(A, x, system.b).componentwise <= tight_bound<Scalar>());
-  solver.analyze(from_dense<Matrix<TestType>>({{4, 1}, {1, 3}}));
+  succeed(solver.analyze(from_dense<Matrix<TestType>>({{4, 1}, {1, 3}})));
   CHECK(solver.report().times.ordering.has_value());
 }
 
@@ -294,10 +295,10 @@ TEMPLATE_LIST_TEST_CASE("a numeric object that fails leaves others alone", "[sol
   const auto A = from_dense<Matrix<TestType>>({{2, 1}, {1, 3}});
   const auto singular = from_dense<Matrix<TestType>>({{1, 1}, {1, 1}});
   Solver<TestType> solver;
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   Numeric<TestType> good(solver.analysis()), bad(solver.analysis());
-  good.factorize(to_space<Space>(A));
-  bad.factorize(to_space<Space>(singular));
+  succeed(good.factorize(to_space<Space>(A)));
+  CHECK(bad.factorize(to_space<Space>(singular)) == Status::numerically_singular);
   CHECK(bad.report().status == Status::numerically_singular);
   auto not_finite = A;
   not_finite.values[0] = Scalar(std::numeric_limits<RealOf<Scalar>>::infinity());
@@ -319,10 +320,10 @@ TEMPLATE_LIST_TEST_CASE("an analysis taken anew is one object's own", "[solver]"
   const auto A = from_dense<Matrix<TestType>>({{8, tiny, 1}, {tiny, 8, 1}, {1, 1, 4}});
   const auto B = from_dense<Matrix<TestType>>({{tiny, 8, 1}, {8, tiny, 1}, {1, 1, 4}});
   Solver<TestType> solver;
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   Numeric<TestType> first(solver.analysis()), second(solver.analysis());
-  first.factorize(to_space<Space>(A));
-  second.factorize(to_space<Space>(A));
+  succeed(first.factorize(to_space<Space>(A)));
+  succeed(second.factorize(to_space<Space>(A)));
   second.rematch(to_space<Space>(B));
   CHECK(second.report().status == Status::not_solved);
   CHECK(first.analysis() == solver.analysis());
@@ -338,12 +339,12 @@ TEMPLATE_LIST_TEST_CASE("an analysis taken anew is one object's own", "[solver]"
   CHECK(matched(second) == std::vector<std::int64_t>{1, 0, 2});
   const auto b = to_space<Space>(std::vector<Scalar>(3, Scalar(1)));
   CHECK_THROWS_AS(second.solve(b, b), CallOrderError);
-  second.factorize(to_space<Space>(B));
+  succeed(second.factorize(to_space<Space>(B)));
   CHECK(second.report().pivots.perturbed == 0);
   check_solution<TestType>(second, B);
   check_solution<TestType>(first, A);
   first.set_analysis(second.analysis());
-  first.factorize(to_space<Space>(B));
+  succeed(first.factorize(to_space<Space>(B)));
   check_solution<TestType>(first, B);
 }
 

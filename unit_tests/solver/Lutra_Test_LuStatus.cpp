@@ -12,6 +12,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
 namespace lutra::Test {
@@ -24,8 +25,8 @@ template <class Types>
 Status run(Solver<Types>& solver, const Matrix<Types>& A) {
   const auto system = known_system(A);
   std::vector<typename Types::Scalar> x(system.b.size());
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   return solver.solve_host(system.b, x);
 }
 
@@ -66,9 +67,9 @@ TEMPLATE_LIST_TEST_CASE("structurally singular matrices name their rows and colu
     options.matching = Matching::none;
     Solver<TestType> plain(options);
     const auto A = from_dense<Matrix<TestType>>({{1, o}, {1, o}});
-    plain.analyze(A);
+    CHECK(plain.analyze(A) == Status::structurally_singular);
     CHECK(plain.report().status == Status::structurally_singular);
-    plain.factorize(A);
+    succeed(plain.factorize(A));
     std::vector<Scalar> b{Scalar(1), Scalar(1)}, x{Scalar(7), Scalar(8)};
     CHECK(plain.solve_host(b, x) == Status::structurally_singular);
     CHECK(x == std::vector<Scalar>{Scalar(7), Scalar(8)});
@@ -108,9 +109,9 @@ TEMPLATE_LIST_TEST_CASE("numerically singular matrices name their rows and colum
     const auto regular = from_dense<Matrix<TestType>>({{2, 1}, {1, 2}});
     const auto singular = from_dense<Matrix<TestType>>({{1, 1}, {1, 1}});
     CHECK(run<TestType>(solver, regular) == Status::success);
-    solver.factorize(singular);
+    CHECK(solver.factorize(singular) == Status::numerically_singular);
     CHECK(solver.report().status == Status::numerically_singular);
-    solver.factorize(regular);
+    succeed(solver.factorize(regular));
     const auto system = known_system(regular);
     std::vector<typename TestType::Scalar> x(2);
     CHECK(solver.solve_host(system.b, x) == Status::success);
@@ -128,8 +129,8 @@ TEMPLATE_LIST_TEST_CASE("a pivot that cancels does not make a matrix singular", 
   options.matching = Matching::none;
   Solver<TestType> solver(options);
   const auto system = known_system(A);
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   CHECK(solver.report().pivots.perturbed == 1);
   std::vector<Scalar> x(3);
   REQUIRE(solver.solve_host(system.b, x) == Status::success);
@@ -146,8 +147,8 @@ TEMPLATE_LIST_TEST_CASE("element growth is met with larger pivots, and told", "[
   options.ordering = Ordering::natural;
   Solver<TestType> solver(options);
   const auto system = known_system(A);
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   CHECK(*solver.report().pivots.perturbed > 0);
   REQUIRE(solver.report().escalations.size() == 1);
   CHECK(solver.report().escalations[0].find("element growth") != std::string::npos);
@@ -183,8 +184,8 @@ TEMPLATE_LIST_TEST_CASE("a solution that decays below the smallest number is a s
   std::vector<Scalar> b(n, Scalar(0)), x(n);
   b[0] = 1;
   Solver<TestType> solver;
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   CHECK(solver.solve_host(b, x) == Status::success);
   const RealOf<Scalar> ratio = static_cast<RealOf<Scalar>>(2 - std::sqrt(3.0));
   const RealOf<Scalar> rounding = 16 * std::numeric_limits<RealOf<Scalar>>::epsilon();
@@ -202,8 +203,8 @@ TEMPLATE_LIST_TEST_CASE("overflow in the elimination is a breakdown", "[solver]"
   options.perturbation = std::numeric_limits<double>::min();  // so small that no pivot here is replaced
   Solver<TestType> solver(options);
   const auto A = from_dense<Matrix<TestType>>({{1e-3, huge}, {huge, 1}});
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  CHECK(solver.factorize(A) == Status::breakdown);
   CHECK(solver.report().status == Status::breakdown);
   std::vector<Scalar> b{Scalar(1), Scalar(1)}, x(2);
   CHECK(solver.solve_host(b, x) == Status::breakdown);
@@ -254,13 +255,13 @@ TEST_CASE("fewer entries than rows prove a matrix singular without memory for a 
     A.values = {1, 1};
     Solver<Type> solver;
     const AddressSpace little(std::uint64_t(1) << 29);
-    solver.analyze(A);
+    CHECK(solver.analyze(A) == Status::structurally_singular);
     CHECK(solver.report().status == Status::structurally_singular);
     CHECK(describe(solver.report()) == "the matrix is structurally singular");
     CHECK_THAT(solver.report().choice.why,
                Catch::Matchers::ContainsSubstring(
                    "2 entries cannot give 33554432 rows pivots; to name the others takes 2147483648 bytes"));
-    solver.factorize(A);
+    CHECK(solver.factorize(A) == Status::structurally_singular);
     CHECK(solver.report().status == Status::structurally_singular);
   }
 }

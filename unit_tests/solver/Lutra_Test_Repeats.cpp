@@ -12,6 +12,7 @@
 
 #include "Lutra_Generate.hpp"
 #include "Lutra_KrylovSolver.hpp"
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
 // The same solve again and again while other threads keep the processors busy, so that threads of the solver
@@ -61,8 +62,8 @@ template <class Types>
 auto solve(const Matrix<Types>& A, const KrylovSolverOptions& options) {
   using Scalar = typename Types::Scalar;
   KrylovSolver<Scalar, typename Types::Space> solver(options);
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   const auto B = to_space<typename Types::Space>(known_system(A).b);
   const auto X = to_space<typename Types::Space>(std::vector<Scalar>(B.extent(0)));
   const Status status = solver.solve(B, X);

@@ -9,6 +9,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_KrylovSolver.hpp"
 #include "Lutra_ScaledSystems.hpp"
+#include "Lutra_TestStatus.hpp"
 
 // Units do not matter: A·2^p and b·2^q lead to the same decisions, counts and bits, but for exponents.
 
@@ -61,8 +62,8 @@ template <class Types>
 Solved<typename Types::Scalar> solve(const KrylovSolverOptions& options, const Matrix<Types>& A,
                                      const std::vector<typename Types::Scalar>& b, Transposition op) {
   Krylov<Types> solver(options);
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   Solved<typename Types::Scalar> solved{Status::not_solved, {}, b};
   solved.status = solver.solve_host(b, solved.x, op);
   solved.report = solver.report();
@@ -121,8 +122,8 @@ TEMPLATE_LIST_TEST_CASE("units change no decision, count or bit of Krylov method
   std::mt19937 random(3);
   const auto A = stencil<Matrix<TestType>>(4, true, true, random);
   Ilu<TestType> ilu;
-  ilu.analyze(A);
-  ilu.factorize(A);
+  succeed(ilu.analyze(A));
+  succeed(ilu.factorize(A));
   REQUIRE(*ilu.report().pivots.shift > 0);
   check_powers<TestType>(A, true);
 }
@@ -141,7 +142,7 @@ TEMPLATE_LIST_TEST_CASE("incomplete factors of A·2^p are those of A, U times 2^
         if (choice.ilu.method == IluMethod::parilut) options.drop_tolerance = 0.01;
         Ilu<TestType> solver(options);
         const auto scaled = matrix_times_power(A, p);
-        solver.analyze(scaled);
+        succeed(solver.analyze(scaled));
         REQUIRE(solver.factorize(scaled) == Status::success);
         return solver.factorization().write_out(typename TestType::Space());
       };
@@ -166,7 +167,7 @@ TEMPLATE_LIST_TEST_CASE("rows of different units are no growth", "[solver][scale
   const double big = std::ldexp(1.0, 60);
   const auto A = from_dense<Matrix<TestType>>({{1, 0.25, nothing}, {big, 4 * big, big}, {nothing, 1, 4}});
   Ilu<TestType> solver;
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   REQUIRE(solver.factorize(A) == Status::success);
   CHECK(*solver.report().pivots.shift == 0);
   CHECK(*solver.report().pivots.growth <= 1);
@@ -198,8 +199,8 @@ TEMPLATE_LIST_TEST_CASE("a caller's preconditioner is one of the caller's A, and
     options.method = method;
     options.preconditioning = Preconditioning::none;
     Krylov<TestType> solver(options);
-    solver.analyze(matrix);
-    solver.factorize(matrix);
+    succeed(solver.analyze(matrix));
+    succeed(solver.factorize(matrix));
     return solver;
   };
   const int far = sizeof(RealOf<Scalar>) == 8 ? 1000 : 110;

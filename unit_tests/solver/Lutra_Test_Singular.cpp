@@ -11,6 +11,7 @@
 
 #include "Lutra_SparseLDLT.hpp"
 #include "Lutra_SparseLU.hpp"
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
 // Families of singular matrices, none of which may be called solved, and of regular ones of a condition that
@@ -280,8 +281,8 @@ std::vector<typename Types::Scalar> right_side(Dice& dice, const HostMatrixOf<Ty
 
 template <class Solver, class Types>
 Status status_of(Solver& solver, const HostMatrixOf<Types>& A, const std::vector<typename Types::Scalar>& b) {
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   std::vector<typename Types::Scalar> x(b.size());
   return solver.solve_host(b, x);
 }

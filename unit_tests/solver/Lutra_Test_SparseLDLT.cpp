@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSymmetric.hpp"
 
 namespace lutra::Test {
@@ -20,10 +21,10 @@ TEMPLATE_LIST_TEST_CASE("symmetric systems by hand", "[ldlt]", AllTypes) {
   Symmetric<TestType> solver(options);
   SECTION("a pivot of two rows") {
     const auto A = from_dense<Matrix<TestType>>({{o, 2}, {2, o}});
-    solver.analyze(A);
+    succeed(solver.analyze(A));
     CHECK(solver.report().choice.method == "ldlt");
     CHECK(solver.report().status == Status::not_solved);
-    solver.factorize(A);
+    succeed(solver.factorize(A));
     check_inertia(solver.report(), 1, 1, 0);
     CHECK(solver.report().pivots.two_by_two == 1);
     CHECK(solver.report().factors.nnz_u == 0);
@@ -32,16 +33,16 @@ TEMPLATE_LIST_TEST_CASE("symmetric systems by hand", "[ldlt]", AllTypes) {
   SECTION("four eigenvalues") {
     // Eigenvalues of the blocks: 3 and −1; 5; −2.
     const auto A = from_dense<Matrix<TestType>>({{1, o, 2, o}, {o, 5, o, o}, {2, o, 1, o}, {o, o, o, -2}});
-    solver.analyze(A);
-    solver.factorize(A);
+    succeed(solver.analyze(A));
+    succeed(solver.factorize(A));
     check_inertia(solver.report(), 2, 2, 0);
     CHECK(solver.report().pivots.zero == 0);
     check_solution(solver, A);
   }
   SECTION("one row") {
     const auto A = from_dense<Matrix<TestType>>({{-3}});
-    solver.analyze(A);
-    solver.factorize(A);
+    succeed(solver.analyze(A));
+    succeed(solver.factorize(A));
     check_inertia(solver.report(), 0, 1, 0);
     check_solution(solver, A);
   }
@@ -62,8 +63,8 @@ TEMPLATE_LIST_TEST_CASE("the inertia of saddle points", "[ldlt]", AllTypes) {
           options.matching = matching;
           options.pair_ordering = pairs;
           Symmetric<TestType> solver(options);
-          solver.analyze(A);
-          solver.factorize(A);
+          succeed(solver.analyze(A));
+          succeed(solver.factorize(A));
           CAPTURE(n, m, pairs, solver.report().choice.ordering, solver.report().choice.matching);
           check_inertia(solver.report(), n, m, 0);
           check_solution(solver, A);
@@ -86,8 +87,8 @@ TEMPLATE_LIST_TEST_CASE("one triangle or both", "[ldlt]", AllTypes) {
       const auto given = whole ? A : triangle_of(A, triangle != Triangle::upper);
       if (triangle == Triangle::both && !whole) continue;
       Symmetric<TestType> solver(options);
-      solver.analyze(given);
-      solver.factorize(given);
+      succeed(solver.analyze(given));
+      succeed(solver.factorize(given));
       auto x = first;
       REQUIRE(solver.solve_host(system.b, x) == Status::success);
       if (triangle == Triangle::both) first = x;
@@ -102,8 +103,8 @@ TEMPLATE_LIST_TEST_CASE("matrices that are not symmetric are refused", "[ldlt]",
   auto A = from_dense<Matrix<TestType>>({{4, 1, 2}, {1, 5, 3}, {2, 3, 6}});
   Symmetric<TestType> solver;
   CHECK_THROWS_AS(solver.factorize(A), CallOrderError);
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   const auto good = A;
   A.values[5] *= as_scalar<typename TestType::Scalar>(1.5);
   CHECK_THROWS_AS(solver.factorize(A), InputError);
@@ -135,8 +136,8 @@ TEMPLATE_LIST_TEST_CASE("NaN in the triangle that is not read does no harm", "[l
     options.triangle = triangle;
     Symmetric<TestType> solver(options);
     for (int round = 0; round < 2; ++round) {  // the second analysis shares the order of the first
-      solver.analyze(spoilt);
-      solver.factorize(spoilt);
+      succeed(solver.analyze(spoilt));
+      succeed(solver.factorize(spoilt));
       std::vector<Scalar> x(system.b.size());
       REQUIRE(solver.solve_host(system.b, x) == Status::success);
       CHECK(Reference::backward_errors(A, x, system.b).componentwise <= tight_bound<Scalar>());
@@ -168,8 +169,8 @@ TEMPLATE_LIST_TEST_CASE("input that one triangle would leave unread is refused",
       options.positive_definite = definite;
       Symmetric<TestType> hermitian(options);
       A.values[3] = Scalar(3);
-      hermitian.analyze(A);
-      hermitian.factorize(A);
+      succeed(hermitian.analyze(A));
+      succeed(hermitian.factorize(A));
       A.values[3] = Scalar(3, 1);
       const auto message = ContainsSubstring("not Hermitian: the diagonal entry of row 1");
       CHECK_THROWS_WITH(hermitian.factorize(A), message);
@@ -185,8 +186,8 @@ TEMPLATE_LIST_TEST_CASE("a shift that is not finite is refused with its row", "[
   using Space = typename TestType::Space;
   const auto A = from_dense<Matrix<TestType>>({{4, 1, nothing}, {1, 5, 3}, {nothing, 3, 6}});
   Symmetric<TestType> solver;
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   for (const Real bad : {std::numeric_limits<Real>::quiet_NaN(), std::numeric_limits<Real>::infinity(),
                          -std::numeric_limits<Real>::infinity()}) {
     const auto shift = to_space<Space>(std::vector<Real>{0, 1, bad});
@@ -220,8 +221,8 @@ TEMPLATE_LIST_TEST_CASE("complex symmetric and Hermitian systems", "[ldlt]", All
       options.symmetry = symmetry;
       options.triangle = Triangle::lower;
       Symmetric<TestType> solver(options);
-      solver.analyze(A);
-      solver.factorize(A);
+      succeed(solver.analyze(A));
+      succeed(solver.factorize(A));
       CAPTURE(static_cast<int>(symmetry));
       if (symmetry == Symmetry::hermitian) {
         check_inertia(solver.report(), 60, 25, 0);
@@ -247,10 +248,10 @@ TEMPLATE_LIST_TEST_CASE("Cholesky", "[ldlt]", AllTypes) {
     options.positive_definite = true;
     Symmetric<TestType> solver(options);
     auto A = from_dense<Matrix<TestType>>(picture);
-    solver.analyze(A);
+    succeed(solver.analyze(A));
     CHECK(solver.report().choice.method == "cholesky");
     CHECK(solver.report().choice.pivot == "none");
-    solver.factorize(A);
+    succeed(solver.factorize(A));
     check_inertia(solver.report(), n, 0, 0);
     CHECK(solver.report().pivots.two_by_two == 0);
     CHECK(solver.report().pivots.delayed == 0);
@@ -261,7 +262,7 @@ TEMPLATE_LIST_TEST_CASE("Cholesky", "[ldlt]", AllTypes) {
     for (auto p = static_cast<std::size_t>(A.row_map[row]); p < static_cast<std::size_t>(A.row_map[row + 1]);
          ++p)
       if (static_cast<std::size_t>(A.entries[p]) == row) indefinite.values[p] = Scalar(-1000);
-    solver.factorize(indefinite);
+    CHECK(solver.factorize(indefinite) == Status::not_positive_definite);
     CHECK(solver.report().status == Status::not_positive_definite);
     CHECK(solver.report().indefinite_column == n / 2);
     CHECK_FALSE(solver.report().inertia.positive.has_value());
@@ -269,7 +270,7 @@ TEMPLATE_LIST_TEST_CASE("Cholesky", "[ldlt]", AllTypes) {
     std::vector<Scalar> b(static_cast<std::size_t>(n), Scalar(1)), x(b.size(), Scalar(7));
     CHECK(solver.solve_host(b, x) == Status::not_positive_definite);
     CHECK(x == std::vector<Scalar>(b.size(), Scalar(7)));
-    solver.factorize(A);
+    succeed(solver.factorize(A));
     CHECK_FALSE(solver.report().indefinite_column.has_value());
     check_solution(solver, A);
   }
@@ -283,12 +284,12 @@ TEMPLATE_LIST_TEST_CASE("a shifted diagonal needs no new analysis", "[ldlt]", Al
   LdltOptions options;
   options.symmetry = Symmetry::hermitian;
   Symmetric<TestType> solver(options);
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   std::int64_t before = 0;
   for (const double delta : {0.0, 1.0, 100.0, 1e4}) {
     const Kokkos::View<RealOf<Scalar>*, typename TestType::Memory> shift("shift", n + m);
     Kokkos::deep_copy(shift, static_cast<RealOf<Scalar>>(delta));
-    solver.factorize(to_space<typename TestType::Space>(A), shift);
+    succeed(solver.factorize(to_space<typename TestType::Space>(A), shift));
     REQUIRE(solver.report().inertia.positive.has_value());
     CHECK(*solver.report().inertia.positive >= before);  // Weyl
     before = *solver.report().inertia.positive;
@@ -326,8 +327,8 @@ TEMPLATE_LIST_TEST_CASE("stored zeros and powers of two change nothing", "[ldlt]
   options.symmetry = Symmetry::hermitian;
   for (const auto& variant : {A, padded, scaled}) {
     Symmetric<TestType> solver(options);
-    solver.analyze(variant);
-    solver.factorize(variant);
+    succeed(solver.analyze(variant));
+    succeed(solver.factorize(variant));
     check_inertia(solver.report(), 50, 20, 0);
     check_solution(solver, variant);
   }
@@ -340,14 +341,14 @@ TEMPLATE_LIST_TEST_CASE("new values and shared analyses of symmetric matrices", 
   std::mt19937 random(110);
   auto A = saddle_point<Matrix<TestType>>(50, 15, random);
   Symmetric<TestType> solver;
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   CHECK(solver.structure().row_order == solver.structure().col_order);
   CHECK(solver.structure().row_order.size() == 65);
   Numeric other(solver.analysis());
   std::size_t bytes = 0;
   for (int step = 0; step < 4; ++step) {
     for (Scalar& value : A.values) value *= as_scalar<Scalar>(1.5);
-    solver.factorize(A);
+    succeed(solver.factorize(A));
     check_solution(solver, A);
     CHECK(solver.report().times.refactor.has_value() == (step > 0));
     if (step > 1) CHECK(solver.report().memory.device_peak_bytes == bytes);  // nothing more is allocated
@@ -355,14 +356,14 @@ TEMPLATE_LIST_TEST_CASE("new values and shared analyses of symmetric matrices", 
   }
   auto B = A;
   for (Scalar& value : B.values) value *= as_scalar<Scalar>(-2);
-  other.factorize(to_space<Space>(B));
+  succeed(other.factorize(to_space<Space>(B)));
   const auto system = known_system(B);
   const auto b = to_space<Space>(system.b);
   REQUIRE(other.solve(b, b) == Status::success);
   CHECK(Reference::backward_errors(B, to_vector(b), system.b).componentwise <= tight_bound<Scalar>());
   check_solution(solver, A);
-  solver.analyze(B);  // anew
-  solver.factorize(B);
+  succeed(solver.analyze(B));  // anew
+  succeed(solver.factorize(B));
   check_solution(solver, B);
 }
 
@@ -400,14 +401,14 @@ TEMPLATE_LIST_TEST_CASE("a memory limit that symmetric factors do not keep", "[l
   const auto A = saddle_point<Matrix<TestType>>(100, 40, random);
   LdltOptions options;
   Symmetric<TestType> unlimited(options);
-  unlimited.analyze(A);
+  succeed(unlimited.analyze(A));
   const std::size_t analysis = unlimited.report().memory.device_peak_bytes;
-  unlimited.factorize(A);
+  succeed(unlimited.factorize(A));
   const std::size_t all = unlimited.report().memory.device_peak_bytes;
   REQUIRE(all > analysis);
   options.memory_limit = (all + analysis) / 2;
   Symmetric<TestType> solver(options);
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   CHECK_THROWS_AS(solver.factorize(A), OutOfMemoryError);
   CHECK(solver.report().status == Status::out_of_memory);
 }

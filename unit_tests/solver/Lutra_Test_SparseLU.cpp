@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
 namespace lutra::Test {
@@ -15,8 +16,8 @@ TEMPLATE_LIST_TEST_CASE("a system solved by hand", "[solver]", AllTypes) {
   // The zero diagonal makes matching necessary: x = (1, 2, 3).
   const auto A = from_dense<Matrix<TestType>>({{o, 1, 1}, {2, o, 1}, {1, 1, o}});
   Solver<TestType> solver;
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   std::vector<Scalar> b{Scalar(5), Scalar(5), Scalar(3)}, x(3);
   REQUIRE(solver.solve_host(b, x) == Status::success);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -38,8 +39,8 @@ TEMPLATE_LIST_TEST_CASE("solutions agree with dense elimination", "[solver]", Al
       LuOptions options;
       options.ordering = ordering;
       Solver<TestType> solver(options);
-      solver.analyze(A);
-      solver.factorize(A);
+      succeed(solver.analyze(A));
+      succeed(solver.factorize(A));
       std::vector<Scalar> x(system.b.size());
       INFO("n " << n << ", ordering " << solver.report().choice.ordering);
       REQUIRE(solver.solve_host(system.b, x) == Status::success);
@@ -66,8 +67,8 @@ TEMPLATE_LIST_TEST_CASE("every method to the pattern leads to the solution", "[s
     options.symbolic = method;
     options.engine = Engine::simplicial;  // fronts have a pattern of their own
     Solver<TestType> solver(options);
-    solver.analyze(A);
-    solver.factorize(A);
+    succeed(solver.analyze(A));
+    succeed(solver.factorize(A));
     std::vector<Scalar> x(system.b.size());
     const Report& report = solver.report();
     INFO("method " << name_of(method));
@@ -98,7 +99,7 @@ TEMPLATE_LIST_TEST_CASE("both engines lead to the solution, with transposes too"
       LuOptions options;
       options.engine = engine;
       Solver<TestType> solver(options);
-      solver.analyze(A);
+      succeed(solver.analyze(A));
       const Report& report = solver.report();
       CHECK(report.choice.engine == name_of(engine));
       CHECK(report.factors.supernodes.has_value() == (engine == Engine::multifrontal));
@@ -107,7 +108,7 @@ TEMPLATE_LIST_TEST_CASE("both engines lead to the solution, with transposes too"
         for (auto& value : A.values)
           value *= as_scalar<Scalar>(1.0 + 0.05 * static_cast<double>(random() % 8));
         const auto system = known_system(A);
-        solver.factorize(A);
+        succeed(solver.factorize(A));
         std::vector<Scalar> x(system.b.size());
         INFO("n " << n << ", engine " << name_of(engine));
         REQUIRE(solver.solve_host(system.b, x) == Status::success);
@@ -138,21 +139,21 @@ TEMPLATE_LIST_TEST_CASE("threshold pivoting spares replaced pivots, values after
   options.engine = Engine::multifrontal;
   options.tolerance = std::sqrt(static_cast<double>(epsilon_of<Scalar>));
   Solver<TestType> diagonal(options);
-  diagonal.analyze(A);
-  diagonal.factorize(A);
+  succeed(diagonal.analyze(A));
+  succeed(diagonal.factorize(A));
   CHECK(*diagonal.report().pivots.perturbed > 0);
   CHECK_FALSE(diagonal.report().pivots.interchanged.has_value());
   options.pivoting = Pivoting::threshold;
   options.engine = Engine::automatic;
   Solver<TestType> solver(options);
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   CHECK(solver.report().choice.engine == "multifrontal");
   for (const double factor : {1.0, 3.0}) {
     auto scaled = A;
     for (Scalar& value : scaled.values) value *= as_scalar<Scalar>(factor);
     auto b = system.b;
     for (Scalar& value : b) value *= as_scalar<Scalar>(factor);
-    solver.factorize(scaled);
+    succeed(solver.factorize(scaled));
     CHECK(solver.report().pivots.perturbed == 0);
     CHECK(*solver.report().pivots.interchanged > 0);
     std::vector<Scalar> x(b.size());
@@ -172,7 +173,7 @@ TEMPLATE_LIST_TEST_CASE("the engine is chosen by work and memory", "[solver]", A
   const auto dense = permuted_matrix<Matrix<TestType>>(150, 60.0, random);
   const auto engine_of = [](const auto& A, LuOptions options) {
     Solver<TestType> solver(options);
-    solver.analyze(A);
+    succeed(solver.analyze(A));
     CHECK_FALSE(solver.report().choice.why.empty());
     return solver.report().choice.engine;
   };
@@ -186,8 +187,8 @@ TEMPLATE_LIST_TEST_CASE("the engine is chosen by work and memory", "[solver]", A
   CHECK(engine_of(dense, options) == "multifrontal");
   const auto system = known_system(dense);
   Solver<TestType> solver;
-  solver.analyze(dense);
-  solver.factorize(dense);
+  succeed(solver.analyze(dense));
+  succeed(solver.factorize(dense));
   std::vector<Scalar> x(system.b.size());
   REQUIRE(solver.solve_host(system.b, x) == Status::success);
   CHECK(Reference::backward_errors(dense, x, system.b).componentwise <= tight_bound<Scalar>());
@@ -205,8 +206,8 @@ TEMPLATE_LIST_TEST_CASE("every way of solving with the factors leads to the solu
       options.trisolve = method;
       options.solve_precision = precision;
       Solver<TestType> solver(options);
-      solver.analyze(A);
-      solver.factorize(A);
+      succeed(solver.analyze(A));
+      succeed(solver.factorize(A));
       std::vector<Scalar> x(system.b.size());
       INFO("method " << name_of(method) << ", single " << (precision == FactorPrecision::single));
       REQUIRE(solver.solve_host(system.b, x) == Status::success);
@@ -227,8 +228,8 @@ TEMPLATE_LIST_TEST_CASE("solves in single precision need refinement", "[solver]"
     options.solve_precision = FactorPrecision::single;
     options.max_refinement_steps = 0;
     Solver<TestType> solver(options);
-    solver.analyze(A);
-    solver.factorize(A);
+    succeed(solver.analyze(A));
+    succeed(solver.factorize(A));
     std::vector<Scalar> x(system.b.size());
     CHECK(solver.solve_host(system.b, x) == Status::error_above_tolerance);
     const auto error = static_cast<double>(Reference::backward_errors(A, x, system.b).componentwise);
@@ -243,8 +244,8 @@ TEMPLATE_LIST_TEST_CASE("transposed and adjoint systems", "[solver]", AllTypes) 
   const auto A = permuted_matrix<Matrix<TestType>>(80, 3.0, random);
   const auto system = known_system(A);
   Solver<TestType> solver;
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   std::vector<Scalar> x(system.b.size());
   for (const bool conjugate : {false, true}) {
     REQUIRE(solver.solve_host(system.b, x, conjugate ? Transposition::adjoint : Transposition::transposed) ==
@@ -264,8 +265,8 @@ TEMPLATE_LIST_TEST_CASE("many right-hand sides in Views of any layout", "[solver
   const int n = 50;
   const auto A = permuted_matrix<Matrix<TestType>>(n, 3.0, random);
   Solver<TestType> solver;
-  solver.analyze(A);
-  solver.factorize(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
   for (const std::size_t k : {std::size_t(1), std::size_t(5), std::size_t(16), std::size_t(37)}) {
     Kokkos::View<Scalar**, Kokkos::LayoutLeft, Memory> B("B", n, k);
     Kokkos::View<Scalar**, Kokkos::LayoutRight, Memory> wide("X", n, 2 * k);
@@ -301,12 +302,12 @@ TEMPLATE_LIST_TEST_CASE("new values on one pattern need no new analysis", "[solv
   std::mt19937 random(41);
   auto A = permuted_matrix<Matrix<TestType>>(70, 3.0, random);
   Solver<TestType> solver;
-  solver.analyze(A);
+  succeed(solver.analyze(A));
   const auto levels = solver.report().factors.levels;
   for (int step = 0; step < 4; ++step) {
     for (auto& value : A.values) value *= as_scalar<Scalar>(1.0 + 0.05 * static_cast<double>(random() % 8));
     const auto system = known_system(A);
-    solver.factorize(to_space<typename TestType::Space>(A));
+    succeed(solver.factorize(to_space<typename TestType::Space>(A)));
     const std::size_t bytes = solver.report().memory.device_peak_bytes;
     std::vector<Scalar> x(system.b.size());
     REQUIRE(solver.solve_host(system.b, x) == Status::success);
@@ -328,15 +329,15 @@ TEMPLATE_LIST_TEST_CASE("options change the way, not the answer", "[solver]", Al
     options.ordering = Ordering::user;
     for (std::int64_t j = 40; j-- > 0;) options.user_permutation.push_back(j);
     Solver<TestType> solver(options);
-    solver.analyze(A);
+    succeed(solver.analyze(A));
     CHECK(solver.structure().col_order == options.user_permutation);
     CHECK(solver.report().choice.ordering == "user");
-    solver.factorize(A);
+    succeed(solver.factorize(A));
     CHECK(solver.solve_host(system.b, x) == Status::success);
   }
   SECTION("the structure is a permutation of rows and columns with sorted rows") {
     Solver<TestType> solver;
-    solver.analyze(A);
+    succeed(solver.analyze(A));
     auto structure = solver.structure();
     CHECK(std::ranges::is_permutation(structure.row_order, structure.col_order));
     for (std::size_t i = 0; i + 1 < structure.row_map.size(); ++i) {
@@ -351,8 +352,8 @@ TEMPLATE_LIST_TEST_CASE("options change the way, not the answer", "[solver]", Al
     LuOptions options;
     options.max_refinement_steps = 0;
     Solver<TestType> solver(options);
-    solver.analyze(A);
-    solver.factorize(A);
+    succeed(solver.analyze(A));
+    succeed(solver.factorize(A));
     solver.solve_host(system.b, x);
     CHECK(solver.report().refinement_steps == 0);
     const auto errors = Reference::backward_errors(A, x, system.b);
@@ -361,9 +362,9 @@ TEMPLATE_LIST_TEST_CASE("options change the way, not the answer", "[solver]", Al
   }
   SECTION("a solver can be moved") {
     Solver<TestType> first;
-    first.analyze(A);
+    succeed(first.analyze(A));
     Solver<TestType> second(std::move(first));
-    second.factorize(A);
+    succeed(second.factorize(A));
     Solver<TestType> third;
     third = std::move(second);
     CHECK(third.solve_host(system.b, x) == Status::success);
@@ -378,8 +379,8 @@ TEST_CASE("the same bits from run to run on one thread", "[solver]") {
   std::vector<double> first, x(system.b.size());
   for (int run = 0; run < 3; ++run) {
     SparseLU<double, Kokkos::Serial> solver;
-    solver.analyze(A);
-    solver.factorize(A);
+    succeed(solver.analyze(A));
+    succeed(solver.factorize(A));
     solver.solve_host(system.b, x);
     if (run == 0) first = x;
     CHECK(x == first);

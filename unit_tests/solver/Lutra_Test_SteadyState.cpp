@@ -4,6 +4,7 @@
 
 #include "Lutra_TestDominant.hpp"
 #include "Lutra_TestKokkosTools.hpp"
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
 namespace lutra::Test {
@@ -21,12 +22,12 @@ void check_time_steps(const Matrix<Types>& A, Engine engine) {
   LuOptions options;
   options.engine = engine;
   Solver<Types> solver(options);
-  solver.analyze(device_A);
-  solver.factorize(device_A);  // the first factorization and solve allocate
+  succeed(solver.analyze(device_A));
+  succeed(solver.factorize(device_A));  // the first factorization and solve allocate
   REQUIRE(solver.solve(b, x) == Status::success);
   for (int step = 0; step < 2; ++step) {
     const DeviceEvents<Space> events;
-    solver.factorize(device_A);
+    succeed(solver.factorize(device_A));
     const Status status = solver.solve(b, x);
     INFO("engine " << name_of(engine) << ", order " << A.n_rows << ", step " << step << "\n"
                    << events.describe());

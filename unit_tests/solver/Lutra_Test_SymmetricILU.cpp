@@ -6,6 +6,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_KrylovSolver.hpp"
 #include "Lutra_TestDominant.hpp"
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
 namespace lutra::Test {
@@ -86,7 +87,7 @@ TEMPLATE_LIST_TEST_CASE("symmetric factors are applied as a Hermitian positive d
         options.jacobi_sweeps = 2;
         options.ordering = ordering;
         Ilu<T> ilu(options);
-        ilu.analyze(A);
+        succeed(ilu.analyze(A));
         REQUIRE(ilu.factorize(A) == Status::success);
         CAPTURE(ilu.report().choice.precond, ilu.report().choice.ordering, ilu.report().choice.trisolve);
         const auto plain = inverse_of<T>(ilu, n, Transposition::none);
@@ -115,7 +116,7 @@ TEMPLATE_LIST_TEST_CASE("what L holds does not matter to symmetric factors, and 
   auto options = symmetric_options(IluMethod::iluk, 1);
   options.apply = IluApply::exact;
   Ilu<T> ilu(options);
-  ilu.analyze(A);
+  succeed(ilu.analyze(A));
   REQUIRE(ilu.factorize(A) == Status::success);
   const auto& factors = ilu.factorization().factors();
   const auto row_map = to_vector(factors.row_map), diagonal = to_vector(factors.diagonal);
@@ -172,8 +173,8 @@ TEMPLATE_LIST_TEST_CASE("Krylov methods with symmetric factors, transposed too",
         options.ilu = symmetric_options(ilu);
         options.ilu.apply = apply;
         KrylovSolver<Scalar, typename T::Space> solver(options);
-        solver.analyze(A);
-        solver.factorize(A);
+        succeed(solver.analyze(A));
+        succeed(solver.factorize(A));
         for (const Transposition op :
              {Transposition::none, Transposition::transposed, Transposition::adjoint}) {
           const auto b = to_space<typename T::Space>(known_system(A).b);
@@ -195,13 +196,13 @@ TEMPLATE_LIST_TEST_CASE("symmetric factors refuse a pattern that is not symmetri
   Ilu<TestType> ilu(symmetric_options(IluMethod::iluk));
   std::string message;
   try {
-    ilu.analyze(A);
+    succeed(ilu.analyze(A));
   } catch (const InputError& error) {
     message = error.what();
   }
   CHECK(message.find("row 2, column 0") != std::string::npos);
   const auto small = from_dense<Matrix<TestType>>({{4}});
-  ilu.analyze(small);
+  succeed(ilu.analyze(small));
   REQUIRE(ilu.factorize(small) == Status::success);
   CHECK(inverse_of<TestType>(ilu, 1, Transposition::none)[0][0] ==
         as_scalar<typename TestType::Scalar>(0.25));

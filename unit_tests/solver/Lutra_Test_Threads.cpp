@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
 namespace lutra::Test {
@@ -34,14 +35,14 @@ struct Run {
     const auto matrix = step_matrix(step);
     const auto system = known_system(matrix);
     solutions.emplace_back(system.b.size());
-    solver.factorize(matrix);
+    succeed(solver.factorize(matrix));
     statuses.push_back(solver.solve_host(system.b, solutions.back()));
   }
 
   void solve_all(const typename Types::Space& exec) {
     try {
       Solver<Types> solver(options, exec);
-      solver.analyze(A);
+      succeed(solver.analyze(A));
       for (int step = 0; step < n_steps; ++step) solve_step(solver, step);
     } catch (...) {
       failure = std::current_exception();
@@ -116,7 +117,7 @@ TEMPLATE_LIST_TEST_CASE("two solvers on two instances take turns on one thread",
   std::vector<Solver<TestType>> solvers;
   for (std::size_t i = 0; i < 2; ++i) {
     solvers.emplace_back(runs[i].options, parts[i]);
-    solvers[i].analyze(runs[i].A);
+    succeed(solvers[i].analyze(runs[i].A));
   }
   for (int step = 0; step < 4; ++step) {
     for (std::size_t i = 0; i < 2; ++i) runs[i].solve_step(solvers[i], step);

@@ -10,12 +10,13 @@
 #include "Lutra_Analysis.hpp"
 #include "Lutra_AssemblyTree.hpp"
 #include "Lutra_CheckMatrix.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_PivotOrder.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_ToDevice.hpp"
 
-// What the analyses of LU and LDLᵀ have in common.
+// What the analyses of LU and LDLᵀ share.
 
 namespace lutra::Impl {
 
@@ -50,10 +51,10 @@ template <class Scalar, class ExecutionSpace>
 bool has_pattern(const ExecutionSpace& exec,
                  const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
                  const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-                 const MatrixCheckWorkspace<ExecutionSpace>& work, Triangle read = Triangle::both) {
+                 const MemoryBudget& budget, Triangle read = Triangle::both) {
   if (A.n_rows != pattern.n_rows || A.nnz() != pattern.nnz()) return false;
   try {
-    check_same_pattern(exec, A, pattern, work, true, read);
+    check_same_pattern(exec, A, pattern, MatrixCheckWorkspace<ExecutionSpace>(exec, budget), true, read);
     return true;
   } catch (const InputError&) {
     return false;
@@ -100,21 +101,11 @@ inline HostMatrix<char, Ordinal, Offset> permuted_pattern(
   return result;
 }
 
-/// The tree of fronts, on devices by their threads where there is room, on the host from the graph that was
-/// ordered. That of a host space may be without contribution rows, until `collect_rows`.
-/// @param on_host a copy of A
-template <class ExecutionSpace>
-AssemblyTree build_tree(const ExecutionSpace& exec,
-                        const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-                        const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host, PivotOrder& pivots,
-                        const MemoryBudget& budget) {
-  if constexpr (!is_host_space<ExecutionSpace>) {
-    try {
-      if (A.n_rows < std::numeric_limits<int>::max())
-        return make_assembly_tree(exec, A, pivots.rows, pivots.columns, budget);
-    } catch (const OutOfMemoryError&) {  // the host has room
-    }
-  }
+/// The tree of fronts on the host, from the graph that was ordered.
+/// @param on_host   a copy of A
+/// @param with_rows false: the tree may be without contribution rows
+inline AssemblyTree build_tree_on_host(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host,
+                                       PivotOrder& pivots, bool with_rows) {
   return std::visit(
       [&]<class Ordered>(Ordered& ordered) {
         if constexpr (std::is_same_v<Ordered, std::monostate>) {
@@ -124,12 +115,34 @@ AssemblyTree build_tree(const ExecutionSpace& exec,
           if (elimination.count.empty())
             elimination = eliminate(ordered.graph, std::move(elimination.permutation));
           auto tree = make_assembly_tree(elimination);
-          if constexpr (!is_host_space<ExecutionSpace>)  // the sizes of fronts on devices depend on rows
-            collect_front_rows(ordered.graph, elimination, tree);
+          if (with_rows) collect_front_rows(ordered.graph, elimination, tree);
           return tree;
         }
       },
       pivots.ordered);
+}
+
+/// The tree of fronts, on devices by their threads where memory suffices.
+/// @param on_host a copy of A
+template <class ExecutionSpace>
+AssemblyTree build_tree(const ExecutionSpace& exec,
+                        const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+                        const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host, PivotOrder& pivots,
+                        const MemoryBudget& budget) {
+  try {
+    if (A.n_rows < std::numeric_limits<int>::max())
+      return make_assembly_tree(exec, A, pivots.rows, pivots.columns, budget);
+  } catch (const OutOfMemoryError&) {  // the host has the memory
+  }
+  return build_tree_on_host(on_host, pivots, true);  // the sizes of fronts on devices depend on rows
+}
+/// That of a host space may be without contribution rows, until `collect_rows`.
+template <HostExecution ExecutionSpace>
+AssemblyTree build_tree(const ExecutionSpace&,
+                        const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>&,
+                        const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host, PivotOrder& pivots,
+                        const MemoryBudget&) {
+  return build_tree_on_host(on_host, pivots, false);
 }
 
 /// Adds the contribution rows to a tree that is without. @param pivots as `build_tree` left them

@@ -11,8 +11,35 @@
 
 namespace lutra::Impl {
 
-/// Calls solve(B, X) for host arrays of n·k values by columns, in place or with copies on the device. X is
-/// copied there too, since a solve may leave it alone or begin with it. Fences.
+/// Calls solve(B, X) with copies on the device. X is copied there too, since a solve may leave it alone or
+/// begin with it. Fences.
+/// @throws OutOfMemoryError where the copies do not fit
+template <class ExecutionSpace, class BView, class XView, class Solve>
+auto solve_where_it_runs(const ExecutionSpace& exec, const MemoryBudget& budget, const BView& host_B,
+                         const XView& host_X, const Solve& solve) {
+  using Columns =
+      Kokkos::View<typename XView::value_type**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space>;
+  const std::size_t n = host_B.extent(0), k = host_B.extent(1);
+  MemoryReservation reservation(budget);
+  const auto device_B = reservation.template allocate<Columns>(exec, "lutra::solver::B", n, k);
+  const auto device_X = reservation.template allocate<Columns>(exec, "lutra::solver::X", n, k);
+  Kokkos::deep_copy(exec, device_B, host_B);
+  Kokkos::deep_copy(exec, device_X, host_X);
+  const auto result = solve(device_B, device_X);
+  Kokkos::deep_copy(exec, host_X, device_X);
+  exec.fence("lutra::solver: X is complete on the host");
+  return result;
+}
+/// Hosts solve in place.
+template <HostExecution ExecutionSpace, class BView, class XView, class Solve>
+auto solve_where_it_runs(const ExecutionSpace& exec, const MemoryBudget&, const BView& host_B,
+                         const XView& host_X, const Solve& solve) {
+  const auto result = solve(host_B, host_X);
+  exec.fence("lutra::solver: X is complete on the host");
+  return result;
+}
+
+/// Calls solve(B, X) for host arrays of n·k values by columns, in place or with copies on the device. Fences.
 /// @throws InputError where the lengths do not fit; OutOfMemoryError where the copies do not
 template <class Scalar, class ExecutionSpace, class Solve>
 auto solve_host_columns(const ExecutionSpace& exec, const MemoryBudget& budget, std::size_t n,
@@ -28,22 +55,7 @@ auto solve_host_columns(const ExecutionSpace& exec, const MemoryBudget& budget, 
   const std::size_t k = B.size() / n;
   const Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace> host_B(B.data(), n, k);
   const Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace> host_X(X.data(), n, k);
-  if constexpr (is_host_space<ExecutionSpace>) {
-    const auto result = solve(host_B, host_X);
-    exec.fence("lutra::solver: X is complete on the host");
-    return result;
-  } else {
-    using Columns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space>;
-    MemoryReservation reservation(budget);
-    const auto device_B = reservation.template allocate<Columns>(exec, "lutra::solver::B", n, k);
-    const auto device_X = reservation.template allocate<Columns>(exec, "lutra::solver::X", n, k);
-    Kokkos::deep_copy(exec, device_B, host_B);
-    Kokkos::deep_copy(exec, device_X, host_X);
-    const auto result = solve(device_B, device_X);
-    Kokkos::deep_copy(exec, host_X, device_X);
-    exec.fence("lutra::solver: X is complete on the host");
-    return result;
-  }
+  return solve_where_it_runs(exec, budget, host_B, host_X, solve);
 }
 
 }  // namespace lutra::Impl

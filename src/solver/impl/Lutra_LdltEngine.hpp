@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 
-#include "Lutra_Analysis.hpp"
 #include "Lutra_Border.hpp"
 #include "Lutra_DiagonalPivots.hpp"
 #include "Lutra_FactorValues.hpp"
@@ -52,9 +51,9 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
 /// Where delayed pivots do not fit the fronts, these get more room and the factorization is repeated, up to
 /// `max_repetitions` times and while the panels keep within `max_growth` times their first size. Beyond that,
 /// and where more than `max_delayed` of all columns were delayed or the factors have more than `max_entries`
-/// times the entries predicted, pivots cascade up the tree: the matrix is analyzed anew with matched rows
-/// side by side in the order, and this object works with that analysis from then on. There, room is what it
-/// takes.
+/// times the entries predicted, pivots cascade up the tree: the outcome says so, and the caller has to take
+/// an analysis with matched rows side by side in the order (`Impl::with_paired_order`). There, fronts get as
+/// much memory as they need.
 ///
 /// Where a structurally singular matrix has fewer zero pivots than its rank says, rounding errors have passed
 /// for pivots: the factorization is repeated with a larger tolerance, up to `max_tolerances` times. Where
@@ -77,71 +76,42 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   }
   void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
     if (m_state == State::diagonal || m_state == State::both) return m_diagonal->apply(exec, op, B, X);
-    if (!m_plan.border) return solve_some(exec, op, B, X, {});
-    m_bordered.solve(exec, B, X,
-                     [&](const Rows& from, const Rows& to) { solve_some(exec, op, from, to, {}); });
+    const auto solve = [&](const Rows& from, const Rows& to) {
+      m_solver.solve(exec, m_plan.fronts, m_fronts, front_system(m_plan.F, m_A, op, from, to), {});
+    };
+    m_plan.border ? m_bordered.solve(exec, B, X, solve) : solve(B, X);
   }
   std::vector<Pivot> pivots(const ExecutionSpace& exec) const override;
   FactorValues<Scalar> write_out(const ExecutionSpace& exec) const override;
-  std::optional<FactorStructure> replaced_structure(const ExecutionSpace& exec) const override {
-    if (!m_replacement.analysis) return std::nullopt;
-    return m_replacement.analysis->structure(exec);
-  }
   /// Raises u to u^0.75, up to 1/2.
   bool increase_quality() override;
   std::int64_t consume_timeout(const ExecutionSpace& exec) override;
   std::optional<FactorizationOutcome> factorize_with_more_zeros(const ExecutionSpace& exec) override;
-  Kokkos::View<const RealOf<Scalar>*, Memory> own_scale() const override {
-    return m_replacement.factorization ? m_replacement.factorization->m_A.row_scale : m_A.row_scale;
-  }
 
   using typename SymmetricFactors<Scalar, ExecutionSpace>::ConstColumns;
   using typename SymmetricFactors<Scalar, ExecutionSpace>::Columns;
   void solve_parts(const ExecutionSpace& exec, Transposition op, const ConstColumns& B, const Columns& X,
-                   const LdltParts& parts) override {
-    solve_some(exec, op, B, X, parts);
-  }
+                   const LdltParts& parts) override;
   Determinant<Scalar> determinant(const ExecutionSpace& exec) override;
 
  private:
-  /// X = (op of the parts)⁻¹·B. B and X: Views [n × k].
-  template <class BView, class XView>
-  void solve_some(const ExecutionSpace& exec, Transposition op, const BView& B, const XView& X,
-                  const LdltParts& parts) {
-    if (m_replacement.factorization) return m_replacement.factorization->solve_some(exec, op, B, X, parts);
-    need_fronts(exec);
-    auto system = front_system(m_plan.F, m_A, op, B, X);
-    if (!parts.lower) system.in.scale = nullptr;
-    if (!parts.upper) system.out.scale = nullptr;
-    m_solver.solve(exec, m_plan.fronts, m_fronts, system, parts);
-  }
-
-  using Analysis = lutra::Analysis<Scalar, ExecutionSpace>;
   using Diagonal = MultifrontalFactorization<Scalar, ExecutionSpace>;
   /// Which factors there are of the matrix last factorized.
   enum class State { fronts, diagonal, both };
-  /// What replaced the plan once pivots cascaded.
-  struct Replacement {
-    std::unique_ptr<Analysis> analysis;
-    std::unique_ptr<LdltFactorization> factorization;
-    const RealOf<Scalar>* former_scale = nullptr;  ///< given when it was made; others are newer than its own
-  };
   bool passes(const FactorizationOutcome& lu, const DiagonalPivots& pivots) const;
-  std::optional<FactorizationOutcome> factorize_on_diagonal(const ExecutionSpace& exec);
+  std::optional<FactorizationOutcome> keep_diagonal(const ExecutionSpace& exec, FactorizationOutcome outcome);
   void need_fronts(const ExecutionSpace& exec);
   LdltOutcome factorize_with_room(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
                                   const LdltPivotRule& rule);
-  LdltOutcome factorize_with_tolerance(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A);
+  LdltOutcome raise_tolerance(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
+                              LdltOutcome outcome);
   bool has_inertia() const {
     return !ScalarTraits<Scalar>::is_complex || m_rule.symmetry == Symmetry::hermitian;
   }
   FactorizationOutcome outcome_of(const ExecutionSpace& exec, const LdltOutcome& outcome);
   bool may_reorder() const;
   std::string cascade(const LdltOutcome& outcome) const;
-  FactorizationOutcome reorder(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
-                               double perturbation, const std::string& cascade);
-  FactorizationOutcome factorize_replacement(const ExecutionSpace& exec,
-                                             const ScaledValues<Scalar, Memory>& A, double perturbation);
+  FactorizationOutcome give_up(const std::string& cascade);
 
   const Plan& m_plan;
   MemoryBudget m_budget;
@@ -155,7 +125,6 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   std::vector<std::string> m_events;  ///< of the last factorization
   double m_relative_smallest = 0;     ///< smallest pivot that is not zero, over the largest scaled entry
   bool m_doubtful = false;            ///< rounding errors may have passed for pivots of a singular matrix
-  Replacement m_replacement;
   BorderWorkspace<Scalar, ExecutionSpace> m_bordered;
 };
 
@@ -173,18 +142,6 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
     const AssemblyTree& tree, const FrontEntries& on_host, const LdltOptions& options, bool tries_diagonal,
     const std::optional<std::int64_t>& structural_rank, const MemoryBudget& budget,
     const std::shared_ptr<const Border<Scalar, ExecutionSpace>>& border = {});
-
-/// Scaling, ordering, tree and plan of a symmetric matrix. Fences.
-/// @param S       checked, both triangles; the analysis shares its pattern
-/// @param options as those of plan_ldlt_engine
-/// @param border  of S, or none; taken in where S has full structural rank
-/// @throws OutOfMemoryError
-template <class Scalar, class ExecutionSpace>
-void analyze_symmetric(const ExecutionSpace& exec,
-                       const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
-                       const LdltOptions& options, const MemoryBudget& budget,
-                       Analysis<Scalar, ExecutionSpace>& analysis,
-                       const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border = {});
 
 }  // namespace lutra::Impl
 

@@ -14,7 +14,12 @@
 #include "Lutra_ToDevice.hpp"
 #include "Lutra_Transposition.hpp"
 
-namespace lutra::Impl {
+namespace lutra {
+
+template <class Scalar, class ExecutionSpace>
+class Solver;
+
+namespace Impl {
 
 /// The pattern that a solver has analyzed, and how later matrices are compared with it.
 template <class Memory>
@@ -26,10 +31,14 @@ struct AnalyzedPattern {
 
 /// The calls that all solvers share, for matrices and right-hand sides wherever they are. Columns of a matrix
 /// are int or std::int64_t, row maps int, std::int64_t or std::size_t; values are always read in place.
-/// @tparam Solver has analyze_matrix(A) and factorize_matrix(A) for matrices of the library's own types,
-///                has_analysis(), analyzed_pattern(), triangle(), rows(), report()
+/// @tparam Solver has analyze_matrix(A) for a matrix that check_square_matrix has passed, factorize(A) for
+/// one of
+///                the library's own types, has_analysis(), analyzed_pattern(), triangle(), rows(), report()
 template <class Solver, class Scalar, class ExecutionSpace>
 class MatrixCalls {
+  template <class, class>
+  friend class lutra::Solver;
+
  public:
   using memory_space = typename ExecutionSpace::memory_space;
   using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
@@ -42,51 +51,48 @@ class MatrixCalls {
   /// @throws InputError naming row and column for a matrix that is not square, has 2³¹ rows or more, unsorted
   ///         or repeated columns, indices out of range, or NaN or infinity; OutOfMemoryError. The solver is
   ///         as it was before the call.
-  Status analyze(const matrix_type& A) {
-    self().analyze_matrix(A);
-    return outcome();
+  [[nodiscard]] Status analyze(const matrix_type& A) {
+    check_square_matrix(m_exec, A, m_check, self().triangle());
+    return analyze_checked(A);
   }
   /// Columns of std::int64_t and row maps of int are converted on the device, within the memory limit.
   template <class Value, class Index, class Integer, class Memory>
-  Status analyze(const CsrView<Value, Index, Integer, Memory>& A) {
+  [[nodiscard]] Status analyze(const CsrView<Value, Index, Integer, Memory>& A) {
     MatrixReader<Scalar, ExecutionSpace> reader;  // what it converts is freed with it
-    const Status status = analyze(reader.read(m_exec, A, m_budget, self().triangle()));
+    const auto converted = reader.read(m_exec, A, m_budget, self().triangle());
+    const Status status = std::is_same_v<Index, Ordinal> ? analyze(converted) : analyze_checked(converted);
     m_exec.fence("lutra::solver: converted indices are freed");
     return status;
   }
   /// Copies the matrix to the device where the execution space cannot reach it.
   template <class Value, class Index, class Integer>
-  Status analyze(const HostMatrix<Value, Index, Integer>& A) {
+  [[nodiscard]] Status analyze(const HostMatrix<Value, Index, Integer>& A) {
     MemoryReservation reservation(m_budget);
     return analyze(to_device(m_exec, reservation, A));
   }
 
-  /// Factorizes a matrix with the pattern of the analysis and any values, which are read in place.
-  /// @returns success, or the status of a matrix that cannot be solved with
-  /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
-  ///         NaN or infinite; OutOfMemoryError where the device copy of a host matrix does not fit: nothing
-  ///         has changed. OutOfMemoryError of the factorization, TimeoutError: there are no factors
-  Status factorize(const matrix_type& A) {
-    require_analysis("factorize");
-    self().factorize_matrix(A);
-    return outcome();
-  }
-  /// The pattern is compared in place, whatever its index types.
+  /// Overload of the solver's `factorize` for other index types: the pattern is compared in place.
   template <class Value, class Index, class Integer, class Memory>
-  Status factorize(const CsrView<Value, Index, Integer, Memory>& A) {
+  [[nodiscard]] Status factorize(const CsrView<Value, Index, Integer, Memory>& A) {
     require_analysis("factorize");
-    return factorize(as_analyzed(A));
+    return self().factorize(as_analyzed(A));
   }
+  /// Copies the matrix to the device where the execution space cannot reach it.
   template <class Value, class Index, class Integer>
-  Status factorize(const HostMatrix<Value, Index, Integer>& A) {
+  [[nodiscard]] Status factorize(const HostMatrix<Value, Index, Integer>& A) {
     require_analysis("factorize");
     MemoryReservation reservation(m_budget);
-    const Status status = factorize(to_device(m_exec, reservation, A));
+    const Status status = self().factorize(to_device(m_exec, reservation, A));
     m_exec.fence("lutra::solver: the copy of the matrix is freed");
     return status;
   }
 
  protected:
+  Status analyze_checked(const matrix_type& A) {
+    self().analyze_matrix(A);
+    return outcome();
+  }
+
   MatrixCalls(const ExecutionSpace& exec, const MemoryBudget& budget)
       : m_exec(exec), m_budget(budget), m_check(exec, budget) {}
 
@@ -128,6 +134,8 @@ class MatrixCalls {
   const Solver& self() const { return static_cast<const Solver&>(*this); }
 };
 
-}  // namespace lutra::Impl
+}  // namespace Impl
+
+}  // namespace lutra
 
 #endif

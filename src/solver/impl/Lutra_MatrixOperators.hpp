@@ -23,6 +23,8 @@ class MatrixOperators {
   MatrixOperators(const Pattern& pattern, const MemoryBudget& budget)
       : m_pattern(pattern), m_budget(budget) {}
 
+  /// Takes a copy of the same pattern, before the first `get`.
+  void set_pattern(const Pattern& pattern) { m_pattern = pattern; }
   /// Copies values; allocates the first time. Does not fence on devices.
   void set_values(const ExecutionSpace& exec, const Kokkos::View<const Scalar*, Memory>& values) {
     reserve(exec, values.extent(0));

@@ -69,7 +69,6 @@ class MultifrontalFactorization final : public Factorization<Scalar, ExecutionSp
 
  private:
   void allocate(const ExecutionSpace& exec);
-  void apply_whole(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X);
 
   const Plan& m_plan;
   MemoryBudget m_budget;

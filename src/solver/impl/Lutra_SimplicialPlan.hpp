@@ -3,8 +3,8 @@
 #define LUTRA_SIMPLICIALPLAN_HPP
 
 #include <optional>
-#include <type_traits>
 
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FactorValues.hpp"
 #include "Lutra_LuOptions.hpp"
 #include "Lutra_LuTriangles.hpp"
@@ -16,9 +16,9 @@ namespace lutra {
 
 /// Right-looking on devices, up-looking on hosts.
 template <class Scalar, class ExecutionSpace>
-using SimplicialEngine =
-    std::conditional_t<Impl::is_host_space<ExecutionSpace>, Impl::UpLookingEngine<Scalar, ExecutionSpace>,
-                       Impl::RightLookingEngine<Scalar, ExecutionSpace>>;
+struct SimplicialEngine : Impl::RightLookingEngine<Scalar, ExecutionSpace> {};
+template <class Scalar, Impl::HostExecution ExecutionSpace>
+struct SimplicialEngine<Scalar, ExecutionSpace> : Impl::UpLookingEngine<Scalar, ExecutionSpace> {};
 
 /// Factors of the simplicial engine: L + U by rows, which solves read.
 template <class Scalar, class ExecutionSpace>

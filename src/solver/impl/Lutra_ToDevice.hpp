@@ -4,26 +4,34 @@
 
 #include "Lutra_CsrView.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Upload.hpp"
 
 namespace lutra::Impl {
 
-/// A matrix on the host, where the execution space can read it: itself, or a copy that `reservation` owns.
-template <class ExecutionSpace, class Scalar, class Index, class Integer>
-CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space> to_device(
-    const ExecutionSpace& exec, [[maybe_unused]] MemoryReservation& reservation,
-    const HostMatrix<Scalar, Index, Integer>& A) {
+/// @throws InputError for arrays whose lengths do not fit
+template <class Scalar, class Index, class Integer>
+void check_lengths(const HostMatrix<Scalar, Index, Integer>& A) {
   if (A.row_map.size() != static_cast<std::size_t>(A.n_rows) + 1 || A.values.size() != A.entries.size())
     throw InputError("matrix: row_map needs n_rows + 1 elements, and as many values as entries");
-  if constexpr (is_host_space<ExecutionSpace>) {
-    static_cast<void>(exec);
-    return make_view(A);
-  } else {
-    const auto copy = [&](const auto& array) {
-      return upload(exec, reservation, "lutra::solver::from_host", array);
-    };
-    return {A.n_rows, A.n_cols, copy(A.row_map), copy(A.entries), copy(A.values)};
-  }
+}
+
+/// A matrix on the host, where the execution space can read it: a copy that `reservation` owns.
+template <class ExecutionSpace, class Scalar, class Index, class Integer>
+CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space> to_device(
+    const ExecutionSpace& exec, MemoryReservation& reservation, const HostMatrix<Scalar, Index, Integer>& A) {
+  check_lengths(A);
+  const auto copy = [&](const auto& array) {
+    return upload(exec, reservation, "lutra::solver::from_host", array);
+  };
+  return {A.n_rows, A.n_cols, copy(A.row_map), copy(A.entries), copy(A.values)};
+}
+/// Hosts read it in place.
+template <HostExecution ExecutionSpace, class Scalar, class Index, class Integer>
+CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space> to_device(
+    const ExecutionSpace&, MemoryReservation&, const HostMatrix<Scalar, Index, Integer>& A) {
+  check_lengths(A);
+  return make_view(A);
 }
 
 /// Fences.

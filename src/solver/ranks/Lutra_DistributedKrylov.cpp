@@ -8,6 +8,7 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Outcome.hpp"
 #include "Lutra_Reasons.hpp"
+#include "Lutra_SparseILU.hpp"
 #include "Lutra_SparseLU.hpp"
 
 namespace lutra {
@@ -92,27 +93,25 @@ FactorValues<Scalar> DistributedKrylov<Scalar>::compute_factors(const HostMatrix
   KrylovSolverOptions iteration = m_options;
   iteration.preconditioning = Preconditioning::none;
   m_solver = std::make_unique<KrylovSolver<Scalar, Exec>>(iteration, exec, budget);
-  m_solver->analyze(A);
-  m_solver->factorize(A);
-  FactorValues<Scalar> factors;
-  const auto compute = [&](auto& solver, std::string_view name) {
-    solver.analyze(A);
-    if (solver.report().status == Status::not_solved) solver.factorize(A);
+  // Without a preconditioner both calls succeed, or throw.
+  static_cast<void>(m_solver->analyze(A));
+  static_cast<void>(m_solver->factorize(A));
+  const auto compute = [&](auto solver, std::string_view name) {
+    Status status = solver.analyze(A);
+    if (status == Status::success) status = solver.factorize(A);
     m_report = solver.report();
     m_report.choice.precond = name;
+    return status == Status::success ? solver.factors() : FactorValues<Scalar>();
   };
+  FactorValues<Scalar> factors;
   if (m_options.preconditioning == Preconditioning::ilu) {
     SparseIluOptions options = m_options.ilu;
     options.time_stages = m_options.time_stages;
-    SparseILU<Scalar, Exec> ilu(options, exec, budget);
-    compute(ilu, name_of(options));
-    if (m_report.status == Status::not_solved) factors = ilu.factorization().write_out(exec);
+    factors = compute(SparseILU<Scalar, Exec>(options, exec, budget), name_of(options));
   } else {
     LuOptions options = m_options.lu;
     options.time_stages = m_options.time_stages;
-    SparseLU<Scalar, Exec> lu(options, exec, budget);
-    compute(lu, "lu");
-    if (m_report.status == Status::not_solved) factors = lu.factors();
+    factors = compute(SparseLU<Scalar, Exec>(options, exec, budget), "lu");
   }
   m_report.choice.method = m_solver->report().choice.method;
   return factors;

@@ -32,7 +32,7 @@ class DistributedKrylov {
 
   /// @param A on rank 0 @returns on all ranks: success, or what became of the factors
   /// @throws on all ranks: what KrylovSolver::analyze and factorize do
-  Status factorize(const HostMatrix<Scalar>& A);
+  [[nodiscard]] Status factorize(const HostMatrix<Scalar>& A);
 
   /// @param B,X [n × k] by columns @param k, op on all ranks
   /// @returns on all ranks: the status of `report()`; X is left alone where there are no factors

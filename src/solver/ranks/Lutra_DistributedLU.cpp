@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "Lutra_AnalysisSteps.hpp"
@@ -27,13 +26,6 @@ using Device = Kokkos::Cuda;
 #else
 using Device = Host;
 #endif
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-template <class Scalar>
-double magnitude(const Scalar& value) {
-  return static_cast<double>(ScalarTraits<Scalar>::magnitude(value));
-}
 
 template <class T>
 Kokkos::View<const T*, Kokkos::HostSpace> view_of(const std::vector<T>& values) {
@@ -68,20 +60,10 @@ void describe_fronts(const AssemblyTree& tree, int ranks, double nnz, Report& re
 
 }  // namespace
 
-/// Of the columns of a solution.
-template <class Scalar>
-struct DistributedLU<Scalar>::Errors {
-  std::vector<double> componentwise;  ///< [k]
-  double normwise = 0;
-  double worst() const {
-    return componentwise.empty() ? 0 : *std::max_element(componentwise.begin(), componentwise.end());
-  }
-};
-
 template <class Scalar>
 DistributedLU<Scalar>::DistributedLU(Communicator& comm, const LuOptions& options,
                                      const DistributedOptions& distribution)
-    : m_comm(comm), m_options(options), m_distribution(distribution), m_asked(distribution.grid) {
+    : m_comm(comm), m_options(options), m_distribution(distribution), m_asked(distribution.grid), m_A(comm) {
   check_options(options);
 }
 
@@ -103,9 +85,7 @@ Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
   const bool again = has_pattern(A);
   m_usable = false;
   m_report.status = Status::not_solved;
-  m_comm.agree("factorization of a distributed matrix", [&] { m_A.rows = A; });
-  m_transposed.reset();
-  set_norm(m_A);
+  m_A.set_rows(A);
   assemble_rows();
   if (!again || !refactorize()) factorize_again();
   m_usable = m_report.status == Status::not_solved;
@@ -115,7 +95,7 @@ Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
 /// Whether fronts on all ranks have factorized a matrix of this pattern.
 template <class Scalar>
 bool DistributedLU<Scalar>::has_pattern(const DistributedRows<Scalar>& A) {
-  const DistributedRows<Scalar>& old = m_A.rows;
+  const DistributedRows<Scalar>& old = m_A.rows();
   const bool same = m_run_fronts && m_factors && A.n == old.n && A.rows == old.rows &&
                     A.row_map == old.row_map && A.columns == old.columns;
   std::vector<int> differs{same ? 0 : 1};
@@ -123,30 +103,17 @@ bool DistributedLU<Scalar>::has_pattern(const DistributedRows<Scalar>& A) {
   return differs[0] == 0;
 }
 
-template <class Scalar>
-void DistributedLU<Scalar>::set_norm(Operator& op) {
-  std::vector<double> norms(1, 0.0);
-  for (std::size_t i = 0; i < op.rows.rows.size(); ++i) {
-    double sum = 0;
-    for (auto e = op.rows.row_map[i]; e < op.rows.row_map[i + 1]; ++e)
-      sum += magnitude(op.rows.values[static_cast<std::size_t>(e)]);
-    norms[0] = std::max(norms[0], sum);
-  }
-  m_comm.all_max(norms);
-  op.norm = norms[0];
-}
-
 /// The whole matrix on rank 0.
 template <class Scalar>
 void DistributedLU<Scalar>::assemble_rows() {
-  m_all_rows = m_comm.gather(m_A.rows.rows);
-  const auto row_maps = m_comm.gather(m_A.rows.row_map), columns = m_comm.gather(m_A.rows.columns);
-  const auto values = m_comm.gather(m_A.rows.values);
+  const DistributedRows<Scalar>& A = m_A.rows();
+  const auto row_maps = m_comm.gather(A.row_map), columns = m_comm.gather(A.columns);
+  const auto values = m_comm.gather(A.values);
   m_comm.agree(
       "factorization on rank 0",
       [&] {
         if (m_comm.rank() != 0) return;
-        HostMatrix<Scalar> whole = Impl::assemble_rows(m_A.rows.n, m_all_rows, row_maps, columns, values);
+        HostMatrix<Scalar> whole = Impl::assemble_rows(A.n, m_A.all_rows(), row_maps, columns, values);
         for (std::size_t e = 0; e < whole.values.size(); ++e)
           if (!ScalarTraits<Scalar>::is_finite(whole.values[e])) {
             const auto row =
@@ -190,7 +157,7 @@ void DistributedLU<Scalar>::factorize_again() {
   m_report.status = status[0];
   if (m_report.status != Status::not_solved) return;
   m_distribution.grid = m_asked;
-  m_factors.emplace(m_comm, std::move(factors), m_A.rows.rows, m_distribution);
+  m_factors.emplace(m_comm, std::move(factors), m_A.rows().rows, m_distribution);
   m_distribution.grid = m_factors->triangles().grid();
   m_predictions = m_factors->triangles().predictions();
   if (m_predictions.size() > 1) Impl::add_reason(m_report, describe_choice(m_predictions));
@@ -320,117 +287,19 @@ void DistributedLU<Scalar>::factorize_on_first_rank(FactorValues<Scalar>& factor
         if (m_comm.rank() != 0) return;
         const Communicator::Work work(m_comm);
         SparseLU<Scalar, ExecutionSpace> solver(m_options);
-        solver.analyze(m_whole);
-        solver.factorize(m_whole);
+        Status status = solver.analyze(m_whole);
+        if (status == Status::success) status = solver.factorize(m_whole);
         m_report = solver.report();
         if (!m_why_alone.empty()) Impl::add_reason(m_report, "rank 0 factorized alone: " + m_why_alone);
-        if (m_report.status == Status::not_solved) factors = solver.factors();
+        if (status == Status::success) factors = solver.factors();
       },
       false);
-}
-
-/// Aᵀ by rows, those of this rank again: each entry goes to the rank that has the row of its column.
-template <class Scalar>
-auto DistributedLU<Scalar>::get_operator(Transposition op) -> const Operator& {
-  if (op == Transposition::none) return m_A;
-  if (m_transposed) return *m_transposed;
-  const auto n = static_cast<std::size_t>(m_A.rows.n), P = static_cast<std::size_t>(m_comm.size());
-  std::vector<int> owner(m_comm.rank() == 0 ? n : 0);
-  for (std::size_t r = 0; r < m_all_rows.size(); ++r)
-    for (const std::int64_t row : m_all_rows[r]) owner[static_cast<std::size_t>(row)] = static_cast<int>(r);
-  m_comm.broadcast(owner);
-  struct Entry {
-    std::int64_t row, column;
-    Scalar value;
-  };
-  std::vector<std::vector<Entry>> to(P);
-  const DistributedRows<Scalar>& A = m_A.rows;
-  for (std::size_t i = 0; i < A.rows.size(); ++i)
-    for (auto e = static_cast<std::size_t>(A.row_map[i]); e < static_cast<std::size_t>(A.row_map[i + 1]); ++e)
-      to[static_cast<std::size_t>(owner[static_cast<std::size_t>(A.columns[e])])].push_back(
-          {A.columns[e], A.rows[i], A.values[e]});
-  std::vector<Entry> entries;
-  for (const auto& part : m_comm.all_to_all(to)) entries.insert(entries.end(), part.begin(), part.end());
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return a.row != b.row ? a.row < b.row : a.column < b.column;
-  });
-  DistributedRows<Scalar>& T = m_transposed.emplace().rows;
-  T.n = A.n;
-  T.rows = A.rows;
-  T.row_map.push_back(0);
-  for (const std::int64_t row : T.rows) {
-    auto next = std::lower_bound(entries.begin(), entries.end(), row,
-                                 [](const Entry& entry, std::int64_t value) { return entry.row < value; });
-    for (; next != entries.end() && next->row == row; ++next) {
-      T.columns.push_back(next->column);
-      T.values.push_back(next->value);
-    }
-    T.row_map.push_back(static_cast<std::int64_t>(T.columns.size()));
-  }
-  set_norm(*m_transposed);
-  return *m_transposed;
-}
-
-template <class Scalar>
-std::vector<Scalar> DistributedLU<Scalar>::whole_solution(const std::vector<Scalar>& X, std::size_t k) {
-  const auto parts = m_comm.gather(X);
-  const auto n = static_cast<std::size_t>(m_A.rows.n);
-  std::vector<Scalar> whole(parts.empty() ? 0 : n * k);
-  for (std::size_t r = 0; r < parts.size(); ++r)
-    for (std::size_t c = 0; c < k; ++c)
-      for (std::size_t i = 0; i < m_all_rows[r].size(); ++i)
-        whole[c * n + static_cast<std::size_t>(m_all_rows[r][i])] = parts[r][c * m_all_rows[r].size() + i];
-  m_comm.broadcast(whole);
-  return whole;
-}
-
-// R = B − op(A)·X and its errors, the worst rows of all ranks.
-template <class Scalar>
-typename DistributedLU<Scalar>::Errors DistributedLU<Scalar>::compute_errors(const Operator& op,
-                                                                             std::span<const Scalar> B,
-                                                                             const std::vector<Scalar>& X,
-                                                                             std::size_t k,
-                                                                             std::vector<Scalar>& R) {
-  const DistributedRows<Scalar>& A = op.rows;
-  const auto n = static_cast<std::size_t>(A.n), mine = A.rows.size();
-  const std::vector<Scalar> whole = whole_solution(X, k);
-  std::vector<double> maxima(4 * k, 0.0);  // of each column: componentwise error, |r|, |b|, |x|
-  R.assign(B.begin(), B.end());
-  for (std::size_t c = 0; c < k; ++c) {
-    const Scalar* const x = whole.data() + c * n;
-    const auto raise = [&](std::size_t which, double value) {
-      double& maximum = maxima[4 * c + which];
-      maximum = std::isnan(value) ? infinity : std::max(maximum, value);
-    };
-    for (std::size_t i = 0; i < mine; ++i) {
-      Scalar& r = R[c * mine + i];
-      double size = magnitude(r);
-      raise(2, size);
-      raise(3, magnitude(X[c * mine + i]));
-      for (auto e = static_cast<std::size_t>(A.row_map[i]); e < static_cast<std::size_t>(A.row_map[i + 1]);
-           ++e) {
-        const Scalar product = A.values[e] * x[A.columns[e]];
-        r -= product;
-        size += magnitude(A.values[e]) * magnitude(x[A.columns[e]]);
-      }
-      raise(1, magnitude(r));
-      raise(0, magnitude(r) == 0 ? 0 : magnitude(r) / size);
-    }
-  }
-  m_comm.all_max(maxima);
-  Errors errors;
-  for (std::size_t c = 0; c < k; ++c) {
-    errors.componentwise.push_back(maxima[4 * c]);
-    const double scale = op.norm * maxima[4 * c + 3] + maxima[4 * c + 2];
-    errors.normwise = std::max(errors.normwise, maxima[4 * c + 1] == 0 ? 0.0 : maxima[4 * c + 1] / scale);
-  }
-  return errors;
 }
 
 template <class Scalar>
 Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
                                     Transposition op) {
-  const std::size_t mine = m_A.rows.rows.size();
+  const std::size_t mine = m_A.rows().rows.size();
   m_comm.agree(
       "right-hand sides of a distributed matrix",
       [&] {
@@ -441,7 +310,7 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
                            " values, not " + std::to_string(mine * k));
         for (std::size_t e = 0; e < B.size(); ++e)
           if (!ScalarTraits<Scalar>::is_finite(B[e]))
-            throw InputError("B: row " + std::to_string(m_A.rows.rows[e % mine]) + ", column " +
+            throw InputError("B: row " + std::to_string(m_A.rows().rows[e % mine]) + ", column " +
                              std::to_string(e / mine) + " is not finite");
       },
       false);
@@ -453,11 +322,10 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
     for (Scalar& value : X) value = ScalarTraits<Scalar>::conjugate(value);
     return status;
   }
-  const Operator& A = get_operator(op);
   const Kokkos::Timer timer;
   std::vector<Scalar> best = m_factors->solve(right, k, op), R, trial_R;
   m_report.times.solve = timer.seconds();
-  Errors errors = compute_errors(A, B, best, k, R);
+  DistributedErrors errors = m_A.compute_errors(op, B, best, k, R);
   const double success = m_options.tolerance > 0                   ? m_options.tolerance
                          : sizeof(RealOf<Scalar>) == sizeof(float) ? 1e-5
                                                                    : 1e-12;
@@ -468,7 +336,7 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
        improves && errors.worst() > goal && m_report.refinement_steps < m_options.max_refinement_steps;) {
     std::vector<Scalar> trial = m_factors->solve(R, k, op);
     for (std::size_t e = 0; e < trial.size(); ++e) trial[e] += best[e];
-    const Errors after = compute_errors(A, B, trial, k, trial_R);
+    const DistributedErrors after = m_A.compute_errors(op, B, trial, k, trial_R);
     improves = false;
     for (std::size_t c = 0; c < k; ++c) {
       double& error = errors.componentwise[c];

@@ -12,6 +12,7 @@
 #include "Lutra_Communicator.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_DistributedFactors.hpp"
+#include "Lutra_DistributedOperator.hpp"
 #include "Lutra_DistributedRows.hpp"
 #include "Lutra_DistributedTriangles.hpp"
 #include "Lutra_LuOptions.hpp"
@@ -51,7 +52,7 @@ class DistributedLU {
   /// factorization found
   /// @throws on all ranks alike: InputError for a row on no rank or two, and for what SparseLU refuses;
   ///         OutOfMemoryError
-  Status factorize(const DistributedRows<Scalar>& A);
+  [[nodiscard]] Status factorize(const DistributedRows<Scalar>& A);
 
   /// Solves op(A)·X = B and refines, as SparseLU does but without GMRES: corrections are kept, column by
   /// column, where they lower the componentwise backward error.
@@ -71,12 +72,6 @@ class DistributedLU {
   std::vector<RankStatistics> statistics();
 
  private:
-  struct Errors;
-  /// A or Aᵀ by rows, for residuals.
-  struct Operator {
-    DistributedRows<Scalar> rows;
-    double norm = 0;  ///< of the whole matrix, ‖·‖∞
-  };
   bool has_pattern(const DistributedRows<Scalar>& A);
   void assemble_rows();
   bool refactorize();
@@ -88,20 +83,13 @@ class DistributedLU {
   void describe_place();
   template <class ExecutionSpace>
   void factorize_on_first_rank(FactorValues<Scalar>& factors);
-  void set_norm(Operator& op);
-  const Operator& get_operator(Transposition op);
-  std::vector<Scalar> whole_solution(const std::vector<Scalar>& X, std::size_t k);
-  Errors compute_errors(const Operator& A, std::span<const Scalar> B, const std::vector<Scalar>& X,
-                        std::size_t k, std::vector<Scalar>& R);
 
   Communicator& m_comm;
   LuOptions m_options;
   DistributedOptions m_distribution;
   ProcessGrid m_asked;  ///< grid of the options; 0 × 0: none
   std::vector<GridPrediction> m_predictions;
-  Operator m_A;
-  std::optional<Operator> m_transposed;                  ///< since a solve asked for it
-  std::vector<std::vector<std::int64_t>> m_all_rows;     ///< of each rank, on rank 0
+  DistributedOperator<Scalar> m_A;
   HostMatrix<Scalar> m_whole;                            ///< on rank 0
   std::vector<RealOf<Scalar>> m_row_scale, m_col_scale;  ///< [n] of fronts, on rank 0
   /// Factorizes `m_whole` by fronts on all ranks: this rank's values and the seconds it took, or null on all

@@ -113,24 +113,28 @@ class LuTriangles {
     reserve_scratch(exec, X.extent(0) * X.extent(1));
     const Rows W(m_scratch.data(), X.extent(0), X.extent(1));
     const bool plain = op == Transposition::none;
-    solve_first(exec, op, plain ? row_scale : col_scale, B, W);
-    solve_second(exec, op, plain ? col_scale : row_scale, W, X);
+    const Half first = first_half(exec, op), second = second_half(exec, op);
+    const int columns = static_cast<int>(B.extent(1));
+    first.engine.solve(exec, mapped<const Scalar>(B, plain ? row_scale : col_scale),
+                       mapped<Scalar>(W, m_between), columns, first.conjugate);
+    second.engine.solve(exec, mapped<const Scalar>(W, m_between),
+                        mapped<Scalar>(X, plain ? col_scale : row_scale), columns, second.conjugate);
   }
   /// The first half: with L, or with Uᵀ. X may be B; fences as `solve` does.
   /// @param scale of the rows of op(A), in the user's numbering
   void solve_first(const ExecutionSpace& exec, Transposition op, const Scale& scale, const Rows& B,
                    const Rows& X) {
-    const Rows from = apart(exec, B, X);
-    half(exec, op, m_lower, m_upper_transposed, {from.data(), B.stride(0), B.stride(1), scale.data()},
-         {X.data(), X.stride(0), X.stride(1), m_between.data()}, B.extent(1));
+    const Half triangle = first_half(exec, op);
+    triangle.engine.solve(exec, mapped<const Scalar>(apart(exec, B, X), scale), mapped<Scalar>(X, m_between),
+                          static_cast<int>(B.extent(1)), triangle.conjugate);
   }
   /// The second half: with U, or with Lᵀ. X may be B; fences as `solve` does.
   /// @param scale of the columns of op(A), in the user's numbering
   void solve_second(const ExecutionSpace& exec, Transposition op, const Scale& scale, const Rows& B,
                     const Rows& X) {
-    const Rows from = apart(exec, B, X);
-    half(exec, op, m_upper, m_lower_transposed, {from.data(), B.stride(0), B.stride(1), m_between.data()},
-         {X.data(), X.stride(0), X.stride(1), scale.data()}, B.extent(1));
+    const Half triangle = second_half(exec, op);
+    triangle.engine.solve(exec, mapped<const Scalar>(apart(exec, B, X), m_between), mapped<Scalar>(X, scale),
+                          static_cast<int>(B.extent(1)), triangle.conjugate);
   }
 
   /// The row of the factorized matrix at which the watchdog ended a solve, or −1.
@@ -175,13 +179,26 @@ class LuTriangles {
     return copy;
   }
 
-  void half(const ExecutionSpace& exec, Transposition op, Op& plain, Op& transposed,
-            const MappedColumns<const Scalar>& in, const MappedColumns<Scalar>& out, std::size_t columns) {
-    if (m_is_hermitian)
-      return plain.solve(exec, in, out, static_cast<int>(columns), op == Transposition::transposed);
+  /// One of the two triangles of a solve, and whether it takes the conjugates of its values.
+  struct Half {
+    typename Op::Engine& engine;
+    bool conjugate;
+  };
+  Half first_half(const ExecutionSpace& exec, Transposition op) {
+    return half(exec, op, m_lower, m_upper_transposed);
+  }
+  Half second_half(const ExecutionSpace& exec, Transposition op) {
+    return half(exec, op, m_upper, m_lower_transposed);
+  }
+  Half half(const ExecutionSpace& exec, Transposition op, Op& plain, Op& transposed) {
+    if (m_is_hermitian) return {plain.engine(), op == Transposition::transposed};
     if (op != Transposition::none) update_transposes(exec);
-    (op == Transposition::none ? plain : transposed)
-        .solve(exec, in, out, static_cast<int>(columns), op == Transposition::adjoint);
+    return {(op == Transposition::none ? plain : transposed).engine(), op == Transposition::adjoint};
+  }
+
+  template <class T>
+  static MappedColumns<T> mapped(const Rows& X, const Scale& scale) {
+    return {X.data(), X.stride(0), X.stride(1), scale.data()};
   }
 
   template <class T>

@@ -44,9 +44,18 @@ class RowSubstitution : public TriangleEngine<Scalar, ExecutionSpace> {
              int n_columns, bool conjugate) override {
     for_column_groups(in, out, n_columns, max_columns_at_once,
                       [&](const auto& b, const auto& x, int columns) {
-                        if (columns == 1) return solve_group<1>(exec, b, x, columns, conjugate);
-                        if (columns <= 4) return solve_group<4>(exec, b, x, columns, conjugate);
-                        solve_group<max_columns_at_once>(exec, b, x, columns, conjugate);
+                        const auto rows = m_plan->rows.access();
+                        const auto solve_group = [&]<int Stride>(std::integral_constant<int, Stride>) {
+                          const auto data = data_for(b, x, columns, m_x.reserve(exec, Stride));
+                          if constexpr (ScalarTraits<Scalar>::is_complex) {
+                            if (conjugate)
+                              return substitute<Stride, true>(exec, rows, m_plan->schedule, data);
+                          }
+                          substitute<Stride, false>(exec, rows, m_plan->schedule, data);
+                        };
+                        if (columns == 1) return solve_group(std::integral_constant<int, 1>());
+                        if (columns <= 4) return solve_group(std::integral_constant<int, 4>());
+                        solve_group(std::integral_constant<int, max_columns_at_once>());
                       });
   }
 
@@ -58,25 +67,20 @@ class RowSubstitution : public TriangleEngine<Scalar, ExecutionSpace> {
   }
 
  private:
-  template <int Stride>
-  void solve_group(const ExecutionSpace& exec, const MappedColumns<const Scalar>& in,
-                   const MappedColumns<Scalar>& out, int n_columns, bool conjugate) {
+  SubstitutionData<Scalar, Value> data_for(const MappedColumns<const Scalar>& in,
+                                           const MappedColumns<Scalar>& out, int n_columns, Scalar* x) const {
     const auto rows = m_plan->rows.access();
-    const SubstitutionData<Scalar, Value> data{rows.begin.data,
-                                               rows.end.data,
-                                               rows.entries.data,
-                                               m_values.values.data(),
-                                               m_values.inverse.data(),
-                                               m_plan->in_row.data(),
-                                               m_plan->out_row.data(),
-                                               in,
-                                               out,
-                                               m_x.reserve(exec, Stride),
-                                               n_columns};
-    if constexpr (ScalarTraits<Scalar>::is_complex) {
-      if (conjugate) return substitute<Stride, true>(exec, rows, m_plan->schedule, data);
-    }
-    substitute<Stride, false>(exec, rows, m_plan->schedule, data);
+    return {rows.begin.data,
+            rows.end.data,
+            rows.entries.data,
+            m_values.values.data(),
+            m_values.inverse.data(),
+            m_plan->in_row.data(),
+            m_plan->out_row.data(),
+            in,
+            out,
+            x,
+            n_columns};
   }
 
   std::shared_ptr<const Plan> m_plan;

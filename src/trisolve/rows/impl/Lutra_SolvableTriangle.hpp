@@ -75,6 +75,8 @@ class SolvableTriangle {
     m_report.bytes = m_engine->bytes();
   }
 
+  /// What solves, without a look at the report.
+  Engine& engine() { return *m_engine; }
   /// The row of the triangle at which the watchdog ended a solve, or −1; makes the solver usable again.
   std::int64_t consume_timeout(const ExecutionSpace& exec) { return m_engine->consume_timeout(exec); }
 

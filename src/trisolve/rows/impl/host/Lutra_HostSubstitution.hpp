@@ -280,11 +280,12 @@ void for_kind_of(const Rows& rows, const Go& go) {
   rows.upper ? with_unit(std::true_type()) : with_unit(std::false_type());
 }
 
-/// One column. If they are not stored in the order of rows, right-hand sides are gathered first and solutions
-/// scattered last.
-template <bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Scalar, class Value>
-void substitute_one_column(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule,
-                           const SubstitutionData<Scalar, Value>& data) {
+/// Substitution in the order of a schedule, of one column. If they are not stored in the order of rows,
+/// right-hand sides are gathered first and solutions scattered last.
+template <int Stride, bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Scalar,
+          class Value>
+requires(Stride == 1) void substitute(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule,
+                                      const SubstitutionData<Scalar, Value>& data) {
   const bool plain_in = lies_plainly(data.in, data.in_row), plain_out = lies_plainly(data.out, data.out_row);
   Scalar* const x = plain_out ? data.out.data : data.x;
   const Kokkos::RangePolicy<ExecutionSpace> all(exec, 0, rows.n);
@@ -382,14 +383,12 @@ void substitute_plain_columns(const ExecutionSpace& exec, Ordinal n, const Sched
       KOKKOS_LAMBDA(const Ordinal tile) { store_tile<Stride>(data, tile * tile_rows, tile_end(n, tile)); });
 }
 
-/// Substitution in the order of a schedule.
+/// Several columns.
 template <int Stride, bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Scalar,
           class Value>
 void substitute(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule,
                 const SubstitutionData<Scalar, Value>& data) {
-  if constexpr (Stride == 1) {
-    substitute_one_column<Conjugate>(exec, rows, schedule, data);
-  } else if (lies_plainly(data.in, data.in_row) && lies_plainly(data.out, data.out_row)) {
+  if (lies_plainly(data.in, data.in_row) && lies_plainly(data.out, data.out_row)) {
     for_kind_of(rows, [&](auto upper, auto unit) {
       substitute_plain_columns<Stride, upper.value, unit.value, Conjugate>(exec, rows.n, schedule, data);
     });

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_DISTRIBUTEDOPERATOR_HPP
+#define LUTRA_DISTRIBUTEDOPERATOR_HPP
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "Lutra_Communicator.hpp"
+#include "Lutra_DistributedRows.hpp"
+#include "Lutra_Transposition.hpp"
+
+namespace lutra {
+
+/// Backward errors of the columns of a solution.
+struct DistributedErrors {
+  std::vector<double> componentwise;  ///< [k]
+  double normwise = 0;
+  double worst() const {
+    return componentwise.empty() ? 0 : *std::max_element(componentwise.begin(), componentwise.end());
+  }
+};
+
+/// A matrix that is distributed by rows, and its transpose once a residual needs it. All calls are
+/// collective.
+template <class Scalar>
+class DistributedOperator {
+ public:
+  explicit DistributedOperator(Communicator& comm) : m_comm(comm) {}
+
+  /// Takes a copy of the rows. @throws on all ranks alike: OutOfMemoryError
+  void set_rows(const DistributedRows<Scalar>& A);
+
+  const DistributedRows<Scalar>& rows() const { return m_A.rows; }
+  /// Rows of each rank, on rank 0.
+  const std::vector<std::vector<std::int64_t>>& all_rows() const { return m_all_rows; }
+
+  /// Computes R = B − op(A)·X and the errors of X, over the rows of all ranks.
+  /// @param B,X,R [rows of this rank × k] by columns
+  DistributedErrors compute_errors(Transposition op, std::span<const Scalar> B, const std::vector<Scalar>& X,
+                                   std::size_t k, std::vector<Scalar>& R);
+
+ private:
+  struct Matrix {
+    DistributedRows<Scalar> rows;
+    double norm = 0;  ///< of the whole matrix, ‖·‖∞
+  };
+  void set_norm(Matrix& A);
+  const Matrix& get(Transposition op);
+  std::vector<Scalar> whole_solution(const std::vector<Scalar>& X, std::size_t k);
+
+  Communicator& m_comm;
+  Matrix m_A;
+  std::optional<Matrix> m_transposed;
+  std::vector<std::vector<std::int64_t>> m_all_rows;
+};
+
+}  // namespace lutra
+
+#endif
