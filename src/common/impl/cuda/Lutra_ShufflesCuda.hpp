@@ -41,7 +41,6 @@ __device__ __forceinline__ void sum_each_over_lanes(Scalar (&sum)[Width], int la
   }
 }
 
-
 }  // namespace lutra::Impl
 
 #endif

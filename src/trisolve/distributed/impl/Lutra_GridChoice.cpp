@@ -135,8 +135,9 @@ BlockTriangle gather_blocks(Communicator& comm, const DistributedPattern& patter
 }  // namespace
 
 std::vector<GridPrediction> predict_on_grids(Communicator& comm, const DistributedPattern& pattern,
-                                    const DistributedCosts& costs, const std::vector<std::int64_t>& begin,
-                                    const std::vector<ProcessGrid>& grids) {
+                                             const DistributedCosts& costs,
+                                             const std::vector<std::int64_t>& begin,
+                                             const std::vector<ProcessGrid>& grids) {
   const std::vector<std::size_t> block_of = blocks_of_rows(begin);
   std::vector<BlockTriangle> triangles;
   for (const TriangleSweep& sweep : pattern.sweeps)

@@ -8,7 +8,8 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_KernelSweeps.hpp"
 
-// Analysis of distributed triangles: choice of the grid, plans of the sweeps, exchanges of entries and vectors.
+// Analysis of distributed triangles: choice of the grid, plans of the sweeps, exchanges of entries and
+// vectors.
 
 namespace lutra {
 namespace {
@@ -38,8 +39,9 @@ void DistributedTriangles<Scalar>::State::analyze(const DistributedPattern& patt
   const auto& begin = block_begin;
   if (!is_given && comm.size() == 1) options.grid = {1, 1};
   if (comm.size() > 1) {
-    predictions = Impl::predict_on_grids(comm, pattern, options.costs, begin,
-                          is_given ? std::vector{options.grid} : Impl::candidate_grids(comm.size()));
+    predictions =
+        Impl::predict_on_grids(comm, pattern, options.costs, begin,
+                               is_given ? std::vector{options.grid} : Impl::candidate_grids(comm.size()));
     std::stable_sort(predictions.begin(), predictions.end(),
                      [](const auto& one, const auto& other) { return one.seconds < other.seconds; });
     options.grid = predictions.front().grid;
