@@ -6,7 +6,7 @@
 
 #include "Lutra_HostSubstitution.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_SolutionArrays.hpp"
+#include "Lutra_SolveVectors.hpp"
 #include "Lutra_TriangleEngine.hpp"
 
 namespace lutra::Impl {
@@ -28,7 +28,7 @@ class RowSubstitution : public TriangleEngine<Scalar, ExecutionSpace> {
   using typename Base::Source;
 
   RowSubstitution(std::shared_ptr<const Plan> plan, const MemoryBudget& budget)
-      : m_plan(std::move(plan)), m_budget(budget), m_x(static_cast<std::size_t>(m_plan->rows.n), budget) {}
+      : m_plan(std::move(plan)), m_budget(budget), m_x(budget) {}
 
   std::unique_ptr<Base> with_own_values(const ExecutionSpace&, const MemoryBudget& budget,
                                         const TimeoutFlag&) const override {
@@ -62,6 +62,7 @@ class RowSubstitution : public TriangleEngine<Scalar, ExecutionSpace> {
   void solve_group(const ExecutionSpace& exec, const MappedColumns<const Scalar>& in,
                    const MappedColumns<Scalar>& out, int n_columns, bool conjugate) {
     const auto rows = m_plan->rows.access();
+    m_x.reserve(exec, {{{"lutra::trisolve::solutions", static_cast<std::int64_t>(m_plan->rows.n)}}}, Stride);
     const SubstitutionData<Scalar, Value> data{rows.begin.data,
                                                rows.end.data,
                                                rows.entries.data,
@@ -71,7 +72,7 @@ class RowSubstitution : public TriangleEngine<Scalar, ExecutionSpace> {
                                                m_plan->out_row.data(),
                                                in,
                                                out,
-                                               m_x.reserve(exec, Stride),
+                                               m_x[0],
                                                n_columns};
     if constexpr (ScalarTraits<Scalar>::is_complex) {
       if (conjugate) return substitute<Stride, true>(exec, rows, m_plan->schedule, data);
@@ -82,7 +83,7 @@ class RowSubstitution : public TriangleEngine<Scalar, ExecutionSpace> {
   std::shared_ptr<const Plan> m_plan;
   MemoryBudget m_budget;
   HostValues<Value, Memory> m_values;
-  SolutionVector<Scalar, ExecutionSpace> m_x;
+  SolveVectors<Scalar, Memory, 1> m_x;
 };
 
 }  // namespace lutra::Impl
