@@ -18,24 +18,6 @@
 
 namespace lutra {
 
-void check_options(const KrylovSolverOptions& options) {
-  check_options(options.ilu);
-  check_options(options.lu);
-  check_enumerator("options: method", options.method, KrylovMethod::gmres);
-  check_enumerator("options: preconditioning", options.preconditioning, Preconditioning::lu);
-  check_enumerator("options: side", options.krylov.side, PreconditionSide::split);
-  if (!(options.krylov.tolerance >= 0) || !std::isfinite(options.krylov.tolerance))
-    throw InputError("options: tolerance must be a finite number of 0 or more");
-  if (options.krylov.max_iterations < 0) throw InputError("options: max_iterations must be 0 or more");
-  if (options.restart < 1) throw InputError("options: restart must be 1 or more");
-  if (options.krylov.side == PreconditionSide::split && options.preconditioning != Preconditioning::ilu)
-    throw InputError("options: split preconditioning needs incomplete factors");
-  if (options.krylov.side != PreconditionSide::right && options.method == KrylovMethod::cg)
-    throw InputError("options: CG keeps symmetry by itself, and its preconditioner has no side");
-  if (options.ilu.memory_limit != 0 || options.lu.memory_limit != 0)
-    throw InputError("options: a Krylov solver has one memory_limit, its own");
-}
-
 namespace {
 
 constexpr std::size_t max_columns_at_once = 8;  // right-hand sides in the workspace
@@ -63,9 +45,7 @@ KrylovSolver<Scalar, ExecutionSpace>::KrylovSolver(KrylovSolverOptions options, 
                                                    const MemoryBudget& budget)
     : Calls(exec, budget), m_options(std::move(options)) {
   check_options(m_options);
-  if (m_options.krylov.tolerance == 0) m_options.krylov.tolerance = is_double<Scalar> ? 1e-10 : 1e-5;
-  m_options.ilu.validate_input = false;  // checked here
-  m_options.ilu.time_stages = m_options.lu.time_stages = m_options.time_stages;
+  if (m_options.residual_tolerance == 0) m_options.residual_tolerance = is_double<Scalar> ? 1e-10 : 1e-5;
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -91,12 +71,14 @@ void KrylovSolver<Scalar, ExecutionSpace>::analyze_with(const matrix_type& A, co
   LuPlan lu_plan;
   decltype(m_lu) lu;
   if (m_options.preconditioning == Preconditioning::ilu) {
-    ilu.emplace(m_options.ilu, m_exec, m_budget);
+    SparseIluOptions options = m_options.ilu_options();
+    options.validate_input = false;  // checked here
+    ilu.emplace(options, m_exec, m_budget);
     ilu->analyze(scaled);
     report = ilu->report();
     preconditioner = lutra::name_of(m_options.ilu);
   } else if (m_options.preconditioning == Preconditioning::lu) {
-    lu_plan = given ? given : lutra::analyze(m_exec, scaled, m_options.lu, m_budget);
+    lu_plan = given ? given : lutra::analyze(m_exec, scaled, m_options.lu_options(), m_budget);
     if (lu_plan->plan) lu = lu_plan->plan->make_factorization(m_exec, m_budget);
     report = lu_plan->report;
     preconditioner = "lu";
@@ -312,11 +294,11 @@ Status KrylovSolver<Scalar, ExecutionSpace>::solve_block(const const_multivector
 template <class Scalar, class ExecutionSpace>
 std::vector<KrylovOutcome> KrylovSolver<Scalar, ExecutionSpace>::iterate(
     const LinearOperator<Scalar, ExecutionSpace>& A, Transposition op, const Rows& B, const Rows& X) {
-  if (!m_foreign || m_options.krylov.side == PreconditionSide::split)
-    return m_iteration->solve(m_exec, A, inverse(), op, B, X, m_options.krylov);
+  if (!m_foreign || m_options.side == PreconditionSide::split)
+    return m_iteration->solve(m_exec, A, inverse(), op, B, X, m_options);
   Impl::ScaledPreconditioner<Scalar, ExecutionSpace, std::decay_t<decltype(m_A_size.device())>> M(
       *m_foreign, m_A_size.device());
-  return m_iteration->solve(m_exec, A, &M, op, B, X, m_options.krylov);
+  return m_iteration->solve(m_exec, A, &M, op, B, X, m_options);
 }
 
 /// Whether column c of X neither overflows nor vanishes in the units of A and B. Of what was fetched last.

@@ -202,7 +202,7 @@ RefinementOutcome Numeric<Scalar, ExecutionSpace>::refined(Transposition op,
                                                            const std::function<void()>& copy_to_user) {
   if (!copy_to_user) m_work.maxima.clear(m_exec);
   auto outcome = solve_refined(m_exec, operator_for(op), *m_factorization, op,
-                               {m_options.max_refinement_steps, m_options.tolerance}, m_work, copy_to_user);
+                               {m_options.max_refinement_steps, m_options.error_tolerance}, m_work, copy_to_user);
   if (outcome.bad_row)
     throw InputError("B: row " + std::to_string(*outcome.bad_row) + " holds NaN or infinity");
   // A solve that was given up leaves NaN, so that a finite first solution needs no look at the flag.
@@ -285,7 +285,7 @@ Status Numeric<Scalar, ExecutionSpace>::status_of_solution() const {
 
 template <class Scalar, class ExecutionSpace>
 double Numeric<Scalar, ExecutionSpace>::tolerance() const {
-  return m_options.tolerance > 0 ? m_options.tolerance : default_tolerance<Scalar>();
+  return m_options.error_tolerance > 0 ? m_options.error_tolerance : default_tolerance<Scalar>();
 }
 
 template <class Scalar, class ExecutionSpace>

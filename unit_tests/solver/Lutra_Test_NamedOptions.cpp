@@ -52,7 +52,7 @@ TEST_CASE("Names of options are those of the fields") {
   lutra::set_option(lu, "memory_limit", "5000000000");
   CHECK(lu.ordering == lutra::Ordering::amd);
   CHECK(lu.pivoting == lutra::Pivoting::threshold);
-  CHECK(lu.tolerance == 1e-8);
+  CHECK(lu.error_tolerance == 1e-8);
   CHECK(lu.max_refinement_steps == 3);
   CHECK(lu.solve_singular);
   CHECK(lu.memory_limit == 5000000000u);
@@ -81,7 +81,7 @@ TEST_CASE("Errors of named options name the option and what there is") {
                        Message("option pair_ordering: invalid value 'yes' (choose from false, true)"));
   for (const char* text : {"", "x", "1.5x", "1,5", " 1"})
     CHECK_THROWS_MATCHES(lutra::set_option(options, "tolerance", text), lutra::InputError,
-                         Message("option tolerance: '" + std::string(text) + "' is not a number"));
+                         Message("option tolerance: '" + std::string(text) + "' is not a finite number"));
   for (const char* text : {"1.5", "99999999999", ""})
     CHECK_THROWS_MATCHES(
         lutra::set_option(options, "max_refinement_steps", text), lutra::InputError,
@@ -90,9 +90,25 @@ TEST_CASE("Errors of named options name the option and what there is") {
                        Message("option memory_limit: '-1' is not a number of bytes"));
   CHECK_THROWS_MATCHES(
       lutra::set_option(options, "engine", "auto"), lutra::InputError,
-      Message("option 'engine' is unknown (choose from symmetry, triangle, positive_definite, pair_ordering, "
+      Message("option 'engine' is unknown (choose from positive_definite, symmetry, triangle, pair_ordering, "
               "pivot_threshold, zero_tolerance, ordering, matching, pivoting, expected_factorizations, "
               "perturbation, max_refinement_steps, tolerance, solve_singular, estimate_condition, "
               "validate_input, time_stages, memory_limit)"));
-  CHECK(options.triangle == lutra::Triangle::both);
+  CHECK_THROWS_MATCHES(lutra::set_option(options, "pivot_threshold", "0.6"), lutra::InputError,
+                       Message("option pivot_threshold: 0.6 is out of range (above 0 and at most 0.5)"));
+  CHECK_THROWS_MATCHES(lutra::set_option(options, "triangle", "left", "--triangle"), lutra::InputError,
+                       Message("--triangle: invalid value 'left' (choose from both, lower, upper)"));
+  CHECK(options == lutra::LdltOptions());
+}
+
+TEST_CASE("Named options have their help, range and default") {
+  for (const NamedOption& option : lutra::named_options(lutra::SolverOptions())) {
+    INFO(option.name);
+    CHECK(!option.help.empty());
+    CHECK(option.choices.empty() == !option.range.empty());
+  }
+  CHECK(lutra::describe_values(find(lutra::LuOptions(), "pivot_threshold")) == "above 0 and at most 1 [0.1]");
+  CHECK(lutra::describe_values(find(lutra::LuOptions(), "tolerance")) ==
+        "above 0, or 0: by the precision [0]");
+  CHECK(lutra::describe_values(find(lutra::LdltOptions(), "triangle")) == "both, lower, upper [both]");
 }

@@ -70,7 +70,7 @@ DistributedKrylov<Scalar>::DistributedKrylov(Communicator& comm, const KrylovSol
   check_options(options);
   if (options.preconditioning != Preconditioning::ilu && options.preconditioning != Preconditioning::lu)
     throw InputError("options: ranks share the work with factors, incomplete or complete ones");
-  if (options.krylov.side == PreconditionSide::split)
+  if (options.side == PreconditionSide::split)
     throw InputError("options: split preconditioning is not available on several ranks");
 }
 
@@ -102,15 +102,12 @@ FactorValues<Scalar> DistributedKrylov<Scalar>::compute_factors(const HostMatrix
     m_report.choice.precond = name;
   };
   if (m_options.preconditioning == Preconditioning::ilu) {
-    SparseIluOptions options = m_options.ilu;
-    options.time_stages = m_options.time_stages;
+    const SparseIluOptions options = m_options.ilu_options();
     SparseILU<Scalar, Exec> ilu(options, exec, budget);
     compute(ilu, name_of(options));
     if (m_report.status == Status::not_solved) factors = ilu.factorization().write_out(exec);
   } else {
-    LuOptions options = m_options.lu;
-    options.time_stages = m_options.time_stages;
-    SparseLU<Scalar, Exec> lu(options, exec, budget);
+    SparseLU<Scalar, Exec> lu(m_options.lu_options(), exec, budget);
     compute(lu, "lu");
     if (m_report.status == Status::not_solved) factors = lu.factors();
   }
