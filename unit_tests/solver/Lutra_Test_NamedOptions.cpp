@@ -6,6 +6,7 @@
 #include <set>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_MethodOptions.hpp"
 #include "Lutra_NamedOptions.hpp"
 
 using Catch::Matchers::Message;
@@ -111,4 +112,47 @@ TEST_CASE("Named options have their help, range and default") {
   CHECK(lutra::describe_values(find(lutra::LuOptions(), "tolerance")) ==
         "above 0, or 0: by the precision [0]");
   CHECK(lutra::describe_values(find(lutra::LdltOptions(), "triangle")) == "both, lower, upper [both]");
+}
+
+TEST_CASE("Options of a method known at run time become those of a Solver") {
+  using lutra::Impl::MethodOptions;
+  MethodOptions lu("lu");
+  lu.set("engine", "simplicial");
+  lu.set("memory_limit", "1000");
+  lu.set_permutation({1, 0});
+  CHECK(lu.memory_limit() == 1000);
+  lutra::SolverOptions solver = lu.solver_options();
+  CHECK(solver.method == lutra::Method::lu);
+  CHECK(solver.memory_limit == 1000);
+  CHECK(solver.lu.engine == lutra::Engine::simplicial);
+  CHECK(solver.ordering == lutra::Ordering::user);
+
+  MethodOptions ldlt("ldlt");
+  CHECK(ldlt.is_ldlt());
+  CHECK(ldlt.solver_options().method == lutra::Method::ldlt);
+  ldlt.set("positive_definite", "true");
+  ldlt.set("triangle", "lower");
+  CHECK(ldlt.solver_options().method == lutra::Method::cholesky);
+  CHECK(ldlt.solver_options().ldlt.triangle == lutra::Triangle::lower);
+  CHECK(MethodOptions("cholesky").solver_options().method == lutra::Method::cholesky);
+
+  MethodOptions krylov("krylov");
+  krylov.set("tolerance", "1e-3");
+  krylov.set("time_stages", "true");
+  krylov.set_permutation({1, 0});
+  solver = krylov.solver_options();
+  CHECK(solver.method == lutra::Method::krylov);
+  CHECK(solver.time_stages);
+  CHECK(solver.krylov.residual_tolerance == 1e-3);
+  CHECK(solver.krylov.ilu.user_permutation == std::vector<std::int64_t>{1, 0});
+
+  MethodOptions ilu("ilu");
+  ilu.set("fill_level", "2");
+  CHECK(ilu.is_incomplete());
+  CHECK(ilu.ilu_options().fill_level == 2);
+  CHECK_THROWS_AS(ilu.solver_options(), lutra::InputError);
+  CHECK(MethodOptions("auto").solver_options().method == lutra::Method::automatic);
+  CHECK_THROWS_MATCHES(
+      MethodOptions("qr"), lutra::InputError,
+      Message("method: there is no 'qr' (choose from auto, lu, ldlt, cholesky, ilu, krylov)"));
 }

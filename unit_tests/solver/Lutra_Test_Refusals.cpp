@@ -6,6 +6,7 @@
 #include <string>
 
 #include "Lutra_KrylovSolver.hpp"
+#include "Lutra_SolverOptions.hpp"
 #include "Lutra_SparseLDLT.hpp"
 #include "Lutra_TestSystems.hpp"
 
