@@ -123,7 +123,7 @@ bool numerically_singular() {
 bool error_above_tolerance() {
   const Matrix A = lutra::generate("circuit", 200);
   lutra::LuOptions options;
-  options.tolerance = 1e-30;
+  options.error_tolerance = 1e-30;
   const Outcome outcome = solve(A, std::vector<double>(A.n_rows, 1.0), options);
   return outcome.report.status == Status::error_above_tolerance &&
          outcome.report.errors.backward_componentwise < 1e-12;

@@ -10,7 +10,7 @@ import numpy as np
 from ._arrays import as_csr, as_vectors, from_dlpack, on_device
 from ._core import Report
 from ._errors import judge
-from ._solvers import ILU, make_solver
+from ._solvers import ILU, lists_options, make_solver
 
 
 def _function(M: Any) -> Any:
@@ -24,13 +24,13 @@ def _function(M: Any) -> Any:
     raise TypeError(f"M: {type(M).__name__} is no preconditioner: it has no solve, no matmat, and is no function")
 
 
+@lists_options("krylov")
 def gmres(A: Any, b: Any, M: Any = "ilu", x0: Any = None, trans: str = "N", **options: Any) -> tuple[Any, Report]:
     """Solves A x = b by restarted GMRES, for one or several columns. Returns x and the report.
 
     `M` says what M⁻¹ A is iterated on: "ilu" (ILU(0)), "jacobi", "lu" or "none"; factors from `spilu`, which are
     used as they stand; or anything else with `solve(b, trans)`, a LinearOperator, or a function of b. Options are
-    the fields of KrylovSolverOptions: method ("gmres", "cg", "bicgstab"), tolerance, max_iterations,
-    min_progress, side ("right", "left", "split"), restart, validate_input, time_stages, memory_limit.
+    listed below, but preconditioning and start_from_x, which follow from `M` and `x0`.
 
     A relative residual above the tolerance is an AccuracyWarning; report.status is then "not_converged".
 

@@ -35,6 +35,17 @@ def make_solver(method: str, A: Csr, options: dict[str, Any]) -> _core.Solver:
     return _core.Solver(method, A.scalar, A.ordinal, texts, order)
 
 
+def lists_options(method: str) -> Callable[[Any], Any]:
+    """A decorator that adds the library's list of the method's options to a docstring."""
+
+    def add(function: Any) -> Any:
+        lines = _core.list_options(method).splitlines()
+        function.__doc__ += "\n    Options:\n" + "".join(f"      {line}\n" for line in lines)
+        return function
+
+    return add
+
+
 class Factors:
     """What all factors have in common. They hold memory until `close`, or the end of a `with` block."""
 
@@ -338,15 +349,13 @@ class ILU(Factors):
         return self._triangle(lower=False)
 
 
+@lists_options("lu")
 def splu(A: Any, **options: Any) -> LU:
     """Factorizes a square sparse matrix by LU.
 
     `A` is a matrix or array of scipy.sparse in any format, csr without a copy; CuPy's csr and PyTorch's
-    sparse_csr are read on the device where Lutra is built for it. Options are the fields of LuOptions, choices
-    by the names of the command line: ordering, user_permutation (A's columns in the order of elimination),
-    matching, engine, trisolve, solve_precision, symbolic, pivoting, pivot_threshold, perturbation,
-    expected_factorizations, max_refinement_steps, tolerance, solve_singular, estimate_condition, validate_input,
-    time_stages, memory_limit. All of them are best left alone at first. Where `refactor` follows many times,
+    sparse_csr are read on the device where Lutra is built for it. All options, listed below, are best left alone
+    at first; user_permutation has A's columns in the order of elimination. Where `refactor` follows many times,
     expected_factorizations says so: an ordering that takes longer may pay then.
 
     Raises SingularMatrixError with rows and columns, ValueError for a matrix that is no proper one and for
@@ -368,13 +377,11 @@ def splu(A: Any, **options: Any) -> LU:
     return LU(A, options)
 
 
+@lists_options("ldlt")
 def ldlt(A: Any, **options: Any) -> LDLT:
     """Factorizes a symmetric or Hermitian matrix, definite or not, and counts the signs of its eigenvalues.
 
-    Options are the fields of LdltOptions: symmetry ("symmetric" or "hermitian", of complex matrices), triangle
-    ("both", "lower", "upper": which entries are read), ordering, user_permutation, matching, pair_ordering,
-    pivoting, pivot_threshold, zero_tolerance, expected_factorizations, perturbation, max_refinement_steps,
-    tolerance, solve_singular, estimate_condition, validate_input, time_stages, memory_limit.
+    Options are listed below; user_permutation has A's rows in the order of elimination.
 
     >>> import numpy as np, scipy.sparse as sp, lutra
     >>> K = sp.csr_matrix([[2.0, 0.0, 1.0], [0.0, 2.0, 1.0], [1.0, 1.0, 0.0]])
@@ -397,13 +404,11 @@ def cholesky(A: Any, **options: Any) -> LDLT:
     return LDLT(A, {"symmetry": "hermitian", **options, "positive_definite": True})
 
 
+@lists_options("ilu")
 def spilu(A: Any, **options: Any) -> ILU:
     """Factorizes incompletely: a preconditioner for `gmres`, or for SciPy's methods by `as_linear_operator`.
 
-    Options are the fields of SparseIluOptions and IluOptions: method ("iluk", "parilu", "parilut"), fill_level,
-    fill_factor, fill_rule, drop_tolerance, steps, step_tolerance, sweeps, sweep_tolerance,
-    approximate_selection, symmetric, deterministic, schedule, shift, max_shifts, apply, jacobi_sweeps,
-    ordering, user_permutation, matching, trisolve, validate_input, time_stages, memory_limit.
+    Options are listed below; user_permutation has A's columns in the order of elimination.
 
     >>> import numpy as np, scipy.sparse as sp, lutra
     >>> A = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(6, 6), format="csr")

@@ -135,7 +135,7 @@ nb::object to_numpy(ScalarVector&& values) {
 }
 
 nb::dict factors(const Handle& handle) {
-  FactorArrays arrays = handle.use([](const Solver& solver) { return solver.factors(); });
+  FactorArrays arrays = handle.use([](Solver& solver) { return solver.factors(); });
   nb::dict result;
   result["row_order"] = to_numpy(std::move(arrays.row_order));
   result["col_order"] = to_numpy(std::move(arrays.col_order));
@@ -358,8 +358,7 @@ void bind_solver(nb::module_& m) {
       .def("factorize", &factorize, "shape"_a, "indptr"_a, "indices"_a, "data"_a, "shift"_a = nb::none())
       .def("solve", &solve, "b"_a, "out"_a, "trans"_a = "N", "M"_a = nb::none())
       .def("solve_parts", &solve_parts, "b"_a, "out"_a, "parts"_a, "trans"_a = "N")
-      .def("determinant",
-           [](const Handle& h) { return h.use([](const Solver& s) { return s.determinant(); }); })
+      .def("determinant", [](const Handle& h) { return h.use([](Solver& s) { return s.determinant(); }); })
       .def("increase_quality",
            [](const Handle& h) { return h.use([](Solver& s) { return s.increase_quality(); }); })
       .def("new_like", &new_like, "b"_a)
@@ -408,6 +407,7 @@ NB_MODULE(_core, m) {
         return lutra::to_svg({title, panels, level_widths});
       },
       "title"_a, "panels"_a, "level_widths"_a);
+  m.def("list_options", &list_options, "method"_a, "A line for each option of a method.");
   m.def("build_info", [] {
     const lutra::VersionInfo info = lutra::version_info();
     nb::dict result;

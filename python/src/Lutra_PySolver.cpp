@@ -10,11 +10,9 @@
 
 #include "Lutra_BuiltTypes.hpp"
 #include "Lutra_ExecutionTraits.hpp"
-#include "Lutra_KrylovSolver.hpp"
-#include "Lutra_NamedOptions.hpp"
+#include "Lutra_MethodOptions.hpp"
+#include "Lutra_Solver.hpp"
 #include "Lutra_SparseILU.hpp"
-#include "Lutra_SparseLDLT.hpp"
-#include "Lutra_SparseLU.hpp"
 
 namespace lutra::Python {
 namespace {
@@ -147,24 +145,6 @@ FactorArrays to_arrays(const FactorValues<Scalar>& factors) {
   return arrays;
 }
 
-/// A solve with complete factors or a Krylov method, or an application of incomplete factors.
-template <class Library, class View, class Out>
-void solve_views(Library& solver, const View& B, const Out& X, Transposition op) {
-  if constexpr (requires { solver.solve(B, X, op); }) {
-    solver.solve(B, X, op);
-  } else {
-    solver.apply(B, X, op);
-  }
-}
-template <class Library, class Span, class Out>
-void solve_spans(Library& solver, const Span& B, const Out& X, Transposition op) {
-  if constexpr (requires { solver.solve_host(B, X, op); }) {
-    solver.solve_host(B, X, op);
-  } else {
-    solver.apply_host(B, X, op);
-  }
-}
-
 /// Factors of A + diag(shift) for Views; a HostMatrix does not come here.
 template <class Library, class Matrix, class Shift>
 void factorize_view(Library& solver, const Matrix& A, const Shift& shift) {
@@ -187,74 +167,12 @@ class SolverOf : public Solver {
     with_matrix<Scalar>(A, m_columns,
                         [&](const auto& matrix) { static_cast<void>(m_solver.factorize(matrix)); });
   }
-  void solve(const Vectors& B, const Vectors& X, Transposition op) override {
-    with_vectors<Scalar>(
-        B, X, [&](const auto& from, const auto& to) { solve_views(m_solver, from, to, op); },
-        [&](const auto& from, const auto& to) { solve_spans(m_solver, from, to, op); });
-  }
   const Report& report() const override { return m_solver.report(); }
 
  protected:
   Space m_exec;
   Library m_solver;
   OrdinalType m_columns;  ///< index type of the columns of matrices
-};
-
-template <class Library, class Scalar>
-class DirectSolverOf : public SolverOf<Library, Scalar> {
- public:
-  using SolverOf<Library, Scalar>::SolverOf;
-  FactorArrays factors() const override { return to_arrays(this->m_solver.factors()); }
-  FactorStructure structure() const override { return this->m_solver.structure(); }
-};
-
-template <class Scalar>
-class LdltSolverOf final : public DirectSolverOf<SparseLDLT<Scalar, Space>, Scalar> {
- public:
-  using DirectSolverOf<SparseLDLT<Scalar, Space>, Scalar>::DirectSolverOf;
-
-  void factorize_shifted(const MatrixArrays& A, const void* shift) override {
-    using Real = RealOf<Scalar>;
-    const auto n = static_cast<std::size_t>(A.n_rows);
-    const auto with_views = [&](const MatrixArrays& arrays,
-                                const Kokkos::View<const Real*, Memory>& diagonal) {
-      with_matrix<Scalar>(arrays, this->m_columns,
-                          [&](const auto& matrix) { factorize_view(this->m_solver, matrix, diagonal); });
-    };
-    const auto* const numbers = elements<Real>("shift", shift);
-    if (on_host || A.on_device) return with_views(A, Kokkos::View<const Real*, Memory>(numbers, n));
-    const auto nnz = static_cast<std::size_t>(A.nnz);
-    const auto bytes = [](const void* array, std::size_t count, bool wide) {
-      return to_memory(static_cast<const std::byte*>(array), count * (wide ? 8 : 4));
-    };
-    const auto offsets = bytes(A.row_map, n + 1, A.wide);
-    const auto entries = bytes(A.entries, nnz, this->m_columns == OrdinalType::int64);
-    const auto values = to_memory(elements<Scalar>("data", A.values), nnz);
-    with_views({A.n_rows, A.n_cols, A.nnz, offsets.data(), A.wide, entries.data(), values.data(), true},
-               to_memory(numbers, n));
-  }
-
-  void solve_parts(const Vectors& B, const Vectors& X, Parts parts, Transposition op) override {
-    const LdltParts chosen{parts.lower, parts.diagonal, parts.upper};
-    with_vectors<Scalar>(
-        B, X, [&](const auto& from, const auto& to) { this->m_solver.solve_parts(from, to, chosen, op); },
-        [&](const auto& from, const auto& to) {
-          using Columns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Memory>;
-          const Columns in("lutra::python::B", B.n, B.k), out("lutra::python::X", X.n, X.k);
-          Kokkos::deep_copy(
-              in, Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>(from.data(), B.n, B.k));
-          this->m_solver.solve_parts(in, out, chosen, op);
-          Kokkos::deep_copy(
-              Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>(to.data(), X.n, X.k), out);
-        });
-  }
-
-  std::pair<std::complex<double>, double> determinant() const override {
-    const auto found = this->m_solver.determinant();
-    const Kokkos::complex<double> sign(found.sign);
-    return {{sign.real(), sign.imag()}, found.log_magnitude};
-  }
-  bool increase_quality() override { return this->m_solver.increase_quality(); }
 };
 
 /// Factors as a Krylov method of the same scalar type takes them.
@@ -273,10 +191,12 @@ class IluSolverOf final : public SolverOf<SparseILU<Scalar, Space>, Scalar>,
 
   void solve(const Vectors& B, const Vectors& X, Transposition op) override {
     check_extents(B);
-    SolverOf<SparseILU<Scalar, Space>, Scalar>::solve(B, X, op);
+    with_vectors<Scalar>(
+        B, X, [&](const auto& from, const auto& to) { this->m_solver.apply(from, to, op); },
+        [&](const auto& from, const auto& to) { this->m_solver.apply_host(from, to, op); });
     this->m_exec.fence("lutra::python: X is complete");
   }
-  FactorArrays factors() const override {
+  FactorArrays factors() override {
     require_usable();
     return to_arrays(this->m_solver.factorization().write_out(this->m_exec));
   }
@@ -317,86 +237,147 @@ class FunctionPreconditioner final : public Preconditioner<Scalar, Space> {
   ApproximateInverse m_function;
 };
 
+/// All methods but incomplete factors.
 template <class Scalar>
-class KrylovSolverOf final : public SolverOf<KrylovSolver<Scalar, Space>, Scalar> {
+class MethodSolver final : public SolverOf<lutra::Solver<Scalar, Space>, Scalar> {
+  using Base = SolverOf<lutra::Solver<Scalar, Space>, Scalar>;
+  using Ldlt = SparseLDLT<Scalar, Space>;
+
  public:
-  using SolverOf<KrylovSolver<Scalar, Space>, Scalar>::SolverOf;
+  using Base::Base;
+
+  void solve(const Vectors& B, const Vectors& X, Transposition op) override {
+    with_vectors<Scalar>(
+        B, X, [&](const auto& from, const auto& to) { this->m_solver.solve(from, to, op); },
+        [&](const auto& from, const auto& to) { this->m_solver.solve_host(from, to, op); });
+  }
+  FactorStructure structure() const override { return this->m_solver.structure(); }
+  FactorArrays factors() override {
+    FactorArrays arrays;
+    with_own("no factors", [&](auto& solver) -> decltype(solver.factors(), void()) {
+      arrays = to_arrays(solver.factors());
+    });
+    return arrays;
+  }
+
+  void factorize_shifted(const MatrixArrays& A, const void* shift) override {
+    using Real = RealOf<Scalar>;
+    const auto n = static_cast<std::size_t>(A.n_rows), nnz = static_cast<std::size_t>(A.nnz);
+    const auto with_views = [&](const MatrixArrays& arrays,
+                                const Kokkos::View<const Real*, Memory>& diagonal) {
+      with_own("no shift", [&](Ldlt& solver) {
+        with_matrix<Scalar>(arrays, this->m_columns,
+                            [&](const auto& matrix) { factorize_view(solver, matrix, diagonal); });
+      });
+    };
+    const auto* const numbers = elements<Real>("shift", shift);
+    if (on_host || A.on_device) return with_views(A, Kokkos::View<const Real*, Memory>(numbers, n));
+    const auto bytes = [](const void* array, std::size_t count, bool wide) {
+      return to_memory(static_cast<const std::byte*>(array), count * (wide ? 8 : 4));
+    };
+    const auto offsets = bytes(A.row_map, n + 1, A.wide);
+    const auto entries = bytes(A.entries, nnz, this->m_columns == OrdinalType::int64);
+    const auto values = to_memory(elements<Scalar>("data", A.values), nnz);
+    with_views({A.n_rows, A.n_cols, A.nnz, offsets.data(), A.wide, entries.data(), values.data(), true},
+               to_memory(numbers, n));
+  }
+
+  void solve_parts(const Vectors& B, const Vectors& X, Parts parts, Transposition op) override {
+    using Columns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Memory>;
+    using HostColumns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
+    using ConstHostColumns = Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
+    const auto solve_views = [&](const auto& from, const auto& to) {
+      with_own("no L, D and U", [&](Ldlt& solver) {
+        solver.solve_parts(from, to, {parts.lower, parts.diagonal, parts.upper}, op);
+      });
+    };
+    with_vectors<Scalar>(B, X, solve_views, [&](const auto& from, const auto& to) {
+      const Columns in("lutra::python::B", B.n, B.k), out("lutra::python::X", X.n, X.k);
+      Kokkos::deep_copy(in, ConstHostColumns(from.data(), B.n, B.k));
+      solve_views(in, out);
+      Kokkos::deep_copy(HostColumns(to.data(), X.n, X.k), out);
+    });
+  }
+
+  std::pair<std::complex<double>, double> determinant() override {
+    std::pair<std::complex<double>, double> result;
+    with_own("no determinant", [&](Ldlt& solver) {
+      const auto found = solver.determinant();
+      const Kokkos::complex<double> sign(found.sign);
+      result = {{sign.real(), sign.imag()}, found.log_magnitude};
+    });
+    return result;
+  }
+  bool increase_quality() override {
+    bool raised = false;
+    with_own("no threshold to raise", [&](Ldlt& solver) { raised = solver.increase_quality(); });
+    return raised;
+  }
 
   void precondition_by(Solver& M) override {
     auto* const factors = dynamic_cast<HasPreconditioner<Scalar>*>(&M);
     if (factors == nullptr) throw InputError("M: these factors are of another scalar type than A");
-    // not owned
-    this->m_solver.set_preconditioner({&factors->preconditioner(), [](auto*) {}});
+    precondition({&factors->preconditioner(), [](auto*) {}});  // not owned
   }
   void precondition_by(ApproximateInverse M) override {
-    this->m_solver.set_preconditioner(std::make_shared<FunctionPreconditioner<Scalar>>(std::move(M)));
+    precondition(std::make_shared<FunctionPreconditioner<Scalar>>(std::move(M)));
+  }
+
+ private:
+  void precondition(std::shared_ptr<Preconditioner<Scalar, Space>> M) {
+    with_own("no preconditioner", [&](KrylovSolver<Scalar, Space>& solver) { solver.set_preconditioner(M); });
+  }
+
+  /// Calls call(solver) with the solver of the method, where it takes that.
+  /// @param lacks what the solver has not, otherwise
+  template <class Call>
+  void with_own(const char* lacks, const Call& call) {
+    this->m_solver.with_method([&](auto& solver) {
+      if constexpr (requires { call(solver); })
+        call(solver);
+      else
+        this->refuse(lacks);
+    });
   }
 };
 
-template <class Struct>
-Struct parse_options(const Options& options) {
-  Struct result;
-  for (const auto& [name, value] : options.named) set_option(result, name, value);
-  if (options.user_permutation.empty()) return result;
-  if constexpr (requires { result.user_permutation; }) {
-    if (result.ordering != Ordering::automatic)
+Impl::MethodOptions parse_options(const std::string& method, const Options& options) {
+  Impl::MethodOptions result(method);
+  for (const auto& [name, value] : options.named) {
+    result.set(name, value);
+    if (name == "ordering" && value != "auto" && !options.user_permutation.empty())
       throw InputError("options: ordering and user_permutation are two orderings; give one of them");
-    result.ordering = Ordering::user;
-    result.user_permutation = options.user_permutation;
-    return result;
-  } else {
-    throw InputError("user_permutation: this solver has no ordering");
   }
+  if (options.user_permutation.empty()) return result;
+  if (method == "krylov") throw InputError("user_permutation: this solver has no ordering");
+  result.set_permutation(options.user_permutation);
+  return result;
 }
 
 template <class Scalar>
-std::unique_ptr<Solver> make_typed(const std::string& method, OrdinalType columns, const Options& options) {
-  using Lu = SparseLU<Scalar, Space>;
-  if (method == "lu")
-    return std::make_unique<DirectSolverOf<Lu, Scalar>>(parse_options<LuOptions>(options), columns);
-  if (method == "ldlt")
-    return std::make_unique<LdltSolverOf<Scalar>>(parse_options<LdltOptions>(options), columns);
-  if (method == "ilu")
-    return std::make_unique<IluSolverOf<Scalar>>(parse_options<SparseIluOptions>(options), columns);
-  return std::make_unique<KrylovSolverOf<Scalar>>(parse_options<KrylovSolverOptions>(options), columns);
+std::unique_ptr<Solver> make_typed(const Impl::MethodOptions& options, OrdinalType columns) {
+  if (options.is_incomplete()) return std::make_unique<IluSolverOf<Scalar>>(options.ilu_options(), columns);
+  return std::make_unique<MethodSolver<Scalar>>(options.solver_options(), columns);
 }
 
 bool started_here = false;  // Kokkos, by start_kokkos
 
 }  // namespace
 
-void Solver::factorize_shifted(const MatrixArrays&, const void*) {
-  throw InputError("shift: this solver takes none");
-}
-void Solver::solve_parts(const Vectors&, const Vectors&, Parts, Transposition) {
-  throw InputError("this solver has no factors L, D and U");
-}
-std::pair<std::complex<double>, double> Solver::determinant() const {
-  throw InputError("this solver has no determinant");
-}
-bool Solver::increase_quality() {
-  throw InputError("this solver has no threshold to raise");
-}
-FactorArrays Solver::factors() const {
-  throw InputError("this solver has no factors");
-}
-FactorStructure Solver::structure() const {
-  throw InputError("this solver has no picture");
-}
-void Solver::precondition_by(Solver&) {
-  throw InputError("this solver takes no preconditioner");
-}
-void Solver::precondition_by(ApproximateInverse) {
-  throw InputError("this solver takes no preconditioner");
-}
-
 std::unique_ptr<Solver> make_solver(const std::string& method, ScalarType scalar, OrdinalType ordinal,
                                     const Options& options) {
 #define LUTRA_TRY_TYPES(Scalar) \
-  if (scalar == scalar_type<Scalar>) return make_typed<Scalar>(method, ordinal, options);
+  if (scalar == scalar_type<Scalar>) return make_typed<Scalar>(parse_options(method, options), ordinal);
   LUTRA_FOR_EACH_SCALAR(LUTRA_TRY_TYPES)
 #undef LUTRA_TRY_TYPES
   throw InputError("Lutra was built without these types; lutra.build_info() lists those it has");
+}
+
+std::string list_options(const std::string& method) {
+  std::string text;
+  for (const NamedOption& option : Impl::MethodOptions(method).list())
+    text += option.name + ": " + option.help + " (" + describe_values(option) + ")\n";
+  return text;
 }
 
 void start_kokkos() {

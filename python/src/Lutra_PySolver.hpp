@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "Lutra_Error.hpp"
 #include "Lutra_FactorStructure.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_Transposition.hpp"
@@ -76,22 +77,30 @@ class Solver {
   virtual const Report& report() const = 0;
   // What not all solvers have; @throws InputError where it is not there.
   /// Factors of A + diag(shift). @param shift [n] real numbers of the scalar's precision, where A is
-  virtual void factorize_shifted(const MatrixArrays& A, const void* shift);
-  virtual void solve_parts(const Vectors& B, const Vectors& X, Parts parts, Transposition op);
+  virtual void factorize_shifted(const MatrixArrays&, const void*) { refuse("no shift"); }
+  virtual void solve_parts(const Vectors&, const Vectors&, Parts, Transposition) { refuse("no L, D and U"); }
   /// Sign or phase, and logarithm of the magnitude.
-  virtual std::pair<std::complex<double>, double> determinant() const;
-  virtual bool increase_quality();
-  virtual FactorArrays factors() const;
-  virtual FactorStructure structure() const;
+  virtual std::pair<std::complex<double>, double> determinant() { refuse("no determinant"); }
+  virtual bool increase_quality() { refuse("no threshold to raise"); }
+  virtual FactorArrays factors() { refuse("no factors"); }
+  virtual FactorStructure structure() const { refuse("no picture"); }
   /// Of Krylov methods: the factors of a SparseILU of the same scalar type, which outlive it, or a function.
-  virtual void precondition_by(Solver& M);
-  virtual void precondition_by(ApproximateInverse M);
+  virtual void precondition_by(Solver&) { refuse("no preconditioner"); }
+  virtual void precondition_by(ApproximateInverse) { refuse("no preconditioner"); }
+
+ protected:
+  [[noreturn]] static void refuse(const char* what) {
+    throw InputError(std::string("this solver has ") + what);
+  }
 };
 
-/// @param method "lu", "ldlt", "ilu" or "krylov"
+/// @param method "auto", "lu", "ldlt", "cholesky", "ilu" or "krylov"
 /// @throws InputError for types the library was built without, names and values of options there are not
 std::unique_ptr<Solver> make_solver(const std::string& method, ScalarType scalar, OrdinalType ordinal,
                                     const Options& options);
+
+/// A line for each option of a method: its name, what it does, its values and default.
+std::string list_options(const std::string& method);
 
 /// Starts Kokkos unless somebody has; `stop_kokkos` ends what this started.
 void start_kokkos();

@@ -34,6 +34,15 @@ class Package(unittest.TestCase):
         for name in lutra.__all__:
             self.assertTrue(getattr(lutra, name).__doc__, name)
 
+    def test_help_lists_the_options(self) -> None:
+        for function, line in (
+            (lutra.splu, "pivot_threshold: pivoting threshold: .* \\(above 0 and at most 1 \\[0.1\\]\\)"),
+            (lutra.ldlt, "triangle: .* \\(both, lower, upper \\[both\\]\\)"),
+            (lutra.spilu, "fill_level: .* \\(0 or more \\[0\\]\\)"),
+            (lutra.gmres, "ilu.fill_level: .* \\(0 or more \\[0\\]\\)"),
+        ):
+            self.assertRegex(function.__doc__, line)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -58,14 +58,12 @@ class AnySolver {
   virtual ReportRecord record() const = 0;
 };
 
-/// Creates a solver of one kind with default options.
+/// Creates a solver with default options.
+/// @param method as Impl::MethodOptions takes it
 /// @param backend command-line name of a built backend
 /// @throws NotBuiltError
-std::unique_ptr<AnySolver> make_auto(int scalar, int index, const std::string& backend);
-std::unique_ptr<AnySolver> make_lu(int scalar, int index, const std::string& backend);
-std::unique_ptr<AnySolver> make_ldlt(int scalar, int index, const std::string& backend);
-std::unique_ptr<AnySolver> make_ilu(int scalar, int index, const std::string& backend);
-std::unique_ptr<AnySolver> make_krylov(int scalar, int index, const std::string& backend);
+std::unique_ptr<AnySolver> make_solver(const std::string& method, int scalar, int index,
+                                       const std::string& backend);
 
 }  // namespace lutra::C
 

@@ -2,6 +2,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <mutex>
 
@@ -65,26 +66,14 @@ std::unique_ptr<AnySolver> make(int method, int scalar, int index, const std::st
   require(scalar >= LUTRA_F32 && scalar <= LUTRA_C128,
           "scalar: it is none of LUTRA_F32, LUTRA_F64, LUTRA_C64, LUTRA_C128");
   require(index == LUTRA_INT32 || index == LUTRA_INT64, "index: it is neither LUTRA_INT32 nor LUTRA_INT64");
-  switch (method) {
-    case LUTRA_AUTO:
-      return make_auto(scalar, index, backend);
-    case LUTRA_LU:
-      return make_lu(scalar, index, backend);
-    case LUTRA_ILU:
-      return make_ilu(scalar, index, backend);
-    case LUTRA_KRYLOV:
-      return make_krylov(scalar, index, backend);
-    case LUTRA_LDLT:
-      return make_ldlt(scalar, index, backend);
-    case LUTRA_CHOLESKY: {
-      auto solver = make_ldlt(scalar, index, backend);
-      solver->set_option("positive_definite", "true");
-      if (scalar == LUTRA_C64 || scalar == LUTRA_C128) solver->set_option("symmetry", "hermitian");
-      return solver;
-    }
-  }
-  throw InputError(
-      "method: it is none of LUTRA_LU, LUTRA_LDLT, LUTRA_CHOLESKY, LUTRA_ILU, LUTRA_KRYLOV, LUTRA_AUTO");
+  // by lutra_method
+  constexpr std::array<const char*, 6> names = {"lu", "ldlt", "cholesky", "ilu", "krylov", "auto"};
+  require(method >= LUTRA_LU && method <= LUTRA_AUTO,
+          "method: it is none of LUTRA_LU, LUTRA_LDLT, LUTRA_CHOLESKY, LUTRA_ILU, LUTRA_KRYLOV, LUTRA_AUTO");
+  auto solver = make_solver(names[static_cast<std::size_t>(method)], scalar, index, backend);
+  if (method == LUTRA_CHOLESKY && (scalar == LUTRA_C64 || scalar == LUTRA_C128))
+    solver->set_option("symmetry", "hermitian");
+  return solver;
 }
 
 /// Text created once and kept; null if memory is exhausted.

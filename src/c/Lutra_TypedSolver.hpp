@@ -15,8 +15,10 @@
 #include "Lutra_DescribeRun.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
-#include "Lutra_Instantiate.hpp"
+#include "Lutra_MethodOptions.hpp"
 #include "Lutra_ScalarTraits.hpp"
+#include "Lutra_Solver.hpp"
+#include "Lutra_SparseILU.hpp"
 
 namespace lutra::C {
 
@@ -46,42 +48,29 @@ inline void check_matrix_arguments(const lutra_matrix& A, std::int64_t max_index
           "matrix: row_map_type is neither LUTRA_INT32 nor LUTRA_INT64");
 }
 
-/// AnySolver for one of the library's solvers. The C++ object receives its options when constructed, so the
+/// AnySolver for lutra::Solver or SparseILU. The C++ object receives its options when constructed, so the
 /// first analysis constructs it, and an analysis after a change of options constructs it anew.
-template <template <class, class> class SolverOf, class Options, class Scalar, class Space>
+template <template <class, class> class SolverOf, class Scalar, class Space>
 class TypedSolver final : public AnySolver {
   using Solver = SolverOf<Scalar, Space>;
+  using Ldlt = SparseLDLT<Scalar, Space>;
   using Memory = typename Space::memory_space;
   using Host = Kokkos::HostSpace;
   static constexpr bool on_host = Impl::is_host_space<Space>;
-  static constexpr bool is_ldlt = std::is_same_v<Options, LdltOptions>;
+  static constexpr bool is_incomplete = std::is_same_v<Solver, SparseILU<Scalar, Space>>;
 
  public:
-  explicit TypedSolver(int index) : m_index(index) {}
+  TypedSolver(const Impl::MethodOptions& options, int index) : m_index(index), m_options(options) {}
 
   void set_option(std::string_view name, std::string_view value) override {
-    lutra::set_option(m_options, name, value);
+    m_options.set(name, value);
     m_changed = true;
   }
-  std::vector<NamedOption> options() const override { return named_options(m_options); }
+  std::vector<NamedOption> options() const override { return m_options.list(); }
   void set_memory(lutra_memory memory) override { m_memory = memory; }
 
   void set_permutation(std::vector<std::int64_t> permutation) override {
-    const Ordering ordering = permutation.empty() ? Ordering::automatic : Ordering::user;
-    const auto set = [&](auto& options) {
-      options.ordering = ordering;
-      options.user_permutation = permutation;
-    };
-    if constexpr (std::is_same_v<Options, KrylovSolverOptions>) {
-      set(m_options.ilu);
-      set(m_options.lu);
-    } else if constexpr (std::is_same_v<Options, SolverOptions>) {
-      set(m_options);
-      set(m_options.krylov.ilu);
-      set(m_options.krylov.lu);
-    } else {
-      set(m_options);
-    }
+    m_options.set_permutation(permutation);
     m_changed = true;
   }
 
@@ -107,37 +96,34 @@ class TypedSolver final : public AnySolver {
   }
 
   void factorize_shifted(const lutra_matrix& A, const void* shift) override {
-    analyzed("lutra_factorize_shifted");
-    if constexpr (is_ldlt) {
+    with_ldlt("lutra_factorize_shifted", [&](Ldlt& solver) {
       require(shift != nullptr, "shift: it is null");
       check_matrix(A);
       require(on_host || m_memory == LUTRA_DEVICE,
               "shift: lutra_factorize_shifted takes arrays on the device (lutra_set_memory)");
-      const typename Solver::shift_type diagonal(static_cast<const RealOf<Scalar>*>(shift),
-                                                 static_cast<std::size_t>(A.n_rows));
+      const typename Ldlt::shift_type diagonal(static_cast<const RealOf<Scalar>*>(shift),
+                                               static_cast<std::size_t>(A.n_rows));
       with_matrix(A, [&](const auto& matrix) {
-        if constexpr (requires { m_solver->factorize(matrix, diagonal); })
-          static_cast<void>(m_solver->factorize(matrix, diagonal));
+        if constexpr (requires { solver.factorize(matrix, diagonal); })
+          static_cast<void>(solver.factorize(matrix, diagonal));
       });
-    } else {
-      ldlt_alone("lutra_factorize_shifted");
-    }
+    });
   }
 
   void solve(Transposition op, const Columns& columns) override {
     analyzed("lutra_solve");
-    if constexpr (requires { m_solver->solve_host({}, {}, op); }) {
+    if constexpr (is_incomplete) {
+      throw InputError("lutra_solve: incomplete factors are no solver; use lutra_apply, or LUTRA_KRYLOV");
+    } else {
       run(
           columns, [&](const auto& B, const auto& X) { m_solver->solve(B, X, op); },
           [&](auto B, auto X) { m_solver->solve_host(B, X, op); });
-    } else {
-      throw InputError("lutra_solve: incomplete factors are no solver; use lutra_apply, or LUTRA_KRYLOV");
     }
   }
 
   void apply(Transposition op, const Columns& columns) override {
     analyzed("lutra_apply");
-    if constexpr (requires { m_solver->apply_host({}, {}, op); }) {
+    if constexpr (is_incomplete) {
       run(
           columns, [&](const auto& B, const auto& X) { m_solver->apply(B, X, op); },
           [&](auto B, auto X) { m_solver->apply_host(B, X, op); });
@@ -147,38 +133,31 @@ class TypedSolver final : public AnySolver {
   }
 
   void solve_parts(int parts, Transposition op, const Columns& columns) override {
-    if constexpr (is_ldlt) {
-      analyzed("lutra_solve_parts");
+    with_ldlt("lutra_solve_parts", [&](Ldlt& solver) {
       require(on_host || m_memory == LUTRA_DEVICE,
               "B: lutra_solve_parts takes arrays on the device (lutra_set_memory)");
-      const typename Solver::parts_type chosen{(parts & LUTRA_LOWER) != 0, (parts & LUTRA_DIAGONAL) != 0,
-                                               (parts & LUTRA_UPPER) != 0};
+      const LdltParts chosen{(parts & LUTRA_LOWER) != 0, (parts & LUTRA_DIAGONAL) != 0,
+                             (parts & LUTRA_UPPER) != 0};
       run(
-          columns, [&](const auto& B, const auto& X) { m_solver->solve_parts(B, X, chosen, op); },
+          columns, [&](const auto& B, const auto& X) { solver.solve_parts(B, X, chosen, op); },
           [](auto, auto) {});
-    } else {
-      ldlt_alone("lutra_solve_parts");
-    }
+    });
   }
 
   double determinant(void* sign) const override {
-    if constexpr (is_ldlt) {
-      analyzed("lutra_determinant");
-      const auto determinant = m_solver->determinant();
+    double log_magnitude = 0;
+    with_ldlt("lutra_determinant", [&](Ldlt& solver) {
+      const auto determinant = solver.determinant();
       *static_cast<Scalar*>(sign) = determinant.sign;
-      return determinant.log_magnitude;
-    } else {
-      ldlt_alone("lutra_determinant");
-    }
+      log_magnitude = determinant.log_magnitude;
+    });
+    return log_magnitude;
   }
 
   bool increase_quality() override {
-    if constexpr (is_ldlt) {
-      analyzed("lutra_increase_quality");
-      return m_solver->increase_quality();
-    } else {
-      ldlt_alone("lutra_increase_quality");
-    }
+    bool raised = false;
+    with_ldlt("lutra_increase_quality", [&](Ldlt& solver) { raised = solver.increase_quality(); });
+    return raised;
   }
 
   const Report& report() const override { return m_solver ? m_solver->report() : m_no_report; }
@@ -200,9 +179,9 @@ class TypedSolver final : public AnySolver {
   /// The previous solver lives until its successor is complete. Both are charged to one limit, the new one.
   void replace_solver(const lutra_matrix& A) {
     const std::size_t former_limit = m_budget.limit_bytes();
-    m_budget.set_limit(m_options.memory_limit);
+    m_budget.set_limit(m_options.memory_limit());
     try {
-      auto solver = std::make_unique<Solver>(m_options, instance(), m_budget);
+      auto solver = make_solver();
       with_matrix(A, [&](const auto& matrix) { static_cast<void>(solver->analyze(matrix)); });
       m_solver = std::move(solver);
       m_changed = false;
@@ -212,13 +191,27 @@ class TypedSolver final : public AnySolver {
     }
   }
 
+  std::unique_ptr<Solver> make_solver() const {
+    if constexpr (is_incomplete)
+      return std::make_unique<Solver>(m_options.ilu_options(), instance(), m_budget);
+    else
+      return std::make_unique<Solver>(m_options.solver_options(), instance(), m_budget);
+  }
+
   void analyzed(const char* function) const {
     if (!m_solver)
       throw CallOrderError(std::string(function) + ": there is no analysis; call lutra_analyze first");
   }
 
-  [[noreturn]] static void ldlt_alone(const char* function) {
-    throw InputError(std::string(function) + ": it belongs to LUTRA_LDLT and LUTRA_CHOLESKY");
+  /// Calls call(solver) with the solver of LUTRA_LDLT and LUTRA_CHOLESKY.
+  template <class Call>
+  void with_ldlt(const char* function, const Call& call) const {
+    require(m_options.is_ldlt(), std::string(function) + ": it belongs to LUTRA_LDLT and LUTRA_CHOLESKY");
+    analyzed(function);
+    if constexpr (!is_incomplete)
+      m_solver->with_method([&](auto& solver) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(solver)>, Ldlt>) call(solver);
+      });
   }
 
   Space instance() const {
@@ -315,7 +308,7 @@ class TypedSolver final : public AnySolver {
   }
 
   int m_index;  ///< LUTRA_INT32 or LUTRA_INT64, of columns
-  Options m_options;
+  Impl::MethodOptions m_options;
   bool m_changed = false;  ///< options or stream changed since m_solver was created
   lutra_memory m_memory = LUTRA_HOST;
   void* m_stream = nullptr;
@@ -324,19 +317,6 @@ class TypedSolver final : public AnySolver {
   Report m_no_report;                ///< returned before the first analysis
   std::int64_t m_rows = 0, m_nnz = 0;
 };
-
-/// Creates a TypedSolver of one kind for types selected at run time.
-template <template <class, class> class SolverOf, class Options>
-std::unique_ptr<AnySolver> make_typed(int scalar, int index, const std::string& backend) {
-#define LUTRA_TRY_TYPES(Scalar, Space)                                 \
-  if (scalar == scalar_of<Scalar> && backend == backend_name<Space>()) \
-    return std::make_unique<TypedSolver<SolverOf, Options, Scalar, Space>>(index);
-  LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_TRY_TYPES)
-#undef LUTRA_TRY_TYPES
-  throw NotBuiltError(
-      "this Lutra was built without the scalar type or backend asked for (CMake options Lutra_SCALARS, "
-      "Lutra_BACKENDS)");
-}
 
 }  // namespace lutra::C
 

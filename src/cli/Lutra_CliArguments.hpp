@@ -3,11 +3,18 @@
 #define LUTRA_CLIARGUMENTS_HPP
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace lutra::Cli {
+
+/// The value of a flag that sets an option of the solvers.
+struct FlagText {
+  std::string text;  ///< the default, where none is given
+  bool given = false;
+};
 
 /// The parsed command line. Lutra_CliOptions.hpp checks that values are consistent.
 struct Arguments {
@@ -17,26 +24,15 @@ struct Arguments {
   std::vector<std::string> files;  ///< matrices to read, or the one to write
 
   // solve, sequence and info: choices
-  std::string method = "auto", scalar = "f64", ordering = "auto", matching = "auto", engine = "auto",
-              symbolic = "auto", pivot = "auto", trisolve = "auto", solve_precision = "working",
-              backend = "auto";
-  std::string precond = "auto", side = "auto", apply = "auto";  ///< Krylov methods; also the next line
-  std::optional<int> fill_level, steps, sweeps, max_iterations, restart;
-  std::optional<double> fill_factor, drop_tol;
-  std::optional<double> pivot_tol, perturbation;
-  std::optional<std::string> memory_limit;
-  std::string triangle = "both";  ///< ldlt and cholesky; also the next line
-  bool pair_ordering = false;
+  std::map<std::string, FlagText> flags;  ///< those of Lutra_CliFlags.hpp; all of them
+  std::string method = "auto", scalar = "f64", backend = "auto", precond = "auto";
   bool deterministic = false;
-  std::optional<int> expected_factorizations;
   std::optional<std::string> device_model;  ///< file name
 
   // solve and sequence
   std::optional<std::string> rhs, out;  ///< solve only; also out_of_order
   std::optional<std::int64_t> n_rhs;
-  bool transpose = false, adjoint = false, solve_singular = false, condition = false;
-  std::optional<int> refine;
-  std::optional<double> tol;
+  bool transpose = false, adjoint = false;
   std::optional<int> repeat;
 
   // solve, sequence and info: output
@@ -57,6 +53,10 @@ struct Arguments {
   std::string kind;  ///< for completion: the shell
   std::int64_t size = 0;
   std::uint64_t seed = 1;
+
+  /// Whether a flag has another value than its default, or is given as a number.
+  bool is_given(const std::string& flag) const { return flags.at(flag).given; }
+  const std::string& text(const std::string& flag) const { return flags.at(flag).text; }
 };
 
 /// Result of parsing: arguments, or an exit status if the program should end.

@@ -9,7 +9,6 @@
 
 #include "Lutra_CliSuggest.hpp"
 #include "Lutra_Error.hpp"
-#include "Lutra_OptionChoices.hpp"
 
 // Option values by name.
 
@@ -33,12 +32,6 @@ struct Named {
   Value value;
 };
 
-template <class Value>
-bool names(const std::vector<Named<Value>>& choices, const std::string& name) {
-  return std::any_of(choices.begin(), choices.end(),
-                     [&name](const auto& choice) { return choice.name == name; });
-}
-
 // The value named `name`. @throws InputError listing the valid names, followed by `others`
 template <class Value>
 Value choose(const std::string& option, const std::string& name, const std::vector<Named<Value>>& choices,
@@ -50,32 +43,6 @@ Value choose(const std::string& option, const std::string& name, const std::vect
   }
   known.insert(known.end(), others.begin(), others.end());
   refuse(option, name, known);
-}
-
-/// Names of a choice's values, as the library defines them.
-template <class Choice>
-std::vector<Named<Choice>> named() {
-  std::vector<Named<Choice>> choices;
-  for (const auto& [name, value] : Impl::choices_of<Choice>) choices.push_back({std::string(name), value});
-  return choices;
-}
-
-template <class Choice>
-Choice choose(const std::string& option, const std::string& name) {
-  return choose(option, name, named<Choice>());
-}
-
-/// An option, whether it was given, and whether the selected method uses it.
-struct Use {
-  const char* option;
-  bool given, used;
-};
-
-/// @throws InputError for the first option that was given but is not used
-inline void refuse_unused(const std::string& chosen, const std::vector<Use>& uses) {
-  for (const Use& use : uses) {
-    if (use.given && !use.used) throw InputError(std::string(use.option) + " is not used with " + chosen);
-  }
 }
 
 inline double not_negative(const std::string& option, double value) {

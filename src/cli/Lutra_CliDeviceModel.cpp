@@ -2,8 +2,6 @@
 #include "Lutra_CliDeviceModel.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -82,10 +80,8 @@ std::string to_text(DeviceModel model, DeviceModel built_in) {
       "% Device model, from which lutra predicts times: seconds, bytes a second, and ratios\nname " +
       model.name + "\n";
   visit_numbers(model, [&](const std::string& key, const auto& number) {
-    std::array<char, 32> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
     const bool kept = std::find(measured.begin(), measured.end(), key) == measured.end();
-    text += key + " " + (number == 0 ? "none" : std::string(digits.data(), end)) +
+    text += key + " " + (number == 0 ? "none" : Impl::to_text(number)) +
             (kept && number != 0 ? "  % built in, not measured\n" : "\n");
   });
   return text;

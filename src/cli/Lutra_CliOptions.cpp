@@ -16,8 +16,8 @@
 #include "Lutra_ChooseOrdering.hpp"
 #include "Lutra_CliChoose.hpp"
 #include "Lutra_CliDeviceModel.hpp"
-#include "Lutra_CliKrylovOptions.hpp"
-#include "Lutra_CliLdltOptions.hpp"
+#include "Lutra_CliFlags.hpp"
+#include "Lutra_CliMethodOptions.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Version.hpp"
 
@@ -64,60 +64,46 @@ int factorizations_of(const Arguments& a) {
 
 // With --deterministic a file of measured numbers is checked, but not used.
 void set_prediction(const Arguments& a, DirectOptions& options) {
-  options.expected_factorizations = a.expected_factorizations.value_or(factorizations_of(a));
+  if (!a.is_given("--expected-factorizations")) options.expected_factorizations = factorizations_of(a);
   if (!a.device_model) return;
   DeviceModel model = read_device_model(*a.device_model);
   if (!a.deterministic) options.device_model = std::move(model);
 }
 
 void set_ordering(const Arguments& a, ProgramOptions& options) {
-  const auto choices = named<Ordering>();
+  const std::string& ordering = a.text("--ordering");
+  std::vector<std::string> words = words_of(flag_named("--ordering"));
   std::error_code unreadable;  // such as a cycle of links; reading the file reports the error
-  const bool is_file = std::filesystem::exists(a.ordering, unreadable) || unreadable;
-  if (a.ordering == "-" || (!names(choices, a.ordering) && is_file)) {
-    options.solver.ordering = Ordering::user;
-    options.ordering_file = a.ordering;
-  } else {
-    options.solver.ordering = choose("--ordering", a.ordering, choices, {"a file that exists"});
+  const bool is_file = std::filesystem::exists(ordering, unreadable) || unreadable;
+  if (std::find(words.begin(), words.end(), ordering) != words.end())
+    return set_option(options.solver, "ordering", ordering);
+  if (ordering != "-" && !is_file) {
+    words.emplace_back("a file that exists");
+    refuse("--ordering", ordering, words);
   }
-}
-
-void set_choices(const Arguments& a, SolverOptions& options) {
-  choose<bool>("--scalar", a.scalar, {{"f32", true}, {"f64", true}});
-  options.matching = choose<Matching>("--matching", a.matching);
-  options.lu.engine = choose<Engine>("--engine", a.engine);
-  options.lu.symbolic = choose<SymbolicMethod>("--symbolic", a.symbolic);
-  options.pivoting = choose<Pivoting>("--pivot", a.pivot);
-  options.lu.trisolve = choose<TrisolveMethod>("--trisolve", a.trisolve);
-  options.lu.solve_precision = choose<FactorPrecision>("--solve-precision", a.solve_precision);
+  options.solver.ordering = Ordering::user;
+  options.ordering_file = ordering;
 }
 
 void check_threshold_pivoting(const Arguments& a) {
   if (a.method == "ldlt" || a.method == "cholesky") return;  // set by set_ldlt
-  if (a.pivot != "threshold") {
-    if (a.pivot_tol) throw InputError("--pivot-tol belongs to --pivot threshold");
+  const std::string& trisolve = a.text("--trisolve");
+  if (a.text("--pivot") != "threshold") {
+    if (a.is_given("--pivot-tol")) throw InputError("--pivot-tol belongs to --pivot threshold");
     return;
   }
-  if (a.engine == "simplicial")
+  if (a.text("--engine") == "simplicial")
     throw InputError("--pivot threshold works in fronts; --engine simplicial has static pivoting only");
-  if (a.trisolve == "levels" || a.trisolve == "syncfree")
+  if (trisolve == "levels" || trisolve == "syncfree")
     throw InputError("--pivot threshold solves on the fronts: --trisolve has to be auto or supernodal");
-  if (a.solve_precision == "single")
+  if (a.text("--solve-precision") == "single")
     throw InputError("--pivot threshold reads the factors in working precision only");
-}
-
-void set_numbers(const Arguments& a, SolverOptions& options) {
-  if (a.refine) options.max_refinement_steps = *a.refine;
-  if (a.tol) options.tolerance = positive("--tol", *a.tol);
-  if (a.perturbation) options.perturbation = positive("--perturbation", *a.perturbation);
-  if (a.pivot_tol) options.lu.pivot_threshold = positive("--pivot-tol", *a.pivot_tol);
-  if (options.lu.pivot_threshold > 1) throw InputError("--pivot-tol has to be above 0 and at most 1");
-  if (a.memory_limit) options.memory_limit = parse_bytes(*a.memory_limit);
 }
 
 // Standard input can be read only once.
 void check_standard_input(const Arguments& a) {
-  const auto uses = std::count(a.files.begin(), a.files.end(), "-") + (a.rhs == "-") + (a.ordering == "-");
+  const auto uses =
+      std::count(a.files.begin(), a.files.end(), "-") + (a.rhs == "-") + (a.text("--ordering") == "-");
   if (uses > 1) throw InputError("standard input (-) can be given for one file only");
 }
 
@@ -291,17 +277,15 @@ ProgramOptions with_backend_chosen(ProgramOptions options, const Arguments& argu
 
 ProgramOptions check_options(const Arguments& arguments) {
   ProgramOptions options;
-  SolverOptions& solver = options.solver;
-  set_choices(arguments, solver);
+  choose<bool>("--scalar", arguments.scalar, {{"f32", true}, {"f64", true}});
+  set_method(arguments, options.solver);
+  set_fields(arguments, options.solver);
   set_ordering(arguments, options);
   check_threshold_pivoting(arguments);
-  set_numbers(arguments, solver);
-  set_prediction(arguments, solver);
-  solver.solve_singular = arguments.solve_singular;
-  solver.estimate_condition = arguments.condition;
-  solver.time_stages = true;
+  set_prediction(arguments, options.solver);
+  options.solver.time_stages = true;
   set_krylov(arguments, options);
-  set_ldlt(arguments, options);
+  set_ldlt(arguments);
   options.backend = check_backend(arguments);
   check_standard_input(arguments);
   check_standard_output(arguments);

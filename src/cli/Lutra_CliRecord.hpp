@@ -53,7 +53,8 @@ inline std::int64_t check_solvable(const std::string& file, const MatrixMarketMa
 /// @param columns right-hand sides and solutions
 /// @throws OutOfMemoryError with the bytes needed and available
 inline CheckMatrixMarketSize check_memory(const Arguments& arguments, std::int64_t columns) {
-  const std::size_t limit = arguments.memory_limit ? parse_bytes(*arguments.memory_limit) : 0;
+  const std::size_t limit =
+      arguments.is_given("--memory-limit") ? parse_bytes(arguments.text("--memory-limit")) : 0;
   return [&arguments, columns, limit](const MatrixMarketSize& size) {
     // bytes per row at least: row offsets in the program and the solver, positions in two orders, two scales
     constexpr double in_program = 40, in_solver = 12;

@@ -84,7 +84,7 @@ class Session {
       record.message = record.report.status == Status::success ? "" : describe(record.report, 1);
     } catch (const OutOfMemoryError& error) {
       run_out_of_memory(record, error.what());
-      if (m_arguments.memory_limit)
+      if (m_arguments.is_given("--memory-limit"))
         record.message += needed_text(A, m_solver.method(), record.report, error.needed_bytes(),
                                       B.size() / static_cast<std::size_t>(A.n_rows));
     } catch (const std::bad_alloc& error) {

@@ -55,7 +55,7 @@ inline Input read_input(const Arguments& arguments) {
 
 inline bool has_solution(const Arguments& arguments, const Report& report) {
   return report.status == Status::success || report.status == Status::error_above_tolerance ||
-         (arguments.solve_singular && report.errors.backward_componentwise);
+         (arguments.is_given("--solve-singular") && report.errors.backward_componentwise);
 }
 
 /// Where the solution is written, or how to obtain it.

@@ -51,15 +51,15 @@ void check_for_ranks(const Arguments& arguments) {
        arguments.backend != "auto" && arguments.backend != host && !is_on_device(arguments)},
       {"--backend " + arguments.backend + " with --method " + arguments.method,
        is_on_device(arguments) && !lu},
-      {"--trisolve " + arguments.trisolve, arguments.trisolve != "auto"},
-      {"--solve-precision " + arguments.solve_precision, arguments.solve_precision != "working"},
-      {"--solve-singular", arguments.solve_singular},
-      {"--condition", arguments.condition},
+      {"--trisolve " + arguments.text("--trisolve"), arguments.is_given("--trisolve")},
+      {"--solve-precision " + arguments.text("--solve-precision"), arguments.is_given("--solve-precision")},
+      {"--solve-singular", arguments.is_given("--solve-singular")},
+      {"--condition", arguments.is_given("--condition")},
       {"--repeat with --method " + arguments.method, arguments.repeat && !lu},
       {"--precond " + arguments.precond,
        !lu && (arguments.precond == "none" || arguments.precond == "jacobi")},
-      {"--apply " + arguments.apply, arguments.apply != "auto" && arguments.apply != "exact"},
-      {"--side " + arguments.side, arguments.side == "split"}};
+      {"--apply jacobi", arguments.text("--apply") == "jacobi"},
+      {"--side split", arguments.text("--side") == "split"}};
   for (const auto& [what, given] : refused)
     if (given)
       throw InputError(what +
@@ -68,7 +68,7 @@ void check_for_ranks(const Arguments& arguments) {
 
 /// Options for ranks that neither read nor write.
 Arguments without_files(Arguments arguments) {
-  arguments.ordering = "auto";
+  arguments.flags["--ordering"] = {"auto"};
   for (auto* const file : {&arguments.rhs, &arguments.out, &arguments.json, &arguments.device_model})
     file->reset();
   return arguments;

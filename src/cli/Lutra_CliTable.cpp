@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "Lutra_CliChoose.hpp"
+#include "Lutra_CliFlags.hpp"
+#include "Lutra_CliMethodOptions.hpp"
 #include "Lutra_Generate.hpp"
 #include "Lutra_ParseNumber.hpp"
 #include "Lutra_Version.hpp"
@@ -63,14 +65,6 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, std::optiona
       ->group(group);
 }
 
-template <class Choice>
-std::vector<std::string> names_of() {
-  std::vector<std::string> names;
-  for (const auto& one : named<Choice>()) names.push_back(one.name);
-  return names;
-}
-
-const std::vector<std::string> methods = {"auto", "lu", "ldlt", "cholesky", "gmres", "bicgstab", "cg"};
 const std::vector<std::string> preconditioners = {"auto",   "none",    "jacobi", "ilu0",   "iluk",
                                                   "parilu", "parilut", "ic0",    "parict", "lu"};
 const std::vector<std::string> backend_names = {"auto", "serial", "openmp", "cuda", "hip"};
@@ -79,6 +73,7 @@ const std::vector<std::string> scalars = {"f32", "f64"};
 }  // namespace
 
 CommandTable::CommandTable(Arguments& arguments) : m_arguments(arguments) {
+  for (const Flag& flag : flags()) m_arguments.flags[flag.name] = {default_of(flag)};
   m_app.require_subcommand(1);
   m_app.footer("Example: lutra solve A.mtx");
   m_app.set_version_flag("--version", "lutra " + version_info().version);
@@ -134,10 +129,39 @@ CLI::Option* CommandTable::choice(CLI::App& command, const std::string& name, st
   return option;
 }
 
+/// Adds a flag that sets an option of the solvers.
+CLI::Option* CommandTable::add_flag(CLI::App& command, const std::string& group, const std::string& name) {
+  const Flag& flag = flag_named(name);
+  FlagText& value = m_arguments.flags.at(name);
+  if (field_named(flag.field).kind == NamedOption::Kind::boolean)
+    return command
+        .add_flag_callback(
+            name,
+            [&value] {
+              value = {"true", true};
+            },
+            help_of(flag))
+        ->group(group);
+  std::vector<std::string> words = words_of(flag);
+  const std::string standard = words.empty() ? "" : default_of(flag);
+  CLI::Option* const option = command.add_option_function<std::string>(
+      name,
+      [&value, standard](const std::string& text) {
+        value = {text, text != standard};
+      },
+      help_of(flag));
+  if (!words.empty()) m_values[option] = std::move(words);
+  return option->type_name(flag.type.empty() ? "NAME" : flag.type)->default_str(standard)->group(group);
+}
+
+void CommandTable::add_flags(CLI::App& command, const std::string& group,
+                             const std::vector<std::string>& names) {
+  for (const std::string& name : names) add_flag(command, group, name);
+}
+
 /// Options that control the automatic choice of ordering and backend.
 void CommandTable::add_prediction(CLI::App& command) {
-  add_integer(command, "--expected-factorizations", m_arguments.expected_factorizations, 1,
-              "factorizations by which an ordering has to pay [those of the call]", "Choices");
+  add_flags(command, "Choices", {"--expected-factorizations"});
   command
       .add_option("--device-model", m_arguments.device_model,
                   "numbers of this machine, by lutra calibrate [built in, of an H200 and of one core]")
@@ -147,68 +171,27 @@ void CommandTable::add_prediction(CLI::App& command) {
 
 void CommandTable::add_choices(CLI::App& command) {
   Arguments& a = m_arguments;
-  const auto add = [&](const std::string& name, std::string& value, std::vector<std::string> values,
-                       const std::string& help = "") {
-    return choice(command, name, value, std::move(values), help, "Choices");
-  };
-  add("--method", a.method, methods, ": auto is lu, ldlt or cholesky, by the matrix");
-  add("--scalar", a.scalar, scalars, ": the precision; real or complex as the file is");
-  add("--ordering", a.ordering, names_of<Ordering>(), ", or a file of columns in elimination order")
-      ->type_name("NAME|FILE");
-  add("--matching", a.matching, names_of<Matching>(), ": which entries become pivots");
-  add("--engine", a.engine, names_of<Engine>());
-  add("--symbolic", a.symbolic, names_of<SymbolicMethod>());
-  add("--trisolve", a.trisolve, names_of<TrisolveMethod>());
-  add("--solve-precision", a.solve_precision, names_of<FactorPrecision>(), ": of the factors when solving");
-  add("--backend", a.backend, backend_names, ": auto by predicted time");
-  add("--triangle", a.triangle, names_of<Triangle>(),
-      ": which entries ldlt and cholesky read; both are compared");
-  add_pivoting(command);
-  command.add_option("--memory-limit", a.memory_limit, "bytes, or 500K, 200M, 2G, 1T [no limit]")
-      ->type_name("BYTES")
-      ->group("Choices");
+  const std::string group = "Choices";
+  choice(command, "--method", a.method, method_names(), ": " + field_named("method").help, group);
+  choice(command, "--scalar", a.scalar, scalars, ": the precision; real or complex as the file is", group);
+  add_flags(command, group,
+            {"--ordering", "--matching", "--engine", "--symbolic", "--trisolve", "--solve-precision"});
+  choice(command, "--backend", a.backend, backend_names, ": auto by predicted time", group);
+  add_flags(command, group,
+            {"--triangle", "--pivot", "--pair-ordering", "--pivot-tol", "--perturbation", "--memory-limit"});
   command
       .add_flag("--deterministic", a.deterministic,
                 "the same bits from run to run; choices by built-in numbers, not by measured ones")
-      ->group("Choices");
+      ->group(group);
   add_prediction(command);
 }
 
-void CommandTable::add_pivoting(CLI::App& command) {
-  Arguments& a = m_arguments;
-  choice(command, "--pivot", a.pivot, names_of<Pivoting>(),
-         ": auto is static for lu, threshold for ldlt; none is of ldlt; threshold works within fronts",
-         "Choices");
-  command
-      .add_flag("--pair-ordering", a.pair_ordering,
-                "ldlt: keep matched rows together in the ordering, as candidates for 2 × 2 pivots")
-      ->group("Choices");
-  add_number(command, "--pivot-tol", a.pivot_tol,
-             "threshold of --pivot threshold: lu at most 1 [0.1], ldlt at most 0.5 [0.01]", "Choices", "U");
-  add_number(command, "--perturbation", a.perturbation,
-             "replace pivots of the scaled matrix below P [by the precision]", "Choices", "P");
-}
-
 void CommandTable::add_krylov(CLI::App& command) {
-  Arguments& a = m_arguments;
   const std::string group = "Krylov methods";
-  const auto count = [&](const std::string& name, std::optional<int>& value, int least,
-                         const std::string& help) { add_integer(command, name, value, least, help, group); };
-  choice(command, "--precond", a.precond, preconditioners, ": auto is ilu0, ic0 for cg", group);
-  std::vector<std::string> sides = names_of<PreconditionSide>();
-  sides.insert(sides.begin(), "auto");
-  choice(command, "--side", a.side, sides, ": where the preconditioner stands; auto is right", group);
-  choice(command, "--apply", a.apply, names_of<IluApply>(), ": how incomplete factors are applied", group);
-  count("--max-iterations", a.max_iterations, 0, "products with the matrix [1000]");
-  count("--restart", a.restart, 1, "iterations of a cycle of gmres [50]");
-  count("--fill-level", a.fill_level, 0,
-        "K of iluk [1] and of the pattern parilu and parilut begin with [0]");
-  add_number(command, "--fill-factor", a.fill_factor, "parilut: most entries of L and U over those of A [1]",
-             group);
-  add_number(command, "--drop-tol", a.drop_tol,
-             "parilut: drop entries below this times the largest of A's row [0]", group);
-  count("--steps", a.steps, 0, "most steps of parilut [5]");
-  count("--sweeps", a.sweeps, 0, "most sweeps of parilu [5]");
+  choice(command, "--precond", m_arguments.precond, preconditioners, ": auto is ilu0, ic0 for cg", group);
+  add_flags(command, group,
+            {"--side", "--apply", "--max-iterations", "--restart", "--fill-level", "--fill-factor",
+             "--drop-tol", "--steps", "--sweeps"});
 }
 
 void CommandTable::add_output(CLI::App& command) {
@@ -233,20 +216,7 @@ void CommandTable::add_solver_options(CLI::App& command) {
   command.add_flag("--adjoint", a.adjoint, "solve with the conjugate transpose")
       ->excludes(transpose)
       ->group(group);
-  add_integer(command, "--refine", a.refine, 0, "most steps of iterative refinement [10]", group);
-  add_number(command, "--tol", a.tol,
-             "componentwise backward error of a success, relative residual of a Krylov method [by the "
-             "precision]",
-             group, "T");
-  command
-      .add_flag("--solve-singular", a.solve_singular,
-                "solve numerically singular matrices too, with perturbed factors; the status stays singular")
-      ->group(group);
-  command
-      .add_flag(
-          "--condition", a.condition,
-          "estimate the condition number and bound the forward error; without it where a pivot is small")
-      ->group(group);
+  add_flags(command, group, {"--refine", "--tol", "--solve-singular", "--condition"});
   add_integer(command, "--repeat", a.repeat, 1,
               "refactor and solve N times after two warm-ups; medians in the times", group);
   add_choices(command);
@@ -302,11 +272,10 @@ void CommandTable::add_order() {
   Arguments& a = m_arguments;
   CLI::App& order = *m_app.add_subcommand("order", "Order a matrix and forecast the fill of its factors");
   order.add_option("A.mtx", a.file, "Matrix Market file")->required();
-  choice(order, "--ordering", a.ordering, names_of<Ordering>(), ", or a file of columns in elimination order",
-         "Choices")
-      ->type_name("NAME|FILE");
-  choice(order, "--matching", a.matching, {"auto", "none", "exact"},
-         ": auto is exact, but of symmetric matrices none", "Choices");
+  add_flag(order, "Choices", "--ordering");
+  CLI::Option* const matching = add_flag(order, "Choices", "--matching");
+  matching->description("auto, none, exact: auto is exact, but of symmetric matrices none");
+  m_values[matching] = {"auto", "none", "exact"};
   add_prediction(order);
   add_output(order);
   order
@@ -356,9 +325,7 @@ void CommandTable::add_predict() {
       "Predict the times of triangular solves by one device and by several ranks; nothing is factorized");
   predict.add_option("A.mtx", a.file, "Matrix Market file")->required();
   add_machine(predict);
-  choice(predict, "--ordering", a.ordering, names_of<Ordering>(), ", or a file, as in solve", "Choices")
-      ->type_name("NAME|FILE");
-  choice(predict, "--matching", a.matching, names_of<Matching>(), ": which entries become pivots", "Choices");
+  add_flags(predict, "Choices", {"--ordering", "--matching"});
   choice(predict, "--scalar", a.scalar, scalars, ": the precision; real or complex as the file is",
          "Choices");
   choice(predict, "--backend", a.backend, backend_names, "", "Choices");

@@ -32,9 +32,10 @@ class CommandTable {
  private:
   CLI::Option* choice(CLI::App& command, const std::string& name, std::string& value,
                       std::vector<std::string> values, const std::string& help, const std::string& group);
+  CLI::Option* add_flag(CLI::App& command, const std::string& group, const std::string& name);
+  void add_flags(CLI::App& command, const std::string& group, const std::vector<std::string>& names);
   void add_prediction(CLI::App& command);
   void add_choices(CLI::App& command);
-  void add_pivoting(CLI::App& command);
   void add_krylov(CLI::App& command);
   void add_output(CLI::App& command);
   void add_solver_options(CLI::App& command);

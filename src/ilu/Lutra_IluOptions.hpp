@@ -57,11 +57,10 @@ struct IluOptions {
   double shift = 0;    ///< initial diagonal shift, relative to max |entry| of its row; finite, ≥ 0
   int max_shifts = 6;  ///< most increases of the shift after unusable pivots
   IluApply apply = IluApply::automatic;
-  int jacobi_sweeps = 3;         ///< per factor, with IluApply::jacobi
-  std::size_t memory_limit = 0;  ///< bytes in the execution space's memory; 0: no limit
+  int jacobi_sweeps = 3;  ///< per factor, with IluApply::jacobi
 };
 
-/// @throws InputError for options out of range or inconsistent with each other
+/// @throws InputError for options out of range
 void check_options(const IluOptions& options);
 
 }  // namespace lutra

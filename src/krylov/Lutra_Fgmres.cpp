@@ -270,7 +270,7 @@ KrylovOutcome Fgmres<Scalar, ExecutionSpace>::solve(const ExecutionSpace& exec, 
     const bool finite = std::isfinite(norm) && std::isfinite(B_norm);
     const bool broken_off = outcome.stop == KrylovStop::not_finite;
     outcome.residual = norm / B_norm;
-    outcome.stop = finite && norm <= options.tolerance * B_norm ? KrylovStop::converged
+    outcome.stop = finite && norm <= options.residual_tolerance * B_norm ? KrylovStop::converged
                    : !finite || broken_off                      ? KrylovStop::not_finite
                    : norm > options.min_progress * before       ? KrylovStop::stagnated
                                                                 : KrylovStop::max_iterations;
@@ -286,7 +286,7 @@ KrylovOutcome Fgmres<Scalar, ExecutionSpace>::solve(const ExecutionSpace& exec, 
     outcome.restarts += before < std::numeric_limits<double>::infinity() ? 1 : 0;
     before = norm;
     outcome.history.clear();
-    cycle(exec, A, M, op, R, R, options.tolerance * B_norm / norm,
+    cycle(exec, A, M, op, R, R, options.residual_tolerance * B_norm / norm,
           options.max_iterations - outcome.iterations, outcome);
     for (std::size_t j = 1; j < outcome.history.size(); ++j)
       history.push_back(outcome.history[j] / outcome.history[0] * outcome.residual);

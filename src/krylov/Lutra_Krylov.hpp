@@ -27,8 +27,8 @@ enum class PreconditionSide {
 
 /// Stopping criteria.
 struct KrylovOptions {
-  double tolerance = 1e-10;   ///< for ‖B − A·X‖₂ / ‖B‖₂
-  int max_iterations = 1000;  ///< applications of A
+  double residual_tolerance = 1e-10;  ///< for ‖B − A·X‖₂ / ‖B‖₂
+  int max_iterations = 1000;          ///< applications of A
   /// a cycle that leaves a larger fraction of the residual norm, computed from X, is the last
   double min_progress = 0.999;
   PreconditionSide side = PreconditionSide::right;

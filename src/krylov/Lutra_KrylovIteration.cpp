@@ -163,7 +163,7 @@ struct KrylovIteration<Scalar, ExecutionSpace>::Progress {
       outcome.stop = stop;
       return false;
     };
-    if (norm <= options.tolerance) return end(KrylovStop::converged);
+    if (norm <= options.residual_tolerance) return end(KrylovStop::converged);
     if (!std::isfinite(norm) || (!is_first && column.stop == KrylovStop::not_finite))
       return end(KrylovStop::not_finite);
     if (broken_down && (column.restore || ++breakdowns > 1)) return end(KrylovStop::breakdown);
@@ -185,7 +185,7 @@ struct KrylovIteration<Scalar, ExecutionSpace>::Progress {
     // A residual far below rounding carries no information, and its squares would underflow: the next cycle
     // starts anew.
     constexpr double least = static_cast<double>(epsilon_of<Scalar>) / 1024;
-    column.goal = static_cast<Real>(std::max(options.tolerance / norm * tighten, least));
+    column.goal = static_cast<Real>(std::max(options.residual_tolerance / norm * tighten, least));
     column.limit = options.max_iterations - outcome.iterations;
   }
 };
@@ -260,7 +260,7 @@ std::vector<KrylovOutcome> KrylovIteration<Scalar, ExecutionSpace>::solve(
         "A, B and X must have as many rows as the workspace");
   check(B.extent(1) == X.extent(1) && B.extent(1) <= m_columns,
         "B and X must have the same columns, at most those of the workspace");
-  check(options.tolerance >= 0 && options.max_iterations >= 0,
+  check(options.residual_tolerance >= 0 && options.max_iterations >= 0,
         "tolerance and max_iterations must not be negative");
   check_enumerator("op", op, Transposition::adjoint);
   check_enumerator("side", options.side, PreconditionSide::split);

@@ -21,24 +21,6 @@
 
 namespace lutra {
 
-void check_options(const KrylovSolverOptions& options) {
-  check_options(options.ilu);
-  check_options(options.lu);
-  check_enumerator("options: method", options.method, KrylovMethod::gmres);
-  check_enumerator("options: preconditioning", options.preconditioning, Preconditioning::lu);
-  check_enumerator("options: side", options.krylov.side, PreconditionSide::split);
-  if (!(options.krylov.tolerance >= 0) || !std::isfinite(options.krylov.tolerance))
-    throw InputError("options: tolerance must be a finite number of 0 or more");
-  if (options.krylov.max_iterations < 0) throw InputError("options: max_iterations must be 0 or more");
-  if (options.restart < 1) throw InputError("options: restart must be 1 or more");
-  if (options.krylov.side == PreconditionSide::split && options.preconditioning != Preconditioning::ilu)
-    throw InputError("options: split preconditioning needs incomplete factors");
-  if (options.krylov.side != PreconditionSide::right && options.method == KrylovMethod::cg)
-    throw InputError("options: CG keeps symmetry by itself, and its preconditioner has no side");
-  if (options.ilu.memory_limit != 0 || options.lu.memory_limit != 0)
-    throw InputError("options: a Krylov solver has one memory_limit, its own");
-}
-
 namespace {
 
 constexpr std::size_t max_columns_at_once = 8;  // right-hand sides in the workspace
@@ -66,9 +48,7 @@ KrylovSolver<Scalar, ExecutionSpace>::KrylovSolver(KrylovSolverOptions options, 
                                                    const MemoryBudget& budget)
     : Calls(exec, budget), m_options(std::move(options)) {
   check_options(m_options);
-  if (m_options.krylov.tolerance == 0) m_options.krylov.tolerance = is_double<Scalar> ? 1e-10 : 1e-5;
-  m_options.ilu.validate_input = false;  // checked here
-  m_options.ilu.time_stages = m_options.lu.time_stages = m_options.time_stages;
+  if (m_options.residual_tolerance == 0) m_options.residual_tolerance = is_double<Scalar> ? 1e-10 : 1e-5;
 }
 
 /// The numeric object of a preconditioner by factors; null for the others.
@@ -81,8 +61,8 @@ auto KrylovSolver<Scalar, ExecutionSpace>::analyze_preconditioner(const matrix_t
         known ? known : Impl::analyze_checked<Scalar, ExecutionSpace>(m_exec, A, options, m_budget),
         Impl::numeric_options(options), m_exec, m_budget);
   };
-  if (m_options.preconditioning == Preconditioning::ilu) return over(m_options.ilu, nullptr);
-  if (m_options.preconditioning == Preconditioning::lu) return over(m_options.lu, given);
+  if (m_options.preconditioning == Preconditioning::ilu) return over(m_options.ilu_options(), nullptr);
+  if (m_options.preconditioning == Preconditioning::lu) return over(m_options.lu_options(), given);
   return nullptr;
 }
 
@@ -317,11 +297,11 @@ Status KrylovSolver<Scalar, ExecutionSpace>::solve_block(const const_multivector
 template <class Scalar, class ExecutionSpace>
 std::vector<KrylovOutcome> KrylovSolver<Scalar, ExecutionSpace>::iterate(
     const LinearOperator<Scalar, ExecutionSpace>& A, Transposition op, const Rows& B, const Rows& X) {
-  if (!m_foreign || m_options.krylov.side == PreconditionSide::split)
-    return m_iteration->solve(m_exec, A, inverse(), op, B, X, m_options.krylov);
+  if (!m_foreign || m_options.side == PreconditionSide::split)
+    return m_iteration->solve(m_exec, A, inverse(), op, B, X, m_options);
   Impl::ScaledPreconditioner<Scalar, ExecutionSpace, std::decay_t<decltype(m_A_size.device())>> M(
       *m_foreign, m_A_size.device());
-  return m_iteration->solve(m_exec, A, &M, op, B, X, m_options.krylov);
+  return m_iteration->solve(m_exec, A, &M, op, B, X, m_options);
 }
 
 /// Whether column c of X neither overflows nor vanishes in the units of A and B. Of what was fetched last.

@@ -238,7 +238,7 @@ class Numeric {
   int improve_column(Transposition op, std::size_t c, BackwardErrors& errors);
   Status status_of_solution() const;
   double tolerance() const;
-  RefinementOptions refinement() const { return {m_options.max_refinement_steps, m_options.tolerance}; }
+  RefinementOptions refinement() const { return {m_options.max_refinement_steps, m_options.error_tolerance}; }
 
   DirectOptions m_options;
   ExecutionSpace m_exec;

@@ -289,7 +289,7 @@ Status Numeric<Scalar, ExecutionSpace>::status_of_solution() const {
 
 template <class Scalar, class ExecutionSpace>
 double Numeric<Scalar, ExecutionSpace>::tolerance() const {
-  return m_options.tolerance > 0 ? m_options.tolerance : default_tolerance<Scalar>();
+  return m_options.error_tolerance > 0 ? m_options.error_tolerance : default_tolerance<Scalar>();
 }
 
 template <class Scalar, class ExecutionSpace>

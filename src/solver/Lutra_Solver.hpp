@@ -73,6 +73,21 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
     return this->on_host_arrays(B, X, [&](const auto& from, const auto& to) { return solve(from, to, op); });
   }
 
+  /// Calls call(solver) with the solver of the method in use, a SparseLU, SparseLDLT or KrylovSolver, for
+  /// what these have of their own.
+  /// @throws CallOrderError without an analysis; what `call` throws
+  template <class Call>
+  void with_method(const Call& call) {
+    this->require_analysis("solver");
+    reported([&] {
+      std::visit(
+          [&](auto& solver) {
+            if constexpr (is_solver<decltype(solver)>) call(solver);
+          },
+          m_solver);
+    });
+  }
+
   /// Orders, pattern of L + U and level widths, on the host, of a direct method; empty for a Krylov method
   /// and for a structurally singular matrix. Fences.
   /// @throws CallOrderError without an analysis

@@ -166,9 +166,12 @@ TEST_CASE("C: errors of options name the option") {
   CHECK(lutra_set_option(solver, "ordering", nullptr) == LUTRA_INPUT_ERROR);
   const auto A = tridiagonal(4, 1.0, 4.0, 1.0);
   const lutra_matrix c = A.c();
-  REQUIRE(lutra_set_option(solver, "pivot_threshold", "7") == LUTRA_SUCCESS);
-  CHECK(lutra_analyze(solver, &c) == LUTRA_INPUT_ERROR);  // ranges are checked there
-  CHECK(message_has("pivot_threshold"));
+  CHECK(lutra_set_option(solver, "pivot_threshold", "7") == LUTRA_INPUT_ERROR);
+  CHECK(message_has("option pivot_threshold: 7 is out of range (above 0 and at most 1)"));
+  REQUIRE(lutra_set_option(solver, "pivoting", "threshold") == LUTRA_SUCCESS);
+  REQUIRE(lutra_set_option(solver, "engine", "simplicial") == LUTRA_SUCCESS);
+  CHECK(lutra_analyze(solver, &c) == LUTRA_INPUT_ERROR);  // combinations are checked there
+  CHECK(message_has("threshold pivoting"));
   const std::int64_t twice[] = {0, 1, 1, 2};
   CSolver other(LUTRA_LU);
   REQUIRE(lutra_set_permutation(other, 4, twice) == LUTRA_SUCCESS);

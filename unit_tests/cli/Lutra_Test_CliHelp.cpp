@@ -61,6 +61,15 @@ TEST_CASE("help says what auto comes to", "[cli]") {
              ContainsSubstring("auto is lu, ldlt or") && !ContainsSubstring("auto (lu),"));
 }
 
+TEST_CASE("help takes words, ranges and defaults of options from the library", "[cli]") {
+  const Program program;
+  const std::string help = std::regex_replace(program.run("solve --help").output, std::regex("\\s+"), " ");
+  CHECK_THAT(help, ContainsSubstring("--engine NAME=auto auto, multifrontal, simplicial: how L and U are") &&
+                       ContainsSubstring("most steps of iterative refinement [10]") &&
+                       ContainsSubstring("above 0 and at most 1 [0.1]") &&
+                       ContainsSubstring("above 0 and at most 0.5 [0.01]"));
+}
+
 TEST_CASE("bash completes commands, options and values", "[cli]") {
   const Program program;
   program.write_small();

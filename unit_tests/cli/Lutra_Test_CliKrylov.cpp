@@ -147,8 +147,9 @@ TEST_CASE("options that a method or preconditioner does not use are refused", "[
   refused("--method gmres --precond ilu0 --engine simplicial", "--engine is not used with --precond ilu0");
   refused("--method gmres --precond ic0 --matching exact", "--matching is not used with --precond ic0");
   refused("--method gmres --precond lu --side split", "--side split needs incomplete factors");
-  refused("--method gmres --precond parilut --fill-factor 0", "--fill-factor has to be a number above 0");
-  refused("--method gmres --precond parilut --drop-tol -1e-3", "--drop-tol has to be a number of 0 or more");
+  refused("--method gmres --precond parilut --fill-factor 0", "--fill-factor: 0 is out of range (above 0)");
+  refused("--method gmres --precond parilut --drop-tol -1e-3",
+          "--drop-tol: -0.001 is out of range (0 or more)");
   for (const std::string name :
        {"--method gmres --precond", "--method gmres --side", "--method gmres --apply"})
     refused(name + " nonsense", "invalid value 'nonsense' (choose from auto, ");

@@ -28,7 +28,7 @@ struct KrylovRun {
         X("X", b.front().size(), b.size()),
         method(make_krylov_iteration<Scalar>(Space(), which, b.front().size(), b.size(), restart,
                                              MemoryBudget())) {
-    options.tolerance = 50 * static_cast<double>(epsilon_of<Scalar>);
+    options.residual_tolerance = 50 * static_cast<double>(epsilon_of<Scalar>);
     options.max_iterations = 400;
   }
   std::vector<KrylovOutcome> solve(Preconditioner<Scalar, Space>* M = nullptr,
@@ -95,7 +95,7 @@ void check_converged(const Matrix<Types>& A, const KrylovRun<Types>& run,
     const KrylovOutcome& outcome = outcomes[c];
     CAPTURE(c, outcome.iterations, outcome.residual, outcome.restarts);
     CHECK(outcome.stop == KrylovStop::converged);
-    CHECK(outcome.residual <= run.options.tolerance);
+    CHECK(outcome.residual <= run.options.residual_tolerance);
     CHECK(outcome.history.size() == static_cast<std::size_t>(outcome.iterations) + 1);
     const double residual = relative_residual(A, to_host(run.X, c), run.b[c]);
     CHECK(std::abs(residual - outcome.residual) <= 20 * double(epsilon_of<Scalar>));
@@ -153,7 +153,7 @@ TEMPLATE_LIST_TEST_CASE("columns of one solve go on by themselves", "[krylov]", 
     CHECK(outcomes[3].iterations == 0);
     CHECK(to_host(run.X, 1) == std::vector<Scalar>(n, Scalar(0)));
     CHECK(to_host(run.X, 3) == std::vector<Scalar>(n, Scalar(1)));
-    CHECK(relative_residual(A, to_host(run.X, 2), b[2]) <= run.options.tolerance);
+    CHECK(relative_residual(A, to_host(run.X, 2), b[2]) <= run.options.residual_tolerance);
   }
 }
 
@@ -266,7 +266,7 @@ TEMPLATE_LIST_TEST_CASE("an estimate that is too low does not count", "[krylov]"
     for (std::size_t i = 1; i < n; i += 2) run.b[0][i] *= RealOf<Scalar>(10);
     Kokkos::deep_copy(run.B, to_device<TestType>(run.b));
     run.options.side = PreconditionSide::left;
-    run.options.tolerance = 1e-4;
+    run.options.residual_tolerance = 1e-4;
     const auto outcomes = run.solve(&M);
     check_converged(A, run, outcomes);
     CHECK(outcomes[0].restarts >= 1);
@@ -294,7 +294,7 @@ TEMPLATE_LIST_TEST_CASE("a tolerance out of reach ends as stagnation at the leas
   for (const KrylovMethod method : all_methods) {
     CAPTURE(static_cast<int>(method));
     KrylovRun<TestType> run(A, random_vectors<Scalar>(40, 1, random), method);
-    run.options.tolerance = 1e-30;
+    run.options.residual_tolerance = 1e-30;
     const auto outcome = run.solve()[0];
     CHECK(outcome.stop != KrylovStop::converged);
     CHECK(outcome.iterations < run.options.max_iterations);
@@ -501,7 +501,7 @@ TEMPLATE_LIST_TEST_CASE("mistakes in the call of a Krylov method", "[krylov]", A
   CHECK_THROWS_WITH(run.solve(&other),
                     "preconditioner: it is for a matrix of order 6, and the matrix has the order 5");
   CHECK(to_host(run.X) == std::vector<Scalar>(5, Scalar(0)));
-  run.options.tolerance = std::numeric_limits<double>::quiet_NaN();
+  run.options.residual_tolerance = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_AS(run.solve(), InputError);
   CHECK_THROWS_AS(make_krylov_iteration<Scalar>(Space(), KrylovMethod::gmres, 5, 1, 0, MemoryBudget()),
                   InputError);

@@ -138,11 +138,11 @@ KrylovSolverOptions hostile_options(Dice& dice, bool symmetric_order) {
   options.preconditioning =
       dice.any({Preconditioning::ilu, Preconditioning::ilu, Preconditioning::ilu, Preconditioning::ilu,
                 Preconditioning::jacobi, Preconditioning::none, Preconditioning::lu});
-  options.krylov.max_iterations = dice.any({0, 1, 20, 200});
+  options.max_iterations = dice.any({0, 1, 20, 200});
   options.restart = dice.any({1, 3, 50});
-  options.krylov.side = dice.any({PreconditionSide::right, PreconditionSide::left, PreconditionSide::split});
+  options.side = dice.any({PreconditionSide::right, PreconditionSide::left, PreconditionSide::split});
   if (options.preconditioning != Preconditioning::ilu || options.method == KrylovMethod::cg)
-    options.krylov.side = PreconditionSide::right;
+    options.side = PreconditionSide::right;
   IluOptions& ilu = options.ilu;
   ilu.method = dice.any({IluMethod::iluk, IluMethod::parilu, IluMethod::parilut});
   ilu.fill_level = dice.any({0, 0, 1, 3});
@@ -307,8 +307,8 @@ void test_matrix(int k, Mix& mix) {
   }
   succeed(solver.analyze(A));
   const auto& choice = solver.report().choice;
-  const std::string side = options.krylov.side == PreconditionSide::left    ? "left"
-                           : options.krylov.side == PreconditionSide::right ? "right"
+  const std::string side = options.side == PreconditionSide::left    ? "left"
+                           : options.side == PreconditionSide::right ? "right"
                                                                             : "split";
   INFO("matrix " << k << ": " << description << ", " << choice.method << ", " << choice.precond << ", "
                  << side);

@@ -124,7 +124,7 @@ TEMPLATE_LIST_TEST_CASE("sides, several blocks of columns, and X in place of B",
   for (const PreconditionSide side :
        {PreconditionSide::right, PreconditionSide::left, PreconditionSide::split}) {
     KrylovSolverOptions options;
-    options.krylov.side = side;
+    options.side = side;
     options.restart = 5;
     Krylov<T> solver(options);
     succeed(solver.analyze(A));
@@ -150,7 +150,7 @@ TEMPLATE_LIST_TEST_CASE("each side with each incomplete method, for A, its trans
          {PreconditionSide::right, PreconditionSide::left, PreconditionSide::split}) {
       for (const IluMethod ilu : {IluMethod::iluk, IluMethod::parilu, IluMethod::parilut}) {
         auto options = options_of(method, Preconditioning::ilu);
-        options.krylov.side = side;
+        options.side = side;
         options.ilu.method = ilu;
         options.ilu.ordering = ilu == IluMethod::iluk ? Ordering::rcm : Ordering::natural;
         Krylov<T> solver(options);
@@ -214,7 +214,7 @@ TEMPLATE_LIST_TEST_CASE("an iteration that does not converge says so, with its i
   using T = TestType;
   const auto A = flow_matrix<T>(12, 0.3);
   auto options = options_of(KrylovMethod::gmres, Preconditioning::jacobi);
-  options.krylov.max_iterations = 3;
+  options.max_iterations = 3;
   Krylov<T> solver(options);
   succeed(solver.analyze(A));
   succeed(solver.factorize(A));
@@ -447,15 +447,12 @@ TEMPLATE_LIST_TEST_CASE("what a Krylov solver refuses changes nothing", "[solver
         std::vector<typename T::Scalar>(B.extent(0)));
   CHECK(solver.report().status == Status::success);
   KrylovSolverOptions options;
-  options.krylov.side = PreconditionSide::split;
+  options.side = PreconditionSide::split;
   options.preconditioning = Preconditioning::lu;
   CHECK_THROWS_AS(Krylov<T>(options), InputError);
   options = {};
   options.method = KrylovMethod::cg;
-  options.krylov.side = PreconditionSide::left;
-  CHECK_THROWS_AS(Krylov<T>(options), InputError);
-  options = {};
-  options.ilu.memory_limit = 1000;
+  options.side = PreconditionSide::left;
   CHECK_THROWS_AS(Krylov<T>(options), InputError);
   options = {};
   options.restart = 0;

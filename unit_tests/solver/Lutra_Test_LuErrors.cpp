@@ -136,7 +136,7 @@ TEMPLATE_LIST_TEST_CASE("right-hand sides that do not fit are refused", "[solver
 TEMPLATE_LIST_TEST_CASE("options out of range are refused", "[solver]", AllTypes) {
   LuOptions options;
   SECTION("tolerance") {
-    options.tolerance = -1;
+    options.error_tolerance = -1;
   }
   SECTION("perturbation") {
     options.perturbation = -1;
@@ -145,10 +145,10 @@ TEMPLATE_LIST_TEST_CASE("options out of range are refused", "[solver]", AllTypes
     options.max_refinement_steps = -1;
   }
   SECTION("NaN") {
-    options.tolerance = std::numeric_limits<double>::quiet_NaN();
+    options.error_tolerance = std::numeric_limits<double>::quiet_NaN();
   }
   SECTION("infinite tolerance") {
-    options.tolerance = std::numeric_limits<double>::infinity();
+    options.error_tolerance = std::numeric_limits<double>::infinity();
   }
   SECTION("infinite perturbation") {
     options.perturbation = std::numeric_limits<double>::infinity();

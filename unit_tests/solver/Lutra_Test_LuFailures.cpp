@@ -375,7 +375,7 @@ TEMPLATE_LIST_TEST_CASE("a larger perturbation is one factorization's own", "[so
 TEMPLATE_LIST_TEST_CASE("a solution that is not finite is a breakdown at any tolerance", "[solver]",
                         AllTypes) {
   LuOptions options;
-  options.tolerance = std::numeric_limits<double>::max();
+  options.error_tolerance = std::numeric_limits<double>::max();
   options.max_refinement_steps = 0;
   Scripted<TestType> scripted(ascending(3), options);
   scripted.script->share = std::numeric_limits<double>::infinity();
@@ -383,7 +383,7 @@ TEMPLATE_LIST_TEST_CASE("a solution that is not finite is a breakdown at any tol
   CHECK(scripted.solve() == Status::breakdown);
   for (const double unbounded :
        {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
-    options.tolerance = unbounded;
+    options.error_tolerance = unbounded;
     CHECK_THROWS_AS(Solver<TestType>(options), InputError);
   }
 }

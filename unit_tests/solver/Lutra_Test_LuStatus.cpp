@@ -162,7 +162,7 @@ TEMPLATE_LIST_TEST_CASE("element growth is met with larger pivots, and told", "[
 // README, Limitations: "Pivoting of LU is static"
 TEMPLATE_LIST_TEST_CASE("a tolerance out of reach is told", "[solver]", AllTypes) {
   LuOptions options;
-  options.tolerance = 1e-30;
+  options.error_tolerance = 1e-30;
   Solver<TestType> solver(options);
   std::mt19937 random(2);
   CHECK(run<TestType>(solver, permuted_matrix<Matrix<TestType>>(60, 3.0, random)) ==

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_MethodOptions.hpp"
 #include "Lutra_NamedOptions.hpp"
 
 using Catch::Matchers::Message;
@@ -52,7 +53,7 @@ TEST_CASE("Names of options are those of the fields") {
   lutra::set_option(lu, "memory_limit", "5000000000");
   CHECK(lu.ordering == lutra::Ordering::amd);
   CHECK(lu.pivoting == lutra::Pivoting::threshold);
-  CHECK(lu.tolerance == 1e-8);
+  CHECK(lu.error_tolerance == 1e-8);
   CHECK(lu.max_refinement_steps == 3);
   CHECK(lu.solve_singular);
   CHECK(lu.memory_limit == 5000000000u);
@@ -81,7 +82,7 @@ TEST_CASE("Errors of named options name the option and what there is") {
                        Message("option pair_ordering: invalid value 'yes' (choose from false, true)"));
   for (const char* text : {"", "x", "1.5x", "1,5", " 1"})
     CHECK_THROWS_MATCHES(lutra::set_option(options, "tolerance", text), lutra::InputError,
-                         Message("option tolerance: '" + std::string(text) + "' is not a number"));
+                         Message("option tolerance: '" + std::string(text) + "' is not a finite number"));
   for (const char* text : {"1.5", "99999999999", ""})
     CHECK_THROWS_MATCHES(
         lutra::set_option(options, "max_refinement_steps", text), lutra::InputError,
@@ -90,9 +91,68 @@ TEST_CASE("Errors of named options name the option and what there is") {
                        Message("option memory_limit: '-1' is not a number of bytes"));
   CHECK_THROWS_MATCHES(
       lutra::set_option(options, "engine", "auto"), lutra::InputError,
-      Message("option 'engine' is unknown (choose from symmetry, triangle, positive_definite, pair_ordering, "
+      Message("option 'engine' is unknown (choose from positive_definite, symmetry, triangle, pair_ordering, "
               "pivot_threshold, zero_tolerance, ordering, matching, pivoting, expected_factorizations, "
               "perturbation, max_refinement_steps, tolerance, solve_singular, estimate_condition, "
               "validate_input, time_stages, memory_limit)"));
-  CHECK(options.triangle == lutra::Triangle::both);
+  CHECK_THROWS_MATCHES(lutra::set_option(options, "pivot_threshold", "0.6"), lutra::InputError,
+                       Message("option pivot_threshold: 0.6 is out of range (above 0 and at most 0.5)"));
+  CHECK_THROWS_MATCHES(lutra::set_option(options, "triangle", "left", "--triangle"), lutra::InputError,
+                       Message("--triangle: invalid value 'left' (choose from both, lower, upper)"));
+  CHECK(options == lutra::LdltOptions());
+}
+
+TEST_CASE("Named options have their help, range and default") {
+  for (const NamedOption& option : lutra::named_options(lutra::SolverOptions())) {
+    INFO(option.name);
+    CHECK(!option.help.empty());
+    CHECK(option.choices.empty() == !option.range.empty());
+  }
+  CHECK(lutra::describe_values(find(lutra::LuOptions(), "pivot_threshold")) == "above 0 and at most 1 [0.1]");
+  CHECK(lutra::describe_values(find(lutra::LuOptions(), "tolerance")) ==
+        "above 0, or 0: by the precision [0]");
+  CHECK(lutra::describe_values(find(lutra::LdltOptions(), "triangle")) == "both, lower, upper [both]");
+}
+
+TEST_CASE("Options of a method known at run time become those of a Solver") {
+  using lutra::Impl::MethodOptions;
+  MethodOptions lu("lu");
+  lu.set("engine", "simplicial");
+  lu.set("memory_limit", "1000");
+  lu.set_permutation({1, 0});
+  CHECK(lu.memory_limit() == 1000);
+  lutra::SolverOptions solver = lu.solver_options();
+  CHECK(solver.method == lutra::Method::lu);
+  CHECK(solver.memory_limit == 1000);
+  CHECK(solver.lu.engine == lutra::Engine::simplicial);
+  CHECK(solver.ordering == lutra::Ordering::user);
+
+  MethodOptions ldlt("ldlt");
+  CHECK(ldlt.is_ldlt());
+  CHECK(ldlt.solver_options().method == lutra::Method::ldlt);
+  ldlt.set("positive_definite", "true");
+  ldlt.set("triangle", "lower");
+  CHECK(ldlt.solver_options().method == lutra::Method::cholesky);
+  CHECK(ldlt.solver_options().ldlt.triangle == lutra::Triangle::lower);
+  CHECK(MethodOptions("cholesky").solver_options().method == lutra::Method::cholesky);
+
+  MethodOptions krylov("krylov");
+  krylov.set("tolerance", "1e-3");
+  krylov.set("time_stages", "true");
+  krylov.set_permutation({1, 0});
+  solver = krylov.solver_options();
+  CHECK(solver.method == lutra::Method::krylov);
+  CHECK(solver.time_stages);
+  CHECK(solver.krylov.residual_tolerance == 1e-3);
+  CHECK(solver.krylov.ilu.user_permutation == std::vector<std::int64_t>{1, 0});
+
+  MethodOptions ilu("ilu");
+  ilu.set("fill_level", "2");
+  CHECK(ilu.is_incomplete());
+  CHECK(ilu.ilu_options().fill_level == 2);
+  CHECK_THROWS_AS(ilu.solver_options(), lutra::InputError);
+  CHECK(MethodOptions("auto").solver_options().method == lutra::Method::automatic);
+  CHECK_THROWS_MATCHES(
+      MethodOptions("qr"), lutra::InputError,
+      Message("method: there is no 'qr' (choose from auto, lu, ldlt, cholesky, ilu, krylov)"));
 }

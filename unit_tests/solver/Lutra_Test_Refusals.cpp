@@ -6,6 +6,7 @@
 #include <string>
 
 #include "Lutra_KrylovSolver.hpp"
+#include "Lutra_SolverOptions.hpp"
 #include "Lutra_SparseLDLT.hpp"
 #include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
@@ -59,19 +60,37 @@ TEST_CASE("enumerations out of range are refused by name", "[solver][errors]") {
   check_range<SparseIluOptions>(&SparseIluOptions::ordering, Ordering::user, "options: ordering");
   check_range<SparseIluOptions>(&SparseIluOptions::matching, Matching::exact, "options: matching");
   check_range<SparseIluOptions>(&SparseIluOptions::trisolve, TrisolveMethod::supernodal, "options: trisolve");
-  check_range<IluOptions>(&IluOptions::method, IluMethod::parilut, "IluOptions::method");
-  check_range<IluOptions>(&IluOptions::fill_rule, FillRule::row, "IluOptions::fill_rule");
-  check_range<IluOptions>(&IluOptions::schedule, IluSchedule::syncfree, "IluOptions::schedule");
-  check_range<IluOptions>(&IluOptions::apply, IluApply::jacobi, "IluOptions::apply");
+  check_range<IluOptions>(&IluOptions::method, IluMethod::parilut, "options: method");
+  check_range<IluOptions>(&IluOptions::fill_rule, FillRule::row, "options: fill_rule");
+  check_range<IluOptions>(&IluOptions::schedule, IluSchedule::syncfree, "options: schedule");
+  check_range<IluOptions>(&IluOptions::apply, IluApply::jacobi, "options: apply");
   check_range<KrylovSolverOptions>(&KrylovSolverOptions::method, KrylovMethod::gmres, "options: method");
   check_range<KrylovSolverOptions>(&KrylovSolverOptions::preconditioning, Preconditioning::lu,
                                    "options: preconditioning");
   KrylovSolverOptions options;
-  options.krylov.side = static_cast<PreconditionSide>(3);
+  options.side = static_cast<PreconditionSide>(3);
   CHECK_THROWS_WITH(check_options(options), Equals("options: side has no value 3"));
   options = {};
   options.lu.engine = static_cast<Engine>(99);
-  CHECK_THROWS_WITH(check_options(options), Equals("options: engine has no value 99"));
+  CHECK_THROWS_WITH(check_options(options), Equals("options: lu.engine has no value 99"));
+}
+
+TEST_CASE("numbers out of range are refused by name, value and range", "[solver][errors]") {
+  LuOptions lu;
+  lu.pivot_threshold = 2;
+  CHECK_THROWS_WITH(check_options(lu),
+                    Equals("options: pivot_threshold: 2 is out of range (above 0 and at most 1)"));
+  lu = {};
+  lu.error_tolerance = -1;
+  CHECK_THROWS_WITH(check_options(lu), Equals("options: tolerance: -1 is out of range (above 0)"));
+  LdltOptions ldlt;
+  ldlt.zero_tolerance = 1;
+  CHECK_THROWS_WITH(check_options(ldlt),
+                    Equals("options: zero_tolerance: 1 is out of range (above 0 and below 1)"));
+  SolverOptions solver;
+  solver.krylov.ilu.jacobi_sweeps = 0;
+  CHECK_THROWS_WITH(check_options(solver),
+                    Equals("options: krylov.ilu.jacobi_sweeps: 0 is out of range (1 or more)"));
 }
 
 TEST_CASE("a permutation and Ordering::user belong together", "[solver][errors]") {

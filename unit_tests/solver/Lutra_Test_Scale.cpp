@@ -80,7 +80,7 @@ void check_powers(const Matrix<Types>& A, bool hermitian) {
       options.method = method;
       options.preconditioning = choice.kind;
       static_cast<IluOptions&>(options.ilu) = choice.ilu;
-      options.krylov.max_iterations = 60;
+      options.max_iterations = 60;
       options.restart = 12;
       const auto op = choice.name == "iluk" ? Transposition::adjoint : Transposition::none;
       const auto expected = solve<Types>(options, A, b, op);

@@ -211,7 +211,7 @@ TEMPLATE_LIST_TEST_CASE("a solver refuses what its method does, and changes noth
   check_solved<TestType>(solver, indefinite);
 
   SolverOptions options;
-  options.tolerance = -1;
+  options.error_tolerance = -1;
   CHECK_THROWS_AS(AutoSolver<TestType>(options), InputError);
   options = {};
   options.method = Method(99);
@@ -223,7 +223,7 @@ TEMPLATE_LIST_TEST_CASE("a solver refuses what its method does, and changes noth
   options.ldlt.pivot_threshold = 5;
   CHECK_THROWS_AS(AutoSolver<TestType>(options), InputError);
   options = {};
-  options.krylov.memory_limit = 100;
+  options.krylov.restart = 0;
   CHECK_THROWS_AS(AutoSolver<TestType>(options), InputError);
   options = symmetric_is_faster();
   options.lu.engine = Engine::multifrontal;  // an option of LU makes it LU

@@ -376,7 +376,7 @@ TEMPLATE_LIST_TEST_CASE("options of SparseLDLT that make no sense are refused", 
     options.pivot_threshold = 0.6;
   }
   SECTION("NaN") {
-    options.tolerance = std::numeric_limits<double>::quiet_NaN();
+    options.error_tolerance = std::numeric_limits<double>::quiet_NaN();
   }
   SECTION("perturbation without static pivoting") {
     options.perturbation = 1e-8;

@@ -137,7 +137,7 @@ TEMPLATE_LIST_TEST_CASE("threshold pivoting spares replaced pivots, values after
   options.matching = Matching::none;
   options.max_refinement_steps = 0;
   options.engine = Engine::multifrontal;
-  options.tolerance = std::sqrt(static_cast<double>(epsilon_of<Scalar>));
+  options.error_tolerance = std::sqrt(static_cast<double>(epsilon_of<Scalar>));
   Solver<TestType> diagonal(options);
   succeed(diagonal.analyze(A));
   succeed(diagonal.factorize(A));
@@ -161,7 +161,7 @@ TEMPLATE_LIST_TEST_CASE("threshold pivoting spares replaced pivots, values after
       REQUIRE(solver.solve_host(b, x, op) == Status::success);
       const auto applied =
           op == Transposition::none ? scaled : Reference::transpose(scaled, op == Transposition::adjoint);
-      CHECK(Reference::backward_errors(applied, x, b).normwise <= 0.1 * options.tolerance);
+      CHECK(Reference::backward_errors(applied, x, b).normwise <= 0.1 * options.error_tolerance);
     }
   }
 }

@@ -169,7 +169,7 @@ TEMPLATE_LIST_TEST_CASE("Krylov methods with symmetric factors, transposed too",
       for (const IluApply apply : {IluApply::exact, IluApply::jacobi}) {
         KrylovSolverOptions options;
         options.method = method;
-        if (method == KrylovMethod::gmres) options.krylov.side = PreconditionSide::split;
+        if (method == KrylovMethod::gmres) options.side = PreconditionSide::split;
         options.ilu = symmetric_options(ilu);
         options.ilu.apply = apply;
         KrylovSolver<Scalar, typename T::Space> solver(options);

@@ -5,15 +5,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "Lutra_CheckEnumerator.hpp"
+#include "Lutra_Error.hpp"
 #include "Lutra_Ordering.hpp"
 
 namespace lutra::Impl {
 
-/// @throws InputError for an ordering that is none, a permutation that would not be read, and one that is
-///         missing
+/// @throws InputError for a permutation that would not be read, and one that is missing
 inline void check_ordering(Ordering ordering, const std::vector<std::int64_t>& user_permutation) {
-  check_enumerator("options: ordering", ordering, Ordering::user);
   if (ordering != Ordering::user && !user_permutation.empty())
     throw InputError("options: user_permutation needs Ordering::user");
   if (ordering == Ordering::user && user_permutation.empty())

@@ -2,8 +2,6 @@
 #ifndef LUTRA_KRYLOVSOLVEROPTIONS_HPP
 #define LUTRA_KRYLOVSOLVEROPTIONS_HPP
 
-#include <cstddef>
-
 #include "Lutra_Krylov.hpp"
 #include "Lutra_LuOptions.hpp"
 #include "Lutra_SparseIluOptions.hpp"
@@ -14,25 +12,31 @@ namespace lutra {
 enum class Preconditioning {
   none,
   jacobi,  ///< the diagonal
-  ilu,     ///< incomplete factors (KrylovSolverOptions::ilu)
-  lu       ///< complete factors, not refined (KrylovSolverOptions::lu)
+  ilu,     ///< incomplete factors (KrylovChoices::ilu)
+  lu       ///< complete factors, not refined (KrylovChoices::lu)
+};
+
+/// Options of complete factors as a preconditioner.
+struct LuPreconditionerOptions : FactorOptions, LuChoices {};
+
+/// Options of a Krylov method and its preconditioner. A residual_tolerance of 0 stands for 1e-10 or 1e-5, by
+/// scalar type. Split preconditioning needs Preconditioning::ilu; CG has no side.
+struct KrylovChoices : KrylovOptions {
+  KrylovMethod method = KrylovMethod::gmres;
+  Preconditioning preconditioning = Preconditioning::ilu;
+  int restart = 50;           ///< of GMRES; less where memory does not suffice
+  bool start_from_x = false;  ///< X holds a first guess; false: zero
+  IluChoices ilu;
+  LuPreconditionerOptions lu;
+
+  KrylovChoices() { residual_tolerance = 0; }
 };
 
 /// Options of `KrylovSolver`. Every field has a default that is meant to be left alone.
-struct KrylovSolverOptions {
-  KrylovMethod method = KrylovMethod::gmres;
-  Preconditioning preconditioning = Preconditioning::ilu;
-  KrylovOptions krylov{.tolerance = 0};  ///< tolerance of the relative residual (0: 1e-10 or 1e-5, by
-                                         ///< scalar type), most iterations, side. Split preconditioning
-                                         ///< needs Preconditioning::ilu; CG has no side
-  int restart = 50;                      ///< of GMRES; less where memory does not suffice
-  bool start_from_x = false;             ///< X holds a first guess; false: zero
-  SparseIluOptions ilu;          ///< its validate_input and time_stages are those below; no memory_limit
-  LuOptions lu;                  ///< likewise; what belongs to refinement is not read
-  bool validate_input = true;    ///< false: factorize and solve take it for granted that the matrix has the
-                                 ///< pattern analyzed and that no value is NaN or infinite
-  bool time_stages = false;      ///< wait for the device where a stage is timed
-  std::size_t memory_limit = 0;  ///< bytes in the execution space's memory; 0: no limit
+struct KrylovSolverOptions : KrylovChoices, CommonOptions {
+  /// Options of the preconditioners' own solvers.
+  SparseIluOptions ilu_options() const { return {ilu, *this}; }
+  LuOptions lu_options() const { return {{lu, *this}, lu}; }
 };
 
 /// Throws InputError for options out of range or at odds with each other.

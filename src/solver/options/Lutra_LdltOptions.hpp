@@ -10,17 +10,14 @@
 
 namespace lutra {
 
-/// The options that LDLᵀ and Cholesky alone have.
+/// Options of LDLᵀ and Cholesky.
 struct LdltChoices {
   Symmetry symmetry = Symmetry::symmetric;  ///< of complex matrices
   Triangle triangle = Triangle::both;       ///< which entries are read; the others may be anything
-  bool positive_definite = false;  ///< Cholesky: no pivoting and no scaling; a pivot that is not positive
-                                   ///< ends the factorization. Complex matrices have to be Hermitian
   bool pair_ordering = false;  ///< the ordering keeps matched rows together, as candidates for 2 × 2 pivots:
                                ///< fewer delayed pivots, more fill; needs a matching. Without it, a
                                ///< factorization that delays too many pivots comes to it by itself
-  double pivot_threshold =
-      0.01;                   ///< u of threshold pivoting: entries of L are at most 1/u; above 0, at most 0.5
+  double pivot_threshold = 0.01;  ///< u of threshold pivoting: entries of L are at most 1/u
   double zero_tolerance = 0;  ///< a column of which no entry exceeds this times the largest scaled entry is a
                               ///< zero pivot; 0: 16ε, and more where a singular matrix has
                               ///< fewer zero pivots than null vectors
@@ -33,6 +30,9 @@ struct LdltChoices {
 
 /// Options of `SparseLDLT`. Every field has a default that is meant to be left alone.
 struct LdltOptions : DirectOptions, LdltChoices {
+  bool positive_definite = false;  ///< Cholesky: no pivoting and no scaling; a pivot that is not positive
+                                   ///< ends the factorization. Complex matrices have to be Hermitian
+
   bool operator==(const LdltOptions&) const = default;
 };
 

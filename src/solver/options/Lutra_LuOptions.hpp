@@ -9,7 +9,7 @@
 
 namespace lutra {
 
-/// The options that LU alone has.
+/// Options of LU.
 struct LuChoices {
   Engine engine = Engine::automatic;  ///< how L and U are computed. The multifrontal engine replaces the
                                       ///< elimination order by an equivalent one and is not chosen
@@ -21,8 +21,7 @@ struct LuChoices {
                                                                ///< multifrontal engine takes etree alone
   double pivot_threshold = 0.1;  ///< of Pivoting::threshold, which takes the multifrontal engine and solves
                                  ///< on the fronts in working precision: a diagonal entry stays where it is
-                                 ///< at least this times the greatest it could be exchanged with; above 0, at
-                                 ///< most 1
+                                 ///< at least this times the greatest it could be exchanged with
 
   bool operator==(const LuChoices&) const = default;
 };

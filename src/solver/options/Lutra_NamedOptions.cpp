@@ -1,156 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_NamedOptions.hpp"
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <concepts>
-#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_OptionChoices.hpp"
+#include "Lutra_ParseNumber.hpp"
+#include "Lutra_SolverFields.hpp"
 
 namespace lutra {
 namespace {
-
-using Impl::choices_of;
-
-// ---- fields
-
-/// Calls visit(name, field) for each option that has a name.
-template <class Visit>
-void visit_fields(DirectOptions& o, const Visit& visit) {
-  visit("ordering", o.ordering);
-  visit("matching", o.matching);
-  visit("pivoting", o.pivoting);
-  visit("expected_factorizations", o.expected_factorizations);
-  visit("perturbation", o.perturbation);
-  visit("max_refinement_steps", o.max_refinement_steps);
-  visit("tolerance", o.tolerance);
-  visit("solve_singular", o.solve_singular);
-  visit("estimate_condition", o.estimate_condition);
-  visit("validate_input", o.validate_input);
-  visit("time_stages", o.time_stages);
-  visit("memory_limit", o.memory_limit);
-}
-
-template <class Visit>
-void visit_fields(LuChoices& o, const Visit& visit) {
-  visit("engine", o.engine);
-  visit("trisolve", o.trisolve);
-  visit("solve_precision", o.solve_precision);
-  visit("symbolic", o.symbolic);
-  visit("pivot_threshold", o.pivot_threshold);
-}
-
-template <class Visit>
-void visit_fields(LdltChoices& o, const Visit& visit) {
-  visit("symmetry", o.symmetry);
-  visit("triangle", o.triangle);
-  visit("positive_definite", o.positive_definite);
-  visit("pair_ordering", o.pair_ordering);
-  visit("pivot_threshold", o.pivot_threshold);
-  visit("zero_tolerance", o.zero_tolerance);
-}
-
-template <class Visit>
-void visit_fields(LuOptions& o, const Visit& visit) {
-  visit_fields(static_cast<LuChoices&>(o), visit);
-  visit_fields(static_cast<DirectOptions&>(o), visit);
-}
-
-template <class Visit>
-void visit_fields(LdltOptions& o, const Visit& visit) {
-  visit_fields(static_cast<LdltChoices&>(o), visit);
-  visit_fields(static_cast<DirectOptions&>(o), visit);
-}
-
-template <class Visit>
-void visit_fields(SparseIluOptions& o, const Visit& visit) {
-  visit("method", o.method);
-  visit("fill_level", o.fill_level);
-  visit("fill_factor", o.fill_factor);
-  visit("fill_rule", o.fill_rule);
-  visit("drop_tolerance", o.drop_tolerance);
-  visit("steps", o.steps);
-  visit("step_tolerance", o.step_tolerance);
-  visit("sweeps", o.sweeps);
-  visit("sweep_tolerance", o.sweep_tolerance);
-  visit("approximate_selection", o.approximate_selection);
-  visit("symmetric", o.symmetric);
-  visit("deterministic", o.deterministic);
-  visit("schedule", o.schedule);
-  visit("shift", o.shift);
-  visit("max_shifts", o.max_shifts);
-  visit("apply", o.apply);
-  visit("jacobi_sweeps", o.jacobi_sweeps);
-  visit("memory_limit", o.memory_limit);
-  visit("ordering", o.ordering);
-  visit("matching", o.matching);
-  visit("trisolve", o.trisolve);
-  visit("validate_input", o.validate_input);
-  visit("time_stages", o.time_stages);
-}
-
-/// What a Krylov solver does not read of its preconditioner's options.
-constexpr std::array<std::string_view, 7> not_read_of_preconditioners = {
-    "validate_input", "time_stages",    "memory_limit",      "max_refinement_steps",
-    "tolerance",      "solve_singular", "estimate_condition"};
-
-template <class Options, class Visit>
-void visit_nested(const std::string& prefix, Options& options, const Visit& visit) {
-  visit_fields(options, [&](std::string_view name, auto& field) {
-    const auto& not_read = not_read_of_preconditioners;
-    if (std::find(not_read.begin(), not_read.end(), name) == not_read.end())
-      visit(prefix + std::string(name), field);
-  });
-}
-
-template <class Visit>
-void visit_fields(KrylovSolverOptions& o, const Visit& visit) {
-  visit("method", o.method);
-  visit("preconditioning", o.preconditioning);
-  visit("tolerance", o.krylov.tolerance);
-  visit("max_iterations", o.krylov.max_iterations);
-  visit("min_progress", o.krylov.min_progress);
-  visit("side", o.krylov.side);
-  visit("restart", o.restart);
-  visit("start_from_x", o.start_from_x);
-  visit("validate_input", o.validate_input);
-  visit("time_stages", o.time_stages);
-  visit("memory_limit", o.memory_limit);
-  visit_nested("ilu.", o.ilu, visit);
-  visit_nested("lu.", o.lu, visit);
-}
-
-/// What Krylov methods take from the options that all methods of a Solver share.
-constexpr std::array<std::string_view, 3> shared_by_krylov = {"validate_input", "time_stages",
-                                                              "memory_limit"};
-
-template <class Visit>
-void visit_fields(SolverOptions& o, const Visit& visit) {
-  visit("method", o.method);
-  visit_fields(static_cast<DirectOptions&>(o), visit);
-  const auto visit_below = [&](const std::string& prefix, auto& options,
-                               std::span<const std::string_view> skipped = {}) {
-    visit_fields(options, [&](std::string_view name, auto& field) {
-      if (std::find(skipped.begin(), skipped.end(), name) == skipped.end())
-        visit(prefix + std::string(name), field);
-    });
-  };
-  constexpr std::string_view is_a_method[] = {"positive_definite"};
-  visit_below("lu.", o.lu);
-  visit_below("ldlt.", o.ldlt, is_a_method);
-  visit_below("krylov.", o.krylov, shared_by_krylov);
-}
-
-// ---- values
-
-template <class Field>
-constexpr bool is_number = std::is_arithmetic_v<Field> && !std::same_as<Field, bool>;
 
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
@@ -161,107 +23,103 @@ std::string joined(const std::vector<std::string>& names) {
 template <class Field>
 std::vector<std::string> choice_names() {
   std::vector<std::string> names;
-  for (const auto& [name, value] : choices_of<Field>) names.emplace_back(name);
+  for (const auto& [name, value] : Impl::choices_of<Field>) names.emplace_back(name);
   if constexpr (std::same_as<Field, bool>) names.resize(2);  // 0 and 1 are taken, but not advertised
   return names;
 }
 
+/// @returns what is wrong with the text; empty: nothing
+std::string_view parse_number(std::string_view text, double& number) {
+  Impl::Cursor cursor(text);
+  const bool begins = !text.empty() && !Impl::Cursor::is_space(text.front());
+  const Impl::Parsed parsed = begins ? Impl::parse_real(cursor, number) : Impl::Parsed::missing;
+  if (parsed == Impl::Parsed::too_large) return "too large a number";
+  return parsed == Impl::Parsed::ok && cursor.at == cursor.end ? "" : "not a finite number";
+}
+template <std::integral Integer>
+std::string_view parse_number(std::string_view text, Integer& number) {
+  const char* const stop = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), stop, number);
+  if (error == std::errc() && rest == stop) return "";
+  return std::is_signed_v<Integer> ? "not an integer of 32 bits" : "not a number of bytes";
+}
+
 template <class Field>
 Field parse(const std::string& option, std::string_view text) {
-  if constexpr (is_number<Field>) {
+  if constexpr (Impl::is_number<Field>) {
     Field number{};
-    const char* stop = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), stop, number);
-    if (error == std::errc() && rest == stop) return number;
-    throw InputError("option " + option + ": '" + std::string(text) + "' is not " +
-                     (std::is_floating_point_v<Field> ? "a number"
-                      : std::is_signed_v<Field>       ? "an integer of 32 bits"
-                                                      : "a number of bytes"));
+    const std::string_view problem = parse_number(text, number);
+    if (problem.empty()) return number;
+    throw InputError(option + ": " + Impl::quoted(text) + " is " + std::string(problem));
   } else {
-    for (const auto& [name, value] : choices_of<Field>)
+    for (const auto& [name, value] : Impl::choices_of<Field>)
       if (name == text) return value;
-    throw InputError("option " + option + ": invalid value '" + std::string(text) + "' (choose from " +
+    throw InputError(option + ": invalid value " + Impl::quoted(text) + " (choose from " +
                      joined(choice_names<Field>()) + ")");
   }
 }
 
-template <class Field>
-NamedOption describe(std::string name, const Field& field) {
+template <class Value, class Field>
+NamedOption describe(const std::string& name, const Value& value, const Field& field) {
   using Kind = NamedOption::Kind;
-  NamedOption option{std::move(name), Kind::choice, {}, {}};
-  if constexpr (is_number<Field>) {
-    std::array<char, 32> text{};
-    const auto end = std::to_chars(text.data(), text.data() + text.size(), field).ptr;
-    option.kind = std::is_floating_point_v<Field> ? Kind::number : Kind::integer;
-    option.value.assign(text.data(), end);
+  NamedOption option{name, Kind::choice, "user", choice_names<Value>(), std::string(field.help), {}, {}};
+  if constexpr (Impl::is_number<Value>) {
+    option.kind = std::is_floating_point_v<Value> ? Kind::number : Kind::integer;
+    option.value = Impl::to_text(value);
+    option.range = field.range.text();
+    option.zero = field.range.zero;
   } else {
-    option.kind = std::same_as<Field, bool> ? Kind::boolean : Kind::choice;
-    option.value = "user";
-    for (const auto& [known, value] : choices_of<Field>)
-      if (value == field) {
-        option.value = known;
-        break;
-      }
-    option.choices = choice_names<Field>();
+    if (std::same_as<Value, bool>) option.kind = Kind::boolean;
+    for (const auto& [known, choice] : Impl::choices_of<Value>) {
+      if (choice != value) continue;
+      option.value = known;
+      break;
+    }
   }
   return option;
 }
 
+}  // namespace
+
 template <class Options>
-std::vector<NamedOption> list(Options options) {
+std::vector<NamedOption> named_options(const Options& options) {
   std::vector<NamedOption> result;
-  visit_fields(options, [&](std::string_view name, auto& field) {
-    result.push_back(describe(std::string(name), field));
+  Impl::visit_fields(options, [&](const std::string& name, const auto& value, const auto& field) {
+    result.push_back(describe(name, value, field));
   });
   return result;
 }
 
 template <class Options>
-void set(Options& options, std::string_view name, std::string_view value) {
+void set_option(Options& options, std::string_view name, std::string_view value, std::string_view shown) {
+  const std::string label = shown.empty() ? "option " + std::string(name) : std::string(shown);
   bool found = false;
   std::vector<std::string> names;
-  visit_fields(options, [&](std::string_view candidate, auto& field) {
-    names.emplace_back(candidate);
+  Impl::visit_fields(options, [&]<class Value>(const std::string& candidate, Value& old, const auto& field) {
+    names.push_back(candidate);
     if (candidate != name) return;
-    field = parse<std::remove_reference_t<decltype(field)>>(names.back(), value);
+    const Value parsed = parse<Value>(label, value);
+    Impl::check_field(label, parsed, field.range);
+    old = parsed;
     found = true;
   });
   if (!found)
     throw InputError("option '" + std::string(name) + "' is unknown (choose from " + joined(names) + ")");
 }
 
-}  // namespace
-
-std::vector<NamedOption> named_options(const LuOptions& options) {
-  return list(options);
-}
-std::vector<NamedOption> named_options(const LdltOptions& options) {
-  return list(options);
-}
-std::vector<NamedOption> named_options(const SolverOptions& options) {
-  return list(options);
-}
-std::vector<NamedOption> named_options(const SparseIluOptions& options) {
-  return list(options);
-}
-std::vector<NamedOption> named_options(const KrylovSolverOptions& options) {
-  return list(options);
+std::string describe_values(const NamedOption& option) {
+  const std::string values = option.choices.empty() ? option.range : joined(option.choices);
+  return values + (option.zero.empty() ? "" : ", or 0: " + option.zero) + " [" + option.value + "]";
 }
 
-void set_option(LuOptions& options, std::string_view name, std::string_view value) {
-  set(options, name, value);
-}
-void set_option(LdltOptions& options, std::string_view name, std::string_view value) {
-  set(options, name, value);
-}
-void set_option(SolverOptions& options, std::string_view name, std::string_view value) {
-  set(options, name, value);
-}
-void set_option(SparseIluOptions& options, std::string_view name, std::string_view value) {
-  set(options, name, value);
-}
-void set_option(KrylovSolverOptions& options, std::string_view name, std::string_view value) {
-  set(options, name, value);
-}
+#define LUTRA_NAMED_OPTIONS(Options)                                        \
+  template std::vector<NamedOption> named_options<Options>(const Options&); \
+  template void set_option<Options>(Options&, std::string_view, std::string_view, std::string_view);
+LUTRA_NAMED_OPTIONS(LuOptions)
+LUTRA_NAMED_OPTIONS(LdltOptions)
+LUTRA_NAMED_OPTIONS(SparseIluOptions)
+LUTRA_NAMED_OPTIONS(KrylovSolverOptions)
+LUTRA_NAMED_OPTIONS(SolverOptions)
+#undef LUTRA_NAMED_OPTIONS
 
 }  // namespace lutra

@@ -6,15 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "Lutra_KrylovSolverOptions.hpp"
-#include "Lutra_LdltOptions.hpp"
-#include "Lutra_LuOptions.hpp"
 #include "Lutra_SolverOptions.hpp"
-#include "Lutra_SparseIluOptions.hpp"
 
-// Options by name, for interfaces that have no structs: other languages, parameter lists. A name is that of
-// the field; a field of a struct within has the names of both, as "ilu.fill_level" of KrylovSolverOptions and
-// "lu.engine" of SolverOptions. Fields that are not read, permutations and device models have no names.
+// Options by name, for interfaces that have no structs: the program, other languages, parameter lists. A name
+// is that of the field; a field of a struct within has the names of both, as "ilu.fill_level" of
+// KrylovSolverOptions and "lu.engine" of SolverOptions. "tolerance" is error_tolerance of the direct methods
+// and residual_tolerance of Krylov methods. Permutations and device models have no names.
+// `Options` is LuOptions, LdltOptions, SparseIluOptions, KrylovSolverOptions or SolverOptions.
 
 namespace lutra {
 
@@ -25,23 +23,24 @@ struct NamedOption {
   Kind kind = Kind::choice;
   std::string value;                 ///< as set_option takes it; "user" for an ordering by a permutation
   std::vector<std::string> choices;  ///< of a choice or a boolean; else empty
+  std::string help;                  ///< a phrase
+  std::string range;                 ///< of a number: "above 0 and at most 1"
+  std::string zero;                  ///< what the number 0 stands for; empty: nothing else
 };
 
 /// All options that have names, in the order of the struct.
-std::vector<NamedOption> named_options(const LuOptions& options);
-std::vector<NamedOption> named_options(const LdltOptions& options);
-std::vector<NamedOption> named_options(const SolverOptions& options);
-std::vector<NamedOption> named_options(const SparseIluOptions& options);
-std::vector<NamedOption> named_options(const KrylovSolverOptions& options);
+template <class Options>
+std::vector<NamedOption> named_options(const Options& options);
 
 /// Sets the option `name` to a choice by the name the command line uses ("auto", "metis", "threshold"), to
-/// "true" or "false", or to a number as in C. Ranges and combinations are left to check_options.
-/// @throws InputError naming the option, with the names or values there are: `options` is as before
-void set_option(LuOptions& options, std::string_view name, std::string_view value);
-void set_option(LdltOptions& options, std::string_view name, std::string_view value);
-void set_option(SolverOptions& options, std::string_view name, std::string_view value);
-void set_option(SparseIluOptions& options, std::string_view name, std::string_view value);
-void set_option(KrylovSolverOptions& options, std::string_view name, std::string_view value);
+/// "true" or "false", or to a number as in C. Combinations are left to check_options.
+/// @param shown how messages name the option; empty: "option " and its name
+/// @throws InputError naming the option, with the names, values or range there are: `options` is as before
+template <class Options>
+void set_option(Options& options, std::string_view name, std::string_view value, std::string_view shown = {});
+
+/// Choices, range, meaning of 0 and default of an option: "above 0, or 0: by the precision [0]".
+std::string describe_values(const NamedOption& option);
 
 }  // namespace lutra
 

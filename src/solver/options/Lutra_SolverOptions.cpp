@@ -1,33 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_SolverOptions.hpp"
 
-#include "Lutra_CheckEnumerator.hpp"
+#include "Lutra_CheckOrdering.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_SolverFields.hpp"
+
+// Checks of options: ranges by the table of fields, and combinations.
 
 namespace lutra {
+namespace {
 
-LdltOptions SolverOptions::ldlt_options(bool positive_definite) const {
-  LdltOptions result{*this, ldlt};
-  result.positive_definite = positive_definite;
-  return result;
+/// @throws InputError for threshold pivoting with what cannot do it
+void check_pivoting(const LuOptions& options) {
+  if (options.pivoting == Pivoting::none)
+    throw InputError("options: pivoting none is for symmetric factorizations; LU perturbs small pivots");
+  if (options.pivoting != Pivoting::threshold) return;
+  if (options.engine == Engine::simplicial)
+    throw InputError(
+        "options: threshold pivoting works in fronts; the simplicial engine has static pivoting only");
+  if (options.solve_precision != FactorPrecision::working)
+    throw InputError("options: with threshold pivoting solves read the factors in working precision only");
+  if (options.trisolve == TrisolveMethod::levels || options.trisolve == TrisolveMethod::syncfree)
+    throw InputError(
+        "options: with threshold pivoting solves work on the fronts (trisolve auto or supernodal)");
 }
 
-KrylovSolverOptions SolverOptions::krylov_options() const {
-  KrylovSolverOptions result = krylov;
-  result.memory_limit = memory_limit;
-  result.validate_input = validate_input;
-  result.time_stages = time_stages;
-  return result;
+}  // namespace
+
+void check_options(const DirectOptions& options) {
+  Impl::check_fields(options);
+  Impl::check_ordering(options.ordering, options.user_permutation);
+}
+
+void check_options(const LuOptions& options) {
+  Impl::check_fields(options);
+  Impl::check_ordering(options.ordering, options.user_permutation);
+  check_pivoting(options);
+}
+
+void check_options(const LdltOptions& options) {
+  Impl::check_fields(options);
+  Impl::check_ordering(options.ordering, options.user_permutation);
+  if (options.perturbation > 0 && options.pivoting != Pivoting::static_perturbed)
+    throw InputError("options: pivots are perturbed with pivoting static_perturbed only");
+  if (options.pair_ordering && options.matching == Matching::none)
+    throw InputError("options: pair_ordering needs a matching");
+  if (!options.positive_definite) return;
+  if (options.pivoting != Pivoting::automatic && options.pivoting != Pivoting::none)
+    throw InputError("options: a Cholesky factorization takes the diagonal as pivots (pivoting none)");
+  if (options.pair_ordering)
+    throw InputError("options: a Cholesky factorization has no 2 × 2 pivots to order by");
+}
+
+void check_options(const SparseIluOptions& options) {
+  Impl::check_fields(options);
+  Impl::check_ordering(options.ordering, options.user_permutation);
+  if (options.trisolve != TrisolveMethod::automatic && options.apply == IluApply::jacobi)
+    throw InputError("options: Jacobi sweeps leave no triangular solve whose method could be chosen");
+  if (options.schedule != IluSchedule::automatic && options.method == IluMethod::parilu)
+    throw InputError("options: ParILU makes sweeps and no elimination that could have a schedule");
+  if (options.symmetric && options.matching != Matching::automatic && options.matching != Matching::none)
+    throw InputError("options: a matching would destroy the symmetry that symmetric factors need");
+}
+
+void check_options(const KrylovSolverOptions& options) {
+  Impl::check_fields(options);
+  check_options(options.ilu_options());
+  check_options(options.lu_options());
+  if (options.side == PreconditionSide::split && options.preconditioning != Preconditioning::ilu)
+    throw InputError("options: split preconditioning needs incomplete factors");
+  if (options.side != PreconditionSide::right && options.method == KrylovMethod::cg)
+    throw InputError("options: CG keeps symmetry by itself, and its preconditioner has no side");
 }
 
 void check_options(const SolverOptions& options) {
-  check_enumerator("options: method", options.method, Method::krylov);
-  const KrylovSolverOptions untouched;
-  if (options.krylov.memory_limit != untouched.memory_limit ||
-      options.krylov.validate_input != untouched.validate_input ||
-      options.krylov.time_stages != untouched.time_stages)
-    throw InputError(
-        "options: memory_limit, validate_input and time_stages are not set in krylov, but for all methods");
+  Impl::check_fields(options);
   if (options.method == Method::krylov) return check_options(options.krylov_options());
   if (options.method == Method::ldlt || options.method == Method::cholesky)
     return check_options(options.ldlt_options(options.method == Method::cholesky));
@@ -38,6 +85,18 @@ void check_options(const SolverOptions& options) {
   LdltOptions ldlt;  // what is shared has been checked, and pivoting asks for LU
   static_cast<LdltChoices&>(ldlt) = options.ldlt;
   check_options(ldlt);
+}
+
+std::string_view name_of(const IluOptions& options) {
+  switch (options.method) {
+    case IluMethod::parilu:
+      return options.symmetric ? "paric" : "parilu";
+    case IluMethod::parilut:
+      return options.symmetric ? "parict" : "parilut";
+    default:
+      if (options.fill_level == 0) return options.symmetric ? "ic0" : "ilu0";
+      return options.symmetric ? "ick" : "iluk";
+  }
 }
 
 }  // namespace lutra

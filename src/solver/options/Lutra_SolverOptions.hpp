@@ -18,17 +18,17 @@ enum class Method {
 };
 
 /// Options of `Solver`. Every field has a default that is meant to be left alone. Shared options of the
-/// direct methods come first; memory_limit, validate_input and time_stages are those of krylov, too.
+/// direct methods come first; those of CommonOptions are shared by the Krylov methods, too.
 struct SolverOptions : DirectOptions {
   Method method = Method::automatic;
-  LuChoices lu;                ///< a choice other than the default makes `automatic` take LU
-  LdltChoices ldlt;            ///< positive_definite is `cholesky`; `automatic` sets the symmetry
-  KrylovSolverOptions krylov;  ///< method and preconditioner
+  LuChoices lu;          ///< a choice other than the default makes `automatic` take LU
+  LdltChoices ldlt;      ///< `automatic` sets the symmetry
+  KrylovChoices krylov;  ///< method and preconditioner
 
   /// Options of the solver for one method.
   LuOptions lu_options() const { return {*this, lu}; }
-  LdltOptions ldlt_options(bool positive_definite) const;
-  KrylovSolverOptions krylov_options() const;
+  LdltOptions ldlt_options(bool positive_definite) const { return {*this, ldlt, positive_definite}; }
+  KrylovSolverOptions krylov_options() const { return {krylov, *this}; }
   /// Whether an option is set that only LU has, or that LU serves better, as a limited memory.
   bool asks_for_lu() const {
     return lu != LuChoices() || pivoting != Pivoting::automatic || perturbation > 0 || memory_limit > 0;

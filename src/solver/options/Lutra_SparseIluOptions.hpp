@@ -3,10 +3,10 @@
 #define LUTRA_SPARSEILUOPTIONS_HPP
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "Lutra_CommonOptions.hpp"
 #include "Lutra_IluOptions.hpp"
 #include "Lutra_Matching.hpp"
 #include "Lutra_Ordering.hpp"
@@ -14,20 +14,18 @@
 
 namespace lutra {
 
-/// Options of `SparseILU`. Every field has a default that is meant to be left alone.
-struct SparseIluOptions : IluOptions {
+/// Options of incomplete factorizations with an analysis.
+struct IluChoices : IluOptions {
   Ordering ordering = Ordering::automatic;  ///< automatic: natural
   std::vector<std::int64_t>
       user_permutation{};  ///< with Ordering::user: user's columns in elimination order, from 0
   Matching matching = Matching::automatic;  ///< automatic: exact where a diagonal entry is missing or zero
                                             ///< and the matrix is not taken for symmetric, else none
   TrisolveMethod trisolve = TrisolveMethod::automatic;  ///< of exact application
-  std::optional<DeviceModel> device_model =
-      {};                      ///< what choices are made by; none: the execution space's own
-  bool validate_input = true;  ///< false: factorize and apply take it for granted that the matrix has the
-                               ///< pattern analyzed and that no value is NaN or infinite
-  bool time_stages = false;    ///< wait for the device where a stage is timed
 };
+
+/// Options of `SparseILU`. Every field has a default that is meant to be left alone.
+struct SparseIluOptions : IluChoices, CommonOptions {};
 
 /// Throws InputError for options out of range or at odds with each other.
 void check_options(const SparseIluOptions& options);

@@ -71,7 +71,7 @@ DistributedKrylov<Scalar>::DistributedKrylov(Communicator& comm, const KrylovSol
   check_options(options);
   if (options.preconditioning != Preconditioning::ilu && options.preconditioning != Preconditioning::lu)
     throw InputError("options: ranks share the work with factors, incomplete or complete ones");
-  if (options.krylov.side == PreconditionSide::split)
+  if (options.side == PreconditionSide::split)
     throw InputError("options: split preconditioning is not available on several ranks");
 }
 
@@ -105,13 +105,10 @@ FactorValues<Scalar> DistributedKrylov<Scalar>::compute_factors(const HostMatrix
   };
   FactorValues<Scalar> factors;
   if (m_options.preconditioning == Preconditioning::ilu) {
-    SparseIluOptions options = m_options.ilu;
-    options.time_stages = m_options.time_stages;
+    const SparseIluOptions options = m_options.ilu_options();
     factors = compute(SparseILU<Scalar, Exec>(options, exec, budget), name_of(options));
   } else {
-    LuOptions options = m_options.lu;
-    options.time_stages = m_options.time_stages;
-    factors = compute(SparseLU<Scalar, Exec>(options, exec, budget), "lu");
+    factors = compute(SparseLU<Scalar, Exec>(m_options.lu_options(), exec, budget), "lu");
   }
   m_report.choice.method = m_solver->report().choice.method;
   return factors;

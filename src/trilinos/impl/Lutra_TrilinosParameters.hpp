@@ -37,8 +37,8 @@ void add_valid_options(Teuchos::ParameterList& list, const Options& options) {
   using Teuchos::rcp;
   using Kind = NamedOption::Kind;
   using Number = Teuchos::AnyNumberParameterEntryValidator;
-  const std::string doc = "see lutra's header of these options";
   for (const NamedOption& option : named_options(options)) {
+    const std::string doc = option.help + ": " + describe_values(option);
     if (option.kind == Kind::boolean) {
       list.set(option.name, option.value == "true", doc);
     } else if (option.kind == Kind::choice) {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ILUFIELDS_HPP
+#define LUTRA_ILUFIELDS_HPP
+
+#include "Lutra_IluOptions.hpp"
+#include "Lutra_OptionFields.hpp"
+
+// The fields of IluOptions and their choices.
+
+namespace lutra::Impl {
+
+template <>
+inline constexpr Choices<IluMethod, 3> choices_of<IluMethod> = {
+    {{"iluk", IluMethod::iluk}, {"parilu", IluMethod::parilu}, {"parilut", IluMethod::parilut}}};
+template <>
+inline constexpr Choices<FillRule, 2> choices_of<FillRule> = {
+    {{"total", FillRule::total}, {"row", FillRule::row}}};
+template <>
+inline constexpr Choices<IluSchedule, 3> choices_of<IluSchedule> = {
+    {{"auto", IluSchedule::automatic}, {"levels", IluSchedule::levels}, {"syncfree", IluSchedule::syncfree}}};
+template <>
+inline constexpr Choices<IluApply, 3> choices_of<IluApply> = {
+    {{"auto", IluApply::automatic}, {"exact", IluApply::exact}, {"jacobi", IluApply::jacobi}}};
+
+template <>
+inline constexpr auto fields_of<IluOptions> = std::tuple{
+    OptionField{"method", &IluOptions::method, "how pattern and values are computed"},
+    OptionField{"fill_level", &IluOptions::fill_level,
+                "K of iluk and of the pattern parilu and parilut begin with", at_least(0)},
+    OptionField{"fill_factor", &IluOptions::fill_factor, "parilut: most entries of L and U over those of A",
+                above_zero()},
+    OptionField{"fill_rule", &IluOptions::fill_rule,
+                "parilut: whether the limit is on all entries or on rows"},
+    OptionField{"drop_tolerance", &IluOptions::drop_tolerance,
+                "parilut: drop entries below this times the largest of A's row", at_least(0)},
+    OptionField{"steps", &IluOptions::steps, "most steps of parilut", at_least(0)},
+    OptionField{"step_tolerance", &IluOptions::step_tolerance,
+                "parilut: relative change of the residual that ends the steps", at_least(0)},
+    OptionField{"sweeps", &IluOptions::sweeps, "most sweeps of parilu", at_least(0)},
+    OptionField{"sweep_tolerance", &IluOptions::sweep_tolerance,
+                "relative residual on the pattern that ends the sweeps", at_least(0)},
+    OptionField{"approximate_selection", &IluOptions::approximate_selection,
+                "parilut: thresholds from one pass of SampleSelect"},
+    OptionField{"symmetric", &IluOptions::symmetric,
+                "A is Hermitian positive definite: IC(k), ParIC, ParICT"},
+    OptionField{"deterministic", &IluOptions::deterministic, "the same bits from run to run"},
+    OptionField{"schedule", &IluOptions::schedule, "schedule of an elimination on a fixed pattern"},
+    OptionField{"shift", &IluOptions::shift, "initial diagonal shift over the largest entry of each row",
+                at_least(0)},
+    OptionField{"max_shifts", &IluOptions::max_shifts, "most increases of the shift", at_least(0)},
+    OptionField{"apply", &IluOptions::apply, "how incomplete factors are applied"},
+    OptionField{"jacobi_sweeps", &IluOptions::jacobi_sweeps, "sweeps on each factor with apply jacobi",
+                at_least(1)}};
+
+}  // namespace lutra::Impl
+
+#endif

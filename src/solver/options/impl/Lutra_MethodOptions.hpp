@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_METHODOPTIONS_HPP
+#define LUTRA_METHODOPTIONS_HPP
+
+#include <cstdint>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "Lutra_NamedOptions.hpp"
+
+namespace lutra::Impl {
+
+/// The options of one method by their names, for interfaces that learn the method at run time.
+class MethodOptions {
+ public:
+  /// @param method "auto", "lu", "ldlt", "cholesky", "ilu" or "krylov". Cholesky has the options of ldlt
+  /// @throws InputError
+  explicit MethodOptions(std::string_view method);
+
+  /// @throws InputError as set_option
+  void set(std::string_view name, std::string_view value);
+  std::vector<NamedOption> list() const;
+  /// @param permutation columns in elimination order, of each preconditioner, too; empty: no permutation
+  void set_permutation(const std::vector<std::int64_t>& permutation);
+
+  std::size_t memory_limit() const;
+  bool is_incomplete() const { return std::holds_alternative<SparseIluOptions>(m_options); }
+  bool is_ldlt() const { return std::holds_alternative<LdltOptions>(m_options); }
+  /// Of a method other than ilu.
+  SolverOptions solver_options() const;
+  /// Of ilu.
+  const SparseIluOptions& ilu_options() const { return std::get<SparseIluOptions>(m_options); }
+
+ private:
+  std::variant<SolverOptions, LuOptions, LdltOptions, SparseIluOptions, KrylovSolverOptions> m_options;
+};
+
+}  // namespace lutra::Impl
+
+#endif
