@@ -8,6 +8,7 @@
 
 #include "Lutra_DeviceModelFields.hpp"
 #include "Lutra_LineReader.hpp"
+#include "Lutra_OptionFields.hpp"
 #include "Lutra_ParseNumber.hpp"
 
 namespace lutra::Cli {
