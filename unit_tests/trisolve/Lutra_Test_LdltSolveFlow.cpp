@@ -7,6 +7,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
 
+#include "Lutra_LdltSolveFlow.hpp"
 #include "Lutra_LdltSolves.hpp"
 #include "Lutra_LdltSweeps.hpp"
 #include "Lutra_RandomLdlt.hpp"

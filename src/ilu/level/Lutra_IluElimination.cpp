@@ -7,7 +7,6 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Levelization.hpp"
-#include "Lutra_RowUpdates.hpp"
 #include "Lutra_SyncfreeRows.hpp"
 
 #ifdef KOKKOS_ENABLE_CUDA
@@ -33,29 +32,11 @@ struct EliminateRow {
   }
 };
 
-/// Prepares a synchronization-free run on a device: all values missing, no row taken.
-template <class Scalar, class Memory>
-struct ClearValues {
-  Kokkos::View<Scalar*, Memory> values;
-  Kokkos::View<std::int64_t*, Memory> state;
-  KOKKOS_FUNCTION void operator()(std::int64_t p) const {
-    if (p < static_cast<std::int64_t>(state.extent(0))) state(p) = 0;
-    if (p < static_cast<std::int64_t>(values.extent(0))) values(p) = sentinel_value<Scalar>();
-  }
-};
-
 }  // namespace Impl
 
 template <class Scalar, class ExecutionSpace>
 struct IluElimination<Scalar, ExecutionSpace>::Plan {
-  static constexpr bool on_host = Impl::is_host_space<ExecutionSpace>;
-#ifdef KOKKOS_ENABLE_CUDA
-  static constexpr bool on_cuda = std::is_same_v<ExecutionSpace, Kokkos::Cuda>;
-#else
-  static constexpr bool on_cuda = false;
-#endif
-  template <class T>
-  using Array = Kokkos::View<T*, Memory>;
+  using Syncfree = Impl::SyncfreeEngine<Scalar, ExecutionSpace>;
 
   Plan(const ExecutionSpace& exec, const Factors& pattern, IluSchedule wanted, const MemoryBudget& budget,
        double watchdog_seconds, const IluCosts& costs, bool is_prototype)
@@ -65,8 +46,7 @@ struct IluElimination<Scalar, ExecutionSpace>::Plan {
         longest(Impl::longest_row(exec, n, pattern.row_map)),
         state(exec, reservation, "lutra::ilu::elimination_state", 2),
         watchdog_ticks(Impl::watchdog_ticks<ExecutionSpace>(watchdog_seconds)) {
-    EliminationProperties properties{static_cast<std::int64_t>(n), 0, 0};
-    if constexpr (on_host) properties.threads = exec.concurrency();
+    EliminationProperties properties{static_cast<std::int64_t>(n), 0, host_threads(exec)};
     if (properties.threads != 1 || wanted == IluSchedule::levels) {
       // an edge leads from a row to the rows it needs, so levels count from the rows that no row needs
       levels = levelize(
@@ -79,7 +59,10 @@ struct IluElimination<Scalar, ExecutionSpace>::Plan {
     threads = choice.threads;
     reason = choice.reason;
     if (schedule == IluSchedule::syncfree && threads == 1) levels = {};
-    if (!on_host && schedule == IluSchedule::syncfree) find_updates(exec, pattern, budget);
+    if (schedule == IluSchedule::syncfree && !syncfree.analyze(exec, pattern, longest, budget, reservation)) {
+      schedule = IluSchedule::levels;
+      reason = "elimination: levels, without room for lists of updates";
+    }
     if (!is_prototype) allocate(exec, budget);
     exec.fence("lutra::ilu: the analysis of an elimination is complete for other instances");
   }
@@ -94,44 +77,21 @@ struct IluElimination<Scalar, ExecutionSpace>::Plan {
         reason(analysed.reason),
         levels(analysed.levels),
         longest(analysed.longest),
-        updates(analysed.updates),
+        syncfree(analysed.syncfree),
         state(exec, reservation, "lutra::ilu::elimination_state", 2),
         watchdog_ticks(analysed.watchdog_ticks) {
     allocate(exec, budget);
   }
 
-  /// Row updates for CUDA. If they do not fit into the remaining memory, and on other devices, levels run.
-  void find_updates(const ExecutionSpace& exec, const Factors& pattern, const MemoryBudget& budget) {
-    if constexpr (on_cuda) {
-      const auto found = Impl::find_row_updates(exec, pattern, longest, budget, reservation);
-      if (found) updates = *found;
-    }
-    if (updates.row_map.extent(0) > 0) return;
-    schedule = IluSchedule::levels;
-    reason = "elimination: levels, without room for lists of updates";
-  }
-
   /// Allocates all that an elimination writes except the factors. Fences.
   void allocate(const ExecutionSpace& exec, const MemoryBudget& budget) {
-    if (on_host || schedule == IluSchedule::levels) {
+    if (Syncfree::needs_workspace || schedule == IluSchedule::levels) {
       const double mean = static_cast<double>(n_entries) / std::max(1.0, static_cast<double>(n));
       workspace = std::make_unique<Workspace>(exec, n, longest, mean, budget);
     }
-    if (schedule == IluSchedule::syncfree) allocate_syncfree(exec);
+    if (schedule == IluSchedule::syncfree) syncfree.allocate(exec, n, n_entries, reservation);
     state.fill(exec, 0);
     exec.fence("lutra::ilu: the plan of an elimination is ready");
-  }
-  void allocate_syncfree(const ExecutionSpace& exec) {
-    if constexpr (on_host) {
-      flags = reservation.template allocate<Array<unsigned>>(exec, "lutra::ilu::row_flags",
-                                                             static_cast<std::size_t>(n));
-      Kokkos::deep_copy(exec, flags, 0u);
-    } else if constexpr (on_cuda) {
-#ifdef KOKKOS_ENABLE_CUDA
-      if (longest > Impl::SyncfreeRowsCuda<Scalar, Memory>::max_scratch_length)
-        long_rows = reservation.template allocate<Array<Scalar>>(exec, "lutra::ilu::long_rows", n_entries);
-#endif
-    }
   }
 
   using Rows = Impl::FactorRows<Scalar, Memory>;
@@ -146,39 +106,25 @@ struct IluElimination<Scalar, ExecutionSpace>::Plan {
 
   void run_syncfree(const ExecutionSpace& exec, const Rows& rows) {
     const Impl::SyncfreeOrder<Memory> order{levels.order, n, {state.device().data() + 1, watchdog_ticks}};
-    if constexpr (on_host) {
-      using Kernel = Impl::HostSyncfreeRows<Scalar, ExecutionSpace>;
-      const auto n_levels = static_cast<std::int64_t>(levels.size());
-      state.host()(1) = 0;
-      const Kernel kernel{rows, order, workspace->tables(), flags, ++run, levels.level_map.data(), n_levels};
-      const int most = typename Kernel::Policy(exec, 1, 1).team_size_max(kernel, Kokkos::ParallelForTag());
-      Kokkos::parallel_for("lutra::ilu::eliminate", typename Kernel::Policy(exec, 1, std::min(threads, most)),
-                           kernel);
-    } else if constexpr (on_cuda) {
-#ifdef KOKKOS_ENABLE_CUDA
-      const auto entries = static_cast<std::int64_t>(rows.to.extent(0));
-      Kokkos::parallel_for("lutra::ilu::clear_values",
-                           Kokkos::RangePolicy<ExecutionSpace>(exec, 0, std::max<std::int64_t>(entries, 2)),
-                           Impl::ClearValues<Scalar, Memory>{rows.to, state.device()});
-      Impl::launch_rows(exec, Impl::SyncfreeRowsCuda<Scalar, Memory>{rows, order, state.device().data(),
-                                                                     updates, long_rows, longest});
-#endif
-    }
+    syncfree.run(exec, {rows, order, state}, workspace.get(), levels, threads);
+  }
+
+  /// Host threads that could share the rows; 0 on devices.
+  static int host_threads(const ExecutionSpace&) { return 0; }
+  static int host_threads(const ExecutionSpace& exec) requires Impl::is_host_space<ExecutionSpace> {
+    return exec.concurrency();
   }
 
   MemoryReservation reservation;
   Ordinal n;
   std::size_t n_entries;  ///< of the pattern
   IluSchedule schedule = IluSchedule::syncfree;
-  int threads = 1;                       ///< hosts
-  std::string reason;                    ///< why this schedule
-  Levels<Memory> levels;                 ///< counted from the rows that no row needs
-  Ordinal longest;                       ///< entries of the longest row
-  Impl::RowUpdates<Memory> updates;      ///< CUDA
-  std::unique_ptr<Workspace> workspace;  ///< hosts, and levels
-  Array<unsigned> flags;                 ///< hosts; see HostSyncfreeRows
-  Array<Scalar> long_rows;               ///< CUDA; see SyncfreeRowsCuda
-  unsigned run = 0;
+  int threads = 1;        ///< hosts
+  std::string reason;     ///< why this schedule
+  Levels<Memory> levels;  ///< counted from the rows that no row needs
+  Ordinal longest;        ///< entries of the longest row
+  Syncfree syncfree;
+  std::unique_ptr<Workspace> workspace;                   ///< for levels, and where `syncfree` needs one
   Impl::AsyncResult<std::int64_t, ExecutionSpace> state;  ///< ticket, and 1 + row whose wait timed out
   std::uint64_t watchdog_ticks;
 };

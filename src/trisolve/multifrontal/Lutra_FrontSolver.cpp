@@ -13,7 +13,7 @@ template <class Scalar, class ExecutionSpace>
 FrontSolver<Scalar, ExecutionSpace>::FrontSolver(const ExecutionSpace& exec, const Plan& plan,
                                                  const MemoryBudget& budget,
                                                  const FrontSolverOptions& options)
-    : FrontSolver(std::make_unique<Sweeps>(exec, plan, budget, options), options.interchanges) {}
+    : FrontSolver(std::make_shared<Sweeps>(exec, plan, budget, options), options.interchanges) {}
 
 template <class Scalar, class ExecutionSpace>
 FrontSolver<Scalar, ExecutionSpace>::FrontSolver(std::shared_ptr<Sweeps> sweeps, bool interchanges)
@@ -32,15 +32,7 @@ void FrontSolver<Scalar, ExecutionSpace>::solve(const ExecutionSpace& exec, cons
   if (plan.n == 0) return;
   if (factors.interchanges && !m_interchanges)
     throw InputError("FrontSolver: it was not made for factors with interchanges");
-  auto data = m_sweeps->data_of(plan, factors.panels.data());
-  data.sweep.transposed = system.transposition != Transposition::none;
-  data.sweep.conjugate = system.transposition == Transposition::adjoint;
-  data.in = system.in;
-  data.out = system.out;
-  data.in_row = system.in_row.data();
-  data.out_row = system.out_row.data();
-  data.n_columns = system.n_columns;
-  m_sweeps->run(exec, plan, factors, data);
+  m_sweeps->run(exec, plan, factors, system);
 }
 
 template <class Scalar, class ExecutionSpace>

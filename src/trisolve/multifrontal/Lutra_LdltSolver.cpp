@@ -12,8 +12,8 @@ namespace lutra {
 template <class Scalar, class ExecutionSpace>
 LdltSolver<Scalar, ExecutionSpace>::LdltSolver(const ExecutionSpace& exec, const Plan& plan,
                                                const MemoryBudget& budget, double watchdog_seconds)
-    : LdltSolver(std::make_shared<Sweeps>(Sweeps::make_lists(exec, plan, budget, watchdog_seconds), budget)) {
-}
+    : LdltSolver(
+          std::make_shared<Sweeps>(Sweeps::Flow::make_lists(exec, plan, budget, watchdog_seconds), budget)) {}
 
 template <class Scalar, class ExecutionSpace>
 LdltSolver<Scalar, ExecutionSpace>::LdltSolver(std::shared_ptr<Sweeps> sweeps)

@@ -4,11 +4,15 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <atomic>
 
+#include "Lutra_AsyncResult.hpp"
 #include "Lutra_DataFlow.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_IluRow.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_MemoryBudget.hpp"
 #include "Lutra_RowKernelsHost.hpp"
 #include "Lutra_Watchdog.hpp"
 
@@ -88,6 +92,65 @@ struct HostSyncfreeRows {
                          yield_to_others();
                        }))
     return true;
+  }
+};
+
+/// What a run of synchronization-free elimination uses besides the engine's own storage.
+template <class Scalar, class ExecutionSpace>
+struct SyncfreeRun {
+  using Memory = typename ExecutionSpace::memory_space;
+  FactorRows<Scalar, Memory> rows;
+  SyncfreeOrder<Memory> order;
+  const AsyncResult<std::int64_t, ExecutionSpace>& state;  ///< ticket, and the watchdog's word
+};
+
+/// Synchronization-free elimination on an execution space: storage and launch. This one is for devices
+/// without it.
+template <class Scalar, class ExecutionSpace>
+struct SyncfreeEngine {
+  static constexpr bool needs_workspace = false;
+  template <class Factors>
+  bool analyze(const ExecutionSpace&, const Factors&, Ordinal, const MemoryBudget&, MemoryReservation&) {
+    return false;
+  }
+  void allocate(const ExecutionSpace&, Ordinal, std::size_t, MemoryReservation&) {}
+  template <class Workspace, class Levels>
+  void run(const ExecutionSpace&, const SyncfreeRun<Scalar, ExecutionSpace>&, const Workspace*, const Levels&,
+           int) {}
+};
+
+template <class Scalar, class ExecutionSpace>
+requires is_host_space<ExecutionSpace>
+struct SyncfreeEngine<Scalar, ExecutionSpace> {
+  static constexpr bool needs_workspace = true;
+  Kokkos::View<unsigned*, typename ExecutionSpace::memory_space> flags;  ///< see HostSyncfreeRows
+  unsigned number = 0;                                                   ///< of the last run
+
+  template <class Factors>
+  bool analyze(const ExecutionSpace&, const Factors&, Ordinal, const MemoryBudget&, MemoryReservation&) {
+    return true;
+  }
+  void allocate(const ExecutionSpace& exec, Ordinal n, std::size_t, MemoryReservation& reservation) {
+    flags = reservation.template allocate<decltype(flags)>(exec, "lutra::ilu::row_flags",
+                                                           static_cast<std::size_t>(n));
+    Kokkos::deep_copy(exec, flags, 0u);
+  }
+  /// @param threads that share the rows, if there are as many
+  template <class Workspace, class Levels>
+  void run(const ExecutionSpace& exec, const SyncfreeRun<Scalar, ExecutionSpace>& with, const Workspace* work,
+           const Levels& levels, int threads) {
+    using Kernel = HostSyncfreeRows<Scalar, ExecutionSpace>;
+    with.state.host()(1) = 0;
+    const Kernel kernel{with.rows,
+                        with.order,
+                        work->tables(),
+                        flags,
+                        ++number,
+                        levels.level_map.data(),
+                        static_cast<std::int64_t>(levels.size())};
+    const int most = typename Kernel::Policy(exec, 1, 1).team_size_max(kernel, Kokkos::ParallelForTag());
+    Kokkos::parallel_for("lutra::ilu::eliminate", typename Kernel::Policy(exec, 1, std::min(threads, most)),
+                         kernel);
   }
 };
 

@@ -99,6 +99,18 @@ struct FrontVectors {
   }
 };
 
+/// Sets lists and the caller's arrays, of vectors or a type derived from them.
+template <class Lists, class System, class Vectors>
+void set_vectors(const Lists& lists, const System& system, Vectors& vectors) {
+  vectors.source_begin = lists.source_begin.data();
+  vectors.source = lists.source.data();
+  vectors.in = system.in;
+  vectors.out = system.out;
+  vectors.in_row = system.in_row.data();
+  vectors.out_row = system.out_row.data();
+  vectors.n_columns = system.n_columns;
+}
+
 /// Arguments of a sweep with L·U.
 template <class Scalar>
 struct FrontSolveData : FrontVectors<Scalar> {

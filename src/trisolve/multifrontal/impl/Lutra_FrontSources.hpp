@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_FrontSearch.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_Upload.hpp"
 
 namespace lutra::Impl {
 
@@ -110,6 +112,24 @@ FrontSolveLists<typename ExecutionSpace::memory_space> list_sources(const Execut
       });
   exec.fence("lutra::trisolve: keys are freed");
   return {reservation, begin, source};
+}
+
+/// The lists of a plan on a device.
+template <class ExecutionSpace, class Plan>
+FrontSolveLists<typename ExecutionSpace::memory_space> make_front_solve_lists(const ExecutionSpace& exec,
+                                                                              const Plan& plan,
+                                                                              const MemoryBudget& budget) {
+  return list_sources(exec, plan, budget);
+}
+/// Overload for hosts.
+template <class ExecutionSpace, class Plan>
+requires is_host_space<ExecutionSpace> FrontSolveLists<typename ExecutionSpace::memory_space>
+make_front_solve_lists(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget) {
+  MemoryReservation kept(budget);
+  const auto lists = list_sources(plan.layout.fronts, static_cast<std::int64_t>(plan.n), plan.relative.data(),
+                                  plan.relative.extent(0));
+  const auto begin = upload(exec, kept, "lutra::trisolve::source_begin", lists.begin);
+  return {kept, begin, upload(exec, kept, "lutra::trisolve::sources", lists.source)};
 }
 
 }  // namespace lutra::Impl

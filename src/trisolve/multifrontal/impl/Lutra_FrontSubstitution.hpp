@@ -88,9 +88,30 @@ struct FrontProduct {
   }
 };
 
-/// Substitution with the triangle of a front's pivots for `Width` right-hand sides by a team, in blocks of
-/// pivots. Team barriers separate the solutions of a block from the products with them, and those from the
-/// next block.
+/// v = T⁻¹·v for a triangle T of order `n` by a team, in blocks of pivots. Team barriers separate the
+/// solutions of a block from the products with them, and those from the next block.
+/// @tparam Width values per index
+/// @param down whether T is lower triangular
+/// @param solve    called by one thread: solve(begin, end) solves with the diagonal block of these pivots
+/// @param subtract subtract(A, rows, columns, x, v): v −= A·x by the team
+template <int Width, class Scalar, class Member, class Solve, class Subtract>
+KOKKOS_FUNCTION void substitute_by_blocks(const Member& team, const PanelPart<Scalar>& T, int n, int block,
+                                          bool down, Scalar* v, const Solve& solve,
+                                          const Subtract& subtract) {
+  const int blocks = (n + block - 1) / block;
+  for (int k = 0; k < blocks; ++k) {
+    const int begin = (down ? k : blocks - 1 - k) * block;
+    const int end = begin + block < n ? begin + block : n;
+    Kokkos::single(Kokkos::PerTeam(team), [&]() { solve(begin, end); });
+    team.team_barrier();
+    if (k + 1 == blocks) return;
+    const int first = down ? end : 0, rows = down ? n - end : begin;
+    subtract({T.at(first, begin), T.row, T.column}, rows, end - begin, v + begin * Width, v + first * Width);
+    team.team_barrier();
+  }
+}
+
+/// Substitution with the triangle of a front's pivots for `Width` right-hand sides by a team.
 template <int Width, class Scalar, class Member>
 struct FrontTriangle {
   const Member& team;
@@ -98,36 +119,25 @@ struct FrontTriangle {
 
   /// v = T⁻¹·v for a lower triangle of order `n`.
   KOKKOS_FUNCTION void solve_down(const PanelPart<Scalar>& T, int n, Scalar* v) const {
-    const FrontProduct<Width, Scalar, Member> subtract{team, sweep};
-    for (int begin = 0; begin < n; begin += front_solve_block) {
-      const int end = begin + front_solve_block < n ? begin + front_solve_block : n;
-      Kokkos::single(Kokkos::PerTeam(team), [&]() {
-        for (int c = begin; c < end; ++c) {
-          divide(T, c, v);
-          for (int r = c + 1; r < end; ++r) subtract_one(T, r, c, v);
-        }
-      });
-      team.team_barrier();
-      subtract({T.at(end, begin), T.row, T.column}, n - end, end - begin, v + begin * Width, v + end * Width);
-      team.team_barrier();
-    }
+    const auto solve = [&](int begin, int end) {
+      for (int c = begin; c < end; ++c) {
+        divide(T, c, v);
+        for (int r = c + 1; r < end; ++r) subtract_one(T, r, c, v);
+      }
+    };
+    substitute_by_blocks<Width>(team, T, n, front_solve_block, true, v, solve,
+                                FrontProduct<Width, Scalar, Member>{team, sweep});
   }
   /// v = T⁻¹·v for an upper triangle.
   KOKKOS_FUNCTION void solve_up(const PanelPart<Scalar>& T, int n, Scalar* v) const {
-    const FrontProduct<Width, Scalar, Member> subtract{team, sweep};
-    for (int b = (n + front_solve_block - 1) / front_solve_block; b-- > 0;) {
-      const int begin = b * front_solve_block;
-      const int end = begin + front_solve_block < n ? begin + front_solve_block : n;
-      Kokkos::single(Kokkos::PerTeam(team), [&]() {
-        for (int c = end; c-- > begin;) {
-          divide(T, c, v);
-          for (int r = begin; r < c; ++r) subtract_one(T, r, c, v);
-        }
-      });
-      team.team_barrier();
-      subtract({T.at(0, begin), T.row, T.column}, begin, end - begin, v + begin * Width, v);
-      team.team_barrier();
-    }
+    const auto solve = [&](int begin, int end) {
+      for (int c = end; c-- > begin;) {
+        divide(T, c, v);
+        for (int r = begin; r < c; ++r) subtract_one(T, r, c, v);
+      }
+    };
+    substitute_by_blocks<Width>(team, T, n, front_solve_block, false, v, solve,
+                                FrontProduct<Width, Scalar, Member>{team, sweep});
   }
 
  private:

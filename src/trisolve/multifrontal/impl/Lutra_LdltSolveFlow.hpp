@@ -434,12 +434,6 @@ struct LdltFrontSolve {
   }
 };
 
-/// Data-flow sweeps; disabled unless specialized.
-template <class Scalar, class ExecutionSpace>
-struct LdltSweepFlow {
-  static constexpr int edge = 0;
-};
-
 /// Processes a block's tasks in sequence.
 template <bool Forward, class Block, int Width, class Scalar>
 KOKKOS_FUNCTION void sweep_tasks(const Block& block, const LdltSolveLaunch<Width, Scalar>& launch) {

@@ -48,15 +48,8 @@ struct LdltSubstitution {
   /// v = T⁻¹·v for a lower triangle of order n.
   KOKKOS_FUNCTION void solve_down(const PanelPart<Scalar>& T, int n, Scalar* v) const {
     if constexpr (by_kernels) {
-      for (int begin = 0; begin < n; begin += block) {
-        const int end = begin + block < n ? begin + block : n;
-        Kokkos::single(Kokkos::PerTeam(team),
-                       [&]() { KOKKOS_IF_ON_HOST((solve_block_down(T, begin, end, v);)) });
-        team.team_barrier();
-        if (end == n) return;
-        subtract({T.at(end, begin), T.row, T.column}, n - end, end - begin, v + begin, v + end);
-        team.team_barrier();
-      }
+      by_blocks(T, n, true, v,
+                [&](int begin, int end) { KOKKOS_IF_ON_HOST((solve_block_down(T, begin, end, v);)) });
     } else {
       FrontTriangle<Width, Scalar, Member>{team, sweep}.solve_down(T, n, v);
     }
@@ -64,15 +57,8 @@ struct LdltSubstitution {
   /// v = T⁻¹·v for an upper triangle.
   KOKKOS_FUNCTION void solve_up(const PanelPart<Scalar>& T, int n, Scalar* v) const {
     if constexpr (by_kernels) {
-      for (int b = (n + block - 1) / block; b-- > 0;) {
-        const int begin = b * block, end = begin + block < n ? begin + block : n;
-        Kokkos::single(Kokkos::PerTeam(team),
-                       [&]() { KOKKOS_IF_ON_HOST((solve_block_up(T, begin, end, v);)) });
-        team.team_barrier();
-        if (begin == 0) return;
-        subtract({T.at(0, begin), T.row, T.column}, begin, end - begin, v + begin, v);
-        team.team_barrier();
-      }
+      by_blocks(T, n, false, v,
+                [&](int begin, int end) { KOKKOS_IF_ON_HOST((solve_block_up(T, begin, end, v);)) });
     } else {
       FrontTriangle<Width, Scalar, Member>{team, sweep}.solve_up(T, n, v);
     }
@@ -81,6 +67,14 @@ struct LdltSubstitution {
  private:
   static constexpr int block = 64;   ///< pivots solved by one thread
   static constexpr int in_turn = 4;  ///< pivots solved element by element
+
+  template <class Solve>
+  KOKKOS_FUNCTION void by_blocks(const PanelPart<Scalar>& T, int n, bool down, Scalar* v,
+                                 const Solve& solve) const {
+    substitute_by_blocks<Width>(team, T, n, block, down, v, solve,
+                                [&](const PanelPart<Scalar>& A, int rows, int columns, const Scalar* x,
+                                    Scalar* to) { subtract(A, rows, columns, x, to); });
+  }
 
   /// The entries of `rows` are contiguous either by columns or by rows.
   void multiply_some(const PanelPart<Scalar>& A, int r, int rows, int columns, const Scalar* x,

@@ -2,49 +2,37 @@
 #ifndef LUTRA_PORTABLEFRONTSWEEPS_HPP
 #define LUTRA_PORTABLEFRONTSWEEPS_HPP
 
-#include <algorithm>
+#include <memory>
+#include <utility>
 
-#include "Lutra_ExecutionTraits.hpp"
-#include "Lutra_FrontLu.hpp"
 #include "Lutra_FrontSolvePortable.hpp"
+#include "Lutra_FrontSolver.hpp"
 #include "Lutra_FrontSources.hpp"
-#include "Lutra_Index.hpp"
-#include "Lutra_Upload.hpp"
+#include "Lutra_SolveVectors.hpp"
 
 namespace lutra::Impl {
 
-template <class ExecutionSpace>
-FrontSolveLists<typename ExecutionSpace::memory_space> make_front_solve_lists(
-    const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
-    const MemoryBudget& budget) {
-  if constexpr (is_host_space<ExecutionSpace>) {
-    MemoryReservation kept(budget);
-    const auto lists = list_sources(plan.layout.fronts, static_cast<std::int64_t>(plan.n),
-                                    plan.relative.data(), plan.relative.extent(0));
-    const auto begin = upload(exec, kept, "lutra::trisolve::source_begin", lists.begin);
-    return {kept, begin, upload(exec, kept, "lutra::trisolve::sources", lists.source)};
-  } else {
-    return list_sources(exec, plan, budget);
-  }
-}
-
-/// Sweep data taken from the plan.
-template <class Scalar, class Memory>
-FrontSolveData<Scalar> front_solve_data(const LuPlan<Memory>& plan, const FrontSolveLists<Memory>& lists,
-                                        const Scalar* panels) {
+/// Arguments of sweeps except vectors and what differs between sweeps.
+template <class Scalar, class ExecutionSpace>
+FrontSolveData<Scalar> front_solve_data(
+    const LuPlan<typename ExecutionSpace::memory_space>& plan,
+    const FrontSolveLists<typename ExecutionSpace::memory_space>& lists,
+    const FrontFactors<Scalar, ExecutionSpace>& factors,
+    const FrontSystem<Scalar, typename ExecutionSpace::memory_space>& system) {
   FrontSolveData<Scalar> data;
+  set_vectors(lists, system, data);
   data.fronts = plan.fronts.data();
   data.panels_begin = plan.panels.data();
   data.rows = plan.rows.data();
-  data.source_begin = lists.source_begin.data();
-  data.source = lists.source.data();
-  data.panels = panels;
+  data.panels = factors.panels.data();
   data.n = static_cast<std::int64_t>(plan.n);
   data.n_contributions = static_cast<std::int64_t>(plan.rows.extent(0));
+  data.sweep.transposed = system.transposition != Transposition::none;
+  data.sweep.conjugate = system.transposition == Transposition::adjoint;
   return data;
 }
 
-/// Portable sweeps; successive groups of right-hand sides reuse the same vectors.
+/// Sweeps by portable kernels; successive groups of right-hand sides reuse the same vectors.
 template <class Scalar, class ExecutionSpace>
 class PortableFrontSweeps {
  public:
@@ -52,19 +40,32 @@ class PortableFrontSweeps {
   using Plan = LuPlan<Memory>;
   using Data = FrontSolveData<Scalar>;
   using Factors = FrontFactors<Scalar, ExecutionSpace>;
+  using System = FrontSystem<Scalar, Memory>;
+  using Lists = FrontSolveLists<Memory>;
 
-  explicit PortableFrontSweeps(const MemoryBudget& budget) : m_budget(budget) {}
+  PortableFrontSweeps(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget,
+                      const FrontSolverOptions&)
+      : PortableFrontSweeps(std::make_shared<const Lists>(make_front_solve_lists(exec, plan, budget)),
+                            budget) {}
+  PortableFrontSweeps(std::shared_ptr<const Lists> lists, const MemoryBudget& budget)
+      : m_lists(std::move(lists)), m_vectors(budget) {}
 
-  /// @param data without vectors
+  const std::shared_ptr<const Lists>& lists() const { return m_lists; }
+
   /// @param factors of whole fronts: no interchanges within tiles
-  void run(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, Data data) {
+  void run(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, const System& system) {
     const Ordinal* const row_of_pivot = factors.row_of_pivot().data();
+    auto data = front_solve_data(plan, *m_lists, factors, system);
     for (int column = 0; column < data.n_columns;) {
       const int width = data.n_columns - column == 1 ? 1 : 4;
-      reserve(exec, data, width, row_of_pivot != nullptr);
-      data.solved = m_solved.data();
-      data.solution = row_of_pivot != nullptr ? m_solution.data() : m_solved.data();
-      data.contributions = m_contributions.data();
+      m_vectors.reserve(exec,
+                        {{{"lutra::trisolve::solved", data.n},
+                          {"lutra::trisolve::contributions", data.n_contributions},
+                          {"lutra::trisolve::solution", row_of_pivot != nullptr ? data.n : 0}}},
+                        width);
+      data.solved = m_vectors[0];
+      data.contributions = m_vectors[1];
+      data.solution = row_of_pivot != nullptr ? m_vectors[2] : data.solved;
       for (const bool forward : {true, false}) {
         data.sweep.forward = forward;
         data.row_of_pivot = data.sweep.unit() ? row_of_pivot : nullptr;
@@ -77,41 +78,12 @@ class PortableFrontSweeps {
       column += width;
     }
   }
+  /// No kernel waits for another.
+  std::int64_t consume_timeout(const ExecutionSpace&) { return -1; }
 
  private:
-  using Vector = Kokkos::View<Scalar*, Memory>;
-
-  /// Allocates vectors. They hold no values between solves, so a failed allocation leaves the solver without
-  /// them.
-  void reserve(const ExecutionSpace& exec, const Data& data, int width, bool interchanged) {
-    if (width <= m_width && (!interchanged || m_solution.extent(0) == m_solved.extent(0))) return;
-    exec.fence("lutra::trisolve: the smaller vectors are freed");
-    const int new_width = std::max(width, m_width);
-    free_vectors();
-    MemoryReservation fresh(m_budget);
-    const auto allocate = [&](const char* label, std::int64_t slots) {
-      return fresh.template allocate<Vector>(exec, label, static_cast<std::size_t>(slots * new_width));
-    };
-    const Vector solved = allocate("lutra::trisolve::solved", data.n);
-    const Vector solution = interchanged ? allocate("lutra::trisolve::solution", data.n) : Vector();
-    const Vector contributions = allocate("lutra::trisolve::contributions", data.n_contributions);
-    m_solved = solved;
-    m_solution = solution;
-    m_contributions = contributions;
-    m_vectors = fresh;
-    m_width = new_width;
-  }
-  void free_vectors() {
-    m_solved = m_solution = m_contributions = {};
-    m_vectors = {};
-    m_width = 0;
-  }
-
-  MemoryBudget m_budget;
-  MemoryReservation m_vectors;
-  Vector m_solved, m_contributions;
-  Vector m_solution;  ///< for factors with interchanges
-  int m_width = 0;    ///< values per index allocated
+  std::shared_ptr<const Lists> m_lists;
+  SolveVectors<Scalar, Memory, 3> m_vectors;  ///< see run
 };
 
 }  // namespace lutra::Impl

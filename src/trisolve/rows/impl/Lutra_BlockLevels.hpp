@@ -82,7 +82,7 @@ void sweep_levels_portable(const ExecutionSpace& exec, const RowAccess& rows,
   const auto blocks = leveled.blocks;
   const auto level = leveled.level, ticket = leveled.ticket;
   const auto teams = static_cast<std::int64_t>((blocks.count + chunk - 1) / chunk);
-  const int vector_length = is_host_space<ExecutionSpace> ? 1 : chunk;
+  const int vector_length = vector_length_for<ExecutionSpace>(chunk);
   Kokkos::parallel_for(
       "lutra::trisolve::levels", Policy(exec, static_cast<int>(teams), 1, vector_length),
       KOKKOS_LAMBDA(const typename Policy::member_type& team) {

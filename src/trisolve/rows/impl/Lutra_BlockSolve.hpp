@@ -170,7 +170,7 @@ void solve_blocks_portable(const ExecutionSpace& exec, const BlockSolveData<Scal
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   using Scratch = Kokkos::View<Scalar*, typename ExecutionSpace::scratch_memory_space,
                                Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
+  const int vector_length = vector_length_for<ExecutionSpace>(narrow_lanes);
   Kokkos::parallel_for(
       "lutra::trisolve::blocks",
       Policy(exec, static_cast<int>(data.n_tasks), 1, vector_length)

@@ -95,8 +95,13 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_lane(const Member& team, const BlockTa
 
 /// Threads of a team that packs a task.
 template <class ExecutionSpace>
-constexpr int packing_threads(const ExecutionSpace&) {
-  return is_host_space<ExecutionSpace> ? 1 : 8 * narrow_lanes;
+int packing_threads(const ExecutionSpace&) {
+  return 8 * narrow_lanes;
+}
+template <class ExecutionSpace>
+requires is_host_space<ExecutionSpace>
+int packing_threads(const ExecutionSpace&) {
+  return 1;
 }
 
 /// One team per task.
@@ -104,8 +109,8 @@ template <class ExecutionSpace, class Plan>
 Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>> task_teams(const ExecutionSpace& exec,
                                                                                const Plan& plan) {
   const int tasks = static_cast<int>(plan.tasks.extent(0));
-  if (is_host_space<ExecutionSpace>) return {exec, tasks, 1, 1};
-  return {exec, tasks, packing_threads(exec) / narrow_lanes, narrow_lanes};
+  const int lanes = vector_length_for<ExecutionSpace>(narrow_lanes);
+  return {exec, tasks, packing_threads(exec) / lanes, lanes};
 }
 
 }  // namespace lutra::Impl

@@ -42,6 +42,23 @@ StatisticsView<typename ExecutionSpace::memory_space> statistics_of_rows(const E
   return statistics;
 }
 
+/// Levels of the rows on a device.
+template <class ExecutionSpace>
+void sweep_row_levels(const ExecutionSpace& exec, const RowAccess& rows,
+                      const LeveledBlocks<typename ExecutionSpace::memory_space>& single,
+                      std::int64_t* last_level, const LevelWatchdog& watchdog) {
+  sweep_levels_portable(exec, rows, single, last_level, watchdog);
+}
+/// Overload for hosts, where one thread takes the rows in their order.
+template <class ExecutionSpace>
+requires is_host_space<ExecutionSpace>
+void sweep_row_levels(const ExecutionSpace& exec, const RowAccess& rows,
+                      const LeveledBlocks<typename ExecutionSpace::memory_space>& single,
+                      std::int64_t* last_level, const LevelWatchdog&) {
+  exec.fence("lutra::trisolve: the host reads the pattern");
+  *last_level = static_cast<std::int64_t>(find_levels_in_order(rows, single.level)) - 1;
+}
+
 /// Levels of the rows, and of the blocks if there are any, by portable kernels. Does not fence on devices.
 template <class ExecutionSpace>
 void sweep_all_levels_portable(const ExecutionSpace& exec, const RowAccess& rows,
@@ -49,13 +66,7 @@ void sweep_all_levels_portable(const ExecutionSpace& exec, const RowAccess& rows
                                double watchdog_seconds) {
   TriangleStatistics* const statistics = found.statistics.data();
   const LevelWatchdog watchdog{&statistics->stopped, watchdog_ticks<ExecutionSpace>(watchdog_seconds)};
-  if constexpr (is_host_space<ExecutionSpace>) {
-    exec.fence("lutra::trisolve: the host reads the pattern");
-    statistics->last_row_level =
-        static_cast<std::int64_t>(find_levels_in_order(rows, found.single.level)) - 1;
-  } else {
-    sweep_levels_portable(exec, rows, found.single, &statistics->last_row_level, watchdog);
-  }
+  sweep_row_levels(exec, rows, found.single, &statistics->last_row_level, watchdog);
   if (found.blocked.blocks.count > 0)
     sweep_levels_portable(exec, rows, found.blocked, &statistics->last_block_level, watchdog);
 }

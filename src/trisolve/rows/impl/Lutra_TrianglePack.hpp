@@ -195,7 +195,7 @@ void pack_inverses(const ExecutionSpace& exec, const Rows& rows, const Plan& who
   const auto packed = all_packed.arrays();
   const std::size_t scratch_size =
       single_rows ? 0 : Scratch::shmem_size(2 * block_size) + Sums::shmem_size(max_block_rows);
-  const int vector_length = is_host_space<ExecutionSpace> ? 1 : narrow_lanes;
+  const int vector_length = vector_length_for<ExecutionSpace>(narrow_lanes);
   Kokkos::parallel_reduce(
       "lutra::trisolve::pack_inverses",
       Policy(exec, static_cast<int>(whole_plan.tasks.extent(0)), 1, vector_length)

@@ -197,6 +197,50 @@ void launch_rows(const Kokkos::Cuda& exec, const Rows& rows) {
                    exec.cuda_stream()>>>(rows);
   check_cuda(cudaGetLastError(), "eliminating rows");
 }
+
+/// Prepares a run: all values missing, no row taken.
+template <class Scalar>
+struct ClearValues {
+  Kokkos::View<Scalar*, Kokkos::CudaSpace> values;
+  Kokkos::View<std::int64_t*, Kokkos::CudaSpace> state;
+  KOKKOS_FUNCTION void operator()(std::int64_t p) const {
+    if (p < static_cast<std::int64_t>(state.extent(0))) state(p) = 0;
+    if (p < static_cast<std::int64_t>(values.extent(0))) values(p) = sentinel_value<Scalar>();
+  }
+};
+
+template <class Scalar>
+struct SyncfreeEngine<Scalar, Kokkos::Cuda> {
+  using Memory = Kokkos::CudaSpace;
+  using Rows = SyncfreeRowsCuda<Scalar, Memory>;
+  static constexpr bool needs_workspace = false;
+  RowUpdates<Memory> updates;
+  Kokkos::View<Scalar*, Memory> long_rows;  ///< see SyncfreeRowsCuda
+  Ordinal longest = 0;                      ///< entries of the longest row
+
+  /// @returns false if the updates do not fit into the remaining memory
+  template <class Factors>
+  bool analyze(const Kokkos::Cuda& exec, const Factors& pattern, Ordinal longest_row,
+               const MemoryBudget& budget, MemoryReservation& reservation) {
+    longest = longest_row;
+    const auto found = find_row_updates(exec, pattern, longest, budget, reservation);
+    if (found) updates = *found;
+    return found.has_value() && updates.row_map.extent(0) > 0;
+  }
+  void allocate(const Kokkos::Cuda& exec, Ordinal, std::size_t n_entries, MemoryReservation& reservation) {
+    if (longest <= Rows::max_scratch_length) return;
+    long_rows = reservation.template allocate<decltype(long_rows)>(exec, "lutra::ilu::long_rows", n_entries);
+  }
+  template <class Workspace, class Levels>
+  void run(const Kokkos::Cuda& exec, const SyncfreeRun<Scalar, Kokkos::Cuda>& with, const Workspace*,
+           const Levels&, int) {
+    const auto entries = static_cast<std::int64_t>(with.rows.to.extent(0));
+    Kokkos::parallel_for("lutra::ilu::clear_values",
+                         Kokkos::RangePolicy<Kokkos::Cuda>(exec, 0, std::max<std::int64_t>(entries, 2)),
+                         ClearValues<Scalar>{with.rows.to, with.state.device()});
+    launch_rows(exec, Rows{with.rows, with.order, with.state.device().data(), updates, long_rows, longest});
+  }
+};
 #endif
 
 }  // namespace lutra::Impl

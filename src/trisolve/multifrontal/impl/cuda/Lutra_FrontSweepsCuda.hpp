@@ -28,6 +28,7 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
   using Plan = typename Portable::Plan;
   using Data = typename Portable::Data;
   using Factors = typename Portable::Factors;
+  using System = typename Portable::System;
   using Tasks = FrontSolveTasks;
   using Launch = FrontSweepLaunch<Scalar>;
 
@@ -44,11 +45,11 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
       : FrontSweeps(exec, make_lists(exec, plan, budget, options), budget) {}
   FrontSweeps(const Kokkos::Cuda& exec, std::shared_ptr<const Lists> lists, const MemoryBudget& budget)
       : m_lists(std::move(lists)),
-        m_budget(budget),
         m_reservation(budget),
-        m_watchdog_ticks(watchdog_ticks<Kokkos::Cuda>(m_lists->options.watchdog_seconds)) {
+        m_watchdog_ticks(watchdog_ticks<Kokkos::Cuda>(m_lists->options.watchdog_seconds)),
+        m_vectors(budget) {
     if (m_lists->options.portable) {
-      m_portable = std::make_unique<Portable>(budget);
+      m_portable = std::make_unique<Portable>(m_lists, budget);
       return;
     }
     m_tickets = m_reservation.template allocate<Kokkos::View<int*, Memory>>(exec, "lutra::trisolve::tickets",
@@ -59,21 +60,18 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
     Kokkos::deep_copy(exec, m_stopped, 0);
   }
 
-  std::unique_ptr<FrontSweeps> with_own_vectors(const Kokkos::Cuda& exec, const MemoryBudget& budget) const {
-    return std::make_unique<FrontSweeps>(exec, m_lists, budget);
-  }
-  Data data_of(const Plan& plan, const Scalar* panels) const {
-    return front_solve_data(plan, static_cast<const FrontSolveLists<Memory>&>(*m_lists), panels);
+  std::shared_ptr<FrontSweeps> with_own_vectors(const Kokkos::Cuda& exec, const MemoryBudget& budget) const {
+    return std::make_shared<FrontSweeps>(exec, m_lists, budget);
   }
 
-  /// @param data without vectors
-  void run(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, Data data) {
+  void run(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, const System& system) {
     const FrontInverses<Scalar> inverses = inverses_of(factors);
     if (m_portable) {
       if (factors.row_of_pivot().data() != nullptr && inverses.upper != nullptr)
         throw InputError("FrontSolver: portable kernels do not read interchanges inside tiles");
-      return m_portable->run(exec, plan, factors, data);
+      return m_portable->run(exec, plan, factors, system);
     }
+    auto data = front_solve_data(plan, *m_lists, factors, system);
     const Triangles triangles{{factors.row_of_pivot().data(), inverses.lower}, {nullptr, inverses.upper}};
     for_column_groups(data.in, data.out, data.n_columns, max_columns,
                       [&](const auto& in, const auto& out, int columns) {
@@ -92,7 +90,7 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
     m_timeout(0).position_plus_one = 0;
     Kokkos::deep_copy(exec, m_tickets, 0);
     Kokkos::deep_copy(exec, m_stopped, 0);
-    Kokkos::deep_copy(exec, m_vectors, sentinel_value<Scalar>());
+    clear_vectors(exec);
     exec.fence("lutra::trisolve: the vectors hold sentinels again");
     return index;
   }
@@ -136,11 +134,10 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
     Launch launch;
     launch.groups = (data.n_columns + Width - 1) / Width;
     reserve(exec, data, launch.groups * Width);
-    const std::int64_t width = m_width;
-    data.solved = m_vectors.data();
-    data.solution = data.solved + data.n * width;
-    data.contributions = data.solution + data.n * width;
-    launch.partial_sums = data.contributions + data.n_contributions * width;
+    data.solved = m_vectors[0];
+    data.solution = m_vectors[1];
+    data.contributions = m_vectors[2];
+    launch.partial_sums = m_vectors[3];
     launch.n_parts = m_lists->partial_sums;
     launch.watchdog = {{m_stopped.data(), m_watchdog_ticks}, m_timeout.data()};
     launch.data = data;
@@ -208,35 +205,30 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
     return static_cast<unsigned>(std::min(wanted, at_once));
   }
 
-  /// Provides vectors for `width` values per index.
+  /// Provides vectors for `width` values per index, all sentinels if they are new.
   void reserve(const Kokkos::Cuda& exec, const Data& data, int width) {
-    if (width <= m_width) return;
-    exec.fence("lutra::trisolve: the smaller vectors are freed");
-    m_vectors = {};
-    m_own = {};
-    m_width = 0;
-    const std::int64_t slots = 2 * data.n + data.n_contributions + m_lists->partial_sums;
-    MemoryReservation fresh(m_budget);
-    m_vectors = fresh.template allocate<decltype(m_vectors)>(exec, "lutra::trisolve::vectors",
-                                                             static_cast<std::size_t>(slots * width));
-    m_own = fresh;
-    m_width = width;
-    Kokkos::deep_copy(exec, m_vectors, sentinel_value<Scalar>());
+    if (m_vectors.reserve(exec,
+                          {{{"lutra::trisolve::solved", data.n},
+                            {"lutra::trisolve::solution", data.n},
+                            {"lutra::trisolve::contributions", data.n_contributions},
+                            {"lutra::trisolve::partial_sums", m_lists->partial_sums}}},
+                          width))
+      clear_vectors(exec);
+  }
+  void clear_vectors(const Kokkos::Cuda& exec) const {
+    m_vectors.for_each(
+        [&](const auto& vector) { Kokkos::deep_copy(exec, vector, sentinel_value<Scalar>()); });
   }
 
   std::shared_ptr<const Lists> m_lists;
-  MemoryBudget m_budget;
   MemoryReservation m_reservation;
   std::uint64_t m_watchdog_ticks;
   std::unique_ptr<Portable> m_portable;  ///< set if the portable kernels are requested
   Kokkos::View<int*, Memory> m_tickets;
   Kokkos::View<std::int64_t, Memory> m_stopped;  ///< of the watchdog
   TimeoutFlag m_timeout = make_uncounted<TimeoutFlag>("lutra::trisolve::timeout");
-  MemoryReservation m_own;  ///< of the vectors
-  /// solved, solution, contributions and partial_sums, all values of each
-  Kokkos::View<Scalar*, Memory> m_vectors;
-  int m_width = 0;         ///< values per index allocated
-  KernelGraphs m_kernels;  ///< caches how many blocks of each kernel run concurrently
+  SolveVectors<Scalar, Memory, 4> m_vectors;  ///< see reserve
+  KernelGraphs m_kernels;                     ///< caches how many blocks of each kernel run concurrently
 };
 
 }  // namespace lutra::Impl

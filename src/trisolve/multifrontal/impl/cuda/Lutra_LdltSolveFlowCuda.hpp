@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "Lutra_FrontSources.hpp"
 #include "Lutra_FrontTiles.hpp"
 #include "Lutra_LdltSolveFlow.hpp"
+#include "Lutra_LdltSweepFlow.hpp"
 #include "Lutra_ResidentBlocksCuda.hpp"
 #include "Lutra_ShufflesCuda.hpp"
+#include "Lutra_SolveVectors.hpp"
+#include "Lutra_Upload.hpp"
 #include "Lutra_WorkersCuda.hpp"
 
 namespace lutra::Impl {
@@ -58,62 +62,75 @@ __global__ void __launch_bounds__(ldlt_solve_threads, 2)
   sweep_tasks<Forward>(LdltSolveBlockCuda{{{}, shared_memory, bytes, exchange}}, launch);
 }
 
+/// Tasks of a plan, besides the lists that all sweeps read.
+struct LdltSolveListsCuda : FrontSolveLists<Kokkos::CudaSpace> {
+  Kokkos::View<const LdltSolveTask*, Kokkos::CudaSpace> small, large;
+  std::uint64_t watchdog_ticks = 0;  ///< longest wait of a front
+};
+
 /// Flags and partial sums of sweeps. All flags are initially zero; each sweep raises them to a different
 /// number.
 template <class Scalar>
-struct LdltSweepFlow<Scalar, Kokkos::Cuda> {
-  static constexpr int edge = front_tile<Scalar>;
+class LdltSweepFlow<Scalar, Kokkos::Cuda> {
+ public:
   using Memory = Kokkos::CudaSpace;
   using Plan = LdltPlan<Memory>;
+  using Lists = LdltSolveListsCuda;
   template <int Width>
   using Launch = LdltSolveLaunch<Width, Scalar>;
 
-  /// Most members of a gang: this many blocks run concurrently for every kernel.
-  static int blocks(const Kokkos::Cuda& exec) { return exec.cuda_device_prop().multiProcessorCount; }
+  static std::shared_ptr<const Lists> make_lists(const Kokkos::Cuda& exec, const Plan& plan,
+                                                 const MemoryBudget& budget, double watchdog_seconds) {
+    auto lists = std::make_shared<Lists>();
+    static_cast<FrontSolveLists<Memory>&>(*lists) = make_front_solve_lists(exec, plan.base, budget);
+    lists->watchdog_ticks = watchdog_ticks<Kokkos::Cuda>(watchdog_seconds);
+    // a gang has at most as many members as there are multiprocessors: so many blocks of every kernel run
+    const LdltSolveTasks tasks(plan.base.layout.fronts, edge, exec.cuda_device_prop().multiProcessorCount);
+    lists->small = upload(exec, lists->reservation, "lutra::trisolve::ldlt_small_tasks", tasks.small);
+    lists->large = upload(exec, lists->reservation, "lutra::trisolve::ldlt_tasks", tasks.large);
+    return lists;
+  }
 
-  template <class Factors>
-  void reserve(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, MemoryReservation& memory,
-               int width) {
-    const auto count = static_cast<std::size_t>(plan.base.count);
-    const std::size_t tiles = static_cast<std::size_t>(factors.room.slots) / edge + count + 1;
-    const auto flags =
-        memory.template allocate<Flags>(exec, "lutra::trisolve::ldlt_flags", words + 3 * count + tiles);
-    m_partial_sums = memory.template allocate<Kokkos::View<Scalar*, Memory>>(
-        exec, "lutra::trisolve::ldlt_partial_sums",
-        (static_cast<std::size_t>(factors.room.panels) / (2 * edge) + 1) * static_cast<std::size_t>(width));
-    m_flags = flags;
-    clear(exec);
-  }
-  void free() {
-    m_flags = {};
-    m_partial_sums = {};
-  }
+  explicit LdltSweepFlow(const MemoryBudget& budget) : m_flags(budget), m_partial_sums(budget) {}
 
   /// Prepares the first sweep of a solve. A solve ended by the watchdog remains so until it is consumed.
-  void begin(const Kokkos::Cuda& exec) { Kokkos::deep_copy(exec, part(1, words), -1); }
+  template <class Factors>
+  void begin(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, int width) {
+    const auto count = static_cast<std::int64_t>(plan.base.count);
+    const std::int64_t tiles = factors.room.slots / edge + count + 1;
+    m_partial_sums.reserve(
+        exec, {{{"lutra::trisolve::ldlt_partial_sums", factors.room.panels / (2 * edge) + 1}}}, width);
+    if (m_flags.reserve(exec, {{{"lutra::trisolve::ldlt_flags", words + 3 * count + tiles}}}, 1)) {
+      m_n_flags = words + 3 * count + tiles;
+      clear(exec);
+    }
+    Kokkos::deep_copy(exec, part(1, words), -1);
+  }
 
   /// The front at which the watchdog has ended a sweep since the last call, or −1. Fences.
   int consume_stop(const Kokkos::Cuda& exec) {
-    if (m_flags.data() == nullptr) return -1;
+    if (m_flags[0] == nullptr) return -1;
     int front = -1;
-    Kokkos::deep_copy(exec, front, Kokkos::subview(m_flags, std::size_t(0)));
+    Kokkos::deep_copy(exec, front, Kokkos::View<const int, Memory>(m_flags[0]));
     exec.fence("lutra::trisolve: whether the watchdog has ended a sweep is known");
     if (front >= 0) clear(exec);
     return front;
   }
 
-  template <class Lists, int Width>
+  template <int Width>
   void sweep(const Kokkos::Cuda& exec, const Plan& plan, const Lists& lists,
              const LdltSolveWorker<Width, Scalar>& worker) {
+    if (worker.data.loads && !worker.data.sweep.forward) load(exec, plan, worker);
     Launch<Width> launch;
     launch.worker = worker;
-    launch.watchdog = {m_flags.data(), watchdog_ticks<Kokkos::Cuda>(lists.watchdog_seconds)};
+    launch.worker.data.loads = worker.data.loads && worker.data.sweep.forward;
+    launch.watchdog = {m_flags[0], lists.watchdog_ticks};
     launch.children = plan.base.children.data();
-    launch.done = m_flags.data() + words;
+    launch.done = m_flags[0] + words;
     launch.finished = launch.done + plan.base.count;
     launch.arrived = launch.finished + plan.base.count;
     launch.tiles = launch.arrived + plan.base.count;
-    launch.partial_sums = m_partial_sums.data();
+    launch.partial_sums = m_partial_sums[0];
     launch.run = ++m_run;
     if (worker.data.sweep.forward) {
       work_small<true>(exec, lists, launch);
@@ -125,23 +142,34 @@ struct LdltSweepFlow<Scalar, Kokkos::Cuda> {
   }
 
  private:
-  template <bool Forward, class Lists, int Width>
+  static constexpr int edge = front_tile<Scalar>;
+  static constexpr std::int64_t words = 8;  ///< stop, four tickets
+
+  /// Loads right-hand sides into slots by portable kernels, before a sweep that begins with D or Lᵀ.
+  template <int Width>
+  static void load(const Kokkos::Cuda& exec, const Plan& plan, LdltSolveWorker<Width, Scalar> worker) {
+    worker.data.parts = {false, false, false};
+    worker.data.stores = false;
+    sweep_all(exec, plan, true, worker);
+  }
+
+  template <bool Forward, int Width>
   void work_small(const Kokkos::Cuda& exec, const Lists& lists, Launch<Width> launch) {
     constexpr int bytes =
         ldlt_solve_warps * static_cast<int>(sizeof(LdltSolveSpace<LdltSolveWarpCuda, Width, Scalar>));
     launch.tasks = lists.small.data();
     launch.n_tasks = static_cast<int>(lists.small.extent(0));
-    launch.ticket = m_flags.data() + (Forward ? 1 : 4);
+    launch.ticket = m_flags[0] + (Forward ? 1 : 4);
     run<Width>(exec, ldlt_small_sweep_kernel<Forward, Width, Scalar>, ldlt_solve_warps * 32, bytes,
                (launch.n_tasks + ldlt_solve_warps - 1) / ldlt_solve_warps, m_resident[0][Forward ? 1 : 0],
                launch);
   }
-  template <bool Forward, class Lists, int Width>
+  template <bool Forward, int Width>
   void work_large(const Kokkos::Cuda& exec, const Lists& lists, Launch<Width> launch) {
     constexpr int bytes = static_cast<int>(sizeof(LdltSolveSpace<LdltSolveBlockCuda, Width, Scalar>));
     launch.tasks = lists.large.data();
     launch.n_tasks = static_cast<int>(lists.large.extent(0));
-    launch.ticket = m_flags.data() + (Forward ? 2 : 3);
+    launch.ticket = m_flags[0] + (Forward ? 2 : 3);
     run<Width>(exec, ldlt_sweep_kernel<Forward, Width, Scalar>, ldlt_solve_threads, bytes, launch.n_tasks,
                m_resident[1][Forward ? 1 : 0], launch);
   }
@@ -160,20 +188,18 @@ struct LdltSweepFlow<Scalar, Kokkos::Cuda> {
         "launching a sweep with L·D·Lᵀ");
   }
 
-  static constexpr std::size_t words = 8;  ///< stop, four tickets
-  using Flags = Kokkos::View<int*, Memory>;
-
-  Flags part(std::size_t first, std::size_t last) const {
-    return Kokkos::subview(m_flags, std::pair<std::size_t, std::size_t>(first, last));
+  Kokkos::View<int*, Memory> part(std::int64_t first, std::int64_t last) const {
+    return Kokkos::View<int*, Memory>(m_flags[0] + first, static_cast<std::size_t>(last - first));
   }
   void clear(const Kokkos::Cuda& exec) {
-    Kokkos::deep_copy(exec, m_flags, 0);
+    Kokkos::deep_copy(exec, part(0, m_n_flags), 0);
     Kokkos::deep_copy(exec, part(0, words), -1);
     m_run = 0;
   }
 
-  Flags m_flags;
-  Kokkos::View<Scalar*, Memory> m_partial_sums;
+  SolveVectors<int, Memory, 1> m_flags;  ///< words, flags of fronts, members finished, sums, flags of tiles
+  SolveVectors<Scalar, Memory, 1> m_partial_sums;
+  std::int64_t m_n_flags = 0;
   int m_resident[2][2][2] = {};
   int m_run = 0;
 };
