@@ -7,6 +7,7 @@
 #include "Lutra_DenseRows.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_SolvableTriangle.hpp"
+#include "Lutra_SolveVectors.hpp"
 #include "Lutra_Symbolic.hpp"
 #include "Lutra_Transpose.hpp"
 #include "Lutra_Transposition.hpp"
@@ -110,8 +111,7 @@ class LuTriangles {
   /// that the first solve with transposes analyses them, and the first with so many columns allocates.
   void solve(const ExecutionSpace& exec, Transposition op, const Scale& row_scale, const Scale& col_scale,
              const Rows& B, const Rows& X) {
-    reserve_scratch(exec, X.extent(0) * X.extent(1));
-    const Rows W(m_scratch.data(), X.extent(0), X.extent(1));
+    const Rows W = scratch_like(exec, X);
     const bool plain = op == Transposition::none;
     const Half first = first_half(exec, op), second = second_half(exec, op);
     const int columns = static_cast<int>(B.extent(1));
@@ -163,7 +163,8 @@ class LuTriangles {
         m_col_order(col_order),
         m_options(options),
         m_budget(budget),
-        m_reservation(budget) {}
+        m_reservation(budget),
+        m_scratch(budget) {}
 
   Op make_solve(const ExecutionSpace& exec, const typename Op::Rows& rows, const Order& in_row,
                 const Order& out_row) const {
@@ -173,8 +174,7 @@ class LuTriangles {
   /// B, or a copy if X would overwrite it: a permuted triangle writes rows before it has read others.
   Rows apart(const ExecutionSpace& exec, const Rows& B, const Rows& X) {
     if (B.data() != X.data()) return B;
-    reserve_scratch(exec, B.extent(0) * B.extent(1));
-    const Rows copy(m_scratch.data(), B.extent(0), B.extent(1));
+    const Rows copy = scratch_like(exec, B);
     Kokkos::deep_copy(exec, copy, B);
     return copy;
   }
@@ -210,13 +210,10 @@ class LuTriangles {
     return Kokkos::subview(row_map, Kokkos::make_pair(std::size_t(1), row_map.extent(0)));
   }
 
-  void reserve_scratch(const ExecutionSpace& exec, std::size_t size) {
-    if (m_scratch.extent(0) >= size) return;
-    exec.fence("lutra::trisolve: the smaller scratch is freed");
-    m_scratch = {};
-    m_scratch_reservation = MemoryReservation(m_budget);
-    m_scratch = m_scratch_reservation.template allocate<Kokkos::View<Scalar*, Memory>>(
-        exec, "lutra::trisolve::solve scratch", size);
+  Rows scratch_like(const ExecutionSpace& exec, const Rows& B) {
+    m_scratch.reserve(exec, {{{"lutra::trisolve::solve scratch", static_cast<std::int64_t>(B.extent(0))}}},
+                      static_cast<int>(B.extent(1)));
+    return Rows(m_scratch[0], B.extent(0), B.extent(1));
   }
 
   void update_transposes(const ExecutionSpace& exec) {
@@ -249,13 +246,13 @@ class LuTriangles {
   TriangularOptions m_options;
   MemoryBudget m_budget;
   TimeoutFlag m_timeout = make_uncounted<TimeoutFlag>("lutra::trisolve::timeout");
-  MemoryReservation m_reservation, m_scratch_reservation;
+  MemoryReservation m_reservation;
   Op m_lower, m_upper, m_lower_transposed,
       m_upper_transposed;                         ///< empty until the first transposed solve
   Kokkos::View<const Scalar*, Memory> m_values;   ///< [nnz(L + U)] by rows
   Scale m_between;                                ///< [n] S of Hermitian factors; otherwise empty
   Kokkos::View<Scalar*, Memory> m_column_values;  ///< [nnz(L + U)] by columns, for the transposes
-  Kokkos::View<Scalar*, Memory> m_scratch;        ///< [n × k] by rows: vectors between the two solves
+  SolveVectors<Scalar, Memory, 1> m_scratch;      ///< [n × k] by rows: vectors between the two solves
   TransposedPattern<Memory> m_transposed;         ///< of L + U
   bool m_transposes_are_current = false;
 };

@@ -8,6 +8,7 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_LevelRuns.hpp"
 #include "Lutra_SolutionArrays.hpp"
+#include "Lutra_SolveVectors.hpp"
 #include "Lutra_TriangleEngine.hpp"
 #include "Lutra_TrianglePack.hpp"
 #include "Lutra_TrianglePlan.hpp"
@@ -64,7 +65,7 @@ class PackedTriangleEngine : public TriangleEngine<Scalar, ExecutionSpace> {
       : m_plan(std::move(plan)),
         m_budget(budget),
         m_arrays(exec, static_cast<std::size_t>(m_plan->rows.n), budget, timeout),
-        m_x(static_cast<std::size_t>(m_plan->rows.n), budget) {}
+        m_x(budget) {}
 
   std::unique_ptr<Base> with_own_values(const ExecutionSpace& exec, const MemoryBudget& budget,
                                         const TimeoutFlag& timeout) const override {
@@ -156,7 +157,8 @@ class PackedTriangleEngine : public TriangleEngine<Scalar, ExecutionSpace> {
   /// caller has requested levels.
   void solve_by_levels(const ExecutionSpace& exec, Data data) {
     if constexpr (!is_host_space<ExecutionSpace>) {  // hosts substitute by rows
-      data.current = m_x.reserve(exec, 1);
+      m_x.reserve(exec, {{{"lutra::trisolve::solutions", static_cast<std::int64_t>(m_plan->rows.n)}}}, 1);
+      data.current = m_x[0];
       if (m_plan->options.portable) return solve_levels_portable(exec, data, m_plan->level_runs);
       solve_levels(exec, data, m_plan->level_runs, m_plan->report, m_launches);
     }
@@ -174,7 +176,7 @@ class PackedTriangleEngine : public TriangleEngine<Scalar, ExecutionSpace> {
   MemoryBudget m_budget;
   TriangleValues<Value, Memory> m_values;
   SolutionArrays<Scalar, ExecutionSpace> m_arrays;  ///< for data flow
-  SolutionVector<Scalar, ExecutionSpace> m_x;       ///< for levels
+  SolveVectors<Scalar, Memory, 1> m_x;              ///< for levels
   RecordedLaunches<ExecutionSpace> m_launches;
 };
 

@@ -6,7 +6,7 @@
 
 #include "Lutra_HostSubstitution.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_SolutionArrays.hpp"
+#include "Lutra_SolveVectors.hpp"
 #include "Lutra_TriangleEngine.hpp"
 
 namespace lutra::Impl {
@@ -28,7 +28,7 @@ class RowSubstitution : public TriangleEngine<Scalar, ExecutionSpace> {
   using typename Base::Source;
 
   RowSubstitution(std::shared_ptr<const Plan> plan, const MemoryBudget& budget)
-      : m_plan(std::move(plan)), m_budget(budget), m_x(static_cast<std::size_t>(m_plan->rows.n), budget) {}
+      : m_plan(std::move(plan)), m_budget(budget), m_x(budget) {}
 
   std::unique_ptr<Base> with_own_values(const ExecutionSpace&, const MemoryBudget& budget,
                                         const TimeoutFlag&) const override {
@@ -46,7 +46,8 @@ class RowSubstitution : public TriangleEngine<Scalar, ExecutionSpace> {
                       [&](const auto& b, const auto& x, int columns) {
                         const auto rows = m_plan->rows.access();
                         const auto solve_group = [&]<int Stride>(std::integral_constant<int, Stride>) {
-                          const auto data = data_for(b, x, columns, m_x.reserve(exec, Stride));
+                          m_x.reserve(exec, {{{"lutra::trisolve::solutions", m_plan->report.n}}}, Stride);
+                          const auto data = data_for(b, x, columns, m_x[0]);
                           if constexpr (ScalarTraits<Scalar>::is_complex) {
                             if (conjugate)
                               return substitute<Stride, true>(exec, rows, m_plan->schedule, data);
@@ -86,7 +87,7 @@ class RowSubstitution : public TriangleEngine<Scalar, ExecutionSpace> {
   std::shared_ptr<const Plan> m_plan;
   MemoryBudget m_budget;
   HostValues<Value, Memory> m_values;
-  SolutionVector<Scalar, ExecutionSpace> m_x;
+  SolveVectors<Scalar, Memory, 1> m_x;
 };
 
 }  // namespace lutra::Impl

@@ -18,39 +18,6 @@ struct SolveTickets {
   std::int64_t stopped;  ///< of the watchdog
 };
 
-/// A vector [n × stride] that grows with the stride, for methods that separate dependent rows by barriers or
-/// launches.
-template <class Scalar, class ExecutionSpace>
-class SolutionVector {
- public:
-  using Memory = typename ExecutionSpace::memory_space;
-
-  SolutionVector() = default;
-  SolutionVector(std::size_t n, const MemoryBudget& budget) : m_n(n), m_budget(budget) {}
-
-  /// Allocates, and fences, if the stride is larger than ever before.
-  Scalar* reserve(const ExecutionSpace& exec, int stride) {
-    if (stride > m_stride) {
-      exec.fence("lutra::trisolve: the smaller vector is freed");
-      m_vector = {};
-      m_stride = 0;
-      m_reservation = MemoryReservation(m_budget);
-      m_vector = m_reservation.template allocate<Kokkos::View<Scalar*, Memory>>(
-          exec, "lutra::trisolve::solutions", m_n * static_cast<std::size_t>(stride));
-      m_stride = stride;
-    }
-    return m_vector.data();
-  }
-  std::size_t bytes() const { return m_reservation.bytes(); }
-
- private:
-  std::size_t m_n = 0;
-  MemoryBudget m_budget;
-  MemoryReservation m_reservation;
-  Kokkos::View<Scalar*, Memory> m_vector;
-  int m_stride = 0;
-};
-
 /// Double-buffered solutions of a data-flow solver, with the state of its waits.
 ///
 ///   solve k      current = arrays[k % 2]: all sentinels on entry, solutions on return

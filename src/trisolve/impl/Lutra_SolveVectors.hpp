@@ -61,7 +61,7 @@ class SolveVectors {
   void for_each(const Visit& visit) const {
     for (const Vector& vector : m_vectors) visit(vector);
   }
-  int width() const { return m_width; }
+  std::size_t bytes() const { return m_reservation.bytes(); }
 
  private:
   using Vector = Kokkos::View<Scalar*, Memory>;
