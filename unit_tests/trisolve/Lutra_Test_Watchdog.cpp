@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "Lutra_BlockSolve.hpp"
 #include "Lutra_LuTriangles.hpp"
 #include "Lutra_SolutionArrays.hpp"
 #include "Lutra_TestDevice.hpp"

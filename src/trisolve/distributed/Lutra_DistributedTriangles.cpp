@@ -8,6 +8,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_KernelSweeps.hpp"
+#include "Lutra_SweepAnalysis.hpp"
 
 namespace lutra {
 

@@ -152,18 +152,20 @@ struct FrontTriangle {
   }
 };
 
-/// Threads of a team for each front of a level. On hosts one, unless the level has fewer fronts than threads
-/// and its first front, the largest, is worth the barriers.
+/// Threads of a team for each front of a level.
 template <class ExecutionSpace, class Plan>
+int threads_for_level(const ExecutionSpace&, const Plan&, Ordinal, int) {
+  return 4;
+}
+/// Overload for hosts: one, unless the level has fewer fronts than threads and its first front, the largest,
+/// is worth the barriers.
+template <class ExecutionSpace, class Plan>
+requires is_host_space<ExecutionSpace>
 int threads_for_level(const ExecutionSpace& exec, const Plan& plan, Ordinal first, int width) {
   constexpr int worth_sharing = 256;  // rows
-  if constexpr (is_host_space<ExecutionSpace>) {
-    const int pool = exec.concurrency();
-    const auto& largest = plan.layout.fronts[static_cast<std::size_t>(plan.by_level(first))];
-    return width < pool && largest.size() >= worth_sharing ? pool / width : 1;
-  } else {
-    return 4;
-  }
+  const int pool = exec.concurrency();
+  const auto& largest = plan.layout.fronts[static_cast<std::size_t>(plan.by_level(first))];
+  return width < pool && largest.size() >= worth_sharing ? pool / width : 1;
 }
 
 /// Calls worker.sweep(team, f) for each front f, level by level, leaves first or last, one team per front; on

@@ -155,14 +155,15 @@ class PackedTriangleEngine : public TriangleEngine<Scalar, ExecutionSpace> {
 
   /// Solves one right-hand side by levels. Several use the data-flow kernel on the same plan, unless the
   /// caller has requested levels.
-  void solve_by_levels(const ExecutionSpace& exec, Data data) {
-    if constexpr (!is_host_space<ExecutionSpace>) {  // hosts substitute by rows
-      m_x.reserve(exec, {{{"lutra::trisolve::solutions", static_cast<std::int64_t>(m_plan->rows.n)}}}, 1);
-      data.current = m_x[0];
-      if (m_plan->options.portable) return solve_levels_portable(exec, data, m_plan->level_runs);
-      solve_levels(exec, data, m_plan->level_runs, m_plan->report, m_launches);
-    }
+  void solve_by_levels(const ExecutionSpace& exec, const Data& given) {
+    Data data = given;
+    m_x.reserve(exec, {{{"lutra::trisolve::solutions", static_cast<std::int64_t>(m_plan->rows.n)}}}, 1);
+    data.current = m_x[0];
+    if (m_plan->options.portable) return solve_levels_portable(exec, data, m_plan->level_runs);
+    solve_levels(exec, data, m_plan->level_runs, m_plan->report, m_launches);
   }
+  /// Overload for hosts, which substitute by rows instead.
+  void solve_by_levels(const ExecutionSpace&, const Data&) requires is_host_space<ExecutionSpace> {}
 
   template <int Stride>
   void solve_group(const ExecutionSpace& exec, Data data) {

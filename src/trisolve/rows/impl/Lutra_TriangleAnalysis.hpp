@@ -59,28 +59,39 @@ class TriangleAnalysis {
 
   std::unique_ptr<Engine> run(const TimeoutFlag& timeout) {
     MemoryReservation scratch(m_budget);
-    if constexpr (!is_host_space<ExecutionSpace>) {
-      scratch.template reserve<Memory>(m_exec, "lutra::trisolve::analysis",
-                                       analysis_scratch_bytes(m_input.rows.n));
-    }
+    reserve_scratch(scratch);
     auto found = group_rows(m_exec, m_input.rows, m_input.options, scratch);
     const TriangleStatistics statistics = read_back(m_exec, found.statistics);
     throw_faults(statistics);
     adopt_statistics(found, statistics);
     find_properties(found, statistics);
     choose();
-    std::unique_ptr<Engine> engine;
-    if constexpr (is_host_space<ExecutionSpace>) {
-      if (m_report.method == TrisolveMethod::levels) return make_substitution(found.single);
-    }
-    engine = make_packed(found, scratch, timeout);
-    // Memory returned to a pool is reused on this stream only.
-    if (m_budget.pool() == nullptr) m_exec.fence("lutra::trisolve: scratch of the analysis is freed");
-    return engine;
+    return make_engine(found, scratch, timeout);
   }
 
  private:
   using Single = typename SingleOf<Scalar>::type;
+
+  /// Devices: one piece of memory for the whole analysis.
+  void reserve_scratch(MemoryReservation& scratch) const {
+    scratch.template reserve<Memory>(m_exec, "lutra::trisolve::analysis",
+                                     analysis_scratch_bytes(m_input.rows.n));
+  }
+  void reserve_scratch(MemoryReservation&) const requires is_host_space<ExecutionSpace> {}
+
+  std::unique_ptr<Engine> make_engine(const Groupings<Memory>& found, MemoryReservation& scratch,
+                                      const TimeoutFlag& timeout) {
+    auto engine = make_packed(found, scratch, timeout);
+    // Memory returned to a pool is reused on this stream only.
+    if (m_budget.pool() == nullptr) m_exec.fence("lutra::trisolve: scratch of the analysis is freed");
+    return engine;
+  }
+  /// Overload for hosts, which substitute rows in place instead of level sets.
+  std::unique_ptr<Engine> make_engine(const Groupings<Memory>& found, MemoryReservation& scratch,
+                                      const TimeoutFlag& timeout) requires is_host_space<ExecutionSpace> {
+    if (m_report.method == TrisolveMethod::levels) return make_substitution(found.single);
+    return make_packed(found, scratch, timeout);
+  }
 
   bool stores_singles() const { return m_input.options.precision == FactorPrecision::single; }
   std::size_t value_bytes() const { return stores_singles() ? sizeof(Single) : sizeof(Scalar); }

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_SWEEPANALYSIS_HPP
+#define LUTRA_SWEEPANALYSIS_HPP
+
 #include <algorithm>
 #include <string>
 
 #include "Lutra_DistributedState.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_GridChoice.hpp"
-#include "Lutra_Instantiate.hpp"
 #include "Lutra_KernelSweeps.hpp"
 
 // Analysis of distributed triangles: choice of the grid, plans of the sweeps, exchanges of entries and
 // vectors.
 
 namespace lutra {
-namespace {
+namespace Impl {
 
-void check_backend(const DistributedOptions& options) {
+inline void check_backend(const DistributedOptions& options) {
   if (options.on_device && !options.deterministic)
     throw InputError("deterministic: on devices sums have one order, it cannot be false with on_device");
   if (options.backend != CommBackend::mpi && is_built(options.backend) && !options.on_device)
@@ -22,7 +24,7 @@ void check_backend(const DistributedOptions& options) {
                      "' is for triangles that are solved on devices (on_device)");
 }
 
-}  // namespace
+}  // namespace Impl
 
 template <class Scalar>
 void DistributedTriangles<Scalar>::State::analyze(const DistributedPattern& pattern) {
@@ -30,7 +32,7 @@ void DistributedTriangles<Scalar>::State::analyze(const DistributedPattern& patt
   const bool is_given = options.grid.size() > 0;
   comm.agree("analysis of a distributed triangle", [&] {
     if (is_given || options.grid.rows < 0) Impl::check_grid(comm, options.grid);
-    check_backend(options);
+    Impl::check_backend(options);
     Impl::check_pattern(pattern);
   });
   rhs_count = pattern.rhs_rows.size();
@@ -190,9 +192,6 @@ void DistributedTriangles<Scalar>::State::plan_vectors(const DistributedPattern&
   }
 }
 
-#define LUTRA_INSTANTIATE(Scalar) \
-  template void DistributedTriangles<Scalar>::State::analyze(const DistributedPattern&);
-LUTRA_FOR_EACH_SCALAR(LUTRA_INSTANTIATE)
-#undef LUTRA_INSTANTIATE
-
 }  // namespace lutra
+
+#endif
