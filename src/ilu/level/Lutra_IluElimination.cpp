@@ -21,8 +21,7 @@ template <class ExecutionSpace>
 int host_threads(const ExecutionSpace&) {
   return 0;
 }
-template <class ExecutionSpace>
-requires is_host_space<ExecutionSpace>
+template <HostExecution ExecutionSpace>
 int host_threads(const ExecutionSpace& exec) {
   return exec.concurrency();
 }
