@@ -16,6 +16,16 @@
 namespace lutra {
 namespace Impl {
 
+/// Host threads that could share the rows; 0 on devices.
+template <class ExecutionSpace>
+int host_threads(const ExecutionSpace&) {
+  return 0;
+}
+template <HostExecution ExecutionSpace>
+int host_threads(const ExecutionSpace& exec) {
+  return exec.concurrency();
+}
+
 /// Eliminates the rows of one level, or all rows in their own order: rows that need not wait.
 template <class Scalar, class Memory>
 struct EliminateRow {
@@ -46,7 +56,7 @@ struct IluElimination<Scalar, ExecutionSpace>::Plan {
         longest(Impl::longest_row(exec, n, pattern.row_map)),
         state(exec, reservation, "lutra::ilu::elimination_state", 2),
         watchdog_ticks(Impl::watchdog_ticks<ExecutionSpace>(watchdog_seconds)) {
-    EliminationProperties properties{static_cast<std::int64_t>(n), 0, host_threads(exec)};
+    EliminationProperties properties{static_cast<std::int64_t>(n), 0, Impl::host_threads(exec)};
     if (properties.threads != 1 || wanted == IluSchedule::levels) {
       // an edge leads from a row to the rows it needs, so levels count from the rows that no row needs
       levels = levelize(
@@ -107,12 +117,6 @@ struct IluElimination<Scalar, ExecutionSpace>::Plan {
   void run_syncfree(const ExecutionSpace& exec, const Rows& rows) {
     const Impl::SyncfreeOrder<Memory> order{levels.order, n, {state.device().data() + 1, watchdog_ticks}};
     syncfree.run(exec, {rows, order, state}, workspace.get(), levels, threads);
-  }
-
-  /// Host threads that could share the rows; 0 on devices.
-  static int host_threads(const ExecutionSpace&) { return 0; }
-  static int host_threads(const ExecutionSpace& exec) requires Impl::is_host_space<ExecutionSpace> {
-    return exec.concurrency();
   }
 
   MemoryReservation reservation;

@@ -119,8 +119,7 @@ struct SyncfreeEngine {
            int) {}
 };
 
-template <class Scalar, class ExecutionSpace>
-requires is_host_space<ExecutionSpace>
+template <class Scalar, HostExecution ExecutionSpace>
 struct SyncfreeEngine<Scalar, ExecutionSpace> {
   static constexpr bool needs_workspace = true;
   Kokkos::View<unsigned*, typename ExecutionSpace::memory_space> flags;  ///< see HostSyncfreeRows

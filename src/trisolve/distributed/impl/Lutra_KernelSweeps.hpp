@@ -10,6 +10,7 @@
 
 #include "Lutra_At.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_RowTaskList.hpp"
 #include "Lutra_Upload.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
@@ -138,8 +139,7 @@ class KernelSweeps {
 #else
     using Policy = Kokkos::TeamPolicy<Exec>;
     Kokkos::parallel_for(
-        "lutra::trisolve::row_tasks",
-        Policy(m_exec, static_cast<int>(tasks.size()), is_host_space<Exec> ? 1 : 128),
+        "lutra::trisolve::row_tasks", Policy(m_exec, static_cast<int>(tasks.size()), team_width<Exec>(128)),
         KOKKOS_LAMBDA(const typename Policy::member_type& member) {
           const RowTeam<typename Policy::member_type> team{member};
           const RowTask task = data.tasks[numbers[member.league_rank()]];

@@ -122,9 +122,10 @@ FrontSolveLists<typename ExecutionSpace::memory_space> make_front_solve_lists(co
   return list_sources(exec, plan, budget);
 }
 /// Overload for hosts.
-template <class ExecutionSpace, class Plan>
-requires is_host_space<ExecutionSpace> FrontSolveLists<typename ExecutionSpace::memory_space>
-make_front_solve_lists(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget) {
+template <HostExecution ExecutionSpace, class Plan>
+FrontSolveLists<typename ExecutionSpace::memory_space> make_front_solve_lists(const ExecutionSpace& exec,
+                                                                              const Plan& plan,
+                                                                              const MemoryBudget& budget) {
   MemoryReservation kept(budget);
   const auto lists = list_sources(plan.layout.fronts, static_cast<std::int64_t>(plan.n), plan.relative.data(),
                                   plan.relative.extent(0));

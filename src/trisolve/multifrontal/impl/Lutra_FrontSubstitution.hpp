@@ -159,8 +159,7 @@ int threads_for_level(const ExecutionSpace&, const Plan&, Ordinal, int) {
 }
 /// Overload for hosts: one, unless the level has fewer fronts than threads and its first front, the largest,
 /// is worth the barriers.
-template <class ExecutionSpace, class Plan>
-requires is_host_space<ExecutionSpace>
+template <HostExecution ExecutionSpace, class Plan>
 int threads_for_level(const ExecutionSpace& exec, const Plan& plan, Ordinal first, int width) {
   constexpr int worth_sharing = 256;  // rows
   const int pool = exec.concurrency();

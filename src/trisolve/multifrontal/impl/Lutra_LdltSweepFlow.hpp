@@ -63,8 +63,7 @@ void sweep_all(const ExecutionSpace& exec, const Plan& plan, bool forward, const
   sweep_fronts(exec, plan.base, forward, worker);
 }
 /// Overload for hosts.
-template <class Plan, class Worker, class ExecutionSpace>
-requires is_host_space<ExecutionSpace>
+template <class Plan, class Worker, HostExecution ExecutionSpace>
 void sweep_all(const ExecutionSpace& exec, const Plan& plan, bool forward, const Worker& worker) {
   const SubtreeMapping& mapping = subtrees_of(plan);
   if (mapping.order.empty()) return sweep_fronts(exec, plan.base, forward, worker);

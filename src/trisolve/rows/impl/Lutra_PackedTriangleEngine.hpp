@@ -163,7 +163,7 @@ class PackedTriangleEngine : public TriangleEngine<Scalar, ExecutionSpace> {
     solve_levels(exec, data, m_plan->level_runs, m_plan->report, m_launches);
   }
   /// Overload for hosts, which substitute by rows instead.
-  void solve_by_levels(const ExecutionSpace&, const Data&) requires is_host_space<ExecutionSpace> {}
+  void solve_by_levels(const ExecutionSpace&, const Data&) requires HostExecution<ExecutionSpace> {}
 
   template <int Stride>
   void solve_group(const ExecutionSpace& exec, Data data) {

@@ -82,7 +82,7 @@ void cut_blocks(const ExecutionSpace& exec, const Rows& rows, const View& starts
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   using Properties = SegmentProperties;
   const auto segments = static_cast<int>((rows.n + block_search_steps - 1) / block_search_steps);
-  const int threads = is_host_space<ExecutionSpace> ? 1 : block_search_steps;
+  const int threads = team_width<ExecutionSpace>(block_search_steps);
   const auto scratch = Kokkos::PerTeam(static_cast<int>(Properties::bytes));
   Kokkos::parallel_for(
       "lutra::trisolve::cut_blocks", Policy(exec, segments, threads, 1).set_scratch_size(0, scratch),

@@ -46,7 +46,7 @@ class RowSubstitution : public TriangleEngine<Scalar, ExecutionSpace> {
                       [&](const auto& b, const auto& x, int columns) {
                         const auto rows = m_plan->rows.access();
                         const auto solve_group = [&]<int Stride>(std::integral_constant<int, Stride>) {
-                          m_x.reserve(exec, {{{"lutra::trisolve::solutions", m_plan->rows.n}}}, Stride);
+                          m_x.reserve(exec, {{{"lutra::trisolve::solutions", m_plan->report.n}}}, Stride);
                           const auto data = data_for(b, x, columns, m_x[0]);
                           if constexpr (ScalarTraits<Scalar>::is_complex) {
                             if (conjugate)

@@ -96,12 +96,7 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_lane(const Member& team, const BlockTa
 /// Threads of a team that packs a task.
 template <class ExecutionSpace>
 int packing_threads(const ExecutionSpace&) {
-  return 8 * narrow_lanes;
-}
-template <class ExecutionSpace>
-requires is_host_space<ExecutionSpace>
-int packing_threads(const ExecutionSpace&) {
-  return 1;
+  return team_width<ExecutionSpace>(8 * narrow_lanes);
 }
 
 /// One team per task.

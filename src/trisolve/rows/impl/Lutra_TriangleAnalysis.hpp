@@ -77,7 +77,7 @@ class TriangleAnalysis {
     scratch.template reserve<Memory>(m_exec, "lutra::trisolve::analysis",
                                      analysis_scratch_bytes(m_input.rows.n));
   }
-  void reserve_scratch(MemoryReservation&) const requires is_host_space<ExecutionSpace> {}
+  void reserve_scratch(MemoryReservation&) const requires HostExecution<ExecutionSpace> {}
 
   std::unique_ptr<Engine> make_engine(const Groupings<Memory>& found, MemoryReservation& scratch,
                                       const TimeoutFlag& timeout) {
@@ -88,7 +88,7 @@ class TriangleAnalysis {
   }
   /// Overload for hosts, which substitute rows in place instead of level sets.
   std::unique_ptr<Engine> make_engine(const Groupings<Memory>& found, MemoryReservation& scratch,
-                                      const TimeoutFlag& timeout) requires is_host_space<ExecutionSpace> {
+                                      const TimeoutFlag& timeout) requires HostExecution<ExecutionSpace> {
     if (m_report.method == TrisolveMethod::levels) return make_substitution(found.single);
     return make_packed(found, scratch, timeout);
   }

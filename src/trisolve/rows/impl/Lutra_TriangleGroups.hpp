@@ -50,8 +50,7 @@ void sweep_row_levels(const ExecutionSpace& exec, const RowAccess& rows,
   sweep_levels_portable(exec, rows, single, last_level, watchdog);
 }
 /// Overload for hosts, where one thread takes the rows in their order.
-template <class ExecutionSpace>
-requires is_host_space<ExecutionSpace>
+template <HostExecution ExecutionSpace>
 void sweep_row_levels(const ExecutionSpace& exec, const RowAccess& rows,
                       const LeveledBlocks<typename ExecutionSpace::memory_space>& single,
                       std::int64_t* last_level, const LevelWatchdog&) {
