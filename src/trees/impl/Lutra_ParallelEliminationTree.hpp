@@ -66,10 +66,10 @@ struct EdgePropagation {
 /// Elimination tree of A + Aᵀ by parallel propagation of all edges. Fences.
 /// @param parent [n] out; n for a root
 template <class ExecutionSpace>
-static void build_elimination_tree(
-    const ExecutionSpace& exec,
-    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>& parent, const MemoryBudget& budget) {
+static void propagate_edges(const ExecutionSpace& exec,
+                            const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+                            const Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>& parent,
+                            const MemoryBudget& budget) {
   MemoryReservation scratch(budget);
   const Ordinal n = pattern.n_rows;
   auto shortcut = scratch.allocate<Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>>(
@@ -86,7 +86,16 @@ static void build_elimination_tree(
   exec.fence("lutra::trees: shortcuts are freed");
 }
 
-/// On hosts by Liu's algorithm.
+/// Elimination tree of A + Aᵀ by the fastest method of a space. Fences.
+/// @param parent [n] out; n for a root
+template <class ExecutionSpace>
+void build_elimination_tree(const ExecutionSpace& exec,
+                            const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+                            const Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>& parent,
+                            const MemoryBudget& budget) {
+  propagate_edges<ExecutionSpace>(exec, pattern, parent, budget);
+}
+/// On hosts Liu's algorithm.
 template <HostExecution ExecutionSpace>
 void build_elimination_tree(const ExecutionSpace& exec,
                             const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
