@@ -179,10 +179,10 @@ TEMPLATE_LIST_TEST_CASE("systems on the host, and memory that ends while they ar
   auto B = system.b;
   B.insert(B.end(), system.b.begin(), system.b.end());
   bool was_short = false, was_enough = false;
+  KrylovSolverOptions options;
+  options.restart = 30;
   for (std::size_t limit = 1 << 14; limit < (1 << 24) && !was_enough; limit += limit / 8) {
-    KrylovSolverOptions options;
     options.memory_limit = limit;
-    options.restart = 30;
     Krylov<T> solver(options);
     std::vector<Scalar> X(B.size());
     CHECK_THROWS_AS(solver.solve_host(B, X), CallOrderError);
