@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "Lutra_Analysis.hpp"
+#include "Lutra_BuiltTypes.hpp"
 #include "Lutra_DiagonalPreconditioner.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_KrylovIteration.hpp"
