@@ -15,8 +15,10 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_KrylovIteration.hpp"
 #include "Lutra_KrylovSolverOptions.hpp"
+#include "Lutra_MatrixCalls.hpp"
 #include "Lutra_MatrixOperators.hpp"
 #include "Lutra_Numeric.hpp"
+#include "Lutra_RankTwo.hpp"
 
 namespace lutra {
 

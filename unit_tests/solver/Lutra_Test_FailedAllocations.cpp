@@ -9,6 +9,7 @@
 #include "Lutra_FailingNew.hpp"
 #include "Lutra_KrylovSolver.hpp"
 #include "Lutra_SchurComplement.hpp"
+#include "Lutra_SparseILU.hpp"
 #include "Lutra_SparseLDLT.hpp"
 #include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"

@@ -236,7 +236,7 @@ TEMPLATE_LIST_TEST_CASE("singular systems never end in a success that is none", 
     Krylov<T> solver;
     const auto A = from_dense<Matrix<T>>({{1, 2}, {0, 0}});
     succeed(solver.analyze(A));
-    succeed(solver.factorize(A));
+    CHECK(solver.factorize(A) == Status::breakdown);
     const Block<T> X("X", 2, 1);
     Kokkos::deep_copy(X, as_scalar<typename T::Scalar>(7));
     CHECK(solver.solve(X, X) == Status::breakdown);
@@ -276,7 +276,7 @@ TEMPLATE_LIST_TEST_CASE("singular systems never end in a success that is none", 
     const auto A = from_dense<Matrix<T>>({{1, 1, o}, {1, 1, o}, {1, 1, o}});
     CHECK(solver.analyze(A) == Status::structurally_singular);
     CHECK(solver.report().status == Status::structurally_singular);
-    succeed(solver.factorize(A));
+    CHECK(solver.factorize(A) == Status::structurally_singular);
     const Block<T> X("X", 3, 1);
     Kokkos::deep_copy(X, as_scalar<typename T::Scalar>(7));
     CHECK(solver.solve(X, X) == Status::structurally_singular);
@@ -398,7 +398,7 @@ TEMPLATE_LIST_TEST_CASE("a Krylov solver takes the user's permutation, and value
   CHECK_THROWS_AS(solver.factorize(flow_matrix<T>(6, 0.2)), InputError);
   auto broken = A;
   broken.values[0] = as_scalar<typename T::Scalar>(std::numeric_limits<double>::quiet_NaN());
-  succeed(solver.factorize(broken));
+  CHECK(solver.factorize(broken) == Status::breakdown);
   CHECK(solver.solve(B, X) == Status::breakdown);
   succeed(solver.factorize(A));
   REQUIRE(solver.solve(B, X) == Status::success);

@@ -38,7 +38,7 @@ struct Scripted {
     analysis->plan = plan;
     numeric = std::make_unique<Numeric>(analysis, options);
   }
-  void factorize() { succeed(numeric->factorize(to_space<Space>(A))); }
+  Status factorize() { return numeric->factorize(to_space<Space>(A)); }
   /// Solves for k equal right-hand sides A·(1, 1, …).
   Status solve(std::size_t k = 1) {
     const auto n = A.values.size();

@@ -9,6 +9,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_KrylovSolver.hpp"
 #include "Lutra_ScaledSystems.hpp"
+#include "Lutra_SparseILU.hpp"
 #include "Lutra_TestStatus.hpp"
 
 // Units do not matter: A·2^p and b·2^q lead to the same decisions, counts and bits, but for exponents.

@@ -5,6 +5,7 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_KrylovSolver.hpp"
+#include "Lutra_SparseILU.hpp"
 #include "Lutra_TestDominant.hpp"
 #include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
