@@ -22,8 +22,9 @@ APPLY = "SparseILU.hpp apply; NumericSolve.cpp apply_strided; IncompleteSolve.cp
 
 # name: (most hops, "file function; file function; …"), files without Lutra_.
 CHAINS = {
-    "SparseLU::factorize, fronts on hosts": (7, CALLS + FRONTS + "HostFronts.hpp run"),
-    "SparseLU::factorize, fronts, portable": (7, CALLS + FRONTS + "FrontsPortable.hpp factorize_fronts_portable"),
+    "SparseLU::factorize, fronts on hosts": (7, CALLS + FRONTS + "LuHostSchedule.hpp run; HostFronts.hpp for_each"),
+    "SparseLU::factorize, fronts, portable": (7, CALLS + FRONTS + "FrontSchedule.hpp run_portable; "
+        "FrontsPortable.hpp factorize_fronts_portable; FrontLevels.hpp for_each_front"),
     "SparseLU::factorize, fronts on CUDA": (
         7, CALLS + FRONTS + "FrontScheduleCuda.hpp run; FrontScheduleCuda.hpp run_launches"),
     "SparseLU::factorize by rows on hosts": (
@@ -31,19 +32,19 @@ CHAINS = {
         "UpLookingLu.cpp factorize_up_looking"),
     "SparseLDLT::factorize on hosts": (
         7, CALLS + "LdltEngine.cpp factorize; LdltEngine.cpp factorize_with_room; FrontLdlt.cpp factorize_ldlt; "
-        "LdltFronts.hpp factorize_ldlt_on_host"),
+        "LdltHostSchedule.hpp run; HostFronts.hpp for_each"),
     "SparseLDLT::factorize, portable": (
         7, CALLS + "LdltEngine.cpp factorize; LdltEngine.cpp factorize_with_room; FrontLdlt.cpp factorize_ldlt; "
-        "LdltFronts.hpp factorize_ldlt_portable"),
+        "LdltFronts.hpp factorize_ldlt_portable; FrontLevels.hpp for_each_front"),
     "SparseLDLT::factorize, diagonal pivots on CUDA": (
         7, CALLS + "LdltEngine.cpp factorize; " + FRONTS + "FrontScheduleCuda.hpp run; "
         "FrontScheduleCuda.hpp run_launches"),
     "SparseLU::solve on fronts, portable": (
-        7, SOLVE + "MultifrontalPlan.cpp apply; FrontSolver.cpp solve; FrontSweeps.hpp run; "
-        "PortableFrontSweeps.hpp run; FrontSubstitution.hpp sweep_fronts"),
+        7, SOLVE + "MultifrontalPlan.cpp apply; FrontSolver.cpp solve; PortableFrontSweeps.hpp run; "
+        "FrontSubstitution.hpp sweep_fronts"),
     "SparseLDLT::solve on hosts": (
-        9, SOLVE + "LdltEngine.hpp apply; LdltSolver.cpp solve; LdltSweeps.hpp run; LdltSweeps.hpp sweep; "
-        "LdltSweeps.hpp sweep_with; LdltSweeps.hpp sweep_all; LdltSweeps.hpp sweep_subtrees"),
+        7, SOLVE + "LdltEngine.hpp apply; LdltSolver.cpp solve; LdltSweeps.hpp run; LdltSweepFlow.hpp sweep; "
+        "LdltSweepFlow.hpp sweep_all"),
     "SparseLU::solve by rows on hosts": (
         7, SOLVE + "SimplicialPlan.hpp apply; LuTriangles.hpp solve; RowSubstitution.hpp solve; "
         "HostSubstitution.hpp substitute; HostSubstitution.hpp visit_rows"),

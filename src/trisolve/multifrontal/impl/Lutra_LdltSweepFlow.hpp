@@ -13,11 +13,18 @@
 
 namespace lutra::Impl {
 
-/// Calls worker.sweep(team, f) for each front f on host threads, partitioned as in factorizations: forward,
-/// one thread per subtree, then the fronts above in sequence, large ones by all threads; backward in reverse.
-template <class Worker, class ExecutionSpace>
-static void sweep_subtrees(const ExecutionSpace& exec, const std::vector<Front>& fronts,
-                           const SubtreeMapping& mapping, bool forward, const Worker& worker) {
+/// Calls worker.sweep(team, f) for each front f on a device.
+template <class Plan, class Worker, class ExecutionSpace>
+void sweep_all(const ExecutionSpace& exec, const Plan& plan, bool forward, const Worker& worker) {
+  sweep_fronts(exec, plan.base, forward, worker);
+}
+/// Overload for host threads, partitioned as in factorizations: forward, one thread per subtree, then the
+/// fronts above in sequence, large ones by all threads; backward in reverse.
+template <class Plan, class Worker, HostExecution ExecutionSpace>
+void sweep_all(const ExecutionSpace& exec, const Plan& plan, bool forward, const Worker& worker) {
+  const std::vector<Front>& fronts = plan.base.layout.fronts;
+  const SubtreeMapping& mapping = subtrees_of(plan);
+  if (mapping.order.empty()) return sweep_fronts(exec, plan.base, forward, worker);
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::Schedule<Kokkos::Dynamic>>;
   using Member = typename Policy::member_type;
   const auto range = [&](const Member& team, Ordinal begin, Ordinal end) {
@@ -55,19 +62,6 @@ static void sweep_subtrees(const ExecutionSpace& exec, const std::vector<Front>&
     above();
     below();
   }
-}
-
-/// Calls worker.sweep(team, f) for each front f on a device.
-template <class Plan, class Worker, class ExecutionSpace>
-void sweep_all(const ExecutionSpace& exec, const Plan& plan, bool forward, const Worker& worker) {
-  sweep_fronts(exec, plan.base, forward, worker);
-}
-/// Overload for hosts.
-template <class Plan, class Worker, HostExecution ExecutionSpace>
-void sweep_all(const ExecutionSpace& exec, const Plan& plan, bool forward, const Worker& worker) {
-  const SubtreeMapping& mapping = subtrees_of(plan);
-  if (mapping.order.empty()) return sweep_fronts(exec, plan.base, forward, worker);
-  sweep_subtrees(exec, plan.base.layout.fronts, mapping, forward, worker);
 }
 
 /// Sweeps level by level, or by subtrees on host threads, by portable kernels.

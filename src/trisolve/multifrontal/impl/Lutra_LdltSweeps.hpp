@@ -62,6 +62,13 @@ class LdltSweeps {
     Data data = ldlt_solve_data(plan, *m_lists, factors, system);
     data.kernel = &m_kernel;
     const bool has_rest = parts.diagonal || parts.upper;
+    const auto sweep = [&](int column, int width) {
+      if (width == 1) {
+        m_flow.sweep(exec, plan, *m_lists, LdltSolveWorker<1, Scalar>{data, column});
+      } else {
+        m_flow.sweep(exec, plan, *m_lists, LdltSolveWorker<4, Scalar>{data, column});
+      }
+    };
     for (int column = 0; column < system.n_columns;) {
       const int width = system.n_columns - column == 1 ? 1 : 4;
       m_vectors.reserve(
@@ -79,14 +86,14 @@ class LdltSweeps {
         data.sweep = {true, false, data.conjugate};
         data.loads = true;
         data.stores = !has_rest;
-        sweep(exec, plan, data, column, width);
+        sweep(column, width);
       }
       if (has_rest) {
         data.parts = {false, parts.diagonal, parts.upper};
         data.sweep = {false, true, data.conjugate != data.hermitian};
         data.loads = !parts.lower;
         data.stores = true;
-        sweep(exec, plan, data, column, width);
+        sweep(column, width);
       }
       column += width;
     }
@@ -96,14 +103,6 @@ class LdltSweeps {
   int consume_stop(const ExecutionSpace& exec) { return m_flow.consume_stop(exec); }
 
  private:
-  void sweep(const ExecutionSpace& exec, const Plan& plan, const Data& data, int column, int width) {
-    if (width == 1) {
-      m_flow.sweep(exec, plan, *m_lists, LdltSolveWorker<1, Scalar>{data, column});
-    } else {
-      m_flow.sweep(exec, plan, *m_lists, LdltSolveWorker<4, Scalar>{data, column});
-    }
-  }
-
   std::shared_ptr<const Lists> m_lists;
   ProductKernel<RealOf<Scalar>> m_kernel;
   SolveVectors<Scalar, Memory, 3> m_vectors;  ///< see run
