@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -280,10 +281,11 @@ class Calibration {
     std::vector<Scalar> b(static_cast<std::size_t>(A.n_rows), Scalar(1)), x(b.size());
     for (int analyses = 0; analyses < 2; ++analyses) {  // the first warms up
       SparseLU<Scalar, ExecutionSpace> solver(options, m_exec);
-      solver.analyze(A);
+      Status status = solver.analyze(A);
       for (int run = 0; run < 6; ++run) {
-        solver.factorize(A);
-        solver.solve_host(b, x);
+        if (status == Status::success) status = solver.factorize(A);
+        if (status == Status::success) status = solver.solve_host(b, x);
+        if (status != Status::success) throw std::runtime_error(describe(solver.report()));
         const StageTimes& times = solver.report().times;
         if (run > 0) samples[1].seconds = std::min(samples[1].seconds, *times.refactor);
         samples[2].seconds = std::min(samples[2].seconds, *times.solve);
