@@ -188,8 +188,6 @@ class Numeric {
   Status compute_factors(const Compute& compute);
   Stage approximate(const values_type& values);
   Stage settle(FactorizationOutcome outcome);
-  Stage judge_factors(const FactorizationOutcome& outcome);
-  Stage stage_of_factors(FactorizationOutcome outcome, bool has_small_pivots = false);
   bool may_renew();
   bool renew_analysis(const std::string& reason);
   void adopt(const AnalysisPointer& renewed,
@@ -201,10 +199,6 @@ class Numeric {
   }
   void report_pivots(const FactorizationOutcome& outcome);
   void compare_prediction();
-  bool seems_ill_conditioned();
-  bool find_singularity();
-  bool find_singularity_by_gmres();
-  void name_zero_pivots();
   void start_report();
   void start_solution(Status status);
   void reserve_column();
@@ -221,6 +215,14 @@ class Numeric {
   /// @throws TimeoutError where the watchdog has given up a solve
   void throw_if_stopped();
   SymmetricFactors<Scalar, ExecutionSpace>& symmetric_factors(const char* call) const;
+
+  // Condition (Lutra_NumericCondition.cpp).
+  Stage judge_factors(const FactorizationOutcome& outcome);
+  Stage stage_of_factors(FactorizationOutcome outcome, bool has_small_pivots = false);
+  bool seems_ill_conditioned();
+  bool find_singularity();
+  bool find_singularity_by_gmres();
+  void name_zero_pivots();
 
   // Solves (Lutra_NumericSolve.cpp).
   void solve_part_views(const const_multivector_type& B, const multivector_type& X, const LdltParts& parts,

@@ -311,7 +311,7 @@ void test_matrix(int k, Mix& mix) {
   const auto& choice = solver.report().choice;
   const std::string side = options.side == PreconditionSide::left    ? "left"
                            : options.side == PreconditionSide::right ? "right"
-                                                                            : "split";
+                                                                     : "split";
   INFO("matrix " << k << ": " << description << ", " << choice.method << ", " << choice.precond << ", "
                  << side);
   const auto solve = [&](const Matrix<Types>& values) {

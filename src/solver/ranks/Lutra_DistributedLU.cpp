@@ -326,7 +326,7 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
   std::vector<Scalar> best = m_factors->solve(right, k, op), R, trial_R;
   m_report.times.solve = timer.seconds();
   DistributedErrors errors = m_A.compute_errors(op, B, best, k, R);
-  const double success = m_options.error_tolerance > 0                   ? m_options.error_tolerance
+  const double success = m_options.error_tolerance > 0             ? m_options.error_tolerance
                          : sizeof(RealOf<Scalar>) == sizeof(float) ? 1e-5
                                                                    : 1e-12;
   const double goal = m_options.error_tolerance > 0 ? m_options.error_tolerance : refinement_goal<Scalar>();

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Whether factors can be solved with: Numeric looks for singular matrices behind small pivots.
+#include <algorithm>
+#include <cmath>
+
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_NullVector.hpp"
+#include "Lutra_Numeric.hpp"
+
+namespace lutra {
+
+/// The stage that factors lead to. Where pivots were perturbed and the matrix turns out to be
+/// ill-conditioned and not singular, small pivots may be its own: they stay as they are if entries do not
+/// grow by that.
+template <class Scalar, class ExecutionSpace>
+auto Numeric<Scalar, ExecutionSpace>::judge_factors(const FactorizationOutcome& outcome) -> Stage {
+  const Stage stage = stage_of_factors(outcome);
+  if (stage != Stage::factorized || outcome.perturbed == 0 || m_options.perturbation > 0) return stage;
+  if (!(m_guard.condition().value_or(0) >= Guard::near_singular)) return stage;
+  const FactorizationOutcome kept = factorize_values(Guard::epsilon * Guard::epsilon);
+  if (!kept.is_finite() || kept.growth() > Guard::near_singular) return stage_of_factors(factorize_values());
+  if (kept.perturbed > 0) {
+    // A pivot of ε² whose column has not grown: both are zero, and A is singular within ε times growth.
+    constexpr double small_growth = 64;
+    if (kept.growth() > small_growth) return stage_of_factors(factorize_values());
+    name_zero_pivots();
+    return Stage::numerically_singular;
+  }
+  m_report.escalations.push_back("the matrix is ill-conditioned: small pivots are not perturbed");
+  m_guard.forget();
+  return stage_of_factors(kept, true);
+}
+
+/// Looks at factors some of whose pivots are zero, perturbed or small.
+/// @param has_small_pivots whether pivots may be small and neither perturbed nor zero
+template <class Scalar, class ExecutionSpace>
+auto Numeric<Scalar, ExecutionSpace>::stage_of_factors(FactorizationOutcome outcome, bool has_small_pivots)
+    -> Stage {
+  if (m_report.indefinite_column) return Stage::not_definite;
+  if (!outcome.is_finite()) return Stage::not_finite;
+  bool is_singular = m_report.pivots.zero.value_or(0) > 0;
+  if (is_singular) name_zero_pivots();
+  has_small_pivots = has_small_pivots || (m_options.perturbation > 0 &&
+                                          m_options.perturbation < Impl::default_perturbation<Scalar>());
+  if (!Guard::is_suspicious(outcome) && !has_small_pivots && !m_options.estimate_condition &&
+      (m_factorized_before || !seems_ill_conditioned()))
+    return is_singular ? Stage::numerically_singular : Stage::factorized;
+  while (outcome.is_finite() && find_singularity()) {
+    // Where LDLᵀ has a zero pivot for each null vector, it finds no more of them, and the inertia is right.
+    is_singular = true;
+    m_report.inertia = {};
+    const auto again = m_factorization->factorize_with_more_zeros(m_exec);
+    if (!again) break;
+    outcome = *again;
+    report_pivots(outcome);
+    name_zero_pivots();
+  }
+  return is_singular ? Stage::numerically_singular : Stage::factorized;
+}
+
+/// Whether one solve with the first factors finds a large condition number. A singular matrix may have no
+/// small pivot, where its null vector is graded, and no large solution, where the right-hand side has one.
+template <class Scalar, class ExecutionSpace>
+bool Numeric<Scalar, ExecutionSpace>::seems_ill_conditioned() {
+  try {
+    reserve_column();
+    const double condition = m_guard.probe(m_exec, operator_for(Transposition::none), *m_factorization,
+                                           scales(), m_column, m_report);
+    m_column = {};  // which most matrices do not need again
+    // A solve that was given up says nothing; those to come will be, too.
+    if (!std::isfinite(condition) && m_factorization->consume_timeout(m_exec) >= 0) return false;
+    return !(condition <= Guard::max_probed);
+  } catch (const OutOfMemoryError&) {
+    m_column = {};
+    return false;
+  }
+}
+
+/// Estimates the condition with the factors there are. @returns whether the matrix is singular to working
+/// precision, with zero pivots left out
+template <class Scalar, class ExecutionSpace>
+bool Numeric<Scalar, ExecutionSpace>::find_singularity() {
+  reserve_column();
+  const Operator& A = operator_for(Transposition::none);
+  bool found = false;
+  try {
+    const Operator& A_adjoint = operator_for(Transposition::adjoint);
+    found =
+        m_guard.look(m_exec, A, A_adjoint, *m_factorization, scales(), m_column, m_perturbation, m_report);
+  } catch (const OutOfMemoryError&) {  // no room for solves with the adjoint
+    found = find_null_vector(m_exec, A, *m_factorization, scales(), m_column, m_report);
+  }
+  throw_if_stopped();
+  return found || (m_guard.is_doubtful() && find_singularity_by_gmres());
+}
+
+template <class Scalar, class ExecutionSpace>
+bool Numeric<Scalar, ExecutionSpace>::find_singularity_by_gmres() {
+  reserve_gmres();
+  const bool found = find_null_vector_by_gmres(m_exec, operator_for(Transposition::none), *m_factorization,
+                                               scales(), m_column, m_gmres, m_report);
+  throw_if_stopped();
+  return found;
+}
+
+/// Rows and columns of zero pivots go to the report.
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::name_zero_pivots() {
+  m_report.singular_rows.clear();
+  m_report.singular_columns.clear();
+  for (const Pivot& pivot : m_factorization->pivots(m_exec)) {
+    if (!pivot.perturbed) continue;
+    m_report.singular_rows.push_back(pivot.row);
+    m_report.singular_columns.push_back(pivot.column);
+  }
+}
+
+#define LUTRA_NUMERIC_CONDITION(Scalar, Space)                                                          \
+  template auto Numeric<Scalar, Space>::judge_factors(const FactorizationOutcome&) -> Stage;            \
+  template bool Numeric<Scalar, Space>::find_singularity();
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_NUMERIC_CONDITION)
+
+}  // namespace lutra
