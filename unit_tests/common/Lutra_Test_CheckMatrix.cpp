@@ -40,7 +40,7 @@ struct CheckedMatrix {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("what is wrong with a matrix is said, by its first row", "[common]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("an invalid matrix is reported with its first bad row", "[common]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   CheckedMatrix<TestType> test;
   auto& bad = test.bad;
@@ -126,7 +126,7 @@ TEMPLATE_LIST_TEST_CASE("what is wrong with a matrix is said, by its first row",
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("every bad row of a large matrix is found, wherever it is", "[common]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a bad row is found anywhere in a large matrix", "[common]", AllTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(3);
   const int n = 1000;
@@ -147,7 +147,7 @@ TEMPLATE_LIST_TEST_CASE("every bad row of a large matrix is found, wherever it i
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("patterns are the same only entry for entry", "[common]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("two patterns are equal only if every entry agrees", "[common]", AllTypes) {
   using Space = typename TestType::Space;
   const double o = nothing;
   const auto matrix = [](const std::vector<std::vector<double>>& picture) {
@@ -174,7 +174,7 @@ TEMPLATE_LIST_TEST_CASE("patterns are the same only entry for entry", "[common]"
                     Equals("matrix: its extents are not those of the pattern that was analyzed"));
 }
 
-TEMPLATE_LIST_TEST_CASE("values of the triangle that is not read may be anything", "[common]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("values in the unread triangle are not checked", "[common]", AllTypes) {
   using Space = typename TestType::Space;
   const double o = nothing, nan = std::numeric_limits<double>::quiet_NaN();
   const MatrixCheckWorkspace<Space> work{Space()};
@@ -196,7 +196,7 @@ TEMPLATE_LIST_TEST_CASE("values of the triangle that is not read may be anything
                       Equals("matrix: the value in row 1, column 1 is NaN or infinite"));
 }
 
-TEMPLATE_LIST_TEST_CASE("a check waits once and allocates nothing", "[common]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a check synchronizes once and allocates nothing", "[common]", AllTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(4);
   const auto matrix = to_space<Space>(random_matrix<Matrix<TestType>>(500, 0.02, 0.1, random));

@@ -7,7 +7,7 @@
 
 namespace lutra::Test {
 
-TEST_CASE("a report is described in one sentence", "[common]") {
+TEST_CASE("a report has a one-sentence summary", "[common]") {
   Report report;
   CHECK(describe(report) == "no solve yet");
   report.status = Status::success;
@@ -23,7 +23,7 @@ TEST_CASE("a report is described in one sentence", "[common]") {
   CHECK(describe(report) == "out of memory");
 }
 
-TEST_CASE("singular rows and columns are counted as the reader counts", "[common]") {
+TEST_CASE("singular rows and columns are numbered from 1 in messages", "[common]") {
   Report report;
   report.status = Status::structurally_singular;
   report.structural_rank = 7;
@@ -40,7 +40,7 @@ TEST_CASE("singular rows and columns are counted as the reader counts", "[common
         "the matrix is singular to working precision (columns 1, 2, 3, 4, 5, 6, 7, 8 and 2 more)");
 }
 
-TEST_CASE("numbers have decimal points whatever the locale", "[common]") {
+TEST_CASE("numbers have decimal points in every locale", "[common]") {
   Report report;
   report.status = Status::success;
   report.errors.backward_componentwise = 2.5e-16;
