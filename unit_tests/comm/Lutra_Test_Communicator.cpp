@@ -29,7 +29,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("Collective calls bring the values of every rank", "[comm]") {
+TEST_CASE("collective calls deliver the values of every rank", "[comm]") {
   Communicator comm;
   const int P = comm.size(), me = comm.rank();
   const std::vector<int> all = comm.all_gather(10 * me);
@@ -58,7 +58,7 @@ TEST_CASE("Collective calls bring the values of every rank", "[comm]") {
   comm.close();
 }
 
-TEST_CASE("Messages of one tag arrive in order, long ones whole", "[comm]") {
+TEST_CASE("messages with one tag arrive in order and complete", "[comm]") {
   Communicator comm;
   const int P = comm.size(), me = comm.rank(), next = (me + 1) % P, before = (me + P - 1) % P;
   std::vector<double> large(300000);
@@ -73,7 +73,7 @@ TEST_CASE("Messages of one tag arrive in order, long ones whole", "[comm]") {
   comm.close();
 }
 
-TEST_CASE("Puts set their own signals, additions of all ranks count", "[comm]") {
+TEST_CASE("each put sets its signal, and additions from all ranks are counted", "[comm]") {
   Communicator comm;
   const auto P = static_cast<std::size_t>(comm.size()), me = static_cast<std::size_t>(comm.rank());
   constexpr std::size_t length = 37;
@@ -108,7 +108,7 @@ TEST_CASE("Puts set their own signals, additions of all ranks count", "[comm]") 
   comm.close();
 }
 
-TEST_CASE("A backend that is missing, memory that does not fit: all ranks say the same", "[comm]") {
+TEST_CASE("all ranks report a missing backend or too little memory alike", "[comm]") {
   Communicator comm;
   if (!lutra::is_built(lutra::CommBackend::peer))
     CHECK(contains(
@@ -123,7 +123,7 @@ TEST_CASE("A backend that is missing, memory that does not fit: all ranks say th
   comm.close();
 }
 
-TEST_CASE("An error on one rank is agreed on by all", "[comm]") {
+TEST_CASE("all ranks agree on an error of one rank", "[comm]") {
   Communicator comm;
   for (int failing = 0; failing < comm.size(); ++failing) {
     const auto task = [&] {
@@ -136,7 +136,7 @@ TEST_CASE("An error on one rank is agreed on by all", "[comm]") {
   comm.close();
 }
 
-TEST_CASE("A rank that throws is named by all others", "[comm]") {
+TEST_CASE("all other ranks name the rank that throws", "[comm]") {
   for (const bool memory : {false, true}) {
     Communicator comm;
     const int failing = comm.size() / 2;
@@ -160,7 +160,7 @@ TEST_CASE("A rank that throws is named by all others", "[comm]") {
   }
 }
 
-TEST_CASE("A rank that stalls is named by all others, one that works is waited for", "[comm]") {
+TEST_CASE("all other ranks name a stalled rank and wait for a busy one", "[comm]") {
   using Clock = std::chrono::steady_clock;
   Communicator world;
   if (world.size() == 3) {  // takes 5 s
@@ -191,7 +191,7 @@ TEST_CASE("A rank that stalls is named by all others, one that works is waited f
   world.close();
 }
 
-TEST_CASE("Ranks that all wait for each other are a deadlock", "[comm]") {
+TEST_CASE("ranks that wait for one another report a deadlock", "[comm]") {
   Communicator comm(MPI_COMM_WORLD, {1.0});
   if (comm.size() > 2) return;  // takes 2 s
   const std::string text =

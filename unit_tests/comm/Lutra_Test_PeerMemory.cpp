@@ -47,7 +47,7 @@ __global__ void wait_in_vain(lutra::Impl::PeerWindow window, int* came) {
 }  // namespace
 #endif
 
-TEST_CASE("Kernels put into the memory of other ranks' devices", "[comm]") {
+TEST_CASE("kernels write into the memory of other ranks' devices", "[comm]") {
 #ifdef KOKKOS_ENABLE_CUDA
   lutra::Communicator comm;
   lutra::SymmetricMemory memory(comm, length * sizeof(double), 3, lutra::CommBackend::peer);
@@ -65,7 +65,7 @@ TEST_CASE("Kernels put into the memory of other ranks' devices", "[comm]") {
 #endif
 }
 
-TEST_CASE("A kernel that waits too long ends the waits of all ranks", "[comm]") {
+TEST_CASE("a kernel that waits too long ends the waits of all ranks", "[comm]") {
 #ifdef KOKKOS_ENABLE_CUDA
   lutra::Communicator comm(MPI_COMM_WORLD, {.watchdog_seconds = 2});
   lutra::SymmetricMemory memory(comm, 16, 1, lutra::CommBackend::peer);
