@@ -121,7 +121,7 @@ TEMPLATE_LIST_TEST_CASE("fronts of matrices worked by hand", "[numeric]", HostTy
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("fronts hold the fill of random patterns", "[numeric]", HostTypes) {
+TEMPLATE_LIST_TEST_CASE("fronts cover the fill of random patterns", "[numeric]", HostTypes) {
   std::mt19937 random(11);
   for (const int n : {1, 7, 40, 120}) {
     for (const double mean : {0.5, 1.5, 4.0}) {
@@ -137,7 +137,7 @@ TEMPLATE_LIST_TEST_CASE("fronts hold the fill of random patterns", "[numeric]", 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("fronts of an order and its counts are those of the pattern in that order",
+TEMPLATE_LIST_TEST_CASE("fronts from an order and its counts equal those of the permuted pattern",
                         "[numeric]", HostTypes) {
   std::mt19937 random(12);
   for (const int n : {1, 7, 40, 120}) {

@@ -64,7 +64,7 @@ std::vector<Test::Matrix<Types>> matrices(std::mt19937& random) {
   return all;
 }
 
-TEMPLATE_LIST_TEST_CASE("all edges at once give the elimination tree", "[trees]", Test::PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("the parallel algorithm gives the elimination tree", "[trees]", Test::PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(31);
   const Space exec;
@@ -78,7 +78,7 @@ TEMPLATE_LIST_TEST_CASE("all edges at once give the elimination tree", "[trees]"
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("tree and column counts by all threads are the host's", "[trees]",
+TEMPLATE_LIST_TEST_CASE("parallel tree and column counts equal those of the host", "[trees]",
                         Test::PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(32);
