@@ -33,7 +33,8 @@ ReducedGraph<Index> checked_reduction(const SymmetricGraph<Index>& graph,
   return reduced;
 }
 
-TEMPLATE_TEST_CASE("reduction: trees and chains vanish without fill", "[ordering]", int, std::int64_t) {
+TEMPLATE_TEST_CASE("reduction: trees and chains are eliminated without fill", "[ordering]", int,
+                   std::int64_t) {
   const auto check = [](int n, const Test::Edges& edges) {
     const auto graph = graph_of<TestType>(n, edges);
     const auto reduced = checked_reduction(graph);
@@ -59,7 +60,7 @@ TEMPLATE_TEST_CASE("reduction: trees and chains vanish without fill", "[ordering
   check(41, triangles);
 }
 
-TEMPLATE_TEST_CASE("reduction: long chains get a low elimination tree and at most an edge a vertex",
+TEMPLATE_TEST_CASE("reduction: long chains get a shallow tree and at most one fill edge per vertex",
                    "[ordering]", int, std::int64_t) {
   constexpr int n = 20000;
   Test::Edges cycle = Test::path(n), comb = Test::path(n);
@@ -78,7 +79,7 @@ TEMPLATE_TEST_CASE("reduction: long chains get a low elimination tree and at mos
   check(n + n / 2, comb);
 }
 
-TEMPLATE_TEST_CASE("reduction: elimination of a vertex with two neighbours joins them", "[ordering]", int,
+TEMPLATE_TEST_CASE("reduction: eliminating a vertex of degree two joins its neighbours", "[ordering]", int,
                    std::int64_t) {
   // A clique of four in which each edge is a chain of four vertices more.
   Test::Edges edges;
@@ -100,8 +101,7 @@ TEMPLATE_TEST_CASE("reduction: elimination of a vertex with two neighbours joins
   CHECK(nnz_l(graph, ordered(reduced)) == 30 + 24);
 }
 
-TEMPLATE_TEST_CASE("reduction: vertices with the same neighbours become one", "[ordering]", int,
-                   std::int64_t) {
+TEMPLATE_TEST_CASE("reduction: indistinguishable vertices are merged", "[ordering]", int, std::int64_t) {
   ReductionOptions options;
   options.eliminate = false;
   const Test::Edges edges = Test::random_edges(40, 90, 8);
@@ -123,7 +123,7 @@ TEMPLATE_TEST_CASE("reduction: vertices with the same neighbours become one", "[
   CHECK(sides.members == std::vector<TestType>{0, 4, 3, 2, 1, 5, 11, 10, 9, 8, 7, 6});
 }
 
-TEMPLATE_TEST_CASE("reduction: weights of vertices add up", "[ordering]", int, std::int64_t) {
+TEMPLATE_TEST_CASE("reduction: weights of merged vertices are added", "[ordering]", int, std::int64_t) {
   // Two triangles with a common edge, {0, 3}: 1 and 2 are twins, and so are 0 and 3.
   const auto graph = graph_of<TestType>(4, {{0, 1}, {1, 3}, {0, 2}, {2, 3}, {0, 3}});
   ReductionOptions options;
@@ -161,7 +161,7 @@ TEMPLATE_TEST_CASE("reduction: dense vertices come last", "[ordering]", int, std
   CHECK(nnz_l(graph, permutation) <= 2 * 2001 + 1 + 2 * 2000);
 }
 
-TEMPLATE_TEST_CASE("reduction: a vertex that is dense in what is left comes last", "[ordering]", int,
+TEMPLATE_TEST_CASE("reduction: a vertex that is dense in the reduced graph comes last", "[ordering]", int,
                    std::int64_t) {
   // A grid of 55 by 55, all of it next to a hub, of degree below 10 √n thanks to 48500 pairs.
   constexpr int side = 55, hub = side * side, n = hub + 1 + 2 * 48500;
@@ -177,7 +177,7 @@ TEMPLATE_TEST_CASE("reduction: a vertex that is dense in what is left comes last
   CHECK(permutation.back() == hub);
 }
 
-TEMPLATE_TEST_CASE("reduction: fill is that of the whole graph's order, or less", "[ordering]", int,
+TEMPLATE_TEST_CASE("reduction: fill does not exceed that of ordering the whole graph", "[ordering]", int,
                    std::int64_t) {
   const auto check = [](int n, const Test::Edges& edges) {
     const auto graph = graph_of<TestType>(n, edges);

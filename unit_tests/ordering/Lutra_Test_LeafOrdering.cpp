@@ -124,7 +124,8 @@ std::vector<std::vector<int>> order_leaves(const std::vector<Leaf>& leaves) {
   return orders;
 }
 
-TEMPLATE_LIST_TEST_CASE("leaves: a team orders each by exact minimum degree", "[ordering]", Test::Spaces) {
+TEMPLATE_LIST_TEST_CASE("leaves: each team orders a leaf by exact minimum degree", "[ordering]",
+                        Test::Spaces) {
   std::vector<Leaf> leaves;
   leaves.push_back(make_leaf(0, 0, {}));
   leaves.push_back(make_leaf(1, 0, {}));

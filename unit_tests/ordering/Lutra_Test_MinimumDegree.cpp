@@ -47,8 +47,8 @@ TEMPLATE_TEST_CASE("minimum degree: fill by hand", "[ordering]", int, std::int64
   CHECK(nnz_l(small, minimum_degree(small)) == 17);
 }
 
-TEMPLATE_TEST_CASE("minimum degree: counts its visits, and is given up where they exceed a limit",
-                   "[ordering]", int, std::int64_t) {
+TEMPLATE_TEST_CASE("minimum degree: visits are counted, and the method stops at their limit", "[ordering]",
+                   int, std::int64_t) {
   const auto grid = graph_of<TestType>(900, Test::grid(30));
   const auto permutation = minimum_degree(grid);
   DegreeWork whole;
@@ -97,8 +97,8 @@ TEMPLATE_TEST_CASE("minimum degree: fill is near that of the AMD library", "[ord
   CHECK(nnz_l(graph, minimum_degree(graph)) == 50000);
 }
 
-TEMPLATE_TEST_CASE("minimum degree: a weight stands for so many equal vertices", "[ordering]", int,
-                   std::int64_t) {
+TEMPLATE_TEST_CASE("minimum degree: a vertex of weight w counts as w indistinguishable vertices",
+                   "[ordering]", int, std::int64_t) {
   // Spokes of different weights and a rim: the same pivots with weights and with explicit duplicates.
   const Test::Edges edges = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 0}, {0, 5}, {1, 5}, {2, 5}, {3, 5}, {4, 5}};
   const std::vector<TestType> weights = {1, 4, 2, 7, 3, 5};
@@ -118,8 +118,8 @@ TEMPLATE_TEST_CASE("minimum degree: a weight stands for so many equal vertices",
   CHECK_THROWS_AS(minimum_degree(chain, {TestType(1)}), InputError);
 }
 
-TEMPLATE_TEST_CASE("minimum degree: the boundary is counted and not ordered", "[ordering]", int,
-                   std::int64_t) {
+TEMPLATE_TEST_CASE("minimum degree: boundary vertices count for degrees and are not ordered", "[ordering]",
+                   int, std::int64_t) {
   // Path 0 − 1 − 2; vertex 0 has three neighbours in the boundary 3, 4, 5. Without them an end comes first.
   const auto graph = graph_of<TestType>(6, {{0, 1}, {1, 2}, {0, 3}, {0, 4}, {0, 5}});
   const auto permutation = minimum_degree(graph, {}, TestType(3));
@@ -142,7 +142,7 @@ TEMPLATE_TEST_CASE("minimum degree: the boundary is counted and not ordered", "[
         1.3 * static_cast<double>(nnz_l(grid, minimum_degree(grid))));
 }
 
-TEMPLATE_TEST_CASE("minimum degree: an object orders one graph as after others", "[ordering]", int,
+TEMPLATE_TEST_CASE("minimum degree: an order does not depend on graphs ordered before", "[ordering]", int,
                    std::int64_t) {
   Impl::QuotientGraph<TestType> reused;
   std::vector<TestType> permutation(900);

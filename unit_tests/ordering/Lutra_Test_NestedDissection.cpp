@@ -145,7 +145,7 @@ std::vector<Coarsened> coarsen(const Executor& exec, const Graph& graph, int hea
   return levels;
 }
 
-TEST_CASE("coarsening: one thread and all threads find the same graphs", "[ordering]") {
+TEST_CASE("coarsening: the graphs do not depend on the number of threads", "[ordering]") {
   const int n = 40 * 40;
   for (const Test::Edges& edges :
        {Test::grid(40), Test::random_edges(n, 3 * n, 1), Test::random_tree(n, 2)}) {
@@ -169,14 +169,14 @@ TEST_CASE("coarsening: one thread and all threads find the same graphs", "[order
   }
 }
 
-TEST_CASE("coarsening: leaves of a star meet at their hub", "[ordering]") {
+TEST_CASE("coarsening: leaves of a star are matched through their hub", "[ordering]") {
   Test::Edges star;
   for (int v = 1; v < 101; ++v) star.emplace_back(0, v);
   const auto levels = coarsen(Impl::OneThread{}, Test::graph_of<int>(101, star), 3);
   CHECK(levels[0].vertex_weights.size() == 51);  // hub and leaf, 49 pairs of leaves, one alone
 }
 
-TEST_CASE("nested dissection: graphs that are hardly any", "[ordering]") {
+TEST_CASE("nested dissection: empty and tiny graphs", "[ordering]") {
   CHECK(dissect(Test::graph_of<int>(0, {})).permutation.empty());
   CHECK(dissect(Test::graph_of<int>(1, {})).permutation == std::vector<int>{0});
   dissect(Test::graph_of<int>(1000, {}));
@@ -191,7 +191,7 @@ TEST_CASE("nested dissection: graphs that are hardly any", "[ordering]") {
   }
 }
 
-TEST_CASE("nested dissection: sizes next to that of a leaf", "[ordering]") {
+TEST_CASE("nested dissection: sizes close to the leaf size", "[ordering]") {
   for (const int n : {199, 200, 201, 202}) {
     const auto d = dissect(Test::graph_of<int>(n, Test::path(n)), plain());
     CHECK((d.n_leaves == 1) == (n <= 200));
@@ -199,13 +199,13 @@ TEST_CASE("nested dissection: sizes next to that of a leaf", "[ordering]") {
   }
 }
 
-TEST_CASE("nested dissection: a clique has no separator and is left to minimum degree", "[ordering]") {
+TEST_CASE("nested dissection: a clique has no separator and is ordered by minimum degree", "[ordering]") {
   const auto d = dissect(Test::graph_of<int>(300, Test::clique(300)), plain());
   CHECK(d.n_degenerate == 1);
   CHECK(d.n_leaves == 1);
 }
 
-TEST_CASE("nested dissection: components are siblings, small ones share leaves", "[ordering]") {
+TEST_CASE("nested dissection: components are siblings, and small ones share leaves", "[ordering]") {
   const Graph small = Test::graph_of<int>(50000, copies(Test::path(5), 5, 10000));
   const auto d = dissect(small, plain());
   CHECK(d.n_leaves == 250);
@@ -246,7 +246,7 @@ auto by_levels(const Graph& graph, const DissectionOptions& options) {
   return order;
 }
 
-TEST_CASE("nested dissection: by levels as well as by tasks", "[ordering]") {
+TEST_CASE("nested dissection: levels and tasks give the same order", "[ordering]") {
   const int n = 60;
   const Graph graph = Test::graph_of<int>(2 * n * n, copies(Test::grid(n), n * n, 2));
   DissectionOptions options = plain();
@@ -265,7 +265,7 @@ TEST_CASE("nested dissection: by levels as well as by tasks", "[ordering]") {
   by_levels(Test::graph_of<int>(0, {}), options);
 }
 
-TEST_CASE("nested dissection: fill against METIS and AMD", "[ordering]") {
+TEST_CASE("nested dissection: fill compared with METIS and AMD", "[ordering]") {
   double sum = 0, worst = 0;
   int count = 0;
   const auto compare = [&](int n, const Test::Edges& edges) {

@@ -152,7 +152,7 @@ Parts worst_part(std::size_t n) {
 
 using Indices = std::tuple<int, std::int64_t>;
 
-TEST_CASE("separators: of path, cycle and complete bipartite graph, refined by hand", "[ordering]") {
+TEST_CASE("separators: path, cycle and complete bipartite graph refined by hand", "[ordering]") {
   const Method method = GENERATE(Method::moves, Method::collected);
   SECTION("path of 10 vertices, all in the separator but its ends") {
     auto batch = batch_of<int>(path(10));
@@ -204,7 +204,7 @@ TEST_CASE("separators: of path, cycle and complete bipartite graph, refined by h
   }
 }
 
-TEST_CASE("separators: an admissible balance is reached and held", "[ordering]") {
+TEST_CASE("separators: an admissible balance is reached and kept", "[ordering]") {
   const Method method = GENERATE(Method::moves, Method::collected);
   const double share = GENERATE(0.5, 0.55, 0.6);
   auto batch = batch_of<int>(grid(14, 15));
@@ -221,8 +221,9 @@ TEST_CASE("separators: an admissible balance is reached and held", "[ordering]")
   CHECK(second.part[separator] <= weights.part[separator]);
 }
 
-TEMPLATE_LIST_TEST_CASE("separators: never heavier, sides apart, for each number of threads and twice",
-                        "[ordering]", Indices) {
+TEMPLATE_LIST_TEST_CASE(
+    "separators: refinement never adds weight or joins the sides, for any number of threads", "[ordering]",
+    Indices) {
   using Index = TestType;
   const Method method = GENERATE(Method::moves, Method::collected);
   const unsigned seed = GENERATE(1U, 2U, 3U, 4U);
@@ -256,8 +257,8 @@ TEMPLATE_LIST_TEST_CASE("separators: never heavier, sides apart, for each number
   CHECK(again == one_by_one);
 }
 
-TEMPLATE_LIST_TEST_CASE("separators: initial ones of grids are lines, alone and in a batch", "[ordering]",
-                        Indices) {
+TEMPLATE_LIST_TEST_CASE("separators: initial separators of grids are lines, alone and in a batch",
+                        "[ordering]", Indices) {
   using Index = TestType;
   Batch<Index> batch;
   Parts one_by_one;
@@ -322,7 +323,7 @@ Parts thick_separator(int rows, int columns) {
   return part;
 }
 
-TEST_CASE("separators: of a large grid, in any order of the list", "[ordering]") {
+TEST_CASE("separators: the result on a large grid does not depend on the order of the list", "[ordering]") {
   constexpr int rows = 100, columns = 250;
   auto batch = batch_of<int>(grid(rows, columns));
   for (const Method method : {Method::moves, Method::collected}) {
@@ -357,7 +358,7 @@ Parts by_teams(Batch<Index>& batch, const DissectionOptions& options) {
   return part;
 }
 
-TEMPLATE_LIST_TEST_CASE("separators: teams bisect graphs of a batch as each alone", "[ordering]", Indices) {
+TEMPLATE_LIST_TEST_CASE("separators: graphs in a batch are bisected as alone", "[ordering]", Indices) {
   using Index = TestType;
   DissectionOptions options;
   options.team_descents = 2;
