@@ -132,7 +132,7 @@ TEMPLATE_LIST_TEST_CASE("auction: cases worked by hand", "[auction]", Test::AllT
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("auction: singular matrices end as with the exact matching", "[auction]",
+TEMPLATE_LIST_TEST_CASE("auction: singular matrices give the result of the exact matching", "[auction]",
                         Test::AllTypes) {
   using Matrix = Test::Matrix<TestType>;
   using Space = typename TestType::Space;
@@ -204,7 +204,7 @@ TEMPLATE_LIST_TEST_CASE("auction: larger random matrices", "[auction]", SpaceTyp
 
 // The first rows all want columns 0 and 1 alike and outbid each other by epsilon, up to the price of their
 // own columns, which are dear to them and cheap to others. Rows 0 and 1 have no other choice.
-TEMPLATE_LIST_TEST_CASE("auction: in a price war epsilon is scaled", "[auction]", SpaceTypes) {
+TEMPLATE_LIST_TEST_CASE("auction: epsilon scaling ends a price war", "[auction]", SpaceTypes) {
   using Matrix = Test::Matrix<TestType>;
   constexpr std::size_t rivals = 40, n = 2 * rivals - 2;
   std::vector<std::vector<double>> picture(n, std::vector<double>(n, nothing));
@@ -248,7 +248,7 @@ TEMPLATE_LIST_TEST_CASE("auction: teams of many rounds, of one round, and a limi
 }
 
 // [D Aᵀ; A 0] with few rows that are longer than a thread's lanes take.
-TEMPLATE_LIST_TEST_CASE("auction: many rows want few columns, and rows are long", "[auction]", SpaceTypes) {
+TEMPLATE_LIST_TEST_CASE("auction: many long rows compete for few columns", "[auction]", SpaceTypes) {
   using Matrix = Test::Matrix<TestType>;
   std::mt19937 random(11);
   constexpr int n = 700, constraints = 4;
@@ -263,7 +263,7 @@ TEMPLATE_LIST_TEST_CASE("auction: many rows want few columns, and rows are long"
   check_perfect(a, auction<typename TestType::Space>(a), log_product(a, exact.row_of_column));
 }
 
-TEMPLATE_LIST_TEST_CASE("auction: bad input is refused by its name", "[auction]", SpaceTypes) {
+TEMPLATE_LIST_TEST_CASE("auction: invalid input is refused by name", "[auction]", SpaceTypes) {
   using Matrix = Test::Matrix<TestType>;
   using Space = typename TestType::Space;
   CHECK_THROWS_AS(auction<Space>(Test::from_dense<Matrix>({{1, 2, 3}, {4, 5, 6}}, 3)), InputError);

@@ -140,7 +140,8 @@ TEMPLATE_LIST_TEST_CASE("matching: cases worked by hand", "[matching]", Test::Ho
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("matching: singular matrices name rows and columns", "[matching]", Test::HostTypes) {
+TEMPLATE_LIST_TEST_CASE("matching: unmatched rows and columns of singular matrices are named", "[matching]",
+                        Test::HostTypes) {
   using Matrix = Test::Matrix<TestType>;
   using Rows = std::vector<typename TestType::Ordinal>;
 
@@ -234,7 +235,7 @@ TEMPLATE_LIST_TEST_CASE("matching: larger random matrices", "[matching]", Test::
   CHECK(perfect >= 4);
 }
 
-TEMPLATE_LIST_TEST_CASE("matching: costs that are put off change nothing", "[matching]", Test::HostTypes) {
+TEMPLATE_LIST_TEST_CASE("matching: lazily evaluated costs change no result", "[matching]", Test::HostTypes) {
   using Matrix = Test::Matrix<TestType>;
   using Costs = Kokkos::View<double*, Kokkos::HostSpace>;
   std::mt19937 random(23);
@@ -285,15 +286,14 @@ DoubleMatrix saddle_point(int n, int constraints, std::mt19937& random) {
   return Test::from_dense<DoubleMatrix>(picture);
 }
 
-TEST_CASE("matching: many rows want few columns", "[matching]") {
+TEST_CASE("matching: many rows compete for few columns", "[matching]") {
   std::mt19937 random(11);
   const DoubleMatrix a = saddle_point(400, 6, random);
   check_perfect(a, match_exact(make_view(a)));
 }
 
 // README, Limitations: "The paths of the exact matching and minimum degree take one host thread"
-TEST_CASE("matching: kernels compute costs and scales, not paths, and none works in minimum degree",
-          "[matching]") {
+TEST_CASE("matching: kernels compute costs and scales only, and minimum degree launches none", "[matching]") {
   namespace Tools = Kokkos::Tools::Experimental;
   static int kernels = 0;
   const auto count = [](const char*, std::uint32_t, std::uint64_t*) { ++kernels; };
@@ -329,7 +329,7 @@ TEST_CASE("matching: rows need not be sorted", "[matching]") {
   check_perfect(sorted, result);
 }
 
-TEST_CASE("matching: entries near the ends of the range of double", "[matching]") {
+TEST_CASE("matching: entries near the limits of double", "[matching]") {
   SECTION("very large and very small entries side by side") {
     const DoubleMatrix a = Test::from_dense<DoubleMatrix>({{1e300, 1e-300}, {2e-300, 1e-300}});
     check_perfect(a, match_exact(make_view(a)));
@@ -356,12 +356,13 @@ TEST_CASE("matching: entries near the ends of the range of double", "[matching]"
   }
 }
 
-TEST_CASE("matching: a rectangular matrix is refused by its size", "[matching]") {
+TEST_CASE("matching: a rectangular matrix is refused", "[matching]") {
   const DoubleMatrix a = Test::from_dense<DoubleMatrix>({{1, 2, 3}, {4, 5, 6}}, 3);
   CHECK_THROWS_AS(match_exact(make_view(a)), InputError);
 }
 
-TEMPLATE_LIST_TEST_CASE("transversal: against one augmenting path a row", "[matching]", Test::HostTypes) {
+TEMPLATE_LIST_TEST_CASE("transversal: compared with one augmenting path per row", "[matching]",
+                        Test::HostTypes) {
   using Matrix = Test::Matrix<TestType>;
   std::mt19937 random(31);
   for (int trial = 0; trial < 60; ++trial) {
@@ -386,8 +387,8 @@ TEMPLATE_LIST_TEST_CASE("transversal: against one augmenting path a row", "[matc
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("block triangular form: upper triangular, with blocks that no order splits",
-                        "[matching]", Test::HostTypes) {
+TEMPLATE_LIST_TEST_CASE("block triangular form: upper triangular with irreducible blocks", "[matching]",
+                        Test::HostTypes) {
   using Matrix = Test::Matrix<TestType>;
   std::mt19937 random(17);
   for (int trial = 0; trial < 40; ++trial) {

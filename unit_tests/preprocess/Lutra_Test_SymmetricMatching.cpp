@@ -103,7 +103,7 @@ DoubleMatrix saddle_matrix(int unknowns, int constraints, std::mt19937& random) 
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("symmetric matching: one scaling for rows and columns", "[symmetric]", HostTypes) {
+TEMPLATE_LIST_TEST_CASE("symmetric matching: rows and columns have one scaling", "[symmetric]", HostTypes) {
   using MatrixType = Matrix<TestType>;
   std::mt19937 random(77);
   const Kokkos::DefaultHostExecutionSpace exec;
@@ -138,7 +138,7 @@ TEMPLATE_LIST_TEST_CASE("symmetric matching: one scaling for rows and columns", 
   CHECK(deficient > 10);
 }
 
-TEST_CASE("symmetric auction: rows may be left over", "[symmetric]") {
+TEST_CASE("symmetric auction: rows may stay unmatched", "[symmetric]") {
   std::mt19937 random(3);
   const Kokkos::DefaultHostExecutionSpace exec;
   std::int64_t left_over = 0, phases = 0;
@@ -178,7 +178,7 @@ TEST_CASE("symmetric auction: logarithms", "[symmetric]") {
   }
 }
 
-TEST_CASE("symmetric matching: a row that is not matched", "[symmetric]") {
+TEST_CASE("symmetric matching: an unmatched row", "[symmetric]") {
   const double o = nothing;
   // Rows 1 and 2 have one column between them.
   const auto A = from_dense<DoubleMatrix>({{o, 4, 16}, {4, o, o}, {16, o, o}});

@@ -40,7 +40,7 @@ bool same(const MatrixType& A, const MatrixType& B) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("symmetric pattern: both triangles of one", "[symmetric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("symmetric pattern: both triangles from one", "[symmetric]", AllTypes) {
   const double o = nothing;
   using MatrixType = Matrix<TestType>;
   const auto full = from_dense<MatrixType>({{1, 2, o, 4}, {2, o, 5, o}, {o, 5, 6, 7}, {4, o, 7, o}});
@@ -60,7 +60,7 @@ TEMPLATE_LIST_TEST_CASE("symmetric pattern: both triangles of one", "[symmetric]
                diagonal));
 }
 
-TEMPLATE_LIST_TEST_CASE("symmetric pattern: the triangle that is read is not the empty one", "[symmetric]",
+TEMPLATE_LIST_TEST_CASE("symmetric pattern: an empty triangle is not the one to read", "[symmetric]",
                         AllTypes) {
   using MatrixType = Matrix<TestType>;
   const double o = nothing;
@@ -130,7 +130,8 @@ TEMPLATE_LIST_TEST_CASE("symmetric pattern: a Hermitian diagonal is real", "[sym
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("symmetric pattern: entries unlike their mirror images", "[symmetric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("symmetric pattern: entries that differ from their mirror images", "[symmetric]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   using MatrixType = Matrix<TestType>;
   const double o = nothing;
