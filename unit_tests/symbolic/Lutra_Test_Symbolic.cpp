@@ -75,7 +75,7 @@ TEMPLATE_LIST_TEST_CASE("exact methods on cases worked by hand", "[symbolic]", P
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("the elimination tree on cases worked by hand", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("the elimination tree method on cases worked by hand", "[symbolic]", PatternTypes) {
   using MatrixType = Matrix<TestType>;
   const double o = nothing;
   const SymbolicOptions method{SymbolicMethod::etree};
@@ -108,7 +108,8 @@ TEMPLATE_LIST_TEST_CASE("the elimination tree on cases worked by hand", "[symbol
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("the elimination tree agrees with plain elimination", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("the elimination tree method agrees with plain elimination", "[symbolic]",
+                        PatternTypes) {
   using MatrixType = Matrix<TestType>;
   using Space = typename TestType::Space;
   std::mt19937 random(815);
@@ -143,7 +144,7 @@ TEMPLATE_LIST_TEST_CASE("a matrix without rows has a pattern without rows", "[sy
   CHECK(run<TestType>(Matrix<TestType>{0, 0, {0}, {}, {}}, {method}).empty());
 }
 
-TEMPLATE_LIST_TEST_CASE("one entry without its mirror image is noticed", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("a single unsymmetric entry is detected", "[symbolic]", PatternTypes) {
   using MatrixType = Matrix<TestType>;
   using Space = typename TestType::Space;
   auto matrix = banded_matrix<MatrixType>(1000, {1, 7});
@@ -172,7 +173,7 @@ TEMPLATE_LIST_TEST_CASE("exact methods agree with plain elimination", "[symbolic
   }
 }
 
-TEST_CASE("labels of fill2 outlive the numbers of their windows", "[symbolic]") {
+TEST_CASE("labels of fill2 survive the overflow of their window numbers", "[symbolic]") {
   // Labels of 32 bits have room for fewer windows than a slot has sources; each use of numbers left over from
   // earlier sources would show as a missing or an additional entry.
   using Types = Types<double, int, Kokkos::DefaultHostExecutionSpace>;
@@ -194,7 +195,7 @@ TEST_CASE("labels of fill2 outlive the numbers of their windows", "[symbolic]") 
   CHECK(to_vector(searched.entries) == to_vector(expected.entries));
 }
 
-TEMPLATE_LIST_TEST_CASE("every budget that suffices gives the same pattern", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("the pattern does not depend on the memory budget", "[symbolic]", PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(99);
   const auto matrix = random_matrix<Matrix<TestType>>(300, 0.01, 0.0, random);
@@ -215,7 +216,7 @@ TEMPLATE_LIST_TEST_CASE("every budget that suffices gives the same pattern", "[s
   CHECK(least > 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("symbolic factorization refuses what it cannot do", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("symbolic factorization refuses invalid requests", "[symbolic]", PatternTypes) {
   using Space = typename TestType::Space;
   using MatrixType = Matrix<TestType>;
   const auto wide = to_space<Space>(from_dense<MatrixType>({{1, 1, 1}, {1, 1, 1}}, 3));

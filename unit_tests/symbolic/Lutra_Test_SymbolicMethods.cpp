@@ -18,7 +18,7 @@
 
 namespace lutra::Test {
 
-TEMPLATE_LIST_TEST_CASE("kernels made for a space agree with those for all", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("kernels for one space agree with the portable ones", "[symbolic]", PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(1618);
   for (const int n : {1, 31, 33, 1023, 1025, 2100}) {
@@ -40,8 +40,7 @@ TEMPLATE_LIST_TEST_CASE("kernels made for a space agree with those for all", "[s
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("rows with thousands of entries, and chains of as many vertices", "[symbolic]",
-                        PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("rows and chains of thousands of vertices", "[symbolic]", PatternTypes) {
   using MatrixType = Matrix<TestType>;
   using Space = typename TestType::Space;
   std::mt19937 random(99991);
@@ -89,7 +88,7 @@ TEMPLATE_LIST_TEST_CASE("rows with thousands of entries, and chains of as many v
   }
 }
 
-TEST_CASE("more entries than 32 bits count", "[symbolic]") {
+TEST_CASE("more entries than a 32-bit integer can count", "[symbolic]") {
 #ifdef KOKKOS_ENABLE_CUDA
   using Types = Types<double, int, Kokkos::Cuda>;
   std::size_t free_bytes = 0, all_bytes = 0;
@@ -129,7 +128,7 @@ TEST_CASE("more entries than 32 bits count", "[symbolic]") {
 #endif
 }
 
-TEMPLATE_LIST_TEST_CASE("sets of ancestors where the nearest common one is far or missing", "[symbolic]",
+TEMPLATE_LIST_TEST_CASE("ancestor sets with a distant or missing common ancestor", "[symbolic]",
                         PatternTypes) {
   using MatrixType = Matrix<TestType>;
   using Space = typename TestType::Space;
@@ -161,7 +160,7 @@ TEMPLATE_LIST_TEST_CASE("sets of ancestors where the nearest common one is far o
   }
 }
 
-TEST_CASE("threads of fill1 find what one finds", "[symbolic]") {
+TEST_CASE("fill1 gives the same pattern for any number of threads", "[symbolic]") {
   using Types = Types<double, int, Kokkos::DefaultHostExecutionSpace>;
   std::mt19937 random(23);
   for (const int n : {1, 2, 64, 65, 500, 5000}) {
@@ -192,7 +191,7 @@ TEST_CASE("threads of fill1 find what one finds", "[symbolic]") {
   CHECK(small.used_bytes() == 0);
 }
 
-TEST_CASE("threads of fill1 take as many subtrees as there are rows", "[symbolic]") {
+TEST_CASE("fill1 with as many subtrees as rows", "[symbolic]") {
   using Types = Types<double, int, Kokkos::DefaultHostExecutionSpace>;
   const int n = 300000;
   const auto matrix = banded_matrix<Matrix<Types>>(n, {});

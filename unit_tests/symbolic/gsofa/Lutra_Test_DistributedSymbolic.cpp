@@ -71,7 +71,7 @@ void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, const Su
 
 }  // namespace
 
-TEST_CASE("chunks go to nodes in turn, and their rows to the ranks of a node", "[symbolic]") {
+TEST_CASE("chunks are dealt to nodes in turn, and their rows to the ranks of a node", "[symbolic]") {
   const SourceSchedule schedule{4, 2, 2};
   const std::vector<int> expected{0, 1, 0, 1, 2, 3, 2, 3, 0, 1, 0, 1, 2, 3, 2, 3};
   for (std::size_t row = 0; row < expected.size(); ++row)
@@ -83,7 +83,7 @@ TEST_CASE("chunks go to nodes in turn, and their rows to the ranks of a node", "
     CHECK(odd.rank_of(static_cast<std::int64_t>(row)) == turns[row]);
 }
 
-TEST_CASE("ranks find the pattern and the supernodes that one rank finds", "[symbolic]") {
+TEST_CASE("pattern and supernodes do not depend on the number of ranks", "[symbolic]") {
   Communicator comm;
   std::mt19937 random(7);
   std::vector<HostMatrix<double>> matrices{generate("poisson2d", 12),
@@ -101,7 +101,7 @@ TEST_CASE("ranks find the pattern and the supernodes that one rank finds", "[sym
   comm.close();
 }
 
-TEST_CASE("ranks find the same pattern on their devices", "[symbolic][device]") {
+TEST_CASE("ranks find the same pattern on devices", "[symbolic][device]") {
   using Device = Kokkos::DefaultExecutionSpace;
   Communicator comm;
   std::mt19937 random(8);
@@ -114,7 +114,7 @@ TEST_CASE("ranks find the same pattern on their devices", "[symbolic][device]") 
   comm.close();
 }
 
-TEST_CASE("supernodes cross the boundaries of chunks", "[symbolic]") {
+TEST_CASE("supernodes may cross chunk boundaries", "[symbolic]") {
   Communicator comm;
   HostMatrix<double> dense{40, 40, {0}, {}, {}};  // rows 0 to 9 diagonal, the others one dense block
   for (int i = 0; i < 40; ++i) {
@@ -132,7 +132,7 @@ TEST_CASE("supernodes cross the boundaries of chunks", "[symbolic]") {
   comm.close();
 }
 
-TEST_CASE("a small budget makes batches, and one that is too small ends all ranks", "[symbolic]") {
+TEST_CASE("a small budget leads to batches; too small a budget is an error on all ranks", "[symbolic]") {
   Communicator comm;
   const auto matrix = generate("poisson2d", 30);
   const auto pattern = make_view(matrix).pattern();
@@ -149,7 +149,7 @@ TEST_CASE("a small budget makes batches, and one that is too small ends all rank
   comm.close();
 }
 
-TEST_CASE("what ranks cannot agree on is an error on all of them", "[symbolic]") {
+TEST_CASE("input that differs between ranks is an error on all of them", "[symbolic]") {
   Communicator comm;
   const auto matrix = generate("poisson2d", comm.rank() == comm.size() - 1 ? 5 : 6);
   const auto pattern = make_view(matrix).pattern();

@@ -30,7 +30,7 @@ constexpr bool has_groups() {
 #endif
 }
 
-TEMPLATE_LIST_TEST_CASE("fill2 finds by groups of sources what it finds for each", "[symbolic]",
+TEMPLATE_LIST_TEST_CASE("fill2 finds the same pattern by groups and by single sources", "[symbolic]",
                         PatternTypes) {
   using MatrixType = Matrix<TestType>;
   using Space = typename TestType::Space;
@@ -89,7 +89,8 @@ TEMPLATE_LIST_TEST_CASE("fill2 finds by groups of sources what it finds for each
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("fill2 by groups does with every budget that suffices", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("the pattern of fill2 by groups does not depend on the budget", "[symbolic]",
+                        PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(41);
   const int n = 600;
@@ -118,7 +119,7 @@ TEMPLATE_LIST_TEST_CASE("fill2 by groups does with every budget that suffices", 
   CHECK_NOTHROW(lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(least), ablation));
 }
 
-TEMPLATE_LIST_TEST_CASE("fill2 by groups takes lists of sources with gaps and in any order", "[symbolic]",
+TEMPLATE_LIST_TEST_CASE("fill2 by groups accepts sources in any order and with gaps", "[symbolic]",
                         PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(97);

@@ -124,7 +124,7 @@ TEMPLATE_LIST_TEST_CASE("supernodes agree with their definition", "[symbolic]", 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("amalgamation adds the zeros it says and no more than it may", "[symbolic]",
+TEMPLATE_LIST_TEST_CASE("amalgamation reports its zeros and respects their limit", "[symbolic]",
                         PatternTypes) {
   using MatrixType = Matrix<TestType>;
   std::mt19937 random(31);
@@ -159,7 +159,7 @@ TEMPLATE_LIST_TEST_CASE("amalgamation adds the zeros it says and no more than it
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("supernode options that make no sense are refused", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("invalid supernode options are refused", "[symbolic]", PatternTypes) {
   using Space = typename TestType::Space;
   const auto device = to_space<Space>(from_dense<Matrix<TestType>>({{1}}));
   const auto filled = factorize_symbolic(Space(), device.pattern(), MemoryBudget());
