@@ -75,7 +75,7 @@ TEMPLATE_LIST_TEST_CASE("incomplete elimination of random matrices", "[ilu]", Al
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("schedules give the same bits, again and again", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("all schedules give the same bits in every run", "[ilu]", AllTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(22);
   const Space exec;
@@ -103,7 +103,7 @@ TEMPLATE_LIST_TEST_CASE("schedules give the same bits, again and again", "[ilu]"
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("ILU(n) is the complete LU; triangular matrices are factored exactly", "[ilu]",
+TEMPLATE_LIST_TEST_CASE("ILU(n) is the complete LU, and triangular matrices are factorized exactly", "[ilu]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(23);
@@ -126,7 +126,7 @@ TEMPLATE_LIST_TEST_CASE("ILU(n) is the complete LU; triangular matrices are fact
                                     {Scalar(2)}, {Scalar(2), Scalar(8)}, {Scalar(3), Scalar(2), Scalar(4)}});
 }
 
-TEMPLATE_LIST_TEST_CASE("zero pivots, shifts and values that are not finite", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("zero pivots, shifts and non-finite values", "[ilu]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const double o = nothing;
   for (const IluSchedule schedule : schedules) {
@@ -162,7 +162,7 @@ TEMPLATE_LIST_TEST_CASE("zero pivots, shifts and values that are not finite", "[
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("updates of an elimination are those of the pattern", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("the number of updates is that of the pattern", "[ilu]", AllTypes) {
   using Space = typename TestType::Space;
   using Update = lutra::Impl::RowUpdate;
   std::mt19937 random(24);
@@ -202,7 +202,7 @@ TEMPLATE_LIST_TEST_CASE("updates of an elimination are those of the pattern", "[
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("rows that wait for one another are ended by the watchdog", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("the watchdog ends rows that wait for one another", "[ilu]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   const Space exec;

@@ -62,7 +62,7 @@ TEMPLATE_LIST_TEST_CASE("patterns of ILU(k) of random matrices", "[ilu]", IluPat
   }
 }
 
-TEST_CASE("a pattern that does not fit the budget", "[ilu]") {
+TEST_CASE("a pattern larger than the budget is refused", "[ilu]") {
   using Host = Types<OneScalar, std::tuple_element_t<0, Ordinals>>;
   std::mt19937 random(12);
   const auto matrix = random_matrix<Matrix<Host>>(200, 0.05, 0, random);

@@ -171,8 +171,7 @@ constexpr Transposition all_ops[] = {Transposition::none, Transposition::transpo
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("incomplete factors are applied exactly, and by as many sweeps as there are levels",
-                        "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("exact application equals as many sweeps as there are levels", "[ilu]", AllTypes) {
   using T = TestType;
   const typename T::Space exec;
   std::mt19937 random(1);
@@ -257,7 +256,7 @@ TEMPLATE_LIST_TEST_CASE("values of incomplete factors are updated in place", "[i
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("the model takes Jacobi where it is predicted to pay and comes close", "[ilu]",
+TEMPLATE_LIST_TEST_CASE("the model chooses Jacobi if it is predicted to be faster and is accurate", "[ilu]",
                         AllTypes) {
   using T = TestType;
   const typename T::Space exec;
@@ -285,7 +284,7 @@ TEMPLATE_LIST_TEST_CASE("the model takes Jacobi where it is predicted to pay and
   CHECK_FALSE(uses_jacobi(std::numeric_limits<double>::quiet_NaN()));
 }
 
-TEMPLATE_LIST_TEST_CASE("factors of an empty matrix are applied to nothing", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("factors of an empty matrix are applied to empty vectors", "[ilu]", AllTypes) {
   using T = TestType;
   const typename T::Space exec;
   Matrix<T> empty;

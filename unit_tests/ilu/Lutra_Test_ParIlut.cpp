@@ -139,7 +139,7 @@ ParIlutOutcome run(const Matrix<Types>& matrix, const IluOptions& options, Facto
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("ParILUT makes the steps of its reference", "[ilu][parilut]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("ParILUT takes the steps of its reference", "[ilu][parilut]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(3);
   const auto matrix = arrow_matrix<TestType>(70, random);
@@ -183,7 +183,7 @@ TEMPLATE_LIST_TEST_CASE("ParILUT makes the steps of its reference", "[ilu][paril
   CHECK(n_taken_back < 4);
 }
 
-TEMPLATE_LIST_TEST_CASE("ParILUT keeps its limits among equal values", "[ilu][parilut]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("ParILUT keeps its fill limits among equal values", "[ilu][parilut]", AllTypes) {
   std::vector<int> label(64);
   for (std::size_t i = 0; i < label.size(); ++i) label[i] = static_cast<int>(i * 37 % 64);
   auto matrix = grid_matrix<Matrix<TestType>>(8, label);
@@ -232,7 +232,7 @@ TEMPLATE_LIST_TEST_CASE("ParILUT keeps its limits among equal values", "[ilu][pa
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("symmetric ParILUT keeps pairs of entries alone", "[ilu][parilut]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("symmetric ParILUT keeps entries only in pairs", "[ilu][parilut]", AllTypes) {
   std::mt19937 random(21);
   std::uniform_real_distribution<double> unit(-1, 1);
   auto picture = std::vector<std::vector<double>>(80, std::vector<double>(80, nothing));
@@ -261,8 +261,7 @@ TEMPLATE_LIST_TEST_CASE("symmetric ParILUT keeps pairs of entries alone", "[ilu]
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("ParILUT with room for all entries finds the complete LU", "[ilu][parilut]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("ParILUT without a fill limit finds the complete LU", "[ilu][parilut]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(8);
   const auto matrix = arrow_matrix<TestType>(30, random);
@@ -331,8 +330,8 @@ TEMPLATE_LIST_TEST_CASE("ParILUT on triangular, small and singular matrices", "[
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("ParILUT under a memory limit takes candidates in chunks of rows", "[ilu][parilut]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("ParILUT under a memory limit processes candidates in chunks of rows",
+                        "[ilu][parilut]", AllTypes) {
   std::mt19937 random(4);
   for (const bool symmetric : {false, true}) {
     const auto matrix = symmetric ? hermitian_matrix<Matrix<TestType>>(300, 0.02, 0.1, random)
@@ -392,7 +391,7 @@ TEMPLATE_LIST_TEST_CASE("ParILUT under a memory limit takes candidates in chunks
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("the host reads once in a step of ParILUT", "[ilu][parilut]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a step of ParILUT synchronizes with the host once", "[ilu][parilut]", AllTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(5);
   const Space exec;
@@ -420,7 +419,7 @@ TEMPLATE_LIST_TEST_CASE("the host reads once in a step of ParILUT", "[ilu][paril
   CHECK(reads[1] == reads[0] + 1);
 }
 
-TEMPLATE_LIST_TEST_CASE("ParILUT drops what is below the tolerance, and limits a pattern given",
+TEMPLATE_LIST_TEST_CASE("ParILUT drops entries below the tolerance and limits a given pattern",
                         "[ilu][parilut]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(9);

@@ -102,7 +102,7 @@ struct SquareCase {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("a product of sparse matrices by row accumulators", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("row accumulators compute a sparse matrix product", "[ilu]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   const SquareCase<TestType> square;
@@ -116,7 +116,7 @@ TEMPLATE_LIST_TEST_CASE("a product of sparse matrices by row accumulators", "[il
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("rows in scratch and in device memory share few tables", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("rows in scratch and in device memory share a few tables", "[ilu]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   using Memory = typename TestType::Memory;
@@ -146,7 +146,7 @@ TEMPLATE_LIST_TEST_CASE("rows in scratch and in device memory share few tables",
   for (const int taken : to_vector(tables.taken)) CHECK(taken == 0);
 }
 
-TEST_CASE("the hash table of devices, by one lane", "[ilu]") {
+TEST_CASE("the hash table of devices with one lane", "[ilu]") {
   using Table = lutra::Impl::HashAccumulator<double>;
   std::mt19937 random(6);
   const lutra::Impl::SerialLanes lanes;

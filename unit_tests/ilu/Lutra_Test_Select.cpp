@@ -139,7 +139,8 @@ void check_all(const std::string& name, const Values<Real>& values, const std::v
 
 // Sizes on either side of each change of method: one team, a level, two levels, buffers that hold all values
 // and those that do not.
-TEMPLATE_LIST_TEST_CASE("the k largest values of any distribution", "[ilu][select]", AllSelectTypes) {
+TEMPLATE_LIST_TEST_CASE("the k largest values of several distributions are selected", "[ilu][select]",
+                        AllSelectTypes) {
   using Real = typename TestType::Real;
   using Space = typename TestType::Space;
   for (const auto& [name, make] : distributions<Real>()) {
@@ -160,8 +161,7 @@ TEMPLATE_LIST_TEST_CASE("the k largest values of any distribution", "[ilu][selec
   }
 }
 
-TEMPLATE_TEST_CASE("keys are in the order of values, without a gap between neighbours", "[ilu][select]",
-                   float, double) {
+TEMPLATE_TEST_CASE("keys preserve the order of values and leave no gaps", "[ilu][select]", float, double) {
   using Keys = lutra::Impl::SelectionKey<TestType>;
   using Limits = std::numeric_limits<TestType>;
   const TestType infinity = Limits::infinity();
@@ -197,7 +197,7 @@ TEMPLATE_LIST_TEST_CASE("an approximate threshold is close", "[ilu][select]", Al
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a workspace serves one selection after the other", "[ilu][select]", AllSelectTypes) {
+TEMPLATE_LIST_TEST_CASE("a workspace serves several selections", "[ilu][select]", AllSelectTypes) {
   using Real = typename TestType::Real;
   using Space = typename TestType::Space;
   using Selection = lutra::Selection<Real, Space>;
@@ -218,7 +218,7 @@ TEMPLATE_LIST_TEST_CASE("a workspace serves one selection after the other", "[il
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a part of a View that begins anywhere", "[ilu][select]", AllSelectTypes) {
+TEMPLATE_LIST_TEST_CASE("a subview with any offset is selected from", "[ilu][select]", AllSelectTypes) {
   using Real = typename TestType::Real;
   using Space = typename TestType::Space;
   const auto values = distributions<Real>()[0].second(70003);
@@ -237,7 +237,7 @@ TEMPLATE_LIST_TEST_CASE("a part of a View that begins anywhere", "[ilu][select]"
   }
 }
 
-TEST_CASE("selection refuses what it cannot do", "[ilu][select]") {
+TEST_CASE("selection refuses invalid requests", "[ilu][select]") {
   using Space = Kokkos::DefaultExecutionSpace;
   using Selection = lutra::Selection<double, Space>;
   const Selection::Values values = Kokkos::View<double*, Space::memory_space>("values", 10);

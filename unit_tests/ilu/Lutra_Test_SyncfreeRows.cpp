@@ -81,7 +81,7 @@ EmulatedRows<Types> emulate(const FactorsOf<Types>& factors, MemoryReservation& 
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("warps eliminate rows as one thread does, bit by bit", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("warps give the bits of an elimination by one thread", "[ilu]", AllTypes) {
   std::mt19937 random(31);
   const double o = nothing;
   const std::pair<Matrix<TestType>, int> cases[] = {
@@ -105,7 +105,7 @@ TEMPLATE_LIST_TEST_CASE("warps eliminate rows as one thread does, bit by bit", "
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a warp that waits for its own row is ended by the watchdog", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("the watchdog ends a warp that waits for its own row", "[ilu]", AllTypes) {
   std::mt19937 random(32);
   const auto matrix = dominant_matrix<Matrix<TestType>>(40, 0.3, random);
   const auto factors = make_factors<TestType>(matrix, 0);
