@@ -126,7 +126,7 @@ TEMPLATE_LIST_TEST_CASE("each Krylov method solves each column to the tolerance"
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("columns of one solve go on by themselves", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("columns of one solve converge independently", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const std::size_t n = 30;
   std::vector<std::vector<double>> picture(n, std::vector<double>(n, nothing));
@@ -198,7 +198,7 @@ TEMPLATE_LIST_TEST_CASE("sides of a preconditioner, transposed and adjoint too",
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("CG with a preconditioner; it recognizes indefinite matrices", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("preconditioned CG solves and recognizes indefinite matrices", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(24);
   const auto A = hermitian_matrix<Matrix<TestType>>(40, 80, random);
@@ -240,7 +240,7 @@ TEMPLATE_LIST_TEST_CASE("BiCGStab reports a breakdown", "[krylov]", AllTypes) {
   CHECK(std::abs(restarted[0].history[2] - 0.1) <= 1e-6);
 }
 
-TEMPLATE_LIST_TEST_CASE("a cycle that makes the residual larger is taken back", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a cycle that increases the residual is undone", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto A = from_dense<Matrix<TestType>>({{0.01, 1}, {-1, 0.01}});
   KrylovRun<TestType> run(A, {{Scalar(1), Scalar(0)}}, KrylovMethod::bicgstab);
@@ -252,7 +252,8 @@ TEMPLATE_LIST_TEST_CASE("a cycle that makes the residual larger is taken back", 
   CHECK(to_host(run.X) == std::vector<Scalar>(2, Scalar(0)));
 }
 
-TEMPLATE_LIST_TEST_CASE("an estimate that is too low does not count", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("convergence is judged by the true residual, not by a low estimate", "[krylov]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(33);
   const std::size_t n = 30;
@@ -273,7 +274,7 @@ TEMPLATE_LIST_TEST_CASE("an estimate that is too low does not count", "[krylov]"
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("singular systems without solution never count as converged", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("inconsistent singular systems never count as converged", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto A = from_dense<Matrix<TestType>>({{1, nothing}, {nothing, 0}});
   for (const KrylovMethod method : all_methods) {
@@ -286,7 +287,7 @@ TEMPLATE_LIST_TEST_CASE("singular systems without solution never count as conver
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a tolerance out of reach ends as stagnation at the least residual", "[krylov]",
+TEMPLATE_LIST_TEST_CASE("an unreachable tolerance ends in stagnation at the least residual", "[krylov]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(25);
@@ -302,7 +303,7 @@ TEMPLATE_LIST_TEST_CASE("a tolerance out of reach ends as stagnation at the leas
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("iterations end where they are told to", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("iterations end at their limit", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(26);
   const auto A = hermitian_matrix<Matrix<TestType>>(60, 40, random);
@@ -356,7 +357,7 @@ TEMPLATE_LIST_TEST_CASE("NaN from the operator ends an iteration and does not re
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("squares of norms neither overflow nor vanish", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("squared norms neither overflow nor underflow", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Real = RealOf<Scalar>;
   std::mt19937 random(28);
@@ -370,7 +371,7 @@ TEMPLATE_LIST_TEST_CASE("squares of norms neither overflow nor vanish", "[krylov
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("GMRES estimates are those of X and never grow; cycles are as long as memory allows",
+TEMPLATE_LIST_TEST_CASE("GMRES estimates match X and never grow; cycles are as long as memory allows",
                         "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
@@ -397,7 +398,7 @@ TEMPLATE_LIST_TEST_CASE("GMRES estimates are those of X and never grow; cycles a
   CHECK_THROWS_AS(make(8 * vector), OutOfMemoryError);
 }
 
-TEMPLATE_LIST_TEST_CASE("iterations allocate nothing and wait no oftener than the host looks", "[krylov]",
+TEMPLATE_LIST_TEST_CASE("iterations allocate nothing and synchronize only at checks by the host", "[krylov]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
@@ -419,7 +420,7 @@ TEMPLATE_LIST_TEST_CASE("iterations allocate nothing and wait no oftener than th
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("Jacobi divides by the diagonal; by the row's largest where there is none",
+TEMPLATE_LIST_TEST_CASE("Jacobi divides by the diagonal, or by the largest entry of a row without one",
                         "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
@@ -450,8 +451,8 @@ TEMPLATE_LIST_TEST_CASE("Jacobi divides by the diagonal; by the row's largest wh
   CHECK(fast[0].iterations < plain.solve()[0].iterations);
 }
 
-TEMPLATE_LIST_TEST_CASE("units of A and B change no bit of a Krylov method but exponents", "[krylov][scale]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("scaling A and B by powers of two changes only exponents in Krylov methods",
+                        "[krylov][scale]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(34);
   const auto A = hermitian_matrix<Matrix<TestType>>(30, 60, random);
@@ -483,7 +484,7 @@ TEMPLATE_LIST_TEST_CASE("units of A and B change no bit of a Krylov method but e
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("mistakes in the call of a Krylov method", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("invalid calls of a Krylov method are refused", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   std::mt19937 random(31);

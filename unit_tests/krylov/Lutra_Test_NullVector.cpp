@@ -68,7 +68,7 @@ long double null_residual(const MatrixType& A, const std::vector<Scalar>& v) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("a singular matrix gives its null vector and the pivot that takes part", "[krylov]",
+TEMPLATE_LIST_TEST_CASE("a singular matrix gives its null vector and the pivot involved", "[krylov]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   const double o = nothing, e = 1e-3;
@@ -89,7 +89,7 @@ TEMPLATE_LIST_TEST_CASE("a singular matrix gives its null vector and the pivot t
   CHECK(null_residual(A, to_host(by_gmres.work.X)) <= 64 * static_cast<long double>(epsilon_of<Scalar>));
 }
 
-TEMPLATE_LIST_TEST_CASE("without a perturbed pivot that stands out the largest entry is named", "[krylov]",
+TEMPLATE_LIST_TEST_CASE("without an outstanding perturbed pivot the largest entry is named", "[krylov]",
                         AllTypes) {
   const double o = nothing, e = 1e-3;
   const auto A = from_dense<Matrix<TestType>>({{1, o, o}, {o, 1, -2}, {o, 2, -4}});  // null vector (0, 2, 1)
@@ -110,8 +110,8 @@ TEMPLATE_LIST_TEST_CASE("a perturbed pivot alone does not make a matrix singular
   CHECK(search.report.singular_columns == Indices{77});
 }
 
-TEMPLATE_LIST_TEST_CASE("within rounding of a singular matrix counts as singular, farther away does not",
-                        "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a matrix is singular only if it is within rounding of a singular one", "[krylov]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   const double epsilon = static_cast<double>(epsilon_of<Scalar>);
   for (const double distance : {4 * epsilon, 1e4 * epsilon}) {
@@ -121,7 +121,7 @@ TEMPLATE_LIST_TEST_CASE("within rounding of a singular matrix counts as singular
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("solves that give nothing finite find nothing", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("non-finite solves find no null vector", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const double huge = static_cast<double>(std::numeric_limits<RealOf<Scalar>>::max());
   const auto A = from_dense<Matrix<TestType>>({{1, 1}, {1, 1}});

@@ -57,7 +57,7 @@ void check_errors(const Matrix<Types>& A, const std::vector<std::vector<typename
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("refinement mends inexact factors, whatever the number of columns", "[krylov]",
+TEMPLATE_LIST_TEST_CASE("refinement corrects inexact factors for any number of columns", "[krylov]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
@@ -83,7 +83,7 @@ TEMPLATE_LIST_TEST_CASE("refinement mends inexact factors, whatever the number o
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("refinement ends at the goal that is set", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("refinement ends at its tolerance", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   std::mt19937 random(22);
@@ -105,7 +105,7 @@ TEMPLATE_LIST_TEST_CASE("refinement ends at the goal that is set", "[krylov]", A
   CHECK(solve_refined(Space(), device.A, M, Transposition::none, {2, 0}, work).steps == 2);
 }
 
-TEMPLATE_LIST_TEST_CASE("steps that do not help are not taken over", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("steps that do not reduce the error are rejected", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   std::mt19937 random(23);
@@ -123,7 +123,7 @@ TEMPLATE_LIST_TEST_CASE("steps that do not help are not taken over", "[krylov]",
   check_errors<TestType>(A, {b, std::vector<Scalar>(10, Scalar(0))}, work, outcome.errors);
 }
 
-TEMPLATE_LIST_TEST_CASE("columns are refined on their own", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("columns are refined independently", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   std::mt19937 random(24);
@@ -164,7 +164,8 @@ TEMPLATE_LIST_TEST_CASE("a bad row of B ends a solve before its first step", "[k
   CHECK(M.applications == 1);
 }
 
-TEMPLATE_LIST_TEST_CASE("a solve waits once for its first solution and once a step", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a solve synchronizes once for its first solution and once per step", "[krylov]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   std::mt19937 random(26);
@@ -183,7 +184,7 @@ TEMPLATE_LIST_TEST_CASE("a solve waits once for its first solution and once a st
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("GMRES mends what refinement cannot", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("GMRES solves systems that refinement cannot", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Real = RealOf<Scalar>;
   using Space = typename TestType::Space;
