@@ -32,10 +32,10 @@ function(lutra_compile_together target group)
   set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES UNITY_GROUP ${group})
 endfunction()
 
-# lutra_precompile(<target> <headers>…): precompiles headers that most sources include. Not with nvcc, which reads a source
-# once for host and once for device, and not with a compiler launcher, since ccache needs special settings for it.
+# lutra_precompile(<target> <headers>…): precompiles headers that most sources include. Not with nvcc and hipcc, which read
+# a source once for host and once for device, and not with a compiler launcher, since ccache needs special settings for it.
 function(lutra_precompile target)
-  if(NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT Kokkos_ENABLE_CUDA)
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT Kokkos_ENABLE_CUDA AND NOT Kokkos_ENABLE_HIP)
     target_precompile_headers(${target} PRIVATE ${ARGN})
   endif()
 endfunction()
