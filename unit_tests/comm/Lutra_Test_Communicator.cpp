@@ -77,7 +77,7 @@ TEST_CASE("each put sets its signal, and additions from all ranks are counted", 
   Communicator comm;
   const auto P = static_cast<std::size_t>(comm.size()), me = static_cast<std::size_t>(comm.rank());
   constexpr std::size_t length = 37;
-  // Slot r belongs to what rank r writes; the last signal counts. Rank r has r more signals than it needs.
+  // Slot r is for values that rank r writes. The last signal counts. Rank r has r more signals than it needs.
   lutra::SymmetricMemory memory(comm, P * length * sizeof(double), P + 1 + me);
   for (std::uint64_t epoch = 1; epoch <= 5; ++epoch) {
     std::vector<double> values(length, 100.0 * static_cast<double>(epoch) + static_cast<double>(me));
@@ -115,7 +115,7 @@ TEST_CASE("all ranks report a missing backend or too little memory alike", "[com
         message_of<lutra::InputError>([&] { lutra::SymmetricMemory(comm, 8, 1, lutra::CommBackend::peer); }),
         "'peer' is not in this build of Lutra; there is mpi"));
   const int last = comm.size() - 1;
-  const std::size_t bytes = comm.rank() == last ? std::size_t{1} << 63 : 8;  // more than any vector has
+  const std::size_t bytes = comm.rank() == last ? std::size_t{1} << 63 : 8;  // more than any vector holds
   const std::string refused =
       message_of<lutra::OutOfMemoryError>([&] { lutra::SymmetricMemory(comm, bytes, 1); });
   CHECK(contains(refused, "symmetric memory"));
@@ -178,7 +178,7 @@ TEST_CASE("all other ranks name a stalled rank and wait for a busy one", "[comm]
     } else {
       comm.barrier();
       const auto begin = Clock::now();
-      // Rank 1 waits for rank 0, and rank 0 for the one that stalled: both name the latter.
+      // Rank 1 waits for rank 0, and rank 0 for the stalled rank. Both name the stalled one.
       const std::string text =
           message_of<lutra::RemoteError>([&] { comm.receive<int>(comm.rank() == 0 ? stalled : 0, 3); });
       CHECK(contains(text, "rank " + std::to_string(stalled) + " "));

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t length = 512;  // doubles of a message
 
-// One block: in each epoch puts to the next rank, waits for the one before, checks what has come, tells that
-// rank that its slot is free again, and waits for the same of the next rank. Rank 0 counts all epochs of all
-// ranks.
+// One block. In each epoch it puts to the next rank, waits for the previous one, checks the received values,
+// tells that rank that its slot is free again, and waits for the same signal from the next rank. Rank 0
+// counts all epochs of all ranks.
 __global__ void pass_around(lutra::Impl::PeerWindow window, double* own, unsigned long long epochs,
                             int* wrong) {
   const int next = (window.rank + 1) % window.size, before = (window.rank + window.size - 1) % window.size;
@@ -38,7 +38,7 @@ __global__ void pass_around(lutra::Impl::PeerWindow window, double* own, unsigne
   if (window.rank == 0 && !window.wait(2, epochs * window.size)) atomicExch(wrong, -1);
 }
 
-// One block waits for what no rank sends.
+// One block waits for a value that no rank sends.
 __global__ void wait_in_vain(lutra::Impl::PeerWindow window, int* came) {
   const bool there = window.wait(0, 1);
   if (threadIdx.x == 0) *came = there ? 1 : 0;

@@ -18,7 +18,7 @@ namespace {
 
 using Catch::Matchers::Equals;
 
-/// A matrix of 3 rows on the device that a section spoils, checked alone and against the pattern it had.
+/// A matrix of 3 rows on the device that a section damages, checked alone and against its original pattern.
 template <class Types>
 struct CheckedMatrix {
   using Scalar = typename Types::Scalar;
@@ -33,7 +33,7 @@ struct CheckedMatrix {
     CHECK_THROWS_WITH(check_square_matrix(Space(), matrix, work), Equals(message));
     CHECK_THROWS_WITH(check_same_pattern(Space(), matrix, good.pattern(), work), Equals(message));
     CHECK_THROWS_AS(check_square_matrix(Space(), matrix, work), InputError);
-    CHECK_NOTHROW(check_square_matrix(Space(), good, work));  // nothing of a failure stays
+    CHECK_NOTHROW(check_square_matrix(Space(), good, work));  // a failure leaves no state
     CHECK_NOTHROW(check_same_pattern(Space(), good, good.pattern(), work));
   }
 };

@@ -149,7 +149,7 @@ TEMPLATE_LIST_TEST_CASE("triangles of a Kokkos Kernels matrix are solved", "[com
 TEMPLATE_LIST_TEST_CASE("matrices in any accessible memory space are solved", "[common]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto matrix = crs_matrix<TestType, std::size_t>();
-  using Anywhere = Kokkos::AnonymousSpace;  // reachable from every execution space, like unified memory
+  using Anywhere = Kokkos::AnonymousSpace;  // accessible from every execution space, like unified memory
   const CsrView<Scalar, Ordinal, std::size_t, Anywhere> A{
       2, 2, Kokkos::View<const std::size_t*, Anywhere>(matrix.graph.row_map.data(), 3),
       Kokkos::View<const Ordinal*, Anywhere>(matrix.graph.entries.data(), 4),

@@ -70,7 +70,7 @@ TEST_CASE("parts of a reserved block do not overlap, and its unused rest blocks 
   CHECK(reinterpret_cast<char*>(second.data()) >= first.data() + 300);
   CHECK(reinterpret_cast<std::uintptr_t>(second.data()) % 64 ==
         reinterpret_cast<std::uintptr_t>(first.data()) % 64);
-  const auto third = reservation.allocate<Bytes>(Exec(), "third", 2000);  // no longer fits
+  const auto third = reservation.allocate<Bytes>(Exec(), "third", 2000);  // does not fit any more
   CHECK(budget.used_bytes() > used);
   third(1999) = first(299) = 1;
   second(29) = 1;

@@ -17,7 +17,7 @@ TEST_CASE("a report has a one-sentence summary", "[common]") {
   CHECK(describe(report) == "the componentwise backward error 2.50e-16 is above the tolerance");
   report.status = Status::breakdown;
   CHECK(describe(report) == "the factors or the solution hold NaN or infinity: overflow in the elimination");
-  report.choice.pivot = "none";  // of LDLᵀ, which takes the diagonal as it is
+  report.choice.pivot = "none";  // of LDLᵀ, which uses the diagonal unchanged
   CHECK(describe(report).starts_with("a pivot on the diagonal is zero"));
   report.status = Status::out_of_memory;
   CHECK(describe(report) == "out of memory");
@@ -48,7 +48,7 @@ TEST_CASE("numbers have decimal points in every locale", "[common]") {
   if (comma.is_there()) CHECK(std::to_string(1.5) == "1,500000");
   CHECK(describe(report) == "solved, componentwise backward error 2.50e-16");
   CHECK(Impl::formatted("%.3g of %s, %d", 1.25, "2,5", 3) == "1.25 of 2,5, 3");
-  if (comma.is_there()) CHECK(std::to_string(1.5) == "1,500000");  // the program's locale is left alone
+  if (comma.is_there()) CHECK(std::to_string(1.5) == "1,500000");  // the locale of the program is not changed
 }
 
 }  // namespace lutra::Test

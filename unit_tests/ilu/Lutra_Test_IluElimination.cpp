@@ -13,7 +13,7 @@ namespace {
 
 constexpr IluSchedule schedules[] = {IluSchedule::automatic, IluSchedule::levels, IluSchedule::syncfree};
 
-/// A grid large enough that threads share its levels.
+/// A grid large enough for threads to share its levels.
 template <class Types>
 Matrix<Types> shuffled_grid(int side, std::mt19937& random) {
   std::vector<int> label(static_cast<std::size_t>(side) * static_cast<std::size_t>(side));
@@ -209,7 +209,7 @@ TEMPLATE_LIST_TEST_CASE("the watchdog ends rows that wait for one another", "[il
   const auto matrix = from_dense<Matrix<TestType>>({{1, 1}, {1, 3}});
   const auto good = make_factors<TestType>(matrix, 0);
   IluElimination<Scalar, Space> elimination(exec, good, IluSchedule::syncfree, MemoryBudget(), 0.02);
-  // no row is where the first was, and the second needs itself: no pattern leads to that
+  // the place of the first row is empty, and the second row needs itself; no pattern leads to this
   auto cycle = make_factors<TestType>(matrix, 0);
   cycle.row_map = to_space<Space>(std::vector<typename TestType::Offset>{2, 2, 4});
   cycle.entries = to_space<Space>(std::vector<typename TestType::Ordinal>{1, 1, 1, 1});

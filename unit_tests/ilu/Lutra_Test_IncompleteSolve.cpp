@@ -91,7 +91,7 @@ Dense<Types> zeros(std::size_t n, std::size_t k) {
   return Dense<Types>(n, std::vector<typename Types::Scalar>(k));
 }
 
-/// A = R⁻¹·Pᵀ·(L·U)·Qᵀ·C⁻¹, what the factors stand for.
+/// A = R⁻¹·Pᵀ·(L·U)·Qᵀ·C⁻¹, the matrix that the factors represent.
 template <class Types>
 Dense<Types> product_of(const Matrix<Types>& factors, const HostOrder<Types>& order) {
   using Scalar = typename Types::Scalar;
@@ -189,7 +189,7 @@ TEMPLATE_LIST_TEST_CASE("exact application equals as many sweeps as there are le
         const auto B = to_block<T>(multiply<T>(A, op, expected));
         const Block<T> X("X", B.extent(0), k), Y("Y", B.extent(0), k);
         solve.apply(exec, op, B, X);
-        // the two parts, one after the other and in place, are the whole
+        // both parts in turn, in place, equal the full solve
         Kokkos::deep_copy(exec, Y, B);
         if (op == Transposition::none) solve.apply_lower(exec, op, Y, Y);
         solve.apply_upper(exec, op, Y, Y);

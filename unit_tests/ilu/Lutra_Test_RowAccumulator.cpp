@@ -54,7 +54,7 @@ struct ToArrays {
   }
 };
 
-/// A·A with what it should be: short rows, some of about thirty columns, and a dense row and column.
+/// A·A and its expected result, with short rows, some of about thirty columns, and a dense row and column.
 template <class Types>
 struct SquareCase {
   using Scalar = typename Types::Scalar;
@@ -206,7 +206,7 @@ TEST_CASE("the dense accumulator of hosts sums and removes", "[ilu]") {
   CHECK(sums == std::vector<double>{5, 16, 49, 81});
   w.clear();
   CHECK(slot_of == empty);
-  // all columns are in the row; what is subtracted from one that is not leaves the row as it is
+  // all columns are in the row; subtracting from a column that is not leaves the row unchanged
   for (int column = 0; column < 10; ++column) w.append(column);
   CHECK(w.insert(9) == 9);
   CHECK(w.size(lanes) == 10);

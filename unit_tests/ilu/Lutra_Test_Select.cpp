@@ -31,7 +31,7 @@ template <class... Space>
 std::tuple<SelectTypes<double, Space>..., SelectTypes<float, Space>...> with_reals(std::tuple<Space...>*);
 using AllSelectTypes = decltype(with_reals(static_cast<lutra::Test::Spaces*>(nullptr)));
 
-/// NaN last, −0 as +0: by rules of its own, not by keys.
+/// Order with NaN last and −0 equal to +0, implemented without keys.
 template <class Real>
 bool less(Real a, Real b) {
   return std::isnan(b) ? !std::isnan(a) : a < b;
@@ -44,7 +44,7 @@ bool same(Real a, Real b) {
 template <class Real>
 using Values = std::vector<Real>;
 
-/// The values of a test by name, and the ways to make n of them.
+/// Distributions of test values by name, with functions that make n values.
 template <class Real>
 std::vector<std::pair<std::string, std::function<Values<Real>(std::size_t)>>> distributions() {
   const auto each = [](auto value) {
@@ -93,7 +93,7 @@ std::vector<std::pair<std::string, std::function<Values<Real>(std::size_t)>>> di
   };
 }
 
-/// What holds for each threshold; `sorted` ascends.
+/// Checks that hold for every threshold. `sorted` is ascending.
 template <class Real>
 void check(const SelectionThreshold<Real>& threshold, const Values<Real>& values, const Values<Real>& sorted,
            std::int64_t k) {
@@ -137,8 +137,8 @@ void check_all(const std::string& name, const Values<Real>& values, const std::v
   }
 }
 
-// Sizes on either side of each change of method: one team, a level, two levels, buffers that hold all values
-// and those that do not.
+// Sizes on both sides of each change of method: one team, one level, two levels, and buffers that hold all
+// values or not.
 TEMPLATE_LIST_TEST_CASE("the k largest values of several distributions are selected", "[ilu][select]",
                         AllSelectTypes) {
   using Real = typename TestType::Real;

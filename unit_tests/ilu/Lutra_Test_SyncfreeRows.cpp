@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <Kokkos_Core.hpp>
 
-// The elimination of rows on CUDA, by warps on hosts.
+// Tests the CUDA elimination of rows with warps emulated on hosts.
 #ifndef KOKKOS_ENABLE_CUDA
 #include <catch2/catch_template_test_macros.hpp>
 
@@ -38,7 +38,7 @@ Matrix<Types> matrix_with_long_rows(int n, std::mt19937& random) {
   return longer;
 }
 
-/// Rows of a pattern in their own order, by warps.
+/// Eliminates rows of a pattern in natural order by warps.
 template <class Types>
 struct EmulatedRows {
   using Scalar = typename Types::Scalar;

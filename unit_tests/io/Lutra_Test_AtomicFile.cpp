@@ -45,7 +45,7 @@ TEST_CASE("link loops and long names are refused without a change", "[io]") {
   CHECK_THROWS_MATCHES(AtomicFile(folder.path(std::string(300, 'x'))), FileError,
                        MessageMatches(ContainsSubstring("File name too long")));
   CHECK(folder.file_count() == 2);
-  const std::string longest(255, 'y');  // that a file may have
+  const std::string longest(255, 'y');  // the longest name of a file
   write_text(folder.path(longest), "long");
   CHECK(read_file(folder.path(longest)) == "long");
   CHECK(folder.file_count() == 3);

@@ -39,7 +39,7 @@ std::string xz_compressed(const std::string& content) {
   return {reinterpret_cast<const char*>(out.data()), size};
 }
 
-// Entry (k, k) = k, far more text than one buffer.
+// Entry (k, k) = k: far more text than one buffer holds.
 std::string diagonal_file(int n) {
   const std::string size = std::to_string(n);
   std::string content =
@@ -77,7 +77,7 @@ TEST_CASE("concatenated compressed files are read as one", "[io]") {
   CHECK(count_right(folder.write("padded.gz", gzipped(content) + std::string(512, '\0'))) == 100);
 }
 
-// Reads a damaged file; gives the message of the FileError.
+// Reads a damaged file and returns the message of the FileError.
 std::string refusal(const TemporaryFolder& folder, const std::string& content) {
   try {
     read_matrix_market(folder.write("bad", content));

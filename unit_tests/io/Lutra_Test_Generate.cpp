@@ -35,7 +35,8 @@ bool is_symmetric(const Dense& a) {
   return true;
 }
 
-// Smallest |pivot| over the largest entry in elimination with row exchanges: 0 for a singular matrix.
+// Smallest |pivot| divided by the largest entry, in elimination with row interchanges: 0 for a singular
+// matrix.
 double smallest_pivot(Dense a) {
   double smallest = 1e300, largest = 0;
   for (const auto& row : a) {
@@ -76,7 +77,7 @@ void check_valid(const HostMatrix<double>& a) {
   CHECK(good);
 }
 
-// FNV-1a over all arrays: two matrices with one hash are the same bit by bit.
+// FNV-1a over all arrays: matrices with the same hash agree bit by bit.
 std::uint64_t fingerprint(const HostMatrix<double>& a) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   const auto mix = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3u; };

@@ -14,7 +14,7 @@ using Catch::Matchers::ContainsSubstring;
 
 const std::string real_general = "%%MatrixMarket matrix coordinate real general\n";
 
-// A file, the line its mistake is at (0: none) and what the message has to say.
+// A file, the line of its error (0: none) and the text that the message must contain.
 struct BadFile {
   std::string content;
   std::int64_t line;
@@ -200,12 +200,12 @@ TEST_CASE("a message is short and has no control characters", "[io]") {
 
 TEST_CASE("a size beyond any memory is refused before allocation", "[io]") {
   const TemporaryFolder folder;
-  // 2^31 − 1 squared dense values are 64 exabytes; the coordinate file itself is right.
+  // (2^31 − 1)² dense values are 64 exabytes. The coordinate file itself is valid.
   const std::string file = folder.write("a.mtx", real_general + "2147483647 2147483647 1\n1 1 1\n");
   CHECK_THROWS_AS(read_matrix_market_array(file), OutOfMemoryError);
 }
 
-// Each prefix of a good file, and the file with each byte changed, is read or refused, and nothing else.
+// Each prefix of a valid file, and the file with each byte changed, must be read or refused.
 TEST_CASE("every damaged file is a FileError or is read", "[io]") {
   const std::string good =
       banner("matrix coordinate real symmetric") + "% c\n3 3 4\n1 1 2.5\n2 1 -1e-3\n2 2 +4\n3 3 7\n";
@@ -216,7 +216,7 @@ TEST_CASE("every damaged file is a FileError or is read", "[io]") {
       const auto matrix = std::get<HostMatrix<double>>(read_matrix_market(file).matrix);
       CHECK(matrix.row_map.back() == matrix.nnz());
     } catch (const FileError&) {
-    } catch (const std::bad_variant_access&) {  // "real" cannot become "complex" by one byte
+    } catch (const std::bad_variant_access&) {  // one changed byte cannot turn "real" into "complex"
       FAIL("another field");
     }
   };

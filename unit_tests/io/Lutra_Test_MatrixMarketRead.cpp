@@ -44,8 +44,7 @@ TEST_CASE("a general real file is read into rows", "[io]") {
 }
 
 TEST_CASE("rows are sorted, duplicates summed and zeros kept", "[io]") {
-  // Row 1 comes as columns 3, 1, 3, 2; row 2 is empty; row 3 holds an explicit zero and two entries that
-  // cancel.
+  // Row 1 has columns 3, 1, 3, 2; row 2 is empty; row 3 has an explicit zero and two entries that cancel.
   const auto a = read_real(real_general + "3 3 7\n1 3 0.5\n1 1 1\n1 3 2\n1 2 4\n3 2 0\n3 1 5\n3 1 -5\n");
   CHECK(a.row_map == Rows{0, 3, 3, 5});
   CHECK(a.entries == Columns{0, 1, 2, 0, 1});

@@ -36,7 +36,7 @@ TEST_CASE("an array file has the expected text", "[io]") {
   CHECK(read_file(folder.path("x.mtx")) == "%%MatrixMarket matrix array complex general\n2 1\n1 2\n3 -0.5\n");
 }
 
-// Whether values read in double are those written, bit by bit.
+// Whether values read in double agree with the written ones bit by bit.
 template <class Read, class Scalar>
 bool same(const std::vector<Read>& read, const std::vector<Scalar>& written) {
   if (read.size() != written.size()) return false;

@@ -29,7 +29,7 @@ MatrixType uneven_matrix(int n, std::mt19937& random) {
   return matrix;
 }
 
-/// What the kernels gather for one column, in long double.
+/// The norms that the kernels gather for one column, in long double.
 struct ExactMaxima {
   long double ratio = 0, residual = 0, solution = 0, right_side = 0;
 };

@@ -12,7 +12,7 @@
 namespace lutra::Test {
 namespace {
 
-/// A solve with everything it needs.
+/// A solve with its operator, vectors and workspace.
 template <class Types>
 struct FgmresRun {
   using Scalar = typename Types::Scalar;
@@ -45,7 +45,7 @@ struct FgmresRun {
   KrylovOptions options;
 };
 
-/// Of each `period` calls the first solves with the upper triangle of A, the others scale by their number.
+/// The first of each `period` calls solves with the upper triangle of A; the others scale by their number.
 template <class Types>
 class ChangingPreconditioner final : public Preconditioner<typename Types::Scalar, typename Types::Space> {
  public:

@@ -56,7 +56,7 @@ MatrixType hermitian_matrix(int n, double shift, std::mt19937& random) {
   return matrix;
 }
 
-/// Two dense factors L and U of A = L·U, made up: L is the given matrix, U the diagonal.
+/// Artificial dense factors of A = L·U: L is the given matrix, U the diagonal.
 template <class Types>
 class DenseSplit final : public SplitPreconditioner<typename Types::Scalar, typename Types::Space> {
  public:
@@ -248,7 +248,7 @@ TEMPLATE_LIST_TEST_CASE("a cycle that increases the residual is undone", "[krylo
   const auto outcome = run.solve()[0];
   CHECK(outcome.stop == KrylovStop::max_iterations);
   CHECK(outcome.residual == 1);
-  CHECK(outcome.history == std::vector<double>{1, 1});  // of the X that is kept, not the 100 of the other
+  CHECK(outcome.history == std::vector<double>{1, 1});  // of the X that is kept, not 100 as for the other
   CHECK(to_host(run.X) == std::vector<Scalar>(2, Scalar(0)));
 }
 
@@ -349,7 +349,7 @@ TEMPLATE_LIST_TEST_CASE("NaN from the operator ends an iteration and does not re
     CHECK(to_host(run.X, 0) == std::vector<Scalar>(20, Scalar(0)));
     CHECK(outcomes[1].stop == KrylovStop::converged);
 
-    // nothing reads x₀, so that no product shows it
+    // no product reads x₀, so none shows it
     KrylovRun<TestType> unseen(from_dense<Matrix<TestType>>({{nothing, 1}, {nothing, 1}}),
                                {{Scalar(1), Scalar(1)}}, method);
     Kokkos::deep_copy(unseen.X, to_device<TestType>({{infinity, Scalar(1)}}));
@@ -392,7 +392,7 @@ TEMPLATE_LIST_TEST_CASE("GMRES estimates match X and never grow; cycles are as l
   };
   const PeakBytes peak;
   const auto small = make(60 * vector);
-  CHECK(peak.bytes() <= 60 * vector);  // attempts that fail leave nothing beside the next
+  CHECK(peak.bytes() <= 60 * vector);  // failed attempts free their memory before the next
   CHECK(small->max_steps() == 30);
   CHECK(small->bytes() <= 60 * vector);
   CHECK_THROWS_AS(make(8 * vector), OutOfMemoryError);

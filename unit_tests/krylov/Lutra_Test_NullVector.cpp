@@ -11,7 +11,7 @@ namespace {
 
 using Indices = std::vector<std::int64_t>;
 
-/// A search in A with exact solves of another matrix, whose pivots are its diagonal, some of them perturbed.
+/// A search in A with exact solves of another matrix. Its pivots are its diagonal, some of them perturbed.
 template <class Types>
 struct Search {
   using Scalar = typename Types::Scalar;
@@ -78,7 +78,7 @@ TEMPLATE_LIST_TEST_CASE("a singular matrix gives its null vector and the pivot i
       from_dense<Matrix<TestType>>({{4, 1, 1, o}, {1, 2, 2, o}, {1, 2, 2 + e, o}, {o, o, o, 3 + e}});
   Search<TestType> search(A, factored, {2, 3});
   REQUIRE(search.find());
-  CHECK(search.report.singular_rows == Indices{2});  // the pivot of row 3 was perturbed for nothing
+  CHECK(search.report.singular_rows == Indices{2});  // the perturbed pivot of row 3 is not involved
   CHECK(search.report.singular_columns == Indices{2});
   const auto v = to_host(search.work.X);
   CHECK(null_residual(A, v) <= 64 * static_cast<long double>(epsilon_of<Scalar>));
@@ -105,7 +105,7 @@ TEMPLATE_LIST_TEST_CASE("a perturbed pivot alone does not make a matrix singular
   const auto factored = from_dense<Matrix<TestType>>({{1, 1, 0}, {1, 1.001, 1}, {0, 1, 1}});
   Search<TestType> search(A, factored, {1});
   CHECK_FALSE(search.find());
-  CHECK(search.report.singular_rows == Indices{77});  // nothing was said
+  CHECK(search.report.singular_rows == Indices{77});  // the report is unchanged
   CHECK_FALSE(search.find_by_gmres());
   CHECK(search.report.singular_columns == Indices{77});
 }

@@ -24,7 +24,7 @@ MatrixType perturb(MatrixType A, const std::vector<std::size_t>& rows, double si
   return A;
 }
 
-/// A workspace with B in it and nothing gathered.
+/// A workspace that holds B, before any norms are gathered.
 template <class Types>
 SolveWorkspace<typename Types::Scalar, typename Types::Space> workspace_with(
     const std::vector<std::vector<typename Types::Scalar>>& b) {
@@ -36,7 +36,8 @@ SolveWorkspace<typename Types::Scalar, typename Types::Space> workspace_with(
   return work;
 }
 
-/// The errors told are those in long double, up to the rounding of the residual, and R belongs to X.
+/// Checks that the reported errors equal those in long double, up to rounding of the residual, and that R is
+/// the residual of X.
 template <class Types, class Work>
 void check_errors(const Matrix<Types>& A, const std::vector<std::vector<typename Types::Scalar>>& b,
                   const Work& work, const BackwardErrors& errors) {
@@ -204,9 +205,9 @@ TEMPLATE_LIST_TEST_CASE("GMRES solves systems that refinement cannot", "[krylov]
     const auto outcome = refine_by_gmres(Space(), device.A, M, op, scale, goal, stalled.errors, work, gmres);
     CHECK(outcome.errors.componentwise[0] <= goal);
     CHECK(outcome.iterations >= 3);
-    CHECK(outcome.iterations <= 25);  // three perturbed pivots: about four a cycle
+    CHECK(outcome.iterations <= 25);  // three perturbed pivots: about four per cycle
     check_errors<TestType>(op_A, {b}, work, outcome.errors);
-    // from infinite errors it begins at zero
+    // infinite errors make it start from zero
     Kokkos::deep_copy(work.X, Scalar(std::numeric_limits<Real>::quiet_NaN()));
     const double infinity = std::numeric_limits<double>::infinity();
     const auto afresh = refine_by_gmres(Space(), device.A, M, op, scale, goal,

@@ -138,7 +138,7 @@ TEST_CASE("ordering: the hub of a star is eliminated last", "[ordering]") {
   CHECK(fill(a, order(make_view(a).pattern(), kind)) == 49);
 }
 
-/// The most that an entry is away from the diagonal.
+/// The bandwidth: the largest distance of an entry from the diagonal.
 template <class MatrixType>
 int bandwidth(const MatrixType& a, const std::vector<Ordinal>& permutation) {
   std::vector<int> position(permutation.size());

@@ -20,7 +20,7 @@ using namespace lutra::Impl;
 using Space = Kokkos::DefaultHostExecutionSpace;
 using Parts = std::vector<signed char>;
 
-/// Graphs of a batch on the host, by edges.
+/// The graphs of a batch on the host, as lists of edges.
 template <class Index>
 struct Batch {
   std::vector<Index> first_vertex{0}, graph, row_map{0}, neighbours, weights;
@@ -94,7 +94,7 @@ std::vector<std::set<int>> random_graph(int n, int n_edges, unsigned seed) {
   return from_edges(n, edges);
 }
 
-/// Weights of a graph's parts, recomputed; no edge joins the sides.
+/// Recomputes the weights of the parts of a graph and checks that no edge joins the sides.
 template <class Index>
 SeparatorWeights<Index> checked_weights(const Batch<Index>& batch, const Parts& part, std::size_t g = 0) {
   SeparatorWeights<Index> weights;
@@ -111,7 +111,7 @@ SeparatorWeights<Index> checked_weights(const Batch<Index>& batch, const Parts& 
   return weights;
 }
 
-/// By one thread, and as devices do: collected by all, moved by one thread a graph.
+/// Refines with one thread, and as devices do: all threads collect, and one thread per graph moves vertices.
 enum class Method { moves, collected };
 
 using Whole = WholeSpace<Space>;
@@ -142,7 +142,7 @@ Batch<Index> batch_of(const std::vector<std::set<int>>& lists, const std::vector
   return batch;
 }
 
-/// All vertices are in the separator but the first and the last.
+/// All vertices except the first and the last are in the separator.
 Parts worst_part(std::size_t n) {
   Parts part(n, separator);
   part.front() = side_a;
@@ -297,7 +297,7 @@ TEST_CASE("separators: components, isolated vertices and graphs without a balanc
       for (int v = 0; v < u; ++v) edges.push_back({u, v});
     auto batch = batch_of<int>(from_edges(9, edges));
     const auto weights = checked_weights(batch, initial(OneThread{}, batch));
-    CHECK(weights.part[separator] == 4);  // 5 vertices of 9 are the most that a side may have
+    CHECK(weights.part[separator] == 4);  // a side may have at most 5 of 9 vertices
     CHECK(std::min(weights.part[0], weights.part[1]) == 0);
   }
   SECTION("one vertex heavier than all others") {
@@ -331,7 +331,7 @@ TEST_CASE("separators: the result on a large grid does not depend on the order o
     refine(batch, part, method, 0.57);
     CHECK(checked_weights(batch, part).part[separator] == rows);
   }
-  // What a collected list leads to does not depend on its order.
+  // The result does not depend on the order of the collected list.
   DissectionStack<Kokkos::HostSpace> stack;
   using Separators = CollectedSeparators<Whole, int, Kokkos::HostSpace>;
   std::vector<Parts> results;
@@ -349,7 +349,7 @@ TEST_CASE("separators: the result on a large grid does not depend on the order o
   CHECK(results[0] == results[1]);
 }
 
-/// Parts of all graphs of a batch, a team each.
+/// The parts of all graphs of a batch, with a team for each graph.
 template <class Index>
 Parts by_teams(Batch<Index>& batch, const DissectionOptions& options) {
   DissectionStack<Kokkos::HostSpace> stack;

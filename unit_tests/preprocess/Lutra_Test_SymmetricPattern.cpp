@@ -76,7 +76,7 @@ TEMPLATE_LIST_TEST_CASE("symmetric pattern: an empty triangle is not the one to 
       fill({{1, 9}, {o, o}}, Triangle::lower),
       Equals("triangle: the lower triangle is to be read, but all entries beside the diagonal, row "
              "0, column 1 (counted from 0) first, are in the upper one; set triangle to upper"));
-  // one entry of the triangle that is read suffices: the others may belong to something else
+  // one entry in the triangle that is read suffices; the others may have another purpose
   CHECK(same(fill({{1, 8, 7}, {o, 2, 6}, {o, 9, 3}}, Triangle::lower),
              from_dense<MatrixType>({{1, o, o}, {o, 2, 9}, {o, 9, 3}})));
 }

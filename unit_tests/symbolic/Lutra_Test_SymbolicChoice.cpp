@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The choice of a symbolic method from properties of a pattern, by costs of one row = 1 s for fill1, and so
-// on.
+// Tests the choice of a symbolic method from properties of a pattern, with simple costs such as 1 s for a row
+// of fill1.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 

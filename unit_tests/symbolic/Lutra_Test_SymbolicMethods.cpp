@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Ways to one pattern: methods, kernels for all spaces and those made for one, threads.
+// Methods, portable and specialized kernels, and numbers of threads must give the same pattern.
 #include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -58,8 +58,9 @@ TEMPLATE_LIST_TEST_CASE("rows and chains of thousands of vertices", "[symbolic]"
     if (tree.exact) REQUIRE((to_rows(tree) == expected));
   };
   const int n = 1500;
-  for (const unsigned missing : {0u, 3u}) {  // of entries of the first row and column, none or a third
-    for (const bool last : {false, true}) {  // the full row and column come first, and fill all, or last
+  for (const unsigned missing : {0u, 3u}) {  // none or a third of the entries of the first row and column
+    for (const bool last :
+         {false, true}) {  // the full row and column come first, and cause full fill, or last
       MatrixType matrix{n, n, {0}, {}, {}};
       for (int i = 0; i < n; ++i) {
         const int hub = last ? n - 1 : 0;
@@ -73,7 +74,7 @@ TEMPLATE_LIST_TEST_CASE("rows and chains of thousands of vertices", "[symbolic]"
       check(matrix);
     }
   }
-  // Deeper than registers hold sets, once symmetric, once with one entry less.
+  // Deeper than the sets held in registers, once symmetric, once without one entry.
   auto band = banded_matrix<MatrixType>(9000, {1, 3});
   check(band);
   band.entries.erase(band.entries.begin() + band.row_map[8000]);
@@ -133,7 +134,8 @@ TEMPLATE_LIST_TEST_CASE("ancestor sets with a distant or missing common ancestor
   using MatrixType = Matrix<TestType>;
   using Space = typename TestType::Space;
   std::mt19937 random(57);
-  // Bands of different widths above and below: L and U meet late. Random long-distance entries besides.
+  // Bands of different widths above and below the diagonal, so that L and U meet late, and random distant
+  // entries.
   for (const int n : {70, 200, 700}) {
     for (const auto& [below, above] : {std::pair{1, 9}, {9, 1}, {3, 70}, {65, 2}}) {
       MatrixType matrix;

@@ -25,7 +25,7 @@ auto expected_parents(const MatrixType& A) {
   return parent;
 }
 
-/// Random rows, of which the last `separator` have an entry before all of these and many among themselves.
+/// Random rows. The last `separator` rows have one entry before the separator and many within it.
 template <class MatrixType>
 MatrixType with_separator(int n, int separator, std::mt19937& random) {
   MatrixType A;

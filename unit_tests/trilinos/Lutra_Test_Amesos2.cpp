@@ -19,7 +19,7 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 constexpr double accuracy = 1e-11;
 
-/// The system of Amesos2's tutorial.
+/// The system from the tutorial of Amesos2.
 const HostMatrix<double> small = from_dense({{7, 0, -3, 0, -1, 0},
                                              {2, 8, 0, 0, 0, 0},
                                              {0, 0, 1, 0, 0, 0},
@@ -254,7 +254,7 @@ TEST_CASE("Amesos2: options by name", "[trilinos]") {
     CHECK(system.solver->report().choice.ordering == "natural");
     CHECK(system.solver->report().choice.engine == "simplicial");
   }
-  // After the factorization, as Stratimikos does it: the next solve has new factors.
+  // After the factorization, like Stratimikos: the next solve has new factors.
   system.set([](auto& p) { p.set("ordering", "amd"); });
   system.solver->solve();
   CHECK(system.error() < accuracy);
@@ -289,7 +289,7 @@ TEST_CASE("Amesos2: bad matrices are Trilinos' exceptions on every process", "[t
     set_entry(*system.A, 3, 0, std::numeric_limits<double>::quiet_NaN());
     CHECK_THROWS_MATCHES(system.solver->numericFactorization(), std::invalid_argument,
                          MessageMatches(ContainsSubstring("row 3") && ContainsSubstring("column 0")));
-    // With the value mended the same solver works.
+    // With the value corrected the same solver works.
     set_entry(*system.A, 3, 0, -3.0);
     system.solver->solve();
     CHECK(system.error() < accuracy);

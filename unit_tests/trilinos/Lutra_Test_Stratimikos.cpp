@@ -12,7 +12,7 @@ namespace {
 
 using Factory = Teuchos::RCP<Thyra::LinearOpWithSolveFactoryBase<double>>;
 
-/// The factory Stratimikos makes of a list; `fill` sets what differs from the defaults.
+/// The factory that Stratimikos makes from a list. `fill` sets the parameters that differ from the defaults.
 Factory factory_of(
     const std::string& solver, const std::string& preconditioner,
     const std::function<void(Teuchos::ParameterList&)>& fill = [](auto&) {}) {
@@ -25,7 +25,7 @@ Factory factory_of(
   return Thyra::createLinearSolveStrategy(builder);
 }
 
-/// A system of Thyra around one of Tpetra.
+/// A Thyra system that wraps one of Tpetra.
 struct System {
   MatrixPtr A;
   VectorPtr exact, B, X;

@@ -16,7 +16,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using Space = Kokkos::DefaultHostExecutionSpace;
 
-/// Number of ranks each node may have.
+/// Numbers of ranks per node to test.
 std::vector<int> divisors(int ranks) {
   std::vector<int> result{0};
   for (int d = 1; d <= ranks; ++d) {
@@ -36,7 +36,8 @@ void check_same(const Supernodes<Kokkos::HostSpace>& found, const Supernodes<Kok
   CHECK(to_vector(found.upper) == to_vector(expected.upper));
 }
 
-/// The distributed factorization, each rank searching in its `Searcher`, against that of one rank on a host.
+/// Compares the distributed factorization, in which each rank searches in its `Searcher`, with one rank on a
+/// host.
 template <class Searcher = Space>
 void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, const SupernodeOptions& supernodes,
                   std::int64_t sources_in_flight) {
@@ -76,7 +77,7 @@ TEST_CASE("chunks are dealt to nodes in turn, and their rows to the ranks of a n
   const std::vector<int> expected{0, 1, 0, 1, 2, 3, 2, 3, 0, 1, 0, 1, 2, 3, 2, 3};
   for (std::size_t row = 0; row < expected.size(); ++row)
     CHECK(schedule.rank_of(static_cast<std::int64_t>(row)) == expected[row]);
-  // chunks that the ranks of a node do not divide: the next chunk goes on where the last one ended
+  // chunks not divisible by the ranks of a node: the next chunk continues with the next rank
   const SourceSchedule odd{3, 2, 2};
   const std::vector<int> turns{0, 1, 0, 2, 3, 2, 1, 0, 1, 3, 2, 3};
   for (std::size_t row = 0; row < turns.size(); ++row)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// fill2: optimisations switched off, lists of sources, results in host memory.
+// fill2 with optimisations switched off, with lists of sources, and with results in host memory.
 #include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
