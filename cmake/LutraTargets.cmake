@@ -4,6 +4,8 @@ add_library(lutra_warnings INTERFACE)
 if(Lutra_ENABLE_WARNINGS)
   target_compile_options(lutra_warnings INTERFACE
     $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion>
+    # -Wconversion of Clang includes conversions of sign, that of GCC does not
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-sign-conversion>
     # GCC 12 reports overlapping copies in "text" + std::to_string(n) (GCC bug 105329)
     $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
 endif()
