@@ -17,7 +17,7 @@ program=$(realpath "$1")/unit_tests/comm/lutra_test_ranks
 solves=${2:-10000}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMP_NUM_THREADS=1
-test='A hundredth of the ten thousand solves under load'
+test='a hundred solves under load'
 
 load=()
 for ((core = 0; core < $(getconf _NPROCESSORS_ONLN); ++core)); do

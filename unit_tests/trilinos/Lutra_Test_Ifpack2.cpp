@@ -104,7 +104,7 @@ TEST_CASE("Ifpack2: new values, new matrices", "[trilinos]") {
   CHECK(lu.getReport().get<std::string>("status") == "success");
 }
 
-TEST_CASE("Ifpack2: GMRES of Belos with Schwarz over ILU and LU", "[trilinos]") {
+TEST_CASE("Ifpack2: Belos GMRES with Schwarz over ILU and LU", "[trilinos]") {
   const MatrixPtr A = distributed(generate("convdiff3d", 12));
   const VectorPtr exact = some_vectors(A->getDomainMap()), B = product(*A, *exact);
   const VectorPtr X = Teuchos::rcp(new Vector(A->getDomainMap(), 1));
@@ -168,7 +168,7 @@ TEST_CASE("Ifpack2: options by name, given through Schwarz", "[trilinos]") {
                   Teuchos::Exceptions::InvalidParameterName);
 }
 
-TEST_CASE("Ifpack2: bad calls are Trilinos' exceptions", "[trilinos]") {
+TEST_CASE("Ifpack2: invalid calls throw exceptions of Trilinos", "[trilinos]") {
   ILU ilu;
   CHECK_THROWS_AS(ilu.initialize(), std::logic_error);
   CHECK_THROWS_AS(ilu.getDomainMap(), std::logic_error);
