@@ -28,9 +28,9 @@ def _function(M: Any) -> Any:
 def gmres(A: Any, b: Any, M: Any = "ilu", x0: Any = None, trans: str = "N", **options: Any) -> tuple[Any, Report]:
     """Solves A x = b by restarted GMRES for one or several columns. Returns x and the report.
 
-    `M` says what M⁻¹ A is iterated on: "ilu" (ILU(0)), "jacobi", "lu" or "none"; factors from `spilu`, which are
-    used as they stand; or anything else with `solve(b, trans)`, a LinearOperator, or a function of b. Options are
-    listed below, but preconditioning and start_from_x, which follow from `M` and `x0`.
+    `M` is the preconditioner: "ilu" (ILU(0)), "jacobi", "lu" or "none"; factors from `spilu`; any object with
+    `solve(b, trans)`; a LinearOperator; or a function of b. Options are listed below, except preconditioning and
+    start_from_x, which follow from `M` and `x0`.
 
     If the relative residual exceeds the tolerance, there is an AccuracyWarning, and report.status is "not_converged".
 

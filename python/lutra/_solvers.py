@@ -353,10 +353,10 @@ class ILU(Factors):
 def splu(A: Any, **options: Any) -> LU:
     """Factorizes a square sparse matrix by LU.
 
-    `A` is a matrix or array of scipy.sparse in any format, csr without a copy; CuPy's csr and PyTorch's
-    sparse_csr are read on the device where Lutra is built for it. All options, listed below, are best left alone
-    at first; user_permutation has A's columns in the order of elimination. Where `refactor` follows many times,
-    expected_factorizations says so: an ordering that takes longer may pay then.
+    `A` is a matrix or array of scipy.sparse in any format; csr is not copied. If Lutra is built for the device,
+    csr of CuPy and sparse_csr of PyTorch are read there. The defaults of the options, listed below, suit most
+    matrices. user_permutation has the columns of A in the order of elimination. If many calls of `refactor`
+    follow, set expected_factorizations, so that a slower but better ordering can pay off.
 
     Raises SingularMatrixError with rows and columns, ValueError for invalid matrices and options, MemoryError.
 
@@ -380,7 +380,7 @@ def splu(A: Any, **options: Any) -> LU:
 def ldlt(A: Any, **options: Any) -> LDLT:
     """Factorizes a symmetric or Hermitian matrix, definite or indefinite, and finds its inertia.
 
-    Options are listed below; user_permutation has A's rows in the order of elimination.
+    Options are listed below. user_permutation has the rows of A in the order of elimination.
 
     >>> import numpy as np, scipy.sparse as sp, lutra
     >>> K = sp.csr_matrix([[2.0, 0.0, 1.0], [0.0, 2.0, 1.0], [1.0, 1.0, 0.0]])
@@ -407,7 +407,7 @@ def cholesky(A: Any, **options: Any) -> LDLT:
 def spilu(A: Any, **options: Any) -> ILU:
     """Computes incomplete factors: a preconditioner for `gmres`, or for SciPy by `as_linear_operator`.
 
-    Options are listed below; user_permutation has A's columns in the order of elimination.
+    Options are listed below. user_permutation has the columns of A in the order of elimination.
 
     >>> import numpy as np, scipy.sparse as sp, lutra
     >>> A = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(6, 6), format="csr")
