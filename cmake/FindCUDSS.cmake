@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # NVIDIA's cuDSS: CUDSS::CUDSS. Hints: CUDSS_ROOT, cudss_DIR (of its own package's config file), CMAKE_PREFIX_PATH.
-# Python's packages nvidia-cudss-cu12 and -cu13 hold it too, the library without the name linkers look for.
+# The Python packages nvidia-cudss-cu12 and -cu13 also contain it, but without the library name that linkers look for.
 find_package(CUDAToolkit QUIET)
 set(cudss_places "")
 if(cudss_DIR)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # MUMPS in double precision, the build with MPI: MUMPS::MUMPS. Hints: MUMPS_ROOT.
 #
-# Debian's sequential build, libdmumps_seq, is not taken: its libmpiseq defines MPI_Init and the like, which Lutra's own
-# MPI defines as well, and a program with both calls whichever the linker met first.
+# Debian's sequential build, libdmumps_seq, is not used. Its libmpiseq defines MPI_Init and others, which Lutra's MPI
+# defines as well; a program with both calls the one that the linker saw first.
 find_package(MPI QUIET COMPONENTS CXX)
 find_path(MUMPS_INCLUDE_DIR dmumps_c.h)
 find_library(MUMPS_LIBRARY dmumps)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The Kokkos Kernels that belongs to the Kokkos found before; sets Lutra_kokkoskernels_target to its target's name, or
-# to "" and Lutra_kokkoskernels_problem to the reason. Debian's (Trilinos') exports KokkosKernels::all_libs, a
-# standalone one Kokkos::kokkoskernels.
+# Finds the Kokkos Kernels that was built with the Kokkos found before. Sets Lutra_kokkoskernels_target to the name of its
+# target, or to "" with the reason in Lutra_kokkoskernels_problem. Debian's, which is part of Trilinos, exports
+# KokkosKernels::all_libs; a standalone one exports Kokkos::kokkoskernels.
 set(Lutra_kokkoskernels_target "")
 set(Lutra_kokkoskernels_problem "")
 find_package(KokkosKernels 4.5 QUIET CONFIG HINTS "${Kokkos_DIR}/..")
 if(NOT KokkosKernels_FOUND)
-  find_package(KokkosKernels QUIET CONFIG HINTS "${Kokkos_DIR}/..")  # Trilinos' carries no version
+  find_package(KokkosKernels QUIET CONFIG HINTS "${Kokkos_DIR}/..")  # that of Trilinos has no version
 endif()
 if(NOT KokkosKernels_FOUND)
   set(Lutra_kokkoskernels_problem "no Kokkos Kernels found beside Kokkos ${Kokkos_VERSION} at ${Kokkos_DIR}, in \
@@ -14,7 +14,7 @@ KokkosKernels_ROOT or CMAKE_PREFIX_PATH")
 elseif(TARGET Kokkos::kokkoskernels)
   set(Lutra_kokkoskernels_target Kokkos::kokkoskernels)
 elseif(TARGET KokkosKernels::all_libs)
-  # Trilinos installs the two side by side; with another Kokkos they would compile and then crash.
+  # Trilinos installs the two side by side. With another Kokkos, programs would compile and then crash.
   file(REAL_PATH "${KokkosKernels_DIR}/.." kernels_place)
   file(REAL_PATH "${Kokkos_DIR}/.." kokkos_place)
   if(kernels_place STREQUAL kokkos_place)
@@ -28,7 +28,7 @@ else()
 KokkosKernels::all_libs")
 endif()
 
-# Kokkos Kernels can be built without its sparse part, whose headers are then missing.
+# Kokkos Kernels can be built without its sparse part. Its headers are then missing.
 function(lutra_include_directories target result)
   set(targets ${target})
   set(directories "")
@@ -48,7 +48,8 @@ function(lutra_include_directories target result)
       list(APPEND targets ${linked})
     endif()
   endwhile()
-  string(REGEX REPLACE "\\$<(BUILD|INSTALL)_INTERFACE:([^>]*)>" "\\2" directories "${directories}")  # of one built with Lutra
+  # A Kokkos Kernels built together with Lutra has generator expressions here.
+  string(REGEX REPLACE "\\$<(BUILD|INSTALL)_INTERFACE:([^>]*)>" "\\2" directories "${directories}")
   set(${result} ${directories} PARENT_SCOPE)
 endfunction()
 if(Lutra_kokkoskernels_target)

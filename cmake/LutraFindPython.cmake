@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What the Python package is built with: Python_EXECUTABLE, unless somebody has chosen, is the first python3 on the way
-# that has NumPy and SciPy; Python's headers; nanobind, a CMake package or a module of that Python. Sets
-# Lutra_python_problem to what is missing, or to "".
-# Any nanobind from 2 on. find_package would take a version asked of it for that major number alone.
+# Finds what the Python package needs: Python_EXECUTABLE, by default the first python3 in PATH with NumPy and SciPy; the
+# headers of Python; nanobind, as a CMake package or a module of that Python. Sets Lutra_python_problem to what is
+# missing, or to "". Any nanobind from version 2 is accepted, so no version is requested: find_package would accept only
+# that major version.
 macro(lutra_find_nanobind)
   find_package(nanobind QUIET CONFIG)
   if(nanobind_FOUND AND nanobind_VERSION VERSION_LESS 2)

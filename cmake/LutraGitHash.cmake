@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Run at build time: cmake -DSOURCE=<project> -DTEMPLATE=<.in> -DOUTPUT=<header> -P LutraGitHash.cmake
-# Writes the commit of SOURCE, with -dirty for a changed work tree. "unknown" without git and where SOURCE is not
-# itself the top of a git work tree: a copy inside somebody else's repository must not report that one's commit.
+# Writes the commit of SOURCE, with -dirty for a changed work tree. Writes "unknown" without git, or if SOURCE is not the
+# top of a git work tree, since a copy inside another repository must not report the commit of that one.
 set(LUTRA_GIT_HASH "unknown")
 find_program(GIT_COMMAND git)
 if(GIT_COMMAND)
@@ -20,4 +20,4 @@ if(GIT_COMMAND)
     endif()
   endif()
 endif()
-configure_file("${TEMPLATE}" "${OUTPUT}" @ONLY)  # leaves the file alone where nothing changed
+configure_file("${TEMPLATE}" "${OUTPUT}" @ONLY)  # does not touch the file if nothing changed

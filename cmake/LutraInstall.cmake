@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # <prefix>/lib/liblutra, liblutra_c, <prefix>/include/lutra/Lutra_*.hpp and lutra.h (public headers),
 # <prefix>/include/lutra/impl/Lutra_*.hpp (internals), <prefix>/bin/lutra, <prefix>/lib/cmake/Lutra,
-# <prefix>/lib/pkgconfig, <prefix>/share. With the prefix /usr on Debian lib is lib/<triplet>. The library has to be built;
-# the program and the C interface are installed where they are.
+# <prefix>/lib/pkgconfig, <prefix>/share. With the prefix /usr on Debian, lib is lib/<triplet>. The library has to be
+# built; the program and the C interface are installed if they were built.
 include(CMakePackageConfigHelpers)
 set(Lutra_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Lutra")
 install(CODE "if(NOT EXISTS \"$<TARGET_FILE:lutra>\")
   message(FATAL_ERROR \"Nothing was installed: $<TARGET_FILE:lutra> is not built. First run: cmake --build ${PROJECT_BINARY_DIR}\")
 endif()")
 
-# Header names are unique: all public headers share one folder, and all internals another.
+# Header names are unique, because all public headers share one folder and all internal ones another.
 get_target_property(header_dirs lutra Lutra_HEADER_DIRECTORIES)
 get_target_property(public_headers lutra Lutra_PUBLIC_HEADERS)
 if(TARGET lutra_trilinos)
@@ -51,10 +51,10 @@ if(TARGET lutra_cli)
           DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
 endif()
 
-# Not in the build folder itself, where CMake finds packages whose programs are on PATH: what belongs beside these files
-# is there only once they are installed.
+# The package files are not written to the build folder itself. CMake finds packages there if their programs are in PATH,
+# but the files beside them exist only after installation.
 set(Lutra_package_dir "${PROJECT_BINARY_DIR}/generated/package")
-file(REMOVE "${PROJECT_BINARY_DIR}/LutraConfig.cmake")  # of a build folder from before
+file(REMOVE "${PROJECT_BINARY_DIR}/LutraConfig.cmake")  # left by older versions of this file
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/LutraConfig.cmake.in" "${Lutra_package_dir}/LutraConfig.cmake"
                               INSTALL_DESTINATION "${Lutra_cmake_dir}" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${Lutra_package_dir}/LutraConfigVersion.cmake" COMPATIBILITY SameMinorVersion)

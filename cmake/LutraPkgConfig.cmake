@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# lutra.pc in the build folder: the C interface for builds without CMake. Sets pc_dir to the place it is installed to.
+# Writes lutra.pc in the build folder: the C interface for builds without CMake. Sets pc_dir to its installed location.
 
-# lutra_link_words(<target> <variable>): appends to the list <variable> what a linker needs for a target and all that it
-# links: -L, -l and options. Libraries in the linker's own folders go without -L. One that several need moves behind the
-# last of them, as a static library has to.
+# lutra_link_words(<target> <variable>): appends to the list <variable> the linker options of a target and of all targets
+# it links. Libraries in standard folders get no -L. A library that several targets need moves behind the last of them,
+# as static libraries require.
 function(lutra_link_words target variable)
   set(words ${${variable}})
-  if(target IN_LIST lutra_link_path)  # of the calls above this one: a cycle
+  if(target IN_LIST lutra_link_path)  # a cycle: an outer call handles the target
     return()
   endif()
   list(APPEND lutra_link_path "${target}")
@@ -34,7 +34,7 @@ function(lutra_link_words target variable)
     lutra_append_library("${target}" words)
   elseif(target MATCHES "^-[^D][^<>$]*$")
     lutra_append_word("${target}" words)
-  elseif(NOT target MATCHES "^-|[$:<>]")  # a bare name; conditions of generators are left out
+  elseif(NOT target MATCHES "^-|[$:<>]")  # a bare name; generator expressions are skipped
     lutra_append_word("-l${target}" words)
   endif()
   set(${variable} ${words} PARENT_SCOPE)
@@ -53,7 +53,7 @@ function(lutra_append_library file variable)
   set(${variable} ${words} PARENT_SCOPE)
 endfunction()
 
-# lutra_append_word(<word> <variable>): to the end of the list <variable>, wherever it was before.
+# lutra_append_word(<word> <variable>): moves the word to the end of the list <variable>.
 function(lutra_append_word word variable)
   set(words ${${variable}})
   list(REMOVE_ITEM words "${word}")
@@ -68,7 +68,7 @@ foreach(link IN LISTS links)
     lutra_link_words("${link}" private_libs)
   endif()
 endforeach()
-foreach(library IN LISTS CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)  # the C++ compiler's own, for linking by a C compiler
+foreach(library IN LISTS CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)  # those of the C++ compiler, for linking by a C compiler
   list(APPEND private_libs "-l${library}")
 endforeach()
 list(JOIN private_libs " " private_libs)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# cmake -DPROGRAM=<benchmark> -DREPORT=<file.json> -P smoke.cmake: one run on two tiny matrices; every line must have a
-# time, no error, and small backward errors where it solves.
+# cmake -DPROGRAM=<benchmark> -DREPORT=<file.json> -P smoke.cmake: runs the benchmark on two tiny matrices. Every line of
+# the report must have a time, no error, and a small backward error if it is a solve.
 cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND "${PROGRAM}" --generate=circuit:200 --generate=kkt:150 --samples=1
                         "--benchmark_out=${REPORT}" --benchmark_out_format=json
@@ -10,14 +10,14 @@ if(failed)
 endif()
 file(READ "${REPORT}" json)
 foreach(key lutra lutra_git kokkos execution_space host_threads peers limit_copy_gb_per_s limit_launch_us)
-  string(JSON value GET "${json}" context ${key})  # ends with an error where it is missing
+  string(JSON value GET "${json}" context ${key})  # an error if the key is missing
 endforeach()
 string(JSON count LENGTH "${json}" benchmarks)
 if(count EQUAL 0)
   message(FATAL_ERROR "no benchmark ran")
 endif()
 
-# Ends unless the line that was read last has all it should have.
+# Stops with an error if the last line read is not complete.
 function(check_line)
   if(failure)
     message(FATAL_ERROR "${name}: ${failure}")
@@ -27,14 +27,14 @@ function(check_line)
   endif()
   set(most 1e-9)
   if(name MATCHES "/lutra-single/")
-    set(most 1e-5)  # factors in float
+    set(most 1e-5)  # float factors
   endif()
   if(NOT name MATCHES "/(read|scaling|symbolic[^/]*|supernodes|parilut[^/]*|select[^/]*|dense-lu/(cusolver|lapack))/" AND NOT backward_componentwise LESS most)
     message(FATAL_ERROR "${name}: backward error '${backward_componentwise}'")
   endif()
 endfunction()
 
-# The report has a field a line. string(JSON) reads all of it for each of them, which takes minutes where there are a
+# The report has one field per line. string(JSON) would read the whole report for each field, which takes minutes for a
 # thousand benchmarks.
 file(STRINGS "${REPORT}" fields REGEX "^ *\"(name|error_message|real_time|backward_componentwise)\": ")
 set(found 0)

@@ -10,7 +10,7 @@ programs=(ordering preprocess symbolic levelization numeric dense trisolve ilu l
 usage() {
   cat <<END
 Usage: scripts/bench.sh [options] [program…] [-- options of the programs]
-Sets up, builds the benchmark programs and runs those named (default: solve). Writes one JSON report for each to
+Sets up, builds the named benchmark programs (default: solve) and runs them. Each writes a JSON report to
 build/<preset>/benchmarks/. Programs: ${programs[*]}, or all.
 Options of the programs: --matrix=FILE, --generate=KIND:SIZE, --samples=N, --benchmark_filter=REGEX, …
 
@@ -48,4 +48,4 @@ for program in "${chosen[@]}"; do
     "--benchmark_out=$reports/$program.json" --benchmark_out_format=json "${program_options[@]}"
 done
 say
-say "Reports are in $reports; scripts/plot.py --table $reports/${chosen[0]}.json makes a table of one"
+say "Reports are in $reports; scripts/plot.py --table $reports/${chosen[0]}.json prints a table"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # shellcheck shell=bash disable=SC2034
-# What quickstart.sh, test.sh and setup.sh share: find what Lutra needs, install what is missing where apt can,
-# configure a preset. Sourced, never run.
+# Shared by quickstart.sh, test.sh, setup.sh and others: finds what Lutra needs, installs what is missing by apt, and
+# configures a preset. Sourced, never run.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 preset=release
@@ -21,7 +21,7 @@ common_options_help='  --preset NAME   one of CMakePresets.json: release (defaul
   --yes           install what is missing without asking
   --help          this text'
 
-# Takes one option off the command line; sets `taken` to the number of words it was, 0 for a word not known here.
+# Reads one option from the command line. Sets `taken` to the number of words read, 0 if the option is not a common one.
 take_common_option() {
   taken=1
   case $1 in
@@ -35,8 +35,8 @@ take_common_option() {
   esac
 }
 
-# setup run|test|bench: everything that purpose needs is there, and build/<preset> is configured for it.
-# Returns at once where an earlier call saw the same environment; build/<preset>/lutra-setup remembers.
+# setup run|test|bench: provides everything that purpose needs, and configures build/<preset> for it. Returns at once if
+# an earlier call saw the same environment, which build/<preset>/lutra-setup records.
 setup() {
   local purpose=$1 build=$root/build/$preset
   local stamp=$build/lutra-setup environment last_environment='' done_for=''
@@ -49,13 +49,13 @@ setup() {
     [[ -z $last_environment ]] || options+=(--fresh)
     done_for=''
   elif [[ $purpose == run || " $done_for " == *" $purpose "* ]]; then
-    return  # whatever was configured can run
+    return  # every configuration can run
   fi
   choose_parts "$purpose"
   if [[ $purpose == bench ]]; then options+=(-DLutra_ENABLE_BENCHMARKS=ON); fi
   provide_packages "$purpose"
-  # The tests run each benchmark program once, where Google Benchmark happens to be there. Not with sanitizers, which find
-  # leaks in MPI, nor with CUDA, where compiling them takes minutes.
+  # The tests run each benchmark program once if Google Benchmark is installed. Not with sanitizers, which find leaks in
+  # MPI, nor with CUDA, where compiling them takes minutes.
   if [[ $purpose == test && $preset != sanitize && $preset != cuda ]] && has benchmark; then
     options+=(-DLutra_ENABLE_BENCHMARKS=ON)
   fi
@@ -64,11 +64,11 @@ setup() {
   printf '%s %s\n' "$environment" "$done_for $purpose $few" >"$stamp"
 }
 
-# Types that a matrix in a file needs; the others take half of the time to compile.
+# Types that a matrix in a file needs. The others take half of the compile time.
 few_types=("-DLutra_SCALARS=f64;c128")
 
-# choose_parts <purpose>: adds to `options` what of Lutra is configured, and sets `few` where that is for few types. A folder
-# that has been configured keeps what it has, but for what the tests need: all types where the quickstart chose few.
+# choose_parts <purpose>: adds to `options` the parts of Lutra to configure, and sets `few` if that is for few types. A
+# configured folder keeps its parts, and the tests add what they need: all types if the quickstart chose few.
 choose_parts() {
   local purpose=$1 is_new=true
   if [[ -f $build/CMakeCache.txt && " ${options[*]} " != *" --fresh "* ]]; then is_new=false; fi
@@ -82,11 +82,11 @@ choose_parts() {
   fi
 }
 
-# Whether build/<preset> has what the quickstart chooses.
+# Whether build/<preset> has the types that the quickstart chooses.
 has_few_types() { grep -q ' few\b' "$root/build/$preset/lutra-setup"; }
 
 # Adds to `options` whether the Python package is built and tested. Not with sanitizers, whose library would have to be
-# loaded before Python's, nor with CUDA, where compiling it takes minutes.
+# loaded before Python, nor with CUDA, where compiling it takes minutes.
 choose_python() {
   if [[ $preset == sanitize || $preset == cuda ]]; then
     say "Python is not tested with --preset $preset"
@@ -97,7 +97,7 @@ choose_python() {
   fi
 }
 
-# Two calls with the same hash configure to the same build.
+# Calls with the same hash configure the same build.
 environment_hash() {
   {
     env | grep -E '^(Kokkos|KokkosKernels|METIS|MPI|Catch2|CMAKE|Lutra)_?[A-Za-z_]*=|^(CC|CXX|CXXFLAGS|LDFLAGS)=' |
@@ -107,7 +107,7 @@ environment_hash() {
   } | cksum | tr ' ' '-'
 }
 
-# configure <options of cmake>…: the preset, with CMake's words shown only where it fails.
+# configure <options of cmake>…: configures the preset, and shows the output of CMake only if it fails.
 configure() {
   local log=$root/build/$preset/configure.log options=("$@")
   say "Configuring build/$preset"
@@ -124,16 +124,16 @@ build() {
   cmake --build "$root/build/$preset" --parallel "$jobs" "$@"
 }
 
-# ---- what is there, what is missing ------------------------------------------------------------------------------
+# ---- installed and missing packages ------------------------------------------------------------------------------
 
-# provide_packages run|test|bench: looks for everything, installs what is missing by apt or says what is needed.
+# provide_packages run|test|bench: looks for all packages, and installs missing ones by apt or lists them.
 provide_packages() {
   local purpose=$1 wanted
   check_own_kokkos_is_whole_path
   missing_tools
   if [[ ${#missing[@]} -gt 0 ]]; then
     wanted_packages "$purpose"
-    later=("${wanted[@]}")  # without CMake it is not known which of them are there
+    later=("${wanted[@]}")  # without CMake it is unknown which of them are installed
     if [[ -z ${Kokkos_ROOT:-} ]]; then later+=(Kokkos); fi
     install_missing
     later=()
@@ -158,7 +158,7 @@ check_own_kokkos_is_whole_path() {
   done
 }
 
-# Sets `missing` to the tools without which CMake cannot look for the rest.
+# Sets `missing` to missing tools that CMake needs to look for the rest.
 missing_tools() {
   missing=()
   command -v cmake >/dev/null || missing+=(cmake)
@@ -166,7 +166,7 @@ missing_tools() {
   command -v "${CXX:-c++}" >/dev/null && command -v "${CC:-cc}" >/dev/null || missing+=(compiler)
 }
 
-# Runs scripts/probe in a folder of its own and keeps what it says in `probe_log`.
+# Runs scripts/probe in a folder of its own. `probe_log` names its output.
 probe() {
   local folder=$root/build/probe
   say "Looking for Kokkos and the other packages"
@@ -181,7 +181,7 @@ $(cat "$probe_log")"
 found() { sed -n "s/^-- have $1 //p" "$probe_log"; }
 has() { grep -q "^-- have $1\b" "$probe_log"; }
 
-# wanted_packages <purpose>: sets `wanted` to what it needs beside Kokkos.
+# wanted_packages <purpose>: sets `wanted` to the packages that it needs beside Kokkos.
 wanted_packages() {
   wanted=(MPI METIS ZLIB LibLZMA nlohmann_json CLI11)
   case $1 in
@@ -190,7 +190,7 @@ wanted_packages() {
   esac
 }
 
-# Sets `missing` to what `purpose` needs and the probe did not find.
+# missing_packages <purpose>: sets `missing` to the packages that it needs and the probe did not find.
 missing_packages() {
   local purpose=$1 name wanted
   wanted_packages "$purpose"
@@ -199,14 +199,14 @@ missing_packages() {
     has "$name" || missing+=("$name")
   done
   missing_kokkos
-  # What the Python package needs is installed with the rest; it alone is no reason to ask.
+  # Packages for Python are installed with others. They alone are no reason to ask.
   if [[ $purpose == test ]] && ! has nanobind && command -v apt-get >/dev/null && apt_has_nanobind &&
     { $assume_yes || [[ ${#missing[@]} -gt 0 ]]; }; then
     missing+=(nanobind)
   fi
 }
 
-# Adds Kokkos to `missing`, or stops where the user's own Kokkos cannot be completed by a package of Debian's.
+# Adds Kokkos to `missing`, or stops if no Debian package can complete the Kokkos of the user.
 missing_kokkos() {
   local where
   where=$(found Kokkos)
@@ -218,13 +218,13 @@ $(sed -n '/^-- trying Kokkos$/,$p' "$probe_log")"
     if grep -q '^-- lack Kokkos ' "$probe_log"; then
       sed -n 's/^-- lack Kokkos  *(/(/p' "$probe_log" >&2
     else
-      say "A Kokkos was found and cannot be used:"
+      say "A Kokkos was found but cannot be used:"
       sed -n '/^-- trying Kokkos$/,$p' "$probe_log" >&2
     fi
     missing+=(Kokkos)
   elif ! has KokkosKernels; then
-    # A Kokkos of Debian's can be completed by Debian; any other is the user's own.
-    [[ $where == *" at /usr/lib/"* ]] || die "Kokkos $where is there, but no Kokkos Kernels built with it
+    # Debian packages complete only a Kokkos from Debian.
+    [[ $where == *" at /usr/lib/"* ]] || die "found Kokkos $where, but no Kokkos Kernels built with it
 $(sed -n 's/^-- lack KokkosKernels //p' "$probe_log")"
     missing+=(Kokkos)
   elif grep -q '^-- lack BLAS' "$probe_log"; then
@@ -232,7 +232,7 @@ $(sed -n 's/^-- lack KokkosKernels //p' "$probe_log")"
   fi
 }
 
-what_is_needed='Lutra needs, found by CMake (CMAKE_PREFIX_PATH or <name>_ROOT say where to look):
+what_is_needed='Lutra needs these packages; CMAKE_PREFIX_PATH or <name>_ROOT tell CMake where to look:
   CMake 3.25, Ninja, a C++20 compiler
   Kokkos and Kokkos Kernels 4.5 or later, built with the same compiler
   MPI, METIS 5, zlib, liblzma, nlohmann_json 3, CLI11 2; for the tests Catch2 3

@@ -3,7 +3,7 @@
 # Solves matrices with two builds of the program and compares the solutions bit by bit.
 set -euo pipefail
 
-# Circuits, power networks, grids, KKT systems, complex ones, and some whose refinement stalls.
+# Circuits, power networks, grids, KKT systems, complex systems, and some for which refinement stalls.
 default_matrices=(add20 add32 memplus cage10 bcsstk16 bcsstk18 Dubcova1 lhr01 bayer10 cont-200 young1c qc324 mhd1280b
   case13659pegase_pfjac ScaleMicrogrid_Jacobian_N1000_01 lpkkt_maros_r7 nnc1374 ex15 ani4 rajat19)
 
@@ -11,9 +11,9 @@ usage() {
   cat <<END
 Usage: scripts/compare-solutions.sh OLD NEW FOLDER [--old "OPTIONS"] [--new "OPTIONS"] [MATRIX…]
 OLD, NEW    two lutra programs
-FOLDER      holds MATRIX.mtx, .mtx.gz or .mtx.xz; without names, 20 that are named in this script
---old, --new  options of 'lutra solve' for one program, where their names differ
-The exit status is 1 where a solution, or the exit status of a program, differs.
+FOLDER      holds MATRIX.mtx, .mtx.gz or .mtx.xz; by default 20 matrices that this script lists
+--old, --new  options of 'lutra solve' for one of the programs, in case their names differ
+The exit status is 1 if a solution or the exit status of a program differs.
 END
 }
 
@@ -30,7 +30,7 @@ if [[ $# -gt 0 ]]; then matrices=("$@"); else matrices=("${default_matrices[@]}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# run <name of the result> <program> <options>…: leaves the solution and the exit status.
+# run <name of the result> <program> <options>…: writes the solution and prints the exit status.
 run() {
   local result=$1 status=0
   shift

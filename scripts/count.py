@@ -12,7 +12,7 @@ MAX_PAGE_COLUMNS = 120
 
 
 def without_comments(text):
-    """C++ without comments; strings stay as they are."""
+    """C++ without comments; strings are not changed."""
     token = re.compile(r'R"([^(\s\\]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
     return token.sub(lambda m: "" if m.group(0).startswith("/") else m.group(0), text)
 

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # shellcheck shell=bash disable=SC2154
-# Packages from Debian for common.sh; install_by_apt is the way in.
+# Packages from Debian for common.sh, which calls install_by_apt.
 #
-# Kokkos and Kokkos Kernels come as parts of Trilinos 16.1, which is in Debian's suite sid. apt is told of the suites
-# trixie and sid with priorities that let exactly those packages and what they cannot do without in: on Debian 12
-# libc, libstdc++ and a few base packages of trixie, on Debian 13 nothing else. Wider priorities would replace
-# much more (OpenSSL, gdb), and sid's own libc is one that CUDA 13's compiler cannot read.
+# Kokkos and Kokkos Kernels are parts of Trilinos 16.1 in Debian's suite sid. The script adds the suites trixie and sid to
+# apt with priorities that allow only those packages and their dependencies: on Debian 12 libc, libstdc++ and a few base
+# packages of trixie, on Debian 13 nothing else. Wider priorities would replace much more (OpenSSL, gdb), and the compiler
+# of CUDA 13 cannot read the libc of sid.
 
 apt_preferences=/etc/apt/preferences.d/lutra
 apt_sources=/etc/apt/sources.list.d/lutra.sources
 kokkos_packages=(libtrilinos-kokkos-dev libtrilinos-kokkos-kernels-dev)
 kokkos_version=16.1
-later=()  # what can be looked for only when the tools are there
+later=()  # packages that are looked for once the tools are installed
 
-# packages_for <what CMake did not find>…: sets `packages`.
+# packages_for <what CMake did not find>…: sets `packages` to the names of Debian packages.
 packages_for() {
   local name
   packages=()
@@ -44,24 +44,24 @@ in_one_line() { sort -u <<<"$(printf '%s\n' "$@")" | tr '\n' ' '; }
 
 base_upgrade="On Debian 12 some 20 base packages are upgraded to Debian 13's with that, libc6 and libstdc++6 among them."
 
-# can_confirm <what is missing>…: stops without a terminal and without --yes, and says all that would be installed,
-# `later` as well.
+# can_confirm <what is missing>…: without a terminal and without --yes, stops and lists all packages to be installed,
+# including those of `later`.
 can_confirm() {
   if $assume_yes || [[ -t 0 ]]; then return; fi
   local text packages now
   packages_for "$@"
   now=$(in_one_line "${packages[@]}")
   text="not found: $*
-There is no terminal to ask on whether packages may be installed; --yes goes ahead. Nothing was changed.
+Without a terminal this script cannot ask whether to install packages; --yes installs them. Nothing was changed.
 To be installed by apt: $now"
   if [[ ${#later[@]} -gt 0 ]]; then
     packages_for "${later[@]}"
     text+="
-and then, as far as CMake does not find them: $(in_one_line "${packages[@]}")"
+and then, unless CMake finds them: $(in_one_line "${packages[@]}")"
   fi
   if [[ " $* ${later[*]} " =~ \ (Kokkos|Catch2|nanobind)\  ]]; then
     text+="
-Where Debian's release is too old for these, its later suites are named to apt for them alone. $base_upgrade"
+If the Debian release is too old for these, later suites are added to apt for them only. $base_upgrade"
   fi
   die "$text"
 }
@@ -78,7 +78,7 @@ install_by_apt() {
   if [[ " $* " == *" Kokkos "* ]] && ! is_available "${kokkos_packages[1]}" "$kokkos_version"; then wants_suites=true; fi
   if [[ " $* " == *" Catch2 "* ]] && ! is_available catch2 3; then  # Debian 12's is version 2
     wants_suites=true
-    packages+=(libstdc++6)  # trixie's, which its Catch2 was compiled against
+    packages+=(libstdc++6)  # that of trixie, with which its Catch2 was compiled
   fi
   if [[ " $* " == *" nanobind "* ]] && ! is_available robin-map-dev 1.3; then wants_suites=true; fi  # Debian 12's is older
   say "Not found: $*"
@@ -89,14 +89,14 @@ install_by_apt() {
   apt_install "${packages[@]}"
 }
 
-# choose_root <what is missing>…: sets `as_root` to the words that make a command run as root; stops where there are none.
+# choose_root <what is missing>…: sets `as_root` to the words that run a command as root; stops if there are none.
 choose_root() {
   as_root=()
   if [[ $(id -u) -eq 0 ]]; then return; fi
   as_root=(sudo)
   if command -v sudo >/dev/null && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then return; fi
   die "not found: $*
-Installing them needs root, and there is no sudo to ask here. Either run, as root,
+Installing them needs root, and sudo is not available here. Either run, as root,
   $root/scripts/setup.sh --packages --yes
 or provide them yourself.
 
@@ -120,7 +120,7 @@ update_lists() {
   run_apt update
 }
 
-# apt-get, quiet unless it fails, never asking and never replacing a configuration file somebody has edited.
+# Runs apt-get quietly, without questions, and without replacing edited configuration files. Shows its output on failure.
 run_apt() {
   local log
   log=$(mktemp)
@@ -160,7 +160,7 @@ $what_is_needed"
 
 # ---- the suites trixie and sid, and their priorities --------------------------------------------------------------
 
-# "suite uri file" of each source of Debian's archive apt knows, ours left out.
+# Prints "suite uri file" for each source of the Debian archive that apt knows, except our own.
 debian_archives() {
   # shellcheck disable=SC2016 # apt's variables, not the shell's
   LC_ALL=C apt-get indextargets --format '$(RELEASE) $(REPO_URI) $(SOURCESENTRY) $(COMPONENT)' 'Created-By: Packages' |
@@ -168,8 +168,8 @@ debian_archives() {
     sort -u
 }
 
-# find_archive <what is missing>…: sets `base_suite`, `archive_uri`, `archive_file` to Debian's release on this machine as apt knows it. The version in
-# /etc/os-release will not do: the upgrade of base-files from trixie changes it.
+# find_archive <what is missing>…: sets `base_suite`, `archive_uri`, `archive_file` to the Debian release in apt's sources.
+# The version in /etc/os-release is not reliable, since upgrading base-files from trixie changes it.
 find_archive() {
   local suite
   archive_uri=''
@@ -178,17 +178,17 @@ find_archive() {
     if [[ -n $archive_uri ]]; then return; fi
   done
   die "not found: $*
-apt's sources on this system have no Kokkos $kokkos_version or no Catch2 3. Only for Debian 12 and 13, with 'bookworm'
-or 'trixie' named in those sources, does this script know where to get them.
+apt's sources on this system have no Kokkos $kokkos_version or no Catch2 3. This script knows where to get them only for
+Debian 12 and 13, if those sources name 'bookworm' or 'trixie'.
 
 $what_is_needed"
 }
 
 announce_suites() {
   find_archive "$@"
-  say "Debian's suite sid at $archive_uri has the Kokkos ${kokkos_version} of Trilinos. To be written:"
-  say "  $apt_sources  names that suite"
-  say "  $apt_preferences     lets nothing but these packages and what they need be taken from it"
+  say "Debian's suite sid at $archive_uri has the Kokkos of Trilinos ${kokkos_version}. Files to be written:"
+  say "  $apt_sources  adds that suite"
+  say "  $apt_preferences     allows only these packages and their dependencies from it"
   if [[ $base_suite == bookworm ]]; then
     say "$base_upgrade"
   fi
@@ -206,7 +206,7 @@ add_suites() {
   write_as_root "$apt_sources" "$(sources "$keyring")"
   if ! update_lists; then
     drop_suites
-    die "apt-get update failed; $apt_sources and $apt_preferences are gone again"
+    die "apt-get update failed; $apt_sources and $apt_preferences were removed again"
   fi
 }
 
@@ -214,7 +214,7 @@ drop_suites() { "${as_root[@]}" rm -f "$apt_sources" "$apt_preferences"; }
 
 sources() {
   local keyring=$1 suites=sid
-  # A suite the machine has already is not named twice.
+  # A suite that the machine already has is not added again.
   if [[ $base_suite == bookworm ]] && ! debian_archives | grep -q '^trixie '; then suites="trixie sid"; fi
   printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\n' "${archive_uri%/}" "$suites"
   [[ -z $keyring ]] || printf 'Signed-By: %s\n' "$keyring"

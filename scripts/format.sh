@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Formats every C and C++ file git knows; --check only says which would change, and fails if one would.
+# Formats every tracked C and C++ file. --check only lists the files that would change, and fails if there are any.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

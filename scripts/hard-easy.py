@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Refactorization by LDL^T of hard matrices over that of easy ones: each symmetric matrix beside one with the
-same pattern, off-diagonal entries and order, but a diagonal that dominates, so that no pivot fails. Both take the
-same flops, but for delayed columns and where pivots cascade, so that the order is another one; the last column is the
-ratio over that of the entries of L, which grow no faster than flops. Prints geometric means of both. With --cpu
-processor time of a refactorization and a solve, from runs of N and 3 N repetitions, for machines that are busy.
+"""Compares LDL^T refactorization of hard and easy matrices. Each symmetric matrix has an easy counterpart with the same
+pattern, off-diagonal entries and ordering, but a dominant diagonal, so that no pivot fails. Both need the same flops,
+except for delayed columns, and for cascades of pivots that lead to another ordering. The last column divides the ratio of
+times by the ratio of entries of L, which grow no faster than flops. Prints geometric means of both. --cpu measures
+processor time of a refactorization and a solve, from runs of N and 3 N repetitions, for busy machines.
 
   scripts/hard-easy.py build/bin/lutra [--repeat N] [--backend serial] [--cpu] A.mtx[.xz] ...
 """
@@ -20,7 +20,7 @@ import tempfile
 
 
 def read(path):
-    """Rows, columns and values of the lower triangle, and n."""
+    """Rows, columns and values of the lower triangle, and the order n."""
     with (lzma.open if path.endswith(".xz") else open)(path, "rt") as stream:
         header = stream.readline().split()
         if header[4].lower() != "symmetric" or header[3].lower() == "complex":
@@ -35,7 +35,7 @@ def read(path):
 
 
 def make_easy(n, entries):
-    """The diagonal becomes twice the sum of its row's other magnitudes."""
+    """Sets each diagonal entry to twice the sum of the other magnitudes in its row."""
     sums = [0.0] * (n + 1)
     for (i, j), value in entries.items():
         if i != j:
@@ -53,7 +53,7 @@ def write(path, n, entries):
 
 
 def run(options, path, repeat):
-    """The report, and the seconds of processor time the run took."""
+    """The report, and the processor time of the run in seconds."""
     command = [options.lutra, "solve", path, "--method", "ldlt", "--ordering", "metis", "--backend", options.backend,
                "--repeat", str(repeat), "--quiet", "--json=" + path + ".json"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Ten thousand matrices that are out to break incomplete factors and Krylov methods, for each type and space
-# of a build: no NaN without a status that says so, no success whose residual is above the tolerance.
-# The first hundred are part of scripts/test.sh.
+# Tests ten thousand matrices built to break incomplete factorizations and Krylov methods, for each type and space of a
+# build. NaN must come with a status that reports it, and success with a residual below the tolerance. The first hundred
+# are part of scripts/test.sh.
 #
 #   scripts/hostile.sh [BUILD FOLDER] [COUNT]
 set -euo pipefail

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How good incomplete factors are, by GMRES(50) to a relative residual of 1e-10 in at most 1000 iterations.
+"""Measures incomplete factors as preconditioners of GMRES(50): relative residual 1e-10 in at most 1000 iterations.
 
-  scripts/ilu-quality.py iterations FOLDER/*.mtx.xz     ParILUT after --steps beside ILU(0), by iterations
-  scripts/ilu-quality.py direct FOLDER/*.mtx.xz         set-up and iterations beside the direct solver, by time
+  scripts/ilu-quality.py iterations FOLDER/*.mtx.xz     compares iterations of ParILUT after --steps with ILU(0)
+  scripts/ilu-quality.py direct FOLDER/*.mtx.xz         compares time of set-up and iterations with the direct solver
   scripts/ilu-quality.py direct --backend cuda poisson3d:40 circuit:20000
 
-A matrix is a Matrix Market file or KIND:SIZE as `lutra generate` takes them. Those that the direct solver finds
-singular, and those of which a run takes more processor time than --limit, are left out and listed. With --results
-each run is kept in a file, and not made again: an interrupted call can be repeated.
+A matrix is a Matrix Market file or KIND:SIZE as in `lutra generate`. Matrices that the direct solver finds singular, and
+those with a run that exceeds the processor time --limit, are skipped and listed. --results keeps each run in a file, so
+an interrupted call can be continued.
 """
 
 import argparse
@@ -34,7 +34,7 @@ SOLVE = ["solve", "refine"]
 
 
 class Solver:
-    """Runs of the program, each of them once."""
+    """Runs of the program, each made once."""
 
     def __init__(self, arguments):
         self.arguments = arguments
@@ -67,7 +67,7 @@ class Solver:
         return self.known[key]
 
     def measure(self, matrix, options):
-        """Status, size, iterations, and seconds of a first solve and of one with new values."""
+        """Status, size, iterations, and seconds of a first solve and of a solve with new values."""
         limit = (self.arguments.limit, self.arguments.limit)
         repeat = ["--repeat", str(self.arguments.repeat)] if self.arguments.repeat else []
         done = subprocess.run([self.arguments.lutra, "solve", self.file_of(matrix), "--quiet", "--json", *repeat, *options],
@@ -85,7 +85,7 @@ class Solver:
 
 
 def regular(solver, matrices, names):
-    """Runs by matrix and name for the matrices that are not left out; prints which are."""
+    """Runs by matrix and name, for the matrices that are not skipped; prints the skipped ones."""
     runs, left_out = {}, {}
     for matrix in matrices:
         lu = solver.run(matrix, "lu")
@@ -149,7 +149,7 @@ def print_iterations(runs, names):
 
 
 def compare_times(runs, names, list_from):
-    """Who is first done: with a matrix, and with new values on a pattern that is known."""
+    """Which method is faster: for a first matrix, and for new values on a known pattern."""
     names = ["lu", *names]
     for kind, title in [("first", "Set-up and solve"), ("again", "New values on a known pattern, and solve")]:
         bins = [("n < 1,000", 0, 1e3), ("n < 10,000", 1e3, 1e4), ("n ≥ 10,000", 1e4, math.inf)]
@@ -176,12 +176,12 @@ def parse_arguments():
     parser.add_argument("matrices", nargs="+")
     parser.add_argument("--lutra", default=ROOT / "build/release/bin/lutra", type=Path, help="the program")
     parser.add_argument("--backend", default="auto")
-    parser.add_argument("--options", default="", help="more for incomplete factors: --options='--ordering rcm'")
-    parser.add_argument("--limit", default=20, type=int, help="seconds of processor time for a run (20)")
-    parser.add_argument("--repeat", type=int, help="with direct: solves of which the median is taken (5)")
-    parser.add_argument("--steps", default="012345", help="with iterations: steps of ParILUT, a digit each (012345)")
-    parser.add_argument("--results", type=Path, help="runs, a line each, that are read first")
-    parser.add_argument("--list-from", default=10000, type=int, help="with direct: n from which matrices are listed")
+    parser.add_argument("--options", default="", help="options for incomplete factors: --options='--ordering rcm'")
+    parser.add_argument("--limit", default=20, type=int, help="limit of a run in seconds of processor time (20)")
+    parser.add_argument("--repeat", type=int, help="with direct: number of solves for the median (5)")
+    parser.add_argument("--steps", default="012345", help="with iterations: numbers of ParILUT steps, one digit each (012345)")
+    parser.add_argument("--results", type=Path, help="file of finished runs, one per line")
+    parser.add_argument("--list-from", default=10000, type=int, help="with direct: smallest n of listed matrices")
     arguments = parser.parse_args()
     if arguments.what == "direct" and arguments.repeat is None:
         arguments.repeat = 5

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inertia and backward error of SparseLDLT on symmetric matrices, beside eigenvalues and other solvers.
+"""Compares inertia and backward error of SparseLDLT on symmetric matrices with eigenvalues and other solvers.
 
-  scripts/inertia.py FOLDER/*.mtx.xz                   a table of all that are square and symmetric
-  scripts/inertia.py --results runs.jsonl FOLDER/*     each matrix is kept, and not worked again
+  scripts/inertia.py FOLDER/*.mtx.xz                   a table of all square symmetric matrices
+  scripts/inertia.py --results runs.jsonl FOLDER/*     keeps the result of each matrix and does not repeat it
 
-Needs NumPy and SciPy. Beside Lutra's inertia stand
+Needs NumPy and SciPy. The table compares the inertia of Lutra with
 
-  eigenvalues  to order --dense (3000): signs of the eigenvalues (LAPACK) of the matrix scaled from both sides by powers
-               of two, which is exact and keeps the inertia; those below n·ε·max|λ| are undecided
-  mumps        sym = 2, null pivots detected, no perturbation, where a C compiler finds dmumps_c.h and libdmumps_seq
-  pardiso      mtype = −2 with scaling and matching, where libmkl_rt is found; none where it perturbed pivots
+  eigenvalues  up to order --dense (3000): signs of the eigenvalues (LAPACK) of the matrix, scaled from both sides by
+               powers of two, which is exact and keeps the inertia; eigenvalues below n·ε·max|λ| are undecided
+  mumps        sym = 2, null pivots detected, no perturbation, if a C compiler finds dmumps_c.h and libdmumps_seq
+  pardiso      mtype = −2 with scaling and matching, if libmkl_rt is found; no result if it perturbed pivots
 
-Classes: definitive (no eigenvalue is undecided, or without eigenvalues: at least one other solver that perturbed
-nothing has the same inertia, without zeros), singular (some are undecided, and the others are 1000 times above their
-bound, or a solver has zero pivots), borderline (the rest).
+Classes: definitive (no eigenvalue is undecided; or, without eigenvalues, at least one other solver without perturbed
+pivots has the same inertia without zeros), singular (some eigenvalues are undecided and the others are 1000 times above
+the bound, or a solver has zero pivots), borderline (the rest).
 """
 
 import argparse
@@ -66,7 +66,7 @@ int main(void) {
 
 
 class Mumps:
-    """MUMPS by a small program that is compiled once."""
+    """MUMPS through a small program that is compiled once."""
 
     def __init__(self, folder):
         source = Path(folder) / "mumps.c"
@@ -85,7 +85,7 @@ class Mumps:
 
 
 class Pardiso:
-    """MKL PARDISO by its C interface."""
+    """MKL PARDISO through its C interface."""
 
     def __init__(self):
         names = [ctypes.util.find_library("mkl_rt"), *glob.glob(f"{sys.prefix}/lib/libmkl_rt.so*")]
@@ -119,7 +119,7 @@ class Pardiso:
 
 
 def within(limit, function, *arguments):
-    """function(*arguments) in a process of its own; None after so many seconds."""
+    """The result of function(*arguments) in another process; None if it takes longer than the limit."""
     with multiprocessing.Pool(1) as pool:
         try:
             return pool.apply_async(function, arguments).get(limit)
@@ -140,7 +140,7 @@ def is_symmetric(matrix):
 
 
 def equilibrated(matrix):
-    """Scaled by powers of two, so that the largest entries of rows are near 1."""
+    """The matrix scaled by powers of two, so that the largest entries of rows are near 1."""
     scale = np.ones(matrix.shape[0])
     size = abs(matrix)
     for _ in range(10):
@@ -151,7 +151,7 @@ def equilibrated(matrix):
 
 
 def eigenvalues(matrix):
-    """Signs, and the gap: magnitudes next to the bound on both sides, relative to the largest."""
+    """Signs, and the gap: the magnitudes next to the bound on both sides, relative to the largest."""
     found = scipy.linalg.eigvalsh(equilibrated(matrix).toarray())
     size = abs(found)
     bound = found.size * EPSILON * size.max()
@@ -234,10 +234,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("matrices", nargs="+")
     parser.add_argument("--lutra", default=ROOT / "build/release/bin/lutra", type=Path, help="the program")
-    parser.add_argument("--options", default="", help="more for it: --options='--matching auction'")
-    parser.add_argument("--dense", default=3000, type=int, help="largest order with eigenvalues (3000)")
+    parser.add_argument("--options", default="", help="further options for it: --options='--matching auction'")
+    parser.add_argument("--dense", default=3000, type=int, help="largest order for eigenvalues (3000)")
     parser.add_argument("--limit", default=300, type=int, help="seconds for a run of MUMPS or PARDISO (300)")
-    parser.add_argument("--results", type=Path, help="matrices, a line each, that are read first")
+    parser.add_argument("--results", type=Path, help="file of finished matrices, one per line")
     arguments = parser.parse_args()
     runs = {}
     if arguments.results and arguments.results.exists():

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Two thousand KKT matrices whose inertia is known by construction, for each type and space of a build:
-# permutations, scales, stored zeros, shifts and thresholds must not change it. The first twenty are part of
-# scripts/test.sh.
+# Tests two thousand KKT matrices with known inertia, for each type and space of a build. Permutations, scales, stored
+# zeros, shifts and thresholds must not change the inertia. The first twenty are part of scripts/test.sh.
 #
 #   scripts/kkt.sh [BUILD FOLDER] [COUNT]
 set -euo pipefail

@@ -8,7 +8,7 @@
   scripts/plot.py --sweep sizes.json -o sizes.svg       time against n with the fitted exponent
   scripts/plot.py --model trisolve.json                 predicted and measured times of triangular solves
 
-and from what `lutra solve` and `lutra sequence` print with --json=FILE.json and a Krylov method:
+and from the reports that `lutra solve` and `lutra sequence` write with --json=FILE.json and a Krylov method:
 
   scripts/plot.py --convergence a.json b.json -o c.svg  relative residual against iterations, one curve per solve
 """

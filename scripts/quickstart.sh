@@ -9,7 +9,7 @@ usage() {
   cat <<END
 Usage: scripts/quickstart.sh [options]
 Sets up, builds the program lutra for real and complex double and solves a generated circuit matrix with it.
-A build folder that is there already is built as it was configured.
+An existing build folder keeps its configuration.
 
   --size N        unknowns of that matrix (default 20000)
 $common_options_help
@@ -26,7 +26,7 @@ while [[ $# -gt 0 ]]; do
   case $1 in
     --help | -h) usage && exit 0 ;;
     --size) size=${2:-} && shift ;;
-    *) die "unknown option '$1'; --help shows those there are" ;;
+    *) die "unknown option '$1'; --help lists the options" ;;
   esac
   shift
 done
@@ -41,14 +41,14 @@ say
 say "$ lutra solve $matrix"
 "$lutra" solve "$matrix"
 say
-say "For a file of your own, and to have lutra on PATH:"
+say "For your own file, and to add lutra to PATH:"
 say "  $lutra solve A.mtx"
 say "  export PATH=$(dirname "$lutra"):\$PATH"
 if has_few_types; then
   say "Compiled for real and complex double. All types and the C interface take about twice as long:"
   say "  cmake --preset $preset -ULutra_SCALARS && cmake --build --preset $preset"
 fi
-say "To install what is built, and for programs of your own (Ninja is there, make may not be):"
+say "To install what was built, and to configure your own programs (with Ninja, since make may not be installed):"
 say "  cmake --install build/$preset --prefix ~/lutra"
 say "  cmake -G Ninja -S . -B build -DLutra_ROOT=\$HOME/lutra"
 say "C++, C, Fortran, Python, Spack, containers: docs/building.md, \"All ways in\""

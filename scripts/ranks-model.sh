@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The model of solves on several ranks against measurements on this host.
+# Compares the model of solves on several ranks with measurements on this host.
 set -euo pipefail
 
 usage() {
   cat <<END
 Usage: scripts/ranks-model.sh BUILD [RANKS [MATRIX…]]
-BUILD is a build folder with bin/lutra. Calibrates on RANKS ranks (4), then solves with each matrix on all grids of 1 to
-RANKS ranks, each rank on a core of its own where there are enough, and prints predicted and measured seconds of a solve
-(median of several), and the median of their errors. Without matrices: six generated ones.
+BUILD is a build folder with bin/lutra. Calibrates on RANKS ranks (default 4). Then solves each matrix on all grids of 1
+to RANKS ranks, each rank on its own core if there are enough. Prints predicted and measured seconds of a solve (median
+of several) and the median of their errors. The default is six generated matrices.
 END
 }
 
@@ -37,7 +37,7 @@ for file in "${files[@]}"; do
     for ((columns = 1; columns <= ranks; ++columns)); do
       ((ranks % columns == 0)) || continue
       grid=$((ranks / columns))x$columns
-      # one rank: the second one only has half of B and X
+      # one rank: the second one only holds half of B and X
       "${launch[@]}" -n $((ranks > 1 ? ranks : 2)) "$lutra" solve "$file" --grid $grid --repeat 5 \
         --device-model "$folder/model" --json > "$folder/$(basename "$file")-$ranks-$grid.json"
     done

@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Ranks under load, and ranks that are killed: what takes too long for the tests.
+# Tests that take too long for scripts/test.sh: ranks under load, and ranks that are killed.
 set -euo pipefail
 
 usage() {
   cat <<END
 Usage: scripts/ranks.sh BUILD [solves]
-BUILD is a build folder with unit_tests/comm/lutra_test_ranks. Makes 10000 triangular solves, or as many as given, on
-four ranks while as many busy processes as there are cores run beside them, and checks each; then kills one of four ranks
-in the middle of solves, and checks that the job ends within ten seconds and that no process is left; then stops one,
-and checks that all others name it.
+BUILD is a build folder with unit_tests/comm/lutra_test_ranks. Runs and checks 10000 triangular solves, or the given
+number, on four ranks beside one busy process per core. Then kills one of four ranks during solves and checks that the
+job ends within ten seconds and leaves no process. Then stops one rank and checks that all others name it.
 END
 }
 
@@ -18,7 +17,7 @@ program=$(realpath "$1")/unit_tests/comm/lutra_test_ranks
 solves=${2:-10000}
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe OMP_NUM_THREADS=1
-test='A hundredth of the ten thousand solves under load'
+test='a hundred solves under load'
 
 load=()
 for ((core = 0; core < $(getconf _NPROCESSORS_ONLN); ++core)); do
@@ -35,7 +34,7 @@ trap - EXIT
 folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT
 
-# Sends a signal to rank 2 of 4 in the middle of solves; the job has to end within so many seconds, with no process left.
+# disturb SIGNAL SECONDS: sends a signal to rank 2 of 4 during solves. The job has to end in time and leave no process.
 disturb() {
   local signal=$1 limit=$2 job ranks
   LUTRA_RANK_SOLVES=1000000000 mpiexec -n 4 "$program" --reporter compact "$test" > "$folder/$signal" 2>&1 &
@@ -57,7 +56,7 @@ disturb() {
 
 disturb KILL 10
 echo "a killed rank: the job ended after $SECONDS s, no process is left"
-disturb STOP 20 # the watchdog, then the end of the test on all ranks, and of MPI without the one that stalls
+disturb STOP 20 # time for the watchdog, the end of the test on all ranks, and the end of MPI without the stalled rank
 named=$(grep -ac 'rank 2 of 4 did not answer' "$folder/STOP" || true)
 [[ $named -ge 3 ]] || { echo "a stopped rank was named $named times, not by three others" && exit 1; }
 echo "a stopped rank: named by all others, the job ended after $SECONDS s, no process is left"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Two thousand sequences of values whose rows and columns grow and shrink: a solver that keeps its analysis answers
-# as a fresh one, for each type and space of a build. The first fifty are part of scripts/test.sh.
+# Tests two thousand sequences of values whose rows and columns grow and shrink, for each type and space of a build. A
+# solver that keeps its analysis must give the result of a fresh solver. The first fifty are part of scripts/test.sh.
 #
 #   scripts/sequences.sh [BUILD FOLDER] [COUNT]
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Makes sure that everything Lutra needs is there and configures build/<preset>.
+# Provides what Lutra needs and configures build/<preset>.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -8,11 +8,11 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 usage() {
   cat <<END
 Usage: scripts/setup.sh [options]
-Looks for what Lutra needs, installs what is missing where apt can, and configures build/<preset>.
-A Kokkos you have already (Kokkos_ROOT, CMAKE_PREFIX_PATH, modules, Spack) is used as it is.
+Looks for what Lutra needs, installs missing packages by apt, and configures build/<preset>.
+A Kokkos that you already have (Kokkos_ROOT, CMAKE_PREFIX_PATH, modules, Spack) is used unchanged.
 
   --for PURPOSE   run, test (default) or bench
-  --packages      packages only, no configuring
+  --packages      install packages only, do not configure
 $common_options_help
 END
 }
@@ -29,7 +29,7 @@ while [[ $# -gt 0 ]]; do
     --help | -h) usage && exit 0 ;;
     --for) purpose=${2:-} && shift ;;
     --packages) packages_only=true ;;
-    *) die "unknown option '$1'; --help shows those there are" ;;
+    *) die "unknown option '$1'; --help lists the options" ;;
   esac
   shift
 done

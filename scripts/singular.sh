@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Ten thousand singular matrices, none of which may be called solved, and ten thousand regular ones whose
-# condition leaves half of the digits, none of which may be refused, for each type and space of a build.
+# Tests ten thousand singular matrices and ten thousand regular ones, for each type and space of a build. No singular
+# matrix may be reported as solved. The condition of the regular ones leaves half of the digits, and none may be refused.
 # The first hundred of each are part of scripts/test.sh.
 #
 #   scripts/singular.sh [BUILD FOLDER] [COUNT]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Tests the adapters for Trilinos, on one process and on four.
+# Tests the adapters for Trilinos on one process and on four.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -8,14 +8,14 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 usage() {
   cat <<END
 Usage: scripts/test-trilinos.sh [options] [-- matrices]
-Builds Lutra in double precision with its adapters for Trilinos, and runs their tests. Where CMake finds no Trilinos
-with Amesos2, Ifpack2, Stratimikos and Belos, that happens in a root directory with Debian's suite sid, which this
-script makes (needs root and debootstrap; about 3 GB; nothing outside that directory is changed).
-LUTRA_MATRICES, where set, names a folder of matrices that further tests read.
+Builds Lutra in double precision with its adapters for Trilinos, and runs their tests. If CMake finds no Trilinos with
+Amesos2, Ifpack2, Stratimikos and Belos, this script makes a root directory with Debian's suite sid and builds there. It
+needs root, debootstrap and about 3 GB, and changes nothing outside that directory.
+LUTRA_MATRICES, if set, names a folder of matrices for further tests.
 
   --root DIR      the root directory (default build/sid)
-  --bench         runs the comparison with KLU2 and Tacho as well, on the matrices named: files below LUTRA_MATRICES,
-                  or kind:size as 'lutra generate' knows them
+  --bench         also compares with KLU2 and Tacho, on the given matrices: files below LUTRA_MATRICES, or kind:size as
+                  in 'lutra generate'
   --help          this text
 END
 }
@@ -30,7 +30,7 @@ while [[ $# -gt 0 ]]; do
       sid=$2 && shift ;;
     --bench) bench=true ;;
     --) shift && matrices=("$@") && break ;;
-    *) die "unknown option '$1'; --help shows those there are" ;;
+    *) die "unknown option '$1'; --help lists the options" ;;
   esac
   shift
 done
@@ -40,7 +40,7 @@ trilinos_packages=(amesos amesos2 aztecoo belos epetra epetraext galeri ifpack i
 other_packages=(g++ cmake ninja-build openmpi-bin libopenmpi-dev libmetis-dev libsuitesparse-dev zlib1g-dev liblzma-dev
   nlohmann-json3-dev catch2 libbenchmark-dev libopenblas-dev libptscotch-dev)
 
-# Whether CMake finds on this machine what the adapters and their tests need.
+# Whether CMake finds the packages for the adapters and their tests on this machine.
 has_trilinos() {
   local folder
   folder=$(mktemp -d)
@@ -54,7 +54,7 @@ has_trilinos() {
   $found
 }
 
-# build_and_test <source> <build> <folder of matrices, or nothing>: runs where Trilinos is.
+# build_and_test <source> <build> <folder of matrices, or nothing>: runs where Trilinos is installed.
 build_and_test() {
   local source=$1 build=$2 folder=$3 targets=(lutra_test_trilinos trilinos_first) matrix
   export CXX=${CXX:-mpicxx} OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -74,15 +74,15 @@ build_and_test() {
   fi
 }
 
-# Debian's archive as apt on this machine knows it.
+# Prints the address of the Debian archive in apt's sources on this machine.
 archive() {
   local uri
   uri=$(debian_archives | awk '$1 ~ /^(bookworm|trixie|forky|sid)$/ { print $2; exit }')
-  [[ -n $uri ]] || die "apt's sources on this system name no archive of Debian, and CMake found no Trilinos"
+  [[ -n $uri ]] || die "apt's sources on this system name no Debian archive, and CMake found no Trilinos"
   printf '%s' "$uri"
 }
 
-# The root directory with sid in it, made where it is not there yet.
+# Makes the root directory with sid unless it exists.
 make_root() {
   [[ $(id -u) -eq 0 ]] || die "making a root directory with Debian's sid needs root; or install Trilinos 16"
   command -v debootstrap >/dev/null || die "debootstrap is not installed; or install Trilinos 16"
@@ -93,7 +93,7 @@ make_root() {
     mkdir -p "$sid"
     [[ -d $sid/etc/apt ]] || debootstrap --variant=minbase sid "$sid" "$uri" >&2
     cp /etc/resolv.conf "$sid/etc/resolv.conf"
-    # What apt needs to know of this machine.
+    # The download settings of apt on this machine.
     apt-config dump | grep -iE '^Acquire::(https?::proxy|check-valid-until) ' >"$sid/etc/apt/apt.conf.d/acquire" || true
     in_root "apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends \
       ${other_packages[*]} $(printf 'libtrilinos-%s-dev ' "${trilinos_packages[@]}")" >&2
@@ -101,7 +101,8 @@ make_root() {
   fi
 }
 
-# in_root <commands>: in a mount namespace of its own, with the project at /lutra and matrices at /matrices, read-only.
+# in_root <commands>: runs them in the root directory, in a mount namespace of its own, with the project at /lutra and
+# matrices at /matrices, both read-only.
 in_root() {
   mkdir -p "$sid/lutra" "$sid/matrices" "$sid/build"
   # shellcheck disable=SC2016 # expanded by the inner shell
@@ -114,7 +115,7 @@ in_root() {
 }
 
 if has_trilinos; then
-  say "Trilinos is there: testing in build/trilinos"
+  say "Found Trilinos: testing in build/trilinos"
   build_and_test "$root" "$root/build/trilinos" "${LUTRA_MATRICES:-}"
 else
   make_root

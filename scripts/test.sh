@@ -8,8 +8,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 usage() {
   cat <<END
 Usage: scripts/test.sh [options] [-- ctest options]
-Sets up, builds everything and runs all tests; the exit status is ctest's.
-LUTRA_MATRICES, where set, names a folder of matrices that further tests read.
+Sets up, builds everything and runs all tests. The exit status is that of ctest.
+LUTRA_MATRICES, if set, names a folder of matrices for further tests.
 
 $common_options_help
 END
@@ -25,7 +25,7 @@ while [[ $# -gt 0 ]]; do
   case $1 in
     --help | -h) usage && exit 0 ;;
     --) shift && ctest_options=("$@") && break ;;
-    *) die "unknown option '$1'; --help shows those there are" ;;
+    *) die "unknown option '$1'; --help lists the options" ;;
   esac
   shift
 done

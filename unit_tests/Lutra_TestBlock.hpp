@@ -6,8 +6,9 @@
 
 namespace lutra::Test {
 
-/// What blocks of fibers have in common that run kernels of data flow with L·D·Lᵀ: barriers, tickets, flags.
-/// @tparam Block has thread(), memory.taken, and max_looks, after which a wait ends the launch
+/// Shared by blocks of fibers that run data flow kernels of L·D·Lᵀ: barriers, tickets, flags.
+/// @tparam Block has thread(), memory.taken, and max_looks, the number of polls after which a wait ends the
+/// launch
 template <class Block>
 struct BlockOfFibers {
   void barrier() const { Warps::active->block_barrier(); }

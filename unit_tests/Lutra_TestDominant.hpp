@@ -14,7 +14,7 @@
 
 namespace lutra::Test {
 
-/// A matrix with large diagonal, so that rounding stays small without pivoting.
+/// A matrix with a large diagonal, so that rounding errors stay small without pivoting.
 template <class MatrixType>
 MatrixType dominant_matrix(int n, double density, std::mt19937& random) {
   using Scalar = typename decltype(MatrixType::values)::value_type;
@@ -40,7 +40,7 @@ MatrixType dominant_matrix(int n, double density, std::mt19937& random) {
   return result;
 }
 
-/// A Hermitian matrix whose diagonal outweighs its rows by `margin`: positive definite where that is above 0.
+/// A Hermitian matrix whose diagonal exceeds its row sums by `margin`: positive definite if that is above 0.
 template <class MatrixType>
 MatrixType hermitian_matrix(int n, double density, double margin, std::mt19937& random) {
   using Scalar = typename decltype(MatrixType::values)::value_type;
@@ -71,7 +71,7 @@ MatrixType hermitian_matrix(int n, double density, double margin, std::mt19937& 
   return matrix;
 }
 
-/// `blocks` dense diagonal blocks of `edge` rows that meet in a dense border: large fronts with children.
+/// `blocks` dense diagonal blocks of `edge` rows with a common dense border: large fronts with children.
 template <class MatrixType>
 MatrixType bordered_blocks(int blocks, int edge, int border, std::mt19937& random) {
   using Scalar = typename decltype(MatrixType::values)::value_type;

@@ -10,18 +10,18 @@
 
 namespace lutra::Test {
 
-/// What the factorizations of a `ScriptedPlan` do, and what was asked of them.
+/// The behaviour of the factorizations of a `ScriptedPlan`, and a record of their calls.
 struct Script {
-  double share = 1;            ///< apply gives this times the solution
+  double share = 1;            ///< apply returns the solution times this
   std::int64_t perturbed = 0;  ///< pivots reported as perturbed
   double growth = 1;           ///< reported for the default perturbation; 1 for larger ones
-  std::int64_t stopped = -1;   ///< the row at which the watchdog gives the next solve up
+  std::int64_t stopped = -1;   ///< the row at which the watchdog ends the next solve
   bool factorize_stops = false, factorize_lacks_memory = false;
-  bool plain_apply_lacks_memory = false;  ///< of solves that are not transposed
+  bool plain_apply_lacks_memory = false;  ///< in solves that are not transposed
   std::vector<double> perturbations;      ///< of the calls of factorize so far
 };
 
-/// A factorization of diagonal matrices that does as its script says: for failures no matrix can provoke.
+/// A factorization of diagonal matrices that follows a script, for failures that no matrix can provoke.
 template <class Scalar, class ExecutionSpace>
 class ScriptedFactorization final : public Factorization<Scalar, ExecutionSpace> {
  public:

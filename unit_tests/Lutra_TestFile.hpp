@@ -12,7 +12,7 @@
 
 namespace lutra::Test {
 
-/// A folder of its own that goes with the object.
+/// A temporary folder, removed with the object.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -12,15 +12,16 @@
 
 namespace lutra::Test {
 
-/// Records, from its construction to its destruction, where the host waits for `ExecutionSpace` and which
-/// Views are allocated, through the callbacks of Kokkos Tools.
+/// Records, from construction to destruction, where the host waits for `ExecutionSpace` and which Views are
+/// allocated, through the callbacks of Kokkos Tools.
 ///
 /// A wait is a fence of the space or one of its instances. `parallel_reduce` and `parallel_scan` with a
 /// result on the host end with such a fence on every backend, Serial included, and with several on devices.
-/// The fences before and after the copy in one call of `deep_copy` count once; a `deep_copy` on an instance
-/// waits only where Kokkos fences in it.
+/// The fences before and after the copy in one call of `deep_copy` count once. A `deep_copy` on an instance
+/// counts as a wait only if Kokkos fences in it.
 ///
-/// One object at a time; all calls of Kokkos in its lifetime come from the thread that made it.
+/// Only one object may exist at a time. All calls of Kokkos in its lifetime come from the thread that made
+/// it.
 template <class ExecutionSpace>
 class DeviceEvents {
  public:
@@ -71,16 +72,16 @@ class DeviceEvents {
   }
   static void end_deep_copy() { s_record->in_copy = false; }
   static void allocate_data(Kokkos::Tools::SpaceHandle, const char* label, const void*, std::uint64_t bytes) {
-    if (bytes > 0) s_record->allocations.push_back(label);  // teams without scratch memory ask for 0 bytes
+    if (bytes > 0) s_record->allocations.push_back(label);  // teams without scratch memory request 0 bytes
   }
 
-  inline static Record* s_record = nullptr;  // callbacks of Kokkos Tools carry no argument of their own
+  inline static Record* s_record = nullptr;  // callbacks of Kokkos Tools have no user argument
 
   Record m_record;
   Kokkos::Tools::Experimental::EventSet m_callbacks_before;
 };
 
-/// The most bytes of Views, beyond those at the construction, that there are at a time while an object lives.
+/// The peak of bytes in Views during the lifetime of an object, beyond those at its construction.
 class PeakBytes {
  public:
   PeakBytes() : m_callbacks_before(Kokkos::Tools::Experimental::get_callbacks()) {
@@ -102,7 +103,7 @@ class PeakBytes {
   std::size_t bytes() const { return static_cast<std::size_t>(s_peak); }
 
  private:
-  inline static std::int64_t s_bytes = 0, s_peak = 0;  // callbacks of Kokkos Tools carry no argument
+  inline static std::int64_t s_bytes = 0, s_peak = 0;  // callbacks of Kokkos Tools have no user argument
   Kokkos::Tools::Experimental::EventSet m_callbacks_before;
 };
 

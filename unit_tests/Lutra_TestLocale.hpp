@@ -10,8 +10,8 @@
 
 namespace lutra::Test {
 
-/// While it lives, C's numbers have a decimal comma, as in a program that took over its user's locale. The
-/// locale is made for it by localedef; without that nothing changes.
+/// During its lifetime C prints numbers with a decimal comma, as in a program that uses the locale of its
+/// user. localedef makes the locale; without it nothing changes.
 class CommaLocale {
  public:
   CommaLocale() {

@@ -17,10 +17,10 @@ namespace lutra::Test {
 template <class Types>
 using Matrix = HostMatrix<typename Types::Scalar, typename Types::Ordinal, typename Types::Offset>;
 
-/// What a dense picture of a sparse matrix holds where it has no entry. Zero is a stored zero.
+/// Marks a position without an entry in the dense picture of a sparse matrix. Zero is a stored zero.
 constexpr double nothing = -12345.0;
 
-/// A real number as `Scalar`, rounded where that is narrower.
+/// A real number as `Scalar`, rounded if that is narrower.
 template <class Scalar>
 Scalar as_scalar(double value) {
   if constexpr (std::is_floating_point_v<Scalar>) {
@@ -55,7 +55,7 @@ MatrixType from_dense(const std::vector<std::vector<double>>& picture) {
   return from_dense<MatrixType>(picture, picture.size());
 }
 
-/// A value of random sign or phase whose size spreads over `decades` powers of ten.
+/// A value of random sign or phase whose magnitude varies over `decades` powers of ten.
 template <class Scalar>
 Scalar random_value(std::mt19937& random, double decades) {
   std::uniform_real_distribution<double> unit(0.0, 1.0);
@@ -69,8 +69,8 @@ Scalar random_value(std::mt19937& random, double decades) {
   }
 }
 
-/// A square matrix in which each position holds an entry with probability `density`, a zero with `zeros` of
-/// those.
+/// A square matrix in which each position holds an entry with probability `density`. An entry is a stored
+/// zero with probability `zeros`.
 template <class MatrixType>
 MatrixType random_matrix(int n, double density, double zeros, std::mt19937& random) {
   using Scalar = typename decltype(MatrixType::values)::value_type;

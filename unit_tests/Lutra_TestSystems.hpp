@@ -60,7 +60,7 @@ auto known_system(const MatrixType& matrix) {
   return system;
 }
 
-/// Bound on backward errors that a solved system must keep, in units a refined solve reaches easily.
+/// Bound on the backward error of a solved system, which a refined solve reaches easily.
 template <class Scalar>
 constexpr double tight_bound() {
   return 100.0 * static_cast<double>(epsilon_of<Scalar>);

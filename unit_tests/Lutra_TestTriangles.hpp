@@ -20,13 +20,14 @@
 
 namespace lutra::Test {
 
-/// A matrix one triangle of which is to be solved with.
+/// A matrix and the triangle of it to be solved.
 template <class MatrixType>
 struct TestTriangle {
-  MatrixType matrix;  ///< may hold entries beyond the triangle, and a diagonal that is not to be used
+  MatrixType matrix;  ///< may hold entries outside the triangle, and a diagonal that must not be read
   TriangleSide side = TriangleSide::lower;
   DiagonalKind diagonal = DiagonalKind::stored;
-  bool graded = false;  ///< values of all sizes: only its backward error says whether an answer is right
+  bool graded =
+      false;  ///< values of all magnitudes: only the backward error shows whether a solution is right
   std::size_t longest_row = 0;  ///< most entries of the triangle in a row or column of it
   std::string description;
 
@@ -35,7 +36,7 @@ struct TestTriangle {
   }
 };
 
-/// What the rows of a lower triangle wait for: [n] ascending columns below i.
+/// Dependencies of the rows of a lower triangle: [n] ascending columns below i.
 using LowerRows = std::vector<std::vector<std::size_t>>;
 
 inline bool chance(std::mt19937& random, double probability) {
@@ -57,7 +58,7 @@ inline void sort_rows(LowerRows& rows) {
 
 // ---- patterns
 
-/// About `mean` > 0 of the `reach` rows before it for each row.
+/// Each row waits for about `mean` > 0 of the `reach` rows before it.
 inline LowerRows scattered_rows(std::size_t n, double mean, std::size_t reach, std::mt19937& random) {
   LowerRows rows(n);
   std::poisson_distribution<std::size_t> length(mean);
@@ -70,7 +71,7 @@ inline LowerRows scattered_rows(std::size_t n, double mean, std::size_t reach, s
   return rows;
 }
 
-/// All `width` rows before it; n of them: a dense triangle.
+/// Each row waits for all `width` rows before it. With n of them the triangle is dense.
 inline LowerRows banded_rows(std::size_t n, std::size_t width) {
   LowerRows rows(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -79,7 +80,7 @@ inline LowerRows banded_rows(std::size_t n, std::size_t width) {
   return rows;
 }
 
-/// A chain of heads; behind each a fan of rows that wait for it, all of which the next head waits for.
+/// A chain of heads. A fan of rows waits for each head, and the next head waits for the whole fan.
 inline LowerRows fan_rows(std::size_t n, std::size_t fan) {
   LowerRows rows(n);
   for (std::size_t i = 1; i < n; ++i) {
@@ -90,8 +91,8 @@ inline LowerRows fan_rows(std::size_t n, std::size_t fan) {
   return rows;
 }
 
-/// Levels of `width` rows; each waits for the row at its position of the level before and `more` others
-/// there.
+/// Levels of `width` rows. Each row waits for the row at its position in the previous level and for `more`
+/// others there.
 inline LowerRows wide_rows(std::size_t n, std::size_t width, std::size_t more, std::mt19937& random) {
   LowerRows rows(n);
   for (std::size_t i = width; i < n; ++i) {
@@ -103,7 +104,7 @@ inline LowerRows wide_rows(std::size_t n, std::size_t width, std::size_t more, s
   return rows;
 }
 
-/// As factors have them: blocks of up to `most` dense rows that share what they wait for outside the block.
+/// As in factors: blocks of up to `most` dense rows with the same dependencies outside the block.
 inline LowerRows blocked_rows(std::size_t n, std::size_t most, double mean, std::mt19937& random) {
   LowerRows rows(n);
   for (std::size_t begin = 0; begin < n;) {
@@ -121,7 +122,7 @@ inline LowerRows blocked_rows(std::size_t n, std::size_t most, double mean, std:
   return rows;
 }
 
-/// A last row that waits for all, and a first row that all wait for.
+/// The last row waits for all rows, and all rows wait for the first.
 inline LowerRows arrow_rows(std::size_t n) {
   LowerRows rows(n);
   for (std::size_t i = 1; i + 1 < n; ++i) rows[i].push_back(0);
@@ -129,7 +130,7 @@ inline LowerRows arrow_rows(std::size_t n) {
   return rows;
 }
 
-/// One of all these, with a name for it; `max_entries` bounds its entries roughly.
+/// One of all these patterns, with a name. `max_entries` roughly bounds its entries.
 inline LowerRows any_rows(std::size_t n, std::size_t max_entries, std::mt19937& random, std::string& name) {
   const std::size_t max_length = std::max<std::size_t>(1, max_entries / n);
   const double mean = std::min(0.1 * std::pow(10.0, 3.5 * std::generate_canonical<double, 32>(random)),
@@ -172,15 +173,15 @@ inline LowerRows any_rows(std::size_t n, std::size_t max_entries, std::mt19937& 
 
 // ---- values
 
-/// Off-diagonal magnitudes of a row sum up to less than half its diagonal's, which is 1 or 1.75: rows of the
-/// inverse sum up to at most 2.
+/// Off-diagonal magnitudes of a row sum to less than half of its diagonal, which is 1 or 1.75. Row sums of
+/// the inverse are at most 2.
 template <class Scalar>
 Scalar tame_value(std::size_t row_length, std::mt19937& random) {
   return random_value<Scalar>(random, 1) * as_scalar<Scalar>(0.15 / static_cast<double>(row_length));
 }
 
-/// Beyond the diagonal inside a segment of 16 rows, almost nothing outside: segments are ill-conditioned, but
-/// solutions stay within range however many there are.
+/// Entries exceed the diagonal within a segment of 16 rows and are tiny outside. Segments are
+/// ill-conditioned, but solutions stay within range for any number of them.
 template <class Scalar>
 Scalar graded_value(std::size_t i, std::size_t j, std::size_t row_length, std::mt19937& random) {
   const bool inside = i / 16 == j / 16;
@@ -215,15 +216,15 @@ void append_row(MatrixType& matrix,
   matrix.row_map.push_back(matrix.nnz());
 }
 
-/// What no solve may look at.
+/// A value that no solve may read.
 template <class Scalar>
 Scalar rubbish(std::mt19937& random) {
   static constexpr double choices[] = {0.0, 1e30, std::numeric_limits<double>::quiet_NaN()};
   return as_scalar<Scalar>(choices[any_of(random, 0, 2)]);
 }
 
-/// Gives a pattern values and a storage. Of a triangle with a unit diagonal some diagonals are missing and
-/// some are rubbish; with `more`, rubbish stands beyond the diagonal too.
+/// Adds values and storage to a pattern. In a triangle with a unit diagonal, some diagonal entries are
+/// missing and some are garbage. With `more`, there is also garbage on the other side of the diagonal.
 template <class MatrixType>
 TestTriangle<MatrixType> with_values(const LowerRows& rows, TriangleSide side, DiagonalKind diagonal,
                                      bool graded, bool more, std::mt19937& random) {
@@ -239,7 +240,7 @@ TestTriangle<MatrixType> with_values(const LowerRows& rows, TriangleSide side, D
   std::vector<std::size_t> column_length(n, 1);
   std::vector<Placed<Scalar>> row;
   for (std::size_t k = 0; k < n; ++k) {
-    // Rows and columns of the pattern in reverse make an upper triangle.
+    // Reversing rows and columns of the pattern gives an upper triangle.
     const std::size_t i = lower ? k : n - 1 - k;
     const auto position = [&](std::size_t j) { return lower ? j : n - 1 - j; };
     const auto put = [&](std::size_t j, const Scalar& value) {
@@ -301,7 +302,7 @@ inline std::size_t triangle_count() {
   return from_environment("LUTRA_TRIANGLES", 800);
 }
 
-/// A solver; empty where the execution space cannot run the method.
+/// A solver; empty if the execution space cannot run the method.
 template <class Types>
 std::optional<TriangleSolver<Types>> make_solver(const TriangularOptions& options,
                                                  const typename Types::Space& exec = {}) {

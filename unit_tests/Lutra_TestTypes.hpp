@@ -49,7 +49,7 @@ using Spaces = decltype(std::tuple_cat(
 #endif
         ));
 
-/// One combination of the types a stage is templated on; tests of host code leave the space at its default.
+/// One combination of the template arguments of a stage. Tests of host code keep the default space.
 template <class ScalarType, class OrdinalType, class SpaceType = Kokkos::DefaultHostExecutionSpace>
 struct Types {
   using Scalar = ScalarType;

@@ -11,12 +11,12 @@
 #include <random>
 #include <vector>
 
-// Warps of CUDA on one host thread, so that device code of warps is tested where there is no device. To be
-// included before that code, in a build without CUDA.
+// Emulates CUDA warps on one host thread, so that device code for warps is tested without a device. Include
+// it before that code, in a build without CUDA.
 //
-// Each lane is a fiber. Lanes run in random order from one of their warp's barriers to the next, so that
-// results which depend on that order, for want of a barrier, differ from run to run. Warps may be taken
-// together to blocks of equal size, which have barriers of their own.
+// Each lane is a fiber. Between barriers of their warp, lanes run in random order, so that results that
+// depend on the order, because a barrier is missing, differ from run to run. Warps can be combined into
+// blocks of equal size, which have barriers of their own.
 
 namespace lutra::Test {
 
@@ -27,8 +27,8 @@ class Warps {
     unsigned x;
   };
 
-  /// Runs body() by all lanes of some warps, `in_block` of which are a block. Returns false where lanes of a
-  /// warp wait at different ends.
+  /// Runs body() in all lanes of some warps, with `in_block` warps per block. Returns false if lanes of a
+  /// warp wait at different barriers.
   bool run(int warps, std::mt19937& random, const std::function<void()>& body, int in_block = 1) {
     active = this;
     m_body = body;
@@ -61,7 +61,7 @@ class Warps {
 
   void barrier() { wait_at(warp_of(*m_now).barrier, lanes); }
   void block_barrier() { wait_at(m_blocks[static_cast<std::size_t>(block())], lanes * m_in_block); }
-  /// Lets the others go on.
+  /// Lets the other lanes continue.
   void yield() { swapcontext(&m_now->context, &m_scheduler); }
   /// The value of lane `source`.
   template <class T>
@@ -85,7 +85,7 @@ class Warps {
     return votes;
   }
 
-  static inline Warps* active = nullptr;  ///< those that run
+  static inline Warps* active = nullptr;  ///< the warps that run
 
  private:
   struct Slot {
@@ -93,7 +93,7 @@ class Warps {
   };
   struct Barrier {
     int arrived = 0;           ///< lanes at the barrier
-    unsigned long passed = 0;  ///< times that all have arrived
+    unsigned long passed = 0;  ///< number of times that all lanes have arrived
   };
   struct Warp {
     Barrier barrier;
@@ -105,7 +105,7 @@ class Warps {
     int thread = 0;
     bool is_done = false;
     const Barrier* waits_at = nullptr;
-    unsigned long passed = 0;  ///< of that barrier when it began to wait
+    unsigned long passed = 0;  ///< this count of the barrier when the lane began to wait
   };
 
   void wait_at(Barrier& barrier, int all) {
@@ -148,7 +148,7 @@ class Warps {
 
 }  // namespace lutra::Test
 
-// What CUDA names them.
+// The names of CUDA.
 #define __device__
 #define __forceinline__ inline
 #define threadIdx (lutra::Test::Warps::Index{static_cast<unsigned>(lutra::Test::Warps::active->thread())})

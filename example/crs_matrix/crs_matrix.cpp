@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Solves with a matrix of Kokkos Kernels. Its default size type is size_t; nothing is copied or converted by
-// hand.
+// Solves with a matrix of Kokkos Kernels, whose default size type is size_t, without explicit copies or
+// conversions.
 #include <KokkosSparse_CrsMatrix.hpp>
 #include <KokkosSparse_spmv.hpp>
 #include <Kokkos_Core.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A matrix that is distributed by rows from the start: each rank makes its own rows and its own part of the
-// right-hand side, and gets its own part of the solution. Run it as mpirun -n 4 distributed.
+// A matrix distributed by rows from the start: each rank makes its rows and its part of the right-hand side,
+// and gets its part of the solution. Run it with mpirun -n 4 distributed.
 #include <Kokkos_Core.hpp>
 
 #include <cmath>
@@ -40,7 +40,7 @@ bool solve(lutra::Communicator& ranks) {
   lutra::DistributedLU<double> solver(ranks);
   lutra::Status status = solver.factorize(A);
 
-  // b = A·x* with x* = 1: what is left of each row's sum.
+  // b = A·x* with x* = 1: the row sums.
   std::vector<double> b(A.rows.size()), x(A.rows.size());
   for (std::size_t i = 0; i < b.size(); ++i)
     for (std::int64_t e = A.row_map[i]; e < A.row_map[i + 1]; ++e)

@@ -1,6 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-! A symmetric indefinite system from Fortran: its inertia, its solution for two right-hand sides, and what a
-! mistake looks like.
+! Solves a symmetric indefinite system in Fortran: its inertia, its solution for two right-hand sides, and an error.
 program fortran_solve
   use, intrinsic :: iso_c_binding
   use lutra

@@ -3,13 +3,13 @@
 //
 //     minimize ½·xᵀQx + cᵀx  subject to  A·x = b, x ≥ 0,
 //
-// that is not convex and has a constraint too many. Each step is a solve with
+// that is not convex and has a redundant constraint. Each step solves with
 //
 //         | Q + Z/X + δx·I    Aᵀ    |
 //     K = |                         |     x: n rows, constraints: m rows
 //         |       A         −δc·I   |
 //
-// whose step is one of descent if K has n positive and m negative eigenvalues: δx and δc are raised until it
+// The step is a descent step if K has n positive and m negative eigenvalues. δx and δc are raised until it
 // has, as in Wächter and Biegler, Math. Programming 106, 2006, section 3.1. One analysis serves all
 // factorizations.
 #include <Kokkos_Core.hpp>
@@ -28,7 +28,7 @@ using Matrix = Solver::matrix_type;
 using Vector = Kokkos::View<double*, Solver::memory_space>;
 using Values = std::vector<double>;
 
-// Q has the diagonal q and −1/2 beside it, row k of A ones in the columns of group k.
+// Q has diagonal q and −1/2 beside it. Row k of A has ones in the columns of group k.
 struct Program {
   int n = 60, m = 21;
   Values q = Values(60), c = Values(60), b = Values(21);
@@ -40,7 +40,7 @@ struct Program {
     }
     for (int k = 0; k < m; ++k) b[k] = k < m - 1 ? 1 + 0.5 * (k % 3) : b[0] + b[1];
   }
-  // Columns of row k of A: three of its own; the last row is the sum of the first two.
+  // Row k of A has three columns of its own. The last row is the sum of the first two.
   int first(int k) const { return k < m - 1 ? 3 * k : 0; }
   int last(int k) const { return k < m - 1 ? 3 * k + 3 : 6; }
   double gradient(const Values& x, int i) const {
@@ -48,13 +48,12 @@ struct Program {
   }
 };
 
-// The lower triangle of K; of the constraints' rows the diagonal is not stored, and can be shifted all the
-// same.
+// The lower triangle of K. The diagonal of the constraint rows is not stored; it can be shifted nevertheless.
 struct Kkt {
   lutra::HostMatrix<double> lower;
-  Matrix matrix;  // of lower's pattern, which stays where it is if that is memory of the device
+  Matrix matrix;  // shares the pattern of `lower` if the device can access it
   Vector values;
-  std::vector<std::int64_t> diagonal;  // positions of the diagonal of x's rows
+  std::vector<std::int64_t> diagonal;  // positions of the diagonal in the rows of x
 
   explicit Kkt(const Program& program) {
     lower.n_rows = lower.n_cols = program.n + program.m;
@@ -86,8 +85,8 @@ struct Delta {
   double x = 0, c = 0;
 };
 
-// Factorizes K with the least δx and δc of a sequence for which the inertia is right; false where there is
-// none.
+// Factorizes K with the least δx and δc of a sequence for which the inertia is right. Returns false if there
+// are none.
 bool factorize(Solver& solver, const Kkt& kkt, const Program& program, Delta& largest) {
   const Vector shift("shift", program.n + program.m);
   const auto x_rows = Kokkos::subview(shift, Kokkos::pair<int, int>(0, program.n)),
@@ -102,14 +101,14 @@ bool factorize(Solver& solver, const Kkt& kkt, const Program& program, Delta& la
     if (inertia.negative.value_or(0) > program.m) {
       delta_x = delta_x == 0 ? 1e-2 : 4 * delta_x;  // the program is not convex here
     } else {
-      delta_c = delta_c == 0 ? 1e-8 : 100 * delta_c;  // the constraints depend on one another
+      delta_c = delta_c == 0 ? 1e-8 : 100 * delta_c;  // the constraints are dependent
     }
     largest = {std::max(largest.x, delta_x), std::max(largest.c, delta_c)};
   }
   return false;
 }
 
-// Solves K·d = r; more accurate factors where the backward error is too large.
+// Solves K·d = r, and computes more accurate factors if the backward error is too large.
 bool solve(Solver& solver, const Kkt& kkt, const Program& program, Values& r, Delta& largest) {
   while (solver.solve_host(r, r) != lutra::Status::success) {
     if (!solver.increase_quality() || !factorize(solver, kkt, program, largest)) return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Implicit Euler for u' = K(t)·u + f with a Krylov method in each step. The product with the matrix is the
-// application's own kernel; entries are written only for the incomplete factors, whose pattern is found once
-// and whose values are renewed every few steps. Each step starts from the solution before.
+// Implicit Euler for u' = K(t)·u + f with a Krylov method in each step. A kernel of the application
+// multiplies by the matrix. Entries are written only for the incomplete factors, whose pattern is found once
+// and whose values are renewed every few steps. Each step starts from the previous solution.
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct Stencil {
   }
 };
 
-// The matrix as a Krylov method sees it: Y = A·X, without any entry stored.
+// The operator for the Krylov method: Y = A·X without stored entries.
 class StencilOperator final : public Operator {
  public:
   explicit StencilOperator(int m) : m_stencil{m} {}
@@ -59,7 +59,7 @@ class StencilOperator final : public Operator {
   Stencil m_stencil;
 };
 
-// Row map and columns; the values belong to `fill`.
+// Row map and columns. `fill` computes the values.
 Matrix make_pattern(const Stencil& grid, const Kokkos::View<double*, Space>& values) {
   const int n = grid.m * grid.m;
   Kokkos::View<std::int64_t*, Space> row_map("row_map", n + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Solves A·X = B and Aᵀ·Y = B for many right-hand sides in one call each, the second in place.
+// Solves A·X = B and Aᵀ·Y = B for many right-hand sides, each in one call, the second in place.
 #include <Kokkos_Core.hpp>
 
 #include <cmath>
@@ -11,11 +11,11 @@
 #include "Lutra_SparseLU.hpp"
 
 using Space = Kokkos::DefaultExecutionSpace;
-using Vectors = Kokkos::View<double**, Space>;  // either layout will do, and subviews
+using Vectors = Kokkos::View<double**, Space>;  // any layout works, and subviews
 
 constexpr int n_rhs = 40;
 
-// The solution the right-hand sides are made for: row i of column c.
+// The expected solution: row i of column c.
 double expected(std::int64_t i, std::int64_t c) {
   return 1 + double((i + 3 * c) % 7) / 4;
 }
@@ -60,7 +60,7 @@ int main(int argc, char* argv[]) {
 
   const Vectors B = right_hand_sides(A, false);
   Vectors X("X", A.n_rows, n_rhs);
-  const lutra::Status plain = solver.solve(B, X);  // all columns; the report has the largest errors of them
+  const lutra::Status plain = solver.solve(B, X);  // all columns; the report has their largest errors
   const double error = largest_error(X);
   std::printf("A·X = B: %s; error of X %.1e\n", lutra::describe(solver.report()).c_str(), error);
 

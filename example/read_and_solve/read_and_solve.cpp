@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reads a Matrix Market file, real or complex, solves for a right-hand side of ones, prints what happened.
+// Reads a real or complex Matrix Market file, solves for a right-hand side of ones and prints the outcome.
 #include <Kokkos_Core.hpp>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Factors of several matrices of one pattern, kept side by side over one analysis: K + s·I for several shifts
-// s, as in rational approximations and frequency sweeps.
+// Factorizes several matrices of one pattern over one analysis and keeps all factors: K + s·I for several
+// shifts s, as in rational approximations and frequency sweeps.
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
@@ -16,7 +16,7 @@ using Solver = lutra::SparseLU<double>;
 using Matrix = Solver::matrix_type;
 using Vector = Kokkos::View<double*, Space>;
 
-// The solution the right-hand sides are made for.
+// The expected solution.
 KOKKOS_INLINE_FUNCTION double expected(int i) {
   return 1 + (i % 7) / 4.0;
 }
@@ -67,7 +67,7 @@ int main(int argc, char* argv[]) {
     right_hand_sides.emplace_back("rhs", n);
     const Matrix A = shifted_matrix(n, s, right_hand_sides.back());
     if (factors.empty() && solver.analyze(A) != lutra::Status::success) return EXIT_FAILURE;
-    factors.emplace_back(solver.analysis());  // shares the analysis, has values and factors of its own
+    factors.emplace_back(solver.analysis());  // shares the analysis and has its own values and factors
     if (factors.back().factorize(A) != lutra::Status::success) return EXIT_FAILURE;
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A matrix assembled on the device, in Kokkos Views, is factorized and solved there; then its values change
-// and it is factorized again without a new analysis.
+// Assembles a matrix on the device in Kokkos Views, and factorizes and solves it there. Then the values
+// change, and the matrix is factorized again without a new analysis.
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
@@ -13,7 +13,7 @@ using Space = Kokkos::DefaultExecutionSpace;
 using Solver = lutra::SparseLU<double>;  // on Space
 using Matrix = Solver::matrix_type;
 
-// The solution the right-hand sides below are made for.
+// The expected solution of the systems below.
 KOKKOS_INLINE_FUNCTION double expected(int i) {
   return 1 + (i % 7) / 4.0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Provokes each status and each exception of SparseLU and shows what a program can do about it. Numerical
-// events are a status in the report; mistakes in the call, and memory that does not suffice, are exceptions.
+// Provokes each status and each exception of SparseLU and shows how a program can respond. Numerical events
+// are a status in the report. Invalid calls and insufficient memory are exceptions.
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Outcome {
   std::vector<double> x;
 };
 
-// What a program does next, by status.
+// The response of a program to each status.
 std::string next_step(const lutra::Report& report) {
   switch (report.status) {
     case Status::success:
@@ -51,8 +51,8 @@ Outcome solve(const Matrix& A, const std::vector<double>& b, const lutra::LuOpti
   return outcome;
 }
 
-// The Laplacian of a path of n vertices: rows (-1, 2, -1), at the ends (1, -1) and (-1, 1). Its rows add up
-// to zero.
+// The Laplacian of a path of n vertices: rows (-1, 2, -1), at the ends (1, -1) and (-1, 1). Its rows sum to
+// zero.
 Matrix path_laplacian(int n) {
   Matrix A{n, n, {0}, {}, {}};
   for (int i = 0; i < n; ++i) {
@@ -88,7 +88,7 @@ bool success() {
   return solve(A, std::vector<double>(A.n_rows, 1.0)).report.status == Status::success;
 }
 
-// Rows 1 and 2 have entries in column 1 alone: one of them is left without a pivot, and so is column 2.
+// Rows 1 and 2 have entries only in column 1, so one of them has no pivot, and neither has column 2.
 bool structurally_singular() {
   const Matrix A{3, 3, {0, 1, 2, 3}, {0, 1, 1}, {4, 2, 1}};
   const std::vector<double> b{4, 2, 1};
@@ -99,17 +99,18 @@ bool structurally_singular() {
   return solve(repaired, b).report.status == Status::success;
 }
 
-// A pure Neumann problem determines its solution up to a constant: fixing one unknown makes it regular.
+// The solution of a pure Neumann problem is unique up to a constant. Fixing one unknown makes the matrix
+// regular.
 bool numerically_singular() {
   const Matrix A = path_laplacian(50);
   std::vector<double> b(50, 0.0);
   b.front() = 1;
-  b.back() = -1;  // consistent: b adds up to zero as the rows do
+  b.back() = -1;  // consistent: b sums to zero like the columns
   const Outcome outcome = solve(A, b);
   if (outcome.report.status != Status::numerically_singular) return false;
 
   lutra::LuOptions options;
-  options.solve_singular = true;  // one solution of many, by the perturbed factors; the status stays
+  options.solve_singular = true;  // one of many solutions, from perturbed factors; the status stays
   const Outcome particular = solve(A, b, options);
   if (particular.report.status != Status::numerically_singular) return false;
   if (!(particular.report.errors.backward_componentwise < 1e-10)) return false;
@@ -119,7 +120,7 @@ bool numerically_singular() {
   return solve(with_unit_row(A, row, row), b).report.status == Status::success;
 }
 
-// No answer in double precision meets this tolerance. X is there, and the report says how good it is.
+// No solution in double precision meets this tolerance. X is still computed, and the report has its error.
 bool error_above_tolerance() {
   const Matrix A = lutra::generate("circuit", 200);
   lutra::LuOptions options;
@@ -153,7 +154,7 @@ bool out_of_memory() {
   return false;
 }
 
-// Columns must be sorted; the message names the row. The solver is as it was before the call.
+// Columns must be sorted. The message names the row, and the solver is unchanged.
 bool input_error() {
   lutra::SparseLU<double> solver;
   try {

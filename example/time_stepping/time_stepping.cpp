@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Implicit Euler for u' = K(t)·u + f with a matrix whose values change in every step and whose pattern does
-// not: the pattern is analyzed once, each step factorizes and solves on the device.
+// Implicit Euler for u' = K(t)·u + f. The values of the matrix change in every step, its pattern does not.
+// The pattern is analyzed once, and each step factorizes and solves on the device.
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
@@ -33,7 +33,7 @@ KOKKOS_INLINE_FUNCTION double exact(int i, double t) {
   return (1 + t) * (1 + (i % 11) / 5.0);
 }
 
-// Row map and columns; the values belong to `fill`.
+// Row map and columns. `fill` computes the values.
 Matrix make_pattern(const Grid& grid, const Kokkos::View<double*, Space>& values) {
   const int n = grid.size();
   Kokkos::View<std::int64_t*, Space> row_map("row_map", n + 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// -u'' + u³ = f on a line, distributed over all processes, by Newton's method with Lutra as a solver of
-// Amesos2: one analysis, a factorization in each step. mpiexec -n 4 ./trilinos
+// Solves -u'' + u³ = f on a line, distributed over all processes, by Newton's method with Lutra as a solver
+// of Amesos2: one analysis, and a factorization in each step. mpiexec -n 4 ./trilinos
 #include <Tpetra_Core.hpp>
 #include <Tpetra_CrsMatrix.hpp>
 

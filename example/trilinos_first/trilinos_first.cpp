@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One system of Tpetra, solved by Lutra through Amesos2 and through Stratimikos. mpiexec -n 4
-// ./trilinos_first
+// Solves one Tpetra system with Lutra through Amesos2 and through Stratimikos. mpiexec -n 4 ./trilinos_first
 #include <Thyra_LinearOpWithSolveFactoryHelpers.hpp>
 #include <Thyra_TpetraThyraWrappers.hpp>
 #include <Tpetra_Core.hpp>

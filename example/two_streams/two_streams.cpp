@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Two systems at once: two solvers, each with a host thread and an instance of the execution space (on CUDA:
-// a stream) of its own. A solver belongs to one thread at a time; different solvers share nothing that is
-// written.
+// Solves two systems at once with two solvers, each with its own host thread and its own instance of the
+// execution space (on CUDA a stream). A solver must be used by one thread at a time. Different solvers share
+// no data that is written.
 #include <Kokkos_Core.hpp>
 
 #include <cmath>
@@ -17,13 +17,13 @@
 
 using Space = Kokkos::DefaultExecutionSpace;
 
-// What one thread finds out.
+// The results of one thread.
 struct Result {
   bool solved = false;
   std::string message;
 };
 
-// Solves for a right-hand side of ones several times with matrices of one pattern, on one instance.
+// Solves several matrices of one pattern for a right-hand side of ones, on one instance.
 Result run(const Space& instance, const std::string& kind, int size) {
   lutra::HostMatrix<double> A = lutra::generate(kind, size);
   const std::vector<double> b(A.n_rows, 1.0);
@@ -38,7 +38,7 @@ Result run(const Space& instance, const std::string& kind, int size) {
     if (step == 0) first = x[0];
     if (!(std::abs(x[0] * std::ldexp(1.0, step) - first) <= 1e-9 * std::abs(first)))
       return {false, "x is wrong"};
-    for (double& value : A.values) value *= 2;  // so x halves
+    for (double& value : A.values) value *= 2;  // halves x
   }
   return {true, lutra::describe(solver.report())};
 }
@@ -54,7 +54,7 @@ int main(int argc, char* argv[]) {
   const auto guarded = [](Result& result, const Space& instance, const std::string& kind, int size) {
     try {
       result = run(instance, kind, size);
-    } catch (const std::exception& mistake) {  // an exception must not leave a thread
+    } catch (const std::exception& mistake) {  // an exception must not leave the thread
       result.message = mistake.what();
     }
   };

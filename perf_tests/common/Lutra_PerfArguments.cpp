@@ -10,7 +10,7 @@
 namespace lutra::Perf {
 namespace {
 
-/// The text after "--name=" if `argument` begins so.
+/// The text after "--name=" if `argument` begins with that.
 std::optional<std::string> value_of(std::string_view argument, std::string_view name) {
   const std::string start = "--" + std::string(name) + "=";
   if (!argument.starts_with(start)) return std::nullopt;
@@ -40,7 +40,7 @@ PerfFront front_of(const std::string& text) {
   return {*pivots, *off_diagonal};
 }
 
-/// True if `argument` is one of this file's and was stored in `run`.
+/// True if `argument` is an option of this file and was stored in `run`.
 bool take(std::string_view argument, PerfRun& run) {
   if (const auto file = value_of(argument, "matrix")) {
     run.matrices.push_back(load_matrix(*file));

@@ -30,7 +30,7 @@ std::string device_name() {
 #endif
 }
 
-/// Kokkos' configuration in one line.
+/// The configuration of Kokkos in one line.
 std::string kokkos_configuration() {
   std::ostringstream stream;
   Kokkos::print_configuration(stream);

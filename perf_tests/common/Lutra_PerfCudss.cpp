@@ -33,7 +33,7 @@ void check(cudssStatus_t status, const char* step) {
   if (status != CUDSS_STATUS_SUCCESS) throw std::runtime_error(std::string(step) + ": " + name_of(status));
 }
 
-/// A matrix, vector or set of options of cuDSS that is destroyed with this.
+/// Owns a matrix, vector or set of options of cuDSS.
 template <class Handle, auto destroy>
 struct Owned {
   Handle handle = nullptr;
@@ -47,8 +47,8 @@ struct Owned {
 
 using OwnedMatrix = Owned<cudssMatrix_t, cudssMatrixDestroy>;
 
-/// cuDSS with its defaults, and with its threading layer where it was found: then it orders on all cores.
-/// Matrix and vectors are on the device, as Lutra's are.
+/// cuDSS with its defaults. If its threading layer was found, it orders on all cores. Matrix and vectors are
+/// on the device, as for Lutra.
 class CudssSolver final : public Peer {
  public:
   CudssSolver(const HostMatrix<double>& matrix, const std::vector<double>& b,
@@ -130,8 +130,8 @@ void CudssSolver::describe() {
         "cudssMatrixCreateDn");
 }
 
-/// With the smallest number of refinement steps that meets the tolerance. cuDSS takes a number and checks no
-/// error; the first solve, a warm-up, finds it.
+/// Solves with the smallest number of refinement steps that meets the tolerance. cuDSS accepts a number and
+/// checks no error; the first solve, a warm-up, finds it.
 void CudssSolver::solve() {
   if (m_refinement_steps != unknown_steps) return solve_refining(m_refinement_steps);
   for (m_refinement_steps = 0;; ++m_refinement_steps) {

@@ -13,9 +13,10 @@ namespace lutra::Perf {
 /// cuDSS phase by phase, up to a factorization.
 class CudssPhases {
  public:
-  /// @param matrix      all of it, whatever the type
-  /// @param permutation empty: the order cuDSS finds
-  /// @param threads     file of cuDSS's threading layer, with which it orders on all cores; empty: one thread
+  /// @param matrix      the whole matrix, for every type
+  /// @param permutation empty: cuDSS finds the order
+  /// @param threads     file of the threading layer of cuDSS, with which it orders on all cores; empty: one
+  /// thread
   CudssPhases(const HostMatrix<double>& all, const std::vector<int>& permutation,
               PeerMatrix type = PeerMatrix::general, const std::string& threads = {})
       : m_permutation(permutation) {
@@ -51,7 +52,7 @@ class CudssPhases {
   CudssPhases(const CudssPhases&) = delete;
   CudssPhases& operator=(const CudssPhases&) = delete;
 
-  /// From nothing to the end of the reordering phase.
+  /// Runs everything up to the end of the reordering phase.
   void reorder() {
     if (m_data != nullptr) cudssDataDestroy(m_handle, m_data);
     check(cudssDataCreate(m_handle, &m_data), "cudssDataCreate");
@@ -66,7 +67,7 @@ class CudssPhases {
 
   void factorize() { run(CUDSS_PHASE_FACTORIZATION, "factorization"); }
 
-  /// The order the reordering phase found, of the column eliminated as k-th.
+  /// The order found by the reordering phase: the k-th column eliminated.
   std::vector<int> permutation() const {
     std::vector<int> order(m_x.extent(0));
     std::size_t written = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuSOLVER's refactorization package. It computes no pivots, order or fill of its own: it gets Lutra's, as
-// the factors of A(row order, column order) without scales, and keeps them from one factorization to the
-// next, as Lutra does.
-#define DISABLE_CUSOLVER_DEPRECATED  // NVIDIA points to cuDSS, which is a peer as well
+// The refactorization package of cuSOLVER. It computes no pivots, order or fill of its own. It gets those of
+// Lutra, as factors of A(row order, column order) without scales, and keeps them from one factorization to
+// the next, as Lutra does.
+#define DISABLE_CUSOLVER_DEPRECATED  // NVIDIA recommends cuDSS, which is also a peer
 #include <cusolverRf.h>
 
 #include <limits>
@@ -41,7 +41,7 @@ struct RowMatrix {
   int nnz() const { return static_cast<int>(entries.size()); }
 };
 
-/// L without its unit diagonal and U, such that L·U is A with its rows and columns permuted.
+/// L without its unit diagonal and U, such that L·U is A with permuted rows and columns.
 struct HostFactors {
   RowMatrix L, U;
   std::vector<int> row_order, col_order;
@@ -100,7 +100,7 @@ class CusolverRf final : public Peer {
  public:
   CusolverRf(const HostMatrix<double>& matrix, const std::vector<double>& b);
 
-  /// Lutra's analysis and factorization, which this one needs.
+  /// The analysis and factorization of Lutra that this package needs.
   void analyze() override {
     m_factors = factors_of(m_matrix);
     m_row_order = to_device(m_factors.row_order);

@@ -14,7 +14,8 @@ struct Errors {
   double normwise = 0;       ///< ‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)
 };
 
-/// Backward errors of any solver's solution, computed in long double on the host without code of the library.
+/// Backward errors of a solution from any solver, computed in long double on the host without code of the
+/// library.
 template <class Scalar>
 Errors backward_errors(const HostMatrix<Scalar>& matrix, const std::vector<Scalar>& b,
                        const std::vector<Scalar>& x);

@@ -21,7 +21,7 @@ Factored<Scalar>::Factored(const HostMatrix<Scalar>& host, const LuOptions& opti
 
 template <class Scalar>
 void Factored<Scalar>::factorize() {
-  // SparseLU's own first choice of the least pivot.
+  // The default least pivot of SparseLU.
   const double perturbation = std::pow(static_cast<double>(epsilon_of<Scalar>), 5.0 / 8.0);
   outcome = factorization->factorize(exec, scaled_values(), perturbation);
   if (!outcome.is_finite()) throw std::runtime_error("the factors hold NaN or infinity");

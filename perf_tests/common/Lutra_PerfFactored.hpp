@@ -17,29 +17,29 @@ inline LuOptions options_for(Engine engine) {
   return options;
 }
 
-/// A matrix with analysis and factors, computed by the functions of the stages, for programs that time one
-/// stage alone.
+/// A matrix with analysis and factors, computed by the functions of the stages, for programs that time a
+/// single stage.
 template <class Scalar>
 struct Factored {
   using Analysis = lutra::Analysis<Scalar, ExecutionSpace>;
   using Multifrontal = MultifrontalFactorization<Scalar, ExecutionSpace>;
   using Simplicial = SimplicialFactorization<Scalar, ExecutionSpace>;
 
-  /// Analyzes and factorizes, by the simplicial engine by default. @throws std::runtime_error where the
-  /// matrix cannot be factorized
+  /// Analyzes and factorizes, by default with the simplicial engine. @throws std::runtime_error if the matrix
+  /// cannot be factorized
   explicit Factored(const HostMatrix<Scalar>& host,
                     const LuOptions& options = options_for(Engine::simplicial));
 
-  /// Factorizes again; memory is allocated where there is none.
+  /// Factorizes again. Allocates memory if it was released.
   void factorize();
   /// Releases the memory of the factors.
   void release();
-  /// x = A⁻¹·b by the factors, once.
+  /// One solve x = A⁻¹·b with the factors.
   void solve_once() const;
   ScaledValues<Scalar, MemorySpace> scaled_values() const {
     return {matrix.values, analysis->row_scale, analysis->col_scale};
   }
-  /// The factors as their engine has them. @throws std::bad_cast where it is the other engine
+  /// The factors in the form of their engine. @throws std::bad_cast if the engine is the other one
   Simplicial& simplicial() const { return dynamic_cast<Simplicial&>(*factorization); }
   Multifrontal& multifrontal() const { return dynamic_cast<Multifrontal&>(*factorization); }
 

@@ -13,7 +13,7 @@ constexpr int max_refinement_steps = 10;
 
 class KluSolver final : public Peer {
  public:
-  /// @param order Lutra's, to be used without block triangular form; null: KLU's defaults, BTF and AMD
+  /// @param order that of Lutra, used without block triangular form; null: the defaults of KLU, BTF and AMD
   KluSolver(const HostMatrix<double>& matrix, const std::vector<double>& b, const PivotSequence* order)
       : m_matrix(matrix), m_columns(to_columns(matrix)), m_b(b), m_x(b.size()) {
     klu_defaults(&m_common);
@@ -66,12 +66,12 @@ class KluSolver final : public Peer {
   }
   double residual(std::vector<double>& r) const;
 
-  HostMatrix<double> m_matrix;  // for refinement, which KLU leaves to its caller
+  HostMatrix<double> m_matrix;  // for refinement, which KLU does not have
   ColumnMatrix m_columns;
   PivotSequence m_order;
   std::vector<double> m_b, m_x;
   int m_refinement_steps = 0;
-  mutable klu_common m_common{};  // KLU counts flops into it
+  mutable klu_common m_common{};  // KLU counts flops in it
   klu_symbolic* m_symbolic = nullptr;
   klu_numeric* m_numeric = nullptr;
 };

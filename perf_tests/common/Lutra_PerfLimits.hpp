@@ -4,7 +4,7 @@
 
 namespace lutra::Perf {
 
-/// Rates and latency of the execution space's hardware, measured when a program starts.
+/// Rates and latency of the hardware of the execution space, measured when a program starts.
 struct Limits {
   double copy_bytes_per_second = 0;  ///< read and written, of a long copy
   double flops_per_second = 0;       ///< of a large dgemm; 0: no BLAS for this execution space
@@ -13,7 +13,7 @@ struct Limits {
 
 Limits measure_limits();
 
-/// Flops per second of a large C = A·B by the BLAS of the default execution space; 0 where there is none.
+/// Flops per second of a large C = A·B by the BLAS of the default execution space; 0 if there is none.
 double dgemm_flops_per_second();
 
 }  // namespace lutra::Perf

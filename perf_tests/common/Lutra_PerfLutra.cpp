@@ -27,8 +27,8 @@ class LutraSolver final : public Solver<Scalar> {
 
  private:
   void factorize_again() { refuse_singular(m_solver->factorize(m_matrix)); }
-  /// Without factors there is nothing to time. An error above the tolerance is found by the benchmark's own
-  /// check.
+  /// Throws if there are no factors, since nothing can be timed. The benchmark itself checks for errors above
+  /// the tolerance.
   void refuse_singular(Status status) const {
     if (status != Status::success) throw std::runtime_error(describe(m_solver->report()));
   }

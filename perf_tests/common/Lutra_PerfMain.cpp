@@ -25,7 +25,7 @@ int run_benchmarks(int argc, char** argv) {
   lutra::Perf::add_context(run.limits);
   lutra::Perf::register_benchmarks(run);
   benchmark::RunSpecifiedBenchmarks();
-  benchmark::ClearRegisteredBenchmarks();  // what they hold on the device goes before Kokkos does
+  benchmark::ClearRegisteredBenchmarks();  // frees their device memory before Kokkos ends
   benchmark::Shutdown();
   return 0;
 }

@@ -20,7 +20,7 @@ using MemorySpace = ExecutionSpace::memory_space;
 /// A matrix of the benchmarks, on the host.
 struct PerfMatrix {
   std::string
-      name;  ///< in the benchmarks' names: "circuit:20000", or a file's name without folder and endings
+      name;  ///< in names of benchmarks: "circuit:20000", or the name of a file without folder and extensions
   std::string file;  ///< empty for a generated one
   std::variant<HostMatrix<double>, HostMatrix<Kokkos::complex<double>>> values;
 };
@@ -28,7 +28,7 @@ struct PerfMatrix {
 /// @throws FileError; InputError for a complex matrix if the library was built without complex double
 PerfMatrix load_matrix(const std::string& file);
 
-/// @param spec "kind:size" or "kind:size:seed", kinds and sizes as `lutra::generate` knows them
+/// @param spec "kind:size" or "kind:size:seed", with kinds and sizes of `lutra::generate`
 /// @throws InputError
 PerfMatrix generate_matrix(const std::string& spec);
 
@@ -57,8 +57,8 @@ DeviceMatrix<Scalar> to_device(const HostMatrix<Scalar>& matrix) {
           to_device(matrix.values)};
 }
 
-/// Calls `function` with the matrix as the HostMatrix it is. A library built without complex double
-/// (`Lutra_SCALARS`) has no complex matrices: `load_matrix` refuses them.
+/// Calls `function` with the matrix as a HostMatrix of its type. In a library without complex double
+/// (`Lutra_SCALARS`) there are no complex matrices, since `load_matrix` refuses them.
 template <class Function>
 decltype(auto) with_scalar(const PerfMatrix& matrix, const Function& function) {
 #ifdef LUTRA_HAS_C128

@@ -36,8 +36,8 @@ void report(benchmark::State& state, const Measurement& result) {
   state.SetLabel(result.label);
 }
 
-/// Google Benchmark sees one iteration, whose time is the median: its own loops have neither warm-ups nor
-/// medians of an adaptive number of samples.
+/// Google Benchmark sees one iteration, whose time is the median, because its own loops have neither warm-ups
+/// nor medians of an adaptive number of samples.
 void run_case(benchmark::State& state, const std::function<Measurement()>& body) {
   for (auto _ : state) {
     try {

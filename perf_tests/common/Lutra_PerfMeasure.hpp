@@ -19,8 +19,7 @@ struct Samples {
   double median() const;
 };
 
-/// Wall and CPU times of one operation, the latter of all threads of the process; for solvers that take
-/// turns.
+/// Wall times and CPU times of all threads of the process for one operation, for solvers that take turns.
 struct Times {
   Samples wall, cpu;
 
@@ -45,12 +44,12 @@ struct Measurement {
   void add_errors(const Errors& errors);
   /// Adds backward errors; a solution with a larger componentwise error is counted and labelled as failed.
   void check_errors(const Errors& errors, double max_error = tolerance);
-  /// Adds the lower bounds on the time that the hardware sets; a bound from 0 operations is left out.
+  /// Adds the lower bounds of the hardware on the time. A bound from 0 operations is omitted.
   void add_limits(const Limits& limits, double bytes, double flops = 0, double launches = 0);
 };
 
-/// Registers "<matrix>/<stage>/<solver>" with Google Benchmark. An exception of `body` becomes the
-/// benchmark's error.
+/// Registers "<matrix>/<stage>/<solver>" with Google Benchmark. An exception of `body` becomes the error of
+/// the benchmark.
 void add_benchmark(const std::string& matrix, const std::string& stage, const std::string& solver,
                    std::function<Measurement()> body);
 

@@ -6,9 +6,9 @@
 
 namespace lutra::Perf {
 
-/// The address of a function of MKL. The library is loaded at run time, not linked: it is a BLAS as well, and
-/// the other peers would use it. It gets the number of host threads of Kokkos; if more than one, in the
-/// OpenMP runtime of this program.
+/// The address of a function of MKL. The library is loaded at run time instead of linked, because it is also
+/// a BLAS, which the other peers would use. It gets the number of host threads of Kokkos and, if that is more
+/// than one, uses the OpenMP runtime of this program.
 /// @throws std::runtime_error if there is no such function
 void* mkl_function(const char* name);
 

@@ -8,7 +8,7 @@
 
 namespace lutra::Perf {
 
-/// Starts MPI with the first use and ends it with the process.
+/// Starts MPI at the first use and ends it with the process.
 inline void require_mpi() {
   int running = 0;
   MPI_Initialized(&running);

@@ -10,7 +10,7 @@
 namespace lutra::Perf {
 namespace {
 
-constexpr int use_comm_world = -987654;  // MUMPS' own name for MPI_COMM_WORLD
+constexpr int use_comm_world = -987654;  // the value that MUMPS uses for MPI_COMM_WORLD
 
 class MumpsSolver final : public Peer {
  public:
@@ -28,7 +28,7 @@ class MumpsSolver final : public Peer {
     if (!m_analyzed) analyze();
   }
   void factorize() override { refactorize(); }
-  /// MUMPS pivots anew each time. Delayed pivots may need more memory, which it reports by an error.
+  /// MUMPS chooses new pivots each time. Delayed pivots may need more memory, which it reports as an error.
   void refactorize() override {
     for (int attempt = 0; attempt < 3 && !factorized_in(attempt); ++attempt) icntl(14) *= 4;
     check("factorization");
@@ -39,7 +39,7 @@ class MumpsSolver final : public Peer {
   SolverProperties properties() const override;
 
  private:
-  // Numbers of controls and results as in MUMPS' manual, from 1.
+  // Numbers of controls and results from 1, as in the manual of MUMPS.
   int& icntl(int number) { return m_mumps.icntl[number - 1]; }
   int infog(int number) const { return m_mumps.infog[number - 1]; }
   bool factorized_in(int attempt);
@@ -80,7 +80,7 @@ MumpsSolver::MumpsSolver(const HostMatrix<double>& all, const std::vector<double
   for (const int column : matrix.entries) m_columns.push_back(column + 1);
   require_mpi();
   m_mumps.comm_fortran = use_comm_world;
-  m_mumps.par = 1;  // this process factorizes as well
+  m_mumps.par = 1;  // this process also factorizes
   m_mumps.sym = type == PeerMatrix::general ? 0 : type == PeerMatrix::definite ? 1 : 2;
   run(-1, "start");
   for (const int stream : {1, 2, 3, 4}) icntl(stream) = 0;  // no output
@@ -105,7 +105,7 @@ SolverProperties MumpsSolver::properties() const {
   const int used = infog(7);
   properties.label = std::string("ordering ") + (used >= 0 && used < 7 ? orderings[used] : "unknown");
   if (!m_analyzed) return properties;
-  const double nnz = infog(29);  // in millions where negative
+  const double nnz = infog(29);  // negative: in millions
   properties.counters["nnz_lu"] = nnz < 0 ? -1e6 * nnz : nnz;
   properties.counters["flops"] = m_mumps.rinfog[3 - 1];
   properties.counters["peak_bytes"] = 1e6 * infog(22);

@@ -11,7 +11,7 @@
 namespace lutra::Perf {
 namespace {
 
-/// MKL PARDISO for real matrices with its own defaults: METIS; unsymmetric with scaling and matching.
+/// MKL PARDISO for real matrices with its defaults: METIS, and scaling and matching for unsymmetric matrices.
 class PardisoSolver final : public Peer {
  public:
   PardisoSolver(const HostMatrix<double>& all, const std::vector<double>& b,
@@ -68,7 +68,7 @@ class PardisoSolver final : public Peer {
   }
 
  private:
-  /// As Intel's manual numbers them, from 1.
+  /// Numbered from 1, as in the manual of Intel.
   MKL_INT& parameter(std::size_t number) { return m_parameters[number - 1]; }
 
   MKL_INT call(MKL_INT phase) {

@@ -16,7 +16,7 @@ std::vector<PeerKind> pardiso_kinds();
 std::vector<PeerKind> cudss_kinds();
 std::vector<PeerKind> cusolver_rf_kinds();
 
-// Those for symmetric matrices, definite (Cholesky) or not. Their matrix has both triangles.
+// Peers for symmetric matrices, definite (Cholesky) or indefinite. Their matrix has both triangles.
 std::vector<PeerKind> symmetric_mumps_kinds(bool definite);
 std::vector<PeerKind> symmetric_pardiso_kinds(bool definite);
 std::vector<PeerKind> symmetric_cudss_kinds(bool definite);
@@ -24,7 +24,7 @@ std::vector<PeerKind> symmetric_cudss_kinds(bool definite);
 /// Peers of this build for symmetric matrices.
 std::vector<PeerKind> symmetric_peer_kinds(bool definite);
 
-/// What a peer is told about its matrix.
+/// The type of a matrix, which a peer is told.
 enum class PeerMatrix { general, symmetric, definite };
 
 /// The upper triangle by rows with all of the diagonal, which is what symmetric peers read.
@@ -35,7 +35,7 @@ inline HostMatrix<double> part_for_peer(const HostMatrix<double>& matrix, PeerMa
   return type == PeerMatrix::general ? matrix : upper_triangle(matrix);
 }
 
-/// A matrix by columns with 32-bit indices, as KLU and UMFPACK take it.
+/// A matrix by columns with 32-bit indices, the format of KLU and UMFPACK.
 struct ColumnMatrix {
   int n = 0;
   std::vector<int> column_map;  ///< [n + 1] where each column starts
@@ -46,7 +46,7 @@ struct ColumnMatrix {
 /// @throws std::runtime_error if there are more entries than an int can count
 ColumnMatrix to_columns(const HostMatrix<double>& matrix);
 
-/// Lutra's own pivot order for a matrix: row rows[k] and column columns[k] meet at the k-th pivot.
+/// The pivot order of Lutra for a matrix: the k-th pivot is in row rows[k] and column columns[k].
 struct PivotSequence {
   std::vector<int> rows, columns;
 };

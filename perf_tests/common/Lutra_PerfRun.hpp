@@ -11,7 +11,8 @@
 
 namespace lutra::Perf {
 
-/// What solvers expect whose refactorizations and solves are timed: an ordering that takes longer may pay.
+/// Factorizations that solvers expect if refactorizations and solves are timed, so that a slower ordering can
+/// pay off.
 inline constexpr int repeated_factorizations = 100;
 
 /// A dense front of the benchmarks.
@@ -27,15 +28,15 @@ struct PerfRun {
   Limits limits;
 };
 
-/// Removes --matrix=, --generate=, --front= and --samples= from the arguments and leaves the others.
+/// Removes --matrix=, --generate=, --front= and --samples= from the arguments and keeps the others.
 /// @throws InputError
 PerfRun take_arguments(int& argc, char** argv);
 
 /// Help on the arguments of `take_arguments`.
 extern const char* const arguments_help;
 
-/// Version, commit, Kokkos, threads, device, peers and hardware limits, into the context of Google
-/// Benchmark's report.
+/// Adds version, commit, Kokkos, threads, device, peers and hardware limits to the context of the Google
+/// Benchmark report.
 void add_context(const Limits& limits);
 
 /// Gives OpenBLAS, which peers use, the number of host threads of Kokkos. Returns that number; 0 if another

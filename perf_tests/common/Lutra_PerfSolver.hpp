@@ -12,13 +12,13 @@
 
 namespace lutra::Perf {
 
-/// Counts and choices as a solver reports them.
+/// Counts and choices that a solver reports.
 struct SolverProperties {
   std::map<std::string, double> counters{};  ///< nnz_lu, flops, peak_bytes, …
   std::string label{};                       ///< ordering and other choices
 };
 
-/// What a report of Lutra says whatever the method: times of solve and refinement, memory, choices.
+/// Values of a report of Lutra for every method: times of solve and refinement, memory, choices.
 void add_report(SolverProperties& properties, const Report& report);
 
 /// The interface of the benchmarks to a solver: one matrix and one right-hand side, converted at
@@ -28,7 +28,7 @@ class Solver {
  public:
   virtual ~Solver() = default;
   virtual void analyze() = 0;
-  /// Brings the solver to the state before a first factorization: analyzed, without factors.
+  /// Returns the solver to the state before the first factorization: analyzed, without factors.
   virtual void prepare_factorization() = 0;
   virtual void factorize() = 0;    ///< the first after an analysis
   virtual void refactorize() = 0;  ///< again, with everything that can be reused
@@ -49,14 +49,14 @@ struct PeerKind {
   std::string name;
   std::string version;
   std::unique_ptr<Peer> (*make)(const HostMatrix<double>& matrix, const std::vector<double>& b);
-  bool takes_pivots = false;  ///< Lutra's matching and ordering, which it does not find itself
+  bool takes_pivots = false;  ///< uses matching and ordering of Lutra, because it has none
 };
 
 /// Empty if no library of a peer was found.
 const std::vector<PeerKind>& peer_kinds();
 
-/// Lutra by its public interface, with default options; matrix and vectors in the memory of the default
-/// execution space.
+/// Lutra through its public interface with default options. Matrix and vectors are in the memory of the
+/// default execution space.
 template <class Scalar>
 std::unique_ptr<Solver<Scalar>> make_lutra(const HostMatrix<Scalar>& matrix, const std::vector<Scalar>& b);
 

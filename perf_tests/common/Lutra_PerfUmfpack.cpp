@@ -33,7 +33,7 @@ class UmfpackSolver final : public Peer {
     umfpack_di_free_numeric(&m_numeric);
   }
   void factorize() override { refactorize(); }
-  /// UMFPACK chooses its pivots anew each time.
+  /// UMFPACK chooses new pivots each time.
   void refactorize() override {
     umfpack_di_free_numeric(&m_numeric);
     check(

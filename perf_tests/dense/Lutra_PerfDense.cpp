@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One front with a given number of pivots and off-diagonal rows by the kernels of the multifrontal engine,
-// beside the rate of dgemm and, if all its rows are pivots, the dense LU of the device's or host's library;
-// and many small and medium fronts at once, beside the limits of memory and arithmetic.
+// Times one front with a given number of pivots and off-diagonal rows in the kernels of the multifrontal
+// engine, and compares with the rate of dgemm and, if all rows are pivots, with the dense LU of the device or
+// host library. Also times many small and medium fronts at once, and compares with the limits of memory and
+// arithmetic.
 #include <cmath>
 #include <limits>
 
@@ -155,7 +156,7 @@ double Fronts::error() const {
   return largest;
 }
 
-/// Bytes that fronts write once: panels and contribution blocks; they read almost nothing.
+/// Bytes that fronts write once: panels and contribution blocks. They read almost nothing.
 Measurement describe(const PerfRun& run, Samples samples, int pivots, int cb_rows, double flops,
                      int count = 1) {
   Measurement result{std::move(samples)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Incomplete factorizations: `ilu0-analyze`, `ilu0-factor`, `ilu1-…`, and `parilut-N`: a step of ParILUT, of
-// N from ILU(0) at its fill; `parilut-candidates`, `-sweep`, `-selection` and `-removal`: parts of a step of
-// three.
+// Incomplete factorizations: `ilu0-analyze`, `ilu0-factor`, `ilu1-…`. `parilut-N` is one of N steps of
+// ParILUT from ILU(0) at its fill. `parilut-candidates`, `-sweep`, `-selection` and `-removal` are parts of
+// one of three steps.
 #include "Lutra_PerfIlu.hpp"
 
 #include <Kokkos_Core.hpp>
@@ -117,7 +117,7 @@ Measurement measure_ilu(const PerfRun& run, const HostMatrix<double>& A, const I
   return result;
 }
 
-/// The time of one step, of several that were made.
+/// The time of one of several steps.
 Measurement measure_parilut(const PerfRun& run, const HostMatrix<double>& A, const IluKind& kind, int steps) {
   const auto solver = kind.make(A, {.parilut_steps = steps});
   solver->analyze();
@@ -132,8 +132,9 @@ Measurement measure_parilut(const PerfRun& run, const HostMatrix<double>& A, con
   return result;
 }
 
-/// Seconds in regions of a name that end while this lives, by the callbacks of Kokkos Tools, which make
-/// Kokkos fence where regions begin and end. One object at a time.
+/// Seconds in regions of one name that end during the lifetime of this object, from the callbacks of Kokkos
+/// Tools. The callbacks make Kokkos fence at the begin and end of regions. Only one object may exist at a
+/// time.
 class RegionTime {
  public:
   explicit RegionTime(const std::string& region)
@@ -192,8 +193,9 @@ bool has_diagonal(const HostMatrix<double>& A) {
   return true;
 }
 
-/// What all solvers get, since elimination on A's own pattern needs pivots there: A, or, where a diagonal
-/// entry is missing or zero, its rows as the exact matching orders and scales them; null where A is singular.
+/// The matrix for all solvers. Elimination on the pattern of A needs pivots in it, so this is A or, if a
+/// diagonal entry is missing or zero, A with rows ordered and scaled by the exact matching; null if A is
+/// singular.
 SharedMatrix with_diagonal(const HostMatrix<double>& A) {
   if (A.n_rows != A.n_cols) return {};
   if (has_diagonal(A)) return std::make_shared<HostMatrix<double>>(A);

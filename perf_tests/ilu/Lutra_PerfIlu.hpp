@@ -14,21 +14,21 @@ namespace lutra::Perf {
 /// L and U on the host in one pattern by rows: left of the diagonal L without its unit diagonal, then U.
 using HostFactors = HostMatrix<double>;
 
-/// An incomplete factorization as the benchmarks drive it, of a matrix that is in the solver's own form since
-/// construction. A step that fails throws.
+/// The interface of the benchmarks to an incomplete factorization. The constructor converts the matrix to the
+/// format of the solver. A step that fails throws.
 class IluSolver {
  public:
   virtual ~IluSolver() = default;
-  virtual void analyze() = 0;    ///< the pattern of L and U, and what their computation needs
+  virtual void analyze() = 0;    ///< the pattern of L and U, and data for their computation
   virtual void factorize() = 0;  ///< values on an analyzed pattern; of ParILUT all steps, pattern included
-  virtual int steps() const { return 0; }  ///< steps of ParILUT that were made
-  /// What factorize() does before the first step of ParILUT, whose time is not counted to the steps. False:
-  /// nothing.
+  virtual int steps() const { return 0; }  ///< number of ParILUT steps
+  /// The work of factorize() before the first step of ParILUT, whose time does not count for the steps.
+  /// False: none.
   virtual bool start() { return false; }
   virtual HostFactors factors() const = 0;
 };
 
-/// What is computed.
+/// The factorization to compute.
 struct IluTask {
   int fill_level = 0;
   int parilut_steps = 0;  ///< 0: ILU(fill_level)
@@ -43,27 +43,27 @@ struct IluKind {
   std::function<std::unique_ptr<IluSolver>(const HostMatrix<double>&, const IluTask&)> make;
 };
 
-// What each source file offers; a file is in the build where its library was found.
+// The solvers of each source file. A file is compiled if its library was found.
 std::vector<IluKind> lutra_ilu_kinds();
 std::vector<IluKind> kokkos_kernels_ilu_kinds();
 std::vector<IluKind> cusparse_ilu_kinds();
 std::vector<IluKind> ginkgo_ilu_kinds();
 
-/// Joins a lower and an upper triangle by rows, columns in any order, to one pattern with sorted rows. A unit
-/// diagonal in the lower one is left out.
+/// Joins a lower and an upper triangle by rows, with columns in any order, to one pattern with sorted rows. A
+/// unit diagonal of the lower triangle is omitted.
 HostFactors join_factors(int n, const std::vector<std::int64_t>& lower_map, const std::vector<int>& lower,
                          const std::vector<double>& lower_values, const std::vector<std::int64_t>& upper_map,
                          const std::vector<int>& upper, const std::vector<double>& upper_values);
 
-/// What of A is left on its pattern, in long double.
+/// The residual of A on its pattern, in long double.
 struct PatternErrors {
-  double componentwise;  ///< max |A − L·U|ᵢⱼ / (|A| + |L|·|U|)ᵢⱼ; 1 where an entry of A was dropped
+  double componentwise;  ///< max |A − L·U|ᵢⱼ / (|A| + |L|·|U|)ᵢⱼ; 1 if an entry of A was dropped
   double frobenius;      ///< ‖A − L·U‖ / ‖A‖
 };
 PatternErrors pattern_errors(const HostMatrix<double>& A, const HostFactors& LU);
 
-/// Iterations of GMRES(50) with L and U to a relative residual of 1e-10, by Lutra whoever has made them;
-/// −1 where it does not converge in 1000.
+/// Iterations of GMRES(50) of Lutra with L and U from any solver, to a relative residual of 1e-10; −1 if it
+/// does not converge in 1000.
 int gmres_iterations(const HostMatrix<double>& A, const HostFactors& LU);
 
 }  // namespace lutra::Perf

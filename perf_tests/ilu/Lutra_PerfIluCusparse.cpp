@@ -14,7 +14,7 @@ void check(cusparseStatus_t status) {
     throw std::runtime_error(std::string("cuSPARSE: ") + cusparseGetErrorString(status));
 }
 
-/// csrilu02 with levels: the incomplete factorization of cuSPARSE's legacy interface. It works in place.
+/// csrilu02 with levels: the incomplete factorization of the legacy interface of cuSPARSE. It works in place.
 class CusparseIlu final : public IluSolver {
  public:
   explicit CusparseIlu(const HostMatrix<double>& A)

@@ -9,8 +9,8 @@
 namespace lutra::Perf {
 namespace {
 
-/// Ginkgo's executor for the memory of the default execution space. Ginkgo's own default allocates device
-/// memory with cudaMalloc in every step; `pool` has it from the pool of cudaMallocAsync.
+/// The Ginkgo executor for the memory of the default execution space. By default Ginkgo allocates device
+/// memory with cudaMalloc in every step. With `pool` the memory comes from the pool of cudaMallocAsync.
 std::shared_ptr<gko::Executor> make_executor([[maybe_unused]] bool pool) {
 #ifdef KOKKOS_ENABLE_CUDA
   if constexpr (std::is_same_v<ExecutionSpace, Kokkos::Cuda>) {
@@ -34,7 +34,7 @@ std::vector<T> to_host(const std::shared_ptr<const gko::Executor>& exec, const T
   return host;
 }
 
-/// ParILUT from the lower and upper triangle of A; as many steps as asked for.
+/// ParILUT from the lower and upper triangle of A, with the requested number of steps.
 class ParIlutOfGinkgo final : public IluSolver {
   using Csr = gko::matrix::Csr<double, int>;
   using ParIlut = gko::factorization::ParIlut<double, int>;

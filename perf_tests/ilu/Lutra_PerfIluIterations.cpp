@@ -11,7 +11,7 @@ namespace {
 
 using Factors = IncompleteFactors<double, MemorySpace>;
 
-/// L and U on the device; rows without a diagonal entry have none that can be used.
+/// L and U on the device. Rows without a diagonal entry have no usable pivot.
 Factors to_factors(const HostFactors& LU) {
   std::vector<std::int64_t> diagonal;
   for (int i = 0; i < LU.n_rows; ++i) {

@@ -24,14 +24,14 @@ struct Triangle {
     Kokkos::resize(entries, nnz);
     Kokkos::resize(values, nnz);
   }
-  /// Zeros, which par_ilut takes for sorted rows.
+  /// Zeros, with which par_ilut considers rows sorted.
   void clear(std::size_t nnz) {
     entries = Entries("lutra::perf::entries", nnz);
     values = Values("lutra::perf::values", nnz);
   }
 };
 
-/// What both solvers of Kokkos Kernels share.
+/// Shared by both solvers of Kokkos Kernels.
 class KokkosIlu : public IluSolver {
  public:
   explicit KokkosIlu(const HostMatrix<double>& A)
@@ -50,7 +50,7 @@ class KokkosIlu : public IluSolver {
   Triangle m_A, m_L, m_U;
 };
 
-/// spiluk by levels, a team a row; it wants to be told how much room L and U may need.
+/// spiluk by levels with a team per row. It requires an estimate of the sizes of L and U.
 class Spiluk final : public KokkosIlu {
  public:
   Spiluk(const HostMatrix<double>& A, int fill_level)
@@ -80,7 +80,7 @@ class Spiluk final : public KokkosIlu {
   std::int64_t m_room;
 };
 
-/// par_ilut; as many steps as asked for, no residual computed for stopping.
+/// par_ilut with the requested number of steps. It computes no residual for stopping.
 class ParIlutOfKokkos final : public KokkosIlu {
  public:
   ParIlutOfKokkos(const HostMatrix<double>& A, const IluTask& task) : KokkosIlu(A), m_task(task) {}

@@ -40,7 +40,7 @@ class LutraIlu final : public IluSolver {
   std::optional<Elimination> m_elimination;
 };
 
-/// ParILUT from the factors of ILU(0), which count as its analysis.
+/// ParILUT from the factors of ILU(0), whose time counts as its analysis.
 class LutraParIlut final : public IluSolver {
  public:
   LutraParIlut(const HostMatrix<double>& A, const IluOptions& options)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Refactorization and refined solve of symmetric matrices by SparseLDLT and peers, `ldlt`, and where the
-// diagonal is positive by Cholesky's method, `cholesky`. Solvers take turns, sample by sample, so that a
-// machine that is busy for a while is so for all of them; `cpu_s` is the time of all threads of the process.
-// Counters `over_lutra` and `cpu_over_lutra`: times a solver takes as multiples of Lutra's.
+// Refactorization and refined solve of symmetric matrices by SparseLDLT and peers: `ldlt`, and `cholesky` if
+// the diagonal is positive. Solvers take turns, sample by sample, so that other load on the machine affects
+// all of them. `cpu_s` is the time of all threads of the process. Counters `over_lutra` and `cpu_over_lutra`:
+// times of a solver divided by those of Lutra.
 #include <algorithm>
 #include <optional>
 #include <stdexcept>
@@ -62,7 +62,7 @@ SolverProperties LdltSolver::properties() const {
 enum Stage { refactor, solve, both };
 constexpr const char* stage_names[] = {"refactor", "solve", "refactor-solve"};
 
-/// One solver of a contest.
+/// One solver of the comparison.
 struct Contestant {
   std::string name;
   std::unique_ptr<Solver<double>> solver;
@@ -89,7 +89,7 @@ struct Contestant {
   }
 };
 
-/// All solvers on one matrix, measured when the first result is asked for.
+/// All solvers on one matrix, measured at the first request for a result.
 class Contest {
  public:
   Contest(const HostMatrix<double>& matrix, bool definite) : m_matrix(matrix), m_definite(definite) {}
@@ -123,7 +123,8 @@ class Contest {
       m_contestants.push_back({kind.name, nullptr});
       try {
         m_contestants.back().solver = kind.make(m_matrix, m_b);
-      } catch (const std::exception& problem) {  // it keeps its place: results are asked for by number
+      } catch (
+          const std::exception& problem) {  // it keeps its place, because results are requested by number
         m_contestants.back().failure = problem.what();
       }
     }
@@ -190,7 +191,7 @@ void register_contest(const PerfRun& run, const std::string& name, const HostMat
 void register_benchmarks(const PerfRun& run) {
   for (const PerfMatrix& matrix : run.matrices) {
     const auto* const real = std::get_if<HostMatrix<double>>(&matrix.values);
-    if (real == nullptr || !is_symmetric(*real)) continue;  // by no solver here
+    if (real == nullptr || !is_symmetric(*real)) continue;  // no solver here accepts it
     register_contest(run, matrix.name, *real, false);
     if (has_positive_diagonal(*real)) register_contest(run, matrix.name, *real, true);
   }

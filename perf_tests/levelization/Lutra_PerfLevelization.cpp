@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Levels of the right-looking factorization and of the triangular solves, and the whole plan of the
-// factorization. `portable` is a launch per level on every backend; `host` is one sequential pass over the
-// nodes as in GLU 3.0, on patterns in host memory. `forest`: levels of fronts from their parents, by the host
-// pass of the multifrontal plan.
+// factorization. `portable` is one launch per level on every backend. `host` is one sequential pass over the
+// nodes as in GLU 3.0, on patterns in host memory. `forest` computes levels of fronts from their parents with
+// the host pass of the multifrontal plan.
 #include <algorithm>
 
 #include "Lutra_Forest.hpp"

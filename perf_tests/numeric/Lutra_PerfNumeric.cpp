@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Factorization with and without allocation, and the kernels of each engine alone, beside the peers. Solver
-// `lutra` has the engine the library chooses. Backward errors are those of a solve without refinement.
-// Solvers of `columns` other than `lutra` fix one choice of the simplicial engine on CUDA
-// (Impl::ColumnAblation): blocks a multiprocessor, search for the entry that an update changes, portable
-// kernels.
+// Factorization with and without allocation, the kernels of each engine alone, and peers. Solver `lutra` uses
+// the engine that the library chooses. Backward errors are those of a solve without refinement. Solvers of
+// `columns` other than `lutra` fix one choice of the simplicial engine on CUDA (Impl::ColumnAblation): blocks
+// a multiprocessor, search for the entry that an update changes, portable kernels.
 #include <cmath>
 
 #include "Lutra_ColumnAblation.hpp"
@@ -21,7 +20,7 @@ LuOptions with_engine(Engine engine) {
   return options;
 }
 
-/// The matrix is read once, the factors are written once.
+/// Bytes that must move: the matrix is read and the factors are written, once.
 template <class Scalar>
 void bound_factorization(const PerfRun& run, Measurement& result) {
   const double n = result.counters["n"];
@@ -50,13 +49,13 @@ Measurement measure_refactorization(const PerfRun& run, const HostMatrix<Scalar>
   return result;
 }
 
-/// The kernel alone, by columns on devices, by rows on hosts.
+/// The kernel alone: by columns on devices, by rows on hosts.
 template <class Scalar>
 Samples time_columns(const PerfRun& run, Factored<Scalar>& factored, const Impl::ColumnAblation& ablation) {
   const auto& plan = factored.simplicial().plan();
   const auto& factors = factored.simplicial().factors();
   const RealOf<Scalar> threshold =
-      std::pow(epsilon_of<Scalar>, 5.0 / 8.0);  // the largest entry is 1 by the matching
+      std::pow(epsilon_of<Scalar>, 5.0 / 8.0);  // the matching scales the largest entry to 1
   if constexpr (lutra::Impl::is_host_space<ExecutionSpace>) {
     static_cast<void>(ablation);
     return measure(run.samples, [&] {
@@ -83,7 +82,7 @@ Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix
                             const Impl::ColumnAblation& ablation) {
   Factored<Scalar> factored(matrix, with_engine(Engine::simplicial));
   auto samples = time_columns(run, factored, ablation);
-  factored.simplicial().update_solves(factored.exec);  // the residual is that of what was timed
+  factored.simplicial().update_solves(factored.exec);  // the residual belongs to the timed factors
   Measurement result = describe_factored(std::move(samples), matrix, factored);
   result.add_limits(run.limits,
                     2 * csr_bytes(result.counters["n"], result.counters["nnz_lu"], true, sizeof(Scalar)),
@@ -91,7 +90,7 @@ Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix
   return result;
 }
 
-/// The kernels of the simplicial engine, as chosen and with one choice fixed.
+/// The kernels of the simplicial engine, with default choices and with one choice fixed.
 template <class Scalar>
 void register_columns(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
   using Impl::ColumnFormat;
@@ -112,7 +111,7 @@ void register_columns(const PerfRun& run, const std::string& name, const HostMat
   }
 }
 
-/// The fronts alone, from the user's values to the panels.
+/// The fronts alone, from the values of the user to the panels.
 template <class Scalar>
 Measurement measure_fronts(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
   Factored<Scalar> factored(matrix, with_engine(Engine::multifrontal));

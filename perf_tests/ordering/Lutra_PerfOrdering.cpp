@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Fill-reducing orderings of real matrices: the graph of A + Aᵀ is there, its order is timed. METIS has five
-// seeds, of which the one of median flops counts. All take turns, sample by sample, so that a machine that is
-// busy for a while is so for all of them. Counters: `nnz_l`, `flops` and `height` of the elimination tree,
-// and `factor_s`, a factorization with that order, by LDLT where the matrix is symmetric, else by LU with the
-// engine that suits METIS' order; in builds for CUDA with cuDSS also `cudss_factor_s`. `…_over_metis` are
-// ratios of this run.
+// Fill-reducing orderings of real matrices. Only the ordering is timed, not the computation of the graph of A
+// + Aᵀ. METIS runs with five seeds, and the seed with median flops counts. Orderings take turns, sample by
+// sample, so that other load on the machine affects all of them. Counters: `nnz_l`, `flops` and `height` of
+// the elimination tree, and `factor_s`, the time of a factorization with that order: LDLT for a symmetric
+// matrix, otherwise LU with the engine that suits the order of METIS; in builds for CUDA with cuDSS also
+// `cudss_factor_s`. `…_over_metis` are ratios within this run.
 #include <algorithm>
 #include <stdexcept>
 
@@ -21,13 +21,13 @@ namespace {
 
 constexpr int n_seeds = 5;
 
-/// An order and what it leads to.
+/// An order and its properties.
 struct Order {
   std::vector<int> permutation;
   FillForecast forecast;
 };
 
-/// One that orders, on one matrix.
+/// One ordering method on one matrix.
 struct Contestant {
   OrderBySeed order;
   Times times{};
@@ -39,7 +39,7 @@ struct Contestant {
   const Order& median() const { return orders[orders.size() / 2]; }
 };
 
-/// All orderings of a matrix, measured when the first result is asked for.
+/// All orderings of a matrix, measured at the first request for a result.
 class Contest {
  public:
   explicit Contest(const HostMatrix<double>& matrix) : m_problem(matrix) {
@@ -119,7 +119,7 @@ class Contest {
 #endif
   }
 
-  /// Of LU, as the solver would choose it: for all orders the same.
+  /// The engine of LU that the solver would choose, the same for all orders.
   void choose_engine(const FillForecast& metis) {
     const double entries = 2 * static_cast<double>(metis.nnz_l) + m_problem.graph.size();
     const auto& model = default_device_model<ExecutionSpace>().numeric;

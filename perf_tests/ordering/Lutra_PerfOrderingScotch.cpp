@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <cstdint>
 #include <cstdio>
-// Scotch's header comes after those it takes for granted.
+// The header of Scotch needs the headers above.
 #include <scotch.h>
 
 #include <stdexcept>
@@ -17,7 +17,7 @@ void check(int failed, const char* step) {
 
 }  // namespace
 
-/// Scotch with its default strategy for orderings, on one thread, from the same random numbers each time.
+/// Scotch with its default strategy for orderings, on one thread, with the same random numbers each time.
 std::vector<int> order_by_scotch(const SymmetricGraph<int>& graph) {
   static_assert(sizeof(SCOTCH_Num) == sizeof(int));
   const int n = graph.size();

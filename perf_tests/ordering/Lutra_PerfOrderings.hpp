@@ -12,10 +12,10 @@
 
 namespace lutra::Perf {
 
-/// What is ordered: a symmetric matrix as it is, another one with matched entries on the diagonal.
+/// The matrix to order: a symmetric matrix unchanged, any other with matched entries on the diagonal.
 struct OrderingProblem {
-  HostMatrix<double> matrix;   ///< the user's
-  HostMatrix<double> matched;  ///< its rows in the order of the matching
+  HostMatrix<double> matrix;   ///< that of the user
+  HostMatrix<double> matched;  ///< with rows in the order of the matching
   bool is_symmetric = false;
   SymmetricGraph<int> graph;  ///< of `matched` and its transpose
 
@@ -23,25 +23,25 @@ struct OrderingProblem {
   explicit OrderingProblem(const HostMatrix<double>& A);
 };
 
-/// Finds the vertex eliminated as k-th. Seeds from 1 on, which most ignore.
+/// Finds the k-th vertex eliminated. Seeds start at 1; most methods ignore them.
 using OrderBySeed = std::function<std::vector<int>(int seed)>;
 
-/// One that orders.
+/// An ordering method.
 struct OrderingKind {
   std::string name;
   std::function<OrderBySeed(const OrderingProblem&)>
       prepare;  ///< untimed; the problem must outlive the result
 };
 
-/// METIS first, Lutra's, peers of this build.
+/// METIS, then the methods of Lutra, then peers of this build.
 std::vector<OrderingKind> ordering_kinds();
 
-// Peers, each in the build where its library was found.
+// Peers. Each is compiled if its library was found.
 std::vector<int> order_by_scotch(const SymmetricGraph<int>& graph);
-/// By cuDSS's reordering phase, on all cores where its threading layer was found; with the copy of the order
+/// The reordering phase of cuDSS, on all cores if its threading layer was found, with the copy of the order
 /// to the host.
 std::function<std::vector<int>()> cudss_ordering(const OrderingProblem& problem);
-/// cuDSS with a user permutation, analyzed: the factorization to be timed.
+/// cuDSS after analysis with a user permutation; its factorization is to be timed.
 std::function<void()> cudss_factorization(const OrderingProblem& problem,
                                           const std::vector<int>& permutation);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Matching. The exact matching runs on the host, the auction in Kokkos' default execution space. Their
-// quality is that of the factorization they lead to, which is computed once, untimed.
+// Matching. The exact matching runs on the host, the auction in the default execution space of Kokkos. Their
+// quality is that of the resulting factorization, which is computed once, untimed.
 #include <cmath>
 #include <stdexcept>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Selection of the k = n / 4 largest of n values, exact and approximate, beside quickselect, a sort on the
-// device and std::nth_element; and one counting pass beside the time of a copy. Each threshold is checked by
-// counting.
+// Selection of the k = n / 4 largest of n values, exact and approximate, compared with quickselect, a sort on
+// the device and std::nth_element. Also compares one counting pass with the time of a copy. Each threshold is
+// checked by counting.
 #include <algorithm>
 #include <functional>
 #include <stdexcept>
@@ -21,7 +21,7 @@ constexpr double value_bytes = sizeof(double);
 
 enum class Distribution { uniform, scales, repeated, equal };
 
-/// Values that depend on the index alone.
+/// Values that depend only on the index.
 struct MakeValues {
   Kokkos::View<double*, MemorySpace> values;
   Distribution distribution;

@@ -14,7 +14,7 @@ extern const char* const device_sort_name;
 /// Times a sort of all values into another array, whose entry n − k must be `wanted`.
 Samples measure_device_sort(int samples, const SelectValues& values, std::int64_t k, double wanted);
 
-/// Times one counting pass with oracles and nothing else; no samples where it is not a launch of its own.
+/// Times only one counting pass with oracles. Returns no samples if the pass is not a separate launch.
 Samples measure_counting_pass(int samples, const SelectValues& values, std::int64_t k);
 
 }  // namespace lutra::Perf

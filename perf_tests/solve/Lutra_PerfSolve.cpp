@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The solver as a whole: analysis, first factorization, refactorization and refined solve of Lutra and each
-// peer; and all from a matrix not seen before to its solution, for symmetric matrices of peers' LDLT too.
+// The whole solver: analysis, first factorization, refactorization and refined solve of Lutra and each peer.
+// Also everything from a new matrix to its solution; for symmetric matrices also with LDLT of the peers.
 #include "Lutra_MatrixProperties.hpp"
 #include "Lutra_PerfMeasure.hpp"
 #include "Lutra_PerfPeers.hpp"
@@ -18,8 +18,8 @@ struct Problem {
   std::function<std::unique_ptr<Solver<Scalar>>(const HostMatrix<Scalar>&, const std::vector<Scalar>&)> make;
 };
 
-/// Adds the solver's counts and the backward errors of its solution. The solver is factorized; the solution
-/// may not be computed yet.
+/// Adds the counts of the solver and the backward errors of its solution. The solver has factors, but its
+/// solution may not be computed yet.
 template <class Scalar>
 Measurement described(Samples samples, Solver<Scalar>& solver, const Problem<Scalar>& problem) {
   solver.solve();
@@ -93,7 +93,7 @@ Measurement measure_solve(const PerfRun& run, const Problem<Scalar>& problem) {
   return result;
 }
 
-/// In a process that has solved others: the warm-ups are two such runs.
+/// Times a first solution in a process that has solved others: the warm-ups are two such runs.
 template <class Scalar>
 Measurement measure_first_solution(const PerfRun& run, const Problem<Scalar>& problem) {
   const auto solver = problem.make(problem.matrix, problem.b);

@@ -8,16 +8,16 @@
 
 namespace lutra::Perf {
 
-/// The pattern of L + U by columns, as Gilbert and Peierls find it (SIAM J. Sci. Stat. Comput. 9, 1988):
-/// sequential, a depth-first search over the columns of L before for each column, without pruning and without
-/// pivoting. The peer for symbolic factorization that KLU and GLU 3.0 carry inside their factorizations.
+/// The pattern of L + U by columns after Gilbert and Peierls (SIAM J. Sci. Stat. Comput. 9, 1988): for each
+/// column a sequential depth-first search over previous columns of L, without pruning and pivoting. It is a
+/// peer for the symbolic factorization inside the factorizations of KLU and GLU 3.0.
 class GilbertPeierls {
  public:
   /// @param column_map [n + 1] @param rows of each column; the pattern is kept by reference
   GilbertPeierls(const std::vector<std::int64_t>& column_map, const std::vector<int>& rows)
       : m_column_map(column_map), m_rows(rows) {}
 
-  /// nnz(L + U), the diagonal once.
+  /// nnz(L + U), with the diagonal counted once.
   std::int64_t factorize() {
     const std::size_t n = m_column_map.size() - 1;
     m_mark.assign(n, -1);
@@ -44,7 +44,8 @@ class GilbertPeierls {
     m_below_map.push_back(m_below.size());
   }
 
-  // Vertices below the diagonal are new entries of L and no way on; others lead through their columns of L.
+  // Vertices below the diagonal are new entries of L and end a path. Others lead on through their columns of
+  // L.
   void search_from(int row, int k) {
     m_mark[static_cast<std::size_t>(row)] = k;
     if (row > k) {
@@ -72,7 +73,7 @@ class GilbertPeierls {
 
   const std::vector<std::int64_t>& m_column_map;
   const std::vector<int>& m_rows;
-  std::vector<int> m_mark;               // [n] last column that met each row
+  std::vector<int> m_mark;               // [n] last column that visited each row
   std::vector<std::size_t> m_below_map;  // where each column of L starts in m_below
   std::vector<int> m_below, m_above;     // rows of L below, and of U above the diagonal
   std::vector<Level> m_stack;

@@ -63,7 +63,7 @@ Ordered::Ordered(const PerfMatrix& matrix) {
     host = permute(A, permutation);
   });
   device = {host.n_rows, host.n_cols, to_device(host.row_map), to_device(host.entries)};
-  // by one thread, whatever the method of that name does
+  // on one thread
   const auto swept = Impl::fill1(make_view(host).pattern(), MemoryBudget(), 1);
   DeviceFilled filled;
   filled.row_map = Kokkos::create_mirror_view_and_copy(MemorySpace(), swept.row_map);

@@ -15,26 +15,26 @@ namespace lutra::Perf {
 using DevicePattern = CsrPattern<int, std::int64_t, MemorySpace>;
 using DeviceFilled = LuPattern<MemorySpace>;
 
-/// A pattern in METIS' order of A + Aᵀ, rows sorted: what all lines of a matrix start from.
+/// A pattern in the METIS order of A + Aᵀ with sorted rows, the common start of all lines of a matrix.
 struct Ordered {
   explicit Ordered(const PerfMatrix& matrix);
 
-  std::vector<int> permutation;  ///< [n] row and column eliminated as k-th
+  std::vector<int> permutation;  ///< [n] k-th row and column eliminated
   HostMatrix<char> host;
   DevicePattern device;
-  std::uint64_t expected = 0;  ///< print of the pattern of L + U, by fill1's sweep on one thread
+  std::uint64_t expected = 0;  ///< hash of the pattern of L + U, from fill1 on one thread
   double nnz_lu = 0;
 };
 
-/// A number that distinguishes patterns: of row maps and entries with their positions.
+/// A hash of a pattern, from row maps and entries with their positions.
 std::uint64_t print_of(const DeviceFilled& filled);
 
-/// The line of a result that is `expected`.
-/// @throws std::runtime_error for one that is not
+/// The line of a result whose hash is `expected`.
+/// @throws std::runtime_error for any other result
 Measurement describe_pattern(const PerfRun& run, Samples samples, const Ordered& ordered,
                              const DeviceFilled& filled);
 
-// Peers, each in the build where its library was found.
+// Peers. Each is compiled if its library was found.
 Measurement measure_klu_symbolic(const PerfRun& run, const Ordered& ordered);
 /// @param matrix that of `ordered` before it was ordered
 Measurement measure_klu_search(const PerfRun& run, const Ordered& ordered, const HostMatrix<double>& matrix);
@@ -43,7 +43,7 @@ Measurement measure_umfpack_symbolic(const PerfRun& run, const Ordered& ordered)
 Measurement measure_superlu_symbolic(const PerfRun& run, const Ordered& ordered);
 Measurement measure_superlu_parallel_symbolic(const PerfRun& run, const Ordered& ordered);
 #ifdef LUTRA_PERF_SYMBOLIC_CUDSS
-/// cuDSS's symbolic phase alone, in the order given, or in its own where that is empty.
+/// The symbolic phase of cuDSS alone, in the given order, or in its own order if that is empty.
 Measurement measure_cudss_symbolic(const PerfRun& run, const HostMatrix<double>& matrix,
                                    const std::vector<int>& permutation);
 #endif

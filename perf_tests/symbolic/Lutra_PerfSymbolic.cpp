@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The pattern of L + U of a matrix in METIS' order: by each method, under memory limits, with optimisations
-// switched off one by one, and by peers. Each pattern found is compared with fill1's.
+// The pattern of L + U of a matrix in METIS order: by each method, under memory limits, with optimisations
+// switched off one by one, and by peers. Each pattern is compared with that of fill1.
 #include <memory>
 #include <stdexcept>
 
@@ -12,7 +12,7 @@
 namespace lutra::Perf {
 namespace {
 
-/// Ordered when the first line asks for it, once.
+/// Ordered once, when the first line needs it.
 struct SymbolicCase {
   const PerfRun& run;
   const PerfMatrix& matrix;
@@ -36,7 +36,7 @@ Measurement measure_method(const SymbolicCase& c, const SymbolicOptions& options
   return result;
 }
 
-/// fill2 with what it did: edges, revisits, bytes that its edges and entries must move, slots.
+/// fill2 with counts of its work: edges, revisits, bytes that its edges and entries must move, slots.
 Measurement measure_fill2(const SymbolicCase& c, const Impl::Fill2Ablation& ablation, std::size_t limit) {
   const Ordered& ordered = c.ordered();
   const MemoryBudget budget(limit);
@@ -56,7 +56,7 @@ Measurement measure_fill2(const SymbolicCase& c, const Impl::Fill2Ablation& abla
   return result;
 }
 
-/// The search goes by columns, so it is handed the transposed pattern by rows; nnz(L + U) is the same.
+/// The search works by columns, so it gets the transposed pattern by rows. nnz(L + U) is the same.
 Measurement measure_gilbert_peierls(const SymbolicCase& c) {
   const Ordered& ordered = c.ordered();
   GilbertPeierls search(ordered.host.row_map, ordered.host.entries);
@@ -70,7 +70,7 @@ Measurement measure_gilbert_peierls(const SymbolicCase& c) {
   return result;
 }
 
-/// Entries of the factors of A + Aᵀ: numbers the fronts store less the zeros among them.
+/// Entries of the factors of A + Aᵀ: the numbers stored in fronts minus the zeros among them.
 double exact_numbers(const AssemblyTree& tree) {
   double sum = -tree.zeros;
   for (std::size_t f = 0; f < tree.parent.size(); ++f) {
@@ -80,7 +80,7 @@ double exact_numbers(const AssemblyTree& tree) {
   return sum;
 }
 
-/// What the engine of fronts wants to know: the tree, column counts and the rows of each front, of A + Aᵀ.
+/// Data for the multifrontal engine: the tree, column counts and the rows of each front, for A + Aᵀ.
 /// The pattern of the factors without a list for each row.
 Measurement measure_assembly_tree(const SymbolicCase& c) {
   const Ordered& ordered = c.ordered();
@@ -125,7 +125,7 @@ void register_methods(const SymbolicCase& c) {
   add_benchmark(c.matrix.name, "supernodes", "lutra", [c] { return measure_supernodes(c); });
 }
 
-/// The paper's settings and smaller ones, in MB.
+/// The settings of the paper and smaller ones, in MB.
 constexpr std::size_t limits_mb[] = {16384, 5120, 1024, 256, 64, 16};
 
 void register_fill2(const SymbolicCase& c) {

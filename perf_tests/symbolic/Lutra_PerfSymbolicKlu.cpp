@@ -10,8 +10,8 @@
 namespace lutra::Perf {
 namespace {
 
-/// KLU on a matrix in the order given. It goes by columns, and is handed the transposed matrix by rows; its
-/// order is then that of the rows.
+/// KLU on a matrix in the given order. It works by columns and gets the transposed matrix by rows, so that
+/// its order is that of the rows.
 class KluGiven {
  public:
   explicit KluGiven(const Ordered& ordered)
@@ -80,7 +80,7 @@ class KluGiven {
 
 }  // namespace
 
-/// KLU's analysis in the order given: block triangular form, and bounds of the fill of each block.
+/// The analysis of KLU in the given order: block triangular form, and bounds of the fill of each block.
 Measurement measure_klu_symbolic(const PerfRun& run, const Ordered& ordered) {
   KluGiven klu(ordered);
   auto samples = measure(
@@ -90,8 +90,8 @@ Measurement measure_klu_symbolic(const PerfRun& run, const Ordered& ordered) {
   return result;
 }
 
-/// What KLU pays to know the pattern of its factors: its analysis, and what its first factorization, which
-/// finds the pattern column by column, takes longer than one with the pattern known. Pivoting is in it.
+/// The cost of the pattern in KLU: its analysis, and the additional time of its first factorization, which
+/// finds the pattern column by column, over one with a known pattern. This includes pivoting.
 Measurement measure_klu_search(const PerfRun& run, const Ordered& ordered, const HostMatrix<double>& matrix) {
   KluGiven klu(ordered);
   klu.set_values(matrix, ordered);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_PerfMpi.hpp"
 #include "Lutra_PerfOrdered.hpp"
-// Macros of SuperLU_DIST bear names that Kokkos uses, so its header comes last.
+// Macros of SuperLU_DIST have names that Kokkos uses, so its header comes last.
 #include <mpi.h>
 #include <superlu_ddefs.h>
 
@@ -22,7 +22,7 @@ int world_rank() {
   return rank;
 }
 
-/// SuperLU_DIST frees what it allocated, and what it is handed, by itself.
+/// SuperLU_DIST frees its own memory, and that of its arguments, with its own functions.
 int_t* copy_of(const std::vector<int_t>& values) {
   auto* const copy =
       static_cast<int_t*>(superlu_malloc_dist(std::max<std::size_t>(1, values.size()) * sizeof(int_t)));
@@ -36,7 +36,7 @@ std::vector<int_t> numbers_to(int n) {
   return numbers;
 }
 
-/// A pattern with its whole diagonal, which SuperLU_DIST wants, and fill1 takes to be there.
+/// A pattern with its whole diagonal, which SuperLU_DIST requires and fill1 implies.
 HostMatrix<char> with_diagonal(const HostMatrix<char>& matrix) {
   HostMatrix<char> result{matrix.n_rows, matrix.n_cols, {0}, {}, {}};
   for (std::size_t i = 0; i + 1 < matrix.row_map.size(); ++i) {
@@ -60,8 +60,8 @@ superlu_dist_options_t exact_options() {
   return options;
 }
 
-/// The sequential symbolic factorization, of a pattern whose elimination tree is postordered beforehand,
-/// which changes no fill.
+/// The sequential symbolic factorization of a pattern after a postordering of its elimination tree, which
+/// does not change the fill.
 class SequentialSymbolic {
  public:
   /// @param matrix with its diagonal
@@ -69,7 +69,7 @@ class SequentialSymbolic {
       : m_options(exact_options()),
         m_permutation(numbers_to(matrix.n_rows)),
         m_tree(static_cast<std::size_t>(matrix.n_rows)) {
-    // By columns: the transposed pattern by rows, of which nnz(L + U) is the same.
+    // By columns: the transposed pattern by rows, which has the same nnz(L + U).
     dCreate_CompCol_Matrix_dist(&m_A, matrix.n_rows, matrix.n_cols, static_cast<int_t>(matrix.nnz()), nullptr,
                                 copy_of({matrix.entries.begin(), matrix.entries.end()}),
                                 copy_of({matrix.row_map.begin(), matrix.row_map.end()}), SLU_NC, SLU_D,
@@ -111,13 +111,13 @@ class SequentialSymbolic {
   bool m_there = false;
 };
 
-/// Where an order falls into two parts without edges between them and a separator: vertices [0, middle),
-/// [middle, end) and [end, n).
+/// Splits an order into two parts without edges between them and a separator: vertices [0, middle), [middle,
+/// end) and [end, n).
 struct Bisection {
   int middle = 0, end = 0;
 };
 
-/// The one whose smaller part is largest. In orders by dissection the search takes n·log n steps.
+/// The split whose smaller part is largest. In dissection orders the search takes n·log n steps.
 Bisection find_bisection(const HostMatrix<char>& matrix) {
   std::vector<int> least(static_cast<std::size_t>(matrix.n_rows));  // neighbour in A + Aᵀ
   for (std::size_t i = 0; i < least.size(); ++i) least[i] = static_cast<int>(i);

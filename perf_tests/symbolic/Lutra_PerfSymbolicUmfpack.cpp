@@ -8,7 +8,7 @@
 
 namespace lutra::Perf {
 
-/// UMFPACK's symbolic analysis with the column order given: column elimination tree, counts, fronts.
+/// The symbolic analysis of UMFPACK with a given column order: column elimination tree, counts, fronts.
 Measurement measure_umfpack_symbolic(const PerfRun& run, const Ordered& ordered) {
   const std::vector<int> map(ordered.host.row_map.begin(), ordered.host.row_map.end());
   const std::vector<int> rows(ordered.host.entries.begin(), ordered.host.entries.end());

@@ -26,7 +26,7 @@ using Teuchos::RCP;
 using Teuchos::rcp;
 
 constexpr int samples = 9;
-constexpr double sample_seconds = 5e-3;  // several runs make a sample where one is shorter
+constexpr double sample_seconds = 5e-3;  // a sample consists of several runs if one is shorter
 constexpr double max_error = 1e-8;       // ‖b − A·x‖ / ‖b‖ above which a solver has failed
 
 lutra::HostMatrix<double> read(const std::string& spec) {
@@ -72,7 +72,7 @@ Symmetry symmetry(const lutra::HostMatrix<double>& A) {
   return found;
 }
 
-/// A solver with its analysis done, and what one run of it is.
+/// A solver after its analysis, and the function to time.
 struct Candidate {
   std::string name;
   std::function<void()> run;  ///< refactors, and solves into X
@@ -85,7 +85,7 @@ struct Candidate {
   }
 };
 
-/// Seconds of the processor, which other programs on the machine disturb least.
+/// Processor time in seconds, which other programs on the machine affect least.
 double processor_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
@@ -113,7 +113,7 @@ RCP<Solver> tacho(const RCP<Matrix>& A, const std::string& method) {
   return solver;
 }
 
-/// Runs each candidate once; those whose X is no solution are not usable.
+/// Runs each candidate once. Candidates whose X is not a solution are not usable.
 void probe(std::vector<Candidate>& candidates, const Matrix& A, const RCP<Vector>& X, const Vector& B) {
   for (Candidate& candidate : candidates) {
     X->putScalar(0);
@@ -126,7 +126,7 @@ void probe(std::vector<Candidate>& candidates, const Matrix& A, const RCP<Vector
   }
 }
 
-/// One sample of each usable candidate after the other, again and again.
+/// Takes samples of all usable candidates in turn, repeatedly.
 void measure(std::vector<Candidate>& candidates) {
   for (int sample = 0; sample < samples; ++sample) {
     for (Candidate& candidate : candidates) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ILU(0) on the host, row by row (the IKJ order of Saad, "Iterative Methods for Sparse Linear Systems",
-// algorithm 10.4), for triangles with the values such a factorization gives them.
+// algorithm 10.4), for triangles with values from such a factorization.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -10,7 +10,7 @@
 namespace lutra::Perf {
 namespace {
 
-constexpr double min_pivot = 1e-8;  // over the row's largest value
+constexpr double min_pivot = 1e-8;  // relative to the largest value of the row
 
 /// A matrix whose diagonal is stored.
 struct WithDiagonal {
@@ -18,7 +18,7 @@ struct WithDiagonal {
   std::vector<std::int64_t> diagonal;  ///< [n] position of (i, i)
 };
 
-/// A copy of A with a zero where a diagonal is missing.
+/// A copy of A with zeros for missing diagonal entries.
 WithDiagonal with_diagonal(const HostMatrix<double>& A) {
   WithDiagonal result{{A.n_rows, A.n_cols, {0}, {}, {}}, {}};
   HostMatrix<double>& M = result.matrix;
@@ -42,7 +42,7 @@ WithDiagonal with_diagonal(const HostMatrix<double>& A) {
   return result;
 }
 
-/// Eliminates row i by the rows above it; what would fall outside the pattern is dropped.
+/// Eliminates row i with the rows above it. Updates outside the pattern are dropped.
 /// @param position [n] −1 everywhere, before and after
 void eliminate_row(WithDiagonal& factors, int i, std::vector<std::int64_t>& position) {
   HostMatrix<double>& M = factors.matrix;

@@ -17,11 +17,11 @@ struct ElementIndex {
   std::size_t operator()(std::size_t i, std::size_t c) const { return i * row_stride + c * column_stride; }
 };
 
-/// The greatest parts of what backward errors are made of, over rows.
+/// Maxima over rows of the terms of backward errors.
 struct Extremes {
   double componentwise = 0, residual = 0, row_sum = 0, solution = 0, right_hand_side = 0;
 
-  /// Keeps the greater of each; a NaN stays.
+  /// Keeps the greater of each. NaN persists.
   Extremes& operator+=(const Extremes& other) {
     const auto keep = [](double& mine, double theirs) {
       if (!(mine >= theirs) && !std::isnan(mine)) mine = theirs;
@@ -76,7 +76,7 @@ Errors triangle_errors(const TriangleSystem& system, const std::vector<double>& 
                        VectorOrder order) {
   using Host = Kokkos::DefaultHostExecutionSpace;
   const ElementIndex index(system.n(), columns, order);
-  // One Extremes a chunk of rows, joined afterwards: no reduction of Kokkos keeps a NaN.
+  // One Extremes per chunk of rows, joined afterwards, because no reduction of Kokkos keeps NaN.
   constexpr std::size_t chunk = 256;
   std::vector<Extremes> parts((system.n() + chunk - 1) / chunk);
   Kokkos::parallel_for("lutra::perf::triangle_errors",

@@ -23,12 +23,12 @@ struct TriangleSystem {
   std::int64_t levels = 0;  ///< of its rows
 
   std::size_t n() const { return static_cast<std::size_t>(matrix.n_rows); }
-  /// Column c of more right-hand sides is this times `b`: no two alike, so that a solver that mixes them up
-  /// is found out.
+  /// Column c of several right-hand sides is this times `b`. No two are equal, so that a solver that mixes
+  /// them up is detected.
   static double scale(int column) { return 1 + column / 256.0; }
 };
 
-/// Where the k values of a row of right-hand sides lie.
+/// Storage order of the k values of a row of right-hand sides.
 enum class VectorOrder { by_columns, by_rows };
 
 /// [n × k] right-hand sides of a system in either order.
@@ -39,24 +39,24 @@ std::vector<double> right_hand_sides(const TriangleSystem& system, int columns, 
 Errors triangle_errors(const TriangleSystem& system, const std::vector<double>& x, int columns,
                        VectorOrder order);
 
-/// What a solver of triangles says of its own work.
+/// A triangular solver's report of its work.
 struct TriangleProperties {
   std::map<std::string, double> counters{};
   std::string label{};
 };
 
-/// A solver of triangles as the benchmarks drive it: one triangle, in the solver's own form since
-/// construction. A step that fails throws.
+/// The interface of the benchmarks to a triangular solver. The constructor converts one triangle to the
+/// format of the solver. A step that fails throws.
 class TimedTriangle {
  public:
   virtual ~TimedTriangle() = default;
-  /// Makes room for k right-hand sides and puts them there; comes before anything else, and again for another
-  /// k. A solver whose analysis depends on k, analyzed for another one, is analyzed anew.
+  /// Allocates and sets k right-hand sides. It is called before anything else, and again for another k. If
+  /// the analysis of a solver depends on k, it is repeated.
   virtual void prepare(int columns) = 0;
-  virtual void analyze() = 0;  ///< from pattern and values to where a solve may come next
-  virtual void update() = 0;   ///< takes values again, the pattern being known
-  virtual void solve() = 0;    ///< all right-hand sides
-  virtual std::vector<double> solution() const = 0;  ///< [n × k] in the order of its kind
+  virtual void analyze() = 0;                        ///< from pattern and values until it can solve
+  virtual void update() = 0;                         ///< accepts new values on the known pattern
+  virtual void solve() = 0;                          ///< all right-hand sides
+  virtual std::vector<double> solution() const = 0;  ///< [n × k] in the storage order of its kind
   virtual TriangleProperties properties() const { return {}; }
 };
 
@@ -64,26 +64,26 @@ class TimedTriangle {
 struct TriangleKind {
   std::string name;
   std::string version;
-  int min_columns = 1, max_columns = 128;  ///< right-hand sides it is run with
+  int min_columns = 1, max_columns = 128;  ///< range of numbers of right-hand sides
   VectorOrder order = VectorOrder::by_columns;
-  bool single = false;  ///< keeps factors in float, and is judged by that
+  bool single = false;  ///< keeps factors in float, with a tolerance for that
   std::function<std::unique_ptr<TimedTriangle>(const TriangleSystem&)> make;
 };
 
-// What each source file offers; a file is in the build where its library was found.
+// The solvers of each source file. A file is compiled if its library was found.
 std::vector<TriangleKind> lutra_triangle_kinds();
 std::vector<TriangleKind> kokkos_kernels_triangle_kinds();
 std::vector<TriangleKind> cusparse_triangle_kinds();
 std::vector<TriangleKind> mkl_triangle_kinds();
 
-/// A triangle with 32-bit indices, as libraries other than Lutra take it.
+/// A triangle with 32-bit indices, the format of libraries other than Lutra.
 struct IntTriangle {
   std::vector<int> row_map;    ///< [n + 1]
   std::vector<int> entries;    ///< [nnz]
   std::vector<double> values;  ///< [nnz]
 };
 
-/// @throws std::runtime_error where there are more entries than an int counts
+/// @throws std::runtime_error if there are more entries than an int can count
 IntTriangle to_int_triangle(const HostMatrix<double>& matrix);
 
 }  // namespace lutra::Perf

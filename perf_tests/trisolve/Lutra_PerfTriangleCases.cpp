@@ -21,7 +21,7 @@ std::int64_t count_levels(const HostMatrix<double>& T, TriangleSide side) {
     for (auto p = static_cast<std::size_t>(T.row_map[i]); p < end; ++p) {
       highest = std::max(highest, level[static_cast<std::size_t>(T.entries[p])]);
     }
-    level[i] = highest + 1;  // its own is still 0 when it is looked at
+    level[i] = highest + 1;  // its own level is still 0 in the loop
     levels = std::max(levels, level[i]);
   }
   return levels;
@@ -51,7 +51,7 @@ HostMatrix<double> part_of(const HostMatrix<double>& LU, const std::vector<std::
   return result;
 }
 
-/// Rows and columns in reverse: a lower triangle becomes an upper one.
+/// Reverses rows and columns: a lower triangle becomes an upper one.
 HostMatrix<double> reversed(const HostMatrix<double>& T) {
   HostMatrix<double> result{T.n_rows, T.n_cols, {0}, {}, {}};
   for (int i = T.n_rows - 1; i >= 0; --i) {
@@ -66,8 +66,8 @@ HostMatrix<double> reversed(const HostMatrix<double>& T) {
   return result;
 }
 
-/// A lower triangle and its reverse. Off-diagonal values of a row sum up to less than half its diagonal.
-/// @param columns_of (i, columns) appends what row i waits for, in any order, perhaps repeated
+/// A lower triangle and its reverse. Off-diagonal values of a row sum to less than half of its diagonal.
+/// @param columns_of (i, columns) appends the dependencies of row i, in any order, possibly repeated
 TrianglePair from_pattern(int n, const std::function<void(int, std::vector<int>&)>& columns_of) {
   HostMatrix<double> T{n, n, {0}, {}, {}};
   std::mt19937 random(20);

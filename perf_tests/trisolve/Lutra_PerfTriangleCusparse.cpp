@@ -14,7 +14,7 @@ void check(cusparseStatus_t status, const char* step) {
     throw std::runtime_error(std::string(step) + ": " + cusparseGetErrorString(status));
 }
 
-/// Calls `destroy` for a descriptor that goes.
+/// Deleter that calls `destroy` for a descriptor.
 struct Destroyer {
   void operator()(cusparseContext* handle) const { cusparseDestroy(handle); }
   void operator()(cusparseSpMatDescr* matrix) const { cusparseDestroySpMat(matrix); }
@@ -30,7 +30,7 @@ using Owned = std::unique_ptr<Descriptor, Destroyer>;
 constexpr auto plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
 constexpr double one = 1;
 
-/// What both kinds of solve need: the triangle on the device with its descriptor, on Kokkos' stream.
+/// Shared by both kinds of solve: the triangle on the device with its descriptor, on the stream of Kokkos.
 class CusparseTriangle : public TimedTriangle {
  public:
   explicit CusparseTriangle(const TriangleSystem& system);
@@ -42,8 +42,8 @@ class CusparseTriangle : public TimedTriangle {
   virtual void describe_vectors(int columns) = 0;
   virtual VectorOrder order() const = 0;
   virtual bool analyzed() const = 0;
-  /// A buffer of at least so many bytes; kept from one analysis to the next, so that no allocation is timed
-  /// after the first.
+  /// A buffer of at least the given size, kept from one analysis to the next, so that only the first analysis
+  /// times an allocation.
   void* buffer_of(std::size_t bytes) {
     if (m_buffer.extent(0) < bytes || m_buffer.data() == nullptr)
       m_buffer = Kokkos::View<char*, MemorySpace>("lutra::perf::buffer", std::max<std::size_t>(bytes, 1));

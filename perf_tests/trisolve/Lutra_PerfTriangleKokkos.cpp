@@ -4,8 +4,8 @@
 #include "Lutra_PerfTriangle.hpp"
 #include "Lutra_Version.hpp"
 
-// Older Kokkos Kernels have sptrsv in this namespace only; of a name that both have the outer one is still
-// taken.
+// Older Kokkos Kernels have sptrsv only in this namespace. If both namespaces have a name, the outer one is
+// used.
 namespace KokkosSparse {
 using namespace Experimental;
 }
@@ -13,8 +13,8 @@ using namespace Experimental;
 namespace lutra::Perf {
 namespace {
 
-/// Kokkos Kernels' sptrsv by levels, a team a row: its choice for triangles in general. It takes one
-/// right-hand side, and has its values with each solve.
+/// sptrsv of Kokkos Kernels by levels with a team per row, its choice for general triangles. It accepts one
+/// right-hand side, and reads the values in each solve.
 class KokkosTriangle final : public TimedTriangle {
  public:
   explicit KokkosTriangle(const TriangleSystem& system) : m_system(system) {

@@ -15,7 +15,7 @@ class LutraTriangle final : public TimedTriangle {
   LutraTriangle(const TriangleSystem& system, const TriangularOptions& options)
       : m_system(system), m_options(options), m_matrix(to_device(system.matrix)) {}
 
-  /// The choice of a method weighs how many right-hand sides there will be.
+  /// The choice of a method depends on the expected number of right-hand sides.
   void prepare(int columns) override {
     const bool analyzed = m_solver.has_value();
     m_options.expected_rhs = columns;
@@ -26,7 +26,7 @@ class LutraTriangle final : public TimedTriangle {
     Kokkos::deep_copy(m_B, HostVectors(host.data(), m_system.n(), static_cast<std::size_t>(columns)));
     if (analyzed) analyze();
   }
-  /// After the first, with a solver that is there already, as the peers keep their buffers.
+  /// All but the first analysis reuse the solver, as the peers keep their buffers.
   void analyze() override {
     if (!m_solver) m_solver.emplace(m_options);
     m_solver->analyze(m_matrix, m_system.side, DiagonalKind::stored);
@@ -50,7 +50,7 @@ class LutraTriangle final : public TimedTriangle {
   TriangularOptions m_options;
   DeviceMatrix<double> m_matrix;
   Vectors m_B, m_X;
-  mutable std::optional<TriangularSolver<double>> m_solver;  // whose wait() is part of reading an answer
+  mutable std::optional<TriangularSolver<double>> m_solver;  // reading a solution calls its wait()
 };
 
 template <class Layout>
@@ -87,7 +87,7 @@ TriangleKind kind_of(const std::string& name, const TriangularOptions& options) 
   return kind;
 }
 
-/// Whether the execution space can run the method that is asked for.
+/// Whether the execution space can run the requested method.
 bool available(const TriangularOptions& options) {
   try {
     const TriangularSolver<double> solver(options);

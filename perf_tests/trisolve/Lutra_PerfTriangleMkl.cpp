@@ -10,9 +10,9 @@
 namespace lutra::Perf {
 namespace {
 
-constexpr int expected_calls = 1000;  // that the analysis may spend its time for
+constexpr int expected_calls = 1000;  // for which the analysis may optimize
 
-/// The functions of MKL that are used.
+/// The functions of MKL used here.
 struct Mkl {
   decltype(mkl_sparse_d_create_csr)* create_csr;
   decltype(mkl_sparse_destroy)* destroy;
@@ -51,7 +51,7 @@ struct Destroyer {
   void operator()(sparse_matrix* matrix) const { mkl().destroy(matrix); }
 };
 
-/// MKL's inspector-executor routines on the host: trsv for one right-hand side, trsm for more.
+/// The inspector-executor routines of MKL on the host: trsv for one right-hand side, trsm for more.
 class MklTriangle final : public TimedTriangle {
  public:
   MklTriangle(const TriangleSystem& system, VectorOrder order)
@@ -68,7 +68,7 @@ class MklTriangle final : public TimedTriangle {
     if (m_matrix != nullptr) analyze();
   }
   void analyze() override;
-  /// MKL's own copy takes the values where it can; where it cannot, the inspection is done again.
+  /// Updates the values in the copy of MKL if possible. Otherwise the inspection is repeated.
   void update() override {
     const auto status = mkl().update_values(m_matrix.get(), static_cast<MKL_INT>(m_system.matrix.nnz()),
                                             nullptr, nullptr, m_triangle.values.data());

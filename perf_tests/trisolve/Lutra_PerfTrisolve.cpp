@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Triangular solves of `TriangularSolver`, each of its methods forced in turn, beside its peers: analysis,
-// update of values and solve apart, of incomplete and complete factors and of plain patterns. And `trisolve`:
-// solves with the factors of a whole factorization, scaling and permutation included, beside the peers of the
-// factorization; those are not refined, and the peers' factors are their own: compare times a nonzero.
-// `lutra` takes the engine the library chooses, `lutra-column` the triangles of the simplicial engine,
-// `lutra-triangles` the factors by rows without blocks, whatever the engine.
+// Triangular solves of `TriangularSolver` by each of its methods, compared with peers. Analysis, update of
+// values and solve are timed separately, for incomplete and complete factors and for artificial patterns.
+// `trisolve` times solves with the factors of a whole factorization, including scaling and permutation, and
+// compares with the peers of the factorization. These solves are not refined, and peers have their own
+// factors, so compare times per nonzero. `lutra` uses the engine that the library chooses, `lutra-column` the
+// triangles of the simplicial engine, `lutra-triangles` factors by rows without blocks from any engine.
 #include <benchmark/benchmark.h>
 
 #include <exception>
@@ -18,14 +18,15 @@ namespace {
 
 constexpr double single_tolerance = 1e-5;  // of factors kept in float
 
-/// One dependency, one way, between two multiprocessors when the value itself is the flag: seen on an H200.
+/// Latency of a dependency between two multiprocessors, one way, if the value itself is the flag; measured on
+/// an H200.
 #ifdef KOKKOS_ENABLE_CUDA
 constexpr double flag_seconds = std::is_same_v<ExecutionSpace, Kokkos::Cuda> ? 0.24e-6 : 0;
 #else
 constexpr double flag_seconds = 0;
 #endif
 
-/// The triangles and the solver the last benchmark worked with: the next one mostly wants the same.
+/// The triangles and the solver of the last benchmark, which the next one mostly needs again.
 class Workbench {
  public:
   const TriangleSystem& system(const TriangleSource& source, TriangleSide side) {
@@ -41,12 +42,12 @@ class Workbench {
     if (m_failure) std::rethrow_exception(m_failure);
     return m_pair[side];
   }
-  /// Analyzed, and prepared for so many right-hand sides.
+  /// The solver, analyzed and prepared for this number of right-hand sides.
   TimedTriangle& solver(const TriangleSource& source, TriangleSide side, const TriangleKind& kind,
                         int columns) {
     const TriangleSystem& triangle = system(source, side);
     if (m_solver == nullptr || m_kind != &kind || m_side != side) {
-      m_solver.reset();  // the last one's memory first
+      m_solver.reset();  // frees the memory of the last solver first
       m_solver = kind.make(triangle);
       m_kind = &kind;
       m_side = side;
@@ -58,7 +59,7 @@ class Workbench {
     m_columns = columns;
     return *m_solver;
   }
-  /// After a failure in a solver nothing is known of it.
+  /// Discards the solver, whose state is unknown after a failure.
   void drop_solver() { m_solver.reset(); }
 
  private:
@@ -73,18 +74,18 @@ class Workbench {
   TriangleSide m_side = TriangleSide::lower;
   int m_columns = 0;
   TrianglePair m_pair;
-  std::exception_ptr m_failure;  // of making the pair
+  std::exception_ptr m_failure;  // from making the pair
   std::unique_ptr<TimedTriangle> m_solver;
 };
 
-/// What the benchmarks of triangles share; lives as long as they do.
+/// Shared by the benchmarks of triangles, with the same lifetime.
 struct Triangles {
   std::vector<TriangleSource> sources;
   std::vector<TriangleKind> kinds;
   Workbench bench;
 };
 
-/// One line to be measured.
+/// One line of the report.
 struct TriangleLine {
   const TriangleSource& source;
   const TriangleKind& kind;
@@ -99,7 +100,7 @@ void run_step(TimedTriangle& solver, TriangleLine::Step step) {
   if (step == TriangleLine::Step::solve) solver.solve();
 }
 
-/// Sizes, rates and the model's prediction, where the step is a solve.
+/// Sizes and rates and, for solves, the prediction of the model.
 void describe_solve(const PerfRun& run, const TriangleSystem& system, int columns, Measurement& result) {
   const double seconds = result.samples.median(), n = static_cast<double>(system.n());
   const double nnz = static_cast<double>(system.matrix.nnz()), levels = static_cast<double>(system.levels);
@@ -147,7 +148,8 @@ void add_line(const PerfRun& run, const std::shared_ptr<Triangles>& triangles, c
   });
 }
 
-/// All lines of a kind of solver with one triangle, which follow each other so that one solver does for all.
+/// All lines of one kind of solver with one triangle. They are consecutive, so that one solver serves them
+/// all.
 void add_lines(const PerfRun& run, const std::shared_ptr<Triangles>& triangles, const TriangleSource& source,
                const TriangleKind& kind, TriangleSide side) {
   using Step = TriangleLine::Step;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lutra beside SciPy's splu (SuperLU): first solution, and refactorization with solve.
+"""Compares Lutra with splu of SciPy (SuperLU): first solution, and refactorization with solve.
 
 Reads the Matrix Market files of a folder, square ones up to a number of rows, and prints a table of ratios of CPU
 seconds, each the least of some repetitions in turn, on one core. SciPy has no refactorization: its splu runs anew.
@@ -32,7 +32,7 @@ def opened(file: Path) -> IO[bytes]:
 
 
 def rows_of(file: Path) -> tuple[int, int]:
-    """Rows and columns by the file's own header."""
+    """Rows and columns from the header of the file."""
     with opened(file) as text:
         for line in (raw.decode() for raw in text):
             if not line.startswith("%"):
@@ -48,7 +48,7 @@ def seconds_of(action: Any) -> tuple[float, Any]:
 
 
 def measure(file: Path, only: str, given: dict[str, str]) -> dict[str, Any]:
-    """Times of one of the two solvers; those of the other are measured in another process."""
+    """Times of one of the two solvers. Another process measures the other."""
     import numpy as np
     import scipy.io
     import scipy.sparse as sp

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Refactorizations and solves at constant memory, and what the binding costs a solve.
+"""Checks that refactorizations and solves need constant memory, and measures the overhead of the binding per solve.
 
     python python/benchmarks/constant_memory.py --count 10000
 
@@ -26,7 +26,7 @@ def resident_bytes() -> int:
 
 
 def microseconds_of_a_tiny_solve(count: int = 20_000) -> float:
-    """A solve of two unknowns: nearly all of it is the way there and back."""
+    """A solve with two unknowns, whose time is nearly all overhead."""
     lu = lutra.splu(sp.csr_matrix([[2.0, 1.0], [1.0, 3.0]]))
     b = np.ones(2)
     begin = time.process_time()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lutra in pandapower's Newton power flow: one line of somebody else's program is replaced, its solver.
+"""Lutra in the Newton power flow of pandapower: replaces one line of that program, its solver.
 
 A load profile is followed with pandapower as it comes, SciPy's `spsolve` in each Newton step, and then with
 `lutra.splu`, which analyses the Jacobian's pattern once and refactorizes from then on. Voltages are compared.
@@ -23,7 +23,7 @@ import lutra
 
 
 class PatternSolver:
-    """What SciPy's `spsolve(A, b)` does, for matrices that come again and again with one pattern."""
+    """Replaces SciPy's `spsolve(A, b)` for a sequence of matrices with one pattern."""
 
     def __init__(self) -> None:
         self.factors: lutra.LU | None = None
@@ -32,19 +32,19 @@ class PatternSolver:
 
     def __call__(self, A: Any, b: np.ndarray, **_: Any) -> np.ndarray:
         self.calls += 1
-        self.matrix = A = A.tocsr()  # pandapower's columns are not sorted, which splu and refactor see to
+        self.matrix = A = A.tocsr()  # pandapower does not sort columns; splu and refactor do
         try:
             if self.factors is None or self.factors.shape != A.shape:
                 raise ValueError("another network")
             self.factors.refactor(A)
-        except ValueError:  # the first matrix, or one of another pattern
+        except ValueError:  # the first matrix, or one with another pattern
             self.factors = lutra.splu(A)
             self.analyses += 1
         return self.factors.solve(b)
 
 
 class Stopwatch:
-    """A function, and the CPU seconds of each call."""
+    """A function that records the CPU seconds of each call."""
 
     def __init__(self, function: Callable[..., np.ndarray]) -> None:
         self.function = function
@@ -58,7 +58,7 @@ class Stopwatch:
 
 
 def follow_profile(net: Any, steps: int, solver: Callable[..., np.ndarray]) -> tuple[np.ndarray, float, np.ndarray]:
-    """Voltages [steps × buses], CPU seconds in all and of each linear system."""
+    """Voltages [steps × buses], and CPU seconds in total and per linear system."""
     watch = newtonpf.spsolve = Stopwatch(solver)
     active, reactive = net.load.p_mw.copy(), net.load.q_mvar.copy()
     voltages = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sparse direct and iterative solvers: the library Lutra for Python.
+"""Sparse direct and iterative solvers: the Python interface of the library Lutra.
 
 >>> import numpy as np, scipy.sparse as sp, lutra
 >>> A = sp.csr_matrix([[4.0, 1.0, 0.0], [1.0, 3.0, 0.0], [0.0, 2.0, 2.0]])
@@ -8,8 +8,9 @@
 >>> np.allclose(x, 1)
 True
 
-`splu`, `ldlt` and `cholesky` factorize, `spilu` does so incompletely, `gmres` iterates, `spy` draws, `SchurComplement` condenses. Each
-solution of a direct solver has been checked: its componentwise backward error is in `report.errors`.
+`splu`, `ldlt` and `cholesky` factorize a matrix, `spilu` factorizes it incompletely, `gmres` iterates, `spy` draws
+patterns, and `SchurComplement` condenses systems. Direct solvers check each solution: `report.errors` has its
+componentwise backward error.
 """
 
 from ._core import Report, build_info

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matrices and vectors as the library takes them: arrays of its types, shared wherever that can be."""
+"""Converts matrices and vectors to arrays of the library's types, shared with the caller where possible."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ORDINAL_OF = {np.dtype("int32"): "int32", np.dtype("int64"): "int64"}
 
 
 class Csr(NamedTuple):
-    """A matrix by rows. The arrays are NumPy's, or any with DLPack."""
+    """A matrix by rows. Its arrays are NumPy arrays or have DLPack."""
 
     shape: tuple[int, int]
     indptr: Any
@@ -28,10 +28,10 @@ class Csr(NamedTuple):
 
 
 class OnDefaultStream:
-    """An array on a device whose library makes the device's default stream wait for what computes it.
+    """A device array whose library makes the default stream of the device wait for its computation.
 
-    The library's own streams wait for that one. Without a stream PyTorch would not wait for one that is
-    `torch.cuda.stream`'s.
+    The streams of Lutra wait for the default stream. Without a stream argument PyTorch would not wait for a stream
+    set by `torch.cuda.stream`.
     """
 
     def __init__(self, array: Any) -> None:
@@ -48,17 +48,17 @@ class OnDefaultStream:
 
 
 def ordered(array: Any) -> Any:
-    """The array, or where it is on a device one to be read after all that computes it."""
+    """The array; if it is on a device, wrapped so that it is read only after its computation."""
     return OnDefaultStream(array) if on_device(array) else array
 
 
 def _type_name(array: Any) -> str:
-    """ "float64" of NumPy's, CuPy's, PyTorch's and JAX' arrays alike."""
+    """The name of the dtype, such as "float64", of arrays of NumPy, CuPy, PyTorch and JAX."""
     return str(array.dtype).rsplit(".", 1)[-1]
 
 
 def _scalar_for(dtype: np.dtype) -> str:
-    """The library's scalar type that holds a dtype's values exactly."""
+    """The scalar type of the library that represents all values of a dtype exactly."""
     if dtype.kind in "biu" or dtype == np.float16:
         return "float32" if dtype == np.float16 else "float64"
     name = dtype.newbyteorder("=").name
@@ -68,7 +68,7 @@ def _scalar_for(dtype: np.dtype) -> str:
 
 
 def _check_indices(A: Any) -> None:
-    """Raises ValueError for indices with which SciPy's conversions would read or write beyond the arrays."""
+    """Raises ValueError for indices with which conversions in SciPy would access memory beyond the arrays."""
     if A.format in ("csc", "bsr"):
         A.check_format(full_check=True)
     elif A.format == "coo":
@@ -92,7 +92,7 @@ def _from_scipy(A: Any) -> Csr:
     if A.format in ("lil", "dok"):
         warn(f"a {A.format} matrix is slow to convert; pass csr", ConversionWarning)
     rows = A if A.format == "csr" else A.tocsr()
-    if not rows.has_canonical_format:  # columns are not sorted, or stand twice
+    if not rows.has_canonical_format:  # columns are not sorted or occur twice
         rows = rows.copy() if rows is A else rows
         rows.sum_duplicates()
     scalar = _scalar_for(rows.dtype)
@@ -103,7 +103,7 @@ def _from_scipy(A: Any) -> Csr:
 
 
 def _shared(A: Any) -> Csr | None:
-    """A square csr matrix that SciPy has found to be canonical and the library reads as it is; else None."""
+    """A square csr matrix that SciPy knows to be canonical and the library reads without conversion, or None."""
     if getattr(A, "format", None) != "csr" or not getattr(A, "_has_canonical_format", False):
         return None
     indptr, indices, data, shape = A.indptr, A.indices, A.data, A.shape
@@ -116,7 +116,7 @@ def _shared(A: Any) -> Csr | None:
 
 
 def as_csr(A: Any) -> Csr:
-    """A matrix by rows from SciPy's formats, CuPy's csr, PyTorch's sparse_csr, or a dense NumPy array."""
+    """A matrix by rows from any format of SciPy, csr of CuPy, sparse_csr of PyTorch, or a dense NumPy array."""
     if scipy.sparse.issparse(A):
         if A.ndim != 2:
             raise ValueError(f"A: a square matrix is wanted, this one has the shape {tuple(A.shape)}")
@@ -147,7 +147,7 @@ def as_csr(A: Any) -> Csr:
 
 
 def with_scalar(A: Csr, scalar: str) -> Csr:
-    """The same matrix in a type that holds all its values."""
+    """The same matrix in a type that represents all its values."""
     if A.scalar == scalar:
         return A
     if not np.can_cast(A.scalar, scalar) or not isinstance(A.data, np.ndarray):
@@ -156,14 +156,14 @@ def with_scalar(A: Csr, scalar: str) -> Csr:
 
 
 class Vectors(NamedTuple):
-    """Right-hand sides as the library takes them, and how to give back solutions."""
+    """Right-hand sides in the format of the library, and the kind of array to return."""
 
     array: Any
-    like: Any  # what the caller handed over: NumPy, or an object with DLPack
+    like: Any  # the object of the caller with DLPack, or None for NumPy
 
 
 def _wider_values(array: np.ndarray, scalar: str) -> TypeError:
-    """Says which values A needs for a right-hand side that its type does not hold."""
+    """The error for a right-hand side that the type of A cannot represent."""
     wider = np.result_type(array.dtype, scalar).name if array.dtype.kind in "biufc" else "object"
     if wider not in _SCALARS:
         return TypeError(f"b: the factors are of {scalar}, b of {array.dtype}; pass b.astype({scalar!r})")
@@ -175,7 +175,7 @@ def _wider_values(array: np.ndarray, scalar: str) -> TypeError:
 
 
 def as_vectors(b: Any, scalar: str) -> Vectors:
-    """Shared with the caller where type and strides allow it."""
+    """Right-hand sides, shared with the caller if type and strides allow it."""
     if type(b) is np.ndarray and scalar == "float64" and b.dtype == np.float64 and 0 < b.ndim < 3:
         flags = b.flags
         if flags.aligned and flags.forc:
@@ -205,7 +205,7 @@ def on_device(array: Any) -> bool:
 
 
 def from_dlpack(array: Any, like: Any) -> Any:
-    """An array of the library `like` is of; as it is, where that is not known."""
+    """The array converted to the library of `like`, or unchanged if that is unknown."""
     library = sys.modules.get(type(like).__module__.split(".", 1)[0])
     if library is not None and type(like).__module__.startswith("jax"):
         library = sys.modules["jax.dlpack"]

@@ -11,7 +11,7 @@ from ._core import Report
 
 
 class SingularMatrixError(ArithmeticError):
-    """The matrix is singular. `rows` and `columns`, from 0, are those that make it so."""
+    """The matrix is singular. `rows` and `columns`, from 0, are the ones involved."""
 
     def __init__(self, report: Report) -> None:
         super().__init__(report.describe())
@@ -21,7 +21,7 @@ class SingularMatrixError(ArithmeticError):
 
 
 class NotPositiveDefiniteError(ArithmeticError):
-    """A Cholesky factorization met a pivot that is not positive, in `column`, from 0."""
+    """A Cholesky factorization found a nonpositive pivot in `column`, from 0."""
 
     def __init__(self, report: Report) -> None:
         super().__init__(report.describe())
@@ -30,7 +30,7 @@ class NotPositiveDefiniteError(ArithmeticError):
 
 
 class BreakdownError(ArithmeticError):
-    """Factors or solution hold infinity or NaN, or an iteration cannot go on."""
+    """Factors or solution contain infinity or NaN, or an iteration broke down."""
 
     def __init__(self, report: Report) -> None:
         super().__init__(report.describe())
@@ -38,18 +38,18 @@ class BreakdownError(ArithmeticError):
 
 
 class AccuracyWarning(RuntimeWarning):
-    """A solution whose error is above the tolerance; it is returned all the same."""
+    """The error of a solution exceeds the tolerance. The solution is still returned."""
 
 
 class ConversionWarning(RuntimeWarning):
-    """A matrix had to be copied at a cost that may matter."""
+    """A matrix was converted at a cost that may matter."""
 
 
 _PACKAGE = os.path.dirname(__file__)
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """A warning at the line outside of this package that called it."""
+    """Warns at the line outside this package that called it."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == _PACKAGE:
         frame, level = frame.f_back, level + 1
@@ -65,7 +65,7 @@ _ERRORS = {
 
 
 def judge(status: str, report: Report, solve_singular: bool = False) -> None:
-    """Raises or warns as a status asks for; `success` and `not_solved` do nothing."""
+    """Raises or warns as the status requires. `success` and `not_solved` do nothing."""
     if status == "numerically_singular" and solve_singular:
         return warn(report.describe(), AccuracyWarning)
     if status in _ERRORS:

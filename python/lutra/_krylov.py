@@ -14,7 +14,7 @@ from ._solvers import ILU, lists_options, make_solver
 
 
 def _function(M: Any) -> Any:
-    """M as a function of (b, trans) on NumPy arrays [n × k]."""
+    """M as a function of (b, trans) for NumPy arrays [n × k]."""
     if hasattr(M, "solve"):
         return M.solve
     if hasattr(M, "matmat"):  # SciPy's LinearOperator
@@ -26,13 +26,13 @@ def _function(M: Any) -> Any:
 
 @lists_options("krylov")
 def gmres(A: Any, b: Any, M: Any = "ilu", x0: Any = None, trans: str = "N", **options: Any) -> tuple[Any, Report]:
-    """Solves A x = b by restarted GMRES, for one or several columns. Returns x and the report.
+    """Solves A x = b by restarted GMRES for one or several columns. Returns x and the report.
 
-    `M` says what M⁻¹ A is iterated on: "ilu" (ILU(0)), "jacobi", "lu" or "none"; factors from `spilu`, which are
-    used as they stand; or anything else with `solve(b, trans)`, a LinearOperator, or a function of b. Options are
-    listed below, but preconditioning and start_from_x, which follow from `M` and `x0`.
+    `M` is the preconditioner: "ilu" (ILU(0)), "jacobi", "lu" or "none"; factors from `spilu`; any object with
+    `solve(b, trans)`; a LinearOperator; or a function of b. Options are listed below, except preconditioning and
+    start_from_x, which follow from `M` and `x0`.
 
-    A relative residual above the tolerance is an AccuracyWarning; report.status is then "not_converged".
+    If the relative residual exceeds the tolerance, there is an AccuracyWarning, and report.status is "not_converged".
 
     >>> import numpy as np, scipy.sparse as sp, lutra
     >>> A = sp.diags([-1.0, 2.5, -1.0], [-1, 0, 1], shape=(100, 100), format="csr")

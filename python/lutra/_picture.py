@@ -14,7 +14,7 @@ from ._solvers import LDLT, LU
 
 
 class Picture(str):
-    """An SVG text that a notebook shows."""
+    """SVG text that notebooks display."""
 
     def _repr_svg_(self) -> str:
         return str(self)
@@ -35,8 +35,8 @@ def _pattern(A: Csr) -> tuple[list[int], list[int]]:
 
 
 def spy(A: Any, factors: LU | LDLT | None = None, title: str = "") -> Picture:
-    """Draws the pattern of a square matrix as a density; with factors of it also A in their order, L + U, and
-    the widths of the levels in which columns can be factorized.
+    """Draws the density of the pattern of a square matrix. Given factors, also draws A in their order, L + U, and the
+    widths of the levels in which columns can be factorized.
 
     >>> import scipy.sparse as sp, lutra
     >>> A = sp.diags([1.0, 4.0, 1.0], [-1, 0, 1], shape=(40, 40), format="csr")

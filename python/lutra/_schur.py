@@ -10,15 +10,16 @@ import scipy.sparse
 
 from ._solvers import LDLT, LU, ldlt, splu
 
-_BLOCK = 32  # columns that are solved for at a time
+_BLOCK = 32  # columns per solve
 
 
 class SchurComplement:
-    """S = Ass - Asr Arr⁻¹ Ars onto a set s of rows and columns of A, r being the others.
+    """S = Ass - Asr Arr⁻¹ Ars for a set s of rows and columns of A, where r are the others.
 
-    A x = b is g = condense(b), S y = g with any dense solver, x = expand(b, y). `solver` is `splu`, or `ldlt` for
-    a symmetric matrix of which both triangles are there; further options are its own. S costs a solve with as many
-    right-hand sides as the set has rows. Raises as `solver` does: Arr alone has to be regular.
+    To solve A x = b, compute g = condense(b), solve S y = g with any dense solver, and compute x = expand(b, y).
+    `solver` is `splu`, or `ldlt` for a symmetric matrix with both triangles; further options are passed to it.
+    Computing S costs a solve with as many right-hand sides as the set has rows. Raises the errors of `solver`;
+    only Arr must be regular.
 
     >>> import numpy as np, scipy.sparse as sp, lutra
     >>> A = sp.csr_matrix([[4.0, 1.0, 0.0], [1.0, 4.0, 1.0], [0.0, 1.0, 4.0]])
@@ -56,7 +57,7 @@ class SchurComplement:
             self.matrix[:, block] -= self._lower @ self.factors.solve(columns[:, block].toarray())
 
     def refactor(self, A: Any) -> None:
-        """The complement of a matrix with the same pattern and other values."""
+        """Computes the complement of a matrix with the same pattern and new values."""
         matrix = scipy.sparse.csr_matrix(A)
         n = self._set.size + self._rest.size
         if matrix.shape != (n, n):
@@ -65,11 +66,11 @@ class SchurComplement:
         self._update(matrix)
 
     def condense(self, b: np.ndarray) -> np.ndarray:
-        """g = bs - Asr Arr⁻¹ br, of one or several columns."""
+        """g = bs - Asr Arr⁻¹ br, for one or several columns."""
         return b[self._set] - self._lower @ self.factors.solve(b[self._rest])
 
     def expand(self, b: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The solution with y on the set: x = Arr⁻¹ (br - Ars y) on the others."""
+        """The solution: y on the set, and x = Arr⁻¹ (br - Ars y) on the other rows."""
         x = np.empty(b.shape, dtype=self.factors.dtype)
         x[self._set] = y
         x[self._rest] = self.factors.solve(b[self._rest] - self._upper @ y)

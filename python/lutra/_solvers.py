@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The solvers: factors of one matrix after another on one pattern."""
+"""The solvers: factors of a sequence of matrices with one pattern."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._errors import judge
 
 
 def _text(name: str, value: Any) -> str:
-    """An option's value as the library reads it."""
+    """The value of an option in the format of the library."""
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value)).lower()
     if isinstance(value, (str, int, float, np.integer, np.floating)):
@@ -47,7 +47,7 @@ def lists_options(method: str) -> Callable[[Any], Any]:
 
 
 class Factors:
-    """What all factors have in common. They hold memory until `close`, or the end of a `with` block."""
+    """Base class of all factors. They hold memory until `close` or the end of a `with` block."""
 
     _method = ""
     _maker = ""  # the function that makes new ones
@@ -79,33 +79,33 @@ class Factors:
 
     @property
     def dtype(self) -> np.dtype:
-        """Type of A's values, of right-hand sides and of solutions."""
+        """Type of the values of A, of right-hand sides and of solutions."""
         return np.dtype(self._solver.scalar)
 
     @property
     def report(self) -> Report:
-        """What was chosen, counted and measured, and how good the last solution is."""
+        """Choices, counts and times, and the accuracy of the last solution."""
         return self._solver.report
 
     def refactor(self, A: Any) -> None:
-        """Factors of a matrix with the same pattern and other values, without a new analysis.
+        """Factorizes a matrix with the same pattern and new values, without a new analysis.
 
-        Raises ValueError, and changes nothing, where the pattern is another one or a value is NaN or infinite.
+        Raises ValueError, and changes nothing, if the pattern differs or a value is NaN or infinite.
         """
         self._factorize(with_scalar(as_csr(A), self._solver.scalar))
 
     def solve(self, b: Any, trans: str = "N", out: Any = None) -> Any:
-        """Solves A x = b for one or several columns; with trans 'T' or 'H' the transposed or adjoint system.
+        """Solves A x = b for one or several columns, or with trans 'T' or 'H' the transposed or adjoint system.
 
-        `b` is a NumPy array, or any object with DLPack, of the factors' dtype; narrower types are widened. Where
-        `b` lies on a device, so does the solution, as an array of b's library. `out` takes the solution if given,
-        and may be `b` itself. Raises SingularMatrixError, or BreakdownError where there is no finite solution; a
-        solution whose error is above the tolerance comes with an AccuracyWarning.
+        `b` is a NumPy array, or any object with DLPack, with the dtype of the factors; narrower types are converted.
+        If `b` is on a device, so is the solution, as an array of the same library. `out`, if given, receives the
+        solution, and may be `b` itself. Raises SingularMatrixError, or BreakdownError if there is no finite
+        solution. If the error of the solution exceeds the tolerance, there is an AccuracyWarning.
         """
         return self._solve_into(b, out, lambda b, x: self._judge_solve(self._solver.solve(b, x, trans)))
 
     def _solve_into(self, b: Any, out: Any, solve: Callable[[Any, Any], None]) -> Any:
-        """Calls solve(b, x) with the library's arrays; returns x as the caller's kind of array."""
+        """Calls solve(b, x) with arrays of the library and returns x as an array of the caller's kind."""
         vectors = as_vectors(b, self._solver.scalar)
         if out is not None:
             solve(vectors.array, out if isinstance(out, np.ndarray) else ordered(out))
@@ -125,7 +125,7 @@ class Factors:
             judge(status, self.report, self._solve_singular)
 
     def as_linear_operator(self) -> scipy.sparse.linalg.LinearOperator:
-        """The inverse as SciPy's LinearOperator: a preconditioner for its iterative methods.
+        """The inverse as a LinearOperator of SciPy, for instance a preconditioner for its iterative methods.
 
         Real factors are applied to real and imaginary parts of complex vectors.
 
@@ -150,7 +150,7 @@ class Factors:
         )
 
     def close(self) -> None:
-        """Frees the factors. Further calls are a ValueError."""
+        """Frees the factors. Further calls raise ValueError."""
         self._solver.close()
         self._written = None
 
@@ -166,7 +166,7 @@ class Factors:
         state = "closed" if self._solver.closed else self.report.status
         return f"<lutra.{type(self).__name__} {self._shape[0]} × {self._shape[1]}, {self.dtype}, {state}>"
 
-    # ---- factors written out ----------------------------------------------------------------------------------
+    # ---- explicit factors -------------------------------------------------------------------------------------
 
     def _factors(self) -> dict[str, Any]:
         if self._written is None:
@@ -192,22 +192,22 @@ class Factors:
 
     @property
     def perm_r(self) -> np.ndarray:
-        """Position of each row of A in the factors, as in SciPy's SuperLU."""
+        """Position of each row of A in the factors, as in SuperLU of SciPy."""
         return self._positions("row_order")
 
     @property
     def perm_c(self) -> np.ndarray:
-        """Position of each column of A in the factors, as in SciPy's SuperLU."""
+        """Position of each column of A in the factors, as in SuperLU of SciPy."""
         return self._positions("col_order")
 
     @property
     def row_scale(self) -> np.ndarray:
-        """Factor of each row of A before it was factorized; empty: none."""
+        """Scale factor of each row of A before the factorization; empty without scaling."""
         return self._factors()["row_scale"]
 
     @property
     def col_scale(self) -> np.ndarray:
-        """Factor of each column of A before it was factorized; empty: none."""
+        """Scale factor of each column of A before the factorization; empty without scaling."""
         return self._factors()["col_scale"]
 
 
@@ -221,7 +221,7 @@ class LU(Factors):
     def U(self) -> scipy.sparse.csc_matrix:
         """Upper triangular factor, with the pivots on its diagonal.
 
-        L U is the scaled matrix in the order of its pivots, but for rounding and perturbed pivots:
+        L U is the scaled matrix in pivot order, except for rounding and perturbed pivots:
 
         >>> import numpy as np, scipy.sparse as sp, lutra
         >>> A = sp.csr_matrix([[0.0, 2.0], [3.0, 1.0]])
@@ -235,7 +235,7 @@ class LU(Factors):
 
 
 class Inertia(NamedTuple):
-    """How many eigenvalues are positive, negative and zero."""
+    """Numbers of positive, negative and zero eigenvalues."""
 
     positive: int
     negative: int
@@ -243,22 +243,22 @@ class Inertia(NamedTuple):
 
 
 class Determinant(NamedTuple):
-    """A determinant, sign · exp(log_magnitude); the sign is 0 where it is."""
+    """A determinant, sign · exp(log_magnitude). The sign is 0 if the determinant is."""
 
     sign: float | complex
     log_magnitude: float
 
 
 class LDLT(Factors):
-    """L D Lᵀ factors of a symmetric matrix, L D Lᴴ of a Hermitian one, from `ldlt` and `cholesky`."""
+    """Factors L D Lᵀ of a symmetric or L D Lᴴ of a Hermitian matrix, from `ldlt` and `cholesky`."""
 
     _method = "ldlt"
     _maker = "ldlt"
 
     def refactor(self, A: Any, shift: Any = None) -> None:
-        """Factors of A, or of A + diag(shift), with the pattern of the analysis and any values.
+        """Factorizes A, or A + diag(shift), with the pattern of the analysis and new values.
 
-        `shift` has a real number for each row, and lies where A does; solutions are those of the shifted matrix.
+        `shift` has a real number for each row, in the same memory as A. Solutions are those of the shifted matrix.
 
         >>> import numpy as np, scipy.sparse as sp, lutra
         >>> A = sp.csr_matrix([[1.0, 2.0], [2.0, 1.0]])
@@ -278,7 +278,7 @@ class LDLT(Factors):
     def solve_parts(self, b: Any, parts: str, trans: str = "N", out: Any = None) -> Any:
         """Solves with some of the factors: `parts` names L, D and Lᵀ (or Lᴴ) by "L", "D" and "U".
 
-        One after another they solve A x = b: L has the scaling of the right-hand side in it and U that of the
+        Solves with all three in turn solve A x = b: L includes the scaling of the right-hand side, and U that of the
         solution. Nothing is refined or checked.
 
         >>> import numpy as np, scipy.sparse as sp, lutra
@@ -290,7 +290,7 @@ class LDLT(Factors):
         return self._solve_into(b, out, lambda b, x: self._solver.solve_parts(b, x, parts, trans))
 
     def determinant(self) -> Determinant:
-        """The determinant of the matrix last factorized, like numpy.linalg.slogdet.
+        """The determinant of the last factorized matrix, like numpy.linalg.slogdet.
 
         >>> import numpy as np, scipy.sparse as sp, lutra
         >>> sign, log_magnitude = lutra.ldlt(sp.csr_matrix([[1.0, 3.0], [3.0, 1.0]])).determinant()
@@ -301,9 +301,9 @@ class LDLT(Factors):
         return Determinant(sign if self.dtype.kind == "c" else sign.real, log_magnitude)
 
     def increase_quality(self) -> bool:
-        """Raises the pivot threshold u to u^0.75, at most to 1/2, for each `refactor` from here on.
+        """Raises the pivot threshold u to u^0.75, but at most to 1/2, for every later `refactor`.
 
-        Factors are more accurate then, and more pivots are delayed. False where there is nothing to raise.
+        Factors become more accurate, and more pivots are delayed. Returns False if the threshold cannot be raised.
 
         >>> import scipy.sparse as sp, lutra
         >>> factors = lutra.ldlt(sp.csr_matrix([[1.0, 3.0], [3.0, 1.0]]), pivot_threshold=0.01)
@@ -314,7 +314,7 @@ class LDLT(Factors):
 
     @property
     def inertia(self) -> Inertia | None:
-        """Signs of the eigenvalues; None where pivots were perturbed, and of complex symmetric matrices."""
+        """Signs of the eigenvalues; None if pivots were perturbed, and for complex symmetric matrices."""
         found = self.report.inertia
         if found.positive is None or found.negative is None or found.zero is None:
             return None
@@ -334,7 +334,7 @@ class LDLT(Factors):
 
 
 class ILU(Factors):
-    """Incomplete LU factors, from `spilu`. `solve` applies them; its result is a rough solution, unchecked."""
+    """Incomplete LU factors, from `spilu`. `solve` applies them and returns an approximate, unchecked solution."""
 
     _method = "ilu"
     _maker = "spilu"
@@ -353,13 +353,12 @@ class ILU(Factors):
 def splu(A: Any, **options: Any) -> LU:
     """Factorizes a square sparse matrix by LU.
 
-    `A` is a matrix or array of scipy.sparse in any format, csr without a copy; CuPy's csr and PyTorch's
-    sparse_csr are read on the device where Lutra is built for it. All options, listed below, are best left alone
-    at first; user_permutation has A's columns in the order of elimination. Where `refactor` follows many times,
-    expected_factorizations says so: an ordering that takes longer may pay then.
+    `A` is a matrix or array of scipy.sparse in any format; csr is not copied. If Lutra is built for the device,
+    csr of CuPy and sparse_csr of PyTorch are read there. The defaults of the options, listed below, suit most
+    matrices. user_permutation has the columns of A in the order of elimination. If many calls of `refactor`
+    follow, set expected_factorizations, so that a slower but better ordering can pay off.
 
-    Raises SingularMatrixError with rows and columns, ValueError for a matrix that is no proper one and for
-    options there are not, MemoryError.
+    Raises SingularMatrixError with rows and columns, ValueError for invalid matrices and options, MemoryError.
 
     >>> import numpy as np, scipy.sparse as sp, lutra
     >>> A = sp.csc_matrix([[2.0, 1.0], [0.0, 4.0]])
@@ -379,9 +378,9 @@ def splu(A: Any, **options: Any) -> LU:
 
 @lists_options("ldlt")
 def ldlt(A: Any, **options: Any) -> LDLT:
-    """Factorizes a symmetric or Hermitian matrix, definite or not, and counts the signs of its eigenvalues.
+    """Factorizes a symmetric or Hermitian matrix, definite or indefinite, and finds its inertia.
 
-    Options are listed below; user_permutation has A's rows in the order of elimination.
+    Options are listed below. user_permutation has the rows of A in the order of elimination.
 
     >>> import numpy as np, scipy.sparse as sp, lutra
     >>> K = sp.csr_matrix([[2.0, 0.0, 1.0], [0.0, 2.0, 1.0], [1.0, 1.0, 0.0]])
@@ -395,7 +394,7 @@ def ldlt(A: Any, **options: Any) -> LDLT:
 def cholesky(A: Any, **options: Any) -> LDLT:
     """Factorizes a positive definite matrix: L D Lᴴ with a positive diagonal D. Options are those of `ldlt`.
 
-    Complex matrices have to be Hermitian. Raises NotPositiveDefiniteError with the column where it is not.
+    Complex matrices must be Hermitian. Raises NotPositiveDefiniteError with the column of the failed pivot.
 
     >>> import numpy as np, scipy.sparse as sp, lutra
     >>> lutra.cholesky(sp.diags([4.0, 9.0])).solve(np.array([8.0, 9.0]))
@@ -406,9 +405,9 @@ def cholesky(A: Any, **options: Any) -> LDLT:
 
 @lists_options("ilu")
 def spilu(A: Any, **options: Any) -> ILU:
-    """Factorizes incompletely: a preconditioner for `gmres`, or for SciPy's methods by `as_linear_operator`.
+    """Computes incomplete factors: a preconditioner for `gmres`, or for SciPy by `as_linear_operator`.
 
-    Options are listed below; user_permutation has A's columns in the order of elimination.
+    Options are listed below. user_permutation has the columns of A in the order of elimination.
 
     >>> import numpy as np, scipy.sparse as sp, lutra
     >>> A = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(6, 6), format="csr")

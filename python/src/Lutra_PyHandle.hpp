@@ -25,16 +25,16 @@ namespace nb = nanobind;
 
 class Handle;
 
-/// All solvers there are, and Kokkos, which they must not outlive: ends them when the interpreter does. The
-/// one thing that is global.
+/// Knows all solvers and Kokkos, which they must not outlive, and ends them with the interpreter. This is the
+/// only global object.
 class Life {
  public:
   static Life& instance() {
     static Life life;
     return life;
   }
-  /// A call during which the GIL is released. Once the interpreter has begun to end, a thread that asks for
-  /// the GIL is killed, C++ frames and all; so `finish` waits for calls, and later ones are refused.
+  /// A call during which the GIL is released. When the interpreter has begun to end, a thread that requests
+  /// the GIL is killed together with its C++ frames. So `finish` waits for calls, and later ones are refused.
   class Call {
    public:
     Call() {
@@ -62,7 +62,7 @@ class Life {
   std::atomic<bool> m_finished = false;
 };
 
-/// What Python holds: a solver, used by one thread at a time, until it is closed.
+/// The object that Python holds: a solver, used by one thread at a time, until it is closed.
 class Handle {
  public:
   Handle(const std::string& method, const std::string& scalar, const std::string& ordinal,
@@ -102,7 +102,7 @@ class Handle {
     const nb::gil_scoped_release release;
     return borrow(action);
   }
-  /// The same for callers that have released the GIL.
+  /// Overload for callers that have released the GIL.
   template <class Action>
   auto borrow(const Action& action) const {
     const std::lock_guard lock(m_mutex);

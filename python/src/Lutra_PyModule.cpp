@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The module lutra._core: solvers on arrays. What is convenient about them is Python, in the package lutra.
+// The module lutra._core: solvers on arrays. The package lutra adds a convenient interface in Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/complex.h>
@@ -64,7 +64,7 @@ MatrixArrays matrix_arrays(const Handle& handle, std::pair<std::int64_t, std::in
           values.data(),  on_device};
 }
 
-/// @throws for a shift of another type, length or memory than A's rows have
+/// @throws for a shift whose type, length or memory does not match the rows of A
 void check_shift(const Handle& handle, const Input& shift, const MatrixArrays& A) {
   const bool is_single = handle.scalar() == "float32" || handle.scalar() == "complex64";
   require_type(shift, "shift", is_single ? nb::dtype<float>() : nb::dtype<double>(),
@@ -94,15 +94,15 @@ Vectors vectors(const Handle& handle, const char* name, const Array& array) {
   return result;
 }
 
-/// Vectors in memory of the library, for solutions on a device. Other libraries take them by DLPack, and keep
-/// the memory alive.
+/// Vectors in memory of the library, for solutions on a device. Other libraries access them by DLPack and
+/// keep the memory alive.
 struct OwnVectors {
   std::shared_ptr<void> memory;
   std::vector<std::size_t> shape;
   nb::dlpack::dtype dtype;
   int device_type, device_id;
 
-  /// A capsule, without options: what writes to the vectors has been waited for.
+  /// A capsule. It needs no options, because writes to the vectors have completed.
   nb::object to_dlpack() const {
     auto* const kept = new std::shared_ptr<void>(memory);
     const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::shared_ptr<void>*>(p); });
@@ -111,7 +111,7 @@ struct OwnVectors {
   }
 };
 
-/// Room for op(A)⁻¹·B where B is.
+/// Vectors for op(A)⁻¹·B in the memory of B.
 OwnVectors new_like(const Handle& handle, const Input& B) {
   OwnVectors vectors{nullptr, {}, handle.scalar_dtype(), B.device_type(), B.device_id()};
   std::size_t bytes = handle.scalar_bytes();
@@ -186,7 +186,7 @@ std::string solve(const Handle& handle, const Input& B, const Output& X, const s
   return std::string(to_string(status));
 }
 
-/// Solves with those of the factors L, D and Lᵀ that `parts` names by "L", "D" and "U".
+/// Solves with the factors L, D and Lᵀ that `parts` names by "L", "D" and "U".
 void solve_parts(const Handle& handle, const Input& B, const Output& X, const std::string& parts,
                  const std::string& trans) {
   if (parts.empty() || parts.find_first_not_of("LDU") != std::string::npos)
@@ -212,10 +212,10 @@ std::string factorize(const Handle& handle, std::pair<std::int64_t, std::int64_t
   })));
 }
 
-/// A Python function of (b, x, trans) on arrays as a preconditioner; its exceptions pass through.
+/// A Python function of (b, x, trans) on arrays as a preconditioner. Its exceptions are passed on.
 ApproximateInverse call_python(const Handle& handle, nb::callable function) {
   const nb::dlpack::dtype type = handle.scalar_dtype();
-  // The function object must go while the GIL is held.
+  // The function object must be destroyed while the GIL is held.
   const std::shared_ptr<nb::callable> kept(new nb::callable(std::move(function)), [](nb::callable* f) {
     const nb::gil_scoped_acquire acquire;
     delete f;
@@ -232,7 +232,7 @@ ApproximateInverse call_python(const Handle& handle, nb::callable function) {
   };
 }
 
-/// A pattern counted over a grid, to be drawn.
+/// Entries of a pattern counted on a grid, for drawing.
 DensityGrid panel(const std::string& title, std::pair<std::int64_t, std::int64_t> shape,
                   const std::vector<std::int64_t>& row_map, const std::vector<std::int64_t>& entries,
                   const std::vector<std::int64_t>& row_position,
@@ -419,7 +419,7 @@ NB_MODULE(_core, m) {
     result["ordinals"] = info.ordinals;
     return result;
   });
-  // Solvers alive at exit are closed before Kokkos ends, and that before the interpreter's own end.
+  // At exit, live solvers are closed before Kokkos ends, and Kokkos ends before the interpreter.
   m.def("_finish", [] { Life::instance().finish(); });
   nb::module_::import_("atexit").attr("register")(m.attr("_finish"));
 }

@@ -17,13 +17,13 @@
 namespace lutra::Python {
 namespace {
 
-/// Kokkos' default, or where Lutra was built without it the host's.
+/// The default execution space of Kokkos, or that of the host if Lutra was built without it.
 using Space = std::conditional_t<Impl::is_built_space<Kokkos::DefaultExecutionSpace>,
                                  Kokkos::DefaultExecutionSpace, Kokkos::DefaultHostExecutionSpace>;
 using Memory = Space::memory_space;
 constexpr bool on_host = Impl::is_host_space<Space>;
 
-/// An instance of its own for each solver, so that several may work at the same time.
+/// A separate instance for each solver, so that several can work at the same time.
 Space new_instance() {
   return Kokkos::Experimental::partition_space(Space(), 1).front();
 }
@@ -32,7 +32,7 @@ template <class Scalar>
 constexpr ScalarType scalar_type =
     sizeof(RealOf<Scalar>) == 4 ? (ScalarTraits<Scalar>::is_complex ? ScalarType::c64 : ScalarType::f32)
                                 : (ScalarTraits<Scalar>::is_complex ? ScalarType::c128 : ScalarType::f64);
-/// The array as T, which has to be where T may be.
+/// The array as elements of T, which must be aligned for T.
 template <class T>
 T* elements(const char* name, const void* data) {
   if (reinterpret_cast<std::uintptr_t>(data) % alignof(T) != 0)
@@ -41,15 +41,15 @@ T* elements(const char* name, const void* data) {
   return const_cast<T*>(static_cast<const T*>(data));
 }
 
-/// Where Python's arrays are, as far as the solver's space is concerned.
+/// The memory of Python arrays, as seen from the space of the solver.
 void require_reachable(const char* name, bool on_device) {
   if (on_device && on_host)
     throw InputError(std::string(name) + ": the array is on a device, but Lutra works with " + backend() +
                      " here");
 }
 
-/// Calls `action` with a matrix the solver takes: Views of the caller's arrays, or a HostMatrix where the
-/// space cannot reach them.
+/// Calls `action` with a matrix for the solver: Views of the arrays of the caller, or a HostMatrix if the
+/// space cannot access them.
 template <class Scalar, class Action>
 void with_matrix(const MatrixArrays& A, OrdinalType columns, const Action& action) {
   require_reachable("A", A.on_device);
@@ -79,7 +79,7 @@ void with_matrix(const MatrixArrays& A, OrdinalType columns, const Action& actio
   with_columns(std::int64_t());
 }
 
-/// A copy of a host's array in the solver's memory.
+/// A copy of a host array in the memory of the solver.
 template <class T>
 auto to_memory(const T* array, std::size_t size) {
   return Kokkos::create_mirror_view_and_copy(Memory(),
@@ -95,7 +95,7 @@ Strided<Scalar> view_of(const char* name, const Vectors& V) {
                          Kokkos::LayoutStride(V.n, V.row_stride, V.k, V.column_stride));
 }
 
-/// X = f(B) by `views`, or for host arrays of a device by `spans` of values by columns.
+/// X = f(B) by `views`, or, for host arrays and a device, by `spans` of values stored by columns.
 template <class Scalar, class Views, class Spans>
 void with_vectors(const Vectors& B, const Vectors& X, const Views& views, const Spans& spans) {
   require_reachable("b", B.on_device);
@@ -118,7 +118,7 @@ void with_vectors(const Vectors& B, const Vectors& X, const Views& views, const 
   views(view_of<const Scalar>("b", B), view_of<Scalar>("out", X));
 }
 
-/// std::complex of Kokkos' complex, real numbers as they are.
+/// std::complex from Kokkos::complex; real numbers unchanged.
 template <class Scalar>
 ScalarVector to_scalar_vector(const std::vector<Scalar>& values) {
   if constexpr (ScalarTraits<Scalar>::is_complex) {
@@ -145,13 +145,13 @@ FactorArrays to_arrays(const FactorValues<Scalar>& factors) {
   return arrays;
 }
 
-/// Factors of A + diag(shift) for Views; a HostMatrix does not come here.
+/// Factors of A + diag(shift) for Views. It is never called with a HostMatrix.
 template <class Library, class Matrix, class Shift>
 void factorize_view(Library& solver, const Matrix& A, const Shift& shift) {
   if constexpr (requires { solver.factorize(A, shift); }) static_cast<void>(solver.factorize(A, shift));
 }
 
-/// The part that all solvers share.
+/// Shared by all solvers.
 template <class Library, class Scalar>
 class SolverOf : public Solver {
  public:
@@ -175,7 +175,7 @@ class SolverOf : public Solver {
   OrdinalType m_columns;  ///< index type of the columns of matrices
 };
 
-/// Factors as a Krylov method of the same scalar type takes them.
+/// Factors for a Krylov method of the same scalar type.
 template <class Scalar>
 class HasPreconditioner {
  public:
@@ -219,7 +219,7 @@ class IluSolverOf final : public SolverOf<SparseILU<Scalar, Space>, Scalar>,
   }
 };
 
-/// A function as a preconditioner. It is given host memory.
+/// A function as a preconditioner. It gets host memory.
 template <class Scalar>
 class FunctionPreconditioner final : public Preconditioner<Scalar, Space> {
  public:

@@ -17,37 +17,38 @@
 #include "Lutra_Report.hpp"
 #include "Lutra_Transposition.hpp"
 
-// Lutra's solvers behind one interface without template parameters, Kokkos and Python: what the module binds.
+// The solvers of Lutra behind one interface without template parameters, Kokkos or Python. The module binds
+// it.
 
 namespace lutra::Python {
 
 enum class ScalarType { f32, f64, c64, c128 };
 enum class OrdinalType { int32, int64 };
 
-/// Names and values of options as `set_option` takes them, and a permutation for Ordering::user.
+/// Names and values of options for `set_option`, and a permutation for Ordering::user.
 struct Options {
   std::vector<std::pair<std::string, std::string>> named;
   std::vector<std::int64_t> user_permutation;
 };
 
-/// A square matrix by rows, in the solver's types, where the caller keeps it.
+/// A square matrix by rows, in the types of the solver, in memory of the caller.
 struct MatrixArrays {
   std::int64_t n_rows = 0, n_cols = 0, nnz = 0;
   const void* row_map = nullptr;  ///< [n_rows + 1]
-  bool wide = true;               ///< row_map holds 64 bits, else 32
+  bool wide = true;               ///< row_map has 64 bits, otherwise 32
   const void* entries = nullptr;  ///< [nnz]
   const void* values = nullptr;   ///< [nnz]
   bool on_device = false;
 };
 
-/// k vectors of n elements in the solver's scalar type; strides count elements.
+/// k vectors of n elements in the scalar type of the solver. Strides count elements.
 struct Vectors {
   void* data = nullptr;
   std::size_t n = 0, k = 0, row_stride = 1, column_stride = 0;
   bool on_device = false;
 };
 
-/// Which of the factors L, D and Lᵀ (or Lᴴ) are solved with.
+/// The factors among L, D and Lᵀ (or Lᴴ) to solve with.
 struct Parts {
   bool lower, diagonal, upper;
 };
@@ -67,7 +68,7 @@ struct FactorArrays {
 using ApproximateInverse =
     std::function<void(Transposition op, const void* B, void* X, std::size_t n, std::size_t k)>;
 
-/// One solver of the library. Exceptions are the library's.
+/// One solver of the library. It throws the exceptions of the library.
 class Solver {
  public:
   virtual ~Solver() = default;
@@ -75,7 +76,7 @@ class Solver {
   virtual void factorize(const MatrixArrays& A) = 0;
   virtual void solve(const Vectors& B, const Vectors& X, Transposition op) = 0;
   virtual const Report& report() const = 0;
-  // What not all solvers have; @throws InputError where it is not there.
+  // Functions that not all solvers have. @throws InputError if the solver lacks them
   /// Factors of A + diag(shift). @param shift [n] real numbers of the scalar's precision, where A is
   virtual void factorize_shifted(const MatrixArrays&, const void*) { refuse("no shift"); }
   virtual void solve_parts(const Vectors&, const Vectors&, Parts, Transposition) { refuse("no L, D and U"); }
@@ -84,7 +85,7 @@ class Solver {
   virtual bool increase_quality() { refuse("no threshold to raise"); }
   virtual FactorArrays factors() { refuse("no factors"); }
   virtual FactorStructure structure() const { refuse("no picture"); }
-  /// Of Krylov methods: the factors of a SparseILU of the same scalar type, which outlive it, or a function.
+  /// For Krylov methods: the factors of a SparseILU of the same scalar type, which outlive it, or a function.
   virtual void precondition_by(Solver&) { refuse("no preconditioner"); }
   virtual void precondition_by(ApproximateInverse) { refuse("no preconditioner"); }
 
@@ -95,20 +96,21 @@ class Solver {
 };
 
 /// @param method "auto", "lu", "ldlt", "cholesky", "ilu" or "krylov"
-/// @throws InputError for types the library was built without, names and values of options there are not
+/// @throws InputError for types that the library was built without, and for invalid names and values of
+/// options
 std::unique_ptr<Solver> make_solver(const std::string& method, ScalarType scalar, OrdinalType ordinal,
                                     const Options& options);
 
 /// A line for each option of a method: its name, what it does, its values and default.
 std::string list_options(const std::string& method);
 
-/// Starts Kokkos unless somebody has; `stop_kokkos` ends what this started.
+/// Starts Kokkos unless it is running. `stop_kokkos` ends it if this function started it.
 void start_kokkos();
 void stop_kokkos() noexcept;
-/// Name of the backend, and whether arrays in its memory are those of a CUDA or HIP device.
+/// Name of the backend, and whether its memory is that of a CUDA or HIP device.
 std::string backend();
 bool has_device();
-/// Memory of the device. `deallocate` may come after Kokkos has ended, and does nothing then.
+/// Memory of the device. After Kokkos has ended `deallocate` does nothing.
 void* allocate(std::size_t bytes);
 void deallocate(void* memory) noexcept;
 

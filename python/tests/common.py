@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matrices of the tests, and which types this Lutra was built with."""
+"""Matrices of the tests, and the types of this build of Lutra."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def random_values(shape: tuple[int, ...] | int, dtype: str, seed: int = 1) -> np
 
 
 def unsymmetric(n: int, dtype: str = "float64", seed: int = 1) -> sp.csr_matrix:
-    """A random pattern, rows in another order, so that the diagonal has no meaning."""
+    """A random pattern with permuted rows, so that the diagonal has no meaning."""
     A = sp.random(n, n, density=4 / n, format="csr", random_state=seed)
     A.data = random_values(A.nnz, dtype, seed)
     A = A + sp.identity(n, dtype=dtype, format="csr") * 5
@@ -33,7 +33,7 @@ def unsymmetric(n: int, dtype: str = "float64", seed: int = 1) -> sp.csr_matrix:
 
 
 def symmetric(n: int, dtype: str = "float64", seed: int = 1) -> sp.csr_matrix:
-    """Hermitian, indefinite: a KKT matrix with n rows and n // 3 constraints of full rank."""
+    """A Hermitian indefinite KKT matrix with n rows and n // 3 constraints of full rank."""
     m = n // 3
     B = sp.random(m, n, density=3 / n, format="csr", random_state=seed)
     B.data = random_values(B.nnz, dtype, seed)

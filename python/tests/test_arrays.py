@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is taken as a matrix and as vectors, what is copied, and what is refused."""
+"""Tests which matrices and vectors are accepted, copied and refused."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import lutra
 
 
 class Tensor:
-    """An array that is known by DLPack alone."""
+    """An array that offers only DLPack."""
 
     def __init__(self, array: np.ndarray) -> None:
         self._array = array
@@ -31,7 +31,7 @@ class Tensor:
 
 
 class Matrix:
-    """A matrix by rows that is none of SciPy's, of tensors."""
+    """A matrix by rows made of tensors, not of SciPy."""
 
     def __init__(self, A: sp.csr_matrix) -> None:
         self.shape = A.shape
@@ -133,7 +133,7 @@ class DLPack(unittest.TestCase):
         np.testing.assert_allclose(A @ x, b, atol=1e-9)
 
     def test_solutions_in_memory_of_the_library(self) -> None:
-        """As they are made for vectors on a device; they outlive the solver."""
+        """Tests vectors as they are made on a device. They outlive the solver."""
         A = unsymmetric(50)
         for shape in ((50,), (50, 2)):
             b = Tensor(np.ones(shape))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arrays of CuPy, PyTorch and JAX on a CUDA device, read and written where they are."""
+"""Tests that arrays of CuPy, PyTorch and JAX on a CUDA device are read and written in place."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import lutra
 
 
 def library(name: str) -> ModuleType:
-    """A library that sees the device, else the test is skipped."""
+    """Imports a library that can use the device, or skips the test."""
     if lutra.build_info()["backend"] != "cuda":
         raise unittest.SkipTest("this Lutra does not work on a CUDA device")
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # JAX would take most of the memory
@@ -133,7 +133,7 @@ class PyTorch(OnDevice):
 
     def matrix(self, A: sp.csr_matrix) -> Any:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # sparse tensors are new to it
+            warnings.simplefilter("ignore")  # it warns that sparse tensors are in beta
             arrays = (self.torch.tensor(array).cuda() for array in (A.indptr, A.indices, A.data))
             return self.torch.sparse_csr_tensor(*arrays, size=A.shape)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The examples in docstrings and in docs/python.md."""
+"""Runs the examples in docstrings and in docs/python.md."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bad input is a Python error that names row and column, and never ends the process."""
+"""Tests that invalid input raises a Python error that names row and column, and never ends the process."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Solutions, factors, inertia, Krylov methods, against NumPy and SciPy."""
+"""Compares solutions, factors, inertia and Krylov methods with NumPy and SciPy."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Splu(unittest.TestCase):
         np.testing.assert_array_equal(x, b)
         frozen = np.ones(30)
         frozen.flags.writeable = False
-        lu.solve(frozen)  # to be read alone
+        lu.solve(frozen)  # a read-only array
         with self.assertRaises(TypeError):
             lu.solve(np.ones(30), out=frozen)
 
@@ -110,7 +110,7 @@ class Splu(unittest.TestCase):
         M = lutra.splu(A).as_linear_operator()
         b = random_values(60, "float64") + 1j * random_values(60, "float64")
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # NumPy warns where it drops imaginary parts
+            warnings.simplefilter("error")  # NumPy warns if it drops imaginary parts
             np.testing.assert_allclose(A @ M.matvec(b), b, atol=1e-9)
             np.testing.assert_allclose(A.T @ M.rmatvec(b), b, atol=1e-9)
             B = np.stack([b, 2j * b], axis=1)

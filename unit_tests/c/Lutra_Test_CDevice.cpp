@@ -83,7 +83,7 @@ void solve_on_device(lutra_method method) {
 
 }  // namespace
 
-TEST_CASE("C: all methods take arrays on the device") {
+TEST_CASE("C: all methods accept device arrays") {
   for (const lutra_method method : {LUTRA_LU, LUTRA_LDLT, LUTRA_CHOLESKY, LUTRA_ILU, LUTRA_KRYLOV}) {
     solve_on_device<std::int32_t>(method);
     solve_on_device<std::int64_t>(method);

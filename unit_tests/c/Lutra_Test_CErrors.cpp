@@ -20,7 +20,7 @@ void refused(const Matrix& A, const std::string& message) {
 
 }  // namespace
 
-TEST_CASE("C: a wrong matrix is refused with row and column, and the solver lives on") {
+TEST_CASE("C: a wrong matrix is refused with row and column, and the solver remains usable") {
   const auto good = tridiagonal(4, 1.0, 4.0, 1.0);  // row 1 holds entries 2, 3, 4
   auto A = good;
   A.columns[4] = 7;
@@ -69,7 +69,7 @@ TEST_CASE("C: a wrong matrix is refused with row and column, and the solver live
   CHECK(message_has("4 rows but 5 columns"));
 }
 
-TEST_CASE("C: arguments that make no sense are named") {
+TEST_CASE("C: invalid arguments are named") {
   CSolver solver(LUTRA_LU);
   const auto A = tridiagonal(4, 1.0, 4.0, 1.0);
   const lutra_matrix good = A.c();
@@ -181,7 +181,7 @@ TEST_CASE("C: errors of options name the option") {
                                                                              : LUTRA_SUCCESS));
 }
 
-TEST_CASE("C: calls out of order, too little memory, and what cannot be solved") {
+TEST_CASE("C: calls out of order, too little memory and unsolvable systems are reported") {
   CSolver solver(LUTRA_LU);
   auto A = tridiagonal(4, 1.0, 4.0, 1.0);
   lutra_matrix c = A.c();
@@ -224,7 +224,7 @@ TEST_CASE("C: calls out of order, too little memory, and what cannot be solved")
   CHECK(message_has("singular"));
 }
 
-TEST_CASE("C: a solver and the one that replaces it after an option has changed keep one memory limit") {
+TEST_CASE("C: a solver keeps one memory limit when an option changes") {
   const auto A = tridiagonal(2000, 1.0, 4.0, 1.0);
   const lutra_matrix c = A.c();
   const std::vector<double> b(2000, 6.0);
@@ -266,7 +266,7 @@ TEST_CASE("C: a solver and the one that replaces it after an option has changed 
   CHECK(solve(limited) == LUTRA_SUCCESS);
 }
 
-TEST_CASE("C: whatever arrays hold, a call returns and the next solver works") {
+TEST_CASE("C: a call with arbitrary arrays returns, and the next solver works") {
   std::mt19937 random(2024);
   const auto below = [&random](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   const double odd[] = {0, -1, 1e300, 1e-300, 5e-324, std::nan(""), std::numeric_limits<double>::infinity()};

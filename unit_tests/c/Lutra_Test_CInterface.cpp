@@ -79,7 +79,7 @@ TEST_CASE("C: systems of all scalar types, index types and row maps are solved")
 #endif
 }
 
-TEST_CASE("C: a method that is chosen") {
+TEST_CASE("C: a method is chosen automatically") {
   const auto A = tridiagonal<double, std::int32_t, std::int32_t>(6, 1.0, 4.0, -1.0);
   const lutra_matrix c = A.c();
   CSolver solver(LUTRA_AUTO, LUTRA_F64, LUTRA_INT32, host_backend);
@@ -103,7 +103,7 @@ TEST_CASE("C: the header is C99") {
   CHECK(x[1] == 2);
 }
 
-TEST_CASE("C: LDLT has inertia and shifts, Cholesky the column that is not positive") {
+TEST_CASE("C: LDLT has inertia and shifts, Cholesky the column with a nonpositive pivot") {
   // Eigenvalues 0.5 + 2·cos(jπ/7): two below 0.
   const auto A = tridiagonal<double, std::int32_t, std::int32_t>(6, 1.0, 0.5, 1.0);
   const lutra_matrix c = A.c();
@@ -158,7 +158,7 @@ TEST_CASE("C: LDLT has inertia and shifts, Cholesky the column that is not posit
   CHECK(column[0] < 6);
 }
 
-TEST_CASE("C: incomplete factors are applied, Krylov methods iterate") {
+TEST_CASE("C: incomplete factors are applied and Krylov methods iterate") {
   const int n = 50;
   const auto A = tridiagonal(n, -1.0, 3.0, -1.5);
   const lutra_matrix c = A.c();
@@ -202,7 +202,7 @@ TEST_CASE("C: incomplete factors are applied, Krylov methods iterate") {
   CHECK(lutra_report_status(krylov) == LUTRA_NOT_CONVERGED);
 }
 
-TEST_CASE("C: options are read back, permutations are used") {
+TEST_CASE("C: options are read back and permutations are used") {
   CSolver solver(LUTRA_LU);
   const char* value = nullptr;
   REQUIRE(lutra_get_option(solver, "pivot_threshold", &value) == LUTRA_SUCCESS);
@@ -224,7 +224,7 @@ TEST_CASE("C: options are read back, permutations are used") {
   CHECK(std::string(value) != "user");
 }
 
-TEST_CASE("C: the report, its values by key, and what it is about") {
+TEST_CASE("C: the report and its values by key") {
   const auto A = tridiagonal(5, 1.0, 4.0, 1.0);
   const lutra_matrix c = A.c();
   CSolver solver(LUTRA_LU);

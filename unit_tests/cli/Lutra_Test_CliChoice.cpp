@@ -16,7 +16,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("an ordering is written, forecast and read back", "[cli]") {
+TEST_CASE("an ordering is written with its forecast and read back", "[cli]") {
   const Program program;
   REQUIRE(program.run("generate poisson2d --size 20 a.mtx").status == 0);
   const std::string kind = GENERATE("auto", "amd", "metis", "nd", "natural");
@@ -62,7 +62,7 @@ TEST_CASE("fill, flops and height of an arrow by hand", "[cli]") {
   CHECK_THAT(text.output, ContainsSubstring("nnz(L) 6") && ContainsSubstring("tree height 4"));
 }
 
-TEST_CASE("order matches rows as LU does, and refuses what is no ordering", "[cli]") {
+TEST_CASE("order matches rows as LU does and refuses invalid orderings", "[cli]") {
   const Program program;
   program.write_matrix("a.mtx", "2 2 3\n1 2 4\n2 1 1\n2 2 1\n");
   CHECK(program.run("order a.mtx --json").json()["choice"]["matching"] == "exact");
@@ -77,7 +77,7 @@ TEST_CASE("order matches rows as LU does, and refuses what is no ordering", "[cl
   CHECK(program.run("order wide.mtx").status == 2);
 }
 
-TEST_CASE("the factorizations of a call decide what an ordering may take", "[cli]") {
+TEST_CASE("the expected factorizations of a call decide the ordering", "[cli]") {
   const Program program;
   REQUIRE(program.run("generate convdiff3d --size 6 a.mtx").status == 0);
   const auto why = [&program](const std::string& call) {
@@ -99,7 +99,7 @@ TEST_CASE("the factorizations of a call decide what an ordering may take", "[cli
              ContainsSubstring("--expected-factorizations is not used"));
 }
 
-TEST_CASE("every number of a device model has a name of its own", "[cli]") {
+TEST_CASE("every number of a device model has a unique name", "[cli]") {
   DeviceModel model = h200_device_model();
   std::set<std::string> names;
   std::size_t bytes = 0;

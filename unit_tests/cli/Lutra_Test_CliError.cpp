@@ -24,7 +24,7 @@ void check_refused(const Program& program, const WrongCall& call) {
   CHECK_THAT(outcome.error, StartsWith("lutra: ") && ContainsSubstring(call.message));
 }
 
-TEST_CASE("calls that make no sense end with 2", "[cli]") {
+TEST_CASE("invalid calls end with status 2", "[cli]") {
   const Program program;
   program.write_small();
   check_refused(program, GENERATE(values<WrongCall>({
@@ -74,7 +74,7 @@ TEST_CASE("calls that make no sense end with 2", "[cli]") {
                          })));
 }
 
-TEST_CASE("options and values without code behind them do not exist", "[cli]") {
+TEST_CASE("options and values that are not implemented do not exist", "[cli]") {
   const Program program;
   program.write_small();
   const std::string command = GENERATE("solve a.mtx ", "sequence a.mtx ", "info a.mtx ");
@@ -86,7 +86,7 @@ TEST_CASE("options and values without code behind them do not exist", "[cli]") {
   }
 }
 
-TEST_CASE("threshold pivoting is refused where it cannot be done", "[cli]") {
+TEST_CASE("threshold pivoting is refused where it is not available", "[cli]") {
   const Program program;
   program.write_small();
   check_refused(program, {"solve a.mtx --pivot threshold --engine simplicial", "works in fronts"});
@@ -96,7 +96,7 @@ TEST_CASE("threshold pivoting is refused where it cannot be done", "[cli]") {
   check_refused(program, {"solve a.mtx --pivot-tol 0.1", "belongs to --pivot threshold"});
 }
 
-TEST_CASE("what LDLT and Cholesky do not use is refused with them, and what others do not", "[cli]") {
+TEST_CASE("options that a method does not use are refused", "[cli]") {
   const Program program;
   program.write_small();
   check_refused(
@@ -123,7 +123,7 @@ TEST_CASE("what LDLT and Cholesky do not use is refused with them, and what othe
       })));
 }
 
-TEST_CASE("unknown values are refused with those there are", "[cli]") {
+TEST_CASE("unknown values are refused with a list of the valid ones", "[cli]") {
   const Program program;
   program.write_small();
   const std::string name = GENERATE("--method", "--scalar", "--ordering", "--matching", "--engine",
@@ -133,7 +133,7 @@ TEST_CASE("unknown values are refused with those there are", "[cli]") {
   }
 }
 
-TEST_CASE("a backend that was not compiled is refused with those that were", "[cli]") {
+TEST_CASE("a backend that was not compiled is refused with a list of the others", "[cli]") {
   const Program program;
   program.write_small();
   const auto built = program.run("version --json").json()["backends"].get<std::vector<std::string>>();
@@ -149,7 +149,7 @@ TEST_CASE("a backend that was not compiled is refused with those that were", "[c
   }
 }
 
-TEST_CASE("determinism is promised for the serial backend only", "[cli]") {
+TEST_CASE("deterministic runs are offered for the serial backend only", "[cli]") {
   const Program program;
   program.write_small();
   const auto built = program.run("version --json").json()["backends"].get<std::vector<std::string>>();
@@ -163,7 +163,7 @@ TEST_CASE("determinism is promised for the serial backend only", "[cli]") {
   }
 }
 
-TEST_CASE("files that are wrong end with 2, the line named", "[cli]") {
+TEST_CASE("wrong files end with status 2 and name the line", "[cli]") {
   const Program program;
   program.write_small();
   program.write_matrix("bad.mtx", "2 2 1\n3 1 1\n");
@@ -208,7 +208,7 @@ TEST_CASE("files that are wrong end with 2, the line named", "[cli]") {
   }
 }
 
-TEST_CASE("numbers that go wrong end with 3, the report printed", "[cli]") {
+TEST_CASE("numerical failures end with status 3 and print the report", "[cli]") {
   const Program program;
   SECTION("structurally singular") {
     program.write_matrix("s.mtx", "3 3 4\n1 1 1\n2 1 1\n2 2 1\n2 3 1\n");  // row 3 is empty
@@ -245,7 +245,7 @@ TEST_CASE("numbers that go wrong end with 3, the report printed", "[cli]") {
   }
 }
 
-TEST_CASE("a memory limit that cannot be met ends with 4, the report printed", "[cli]") {
+TEST_CASE("a memory limit that cannot be met ends with status 4 and prints the report", "[cli]") {
   const Program program;
   REQUIRE(program.run("generate poisson2d --size 20 a.mtx").status == 0);
   const Outcome outcome = program.run("solve a.mtx --memory-limit 2K --json --out x.mtx");
@@ -259,7 +259,7 @@ TEST_CASE("a memory limit that cannot be met ends with 4, the report printed", "
         100 * 1024 * 1024);
 }
 
-TEST_CASE("output that is not read does not crash", "[cli]") {
+TEST_CASE("a closed output pipe does not crash the program", "[cli]") {
   const Program program;
   program.write_small();
   CHECK(program.run("solve a.mtx", "", "> /dev/full").status == 2);

@@ -24,7 +24,7 @@ void check_refused(const Program& program, const std::string& arguments, const s
   CHECK_THAT(outcome.error, StartsWith("lutra: ") && ContainsSubstring(message));
 }
 
-TEST_CASE("loops of links and names that are too long are refused in each place", "[cli]") {
+TEST_CASE("link loops and names that are too long are refused for every file option", "[cli]") {
   const Program program;
   program.write_small();
   fs::create_symlink("b.mtx", program.path("loop.mtx"));
@@ -45,7 +45,7 @@ TEST_CASE("loops of links and names that are too long are refused in each place"
   CHECK(fs::is_symlink(program.path("loop.mtx")));
 }
 
-TEST_CASE("a link that leads to nothing yet is written through", "[cli]") {
+TEST_CASE("a dangling link is written through", "[cli]") {
   const Program program;
   program.write_small();
   fs::create_directory(program.path("there"));
@@ -57,7 +57,7 @@ TEST_CASE("a link that leads to nothing yet is written through", "[cli]") {
   check_refused(program, "solve a.mtx --out y.mtx", "there is no folder");
 }
 
-TEST_CASE("two outputs are two files, and none is one that is read", "[cli]") {
+TEST_CASE("outputs must differ from each other and from every input", "[cli]") {
   const Program program;
   program.write_small();
   const std::string matrix = program.read("a.mtx");
@@ -81,7 +81,7 @@ TEST_CASE("two outputs are two files, and none is one that is read", "[cli]") {
   CHECK(program.run("solve a.mtx --quiet --out x.mtx --json=x.json").status == 0);
 }
 
-TEST_CASE("a signal leaves no half-written file and ends with 5", "[cli]") {
+TEST_CASE("a signal leaves no half-written file and ends with status 5", "[cli]") {
   const Program program;
   const int signal = GENERATE(SIGINT, SIGTERM, SIGHUP);
   const ::pid_t child = program.start({"generate", "poisson2d", "--size", "1000", "a.mtx"});
@@ -99,7 +99,7 @@ TEST_CASE("a signal leaves no half-written file and ends with 5", "[cli]") {
   CHECK_FALSE(program.exists("a.mtx"));
 }
 
-TEST_CASE("integers and numbers are exact or refused", "[cli]") {
+TEST_CASE("integers and numbers are read exactly or refused", "[cli]") {
   const Program program;
   program.write_small();
   const auto generate = [&program](const std::string& seed) {

@@ -35,7 +35,7 @@ std::set<std::string> options_of(const Program& program, const std::string& comm
   return options;
 }
 
-TEST_CASE("names that are nearly right get the right one", "[cli]") {
+TEST_CASE("a misspelled name gets a suggestion", "[cli]") {
   const Program program;
   program.write_small();
   const auto error = [&program](const std::string& arguments) {
@@ -55,7 +55,7 @@ TEST_CASE("names that are nearly right get the right one", "[cli]") {
   CHECK_THAT(error("solve a.mtx --method gmers"), ContainsSubstring("(did you mean gmres?)"));
 }
 
-TEST_CASE("help says what auto comes to", "[cli]") {
+TEST_CASE("help explains the choices of auto", "[cli]") {
   const Program program;
   CHECK_THAT(program.run("solve --help").output,
              ContainsSubstring("auto is lu, ldlt or") && !ContainsSubstring("auto (lu),"));
@@ -70,7 +70,7 @@ TEST_CASE("help takes words, ranges and defaults of options from the library", "
                        ContainsSubstring("above 0 and at most 0.5 [0.01]"));
 }
 
-TEST_CASE("bash completes commands, options and values", "[cli]") {
+TEST_CASE("bash completion knows commands, options and values", "[cli]") {
   const Program program;
   program.write_small();
   program.write("bash.completion", program.run("completion bash").output);
@@ -97,7 +97,7 @@ TEST_CASE("bash completes commands, options and values", "[cli]") {
     CHECK(options_in(complete("lutra " + command + " --", 2)) == options_of(program, command));
 }
 
-TEST_CASE("zsh gets every option with its values", "[cli]") {
+TEST_CASE("zsh completion knows every option with its values", "[cli]") {
   const Program program;
   const std::string script = program.run("completion zsh").output;
   CHECK_THAT(script, ContainsSubstring("#compdef lutra\n") && ContainsSubstring("'--side=[") &&
@@ -122,7 +122,7 @@ TEST_CASE("completion for another shell is refused", "[cli]") {
   CHECK_THAT(outcome.error, ContainsSubstring("'fish' (choose from bash, zsh)"));
 }
 
-TEST_CASE("the manual page has every command and option, and no other", "[cli]") {
+TEST_CASE("the manual page lists exactly the commands and options", "[cli]") {
   const Program program;
   const std::string page =
       std::regex_replace(read_file(LUTRA_SOURCE "/packaging/lutra.1"), std::regex("\\\\-"), "-");
@@ -135,7 +135,7 @@ TEST_CASE("the manual page has every command and option, and no other", "[cli]")
   CHECK(options_in(page) == known);
 }
 
-TEST_CASE("the page on the program has every option, and no other", "[cli]") {
+TEST_CASE("command-line.md lists exactly the options", "[cli]") {
   const Program program;
   const std::string page = read_file(LUTRA_SOURCE "/docs/command-line.md");
   const std::set<std::string> named = options_in(page);
@@ -153,7 +153,7 @@ TEST_CASE("the page on the program has every option, and no other", "[cli]") {
   }
 }
 
-TEST_CASE("the page on the program has the ratios of symmetric methods that the models have", "[cli]") {
+TEST_CASE("command-line.md quotes the ratios of the device models for symmetric methods", "[cli]") {
   const std::string page = read_file(LUTRA_SOURCE "/docs/command-line.md");
   const auto ratios = [](const DeviceModel& model) {
     const SymmetricCosts& costs = model.symmetric;

@@ -21,7 +21,7 @@ TEST_CASE("info reports size, structure and choice", "[cli]") {
                                         ContainsSubstring("Level widths") && ContainsSubstring("</svg>"));
 }
 
-TEST_CASE("info takes the options of a solve and prints JSON", "[cli]") {
+TEST_CASE("info accepts the options of solve and prints JSON", "[cli]") {
   const Program program;
   REQUIRE(program.run("generate poisson2d --size 12 a.mtx").status == 0);
   const auto choice = [&program](const std::string& arguments) {
@@ -47,7 +47,7 @@ TEST_CASE("info takes the options of a solve and prints JSON", "[cli]") {
   CHECK(program.run("info a.mtx --memory-limit 2K").status == 4);
 }
 
-TEST_CASE("info on matrices that cannot be solved with", "[cli]") {
+TEST_CASE("info reports on matrices that cannot be solved", "[cli]") {
   const Program program;
   program.write_matrix("wide.mtx", "2 3 2\n1 1 1\n2 3 1\n");
   program.write_matrix("empty.mtx", "0 0 0\n");

@@ -10,7 +10,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("every Krylov method and preconditioner from the command line", "[cli]") {
+TEST_CASE("every Krylov method and preconditioner runs from the command line", "[cli]") {
   const Program program;
   if (!program.has_scalar("f64")) return;
   REQUIRE(program.run("generate poisson2d --size 12 a.mtx").status == 0);
@@ -49,7 +49,7 @@ TEST_CASE("every Krylov method and preconditioner from the command line", "[cli]
   CHECK(solve("--method gmres --precond lu --perturbation 3.5")["pivots"]["perturbed"] > 0);
 }
 
-TEST_CASE("a Krylov method that does not converge ends in status 3, with its report", "[cli]") {
+TEST_CASE("a Krylov method that does not converge ends with status 3 and prints its report", "[cli]") {
   const Program program;
   if (!program.has_scalar("f64")) return;
   REQUIRE(program.run("generate poisson2d --size 20 a.mtx").status == 0);
@@ -96,7 +96,7 @@ TEST_CASE("iterative methods do not depend on the units of a matrix", "[cli]") {
   }
 }
 
-TEST_CASE("a matrix without usable incomplete factors ends in status 3", "[cli]") {
+TEST_CASE("a matrix without usable incomplete factors ends with status 3", "[cli]") {
   const Program program;
   program.write_matrix("a.mtx", "2 2 3\n1 1 1\n1 2 1\n2 2 0\n");
   const Outcome outcome = program.run("solve a.mtx --method gmres --matching none --json");
@@ -116,7 +116,7 @@ TEST_CASE("a sequence keeps the pattern of incomplete factors", "[cli]") {
   CHECK(steps[1]["times"]["refactor"].is_number());
 }
 
-TEST_CASE("info says what incomplete factors would be like", "[cli]") {
+TEST_CASE("info describes the incomplete factors that would be computed", "[cli]") {
   const Program program;
   program.write_small();
   const Outcome outcome = program.run("info a.mtx --method gmres --precond iluk --json");

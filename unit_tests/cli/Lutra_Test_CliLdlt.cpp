@@ -93,7 +93,7 @@ TEST_CASE("symmetric sequences, properties and Hermitian files", "[cli]") {
   CHECK(hermitian.json()["inertia"]["negative"] == 1);
 }
 
-TEST_CASE("auto takes a symmetric method where the matrix is symmetric", "[cli]") {
+TEST_CASE("auto chooses a symmetric method for a symmetric matrix", "[cli]") {
   const Program program;
   if (!program.has_backend("serial")) return;
   const auto run = [&program](const std::string& call) {
@@ -142,7 +142,7 @@ TEST_CASE("auto takes a symmetric method where the matrix is symmetric", "[cli]"
   CHECK(methods == std::vector<std::string>{"cholesky", "ldlt", "ldlt", "lu", "lu"});
 }
 
-TEST_CASE("the same bits from run to run and for any number of threads", "[cli]") {
+TEST_CASE("the bits do not depend on the run or the number of threads", "[cli]") {
   const Program program;
   REQUIRE(program.run("generate kkt --size 1500 kkt.mtx").status == 0);
   REQUIRE(program.run("generate poisson3d --size 13 poisson.mtx").status == 0);

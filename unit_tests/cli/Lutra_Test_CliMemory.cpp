@@ -51,7 +51,7 @@ TEST_CASE("billions of rows with two entries are refused with the bytes they nee
   }
 }
 
-TEST_CASE("more rows than a memory limit has room for are refused before anything is made of them", "[cli]") {
+TEST_CASE("more rows than fit into the memory limit are refused before allocation", "[cli]") {
   const Program program;
   program.write_matrix("a.mtx", "30000000 30000000 2\n1 1 1\n2 2 1\n");
   const auto refused = program.run("solve --memory-limit 200M a.mtx");
@@ -61,7 +61,7 @@ TEST_CASE("more rows than a memory limit has room for are refused before anythin
   CHECK(program.run("solve small.mtx").status == 3);
 }
 
-TEST_CASE("right-hand sides of any size are weighed too", "[cli]") {
+TEST_CASE("the size of right-hand sides is checked too", "[cli]") {
   const Program program;
   program.write_small();
   program.write("tall.mtx", "%%MatrixMarket matrix coordinate real general\n" + largest + " 1 1\n1 1 1\n");

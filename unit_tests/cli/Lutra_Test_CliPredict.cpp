@@ -8,7 +8,7 @@ namespace lutra::Test {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("predict says what grids of ranks would bring", "[cli]") {
+TEST_CASE("predict compares grids of ranks", "[cli]") {
   const Program program;
   REQUIRE(program.run("generate poisson2d --size 30 a.mtx").status == 0);
   const auto record = program.run("predict a.mtx --ranks 6 --device h200 --json").json();
@@ -60,7 +60,7 @@ TEST_CASE("predict chooses as the solver does", "[cli]") {
   }
 }
 
-TEST_CASE("a sweep on fronts of a host is predicted as the choice of orderings predicts it", "[cli]") {
+TEST_CASE("predict and the choice of orderings agree on multifrontal solves on hosts", "[cli]") {
   const Program program;
   if (!program.has_backend("serial")) return;
   REQUIRE(program.run("generate poisson3d --size 14 a.mtx").status == 0);
@@ -73,7 +73,7 @@ TEST_CASE("a sweep on fronts of a host is predicted as the choice of orderings p
   CHECK(2 * sweep < 1.3 * solve);
 }
 
-TEST_CASE("predict takes links between nodes", "[cli]") {
+TEST_CASE("predict accounts for links between nodes", "[cli]") {
   const Program program;
   REQUIRE(program.run("generate poisson2d --size 20 a.mtx").status == 0);
   const std::string two = "predict a.mtx --grid 2x1 --device h200 --json ";
@@ -88,7 +88,7 @@ TEST_CASE("predict takes links between nodes", "[cli]") {
   CHECK(seconds("--ranks-per-node 1 --bandwidth 1e5") > inside + 1e-4);
 }
 
-TEST_CASE("predict refuses what makes no sense", "[cli]") {
+TEST_CASE("predict refuses invalid options", "[cli]") {
   const Program program;
   program.write_small();
   const auto error = [&](const std::string& arguments) {

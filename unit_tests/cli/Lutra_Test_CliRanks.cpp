@@ -20,7 +20,7 @@ int count(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("solve under mpirun: all ranks work, rank 0 reads and writes", "[cli]") {
+TEST_CASE("solve under mpirun: all ranks work and rank 0 reads and writes", "[cli]") {
   const Program program;
   REQUIRE(program.run("generate poisson2d --size 20 a.mtx").status == 0);
   const Outcome solved = run_ranks(program, 4, "solve a.mtx --grid 2x2 --nrhs 3 --out x.mtx --json");
@@ -53,7 +53,7 @@ TEST_CASE("solve under mpirun: all ranks work, rank 0 reads and writes", "[cli]"
 }
 
 // README, Limitations: "Several ranks solve one system by LU and Krylov methods"
-TEST_CASE("Under mpirun what is wrong is said once", "[cli]") {
+TEST_CASE("under mpirun an error is printed once", "[cli]") {
   const Program program;
   program.write_small();
   program.write("bad.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 4\n");
@@ -77,7 +77,7 @@ TEST_CASE("Under mpirun what is wrong is said once", "[cli]") {
   CHECK(count(alone.error, "--grid 2x1 is for several ranks") == 1);
 }
 
-TEST_CASE("Under mpirun a singular pattern ends as it does on one rank, iterative methods too", "[cli]") {
+TEST_CASE("under mpirun a singular pattern ends as on one rank, also with iterative methods", "[cli]") {
   const Program program;
   program.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n1 2 1\n");
   for (const std::string options : {"--method gmres", "--method bicgstab --precond lu", "--method lu"}) {
@@ -92,7 +92,7 @@ TEST_CASE("Under mpirun a singular pattern ends as it does on one rank, iterativ
   }
 }
 
-TEST_CASE("solve under mpirun: transposed, iterative, refined and not, one rank alone", "[cli]") {
+TEST_CASE("solve under mpirun: transposed, iterative, with and without refinement, on one rank", "[cli]") {
   const Program program;
   REQUIRE(program.run("generate convdiff3d --size 7 a.mtx").status == 0);
   const auto solve = [&](const std::string& arguments) {

@@ -26,7 +26,7 @@ void write_singular(const Program& program) {
   program.write_matrix("s.mtx", "2 2 4\n1 1 1\n1 2 2\n2 1 2\n2 2 4\n");
 }
 
-TEST_CASE("a report has five lines, and says where the solution is", "[cli]") {
+TEST_CASE("a report has five lines and names the file of the solution", "[cli]") {
   const Program program;
   REQUIRE(program.run("generate convdiff3d --size 6 a.mtx").status == 0);
   const std::string text = program.run("solve a.mtx").output;
@@ -44,7 +44,7 @@ TEST_CASE("a report has five lines, and says where the solution is", "[cli]") {
   CHECK_THAT(program.run("sequence a.mtx").output, !ContainsSubstring("--out"));
 }
 
-TEST_CASE("--verbose has the rest, each number once", "[cli]") {
+TEST_CASE("--verbose prints the rest, each number once", "[cli]") {
   const Program program;
   REQUIRE(program.run("generate convdiff3d --size 9 a.mtx").status == 0);
   const std::string text = program.run("solve a.mtx --verbose --repeat 2").output;
@@ -74,7 +74,7 @@ TEST_CASE("Cholesky is predicted by a ratio of its own", "[cli]") {
   CHECK(factorization("cholesky") < factorization("ldlt"));  // 0.65 and 0.66 of LU
 }
 
-TEST_CASE("--quiet says one line where there is no solution", "[cli]") {
+TEST_CASE("--quiet prints one line if there is no solution", "[cli]") {
   const Program program;
   program.write_small();
   write_singular(program);
@@ -96,7 +96,7 @@ TEST_CASE("--quiet says one line where there is no solution", "[cli]") {
   CHECK(program.run("solve a.mtx --quiet").error.empty());
 }
 
-TEST_CASE("rows and columns count from 1, with the file's name", "[cli]") {
+TEST_CASE("rows and columns count from 1 and come with the file name", "[cli]") {
   const Program program;
   program.write_small();  // not symmetric at row 1, column 2
   program.write_matrix("row.mtx", "2 2 3\n1 1 1\n1 2 1\n2 2 1\n");
@@ -122,7 +122,7 @@ TEST_CASE("rows and columns count from 1, with the file's name", "[cli]") {
              ContainsSubstring("row 2 has no usable pivot"));
 }
 
-TEST_CASE("a zero pivot is not called an overflow", "[cli]") {
+TEST_CASE("a zero pivot is not reported as an overflow", "[cli]") {
   const Program program;
   program.write_matrix("a.mtx", "2 2 2\n1 2 1\n2 1 1\n");
   const Outcome outcome = program.run("solve a.mtx --method ldlt --pivot none --matching none --quiet");
@@ -130,7 +130,7 @@ TEST_CASE("a zero pivot is not called an overflow", "[cli]") {
   CHECK_THAT(outcome.error, ContainsSubstring("breakdown: a pivot on the diagonal is zero"));
 }
 
-TEST_CASE("one thread says how to get more, a backend that is missing what there is", "[cli]") {
+TEST_CASE("hints for a single thread and for a missing backend", "[cli]") {
   const Program program;
   program.write_small();
   const auto built = program.run("version --json").json()["backends"].get<std::vector<std::string>>();
@@ -153,7 +153,7 @@ TEST_CASE("one thread says how to get more, a backend that is missing what there
       ContainsSubstring("--precond is not used with --method auto, but with --method gmres, bicgstab"));
 }
 
-TEST_CASE("beside a limit that does not suffice stands what is needed", "[cli]") {
+TEST_CASE("a message about a small memory limit names the bytes needed", "[cli]") {
   const Program program;
   const std::string kind = GENERATE("poisson2d --size 60", "circuit --size 3000", "convdiff3d --size 14");
   REQUIRE(program.run("generate " + kind + " a.mtx").status == 0);

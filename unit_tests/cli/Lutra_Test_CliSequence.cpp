@@ -21,7 +21,7 @@ void write_matrices(const Program& program) {
       "%%MatrixMarket matrix coordinate complex general\n2 2 4\n1 1 4 0\n1 2 1 0\n2 1 2 0\n2 2 3 1\n");
 }
 
-TEST_CASE("a sequence is analysed once and refactored for each", "[cli]") {
+TEST_CASE("a sequence is analysed once and refactorized for each matrix", "[cli]") {
   const Program program;
   write_matrices(program);
   const Outcome outcome = program.run("sequence a1.mtx a2.mtx a1.mtx --json");
@@ -40,7 +40,7 @@ TEST_CASE("a sequence is analysed once and refactored for each", "[cli]") {
   for (const auto& step : steps) CHECK(step["errors"]["forward"].get<double>() < 1e-14);
 }
 
-TEST_CASE("the worst status is the sequence's, and later steps are made", "[cli]") {
+TEST_CASE("a sequence ends with the worst status after all its steps", "[cli]") {
   const Program program;
   write_matrices(program);
   const Outcome outcome = program.run("sequence a1.mtx singular.mtx a2.mtx --json");
@@ -52,7 +52,7 @@ TEST_CASE("the worst status is the sequence's, and later steps are made", "[cli]
   CHECK(steps[2]["status"] == "success");
 }
 
-TEST_CASE("a file that does not fit is refused by name, steps before it reported", "[cli]") {
+TEST_CASE("a file that does not fit is refused by name after the report of earlier steps", "[cli]") {
   const Program program;
   write_matrices(program);
   program.write_matrix("broken.mtx", "2 2 4\n1 1 5\n");
@@ -68,7 +68,7 @@ TEST_CASE("a file that does not fit is refused by name, steps before it reported
   }
 }
 
-TEST_CASE("a report each for people", "[cli]") {
+TEST_CASE("a sequence prints a readable report for each step", "[cli]") {
   const Program program;
   write_matrices(program);
   const Outcome outcome = program.run("sequence a1.mtx a2.mtx");

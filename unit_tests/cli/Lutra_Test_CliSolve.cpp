@@ -14,7 +14,7 @@ using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
 using Complex = Kokkos::complex<double>;
 
-TEST_CASE("a system by hand", "[cli]") {
+TEST_CASE("a system worked by hand", "[cli]") {
   const Program program;
   program.write_small();
   // [ 4 1 ; 2 3 ] x = [ 6 ; 8 ] has x = [ 1 ; 2 ]; its transpose with [ 8 ; 7 ] as well.
@@ -31,7 +31,7 @@ TEST_CASE("a system by hand", "[cli]") {
   CHECK(x.values[1].real() == Approx(2));
 }
 
-TEST_CASE("without right-hand sides the known solution comes back", "[cli]") {
+TEST_CASE("without right-hand sides the known solution is recovered", "[cli]") {
   const Program program;
   REQUIRE(program.run("generate circuit --size 400 a.mtx").status == 0);
   const std::string arguments =
@@ -50,7 +50,7 @@ TEST_CASE("without right-hand sides the known solution comes back", "[cli]") {
   }
 }
 
-TEST_CASE("complex systems", "[cli]") {
+TEST_CASE("complex systems are solved", "[cli]") {
   const Program program;
   if (!program.has_scalar("c128")) return;
   program.write("c.mtx",
@@ -83,7 +83,7 @@ TEST_CASE("complex systems", "[cli]") {
   }
 }
 
-TEST_CASE("where output goes", "[cli]") {
+TEST_CASE("output goes to the requested files", "[cli]") {
   const Program program;
   program.write_small();
   SECTION("--json on standard output, and nothing else") {
@@ -111,7 +111,7 @@ TEST_CASE("where output goes", "[cli]") {
   }
 }
 
-TEST_CASE("standard input", "[cli]") {
+TEST_CASE("a matrix is read from standard input", "[cli]") {
   const Program program;
   program.write_small();
   CHECK(program.run("solve - --quiet", "cat a.mtx |").status == 0);
@@ -120,7 +120,7 @@ TEST_CASE("standard input", "[cli]") {
   CHECK(program.run("solve -", "", "<&-").status == 2);
 }
 
-TEST_CASE("options reach the solver", "[cli]") {
+TEST_CASE("options are passed to the solver", "[cli]") {
   const Program program;
   REQUIRE(program.run("generate poisson2d --size 12 a.mtx").status == 0);
   const auto choice = [&program](const std::string& arguments) {
@@ -158,7 +158,7 @@ TEST_CASE("options reach the solver", "[cli]") {
   CHECK(program.run(unmatched + "--perturbation 0.95").json()["pivots"]["perturbed"] > 0);
 }
 
-TEST_CASE("an ordering from a file", "[cli]") {
+TEST_CASE("an ordering is read from a file", "[cli]") {
   const Program program;
   // An arrow: column 1 is full, so taking it first fills everything, and last nothing.
   program.write_matrix("a.mtx",
@@ -174,7 +174,7 @@ TEST_CASE("an ordering from a file", "[cli]") {
   CHECK(fill("first.txt") == 16);
 }
 
-TEST_CASE("times", "[cli]") {
+TEST_CASE("times are measured and repeated", "[cli]") {
   const Program program;
   REQUIRE(program.run("generate poisson2d --size 12 a.mtx").status == 0);
   const auto once = program.run("solve a.mtx --json").json()["times"];

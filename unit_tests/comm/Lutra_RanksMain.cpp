@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The program of all tests that need several ranks: MPI, Kokkos, then the tests, each of them on all ranks.
+// Main program of all tests that need several ranks: starts MPI and Kokkos, then runs each test on all ranks.
 #include <Kokkos_Core.hpp>
 #include <catch2/catch_session.hpp>
 #include <chrono>
@@ -14,8 +14,7 @@ int main(int argc, char* argv[]) {
     Kokkos::ScopeGuard kokkos(argc, argv);
     failures = Catch::Session().run(argc, argv);
   }
-  if (failures !=
-      0) {  // MPI's end would wait for a rank that has stalled; others may still say what they saw
+  if (failures != 0) {  // MPI_Finalize would wait for a stalled rank; the others may still report
     std::this_thread::sleep_for(std::chrono::seconds(1));
     MPI_Abort(MPI_COMM_WORLD, failures);
   }

@@ -29,7 +29,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("Collective calls bring the values of every rank", "[comm]") {
+TEST_CASE("collective calls deliver the values of every rank", "[comm]") {
   Communicator comm;
   const int P = comm.size(), me = comm.rank();
   const std::vector<int> all = comm.all_gather(10 * me);
@@ -58,7 +58,7 @@ TEST_CASE("Collective calls bring the values of every rank", "[comm]") {
   comm.close();
 }
 
-TEST_CASE("Messages of one tag arrive in order, long ones whole", "[comm]") {
+TEST_CASE("messages with one tag arrive in order and complete", "[comm]") {
   Communicator comm;
   const int P = comm.size(), me = comm.rank(), next = (me + 1) % P, before = (me + P - 1) % P;
   std::vector<double> large(300000);
@@ -73,11 +73,11 @@ TEST_CASE("Messages of one tag arrive in order, long ones whole", "[comm]") {
   comm.close();
 }
 
-TEST_CASE("Puts set their own signals, additions of all ranks count", "[comm]") {
+TEST_CASE("each put sets its signal, and additions from all ranks are counted", "[comm]") {
   Communicator comm;
   const auto P = static_cast<std::size_t>(comm.size()), me = static_cast<std::size_t>(comm.rank());
   constexpr std::size_t length = 37;
-  // Slot r belongs to what rank r writes; the last signal counts. Rank r has r more signals than it needs.
+  // Slot r is for values that rank r writes. The last signal counts. Rank r has r more signals than it needs.
   lutra::SymmetricMemory memory(comm, P * length * sizeof(double), P + 1 + me);
   for (std::uint64_t epoch = 1; epoch <= 5; ++epoch) {
     std::vector<double> values(length, 100.0 * static_cast<double>(epoch) + static_cast<double>(me));
@@ -108,14 +108,14 @@ TEST_CASE("Puts set their own signals, additions of all ranks count", "[comm]") 
   comm.close();
 }
 
-TEST_CASE("A backend that is missing, memory that does not fit: all ranks say the same", "[comm]") {
+TEST_CASE("all ranks report a missing backend or too little memory alike", "[comm]") {
   Communicator comm;
   if (!lutra::is_built(lutra::CommBackend::peer))
     CHECK(contains(
         message_of<lutra::InputError>([&] { lutra::SymmetricMemory(comm, 8, 1, lutra::CommBackend::peer); }),
         "'peer' is not in this build of Lutra; there is mpi"));
   const int last = comm.size() - 1;
-  const std::size_t bytes = comm.rank() == last ? std::size_t{1} << 63 : 8;  // more than any vector has
+  const std::size_t bytes = comm.rank() == last ? std::size_t{1} << 63 : 8;  // more than any vector holds
   const std::string refused =
       message_of<lutra::OutOfMemoryError>([&] { lutra::SymmetricMemory(comm, bytes, 1); });
   CHECK(contains(refused, "symmetric memory"));
@@ -123,7 +123,7 @@ TEST_CASE("A backend that is missing, memory that does not fit: all ranks say th
   comm.close();
 }
 
-TEST_CASE("An error on one rank is agreed on by all", "[comm]") {
+TEST_CASE("all ranks agree on an error of one rank", "[comm]") {
   Communicator comm;
   for (int failing = 0; failing < comm.size(); ++failing) {
     const auto task = [&] {
@@ -136,7 +136,7 @@ TEST_CASE("An error on one rank is agreed on by all", "[comm]") {
   comm.close();
 }
 
-TEST_CASE("A rank that throws is named by all others", "[comm]") {
+TEST_CASE("all other ranks name the rank that throws", "[comm]") {
   for (const bool memory : {false, true}) {
     Communicator comm;
     const int failing = comm.size() / 2;
@@ -160,7 +160,7 @@ TEST_CASE("A rank that throws is named by all others", "[comm]") {
   }
 }
 
-TEST_CASE("A rank that stalls is named by all others, one that works is waited for", "[comm]") {
+TEST_CASE("all other ranks name a stalled rank and wait for a busy one", "[comm]") {
   using Clock = std::chrono::steady_clock;
   Communicator world;
   if (world.size() == 3) {  // takes 5 s
@@ -178,7 +178,7 @@ TEST_CASE("A rank that stalls is named by all others, one that works is waited f
     } else {
       comm.barrier();
       const auto begin = Clock::now();
-      // Rank 1 waits for rank 0, and rank 0 for the one that stalled: both name the latter.
+      // Rank 1 waits for rank 0, and rank 0 for the stalled rank. Both name the stalled one.
       const std::string text =
           message_of<lutra::RemoteError>([&] { comm.receive<int>(comm.rank() == 0 ? stalled : 0, 3); });
       CHECK(contains(text, "rank " + std::to_string(stalled) + " "));
@@ -191,7 +191,7 @@ TEST_CASE("A rank that stalls is named by all others, one that works is waited f
   world.close();
 }
 
-TEST_CASE("Ranks that all wait for each other are a deadlock", "[comm]") {
+TEST_CASE("ranks that wait for one another report a deadlock", "[comm]") {
   Communicator comm(MPI_COMM_WORLD, {1.0});
   if (comm.size() > 2) return;  // takes 2 s
   const std::string text =

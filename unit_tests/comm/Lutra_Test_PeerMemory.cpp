@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t length = 512;  // doubles of a message
 
-// One block: in each epoch puts to the next rank, waits for the one before, checks what has come, tells that
-// rank that its slot is free again, and waits for the same of the next rank. Rank 0 counts all epochs of all
-// ranks.
+// One block. In each epoch it puts to the next rank, waits for the previous one, checks the received values,
+// tells that rank that its slot is free again, and waits for the same signal from the next rank. Rank 0
+// counts all epochs of all ranks.
 __global__ void pass_around(lutra::Impl::PeerWindow window, double* own, unsigned long long epochs,
                             int* wrong) {
   const int next = (window.rank + 1) % window.size, before = (window.rank + window.size - 1) % window.size;
@@ -38,7 +38,7 @@ __global__ void pass_around(lutra::Impl::PeerWindow window, double* own, unsigne
   if (window.rank == 0 && !window.wait(2, epochs * window.size)) atomicExch(wrong, -1);
 }
 
-// One block waits for what no rank sends.
+// One block waits for a value that no rank sends.
 __global__ void wait_in_vain(lutra::Impl::PeerWindow window, int* came) {
   const bool there = window.wait(0, 1);
   if (threadIdx.x == 0) *came = there ? 1 : 0;
@@ -47,7 +47,7 @@ __global__ void wait_in_vain(lutra::Impl::PeerWindow window, int* came) {
 }  // namespace
 #endif
 
-TEST_CASE("Kernels put into the memory of other ranks' devices", "[comm]") {
+TEST_CASE("kernels write into the memory of other ranks' devices", "[comm]") {
 #ifdef KOKKOS_ENABLE_CUDA
   lutra::Communicator comm;
   lutra::SymmetricMemory memory(comm, length * sizeof(double), 3, lutra::CommBackend::peer);
@@ -65,7 +65,7 @@ TEST_CASE("Kernels put into the memory of other ranks' devices", "[comm]") {
 #endif
 }
 
-TEST_CASE("A kernel that waits too long ends the waits of all ranks", "[comm]") {
+TEST_CASE("a kernel that waits too long ends the waits of all ranks", "[comm]") {
 #ifdef KOKKOS_ENABLE_CUDA
   lutra::Communicator comm(MPI_COMM_WORLD, {.watchdog_seconds = 2});
   lutra::SymmetricMemory memory(comm, 16, 1, lutra::CommBackend::peer);

@@ -18,7 +18,7 @@ namespace {
 
 using Catch::Matchers::Equals;
 
-/// A matrix of 3 rows on the device that a section spoils, checked alone and against the pattern it had.
+/// A matrix of 3 rows on the device that a section damages, checked alone and against its original pattern.
 template <class Types>
 struct CheckedMatrix {
   using Scalar = typename Types::Scalar;
@@ -33,14 +33,14 @@ struct CheckedMatrix {
     CHECK_THROWS_WITH(check_square_matrix(Space(), matrix, work), Equals(message));
     CHECK_THROWS_WITH(check_same_pattern(Space(), matrix, good.pattern(), work), Equals(message));
     CHECK_THROWS_AS(check_square_matrix(Space(), matrix, work), InputError);
-    CHECK_NOTHROW(check_square_matrix(Space(), good, work));  // nothing of a failure stays
+    CHECK_NOTHROW(check_square_matrix(Space(), good, work));  // a failure leaves no state
     CHECK_NOTHROW(check_same_pattern(Space(), good, good.pattern(), work));
   }
 };
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("what is wrong with a matrix is said, by its first row", "[common]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("an invalid matrix is reported with its first bad row", "[common]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   CheckedMatrix<TestType> test;
   auto& bad = test.bad;
@@ -126,7 +126,7 @@ TEMPLATE_LIST_TEST_CASE("what is wrong with a matrix is said, by its first row",
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("every bad row of a large matrix is found, wherever it is", "[common]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a bad row is found anywhere in a large matrix", "[common]", AllTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(3);
   const int n = 1000;
@@ -147,7 +147,7 @@ TEMPLATE_LIST_TEST_CASE("every bad row of a large matrix is found, wherever it i
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("patterns are the same only entry for entry", "[common]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("two patterns are equal only if every entry agrees", "[common]", AllTypes) {
   using Space = typename TestType::Space;
   const double o = nothing;
   const auto matrix = [](const std::vector<std::vector<double>>& picture) {
@@ -174,7 +174,7 @@ TEMPLATE_LIST_TEST_CASE("patterns are the same only entry for entry", "[common]"
                     Equals("matrix: its extents are not those of the pattern that was analyzed"));
 }
 
-TEMPLATE_LIST_TEST_CASE("values of the triangle that is not read may be anything", "[common]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("values in the unread triangle are not checked", "[common]", AllTypes) {
   using Space = typename TestType::Space;
   const double o = nothing, nan = std::numeric_limits<double>::quiet_NaN();
   const MatrixCheckWorkspace<Space> work{Space()};
@@ -196,7 +196,7 @@ TEMPLATE_LIST_TEST_CASE("values of the triangle that is not read may be anything
                       Equals("matrix: the value in row 1, column 1 is NaN or infinite"));
 }
 
-TEMPLATE_LIST_TEST_CASE("a check waits once and allocates nothing", "[common]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a check synchronizes once and allocates nothing", "[common]", AllTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(4);
   const auto matrix = to_space<Space>(random_matrix<Matrix<TestType>>(500, 0.02, 0.1, random));

@@ -65,22 +65,20 @@ CsrView<typename Types::Scalar, std::int64_t, Integer, typename Types::Memory> w
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("Kokkos Kernels matrices are solved whatever their offset type", "[common]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("Kokkos Kernels matrices are solved with every offset type", "[common]", AllTypes) {
   check_solved<TestType>(make_view(crs_matrix<TestType, int>()));
   check_solved<TestType>(make_view(crs_matrix<TestType, std::int64_t>()));
   check_solved<TestType>(make_view(crs_matrix<TestType, std::size_t>()));
 }
 
-TEMPLATE_LIST_TEST_CASE("columns of 64 bits are solved with, whatever the offset type", "[common]",
+TEMPLATE_LIST_TEST_CASE("matrices with 64-bit columns are solved with every offset type", "[common]",
                         AllTypes) {
   check_solved<TestType>(wide_columns<TestType, int>());
   check_solved<TestType>(wide_columns<TestType, std::int64_t>());
   check_solved<TestType>(wide_columns<TestType, std::size_t>());
 }
 
-TEMPLATE_LIST_TEST_CASE("arrays of other widths alone are converted; the rest is shared", "[common]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("only arrays of other index widths are converted", "[common]", AllTypes) {
   using Space = typename TestType::Space;
   lutra::Impl::MatrixReader<typename TestType::Scalar, Space> reader;
   const auto read = [&](const auto& matrix) { return reader.read(Space(), matrix, MemoryBudget()); };
@@ -103,7 +101,7 @@ TEMPLATE_LIST_TEST_CASE("arrays of other widths alone are converted; the rest is
   CHECK(C.values.data() == columns.values.data());
 }
 
-TEMPLATE_LIST_TEST_CASE("columns of 64 bits that no row has are named, not cut off", "[common]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("64-bit columns out of range are named, not truncated", "[common]", AllTypes) {
   using Space = typename TestType::Space;
   auto A = wide_columns<TestType, std::int64_t>();
   const std::int64_t far = (std::int64_t(1) << 32) + 1;  // 1 in 32 bits
@@ -118,8 +116,7 @@ TEMPLATE_LIST_TEST_CASE("columns of 64 bits that no row has are named, not cut o
   CHECK_THROWS_WITH(solver.analyze(A), Catch::Matchers::ContainsSubstring("2147483648 rows"));
 }
 
-TEMPLATE_LIST_TEST_CASE("columns of 64 bits: the triangle that is not read may hold anything", "[common]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("64-bit columns in the unread triangle are not checked", "[common]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   auto A = wide_columns<TestType, std::int64_t>();
@@ -137,7 +134,7 @@ TEMPLATE_LIST_TEST_CASE("columns of 64 bits: the triangle that is not read may h
   CHECK(budget.used_bytes() == used);
 }
 
-TEMPLATE_LIST_TEST_CASE("triangles of a Kokkos Kernels matrix are solved with", "[common]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("triangles of a Kokkos Kernels matrix are solved", "[common]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   const auto matrix = crs_matrix<TestType, std::size_t>();
@@ -149,11 +146,10 @@ TEMPLATE_LIST_TEST_CASE("triangles of a Kokkos Kernels matrix are solved with", 
   CHECK(to_vector(b) == std::vector<Scalar>{Scalar(1), Scalar(2)});
 }
 
-TEMPLATE_LIST_TEST_CASE("matrices in any memory the execution space can reach are solved", "[common]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("matrices in any accessible memory space are solved", "[common]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto matrix = crs_matrix<TestType, std::size_t>();
-  using Anywhere = Kokkos::AnonymousSpace;  // reachable from every execution space, like unified memory
+  using Anywhere = Kokkos::AnonymousSpace;  // accessible from every execution space, like unified memory
   const CsrView<Scalar, Ordinal, std::size_t, Anywhere> A{
       2, 2, Kokkos::View<const std::size_t*, Anywhere>(matrix.graph.row_map.data(), 3),
       Kokkos::View<const Ordinal*, Anywhere>(matrix.graph.entries.data(), 4),
@@ -166,8 +162,7 @@ TEMPLATE_LIST_TEST_CASE("matrices in any memory the execution space can reach ar
   CHECK(Kokkos::abs(to_vector(b)[1] - Scalar(2)) < 20 * epsilon_of<Scalar>);
 }
 
-TEMPLATE_LIST_TEST_CASE("an offset too large for the solver is refused by the matrix check", "[common]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("the matrix check refuses an offset that is too large", "[common]", AllTypes) {
   auto matrix = crs_matrix<TestType, std::size_t>();
   auto A = make_view(matrix);
   A.row_map = to_space<typename TestType::Space>(

@@ -75,7 +75,7 @@ TEMPLATE_LIST_TEST_CASE("waits and allocations are counted as they happen", "[co
   }
 }
 
-TEST_CASE("nothing is recorded after the recorder has gone", "[common]") {
+TEST_CASE("nothing is recorded after the recorder is destroyed", "[common]") {
   { const DeviceEvents<Kokkos::DefaultExecutionSpace> events; }
   Kokkos::DefaultExecutionSpace().fence();
   CHECK_FALSE(Kokkos::Tools::profileLibraryLoaded());

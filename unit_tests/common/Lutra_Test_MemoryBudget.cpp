@@ -19,7 +19,7 @@ using Bytes = Kokkos::View<char*, Exec::memory_space>;
 
 }  // namespace
 
-TEST_CASE("a budget counts what is held and remembers the most", "[common]") {
+TEST_CASE("a budget counts held bytes and keeps their peak", "[common]") {
   const MemoryBudget budget(1 << 20);
   {
     MemoryReservation reservation(budget);
@@ -42,7 +42,7 @@ TEST_CASE("a budget without limit refuses nothing", "[common]") {
   CHECK_NOTHROW(budget.require("much", std::numeric_limits<std::size_t>::max()));
 }
 
-TEST_CASE("what does not fit is refused by name, and nothing is charged", "[common]") {
+TEST_CASE("an allocation over the limit is refused by name and not charged", "[common]") {
   const MemoryBudget budget(5000);
   MemoryReservation reservation(budget);
   reservation.allocate<Bytes>(Exec(), "first", 3000);
@@ -54,13 +54,12 @@ TEST_CASE("what does not fit is refused by name, and nothing is charged", "[comm
   CHECK(budget.used_bytes() == used);
 }
 
-TEST_CASE("memory the machine does not have is an OutOfMemoryError too", "[common]") {
+TEST_CASE("allocating more than the machine has throws OutOfMemoryError", "[common]") {
   MemoryReservation reservation{MemoryBudget()};
   CHECK_THROWS_AS(reservation.allocate<Bytes>(Exec(), "absurd", std::size_t(1) << 60), OutOfMemoryError);
 }
 
-TEST_CASE("pieces of a reserved block do not overlap, and what is left over does not stop anyone",
-          "[common]") {
+TEST_CASE("parts of a reserved block do not overlap, and its unused rest blocks no request", "[common]") {
   const MemoryBudget budget(1 << 20);
   MemoryReservation reservation(budget);
   reservation.reserve<Exec::memory_space>(Exec(), "block", 1024);
@@ -71,13 +70,13 @@ TEST_CASE("pieces of a reserved block do not overlap, and what is left over does
   CHECK(reinterpret_cast<char*>(second.data()) >= first.data() + 300);
   CHECK(reinterpret_cast<std::uintptr_t>(second.data()) % 64 ==
         reinterpret_cast<std::uintptr_t>(first.data()) % 64);
-  const auto third = reservation.allocate<Bytes>(Exec(), "third", 2000);  // no longer fits
+  const auto third = reservation.allocate<Bytes>(Exec(), "third", 2000);  // does not fit any more
   CHECK(budget.used_bytes() > used);
   third(1999) = first(299) = 1;
   second(29) = 1;
 }
 
-TEST_CASE("a block that does not fit the budget is not reserved", "[common]") {
+TEST_CASE("a block larger than the budget is not reserved", "[common]") {
   const MemoryBudget budget(1000);
   MemoryReservation reservation(budget);
   reservation.reserve<Exec::memory_space>(Exec(), "block", 1024);
@@ -85,7 +84,7 @@ TEST_CASE("a block that does not fit the budget is not reserved", "[common]") {
   CHECK(reservation.allocate<Bytes>(Exec(), "small", 100).extent(0) == 100);
 }
 
-TEST_CASE("blocks of a pool are reused for requests of about their size", "[common]") {
+TEST_CASE("a pool reuses blocks for requests of similar size", "[common]") {
   const auto pool = std::make_shared<MemoryPool>();
   const MemoryBudget budget(0, pool);
   const auto address = [&](std::size_t bytes) {
@@ -105,7 +104,7 @@ TEST_CASE("blocks of a pool are reused for requests of about their size", "[comm
   CHECK(pool->take("nowhere", 100000).begin == nullptr);
 }
 
-TEST_CASE("a charge whose allocation fails leaves no trace", "[common]") {
+TEST_CASE("a failed allocation leaves no charge", "[common]") {
   MemoryBudget budget(1000);
   budget.charge("first", 600);
   CHECK_THROWS_AS(budget.charge("second", 600), OutOfMemoryError);
@@ -118,7 +117,7 @@ TEST_CASE("a charge whose allocation fails leaves no trace", "[common]") {
   CHECK(budget.peak_bytes() == 600);
 }
 
-TEST_CASE("threads that share a budget never hold more than its limit", "[common]") {
+TEST_CASE("threads that share a budget never exceed its limit", "[common]") {
   constexpr int n_threads = 4, n_rounds = 5000;
   constexpr std::size_t share = 300;  // three fit, not four
   MemoryBudget budget(1000);

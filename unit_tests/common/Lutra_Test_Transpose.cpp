@@ -22,7 +22,8 @@ TEMPLATE_LIST_TEST_CASE("a pattern transposed by hand", "[common]", PatternTypes
   CHECK(to_vector(result.source) == std::vector<std::int64_t>{0, 1, 2});
 }
 
-TEMPLATE_LIST_TEST_CASE("transposes agree with the reference, and lead back", "[common]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("transposes agree with the reference, and transposing twice restores the matrix",
+                        "[common]", PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(1);
   for (const int n : {1, 13, 100, 700}) {

@@ -28,7 +28,7 @@ TEST_CASE("version_info names the project's own version and commit", "[common][v
   CHECK(std::regex_match(info.git, std::regex("unknown|[0-9a-f]{12,40}(-dirty)?")));
 }
 
-TEST_CASE("version_info names the Kokkos it was built with", "[common][version]") {
+TEST_CASE("version_info names the Kokkos that Lutra was built with", "[common][version]") {
   const lutra::VersionInfo info = lutra::version_info();
   const std::string kokkos = std::to_string(KOKKOS_VERSION_MAJOR) + "." +
                              std::to_string(KOKKOS_VERSION_MINOR) + "." +
@@ -38,7 +38,7 @@ TEST_CASE("version_info names the Kokkos it was built with", "[common][version]"
   CHECK(is_dotted_version(info.kokkos_kernels));
 }
 
-TEST_CASE("the headers carry the version for the preprocessor", "[common][version]") {
+TEST_CASE("the headers define the version for the preprocessor", "[common][version]") {
   static_assert(LUTRA_VERSION ==
                 10000 * LUTRA_VERSION_MAJOR + 100 * LUTRA_VERSION_MINOR + LUTRA_VERSION_PATCH);
   CHECK(std::to_string(LUTRA_VERSION_MAJOR) + "." + std::to_string(LUTRA_VERSION_MINOR) + "." +
@@ -46,7 +46,7 @@ TEST_CASE("the headers carry the version for the preprocessor", "[common][versio
         lutra::version_info().version);
 }
 
-TEST_CASE("version_info lists what was compiled, each once", "[common][version]") {
+TEST_CASE("version_info lists each compiled type and backend once", "[common][version]") {
   const lutra::VersionInfo info = lutra::version_info();
   for (const auto& names : {info.backends, info.scalars, info.ordinals}) {
     REQUIRE_FALSE(names.empty());
@@ -57,7 +57,7 @@ TEST_CASE("version_info lists what was compiled, each once", "[common][version]"
   CHECK(info.ordinals == std::vector<std::string>{"int32", "int64"});
 }
 
-TEST_CASE("the default backend of Kokkos comes first where it was compiled", "[common][version]") {
+TEST_CASE("the default backend of Kokkos is listed first if it was compiled", "[common][version]") {
   const std::vector<std::string> backends = lutra::version_info().backends;
   const std::string by_default = lower_case(Kokkos::DefaultExecutionSpace::name());
   if (std::find(backends.begin(), backends.end(), by_default) != backends.end()) {

@@ -5,7 +5,7 @@ file(REMOVE_RECURSE "${WORK}")
 set(prefix "${WORK}/prefix")
 run("${CMAKE_COMMAND}" --install "${LUTRA_BUILD}" --config "${CONFIG}" --prefix "${prefix}")
 
-# What is installed must not know where it was built, nor set anything in the user's project.
+# Installed files must not contain build paths or set variables in the project of the user.
 file(GLOB config_files "${prefix}/${LIBDIR}/cmake/Lutra/*.cmake")
 list(LENGTH config_files count)
 if(count LESS 4)
@@ -22,7 +22,7 @@ foreach(file IN LISTS config_files)
   endforeach()
 endforeach()
 
-# Internals stand apart from the headers a user includes.
+# Internal headers are separate from public ones.
 file(GLOB_RECURSE internals "${LUTRA_SOURCE}/src/Lutra_*.hpp")
 list(FILTER internals INCLUDE REGEX "/impl/")
 list(FILTER internals EXCLUDE REGEX "/src/(c|cli)/")
@@ -39,7 +39,7 @@ if(NOT EXISTS "${prefix}/include/lutra/Lutra.hpp")
   message(FATAL_ERROR "The umbrella header is not installed")
 endif()
 
-# The program comes with its manual page and what completes its options.
+# The program has a manual page and completion.
 if(EXISTS "${prefix}/bin/lutra")
   foreach(file man/man1/lutra.1 bash-completion/completions/lutra zsh/site-functions/_lutra)
     if(NOT EXISTS "${prefix}/share/${file}")
@@ -48,12 +48,12 @@ if(EXISTS "${prefix}/bin/lutra")
   endforeach()
 endif()
 
-# Moved: nothing may depend on the prefix it was installed to.
+# Moves the prefix: nothing may depend on where it was installed.
 file(RENAME "${prefix}" "${WORK}/moved")
 file(COPY "${LUTRA_SOURCE}/example/solve_views" DESTINATION "${WORK}")
 build_and_run("${WORK}/solve_views" "${WORK}/build" solve_views "-DLutra_ROOT=${WORK}/moved")
 
-# The program and the CMakeLists.txt that README prints, as they are printed.
+# The program and the CMakeLists.txt in the README, as printed.
 function(write_block language file)
   file(READ "${LUTRA_SOURCE}/README.md" text)
   string(FIND "${text}" "```${language}\n" at)
@@ -67,7 +67,7 @@ write_block(cpp "${WORK}/my_program/my_program.cpp")
 write_block(cmake "${WORK}/my_program/CMakeLists.txt")
 build_and_run("${WORK}/my_program" "${WORK}/my_program/build" my_program "-DLutra_ROOT=${WORK}/moved")
 
-# The same from C, by the compiler and pkg-config alone.
+# The same in C, with only the compiler and pkg-config.
 find_program(PKG_CONFIG pkg-config)
 if(PKG_CONFIG)
   set(ENV{PKG_CONFIG_PATH} "${WORK}/moved/${LIBDIR}/pkgconfig")
@@ -80,7 +80,7 @@ if(PKG_CONFIG)
   run("${WORK}/c_solve")
 endif()
 
-# And from Fortran, whose module is installed as a source.
+# The same in Fortran, whose module is installed as source.
 find_program(FORTRAN_COMPILER NAMES gfortran flang)
 if(FORTRAN_COMPILER)
   file(COPY "${LUTRA_SOURCE}/example/fortran_solve" DESTINATION "${WORK}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Installing where only some targets were built, as scripts/quickstart.sh leaves it, installs those; without the library
-# nothing is installed at all. A Kokkos Kernels without its sparse part is refused. Nothing is compiled here: an empty file
-# stands for the library.
+# If only some targets were built, as by scripts/quickstart.sh, installation installs those. Without the library it
+# installs nothing. A Kokkos Kernels without its sparse part is refused. Nothing is compiled here: an empty file replaces
+# the library.
 include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
 file(REMOVE_RECURSE "${WORK}")
 run("${CMAKE_COMMAND}" -S "${LUTRA_SOURCE}" -B "${WORK}/build" -G "${GENERATOR}" "-DCMAKE_BUILD_TYPE=${CONFIG}"
@@ -9,7 +9,7 @@ run("${CMAKE_COMMAND}" -S "${LUTRA_SOURCE}" -B "${WORK}/build" -G "${GENERATOR}"
     "-DKokkos_DIR=${Kokkos_DIR}" "-DKokkosKernels_DIR=${KokkosKernels_DIR}" -DCMAKE_INSTALL_LIBDIR=lib
     -DLutra_ENABLE_TESTS=OFF -DLutra_ENABLE_EXAMPLES=OFF)
 
-# expect_failure(<pattern> <command>…): a command that fails and says what it should.
+# expect_failure(<pattern> <command>…): checks that a command fails with a message that matches.
 function(expect_failure pattern)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE failed OUTPUT_VARIABLE said ERROR_VARIABLE said)
   if(NOT failed OR NOT said MATCHES "${pattern}")
@@ -37,13 +37,13 @@ foreach(file include/lutra/lutra.h lib/pkgconfig/lutra.pc share/lutra/fortran/lu
   endif()
 endforeach()
 
-# Found as it is; the C interface is missed only by who asks for it.
+# The package is found. Only projects that request the C interface miss it.
 set(find "${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/find_only" -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}"
     "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DKokkos_DIR=${Kokkos_DIR}" "-DKokkosKernels_DIR=${KokkosKernels_DIR}")
 run(${find} -B "${WORK}/find" "-DLutra_ROOT=${WORK}/prefix" -DEXPECTED=TRUE)
 expect_failure("without its component[ \n]+C" ${find} -B "${WORK}/find_c" "-DLutra_ROOT=${WORK}/prefix" -DEXPECTED=TRUE -DCOMPONENTS=C)
 
-# A build folder whose programs are on PATH is no package.
+# A build folder whose programs are in PATH is not a package.
 set(ENV{PATH} "${WORK}/build/bin:$ENV{PATH}")
 file(MAKE_DIRECTORY "${WORK}/build/bin")
 run(${find} -B "${WORK}/find_on_path" -DEXPECTED=FALSE)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Lutra inside another project: as a shared library, for one scalar. The build folder stays, and
-# the warning flags are those of the main build, so that a second run has little to compile. What it computes
-# is tested elsewhere: it is compiled without optimisation.
+# Lutra inside another project, as a shared library for one scalar. The build folder is kept and the warning flags are
+# those of the main build, so that a second run has little to compile. Results are tested elsewhere, so it is compiled
+# without optimisation.
 include("${CMAKE_CURRENT_LIST_DIR}/common.cmake")
 build_and_run("${CMAKE_CURRENT_LIST_DIR}/subdirectory" "${WORK}/build" solve_views "-DLUTRA_SOURCE=${LUTRA_SOURCE}"
               "-DCMAKE_C_COMPILER=${C_COMPILER}" -DBUILD_SHARED_LIBS=ON -DLutra_SCALARS=f64
               "-DLutra_ENABLE_WARNINGS=${WARNINGS}" "-DCMAKE_CXX_FLAGS_RELEASE=-O0" -DLutra_ENABLE_C=ON)
 run("${CMAKE_COMMAND}" --build "${WORK}/build" --config "${CONFIG}" --target lutra_c)
 
-# Installed and moved, the shared library is found under its SONAME; whoever links it needs no METIS.
+# Installed and moved, the shared library is found by its SONAME. Programs that link it need no METIS.
 file(REMOVE_RECURSE "${WORK}/prefix" "${WORK}/moved" "${WORK}/solve_views" "${WORK}/consumer")
 run("${CMAKE_COMMAND}" --install "${WORK}/build" --config "${CONFIG}" --prefix "${WORK}/prefix")
 file(RENAME "${WORK}/prefix" "${WORK}/moved")
@@ -19,7 +19,7 @@ file(COPY "${LUTRA_SOURCE}/example/solve_views" DESTINATION "${WORK}")
 build_and_run("${WORK}/solve_views" "${WORK}/consumer" solve_views "-DLutra_ROOT=${WORK}/moved"
               -DCMAKE_DISABLE_FIND_PACKAGE_METIS=ON)
 
-# A project in C knows neither a C++ compiler nor Kokkos; linker and loader find Kokkos' shared libraries by the path.
+# A project in C uses neither a C++ compiler nor Kokkos. Linker and loader find the shared libraries of Kokkos by path.
 set(ENV{LD_LIBRARY_PATH} "${Kokkos_DIR}/../..:$ENV{LD_LIBRARY_PATH}")
 run("${CMAKE_COMMAND}" --fresh -S "${CMAKE_CURRENT_LIST_DIR}/c_only" -B "${WORK}/c_only" -G "${GENERATOR}"
     "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_C_FLAGS=${CXX_FLAGS}" "-DLUTRA_SOURCE=${LUTRA_SOURCE}"
@@ -27,7 +27,7 @@ run("${CMAKE_COMMAND}" --fresh -S "${CMAKE_CURRENT_LIST_DIR}/c_only" -B "${WORK}
 run("${CMAKE_COMMAND}" --build "${WORK}/c_only" --config "${CONFIG}")
 run("${WORK}/c_only/c_solve")
 
-# A type that was not compiled stops the compiler with a message that names the option, not the linker.
+# A type that was not compiled is an error of the compiler, with a message that names the option, not of the linker.
 run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/types_not_built" -B "${WORK}/types" -G "${GENERATOR}"
     "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" "-DKokkos_DIR=${Kokkos_DIR}" "-DKokkosKernels_DIR=${KokkosKernels_DIR}"
     "-DLutra_ROOT=${WORK}/moved")

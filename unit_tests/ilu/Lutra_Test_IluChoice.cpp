@@ -6,8 +6,7 @@
 
 namespace lutra::Test {
 
-TEST_CASE("the schedule of an incomplete elimination on a device is the one of less predicted time",
-          "[ilu]") {
+TEST_CASE("the schedule with less predicted time is chosen on a device", "[ilu]") {
   IluCosts costs;
   costs.level_seconds = 10e-6;
   costs.syncfree_start_seconds = 20e-6;
@@ -28,7 +27,7 @@ TEST_CASE("the schedule of an incomplete elimination on a device is the one of l
   CHECK(choose_schedule({64000, 118, 0}, IluSchedule::automatic, h200).schedule == IluSchedule::syncfree);
 }
 
-TEST_CASE("host threads share an incomplete elimination where levels have rows enough", "[ilu]") {
+TEST_CASE("host threads share an elimination if its levels are wide enough", "[ilu]") {
   const IluCosts costs;  // 256 rows of a level for each thread
   const auto choose = [&](std::int64_t rows, int threads, IluSchedule wanted) {
     return choose_schedule({rows, 10, threads}, wanted, costs);
@@ -42,7 +41,7 @@ TEST_CASE("host threads share an incomplete elimination where levels have rows e
   CHECK(choose(10, 4, IluSchedule::levels).threads == 1);
 }
 
-TEST_CASE("Jacobi sweeps are taken where they are fast and come close", "[ilu]") {
+TEST_CASE("Jacobi sweeps are chosen if they are fast and accurate enough", "[ilu]") {
   IluCosts costs;
   costs.max_jacobi_share = 0.5;
   costs.max_jacobi_difference = 0.25;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr IluSchedule schedules[] = {IluSchedule::automatic, IluSchedule::levels, IluSchedule::syncfree};
 
-/// A grid large enough that threads share its levels.
+/// A grid large enough for threads to share its levels.
 template <class Types>
 Matrix<Types> shuffled_grid(int side, std::mt19937& random) {
   std::vector<int> label(static_cast<std::size_t>(side) * static_cast<std::size_t>(side));
@@ -75,7 +75,7 @@ TEMPLATE_LIST_TEST_CASE("incomplete elimination of random matrices", "[ilu]", Al
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("schedules give the same bits, again and again", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("all schedules give the same bits in every run", "[ilu]", AllTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(22);
   const Space exec;
@@ -103,7 +103,7 @@ TEMPLATE_LIST_TEST_CASE("schedules give the same bits, again and again", "[ilu]"
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("ILU(n) is the complete LU; triangular matrices are factored exactly", "[ilu]",
+TEMPLATE_LIST_TEST_CASE("ILU(n) is the complete LU, and triangular matrices are factorized exactly", "[ilu]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(23);
@@ -126,7 +126,7 @@ TEMPLATE_LIST_TEST_CASE("ILU(n) is the complete LU; triangular matrices are fact
                                     {Scalar(2)}, {Scalar(2), Scalar(8)}, {Scalar(3), Scalar(2), Scalar(4)}});
 }
 
-TEMPLATE_LIST_TEST_CASE("zero pivots, shifts and values that are not finite", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("zero pivots, shifts and non-finite values", "[ilu]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const double o = nothing;
   for (const IluSchedule schedule : schedules) {
@@ -162,7 +162,7 @@ TEMPLATE_LIST_TEST_CASE("zero pivots, shifts and values that are not finite", "[
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("updates of an elimination are those of the pattern", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("the number of updates is that of the pattern", "[ilu]", AllTypes) {
   using Space = typename TestType::Space;
   using Update = lutra::Impl::RowUpdate;
   std::mt19937 random(24);
@@ -202,14 +202,14 @@ TEMPLATE_LIST_TEST_CASE("updates of an elimination are those of the pattern", "[
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("rows that wait for one another are ended by the watchdog", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("the watchdog ends rows that wait for one another", "[ilu]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   const Space exec;
   const auto matrix = from_dense<Matrix<TestType>>({{1, 1}, {1, 3}});
   const auto good = make_factors<TestType>(matrix, 0);
   IluElimination<Scalar, Space> elimination(exec, good, IluSchedule::syncfree, MemoryBudget(), 0.02);
-  // no row is where the first was, and the second needs itself: no pattern leads to that
+  // the place of the first row is empty, and the second row needs itself; no pattern leads to this
   auto cycle = make_factors<TestType>(matrix, 0);
   cycle.row_map = to_space<Space>(std::vector<typename TestType::Offset>{2, 2, 4});
   cycle.entries = to_space<Space>(std::vector<typename TestType::Ordinal>{1, 1, 1, 1});

@@ -8,7 +8,7 @@
 namespace lutra::Test {
 namespace {
 
-/// The pattern of factors, after checks of their other arrays.
+/// The pattern of factors, after a check of their other arrays.
 template <class Factors>
 Reference::Rows rows_of(const Factors& factors) {
   const auto rows = to_rows(factors.pattern());
@@ -35,7 +35,7 @@ TEMPLATE_LIST_TEST_CASE("patterns of ILU(k) worked by hand", "[ilu]", IluPattern
     CHECK(rows_of(make_factors<TestType>(matrix, 1)) == Reference::Rows{{0, 1, 2}, {0, 1, 2}, {0, 1, 2}});
   }
   SECTION("level 3 where level 2 adds nothing: a path of four vertices between the ends, halves first") {
-    // (3, 4) by way of 0, 2, 1: entries (2, …) are the last of the path, levels (3, 2) = (2, 4) = 1
+    // (3, 4) through 0, 2, 1: entries (2, …) are the last of the path, with levels (3, 2) = (2, 4) = 1
     const auto matrix = from_dense<Matrix<TestType>>(
         {{1, o, 1, o, o}, {o, 1, o, o, 1}, {o, 1, 1, o, o}, {1, o, o, 1, o}, {o, o, o, o, 1}});
     const auto two = rows_of(make_factors<TestType>(matrix, 2));
@@ -62,7 +62,7 @@ TEMPLATE_LIST_TEST_CASE("patterns of ILU(k) of random matrices", "[ilu]", IluPat
   }
 }
 
-TEST_CASE("a pattern that does not fit the budget", "[ilu]") {
+TEST_CASE("a pattern larger than the budget is refused", "[ilu]") {
   using Host = Types<OneScalar, std::tuple_element_t<0, Ordinals>>;
   std::mt19937 random(12);
   const auto matrix = random_matrix<Matrix<Host>>(200, 0.05, 0, random);

@@ -91,7 +91,7 @@ Dense<Types> zeros(std::size_t n, std::size_t k) {
   return Dense<Types>(n, std::vector<typename Types::Scalar>(k));
 }
 
-/// A = R⁻¹·Pᵀ·(L·U)·Qᵀ·C⁻¹, what the factors stand for.
+/// A = R⁻¹·Pᵀ·(L·U)·Qᵀ·C⁻¹, the matrix that the factors represent.
 template <class Types>
 Dense<Types> product_of(const Matrix<Types>& factors, const HostOrder<Types>& order) {
   using Scalar = typename Types::Scalar;
@@ -171,8 +171,7 @@ constexpr Transposition all_ops[] = {Transposition::none, Transposition::transpo
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("incomplete factors are applied exactly, and by as many sweeps as there are levels",
-                        "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("exact application equals as many sweeps as there are levels", "[ilu]", AllTypes) {
   using T = TestType;
   const typename T::Space exec;
   std::mt19937 random(1);
@@ -190,7 +189,7 @@ TEMPLATE_LIST_TEST_CASE("incomplete factors are applied exactly, and by as many 
         const auto B = to_block<T>(multiply<T>(A, op, expected));
         const Block<T> X("X", B.extent(0), k), Y("Y", B.extent(0), k);
         solve.apply(exec, op, B, X);
-        // the two parts, one after the other and in place, are the whole
+        // both parts in turn, in place, equal the full solve
         Kokkos::deep_copy(exec, Y, B);
         if (op == Transposition::none) solve.apply_lower(exec, op, Y, Y);
         solve.apply_upper(exec, op, Y, Y);
@@ -257,7 +256,7 @@ TEMPLATE_LIST_TEST_CASE("values of incomplete factors are updated in place", "[i
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("the model takes Jacobi where it is predicted to pay and comes close", "[ilu]",
+TEMPLATE_LIST_TEST_CASE("the model chooses Jacobi if it is predicted to be faster and is accurate", "[ilu]",
                         AllTypes) {
   using T = TestType;
   const typename T::Space exec;
@@ -285,7 +284,7 @@ TEMPLATE_LIST_TEST_CASE("the model takes Jacobi where it is predicted to pay and
   CHECK_FALSE(uses_jacobi(std::numeric_limits<double>::quiet_NaN()));
 }
 
-TEMPLATE_LIST_TEST_CASE("factors of an empty matrix are applied to nothing", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("factors of an empty matrix are applied to empty vectors", "[ilu]", AllTypes) {
   using T = TestType;
   const typename T::Space exec;
   Matrix<T> empty;

@@ -22,7 +22,7 @@ ParIluOutcome sweep(const Matrix<Types>& matrix, const FactorsOf<Types>& factors
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("sweeps from an exact incomplete LU: none is made", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("an exact incomplete LU needs no sweep", "[ilu]", AllTypes) {
   std::mt19937 random(31);
   const auto matrix = dominant_matrix<Matrix<TestType>>(120, 0.05, random);
   const auto factors = make_factors<TestType>(matrix, 1);
@@ -38,7 +38,7 @@ TEMPLATE_LIST_TEST_CASE("sweeps from an exact incomplete LU: none is made", "[il
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("the residual of sweeps on the pattern falls to rounding", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("sweeps reduce the residual on the pattern to rounding", "[ilu]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(32);
   const auto matrix = dominant_matrix<Matrix<TestType>>(150, 0.04, random);
@@ -71,7 +71,7 @@ TEMPLATE_LIST_TEST_CASE("the residual of sweeps on the pattern falls to rounding
   CHECK(outcome.sweeps > 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("deterministic sweeps give the same bits; in one wait", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("deterministic sweeps give the same bits and synchronize once", "[ilu]", AllTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(33);
   const Space exec;

@@ -27,7 +27,7 @@ using Factors = IncompleteFactors<typename Types::Scalar, typename Types::Memory
 template <class Scalar>
 using Rows = std::vector<std::map<std::size_t, Scalar>>;
 
-/// A instead of L and U, with its diagonal and L divided by the pivots.
+/// A in place of L and U, with its diagonal, and with the lower part divided by the pivots.
 template <class Types>
 Factors<Types> first_guess(const Matrix<Types>& matrix) {
   using Scalar = typename Types::Scalar;
@@ -53,7 +53,7 @@ Factors<Types> first_guess(const Matrix<Types>& matrix) {
           to_space<Space>(values), to_space<Space>(diagonal), {}};
 }
 
-/// Rows of L and U; requires sorted rows with a diagonal where `diagonal` says.
+/// Rows of L and U. Requires sorted rows, with a diagonal entry if `diagonal`.
 template <class FactorsType>
 auto rows_of(const FactorsType& factors) {
   using Scalar = typename decltype(factors.values)::non_const_value_type;
@@ -139,7 +139,7 @@ ParIlutOutcome run(const Matrix<Types>& matrix, const IluOptions& options, Facto
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("ParILUT makes the steps of its reference", "[ilu][parilut]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("ParILUT takes the steps of its reference", "[ilu][parilut]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(3);
   const auto matrix = arrow_matrix<TestType>(70, random);
@@ -183,7 +183,7 @@ TEMPLATE_LIST_TEST_CASE("ParILUT makes the steps of its reference", "[ilu][paril
   CHECK(n_taken_back < 4);
 }
 
-TEMPLATE_LIST_TEST_CASE("ParILUT keeps its limits among equal values", "[ilu][parilut]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("ParILUT keeps its fill limits among equal values", "[ilu][parilut]", AllTypes) {
   std::vector<int> label(64);
   for (std::size_t i = 0; i < label.size(); ++i) label[i] = static_cast<int>(i * 37 % 64);
   auto matrix = grid_matrix<Matrix<TestType>>(8, label);
@@ -232,7 +232,7 @@ TEMPLATE_LIST_TEST_CASE("ParILUT keeps its limits among equal values", "[ilu][pa
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("symmetric ParILUT keeps pairs of entries alone", "[ilu][parilut]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("symmetric ParILUT keeps entries only in pairs", "[ilu][parilut]", AllTypes) {
   std::mt19937 random(21);
   std::uniform_real_distribution<double> unit(-1, 1);
   auto picture = std::vector<std::vector<double>>(80, std::vector<double>(80, nothing));
@@ -245,7 +245,7 @@ TEMPLATE_LIST_TEST_CASE("symmetric ParILUT keeps pairs of entries alone", "[ilu]
   }
   const auto matrix = from_dense<Matrix<TestType>>(picture);
   auto factors = first_guess<TestType>(matrix);
-  Kokkos::parallel_for(  // L is no mirror of U, so that thresholds take other candidates in L than in U
+  Kokkos::parallel_for(  // L does not mirror U, so that thresholds select different candidates in L and in U
       Kokkos::RangePolicy<typename TestType::Space>(0, 1), ScaleLower<Factors<TestType>>{factors});
   IluOptions options = exact_options(3);
   options.symmetric = true;
@@ -261,8 +261,7 @@ TEMPLATE_LIST_TEST_CASE("symmetric ParILUT keeps pairs of entries alone", "[ilu]
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("ParILUT with room for all entries finds the complete LU", "[ilu][parilut]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("ParILUT without a fill limit finds the complete LU", "[ilu][parilut]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(8);
   const auto matrix = arrow_matrix<TestType>(30, random);
@@ -272,7 +271,7 @@ TEMPLATE_LIST_TEST_CASE("ParILUT with room for all entries finds the complete LU
   auto factors = first_guess<TestType>(matrix);
   const auto outcome = run<TestType>(matrix, options, factors);
   CHECK(outcome.residual < 1e2 * epsilon_of<Scalar>);
-  CHECK(outcome.steps < 40);  // a residual of rounding errors ends steps
+  CHECK(outcome.steps < 40);  // the steps end when the residual is at rounding level
   const auto rows = rows_of(factors);
   const auto expected = Reference::factorize(matrix, Reference::lu_pattern(matrix), RealOf<Scalar>(0));
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -331,8 +330,8 @@ TEMPLATE_LIST_TEST_CASE("ParILUT on triangular, small and singular matrices", "[
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("ParILUT under a memory limit takes candidates in chunks of rows", "[ilu][parilut]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("ParILUT under a memory limit processes candidates in chunks of rows",
+                        "[ilu][parilut]", AllTypes) {
   std::mt19937 random(4);
   for (const bool symmetric : {false, true}) {
     const auto matrix = symmetric ? hermitian_matrix<Matrix<TestType>>(300, 0.02, 0.1, random)
@@ -365,14 +364,14 @@ TEMPLATE_LIST_TEST_CASE("ParILUT under a memory limit takes candidates in chunks
         const auto outcome = run_within(limit, factors);
         max_chunks = std::max(max_chunks, outcome.chunks);
         last_enough = limit;
-        // hosts: with little room rows are computed in each pass, not once, and that must make no difference
+        // on hosts with little memory rows are computed in each pass, not once, which must make no difference
         if (outcome.chunks == 1) REQUIRE(rows_of(factors) == rows_of(unlimited));
         if (outcome.chunks > 1) {  // the residual is that of all rows
           auto next = factors;
           const double residual = run<TestType>(matrix, options, next).first_residual;
           CHECK(std::abs(residual - outcome.residual) <= 1e-4 * residual);
         }
-        // candidates in chunks serve about as well
+        // candidates in chunks are about as good
         CHECK(outcome.residual <= best.first_residual);
         CHECK(outcome.residual <= best.residual + 0.25 * (best.first_residual - best.residual));
       } catch (const OutOfMemoryError& error) {
@@ -392,7 +391,7 @@ TEMPLATE_LIST_TEST_CASE("ParILUT under a memory limit takes candidates in chunks
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("the host reads once in a step of ParILUT", "[ilu][parilut]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a step of ParILUT synchronizes with the host once", "[ilu][parilut]", AllTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(5);
   const Space exec;
@@ -420,7 +419,7 @@ TEMPLATE_LIST_TEST_CASE("the host reads once in a step of ParILUT", "[ilu][paril
   CHECK(reads[1] == reads[0] + 1);
 }
 
-TEMPLATE_LIST_TEST_CASE("ParILUT drops what is below the tolerance, and limits a pattern given",
+TEMPLATE_LIST_TEST_CASE("ParILUT drops entries below the tolerance and limits a given pattern",
                         "[ilu][parilut]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(9);
@@ -440,11 +439,11 @@ TEMPLATE_LIST_TEST_CASE("ParILUT drops what is below the tolerance, and limits a
     for (const auto& [j, value] : rows[i]) {
       if (i == j) continue;
       const double pivot = j < i ? double(std::abs(Reference::widen(rows[j].at(j)))) : 1;
-      // the last sweep changes what was kept
+      // the last sweep changes the kept values
       REQUIRE(double(std::abs(Reference::widen(value))) * pivot > 0.5 * 0.05 * largest);
     }
   }
-  // no step: the pattern given is only cut down
+  // without a step the given pattern is only reduced
   options = exact_options(0);
   options.fill_factor = 0.5;
   auto cut = first_guess<TestType>(matrix);

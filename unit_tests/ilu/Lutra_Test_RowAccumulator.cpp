@@ -54,7 +54,7 @@ struct ToArrays {
   }
 };
 
-/// A·A with what it should be: short rows, some of about thirty columns, and a dense row and column.
+/// A·A and its expected result, with short rows, some of about thirty columns, and a dense row and column.
 template <class Types>
 struct SquareCase {
   using Scalar = typename Types::Scalar;
@@ -102,7 +102,7 @@ struct SquareCase {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("a product of sparse matrices by row accumulators", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("row accumulators compute a sparse matrix product", "[ilu]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   const SquareCase<TestType> square;
@@ -116,7 +116,7 @@ TEMPLATE_LIST_TEST_CASE("a product of sparse matrices by row accumulators", "[il
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("rows in scratch and in device memory share few tables", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("rows in scratch and in device memory share a few tables", "[ilu]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   using Memory = typename TestType::Memory;
@@ -146,7 +146,7 @@ TEMPLATE_LIST_TEST_CASE("rows in scratch and in device memory share few tables",
   for (const int taken : to_vector(tables.taken)) CHECK(taken == 0);
 }
 
-TEST_CASE("the hash table of devices, by one lane", "[ilu]") {
+TEST_CASE("the hash table of devices with one lane", "[ilu]") {
   using Table = lutra::Impl::HashAccumulator<double>;
   std::mt19937 random(6);
   const lutra::Impl::SerialLanes lanes;
@@ -206,7 +206,7 @@ TEST_CASE("the dense accumulator of hosts sums and removes", "[ilu]") {
   CHECK(sums == std::vector<double>{5, 16, 49, 81});
   w.clear();
   CHECK(slot_of == empty);
-  // all columns are in the row; what is subtracted from one that is not leaves the row as it is
+  // all columns are in the row; subtracting from a column that is not leaves the row unchanged
   for (int column = 0; column < 10; ++column) w.append(column);
   CHECK(w.insert(9) == 9);
   CHECK(w.size(lanes) == 10);

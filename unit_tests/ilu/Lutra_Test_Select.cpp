@@ -31,7 +31,7 @@ template <class... Space>
 std::tuple<SelectTypes<double, Space>..., SelectTypes<float, Space>...> with_reals(std::tuple<Space...>*);
 using AllSelectTypes = decltype(with_reals(static_cast<lutra::Test::Spaces*>(nullptr)));
 
-/// NaN last, −0 as +0: by rules of its own, not by keys.
+/// Order with NaN last and −0 equal to +0, implemented without keys.
 template <class Real>
 bool less(Real a, Real b) {
   return std::isnan(b) ? !std::isnan(a) : a < b;
@@ -44,7 +44,7 @@ bool same(Real a, Real b) {
 template <class Real>
 using Values = std::vector<Real>;
 
-/// The values of a test by name, and the ways to make n of them.
+/// Distributions of test values by name, with functions that make n values.
 template <class Real>
 std::vector<std::pair<std::string, std::function<Values<Real>(std::size_t)>>> distributions() {
   const auto each = [](auto value) {
@@ -93,7 +93,7 @@ std::vector<std::pair<std::string, std::function<Values<Real>(std::size_t)>>> di
   };
 }
 
-/// What holds for each threshold; `sorted` ascends.
+/// Checks that hold for every threshold. `sorted` is ascending.
 template <class Real>
 void check(const SelectionThreshold<Real>& threshold, const Values<Real>& values, const Values<Real>& sorted,
            std::int64_t k) {
@@ -137,9 +137,10 @@ void check_all(const std::string& name, const Values<Real>& values, const std::v
   }
 }
 
-// Sizes on either side of each change of method: one team, a level, two levels, buffers that hold all values
-// and those that do not.
-TEMPLATE_LIST_TEST_CASE("the k largest values of any distribution", "[ilu][select]", AllSelectTypes) {
+// Sizes on both sides of each change of method: one team, one level, two levels, and buffers that hold all
+// values or not.
+TEMPLATE_LIST_TEST_CASE("the k largest values of several distributions are selected", "[ilu][select]",
+                        AllSelectTypes) {
   using Real = typename TestType::Real;
   using Space = typename TestType::Space;
   for (const auto& [name, make] : distributions<Real>()) {
@@ -160,8 +161,7 @@ TEMPLATE_LIST_TEST_CASE("the k largest values of any distribution", "[ilu][selec
   }
 }
 
-TEMPLATE_TEST_CASE("keys are in the order of values, without a gap between neighbours", "[ilu][select]",
-                   float, double) {
+TEMPLATE_TEST_CASE("keys preserve the order of values and leave no gaps", "[ilu][select]", float, double) {
   using Keys = lutra::Impl::SelectionKey<TestType>;
   using Limits = std::numeric_limits<TestType>;
   const TestType infinity = Limits::infinity();
@@ -197,7 +197,7 @@ TEMPLATE_LIST_TEST_CASE("an approximate threshold is close", "[ilu][select]", Al
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a workspace serves one selection after the other", "[ilu][select]", AllSelectTypes) {
+TEMPLATE_LIST_TEST_CASE("a workspace serves several selections", "[ilu][select]", AllSelectTypes) {
   using Real = typename TestType::Real;
   using Space = typename TestType::Space;
   using Selection = lutra::Selection<Real, Space>;
@@ -218,7 +218,7 @@ TEMPLATE_LIST_TEST_CASE("a workspace serves one selection after the other", "[il
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a part of a View that begins anywhere", "[ilu][select]", AllSelectTypes) {
+TEMPLATE_LIST_TEST_CASE("a subview with any offset is selected from", "[ilu][select]", AllSelectTypes) {
   using Real = typename TestType::Real;
   using Space = typename TestType::Space;
   const auto values = distributions<Real>()[0].second(70003);
@@ -237,7 +237,7 @@ TEMPLATE_LIST_TEST_CASE("a part of a View that begins anywhere", "[ilu][select]"
   }
 }
 
-TEST_CASE("selection refuses what it cannot do", "[ilu][select]") {
+TEST_CASE("selection refuses invalid requests", "[ilu][select]") {
   using Space = Kokkos::DefaultExecutionSpace;
   using Selection = lutra::Selection<double, Space>;
   const Selection::Values values = Kokkos::View<double*, Space::memory_space>("values", 10);

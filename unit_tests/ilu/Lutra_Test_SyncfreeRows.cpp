@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <Kokkos_Core.hpp>
 
-// The elimination of rows on CUDA, by warps on hosts.
+// Tests the CUDA elimination of rows with warps emulated on hosts.
 #ifndef KOKKOS_ENABLE_CUDA
 #include <catch2/catch_template_test_macros.hpp>
 
@@ -38,7 +38,7 @@ Matrix<Types> matrix_with_long_rows(int n, std::mt19937& random) {
   return longer;
 }
 
-/// Rows of a pattern in their own order, by warps.
+/// Eliminates rows of a pattern in natural order by warps.
 template <class Types>
 struct EmulatedRows {
   using Scalar = typename Types::Scalar;
@@ -81,7 +81,7 @@ EmulatedRows<Types> emulate(const FactorsOf<Types>& factors, MemoryReservation& 
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("warps eliminate rows as one thread does, bit by bit", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("warps give the bits of an elimination by one thread", "[ilu]", AllTypes) {
   std::mt19937 random(31);
   const double o = nothing;
   const std::pair<Matrix<TestType>, int> cases[] = {
@@ -105,7 +105,7 @@ TEMPLATE_LIST_TEST_CASE("warps eliminate rows as one thread does, bit by bit", "
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a warp that waits for its own row is ended by the watchdog", "[ilu]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("the watchdog ends a warp that waits for its own row", "[ilu]", AllTypes) {
   std::mt19937 random(32);
   const auto matrix = dominant_matrix<Matrix<TestType>>(40, 0.3, random);
   const auto factors = make_factors<TestType>(matrix, 0);

@@ -21,7 +21,7 @@ void write_text(const std::string& file, const std::string& text) {
   out.commit();
 }
 
-TEST_CASE("a link that leads to nothing yet is followed, and stays", "[io]") {
+TEST_CASE("a dangling link is followed and kept", "[io]") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.path("there"));
   std::filesystem::create_symlink("second", folder.path("first"));
@@ -35,7 +35,7 @@ TEST_CASE("a link that leads to nothing yet is followed, and stays", "[io]") {
   CHECK(read_file(folder.path("there/file")) == "two");
 }
 
-TEST_CASE("loops of links and long names are refused, and nothing changes", "[io]") {
+TEST_CASE("link loops and long names are refused without a change", "[io]") {
   const TemporaryFolder folder;
   std::filesystem::create_symlink("b", folder.path("a"));
   std::filesystem::create_symlink("a", folder.path("b"));
@@ -45,7 +45,7 @@ TEST_CASE("loops of links and long names are refused, and nothing changes", "[io
   CHECK_THROWS_MATCHES(AtomicFile(folder.path(std::string(300, 'x'))), FileError,
                        MessageMatches(ContainsSubstring("File name too long")));
   CHECK(folder.file_count() == 2);
-  const std::string longest(255, 'y');  // that a file may have
+  const std::string longest(255, 'y');  // the longest name of a file
   write_text(folder.path(longest), "long");
   CHECK(read_file(folder.path(longest)) == "long");
   CHECK(folder.file_count() == 3);

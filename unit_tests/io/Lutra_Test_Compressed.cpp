@@ -39,7 +39,7 @@ std::string xz_compressed(const std::string& content) {
   return {reinterpret_cast<const char*>(out.data()), size};
 }
 
-// Entry (k, k) = k, far more text than one buffer.
+// Entry (k, k) = k: far more text than one buffer holds.
 std::string diagonal_file(int n) {
   const std::string size = std::to_string(n);
   std::string content =
@@ -58,7 +58,7 @@ std::int64_t count_right(const std::string& file) {
   return right;
 }
 
-TEST_CASE("compressed files are told by their bytes, whatever their name", "[io]") {
+TEST_CASE("compressed files are recognized by content, not by name", "[io]") {
   constexpr int n = 150000;
   const std::string content = diagonal_file(n);
   const TemporaryFolder folder;
@@ -68,7 +68,7 @@ TEST_CASE("compressed files are told by their bytes, whatever their name", "[io]
   CHECK(count_right(folder.write("plain.xz", content)) == n);
 }
 
-TEST_CASE("compressed files glued together are one", "[io]") {
+TEST_CASE("concatenated compressed files are read as one", "[io]") {
   const std::string content = diagonal_file(100);
   const std::string head = content.substr(0, 300), tail = content.substr(300);
   const TemporaryFolder folder;
@@ -77,7 +77,7 @@ TEST_CASE("compressed files glued together are one", "[io]") {
   CHECK(count_right(folder.write("padded.gz", gzipped(content) + std::string(512, '\0'))) == 100);
 }
 
-// Reads a damaged file; gives the message of the FileError.
+// Reads a damaged file and returns the message of the FileError.
 std::string refusal(const TemporaryFolder& folder, const std::string& content) {
   try {
     read_matrix_market(folder.write("bad", content));

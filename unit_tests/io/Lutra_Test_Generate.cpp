@@ -35,7 +35,8 @@ bool is_symmetric(const Dense& a) {
   return true;
 }
 
-// Smallest |pivot| over the largest entry in elimination with row exchanges: 0 for a singular matrix.
+// Smallest |pivot| divided by the largest entry, in elimination with row interchanges: 0 for a singular
+// matrix.
 double smallest_pivot(Dense a) {
   double smallest = 1e300, largest = 0;
   for (const auto& row : a) {
@@ -76,7 +77,7 @@ void check_valid(const HostMatrix<double>& a) {
   CHECK(good);
 }
 
-// FNV-1a over all arrays: two matrices with one hash are the same bit by bit.
+// FNV-1a over all arrays: matrices with the same hash agree bit by bit.
 std::uint64_t fingerprint(const HostMatrix<double>& a) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   const auto mix = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3u; };
@@ -115,7 +116,7 @@ TEST_CASE("aniso2d by hand", "[io]") {
   CHECK(is_symmetric(d));
 }
 
-TEST_CASE("convdiff3d has a symmetric pattern, other values, and rows that are dominant", "[io]") {
+TEST_CASE("convdiff3d has a symmetric pattern, unsymmetric values and dominant rows", "[io]") {
   const auto d = dense(generate("convdiff3d", 4));
   CHECK_FALSE(is_symmetric(d));
   for (std::size_t i = 0; i < d.size(); ++i) {
@@ -129,7 +130,7 @@ TEST_CASE("convdiff3d has a symmetric pattern, other values, and rows that are d
   }
 }
 
-TEST_CASE("circuit looks like modified nodal analysis", "[io]") {
+TEST_CASE("circuit has the structure of modified nodal analysis", "[io]") {
   constexpr int n = 8000;
   const auto a = generate("circuit", n, 3);
   CHECK(a.n_rows == n);
@@ -154,7 +155,7 @@ TEST_CASE("circuit looks like modified nodal analysis", "[io]") {
   CHECK(unmatched > n / 10);         // controlled sources
 }
 
-TEST_CASE("kkt is symmetric with an empty block", "[io]") {
+TEST_CASE("kkt is symmetric with a zero block", "[io]") {
   const auto d = dense(generate("kkt", 60, 5));
   CHECK(is_symmetric(d));
   for (std::size_t i = 40; i < 60; ++i) {
@@ -162,14 +163,14 @@ TEST_CASE("kkt is symmetric with an empty block", "[io]") {
   }
 }
 
-TEST_CASE("random is not symmetric and its diagonal is mostly empty", "[io]") {
+TEST_CASE("random is unsymmetric with few diagonal entries", "[io]") {
   const auto d = dense(generate("random", 200, 5));
   int diagonals = 0;
   for (std::size_t i = 0; i < d.size(); ++i) diagonals += d[i][i] != 0;
   CHECK(diagonals < 50);
 }
 
-TEST_CASE("every kind is valid and not singular at every size", "[io]") {
+TEST_CASE("every kind is valid and regular at every size", "[io]") {
   for (const std::string& kind : generator_kinds()) {
     const bool cube = kind.ends_with("3d"), square = kind.ends_with("2d");
     for (const std::int64_t size : {1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 64, 150}) {
@@ -186,14 +187,14 @@ TEST_CASE("every kind is valid and not singular at every size", "[io]") {
   }
 }
 
-TEST_CASE("the seed decides", "[io]") {
+TEST_CASE("the seed determines the matrix", "[io]") {
   const std::string kind = GENERATE("circuit", "kkt", "random");
   CHECK(fingerprint(generate(kind, 300, 1)) == fingerprint(generate(kind, 300, 1)));
   CHECK(fingerprint(generate(kind, 300, 1)) != fingerprint(generate(kind, 300, 2)));
   CHECK(fingerprint(generate("poisson2d", 9, 1)) == fingerprint(generate("poisson2d", 9, 2)));
 }
 
-TEST_CASE("requests that make no sense are refused", "[io]") {
+TEST_CASE("invalid requests are refused", "[io]") {
   using Catch::Matchers::ContainsSubstring;
   CHECK_THROWS_WITH(generate("torus", 5), ContainsSubstring("'torus'") && ContainsSubstring("poisson2d"));
   CHECK_THROWS_AS(generate("random", 0), InputError);

@@ -14,7 +14,7 @@ using Catch::Matchers::ContainsSubstring;
 
 const std::string real_general = "%%MatrixMarket matrix coordinate real general\n";
 
-// A file, the line its mistake is at (0: none) and what the message has to say.
+// A file, the line of its error (0: none) and the text that the message must contain.
 struct BadFile {
   std::string content;
   std::int64_t line;
@@ -41,7 +41,7 @@ std::string banner(const std::string& words) {
   return "%%MatrixMarket " + words + "\n";
 }
 
-TEST_CASE("banners and size lines that are wrong are refused", "[io]") {
+TEST_CASE("wrong banners and size lines are refused", "[io]") {
   const BadFile bad = GENERATE(values<BadFile>({
       {"", 0, "the file is empty"},
       {"\n", 1, "%%MatrixMarket"},
@@ -83,7 +83,7 @@ TEST_CASE("banners and size lines that are wrong are refused", "[io]") {
   check_refused(bad, read_matrix_market);
 }
 
-TEST_CASE("entries that are wrong are refused", "[io]") {
+TEST_CASE("wrong entries are refused", "[io]") {
   const BadFile bad = GENERATE(values<BadFile>({
       {real_general + "2 2 1\n3 1 1\n", 3, "row index 3 is outside 1 … 2"},
       {real_general + "2 2 1\n0 1 1\n", 3, "row index 0 is outside 1 … 2"},
@@ -140,7 +140,7 @@ TEST_CASE("entries that are wrong are refused", "[io]") {
   check_refused(bad, read_matrix_market);
 }
 
-TEST_CASE("files of one triangle that hold both are refused", "[io]") {
+TEST_CASE("symmetric files with entries in both triangles are refused", "[io]") {
   const BadFile bad = GENERATE(values<BadFile>({
       {banner("matrix coordinate real symmetric") + "2 2 2\n1 2 3\n2 1 3\n", 4,
        "row 2, column 1 mirrors the entry on line 3: a file that is not general holds one of the two "
@@ -160,7 +160,7 @@ TEST_CASE("files of one triangle that hold both are refused", "[io]") {
   check_refused(bad, read_matrix_market_array);
 }
 
-TEST_CASE("arrays that are wrong are refused", "[io]") {
+TEST_CASE("wrong arrays are refused", "[io]") {
   const std::string array = banner("matrix array real general");
   const BadFile bad = GENERATE_COPY(values<BadFile>({
       {array + "2 1\n1\n", 3, "ends after 1 of the 2 entries"},
@@ -185,7 +185,7 @@ TEST_CASE("files that cannot be opened or read are refused", "[io]") {
   CHECK_THROWS_WITH(read_matrix_market(folder.path("")), ContainsSubstring("cannot be read: Is a directory"));
 }
 
-TEST_CASE("a message shows no control bytes and not too many", "[io]") {
+TEST_CASE("a message is short and has no control characters", "[io]") {
   const TemporaryFolder folder;
   const std::string file =
       folder.write("a.mtx", real_general + "1 1 1\n1 1 \x1b[31m" + std::string(5000, 'y') + "\n");
@@ -198,15 +198,15 @@ TEST_CASE("a message shows no control bytes and not too many", "[io]") {
   }
 }
 
-TEST_CASE("a size no machine holds is refused before it is allocated", "[io]") {
+TEST_CASE("a size beyond any memory is refused before allocation", "[io]") {
   const TemporaryFolder folder;
-  // 2^31 − 1 squared dense values are 64 exabytes; the coordinate file itself is right.
+  // (2^31 − 1)² dense values are 64 exabytes. The coordinate file itself is valid.
   const std::string file = folder.write("a.mtx", real_general + "2147483647 2147483647 1\n1 1 1\n");
   CHECK_THROWS_AS(read_matrix_market_array(file), OutOfMemoryError);
 }
 
-// Each prefix of a good file, and the file with each byte changed, is read or refused, and nothing else.
-TEST_CASE("no damage to a file goes further than a FileError", "[io]") {
+// Each prefix of a valid file, and the file with each byte changed, must be read or refused.
+TEST_CASE("every damaged file is a FileError or is read", "[io]") {
   const std::string good =
       banner("matrix coordinate real symmetric") + "% c\n3 3 4\n1 1 2.5\n2 1 -1e-3\n2 2 +4\n3 3 7\n";
   const TemporaryFolder folder;
@@ -216,7 +216,7 @@ TEST_CASE("no damage to a file goes further than a FileError", "[io]") {
       const auto matrix = std::get<HostMatrix<double>>(read_matrix_market(file).matrix);
       CHECK(matrix.row_map.back() == matrix.nnz());
     } catch (const FileError&) {
-    } catch (const std::bad_variant_access&) {  // "real" cannot become "complex" by one byte
+    } catch (const std::bad_variant_access&) {  // one changed byte cannot turn "real" into "complex"
       FAIL("another field");
     }
   };

@@ -32,7 +32,7 @@ MatrixMarketArray read_array(const std::string& content) {
   return read_matrix_market_array(folder.write("b.mtx", content));
 }
 
-TEST_CASE("a general real file is read by rows", "[io]") {
+TEST_CASE("a general real file is read into rows", "[io]") {
   // [ 1 0 2 ]
   // [ 0 0 3 ]
   const auto a = read_real(real_general + "% made by hand\n\n2 3 3\n1 1 1\n1 3 2\n2 3 3\n");
@@ -43,9 +43,8 @@ TEST_CASE("a general real file is read by rows", "[io]") {
   CHECK(a.values == Values{1, 2, 3});
 }
 
-TEST_CASE("rows are sorted and repeated entries summed, zeros kept", "[io]") {
-  // Row 1 comes as columns 3, 1, 3, 2; row 2 is empty; row 3 holds an explicit zero and two entries that
-  // cancel.
+TEST_CASE("rows are sorted, duplicates summed and zeros kept", "[io]") {
+  // Row 1 has columns 3, 1, 3, 2; row 2 is empty; row 3 has an explicit zero and two entries that cancel.
   const auto a = read_real(real_general + "3 3 7\n1 3 0.5\n1 1 1\n1 3 2\n1 2 4\n3 2 0\n3 1 5\n3 1 -5\n");
   CHECK(a.row_map == Rows{0, 3, 3, 5});
   CHECK(a.entries == Columns{0, 1, 2, 0, 1});
@@ -91,7 +90,7 @@ TEST_CASE("symmetric storage is expanded", "[io]") {
   }
 }
 
-TEST_CASE("fields", "[io]") {
+TEST_CASE("every field type is read", "[io]") {
   SECTION("pattern entries are 1, symmetric ones too") {
     const auto a = read_real("%%MatrixMarket matrix coordinate pattern symmetric\n2 2 2\n1 1\n2 1\n");
     CHECK(a.values == Values{1, 1, 1});
@@ -111,7 +110,7 @@ TEST_CASE("fields", "[io]") {
   }
 }
 
-TEST_CASE("numbers as programs write them", "[io]") {
+TEST_CASE("numbers are read in the formats that programs write", "[io]") {
   const auto value = [](const std::string& text) {
     return read_real(real_general + "1 1 1\n1 1 " + text + "\n").values.at(0);
   };
@@ -139,7 +138,7 @@ TEST_CASE("numbers as programs write them", "[io]") {
   CHECK(value("1.7976931348623157e308") == 1.7976931348623157e308);
 }
 
-TEST_CASE("white space, comments and line ends do not matter", "[io]") {
+TEST_CASE("white space, comments and line ends are ignored", "[io]") {
   const Values expected = {1, 2, 3};
   CHECK(read_real(
             "%%MatrixMarket matrix coordinate real general\r\n% c\r\n2 2 3\r\n1 1 1\r\n1 2 2\r\n2 2 3\r\n")
@@ -154,7 +153,7 @@ TEST_CASE("white space, comments and line ends do not matter", "[io]") {
         expected);
 }
 
-TEST_CASE("matrices without entries, rows or columns", "[io]") {
+TEST_CASE("matrices without entries, rows or columns are read", "[io]") {
   const auto empty = read_real(real_general + "0 0 0\n");
   CHECK(empty.n_rows == 0);
   CHECK(empty.row_map == Rows{0});
@@ -164,7 +163,7 @@ TEST_CASE("matrices without entries, rows or columns", "[io]") {
   CHECK(no_entries.nnz() == 0);
 }
 
-TEST_CASE("lines that straddle the reader's buffer are whole", "[io]") {
+TEST_CASE("lines that cross the reader's buffer are read whole", "[io]") {
   // 200000 entries are about 2.5 MB, more than two buffers; the value of entry k is k.
   constexpr int n = 200000;
   std::string content =
@@ -178,7 +177,7 @@ TEST_CASE("lines that straddle the reader's buffer are whole", "[io]") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("dense arrays", "[io]") {
+TEST_CASE("dense arrays are read", "[io]") {
   SECTION("real, by columns") {
     const auto b = read_array("%%MatrixMarket matrix array real general\n% c\n2 2\n1\n2\n\n3\n% c\n4\n");
     CHECK(b.n_rows == 2);

@@ -20,7 +20,7 @@ using Complex = Kokkos::complex<double>;
 
 const HostMatrix<double> small{2, 3, {0, 1, 3}, {2, 0, 1}, {0.1, -2, 1e-300}};
 
-TEST_CASE("a coordinate file as text", "[io]") {
+TEST_CASE("a coordinate file has the expected text", "[io]") {
   const TemporaryFolder folder;
   write_matrix_market(folder.path("a.mtx"), small, "two\nlines");
   CHECK(
@@ -29,14 +29,14 @@ TEST_CASE("a coordinate file as text", "[io]") {
   CHECK(folder.file_count() == 1);
 }
 
-TEST_CASE("an array file as text", "[io]") {
+TEST_CASE("an array file has the expected text", "[io]") {
   const TemporaryFolder folder;
   const std::vector<Complex> values = {{1, 2}, {3, -0.5}};
   write_matrix_market_array<Complex>(folder.path("x.mtx"), 2, 1, values);
   CHECK(read_file(folder.path("x.mtx")) == "%%MatrixMarket matrix array complex general\n2 1\n1 2\n3 -0.5\n");
 }
 
-// Whether values read in double are those written, bit by bit.
+// Whether values read in double agree with the written ones bit by bit.
 template <class Read, class Scalar>
 bool same(const std::vector<Read>& read, const std::vector<Scalar>& written) {
   if (read.size() != written.size()) return false;
@@ -53,7 +53,7 @@ bool same(const std::vector<Read>& read, const std::vector<Scalar>& written) {
   return true;
 }
 
-TEMPLATE_LIST_TEST_CASE("what is written is read back bit by bit", "[io]", Scalars) {
+TEMPLATE_LIST_TEST_CASE("a written matrix is read back bit by bit", "[io]", Scalars) {
   using Scalar = TestType;
   const TemporaryFolder folder;
   const std::string file = folder.path("a.mtx");
@@ -107,7 +107,7 @@ TEST_CASE("a file appears complete or not at all", "[io]") {
   CHECK(folder.file_count() <= 2);  // x.mtx and the link
 }
 
-TEST_CASE("paths that cannot be written", "[io]") {
+TEST_CASE("paths that cannot be written are refused", "[io]") {
   const TemporaryFolder folder;
   CHECK_THROWS_AS(write_matrix_market(folder.path("no/such/folder.mtx"), small), FileError);
   CHECK_THROWS_AS(write_matrix_market(folder.path(""), small), FileError);

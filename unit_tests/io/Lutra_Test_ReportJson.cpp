@@ -17,7 +17,7 @@ Keys keys(const Json& object) {
   return names;
 }
 
-TEST_CASE("a report has the keys of the contract in their order", "[io]") {
+TEST_CASE("a report has the documented keys in their order", "[io]") {
   const Json json = Json::parse(to_json(ReportRecord{}));
   CHECK(keys(json) == Keys{"lutra",       "backend",    "threads",          "device",
                            "ranks",       "grid",       "matrix",           "choice",
@@ -43,7 +43,7 @@ TEST_CASE("a report has the keys of the contract in their order", "[io]") {
   CHECK(keys(json["memory"]) == Keys{"device_peak_bytes", "host_peak_bytes", "limit_bytes"});
 }
 
-TEST_CASE("what is not known is null", "[io]") {
+TEST_CASE("unknown values are null", "[io]") {
   ReportRecord record;
   record.report.errors.backward_normwise = std::numeric_limits<double>::quiet_NaN();
   record.report.pivots.growth = std::numeric_limits<double>::infinity();
@@ -61,7 +61,7 @@ TEST_CASE("what is not known is null", "[io]") {
   CHECK(json["status"] == "not_solved");
 }
 
-TEST_CASE("what is known is there", "[io]") {
+TEST_CASE("known values are written", "[io]") {
   ReportRecord record;
   record.run = {"cuda", 4, "GPU \"one\"", GridRecord{"1x2", 2e-5, {{}, {7, 2, 30, 4, 500, 60.0, 1.5, 0.5}}}};
   record.matrix.file = "a\n.mtx";
@@ -95,7 +95,7 @@ TEST_CASE("what is known is there", "[io]") {
   CHECK(json["status"] == "success");
 }
 
-TEST_CASE("text that is not UTF-8 still makes JSON", "[io]") {
+TEST_CASE("text that is not UTF-8 still gives valid JSON", "[io]") {
   ReportRecord record;
   record.matrix.file = "\xff\xfe.mtx";
   CHECK_NOTHROW(Json::parse(to_json(record)));

@@ -19,14 +19,14 @@ using Positions = std::vector<std::int64_t>;
 const Positions row_map = {0, 2, 3, 4};
 const std::vector<int> entries = {0, 2, 1, 0};  // [ x . x ; . x . ; x . . ]
 
-TEST_CASE("a small pattern has a cell a position", "[io]") {
+TEST_CASE("a small pattern has one cell per position", "[io]") {
   const auto grid = bin_density<int>("A", 3, 3, row_map, entries);
   CHECK(grid.grid_rows == 3);
   CHECK(grid.share == std::vector<double>{1, 0, 1, 0, 1, 0, 1, 0, 0});
   CHECK(grid.nnz == 4);
 }
 
-TEST_CASE("rows and columns are drawn where told", "[io]") {
+TEST_CASE("rows and columns are drawn at their permuted positions", "[io]") {
   const Positions rows = {2, 0, 1}, columns = {1, 2, 0};
   const auto grid = bin_density<int>("PAQ", 3, 3, row_map, entries, rows, columns);
   CHECK(grid.share == std::vector<double>{0, 0, 1, 0, 1, 0, 1, 1, 0});
@@ -50,14 +50,14 @@ TEST_CASE("cells of a large pattern count all entries, edges included", "[io]") 
   CHECK(total == Catch::Approx(static_cast<double>(a.nnz())));
 }
 
-TEST_CASE("lengths and indices that do not fit are refused", "[io]") {
+TEST_CASE("wrong lengths and indices are refused", "[io]") {
   CHECK_THROWS_AS(bin_density<int>("A", 4, 3, row_map, entries), InputError);
   CHECK_THROWS_AS(bin_density<int>("A", 3, 2, row_map, entries), InputError);
   const Positions rows = {0, 1};
   CHECK_THROWS_AS(bin_density<int>("A", 3, 3, row_map, entries, rows), InputError);
 }
 
-TEST_CASE("the picture is SVG with panels and bars", "[io]") {
+TEST_CASE("the picture is an SVG with panels and bars", "[io]") {
   StructurePicture picture{"a<b>&c", {}, {}};
   SECTION("empty") {
     CHECK_THAT(to_svg(picture), ContainsSubstring("a&lt;b&gt;&amp;c"));
@@ -89,7 +89,7 @@ TEST_CASE("an SVG file appears complete or not at all", "[io]") {
   CHECK(folder.file_count() == 1);
 }
 
-TEST_CASE("a picture has decimal points whatever the locale", "[io]") {
+TEST_CASE("a picture has decimal points in every locale", "[io]") {
   const StructurePicture picture{"A", {bin_density<int>("A", 3, 3, row_map, entries)}, {1, 2}};
   const std::string plain = to_svg(picture);
   const CommaLocale comma;

@@ -45,7 +45,7 @@ std::vector<typename RowsView::non_const_value_type> to_host(const RowsView& dev
   return column;
 }
 
-/// op(A) on the device, and what it needs to live.
+/// op(A) on the device and the data that it uses.
 template <class Types>
 struct DeviceOperator {
   using Space = typename Types::Space;
@@ -68,7 +68,7 @@ struct DeviceOperator {
   Operator<Types> A;
 };
 
-/// Exact solves with a dense copy of some matrix, as a factorization with made-up pivots.
+/// A factorization that solves exactly with a dense copy of a matrix and reports given pivots.
 template <class Types>
 class DenseFactorization final : public Factorization<typename Types::Scalar, typename Types::Space> {
  public:
@@ -159,7 +159,7 @@ double relative_residual(const MatrixType& A, const std::vector<Scalar>& x, cons
   return static_cast<double>(std::sqrt(rest / size));
 }
 
-/// An operator that gives NaN from its call number `after` on.
+/// An operator that returns NaN from call number `after` on.
 template <class Types>
 class FailingOperator final : public LinearOperator<typename Types::Scalar, typename Types::Space> {
  public:

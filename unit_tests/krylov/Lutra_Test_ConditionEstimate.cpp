@@ -59,7 +59,7 @@ double skeel_condition(const MatrixType& A) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("the estimate is at most Skeel's condition number, and not far below it", "[krylov]",
+TEMPLATE_LIST_TEST_CASE("the estimate is a close lower bound of Skeel's condition number", "[krylov]",
                         AllTypes) {
   std::mt19937 random(5);
   for (int k = 0; k < 20; ++k) {
@@ -87,7 +87,7 @@ TEMPLATE_LIST_TEST_CASE("the estimate is at most Skeel's condition number, and n
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("the distance to a singular matrix is A's and not that of the factors", "[krylov]",
+TEMPLATE_LIST_TEST_CASE("the distance to singularity is that of A, not that of the factors", "[krylov]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   const double epsilon = static_cast<double>(epsilon_of<Scalar>), wrong = std::pow(epsilon, 5.0 / 8.0);
@@ -104,8 +104,7 @@ TEMPLATE_LIST_TEST_CASE("the distance to a singular matrix is A's and not that o
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("rows of zeros are singular, unless they have their zero pivots", "[krylov]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("zero rows are singular unless their pivots are zero pivots", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   auto A = from_dense<Matrix<TestType>>({{2, 1}, {1, 3}});
   auto factored = A;
@@ -136,7 +135,7 @@ TEMPLATE_LIST_TEST_CASE("the condition of a solution bounds its error", "[krylov
   }
 }
 
-TEST_CASE("compensated sums keep what plain ones lose", "[krylov]") {
+TEST_CASE("compensated sums keep digits that plain sums lose", "[krylov]") {
   lutra::Impl::CompensatedSum sum;
   sum.add_product(1e16, 1.0);
   sum.add_product(1.0, 1.0);

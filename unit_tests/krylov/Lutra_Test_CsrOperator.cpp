@@ -29,7 +29,7 @@ MatrixType uneven_matrix(int n, std::mt19937& random) {
   return matrix;
 }
 
-/// What the kernels gather for one column, in long double.
+/// The norms that the kernels gather for one column, in long double.
 struct ExactMaxima {
   long double ratio = 0, residual = 0, solution = 0, right_side = 0;
 };
@@ -142,7 +142,7 @@ TEMPLATE_LIST_TEST_CASE("residuals worked by hand", "[krylov]", AllTypes) {
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("the norm with scales", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("the scaled norm worked by hand", "[krylov]", AllTypes) {
   using Real = RealOf<typename TestType::Scalar>;
   using Space = typename TestType::Space;
   const DeviceOperator<TestType> device(from_dense<Matrix<TestType>>({{2, -1}, {4, 8}}));
@@ -155,7 +155,7 @@ TEMPLATE_LIST_TEST_CASE("the norm with scales", "[krylov]", AllTypes) {
   CHECK(maxima.norm() == 64);  // 16·(2 + 2), 4 + 16
 }
 
-TEMPLATE_LIST_TEST_CASE("the copy of B finds its first row that is not finite", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("copying B finds the first non-finite row", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   const Scalar nan(std::numeric_limits<RealOf<Scalar>>::quiet_NaN());

@@ -12,7 +12,7 @@
 namespace lutra::Test {
 namespace {
 
-/// A solve with everything it needs.
+/// A solve with its operator, vectors and workspace.
 template <class Types>
 struct FgmresRun {
   using Scalar = typename Types::Scalar;
@@ -45,7 +45,7 @@ struct FgmresRun {
   KrylovOptions options;
 };
 
-/// Of each `period` calls the first solves with the upper triangle of A, the others scale by their number.
+/// The first of each `period` calls solves with the upper triangle of A; the others scale by their number.
 template <class Types>
 class ChangingPreconditioner final : public Preconditioner<typename Types::Scalar, typename Types::Space> {
  public:
@@ -128,7 +128,7 @@ TEMPLATE_LIST_TEST_CASE("an exact preconditioner takes one iteration, transposed
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("k eigenvalues take k iterations: a happy breakdown", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("k distinct eigenvalues take k iterations: a happy breakdown", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::vector<std::vector<double>> picture(30, std::vector<double>(30, nothing));
   for (std::size_t i = 0; i < 30; ++i) picture[i][i] = static_cast<double>(1 + i % 3);
@@ -143,7 +143,7 @@ TEMPLATE_LIST_TEST_CASE("k eigenvalues take k iterations: a happy breakdown", "[
           50 * epsilon_of<Scalar>);
 }
 
-TEMPLATE_LIST_TEST_CASE("restarts reach the same answer in more iterations", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("restarts reach the same solution in more iterations", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(14);
   const auto A = dense_matrix<Matrix<TestType>>(60, random);
@@ -168,7 +168,7 @@ TEMPLATE_LIST_TEST_CASE("a zero right-hand side has a zero solution", "[krylov]"
   CHECK(to_host(run.X) == std::vector<Scalar>(5, Scalar(0)));
 }
 
-TEMPLATE_LIST_TEST_CASE("a start that solves the system is left alone", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("an initial guess that solves the system is not changed", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   FgmresRun<TestType> run(from_dense<Matrix<TestType>>({{2, nothing}, {nothing, 4}}), {Scalar(2), Scalar(8)});
   Kokkos::deep_copy(run.X, to_device<TestType>({{Scalar(1), Scalar(2)}}));
@@ -178,7 +178,7 @@ TEMPLATE_LIST_TEST_CASE("a start that solves the system is left alone", "[krylov
   CHECK(to_host(run.X) == std::vector<Scalar>{Scalar(1), Scalar(2)});
 }
 
-TEMPLATE_LIST_TEST_CASE("a cyclic shift stagnates until its order", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a cyclic shift stagnates for n - 1 iterations", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const std::size_t n = 6;
   std::vector<std::vector<double>> picture(n, std::vector<double>(n, nothing));
@@ -197,7 +197,7 @@ TEMPLATE_LIST_TEST_CASE("a cyclic shift stagnates until its order", "[krylov]", 
   CHECK(to_host(long_cycle.X)[1] == Scalar(1));
 }
 
-TEMPLATE_LIST_TEST_CASE("a singular system without solution ends, with the least residual", "[krylov]",
+TEMPLATE_LIST_TEST_CASE("an inconsistent singular system ends with the least residual", "[krylov]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto A = from_dense<Matrix<TestType>>({{1, nothing}, {nothing, 0}});
@@ -228,7 +228,8 @@ TEMPLATE_LIST_TEST_CASE("NaN ends an iteration and does not reach X", "[krylov]"
   CHECK(to_host(run.X) == std::vector<Scalar>(20, Scalar(0)));
 }
 
-TEMPLATE_LIST_TEST_CASE("a cycle waits once for each iteration and allocates nothing", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a cycle synchronizes once per iteration and allocates nothing", "[krylov]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   std::mt19937 random(17);
@@ -244,8 +245,8 @@ TEMPLATE_LIST_TEST_CASE("a cycle waits once for each iteration and allocates not
   CHECK(events.allocations() == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("units of A and B change no bit of FGMRES but exponents", "[krylov][scale]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("scaling A and B by powers of two changes only exponents in FGMRES",
+                        "[krylov][scale]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(19);
   const auto A = dense_matrix<Matrix<TestType>>(40, random);
@@ -281,7 +282,7 @@ TEMPLATE_LIST_TEST_CASE("FGMRES refuses a preconditioner of another order", "[kr
                     "preconditioner: it is for a matrix of order 6, and the matrix has the order 5");
 }
 
-TEMPLATE_LIST_TEST_CASE("the workspace shrinks to what the budget has", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("the workspace shrinks to fit the budget", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   const std::size_t n = 1000, vector = n * sizeof(Scalar);
@@ -292,7 +293,7 @@ TEMPLATE_LIST_TEST_CASE("the workspace shrinks to what the budget has", "[krylov
   CHECK_THROWS_AS((Fgmres<Scalar, Space>(Space(), n, 60, MemoryBudget(8 * vector))), OutOfMemoryError);
 }
 
-TEMPLATE_LIST_TEST_CASE("a preconditioner may change from call to call, across restarts too", "[krylov]",
+TEMPLATE_LIST_TEST_CASE("a preconditioner may change from call to call and across restarts", "[krylov]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(18);

@@ -56,7 +56,7 @@ MatrixType hermitian_matrix(int n, double shift, std::mt19937& random) {
   return matrix;
 }
 
-/// Two dense factors L and U of A = L·U, made up: L is the given matrix, U the diagonal.
+/// Artificial dense factors of A = L·U: L is the given matrix, U the diagonal.
 template <class Types>
 class DenseSplit final : public SplitPreconditioner<typename Types::Scalar, typename Types::Space> {
  public:
@@ -126,7 +126,7 @@ TEMPLATE_LIST_TEST_CASE("each Krylov method solves each column to the tolerance"
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("columns of one solve go on by themselves", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("columns of one solve converge independently", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const std::size_t n = 30;
   std::vector<std::vector<double>> picture(n, std::vector<double>(n, nothing));
@@ -198,7 +198,7 @@ TEMPLATE_LIST_TEST_CASE("sides of a preconditioner, transposed and adjoint too",
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("CG with a preconditioner; it recognizes indefinite matrices", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("preconditioned CG solves and recognizes indefinite matrices", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(24);
   const auto A = hermitian_matrix<Matrix<TestType>>(40, 80, random);
@@ -240,7 +240,7 @@ TEMPLATE_LIST_TEST_CASE("BiCGStab reports a breakdown", "[krylov]", AllTypes) {
   CHECK(std::abs(restarted[0].history[2] - 0.1) <= 1e-6);
 }
 
-TEMPLATE_LIST_TEST_CASE("a cycle that makes the residual larger is taken back", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a cycle that increases the residual is undone", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto A = from_dense<Matrix<TestType>>({{0.01, 1}, {-1, 0.01}});
   KrylovRun<TestType> run(A, {{Scalar(1), Scalar(0)}}, KrylovMethod::bicgstab);
@@ -248,11 +248,12 @@ TEMPLATE_LIST_TEST_CASE("a cycle that makes the residual larger is taken back", 
   const auto outcome = run.solve()[0];
   CHECK(outcome.stop == KrylovStop::max_iterations);
   CHECK(outcome.residual == 1);
-  CHECK(outcome.history == std::vector<double>{1, 1});  // of the X that is kept, not the 100 of the other
+  CHECK(outcome.history == std::vector<double>{1, 1});  // of the X that is kept, not 100 as for the other
   CHECK(to_host(run.X) == std::vector<Scalar>(2, Scalar(0)));
 }
 
-TEMPLATE_LIST_TEST_CASE("an estimate that is too low does not count", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("convergence is judged by the true residual, not by a low estimate", "[krylov]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(33);
   const std::size_t n = 30;
@@ -273,7 +274,7 @@ TEMPLATE_LIST_TEST_CASE("an estimate that is too low does not count", "[krylov]"
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("singular systems without solution never count as converged", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("inconsistent singular systems never count as converged", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto A = from_dense<Matrix<TestType>>({{1, nothing}, {nothing, 0}});
   for (const KrylovMethod method : all_methods) {
@@ -286,7 +287,7 @@ TEMPLATE_LIST_TEST_CASE("singular systems without solution never count as conver
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a tolerance out of reach ends as stagnation at the least residual", "[krylov]",
+TEMPLATE_LIST_TEST_CASE("an unreachable tolerance ends in stagnation at the least residual", "[krylov]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(25);
@@ -302,7 +303,7 @@ TEMPLATE_LIST_TEST_CASE("a tolerance out of reach ends as stagnation at the leas
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("iterations end where they are told to", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("iterations end at their limit", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(26);
   const auto A = hermitian_matrix<Matrix<TestType>>(60, 40, random);
@@ -348,7 +349,7 @@ TEMPLATE_LIST_TEST_CASE("NaN from the operator ends an iteration and does not re
     CHECK(to_host(run.X, 0) == std::vector<Scalar>(20, Scalar(0)));
     CHECK(outcomes[1].stop == KrylovStop::converged);
 
-    // nothing reads x₀, so that no product shows it
+    // no product reads x₀, so none shows it
     KrylovRun<TestType> unseen(from_dense<Matrix<TestType>>({{nothing, 1}, {nothing, 1}}),
                                {{Scalar(1), Scalar(1)}}, method);
     Kokkos::deep_copy(unseen.X, to_device<TestType>({{infinity, Scalar(1)}}));
@@ -356,7 +357,7 @@ TEMPLATE_LIST_TEST_CASE("NaN from the operator ends an iteration and does not re
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("squares of norms neither overflow nor vanish", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("squared norms neither overflow nor underflow", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Real = RealOf<Scalar>;
   std::mt19937 random(28);
@@ -370,7 +371,7 @@ TEMPLATE_LIST_TEST_CASE("squares of norms neither overflow nor vanish", "[krylov
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("GMRES estimates are those of X and never grow; cycles are as long as memory allows",
+TEMPLATE_LIST_TEST_CASE("GMRES estimates match X and never grow; cycles are as long as memory allows",
                         "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
@@ -391,13 +392,13 @@ TEMPLATE_LIST_TEST_CASE("GMRES estimates are those of X and never grow; cycles a
   };
   const PeakBytes peak;
   const auto small = make(60 * vector);
-  CHECK(peak.bytes() <= 60 * vector);  // attempts that fail leave nothing beside the next
+  CHECK(peak.bytes() <= 60 * vector);  // failed attempts free their memory before the next
   CHECK(small->max_steps() == 30);
   CHECK(small->bytes() <= 60 * vector);
   CHECK_THROWS_AS(make(8 * vector), OutOfMemoryError);
 }
 
-TEMPLATE_LIST_TEST_CASE("iterations allocate nothing and wait no oftener than the host looks", "[krylov]",
+TEMPLATE_LIST_TEST_CASE("iterations allocate nothing and synchronize only at checks by the host", "[krylov]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
@@ -419,7 +420,7 @@ TEMPLATE_LIST_TEST_CASE("iterations allocate nothing and wait no oftener than th
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("Jacobi divides by the diagonal; by the row's largest where there is none",
+TEMPLATE_LIST_TEST_CASE("Jacobi divides by the diagonal, or by the largest entry of a row without one",
                         "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
@@ -450,8 +451,8 @@ TEMPLATE_LIST_TEST_CASE("Jacobi divides by the diagonal; by the row's largest wh
   CHECK(fast[0].iterations < plain.solve()[0].iterations);
 }
 
-TEMPLATE_LIST_TEST_CASE("units of A and B change no bit of a Krylov method but exponents", "[krylov][scale]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("scaling A and B by powers of two changes only exponents in Krylov methods",
+                        "[krylov][scale]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(34);
   const auto A = hermitian_matrix<Matrix<TestType>>(30, 60, random);
@@ -483,7 +484,7 @@ TEMPLATE_LIST_TEST_CASE("units of A and B change no bit of a Krylov method but e
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("mistakes in the call of a Krylov method", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("invalid calls of a Krylov method are refused", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   std::mt19937 random(31);

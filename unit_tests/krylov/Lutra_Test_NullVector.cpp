@@ -11,7 +11,7 @@ namespace {
 
 using Indices = std::vector<std::int64_t>;
 
-/// A search in A with exact solves of another matrix, whose pivots are its diagonal, some of them perturbed.
+/// A search in A with exact solves of another matrix. Its pivots are its diagonal, some of them perturbed.
 template <class Types>
 struct Search {
   using Scalar = typename Types::Scalar;
@@ -68,7 +68,7 @@ long double null_residual(const MatrixType& A, const std::vector<Scalar>& v) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("a singular matrix gives its null vector and the pivot that takes part", "[krylov]",
+TEMPLATE_LIST_TEST_CASE("a singular matrix gives its null vector and the pivot involved", "[krylov]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   const double o = nothing, e = 1e-3;
@@ -78,7 +78,7 @@ TEMPLATE_LIST_TEST_CASE("a singular matrix gives its null vector and the pivot t
       from_dense<Matrix<TestType>>({{4, 1, 1, o}, {1, 2, 2, o}, {1, 2, 2 + e, o}, {o, o, o, 3 + e}});
   Search<TestType> search(A, factored, {2, 3});
   REQUIRE(search.find());
-  CHECK(search.report.singular_rows == Indices{2});  // the pivot of row 3 was perturbed for nothing
+  CHECK(search.report.singular_rows == Indices{2});  // the perturbed pivot of row 3 is not involved
   CHECK(search.report.singular_columns == Indices{2});
   const auto v = to_host(search.work.X);
   CHECK(null_residual(A, v) <= 64 * static_cast<long double>(epsilon_of<Scalar>));
@@ -89,7 +89,7 @@ TEMPLATE_LIST_TEST_CASE("a singular matrix gives its null vector and the pivot t
   CHECK(null_residual(A, to_host(by_gmres.work.X)) <= 64 * static_cast<long double>(epsilon_of<Scalar>));
 }
 
-TEMPLATE_LIST_TEST_CASE("without a perturbed pivot that stands out the largest entry is named", "[krylov]",
+TEMPLATE_LIST_TEST_CASE("without an outstanding perturbed pivot the largest entry is named", "[krylov]",
                         AllTypes) {
   const double o = nothing, e = 1e-3;
   const auto A = from_dense<Matrix<TestType>>({{1, o, o}, {o, 1, -2}, {o, 2, -4}});  // null vector (0, 2, 1)
@@ -105,13 +105,13 @@ TEMPLATE_LIST_TEST_CASE("a perturbed pivot alone does not make a matrix singular
   const auto factored = from_dense<Matrix<TestType>>({{1, 1, 0}, {1, 1.001, 1}, {0, 1, 1}});
   Search<TestType> search(A, factored, {1});
   CHECK_FALSE(search.find());
-  CHECK(search.report.singular_rows == Indices{77});  // nothing was said
+  CHECK(search.report.singular_rows == Indices{77});  // the report is unchanged
   CHECK_FALSE(search.find_by_gmres());
   CHECK(search.report.singular_columns == Indices{77});
 }
 
-TEMPLATE_LIST_TEST_CASE("within rounding of a singular matrix counts as singular, farther away does not",
-                        "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a matrix is singular only if it is within rounding of a singular one", "[krylov]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   const double epsilon = static_cast<double>(epsilon_of<Scalar>);
   for (const double distance : {4 * epsilon, 1e4 * epsilon}) {
@@ -121,7 +121,7 @@ TEMPLATE_LIST_TEST_CASE("within rounding of a singular matrix counts as singular
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("solves that give nothing finite find nothing", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("non-finite solves find no null vector", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const double huge = static_cast<double>(std::numeric_limits<RealOf<Scalar>>::max());
   const auto A = from_dense<Matrix<TestType>>({{1, 1}, {1, 1}});

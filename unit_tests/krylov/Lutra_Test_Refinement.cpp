@@ -24,7 +24,7 @@ MatrixType perturb(MatrixType A, const std::vector<std::size_t>& rows, double si
   return A;
 }
 
-/// A workspace with B in it and nothing gathered.
+/// A workspace that holds B, before any norms are gathered.
 template <class Types>
 SolveWorkspace<typename Types::Scalar, typename Types::Space> workspace_with(
     const std::vector<std::vector<typename Types::Scalar>>& b) {
@@ -36,7 +36,8 @@ SolveWorkspace<typename Types::Scalar, typename Types::Space> workspace_with(
   return work;
 }
 
-/// The errors told are those in long double, up to the rounding of the residual, and R belongs to X.
+/// Checks that the reported errors equal those in long double, up to rounding of the residual, and that R is
+/// the residual of X.
 template <class Types, class Work>
 void check_errors(const Matrix<Types>& A, const std::vector<std::vector<typename Types::Scalar>>& b,
                   const Work& work, const BackwardErrors& errors) {
@@ -57,7 +58,7 @@ void check_errors(const Matrix<Types>& A, const std::vector<std::vector<typename
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("refinement mends inexact factors, whatever the number of columns", "[krylov]",
+TEMPLATE_LIST_TEST_CASE("refinement corrects inexact factors for any number of columns", "[krylov]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
@@ -83,7 +84,7 @@ TEMPLATE_LIST_TEST_CASE("refinement mends inexact factors, whatever the number o
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("refinement ends at the goal that is set", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("refinement ends at its tolerance", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   std::mt19937 random(22);
@@ -105,7 +106,7 @@ TEMPLATE_LIST_TEST_CASE("refinement ends at the goal that is set", "[krylov]", A
   CHECK(solve_refined(Space(), device.A, M, Transposition::none, {2, 0}, work).steps == 2);
 }
 
-TEMPLATE_LIST_TEST_CASE("steps that do not help are not taken over", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("steps that do not reduce the error are rejected", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   std::mt19937 random(23);
@@ -123,7 +124,7 @@ TEMPLATE_LIST_TEST_CASE("steps that do not help are not taken over", "[krylov]",
   check_errors<TestType>(A, {b, std::vector<Scalar>(10, Scalar(0))}, work, outcome.errors);
 }
 
-TEMPLATE_LIST_TEST_CASE("columns are refined on their own", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("columns are refined independently", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   std::mt19937 random(24);
@@ -164,7 +165,8 @@ TEMPLATE_LIST_TEST_CASE("a bad row of B ends a solve before its first step", "[k
   CHECK(M.applications == 1);
 }
 
-TEMPLATE_LIST_TEST_CASE("a solve waits once for its first solution and once a step", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a solve synchronizes once for its first solution and once per step", "[krylov]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   std::mt19937 random(26);
@@ -183,7 +185,7 @@ TEMPLATE_LIST_TEST_CASE("a solve waits once for its first solution and once a st
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("GMRES mends what refinement cannot", "[krylov]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("GMRES solves systems that refinement cannot", "[krylov]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Real = RealOf<Scalar>;
   using Space = typename TestType::Space;
@@ -203,9 +205,9 @@ TEMPLATE_LIST_TEST_CASE("GMRES mends what refinement cannot", "[krylov]", AllTyp
     const auto outcome = refine_by_gmres(Space(), device.A, M, op, scale, goal, stalled.errors, work, gmres);
     CHECK(outcome.errors.componentwise[0] <= goal);
     CHECK(outcome.iterations >= 3);
-    CHECK(outcome.iterations <= 25);  // three perturbed pivots: about four a cycle
+    CHECK(outcome.iterations <= 25);  // three perturbed pivots: about four per cycle
     check_errors<TestType>(op_A, {b}, work, outcome.errors);
-    // from infinite errors it begins at zero
+    // infinite errors make it start from zero
     Kokkos::deep_copy(work.X, Scalar(std::numeric_limits<Real>::quiet_NaN()));
     const double infinity = std::numeric_limits<double>::infinity();
     const auto afresh = refine_by_gmres(Space(), device.A, M, op, scale, goal,

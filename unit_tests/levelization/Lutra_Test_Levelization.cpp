@@ -15,7 +15,7 @@
 namespace lutra::Test {
 namespace {
 
-/// Edges by source, in the form the stage takes.
+/// Edges by source, in the input format of the stage.
 template <class Types>
 auto to_successors(const std::vector<std::vector<std::size_t>>& lists) {
   using Space = typename Types::Space;
@@ -37,7 +37,7 @@ auto graph_of(const std::vector<std::vector<std::size_t>>& first,
                                                  to_successors<Types>(first), to_successors<Types>(second)};
 }
 
-/// level_of as a list, after a check that order and map say the same.
+/// level_of as a list, after a check that order and map agree with it.
 template <class LevelsType>
 std::vector<std::size_t> consistent(const LevelsType& levels, std::size_t n) {
   const auto order = to_vector(levels.order);
@@ -81,8 +81,8 @@ std::vector<std::size_t> forest_levels(const std::vector<Ordinal>& parent) {
   return levels;
 }
 
-/// Levels by the space's own kernels, by them with nearly all levels processed as large ones, and by the
-/// portable kernels: all must agree.
+/// Levels from the kernels of the space, from the same with nearly all levels processed as large ones, and
+/// from the portable kernels. All must agree.
 template <class Types>
 std::vector<std::size_t> level_of(const std::vector<std::vector<std::size_t>>& first,
                                   const std::vector<std::vector<std::size_t>>& second) {
@@ -95,7 +95,7 @@ std::vector<std::size_t> level_of(const std::vector<std::vector<std::size_t>>& f
 
 using Lists = std::vector<std::vector<std::size_t>>;
 
-/// Bundles of nodes, all of one waiting for some of the bundle before, so that widths are known.
+/// Bundles of nodes. All nodes of a bundle wait for some nodes of the previous one, so that widths are known.
 Lists bundles(const std::vector<std::size_t>& widths, std::mt19937& random) {
   Lists successors;
   std::size_t begin = 0;
@@ -133,7 +133,7 @@ TEMPLATE_LIST_TEST_CASE("levels of graphs worked by hand", "[levelization]", Pat
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("levels are longest paths", "[levelization]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("levels are lengths of longest paths", "[levelization]", PatternTypes) {
   std::mt19937 random(31);
   for (const std::size_t n : {std::size_t(1), std::size_t(10), std::size_t(200), std::size_t(1000)}) {
     Lists first(n), second(n), waits_for(n);
@@ -149,7 +149,7 @@ TEMPLATE_LIST_TEST_CASE("levels are longest paths", "[levelization]", PatternTyp
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("small and large levels follow each other", "[levelization]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("small and large levels alternate", "[levelization]", PatternTypes) {
   std::mt19937 random(5);
   const std::vector<std::size_t> widths{1, 3, 200, 64, 65, 5000, 129, 128, 1, 1, 1, 700, 127, 2, 3000, 1};
   const Lists successors = bundles(widths, random);
@@ -159,7 +159,7 @@ TEMPLATE_LIST_TEST_CASE("small and large levels follow each other", "[levelizati
   CHECK(level_of<TestType>(Lists(successors.size()), successors) == expected);
 }
 
-TEMPLATE_LIST_TEST_CASE("a node may release thousands, and thousands one node", "[levelization]",
+TEMPLATE_LIST_TEST_CASE("one node may release thousands, and thousands may release one", "[levelization]",
                         PatternTypes) {
   constexpr std::size_t leaves = 3000;
   Lists successors(leaves + 2);
@@ -182,9 +182,9 @@ TEST_CASE("levels of forests worked by hand", "[levelization]") {
   CHECK(forest_levels({2, 2, 4, 4, -1, -1}) == Expected{0, 0, 1, 0, 2, 0});
 }
 
-TEST_CASE("levels of random forests are heights", "[levelization]") {
+TEST_CASE("levels of random forests are the heights of nodes", "[levelization]") {
   std::mt19937 random(17);
-  for (const int reach : {1, 3, 40, 5000}) {  // how far behind its children a parent stands: tall to flat
+  for (const int reach : {1, 3, 40, 5000}) {  // distance of a parent from its children: tall to flat
     std::vector<Ordinal> parent(4000, -1);
     std::vector<std::size_t> height(parent.size(), 0);
     for (std::size_t v = 0; v < parent.size(); ++v) {

@@ -96,7 +96,7 @@ void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, double p
 
 }  // namespace
 
-TEST_CASE("ranks compute the factors of one rank, bit by bit", "[numeric]") {
+TEST_CASE("factors do not depend on the number of ranks, bit by bit", "[numeric]") {
   Communicator comm;
   check_matrix(comm, generate("poisson2d", 17), 1e-10);
   check_matrix(comm, generate("convdiff3d", 6), 1e-10);
@@ -125,7 +125,7 @@ TEST_CASE("ranks factorize subtrees and the top on their devices", "[numeric][de
   comm.close();
 }
 
-TEST_CASE("subtrees are dealt to ranks by their memory", "[numeric]") {
+TEST_CASE("subtrees are assigned to ranks by memory", "[numeric]") {
   const System system(generate("poisson2d", 40));
   const auto& tree = system.tree;
   const auto one = distribute_fronts(tree, 1);
@@ -151,7 +151,7 @@ TEST_CASE("subtrees are dealt to ranks by their memory", "[numeric]") {
   }
 }
 
-TEST_CASE("a budget that one rank's fronts exceed suffices for those of several", "[numeric]") {
+TEST_CASE("a budget too small for one rank suffices for several", "[numeric]") {
   Communicator comm;
   const System system(generate("poisson3d", 20));
   const System nothing(HostMatrix<double>{0, 0, {0}, {}, {}});
@@ -173,8 +173,7 @@ TEST_CASE("a budget that one rank's fronts exceed suffices for those of several"
   comm.close();
 }
 
-TEST_CASE("a budget of device memory that one rank's fronts exceed suffices for those of several",
-          "[numeric][device]") {
+TEST_CASE("a device memory budget too small for one rank suffices for several", "[numeric][device]") {
   using Space = Kokkos::DefaultExecutionSpace;
   Communicator comm;
   if constexpr (!std::is_same_v<Space, Exec>) {

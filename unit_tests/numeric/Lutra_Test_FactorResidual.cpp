@@ -60,8 +60,8 @@ struct Eliminated {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("the check of L·U distinguishes elimination from what leaves products out",
-                        "[numeric]", HostScalars) {
+TEMPLATE_LIST_TEST_CASE("the check of L·U detects an elimination with missing products", "[numeric]",
+                        HostScalars) {
   std::mt19937 random(3);
   for (const auto& [pivots, cb_rows] :
        std::vector<std::pair<int, int>>{{97, 0}, {64, 65}, {1, 200}, {130, 170}, {320, 40}}) {

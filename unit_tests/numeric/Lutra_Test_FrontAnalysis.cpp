@@ -195,7 +195,7 @@ struct PlainLists {
 
 }  // namespace
 
-TEST_CASE("indices by descending keys are as a stable sort has them", "[numeric]") {
+TEST_CASE("indices by descending keys are in the order of a stable sort", "[numeric]") {
   std::mt19937 random(3);
   const auto check = [](const auto& keys) {
     std::vector<int> expected(keys.size());
@@ -221,7 +221,7 @@ TEST_CASE("indices by descending keys are as a stable sort has them", "[numeric]
   }
 }
 
-TEST_CASE("lists of small children are those of sorted numbers", "[numeric]") {
+TEST_CASE("lists of small children equal those from sorted numbers", "[numeric]") {
   using TestFront = Front;
   std::mt19937 random(8);
   const auto up_to = [&](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
@@ -284,7 +284,7 @@ TEST_CASE("lists of small children are those of sorted numbers", "[numeric]") {
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("trees made by all threads are the host's", "[numeric]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("parallel trees equal those of the host", "[numeric]", PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(21);
   const Space exec;
@@ -310,7 +310,7 @@ TEMPLATE_LIST_TEST_CASE("trees made by all threads are the host's", "[numeric]",
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("entries of A stand in the order of fronts and tiles", "[numeric]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("entries of A are ordered by fronts and tiles", "[numeric]", PatternTypes) {
   using Space = typename TestType::Space;
   using Maker = lutra::Impl::FrontEntryMaker<Space>;
   std::mt19937 random(22);
@@ -351,7 +351,7 @@ TEMPLATE_LIST_TEST_CASE("entries of A stand in the order of fronts and tiles", "
   }
 }
 
-TEST_CASE("sixteen bits and more of a position", "[numeric]") {
+TEST_CASE("positions of 16 bits and more are packed", "[numeric]") {
   const FrontPosition position{0x12345, 0x6789a};
   const std::uint32_t low = lutra::Impl::pack_position(position, 0),
                       high = lutra::Impl::pack_position(position, 16);

@@ -38,7 +38,7 @@ void compare(const FrontResult<Types>& result) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("LU by fronts of matrices worked by hand", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("multifrontal LU of matrices worked by hand", "[numeric]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const double o = nothing;
   SECTION("3 × 3, dense") {
@@ -73,7 +73,7 @@ TEMPLATE_LIST_TEST_CASE("LU by fronts of matrices worked by hand", "[numeric]", 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("LU by fronts agrees with plain elimination", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("multifrontal LU agrees with plain elimination", "[numeric]", AllTypes) {
   std::mt19937 random(7);
   const AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
   for (const int n : {1, 4, 30, 150, 400}) {
@@ -87,7 +87,7 @@ TEMPLATE_LIST_TEST_CASE("LU by fronts agrees with plain elimination", "[numeric]
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("LU by fronts of every size", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("multifrontal LU with fronts of every size", "[numeric]", AllTypes) {
   std::mt19937 random(9);
   const AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
   for (const int edge : {1, 3, 16, 33, 60, 64, 97, 130}) {
@@ -117,7 +117,7 @@ TEMPLATE_LIST_TEST_CASE("contribution blocks that share memory on devices", "[nu
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("sizes of fronts are predicted as they are allocated", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("predicted sizes of fronts are those allocated", "[numeric]", AllTypes) {
   using Space = typename TestType::Space;
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(13);
@@ -141,8 +141,8 @@ TEMPLATE_LIST_TEST_CASE("sizes of fronts are predicted as they are allocated", "
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a limit that is the predicted bytes suffices for fronts, whatever the threads",
-                        "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a limit of the predicted bytes suffices for any number of threads", "[numeric]",
+                        AllTypes) {
   using Space = typename TestType::Space;
   using Scalar = typename TestType::Scalar;
   constexpr bool on_host = std::is_same_v<typename TestType::Memory, Kokkos::HostSpace>;
@@ -174,7 +174,7 @@ TEMPLATE_LIST_TEST_CASE("a limit that is the predicted bytes suffices for fronts
   }
 }
 
-TEST_CASE("positions in fronts of more rows than 16 bits count", "[numeric]") {
+TEST_CASE("positions in fronts with more rows than 16 bits can count", "[numeric]") {
   using Type = Types<double, int>;
   const int n = 70000;  // a dense first row and column: one pivot and all others below it
   Matrix<Type> matrix;
@@ -210,7 +210,7 @@ TEST_CASE("positions in fronts of more rows than 16 bits count", "[numeric]") {
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("LU by fronts gives the same bits from run to run", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("multifrontal LU gives the same bits in every run", "[numeric]", AllTypes) {
   std::mt19937 random(10);
   for (const int border : {120, 420}) {  // the latter with links between diagonal tiles
     const auto matrix = bordered_blocks<Matrix<TestType>>(5, 90, border, random);
@@ -262,7 +262,7 @@ TEMPLATE_LIST_TEST_CASE("factors of two matrices share a plan and a schedule", "
 
 #ifdef KOKKOS_ENABLE_CUDA
 // No tree makes a front wait for itself: the root is made its own child in the plan by hand.
-TEST_CASE("a front that waits for itself ends a factorization with its number", "[numeric]") {
+TEST_CASE("the watchdog names a front that waits for itself in a factorization", "[numeric]") {
   using Type = Types<double, int, Kokkos::Cuda>;
   const Kokkos::Cuda exec;
   std::mt19937 random(12);

@@ -234,7 +234,7 @@ TEMPLATE_LIST_TEST_CASE("threshold pivoting in fronts of every size", "[numeric]
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("threshold pivoting in fronts whose tiles devices work two at a time", "[numeric]",
+TEMPLATE_LIST_TEST_CASE("threshold pivoting in fronts whose tiles devices process in pairs", "[numeric]",
                         AllTypes) {
   if (std::is_same_v<typename TestType::Memory, Kokkos::HostSpace>) return;
   std::mt19937 random(23);
@@ -242,7 +242,7 @@ TEMPLATE_LIST_TEST_CASE("threshold pivoting in fronts whose tiles devices work t
   check_front<TestType>(900, 1950, 0.1, false, random);
 }
 
-TEMPLATE_LIST_TEST_CASE("threshold pivoting gives the same bits from run to run", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("threshold pivoting gives the same bits in every run", "[numeric]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(22);
   const auto numbers = weak_front<Scalar>(170, random);
@@ -254,7 +254,7 @@ TEMPLATE_LIST_TEST_CASE("threshold pivoting gives the same bits from run to run"
   CHECK(first.outcome.interchanged == second.outcome.interchanged);
 }
 
-TEMPLATE_LIST_TEST_CASE("L + U by rows is not gathered where rows were interchanged", "[numeric][errors]",
+TEMPLATE_LIST_TEST_CASE("L + U is not gathered by rows if rows were interchanged", "[numeric][errors]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   const OneFront<TestType> front(

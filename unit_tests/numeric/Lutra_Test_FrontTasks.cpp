@@ -288,7 +288,7 @@ std::vector<AssemblyTree> trees(std::mt19937& random) {
 
 }  // namespace
 
-TEST_CASE("tasks of fronts wait for tasks before them, and write what nothing reads", "[numeric]") {
+TEST_CASE("tasks of fronts wait only for earlier tasks and write nothing that others read", "[numeric]") {
   std::mt19937 random(23);
   Counts counts;
   for (const auto& tree : trees(random)) {
@@ -329,7 +329,7 @@ TEST_CASE("tasks of fronts wait for tasks before them, and write what nothing re
   CHECK(counts.given > 50);
 }
 
-TEST_CASE("tasks in the wrong order are noticed", "[numeric]") {
+TEST_CASE("tasks in the wrong order are detected", "[numeric]") {
   std::mt19937 random(24);
   const auto matrix = bordered_blocks<Matrix<Type>>(5, 60, 30, random);
   const auto tree = make_assembly_tree(make_view(matrix).pattern());

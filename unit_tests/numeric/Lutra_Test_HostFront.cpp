@@ -157,8 +157,7 @@ TEMPLATE_LIST_TEST_CASE("products of every instruction set agree with plain loop
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("products leave out what is above a diagonal, and nothing else", "[numeric]",
-                        HostScalars) {
+TEMPLATE_LIST_TEST_CASE("products skip entries above a diagonal and no others", "[numeric]", HostScalars) {
   using Scalar = TestType;
   using Real = RealOf<Scalar>;
   std::mt19937 random(12);
@@ -263,7 +262,8 @@ TEMPLATE_TEST_CASE("products with a column agree with plain loops", "[numeric]",
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("fronts by host threads agree with plain elimination", "[numeric]", HostScalars) {
+TEMPLATE_LIST_TEST_CASE("fronts factorized by host threads agree with plain elimination", "[numeric]",
+                        HostScalars) {
   using Scalar = TestType;
   using Real = RealOf<Scalar>;
   std::mt19937 random(5);

@@ -26,7 +26,7 @@ LdltResult<Types> run_dense(const Dense<typename Types::Scalar>& A, const std::v
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("L·D·Lᵀ of SSIDS' cases in chains of fronts", "[numeric][ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("L·D·Lᵀ of the SSIDS test cases in chains of fronts", "[numeric][ldlt]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(7);
   const std::vector<std::vector<int>> chains{{6, 5}, {90}, {40, 50}, {70, 20}, {33, 32, 31}, {5, 60, 9, 40}};
@@ -63,7 +63,7 @@ TEMPLATE_LIST_TEST_CASE("L·D·Lᵀ of SSIDS' cases in chains of fronts", "[nume
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a check of factors that lack an update fails", "[numeric][ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("the check of factors detects a missing update", "[numeric][ldlt]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(8);
   const auto A = random_symmetric<Scalar>(80, Symmetry::symmetric, random);
@@ -109,7 +109,7 @@ TEMPLATE_LIST_TEST_CASE("zero diagonal blocks delay their columns; saddle points
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a chain of a hundred fronts that all delay", "[numeric][ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("delays pass through a chain of a hundred fronts", "[numeric][ldlt]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(10);
   const auto A = saddle_point<Scalar>(100, 100, Symmetry::symmetric, random);
@@ -131,7 +131,7 @@ TEMPLATE_LIST_TEST_CASE("a chain of a hundred fronts that all delay", "[numeric]
   for (std::size_t f = 4; f < first.records.size(); ++f) CHECK(first.records[f].stopped == 1);
 }
 
-TEMPLATE_LIST_TEST_CASE("a column that fails in any position is delayed, and it alone", "[numeric][ldlt]",
+TEMPLATE_LIST_TEST_CASE("only the column that fails is delayed, in any position", "[numeric][ldlt]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(11);
@@ -183,7 +183,7 @@ TEMPLATE_LIST_TEST_CASE("both columns of a pair fail together", "[numeric][ldlt]
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("columns that failed are as they were, bit by bit", "[numeric][ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("failed columns are restored bit by bit", "[numeric][ldlt]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(13);
   const int k = 75, n = 160;
@@ -214,7 +214,7 @@ TEMPLATE_LIST_TEST_CASE("columns that failed are as they were, bit by bit", "[nu
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("values that are not finite end a factorization", "[numeric][ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("non-finite values end a factorization", "[numeric][ldlt]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Real = RealOf<Scalar>;
   std::mt19937 random(14);
@@ -237,7 +237,7 @@ TEMPLATE_LIST_TEST_CASE("values that are not finite end a factorization", "[nume
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("Cholesky, and the column at which a matrix is not definite", "[numeric][ldlt]",
+TEMPLATE_LIST_TEST_CASE("Cholesky names the column at which a matrix is not definite", "[numeric][ldlt]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(15);
@@ -265,7 +265,7 @@ TEMPLATE_LIST_TEST_CASE("Cholesky, and the column at which a matrix is not defin
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("static pivoting perturbs, delays nothing", "[numeric][ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("static pivoting perturbs pivots and delays none", "[numeric][ldlt]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(16);
   const auto A = saddle_point<Scalar>(70, 80, Symmetry::symmetric, random);
@@ -302,8 +302,7 @@ TEMPLATE_LIST_TEST_CASE("a shift is added to the diagonal", "[numeric][ldlt]", A
   if (!ScalarTraits<Scalar>::is_complex) CHECK(result.inertia() == Reference::Inertia{90, 0, 0});
 }
 
-TEMPLATE_LIST_TEST_CASE("sparse saddle points by their assembly trees, by both engines", "[numeric][ldlt]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("both engines factorize sparse saddle points", "[numeric][ldlt]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(18);
   for (int number = 0; number < 4; ++number) {
@@ -362,7 +361,7 @@ TEMPLATE_LIST_TEST_CASE("sparse saddle points by their assembly trees, by both e
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("zero matrices, small matrices, thresholds out of range", "[numeric][ldlt]",
+TEMPLATE_LIST_TEST_CASE("zero matrices, small matrices and thresholds out of range", "[numeric][ldlt]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   for (const int n : {1, 2, 70}) {
@@ -395,7 +394,7 @@ TEST_CASE("signs of 2 × 2 pivots near singularity", "[numeric][ldlt]") {
 }
 
 #ifdef LUTRA_HAS_OPENMP
-TEST_CASE("L·D·Lᵀ has the same bits for any number of threads", "[numeric][ldlt]") {
+TEST_CASE("L·D·Lᵀ gives the same bits for any number of threads", "[numeric][ldlt]") {
   using OpenMpTypes =
       Types<std::tuple_element_t<0, Scalars>, std::tuple_element_t<0, Ordinals>, Kokkos::OpenMP>;
   using Scalar = OpenMpTypes::Scalar;

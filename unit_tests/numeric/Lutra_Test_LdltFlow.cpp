@@ -200,7 +200,7 @@ int largest_front(const LdltResult<Types>& result, const AssemblyTree& tree) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("emulated blocks factorize SSIDS' cases", "[numeric][ldlt]", Scalars) {
+TEMPLATE_LIST_TEST_CASE("emulated blocks factorize the SSIDS test cases", "[numeric][ldlt]", Scalars) {
   using Scalar = TestType;
   using OnHost = Types<Scalar, Ordinal, Kokkos::DefaultHostExecutionSpace>;
   std::mt19937 random(42);
@@ -246,8 +246,7 @@ TEMPLATE_LIST_TEST_CASE("emulated blocks factorize SSIDS' cases", "[numeric][ldl
   CHECK(same > 2);
 }
 
-TEMPLATE_LIST_TEST_CASE("emulated blocks leave the same bits however many there are", "[numeric][ldlt]",
-                        Scalars) {
+TEMPLATE_LIST_TEST_CASE("any number of emulated blocks gives the same bits", "[numeric][ldlt]", Scalars) {
   using Scalar = TestType;
   using OnHost = Types<Scalar, Ordinal, Kokkos::DefaultHostExecutionSpace>;
   std::mt19937 random(43);
@@ -267,9 +266,8 @@ TEMPLATE_LIST_TEST_CASE("emulated blocks leave the same bits however many there 
   }
 }
 
-TEST_CASE(
-    "emulated blocks: delays that do not fit, zero rows, definite matrices, bad values, perturbed pivots",
-    "[numeric][ldlt]") {
+TEST_CASE("emulated blocks: too many delays, zero rows, definite matrices, bad values, perturbed pivots",
+          "[numeric][ldlt]") {
   using OnHost = Types<std::tuple_element_t<0, Scalars>, Ordinal, Kokkos::DefaultHostExecutionSpace>;
   using Scalar = typename OnHost::Scalar;
   std::mt19937 random(44);
@@ -325,7 +323,7 @@ TEST_CASE(
             .outcome.perturbed == 70);
 }
 
-TEST_CASE("emulated blocks: nothing passes, and columns that fail are as they were", "[numeric][ldlt]") {
+TEST_CASE("emulated blocks: if no pivot passes, failed columns are restored", "[numeric][ldlt]") {
   using OnHost = Types<std::tuple_element_t<0, Scalars>, Ordinal, Kokkos::DefaultHostExecutionSpace>;
   using Scalar = typename OnHost::Scalar;
   std::mt19937 random(45);
@@ -350,7 +348,7 @@ TEST_CASE("emulated blocks: nothing passes, and columns that fail are as they we
   CHECK(different == 0);
 }
 
-TEST_CASE("emulated blocks: one column in any position fails, and it alone is delayed", "[numeric][ldlt]") {
+TEST_CASE("emulated blocks: only the column that fails is delayed, in any position", "[numeric][ldlt]") {
   using OnHost = Types<std::tuple_element_t<0, Scalars>, Ordinal, Kokkos::DefaultHostExecutionSpace>;
   using Scalar = typename OnHost::Scalar;
   std::mt19937 random(46);
@@ -368,7 +366,7 @@ TEST_CASE("emulated blocks: one column in any position fails, and it alone is de
   }
 }
 
-TEST_CASE("blocks of a gang that do not all run are ended by the watchdog", "[numeric][ldlt]") {
+TEST_CASE("the watchdog ends a gang whose blocks do not all run", "[numeric][ldlt]") {
   using OnHost = Types<std::tuple_element_t<0, Scalars>, Ordinal, Kokkos::DefaultHostExecutionSpace>;
   using Scalar = typename OnHost::Scalar;
   std::mt19937 random(47);

@@ -90,7 +90,7 @@ void check_sources(const FrontLayout& layout, const std::vector<int>& relative, 
 
 }  // namespace
 
-TEST_CASE("tasks of LDLT's data flow wait for tasks before them", "[numeric][ldlt]") {
+TEST_CASE("tasks of the LDLT data flow wait only for earlier tasks", "[numeric][ldlt]") {
   std::mt19937 random(41);
   std::size_t tasks = 0, gangs = 0, small = 0;
   for (const auto& tree : trees(random)) {

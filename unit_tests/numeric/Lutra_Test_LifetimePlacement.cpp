@@ -103,7 +103,7 @@ std::vector<std::int64_t> plain_offsets(const std::vector<Span>& spans, const st
 
 }  // namespace
 
-TEST_CASE("spans take the memory of those that come behind them", "[numeric]") {
+TEST_CASE("a span reuses the memory of spans that have ended", "[numeric]") {
   SECTION("the smallest gap that suffices") {
     const std::vector<Span> spans{{10, 5, 9}, {8, 0, 9}, {6, 6, 9}, {5, 0, 9}, {6, 0, 5}};
     const auto placed = LifetimePlacement::assign(spans);
@@ -139,7 +139,7 @@ TEST_CASE("spans take the memory of those that come behind them", "[numeric]") {
   }
 }
 
-TEST_CASE("random spans do not meet", "[numeric]") {
+TEST_CASE("random spans do not overlap", "[numeric]") {
   std::mt19937 random(4);
   const auto up_to = [&](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
   for (int turn = 0; turn < 40; ++turn) {

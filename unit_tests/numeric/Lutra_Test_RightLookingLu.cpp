@@ -14,7 +14,7 @@ namespace lutra::Test {
 using lutra::Impl::ColumnAblation;
 using lutra::Impl::ColumnFormat;
 
-TEMPLATE_LIST_TEST_CASE("LU by columns of matrices worked by hand", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("column LU of matrices worked by hand", "[numeric]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   check_worked_by_hand<TestType>([](const auto& matrix, float threshold) {
     const auto result = factorize_by_columns<TestType>(matrix, RealOf<Scalar>(threshold));
@@ -64,7 +64,7 @@ TEMPLATE_LIST_TEST_CASE("column LU agrees with plain elimination", "[numeric]", 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("each way of dividing columns gives the same factors, again and again", "[numeric]",
+TEMPLATE_LIST_TEST_CASE("each division of columns gives the same factors in every run", "[numeric]",
                         AllTypes) {
   std::mt19937 random(17);
   const auto sparse = dominant_matrix<Matrix<TestType>>(60, 0.05, random);
@@ -75,7 +75,7 @@ TEMPLATE_LIST_TEST_CASE("each way of dividing columns gives the same factors, ag
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("pivots are perturbed in each way of dividing columns", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("pivots are perturbed in each division of columns", "[numeric]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const double o = nothing;
   const auto matrix = from_dense<Matrix<TestType>>({{1, 1, o}, {1, 1, 1}, {o, 1, 1}});
@@ -89,7 +89,7 @@ TEMPLATE_LIST_TEST_CASE("pivots are perturbed in each way of dividing columns", 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("two workspaces on one plan, in turn", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("two workspaces share one plan in turn", "[numeric]", AllTypes) {
   using Space = typename TestType::Space;
   using Scalar = typename TestType::Scalar;
   const Space exec;
@@ -112,7 +112,7 @@ TEMPLATE_LIST_TEST_CASE("two workspaces on one plan, in turn", "[numeric]", AllT
 }
 
 #ifdef KOKKOS_ENABLE_CUDA
-TEST_CASE("a column that nothing releases ends in an error, not in a hang", "[numeric]") {
+TEST_CASE("a column that is never released ends in an error, not in a hang", "[numeric]") {
   const Kokkos::Cuda exec;
   const auto host = from_dense<Matrix<Types<double, int, Kokkos::Cuda>>>({{4, 1, 1}, {1, 4, 1}, {1, 1, 4}});
   const auto filled = factorize_symbolic(exec, to_space<Kokkos::Cuda>(host).pattern(), MemoryBudget());

@@ -82,7 +82,7 @@ Result<Types> run(const Matrix<Types>& sorted, RealOf<typename Types::Scalar> th
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("LU by rows of matrices worked by hand", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("row LU of matrices worked by hand", "[numeric]", AllTypes) {
   const double o = nothing;
   STATIC_CHECK(can_plan<typename TestType::Space> == lutra::Impl::is_host_space<typename TestType::Space>);
   if constexpr (lutra::Impl::is_host_space<typename TestType::Space>) {
@@ -107,7 +107,7 @@ TEMPLATE_LIST_TEST_CASE("LU by rows of matrices worked by hand", "[numeric]", Al
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("LU by rows agrees with plain elimination", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("row LU agrees with plain elimination", "[numeric]", AllTypes) {
   if constexpr (lutra::Impl::is_host_space<typename TestType::Space>) {
     using Scalar = typename TestType::Scalar;
     std::mt19937 random(7);

@@ -109,9 +109,7 @@ void check_one_front(int pivots, int cb_rows, std::mt19937& random,
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE(
-    "one wide front: L·U is A, its contribution block standing for U in contribution rows", "[numeric]",
-    AllTypes) {
+TEMPLATE_LIST_TEST_CASE("one wide front: L·U with the contribution block equals A", "[numeric]", AllTypes) {
   std::mt19937 random(11);
   constexpr bool on_host = std::is_same_v<typename TestType::Memory, Kokkos::HostSpace>;
   using Sizes = std::vector<std::pair<int, int>>;  // pivots, contribution rows
@@ -198,7 +196,7 @@ TEMPLATE_LIST_TEST_CASE("small pivots anywhere in a wide front are perturbed", "
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("many fronts whose diagonals are swept side by side", "[numeric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("diagonal blocks of many fronts are processed together", "[numeric]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   constexpr bool on_host = std::is_same_v<typename TestType::Memory, Kokkos::HostSpace>;
   std::mt19937 random(13);

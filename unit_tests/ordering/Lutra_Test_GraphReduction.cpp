@@ -33,7 +33,8 @@ ReducedGraph<Index> checked_reduction(const SymmetricGraph<Index>& graph,
   return reduced;
 }
 
-TEMPLATE_TEST_CASE("reduction: trees and chains vanish without fill", "[ordering]", int, std::int64_t) {
+TEMPLATE_TEST_CASE("reduction: trees and chains are eliminated without fill", "[ordering]", int,
+                   std::int64_t) {
   const auto check = [](int n, const Test::Edges& edges) {
     const auto graph = graph_of<TestType>(n, edges);
     const auto reduced = checked_reduction(graph);
@@ -49,8 +50,8 @@ TEMPLATE_TEST_CASE("reduction: trees and chains vanish without fill", "[ordering
   Test::Edges star;
   for (int v = 1; v < 100; ++v) star.emplace_back(0, v);
   check(100, star);
-  check(40, Test::clique(40));  // one vertex of weight 40, and it has no neighbours
-  Test::Edges triangles;        // in a row, each shares a vertex with the next
+  check(40, Test::clique(40));  // one vertex of weight 40 without neighbours
+  Test::Edges triangles;        // a chain of triangles that share vertices
   for (int k = 0; k < 20; ++k) {
     triangles.emplace_back(2 * k, 2 * k + 1);
     triangles.emplace_back(2 * k + 1, 2 * k + 2);
@@ -59,7 +60,7 @@ TEMPLATE_TEST_CASE("reduction: trees and chains vanish without fill", "[ordering
   check(41, triangles);
 }
 
-TEMPLATE_TEST_CASE("reduction: long chains get a low elimination tree and at most an edge a vertex",
+TEMPLATE_TEST_CASE("reduction: long chains get a shallow tree and at most one fill edge per vertex",
                    "[ordering]", int, std::int64_t) {
   constexpr int n = 20000;
   Test::Edges cycle = Test::path(n), comb = Test::path(n);
@@ -78,9 +79,9 @@ TEMPLATE_TEST_CASE("reduction: long chains get a low elimination tree and at mos
   check(n + n / 2, comb);
 }
 
-TEMPLATE_TEST_CASE("reduction: elimination of a vertex with two neighbours joins them", "[ordering]", int,
+TEMPLATE_TEST_CASE("reduction: eliminating a vertex of degree two joins its neighbours", "[ordering]", int,
                    std::int64_t) {
-  // A clique of four in which each edge is a chain of four vertices more.
+  // A clique of four in which each edge is subdivided by four vertices.
   Test::Edges edges;
   int n = 4;
   for (const auto& [v, w] : Test::clique(4)) {
@@ -96,12 +97,11 @@ TEMPLATE_TEST_CASE("reduction: elimination of a vertex with two neighbours joins
   CHECK(reduced.graph.neighbours == std::vector<TestType>{1, 2, 3, 0, 2, 3, 0, 1, 3, 0, 1, 2});
   CHECK(reduced.members == std::vector<TestType>{0, 1, 2, 3});
   CHECK(reduced.eliminated.size() == 24);
-  // Each chain of four fills in one edge a vertex.
+  // Each chain of four adds one fill edge per vertex.
   CHECK(nnz_l(graph, ordered(reduced)) == 30 + 24);
 }
 
-TEMPLATE_TEST_CASE("reduction: vertices with the same neighbours become one", "[ordering]", int,
-                   std::int64_t) {
+TEMPLATE_TEST_CASE("reduction: indistinguishable vertices are merged", "[ordering]", int, std::int64_t) {
   ReductionOptions options;
   options.eliminate = false;
   const Test::Edges edges = Test::random_edges(40, 90, 8);
@@ -123,7 +123,7 @@ TEMPLATE_TEST_CASE("reduction: vertices with the same neighbours become one", "[
   CHECK(sides.members == std::vector<TestType>{0, 4, 3, 2, 1, 5, 11, 10, 9, 8, 7, 6});
 }
 
-TEMPLATE_TEST_CASE("reduction: weights of vertices add up", "[ordering]", int, std::int64_t) {
+TEMPLATE_TEST_CASE("reduction: weights of merged vertices are added", "[ordering]", int, std::int64_t) {
   // Two triangles with a common edge, {0, 3}: 1 and 2 are twins, and so are 0 and 3.
   const auto graph = graph_of<TestType>(4, {{0, 1}, {1, 3}, {0, 2}, {2, 3}, {0, 3}});
   ReductionOptions options;
@@ -134,7 +134,7 @@ TEMPLATE_TEST_CASE("reduction: weights of vertices add up", "[ordering]", int, s
   const auto same = reduce_graph(graph, options, weights);
   CHECK(same.weights == weights);
   CHECK(same.graph.neighbours == graph.neighbours);
-  // A vertex between two heavy ones stays: the edge between them would be worth more than it.
+  // A vertex between two heavy ones is kept, since the fill edge between them would cost more.
   options.eliminate = true;
   auto edges = Test::clique(4);
   edges.emplace_back(0, 4);
@@ -145,7 +145,7 @@ TEMPLATE_TEST_CASE("reduction: weights of vertices add up", "[ordering]", int, s
 }
 
 TEMPLATE_TEST_CASE("reduction: dense vertices come last", "[ordering]", int, std::int64_t) {
-  // A path of 2000, two vertices next to all of it, and one of degree 300 that is not dense.
+  // A path of 2000 vertices, two vertices adjacent to all of them, and one of degree 300 that is not dense.
   Test::Edges edges = Test::path(2000);
   for (int v = 0; v < 2000; ++v) {
     edges.emplace_back(v, 2000);
@@ -161,9 +161,9 @@ TEMPLATE_TEST_CASE("reduction: dense vertices come last", "[ordering]", int, std
   CHECK(nnz_l(graph, permutation) <= 2 * 2001 + 1 + 2 * 2000);
 }
 
-TEMPLATE_TEST_CASE("reduction: a vertex that is dense in what is left comes last", "[ordering]", int,
+TEMPLATE_TEST_CASE("reduction: a vertex that is dense in the reduced graph comes last", "[ordering]", int,
                    std::int64_t) {
-  // A grid of 55 by 55, all of it next to a hub, of degree below 10 √n thanks to 48500 pairs.
+  // A 55 × 55 grid adjacent to a hub, whose degree is below 10 √n because 48500 pairs enlarge n.
   constexpr int side = 55, hub = side * side, n = hub + 1 + 2 * 48500;
   Test::Edges edges = Test::grid(side);
   for (int v = 0; v < hub; ++v) edges.emplace_back(v, hub);
@@ -177,7 +177,7 @@ TEMPLATE_TEST_CASE("reduction: a vertex that is dense in what is left comes last
   CHECK(permutation.back() == hub);
 }
 
-TEMPLATE_TEST_CASE("reduction: fill is that of the whole graph's order, or less", "[ordering]", int,
+TEMPLATE_TEST_CASE("reduction: fill does not exceed that of ordering the whole graph", "[ordering]", int,
                    std::int64_t) {
   const auto check = [](int n, const Test::Edges& edges) {
     const auto graph = graph_of<TestType>(n, edges);
@@ -189,7 +189,7 @@ TEMPLATE_TEST_CASE("reduction: fill is that of the whole graph's order, or less"
   check(400, Test::grid(20));
   check(600, Test::random_edges(600, 700, 2));
   check(600, Test::random_edges(600, 900, 3));
-  auto mesh = Test::random_tree(1000, 4);  // a tree with some chords, as a power grid
+  auto mesh = Test::random_tree(1000, 4);  // a tree with some chords, like a power grid
   for (const auto& edge : Test::random_edges(1000, 150, 5)) mesh.push_back(edge);
   check(1000, mesh);
   Test::Edges many;

@@ -14,7 +14,7 @@ namespace {
 
 using namespace lutra;
 
-/// A graph of which the last vertices are the boundary.
+/// A graph whose last vertices are the boundary.
 struct Leaf {
   SymmetricGraph<int> graph;
   std::vector<int> weights;
@@ -27,8 +27,8 @@ Leaf make_leaf(int n, int n_boundary, const Test::Edges& edges, int max_weight =
   return leaf;
 }
 
-/// Exact minimum degree by sets: of least weighted degree what has changed last, of these the largest number;
-/// then those that have no other neighbours than its front.
+/// Exact minimum degree by sets. Eliminates a vertex of least weighted degree; ties are broken by the latest
+/// change, then by the largest number. Then eliminates vertices whose neighbours are all in its front.
 std::vector<int> reference_order(const Leaf& leaf) {
   const int n = leaf.graph.size(), n_inner = n - leaf.n_boundary;
   std::vector<std::set<int>> rows(static_cast<std::size_t>(n));
@@ -124,7 +124,8 @@ std::vector<std::vector<int>> order_leaves(const std::vector<Leaf>& leaves) {
   return orders;
 }
 
-TEMPLATE_LIST_TEST_CASE("leaves: a team orders each by exact minimum degree", "[ordering]", Test::Spaces) {
+TEMPLATE_LIST_TEST_CASE("leaves: each team orders a leaf by exact minimum degree", "[ordering]",
+                        Test::Spaces) {
   std::vector<Leaf> leaves;
   leaves.push_back(make_leaf(0, 0, {}));
   leaves.push_back(make_leaf(1, 0, {}));
@@ -145,7 +146,7 @@ TEMPLATE_LIST_TEST_CASE("leaves: a team orders each by exact minimum degree", "[
   }
   CHECK_THROWS_AS((Impl::LeafOrdering<TestType, int>({}, {}, {}, {}).run(TestType(), {}, 16001, 16001)),
                   InputError);
-  // Exact degrees and approximate ones lead to about the same fill.
+  // Exact and approximate degrees lead to about the same fill.
   auto by_host = minimum_degree(leaves.back().graph, leaves.back().weights, 20), by_team = orders.back();
   for (int v = 380; v < 400; ++v) {
     by_host.push_back(v);

@@ -41,14 +41,14 @@ TEMPLATE_TEST_CASE("minimum degree: fill by hand", "[ordering]", int, std::int64
   cycle.emplace_back(0, 11);
   const auto ring = graph_of<TestType>(12, cycle);
   CHECK(nnz_l(ring, minimum_degree(ring)) == 12 + 9);
-  // 3 × 3: the four vertices of degree 2 leave a cycle of four around the centre (4 edges); it needs no
-  // diagonal but through the first of the other five: 12 + 4 + 1.
+  // 3 × 3: eliminating the four corners adds a cycle of four edges around the centre. The first of the other
+  // five vertices adds one diagonal: 12 + 4 + 1.
   const auto small = graph_of<TestType>(9, Test::grid(3));
   CHECK(nnz_l(small, minimum_degree(small)) == 17);
 }
 
-TEMPLATE_TEST_CASE("minimum degree: counts its visits, and is given up where they exceed a limit",
-                   "[ordering]", int, std::int64_t) {
+TEMPLATE_TEST_CASE("minimum degree: visits are counted, and the method stops at their limit", "[ordering]",
+                   int, std::int64_t) {
   const auto grid = graph_of<TestType>(900, Test::grid(30));
   const auto permutation = minimum_degree(grid);
   DegreeWork whole;
@@ -64,7 +64,8 @@ TEMPLATE_TEST_CASE("minimum degree: counts its visits, and is given up where the
   CHECK(minimum_degree(grid, {}, TestType(0), &half).empty());
   CHECK(half.visits > whole.visits / 2);
   CHECK(half.visits < whole.visits);
-  int calls = 0;  // at half of the visits the limit is raised, by too little for the rest, then by enough
+  int calls =
+      0;  // at half of the visits the limit is raised, first by too little for the rest, then by enough
   DegreeWork raised = half;
   raised.visits = 0;
   raised.at_limit = [&](DegreeWork& work) {
@@ -97,9 +98,9 @@ TEMPLATE_TEST_CASE("minimum degree: fill is near that of the AMD library", "[ord
   CHECK(nnz_l(graph, minimum_degree(graph)) == 50000);
 }
 
-TEMPLATE_TEST_CASE("minimum degree: a weight stands for so many equal vertices", "[ordering]", int,
-                   std::int64_t) {
-  // Spokes of different weights and a rim: the same pivots with weights and with explicit duplicates.
+TEMPLATE_TEST_CASE("minimum degree: a vertex of weight w counts as w indistinguishable vertices",
+                   "[ordering]", int, std::int64_t) {
+  // A wheel with weighted vertices gives the same pivots as one with explicit duplicates.
   const Test::Edges edges = {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 0}, {0, 5}, {1, 5}, {2, 5}, {3, 5}, {4, 5}};
   const std::vector<TestType> weights = {1, 4, 2, 7, 3, 5};
   const auto graph = graph_of<TestType>(6, edges);
@@ -111,29 +112,30 @@ TEMPLATE_TEST_CASE("minimum degree: a weight stands for so many equal vertices",
     for (TestType k = first[static_cast<std::size_t>(v)]; k < first[static_cast<std::size_t>(v) + 1]; ++k)
       of_duplicates.push_back(k);
   CHECK(nnz_l(duplicates, of_duplicates) == nnz_l(duplicates, minimum_degree(duplicates)));
-  // A path a − b − c, b as heavy as 10: without weights an end comes first, and so it does with them; with a
-  // heavy end the other end does.
+  // A path a − b − c with b of weight 10: an end comes first with and without weights. With a heavy end, the
+  // other end comes first.
   const auto chain = graph_of<TestType>(3, Test::path(3));
   CHECK(minimum_degree(chain, {TestType(1), TestType(1), TestType(9)}).back() != 0);
   CHECK_THROWS_AS(minimum_degree(chain, {TestType(1)}), InputError);
 }
 
-TEMPLATE_TEST_CASE("minimum degree: the boundary is counted and not ordered", "[ordering]", int,
-                   std::int64_t) {
-  // Path 0 − 1 − 2; vertex 0 has three neighbours in the boundary 3, 4, 5. Without them an end comes first.
+TEMPLATE_TEST_CASE("minimum degree: boundary vertices count for degrees and are not ordered", "[ordering]",
+                   int, std::int64_t) {
+  // Path 0 − 1 − 2. Vertex 0 has three neighbours in the boundary 3, 4, 5. Without them an end would come
+  // first.
   const auto graph = graph_of<TestType>(6, {{0, 1}, {1, 2}, {0, 3}, {0, 4}, {0, 5}});
   const auto permutation = minimum_degree(graph, {}, TestType(3));
   CHECK(permutation == std::vector<TestType>{2, 1, 0});
-  // As heavy as three: the same, by one vertex.
+  // One boundary vertex of weight three has the same effect.
   const auto heavy = graph_of<TestType>(4, {{0, 1}, {1, 2}, {0, 3}});
   CHECK(minimum_degree(heavy, {TestType(1), TestType(1), TestType(1), TestType(3)}, TestType(1)) ==
         std::vector<TestType>{2, 1, 0});
-  // All in the boundary, or next to it alone.
+  // All vertices are in the boundary, or adjacent only to it.
   CHECK(minimum_degree(heavy, {}, TestType(4)).empty());
   const auto star = graph_of<TestType>(6, {{0, 5}, {1, 5}, {2, 5}, {3, 5}, {4, 5}});
   CHECK(minimum_degree(star, {}, TestType(1)).size() == 5);
   CHECK_THROWS_AS(minimum_degree(heavy, {}, TestType(5)), InputError);
-  // With a boundary of the whole rim the fill is that of ordering the rim last.
+  // With the whole rim as boundary, the fill is that of ordering the rim last.
   const auto grid = graph_of<TestType>(900, Test::grid(30));
   auto inner = minimum_degree(grid, {}, TestType(30));
   REQUIRE(inner.size() == 870);
@@ -142,7 +144,7 @@ TEMPLATE_TEST_CASE("minimum degree: the boundary is counted and not ordered", "[
         1.3 * static_cast<double>(nnz_l(grid, minimum_degree(grid))));
 }
 
-TEMPLATE_TEST_CASE("minimum degree: an object orders one graph as after others", "[ordering]", int,
+TEMPLATE_TEST_CASE("minimum degree: an order does not depend on graphs ordered before", "[ordering]", int,
                    std::int64_t) {
   Impl::QuotientGraph<TestType> reused;
   std::vector<TestType> permutation(900);

@@ -49,7 +49,7 @@ Test::Edges renumbered(Test::Edges edges, int n) {
   return edges;
 }
 
-/// Copies of a graph next to each other.
+/// Disjoint copies of a graph.
 Test::Edges copies(const Test::Edges& of, int n, int count) {
   Test::Edges edges;
   for (int k = 0; k < count; ++k)
@@ -57,7 +57,7 @@ Test::Edges copies(const Test::Edges& of, int n, int count) {
   return edges;
 }
 
-/// A permutation, and a tree in which edges join only columns of a node and of its ancestors.
+/// Checks the permutation, and that edges join only columns of a node and of its ancestors.
 void check_dissection(const Graph& graph, const Dissection<int>& d) {
   REQUIRE_NOTHROW(check_permutation({d.permutation.begin(), d.permutation.end()}, graph.size()));
   REQUIRE(d.first_column.size() == d.parent.size() + 1);
@@ -95,7 +95,7 @@ DissectionOptions plain(int leaf = 200) {
   return options;
 }
 
-/// The permutation and the nodes by `n_threads` host threads.
+/// The permutation and the nodes found by `n_threads` host threads.
 auto by_threads(const Graph& graph, std::size_t n_threads) {
   const std::vector<int> weights(at(graph.size()), 1);
   Impl::DissectionHost<int> dissection(graph, weights, plain(), MemoryBudget(), n_threads);
@@ -145,7 +145,7 @@ std::vector<Coarsened> coarsen(const Executor& exec, const Graph& graph, int hea
   return levels;
 }
 
-TEST_CASE("coarsening: one thread and all threads find the same graphs", "[ordering]") {
+TEST_CASE("coarsening: the graphs do not depend on the number of threads", "[ordering]") {
   const int n = 40 * 40;
   for (const Test::Edges& edges :
        {Test::grid(40), Test::random_edges(n, 3 * n, 1), Test::random_tree(n, 2)}) {
@@ -158,7 +158,7 @@ TEST_CASE("coarsening: one thread and all threads find the same graphs", "[order
       CHECK(*std::ranges::max_element(level.vertex_weights) <= 3);
       CHECK(std::accumulate(level.vertex_weights.begin(), level.vertex_weights.end(), 0) == n);
     }
-    // Every edge is inside a coarse vertex or counted in one coarse edge, in both directions.
+    // Every edge is inside a coarse vertex or counted in a coarse edge, in both directions.
     int inside = 0;
     for (int v = 0; v < n; ++v)
       for (int p = graph.row_map[at(v)]; p < graph.row_map[at(v) + 1]; ++p)
@@ -169,14 +169,14 @@ TEST_CASE("coarsening: one thread and all threads find the same graphs", "[order
   }
 }
 
-TEST_CASE("coarsening: leaves of a star meet at their hub", "[ordering]") {
+TEST_CASE("coarsening: leaves of a star are matched through their hub", "[ordering]") {
   Test::Edges star;
   for (int v = 1; v < 101; ++v) star.emplace_back(0, v);
   const auto levels = coarsen(Impl::OneThread{}, Test::graph_of<int>(101, star), 3);
   CHECK(levels[0].vertex_weights.size() == 51);  // hub and leaf, 49 pairs of leaves, one alone
 }
 
-TEST_CASE("nested dissection: graphs that are hardly any", "[ordering]") {
+TEST_CASE("nested dissection: empty and tiny graphs", "[ordering]") {
   CHECK(dissect(Test::graph_of<int>(0, {})).permutation.empty());
   CHECK(dissect(Test::graph_of<int>(1, {})).permutation == std::vector<int>{0});
   dissect(Test::graph_of<int>(1000, {}));
@@ -191,7 +191,7 @@ TEST_CASE("nested dissection: graphs that are hardly any", "[ordering]") {
   }
 }
 
-TEST_CASE("nested dissection: sizes next to that of a leaf", "[ordering]") {
+TEST_CASE("nested dissection: sizes close to the leaf size", "[ordering]") {
   for (const int n : {199, 200, 201, 202}) {
     const auto d = dissect(Test::graph_of<int>(n, Test::path(n)), plain());
     CHECK((d.n_leaves == 1) == (n <= 200));
@@ -199,13 +199,13 @@ TEST_CASE("nested dissection: sizes next to that of a leaf", "[ordering]") {
   }
 }
 
-TEST_CASE("nested dissection: a clique has no separator and is left to minimum degree", "[ordering]") {
+TEST_CASE("nested dissection: a clique has no separator and is ordered by minimum degree", "[ordering]") {
   const auto d = dissect(Test::graph_of<int>(300, Test::clique(300)), plain());
   CHECK(d.n_degenerate == 1);
   CHECK(d.n_leaves == 1);
 }
 
-TEST_CASE("nested dissection: components are siblings, small ones share leaves", "[ordering]") {
+TEST_CASE("nested dissection: components are siblings, and small ones share leaves", "[ordering]") {
   const Graph small = Test::graph_of<int>(50000, copies(Test::path(5), 5, 10000));
   const auto d = dissect(small, plain());
   CHECK(d.n_leaves == 250);
@@ -222,7 +222,7 @@ TEST_CASE("nested dissection: the same order for any number of threads", "[order
   CHECK(dissect(graph).permutation == dissect(graph).permutation);
 }
 
-/// Order and nodes by levels, leaves by teams; those too large for teams by host threads.
+/// Order and nodes, dissected by levels. Teams order leaves, and host threads those too large for teams.
 auto by_levels(const Graph& graph, const DissectionOptions& options) {
   const std::vector<int> weights(at(graph.size()), 1);
   std::vector<int> order(weights.size());
@@ -233,7 +233,7 @@ auto by_levels(const Graph& graph, const DissectionOptions& options) {
   // A device finds the same.
   if constexpr (!Impl::is_host_space<Kokkos::DefaultExecutionSpace>)
     CHECK(nested_dissection(Kokkos::DefaultExecutionSpace(), graph, options).permutation == order);
-  // No edge joins ranges of different nodes unless one is an ancestor's.
+  // An edge joins ranges of two nodes only if one is an ancestor of the other.
   std::vector<int> position(order.size());
   for (std::size_t k = 0; k < order.size(); ++k) position[at(order[k])] = static_cast<int>(k);
   for (const auto& node : levels.nodes) {
@@ -246,7 +246,7 @@ auto by_levels(const Graph& graph, const DissectionOptions& options) {
   return order;
 }
 
-TEST_CASE("nested dissection: by levels as well as by tasks", "[ordering]") {
+TEST_CASE("nested dissection: levels and tasks give the same order", "[ordering]") {
   const int n = 60;
   const Graph graph = Test::graph_of<int>(2 * n * n, copies(Test::grid(n), n * n, 2));
   DissectionOptions options = plain();
@@ -261,11 +261,11 @@ TEST_CASE("nested dissection: by levels as well as by tasks", "[ordering]") {
        {Test::random_tree(3000, 1), Test::random_edges(3000, 9000, 3), Test::Edges(),
         copies(Test::path(5), 5, 600), copies(Test::clique(30), 30, 100)})
     by_levels(Test::graph_of<int>(3000, edges), options);
-  by_levels(Test::graph_of<int>(1200, Test::clique(1200)), options);  // a leaf of the host's
+  by_levels(Test::graph_of<int>(1200, Test::clique(1200)), options);  // a leaf for the host
   by_levels(Test::graph_of<int>(0, {}), options);
 }
 
-TEST_CASE("nested dissection: fill against METIS and AMD", "[ordering]") {
+TEST_CASE("nested dissection: fill compared with METIS and AMD", "[ordering]") {
   double sum = 0, worst = 0;
   int count = 0;
   const auto compare = [&](int n, const Test::Edges& edges) {
@@ -287,7 +287,7 @@ TEST_CASE("nested dissection: fill against METIS and AMD", "[ordering]") {
   compare(4096, cube(16));
   compare(3000, Test::random_tree(3000, 1));
   compare(1500, Test::random_edges(1500, 2500, 3));
-  Test::Edges hub = Test::grid(40);  // and a vertex next to all others
+  Test::Edges hub = Test::grid(40);  // and a vertex adjacent to all others
   for (int v = 0; v < 1600; ++v) hub.emplace_back(v, 1600);
   compare(1601, hub);
   CHECK(std::exp(sum / count) < 1.05);

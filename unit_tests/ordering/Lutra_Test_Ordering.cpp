@@ -44,7 +44,7 @@ std::vector<int> shuffled(int n, unsigned seed) {
   return label;
 }
 
-TEMPLATE_LIST_TEST_CASE("ordering: every kind gives a permutation, the same each time", "[ordering]",
+TEMPLATE_LIST_TEST_CASE("ordering: every kind gives a reproducible permutation", "[ordering]",
                         Test::Ordinals) {
   using Matrix = PatternMatrix;
   const Ordering kind =
@@ -119,7 +119,7 @@ TEMPLATE_LIST_TEST_CASE("ordering: fill on a grid is far below that of the natur
   CHECK(2 * fill(a, order(make_view(a).pattern(), Ordering::nd)) < natural);
 }
 
-TEST_CASE("ordering: entry k is the row eliminated as k-th, not the position of row k", "[ordering]") {
+TEST_CASE("ordering: entry k is the k-th row eliminated, not the position of row k", "[ordering]") {
   const Ordering kind = GENERATE(Ordering::metis, Ordering::nd, Ordering::amd);
   const DoubleMatrix a = Test::grid_matrix<DoubleMatrix>(30, shuffled(900, 2));
   const std::vector<Ordinal0> permutation = order(make_view(a).pattern(), kind);
@@ -129,7 +129,7 @@ TEST_CASE("ordering: entry k is the row eliminated as k-th, not the position of 
   CHECK(5 * fill(a, permutation) < fill(a, position));
 }
 
-TEST_CASE("ordering: the hub of a star goes last", "[ordering]") {
+TEST_CASE("ordering: the hub of a star is eliminated last", "[ordering]") {
   const Ordering kind = GENERATE(Ordering::metis, Ordering::nd, Ordering::amd);
   const int n = 50;
   std::vector<std::vector<double>> picture(n, std::vector<double>(n, nothing));
@@ -138,7 +138,7 @@ TEST_CASE("ordering: the hub of a star goes last", "[ordering]") {
   CHECK(fill(a, order(make_view(a).pattern(), kind)) == 49);
 }
 
-/// The most that an entry is away from the diagonal.
+/// The bandwidth: the largest distance of an entry from the diagonal.
 template <class MatrixType>
 int bandwidth(const MatrixType& a, const std::vector<Ordinal>& permutation) {
   std::vector<int> position(permutation.size());
@@ -173,7 +173,7 @@ TEST_CASE("ordering: reverse Cuthill-McKee has a narrow band", "[ordering]") {
   }
 }
 
-TEST_CASE("ordering: what it refuses", "[ordering]") {
+TEST_CASE("ordering: invalid input is refused", "[ordering]") {
   const DoubleMatrix wide = Test::from_dense<DoubleMatrix>({{1, 2, 3}, {4, 5, 6}}, 3);
   CHECK_THROWS_MATCHES(order(make_view(wide).pattern(), Ordering::amd), InputError,
                        MessageMatches(ContainsSubstring("2 rows") && ContainsSubstring("3 columns")));
@@ -182,7 +182,7 @@ TEST_CASE("ordering: what it refuses", "[ordering]") {
   CHECK_THROWS_AS(order(make_view(square).pattern(), Ordering::automatic), InputError);
 }
 
-TEST_CASE("permutation: the first mistake is named", "[ordering]") {
+TEST_CASE("permutation: the first error is named", "[ordering]") {
   CHECK_NOTHROW(check_permutation({}, 0));
   CHECK_NOTHROW(check_permutation({2, 0, 1}, 3));
   CHECK_THROWS_MATCHES(check_permutation({0, 1}, 3), InputError,

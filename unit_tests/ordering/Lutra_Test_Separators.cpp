@@ -20,7 +20,7 @@ using namespace lutra::Impl;
 using Space = Kokkos::DefaultHostExecutionSpace;
 using Parts = std::vector<signed char>;
 
-/// Graphs of a batch on the host, by edges.
+/// The graphs of a batch on the host, as lists of edges.
 template <class Index>
 struct Batch {
   std::vector<Index> first_vertex{0}, graph, row_map{0}, neighbours, weights;
@@ -94,7 +94,7 @@ std::vector<std::set<int>> random_graph(int n, int n_edges, unsigned seed) {
   return from_edges(n, edges);
 }
 
-/// Weights of a graph's parts, recomputed; no edge joins the sides.
+/// Recomputes the weights of the parts of a graph and checks that no edge joins the sides.
 template <class Index>
 SeparatorWeights<Index> checked_weights(const Batch<Index>& batch, const Parts& part, std::size_t g = 0) {
   SeparatorWeights<Index> weights;
@@ -111,7 +111,7 @@ SeparatorWeights<Index> checked_weights(const Batch<Index>& batch, const Parts& 
   return weights;
 }
 
-/// By one thread, and as devices do: collected by all, moved by one thread a graph.
+/// Refines with one thread, and as devices do: all threads collect, and one thread per graph moves vertices.
 enum class Method { moves, collected };
 
 using Whole = WholeSpace<Space>;
@@ -142,7 +142,7 @@ Batch<Index> batch_of(const std::vector<std::set<int>>& lists, const std::vector
   return batch;
 }
 
-/// All vertices are in the separator but the first and the last.
+/// All vertices except the first and the last are in the separator.
 Parts worst_part(std::size_t n) {
   Parts part(n, separator);
   part.front() = side_a;
@@ -152,7 +152,7 @@ Parts worst_part(std::size_t n) {
 
 using Indices = std::tuple<int, std::int64_t>;
 
-TEST_CASE("separators: of path, cycle and complete bipartite graph, refined by hand", "[ordering]") {
+TEST_CASE("separators: path, cycle and complete bipartite graph refined by hand", "[ordering]") {
   const Method method = GENERATE(Method::moves, Method::collected);
   SECTION("path of 10 vertices, all in the separator but its ends") {
     auto batch = batch_of<int>(path(10));
@@ -204,7 +204,7 @@ TEST_CASE("separators: of path, cycle and complete bipartite graph, refined by h
   }
 }
 
-TEST_CASE("separators: an admissible balance is reached and held", "[ordering]") {
+TEST_CASE("separators: an admissible balance is reached and kept", "[ordering]") {
   const Method method = GENERATE(Method::moves, Method::collected);
   const double share = GENERATE(0.5, 0.55, 0.6);
   auto batch = batch_of<int>(grid(14, 15));
@@ -221,8 +221,9 @@ TEST_CASE("separators: an admissible balance is reached and held", "[ordering]")
   CHECK(second.part[separator] <= weights.part[separator]);
 }
 
-TEMPLATE_LIST_TEST_CASE("separators: never heavier, sides apart, for each number of threads and twice",
-                        "[ordering]", Indices) {
+TEMPLATE_LIST_TEST_CASE(
+    "separators: refinement never adds weight or joins the sides, for any number of threads", "[ordering]",
+    Indices) {
   using Index = TestType;
   const Method method = GENERATE(Method::moves, Method::collected);
   const unsigned seed = GENERATE(1U, 2U, 3U, 4U);
@@ -256,8 +257,8 @@ TEMPLATE_LIST_TEST_CASE("separators: never heavier, sides apart, for each number
   CHECK(again == one_by_one);
 }
 
-TEMPLATE_LIST_TEST_CASE("separators: initial ones of grids are lines, alone and in a batch", "[ordering]",
-                        Indices) {
+TEMPLATE_LIST_TEST_CASE("separators: initial separators of grids are lines, alone and in a batch",
+                        "[ordering]", Indices) {
   using Index = TestType;
   Batch<Index> batch;
   Parts one_by_one;
@@ -296,7 +297,7 @@ TEST_CASE("separators: components, isolated vertices and graphs without a balanc
       for (int v = 0; v < u; ++v) edges.push_back({u, v});
     auto batch = batch_of<int>(from_edges(9, edges));
     const auto weights = checked_weights(batch, initial(OneThread{}, batch));
-    CHECK(weights.part[separator] == 4);  // 5 vertices of 9 are the most that a side may have
+    CHECK(weights.part[separator] == 4);  // a side may have at most 5 of 9 vertices
     CHECK(std::min(weights.part[0], weights.part[1]) == 0);
   }
   SECTION("one vertex heavier than all others") {
@@ -322,7 +323,7 @@ Parts thick_separator(int rows, int columns) {
   return part;
 }
 
-TEST_CASE("separators: of a large grid, in any order of the list", "[ordering]") {
+TEST_CASE("separators: the result on a large grid does not depend on the order of the list", "[ordering]") {
   constexpr int rows = 100, columns = 250;
   auto batch = batch_of<int>(grid(rows, columns));
   for (const Method method : {Method::moves, Method::collected}) {
@@ -330,7 +331,7 @@ TEST_CASE("separators: of a large grid, in any order of the list", "[ordering]")
     refine(batch, part, method, 0.57);
     CHECK(checked_weights(batch, part).part[separator] == rows);
   }
-  // What a collected list leads to does not depend on its order.
+  // The result does not depend on the order of the collected list.
   DissectionStack<Kokkos::HostSpace> stack;
   using Separators = CollectedSeparators<Whole, int, Kokkos::HostSpace>;
   std::vector<Parts> results;
@@ -348,7 +349,7 @@ TEST_CASE("separators: of a large grid, in any order of the list", "[ordering]")
   CHECK(results[0] == results[1]);
 }
 
-/// Parts of all graphs of a batch, a team each.
+/// The parts of all graphs of a batch, with a team for each graph.
 template <class Index>
 Parts by_teams(Batch<Index>& batch, const DissectionOptions& options) {
   DissectionStack<Kokkos::HostSpace> stack;
@@ -357,7 +358,7 @@ Parts by_teams(Batch<Index>& batch, const DissectionOptions& options) {
   return part;
 }
 
-TEMPLATE_LIST_TEST_CASE("separators: teams bisect graphs of a batch as each alone", "[ordering]", Indices) {
+TEMPLATE_LIST_TEST_CASE("separators: graphs in a batch are bisected as alone", "[ordering]", Indices) {
   using Index = TestType;
   DissectionOptions options;
   options.team_descents = 2;

@@ -27,7 +27,7 @@ auto auction(const MatrixType& a, const AuctionOptions& options = {}) {
   return match_auction(Space(), Test::to_space<Space>(a), MemoryBudget(), options);
 }
 
-/// log of the product of the matched magnitudes.
+/// Logarithm of the product of the matched magnitudes.
 template <class MatrixType>
 double log_product(const MatrixType& a, const std::vector<Ordinal>& row_of_column) {
   double sum = 0;
@@ -36,12 +36,13 @@ double log_product(const MatrixType& a, const std::vector<Ordinal>& row_of_colum
     double size = 0;
     for (auto k = static_cast<std::size_t>(a.row_map[r]); k < static_cast<std::size_t>(a.row_map[r + 1]); ++k)
       if (static_cast<std::size_t>(a.entries[k]) == c) size = Reference::size_of(a.values[k]);
-    sum += std::log(size);  // -infinity where the entry is missing or zero
+    sum += std::log(size);  // -infinity if the entry is missing or zero
   }
   return sum;
 }
 
-// Perfect, scaled as promised, and as near to the greatest product as stated.
+// Checks that the matching is perfect, the scaling as documented, and the product within the bound of the
+// greatest.
 template <class MatrixType>
 void check_perfect(const MatrixType& a, const AuctionResult& result, double greatest,
                    double epsilon = AuctionOptions().epsilon) {
@@ -112,7 +113,7 @@ TEMPLATE_LIST_TEST_CASE("auction: cases worked by hand", "[auction]", Test::AllT
   SECTION("ties go to the first column and the first row; the loser takes what is left") {
     const Matrix a = Test::from_dense<Matrix>({{2, 2, nothing}, {2, 2, nothing}, {2, nothing, 2}});
     const auto result = auction<Space>(a);
-    // All want column 0, row 0 gets it; rows 1, 2 go to their second choices, which are free.
+    // All rows bid for column 0, and row 0 gets it. Rows 1 and 2 take their second choices, which are free.
     CHECK(result.matching.row_of_column == Rows{0, 1, 2});
     CHECK(result.statistics.rounds == 2);
     check_perfect(a, result, 3 * std::log(2.0));
@@ -132,7 +133,7 @@ TEMPLATE_LIST_TEST_CASE("auction: cases worked by hand", "[auction]", Test::AllT
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("auction: singular matrices end as with the exact matching", "[auction]",
+TEMPLATE_LIST_TEST_CASE("auction: singular matrices give the result of the exact matching", "[auction]",
                         Test::AllTypes) {
   using Matrix = Test::Matrix<TestType>;
   using Space = typename TestType::Space;
@@ -199,12 +200,12 @@ TEMPLATE_LIST_TEST_CASE("auction: larger random matrices", "[auction]", SpaceTyp
       }
     }
   }
-  CHECK(paths);  // rows were left over in some of them
+  CHECK(paths);  // in some of them rows remained for augmenting paths
 }
 
-// The first rows all want columns 0 and 1 alike and outbid each other by epsilon, up to the price of their
-// own columns, which are dear to them and cheap to others. Rows 0 and 1 have no other choice.
-TEMPLATE_LIST_TEST_CASE("auction: in a price war epsilon is scaled", "[auction]", SpaceTypes) {
+// The first rows value columns 0 and 1 alike and outbid each other by epsilon, up to the price of their own
+// columns, which are worth little to them and much to others. Rows 0 and 1 have no other choice.
+TEMPLATE_LIST_TEST_CASE("auction: epsilon scaling ends a price war", "[auction]", SpaceTypes) {
   using Matrix = Test::Matrix<TestType>;
   constexpr std::size_t rivals = 40, n = 2 * rivals - 2;
   std::vector<std::vector<double>> picture(n, std::vector<double>(n, nothing));
@@ -247,8 +248,8 @@ TEMPLATE_LIST_TEST_CASE("auction: teams of many rounds, of one round, and a limi
   }
 }
 
-// [D Aᵀ; A 0] with few rows that are longer than a thread's lanes take.
-TEMPLATE_LIST_TEST_CASE("auction: many rows want few columns, and rows are long", "[auction]", SpaceTypes) {
+// [D Aᵀ; A 0] with a few rows too long for the lanes of a thread.
+TEMPLATE_LIST_TEST_CASE("auction: many long rows compete for few columns", "[auction]", SpaceTypes) {
   using Matrix = Test::Matrix<TestType>;
   std::mt19937 random(11);
   constexpr int n = 700, constraints = 4;
@@ -263,7 +264,7 @@ TEMPLATE_LIST_TEST_CASE("auction: many rows want few columns, and rows are long"
   check_perfect(a, auction<typename TestType::Space>(a), log_product(a, exact.row_of_column));
 }
 
-TEMPLATE_LIST_TEST_CASE("auction: bad input is refused by its name", "[auction]", SpaceTypes) {
+TEMPLATE_LIST_TEST_CASE("auction: invalid input is refused by name", "[auction]", SpaceTypes) {
   using Matrix = Test::Matrix<TestType>;
   using Space = typename TestType::Space;
   CHECK_THROWS_AS(auction<Space>(Test::from_dense<Matrix>({{1, 2, 3}, {4, 5, 6}}, 3)), InputError);

@@ -26,8 +26,8 @@ using Catch::Matchers::WithinRel;
 using DoubleMatrix = HostMatrix<double>;
 constexpr double nothing = Test::nothing;
 
-// Perfect, optimal and scaled as promised: |B| ≤ 1 everywhere and |B| = 1 at the matched entries. With a
-// perfect matching that alone proves that no other permutation has a greater product.
+// Checks that the matching is perfect and optimal: |B| ≤ 1 everywhere and |B| = 1 at the matched entries. For
+// a perfect matching this proves that no permutation has a greater product.
 template <class MatrixType>
 void check_perfect(const MatrixType& a, const MatchingResult& result) {
   const auto n = static_cast<std::size_t>(a.n_rows);
@@ -58,7 +58,7 @@ void check_perfect(const MatrixType& a, const MatchingResult& result) {
   CHECK(worst_matched <= 1e-12);
 }
 
-// A matching of greatest size with what it leaves over.
+// Checks a maximum matching and the list of unmatched rows and columns.
 template <class MatrixType>
 void check_deficient(const MatrixType& a, const MatchingResult& result) {
   const auto n = static_cast<std::size_t>(a.n_rows);
@@ -78,7 +78,7 @@ void check_deficient(const MatrixType& a, const MatchingResult& result) {
         std::count(result.unmatched_columns.begin(), result.unmatched_columns.end(), c) > 0;
     REQUIRE(left_over == (r < 0));
     if (r < 0) continue;
-    REQUIRE(rows.insert(r).second);  // neither matched twice nor called unmatched
+    REQUIRE(rows.insert(r).second);  // neither matched twice nor listed as unmatched
     bool nonzero = false;
     for (auto k = static_cast<std::size_t>(a.row_map[static_cast<std::size_t>(r)]);
          k < static_cast<std::size_t>(a.row_map[static_cast<std::size_t>(r) + 1]); ++k) {
@@ -140,7 +140,8 @@ TEMPLATE_LIST_TEST_CASE("matching: cases worked by hand", "[matching]", Test::Ho
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("matching: singular matrices name rows and columns", "[matching]", Test::HostTypes) {
+TEMPLATE_LIST_TEST_CASE("matching: unmatched rows and columns of singular matrices are named", "[matching]",
+                        Test::HostTypes) {
   using Matrix = Test::Matrix<TestType>;
   using Rows = std::vector<typename TestType::Ordinal>;
 
@@ -234,14 +235,14 @@ TEMPLATE_LIST_TEST_CASE("matching: larger random matrices", "[matching]", Test::
   CHECK(perfect >= 4);
 }
 
-TEMPLATE_LIST_TEST_CASE("matching: costs that are put off change nothing", "[matching]", Test::HostTypes) {
+TEMPLATE_LIST_TEST_CASE("matching: lazily evaluated costs change no result", "[matching]", Test::HostTypes) {
   using Matrix = Test::Matrix<TestType>;
   using Costs = Kokkos::View<double*, Kokkos::HostSpace>;
   std::mt19937 random(23);
   int put_off = 0, completed = 0;
   for (int trial = 0; trial < 24; ++trial) {
     Matrix a = Test::random_matrix<Matrix>(60, 0.15, 0.02, random);
-    for (std::size_t r = 0; r < 60 && trial % 2 == 0; ++r) {  // dominated by the diagonal where there is one
+    for (std::size_t r = 0; r < 60 && trial % 2 == 0; ++r) {  // dominated by the diagonal if it exists
       for (auto k = static_cast<std::size_t>(a.row_map[r]); k < static_cast<std::size_t>(a.row_map[r + 1]);
            ++k)
         if (static_cast<std::size_t>(a.entries[k]) == r) a.values[k] = typename TestType::Scalar(1e6);
@@ -270,7 +271,7 @@ TEMPLATE_LIST_TEST_CASE("matching: costs that are put off change nothing", "[mat
   CHECK(completed < 24 * 60);
 }
 
-// [D Aᵀ; A 0] with few long rows of large entries: every row of D wants one of the few columns of Aᵀ.
+// [D Aᵀ; A 0] with a few long rows of large entries: every row of D prefers one of the few columns of Aᵀ.
 DoubleMatrix saddle_point(int n, int constraints, std::mt19937& random) {
   const auto size = static_cast<std::size_t>(n + constraints);
   std::vector<std::vector<double>> picture(size, std::vector<double>(size, nothing));
@@ -285,15 +286,14 @@ DoubleMatrix saddle_point(int n, int constraints, std::mt19937& random) {
   return Test::from_dense<DoubleMatrix>(picture);
 }
 
-TEST_CASE("matching: many rows want few columns", "[matching]") {
+TEST_CASE("matching: many rows compete for few columns", "[matching]") {
   std::mt19937 random(11);
   const DoubleMatrix a = saddle_point(400, 6, random);
   check_perfect(a, match_exact(make_view(a)));
 }
 
 // README, Limitations: "The paths of the exact matching and minimum degree take one host thread"
-TEST_CASE("matching: kernels compute costs and scales, not paths, and none works in minimum degree",
-          "[matching]") {
+TEST_CASE("matching: kernels compute costs and scales only, and minimum degree launches none", "[matching]") {
   namespace Tools = Kokkos::Tools::Experimental;
   static int kernels = 0;
   const auto count = [](const char*, std::uint32_t, std::uint64_t*) { ++kernels; };
@@ -329,7 +329,7 @@ TEST_CASE("matching: rows need not be sorted", "[matching]") {
   check_perfect(sorted, result);
 }
 
-TEST_CASE("matching: entries near the ends of the range of double", "[matching]") {
+TEST_CASE("matching: entries near the limits of double", "[matching]") {
   SECTION("very large and very small entries side by side") {
     const DoubleMatrix a = Test::from_dense<DoubleMatrix>({{1e300, 1e-300}, {2e-300, 1e-300}});
     check_perfect(a, match_exact(make_view(a)));
@@ -356,12 +356,13 @@ TEST_CASE("matching: entries near the ends of the range of double", "[matching]"
   }
 }
 
-TEST_CASE("matching: a rectangular matrix is refused by its size", "[matching]") {
+TEST_CASE("matching: a rectangular matrix is refused", "[matching]") {
   const DoubleMatrix a = Test::from_dense<DoubleMatrix>({{1, 2, 3}, {4, 5, 6}}, 3);
   CHECK_THROWS_AS(match_exact(make_view(a)), InputError);
 }
 
-TEMPLATE_LIST_TEST_CASE("transversal: against one augmenting path a row", "[matching]", Test::HostTypes) {
+TEMPLATE_LIST_TEST_CASE("transversal: compared with one augmenting path per row", "[matching]",
+                        Test::HostTypes) {
   using Matrix = Test::Matrix<TestType>;
   std::mt19937 random(31);
   for (int trial = 0; trial < 60; ++trial) {
@@ -386,8 +387,8 @@ TEMPLATE_LIST_TEST_CASE("transversal: against one augmenting path a row", "[matc
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("block triangular form: upper triangular, with blocks that no order splits",
-                        "[matching]", Test::HostTypes) {
+TEMPLATE_LIST_TEST_CASE("block triangular form: upper triangular with irreducible blocks", "[matching]",
+                        Test::HostTypes) {
   using Matrix = Test::Matrix<TestType>;
   std::mt19937 random(17);
   for (int trial = 0; trial < 40; ++trial) {
@@ -396,7 +397,7 @@ TEMPLATE_LIST_TEST_CASE("block triangular form: upper triangular, with blocks th
     const auto row_of_column = maximum_transversal(make_view(a).pattern()).row_of_column;
     if (std::ranges::count(row_of_column, -1) > 0) continue;
     const auto form = block_triangular_form(make_view(a).pattern(), row_of_column);
-    // reaches[i][j]: a path of entries of matched rows leads from column i to column j
+    // reaches[i][j]: a path through entries of matched rows leads from column i to column j
     std::vector<std::vector<bool>> reaches(static_cast<std::size_t>(n),
                                            std::vector<bool>(static_cast<std::size_t>(n)));
     for (std::size_t j = 0; j < reaches.size(); ++j) {
@@ -422,7 +423,7 @@ TEMPLATE_LIST_TEST_CASE("block triangular form: upper triangular, with blocks th
 }
 
 TEST_CASE("transversal: a long augmenting path does not recurse", "[matching]") {
-  // Row r holds columns r and r + 1, the last row column 0 alone: all of them must shift by one.
+  // Row r has columns r and r + 1, the last row only column 0, so all rows must shift by one.
   const int n = 200000;
   DoubleMatrix a;
   a.n_rows = a.n_cols = n;

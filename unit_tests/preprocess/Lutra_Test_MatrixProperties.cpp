@@ -11,7 +11,7 @@ namespace {
 using namespace lutra;
 constexpr double nothing = Test::nothing;
 
-TEMPLATE_LIST_TEST_CASE("properties: read off by hand", "[properties]", Test::HostTypes) {
+TEMPLATE_LIST_TEST_CASE("properties: cases worked by hand", "[properties]", Test::HostTypes) {
   using Matrix = Test::Matrix<TestType>;
 
   SECTION("an unsymmetric matrix with a zero on the diagonal and another one missing") {

@@ -35,7 +35,7 @@ MatrixType random_symmetric(int n, double density, std::mt19937& random) {
   return from_dense<MatrixType>(picture);
 }
 
-/// No scaled entry between matched rows exceeds 1. @returns the geometric mean of matched ones
+/// Checks that no scaled entry between matched rows exceeds 1. @returns the geometric mean of matched entries
 template <class MatrixType>
 double check_scales(const MatrixType& A, const SymmetricMatching& matching) {
   const double rounding = 1e-4;  // of values in float
@@ -58,8 +58,8 @@ double check_scales(const MatrixType& A, const SymmetricMatching& matching) {
   return std::exp(sum / count);
 }
 
-/// No two columns have a row in common, every matched entry is there and not zero, and no scaled entry
-/// exceeds 1, whether its rows are matched or not.
+/// Checks that no two columns share a row, that every matched entry exists and is nonzero, and that no scaled
+/// entry exceeds 1, in matched and unmatched rows.
 template <class MatrixType>
 void check_partial(const MatrixType& A, const SymmetricAuction& auction) {
   const auto n = static_cast<std::size_t>(A.n_rows);
@@ -84,7 +84,7 @@ void check_partial(const MatrixType& A, const SymmetricAuction& auction) {
   CHECK(n - found == static_cast<std::size_t>(auction.statistics.left_to_paths));
 }
 
-/// A saddle point matrix with a zero block of `constraints` rows, each of them with three entries ±1.
+/// A saddle point matrix with a zero block of `constraints` rows, each with three entries ±1.
 DoubleMatrix saddle_matrix(int unknowns, int constraints, std::mt19937& random) {
   const auto n = static_cast<std::size_t>(unknowns + constraints);
   std::vector<std::vector<double>> picture(n, std::vector<double>(n, nothing));
@@ -103,7 +103,7 @@ DoubleMatrix saddle_matrix(int unknowns, int constraints, std::mt19937& random) 
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("symmetric matching: one scaling for rows and columns", "[symmetric]", HostTypes) {
+TEMPLATE_LIST_TEST_CASE("symmetric matching: rows and columns have one scaling", "[symmetric]", HostTypes) {
   using MatrixType = Matrix<TestType>;
   std::mt19937 random(77);
   const Kokkos::DefaultHostExecutionSpace exec;
@@ -117,7 +117,7 @@ TEMPLATE_LIST_TEST_CASE("symmetric matching: one scaling for rows and columns", 
     REQUIRE(static_cast<std::size_t>(exact.structural_rank) == rank);
     const auto matched = std::ranges::count_if(exact.row_of_column, [](auto row) { return row >= 0; });
     REQUIRE(static_cast<std::size_t>(matched) == rank);
-    for (std::size_t j = 0; j < exact.row_of_column.size(); ++j) {  // rows and columns matched are the same
+    for (std::size_t j = 0; j < exact.row_of_column.size(); ++j) {  // the same rows and columns are matched
       const auto row = exact.row_of_column[j];
       if (row >= 0) REQUIRE(exact.row_of_column[static_cast<std::size_t>(row)] >= 0);
     }
@@ -128,7 +128,8 @@ TEMPLATE_LIST_TEST_CASE("symmetric matching: one scaling for rows and columns", 
     const auto rounds = lutra::Impl::symmetric_auction_by_rounds(exec, make_view(A), budget, 0.05);
     check_partial(A, rounds);
     for (const auto* const result : {&auction, &rounds}) {
-      if (result == &auction && rank < static_cast<std::size_t>(n)) continue;  // that of the exact matching
+      if (result == &auction && rank < static_cast<std::size_t>(n))
+        continue;  // the exact matching computes this case
       const double mean = check_scales(A, result->matching);
       if (result->statistics.left_to_paths == 0) CHECK(mean >= std::exp(-0.05) - 1e-4);
     }
@@ -138,7 +139,7 @@ TEMPLATE_LIST_TEST_CASE("symmetric matching: one scaling for rows and columns", 
   CHECK(deficient > 10);
 }
 
-TEST_CASE("symmetric auction: rows may be left over", "[symmetric]") {
+TEST_CASE("symmetric auction: rows may stay unmatched", "[symmetric]") {
   std::mt19937 random(3);
   const Kokkos::DefaultHostExecutionSpace exec;
   std::int64_t left_over = 0, phases = 0;
@@ -152,7 +153,7 @@ TEST_CASE("symmetric auction: rows may be left over", "[symmetric]") {
       CHECK(auction.statistics.log_loss_bound <= 0.05 * static_cast<double>(matched) + 1e-4);
       left_over += auction.statistics.left_to_paths;
       phases += auction.statistics.phases;
-      // Pairs of cycles and of chains are entries of the matrix.
+      // Pairs from cycles and chains are entries of the matrix.
       const auto partner = pair_candidates(make_view(A), auction.matching);
       for (std::size_t i = 0; i < partner.size(); ++i) {
         const auto j = static_cast<std::size_t>(partner[i]);
@@ -167,7 +168,7 @@ TEST_CASE("symmetric auction: rows may be left over", "[symmetric]") {
     CHECK(static_cast<std::size_t>(result.matching.structural_rank) == Reference::structural_rank(A, false));
   }
   CHECK(left_over > 0);
-  CHECK(phases > 16);  // some took more than one
+  CHECK(phases > 16);  // some needed more than one
 }
 
 TEST_CASE("symmetric auction: logarithms", "[symmetric]") {
@@ -178,13 +179,13 @@ TEST_CASE("symmetric auction: logarithms", "[symmetric]") {
   }
 }
 
-TEST_CASE("symmetric matching: a row that is not matched", "[symmetric]") {
+TEST_CASE("symmetric matching: an unmatched row", "[symmetric]") {
   const double o = nothing;
-  // Rows 1 and 2 have one column between them.
+  // Rows 1 and 2 share a single column.
   const auto A = from_dense<DoubleMatrix>({{o, 4, 16}, {4, o, o}, {16, o, o}});
   const auto matching = symmetrize(make_view(A), match_exact(make_view(A)));
   CHECK(matching.structural_rank == 2);
-  for (std::size_t i = 1; i < 3; ++i) {  // matched or not: its one entry becomes 1
+  for (std::size_t i = 1; i < 3; ++i) {  // matched or not, its single entry is scaled to 1
     const double entry = i == 1 ? 4 : 16;
     CHECK(std::abs(matching.scale[0] * entry * matching.scale[i] - 1) < 1e-12);
   }
@@ -225,9 +226,9 @@ TEST_CASE("symmetric matching: pairs of cycles", "[symmetric]") {
         Rows{2, 3, 0, 1});
   // A large diagonal is matched with itself.
   CHECK(pairs(from_dense<DoubleMatrix>({{9, 1}, {1, 9}})) == Rows{0, 1});
-  // A cycle of three, of which one row has a diagonal entry.
+  // A cycle of three rows, one with a diagonal entry.
   CHECK(pairs(from_dense<DoubleMatrix>({{o, 4, 4}, {4, 0.5, 4}, {4, 4, o}})) == Rows{2, 1, 0});
-  // A cycle of four on the matching, of which neighbours 0-1 and 2-3 are in twos alike.
+  // A cycle of four in the matching, in which 0-1 and 2-3 have the most similar patterns.
   const auto A = from_dense<DoubleMatrix>({{o, 8, o, 8, 1, o},
                                            {8, o, 8, o, 1, o},
                                            {o, 8, o, 8, o, 1},

@@ -40,7 +40,7 @@ bool same(const MatrixType& A, const MatrixType& B) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("symmetric pattern: both triangles of one", "[symmetric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("symmetric pattern: both triangles from one", "[symmetric]", AllTypes) {
   const double o = nothing;
   using MatrixType = Matrix<TestType>;
   const auto full = from_dense<MatrixType>({{1, 2, o, 4}, {2, o, 5, o}, {o, 5, 6, 7}, {4, o, 7, o}});
@@ -60,7 +60,7 @@ TEMPLATE_LIST_TEST_CASE("symmetric pattern: both triangles of one", "[symmetric]
                diagonal));
 }
 
-TEMPLATE_LIST_TEST_CASE("symmetric pattern: the triangle that is read is not the empty one", "[symmetric]",
+TEMPLATE_LIST_TEST_CASE("symmetric pattern: an empty triangle is not the one to read", "[symmetric]",
                         AllTypes) {
   using MatrixType = Matrix<TestType>;
   const double o = nothing;
@@ -76,7 +76,7 @@ TEMPLATE_LIST_TEST_CASE("symmetric pattern: the triangle that is read is not the
       fill({{1, 9}, {o, o}}, Triangle::lower),
       Equals("triangle: the lower triangle is to be read, but all entries beside the diagonal, row "
              "0, column 1 (counted from 0) first, are in the upper one; set triangle to upper"));
-  // one entry of the triangle that is read suffices: the others may belong to something else
+  // one entry in the triangle that is read suffices; the others may have another purpose
   CHECK(same(fill({{1, 8, 7}, {o, 2, 6}, {o, 9, 3}}, Triangle::lower),
              from_dense<MatrixType>({{1, o, o}, {o, 2, 9}, {o, 9, 3}})));
 }
@@ -130,7 +130,8 @@ TEMPLATE_LIST_TEST_CASE("symmetric pattern: a Hermitian diagonal is real", "[sym
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("symmetric pattern: entries unlike their mirror images", "[symmetric]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("symmetric pattern: entries that differ from their mirror images", "[symmetric]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   using MatrixType = Matrix<TestType>;
   const double o = nothing;

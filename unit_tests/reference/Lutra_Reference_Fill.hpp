@@ -10,10 +10,10 @@
 namespace lutra::Reference {
 
 /// Rows of each column of L below the diagonal, for the elimination of the pattern of A + Aᵀ without pivoting
-/// in the order given: eliminating a vertex of the graph connects its neighbours with each other.
+/// in the given order: eliminating a vertex of the graph connects all its neighbours.
 ///
-/// @param permutation [n] vertex eliminated as k-th; columns and rows of the result are numbered by
-/// elimination
+/// @param permutation [n] k-th vertex eliminated; columns and rows of the result are numbered in elimination
+/// order
 template <class MatrixType, class Index>
 std::vector<std::set<std::size_t>> eliminate(const MatrixType& matrix,
                                              const std::vector<Index>& permutation) {

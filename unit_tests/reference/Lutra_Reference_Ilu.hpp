@@ -33,7 +33,7 @@ Rows iluk_pattern(const MatrixType& a, std::size_t k) {
   return rows;
 }
 
-/// L\U on a pattern by elimination row by row, updates outside of it dropped; l = 0 beside a zero pivot.
+/// L\U on a pattern, eliminated row by row. Updates outside the pattern are dropped; l = 0 for a zero pivot.
 template <class Scalar>
 std::vector<std::vector<Scalar>> incomplete_lu(const HostMatrix<Scalar, Ordinal, Offset>& a,
                                                const Rows& pattern) {

@@ -69,8 +69,9 @@ inline void equilibrate(Square<double>& A) {
   }
 }
 
-/// Inertia of a real symmetric or complex Hermitian matrix; eigenvalues of the equilibrated matrix up to
-/// `zero` times the largest are zeros. A Hermitian matrix X + iY has each eigenvalue of [X −Y; Y X] once.
+/// Inertia of a real symmetric or complex Hermitian matrix. Eigenvalues of the equilibrated matrix up to
+/// `zero` times the largest count as zero. The eigenvalues of X + iY are those of [X −Y; Y X] with half the
+/// multiplicity.
 template <class Scalar>
 Inertia inertia_of(const Square<Scalar>& A, double zero) {
   constexpr bool is_complex = ScalarTraits<Scalar>::is_complex;

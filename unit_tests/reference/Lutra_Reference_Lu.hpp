@@ -2,8 +2,8 @@
 #ifndef LUTRA_REFERENCE_LU_HPP
 #define LUTRA_REFERENCE_LU_HPP
 
-// Plain, slow twins of what the library does from symbolic factorization to backward errors. Matrices are
-// HostMatrix; nothing here calls the library.
+// Simple, slow implementations of all steps from symbolic factorization to backward errors. Matrices are
+// HostMatrix. Nothing here calls the library.
 
 #include <Kokkos_Core.hpp>
 
@@ -39,7 +39,7 @@ std::complex<long double> widen(const std::complex<Real>& value) {
   return {value.real(), value.imag()};
 }
 
-/// long double, or complex of it: what reference solutions are computed in.
+/// Type for reference solutions: long double, or complex of it.
 template <class Scalar>
 using Wide = decltype(widen(std::declval<Scalar>()));
 
@@ -51,9 +51,9 @@ std::vector<Wide<Scalar>> widen_all(const std::vector<Scalar>& values) {
   return wide;
 }
 
-// ---- walking over a matrix
+// ---- traversal of a matrix
 
-/// visit(c, value) for each entry of row r.
+/// Calls visit(c, value) for each entry of row r.
 template <class MatrixType, class Visit>
 void for_row(const MatrixType& a, std::size_t r, const Visit& visit) {
   const auto end = static_cast<std::size_t>(a.row_map[r + 1]);
@@ -94,8 +94,8 @@ HostMatrix<Scalar, Ordinal, Offset> transpose(const HostMatrix<Scalar, Ordinal, 
 /// Columns of each row, ascending.
 using Rows = std::vector<std::vector<std::size_t>>;
 
-/// The pattern of L+U without pivoting, diagonal always in it. Row i is the row of A, and for each k < i in
-/// it, in ascending order and those that appear on the way too, the part of row k right of its diagonal.
+/// The pattern of L+U without pivoting, always with the diagonal. Row i is the union of row i of A and, for
+/// each k < i in it in ascending order, including fill, of the part of row k right of its diagonal.
 template <class MatrixType>
 Rows lu_pattern(const MatrixType& a) {
   Rows rows;
@@ -114,7 +114,7 @@ Rows lu_pattern(const MatrixType& a) {
 
 // ---- levels
 
-/// Level of each vertex: 0 for one that waits for nothing, else one more than the highest it waits for.
+/// Level of each vertex: 0 if it waits for none, otherwise one more than the highest level it waits for.
 /// `waits_for[i]` lists vertices below i.
 inline std::vector<std::size_t> levels(const Rows& waits_for) {
   std::vector<std::size_t> level(waits_for.size(), 0);
@@ -127,7 +127,7 @@ inline std::vector<std::size_t> levels(const Rows& waits_for) {
   return level;
 }
 
-/// What each row waits for in a solve with L: the columns left of its diagonal.
+/// Dependencies of each row in a solve with L: the columns left of its diagonal.
 inline Rows left_of_diagonal(const Rows& pattern) {
   Rows left(pattern.size());
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -140,7 +140,7 @@ inline Rows left_of_diagonal(const Rows& pattern) {
 
 // ---- numeric
 
-/// L\U on a given pattern: L below the diagonal with ones on it that are not stored, U on and above it.
+/// L\U on a given pattern: L below the diagonal, whose unit diagonal is not stored, U on and above it.
 template <class Scalar>
 struct LuFactors {
   Rows pattern;
@@ -148,8 +148,8 @@ struct LuFactors {
   std::size_t perturbed = 0;                ///< pivots that were replaced
 };
 
-/// The pivot rule: |pivot| below `threshold` becomes threshold·pivot/|pivot|, and `threshold` where it is
-/// zero.
+/// The pivot rule: a pivot with |pivot| below `threshold` becomes threshold·pivot/|pivot|, or `threshold` if
+/// it is zero.
 template <class Scalar, class Real>
 Scalar guarded_pivot(const Scalar& pivot, Real threshold, std::size_t& perturbed) {
   using std::abs;
@@ -202,7 +202,7 @@ std::vector<Scalar> solve(const LuFactors<Scalar>& factors, std::vector<Scalar> 
   return b;
 }
 
-// ---- independent answers
+// ---- independent solutions
 
 /// A·x in long double.
 template <class MatrixType, class WideScalar>
@@ -215,7 +215,7 @@ std::vector<WideScalar> multiply(const MatrixType& a, const std::vector<WideScal
 }
 
 /// Solves a dense copy of A by Gaussian elimination with partial pivoting in long double.
-/// @throws std::runtime_error where no pivot is left: the matrix is singular
+/// @throws std::runtime_error if no pivot is left: the matrix is singular
 template <class Scalar>
 std::vector<Wide<Scalar>> dense_solve(const HostMatrix<Scalar, Ordinal, Offset>& a,
                                       const std::vector<Scalar>& b) {
@@ -252,19 +252,18 @@ struct BackwardErrors {
   long double normwise = 0;       ///< ‖r‖∞ / (‖A‖∞‖x‖∞ + ‖b‖∞)
 };
 
-/// The greater of both; NaN where one of them is.
+/// The greater of both; NaN if one of them is NaN.
 inline long double worse(long double a, long double b) {
   return std::isnan(a) || a >= b ? a : b;
 }
 
-/// A residual over its scale: 0/0 is 0, and anything else over 0 infinity.
+/// A residual divided by its scale: 0/0 is 0, and anything else divided by 0 is infinity.
 inline long double relative(long double residual, long double scale) {
   if (residual == 0 && scale == 0) return 0;
   return scale == 0 ? std::numeric_limits<long double>::infinity() : residual / scale;
 }
 
-/// Backward errors of x as solution of A·x = b, in long double. For a transposed system hand over
-/// `transpose(a)`.
+/// Backward errors of x as solution of A·x = b, in long double. For a transposed system pass `transpose(a)`.
 template <class Scalar>
 BackwardErrors backward_errors(const HostMatrix<Scalar, Ordinal, Offset>& a, const std::vector<Scalar>& x,
                                const std::vector<Scalar>& b) {

@@ -20,8 +20,8 @@ double size_of(const Scalar& value) {
   return std::hypot(z.real(), z.imag());
 }
 
-/// The greatest sum of log|a(r, p(r))| over all permutations p, by trying them all; -infinity where each of
-/// them meets a position without entry or with a zero. For a handful of rows.
+/// The greatest sum of log|a(r, p(r))| over all permutations p, by trying them all; -infinity if each of them
+/// contains a missing or zero entry. Only for a few rows.
 template <class MatrixType>
 double greatest_log_product(const MatrixType& matrix) {
   const auto n = static_cast<std::size_t>(matrix.n_rows);
@@ -44,7 +44,7 @@ double greatest_log_product(const MatrixType& matrix) {
   return best;
 }
 
-/// Size of a maximum matching of rows and columns: one augmenting path a row, found by recursion (Kuhn).
+/// Size of a maximum matching of rows and columns, by one augmenting path per row, found by recursion (Kuhn).
 /// `rows[r]` lists the columns of row r.
 class MaximumMatching {
  public:
@@ -78,7 +78,7 @@ class MaximumMatching {
   std::size_t m_size = 0;
 };
 
-/// Structural rank of a matrix, of its nonzero entries alone if `without_zeros`.
+/// Structural rank of a matrix, or of its nonzero entries if `without_zeros`.
 template <class MatrixType>
 std::size_t structural_rank(const MatrixType& matrix, bool without_zeros) {
   std::vector<std::vector<std::size_t>> rows(static_cast<std::size_t>(matrix.n_rows));

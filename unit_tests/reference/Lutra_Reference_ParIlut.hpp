@@ -14,18 +14,18 @@
 
 namespace lutra::Reference {
 
-/// ParILUT over maps, in long double: sweeps from the values of the sweep before, exact thresholds, entries
-/// of A twice as important as others. Candidates are left out whose keys are below a quarter of the last
-/// thresholds, and, where L and U with candidates exceed twice the limits, the smallest in whole bins of a
-/// quarter octave, so that candidates are as many as the limits allow entries, divided between L and U as the
-/// limits are.
+/// ParILUT over maps, in long double. Sweeps use the values of the previous sweep, thresholds are exact, and
+/// entries of A are twice as important as others. Candidates with keys below a quarter of the last thresholds
+/// are dropped. If L and U with candidates exceed twice the limits, the smallest candidates are dropped too,
+/// in whole bins of a quarter octave, so that there are as many candidates as the limits allow entries,
+/// divided between L and U like the limits.
 template <class Scalar>
 class ParIlut {
  public:
   using W = Wide<Scalar>;
   using Row = std::map<std::size_t, W>;
 
-  /// A with its diagonal, L's part divided by the pivots.
+  /// A with its diagonal, and the lower part divided by the pivots.
   template <class MatrixType>
   explicit ParIlut(const MatrixType& a, long double shift = 0) {
     const auto n = static_cast<std::size_t>(a.n_rows);
@@ -63,7 +63,7 @@ class ParIlut {
     sweep();
   }
 
-  /// Root of the mean over the rows of ‖row of A − L·U‖² in parts of A's largest entry there.
+  /// Root mean square over the rows of ‖row of A − L·U‖, relative to the largest entry of A in the row.
   long double residual() const {
     long double sum = 0;
     for (std::size_t i = 0; i < factors.size(); ++i) {
@@ -119,7 +119,7 @@ class ParIlut {
     }
   }
 
-  /// The least key of the bins that together have at most `limit` candidates, the first at least.
+  /// The least key of the bins that together have at most `limit` candidates, or of the first bin.
   static long double min_key(const std::vector<Candidate>& candidates, std::size_t limit) {
     std::map<long double, std::size_t, std::greater<>> bins;
     for (const Candidate& candidate : candidates) {
@@ -157,7 +157,7 @@ class ParIlut {
     return std::abs(value) / std::sqrt(m_size[i] * (j < i ? 1 / m_size[j] : m_column[j]));
   }
 
-  /// Returns the threshold, 0 where all stay.
+  /// Returns the threshold, or 0 if all entries stay.
   long double drop(std::size_t limit, bool lower) {
     std::vector<long double> keys;
     const auto for_all = [&](const auto& visit) {

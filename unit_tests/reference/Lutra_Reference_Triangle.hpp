@@ -2,8 +2,8 @@
 #ifndef LUTRA_REFERENCE_TRIANGLE_HPP
 #define LUTRA_REFERENCE_TRIANGLE_HPP
 
-// Plain substitution with a triangle that stands in a matrix by rows, and how good an answer is; one row
-// after the other, in long double. Nothing here calls the library.
+// Plain substitution with a triangle of a matrix stored by rows, and backward errors, row by row in long
+// double. Nothing here calls the library.
 
 #include "Lutra_Reference_Lu.hpp"
 #include "Lutra_Transposition.hpp"
@@ -13,10 +13,10 @@ namespace lutra::Reference {
 /// Which triangle of a matrix is meant.
 struct Side {
   bool lower = true;
-  bool unit = false;  ///< ones on the diagonal, whatever the matrix holds there
+  bool unit = false;  ///< the diagonal is one, and stored diagonal entries are ignored
 };
 
-/// The conjugate where it differs from the value.
+/// The conjugate of a complex value.
 inline long double conjugate(long double value) {
   return value;
 }
@@ -24,7 +24,7 @@ inline std::complex<long double> conjugate(const std::complex<long double>& valu
   return std::conj(value);
 }
 
-/// visit(j, value) for what row i of the triangle holds off its diagonal; the diagonal is returned.
+/// Calls visit(j, value) for off-diagonal entries of row i of the triangle. Returns the diagonal entry.
 template <class MatrixType, class Visit>
 auto for_triangle_row(const MatrixType& matrix, Side side, std::size_t i, const Visit& visit) {
   using WideScalar = Wide<typename decltype(MatrixType::values)::value_type>;
@@ -36,7 +36,7 @@ auto for_triangle_row(const MatrixType& matrix, Side side, std::size_t i, const 
   return diagonal;
 }
 
-/// x with op(T)·x = b: rows as they are gathered, rows of a transposed triangle scattered.
+/// Solves op(T)·x = b. Rows are gathered; rows of a transposed triangle are scattered.
 template <class Scalar>
 std::vector<Wide<Scalar>> solve_triangle(const HostMatrix<Scalar, Ordinal, Offset>& matrix, Side side,
                                          Transposition op, const std::vector<Scalar>& b) {
@@ -63,7 +63,7 @@ std::vector<Wide<Scalar>> solve_triangle(const HostMatrix<Scalar, Ordinal, Offse
   return x;
 }
 
-/// maxᵢ |b − op(T)·x|ᵢ / (|op(T)|·|x| + |b|)ᵢ, where 0/0 is 0; NaN where the answer holds one.
+/// maxᵢ |b − op(T)·x|ᵢ / (|op(T)|·|x| + |b|)ᵢ, where 0/0 is 0; NaN if x contains NaN.
 template <class Scalar>
 long double triangle_error(const HostMatrix<Scalar, Ordinal, Offset>& matrix, Side side, Transposition op,
                            const std::vector<Scalar>& x, const std::vector<Scalar>& b) {

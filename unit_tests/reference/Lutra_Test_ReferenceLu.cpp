@@ -17,7 +17,7 @@ constexpr double nothing = Test::nothing;
 template <class Scalar>
 using Real = decltype(Kokkos::abs(Scalar()));
 
-// A random matrix with a diagonal large enough to go without pivoting.
+// A random matrix with a diagonal large enough for LU without pivoting.
 template <class Matrix>
 Matrix dominant_matrix(int n, double density, std::mt19937& random) {
   using Scalar = typename decltype(Matrix::values)::value_type;
@@ -48,7 +48,7 @@ std::vector<Scalar> random_vector(int n, std::mt19937& random) {
 }
 
 TEST_CASE("reference: pattern and levels by hand", "[reference]") {
-  // Row 1 takes column 3 from row 0; row 3 takes column 2 from row 0 and, by it, nothing new from row 2.
+  // Row 1 gets column 3 from row 0. Row 3 gets column 2 from row 0, and nothing new from row 2.
   const auto a = Test::from_dense<HostMatrix<double>>({{1, nothing, 1, 1},  //
                                                        {1, 1, nothing, nothing},
                                                        {nothing, nothing, nothing, nothing},
@@ -90,12 +90,12 @@ TEST_CASE("reference: backward errors by hand", "[reference]") {
   CHECK(Reference::backward_errors(empty, {1}, {2}).componentwise == 1);
 }
 
-TEST_CASE("reference: a singular matrix has no dense solution", "[reference]") {
+TEST_CASE("reference: a singular matrix is refused", "[reference]") {
   const auto a = Test::from_dense<HostMatrix<double>>({{1, 2}, {2, 4}});
   CHECK_THROWS_AS(Reference::dense_solve(a, {1, 1}), std::runtime_error);
 }
 
-TEMPLATE_LIST_TEST_CASE("reference: two ways to a solution agree", "[reference]", Test::HostTypes) {
+TEMPLATE_LIST_TEST_CASE("reference: both solution methods agree", "[reference]", Test::HostTypes) {
   using Matrix = Test::Matrix<TestType>;
   using Scalar = typename TestType::Scalar;
   const long double epsilon = std::numeric_limits<Real<Scalar>>::epsilon();

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Two types of one name in one namespace are one type for the linker, which takes the functions of either: names are unique."""
+"""Checks that type names are unique: the linker treats two types of one name in one namespace as one type."""
 
 import re
 import unittest

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks the pages: links lead somewhere, files and options that are named exist, code is compiled somewhere, commands are
-there, numbers are those of the code."""
+"""Checks the pages: links have targets, files, options and commands exist, code is compiled somewhere, and numbers agree
+with the code."""
 
 import json
 import re
@@ -17,7 +17,7 @@ MAX_LINES = 150
 MAX_COLUMNS = 120  # of every line, tables included
 PRESETS = {p["name"] for p in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]}
 
-# Numbers that a page repeats: page, what stands there, file, what stands there. Groups are compared as numbers, in order.
+# Numbers that a page repeats: page, pattern in the page, file, pattern in the file. Groups are compared as numbers in order.
 DEVICE_MODEL = "src/common/Lutra_DeviceModel.cpp"
 CONSTANTS = [
     ("numeric.md", r"at least (\d+) flops per stored", DEVICE_MODEL, r"min_flops_per_entry = (\d+);"),
@@ -49,13 +49,13 @@ def code_blocks(text, language):
 
 
 def anchors(text):
-    """GitHub's anchors of the headings of a page."""
+    """The anchors that GitHub makes for the headings of a page."""
     headings = re.findall(r"^#+ +(.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def normalized(code):
-    """Lines without indentation and empty lines, so that a part of a function compares with its source."""
+    """The code without indentation and empty lines, so that a part of a function can be compared with its source."""
     return "\n".join(line.strip() for line in code.splitlines() if line.strip())
 
 
@@ -105,12 +105,12 @@ class Pages(unittest.TestCase):
             self.assertTrue(blocks)
             for block in blocks:
                 with self.subTest(page=name, block=block):
-                    # "// …" stands for lines left out.
+                    # "// …" marks omitted lines.
                     for part in re.split(r"^\s*// …\s*$", block, flags=re.MULTILINE):
                         self.assertTrue(any(normalized(part) in source for source in sources), "in no example:\n" + part)
 
     def test_other_code_is_compiled(self):
-        """README's first program and CMakeLists.txt by unit_tests/consumer, parts of programs by unit_tests/pages."""
+        """unit_tests/consumer compiles the program in the README, unit_tests/pages the fragments of programs."""
         compiled = (ROOT / "unit_tests" / "pages" / "Lutra_PageSnippets.cpp").read_text()
         for page in TEXTS:
             blocks = code_blocks(page.read_text(), "cpp")
@@ -162,13 +162,13 @@ class Pages(unittest.TestCase):
             with self.subTest(page=page, stated=stated):
                 there = re.search(stated, (ROOT / "docs" / page).read_text())
                 here = re.search(defined, (ROOT / file).read_text())
-                self.assertTrue(there, "the page does not say this any more")
-                self.assertTrue(here, f"{file} does not define this any more")
+                self.assertTrue(there, "the page no longer says this")
+                self.assertTrue(here, f"{file} no longer defines this")
                 self.assertEqual([float(text.replace(",", "")) for text in there.groups()],
                                  [float(text) for text in here.groups()])
 
     def test_limitations_have_tests(self):
-        """Each limitation of README begins as a comment beside a test quotes it."""
+        """A comment beside a test quotes the beginning of each limitation in the README."""
         limits = (ROOT / "README.md").read_text().split("## Limitations")[1].split("\n## ")[0]
         tests = "".join(p.read_text() for p in (ROOT / "unit_tests").rglob("*.cpp"))
         quoted = re.findall(r'// README, Limitations: "(.*)"', tests)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs scripts/ilu-quality.py with a program that answers from a table, and looks at what it makes of that."""
+"""Runs scripts/ilu-quality.py with a program whose answers come from a table, and checks the output."""
 
 import subprocess
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Installing packages without a terminal: refused without --yes, before anything has changed, with all that would be
-# installed. The quickstart configures few types, the tests all. apt and root are replaced by programs that keep a log.
+# Without a terminal and without --yes, set-up refuses to install packages before anything changes, and lists them. The
+# quickstart configures few types, the tests all. Programs that write a log replace apt and root.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 folder=$(mktemp -d)
@@ -19,7 +19,7 @@ fail() {
   exit 1
 }
 
-# try <assume_yes>: whether installing METIS goes through.
+# try <assume_yes>: whether the installation of METIS succeeds.
 try() {
   rm -f "$folder/log"
   bash -c "set -euo pipefail; source '$root/scripts/common.sh'; assume_yes=$1; install_by_apt METIS" \
@@ -33,7 +33,8 @@ if [[ -e $folder/log ]]; then fail "apt was called"; fi
 try true || fail "--yes did not go ahead"
 grep -q 'apt-get .* install .*libmetis-dev' "$folder/log" || fail "nothing was installed with --yes"
 
-# Without CMake nothing can be looked for: the refusal names what may follow too, and what becomes of Debian 12's libc.
+# Without CMake no package can be looked for. The refusal also names packages that may follow, and the upgrade of libc on
+# Debian 12.
 if bash -c "set -euo pipefail; source '$root/scripts/common.sh'
             missing_tools() { missing=(cmake ninja); }; provide_packages test" </dev/null >"$folder/said" 2>&1; then
   fail "went ahead without a terminal"
@@ -42,7 +43,7 @@ for word in cmake ninja-build libopenmpi-dev libmetis-dev catch2 libtrilinos-kok
   grep -q -e " $word\b" "$folder/said" || fail "the refusal does not name $word"
 done
 
-# configured <purpose>…: the options that each setup passes to CMake, in one line each; "-" where nothing is configured.
+# configured <purpose>…: prints a line for each setup, with the options it passes to CMake, or "-" if it does not configure.
 configured() {
   bash -c "set -euo pipefail; source '$root/scripts/common.sh'
     root=$folder/tree

@@ -44,7 +44,7 @@ MethodProperties properties_of(const HostMatrix<double>& A) {
 
 }  // namespace
 
-TEST_CASE("what a matrix says of the method that suits it", "[solver]") {
+TEST_CASE("properties for the choice of a method, worked by hand", "[solver]") {
   HostMatrix<double> A{3, 3, {0, 2, 5, 7}, {0, 1, 0, 1, 2, 1, 2}, {2, -1, -1, 2, -1, -1, 2}};
   CHECK(properties_of(A).symmetric);
   CHECK(properties_of(A).hermitian);
@@ -124,7 +124,8 @@ TEST_CASE("a method is chosen from properties and costs, with a reason", "[solve
 }
 
 // README, Limitations: "On GPUs `--method auto` takes Cholesky"
-TEST_CASE("by the built-in models hosts take all symmetric methods, an H200 Cholesky alone", "[solver]") {
+TEST_CASE("the built-in models choose all symmetric methods on hosts and only Cholesky on an H200",
+          "[solver]") {
   const DeviceModel host = host_device_model(), h200 = h200_device_model();
   MethodProperties properties{.symmetric = true, .hermitian = true, .flops_per_entry = 100};
   CHECK(choose_method(properties, host).method == DirectMethod::ldlt);

@@ -48,7 +48,7 @@ DeviceModel simple_model() {
   return model;
 }
 
-TEST_CASE("choice of an ordering: each property decides by itself", "[ordering]") {
+TEST_CASE("choice of an ordering: each property decides on its own", "[ordering]") {
   DeviceModel model = simple_model();
   OrderingProperties properties;
   properties.rows = 1024;                          // dissection is predicted to take 10 · 1024 · 10 s
@@ -122,7 +122,7 @@ TEST_CASE("choice of an ordering: each property decides by itself", "[ordering]"
   }
 }
 
-TEST_CASE("dissection by the device where it takes less time than the host's threads", "[ordering]") {
+TEST_CASE("the device dissects if it is faster than the host threads", "[ordering]") {
   DeviceModel model = simple_model();
   OrderingProperties properties;
   properties.rows =
@@ -139,7 +139,7 @@ TEST_CASE("dissection by the device where it takes less time than the host's thr
   CHECK(choose_dissector(properties, model) == Dissector::device);
 }
 
-TEST_CASE("AMD may visit what it visits in the time of dissection", "[ordering]") {
+TEST_CASE("the limit of AMD visits is the time of dissection", "[ordering]") {
   DeviceModel model = simple_model();
   OrderingProperties properties;
   properties.rows = 1024;  // dissection: 102,400 s by one thread
@@ -176,7 +176,7 @@ TEST_CASE("AMD may visit what it visits in the time of dissection", "[ordering]"
   }
 }
 
-TEST_CASE("threads shorten dissection, and factorizations on hosts", "[ordering]") {
+TEST_CASE("threads shorten dissection and host factorizations", "[ordering]") {
   DeviceModel model = simple_model();
   model.ordering.dissection_serial_share = 0.25;
   OrderingProperties properties;
@@ -197,7 +197,7 @@ TEST_CASE("threads shorten dissection, and factorizations on hosts", "[ordering]
         Kokkos::DefaultHostExecutionSpace().concurrency());
 }
 
-TEST_CASE("host or device: whichever comes to the solution first", "[ordering]") {
+TEST_CASE("host or device: the faster first solution decides", "[ordering]") {
   DeviceModel host = simple_model(), device = simple_model();
   host.ordering.amd.row_seconds = 1;
   device.ordering.multifrontal.factorization.flop_seconds = 0.001;
@@ -217,7 +217,7 @@ TEST_CASE("host or device: whichever comes to the solution first", "[ordering]")
   CHECK(choose_backend(properties, host, device) == BackendChoice::device);
 }
 
-TEST_CASE("built-in models: a small matrix is solved on the host, a large one on the device", "[ordering]") {
+TEST_CASE("built-in models: small matrices are solved on the host, large ones on the device", "[ordering]") {
   const auto choice = [](std::int64_t n, const FillForecast& amd) {
     return choose_backend({n, 4 * n, {}, amd}, host_device_model(), h200_device_model());
   };
@@ -226,7 +226,7 @@ TEST_CASE("built-in models: a small matrix is solved on the host, a large one on
   CHECK(choice(90000, {2838059, 9.2e8, 1997}) == BackendChoice::device);
 }
 
-TEST_CASE("AMD that takes longer than dissection is given up", "[ordering]") {
+TEST_CASE("AMD stops when it takes longer than dissection", "[ordering]") {
   const DoubleMatrix a = Test::grid_matrix<DoubleMatrix>(60, shuffled(3600, 3));
   const auto pattern = make_view(a).pattern();
   DeviceModel model = host_device_model();
@@ -241,7 +241,7 @@ TEST_CASE("AMD that takes longer than dissection is given up", "[ordering]") {
   CHECK(once.forecast.nnz_l == forecast_fill(graph, as_64(once.permutation)).nnz_l);
 }
 
-TEST_CASE("automatic ordering: what is predicted to take less time", "[ordering]") {
+TEST_CASE("automatic ordering: the lower predicted time decides", "[ordering]") {
   const DeviceModel host = host_device_model();
   SECTION("a small matrix: AMD") {
     const DoubleMatrix a = Test::grid_matrix<DoubleMatrix>(10, shuffled(100, 3));
@@ -292,7 +292,7 @@ TEST_CASE("automatic ordering: what is predicted to take less time", "[ordering]
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("automatic ordering: a permutation of any matrix, the same each time", "[ordering]",
+TEMPLATE_LIST_TEST_CASE("automatic ordering: every matrix gets a reproducible permutation", "[ordering]",
                         Test::Ordinals) {
   using Matrix = HostMatrix<double, TestType>;
   const double nothing = Test::nothing;

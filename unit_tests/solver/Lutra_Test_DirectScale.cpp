@@ -7,15 +7,16 @@
 
 namespace lutra::Test {
 
-TEMPLATE_LIST_TEST_CASE("units change no decision or count of LU", "[solver][scale]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("scaling by powers of two changes no decision or count of LU", "[solver][scale]",
+                        AllTypes) {
   std::mt19937 random(6);
   const auto grid = stencil<Matrix<TestType>>(5, false, false, random);
   check_direct_powers<Solver<TestType>>(grid, LuOptions(), false);
   check_direct_powers<Solver<TestType>>(permuted_matrix<Matrix<TestType>>(30, 3, random), LuOptions(), false);
 }
 
-TEMPLATE_LIST_TEST_CASE("units change no decision, count or bit of LDLᵀ and Cholesky", "[solver][scale]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("scaling by powers of two changes no decision, count or bit of LDLᵀ and Cholesky",
+                        "[solver][scale]", AllTypes) {
   std::mt19937 random(7);
   const auto A = stencil<Matrix<TestType>>(5, true, false, random);
   LdltOptions options;

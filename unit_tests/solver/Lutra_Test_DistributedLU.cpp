@@ -104,7 +104,8 @@ std::string message_of(Communicator& comm, const DistributedRows<double>& A) {
 
 }  // namespace
 
-TEST_CASE("A matrix of all ranks is factorized and solved with on their devices", "[distributed][device]") {
+TEST_CASE("a distributed matrix is factorized and solved on the devices of the ranks",
+          "[distributed][device]") {
   LuOptions options;
   options.engine = Engine::multifrontal;
   for (const CommBackend backend : {CommBackend::mpi, CommBackend::peer}) {
@@ -116,12 +117,12 @@ TEST_CASE("A matrix of all ranks is factorized and solved with on their devices"
   }
 }
 
-TEST_CASE("A matrix distributed by rows is solved with on every grid", "[distributed]") {
+TEST_CASE("a matrix distributed by rows is solved on every grid", "[distributed]") {
   LUTRA_IF_F64(check_solves<double>();)
   LUTRA_IF_C128(check_solves<Kokkos::complex<double>>();)
 }
 
-TEST_CASE("A bad row on one rank ends all with one message", "[distributed]") {
+TEST_CASE("a bad row on one rank ends all ranks with one message", "[distributed]") {
   Communicator comm;
   const bool last = comm.rank() == comm.size() - 1;
   const auto good = grid_rows<double>(4, comm.rank(), comm.size());
@@ -146,7 +147,7 @@ TEST_CASE("A bad row on one rank ends all with one message", "[distributed]") {
   comm.close();
 }
 
-TEST_CASE("A singular matrix is a status on all ranks", "[distributed]") {
+TEST_CASE("a singular matrix gives its status on all ranks", "[distributed]") {
   Communicator comm;
   auto A = grid_rows<double>(5, comm.rank(), comm.size());
   for (std::size_t i = 0; i < A.rows.size(); ++i)
@@ -165,7 +166,7 @@ TEST_CASE("A singular matrix is a status on all ranks", "[distributed]") {
   comm.close();
 }
 
-TEST_CASE("Rank 0 deals its rows out", "[distributed]") {
+TEST_CASE("rank 0 distributes its rows", "[distributed]") {
   Communicator comm;
   HostMatrix<double> A;
   if (comm.rank() == 0) A = {5, 5, {0, 1, 3, 4, 5, 6}, {0, 0, 1, 2, 3, 4}, {1, 2, 3, 4, 5, 6}};
@@ -200,7 +201,7 @@ Report solve_whole(Communicator& comm, const HostMatrix<double>& A, const LuOpti
 
 }  // namespace
 
-TEST_CASE("Fronts are factorized on all ranks", "[distributed]") {
+TEST_CASE("fronts are factorized on all ranks", "[distributed]") {
   Communicator comm;
   LuOptions options;
   options.engine = Engine::multifrontal;
@@ -215,7 +216,7 @@ TEST_CASE("Fronts are factorized on all ranks", "[distributed]") {
   comm.close();
 }
 
-TEST_CASE("The report says why rank 0 factorizes alone, and where", "[distributed]") {
+TEST_CASE("the report says why and where rank 0 factorizes alone", "[distributed]") {
   Communicator comm;
   const auto reasons = [&](const HostMatrix<double>& A, const LuOptions& options, bool on_device = false) {
     const auto mine = deal_rows(comm, A);
@@ -254,7 +255,7 @@ TEST_CASE("The report says why rank 0 factorizes alone, and where", "[distribute
   comm.close();
 }
 
-TEST_CASE("A memory limit that is too small for one rank suffices for several", "[distributed]") {
+TEST_CASE("a memory limit too small for one rank suffices for several", "[distributed]") {
   Communicator comm;
   const HostMatrix<double> A = generate("poisson3d", 20);
   LuOptions options;
@@ -332,12 +333,12 @@ void check_transposed() {
 
 }  // namespace
 
-TEST_CASE("Transposed matrices are solved with on ranks, and new values on the pattern", "[distributed]") {
+TEST_CASE("ranks solve transposed systems and new values on the pattern", "[distributed]") {
   LUTRA_IF_F64(check_transposed<double>();)
   LUTRA_IF_C128(check_transposed<Kokkos::complex<double>>();)
 }
 
-TEST_CASE("The model says which grid was chosen, one rank among them", "[distributed]") {
+TEST_CASE("the model chooses the grid, which may be one rank", "[distributed]") {
   Communicator comm;
   const auto A = grid_rows<double>(9, comm.rank(), comm.size());
   const std::vector<double> b = multiply(A, 2);
@@ -359,7 +360,7 @@ TEST_CASE("The model says which grid was chosen, one rank among them", "[distrib
   comm.close();
 }
 
-TEST_CASE("Ranks measure messages and blocks", "[distributed]") {
+TEST_CASE("ranks measure messages and blocks", "[distributed]") {
   Communicator comm;
   if (comm.size() == 2) {  // takes a second
     const DistributedCosts costs = measure_distributed_costs<double>(comm);
@@ -372,7 +373,7 @@ TEST_CASE("Ranks measure messages and blocks", "[distributed]") {
   comm.close();
 }
 
-TEST_CASE("A Krylov method of rank 0 is preconditioned by all ranks", "[distributed]") {
+TEST_CASE("all ranks precondition a Krylov method of rank 0", "[distributed]") {
   Communicator comm;
   const HostMatrix<double> A = generate("convdiff3d", 8);
   const auto n = static_cast<std::size_t>(A.n_rows);

@@ -78,7 +78,7 @@ LuOptions large_perturbation(Engine engine) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("element growth is met by a larger perturbation, which solves the system", "[solver]",
+TEMPLATE_LIST_TEST_CASE("after element growth a larger perturbation solves the system", "[solver]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   // In each block the first pivot is 0 and is replaced by p. It leaves an entry 1/p in the second row, whose
@@ -106,8 +106,7 @@ TEMPLATE_LIST_TEST_CASE("element growth is met by a larger perturbation, which s
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("refinement that stalls is followed by GMRES, which solves the system", "[solver]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("after refinement stalls GMRES solves the system", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto A = coupled_blocks<Matrix<TestType>, 2>(200, stalling_block);
   const auto system = known_system(A);
@@ -144,8 +143,8 @@ TEMPLATE_LIST_TEST_CASE("refinement that stalls is followed by GMRES, which solv
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a null vector found by the factors makes a matrix numerically singular", "[solver]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a null vector found with the factors makes a matrix numerically singular",
+                        "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto singular = grid_laplacian<Matrix<TestType>>(20, 0);
   const auto regular = grid_laplacian<Matrix<TestType>>(20, 0.5);
@@ -173,7 +172,7 @@ TEMPLATE_LIST_TEST_CASE("a null vector found by the factors makes a matrix numer
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a null vector is found however much pivots were perturbed", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a null vector is found for any size of the perturbation", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   auto A = coupled_blocks<Matrix<TestType>, 2>(200, stalling_block);
   A.values[A.values.size() - 4] = Scalar(1);  // the last block becomes [1 1; 1 1]

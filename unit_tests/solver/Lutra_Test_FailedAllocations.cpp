@@ -253,13 +253,13 @@ void check_all_failures() {
 
 }  // namespace
 
-TEST_CASE("no failed allocation leaves a solver by LU half changed", "[failures]") {
+TEST_CASE("no failed allocation leaves an LU solver half changed", "[failures]") {
   check_all_failures<SolverCase<SparseLU<Scalar, Space>>>();
   check_all_failures<NumericCase<SparseLU<Scalar, Space>>>();
   check_all_failures<NumericCase<ByFronts>>();
 }
 
-TEST_CASE("no failed allocation leaves a solver by LDLT half changed", "[failures]") {
+TEST_CASE("no failed allocation leaves an LDLT solver half changed", "[failures]") {
   check_all_failures<SolverCase<SparseLDLT<Scalar, Space>>>();
   check_all_failures<NumericCase<SparseLDLT<Scalar, Space>>>();
 }

@@ -333,7 +333,7 @@ void print(const Mix& mix) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("hostile matrices: no silent NaN, no success that is none", "[solver][hostile]",
+TEMPLATE_LIST_TEST_CASE("hostile matrices: no silent NaN and no false success", "[solver][hostile]",
                         AllTypes) {
   const char* const count = std::getenv("LUTRA_HOSTILE");
   const int end = count == nullptr ? 100 : std::atoi(count);

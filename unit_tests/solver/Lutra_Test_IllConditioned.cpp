@@ -144,7 +144,7 @@ TEST_CASE("scaling does not hide a null vector", "[solver][singular]") {
   }
 }
 
-TEST_CASE("a pivot of 1e-13 is not a zero one", "[solver][singular]") {
+TEST_CASE("a pivot of 1e-13 is not a zero pivot", "[solver][singular]") {
   check_regular({{1, 1}, {1, 1 + 1e-13}}, 0.02);
   check_regular({{1, 1}, {1, 1 + 1e-12}}, 0.002);
   check_regular({{3, 7}, {0.3, 0.7 + 1e-13}}, 0.05);

@@ -40,7 +40,7 @@ std::pair<std::vector<std::int64_t>, std::vector<std::int64_t>> row_lengths(cons
 
 }  // namespace
 
-TEST_CASE("options of incomplete factors out of range are refused", "[solver][errors]") {
+TEST_CASE("options of incomplete factorizations out of range are refused", "[solver][errors]") {
   const double infinity = std::numeric_limits<double>::infinity();
   CHECK_NOTHROW(check_options(SparseIluOptions()));
   const auto refused = [](const auto& set) {
@@ -62,7 +62,7 @@ TEST_CASE("options of incomplete factors out of range are refused", "[solver][er
   refused([](IluOptions& ilu) { ilu.jacobi_sweeps = 0; });
 }
 
-TEMPLATE_LIST_TEST_CASE("limits on fill and drop rules reach the factors", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("fill limits and drop tolerances affect the factors", "[solver]", AllTypes) {
   std::mt19937 random(61);
   const int n = 80;
   const auto A = dominant_matrix<Matrix<TestType>>(n, 0.08, random);
@@ -105,8 +105,7 @@ TEMPLATE_LIST_TEST_CASE("limits on fill and drop rules reach the factors", "[sol
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("refinement takes incomplete factors as it takes complete ones", "[solver]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("refinement accepts incomplete factors like complete ones", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   const Space exec;

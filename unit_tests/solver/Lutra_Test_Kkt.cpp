@@ -250,7 +250,7 @@ void check_factorizations(const Kkt<typename Types::Scalar>& kkt, const LdltOpti
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("KKT matrices have the inertia they were made with", "[solver][kkt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("KKT matrices have their known inertia", "[solver][kkt]", AllTypes) {
   const char* const count = std::getenv("LUTRA_KKT");
   const int matrices = count == nullptr ? 20 : std::stoi(count);
   LdltOptions options;
@@ -274,7 +274,7 @@ TEMPLATE_LIST_TEST_CASE("KKT matrices have the inertia they were made with", "[s
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("constraints that depend on others are zero pivots", "[solver][kkt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("dependent constraints give zero pivots", "[solver][kkt]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   if (sizeof(RealOf<Scalar>) == 4) return;  // rounding errors may exceed the tolerance
   const int variables = 80, constraints = variables / 2, dependent = variables / 10;
@@ -309,8 +309,7 @@ TEMPLATE_LIST_TEST_CASE("constraints that depend on others are zero pivots", "[s
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("the tolerance of zero pivots decides what a small one is", "[solver][kkt]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("the zero tolerance decides which pivots are zero", "[solver][kkt]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   Kkt<Scalar> kkt;  // that no scaling changes; the Schur complement of the last row is −10⁻⁴
   kkt.rows.resize(3);

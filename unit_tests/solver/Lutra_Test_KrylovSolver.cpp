@@ -90,7 +90,7 @@ KrylovSolverOptions options_of(KrylovMethod method, Preconditioning precondition
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("every Krylov method with every preconditioner solves, transposed too", "[solver]",
+TEMPLATE_LIST_TEST_CASE("every Krylov method solves with every preconditioner, also transposed", "[solver]",
                         AllTypes) {
   using T = TestType;
   for (const KrylovMethod method : {KrylovMethod::gmres, KrylovMethod::bicgstab, KrylovMethod::cg}) {
@@ -118,7 +118,8 @@ TEMPLATE_LIST_TEST_CASE("every Krylov method with every preconditioner solves, t
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("sides, several blocks of columns, and X in place of B", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("preconditioning sides, several blocks of columns, and X in place of B", "[solver]",
+                        AllTypes) {
   using T = TestType;
   const auto A = flow_matrix<T>(8, 0.3);
   for (const PreconditionSide side :
@@ -170,7 +171,7 @@ TEMPLATE_LIST_TEST_CASE("each side with each incomplete method, for A, its trans
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("systems on the host, and memory that ends while they are solved", "[solver]",
+TEMPLATE_LIST_TEST_CASE("systems on the host, and running out of memory during their solve", "[solver]",
                         AllTypes) {
   using T = TestType;
   using Scalar = typename T::Scalar;
@@ -209,7 +210,7 @@ TEMPLATE_LIST_TEST_CASE("systems on the host, and memory that ends while they ar
   CHECK(was_enough);
 }
 
-TEMPLATE_LIST_TEST_CASE("an iteration that does not converge says so, with its iterate", "[solver]",
+TEMPLATE_LIST_TEST_CASE("an iteration that does not converge reports it and returns its iterate", "[solver]",
                         AllTypes) {
   using T = TestType;
   const auto A = flow_matrix<T>(12, 0.3);
@@ -229,7 +230,7 @@ TEMPLATE_LIST_TEST_CASE("an iteration that does not converge says so, with its i
   CHECK(describe(solver.report()).find("not converged after 3 iterations") != std::string::npos);
 }
 
-TEMPLATE_LIST_TEST_CASE("singular systems never end in a success that is none", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("singular systems never end in a false success", "[solver]", AllTypes) {
   using T = TestType;
   const double o = nothing;
   SECTION("no pivot, no shift") {
@@ -297,7 +298,7 @@ TEMPLATE_LIST_TEST_CASE("singular systems never end in a success that is none", 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a time loop: values change, the pattern stays, and the last X is a start",
+TEMPLATE_LIST_TEST_CASE("a time loop: new values on one pattern, with the last X as initial guess",
                         "[solver]", AllTypes) {
   using T = TestType;
   auto A = flow_matrix<T>(10, 0.2);
@@ -345,7 +346,7 @@ TEMPLATE_LIST_TEST_CASE("later time steps of a Krylov solver allocate nothing on
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("under a memory limit a Krylov solver takes fewer columns at once, or says so",
+TEMPLATE_LIST_TEST_CASE("under a memory limit a Krylov solver solves fewer columns at once or reports it",
                         "[solver][errors]", AllTypes) {
   using T = TestType;
   const auto A = flow_matrix<T>(10, 0.2);
@@ -382,8 +383,8 @@ TEMPLATE_LIST_TEST_CASE("under a memory limit a Krylov solver takes fewer column
   CHECK_FALSE(none.report().iterations.has_value());
 }
 
-TEMPLATE_LIST_TEST_CASE("a Krylov solver takes the user's permutation, and values unchecked where asked to",
-                        "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a Krylov solver accepts a user permutation and unchecked values", "[solver]",
+                        AllTypes) {
   using T = TestType;
   const auto A = flow_matrix<T>(7, 0.2);
   const auto B = right_sides<T>(A, 1);
@@ -407,7 +408,8 @@ TEMPLATE_LIST_TEST_CASE("a Krylov solver takes the user's permutation, and value
   CHECK_THROWS_AS(Krylov<T>(options).analyze(A), InputError);
 }
 
-TEMPLATE_LIST_TEST_CASE("a Krylov solver with LU perturbs pivots as its options say", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a Krylov solver with LU follows its options for perturbed pivots", "[solver]",
+                        AllTypes) {
   using T = TestType;
   const auto A = flow_matrix<T>(8, 0.2);
   const auto B = right_sides<T>(A, 1);
@@ -424,7 +426,7 @@ TEMPLATE_LIST_TEST_CASE("a Krylov solver with LU perturbs pivots as its options 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("what a Krylov solver refuses changes nothing", "[solver][errors]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a refused call leaves a Krylov solver unchanged", "[solver][errors]", AllTypes) {
   using T = TestType;
   const auto A = flow_matrix<T>(4, 0.1);
   Krylov<T> solver;

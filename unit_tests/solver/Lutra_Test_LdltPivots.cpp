@@ -13,7 +13,7 @@ namespace lutra::Test {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEMPLATE_LIST_TEST_CASE("singular symmetric matrices have zero pivots", "[ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("singular symmetric matrices give zero pivots", "[ldlt]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const double o = nothing;
   LdltOptions options;
@@ -55,7 +55,7 @@ TEMPLATE_LIST_TEST_CASE("singular symmetric matrices have zero pivots", "[ldlt]"
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("the zeros of structurally singular matrices are counted, or there is no inertia",
+TEMPLATE_LIST_TEST_CASE("zero pivots of structurally singular matrices are counted, or there is no inertia",
                         "[ldlt]", AllTypes) {
   // [H Bᵀ; B 0] with more rows in B than columns: at least m − n zero eigenvalues, however rounding goes.
   std::mt19937 random(112);
@@ -80,7 +80,7 @@ TEMPLATE_LIST_TEST_CASE("the zeros of structurally singular matrices are counted
   CHECK(solver.report().escalations.empty());
 }
 
-TEMPLATE_LIST_TEST_CASE("pivoting: none and static", "[ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("pivoting none and pivoting static", "[ldlt]", AllTypes) {
   std::mt19937 random(105);
   LdltOptions options;
   options.symmetry = Symmetry::hermitian;
@@ -112,7 +112,7 @@ TEMPLATE_LIST_TEST_CASE("pivoting: none and static", "[ldlt]", AllTypes) {
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("delayed pivots get room, or another order", "[ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("delayed pivots get more memory or another ordering", "[ldlt]", AllTypes) {
   std::mt19937 random(108);
   // [0 B; Bᵀ 0] with B dense: in the natural order no pivot of the first half can be taken before the second.
   const std::size_t n = 150;
@@ -183,7 +183,7 @@ MatrixType chain_of_constraints(int m, std::mt19937& random) {
   return from_dense<MatrixType>(picture);
 }
 
-TEMPLATE_LIST_TEST_CASE("many delayed pivots that fit lead to another order, too", "[ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("many delayed pivots that fit also lead to another ordering", "[ldlt]", AllTypes) {
   std::mt19937 random(113);
   const int m = 400;
   const auto A = chain_of_constraints<Matrix<TestType>>(m, random);
@@ -247,8 +247,7 @@ TEMPLATE_LIST_TEST_CASE("the determinant of a symmetric matrix", "[ldlt]", AllTy
   CHECK(solver.determinant().log_magnitude == -std::numeric_limits<double>::infinity());
 }
 
-TEMPLATE_LIST_TEST_CASE("solves with L, D and Lᵀ one after another are solves with all three", "[ldlt]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("solves with L, D and Lᵀ in turn equal one full solve", "[ldlt]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   std::mt19937 random(114);
@@ -291,8 +290,8 @@ TEMPLATE_LIST_TEST_CASE("solves with L, D and Lᵀ one after another are solves 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("values far beyond the scaling of the analysis are no reason for zero pivots",
-                        "[ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("values far beyond the scaling of the analysis give no zero pivots", "[ldlt]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   // A barrier: entries of the diagonal that are 1 in the analysis, and then of all sizes.
   std::mt19937 random(115);
@@ -326,7 +325,7 @@ TEMPLATE_LIST_TEST_CASE("values far beyond the scaling of the analysis are no re
   CHECK(solver.report().escalations.empty());
 }
 
-TEMPLATE_LIST_TEST_CASE("pivots of the diagonal are kept where they pass", "[ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("diagonal pivots that pass are kept", "[ldlt]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Vector = Kokkos::View<Scalar*, typename TestType::Memory>;
   std::mt19937 random(116);

@@ -96,7 +96,7 @@ TEMPLATE_LIST_TEST_CASE("the report says which method the multifrontal engine ta
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("calls in the wrong order are refused, and nothing is lost", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("calls in the wrong order are refused and change nothing", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto A = from_dense<Matrix<TestType>>({{2, 1}, {1, 3}});
   std::vector<Scalar> b{Scalar(3), Scalar(4)}, x(2);
@@ -117,7 +117,7 @@ TEMPLATE_LIST_TEST_CASE("calls in the wrong order are refused, and nothing is lo
   CHECK(solver.solve_host(b, x) == Status::success);  // with the factors it had
 }
 
-TEMPLATE_LIST_TEST_CASE("right-hand sides that do not fit are refused", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("right-hand sides of wrong size are refused", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using View = Kokkos::View<Scalar**, typename TestType::Memory>;
   const auto A = from_dense<Matrix<TestType>>({{2, 1}, {1, 3}});
@@ -174,7 +174,7 @@ TEMPLATE_LIST_TEST_CASE("options out of range are refused", "[solver]", AllTypes
   CHECK_THROWS_AS(Solver<TestType>(options), InputError);
 }
 
-TEMPLATE_LIST_TEST_CASE("a user permutation that is none is refused with its index", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("an invalid user permutation is refused with its index", "[solver]", AllTypes) {
   const auto A = from_dense<Matrix<TestType>>({{2, 1}, {1, 3}});
   LuOptions options;
   options.ordering = Ordering::user;
@@ -191,7 +191,7 @@ TEMPLATE_LIST_TEST_CASE("a user permutation that is none is refused with its ind
   CHECK_THROWS_AS(solver.analyze(A), InputError);
 }
 
-TEMPLATE_LIST_TEST_CASE("a memory limit is kept, or refused", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a memory limit is respected or refused", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(19);
   const auto A = permuted_matrix<Matrix<TestType>>(200, 3.0, random);

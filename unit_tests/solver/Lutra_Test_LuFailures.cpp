@@ -77,7 +77,7 @@ std::vector<double> ascending(std::size_t n) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("after the watchdog nothing is called solved", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("after a timeout nothing is reported as solved", "[solver]", AllTypes) {
   Scripted<TestType> scripted(ascending(5));
   succeed(scripted.factorize());
   REQUIRE(scripted.solve() == Status::success);
@@ -103,7 +103,7 @@ TEMPLATE_LIST_TEST_CASE("after the watchdog nothing is called solved", "[solver]
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("after the watchdog no Krylov method calls anything solved", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("after a timeout no Krylov method reports a solution", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Krylov = KrylovSolver<Scalar, typename TestType::Space>;
   const Scripted<TestType> scripted(ascending(5));
@@ -134,7 +134,7 @@ TEMPLATE_LIST_TEST_CASE("after the watchdog no Krylov method calls anything solv
   CHECK_THROWS_AS(Krylov(options).analyze(A, scripted.numeric->analysis()), InputError);
 }
 
-TEMPLATE_LIST_TEST_CASE("after memory has run out the report says so", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("the report says that memory has run out", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   SECTION("in a factorization") {
     Scripted<TestType> scripted(ascending(5));
@@ -168,7 +168,7 @@ TEMPLATE_LIST_TEST_CASE("after memory has run out the report says so", "[solver]
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("without memory for GMRES the refined solution stands", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("without memory for GMRES the refined solution is kept", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   LuOptions options;
   options.memory_limit = 1000 * 8 * sizeof(Scalar);
@@ -191,7 +191,7 @@ TEMPLATE_LIST_TEST_CASE("without memory for GMRES the refined solution stands", 
   CHECK(rich.solve() == Status::success);
 }
 
-TEMPLATE_LIST_TEST_CASE("no budget in which the first solution fits costs a solution whose error is known",
+TEMPLATE_LIST_TEST_CASE("any budget that fits the first solution keeps a solution with a known error",
                         "[solver]", AllTypes) {
   // A row of 500 entries, of which devices keep a list for each operator; a transposed solve has the operator
   // of the transpose alone, until GMRES is followed by a search for a null vector of A.
@@ -231,8 +231,8 @@ TEMPLATE_LIST_TEST_CASE("no budget in which the first solution fits costs a solu
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a search for a null vector that lacks memory leaves what GMRES has found",
-                        "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a null vector search without memory keeps the result of GMRES", "[solver]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   Scripted<TestType> scripted(ascending(50));
   scripted.script->share = 0.5;
@@ -247,7 +247,7 @@ TEMPLATE_LIST_TEST_CASE("a search for a null vector that lacks memory leaves wha
   CHECK(scripted.report().escalations[1].find("no memory for GMRES on a null vector") != std::string::npos);
 }
 
-TEMPLATE_LIST_TEST_CASE("copies of host data are charged to the memory limit, and leave the solver as it was",
+TEMPLATE_LIST_TEST_CASE("copies of host data are charged to the memory limit and leave the solver unchanged",
                         "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
@@ -311,7 +311,7 @@ TEMPLATE_LIST_TEST_CASE("copies of host data are charged to the memory limit, an
   CHECK_THROWS_AS(tiny.factorize(A), CallOrderError);
 }
 
-TEMPLATE_LIST_TEST_CASE("a mistake of the caller leaves report and X alone", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a caller's mistake changes neither report nor X", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using View = Kokkos::View<Scalar**, typename TestType::Memory>;
   const auto A = from_dense<Matrix<TestType>>({{2, 1}, {1, 3}});
@@ -341,7 +341,7 @@ TEMPLATE_LIST_TEST_CASE("a mistake of the caller leaves report and X alone", "[s
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("singular rows are named once, whatever the number of right-hand sides", "[solver]",
+TEMPLATE_LIST_TEST_CASE("singular rows are named once for any number of right-hand sides", "[solver]",
                         AllTypes) {
   Scripted<TestType> scripted({1, 2, 3, 0, 5});
   scripted.script->share = 0.5;  // refinement stalls, and GMRES shows the null vector
@@ -356,7 +356,7 @@ TEMPLATE_LIST_TEST_CASE("singular rows are named once, whatever the number of ri
   CHECK_FALSE(scripted.reports_solution());  // nothing was solved
 }
 
-TEMPLATE_LIST_TEST_CASE("a larger perturbation is one factorization's own", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a larger perturbation applies to one factorization only", "[solver]", AllTypes) {
   Scripted<TestType> scripted(ascending(4));
   scripted.script->perturbed = 1;
   scripted.script->growth = 1e30;
@@ -372,8 +372,7 @@ TEMPLATE_LIST_TEST_CASE("a larger perturbation is one factorization's own", "[so
   CHECK(scripted.report().escalations.empty());
 }
 
-TEMPLATE_LIST_TEST_CASE("a solution that is not finite is a breakdown at any tolerance", "[solver]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a non-finite solution is a breakdown at any tolerance", "[solver]", AllTypes) {
   LuOptions options;
   options.error_tolerance = std::numeric_limits<double>::max();
   options.max_refinement_steps = 0;
@@ -388,8 +387,7 @@ TEMPLATE_LIST_TEST_CASE("a solution that is not finite is a breakdown at any tol
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("no right-hand sides are solved without errors of former ones", "[solver]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a solve without right-hand sides reports no earlier errors", "[solver]", AllTypes) {
   Scripted<TestType> scripted(ascending(3));
   succeed(scripted.factorize());
   REQUIRE(scripted.solve(1) == Status::success);
@@ -398,8 +396,8 @@ TEMPLATE_LIST_TEST_CASE("no right-hand sides are solved without errors of former
   CHECK_FALSE(scripted.reports_solution());
 }
 
-TEMPLATE_LIST_TEST_CASE("singular matrices are solved with perturbed factors where that is asked for",
-                        "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("singular matrices are solved with perturbed factors on request", "[solver]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto A = from_dense<Matrix<TestType>>({{1, -1, nothing}, {-1, 2, -1}, {nothing, -1, 1}});
   const auto system = known_system(A);  // has solutions
@@ -421,7 +419,7 @@ TEMPLATE_LIST_TEST_CASE("singular matrices are solved with perturbed factors whe
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a new analysis that does not fit beside the old one leaves it usable", "[solver]",
+TEMPLATE_LIST_TEST_CASE("an analysis that does not fit beside the old one leaves that one usable", "[solver]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(71);

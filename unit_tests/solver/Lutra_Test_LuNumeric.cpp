@@ -74,7 +74,7 @@ TEMPLATE_LIST_TEST_CASE("numeric objects over one analysis keep their own values
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("numeric objects over one analysis on two threads, an instance each", "[solver]",
+TEMPLATE_LIST_TEST_CASE("numeric objects over one analysis on two threads with an instance each", "[solver]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
@@ -130,7 +130,7 @@ TEMPLATE_LIST_TEST_CASE("numeric objects over one analysis on two threads, an in
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a new analysis of the same matched pattern makes the matching alone", "[solver]",
+TEMPLATE_LIST_TEST_CASE("a new analysis of the same matched pattern computes only the matching", "[solver]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
@@ -178,7 +178,7 @@ TEMPLATE_LIST_TEST_CASE("a new analysis of the same matched pattern makes the ma
   CHECK(solver.report().times.ordering.has_value());
 }
 
-TEMPLATE_LIST_TEST_CASE("a new analysis with another matching", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a new analysis may find another matching", "[solver]", AllTypes) {
   const double none = nothing;
   Solver<TestType> solver;
   SECTION("on the same matched pattern keeps the ordering") {
@@ -238,7 +238,7 @@ MatrixType pairs_on_grid(int m, const Swapped& swapped) {
   return from_dense<MatrixType>(picture);
 }
 
-TEMPLATE_LIST_TEST_CASE("an ordering that is kept for another matching gives the factors of a fresh one",
+TEMPLATE_LIST_TEST_CASE("an ordering kept for another matching gives the factors of a fresh analysis",
                         "[solver]", AllTypes) {
   LuOptions options;
   options.engine = GENERATE(Engine::automatic, Engine::simplicial, Engine::multifrontal);
@@ -265,7 +265,7 @@ TEMPLATE_LIST_TEST_CASE("an ordering that is kept for another matching gives the
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a new analysis of a symmetric matrix makes the scaling alone", "[solver]",
+TEMPLATE_LIST_TEST_CASE("a new analysis of a symmetric matrix computes only the scaling", "[solver]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   const double none = nothing;
@@ -289,7 +289,7 @@ TEMPLATE_LIST_TEST_CASE("a new analysis of a symmetric matrix makes the scaling 
   CHECK(solver.report().times.ordering.has_value());
 }
 
-TEMPLATE_LIST_TEST_CASE("a numeric object that fails leaves others alone", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a numeric object that fails does not affect others", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   const auto A = from_dense<Matrix<TestType>>({{2, 1}, {1, 3}});
@@ -312,7 +312,7 @@ TEMPLATE_LIST_TEST_CASE("a numeric object that fails leaves others alone", "[sol
   check_solution<TestType>(good, A);
 }
 
-TEMPLATE_LIST_TEST_CASE("an analysis taken anew is one object's own", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a renewed analysis belongs to one object", "[solver]", AllTypes) {
   using Space = typename TestType::Space;
   using Scalar = typename TestType::Scalar;
   const double tiny = 1e-12;

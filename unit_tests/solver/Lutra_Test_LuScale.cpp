@@ -7,7 +7,8 @@
 
 namespace lutra::Test {
 
-TEMPLATE_LIST_TEST_CASE("units change no bit of LU's solutions but exponents", "[solver][scale]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("scaling by powers of two changes only exponents in solutions of LU",
+                        "[solver][scale]", AllTypes) {
   std::mt19937 random(6);
   const auto grid = stencil<Matrix<TestType>>(5, false, false, random);
   check_direct_powers<Solver<TestType>>(grid, LuOptions(), true);
@@ -17,7 +18,7 @@ TEMPLATE_LIST_TEST_CASE("units change no bit of LU's solutions but exponents", "
   check_direct_powers<Solver<TestType>>(permuted_matrix<Matrix<TestType>>(30, 3, random), LuOptions(), true);
 }
 
-TEMPLATE_LIST_TEST_CASE("scales fit values that they bring within 2^10 of each other", "[solver][scale]",
+TEMPLATE_LIST_TEST_CASE("scales fit if scaled values are within 2^10 of each other", "[solver][scale]",
                         AllTypes) {
   using Space = typename TestType::Space;
   using Scalar = typename TestType::Scalar;

@@ -34,7 +34,8 @@ Status run(Solver<Types>& solver, const Matrix<Types>& A) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("structurally singular matrices name their rows and columns", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("the report names rows and columns of structurally singular matrices", "[solver]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   const double o = nothing;
   Solver<TestType> solver;
@@ -78,7 +79,8 @@ TEMPLATE_LIST_TEST_CASE("structurally singular matrices name their rows and colu
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("numerically singular matrices name their rows and columns", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("the report names rows and columns of numerically singular matrices", "[solver]",
+                        AllTypes) {
   const double o = nothing;
   Solver<TestType> solver;
   SECTION("two equal rows") {
@@ -139,7 +141,7 @@ TEMPLATE_LIST_TEST_CASE("a pivot that cancels does not make a matrix singular", 
   CHECK(Reference::backward_errors(A, x, system.b).componentwise <= tight_bound<Scalar>());
 }
 
-TEMPLATE_LIST_TEST_CASE("element growth is met with larger pivots, and told", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("element growth leads to larger pivots and is reported", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   // Zero diagonal blocks without matching: every pivot is replaced until fill arrives.
   std::mt19937 random(77);
@@ -162,7 +164,7 @@ TEMPLATE_LIST_TEST_CASE("element growth is met with larger pivots, and told", "[
 }
 
 // README, Limitations: "Pivoting of LU is static"
-TEMPLATE_LIST_TEST_CASE("a tolerance out of reach is told", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("an unreachable tolerance is reported", "[solver]", AllTypes) {
   LuOptions options;
   options.error_tolerance = 1e-30;
   Solver<TestType> solver(options);
@@ -173,8 +175,7 @@ TEMPLATE_LIST_TEST_CASE("a tolerance out of reach is told", "[solver]", AllTypes
   CHECK(describe(solver.report()).find("above the tolerance") != std::string::npos);
 }
 
-TEMPLATE_LIST_TEST_CASE("a solution that decays below the smallest number is a success", "[solver]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a solution with entries that underflow is a success", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const std::size_t n = 1000;  // each entry of X is about a fourth of the one before
   std::vector<std::vector<double>> rows(n, std::vector<double>(n, nothing));
@@ -245,7 +246,7 @@ class AddressSpace {
 
 }  // namespace
 
-TEST_CASE("fewer entries than rows prove a matrix singular without memory for a matching", "[solver]") {
+TEST_CASE("a matrix with fewer entries than rows is singular without a matching", "[solver]") {
   using Type = std::tuple_element_t<0, AllTypes>;
   if constexpr (std::is_same_v<typename Type::Memory, Kokkos::HostSpace>) {
     Matrix<Type> A;

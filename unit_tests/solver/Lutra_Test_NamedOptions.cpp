@@ -24,7 +24,7 @@ NamedOption find(const Options& options, const std::string& name) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("Each named option is set to each of its values", "", lutra::LuOptions, lutra::LdltOptions,
+TEMPLATE_TEST_CASE("each named option takes each of its values", "", lutra::LuOptions, lutra::LdltOptions,
                    lutra::SparseIluOptions, lutra::KrylovSolverOptions, lutra::SolverOptions) {
   std::set<std::string> names;
   for (const NamedOption& option : lutra::named_options(TestType())) {
@@ -43,7 +43,7 @@ TEMPLATE_TEST_CASE("Each named option is set to each of its values", "", lutra::
   }
 }
 
-TEST_CASE("Names of options are those of the fields") {
+TEST_CASE("option names are the field names") {
   lutra::LuOptions lu;
   lutra::set_option(lu, "ordering", "amd");
   lutra::set_option(lu, "pivoting", "threshold");
@@ -74,7 +74,7 @@ TEST_CASE("Names of options are those of the fields") {
   CHECK(find(ldlt, "ordering").value == "user");
 }
 
-TEST_CASE("Errors of named options name the option and what there is") {
+TEST_CASE("errors of named options name the option and list the valid ones") {
   lutra::LdltOptions options;
   CHECK_THROWS_MATCHES(lutra::set_option(options, "triangle", "left"), lutra::InputError,
                        Message("option triangle: invalid value 'left' (choose from both, lower, upper)"));

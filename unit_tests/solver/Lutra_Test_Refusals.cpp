@@ -94,13 +94,13 @@ TEST_CASE("numbers out of range are refused by name, value and range", "[solver]
                     Equals("options: krylov.ilu.jacobi_sweeps: 0 is out of range (1 or more)"));
 }
 
-TEST_CASE("a permutation and Ordering::user belong together", "[solver][errors]") {
+TEST_CASE("a permutation requires Ordering::user and Ordering::user a permutation", "[solver][errors]") {
   check_permutation_and_ordering<LuOptions>();
   check_permutation_and_ordering<LdltOptions>();
   check_permutation_and_ordering<SparseIluOptions>();
 }
 
-TEMPLATE_LIST_TEST_CASE("a solve is asked for by one of three transpositions", "[solver][errors]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a solve accepts only the three transpositions", "[solver][errors]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   const auto A = from_dense<Matrix<TestType>>({{4, 1}, {1, 3}});
@@ -124,8 +124,7 @@ TEMPLATE_LIST_TEST_CASE("a solve is asked for by one of three transpositions", "
         [](auto& solver, std::vector<Scalar>& x, Transposition how) { solver.apply_host(x, x, how); });
 }
 
-TEMPLATE_LIST_TEST_CASE("an analysis that is not there is an error of the order of calls", "[solver][errors]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a missing analysis is a CallOrderError", "[solver][errors]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   using Lu = Numeric<Scalar, Space>;

@@ -106,20 +106,23 @@ void check_powers(const Matrix<Types>& A, bool hermitian) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("units change no decision, count or bit of Krylov methods: Hermitian",
-                        "[solver][scale]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE(
+    "scaling by powers of two changes no decision, count or bit of Krylov methods: Hermitian",
+    "[solver][scale]", AllTypes) {
   std::mt19937 random(1);
   check_powers<TestType>(stencil<Matrix<TestType>>(5, true, false, random), true);
 }
 
-TEMPLATE_LIST_TEST_CASE("units change no decision, count or bit of Krylov methods: unsymmetric",
-                        "[solver][scale]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE(
+    "scaling by powers of two changes no decision, count or bit of Krylov methods: unsymmetric",
+    "[solver][scale]", AllTypes) {
   std::mt19937 random(2);
   check_powers<TestType>(stencil<Matrix<TestType>>(5, false, false, random), false);
 }
 
-TEMPLATE_LIST_TEST_CASE("units change no decision, count or bit of Krylov methods: shifted",
-                        "[solver][scale]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE(
+    "scaling by powers of two changes no decision, count or bit of Krylov methods: shifted",
+    "[solver][scale]", AllTypes) {
   std::mt19937 random(3);
   const auto A = stencil<Matrix<TestType>>(4, true, true, random);
   Ilu<TestType> ilu;
@@ -129,8 +132,7 @@ TEMPLATE_LIST_TEST_CASE("units change no decision, count or bit of Krylov method
   check_powers<TestType>(A, true);
 }
 
-TEMPLATE_LIST_TEST_CASE("incomplete factors of A·2^p are those of A, U times 2^p", "[solver][scale]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("incomplete factors of A·2^p are L of A and 2^p·U", "[solver][scale]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(4);
   for (const bool zero_pivot : {false, true}) {
@@ -163,7 +165,7 @@ TEMPLATE_LIST_TEST_CASE("incomplete factors of A·2^p are those of A, U times 2^
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("rows of different units are no growth", "[solver][scale]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("rows in different units do not count as growth", "[solver][scale]", AllTypes) {
   // l = 2^60 divides rows of 1 and 2^60, and is that of rows alike
   const double big = std::ldexp(1.0, 60);
   const auto A = from_dense<Matrix<TestType>>({{1, 0.25, nothing}, {big, 4 * big, big}, {nothing, 1, 4}});
@@ -174,7 +176,7 @@ TEMPLATE_LIST_TEST_CASE("rows of different units are no growth", "[solver][scale
   CHECK(*solver.report().pivots.growth <= 1);
 }
 
-TEMPLATE_LIST_TEST_CASE("a solution beyond the range of numbers is no success", "[solver][scale]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a solution that overflows is not a success", "[solver][scale]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const int far = sizeof(RealOf<Scalar>) == 8 ? 700 : 80;
   const auto A = from_dense<Matrix<TestType>>({{4, 1}, {1, 4}});
@@ -188,8 +190,8 @@ TEMPLATE_LIST_TEST_CASE("a solution beyond the range of numbers is no success", 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a caller's preconditioner is one of the caller's A, and of its order",
-                        "[solver][scale][errors]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a preconditioner of the caller must have the order of A", "[solver][scale][errors]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   std::mt19937 random(5);

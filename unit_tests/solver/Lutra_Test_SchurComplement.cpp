@@ -198,7 +198,7 @@ TEMPLATE_LIST_TEST_CASE("Schur complements by LDLT", "[solver]", AllTypes) {
   check_complement<TestType, SparseLDLT>(A, set, schur, random);
 }
 
-TEMPLATE_LIST_TEST_CASE("Schur complements of saddle points come out of the factorization", "[solver]",
+TEMPLATE_LIST_TEST_CASE("Schur complements of saddle points come from the factorization", "[solver]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
@@ -229,8 +229,7 @@ TEMPLATE_LIST_TEST_CASE("Schur complements of saddle points come out of the fact
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("Schur complements that are singular, or of matrices in parts", "[solver]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("singular Schur complements, and those of reducible matrices", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   // rows 1 and 3 do not know the others
@@ -254,8 +253,8 @@ TEMPLATE_LIST_TEST_CASE("Schur complements by solves where pivots were perturbed
   CHECK(*schur.solver().report().pivots.perturbed > 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("a Schur complement checks all of the matrix, and first", "[solver][errors]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a Schur complement checks the whole matrix before it changes anything",
+                        "[solver][errors]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   const double o = nothing, nan = std::numeric_limits<double>::quiet_NaN();
@@ -339,7 +338,7 @@ TEMPLATE_LIST_TEST_CASE("a Schur complement by LDLT needs a symmetric matrix", "
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("what a Schur complement refuses", "[solver][errors]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("invalid calls of a Schur complement are refused", "[solver][errors]", AllTypes) {
   using Space = typename TestType::Space;
   const auto A = to_space<Space>(from_dense<Matrix<TestType>>({{1, 1, 0}, {1, 1, 0}, {0, 0, 1}}));
   Schur<TestType, SparseLU> schur{Solver<TestType>()};

@@ -139,7 +139,8 @@ int number_of_sequences() {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("a kept analysis answers as a fresh solver: LU", "[solver][sequences]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a kept analysis gives the result of a fresh solver: LU", "[solver][sequences]",
+                        AllTypes) {
   const int count = number_of_sequences();
   for (int k = 0; k < count; ++k) {
     Draw draw{std::mt19937_64(static_cast<std::uint64_t>(k))};
@@ -151,8 +152,8 @@ TEMPLATE_LIST_TEST_CASE("a kept analysis answers as a fresh solver: LU", "[solve
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a kept analysis answers as a fresh solver: LDLT and Cholesky", "[solver][sequences]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a kept analysis gives the result of a fresh solver: LDLT and Cholesky",
+                        "[solver][sequences]", AllTypes) {
   const int count = number_of_sequences();
   for (int k = 0; k < count; ++k) {
     Draw draw{std::mt19937_64(static_cast<std::uint64_t>(1000000 + k))};
@@ -164,7 +165,7 @@ TEMPLATE_LIST_TEST_CASE("a kept analysis answers as a fresh solver: LDLT and Cho
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("values of zero at the analysis do not decide for others", "[solver][sequences]",
+TEMPLATE_LIST_TEST_CASE("zero values at the analysis do not decide for later values", "[solver][sequences]",
                         AllTypes) {
   const auto zeros = from_dense<Matrix<TestType>>({{1, 1}, {1, 1}});
   auto A = zeros, B = zeros;

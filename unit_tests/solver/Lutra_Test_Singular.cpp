@@ -310,8 +310,8 @@ int number_of_cases() {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("singular matrices of four families are never solved", "[solver][singular]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("singular matrices of four families are never reported as solved",
+                        "[solver][singular]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const int count = number_of_cases();
   for (int k = 0; k < count; ++k) {
@@ -343,7 +343,7 @@ TEMPLATE_LIST_TEST_CASE("singular matrices of four families are never solved", "
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("regular matrices that leave half of the digits are never refused",
+TEMPLATE_LIST_TEST_CASE("regular matrices that keep half of the digits are never refused",
                         "[solver][singular]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const double condition = sizeof(RealOf<Scalar>) == 8 ? 1e8 : 1e3;

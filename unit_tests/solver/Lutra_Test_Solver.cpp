@@ -87,8 +87,7 @@ TEMPLATE_LIST_TEST_CASE("a solver chooses its method and says why", "[solver]", 
   CHECK_THAT(solver.report().choice.why, ContainsSubstring("diagonally dominant"));
 }
 
-TEMPLATE_LIST_TEST_CASE("a chosen method gives way to one that serves the new values", "[solver]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a chosen method is replaced by one that fits the new values", "[solver]", AllTypes) {
   AutoSolver<TestType> solver(symmetric_is_faster());
   const auto dominant = grid<TestType>(), indefinite = grid<TestType>(0.1), skewed = grid<TestType>(1, 0.5);
   REQUIRE(solver.analyze(dominant) == Status::success);
@@ -107,7 +106,7 @@ TEMPLATE_LIST_TEST_CASE("a chosen method gives way to one that serves the new va
   check_solved<TestType>(solver, dominant);
 }
 
-TEMPLATE_LIST_TEST_CASE("a solver takes the method it is told to", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a solver uses the method that is requested", "[solver]", AllTypes) {
   const auto A = grid<TestType>();
   const std::vector<std::pair<Method, std::string>> methods = {
       {Method::lu, "lu"}, {Method::ldlt, "ldlt"}, {Method::cholesky, "cholesky"}, {Method::krylov, "gmres"}};
@@ -134,8 +133,7 @@ TEMPLATE_LIST_TEST_CASE("a solver takes the method it is told to", "[solver]", A
   CHECK_THROWS_AS(symmetric.analyze(grid<TestType>(1, 0.5)), InputError);
 }
 
-TEMPLATE_LIST_TEST_CASE("a chosen method checks symmetry without validate_input", "[solver]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a chosen method checks symmetry without validate_input", "[solver]", AllTypes) {
   SolverOptions options = symmetric_is_faster();
   options.validate_input = false;
   AutoSolver<TestType> solver(options);
@@ -146,8 +144,7 @@ TEMPLATE_LIST_TEST_CASE("a chosen method checks symmetry without validate_input"
   check_solved<TestType>(solver, skewed);
 }
 
-TEMPLATE_LIST_TEST_CASE("complex symmetric and Hermitian values follow each other", "[solver]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("complex symmetric and Hermitian values follow each other", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   if constexpr (ScalarTraits<Scalar>::is_complex) {
     HostMatrix<Scalar> symmetric{
@@ -164,8 +161,7 @@ TEMPLATE_LIST_TEST_CASE("complex symmetric and Hermitian values follow each othe
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("without memory for another method there are no factors", "[solver]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("without memory for the replacement there are no factors", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   const auto dominant = grid<TestType>(), skewed = grid<TestType>(1, 0.5);
@@ -185,7 +181,7 @@ TEMPLATE_LIST_TEST_CASE("without memory for another method there are no factors"
   check_solved<TestType>(solver, skewed);
 }
 
-TEMPLATE_LIST_TEST_CASE("a solver refuses what its method does, and changes nothing", "[solver]",
+TEMPLATE_LIST_TEST_CASE("a solver refuses what its method refuses and changes nothing", "[solver]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   AutoSolver<TestType> solver(symmetric_is_faster());

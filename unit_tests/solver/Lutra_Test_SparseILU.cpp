@@ -62,7 +62,7 @@ SparseIluOptions complete_options() {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("incomplete factors with all fill are an inverse, in any order", "[solver]",
+TEMPLATE_LIST_TEST_CASE("incomplete factors with all fill give an exact inverse in any ordering", "[solver]",
                         AllTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(31);
@@ -96,8 +96,8 @@ TEMPLATE_LIST_TEST_CASE("incomplete factors with all fill are an inverse, in any
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("every method is exact on triangles, and keeps its pattern for new values",
-                        "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("every method is exact on triangles and keeps its pattern for new values", "[solver]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   const double o = nothing;
   auto A = from_dense<Matrix<TestType>>({{4, 1, o, 2}, {o, 2, 1, o}, {o, o, 8, 1}, {o, o, o, 2}});
@@ -120,8 +120,8 @@ TEMPLATE_LIST_TEST_CASE("every method is exact on triangles, and keeps its patte
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a zero pivot leads to a diagonal shift, and to a breakdown where none helps",
-                        "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a zero pivot leads to a diagonal shift, or to a breakdown if none helps", "[solver]",
+                        AllTypes) {
   SparseIluOptions options;
   options.matching = Matching::none;
   SECTION("0 1; 1 0: no pivot without fill from the left") {
@@ -172,7 +172,7 @@ TEMPLATE_LIST_TEST_CASE("a zero pivot leads to a diagonal shift, and to a breakd
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a matching that is asked for names a structurally singular pattern", "[solver]",
+TEMPLATE_LIST_TEST_CASE("a requested matching detects a structurally singular pattern", "[solver]",
                         AllTypes) {
   const double o = nothing;
   const auto A = from_dense<Matrix<TestType>>({{1, o, o}, {1, o, o}, {1, 1, 1}});
@@ -212,7 +212,7 @@ TEMPLATE_LIST_TEST_CASE("incomplete factors are applied to Views of any layout",
   check(Kokkos::View<Scalar**, Kokkos::LayoutRight, Memory>("B", 30, 5));
 }
 
-TEMPLATE_LIST_TEST_CASE("incomplete factors are a Factorization", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("incomplete factors implement Factorization", "[solver]", AllTypes) {
   std::mt19937 random(33);
   const auto A = permuted_matrix<Matrix<TestType>>(20, 2.0, random);
   Ilu<TestType> ilu(complete_options());
@@ -231,7 +231,7 @@ TEMPLATE_LIST_TEST_CASE("incomplete factors are a Factorization", "[solver]", Al
   CHECK(factors.consume_timeout({}) == -1);
 }
 
-TEMPLATE_LIST_TEST_CASE("factorizations of one incomplete plan take turns, each with its values", "[solver]",
+TEMPLATE_LIST_TEST_CASE("factorizations over one incomplete plan keep their own values", "[solver]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
@@ -271,7 +271,7 @@ TEMPLATE_LIST_TEST_CASE("factorizations of one incomplete plan take turns, each 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("several SparseILU share an analysis on two threads", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("two SparseILU share an analysis on two threads", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
 #ifdef LUTRA_HAS_OPENMP
@@ -314,8 +314,7 @@ TEMPLATE_LIST_TEST_CASE("several SparseILU share an analysis on two threads", "[
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("the model's choice of how factors are applied is in the report", "[solver]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("the report names how the model chose to apply the factors", "[solver]", AllTypes) {
   std::mt19937 random(36);
   const auto A = permuted_matrix<Matrix<TestType>>(40, 2.0, random);
   for (const bool sweeps_pay : {false, true}) {
@@ -368,7 +367,7 @@ TEMPLATE_LIST_TEST_CASE("every method solves lower triangles and 1 x 1 systems e
   CHECK_THROWS_AS(Ilu<TestType>().analyze(empty), InputError);
 }
 
-TEMPLATE_LIST_TEST_CASE("growth of the factors leads to a diagonal shift", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("element growth leads to a diagonal shift", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto small = static_cast<double>(epsilon_of<Scalar>) * 10;
   const auto A = from_dense<Matrix<TestType>>({{small, 1}, {1, 1}});  // u_11 = 1 − 1/small
@@ -393,7 +392,7 @@ TEMPLATE_LIST_TEST_CASE("growth of the factors leads to a diagonal shift", "[sol
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("memory that ends in a factorization is reported, and no factors are left",
+TEMPLATE_LIST_TEST_CASE("running out of memory in a factorization is reported and leaves no factors",
                         "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(37);
@@ -428,7 +427,7 @@ TEMPLATE_LIST_TEST_CASE("memory that ends in a factorization is reported, and no
   CHECK(was_enough);
 }
 
-TEMPLATE_LIST_TEST_CASE("incomplete factors of host data, applied to host arrays", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("incomplete factors of host data are applied to host arrays", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(38);
   const auto A = permuted_matrix<Matrix<TestType>>(30, 2.0, random);
@@ -450,7 +449,7 @@ TEMPLATE_LIST_TEST_CASE("incomplete factors of host data, applied to host arrays
   CHECK_THROWS_AS(ilu.apply_host(odd, odd), InputError);
 }
 
-TEMPLATE_LIST_TEST_CASE("what an incomplete factorization refuses changes nothing", "[solver][errors]",
+TEMPLATE_LIST_TEST_CASE("a refused call leaves an incomplete factorization unchanged", "[solver][errors]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;

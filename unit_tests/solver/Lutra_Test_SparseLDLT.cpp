@@ -74,7 +74,7 @@ TEMPLATE_LIST_TEST_CASE("the inertia of saddle points", "[ldlt]", AllTypes) {
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("one triangle or both", "[ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("one triangle or both give the same solution", "[ldlt]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(102);
   const auto A = saddle_point<Matrix<TestType>>(40, 15, random);
@@ -99,7 +99,7 @@ TEMPLATE_LIST_TEST_CASE("one triangle or both", "[ldlt]", AllTypes) {
   CHECK_THROWS_WITH(solver.analyze(triangle_of(A, true)), ContainsSubstring("not symmetric"));
 }
 
-TEMPLATE_LIST_TEST_CASE("matrices that are not symmetric are refused", "[ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("unsymmetric matrices are refused", "[ldlt]", AllTypes) {
   auto A = from_dense<Matrix<TestType>>({{4, 1, 2}, {1, 5, 3}, {2, 3, 6}});
   Symmetric<TestType> solver;
   CHECK_THROWS_AS(solver.factorize(A), CallOrderError);
@@ -154,7 +154,7 @@ TEMPLATE_LIST_TEST_CASE("NaN in the triangle that is not read does no harm", "[l
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("input that one triangle would leave unread is refused", "[ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("entries outside the triangle that is read are refused", "[ldlt]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   LdltOptions options;
   options.triangle = Triangle::upper;
@@ -181,7 +181,7 @@ TEMPLATE_LIST_TEST_CASE("input that one triangle would leave unread is refused",
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a shift that is not finite is refused with its row", "[ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a non-finite shift is refused with its row", "[ldlt]", AllTypes) {
   using Real = RealOf<typename TestType::Scalar>;
   using Space = typename TestType::Space;
   const auto A = from_dense<Matrix<TestType>>({{4, 1, nothing}, {1, 5, 3}, {nothing, 3, 6}});
@@ -297,7 +297,7 @@ TEMPLATE_LIST_TEST_CASE("a shifted diagonal needs no new analysis", "[ldlt]", Al
   CHECK(before == n + m);
 }
 
-TEMPLATE_LIST_TEST_CASE("stored zeros and powers of two change nothing", "[ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("stored zeros and scaling by powers of two change nothing", "[ldlt]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(107);
   const auto A = saddle_point<Matrix<TestType>>(50, 20, random);
@@ -367,7 +367,7 @@ TEMPLATE_LIST_TEST_CASE("new values and shared analyses of symmetric matrices", 
   check_solution(solver, B);
 }
 
-TEMPLATE_LIST_TEST_CASE("options of SparseLDLT that make no sense are refused", "[ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("invalid options of SparseLDLT are refused", "[ldlt]", AllTypes) {
   LdltOptions options;
   SECTION("threshold of 0") {
     options.pivot_threshold = 0;
@@ -396,7 +396,7 @@ TEMPLATE_LIST_TEST_CASE("options of SparseLDLT that make no sense are refused", 
   CHECK_THROWS_AS(Symmetric<TestType>(options), InputError);
 }
 
-TEMPLATE_LIST_TEST_CASE("a memory limit that symmetric factors do not keep", "[ldlt]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a memory limit that symmetric factors exceed is reported", "[ldlt]", AllTypes) {
   std::mt19937 random(111);
   const auto A = saddle_point<Matrix<TestType>>(100, 40, random);
   LdltOptions options;

@@ -55,7 +55,7 @@ TEMPLATE_LIST_TEST_CASE("solutions agree with dense elimination", "[solver]", Al
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("every method to the pattern leads to the solution", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("every symbolic method leads to the solution", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(55);
   const auto A = permuted_matrix<Matrix<TestType>>(120, 2.0, random);
@@ -90,7 +90,7 @@ TEMPLATE_LIST_TEST_CASE("every method to the pattern leads to the solution", "[s
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("both engines lead to the solution, with transposes too", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("both engines lead to the solution, also transposed", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(58);
   for (const int n : {1, 30, 200}) {
@@ -126,7 +126,7 @@ TEMPLATE_LIST_TEST_CASE("both engines lead to the solution, with transposes too"
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("threshold pivoting spares replaced pivots, values after values", "[solver]",
+TEMPLATE_LIST_TEST_CASE("threshold pivoting avoids perturbed pivots in a sequence of values", "[solver]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(58);
@@ -194,7 +194,7 @@ TEMPLATE_LIST_TEST_CASE("the engine is chosen by work and memory", "[solver]", A
   CHECK(Reference::backward_errors(dense, x, system.b).componentwise <= tight_bound<Scalar>());
 }
 
-TEMPLATE_LIST_TEST_CASE("every way of solving with the factors leads to the solution", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("every triangular solve method leads to the solution", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(56);
   const auto A = permuted_matrix<Matrix<TestType>>(90, 2.0, random);
@@ -318,7 +318,7 @@ TEMPLATE_LIST_TEST_CASE("new values on one pattern need no new analysis", "[solv
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("options change the way, not the answer", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("options change the method, not the solution", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(3);
   const auto A = permuted_matrix<Matrix<TestType>>(40, 2.0, random);
@@ -372,7 +372,7 @@ TEMPLATE_LIST_TEST_CASE("options change the way, not the answer", "[solver]", Al
 }
 
 #ifdef LUTRA_HAS_SERIAL
-TEST_CASE("the same bits from run to run on one thread", "[solver]") {
+TEST_CASE("one thread gives the same bits in every run", "[solver]") {
   std::mt19937 random(8);
   const auto A = permuted_matrix<HostMatrix<double>>(200, 3.0, random);
   const auto system = known_system(A);

@@ -42,7 +42,8 @@ void check_time_steps(const Matrix<Types>& A, Engine engine) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("a time step waits at most three times and allocates nothing", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a time step synchronizes at most three times and allocates nothing", "[solver]",
+                        AllTypes) {
   std::mt19937 random(31);
   const auto small = dominant_matrix<Matrix<TestType>>(400, 0.01, random);
   // Kokkos copies arrays of more than 80 kB by kernels of their own on hosts.

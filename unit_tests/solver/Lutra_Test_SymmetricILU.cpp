@@ -74,7 +74,7 @@ SparseIluOptions symmetric_options(IluMethod method, int fill_level = 0) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("symmetric factors are applied as a Hermitian positive definite operator", "[solver]",
+TEMPLATE_LIST_TEST_CASE("symmetric incomplete factors are a Hermitian positive definite operator", "[solver]",
                         AllTypes) {
   using T = TestType;
   std::mt19937 random(41);
@@ -105,8 +105,8 @@ TEMPLATE_LIST_TEST_CASE("symmetric factors are applied as a Hermitian positive d
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("what L holds does not matter to symmetric factors, and the halves are adjoint",
-                        "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("symmetric incomplete factors ignore L, and their halves are adjoint", "[solver]",
+                        AllTypes) {
   using T = TestType;
   using Scalar = typename T::Scalar;
   using Space = typename T::Space;
@@ -159,7 +159,8 @@ TEMPLATE_LIST_TEST_CASE("what L holds does not matter to symmetric factors, and 
   CHECK(to_vector(left) == to_vector(right));
 }
 
-TEMPLATE_LIST_TEST_CASE("Krylov methods with symmetric factors, transposed too", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("Krylov methods solve with symmetric incomplete factors, also transposed", "[solver]",
+                        AllTypes) {
   using T = TestType;
   using Scalar = typename T::Scalar;
   std::mt19937 random(43);
@@ -190,7 +191,7 @@ TEMPLATE_LIST_TEST_CASE("Krylov methods with symmetric factors, transposed too",
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("symmetric factors refuse a pattern that is not symmetric", "[solver][errors]",
+TEMPLATE_LIST_TEST_CASE("symmetric incomplete factors refuse an unsymmetric pattern", "[solver][errors]",
                         AllTypes) {
   const double o = nothing;
   const auto A = from_dense<Matrix<TestType>>({{4, 1, o}, {1, 4, 1}, {1, 1, 4}});

@@ -10,13 +10,14 @@
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestTypes.hpp"
 
-// Patterns that make trees of some shape, and rows of lists of sources, for tests of the symbolic stage.
+// Patterns with elimination trees of a given shape, and rows of source lists, for tests of the symbolic
+// stage.
 
 namespace lutra::Test {
 
 using Rows = std::vector<std::vector<std::size_t>>;
 
-/// Rows of a SourceRows, the diagonals checked.
+/// The rows of a SourceRows, after a check of the diagonals.
 template <class Found>
 Rows rows_of(const Found& found, const std::vector<Ordinal>& sources) {
   const auto map = to_vector(found.row_map), diagonal = to_vector(found.diagonal);
@@ -39,9 +40,9 @@ auto list_on_device(const std::vector<typename Types::Ordinal>& list) {
   return Kokkos::View<const Ordinal*, typename Types::Memory>(view);
 }
 
-/// A tree that is one chain of n vertices, of a pattern that is not symmetric: each vertex is joined to the
-/// next, one way or both, and to one a little farther. In the middle no entries are below the diagonal, so
-/// that none of U's rows there is done with soon.
+/// An unsymmetric pattern whose tree is one chain of n vertices. Each vertex is joined to the next, in one or
+/// both directions, and to one a little farther. In the middle there are no entries below the diagonal, so
+/// the rows of U there stay active for long.
 template <class MatrixType>
 MatrixType one_sided_chain(int n, std::mt19937& random) {
   MatrixType matrix{n, n, {0}, {}, {}};
@@ -64,8 +65,8 @@ MatrixType one_sided_chain(int n, std::mt19937& random) {
   return matrix;
 }
 
-/// A chain with edges to vertices up to 500 further up, and on it, a vertex of each, small chains of `length`
-/// vertices, joined one way or both: some vertices are done with thousands of vertices further up only.
+/// A chain with edges to vertices up to 500 further up. Small chains of `length` vertices are attached to its
+/// vertices, in one or both directions. Some vertices stay active for thousands of vertices.
 template <class MatrixType>
 MatrixType chain_with_twigs(int n, int length, std::mt19937& random) {
   const int half = n / 2;
@@ -100,7 +101,7 @@ MatrixType chain_with_twigs(int n, int length, std::mt19937& random) {
   return matrix;
 }
 
-/// Numbers for a chain of vertices by dissection: of both halves first, then of the one between them.
+/// Numbers a chain of vertices by dissection: both halves first, then the vertex between them.
 inline void dissect(std::vector<int>& number, std::size_t begin, std::size_t end, int& next) {
   if (begin == end) return;
   const std::size_t middle = (begin + end) / 2;
@@ -109,8 +110,8 @@ inline void dissect(std::vector<int>& number, std::size_t begin, std::size_t end
   number[middle] = next++;
 }
 
-/// Chains side by side, joined to their neighbours one way or both, in that order: each part of it is a range
-/// of rows.
+/// Parallel chains, joined to their neighbours in one or both directions, in dissection order, so that each
+/// part is a range of rows.
 template <class MatrixType>
 MatrixType dissected_chains(int length, int width, std::mt19937& random) {
   const int n = length * width;

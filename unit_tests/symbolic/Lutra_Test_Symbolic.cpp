@@ -19,7 +19,7 @@ namespace {
 
 using Rows = std::vector<std::vector<std::size_t>>;
 
-/// Runs the stage on a host matrix and checks the parts of its result against each other.
+/// Runs the stage on a host matrix and checks that the parts of its result agree.
 template <class Types, class MatrixType>
 auto run(const MatrixType& matrix, const SymbolicOptions& options = {},
          const MemoryBudget& budget = MemoryBudget()) {
@@ -64,7 +64,7 @@ TEMPLATE_LIST_TEST_CASE("exact methods on cases worked by hand", "[symbolic]", P
                         method) == Rows{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}});
   }
   SECTION("fill that is reached through fill, in L and U") {
-    // Row 3 reaches 2 through 0 and 1 (fill in L), and through 2 it reaches 4 (fill in U).
+    // Row 3 reaches 2 through 0 and 1 (fill in L), and 4 through 2 (fill in U).
     const auto matrix = from_dense<MatrixType>(
         {{1, 1, o, o, o}, {o, 1, 1, o, o}, {o, o, 1, o, 1}, {1, o, o, 1, o}, {o, o, o, 1, 1}});
     CHECK(run<TestType>(matrix, method) == Rows{{0, 1}, {1, 2}, {2, 4}, {0, 1, 2, 3, 4}, {3, 4}});
@@ -75,7 +75,7 @@ TEMPLATE_LIST_TEST_CASE("exact methods on cases worked by hand", "[symbolic]", P
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("the elimination tree on cases worked by hand", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("the elimination tree method on cases worked by hand", "[symbolic]", PatternTypes) {
   using MatrixType = Matrix<TestType>;
   const double o = nothing;
   const SymbolicOptions method{SymbolicMethod::etree};
@@ -91,7 +91,8 @@ TEMPLATE_LIST_TEST_CASE("the elimination tree on cases worked by hand", "[symbol
                         method) == Rows{{0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}, {0, 1, 2, 3}});
   }
   SECTION("two branches that meet, and a root apart") {
-    // 0 and 1 hang from 3, 3 from 4; row 4 passes 3 only, though 0 is below it. 2 stands alone.
+    // 0 and 1 are children of 3, and 3 is a child of 4. Row 4 visits only 3, although 0 is below it. 2 is
+    // isolated.
     CHECK(run<TestType>(
               from_dense<MatrixType>(
                   {{1, o, o, 1, o}, {o, 1, o, 1, 1}, {o, o, 1, o, o}, {1, 1, o, 1, o}, {o, 1, o, o, 1}}),
@@ -108,7 +109,8 @@ TEMPLATE_LIST_TEST_CASE("the elimination tree on cases worked by hand", "[symbol
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("the elimination tree agrees with plain elimination", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("the elimination tree method agrees with plain elimination", "[symbolic]",
+                        PatternTypes) {
   using MatrixType = Matrix<TestType>;
   using Space = typename TestType::Space;
   std::mt19937 random(815);
@@ -143,7 +145,7 @@ TEMPLATE_LIST_TEST_CASE("a matrix without rows has a pattern without rows", "[sy
   CHECK(run<TestType>(Matrix<TestType>{0, 0, {0}, {}, {}}, {method}).empty());
 }
 
-TEMPLATE_LIST_TEST_CASE("one entry without its mirror image is noticed", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("a single unsymmetric entry is detected", "[symbolic]", PatternTypes) {
   using MatrixType = Matrix<TestType>;
   using Space = typename TestType::Space;
   auto matrix = banded_matrix<MatrixType>(1000, {1, 7});
@@ -172,12 +174,12 @@ TEMPLATE_LIST_TEST_CASE("exact methods agree with plain elimination", "[symbolic
   }
 }
 
-TEST_CASE("labels of fill2 outlive the numbers of their windows", "[symbolic]") {
-  // Labels of 32 bits have room for fewer windows than a slot has sources; each use of numbers left over from
-  // earlier sources would show as a missing or an additional entry.
+TEST_CASE("labels of fill2 survive the overflow of their window numbers", "[symbolic]") {
+  // 32-bit labels can number fewer windows than a slot has sources. Any use of stale numbers from earlier
+  // sources would show as a missing or an additional entry.
   using Types = Types<double, int, Kokkos::DefaultHostExecutionSpace>;
   const int n = 200000;  // 21,474 windows
-  Matrix<Types> matrix;  // fill comes by way of i - 3, which the sources just before have labelled
+  Matrix<Types> matrix;  // fill passes through i - 3, which the previous sources have labelled
   matrix.n_rows = matrix.n_cols = n;
   matrix.row_map.push_back(0);
   for (int i = 0; i < n; ++i) {
@@ -194,7 +196,7 @@ TEST_CASE("labels of fill2 outlive the numbers of their windows", "[symbolic]") 
   CHECK(to_vector(searched.entries) == to_vector(expected.entries));
 }
 
-TEMPLATE_LIST_TEST_CASE("every budget that suffices gives the same pattern", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("the pattern does not depend on the memory budget", "[symbolic]", PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(99);
   const auto matrix = random_matrix<Matrix<TestType>>(300, 0.01, 0.0, random);
@@ -202,20 +204,20 @@ TEMPLATE_LIST_TEST_CASE("every budget that suffices gives the same pattern", "[s
   const auto device = to_space<Space>(matrix);
   const SymbolicOptions options{GENERATE(SymbolicMethod::automatic, SymbolicMethod::fill1,
                                          SymbolicMethod::fill2, SymbolicMethod::ancestors)};
-  std::size_t least = 0;  // the least budget that is accepted
+  std::size_t least = 0;  // the smallest accepted budget
   for (std::size_t limit = 1024; limit < (std::size_t(1) << 24); limit += limit / 8) {
     try {
       const auto filled = factorize_symbolic(Space(), device.pattern(), MemoryBudget(limit), options);
       if (least == 0) least = limit;
       REQUIRE(to_rows(filled) == expected);
     } catch (const OutOfMemoryError&) {
-      REQUIRE(least == 0);  // more memory never does worse
+      REQUIRE(least == 0);  // more memory never fails
     }
   }
   CHECK(least > 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("symbolic factorization refuses what it cannot do", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("symbolic factorization refuses invalid requests", "[symbolic]", PatternTypes) {
   using Space = typename TestType::Space;
   using MatrixType = Matrix<TestType>;
   const auto wide = to_space<Space>(from_dense<MatrixType>({{1, 1, 1}, {1, 1, 1}}, 3));
@@ -223,7 +225,7 @@ TEMPLATE_LIST_TEST_CASE("symbolic factorization refuses what it cannot do", "[sy
   const auto square = to_space<Space>(from_dense<MatrixType>({{1, 1}, {1, 1}}));
   const MemoryBudget small(1);
   CHECK_THROWS_AS(factorize_symbolic(Space(), square.pattern(), small), OutOfMemoryError);
-  CHECK(small.used_bytes() == 0);  // nothing stays charged
+  CHECK(small.used_bytes() == 0);  // no charge is left
   CHECK_THROWS_WITH(
       factorize_symbolic(Space(), square.pattern(), MemoryBudget(2000), {SymbolicMethod::fill2}),
       Catch::Matchers::ContainsSubstring("one row in flight"));

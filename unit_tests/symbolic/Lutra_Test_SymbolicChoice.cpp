@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The choice of a symbolic method from properties of a pattern, by costs of one row = 1 s for fill1, and so
-// on.
+// Tests the choice of a symbolic method from properties of a pattern, with simple costs such as 1 s for a row
+// of fill1.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -30,7 +30,7 @@ PatternProperties unsymmetric(double rows) {
 
 }  // namespace
 
-TEST_CASE("hosts take fill1, symmetric patterns the elimination tree", "[symbolic]") {
+TEST_CASE("hosts use fill1; symmetric patterns use the elimination tree", "[symbolic]") {
   const auto costs = costs_of(1, 1, 1);
   CHECK(choose_symbolic_method({}, costs, {.host = true})->method == SymbolicMethod::fill1);
   const auto choice = choose_symbolic_method({.symmetric = true}, costs, {});
@@ -39,7 +39,7 @@ TEST_CASE("hosts take fill1, symmetric patterns the elimination tree", "[symboli
   CHECK_THAT(choice->reason, Catch::Matchers::ContainsSubstring("symmetric"));
 }
 
-TEST_CASE("ancestors where the sets fit and fill1 is predicted to be slower", "[symbolic]") {
+TEST_CASE("ancestors is chosen if its sets fit and fill1 is predicted to be slower", "[symbolic]") {
   const auto properties = unsymmetric(100);  // sets of 16,000 bytes
   const auto choice = choose_symbolic_method(properties, costs_of(1, 1, 0.5), {});
   REQUIRE(choice);
@@ -53,7 +53,7 @@ TEST_CASE("ancestors where the sets fit and fill1 is predicted to be slower", "[
   CHECK_FALSE(choose_symbolic_method(properties, little_room, {}));
 }
 
-TEST_CASE("fill1 on the host or fill2 on the device by predicted time", "[symbolic]") {
+TEST_CASE("predicted time chooses fill1 on the host or fill2 on the device", "[symbolic]") {
   auto properties = unsymmetric(100);
   properties.fill = FillBounds{1000, 5000};
   auto costs = costs_of(1, 2, 10);
@@ -67,7 +67,7 @@ TEST_CASE("fill1 on the host or fill2 on the device by predicted time", "[symbol
   CHECK(choose_symbolic_method(properties, costs, {})->method == SymbolicMethod::fill1);
 }
 
-TEST_CASE("threads of fill1 count from the rows on that they are used for", "[symbolic]") {
+TEST_CASE("the prediction for fill1 counts threads only above its row threshold", "[symbolic]") {
   const auto costs = costs_of(1, 0.6, 10);
   for (const int rows : {min_rows_for_threads - 1, min_rows_for_threads}) {
     auto properties = unsymmetric(rows);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Ways to one pattern: methods, kernels for all spaces and those made for one, threads.
+// Methods, portable and specialized kernels, and numbers of threads must give the same pattern.
 #include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -18,7 +18,7 @@
 
 namespace lutra::Test {
 
-TEMPLATE_LIST_TEST_CASE("kernels made for a space agree with those for all", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("kernels for one space agree with the portable ones", "[symbolic]", PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(1618);
   for (const int n : {1, 31, 33, 1023, 1025, 2100}) {
@@ -40,8 +40,7 @@ TEMPLATE_LIST_TEST_CASE("kernels made for a space agree with those for all", "[s
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("rows with thousands of entries, and chains of as many vertices", "[symbolic]",
-                        PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("rows and chains of thousands of vertices", "[symbolic]", PatternTypes) {
   using MatrixType = Matrix<TestType>;
   using Space = typename TestType::Space;
   std::mt19937 random(99991);
@@ -59,8 +58,9 @@ TEMPLATE_LIST_TEST_CASE("rows with thousands of entries, and chains of as many v
     if (tree.exact) REQUIRE((to_rows(tree) == expected));
   };
   const int n = 1500;
-  for (const unsigned missing : {0u, 3u}) {  // of entries of the first row and column, none or a third
-    for (const bool last : {false, true}) {  // the full row and column come first, and fill all, or last
+  for (const unsigned missing : {0u, 3u}) {  // none or a third of the entries of the first row and column
+    for (const bool last :
+         {false, true}) {  // the full row and column come first, and cause full fill, or last
       MatrixType matrix{n, n, {0}, {}, {}};
       for (int i = 0; i < n; ++i) {
         const int hub = last ? n - 1 : 0;
@@ -74,7 +74,7 @@ TEMPLATE_LIST_TEST_CASE("rows with thousands of entries, and chains of as many v
       check(matrix);
     }
   }
-  // Deeper than registers hold sets, once symmetric, once with one entry less.
+  // Deeper than the sets held in registers, once symmetric, once without one entry.
   auto band = banded_matrix<MatrixType>(9000, {1, 3});
   check(band);
   band.entries.erase(band.entries.begin() + band.row_map[8000]);
@@ -89,7 +89,7 @@ TEMPLATE_LIST_TEST_CASE("rows with thousands of entries, and chains of as many v
   }
 }
 
-TEST_CASE("more entries than 32 bits count", "[symbolic]") {
+TEST_CASE("more entries than a 32-bit integer can count", "[symbolic]") {
 #ifdef KOKKOS_ENABLE_CUDA
   using Types = Types<double, int, Kokkos::Cuda>;
   std::size_t free_bytes = 0, all_bytes = 0;
@@ -129,12 +129,13 @@ TEST_CASE("more entries than 32 bits count", "[symbolic]") {
 #endif
 }
 
-TEMPLATE_LIST_TEST_CASE("sets of ancestors where the nearest common one is far or missing", "[symbolic]",
+TEMPLATE_LIST_TEST_CASE("ancestor sets with a distant or missing common ancestor", "[symbolic]",
                         PatternTypes) {
   using MatrixType = Matrix<TestType>;
   using Space = typename TestType::Space;
   std::mt19937 random(57);
-  // Bands of different widths above and below: L and U meet late. Random long-distance entries besides.
+  // Bands of different widths above and below the diagonal, so that L and U meet late, and random distant
+  // entries.
   for (const int n : {70, 200, 700}) {
     for (const auto& [below, above] : {std::pair{1, 9}, {9, 1}, {3, 70}, {65, 2}}) {
       MatrixType matrix;
@@ -161,7 +162,7 @@ TEMPLATE_LIST_TEST_CASE("sets of ancestors where the nearest common one is far o
   }
 }
 
-TEST_CASE("threads of fill1 find what one finds", "[symbolic]") {
+TEST_CASE("fill1 gives the same pattern for any number of threads", "[symbolic]") {
   using Types = Types<double, int, Kokkos::DefaultHostExecutionSpace>;
   std::mt19937 random(23);
   for (const int n : {1, 2, 64, 65, 500, 5000}) {
@@ -192,7 +193,7 @@ TEST_CASE("threads of fill1 find what one finds", "[symbolic]") {
   CHECK(small.used_bytes() == 0);
 }
 
-TEST_CASE("threads of fill1 take as many subtrees as there are rows", "[symbolic]") {
+TEST_CASE("fill1 with as many subtrees as rows", "[symbolic]") {
   using Types = Types<double, int, Kokkos::DefaultHostExecutionSpace>;
   const int n = 300000;
   const auto matrix = banded_matrix<Matrix<Types>>(n, {});

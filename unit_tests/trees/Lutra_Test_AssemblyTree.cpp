@@ -24,7 +24,7 @@ MatrixType reordered(const MatrixType& A, const std::vector<Ordinal>& order) {
   return from_dense<MatrixType>(picture);
 }
 
-/// Numbers the fronts store, and a check that they cover the fill of the reordered matrix.
+/// Counts the numbers in the fronts and checks that the fronts cover the fill of the reordered matrix.
 template <class MatrixType, class Tree>
 double check_tree(const MatrixType& A, const Tree& tree) {
   const auto n = static_cast<std::size_t>(A.n_rows);
@@ -49,7 +49,7 @@ double check_tree(const MatrixType& A, const Tree& tree) {
     }
     if (front.size() == end - begin) {
       REQUIRE(tree.parent[f] == -1);
-    } else {  // the first further row is a pivot of the parent, and the parent has them all
+    } else {  // the first row beyond the pivots is a pivot of the parent, which has all these rows
       const auto parent = static_cast<std::size_t>(tree.parent[f]);
       REQUIRE(parent > f);
       const auto first = static_cast<std::size_t>(tree.rows[static_cast<std::size_t>(tree.row_begin[f])]);
@@ -121,7 +121,7 @@ TEMPLATE_LIST_TEST_CASE("fronts of matrices worked by hand", "[numeric]", HostTy
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("fronts hold the fill of random patterns", "[numeric]", HostTypes) {
+TEMPLATE_LIST_TEST_CASE("fronts cover the fill of random patterns", "[numeric]", HostTypes) {
   std::mt19937 random(11);
   for (const int n : {1, 7, 40, 120}) {
     for (const double mean : {0.5, 1.5, 4.0}) {
@@ -137,7 +137,7 @@ TEMPLATE_LIST_TEST_CASE("fronts hold the fill of random patterns", "[numeric]", 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("fronts of an order and its counts are those of the pattern in that order",
+TEMPLATE_LIST_TEST_CASE("fronts from an order and its counts equal those of the permuted pattern",
                         "[numeric]", HostTypes) {
   std::mt19937 random(12);
   for (const int n : {1, 7, 40, 120}) {

@@ -113,7 +113,7 @@ TEMPLATE_LIST_TEST_CASE("elimination tree: against elimination", "[trees]", Inde
   }
 }
 
-TEST_CASE("elimination tree: workspace is the budget's", "[trees]") {
+TEST_CASE("elimination tree: workspace is charged to the budget", "[trees]") {
   const Matrix a = Test::from_dense<Matrix>({{1, 1, 1}, {1, 1, 1}, {1, 1, 1}});
   const MemoryBudget budget(100000), small(16);
   CHECK(elimination_tree(make_view(a).pattern(), budget).parent == std::vector<Ordinal>{1, 2, -1});

@@ -25,7 +25,7 @@ auto expected_parents(const MatrixType& A) {
   return parent;
 }
 
-/// Random rows, of which the last `separator` have an entry before all of these and many among themselves.
+/// Random rows. The last `separator` rows have one entry before the separator and many within it.
 template <class MatrixType>
 MatrixType with_separator(int n, int separator, std::mt19937& random) {
   MatrixType A;
@@ -64,7 +64,7 @@ std::vector<Test::Matrix<Types>> matrices(std::mt19937& random) {
   return all;
 }
 
-TEMPLATE_LIST_TEST_CASE("all edges at once give the elimination tree", "[trees]", Test::PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("the parallel algorithm gives the elimination tree", "[trees]", Test::PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(31);
   const Space exec;
@@ -78,7 +78,7 @@ TEMPLATE_LIST_TEST_CASE("all edges at once give the elimination tree", "[trees]"
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("tree and column counts by all threads are the host's", "[trees]",
+TEMPLATE_LIST_TEST_CASE("parallel tree and column counts equal those of the host", "[trees]",
                         Test::PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(32);

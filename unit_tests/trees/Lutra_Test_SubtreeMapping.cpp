@@ -40,7 +40,7 @@ TEST_CASE("subtree mapping: cases worked by hand", "[trees]") {
   }
 }
 
-/// The greatest ancestor of v whose subtree has no more work; −1 where there is none.
+/// The highest ancestor of v whose subtree has at most `max_work`; −1 if there is none.
 template <class Index>
 Index subtree_of(const std::vector<Index>& parent, const std::vector<double>& work, Index v,
                  double max_work) {

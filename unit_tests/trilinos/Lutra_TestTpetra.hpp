@@ -39,8 +39,7 @@ inline std::size_t longest_row(const HostMatrix<double>& A) {
   return static_cast<std::size_t>(longest);
 }
 
-/// A on a map whose i-th index stands for row and column i; GIDs of the map may be anything that `row_of`
-/// takes to 0 … n−1.
+/// A on a map whose i-th index represents row and column i. `row_of` maps its GIDs to 0 … n−1.
 inline MatrixPtr on_map(
     const HostMatrix<double>& A, const Teuchos::RCP<const Map>& map,
     const std::function<Global(Global)>& gid = [](Global i) { return i; },
@@ -108,14 +107,14 @@ inline HostMatrix<double> from_dense(const std::vector<std::vector<double>>& row
   return A;
 }
 
-/// Sets an entry that is there, where this process has its row. Collective.
+/// Sets an existing entry if this process owns its row. Collective.
 inline void set_entry(Matrix& A, Global row, Global column, double value) {
   A.resumeFill();
   if (A.getRowMap()->isNodeGlobalElement(row)) A.replaceGlobalValues(row, 1, &value, &column);
   A.fillComplete();
 }
 
-/// All entries of A times `factor`, the diagonal plus `shift` besides.
+/// Multiplies all entries of A by `factor` and then adds `shift` to the diagonal.
 inline void change_values(Matrix& A, double factor, double shift) {
   A.resumeFill();
   A.scale(factor);

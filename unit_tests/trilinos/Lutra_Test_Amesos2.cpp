@@ -19,7 +19,7 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 constexpr double accuracy = 1e-11;
 
-/// The system of Amesos2's tutorial.
+/// The system from the tutorial of Amesos2.
 const HostMatrix<double> small = from_dense({{7, 0, -3, 0, -1, 0},
                                              {2, 8, 0, 0, 0, 0},
                                              {0, 0, 1, 0, 0, 0},
@@ -48,7 +48,7 @@ struct System {
   }
 };
 
-TEST_CASE("Amesos2: each phase and the status of it", "[trilinos]") {
+TEST_CASE("Amesos2: each phase and its status", "[trilinos]") {
   const System system(distributed(small));
   system.solver->preOrdering().symbolicFactorization().numericFactorization();
   system.solver->solve();
@@ -69,7 +69,7 @@ TEST_CASE("Amesos2: each phase and the status of it", "[trilinos]") {
   CHECK(static_cast<Amesos2::Solver<Matrix, Vector>&>(*system.solver).name() == "Lutra");
 }
 
-TEST_CASE("Amesos2: solve alone makes all phases, for many right-hand sides", "[trilinos]") {
+TEST_CASE("Amesos2: solve alone runs all phases for many right-hand sides", "[trilinos]") {
   const System system(distributed(generate("convdiff3d", 8)), 5);
   system.solver->solve();
   CHECK(system.error() < accuracy);
@@ -125,7 +125,7 @@ TEST_CASE("Amesos2: on one process Views are read in place", "[trilinos]") {
   CHECK(called);
 }
 
-TEST_CASE("Amesos2: maps that put rows in another order", "[trilinos]") {
+TEST_CASE("Amesos2: maps with rows in another order", "[trilinos]") {
   const HostMatrix<double> A = generate("circuit", 200);
   const Teuchos::RCP<const Map> contiguous = Teuchos::rcp(new Map(A.n_rows, 0, world()));
   std::vector<Global> mine;
@@ -166,7 +166,7 @@ TEST_CASE("Amesos2: global indices with gaps", "[trilinos]") {
   CHECK(system.error() < accuracy);
 }
 
-TEST_CASE("Amesos2: Newton's method refactors on one analysis", "[trilinos]") {
+TEST_CASE("Amesos2: Newton's method refactorizes on one analysis", "[trilinos]") {
   // A·u + u³ = f; J = A + 3·diag(u²)
   const HostMatrix<double> laplacian = generate("poisson2d", 12);
   const MatrixPtr A = distributed(laplacian), J = distributed(laplacian);
@@ -228,7 +228,7 @@ TEST_CASE("Amesos2: another matrix on the same pattern, and on another one", "[t
   CHECK(other.error() < accuracy);
 }
 
-TEST_CASE("Amesos2: values that are zero when the pattern is analyzed", "[trilinos]") {
+TEST_CASE("Amesos2: values that are zero at the analysis", "[trilinos]") {
   const MatrixPtr A = distributed(small);
   const MatrixPtr zero = distributed(small);
   zero->resumeFill();
@@ -254,7 +254,7 @@ TEST_CASE("Amesos2: options by name", "[trilinos]") {
     CHECK(system.solver->report().choice.ordering == "natural");
     CHECK(system.solver->report().choice.engine == "simplicial");
   }
-  // After the factorization, as Stratimikos does it: the next solve has new factors.
+  // After the factorization, like Stratimikos: the next solve has new factors.
   system.set([](auto& p) { p.set("ordering", "amd"); });
   system.solver->solve();
   CHECK(system.error() < accuracy);
@@ -271,7 +271,7 @@ TEST_CASE("Amesos2: a solution above the tolerance is a status, not an exception
   CHECK(timing.sublist("Lutra").get<std::string>("status") == "error_above_tolerance");
 }
 
-TEST_CASE("Amesos2: parameters that make no sense", "[trilinos]") {
+TEST_CASE("Amesos2: invalid parameters are refused", "[trilinos]") {
   const System system(distributed(small));
   using namespace Teuchos::Exceptions;
   CHECK_THROWS_AS(system.set([](auto& p) { p.set("odering", "amd"); }), InvalidParameterName);
@@ -283,13 +283,13 @@ TEST_CASE("Amesos2: parameters that make no sense", "[trilinos]") {
   CHECK(system.error() < accuracy);
 }
 
-TEST_CASE("Amesos2: bad matrices are Trilinos' exceptions on every process", "[trilinos]") {
+TEST_CASE("Amesos2: invalid matrices throw exceptions of Trilinos on every process", "[trilinos]") {
   SECTION("not a number") {
     const System system(distributed(small));
     set_entry(*system.A, 3, 0, std::numeric_limits<double>::quiet_NaN());
     CHECK_THROWS_MATCHES(system.solver->numericFactorization(), std::invalid_argument,
                          MessageMatches(ContainsSubstring("row 3") && ContainsSubstring("column 0")));
-    // With the value mended the same solver works.
+    // With the value corrected the same solver works.
     set_entry(*system.A, 3, 0, -3.0);
     system.solver->solve();
     CHECK(system.error() < accuracy);
@@ -329,7 +329,7 @@ TEST_CASE("Amesos2: bad matrices are Trilinos' exceptions on every process", "[t
   }
 }
 
-TEST_CASE("Amesos2: matrices of its own tests", "[trilinos]") {
+TEST_CASE("Amesos2: matrices from the tests of Amesos2", "[trilinos]") {
   const char* folder = std::getenv("LUTRA_MATRICES");
   if (folder == nullptr) SKIP("LUTRA_MATRICES names no folder");
   for (const std::string name : {"arc130", "494_bus", "bcsstk14"}) {

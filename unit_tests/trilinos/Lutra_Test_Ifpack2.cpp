@@ -23,7 +23,7 @@ using Catch::Matchers::MessageMatches;
 const HostMatrix<double> tridiagonal =
     from_dense({{2, -1, 0, 0}, {-1, 3, -1, 0}, {0, -1, 4, -1}, {0, 0, -1, 5}});
 
-/// GMRES from zero; X is the solution. @returns iterations, or −1 where it did not converge
+/// GMRES from zero; X is the solution. @returns the iterations, or −1 without convergence
 int gmres(const MatrixPtr& A, const VectorPtr& X, const VectorPtr& B, const Teuchos::RCP<const Operator>& M) {
   X->putScalar(0);
   const auto problem = Teuchos::rcp(new Belos::LinearProblem<double, Vector, Operator>(A, X, B));
@@ -53,7 +53,7 @@ Teuchos::RCP<Schwarz> schwarz(const MatrixPtr& A, int overlap,
 }
 
 TEST_CASE("Ifpack2: exact factors of a tridiagonal matrix", "[trilinos]") {
-  // ILU(0) of it has no entries dropped, so that apply solves.
+  // ILU(0) drops no entries of this matrix, so apply solves exactly.
   const MatrixPtr A = distributed(tridiagonal, self());
   ILU ilu(A);
   ilu.initialize();
@@ -104,7 +104,7 @@ TEST_CASE("Ifpack2: new values, new matrices", "[trilinos]") {
   CHECK(lu.getReport().get<std::string>("status") == "success");
 }
 
-TEST_CASE("Ifpack2: GMRES of Belos with Schwarz over ILU and LU", "[trilinos]") {
+TEST_CASE("Ifpack2: Belos GMRES with Schwarz over ILU and LU", "[trilinos]") {
   const MatrixPtr A = distributed(generate("convdiff3d", 12));
   const VectorPtr exact = some_vectors(A->getDomainMap()), B = product(*A, *exact);
   const VectorPtr X = Teuchos::rcp(new Vector(A->getDomainMap(), 1));
@@ -168,7 +168,7 @@ TEST_CASE("Ifpack2: options by name, given through Schwarz", "[trilinos]") {
                   Teuchos::Exceptions::InvalidParameterName);
 }
 
-TEST_CASE("Ifpack2: bad calls are Trilinos' exceptions", "[trilinos]") {
+TEST_CASE("Ifpack2: invalid calls throw exceptions of Trilinos", "[trilinos]") {
   ILU ilu;
   CHECK_THROWS_AS(ilu.initialize(), std::logic_error);
   CHECK_THROWS_AS(ilu.getDomainMap(), std::logic_error);

@@ -12,7 +12,7 @@ namespace {
 
 using Factory = Teuchos::RCP<Thyra::LinearOpWithSolveFactoryBase<double>>;
 
-/// The factory Stratimikos makes of a list; `fill` sets what differs from the defaults.
+/// The factory that Stratimikos makes from a list. `fill` sets the parameters that differ from the defaults.
 Factory factory_of(
     const std::string& solver, const std::string& preconditioner,
     const std::function<void(Teuchos::ParameterList&)>& fill = [](auto&) {}) {
@@ -25,7 +25,7 @@ Factory factory_of(
   return Thyra::createLinearSolveStrategy(builder);
 }
 
-/// A system of Thyra around one of Tpetra.
+/// A Thyra system that wraps one of Tpetra.
 struct System {
   MatrixPtr A;
   VectorPtr exact, B, X;
@@ -77,7 +77,7 @@ TEST_CASE("Stratimikos: Lutra as linear solver", "[trilinos]") {
   CHECK(direct.getStatus().getNumNumericFact() == 1);
 }
 
-TEST_CASE("Stratimikos: a solution that is not good is not converged", "[trilinos]") {
+TEST_CASE("Stratimikos: an inaccurate solution is not converged", "[trilinos]") {
   const System system(from_dense({{1, 2, 0}, {2, 4, 0}, {0, 0, 1}}));
   const Factory factory = factory_of("Lutra", "None");
   const auto solver = Thyra::linearOpWithSolve<double>(*factory, system.op);
@@ -86,7 +86,7 @@ TEST_CASE("Stratimikos: a solution that is not good is not converged", "[trilino
   CHECK(status.message.find("singular") != std::string::npos);
 }
 
-TEST_CASE("Stratimikos: Lutra as preconditioner of Belos", "[trilinos]") {
+TEST_CASE("Stratimikos: Lutra as preconditioner for Belos", "[trilinos]") {
   const System system(generate("convdiff3d", 10));
   for (const std::string type : {"ilu", "lu"}) {
     CAPTURE(type);

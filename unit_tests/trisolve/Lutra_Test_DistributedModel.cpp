@@ -55,8 +55,7 @@ AssemblyTree tree_of_grid(std::int64_t points) {
 
 }  // namespace
 
-TEST_CASE("a chain takes its tasks one after the other, and a message where the owner changes",
-          "[trisolve]") {
+TEST_CASE("a chain costs its tasks in sequence and a message at each change of owner", "[trisolve]") {
   const BlockTriangle triangle = chain(6);
   const DistributedCosts costs = unit_costs(4);
   const auto one = predict_critical_path(triangle, {1, 1}, costs);
@@ -75,7 +74,7 @@ TEST_CASE("a chain takes its tasks one after the other, and a message where the 
   CHECK(sums.jobs == 11);
 }
 
-TEST_CASE("blocks that do not depend on each other are shared by teams and ranks", "[trisolve]") {
+TEST_CASE("independent blocks are shared by teams and ranks", "[trisolve]") {
   const BlockTriangle triangle = triangle_of(64, {});
   const DistributedCosts costs = unit_costs(4);
   for (const int ranks : {1, 2, 4}) {
@@ -90,8 +89,7 @@ TEST_CASE("blocks that do not depend on each other are shared by teams and ranks
   }
 }
 
-TEST_CASE("ranks of one team send and take messages themselves, between nodes they take longer",
-          "[trisolve]") {
+TEST_CASE("ranks with one team handle their own messages, which take longer between nodes", "[trisolve]") {
   const BlockTriangle pair = triangle_of(2, {{0, 1}});
   const DistributedCosts costs = unit_costs(1);
   const auto seconds = [&](const NodeLinks& nodes) {
@@ -106,7 +104,7 @@ TEST_CASE("ranks of one team send and take messages themselves, between nodes th
   CHECK_THAT(simulate_solve(star, {3, 1}, costs).seconds, WithinRel(0.1 + 1 + 0.5 + 0.2, 1e-12));
 }
 
-TEST_CASE("a binary tree takes its height on one device with many teams", "[trisolve]") {
+TEST_CASE("on one device with many teams a binary tree costs its height", "[trisolve]") {
   // Blocks 0 to 7 are leaves; 8 to 11, 12, 13, 14 their ancestors.
   std::vector<std::pair<std::size_t, std::size_t>> edges;
   for (std::size_t child = 0; child < 14; ++child) edges.push_back({child, 8 + child / 2});
@@ -120,7 +118,7 @@ TEST_CASE("a binary tree takes its height on one device with many teams", "[tris
   CHECK_THAT(predict_critical_path(triangle, {1, 1}, unit_costs(1)).seconds, WithinRel(1.5, 1e-12));
 }
 
-TEST_CASE("broadcasts and reductions go through binary trees", "[trisolve]") {
+TEST_CASE("broadcasts and reductions use binary trees", "[trisolve]") {
   std::vector<std::pair<std::size_t, std::size_t>> down, across;
   for (std::size_t I = 1; I < 8; ++I) {
     down.push_back({0, I});
@@ -140,7 +138,7 @@ TEST_CASE("broadcasts and reductions go through binary trees", "[trisolve]") {
   CHECK(owners.rows.rank[owners.rows.begin[7] + 1] == 6);  // then the one that contributes last
 }
 
-TEST_CASE("messages share the link of the rank that sends them", "[trisolve]") {
+TEST_CASE("messages share the link of their sender", "[trisolve]") {
   DistributedCosts costs = unit_costs(100);
   costs.link_bandwidth = 8;  // a second for one value
   const auto times = simulate_solve(triangle_of(3, {{0, 1}, {0, 2}}), {3, 1}, costs);
@@ -149,7 +147,7 @@ TEST_CASE("messages share the link of the rank that sends them", "[trisolve]") {
   CHECK_THAT(times.message_seconds, WithinRel(2.0, 1e-12));
 }
 
-TEST_CASE("the blocks of fronts hold the entries of L", "[trisolve]") {
+TEST_CASE("the blocks of fronts cover the entries of L", "[trisolve]") {
   const auto tree = tree_of_grid(20);
   double stored = 0;
   for (int f = 0; f < tree.count(); ++f) {
@@ -178,7 +176,7 @@ TEST_CASE("the blocks of fronts hold the entries of L", "[trisolve]") {
   }
 }
 
-TEST_CASE("a triangle by rows is cut where it is asked to be", "[trisolve]") {
+TEST_CASE("a triangle stored by rows is cut at the given rows", "[trisolve]") {
   const HostMatrix<double> A{4, 4, {0, 1, 3, 5, 7}, {0, 0, 1, 3, 2, 1, 3}, std::vector<double>(7, 1)};
   const BlockTriangle triangle = block_triangle(make_view(A).pattern(), {0, 2, 3, 4});
   CHECK(triangle.width == std::vector<std::size_t>{2, 1, 1});
@@ -187,7 +185,7 @@ TEST_CASE("a triangle by rows is cut where it is asked to be", "[trisolve]") {
   CHECK(triangle.entries == std::vector<double>{3, 1, 1, 1});
 }
 
-TEST_CASE("predictions of solves move with their constants", "[trisolve]") {
+TEST_CASE("predictions of solves depend on every constant", "[trisolve]") {
   const BlockTriangle triangle = block_triangle(tree_of_grid(40));
   const DistributedCosts costs = h200_device_model().trisolve.distributed;
   for (const ProcessGrid& grid :

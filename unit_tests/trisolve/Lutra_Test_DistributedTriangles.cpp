@@ -296,7 +296,7 @@ void check_kernels(Communicator& comm, CommBackend backend, bool few) {
 
 }  // namespace
 
-TEST_CASE("Kernels solve distributed triangles, whoever puts the messages", "[distributed][device]") {
+TEST_CASE("kernels solve distributed triangles with every way of sending messages", "[distributed][device]") {
   Communicator comm;
   for (const CommBackend backend : {CommBackend::mpi, CommBackend::peer}) {
     if (!is_built(backend)) continue;
@@ -325,12 +325,12 @@ TEST_CASE("Kernels solve distributed triangles, whoever puts the messages", "[di
   comm.close();
 }
 
-TEST_CASE("Distributed triangles solve on every grid", "[distributed]") {
+TEST_CASE("distributed triangles solve on every grid", "[distributed]") {
   LUTRA_IF_F64(check_all<double>();)
   LUTRA_IF_C128(check_all<Kokkos::complex<double>>();)
 }
 
-TEST_CASE("A block of three rows by hand", "[distributed]") {
+TEST_CASE("a block of three rows by hand", "[distributed]") {
   Communicator comm;
   // rows 0 to 2 of L on rank 0: 2; 4 1; 1 0 5. b = 2, 5, 11: x = 1, 1, 2
   std::vector<std::int64_t> rows, columns, all;
@@ -355,7 +355,7 @@ TEST_CASE("A block of three rows by hand", "[distributed]") {
   comm.close();
 }
 
-TEST_CASE("The deterministic mode gives the same bits from run to run", "[distributed]") {
+TEST_CASE("the deterministic mode gives the same bits in every run", "[distributed]") {
   Communicator comm;
   const auto A = make_matrices<double>()[4];
   std::mt19937_64 random(static_cast<std::uint64_t>(comm.rank()));
@@ -376,7 +376,7 @@ TEST_CASE("The deterministic mode gives the same bits from run to run", "[distri
   comm.close();
 }
 
-TEST_CASE("A hundredth of the ten thousand solves under load", "[distributed]") {
+TEST_CASE("a hundred solves under load", "[distributed]") {
   Communicator comm;
   const auto A = make_matrices<double>()[5];
   DistributedOptions options;
@@ -394,7 +394,7 @@ TEST_CASE("A hundredth of the ten thousand solves under load", "[distributed]") 
   comm.close();
 }
 
-TEST_CASE("Wrong input to distributed triangles is refused on all ranks alike", "[distributed]") {
+TEST_CASE("wrong input to distributed triangles is refused on all ranks", "[distributed]") {
   Communicator comm;
   const bool first = comm.rank() == 0;
   const auto message = [&](std::vector<std::int64_t> rows, std::vector<std::int64_t> columns,

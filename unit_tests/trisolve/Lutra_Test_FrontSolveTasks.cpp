@@ -113,7 +113,7 @@ void check_order(const Matrix<Type>& matrix, const FrontPlanOptions& options, bo
 
 }  // namespace
 
-TEST_CASE("tasks of solves on fronts follow all they wait for", "[trisolve]") {
+TEST_CASE("tasks of multifrontal solves follow the tasks they wait for", "[trisolve]") {
   std::mt19937 random(21);
   const std::vector<Matrix<Type>> matrices{
       bordered_blocks<Matrix<Type>>(3, 130, 140, random), bordered_blocks<Matrix<Type>>(2, 70, 450, random),

@@ -153,7 +153,7 @@ MatrixType weakened(MatrixType matrix) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("solves on fronts worked by hand", "[trisolve]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("multifrontal solves worked by hand", "[trisolve]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   // L = (1; 2, 1; 0, 3, 1), U = (2, 1, 0; 1, 4; 2)
   const auto matrix = from_dense<Matrix<TestType>>({{2, 1, nothing}, {4, 3, 4}, {nothing, 3, 14}});
@@ -167,7 +167,7 @@ TEMPLATE_LIST_TEST_CASE("solves on fronts worked by hand", "[trisolve]", AllType
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("solvers of the same factors in turn, and factorizations between", "[trisolve]",
+TEMPLATE_LIST_TEST_CASE("solvers share factors in turn, with factorizations between them", "[trisolve]",
                         AllTypes) {
   // on devices they share one array of vectors, which factorizations write to
   std::mt19937 random(17);
@@ -183,7 +183,7 @@ TEMPLATE_LIST_TEST_CASE("solvers of the same factors in turn, and factorizations
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("solvers over one plan, each for factors of its own, at the same time", "[trisolve]",
+TEMPLATE_LIST_TEST_CASE("solvers over one plan work on their own factors at the same time", "[trisolve]",
                         AllTypes) {
   using Space = typename TestType::Space;
   using Scalar = typename TestType::Scalar;
@@ -225,7 +225,7 @@ TEMPLATE_LIST_TEST_CASE("solvers over one plan, each for factors of its own, at 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("solves on fronts of sparse matrices", "[trisolve]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("multifrontal solves of sparse matrices", "[trisolve]", AllTypes) {
   std::mt19937 random(11);
   for (const int n : {1, 2, 30, 400}) {
     for (const double mean : {1.2, 4.0, 15.0}) {
@@ -239,7 +239,7 @@ TEMPLATE_LIST_TEST_CASE("solves on fronts of sparse matrices", "[trisolve]", All
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("solves on fronts of every size", "[trisolve]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("multifrontal solves with fronts of every size", "[trisolve]", AllTypes) {
   std::mt19937 random(12);
   for (const int edge : {3, 31, 33, 64, 97, 130}) {
     for (const int border : {1, 65, 140}) {
@@ -252,7 +252,7 @@ TEMPLATE_LIST_TEST_CASE("solves on fronts of every size", "[trisolve]", AllTypes
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("solves on fronts with long rows, many children and many right-hand sides",
+TEMPLATE_LIST_TEST_CASE("multifrontal solves with long rows, many children and many right-hand sides",
                         "[trisolve]", AllTypes) {
   std::mt19937 random(13);
   SECTION("rows of U that several teams share") {
@@ -271,7 +271,7 @@ TEMPLATE_LIST_TEST_CASE("solves on fronts with long rows, many children and many
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("solves on fronts give the same bits from run to run", "[trisolve]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("multifrontal solves give the same bits in every run", "[trisolve]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(14);
   Fixture<TestType> fixture(bordered_blocks<Matrix<TestType>>(5, 90, 120, random), false);
@@ -281,7 +281,7 @@ TEMPLATE_LIST_TEST_CASE("solves on fronts give the same bits from run to run", "
   for (int run = 0; run < 3; ++run) CHECK(fixture.solve({b}, Transposition::none) == first);
 }
 
-TEMPLATE_LIST_TEST_CASE("solves on fronts with interchanged rows worked by hand", "[trisolve]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("multifrontal solves with interchanged rows worked by hand", "[trisolve]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto matrix = from_dense<Matrix<TestType>>({{0, 1, 2}, {2, 4, 4}, {1, 10, 2}});
   for (const bool portable : {false, true}) {
@@ -296,7 +296,8 @@ TEMPLATE_LIST_TEST_CASE("solves on fronts with interchanged rows worked by hand"
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("solves on fronts with interchanged rows of every size", "[trisolve]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("multifrontal solves with interchanged rows in fronts of every size", "[trisolve]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(16);
   const double perturbation = std::pow(static_cast<double>(epsilon_of<Scalar>), 5.0 / 8.0);
@@ -317,7 +318,8 @@ TEMPLATE_LIST_TEST_CASE("solves on fronts with interchanged rows of every size",
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("weak diagonals: interchanges in fronts spare replacements", "[trisolve]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("weak diagonals: interchanges in fronts avoid perturbed pivots", "[trisolve]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(17);
   const double perturbation = std::pow(static_cast<double>(epsilon_of<Scalar>), 5.0 / 8.0);
@@ -334,7 +336,7 @@ TEMPLATE_LIST_TEST_CASE("weak diagonals: interchanges in fronts spare replacemen
   CHECK(replaced < replaced_statically);
 }
 
-TEMPLATE_LIST_TEST_CASE("solves with interchanged rows give the same bits from run to run", "[trisolve]",
+TEMPLATE_LIST_TEST_CASE("solves with interchanged rows give the same bits in every run", "[trisolve]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(18);
@@ -347,15 +349,15 @@ TEMPLATE_LIST_TEST_CASE("solves with interchanged rows give the same bits from r
   for (const auto op : {Transposition::none, Transposition::transposed}) CHECK(solution(op) == solution(op));
 }
 
-TEMPLATE_LIST_TEST_CASE("a solver made for fronts without interchanges refuses others", "[trisolve][errors]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a solver for fronts without interchanges refuses fronts with them",
+                        "[trisolve][errors]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   Fixture<TestType> fixture(from_dense<Matrix<TestType>>({{0, 1}, {1, 0}}), false, {}, false, 0.1);
   fixture.solver = decltype(fixture.solver)(fixture.exec, fixture.plan, MemoryBudget());
   CHECK_THROWS_AS(fixture.solve({{Scalar(1), Scalar(2)}}, Transposition::none), InputError);
 }
 
-TEMPLATE_LIST_TEST_CASE("LU: more right-hand sides than memory allows leave the solver usable",
+TEMPLATE_LIST_TEST_CASE("LU: too many right-hand sides for the memory leave the solver usable",
                         "[trisolve][errors]", AllTypes) {
   using Solver = decltype(Fixture<TestType>::solver);
   std::mt19937 random(16);
@@ -398,14 +400,15 @@ TEMPLATE_LIST_TEST_CASE("LU: more right-hand sides than memory allows leave the 
   }
 }
 
-TEST_CASE("more rows of fronts than 32 bits count are refused", "[trisolve][errors]") {
+TEST_CASE("more rows of fronts than 32 bits can count are refused", "[trisolve][errors]") {
   using Fronts = std::vector<Front>;
   CHECK_THROWS_AS(lutra::Impl::list_sources(Fronts(), std::int64_t(1) << 32, nullptr, 0), OutOfMemoryError);
   CHECK(lutra::Impl::list_sources(Fronts(), 3, nullptr, 0).begin == std::vector<std::uint32_t>(4, 0));
 }
 
 #ifdef KOKKOS_ENABLE_CUDA
-TEST_CASE("portable solves refuse interchanges inside tiles of CUDA's factorization", "[trisolve][errors]") {
+TEST_CASE("portable solves refuse interchanges inside tiles from the CUDA factorization",
+          "[trisolve][errors]") {
   using Type = Types<double, int, Kokkos::Cuda>;
   std::mt19937 random(19);
   const auto matrix = weakened(bordered_blocks<Matrix<Type>>(2, 130, 2, random));
@@ -418,7 +421,7 @@ TEST_CASE("portable solves refuse interchanges inside tiles of CUDA's factorizat
 }
 
 // No tree makes a front wait for itself: its parent is changed in the plan by hand.
-TEST_CASE("a front that waits for itself ends a solve with its row", "[trisolve]") {
+TEST_CASE("the watchdog names the row of a front that waits for itself in a solve", "[trisolve]") {
   using Type = Types<double, int, Kokkos::Cuda>;
   std::mt19937 random(15);
   for (const int edge : {2, 150}) {  // by warps, by tiles

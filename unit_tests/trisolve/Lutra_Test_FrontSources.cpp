@@ -10,7 +10,8 @@
 
 namespace lutra::Test {
 
-TEMPLATE_LIST_TEST_CASE("sources of fronts by sorted pairs are those counted", "[trisolve]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("sources of fronts from sorted pairs equal those from counting", "[trisolve]",
+                        PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(5);
   const Space exec;

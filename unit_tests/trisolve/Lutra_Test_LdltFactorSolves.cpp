@@ -133,7 +133,7 @@ TEMPLATE_LIST_TEST_CASE("solves with the factors of saddle points", "[trisolve]"
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("solves where fronts needed more room than was planned", "[trisolve]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("solves with fronts that outgrew their planned size", "[trisolve]", AllTypes) {
   std::mt19937 random(42);
   const auto matrix = saddle_point<Matrix<TestType>>(150, 100, Symmetry::hermitian, random);
   const LdltPivotRule rule{Pivoting::threshold, Symmetry::hermitian};
@@ -148,7 +148,7 @@ TEMPLATE_LIST_TEST_CASE("solves where fronts needed more room than was planned",
 }
 
 #ifdef LUTRA_HAS_OPENMP
-TEST_CASE("solves with L·D·Lᵀ have the same bits for any number of threads", "[trisolve]") {
+TEST_CASE("solves with L·D·Lᵀ give the same bits for any number of threads", "[trisolve]") {
   using OpenMpTypes =
       Types<std::tuple_element_t<0, Scalars>, std::tuple_element_t<0, Ordinals>, Kokkos::OpenMP>;
   std::mt19937 random(43);

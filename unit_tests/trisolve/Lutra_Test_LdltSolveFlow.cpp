@@ -197,7 +197,7 @@ TEMPLATE_LIST_TEST_CASE("emulated blocks solve with L·D·Lᵀ", "[trisolve][ldl
   CHECK(members > 2);
 }
 
-TEMPLATE_LIST_TEST_CASE("emulated blocks solve with L, with D and with Lᵀ", "[trisolve][ldlt]", Scalars) {
+TEMPLATE_LIST_TEST_CASE("emulated blocks solve with L, D and Lᵀ", "[trisolve][ldlt]", Scalars) {
   using OnHost = Types<TestType, Ordinal, Kokkos::DefaultHostExecutionSpace>;
   std::mt19937 random(37);
   RandomLdlt<OnHost> ldlt(bordered_blocks<Matrix<OnHost>>(3, 40, 45, random), {Symmetry::symmetric}, random);

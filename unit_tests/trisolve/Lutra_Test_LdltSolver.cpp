@@ -25,7 +25,7 @@ constexpr LdltParts only_lower{true, false, false}, only_diagonal{false, true, f
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("solves with L·D·Lᵀ whose columns are delayed", "[trisolve]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("solves with L·D·Lᵀ with delayed columns", "[trisolve]", AllTypes) {
   std::mt19937 random(31);
   for (const auto symmetry : {Symmetry::symmetric, Symmetry::hermitian}) {
     for (const int n : {1, 2, 30, 150}) {
@@ -58,7 +58,7 @@ TEMPLATE_LIST_TEST_CASE("solves with L·D·Lᵀ in fronts of every size", "[tris
   solves_with<TestType>(chain).check_all(chain.product(), random, 2);
 }
 
-TEMPLATE_LIST_TEST_CASE("L, D and Lᵀ one after another give what they give together", "[trisolve]",
+TEMPLATE_LIST_TEST_CASE("solves with L, D and Lᵀ in turn equal one solve with L·D·Lᵀ", "[trisolve]",
                         AllTypes) {
   std::mt19937 random(33);
   for (const auto symmetry : {Symmetry::symmetric, Symmetry::hermitian}) {
@@ -118,7 +118,7 @@ TEMPLATE_LIST_TEST_CASE("solutions at zero pivots of D are zero", "[trisolve]", 
   CHECK(zeros > 10);
 }
 
-TEMPLATE_LIST_TEST_CASE("the determinant of factors", "[trisolve]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("the determinant is computed from factors", "[trisolve]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Real = RealOf<Scalar>;
   std::mt19937 random(35);
@@ -164,7 +164,7 @@ TEMPLATE_LIST_TEST_CASE("the determinant of factors", "[trisolve]", AllTypes) {
   CHECK(std::abs(product.log_magnitude - (2 * std::log(static_cast<double>(huge)) + std::log(2.0))) <= 1e-4);
 }
 
-TEMPLATE_LIST_TEST_CASE("LDLT: more right-hand sides than memory allows leave the solver usable",
+TEMPLATE_LIST_TEST_CASE("LDLT: too many right-hand sides for the memory leave the solver usable",
                         "[trisolve][errors]", AllTypes) {
   std::mt19937 random(38);
   RandomLdlt<TestType> ldlt(bordered_blocks<Matrix<TestType>>(4, 20, 25, random), {Symmetry::symmetric},
@@ -203,7 +203,9 @@ TEMPLATE_LIST_TEST_CASE("LDLT: more right-hand sides than memory allows leave th
 
 #ifdef KOKKOS_ENABLE_CUDA
 // No tree makes a front wait for itself: its parent is changed in the plan by hand.
-TEST_CASE("a front that waits for itself ends a solve with L·D·Lᵀ, and the next one succeeds", "[trisolve]") {
+TEST_CASE(
+    "the watchdog ends a solve with L·D·Lᵀ in which a front waits for itself, and the next solve succeeds",
+    "[trisolve]") {
   using Type = Types<double, int, Kokkos::Cuda>;
   std::mt19937 random(39);
   for (const int edge : {5, 150}) {  // by warps, by blocks

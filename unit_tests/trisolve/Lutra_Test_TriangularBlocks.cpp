@@ -94,7 +94,7 @@ TEMPLATE_LIST_TEST_CASE("chains longer than blocks, teams and windows", "[trisol
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("long rows amid short ones have their levels", "[trisolve]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("long rows among short ones get levels of their own", "[trisolve]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   // Long rows next to each other in a warp, and rows so many that warps wait for each other.
@@ -119,7 +119,7 @@ TEMPLATE_LIST_TEST_CASE("long rows amid short ones have their levels", "[trisolv
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a report counts the blocks of the last values", "[trisolve]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("the report counts the blocks of the latest values", "[trisolve]", AllTypes) {
   using Space = typename TestType::Space;
   const auto good = full_blocks<TestType>(32, {-0.05, -0.05});
   const auto bad = full_blocks<TestType>(32, {-0.05, -1.0});
@@ -135,7 +135,7 @@ TEMPLATE_LIST_TEST_CASE("a report counts the blocks of the last values", "[triso
   CHECK(solver.report().inverted_blocks == 2);
 }
 
-TEMPLATE_LIST_TEST_CASE("a block is used by its inverse only as far as that is accurate", "[trisolve]",
+TEMPLATE_LIST_TEST_CASE("a block is inverted only if its inverse is accurate enough", "[trisolve]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
@@ -179,7 +179,7 @@ TEMPLATE_LIST_TEST_CASE("a block is used by its inverse only as far as that is a
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("levels of their own, in other vectors each time", "[trisolve]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("levels of their own with new vectors in each solve", "[trisolve]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   using Columns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, typename TestType::Memory>;

@@ -98,7 +98,7 @@ class Worker {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("the hardest triangles end under load", "[trisolve][random]", LoadTypes) {
+TEMPLATE_LIST_TEST_CASE("hard triangles are solved under load", "[trisolve][random]", LoadTypes) {
   using Space = typename TestType::Space;
   const std::vector<Load> loads = make_loads();
   const auto instances = make_instances<Space>(loads.size());

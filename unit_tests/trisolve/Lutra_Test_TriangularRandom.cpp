@@ -315,7 +315,7 @@ void require_solves(TriangleSolver<Types>& solver, const TestTriangle<Matrix<Typ
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("random triangles are solved as the reference solves them", "[trisolve][random]",
+TEMPLATE_LIST_TEST_CASE("solutions of random triangles equal those of the reference", "[trisolve][random]",
                         AllTypes) {
   constexpr std::size_t kinds = std::tuple_size_v<Scalars> * std::tuple_size_v<Ordinals>;
   const std::size_t count = triangle_count(), each = std::max<std::size_t>(1, count / kinds);
@@ -326,7 +326,7 @@ TEMPLATE_LIST_TEST_CASE("random triangles are solved as the reference solves the
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a missing diagonal is refused by its row", "[trisolve][random]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a missing diagonal entry is refused with its row", "[trisolve][random]", AllTypes) {
   std::mt19937 random(31);
   for (const TrisolveMethod method : methods) {
     auto solver = make_solver<TestType>({.method = method});
@@ -348,8 +348,7 @@ TEMPLATE_LIST_TEST_CASE("a missing diagonal is refused by its row", "[trisolve][
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("zero diagonals and values that are no numbers are refused by row",
-                        "[trisolve][random]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("zero diagonals and NaN are refused with their row", "[trisolve][random]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(32);
   for (const TrisolveMethod method : methods) {

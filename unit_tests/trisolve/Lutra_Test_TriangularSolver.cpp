@@ -19,7 +19,7 @@ using Catch::Matchers::MessageMatches;
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("triangles worked by hand, by every method", "[trisolve]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("every method solves triangles worked by hand", "[trisolve]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto s = [](double value) { return as_scalar<Scalar>(value); };
   // One matrix holds both triangles; entries on the other side are passed over.
@@ -44,7 +44,7 @@ TEMPLATE_LIST_TEST_CASE("triangles worked by hand, by every method", "[trisolve]
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("adjoint solves conjugate, transposed ones do not", "[trisolve]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("adjoint solves conjugate and transposed solves do not", "[trisolve]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   if constexpr (ScalarTraits<Scalar>::is_complex) {
     const auto T = matrix_of<TestType>({{Scalar(0, 2), Scalar(0)}, {Scalar(1, 1), Scalar(1)}});
@@ -81,7 +81,7 @@ TEMPLATE_LIST_TEST_CASE("reports count levels and blocks", "[trisolve]", AllType
   CHECK(solver.report(Transposition::transposed).n == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("new values without a new analysis", "[trisolve]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("new values need no new analysis", "[trisolve]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   const auto s = [](double value) { return as_scalar<Scalar>(value); };
@@ -105,7 +105,7 @@ TEMPLATE_LIST_TEST_CASE("new values without a new analysis", "[trisolve]", AllTy
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("values in single precision", "[trisolve]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("values may be in single precision", "[trisolve]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   for (const TrisolveMethod method : methods) {
     TriangularOptions options;
@@ -122,7 +122,7 @@ TEMPLATE_LIST_TEST_CASE("values in single precision", "[trisolve]", AllTypes) {
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("triangles that are refused", "[trisolve][errors]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("wrong triangles are refused", "[trisolve][errors]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   const auto s = [](double value) { return as_scalar<Scalar>(value); };
@@ -145,7 +145,7 @@ TEMPLATE_LIST_TEST_CASE("triangles that are refused", "[trisolve][errors]", AllT
   refused(rectangular, "it is 2 × 3");
 }
 
-TEMPLATE_LIST_TEST_CASE("calls out of order and wrong extents", "[trisolve][errors]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("calls out of order and wrong extents are refused", "[trisolve][errors]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   Solver<TestType> solver;
@@ -165,7 +165,7 @@ TEMPLATE_LIST_TEST_CASE("calls out of order and wrong extents", "[trisolve][erro
   CHECK_THROWS_AS(Solver<TestType>(impatient), InputError);
 }
 
-TEMPLATE_LIST_TEST_CASE("a budget too small leaves the solver as it was", "[trisolve][errors]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("too small a budget leaves the solver unchanged", "[trisolve][errors]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   TriangularOptions options;
@@ -182,7 +182,7 @@ TEMPLATE_LIST_TEST_CASE("a budget too small leaves the solver as it was", "[tris
   CHECK(to_vector(b) == std::vector<Scalar>(3, Scalar(1)));
 }
 
-TEMPLATE_LIST_TEST_CASE("the caller's device model decides, and the built-in one is the default",
+TEMPLATE_LIST_TEST_CASE("the device model of the caller decides, and the built-in model is the default",
                         "[trisolve]", AllTypes) {
   using Space = typename TestType::Space;
   const auto L = to_space<Space>(chain<TestType>(50));
@@ -202,7 +202,7 @@ TEMPLATE_LIST_TEST_CASE("the caller's device model decides, and the built-in one
   CHECK(choose(model).method == TrisolveMethod::syncfree);
 }
 
-TEMPLATE_LIST_TEST_CASE("engines over one analysis have values of their own", "[trisolve]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("engines over one analysis keep their own values", "[trisolve]", AllTypes) {
   using Space = typename TestType::Space;
   using Scalar = typename TestType::Scalar;
   const Space exec;

@@ -8,7 +8,7 @@ namespace lutra::Test {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("the model weighs latency against bytes", "[trisolve]") {
+TEST_CASE("the model compares latency with bytes", "[trisolve]") {
   const TrisolveCosts costs = h200_device_model().trisolve.methods;
   TriangleProperties properties;
   properties.rows = 50000;

@@ -104,7 +104,7 @@ struct FakeClock {
 
 }  // namespace
 
-TEST_CASE("a wait is timed by a clock from its first question on", "[trisolve]") {
+TEST_CASE("a wait is timed from its first poll", "[trisolve]") {
   lutra::Impl::WaitTimer<FakeClock> timer;
   FakeClock::now = 1000000;
   for (int readings = 0; readings < 100; ++readings) CHECK_FALSE(timer.exceeds(50));
@@ -117,7 +117,7 @@ TEST_CASE("a wait is timed by a clock from its first question on", "[trisolve]")
   CHECK(lutra::Impl::watchdog_ticks<Space>(1e300) == std::numeric_limits<std::uint64_t>::max());
 }
 
-TEMPLATE_LIST_TEST_CASE("a value that comes late, but in time, is waited for", "[trisolve]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("a value that arrives late but in time is accepted", "[trisolve]", PatternTypes) {
   if constexpr (lutra::Impl::is_host_space<typename TestType::Space>) {
     Chain<TestType> chain;
     chain.make_it_wait_for_itself();
@@ -134,7 +134,7 @@ TEMPLATE_LIST_TEST_CASE("a value that comes late, but in time, is waited for", "
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("the watchdog lets a wait last as long as it may", "[trisolve]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("the watchdog allows a wait its full time", "[trisolve]", PatternTypes) {
   Chain<TestType> chain;
   chain.make_it_wait_for_itself();
   const auto begun = std::chrono::steady_clock::now();
@@ -145,7 +145,7 @@ TEMPLATE_LIST_TEST_CASE("the watchdog lets a wait last as long as it may", "[tri
 }
 
 // Rows whose tickets have been taken, and which no team works on: those behind wait for them.
-TEMPLATE_LIST_TEST_CASE("a search for levels that waits too long is ended at the row", "[trisolve]",
+TEMPLATE_LIST_TEST_CASE("a search for levels that waits too long ends with its row", "[trisolve]",
                         PatternTypes) {
   using Space = typename TestType::Space;
   using Memory = typename TestType::Memory;
@@ -186,7 +186,7 @@ TEMPLATE_LIST_TEST_CASE("a search for levels that waits too long is ended at the
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a row that waits for itself is given up and named", "[trisolve]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("a row that waits for itself is reported", "[trisolve]", PatternTypes) {
   using Ways = std::pair<bool, bool>;
   for (const auto& [portable, for_blocks] : {Ways(false, false), Ways(false, true), Ways(true, false)}) {
     Chain<TestType> chain;
@@ -245,7 +245,7 @@ struct StoppedEngine final : lutra::Impl::TriangleEngine<double, Kokkos::Default
 
 }  // namespace
 
-TEST_CASE("both triangles of a solve that was given up are usable again", "[trisolve]") {
+TEST_CASE("both triangles are usable after a solve that timed out", "[trisolve]") {
   using Space = Kokkos::DefaultHostExecutionSpace;
   using Solves = lutra::Impl::LuTriangles<double, Space>;
   const auto offsets = [](std::vector<Offset> values) { return to_space<Space>(values); };

@@ -16,7 +16,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using Space = Kokkos::DefaultHostExecutionSpace;
 
-/// Number of ranks each node may have.
+/// Numbers of ranks per node to test.
 std::vector<int> divisors(int ranks) {
   std::vector<int> result{0};
   for (int d = 1; d <= ranks; ++d) {
@@ -36,7 +36,8 @@ void check_same(const Supernodes<Kokkos::HostSpace>& found, const Supernodes<Kok
   CHECK(to_vector(found.upper) == to_vector(expected.upper));
 }
 
-/// The distributed factorization, each rank searching in its `Searcher`, against that of one rank on a host.
+/// Compares the distributed factorization, in which each rank searches in its `Searcher`, with one rank on a
+/// host.
 template <class Searcher = Space>
 void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, const SupernodeOptions& supernodes,
                   std::int64_t sources_in_flight) {
@@ -71,19 +72,19 @@ void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, const Su
 
 }  // namespace
 
-TEST_CASE("chunks go to nodes in turn, and their rows to the ranks of a node", "[symbolic]") {
+TEST_CASE("chunks are dealt to nodes in turn, and their rows to the ranks of a node", "[symbolic]") {
   const SourceSchedule schedule{4, 2, 2};
   const std::vector<int> expected{0, 1, 0, 1, 2, 3, 2, 3, 0, 1, 0, 1, 2, 3, 2, 3};
   for (std::size_t row = 0; row < expected.size(); ++row)
     CHECK(schedule.rank_of(static_cast<std::int64_t>(row)) == expected[row]);
-  // chunks that the ranks of a node do not divide: the next chunk goes on where the last one ended
+  // chunks not divisible by the ranks of a node: the next chunk continues with the next rank
   const SourceSchedule odd{3, 2, 2};
   const std::vector<int> turns{0, 1, 0, 2, 3, 2, 1, 0, 1, 3, 2, 3};
   for (std::size_t row = 0; row < turns.size(); ++row)
     CHECK(odd.rank_of(static_cast<std::int64_t>(row)) == turns[row]);
 }
 
-TEST_CASE("ranks find the pattern and the supernodes that one rank finds", "[symbolic]") {
+TEST_CASE("pattern and supernodes do not depend on the number of ranks", "[symbolic]") {
   Communicator comm;
   std::mt19937 random(7);
   std::vector<HostMatrix<double>> matrices{generate("poisson2d", 12),
@@ -101,7 +102,7 @@ TEST_CASE("ranks find the pattern and the supernodes that one rank finds", "[sym
   comm.close();
 }
 
-TEST_CASE("ranks find the same pattern on their devices", "[symbolic][device]") {
+TEST_CASE("ranks find the same pattern on devices", "[symbolic][device]") {
   using Device = Kokkos::DefaultExecutionSpace;
   Communicator comm;
   std::mt19937 random(8);
@@ -114,7 +115,7 @@ TEST_CASE("ranks find the same pattern on their devices", "[symbolic][device]") 
   comm.close();
 }
 
-TEST_CASE("supernodes cross the boundaries of chunks", "[symbolic]") {
+TEST_CASE("supernodes may cross chunk boundaries", "[symbolic]") {
   Communicator comm;
   HostMatrix<double> dense{40, 40, {0}, {}, {}};  // rows 0 to 9 diagonal, the others one dense block
   for (int i = 0; i < 40; ++i) {
@@ -132,7 +133,7 @@ TEST_CASE("supernodes cross the boundaries of chunks", "[symbolic]") {
   comm.close();
 }
 
-TEST_CASE("a small budget makes batches, and one that is too small ends all ranks", "[symbolic]") {
+TEST_CASE("a small budget leads to batches; too small a budget is an error on all ranks", "[symbolic]") {
   Communicator comm;
   const auto matrix = generate("poisson2d", 30);
   const auto pattern = make_view(matrix).pattern();
@@ -149,7 +150,7 @@ TEST_CASE("a small budget makes batches, and one that is too small ends all rank
   comm.close();
 }
 
-TEST_CASE("what ranks cannot agree on is an error on all of them", "[symbolic]") {
+TEST_CASE("input that differs between ranks is an error on all of them", "[symbolic]") {
   Communicator comm;
   const auto matrix = generate("poisson2d", comm.rank() == comm.size() - 1 ? 5 : 6);
   const auto pattern = make_view(matrix).pattern();

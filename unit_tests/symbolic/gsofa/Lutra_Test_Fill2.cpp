@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// fill2: optimisations switched off, lists of sources, results in host memory.
+// fill2 with optimisations switched off, with lists of sources, and with results in host memory.
 #include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -20,7 +20,7 @@
 
 namespace lutra::Test {
 
-TEMPLATE_LIST_TEST_CASE("nothing fill2 can do without changes the pattern", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("no optional part of fill2 changes the pattern", "[symbolic]", PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(8);
   const auto matrix = random_matrix<Matrix<TestType>>(400, 0.008, 0.0, random);
@@ -49,7 +49,7 @@ TEMPLATE_LIST_TEST_CASE("nothing fill2 can do without changes the pattern", "[sy
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("lists of sources give their rows", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("lists of sources give the rows they name", "[symbolic]", PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(77);
   const int n = 300;
@@ -81,7 +81,7 @@ TEMPLATE_LIST_TEST_CASE("lists of sources give their rows", "[symbolic]", Patter
   CHECK(none.entries.extent(0) == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("lists of sources that make no sense are refused", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("invalid lists of sources are refused", "[symbolic]", PatternTypes) {
   using Space = typename TestType::Space;
   const auto device = to_space<Space>(from_dense<Matrix<TestType>>({{1, 1}, {1, 1}}));
   const auto ask = [&](const std::vector<typename TestType::Ordinal>& list) {
@@ -97,7 +97,7 @@ TEMPLATE_LIST_TEST_CASE("lists of sources that make no sense are refused", "[sym
       InputError);
 }
 
-TEMPLATE_LIST_TEST_CASE("patterns larger than the budget go to host memory in ranges", "[symbolic]",
+TEMPLATE_LIST_TEST_CASE("patterns larger than the budget are moved to host memory in ranges", "[symbolic]",
                         PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(5);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// fill2 by groups of sources, which CUDA has where marks are not in shared memory; elsewhere what it is
-// there.
+// fill2 by groups of sources, which CUDA uses if marks do not fit into shared memory. Other spaces ignore
+// groups.
 #include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -30,12 +30,12 @@ constexpr bool has_groups() {
 #endif
 }
 
-TEMPLATE_LIST_TEST_CASE("fill2 finds by groups of sources what it finds for each", "[symbolic]",
+TEMPLATE_LIST_TEST_CASE("fill2 finds the same pattern by groups and by single sources", "[symbolic]",
                         PatternTypes) {
   using MatrixType = Matrix<TestType>;
   using Space = typename TestType::Space;
   std::mt19937 random(3232);
-  lutra::Impl::Fill2Ablation in_groups;  // as for matrices whose marks shared memory does not hold
+  lutra::Impl::Fill2Ablation in_groups;  // as for matrices whose marks do not fit into shared memory
   in_groups.shared_marks = false;
   const auto check = [&](const MatrixType& matrix, const Rows& expected) {
     const auto device = to_space<Space>(matrix);
@@ -55,7 +55,7 @@ TEMPLATE_LIST_TEST_CASE("fill2 finds by groups of sources what it finds for each
     return statistics;
   };
   for (const int n : {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 200, 400}) {
-    for (const double mean : {0.5, 1.5, 3.0, 20.0}) {  // rows longer than the table's besides
+    for (const double mean : {0.5, 1.5, 3.0, 20.0}) {  // also rows longer than those of the table
       INFO("n " << n << ", mean " << mean);
       const auto matrix = random_matrix<MatrixType>(n, std::min(1.0, mean / n), 0.0, random);
       CHECK(check(matrix, Reference::lu_pattern(matrix)).groups_left == 0);
@@ -63,8 +63,8 @@ TEMPLATE_LIST_TEST_CASE("fill2 finds by groups of sources what it finds for each
       CHECK(check(mirrored, Reference::lu_pattern(mirrored)).groups_left == 0);
     }
   }
-  // Groups that are left to searches from each source: one vertex a level, and a level longer than there is
-  // room for.
+  // Groups that fall back to a search from each source: one vertex per level, and a level too long for the
+  // memory.
   const int n = 6000;
   MatrixType hub{n, n, {0}, {}, {}};
   for (int i = 0; i < n; ++i) {
@@ -80,7 +80,7 @@ TEMPLATE_LIST_TEST_CASE("fill2 finds by groups of sources what it finds for each
   };
   for (const auto& matrix : {hub, banded_matrix<MatrixType>(6000, {1})})
     CHECK((check(matrix, find_rows(matrix)).groups_left > 0) == has_groups<Space>());
-  // More sources than go into small groups, and rows longer than the table's.
+  // More sources than fit into small groups, and rows longer than those of the table.
   for (const auto& matrix :
        {dissected_chains<MatrixType>(1500, 4, random), one_sided_chain<MatrixType>(5000, random),
         chain_with_twigs<MatrixType>(6000, 5, random),
@@ -89,7 +89,8 @@ TEMPLATE_LIST_TEST_CASE("fill2 finds by groups of sources what it finds for each
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("fill2 by groups does with every budget that suffices", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("the pattern of fill2 by groups does not depend on the budget", "[symbolic]",
+                        PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(41);
   const int n = 600;
@@ -114,11 +115,11 @@ TEMPLATE_LIST_TEST_CASE("fill2 by groups does with every budget that suffices", 
     }
   }
   CHECK(least > 0);
-  ablation.groups = false;  // groups need no more than there is
+  ablation.groups = false;  // groups must not need more memory
   CHECK_NOTHROW(lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(least), ablation));
 }
 
-TEMPLATE_LIST_TEST_CASE("fill2 by groups takes lists of sources with gaps and in any order", "[symbolic]",
+TEMPLATE_LIST_TEST_CASE("fill2 by groups accepts sources in any order and with gaps", "[symbolic]",
                         PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(97);

@@ -13,7 +13,7 @@
 namespace lutra::Test {
 namespace {
 
-/// First rows of supernodes and what else is known of them, on the host.
+/// First rows and other properties of supernodes, on the host.
 struct Partition {
   std::vector<std::int64_t> begin, parent;
   std::int64_t zeros = 0;
@@ -45,7 +45,7 @@ Partition run(const MatrixType& matrix, const SupernodeOptions& options = {}) {
   return partition;
 }
 
-/// Definition 1 of GSoFa, word for word, row after row.
+/// Definition 1 of GSoFa, applied literally to each row.
 std::vector<std::int64_t> plain_supernodes(const std::vector<std::vector<std::size_t>>& rows,
                                            std::size_t max_size) {
   std::vector<std::int64_t> begin;
@@ -94,7 +94,7 @@ TEMPLATE_LIST_TEST_CASE("supernodes of cases worked by hand", "[symbolic]", Patt
     CHECK(run<TestType>(from_dense<MatrixType>({{1, 1, 1}, {o, 1, 1}, {o, o, 1}})).begin == List{0, 1, 2, 3});
   }
   SECTION("entries of L to the row before, but not to the one that leads") {
-    // Row 2 has an entry at 1 and is one shorter than row 1, but row 0 leads and L(2, 0) is none.
+    // Row 2 has an entry at 1 and is one entry shorter than row 1, but row 0 leads and L(2, 0) is no entry.
     const auto matrix = from_dense<MatrixType>({{1, 1, o, o}, {1, 1, o, o}, {o, o, 1, 1}, {o, o, 1, 1}});
     CHECK(run<TestType>(matrix).begin == List{0, 2, 4});
     const auto chain = from_dense<MatrixType>({{1, 1, 1, o}, {1, 1, 1, o}, {o, 1, 1, o}, {o, o, o, 1}});
@@ -124,7 +124,7 @@ TEMPLATE_LIST_TEST_CASE("supernodes agree with their definition", "[symbolic]", 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("amalgamation adds the zeros it says and no more than it may", "[symbolic]",
+TEMPLATE_LIST_TEST_CASE("amalgamation reports its zeros and respects their limit", "[symbolic]",
                         PatternTypes) {
   using MatrixType = Matrix<TestType>;
   std::mt19937 random(31);
@@ -159,7 +159,7 @@ TEMPLATE_LIST_TEST_CASE("amalgamation adds the zeros it says and no more than it
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("supernode options that make no sense are refused", "[symbolic]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("invalid supernode options are refused", "[symbolic]", PatternTypes) {
   using Space = typename TestType::Space;
   const auto device = to_space<Space>(from_dense<Matrix<TestType>>({{1}}));
   const auto filled = factorize_symbolic(Space(), device.pattern(), MemoryBudget());

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Spack's recipe for Lutra. It lives in Lutra's sources and installs what they hold:
+# Spack recipe for Lutra. It is part of the sources and installs them:
 #
 #   spack repo add packaging/spack
-#   spack dev-build lutra@main +openmp            # the files as they are here
-#   spack install lutra@main +cuda cuda_arch=90   # the commit the branch main is at
+#   spack dev-build lutra@main +openmp            # the files of this work tree
+#   spack install lutra@main +cuda cuda_arch=90   # the latest commit of the branch main
 
 from pathlib import Path
 
@@ -58,7 +58,7 @@ class Lutra(CMakePackage, CudaPackage, ROCmPackage):
     for target in ROCmPackage.amdgpu_targets:
         depends_on(f"kokkos +rocm amdgpu_target={target}", when=f"+rocm amdgpu_target={target}")
 
-    # Trilinos takes one version of Kokkos each: 16.0 an older one than Lutra, 17 a newer one.
+    # Each Trilinos requires one version of Kokkos: 16.0 an older one than Lutra, 17 a newer one.
     depends_on("trilinos@16.1:16 +tpetra +amesos2 +ifpack2 +stratimikos +belos", when="+trilinos")
 
     extends("python", when="+python")

@@ -84,7 +84,7 @@ struct HostSyncfreeRows {
   }
 
   /// Waits for row k; false if the watchdog has ended the elimination.
-  KOKKOS_FUNCTION bool wait(Ordinal i, Ordinal k) const {
+  KOKKOS_FUNCTION bool wait([[maybe_unused]] Ordinal i, [[maybe_unused]] Ordinal k) const {
     KOKKOS_IF_ON_HOST((const std::atomic_ref<unsigned> flag(flags(k)); WaitTimer<> timer;
                        for (unsigned readings = 1; flag.load(std::memory_order_acquire) != run; ++readings) {
                          if (readings % 256 != 0) continue;

@@ -222,7 +222,7 @@ struct LayOutTasks {
     task.first_position = block_begin(first);
     task.blocks = static_cast<std::int16_t>(last - first);
     task.shape = shape_of_key(scratch.keys(first));
-    task.level = format.template level(scratch.keys(first));
+    task.level = format.level(scratch.keys(first));
     const auto lanes = static_cast<Ordinal>(task.shape.lanes());
     task.steps = static_cast<std::int32_t>((scratch.longest(t) + lanes - 1) / lanes);
     return task;
