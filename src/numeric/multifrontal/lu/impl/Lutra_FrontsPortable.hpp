@@ -151,6 +151,32 @@ void factorize_fronts_portable(const ExecutionSpace& exec,
   for_each_front<Scalar>(exec, "lutra::numeric::fronts", plan, LuWorker<Scalar>{data});
 }
 
+/// What schedules share that place contributions as the plan does.
+template <class Scalar, class ExecutionSpace>
+struct PortableLuSchedule {
+  using Plan = LuPlan<typename ExecutionSpace::memory_space>;
+  using State = FrontRunState<Scalar, ExecutionSpace>;
+
+  void run_portable(const ExecutionSpace& exec, const Plan& plan, const FrontLuData<Scalar>& data,
+                    const State&) const {
+    factorize_fronts_portable(exec, plan, data);
+  }
+  static FrontSizes sizes(const ExecutionSpace&, const AssemblyTree&, const FrontLayout& layout,
+                          const NumericDeviceModel&) {
+    return {LuFrontLayout(layout.fronts).entries(), layout.contributions, 0};
+  }
+  /// Contribution entries after the panels.
+  static Offset contributions(const Plan& plan) { return plan.contributions; }
+  /// Start of a root's or a given contribution, relative to the first entry of the panels.
+  static Offset contribution_begin(const Plan& plan, Ordinal f) {
+    return plan.panel_layout.entries() + plan.layout.fronts[static_cast<std::size_t>(f)].contribution;
+  }
+  /// Entries of inverted diagonal tiles, if a specialization stores them for the solves.
+  static std::size_t inverse_entries(bool) { return 0; }
+  /// Leading pivots of a front whose rows may be interchanged.
+  static int interchanged_pivots(const Plan& plan) { return plan.options.tile; }
+};
+
 }  // namespace lutra::Impl
 
 #endif
