@@ -71,13 +71,7 @@ class LdltSweeps {
     };
     for (int column = 0; column < system.n_columns;) {
       const int width = system.n_columns - column == 1 ? 1 : 4;
-      m_vectors.reserve(
-          exec,
-          {{{"lutra::trisolve::values_by_slot", factors.room.slots},
-            {"lutra::trisolve::values_by_index", plan.base.n},
-            {"lutra::trisolve::contributions", static_cast<std::int64_t>(plan.base.rows.extent(0))}}},
-          width, product_slack);
-      m_flow.begin(exec, plan, factors, width);
+      reserve(exec, plan, factors, width);
       data.by_slot = m_vectors[0];
       data.by_index = m_vectors[1];
       data.contributions = m_vectors[2];
@@ -103,6 +97,22 @@ class LdltSweeps {
   int consume_stop(const ExecutionSpace& exec) { return m_flow.consume_stop(exec); }
 
  private:
+  /// If memory runs out, the solver is left without vectors.
+  void reserve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, int width) {
+    m_vectors.reserve(
+        exec,
+        {{{"lutra::trisolve::values_by_slot", factors.room.slots},
+          {"lutra::trisolve::values_by_index", plan.base.n},
+          {"lutra::trisolve::contributions", static_cast<std::int64_t>(plan.base.rows.extent(0))}}},
+        width, product_slack);
+    try {
+      m_flow.begin(exec, plan, factors, width);
+    } catch (...) {
+      m_vectors.free();
+      throw;
+    }
+  }
+
   std::shared_ptr<const Lists> m_lists;
   ProductKernel<RealOf<Scalar>> m_kernel;
   SolveVectors<Scalar, Memory, 3> m_vectors;  ///< see run

@@ -104,10 +104,12 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
   void run_portable(const Kokkos::Cuda& exec, const Plan& plan, Data data, State& state) const {
     state.forget_inverses();
     MemoryReservation room{MemoryBudget()};
-    if (m_contribution_entries < plan.contributions)
-      data.contributions = room.allocate<Kokkos::View<Scalar*, Memory>>(
-                                   exec, "lutra::numeric::portable_contributions", plan.contributions)
-                               .data();
+    Kokkos::View<Scalar*, Memory> contributions;  // alive until the fence
+    if (m_contribution_entries < plan.contributions) {
+      contributions = room.allocate<Kokkos::View<Scalar*, Memory>>(
+          exec, "lutra::numeric::portable_contributions", plan.contributions);
+      data.contributions = contributions.data();
+    }
     factorize_fronts_portable(exec, plan, data);
     if (room.bytes() > 0) exec.fence("lutra::numeric: contributions are no longer needed");
   }
