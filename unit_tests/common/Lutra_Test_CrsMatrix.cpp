@@ -9,6 +9,7 @@
 #include "Lutra_CrsMatrix.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_SparseLDLT.hpp"
+#include "Lutra_SparseLU.hpp"
 #include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 #include "Lutra_TriangularSolver.hpp"

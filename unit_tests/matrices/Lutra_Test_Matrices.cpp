@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "Lutra_MatrixMarket.hpp"
+#include "Lutra_SparseLU.hpp"
 #include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 

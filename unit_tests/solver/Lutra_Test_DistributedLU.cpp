@@ -13,6 +13,7 @@
 #include "Lutra_FrontLu.hpp"
 #include "Lutra_Generate.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_KrylovSolver.hpp"
 #include "Lutra_SparseLU.hpp"
 #include "Lutra_TestStatus.hpp"
 

@@ -21,8 +21,8 @@ using Engine = lutra::Impl::LdltEnginePlan<double, Kokkos::Cuda>;
 using Diagonal = MultifrontalPlan<double, Kokkos::Cuda>;
 using Plan = FrontPlan<Kokkos::CudaSpace>;
 
-/// A plan of which a front waits for itself: its first contribution goes to one of its own pivots.
-Plan with_stall(Plan plan) {
+/// A plan with a front that waits for itself: its first contribution goes to one of its own pivots.
+LuPlan<Kokkos::CudaSpace> with_stall(LuPlan<Kokkos::CudaSpace> plan) {
   auto& fronts = plan.layout.fronts;
   const auto relative = to_vector(plan.relative);
   const auto is_first_pivot = [&](const auto& front) {

@@ -9,6 +9,7 @@
 #include "Lutra_SolverOptions.hpp"
 #include "Lutra_SparseILU.hpp"
 #include "Lutra_SparseLDLT.hpp"
+#include "Lutra_SparseLU.hpp"
 #include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 

@@ -11,6 +11,7 @@
 
 #include "Lutra_SchurComplement.hpp"
 #include "Lutra_SparseLDLT.hpp"
+#include "Lutra_SparseLU.hpp"
 #include "Lutra_TestDominant.hpp"
 #include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSymmetric.hpp"

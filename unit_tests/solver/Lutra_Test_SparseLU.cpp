@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_SparseLU.hpp"
 #include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
