@@ -7,6 +7,7 @@
 
 #include "Lutra_KrylovSolver.hpp"
 #include "Lutra_SolverOptions.hpp"
+#include "Lutra_SparseILU.hpp"
 #include "Lutra_SparseLDLT.hpp"
 #include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
