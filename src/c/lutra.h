@@ -131,7 +131,8 @@ lutra_status lutra_create(lutra_solver** solver, int method, int scalar, int ind
 void lutra_destroy(lutra_solver* solver);
 
 /* Sets an option from text: a word ("metis"), "true" or "false", or a number ("1e-8"). Error messages list
- * the valid names, values or range. Preconditioner options of a Krylov solver are "ilu.fill_level", "lu.ordering",
+ * the valid names, values or range. Preconditioner options of a Krylov solver are "ilu.fill_level",
+ * "lu.ordering",
  * ... Options take effect with the next lutra_analyze, which rejects inconsistent combinations. */
 lutra_status lutra_set_option(lutra_solver* solver, const char* name, const char* value);
 

@@ -271,9 +271,9 @@ KrylovOutcome Fgmres<Scalar, ExecutionSpace>::solve(const ExecutionSpace& exec, 
     const bool broken_off = outcome.stop == KrylovStop::not_finite;
     outcome.residual = norm / B_norm;
     outcome.stop = finite && norm <= options.residual_tolerance * B_norm ? KrylovStop::converged
-                   : !finite || broken_off                      ? KrylovStop::not_finite
-                   : norm > options.min_progress * before       ? KrylovStop::stagnated
-                                                                : KrylovStop::max_iterations;
+                   : !finite || broken_off                               ? KrylovStop::not_finite
+                   : norm > options.min_progress * before                ? KrylovStop::stagnated
+                                                                         : KrylovStop::max_iterations;
     if (history.empty()) {
       history.push_back(outcome.residual);
     } else if (finite) {

@@ -115,8 +115,8 @@ void Numeric<Scalar, ExecutionSpace>::name_zero_pivots() {
   }
 }
 
-#define LUTRA_NUMERIC_CONDITION(Scalar, Space)                                                          \
-  template auto Numeric<Scalar, Space>::judge_factors(const FactorizationOutcome&) -> Stage;            \
+#define LUTRA_NUMERIC_CONDITION(Scalar, Space)                                             \
+  template auto Numeric<Scalar, Space>::judge_factors(const FactorizationOutcome&)->Stage; \
   template bool Numeric<Scalar, Space>::find_singularity();
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_NUMERIC_CONDITION)
 
