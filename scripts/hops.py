@@ -23,7 +23,7 @@ APPLY = "SparseILU.hpp apply; NumericSolve.cpp apply_strided; IncompleteSolve.cp
 # name: (most hops, "file function; file function; …"), files without Lutra_.
 CHAINS = {
     "SparseLU::factorize, fronts on hosts": (7, CALLS + FRONTS + "LuHostSchedule.hpp run; HostFronts.hpp for_each"),
-    "SparseLU::factorize, fronts, portable": (7, CALLS + FRONTS + "FrontSchedule.hpp run_portable; "
+    "SparseLU::factorize, fronts, portable": (7, CALLS + FRONTS + "FrontsPortable.hpp run_portable; "
         "FrontsPortable.hpp factorize_fronts_portable; FrontLevels.hpp for_each_front"),
     "SparseLU::factorize, fronts on CUDA": (
         7, CALLS + FRONTS + "FrontScheduleCuda.hpp run; FrontScheduleCuda.hpp run_launches"),
