@@ -11,7 +11,6 @@
 
 #include "Lutra_MatrixMarket.hpp"
 #include "Lutra_SparseLU.hpp"
-#include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
 namespace lutra::Test {
