@@ -145,7 +145,7 @@ class Session {
   // Refactorizes and solves repeatedly; the times of `report` become medians. A run whose status differs from
   // the first replaces the report.
   void repeat(const CsrView<Scalar, int, std::int64_t, Memory>& A, Report& report) {
-    constexpr int warm_ups = 2;
+    constexpr int warm_ups = 2;  // runs not counted: the first ones find cold caches
     std::vector<double> refactor, solve, refine;
     for (int run = 0; run < warm_ups + *m_arguments.repeat; ++run) {
       m_progress.show("run " + std::to_string(run + 1) + " of " +

@@ -164,7 +164,7 @@ template <class Scalar>
 void repeat(int runs, DistributedLU<Scalar>& solver, const DistributedRows<Scalar>& A,
             const std::vector<Scalar>& B, std::vector<Scalar>& X, std::size_t k, Transposition op,
             Report& report) {
-  constexpr int warm_ups = 2;
+  constexpr int warm_ups = 2;  // runs not counted: the first ones find cold caches
   std::vector<double> refactor, solve, refine;
   for (int run = 0; run < warm_ups + runs; ++run) {
     static_cast<void>(solver.factorize(A));  // whose status `solve` returns

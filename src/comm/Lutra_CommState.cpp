@@ -8,6 +8,7 @@
 namespace lutra::Impl {
 namespace {
 
+// On the communicator `control`, which carries no tags of callers.
 constexpr int tag_put = 1, tag_control = 2;
 
 Bytes pack_failure(const Failure& failure) {
@@ -47,6 +48,7 @@ Bytes MessagePool::buffer(std::size_t bytes) {
 }
 
 void MessagePool::recycle(Bytes&& bytes) {
+  // Spare buffers take at most 256 MiB in all; larger: fewer allocations, more memory kept.
   constexpr std::size_t max_spare = 256, max_bytes = 1 << 20;
   if (m_spare.size() < max_spare && bytes.capacity() <= max_bytes) m_spare.push_back(std::move(bytes));
 }

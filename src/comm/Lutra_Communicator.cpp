@@ -250,6 +250,8 @@ Communicator::Waiting::~Waiting() {
 }
 
 void Communicator::Waiting::idle() {
+  // Readings between two looks at the clock. Larger: cheaper waits, later alarms. Where the wait sleeps it is
+  // 6.4 ms, far below the watchdog's limit.
   constexpr int readings_a_look = 64;
   constexpr double long_wait = 0.02;  // seconds after which a wait stops using the processor
   if (m_sleeps)
@@ -303,7 +305,7 @@ void Communicator::remove_target(std::int64_t memory) {
 }
 
 void Communicator::post_put(int to, const Impl::PutHeader& header, std::span<const std::byte> data) {
-  constexpr int tag_put = 1;
+  constexpr int tag_put = 1;  // the number in Lutra_CommState.cpp
   if (data.size() > max_message)
     throw InputError("put: " + std::to_string(data.size()) + " bytes; one put takes at most " +
                      std::to_string(max_message));

@@ -244,6 +244,7 @@ class Communicator {
   MPI_Comm mpi() const noexcept;
 
  private:
+  // Above the tags of callers; MPI guarantees tags up to 32767.
   static constexpr int tag_gather = 32000, tag_all_to_all = 32001, tag_tree = 32002;
 
   template <class T>

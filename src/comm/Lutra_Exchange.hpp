@@ -33,6 +33,7 @@ struct Exchange {
   template <class T, class Get, class Set>
   static void move(Communicator& comm, const Lists& out, const Lists& in, std::size_t k, const Get& get,
                    const Set& set) {
+    // Its own tag: messages with one tag arrive in order, so calls in succession can share it.
     constexpr int tag = 31000;
     const auto me = static_cast<std::size_t>(comm.rank());
     for (std::size_t to = 0; to < out.size(); ++to) {

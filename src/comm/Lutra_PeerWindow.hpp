@@ -25,6 +25,8 @@ namespace lutra::Impl {
 /// The barrier makes the stores of all threads happen before thread 0's release, which is cumulative; the
 /// barrier alone orders nothing for another device. Epochs only increase, and nothing is cleared.
 struct PeerWindow {
+  /// Arrays travel by value, 24 bytes of kernel arguments per rank, so they only cover the devices of one
+  /// host.
   static constexpr int max_ranks = 16;
   using Word = unsigned long long;
 
@@ -107,6 +109,7 @@ struct PeerWindow {
 
  private:
   __device__ bool poll(std::size_t signal, Word value) const {
+    // Timer and abort word are read rarely, because each reading delays the signal's next one.
     constexpr int readings_a_look = 256;
     WaitTimer<> timer;
     for (int readings = 1; !has_come(signal, value); ++readings) {

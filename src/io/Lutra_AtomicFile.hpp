@@ -35,6 +35,7 @@ class AtomicFile {
   void commit();
 
  private:
+  /// 256 KiB: few system calls, and the buffer stays in cache.
   static constexpr std::size_t buffer_bytes = std::size_t{1} << 18;
   void open_temporary();
   void remove_temporary() noexcept;

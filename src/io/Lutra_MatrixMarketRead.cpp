@@ -77,6 +77,7 @@ std::string location_name(int row, int column) {
 // memory.
 template <class Scalar>
 void grow(const LineReader& reader, const MatrixMarketStart& start, CooEntries<Scalar>& coo) {
+  // Entries of the first allocation: memory follows what was read, not what the size line claims.
   constexpr std::int64_t first_capacity = std::int64_t{1} << 16;
   const auto size = static_cast<std::int64_t>(coo.size());
   const std::int64_t capacity = std::min(start.n_entries, std::max(first_capacity, 2 * size));

@@ -43,7 +43,7 @@ std::string_view Cursor::take_token() {
 }
 
 std::string quoted(std::string_view token) {
-  constexpr std::size_t longest = 40;
+  constexpr std::size_t longest = 40;  // bytes shown: a message stays on one line
   constexpr std::string_view digits = "0123456789abcdef";
   std::string text = "'";
   for (const char c : token.substr(0, longest)) {

@@ -159,6 +159,8 @@ static void replace_by_difference(const ExecutionSpace& exec, const Rows& x, con
 /// Condition number above which A may be singular.
 template <class Scalar>
 double near_singular(double inexactness) {
+  // The factors of a singular matrix are those of A + E with ‖E‖ up to some 10³ ε, so its estimate may be
+  // only 1 / (10³ ε).
   constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>), margin = 1e3;
   return std::min(1 / std::sqrt(epsilon), 1 / (margin * std::max(inexactness, epsilon)));
 }
@@ -218,6 +220,7 @@ void purify(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSp
             Factorization<Scalar, ExecutionSpace>& F, Transposition op, const Scale& scale,
             const DenseRows<Scalar, typename ExecutionSpace::memory_space>& v,
             const DenseRows<Scalar, typename ExecutionSpace::memory_space>& scratch) {
+  // The difference has then lost three digits to cancellation, and rounding would dominate what remains.
   constexpr double least_left = 1e-3;
   const LargestEntry before = largest_entry(exec, v, scale, 1.0);
   A.apply(exec, v, scratch);

@@ -27,7 +27,8 @@ struct CsrRows {
     return long_rows.extent(0) > 0 && length > max_short_row;
   }
 
-  static constexpr Offset max_short_row = 128;  ///< most entries that one thread sums
+  /// Most entries that one thread sums; others would wait for a longer row, so a team sums it.
+  static constexpr Offset max_short_row = 128;
 };
 
 }  // namespace Impl

@@ -15,6 +15,7 @@
 namespace lutra {
 namespace {
 
+/// If memory is short, restart is halved, but not below this: shorter cycles converge slowly.
 constexpr int min_restart = 8;
 
 /// The first columns of a block, in the form of Kokkos Kernels' BLAS.

@@ -172,7 +172,7 @@ class Gmres final : public KrylovIteration<Scalar, ExecutionSpace> {
   Gmres(const ExecutionSpace& exec, std::size_t n, std::size_t columns, int restart,
         const MemoryBudget& budget)
       : Base(n, columns), m_restart(restart) {
-    constexpr int min_restart = 8;
+    constexpr int min_restart = 8;  // as in FGMRES: shorter cycles converge slowly
     if (restart < 1) throw InputError("restart must be at least 1");
     for (;; m_restart /= 2) {
       try {

@@ -9,7 +9,7 @@
 namespace lutra {
 namespace {
 
-constexpr int max_cycles = 4;
+constexpr int max_cycles = 4;  // bounds the solves to 4 · restart; each cycle starts from a new residual
 constexpr double min_progress = 0.9;  // a cycle that leaves a larger fraction of the error is the last
 /// Reduction of the residual norm within a cycle. Rounding prevents a larger one; the next cycle starts from
 /// a newly computed residual.

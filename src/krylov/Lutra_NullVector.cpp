@@ -11,7 +11,9 @@
 namespace lutra {
 namespace {
 
-constexpr int max_steps = 12;
+constexpr int max_steps = 12;  // bounds the solves; an iteration that does not halve the residual ends before
+/// Residuals of a null vector, in units of ε·‖Â‖∞·‖v‖∞: leaves room for the rounding errors that a row sums
+/// up.
 constexpr double rounding_factor = 32.0;
 
 /// Slots of the maxima of one column, as used here.

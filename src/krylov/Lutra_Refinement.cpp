@@ -47,7 +47,7 @@ BackwardErrors SolveWorkspace<Scalar, ExecutionSpace>::compute_errors(const Exec
 template <class Scalar, class ExecutionSpace>
 bool SolveWorkspace<Scalar, ExecutionSpace>::keep_better(const ExecutionSpace& exec, Operator& A,
                                                          BackwardErrors& errors) {
-  constexpr std::size_t bits = 64;
+  constexpr std::size_t bits = 64;  // of `mask`, by which one launch copies columns
   maxima.clear(exec);
   queue_errors(exec, A, trial_X, trial_R);
   const BackwardErrors trial = read_errors(exec, A);

@@ -17,6 +17,8 @@ namespace {
 template <class Scalar>
 Ordinal rank_of_nonzeros(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
                          const SymmetricAuction& auction) {
+  // Otherwise a transversal from the beginning is faster: with 230 rows left, 0.5 instead of 20 ms for
+  // cvxqp1.
   constexpr std::int64_t few = 256;  // at most n / few rows
   std::vector<double> cost;
   for (std::size_t k = 0; k < A.values.extent(0); ++k) {

@@ -13,6 +13,8 @@ namespace lutra {
 namespace {
 
 constexpr double large_diagonal = 0.125;  // scaled diagonal entry that needs no 2 × 2 pivot
+/// After the first round the maxima of scaled rows are at most 1. Each further one halves their logarithms
+/// (Ruiz 2001): nine bring 2⁻¹⁰²⁴ to 1/4.
 constexpr int equilibration_rounds = 10;
 
 /// A(R, R) for the rows with number[row] ≥ 0, renumbered accordingly.

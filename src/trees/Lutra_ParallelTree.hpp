@@ -225,9 +225,11 @@ struct ParallelTree {
     }
   }
 
+  /// A thread for each path of the shortest long row.
   static constexpr int long_row_threads = team_width<ExecutionSpace>(512);
   // Most rows are short with few branches: one warp per row, many rows at a time.
   static constexpr int team_threads = team_width<ExecutionSpace>(32);
+  /// Larger: more rows at a time, more memory; the budget may allow less.
   static constexpr std::size_t max_workspace_bytes = std::size_t(4) << 30;
   static constexpr std::size_t slack = 4096;  // for headers and alignment of the Views
 

@@ -126,7 +126,7 @@ bool is_symmetric(const ExecutionSpace& exec,
   using Check = MirrorCheck<ExecutionSpace>;
   if (pattern.n_rows == 0) return true;
   constexpr std::size_t threads = team_width<ExecutionSpace>(32);  // a warp
-  constexpr std::size_t max_teams = 4096;
+  constexpr std::size_t max_teams = 4096;  // each has, and clears, a bit per row; larger: more rows at a time
   MemoryReservation scratch(budget);
   const auto rows = static_cast<std::size_t>(pattern.n_rows);
   const std::size_t words = TeamBits<typename Check::Memory>::words_for(rows);

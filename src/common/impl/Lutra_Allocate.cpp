@@ -19,6 +19,7 @@ void rethrow_as_out_of_memory(std::string_view label, std::size_t bytes) {
 }
 
 void require_countable_bytes(std::string_view label, double bytes) {
+  // Half the range of int64_t, so that a sum of two sizes does not overflow.
   constexpr double too_many = 0x1p62;
   if (bytes >= too_many)
     throw OutOfMemoryError("'" + std::string(label) + "' needs about " + std::to_string(bytes) + " bytes",

@@ -13,6 +13,7 @@ template <class MemorySpace>
 class Arena {
  public:
   using Bytes = Kokkos::View<char*, MemorySpace>;
+  /// A cache line of a device, a multiple of those of hosts and of any vector load.
   static constexpr std::size_t alignment = 128;
   /// Maximum number of bytes lost to alignment by `views` Views.
   static std::size_t loss(std::size_t views) { return views * alignment; }

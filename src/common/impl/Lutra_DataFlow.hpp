@@ -25,12 +25,12 @@ struct Sentinel;
 template <>
 struct Sentinel<double> {
   using Bits = std::uint64_t;
-  static constexpr Bits bits = 0x7ff8'6c75'7472'6121;
+  static constexpr Bits bits = 0x7ff8'6c75'7472'6121;  ///< a quiet NaN with the payload "lutra!"
 };
 template <>
 struct Sentinel<float> {
   using Bits = std::uint32_t;
-  static constexpr Bits bits = 0x7fec'7472;
+  static constexpr Bits bits = 0x7fec'7472;  ///< a quiet NaN with the payload "ltr"
 };
 
 template <class Real>

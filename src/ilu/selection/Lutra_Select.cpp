@@ -27,6 +27,7 @@ using ValuesOf = typename Selection<Real, ExecutionSpace>::Values;
 template <class Real, class ExecutionSpace>
 using ResultOf = typename Selection<Real, ExecutionSpace>::Result;
 
+/// 2 bits: four buckets, one of them for what is no candidate. 8 bits: an oracle is a byte.
 constexpr int quickselect_height = 2, sampleselect_height = 8;
 
 /// Whether an exact selection is found without the bucket of each value.

@@ -92,7 +92,7 @@ class FileSource final : public ByteSource {
 class GzipSource final : public ByteSource {
  public:
   explicit GzipSource(std::unique_ptr<ByteSource> inner) : m_inner(std::move(inner)), m_input(input_bytes) {
-    constexpr int largest_window_gzip_only = 15 + 16;
+    constexpr int largest_window_gzip_only = 15 + 16;  // 2¹⁵ bytes; 16: no zlib header
     if (::inflateInit2(&m_stream, largest_window_gzip_only) != Z_OK)
       throw SourceError("zlib cannot be started");
   }

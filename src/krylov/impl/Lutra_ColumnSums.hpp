@@ -76,6 +76,8 @@ struct SumColumns {
   KOKKOS_FUNCTION void finish(int c) const { finish_column(&totals(c, 0), columns(c)); }
 };
 
+/// About two teams for each multiprocessor of a large device. More would lengthen the last team's sum of all
+/// partial ones, and need more memory.
 constexpr int max_sum_chunks = 256;
 
 /// Memory of sums over rows, allocated once.
@@ -158,7 +160,7 @@ template <class Body, class Workspace, class ExecutionSpace>
 void sum_rows(const ExecutionSpace& exec, const char* label, const Body& body, const Workspace& work,
               std::size_t n, std::size_t columns, int tiles = 1) {
   using Kernel = SumRows<Body, Workspace, ExecutionSpace>;
-  constexpr std::int64_t min_rows = 512;  // rows per chunk
+  constexpr std::int64_t min_rows = 512;  // rows per chunk: a row per thread of a team
   const auto rows = static_cast<std::int64_t>(n);
   const int chunks =
       static_cast<int>(std::clamp<std::int64_t>((rows + min_rows - 1) / min_rows, 1, max_sum_chunks));

@@ -345,6 +345,7 @@ void visit_rows(const ExecutionSpace& exec, const char* label, const Row& row, s
                 const Slots& slots) {
   const auto n = static_cast<std::int64_t>(row.rows.pattern.n_rows);
   if (n == 0) return;
+  // Columns of a launch: larger blocks read A less often, smaller ones keep their part of X in cache.
   constexpr std::size_t block = 32;
   const double mean = static_cast<double>(row.rows.pattern.nnz()) / static_cast<double>(n);
   const int lanes = mean < 32 ? 1 : 8;  // one thread sums short rows in their order
@@ -356,6 +357,7 @@ void visit_rows(const ExecutionSpace& exec, const char* label, const Row& row, s
 template <class Row, HostExecution ExecutionSpace, class Slots>
 void visit_rows(const ExecutionSpace& exec, const char* label, const Row& row, std::size_t n_columns,
                 const Slots& slots) {
+  // Columns that share a pass over A; a thread keeps the sums of all of them.
   constexpr std::size_t block = 16;
   if (row.rows.pattern.n_rows == 0) return;
   if (n_columns == 1) return visit_rows_on_host<1>(exec, label, row, 0, 1, slots);

@@ -22,6 +22,8 @@ bool machine_runs([[maybe_unused]] Instructions instructions) {
 /// Plain arrays; the compiler maps them to the registers it has.
 struct PlainRegisters {
   static constexpr int bytes = 16;
+  /// 8 sums, 2 values of A and 1 of B fit in 16 registers, as SSE2 has; complex: 4 sums of real and imaginary
+  /// parts.
   static constexpr int registers = 2, columns = 4, complex_registers = 1, complex_columns = 2;
 };
 

@@ -41,7 +41,8 @@ struct ProductKernel {
 /// Readable values that `column` needs past the end of an array.
 inline constexpr int product_slack = 16;
 
-/// Size of a product buffer in real values; aligned to 64 bytes.
+/// Size of a product buffer in real values; aligned to 64 bytes. A block of A has 384 · 256, one of B
+/// 512 · 256.
 inline constexpr std::size_t product_buffer = std::size_t(1) << 18;
 
 /// Kernels by instruction set; null if this compiler does not support it.

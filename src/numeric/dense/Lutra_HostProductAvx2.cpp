@@ -10,6 +10,7 @@ namespace lutra::Impl {
 
 struct Avx2Registers {
   static constexpr int bytes = 32;
+  /// 12 sums, 3 values of A and 1 of B fill the 16 registers; complex: 8 sums of real and imaginary parts.
   static constexpr int registers = 3, columns = 4, complex_registers = 1, complex_columns = 4;
 };
 

@@ -10,6 +10,8 @@ namespace lutra::Impl {
 
 struct Avx512Registers {
   static constexpr int bytes = 64;
+  /// 24 sums, 3 values of A and 1 of B in 32 registers; complex: 16 sums of real and imaginary parts, and 4
+  /// values of A.
   static constexpr int registers = 3, columns = 8, complex_registers = 2, complex_columns = 4;
 };
 

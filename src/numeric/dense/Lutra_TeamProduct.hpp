@@ -25,6 +25,7 @@ inline constexpr int simd_rows = sizeof(Scalar) < 16 ? 16 / sizeof(Scalar) : 1;
 /// Rows and columns of the tile of C held in one thread's registers.
 template <class Scalar>
 inline constexpr int product_rows = 2 * simd_rows<Scalar>;
+/// 8 registers of sums: enough independent additions to hide latency, half of the registers of AVX.
 inline constexpr int product_columns = 4;
 /// `Rows` partial sums. Compilers seldom keep arrays of sums in registers; GCC and Clang do with their vector
 /// types.

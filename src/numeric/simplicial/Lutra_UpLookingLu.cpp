@@ -76,6 +76,7 @@ struct WaitForRows {
   int run;
 
   void operator()(Ordinal first, Ordinal end) const {
+    // Spinning answers fastest; yielding lets the awaited thread run if threads outnumber cores.
     constexpr int max_spins = 2000;
     for (Ordinal k = first; k < end; ++k) {
       const std::atomic_ref<int> flag(done[k]);

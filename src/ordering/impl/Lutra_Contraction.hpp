@@ -224,6 +224,8 @@ class Contraction {
   struct Collect {
     Graph fine, coarse;
     Indices match, coarse_of, member, start, to, weights, table, count;
+    /// Longest row searched linearly, by at most 66 comparisons. A table of two slots per entry would first
+    /// have to be cleared.
     static constexpr Index most_searched = 12;
 
     KOKKOS_FUNCTION void operator()(const Index c) const {

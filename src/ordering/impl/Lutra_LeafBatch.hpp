@@ -172,6 +172,8 @@ class LeafBatch {
   }
 
  private:
+  /// Larger leaves go to the host. Bit rows grow with the square: 125 kB for 1000 inner vertices without
+  /// boundary, half the shared memory of a multiprocessor of an H100.
   static constexpr Index max_inner = 1000;
 
   KOKKOS_FUNCTION Index length(Index v) const { return m_graph.row_map(v + 1) - m_graph.row_map(v); }

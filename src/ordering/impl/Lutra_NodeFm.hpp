@@ -99,6 +99,7 @@ NodeFmArrays<Index> take_node_fm_arrays(Index n_vertices, DissectionStack<Memory
           take(n_vertices),     stack.template take<typename VertexHeap<Index>::Entry>(n_vertices).data()};
 }
 
+/// Bounds the time where every pass gains a little; two successive passes without gain end it before.
 constexpr int max_refinement_passes = 20;
 
 /// Improves a vertex separator by moves of single vertices in one thread: one-sided passes of the method of

@@ -89,6 +89,7 @@ struct CollectedSeparators {
     state.weights = fm.weights();
   }
 
+  /// Vertices of a thread in `collect`. Larger: fewer atomic additions to the weights, fewer threads.
   static constexpr Index chunk = 32;
 };
 

@@ -77,6 +77,7 @@ class SharedLoop {
 struct SharedThreads {
   using memory_space = Kokkos::HostSpace;
   static constexpr bool one_thread = false;
+  /// Four for each of 16 threads; `sum` keeps a value of each on the stack.
   static constexpr std::size_t max_parts = 64;
 
   SharedLoop* loop;
@@ -85,6 +86,7 @@ struct SharedThreads {
   /// Calls f(begin, end, number) for ranges that cover 0 … n − 1. @returns their number
   template <class Index, class Function>
   std::size_t for_parts(Index n, const Function& f) const {
+    // Smaller: better balance, but a shorter part is worth less than its start by another thread.
     constexpr Index min_length = 2048;
     const std::size_t n_parts = std::clamp(static_cast<std::size_t>(n / min_length), std::size_t(1),
                                            std::min(max_parts, 4 * n_threads));

@@ -137,6 +137,8 @@ class TeamBisection {
   }
 
  private:
+  /// Levels are in shared memory. Graphs here reach the coarsest size in about six levels if each halves
+  /// them; a level that removes less than 5 % is the last.
   static constexpr int max_levels = 40;
   // Bytes per entry and per vertex: a copy, coarser graphs, and the workspace of a contraction.
   static constexpr std::size_t entry_bytes = 14 * sizeof(Index), vertex_bytes = 34 * sizeof(Index) + 24,
@@ -370,6 +372,9 @@ class TeamBisection {
   }
 
   using HeapEntry = typename VertexHeap<Index>::Entry;
+  /// A coarsest graph above `large_coarsest` vertices stems from coarsening that stalled. One thread makes a
+  /// trial, so only one is made there. One thread also moves vertices while its team waits: hence limits
+  /// below those of hosts (patience up to the list's length, 20 passes).
   static constexpr Index large_coarsest = 1000, max_patience = 200;
   static constexpr int max_passes = 6;
 

@@ -16,7 +16,8 @@ namespace lutra::Impl {
 /// copies return to their parity.
 inline constexpr int rounds_at_once = 8;
 
-/// Maximum number of bidders for rounds by a single team.
+/// Maximum number of bidders for rounds by a single team. They take one launch to the end of the phase
+/// instead of two for each round.
 inline constexpr std::int64_t bidders_of_a_team = 1024;
 
 /// Phases of an auction, with their arrays.
@@ -99,6 +100,8 @@ class AuctionPhases {
   void run_rounds(int before) {
     const std::int64_t count = bidders(before);
     if (count <= bidders_of_a_team) {
+      // The team has the device to itself: many threads for up to 1024 bidders. More would have fewer than
+      // 128 registers each.
       constexpr int threads = 512;
       const int lanes = vector_length_for<ExecutionSpace>(m_mean_length);
       const int team = team_width<ExecutionSpace>(threads / lanes);

@@ -89,6 +89,7 @@ KOKKOS_INLINE_FUNCTION void for_rows(const Team& team, const RowMap&, Ordinal co
 /// Policy whose teams share rows according to the mean row length; for use with for_rows.
 template <class ExecutionSpace>
 Kokkos::TeamPolicy<ExecutionSpace> rows_policy(const ExecutionSpace& exec, Ordinal rows, double mean_length) {
+  // Four warps: smaller teams balance better, larger ones share a long row among more threads.
   constexpr int threads = 128;
   const int lanes = vector_length_for<ExecutionSpace>(mean_length);
   const int team = team_width<ExecutionSpace>(threads / lanes);

@@ -135,7 +135,7 @@ class SequentialAuction {
   }
 
   SymmetricAuction result() {
-    constexpr double max_exponent = 1000;
+    constexpr double max_exponent = 1000;  // 2^±1000 is finite and normal: double spans 2^−1022 to 2^1024
     SymmetricAuction result{{}, m_statistics};
     for (Ordinal i = 0; i < m_A.n_rows; ++i) {
       const Choice best = choice_of(i);

@@ -18,8 +18,10 @@ static SymmetricAuction symmetric_auction_by_rounds(
     const MemoryBudget& budget, double epsilon) {
   using Memory = typename ExecutionSpace::memory_space;
   using DoubleView = Kokkos::View<double*, Memory>;
+  // Below the limits of match_auction (50, 2000), because up to n / 128 rows may stay unmatched.
   constexpr int patience = 32, max_rounds = 200;
   const Ordinal enough = A.n_rows / 128;
+  // e^±700 is finite and normal: double overflows at e^709.8, subnormals start at e^−708.4.
   constexpr double max_exponent = 700;
   MemoryReservation reservation(budget);
   const auto n = static_cast<std::size_t>(A.n_rows);

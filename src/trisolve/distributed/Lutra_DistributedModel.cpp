@@ -457,6 +457,7 @@ std::vector<GridTimes> compare_grids(const BlockTriangle& lower, int ranks, cons
 
 std::vector<GridTimes> scale_grids(const BlockTriangle& lower, int ranks, const DistributedCosts& costs,
                                    int n_rhs, const NodeLinks& nodes) {
+  // Grids simulated per number of ranks: the closed form ranks them, and a simulation of all takes long.
   constexpr std::size_t few = 2;
   std::vector<GridTimes> times;
   for (int count = 1; count < ranks; count *= 2)

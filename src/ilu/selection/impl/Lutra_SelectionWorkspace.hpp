@@ -42,7 +42,7 @@ struct SelectionState {
 template <class Real, class Memory>
 struct SelectionWorkspace {
   using Key = typename SelectionKey<Real>::Key;
-  static constexpr int max_buckets = 256;
+  static constexpr int max_buckets = 256;  ///< an oracle is a byte
 
   std::int64_t max_n = 0;
   std::int64_t capacity = 0;                           ///< of each buffer

@@ -27,7 +27,7 @@ namespace lutra::Impl {
 // All blocks process a large level. While levels are small, only block 0 advances from level to level, with
 // its own barrier, and publishes the level it stopped at before the grid barrier releases the others.
 
-inline constexpr int kahn_threads = 1024;
+inline constexpr int kahn_threads = 1024;    ///< the largest block, since block 0 works on small levels alone
 inline constexpr int max_small_level = 128;  ///< largest level that fits in one block's shared memory
 
 /// One part of a graph's edges, grouped by source.

@@ -17,7 +17,7 @@ namespace {
 
 using Impl::at;
 
-constexpr int plan_tag = 230, value_tag = 231, contribution_tag = 232;
+constexpr int plan_tag = 230, value_tag = 231, contribution_tag = 232;  // used by no other exchange
 
 /// Divides a tree among ranks, step by step.
 class FrontDistributor {
@@ -36,6 +36,7 @@ class FrontDistributor {
   }
 
   FrontRanks run() {
+    // Bounds the time, since each split deals out all subtrees anew.
     constexpr std::size_t splits_a_rank = 64;
     FrontRanks best = deal();
     for (std::size_t split = 0; m_ranks > 1 && split < splits_a_rank * m_ranks && !m_cut.empty(); ++split) {

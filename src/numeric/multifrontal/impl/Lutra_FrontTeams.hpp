@@ -88,6 +88,7 @@ struct KokkosFrontTeam {
   }
   KOKKOS_FUNCTION void subtract_lower(int rows, int columns, int depth, const Scalar* A, std::int64_t lda,
                                       const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) const {
+    // Smaller: less of the upper triangle is computed in vain, more and smaller products.
     constexpr int edge = 64;
     for (int c = 0; c < columns; c += edge)
       subtract(rows - c, columns - c < edge ? columns - c : edge, depth, A + c, lda,

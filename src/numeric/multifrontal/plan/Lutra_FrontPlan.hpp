@@ -56,7 +56,7 @@ struct EntryPositions {
   PackedPositions data() const { return {low.data(), high.data()}; }
 };
 
-/// Spacing of the entries of A whose user row is stored.
+/// Spacing of the entries of A whose user row is stored. Larger: less memory, longer searches.
 inline constexpr int entries_a_mark = 256;
 
 /// Tiling of large fronts, which several teams factorize. A plan lists the entries of a tiled front by tiles.

@@ -7,11 +7,13 @@
 
 namespace lutra::Impl {
 
-/// Tile width and height in large fronts on CUDA.
+/// Tile width and height in large fronts on CUDA. A tile takes 32 KiB of shared memory in double, 16 KiB in
+/// double complex.
 template <class Scalar>
 inline constexpr int front_tile = sizeof(Scalar) > 8 ? 32 : 64;
 
-/// Threads of a block that factorizes a front or a tile on CUDA.
+/// Threads of a block that factorizes a front or a tile on CUDA. A thread has 16 entries of a
+/// tile of 64 × 64, 4 of one of 32 × 32.
 inline constexpr int front_threads = 256;
 inline constexpr int front_warps = front_threads / 32;
 

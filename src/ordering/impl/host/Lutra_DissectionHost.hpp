@@ -84,6 +84,7 @@ class DissectionHost {
     std::vector<Node> nodes;
   };
 
+  // Smaller: better balance; larger: fewer tasks, and fewer loops that wait for helpers.
   static constexpr Index min_task_vertices = 2000;     ///< smaller halves stay with their thread
   static constexpr Index min_shared_vertices = 10000;  ///< smaller subgraphs are bisected without help
 

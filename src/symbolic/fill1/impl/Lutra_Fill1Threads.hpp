@@ -48,7 +48,7 @@ class Fill1Threads {
 
  private:
   using Worker = Fill1Worker;
-  static constexpr Ordinal rows_each = 256;  ///< rows written per task
+  static constexpr Ordinal rows_each = 256;  ///< rows written per task; smaller: better balance, more tasks
 
   Fill1Threads(const Pattern& pattern, const MemoryBudget& budget, std::size_t threads,
                std::size_t first_chunk)

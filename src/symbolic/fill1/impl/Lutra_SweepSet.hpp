@@ -32,6 +32,7 @@ inline std::uint64_t bits_between(std::size_t begin, std::size_t end) {
 class SweepSet {
  public:
   using Word = std::uint64_t;
+  /// The last level is scanned: n / 64³ words, 39 for ten million numbers.
   static constexpr std::size_t n_levels = 3;
 
   /// Words of all levels for numbers below n.

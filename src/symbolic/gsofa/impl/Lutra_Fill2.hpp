@@ -123,7 +123,7 @@ struct Fill2Search : Fill2Launch<ExecutionSpace> {
   using Word = std::uint64_t;
   using Atomics = TeamAtomics<ExecutionSpace>;
   static constexpr std::size_t group = team_width<ExecutionSpace>(4);  ///< words expanded at once
-  static constexpr std::size_t queue_length = group * 64;
+  static constexpr std::size_t queue_length = group * 64;              ///< each bit of a group's words
 
   /// Variables shared by a team while it searches one row.
   struct RowState {

@@ -34,12 +34,12 @@ struct Fill2Method {
 
   // Rows per launch: bounds the run time of a kernel.
   static constexpr std::size_t rows_per_launch = 1 << 17;
-  // Maximum memory for slots without a budget limit.
+  // Maximum memory for slots without a budget limit. Larger: more rows at a time.
   static constexpr std::size_t unlimited_arena_bytes = std::size_t(16) << 30;
   // If slots for all teams do not fit, sources are divided into this many ranges, each with its own slot
   // size.
   static constexpr int n_ranges = 8;
-  // Maximum memory for rows in transit to the host.
+  // Maximum memory for rows in transit to the host. Larger: fewer transfers.
   static constexpr std::size_t max_buffer_bytes = std::size_t(4) << 30;
   static constexpr std::size_t slack = 4096;  // headers and alignment of Views
 
@@ -253,6 +253,7 @@ struct Fill2Method {
   /// Allocates memory for rows kept by the count pass: enough for most factors, under a limit a quarter of
   /// the remaining budget, or none.
   MemoryReservation allocate_kept() {
+    // 8 GiB of ordinals: rows beyond are searched twice, which costs time, not memory.
     constexpr std::size_t max_entries = std::size_t(1) << 31;
     const std::size_t fill = m_budget.limit_bytes() == 0 ? 128 : 24;
     const auto entries_of_a =

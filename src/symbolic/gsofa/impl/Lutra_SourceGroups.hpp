@@ -11,6 +11,8 @@ namespace lutra::Impl {
 /// longest, so that the last ones, one per multiprocessor of a large device, have 16.
 struct SourceGroups {
   static constexpr int size = 32, late_size = 16;
+  /// 132 multiprocessors of an H100 or H200. Without late groups fill2 took 15 to 21 % longer on cont-300 and
+  /// poisson2d:1200, and 3 to 5 % less on poisson3d; twice as many were slower on all of these.
   static constexpr std::int64_t late_sources = 132 * late_size;
 
   std::int64_t sources;

@@ -43,7 +43,7 @@ std::vector<std::int64_t> partition_blocks(Communicator& comm, const Distributed
     auto& largest = link[static_cast<std::size_t>(high)];
     if (low != high) largest = std::max(largest, low);
   }
-  constexpr int tag = 31001;
+  constexpr int tag = 31001;  // used by no other exchange
   std::vector<std::int64_t> begin;
   if (comm.rank() == 0) {
     for (int from = 1; from < comm.size(); ++from) {

@@ -86,6 +86,7 @@ void check_entries(const SweepPlan& plan, const std::vector<Position>& sorted) {
 }  // namespace
 
 std::vector<std::int64_t> partition_rows(const std::vector<std::int64_t>& link, std::int64_t max_width) {
+  // Larger: fewer tasks and messages, but independent rows wait for each other.
   constexpr std::int64_t min_width = 8;
   std::vector<std::int64_t> begin{0};
   const auto n = static_cast<std::int64_t>(link.size());

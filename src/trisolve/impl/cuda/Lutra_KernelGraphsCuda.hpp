@@ -117,7 +117,7 @@ class KernelGraphs {
     return entry;
   }
 
-  static constexpr std::size_t max_entries = 16;
+  static constexpr std::size_t max_entries = 16;  ///< bounds the memory of graphs; the oldest is dropped
   std::vector<Entry> m_entries;
   std::vector<Occupancy> m_occupancies;
 };

@@ -129,7 +129,7 @@ __device__ __forceinline__ void poll_value(const Data& data, const Scalar* from,
 template <int Count, class Data>
 __device__ __forceinline__ void poll_earlier(const Data& data, const Ordinal (&column)[Count],
                                              std::int64_t first_position, int rows) {
-  constexpr int far = 1 << 30;
+  constexpr int far = 1 << 30;  // no input found yet
   int distance = far;
 #pragma unroll
   for (int u = 0; u < Count; ++u) {

@@ -78,7 +78,7 @@ void sweep_levels_portable(const ExecutionSpace& exec, const RowAccess& rows,
                            const LeveledBlocks<typename ExecutionSpace::memory_space>& leveled,
                            std::int64_t* last_level, const LevelWatchdog& watchdog) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
-  constexpr int chunk = 32;
+  constexpr int chunk = 32;  // blocks of a ticket: one per lane of a warp
   const auto blocks = leveled.blocks;
   const auto level = leveled.level, ticket = leveled.ticket;
   const auto teams = static_cast<std::int64_t>((blocks.count + chunk - 1) / chunk);

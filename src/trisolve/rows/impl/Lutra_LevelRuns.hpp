@@ -59,6 +59,7 @@ struct LevelRuns {
   static std::size_t at(Ordinal level) { return static_cast<std::size_t>(level); }
 };
 
+/// Steps of a task whose loads are in flight together: `level_entries_ahead` for real numbers.
 inline constexpr double batched_steps = 4;
 
 inline double small_level_seconds(const LevelSetCosts& costs, double bytes, double steps) {
@@ -189,7 +190,7 @@ template <class ExecutionSpace, class Data>
 void solve_small_run(const ExecutionSpace& exec, const Data& data, Ordinal first_task, Ordinal end_task,
                      Ordinal max_tasks) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
-  constexpr int max_threads = 16;
+  constexpr int max_threads = 16;  // of 32 lanes; larger: more tasks at a time, slower barriers
   const auto threads = static_cast<int>(std::min<std::int64_t>(max_threads, max_tasks));
   const SettledRows<Data> rows{data};
   Kokkos::parallel_for(
@@ -209,7 +210,7 @@ void solve_small_run(const ExecutionSpace& exec, const Data& data, Ordinal first
 template <class ExecutionSpace, class Data>
 void solve_large_level(const ExecutionSpace& exec, const Data& data, Ordinal first_task, Ordinal end_task) {
   using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
-  constexpr int threads = 4;
+  constexpr int threads = 4;  // of 32 lanes; small teams end, and start the next tasks, independently
   const auto teams = static_cast<int>((end_task - first_task + threads - 1) / threads);
   const SettledRows<Data> rows{data};
   Kokkos::parallel_for(

@@ -20,7 +20,7 @@ namespace lutra::Impl {
 /// sorting is a large part of an analysis.
 using ScheduleKey = std::make_unsigned_t<Ordinal>;
 
-inline constexpr int shape_bits = 6;
+inline constexpr int shape_bits = 6;  ///< three each for the logarithms of rows and lanes
 
 /// Layout of a key, from the lowest bits: shape, level, whether the block is wide.
 template <class Key>

@@ -29,7 +29,7 @@ struct CandidateArrays {
   Kokkos::View<Scalar*, Memory> residuals;    ///< [threads × part] entries of A − L·U
   Kokkos::View<std::int64_t*, Memory> used;   ///< [threads × line] entries in use; a cache line per thread
   std::int64_t part = 0;
-  static constexpr int line = 8;
+  static constexpr int line = 8;  ///< eight counters of 8 bytes in a cache line of 64
 
   /// Reserves entries in a thread's part.
   /// @returns the first one; −1 if they do not fit

@@ -28,6 +28,7 @@ struct CountBuckets {
   using State = SelectionState<Key>;
   using Words = KeyWord<unsigned, Key>;
   static constexpr int buckets = 1 << height, top = is_first ? buckets - 1 : buckets - 2;
+  // Copies of a counter: additions of equal values collide less often.
   static constexpr int lanes = 32, copies = 8, batch = 8;  ///< batch: values in flight per thread
   static constexpr int tile = batch * selection_threads;
 
@@ -224,6 +225,7 @@ struct GatherBucket {
   using Launch = SelectionLaunch<Real>;
   using Key = typename Launch::Key;
   using State = SelectionState<Key>;
+  /// A thread reads 16 oracles, of one byte, at once.
   static constexpr int length = 16, tile = length * selection_threads;
 
   struct Shared {

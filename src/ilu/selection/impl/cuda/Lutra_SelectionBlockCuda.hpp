@@ -71,6 +71,8 @@ struct FinishSelection {
   using Launch = SelectionLaunch<Real>;
   using Key = typename Launch::Key;
   using State = SelectionState<Key>;
+  /// Digits have 8 KiB of counters in shared memory; fewer bits need more passes. `few_keys` keys are
+  /// compared pair by pair. A thread has `batch` keys in flight, to hide latency.
   static constexpr int digit_bits = 11, few_keys = 256, batch = 8;
 
   struct Shared {

@@ -12,7 +12,7 @@ namespace lutra::Impl {
 // Products of tiles by one block: C = A·B, where A is one or two tiles high and B one tile wide. Both
 // operands go through shared memory in slabs of some inner indices.
 
-/// Inner indices per slab.
+/// Inner indices per slab. Larger: fewer barriers, more shared memory.
 inline constexpr int product_depth = 32;
 /// Slabs in shared memory: one is multiplied while the other is in transit.
 inline constexpr int product_stages = 2;
@@ -244,7 +244,7 @@ struct OperandSlices {
 template <int tiles, class LayoutA, class LayoutB, int depth>
 struct OperandSlices<TileProduct<double, tiles>, LayoutA, LayoutB, depth> {
   using Product = TileProduct<double, tiles>;
-  static constexpr int width = 4;
+  static constexpr int width = 4;  ///< inner dimension of a tensor core's product
   typename Product::Slice slice[2] = {};
 
   __device__ __forceinline__ void step(Product& product, const double* A, const double* B, int s) {

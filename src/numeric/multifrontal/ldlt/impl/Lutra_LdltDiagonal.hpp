@@ -9,6 +9,7 @@ namespace lutra::Impl {
 /// A diagonal block in a thread block's shared memory, and its L·D·Lᴴ.
 template <class Scalar>
 struct alignas(16) LdltDiagonal {
+  /// Odd `ld`: rows and columns without bank conflicts.
   static constexpr int edge = ldlt_block, ld = edge + 1;
   Scalar entries[edge * ld];  ///< lower triangle by columns: remaining entries, then L
   Scalar diagonal[edge], off_diagonal[edge];

@@ -13,6 +13,7 @@ namespace lutra::Impl {
 
 /// Pivots per block column. Fronts of up to `ldlt_max_small` rows are eliminated column by column.
 inline constexpr int ldlt_block = 32;
+/// Two block columns: products by blocks would be too small to pay, and no workspace is needed.
 inline constexpr int ldlt_max_small = 64;
 
 /// Workspace entries for a front with `rows` rows: D·Lᵀ of a block column, and its diagonal block.

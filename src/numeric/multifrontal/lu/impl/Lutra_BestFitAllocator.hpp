@@ -172,6 +172,7 @@ class BestFitAllocator {
     return gap;
   }
 
+  /// Gaps below it have a heap per size, found by 16 words of bits; larger ones are few and in a set.
   static constexpr std::int64_t small = 1024;
   FlatMap m_size_by_first, m_first_by_end;
   std::vector<std::vector<std::int64_t>> m_heaps = std::vector<std::vector<std::int64_t>>(small);

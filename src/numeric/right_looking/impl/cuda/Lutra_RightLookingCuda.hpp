@@ -31,7 +31,7 @@ namespace lutra::Impl {
 // k)/pivot). Hence no task waits for another of its own column. All pattern data, including positions in
 // columns k, is loaded before a task waits.
 
-inline constexpr int column_threads = 256;
+inline constexpr int column_threads = 256;  ///< with `column_blocks` resident, 64 registers per thread
 inline constexpr int column_warps = column_threads / 32;
 inline constexpr int lane_rows = 2;      ///< rows of a tile per lane
 inline constexpr int lane_updates = 16;  ///< entries of U(j, :) of a tile per lane

@@ -30,7 +30,7 @@ struct ColumnCutter {
   KOKKOS_FUNCTION Offset updates(Ordinal j) const { return row_map(j + 1) - row_diagonal(j) - 1; }
 
   KOKKOS_FUNCTION ColumnParts parts(Ordinal j) const {
-    constexpr Offset min_pairs = 512;  // least size of a divided column
+    constexpr Offset min_pairs = 512;  // least size of a divided column; smaller: more and smaller tasks
     if (rows(j) * updates(j) <= min_pairs) return {1, 1};
     return {static_cast<int>((rows(j) + tile_rows - 1) / tile_rows),
             static_cast<int>((updates(j) + tile_updates - 1) / tile_updates)};

@@ -327,6 +327,7 @@ __global__ void __launch_bounds__(Search::max_warps* Search::lanes, 12) fill2_wa
 
 /// Shape of the launches: marks in shared memory if at least `min_warps` per multiprocessor fit.
 struct WarpFill2Shape {
+  /// As the launch bound; fewer would hide too little latency, and with marks in global memory more fit.
   static constexpr int min_warps = 12;
   bool shared_marks = false;
   int warps = 1;                 ///< warps per block

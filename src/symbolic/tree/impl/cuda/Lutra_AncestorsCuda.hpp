@@ -114,6 +114,7 @@ struct ChainElimination {
 /// members of the other.
 struct VertexElimination {
   static constexpr int lanes = 32, max_words = 8;  ///< words in flight per lane, of each kind of set
+  /// Most words passed one by one to all targets; larger: more such steps instead of one per target.
   static constexpr int few_words = 8;
   static constexpr unsigned all = 0xffffffffu;
   using Elimination = AncestorElimination<Kokkos::Cuda>;

@@ -31,6 +31,8 @@ namespace lutra::Impl {
 /// the next panel is known. Vertices open at the end of a panel, not yet past a vertex in both U and L, then
 /// propagate to all ancestors further up (`VertexElimination`).
 struct LongChains {
+  /// A panel is as long as a word has bits. 512 threads, so that each may use 128 registers for words in
+  /// flight.
   static constexpr int lanes = 32, warps = 16, panel = 64;
   static constexpr int ahead = 16;  ///< vertices whose own words are being loaded; divides 64
   static constexpr unsigned all = 0xffffffffu;

@@ -21,6 +21,7 @@ namespace lutra::Impl {
 //     __syncthreads, thread 0: st.release.sys ──────► thread 0: ld.acquire.sys of the slot's signal ≥ epoch
 //                                                     __syncthreads, all threads: read x(I)
 
+/// Larger: more threads share a long row; smaller: more tasks in flight.
 inline constexpr int row_task_threads = 256;
 
 /// A thread block in the form that tasks require.

@@ -117,7 +117,7 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
     return lists;
   }
 
-  static constexpr int max_columns = 16;
+  static constexpr int max_columns = 16;  ///< columns of a sweep; larger: fewer launches, more memory
   static constexpr int n_tickets = 2 * Tasks::classes;  // up and down, by classes of fronts
   static constexpr int edge = front_tile<Scalar>;
 

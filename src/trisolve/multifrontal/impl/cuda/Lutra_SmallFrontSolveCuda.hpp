@@ -10,7 +10,8 @@ namespace lutra::Impl {
 // front, as data flow on self-flagged values (Lutra_DataFlow.hpp).
 
 inline constexpr int small_solve_warps = 4;  ///< warps per team, each with separate fronts
-/// Sources that a lane reads at once.
+/// Sources that a lane reads at once. Larger: more latency hidden; more shared memory, which grows with
+/// `Width`.
 template <int Width>
 inline constexpr int warp_sources = Width == 1 ? 4 : 2;
 

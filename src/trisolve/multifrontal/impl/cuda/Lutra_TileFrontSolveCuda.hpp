@@ -12,7 +12,7 @@ namespace lutra::Impl {
 // Solver", with inverses of the diagonal tiles. Departures: rows gather instead of sending, and values are
 // self-flagged.
 
-inline constexpr int tile_solve_threads = 256;
+inline constexpr int tile_solve_threads = 256;  ///< eight warps, which share the columns of a square
 inline constexpr int tile_solve_warps = tile_solve_threads / 32;
 
 /// Shared memory of a thread block that solves a tile of `Edge` rows.
@@ -30,7 +30,7 @@ struct TileSolveMemory {
 ///   diagonal     reduce over warps through shared memory, solve, publish
 template <int Edge, int Width, class Scalar>
 struct TileSweep {
-  static constexpr int pitch = Edge + 1;
+  static constexpr int pitch = Edge + 1;   ///< odd: rows and columns without bank conflicts
   static constexpr int inner = Edge / 32;  ///< entries of a lane along a square's columns or rows
   static constexpr int outer = Edge / tile_solve_warps;  ///< columns or rows of a warp
   static constexpr int lanes_a_row = tile_solve_threads / Edge;

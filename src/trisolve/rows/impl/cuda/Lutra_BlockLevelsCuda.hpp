@@ -14,10 +14,10 @@
 
 namespace lutra::Impl {
 
-inline constexpr int sweep_threads = 128;
+inline constexpr int sweep_threads = 128;  ///< with 8 teams per multiprocessor, 64 registers per thread
 inline constexpr unsigned all_lanes = 0xffffffffu;
 
-inline constexpr int levels_in_flight = 4;
+inline constexpr int levels_in_flight = 4;  ///< reads of a batch; larger: more latency hidden, more registers
 
 /// Largest level among every `stride`-th entry of a row from `t` on, for steps before `first`; the reads of a
 /// batch are in flight together.
@@ -238,6 +238,7 @@ __global__ void __launch_bounds__(sweep_threads, 8)
 inline void sweep_all_levels(const Kokkos::Cuda& exec, const RowAccess& rows,
                              const Groupings<Kokkos::CudaSpace>& found, double) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::levels");
+  // As many teams as the launch bound makes resident, and at least a row per warp.
   constexpr std::int64_t teams_a_multiprocessor = 8, min_rows_a_team = sweep_threads / 32;
   const std::int64_t most = teams_a_multiprocessor * exec.cuda_device_prop().multiProcessorCount;
   const std::int64_t wanted = (static_cast<std::int64_t>(rows.n) + min_rows_a_team - 1) / min_rows_a_team;

@@ -85,7 +85,7 @@ __device__ __forceinline__ void gather_entries(const BlockSolveData<Scalar, Valu
 
 /// Entries of a lane of a wide task in a batch.
 inline constexpr int wide_batch = 4;
-/// Nanoseconds between two reads of a block waiting for its inputs.
+/// Nanoseconds between two reads of a block waiting for its inputs. Longer: less load on L2, later answers.
 inline constexpr unsigned poll_pause = 100;
 
 /// Like gather_entries, for a wide task. Blocks waiting for inputs must not saturate L2 with polling: one
@@ -311,6 +311,7 @@ void solve_blocks_cuda(const Kokkos::Cuda& exec, const BlockSolveData<Scalar, Va
                        KernelGraphs& graphs) {
   const Kokkos::Profiling::ScopedRegion region("lutra::trisolve::blocks");
   const auto kernel = solve_blocks_kernel<HasBlocks, Scalar, Value>;
+  // 72 KiB: three thread blocks share the 228 KiB of a multiprocessor of an H100.
   constexpr std::size_t warp_bytes = sizeof(WarpShared<Scalar, Value>), team_bytes = std::size_t(72) << 10;
   constexpr std::size_t all_warps = wide_lanes / narrow_lanes;
   constexpr std::size_t warps = HasBlocks ? std::min(all_warps, team_bytes / warp_bytes) : all_warps;

@@ -88,6 +88,7 @@ struct StagedBlock {
   __device__ __forceinline__ Scalar entry(int i, int j) const { return inverse(j, i); }
 };
 
+/// In flight per lane; larger: more latency hidden, more registers.
 inline constexpr int inverse_entries_at_once = 8;
 inline constexpr int max_wide_inverse_entries = 2;  ///< entries per lane of a wide task
 

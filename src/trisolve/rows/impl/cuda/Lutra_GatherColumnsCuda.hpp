@@ -195,7 +195,7 @@ struct PlaceBatch {
 template <int Batch>
 __device__ __forceinline__ std::int64_t position_to_poll(const Two<Ordinal> (&position)[Batch],
                                                          std::int64_t first_position) {
-  constexpr int far = 1 << 30;
+  constexpr int far = 1 << 30;  // no input found yet
   int distance = far;
 #pragma unroll
   for (int u = 0; u < Batch; ++u) {

@@ -22,9 +22,11 @@
 namespace lutra::Impl {
 
 /// Packed entries of a lane that are loaded before the values they multiply are known.
+/// Larger: more latency hidden, more registers, of which double complex numbers need twice as many.
 template <class Scalar>
 inline constexpr int level_entries_ahead = sizeof(Scalar) > 8 ? 2 : 4;
 
+// More warps in a run: more tasks at a time, slower barriers. A larger ring: fewer reads of global memory.
 inline constexpr int chain_warps = 16;            ///< warps of the team that solves a run of small levels
 inline constexpr int level_warps = 8;             ///< warps of each team of a large level
 inline constexpr int chain_ring_bytes = 1 << 16;  ///< shared memory for the latest solutions of a chain
@@ -361,6 +363,7 @@ __global__ void __launch_bounds__(Warps* narrow_lanes, 1)
   for (; chain.level < end_level; ++chain.level) __syncthreads();
 }
 
+/// Whole warps; each thread copies one value.
 inline constexpr int staging_threads = 256;
 
 /// Gathers right-hand sides to the positions of their rows.

@@ -63,7 +63,7 @@ class LevelGraph {
   }
 
  private:
-  static constexpr std::size_t max_recordings = 16;
+  static constexpr std::size_t max_recordings = 16;  ///< bounds the memory of graphs; the oldest is dropped
   std::vector<Recording> m_recordings;
 };
 

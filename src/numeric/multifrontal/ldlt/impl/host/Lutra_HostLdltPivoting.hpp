@@ -221,6 +221,8 @@ struct HostThresholdPivoting {
 template <class Scalar, class Team>
 LdltProgress eliminate_outer_blocks(const Team& team, const LdltFront<Scalar>& front,
                                     const LdltTest<Scalar>& test, Scalar* work) {
+  // A product reads and writes the remaining panel, which may exceed the L2 cache: at depth 128 four times
+  // less often than at 32.
   constexpr int outer_block = 4 * ldlt_block;
   LdltProgress progress;
   bool again = true;

@@ -78,7 +78,7 @@ class SmallChildAdder {
 
 /// Threads that assemble a whole front: one warp, or a block.
 struct WarpAssembly {
-  static constexpr int threads = 32;
+  static constexpr int threads = 32;  ///< one warp
   __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x) % 32; }
   __device__ __forceinline__ static void barrier() { __syncwarp(); }
 };
@@ -117,7 +117,7 @@ __device__ __forceinline__ void add_small_child(const Launch& launch, const Chil
                                                 Scalar* S, int ld) {
   const Scalar* const contribution = launch.data.contributions + child.contribution;
   const int relative = lane < child.cb_rows ? launch.data.relative[child.rows + lane] : 0;
-  constexpr int ahead = 4;
+  constexpr int ahead = 4;  // columns in flight; larger: more latency hidden, more registers
   for (int b = 0; b < child.cb_rows; b += ahead) {
     Scalar value[ahead];
 #pragma unroll
