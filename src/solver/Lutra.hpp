@@ -2,8 +2,8 @@
 #ifndef LUTRA_HPP
 #define LUTRA_HPP
 
-// What most programs need: the solvers, matrices of Kokkos Kernels, files, and the version. The stages a
-// solver is made of have headers of their own.
+// Includes what most programs need: the solvers, matrices of Kokkos Kernels, matrix files, and the version.
+// The stages of a solver have headers of their own.
 
 #include "Lutra_CrsMatrix.hpp"
 #include "Lutra_Error.hpp"

@@ -16,42 +16,44 @@
 
 namespace lutra {
 
-/// How the matrix that LDLᵀ and Cholesky factorize comes out of the caller's.
+/// The symmetric matrix that LDLᵀ and Cholesky factorize, and its relation to the caller's matrix.
 template <class Memory>
 struct SymmetricInput {
-  CsrPattern<Ordinal, Offset, Memory> A;  ///< as the caller's matrices have to have it; a copy
-  SymmetricPattern<Memory> S;             ///< both triangles of A, which are factorized
+  CsrPattern<Ordinal, Offset, Memory> A;  ///< pattern that the caller's matrices must have; a copy
+  SymmetricPattern<Memory> S;             ///< pattern of both triangles of A, which is factorized
   Symmetry symmetry = Symmetry::symmetric;
 };
 
-/// All that is known of a pattern: matching and ordering, the scales that came with the matching, and the
-/// plan of a factorization. It holds no values and never changes after `analyze` has returned it, so that any
-/// number of `Numeric` objects share one, on any threads and instances.
+/// Result of analyzing a pattern: the matching, the ordering, the scales computed with the matching, and the
+/// plan of a factorization. It holds no matrix values and does not change after `analyze` returns it. Any
+/// number of `Numeric` objects can therefore share it, on any threads and instances.
 template <class Scalar, class ExecutionSpace>
 struct Analysis {
   using Memory = typename ExecutionSpace::memory_space;
 
   Ordinal n = 0;
-  std::variant<LuOptions, LdltOptions, SparseIluOptions> options;  ///< by which it was made
-  std::optional<SymmetricInput<Memory>> symmetric;                 ///< of LDLᵀ and Cholesky
-  PermutedPattern<Memory> F;             ///< of A, or of S; without orders where it is structurally singular
-  std::vector<Ordinal> ordered_columns;  ///< [n] before a tree of fronts reordered them; empty
-                                         ///< where blocks were ordered one by one, or of LDLᵀ
-  Kokkos::View<const RealOf<Scalar>*, Memory> row_scale;  ///< [n] by user's row
-  Kokkos::View<const RealOf<Scalar>*, Memory> col_scale;  ///< [n] by user's column
-  /// Null where the pattern is structurally singular.
+  std::variant<LuOptions, LdltOptions, SparseIluOptions> options;  ///< options it was made with
+  std::optional<SymmetricInput<Memory>> symmetric;                 ///< set for LDLᵀ and Cholesky only
+  PermutedPattern<Memory> F;  ///< permuted pattern of A or S; has no orders if structurally singular
+  /// [n] column order before the assembly tree reordered it; empty if blocks were ordered separately, and for
+  /// LDLᵀ.
+  std::vector<Ordinal> ordered_columns;
+  Kokkos::View<const RealOf<Scalar>*, Memory> row_scale;  ///< [n] indexed by the user's rows
+  Kokkos::View<const RealOf<Scalar>*, Memory> col_scale;  ///< [n] indexed by the user's columns
+  /// Null if the pattern is structurally singular.
   std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan;
-  /// Choices and their reasons, times, counts, ranks. Status `not_solved`, or `structurally_singular` with
-  /// rows and columns.
+  /// Choices with their reasons, times, counts and ranks. The status is `not_solved`, or
+  /// `structurally_singular` with the rows and columns concerned.
   Report report;
-  std::uint64_t value_hash = 0;  ///< of the values analyzed (Lutra_ScaleFit.hpp)
+  std::uint64_t value_hash = 0;  ///< hash of the analyzed values (Lutra_ScaleFit.hpp)
   bool bordered = false;         ///< the plan ends with the rows of a Schur complement
   MemoryReservation reservation;
 
   bool is_incomplete() const { return std::holds_alternative<SparseIluOptions>(options); }
-  /// The pattern that matrices must have.
+  /// Returns the pattern that matrices must have.
   const CsrPattern<Ordinal, Offset, Memory>& pattern() const { return symmetric ? symmetric->A : F.A; }
-  /// Orders, pattern of L + U and level widths; empty for a structurally singular matrix. Fences.
+  /// Returns the row and column orders, the pattern of L + U and the level widths on the host. The result is
+  /// empty for a structurally singular matrix. Fences.
   FactorStructure structure(const ExecutionSpace& exec) const;
 };
 
@@ -59,8 +61,8 @@ namespace Impl {
 template <class Scalar, class ExecutionSpace>
 struct Border;
 
-/// Small enough to leave pivots alone that are small by the matrix' own condition, large enough to bound
-/// growth.
+/// Default pivot perturbation, ε^(5/8). It is small enough to spare pivots that are small because the matrix
+/// is ill-conditioned, and large enough to bound growth.
 template <class Scalar>
 double default_perturbation() {
   return std::pow(static_cast<double>(epsilon_of<Scalar>), 5.0 / 8.0);
@@ -74,7 +76,7 @@ using AnalysisPointer = std::shared_ptr<const Analysis<Scalar, ExecutionSpace>>;
 template <class Scalar, class ExecutionSpace>
 using DeviceMatrix = CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>;
 
-/// The triangle whose values are read.
+/// Returns the triangle whose values are read.
 inline Triangle read_triangle(const LdltOptions& options) {
   return options.triangle;
 }
@@ -83,7 +85,7 @@ Triangle read_triangle(const Options&) {
   return Triangle::both;
 }
 
-// `analyze` of a matrix that check_square_matrix has passed, for each kind of options.
+// `analyze` for each kind of options, given a matrix that has passed check_square_matrix.
 
 template <class Scalar, class ExecutionSpace>
 AnalysisPointer<Scalar, ExecutionSpace> analyze_checked(
@@ -104,23 +106,24 @@ AnalysisPointer<Scalar, ExecutionSpace> analyze_checked(
 
 }  // namespace Impl
 
-/// Analyzes the pattern of a matrix. LU: matching, ordering, symbolic factorization and levelization. LDLᵀ
-/// and Cholesky: scaling, ordering and assembly tree. Incomplete factors: matching, ordering, symbolic
-/// factorization and the analysis of solves. Fences.
-/// @param A       its values are used for matching and scaling alone
+/// Analyzes the pattern of a matrix. For LU it computes the matching, the ordering, the symbolic
+/// factorization and the levels. For LDLᵀ and Cholesky it computes the scaling, the ordering and the assembly
+/// tree. For incomplete factors it computes the matching, the ordering, the symbolic factorization and the
+/// analysis of the triangular solves. Fences.
+/// @param A       matrix whose values are used only for matching and scaling
 /// @param options LuOptions, LdltOptions or SparseIluOptions
-/// @param budget  what the analysis keeps is charged to it, and freed with the last copy of the pointer
-/// @param former  an earlier analysis, or null. With the same options and the same pattern LU makes the
-///                matching alone anew, LDLᵀ the scales; where the matched pattern is the same as then,
-///                ordering, trees and plan are shared with `former`, unless the ordering of LDLᵀ follows a
-///                matching (pair_ordering). Incomplete factors are analyzed anew
-/// @param border  rows and columns to take the Schur complement on, or none; taken in where the options allow
-///                fronts and solves on them. `former` is null then
-/// @throws InputError for a malformed matrix (check_square_matrix, of the values that are read) or a user
-///         permutation that is none; with LDLᵀ for a matrix whose entries are all in the triangle that is not
-///         read (fill_triangles), one that is not symmetric, or a Hermitian one with a diagonal that is not
-///         real (check_symmetry); with IluOptions::symmetric for an entry (i, j) without (j, i);
-///         OutOfMemoryError
+/// @param budget  charged for the memory of the analysis, which is freed with the last copy of the pointer
+/// @param former  earlier analysis, or null. If options and pattern are the same, LU recomputes only the
+///                matching and LDLᵀ only the scales. If the matched pattern is also the same, the new
+///                analysis shares the ordering, trees and plan of `former`, unless the LDLᵀ ordering depends
+///                on a matching (pair_ordering). Incomplete factors are always analyzed anew.
+/// @param border  rows and columns onto which to take the Schur complement, or null. The plan includes them
+///                if the options allow fronts and solves on fronts. `former` must then be null.
+/// @throws InputError if the matrix is malformed (check_square_matrix, applied to the values that are read)
+///         or the user permutation is invalid. With LDLᵀ also if all entries are in the triangle that is not
+///         read (fill_triangles), if the matrix is not symmetric, or if a Hermitian matrix has a diagonal
+///         that is not real (check_symmetry). With IluOptions::symmetric also if there is an entry (i, j)
+///         without (j, i). OutOfMemoryError.
 template <class Scalar, class ExecutionSpace, class Options>
 std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> analyze(
     const ExecutionSpace& exec,
@@ -134,9 +137,9 @@ std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> analyze(
 
 namespace Impl {
 
-/// An analysis of the pattern of `former` for other values, sharing what does not depend on them. Its plan is
-/// null where these values make the matrix structurally singular. Fences.
-/// @param values [nnz] of F's pattern: of LDLᵀ those of S
+/// Analyzes the pattern of `former` for other values and shares all parts that do not depend on values. The
+/// plan is null if these values make the matrix structurally singular. Fences.
+/// @param values [nnz] values on the pattern of F; for LDLᵀ those of S
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 AnalysisPointer<Scalar, ExecutionSpace> renew_analysis(
@@ -144,16 +147,16 @@ AnalysisPointer<Scalar, ExecutionSpace> renew_analysis(
     const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& values,
     const MemoryBudget& budget);
 
-/// Of LDLᵀ and Cholesky; called by renew_analysis.
+/// Implements renew_analysis for LDLᵀ and Cholesky.
 template <class Scalar, class ExecutionSpace>
 AnalysisPointer<Scalar, ExecutionSpace> renew_symmetric(
     const ExecutionSpace& exec, const Analysis<Scalar, ExecutionSpace>& former,
     const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& values,
     const MemoryBudget& budget);
 
-/// An analysis for LDLᵀ with matched rows side by side in the order, for values whose delayed pivots cascade
-/// with `former`. Fences.
-/// @param values [nnz] of S
+/// Analyzes for LDLᵀ with an order in which matched rows are adjacent. It serves values whose delayed pivots
+/// cascade with the order of `former`. Fences.
+/// @param values [nnz] values of S
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 AnalysisPointer<Scalar, ExecutionSpace> with_paired_order(

@@ -11,7 +11,7 @@
 
 namespace lutra {
 
-/// What the direct solvers share: the calls of Impl::NumericCalls, and solves.
+/// Base class of the direct solvers. Adds solves to the calls of Impl::NumericCalls.
 /// @tparam Options LuOptions or LdltOptions
 template <class Scalar, class ExecutionSpace, class Options>
 class DirectSolver : public Impl::NumericCalls<Scalar, ExecutionSpace, Options> {
@@ -23,22 +23,23 @@ class DirectSolver : public Impl::NumericCalls<Scalar, ExecutionSpace, Options> 
   using Base::Base;
   using typename Base::matrix_type;
 
-  /// Overload with a border, for SchurComplement.
+  /// Overload that also takes a border of rows and columns. SchurComplement uses it.
   [[nodiscard]] Status analyze(const matrix_type& A, const std::shared_ptr<border_type>& border) {
     this->set_analysis(lutra::analyze<Scalar, ExecutionSpace>(this->m_exec, A, this->options(),
                                                               this->m_budget, nullptr, border));
     return this->outcome();
   }
 
-  /// Solves op(A)·X = B for all columns, refines, and computes the backward errors in `report()`
-  /// (`solve` of numeric_type, which says what it waits for).
-  /// @param B [n × k] or [n] View the execution space can read
-  /// @param X like B; may be B itself. Complete when the call returns
-  /// @returns the status of `report()`. Where it is a singular one from before the call, X is left alone;
-  ///          where the solve itself finds the matrix numerically singular, X holds the solution its errors
-  ///          are of, one of many
-  /// @throws CallOrderError without a factorization, InputError where extents do not fit or B holds NaN or
-  ///         infinity: nothing has changed. OutOfMemoryError, TimeoutError: X is undefined
+  /// Solves op(A)·X = B for all columns, applies iterative refinement, and stores the backward errors in
+  /// `report()`. Numeric::solve documents when the call waits for the device.
+  /// @param B [n × k] or [n] View that the execution space can read
+  /// @param X View like B; may be B itself. It is complete when the call returns.
+  /// @returns the status of `report()`. If the status was already singular before the call, X is left
+  ///          unchanged. If the solve itself finds that the matrix is numerically singular, X holds one of
+  ///          many solutions, and the reported errors refer to it.
+  /// @throws CallOrderError if there is no factorization. InputError if the extents do not match, or if B
+  ///         contains NaN or infinity; nothing has then changed. After OutOfMemoryError or TimeoutError X is
+  ///         undefined.
   template <class BView, class XView>
   Status solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
     Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
@@ -48,9 +49,10 @@ class DirectSolver : public Impl::NumericCalls<Scalar, ExecutionSpace, Options> 
                        Impl::as_rank_two<typename Views::multivector_type>(X), op);
   }
 
-  /// The same for host arrays of n·k values by columns; copies to the device and back where the execution
-  /// space cannot reach them. Fences.
-  /// @throws what solve does; OutOfMemoryError where the copies do not fit: nothing has changed, X included
+  /// Overload for host arrays of n·k values, stored by columns. Copies them to the device and back if the
+  /// execution space cannot access host memory. Fences.
+  /// @throws whatever `solve` throws. OutOfMemoryError if the copies do not fit in memory; nothing has then
+  ///         changed, including X.
   Status solve_host(std::span<const Scalar> B, std::span<Scalar> X, Transposition op = Transposition::none) {
     return this->on_host_arrays(B, X, [&](const auto& from, const auto& to) { return solve(from, to, op); });
   }

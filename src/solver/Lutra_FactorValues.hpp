@@ -9,31 +9,32 @@
 
 namespace lutra {
 
-/// Factors written out on the host, for inspection and for other programs. With F(k, l) = r·A(i, j)·c, i =
-/// row_order[k], j = col_order[l], r and c the scales of row i and column j:
+/// Factors copied to the host, for inspection and for other programs. Let F(k, l) = r·A(i, j)·c with
+/// i = row_order[k] and j = col_order[l], where r and c are the scales of row i and column j. Then
 ///
 ///     F = L·U      LU, incomplete LU; U has the pivots on its diagonal
 ///     F = L·D·Lᴴ   LDLᵀ of Hermitian matrices, and of real ones; Lᵀ of complex symmetric ones
 ///
-/// up to rounding, perturbed pivots and, of incomplete factors, what they leave out.
+/// up to rounding, perturbed pivots, and the entries that incomplete factors drop.
 template <class Scalar>
 struct FactorValues {
   std::vector<std::int64_t> row_order;      ///< [n] user's row at each position of F
   std::vector<std::int64_t> col_order;      ///< [n] user's column at each position of F
-  std::vector<RealOf<Scalar>> row_scale;    ///< [n] by the user's rows
-  std::vector<RealOf<Scalar>> col_scale;    ///< [n] by the user's columns
-  std::vector<std::int64_t> rows, columns;  ///< [entries] positions in F of the entries of L and U, …
-  std::vector<Scalar> values;               ///< … without L's unit diagonal
-  std::vector<Scalar> diagonal;             ///< [n] of D; empty: there is none
-  std::vector<Scalar> off_diagonal;         ///< [n] D(k + 1, k), 0 but at the first of two pivots
+  std::vector<RealOf<Scalar>> row_scale;    ///< [n] indexed by the user's rows
+  std::vector<RealOf<Scalar>> col_scale;    ///< [n] indexed by the user's columns
+  std::vector<std::int64_t> rows, columns;  ///< [entries] position in F of each entry of L and U
+  std::vector<Scalar> values;        ///< [entries] value of each entry; L's unit diagonal is not stored
+  std::vector<Scalar> diagonal;      ///< [n] diagonal of D; empty if there is no D
+  std::vector<Scalar> off_diagonal;  ///< [n] D(k + 1, k); nonzero only at the first row of a 2 × 2 pivot
 };
 
-/// A factorization that can be written out.
+/// Interface of factorizations whose factors can be copied to the host.
 template <class Scalar, class ExecutionSpace>
 class WritableFactors {
  public:
   virtual ~WritableFactors() = default;
-  /// The last factors. Fences. @throws InputError for threshold pivoting of LU on devices
+  /// Copies the latest factors to the host. Fences.
+  /// @throws InputError for LU with threshold pivoting on devices
   virtual FactorValues<Scalar> write_out(const ExecutionSpace& exec) const = 0;
 };
 

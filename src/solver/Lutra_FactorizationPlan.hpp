@@ -15,32 +15,34 @@
 
 namespace lutra {
 
-/// The matrix that is factorized, F(k, l) = A(row_order(k), col_order(l)), without values.
+/// Pattern of the permuted matrix that is factorized, F(k, l) = A(row_order(k), col_order(l)). It holds no
+/// values.
 template <class MemorySpace>
 struct PermutedPattern {
-  CsrPattern<Ordinal, Offset, MemorySpace> A;           ///< in user order; a copy
+  CsrPattern<Ordinal, Offset, MemorySpace> A;           ///< pattern in the user's order; a copy
   Kokkos::View<const Ordinal*, MemorySpace> row_order;  ///< [n] user's row at each position of F
   Kokkos::View<const Ordinal*, MemorySpace> col_order;  ///< [n] user's column at each position of F
   MemoryReservation reservation;
 };
 
-/// All that an engine knows of a pattern: made by an analysis, shared by its factorizations, and never
-/// changed. An engine derives its plan from this and its factors from `Factorization`.
+/// Everything an engine knows about a pattern. An analysis creates the plan, and its factorizations share it;
+/// the plan never changes. An engine derives its plan from this class and its factors from `Factorization`.
 template <class Scalar, class ExecutionSpace>
 struct FactorizationPlan {
-  FactorCounts counts;                     ///< without fill ratio
-  std::vector<std::int64_t> level_widths;  ///< columns in each level of the factorization
+  FactorCounts counts;                     ///< counts without the fill ratio
+  std::vector<std::int64_t> level_widths;  ///< number of columns in each level of the factorization
   std::string_view solve_method;
-  std::string solve_reason;  ///< why that method, where the choice was the library's
+  std::string solve_reason;  ///< reason for solve_method if the library chose it
 
   virtual ~FactorizationPlan() = default;
-  /// A factorization without values. It holds all that changes (factors, workspace, flags of kernels), so
-  /// that factorizations of one plan may run at the same time on different instances. The plan must outlive
-  /// it.
+  /// Creates a factorization without values. It owns everything that changes (factors, workspace, flags of
+  /// kernels), so factorizations of one plan may run at the same time on different instances. The plan must
+  /// outlive it.
   /// @throws OutOfMemoryError
   virtual std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
       const ExecutionSpace& exec, const MemoryBudget& budget) const = 0;
-  /// Writes the pattern of L + U by rows of F. Fences. @throws OutOfMemoryError
+  /// Writes the pattern of L + U by rows of F. Fences.
+  /// @throws OutOfMemoryError
   virtual void write_pattern(const ExecutionSpace& exec, FactorStructure& structure) const = 0;
 };
 

@@ -17,7 +17,7 @@
 namespace lutra {
 namespace {
 
-/// Adds 1 for each row whose diagonal entry is missing or zero.
+/// Reduction that counts the rows whose diagonal entry is missing or zero.
 template <class Matrix>
 struct CountMissingDiagonals {
   Matrix A;
@@ -31,7 +31,7 @@ struct CountMissingDiagonals {
   }
 };
 
-/// @throws InputError
+/// @throws InputError if there is an entry (i, j) without (j, i)
 template <class ExecutionSpace, class Pattern>
 void check_symmetric(const ExecutionSpace& exec, const Pattern& A) {
   const std::int64_t entry = find_unpaired_entry(exec, A);
@@ -60,8 +60,8 @@ bool has_full_diagonal(const ExecutionSpace& exec, const Matrix& A) {
   return missing == 0;
 }
 
-/// Matching and ordering. Empty where the pattern is structurally singular.
-/// @param A its pattern's Views are shared
+/// Computes the matching and the ordering. Returns an empty optional if the pattern is structurally singular.
+/// @param A matrix whose pattern Views are shared with the result
 template <class Scalar, class ExecutionSpace>
 std::optional<Impl::OrderedMatrix<Scalar, ExecutionSpace>> order_rows_and_columns(
     const ExecutionSpace& exec,
@@ -86,7 +86,7 @@ std::optional<Impl::OrderedMatrix<Scalar, ExecutionSpace>> order_rows_and_column
     return F;
   }
   const auto on_host = Impl::copy_to_host(exec, A);
-  if (!matched) {  // nothing is asked of the pattern, so that its rank need not be found
+  if (!matched) {  // the pattern is unrestricted, so its rank is not needed
     const Kokkos::Timer timer;
     report.choice.matching = "none";
     report.choice.ordering = name_of(lu.ordering);

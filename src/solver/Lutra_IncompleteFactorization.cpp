@@ -17,7 +17,7 @@ namespace {
 
 constexpr double first_shift = 1e-3, shift_growth = 4;
 
-/// Adds the entries of L in each row.
+/// Reduction that counts the entries of L.
 template <class Factors>
 struct CountLower {
   decltype(Factors::row_map) row_map;
@@ -46,7 +46,7 @@ IncompleteSolveOptions solve_options(const SparseIluOptions& options) {
 template <class Elimination, class ExecutionSpace, class Factors>
 Elimination make_elimination(const ExecutionSpace& exec, const Factors& factors,
                              const SparseIluOptions& options, const MemoryBudget& budget, bool is_prototype) {
-  constexpr double max_wait_seconds = 10;  // of a row for others, before the watchdog ends an elimination
+  constexpr double max_wait_seconds = 10;  // how long a row waits for others before the watchdog stops
   const DeviceModel model = options.device_model.value_or(default_device_model<ExecutionSpace>());
   return Elimination(exec, factors, options.schedule, budget, max_wait_seconds, model.ilu, is_prototype);
 }
@@ -107,7 +107,7 @@ IncompleteFactorization<Scalar, ExecutionSpace>::IncompleteFactorization(const E
   if (plan.solves) m_parts = plan.solves->with_own_values(exec, m_factors, budget);
 }
 
-/// Takes a pattern, and analyses what computes values on it.
+/// Adopts a pattern and analyzes the computation of values on it.
 template <class Scalar, class ExecutionSpace>
 void IncompleteFactorization<Scalar, ExecutionSpace>::set_pattern(const ExecutionSpace& exec,
                                                                   const Factors& factors,
@@ -149,7 +149,7 @@ FactorizationOutcome IncompleteFactorization<Scalar, ExecutionSpace>::factorize(
   m_steps = {};
   m_steps.shift = m_options.shift;
   m_has_steps = true;
-  // An exception leaves values that are half of this matrix: the next call does not begin with them.
+  // An exception leaves only part of this matrix's values; the next call must not start from them.
   auto start = std::exchange(m_has_values, false) ? ParIluStart::factors : ParIluStart::matrix;
   for (;; start = ParIluStart::matrix) {
     const IncompleteOutcome outcome = compute(exec, F, m_steps.shift, start);
@@ -177,7 +177,7 @@ FactorizationOutcome IncompleteFactorization<Scalar, ExecutionSpace>::factorize(
   }
 }
 
-/// What makes factors unusable; empty: nothing.
+/// Returns the defect that makes the factors unusable, or an empty string.
 template <class Scalar, class ExecutionSpace>
 std::string IncompleteFactorization<Scalar, ExecutionSpace>::fault_of(
     const IncompleteOutcome& outcome) const {
@@ -201,7 +201,7 @@ IncompleteOutcome IncompleteFactorization<Scalar, ExecutionSpace>::compute(const
     return inspect();
   }
   if (m_options.method == IluMethod::parilut && !m_parts) {
-    if (m_factors.entries.data() != m_plan.pattern.entries.data())  // after a failure
+    if (m_factors.entries.data() != m_plan.pattern.entries.data())  // an earlier attempt failed
       set_pattern(exec, m_plan.pattern.with_own_values(exec, m_budget), m_plan.nnz_l);
     m_elimination->eliminate(exec, F, shift, m_factors);
     const IncompleteOutcome outcome = inspect();
@@ -212,7 +212,7 @@ IncompleteOutcome IncompleteFactorization<Scalar, ExecutionSpace>::compute(const
   return inspect();
 }
 
-/// ParILUT from the factors as they are.
+/// Runs ParILUT from the current factors.
 template <class Scalar, class ExecutionSpace>
 void IncompleteFactorization<Scalar, ExecutionSpace>::find_pattern(const ExecutionSpace& exec, const View& F,
                                                                    double shift) {

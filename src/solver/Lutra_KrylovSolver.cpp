@@ -36,7 +36,7 @@ constexpr int rank(Status status) {
   return status == Status::success ? 0 : status == Status::not_converged ? 1 : 2;
 }
 
-/// Columns [first, first + k) of a View, as `Block`.
+/// Returns columns [first, first + k) of a View as a `Block`.
 template <class Block>
 Block columns_of(const Block& X, std::size_t first, std::size_t k) {
   return Kokkos::subview(X, Kokkos::ALL, std::pair(first, first + k));
@@ -51,7 +51,7 @@ KrylovSolver<Scalar, ExecutionSpace>::KrylovSolver(KrylovSolverOptions options, 
   if (m_options.residual_tolerance == 0) m_options.residual_tolerance = is_double<Scalar> ? 1e-10 : 1e-5;
 }
 
-/// The numeric object of a preconditioner by factors; null for the others.
+/// Creates the numeric object of a preconditioner by factors. Returns null for other preconditioners.
 template <class Scalar, class ExecutionSpace>
 auto KrylovSolver<Scalar, ExecutionSpace>::analyze_preconditioner(const matrix_type& A,
                                                                   const LuPlan& given) const
@@ -92,7 +92,7 @@ void KrylovSolver<Scalar, ExecutionSpace>::analyze_with(const matrix_type& A, co
   report.choice.method = name_of(m_options.method);
   report.choice.precond = name_of_preconditioner();
   m_exec.fence("lutra::solver: the analysis is complete");
-  // Nothing has changed until here, and nothing throws from here on.
+  // Up to here nothing has changed; from here on nothing throws.
   m_numeric = std::move(numeric);
   m_diagonal.reset();
   m_pattern = pattern;
@@ -153,8 +153,9 @@ Status KrylovSolver<Scalar, ExecutionSpace>::factorize(const matrix_type& A) {
   return Calls::outcome();
 }
 
-/// Copies values in parts of their unit.
-/// @param keeps_units the unit is 1, since an analysis with scales of the caller's A was given
+/// Copies the values, divided by their unit.
+/// @param keeps_units whether the unit is 1; set if the caller gave an analysis, whose scales refer to the
+///                    unscaled A
 template <class Scalar, class ExecutionSpace>
 void KrylovSolver<Scalar, ExecutionSpace>::set_values(const Kokkos::View<const Scalar*, memory_space>& values,
                                                       const Sizes& size, bool keeps_units,
@@ -170,7 +171,7 @@ void KrylovSolver<Scalar, ExecutionSpace>::set_values(const Kokkos::View<const S
                                                                                             size.device()});
 }
 
-/// The preconditioner of the values of `m_operators`, and the report of it.
+/// Computes the preconditioner for the values of `m_operators`, and adds it to the report.
 template <class Scalar, class ExecutionSpace>
 void KrylovSolver<Scalar, ExecutionSpace>::compute_preconditioner() {
   const auto& values = m_operators.values();
@@ -232,7 +233,7 @@ Status KrylovSolver<Scalar, ExecutionSpace>::solve_blocks(const const_multivecto
   return m_report.status = status;
 }
 
-/// Solves for columns first … first + k. Before anything of X is written, all of B is checked.
+/// Solves for columns first … first + k. Checks all of B before it writes any part of X.
 template <class Scalar, class ExecutionSpace>
 Status KrylovSolver<Scalar, ExecutionSpace>::solve_block(const const_multivector_type& B,
                                                          const multivector_type& X, std::size_t first,
@@ -287,13 +288,13 @@ Status KrylovSolver<Scalar, ExecutionSpace>::solve_block(const const_multivector
     Impl::copy_block(m_exec, x, solutions);
     return status;
   }
-  for (std::size_t c = 0; c < k; ++c)  // what the type cannot hold leaves X alone
+  for (std::size_t c = 0; c < k; ++c)  // X is left unchanged if the type cannot represent the result
     if (has_range(c)) Impl::copy_column(m_exec, x, c, solutions, c);
   return status;
 }
 
-/// A caller's preconditioner is one of the caller's A. As two parts it stays as it is, since it may be any
-/// multiple.
+/// Runs the iteration. A caller's preconditioner approximates the caller's A and is adapted to the units.
+/// With split preconditioning it is used unchanged, since the scale of its two parts is arbitrary.
 template <class Scalar, class ExecutionSpace>
 std::vector<KrylovOutcome> KrylovSolver<Scalar, ExecutionSpace>::iterate(
     const LinearOperator<Scalar, ExecutionSpace>& A, Transposition op, const Rows& B, const Rows& X) {
@@ -304,7 +305,8 @@ std::vector<KrylovOutcome> KrylovSolver<Scalar, ExecutionSpace>::iterate(
   return m_iteration->solve(m_exec, A, &M, op, B, X, m_options);
 }
 
-/// Whether column c of X neither overflows nor vanishes in the units of A and B. Of what was fetched last.
+/// Returns whether column c of X neither overflows nor underflows in the units of A and B, judged by the
+/// maxima fetched last.
 template <class Scalar, class ExecutionSpace>
 bool KrylovSolver<Scalar, ExecutionSpace>::has_range(std::size_t c) const {
   using Layout = Impl::RealBits<RealOf<Scalar>>;
@@ -315,7 +317,7 @@ bool KrylovSolver<Scalar, ExecutionSpace>::has_range(std::size_t c) const {
   return exponent >= Layout::min_exponent && exponent <= Layout::max_exponent;
 }
 
-/// Takes outcomes into the report.
+/// Adds outcomes to the report.
 template <class Scalar, class ExecutionSpace>
 void KrylovSolver<Scalar, ExecutionSpace>::record(const std::vector<KrylovOutcome>& outcomes,
                                                   const BackwardErrors& errors) {
@@ -331,7 +333,7 @@ void KrylovSolver<Scalar, ExecutionSpace>::record(const std::vector<KrylovOutcom
   raise(m_report.errors.backward_normwise, errors.normwise);
 }
 
-/// Room for blocks of so many columns, or fewer where memory does not suffice.
+/// Allocates memory for blocks of `columns` columns, or of fewer if memory does not suffice.
 template <class Scalar, class ExecutionSpace>
 void KrylovSolver<Scalar, ExecutionSpace>::reserve(std::size_t columns) {
   if (m_iteration && m_iteration->columns() >= columns) return;
@@ -357,7 +359,7 @@ void KrylovSolver<Scalar, ExecutionSpace>::reserve(std::size_t columns) {
   }
 }
 
-/// From here on nothing is left of a former solution; escalations of the factorization stand.
+/// Clears the previous solution from the report. Escalations of the factorization remain.
 template <class Scalar, class ExecutionSpace>
 void KrylovSolver<Scalar, ExecutionSpace>::start_solution(Status status) {
   m_report.status = status;
@@ -367,7 +369,7 @@ void KrylovSolver<Scalar, ExecutionSpace>::start_solution(Status status) {
   m_report.escalations.resize(m_factor_escalations);
 }
 
-/// @throws TimeoutError where the watchdog has given up a solve with the preconditioner
+/// @throws TimeoutError if the watchdog has stopped a solve with the preconditioner
 template <class Scalar, class ExecutionSpace>
 void KrylovSolver<Scalar, ExecutionSpace>::throw_if_stopped() {
   if (m_numeric) Impl::throw_if_stopped(m_exec, "solve", *m_numeric->engine());

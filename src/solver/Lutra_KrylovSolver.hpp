@@ -22,11 +22,13 @@
 
 namespace lutra {
 
-/// Iterative solver for square sparse systems: a Krylov method with a preconditioner, in the shape of
-/// `SparseLU`. analyze once per pattern, factorize (the preconditioner) once per set of values, solve as
-/// often as wanted. It works on A and B in parts of the powers of two below their largest entries, so that
-/// units do not matter: those of A·2^p and B·2^q lead to the same X but for exponents. A success is a
-/// relative residual ‖b − A·x‖₂/‖b‖₂ below the tolerance, computed from x at the end.
+/// Iterative solver for square sparse systems: a preconditioned Krylov method with the interface of
+/// `SparseLU`. Call analyze once per pattern, factorize (which computes the preconditioner) once per set of
+/// values, and solve as often as needed.
+///
+/// The solver divides A and the columns of B by the powers of two just below their largest entries. Their
+/// units therefore do not matter: A·2^p and B·2^q give the same X up to its exponents. A solve succeeds if
+/// the relative residual ‖b − A·x‖₂/‖b‖₂, computed from the final x, is below the tolerance.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
                      public Impl::MatrixCalls<KrylovSolver<Scalar, ExecutionSpace>, Scalar, ExecutionSpace> {
@@ -39,23 +41,25 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   using const_multivector_type = Kokkos::View<const Scalar**, Kokkos::LayoutStride, memory_space>;
   using multivector_type = Kokkos::View<Scalar**, Kokkos::LayoutStride, memory_space>;
 
-  /// @throws InputError for options out of range
+  /// Creates a solver without an analysis.
+  /// @throws InputError if an option is out of range
   explicit KrylovSolver(KrylovSolverOptions options = {}, const ExecutionSpace& exec = ExecutionSpace())
       : KrylovSolver(options, exec, MemoryBudget(options.memory_limit)) {}
   /// Overload that shares an existing MemoryBudget, in place of one with `options.memory_limit`.
   KrylovSolver(KrylovSolverOptions options, const ExecutionSpace& exec, const MemoryBudget& budget);
 
-  /// Solves from here on are preconditioned by M, in place of a preconditioner of the solver's own (options:
-  /// Preconditioning::none). Its op(·)⁻¹ approximates op(A)⁻¹, and is the same in each call. Null: none. Its
-  /// size is compared with A's by `solve`.
+  /// Preconditions all later solves by M instead of a preconditioner of the solver's own; the options must
+  /// then say Preconditioning::none. op(M)⁻¹ must approximate op(A)⁻¹ and must be the same in each
+  /// application. Null removes the preconditioner. `solve` compares the order of M with that of A.
   void set_preconditioner(std::shared_ptr<Preconditioner<Scalar, ExecutionSpace>> M) {
     m_foreign = std::move(M);
     m_report.choice.precond = m_foreign ? "user" : "none";
   }
 
   using Calls::analyze;
-  /// Analyzes A for a preconditioner by LU with an analysis of A's pattern, as SparseLU::analysis().
-  /// @throws as analyze(A), and InputError for an analysis of another pattern or another preconditioner
+  /// Analyzes A for an LU preconditioner and reuses an existing analysis of the same pattern, such as
+  /// SparseLU::analysis().
+  /// @throws as analyze(A), and InputError if the analysis is for another pattern or another preconditioner
   [[nodiscard]] Status analyze(const matrix_type& A, const LuPlan& given) {
     if (given == nullptr) return Calls::analyze(A);
     analyze_with(A, given);
@@ -63,25 +67,26 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   }
 
   using Calls::factorize;
-  /// Computes the preconditioner of a matrix with the pattern of the analysis and any values, which are
+  /// Computes the preconditioner for a matrix that has the analyzed pattern and any values. The values are
   /// copied.
-  /// @returns success, or the status of a matrix that cannot be solved with
-  /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
-  ///         NaN or infinite: nothing has changed. OutOfMemoryError, TimeoutError: there is none
+  /// @returns success, or the status of a matrix that cannot be solved
+  /// @throws CallOrderError if there is no analysis. InputError if the pattern differs or a value is NaN or
+  ///         infinite; the solver is then unchanged. After OutOfMemoryError or TimeoutError there is no
+  ///         preconditioner.
   [[nodiscard]] Status factorize(const matrix_type& A);
 
-  /// Solves op(A)·X = B for all columns.
-  /// @param B [n × k] or [n] View the execution space can read, of any layout
-  /// @param X like B; may be B itself. Complete when the call returns; where the status is `not_converged` or
-  ///          `breakdown`, the best iterate
-  /// @returns the status of `report()`, of the worst column: `success`, `not_converged`, `breakdown`. Where
-  ///          there is no preconditioner (`structurally_singular`, or `breakdown` of the factorization), X is
-  ///          left alone
-  /// Waits as KrylovIteration::solve does, and once more for each block of up to eight columns. Allocates
-  /// where the number of columns, up to eight, is larger than before.
-  /// @throws CallOrderError without a factorization, InputError where extents do not fit, the preconditioner
-  ///         is for a matrix of another order, or B holds NaN or infinity: nothing has changed.
-  ///         OutOfMemoryError, TimeoutError: X is undefined
+  /// Solves op(A)·X = B for all columns. Waits for the device as KrylovIteration::solve does, and once more
+  /// for each block of up to eight columns. Allocates if the number of columns in a block, at most eight, is
+  /// larger than in earlier calls.
+  /// @param B [n × k] or [n] View of any layout that the execution space can read
+  /// @param X View like B; may be B itself. It is complete when the call returns. If the status is
+  ///          `not_converged` or `breakdown`, X holds the best iterate.
+  /// @returns the status of `report()`, which is that of the worst column: `success`, `not_converged` or
+  ///          `breakdown`. If there is no preconditioner (`structurally_singular`, or `breakdown` of the
+  ///          factorization), X is left unchanged.
+  /// @throws CallOrderError if there is no factorization. InputError if the extents do not match, if the
+  ///         order of the preconditioner differs from that of A, or if B contains NaN or infinity; nothing
+  ///         has then changed. After OutOfMemoryError or TimeoutError X is undefined.
   template <class BView, class XView>
   Status solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
     Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
@@ -89,28 +94,29 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
                        op);
   }
 
-  /// Overload for host arrays of n·k values by columns; copies to the device and back where the execution
-  /// space cannot reach them. Fences.
-  /// @throws what solve does; OutOfMemoryError where the copies do not fit: nothing has changed, X included
+  /// Overload for host arrays of n·k values, stored by columns. Copies them to the device and back if the
+  /// execution space cannot access host memory. Fences.
+  /// @throws whatever `solve` throws. OutOfMemoryError if the copies do not fit in memory; nothing has then
+  ///         changed, including X.
   Status solve_host(std::span<const Scalar> B, std::span<Scalar> X, Transposition op = Transposition::none) {
     return this->on_host_arrays(B, X, [&](const auto& from, const auto& to) { return solve(from, to, op); });
   }
 
-  /// The pattern that matrices must have, and how they are compared with it.
+  /// Returns the pattern that matrices must have, and how they are compared with it.
   Impl::AnalyzedPattern<memory_space> analyzed_pattern() const {
     return {&m_pattern, m_options.validate_input};
   }
-  /// What was chosen, counted and measured, and how good the last solution is: `iterations` and
-  /// `residual_history` are of the column that took most iterations.
+  /// Returns the choices, counts and measurements of the last calls, and the quality of the last solution.
+  /// `iterations` and `residual_history` refer to the column that took the most iterations.
   const Report& report() const noexcept { return m_report; }
 
  private:
   using Rows = DenseRows<Scalar, memory_space>;
   using Inverse = Preconditioner<Scalar, ExecutionSpace>;
   using Operators = Impl::MatrixOperators<Scalar, ExecutionSpace>;
-  /// Largest entries of A or of columns of B, whose powers of two are the units of the iteration.
+  /// Largest entries of A or of the columns of B. Their powers of two are the units of the iteration.
   using Sizes = Impl::AsyncResult<RealOf<Scalar>, ExecutionSpace>;
-  /// What can be done next.
+  /// Progress of the solver, which determines the calls that are allowed next.
   enum class Stage { empty, analyzed, unusable, factorized };
 
   using Calls::m_exec, Calls::m_budget, Calls::m_check;
@@ -142,20 +148,22 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   KrylovSolverOptions m_options;
   Report m_report;
   Stage m_stage = Stage::empty;
-  CsrPattern<Ordinal, Offset, memory_space> m_pattern;  ///< of A; a copy, which the analysis has too
+  CsrPattern<Ordinal, Offset, memory_space> m_pattern;  ///< pattern of A; a copy shared with the analysis
   MemoryReservation m_reservation;
-  Operators m_operators;  ///< of A in parts of the power of two below its largest entry
-  Sizes m_A_size;         ///< [1] that entry
+  Operators m_operators;  ///< A divided by the power of two below its largest entry
+  Sizes m_A_size;         ///< [1] largest entry of A
   bool m_keeps_units = false;
-  std::unique_ptr<Numerics> m_numeric;  ///< Preconditioning::ilu and lu
-  std::unique_ptr<DiagonalPreconditioner<Scalar, ExecutionSpace>> m_diagonal;  ///< Preconditioning::jacobi
-  std::shared_ptr<Inverse> m_foreign;  ///< the caller's, in place of these; or null
+  std::unique_ptr<Numerics> m_numeric;  ///< factors for Preconditioning::ilu and lu
+  /// Diagonal for Preconditioning::jacobi.
+  std::unique_ptr<DiagonalPreconditioner<Scalar, ExecutionSpace>> m_diagonal;
+  /// Preconditioner set by the caller, used instead of the above; may be null.
+  std::shared_ptr<Inverse> m_foreign;
   std::unique_ptr<KrylovIteration<Scalar, ExecutionSpace>> m_iteration;  ///< null before the first solve
-  Rows m_B, m_X, m_R;                                                    ///< [n × columns] of a block
+  Rows m_B, m_X, m_R;  ///< [n × columns] vectors of one block
   ResidualMaxima<ExecutionSpace> m_maxima;
-  Sizes m_B_sizes;  ///< [columns] of a block
+  Sizes m_B_sizes;  ///< [columns] largest entries of the columns of one block
   MemoryReservation m_work;
-  std::size_t m_factor_escalations = 0;  ///< how many of the report's escalations the factorization made
+  std::size_t m_factor_escalations = 0;  ///< number of escalations in the report that the factorization made
   bool m_factorized_before = false;
 };
 

@@ -15,7 +15,7 @@
 namespace lutra {
 namespace {
 
-/// The options with the choices that follow from others.
+/// Completes the options with the choices that follow from others.
 LdltOptions completed(LdltOptions options) {
   if (options.positive_definite) {
     options.pivoting = Pivoting::none;
@@ -26,7 +26,7 @@ LdltOptions completed(LdltOptions options) {
   return options;
 }
 
-/// Whether an analysis was made for LDLᵀ with these options.
+/// Returns whether an analysis was made for LDLᵀ with these options.
 template <class Analysis>
 bool is_of(const Analysis& analysis, const LdltOptions& options) {
   const auto* const own = std::get_if<LdltOptions>(&analysis.options);
@@ -56,7 +56,7 @@ CsrView<Scalar, Ordinal, Offset, Memory> with_values(
   return {pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, values};
 }
 
-/// The former analysis with scales of these values; null where their structural rank is another.
+/// Returns the former analysis with scales for these values, or null if their structural rank differs.
 template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> with_scales_of(
     const ExecutionSpace& exec, const Analysis<Scalar, ExecutionSpace>& former,
@@ -69,10 +69,10 @@ std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> with_scales_of(
                          hash_of_values(exec, S.values), budget);
 }
 
-/// Whether the pivots of the diagonal are worth a try. They are not where a row with a zero on the diagonal
-/// is eliminated before all its neighbours: its pivot is zero then. A limit of memory is left to the fronts
-/// of L·D·Lᵀ, which are needed where the try fails.
-/// @param order rows as they are eliminated
+/// Returns whether to try the diagonal pivots. They fail if a row with a zero on the diagonal is eliminated
+/// before all its neighbours, since its pivot is then zero. If memory is limited, it is reserved for the
+/// fronts of L·D·Lᵀ, which are needed if the attempt fails.
+/// @param order rows in elimination order
 template <class ExecutionSpace, class Scalar>
 bool tries_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& S,
                     const std::vector<Ordinal>& order, const LdltOptions& options) {
@@ -96,10 +96,10 @@ bool tries_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& S
 
 }  // namespace
 
-/// Scaling, ordering, tree and plan of a symmetric matrix. Fences.
-/// @param S       checked, both triangles; the analysis shares its pattern
-/// @param options as those of plan_ldlt_engine
-/// @param border  of S, or none; taken in where S has full structural rank
+/// Computes the scaling, ordering, assembly tree and plan of a symmetric matrix. Fences.
+/// @param S       checked matrix with both triangles; the analysis shares its pattern
+/// @param options options as for plan_ldlt_engine
+/// @param border  border of S, or null; the plan includes it if S has full structural rank
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 void analyze_symmetric(const ExecutionSpace& exec,

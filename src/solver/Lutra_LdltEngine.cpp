@@ -19,16 +19,16 @@
 namespace lutra::Impl {
 namespace {
 
-constexpr int max_repetitions = 3;     ///< with more room, before the order is changed
-constexpr double max_growth = 1.1;     ///< of the panels, likewise
-constexpr double max_delayed = 0.1;    ///< columns delayed, of all, likewise; …
-constexpr int min_delayed = 100;       ///< … no fewer than these are worth another order
-constexpr double max_entries = 1.5;    ///< of L and D, times those predicted, likewise
-constexpr int max_tolerances = 3;      ///< for zero pivots, each …
-constexpr double tolerance_step = 16;  ///< … times the one before
-constexpr double min_margin = 4;       ///< of a tolerance above the pivot that is zero by it
+constexpr int max_repetitions = 3;     ///< attempts with larger fronts before the order is changed
+constexpr double max_growth = 1.1;     ///< limit of the growth of panels in these attempts
+constexpr double max_delayed = 0.1;    ///< share of delayed columns above which the order is changed …
+constexpr int min_delayed = 100;       ///< … unless there are fewer delayed columns than this
+constexpr double max_entries = 1.5;    ///< limit of entries of L and D over the prediction
+constexpr int max_tolerances = 3;      ///< number of times the tolerance for zero pivots is raised
+constexpr double tolerance_step = 16;  ///< factor by which the tolerance is raised each time
+constexpr double min_margin = 4;       ///< least ratio of a raised tolerance to the pivot that it makes zero
 
-/// Pivots that are larger, over the largest scaled entry, are never taken for zero: ε^½.
+/// Pivots above this value, relative to the largest scaled entry, are never treated as zero: √ε.
 template <class Scalar>
 constexpr double max_zero_tolerance = sizeof(RealOf<Scalar>) == 8 ? 0x1p-26 : 0x1p-11;
 
@@ -41,9 +41,10 @@ LdltPivotRule rule_of(const LdltOptions& options) {
   return rule;
 }
 
-/// Where an entry would be zero without rounding, fronts leave up to some hundred ε. A matrix that may be
-/// regular starts with less, and gets more where a null vector without a zero pivot is found.
-/// @param is_singular by its pattern
+/// Returns the tolerance for zero pivots. In fronts, entries that would be zero in exact arithmetic can reach
+/// several hundred ε. A matrix that may be nonsingular starts with a smaller tolerance, which is raised if a
+/// null vector without a zero pivot is found.
+/// @param is_singular whether the pattern makes the matrix singular
 template <class Scalar>
 double zero_tolerance(const LdltOptions& options, bool is_singular) {
   const int factor = is_singular && sizeof(RealOf<Scalar>) == 8 ? 1024 : 16;
@@ -51,7 +52,8 @@ double zero_tolerance(const LdltOptions& options, bool is_singular) {
                                     : factor * static_cast<double>(epsilon_of<Scalar>);
 }
 
-/// Zero eigenvalues that a matrix has for its nonzero entries alone, whatever their values. Fences.
+/// Returns the number of zero eigenvalues that follow from the positions of the nonzero entries, whatever
+/// their values. Fences.
 template <class ExecutionSpace, class Values>
 std::int64_t structural_nullity(const ExecutionSpace& exec,
                                 const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
@@ -64,7 +66,7 @@ std::int64_t structural_nullity(const ExecutionSpace& exec,
   return A.n_rows - maximum_transversal(pattern, cost).rank;
 }
 
-/// L and D of L·U with U = D·Lᵀ.
+/// Extracts L and D from L·U, where U = D·Lᵀ.
 template <class Scalar>
 FactorValues<Scalar> symmetric_factors(FactorValues<Scalar> factors) {
   factors.diagonal.resize(factors.row_order.size());
@@ -111,7 +113,7 @@ FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize(
       const bool may_delay = m_rule.pivoting == Pivoting::threshold;
       const double smallest = may_delay ? zero_tolerance<Scalar>(m_plan.options, false) : 0.0;
       if (auto kept = keep_diagonal(exec, m_diagonal->factorize(exec, m_A, smallest))) return *kept;
-    } catch (const OutOfMemoryError&) {  // L and U need more than L and D
+    } catch (const OutOfMemoryError&) {  // L and U need more memory than L and D
     }
     m_tries_diagonal = false;
     m_diagonal.reset();
@@ -124,7 +126,8 @@ FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize(
   return cascaded.empty() ? outcome_of(exec, outcome) : give_up(cascaded);
 }
 
-/// Whether the pivots of the diagonal pass: with a threshold all entries of L and D, for Cholesky D's signs.
+/// Returns whether the diagonal pivots are accepted. With a threshold this depends on all entries of L and D;
+/// for Cholesky it depends on the signs of D.
 template <class Scalar, class ExecutionSpace>
 bool LdltFactorization<Scalar, ExecutionSpace>::passes(const FactorizationOutcome& lu,
                                                        const DiagonalPivots& pivots) const {
@@ -133,7 +136,8 @@ bool LdltFactorization<Scalar, ExecutionSpace>::passes(const FactorizationOutcom
   return m_rule.pivoting == Pivoting::none || pivots.largest_l <= 1 / m_rule.threshold;
 }
 
-/// The outcome with the pivots of the diagonal, all 1 × 1; nothing where they do not pass.
+/// Returns the outcome with the diagonal pivots, which are all 1 × 1, or an empty optional if they are
+/// rejected.
 template <class Scalar, class ExecutionSpace>
 std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::keep_diagonal(
     const ExecutionSpace& exec, FactorizationOutcome outcome) {
@@ -150,7 +154,7 @@ std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::k
   return outcome;
 }
 
-/// L, D and Lᵀ with the pivots of the diagonal, where there are L and U. Fences then.
+/// Computes L, D and Lᵀ with the diagonal pivots if only L and U exist. Fences in that case.
 template <class Scalar, class ExecutionSpace>
 void LdltFactorization<Scalar, ExecutionSpace>::need_fronts(const ExecutionSpace& exec) {
   if (m_state != State::diagonal) return;
@@ -160,13 +164,13 @@ void LdltFactorization<Scalar, ExecutionSpace>::need_fronts(const ExecutionSpace
   m_state = State::both;
 }
 
-/// Whether the order may be changed for another one.
+/// Returns whether the elimination order may be replaced.
 template <class Scalar, class ExecutionSpace>
 bool LdltFactorization<Scalar, ExecutionSpace>::may_reorder() const {
   return !m_plan.border && !m_plan.options.pair_ordering && m_plan.options.ordering != Ordering::user;
 }
 
-/// How delayed pivots have cascaded; empty where they have not.
+/// Describes how delayed pivots have cascaded. The result is empty if they have not.
 template <class Scalar, class ExecutionSpace>
 std::string LdltFactorization<Scalar, ExecutionSpace>::cascade(const LdltOutcome& outcome) const {
   if (outcome.overflowed()) return "fronts outgrow their prediction";
@@ -182,12 +186,13 @@ std::string LdltFactorization<Scalar, ExecutionSpace>::cascade(const LdltOutcome
   return {};
 }
 
-/// Factorizes with a larger tolerance while there are fewer zero pivots than there must be.
+/// Factorizes again with larger tolerances while there are fewer zero pivots than the structural rank
+/// implies.
 template <class Scalar, class ExecutionSpace>
 LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::raise_tolerance(const ExecutionSpace& exec,
                                                                        const ScaledValues<Scalar, Memory>& A,
                                                                        LdltOutcome outcome) {
-  const std::int64_t min_zero = structural_nullity(exec, m_plan.F.A, A.values);  // of these values
+  const std::int64_t min_zero = structural_nullity(exec, m_plan.F.A, A.values);  // computed for these values
   for (int k = 0; k < max_tolerances && outcome.succeeded() && outcome.zero < min_zero; ++k) {
     m_rule.zero_tolerance *= tolerance_step;
     m_events.push_back(
@@ -198,7 +203,8 @@ LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::raise_tolerance(const Exe
   return outcome;
 }
 
-/// With more room where delayed pivots did not fit, until they do or the order is to be changed.
+/// Factorizes and enlarges the fronts while delayed pivots do not fit, until they fit or the order has to be
+/// changed.
 template <class Scalar, class ExecutionSpace>
 LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize_with_room(
     const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, const LdltPivotRule& rule) {
@@ -253,7 +259,8 @@ FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::outcome_of(const
   return result;
 }
 
-/// The exit of a cascade of delayed pivots. Frees the fronts, whose memory another analysis may need.
+/// Ends a factorization whose delayed pivots cascade. Frees the fronts, since another analysis may need the
+/// memory.
 template <class Scalar, class ExecutionSpace>
 FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::give_up(const std::string& cascade) {
   m_fronts = {};
@@ -281,7 +288,7 @@ Determinant<Scalar> LdltFactorization<Scalar, ExecutionSpace>::determinant(const
   return lutra::determinant(exec, m_plan.fronts, m_fronts, m_A.row_scale);
 }
 
-/// In the order in which they were eliminated, front by front.
+/// Lists the pivots in elimination order, front by front.
 template <class Scalar, class ExecutionSpace>
 std::vector<Pivot> LdltFactorization<Scalar, ExecutionSpace>::pivots(const ExecutionSpace& exec) const {
   if (m_state != State::fronts) return m_diagonal->pivots(exec);
@@ -317,7 +324,7 @@ FactorValues<Scalar> LdltFactorization<Scalar, ExecutionSpace>::write_out(const 
   const auto& rooms =
       m_fronts.room.host_fronts.empty() ? m_plan.fronts.room.host_fronts : m_fronts.room.host_fronts;
   const auto& fronts = m_plan.fronts.base.layout.fronts;
-  std::vector<std::int64_t> position(factors.row_order.size());  // in the order of elimination
+  std::vector<std::int64_t> position(factors.row_order.size());  // elimination position of each row
   std::int64_t k = 0;
   for (std::size_t f = 0; f < records.size(); ++f) {
     for (int j = 0; j < records[f].eliminated; ++j)
@@ -390,7 +397,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
     try {
       plan->diagonal =
           plan_multifrontal<Scalar>(exec, F, tree, on_host, without_interchanges, budget, options.symmetry);
-    } catch (const OutOfMemoryError&) {  // then there is no try
+    } catch (const OutOfMemoryError&) {  // factorizations then do not try them
     }
   }
   const auto set = static_cast<std::int64_t>(border ? border->set : 0);

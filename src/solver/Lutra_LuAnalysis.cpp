@@ -18,18 +18,18 @@
 namespace lutra {
 namespace {
 
-/// The right-looking engine takes any order.
+/// The right-looking engine works with any order.
 template <class ExecutionSpace>
 bool wants_tree_order(const LuOptions&) {
   return false;
 }
-/// The up-looking engine profits from an equivalent order in which rows of like patterns are neighbours.
+/// The up-looking engine is faster with an equivalent order in which rows with similar patterns are adjacent.
 template <Impl::HostExecution ExecutionSpace>
 bool wants_tree_order(const LuOptions& options) {
   return options.ordering != Ordering::user && options.ordering != Ordering::natural;
 }
 
-/// Entries of L + U as fronts store them.
+/// Returns the number of entries of L + U that the fronts store.
 double entries_of_panels(const AssemblyTree& tree) {
   double entries = 0;
   for (std::size_t f = 0; f < tree.parent.size(); ++f) {
@@ -39,8 +39,9 @@ double entries_of_panels(const AssemblyTree& tree) {
   return entries;
 }
 
-/// Bytes the multifrontal engine keeps, with lists and vectors of solves for one right-hand side.
-/// @param nnz of the matrix
+/// Returns the bytes that the multifrontal engine keeps, including index lists and vectors of solves for one
+/// right-hand side.
+/// @param nnz number of entries of the matrix
 template <class Scalar, class ExecutionSpace>
 double bytes_of_fronts(const ExecutionSpace& exec, const LuOptions& options, const AssemblyTree& tree,
                        std::int64_t nnz) {
@@ -49,12 +50,12 @@ double bytes_of_fronts(const ExecutionSpace& exec, const LuOptions& options, con
   if (solves_on_fronts(options))
     return of_factors + static_cast<double>((2 * sizeof(std::uint32_t) + sizeof(Scalar)) *
                                             (tree.rows.size() + static_cast<std::size_t>(tree.n)));
-  // solves by rows take L + U beside the panels: values, columns, positions in the panels
+  // Solves by rows need L + U in addition to the panels: values, columns, and positions in the panels.
   constexpr auto by_rows = static_cast<double>(sizeof(Scalar) + sizeof(Ordinal) + sizeof(Offset));
   return of_factors + by_rows * entries_of_panels(tree);
 }
 
-/// What the choice of an engine depends on.
+/// Computes the properties on which the choice of an engine depends.
 template <class Scalar, class ExecutionSpace>
 Impl::EngineProperties properties_of(const ExecutionSpace& exec, const LuOptions& options,
                                      const AssemblyTree& tree, std::int64_t nnz, bool block_triangular,
@@ -69,7 +70,7 @@ Impl::EngineProperties properties_of(const ExecutionSpace& exec, const LuOptions
   return properties;
 }
 
-/// The names of the options, before the library's choices replace some of them.
+/// Creates a report with the names of the options, before the library's choices replace some of them.
 Report report_of(const LuOptions& options) {
   Report report;
   report.choice.method = "lu";
@@ -80,15 +81,15 @@ Report report_of(const LuOptions& options) {
   return report;
 }
 
-/// Whether an analysis was made for LU with these options.
+/// Returns whether an analysis was made for LU with these options.
 template <class Analysis>
 bool is_of(const Analysis& analysis, const LuOptions& options) {
   const auto* const own = std::get_if<LuOptions>(&analysis.options);
   return own != nullptr && *own == options;
 }
 
-/// Chooses an engine and orders pivots as it wants them; returns its tree.
-/// @param former of the analysis whose order is reused, by rows with the same engine
+/// Chooses an engine, reorders the pivots for it, and returns its assembly tree.
+/// @param former analysis whose order is reused, if it uses LU by rows with the same engine
 template <class Scalar, class ExecutionSpace>
 std::pair<Engine, AssemblyTree> prepare_engine(
     const ExecutionSpace& exec,

@@ -27,7 +27,7 @@ MultifrontalFactorization<Scalar, ExecutionSpace>::MultifrontalFactorization(con
   if (plan.by_rows) m_by_rows.emplace(plan.by_rows->with_own_values(exec, budget));
 }
 
-/// Room for values, where there is none yet.
+/// Allocates memory for the values on the first call.
 template <class Scalar, class ExecutionSpace>
 void MultifrontalFactorization<Scalar, ExecutionSpace>::allocate(const ExecutionSpace& exec) {
   const auto reserve = [&](auto& view, const char* label, std::size_t size) {
@@ -87,9 +87,10 @@ std::vector<Pivot> MultifrontalFactorization<Scalar, ExecutionSpace>::pivots(
 
 namespace {
 
-/// Rows of L left of a front's own columns are as the front was given them: each goes to where its row was
-/// eliminated.
-/// @param row_of_pivot [n] permuted index whose row was eliminated at each pivot
+/// Applies row interchanges to the entries of L in columns to the left of a front's own columns. These
+/// entries are still indexed by the rows as the front received them; each is moved to the position where its
+/// row was eliminated.
+/// @param row_of_pivot [n] permuted index of the row eliminated at each pivot
 template <class Scalar, class Front>
 void interchange_rows(const std::vector<std::int64_t>& row_of_pivot, const std::vector<Front>& fronts,
                       FactorValues<Scalar>& factors) {

@@ -38,8 +38,8 @@ void Numeric<Scalar, ExecutionSpace>::set_analysis(std::shared_ptr<const analysi
   Report report = analysis->report;
   if (factorization) factorization->describe(report);
   decltype(m_operators) operators(analysis->F.A, m_budget);
-  // Nothing has changed until here, and nothing throws from here on.
-  m_factorization = std::move(factorization);  // before the plan that the former one refers to
+  // Up to here nothing has changed; from here on nothing throws.
+  m_factorization = std::move(factorization);  // freed before the plan to which the former one refers
   m_reordered = {};
   m_analysis = std::move(analysis);
   m_scaling = {m_analysis->row_scale, m_analysis->col_scale};
@@ -88,7 +88,7 @@ FactorStructure Numeric<Scalar, ExecutionSpace>::structure() const {
   return (m_reordered ? m_reordered : m_analysis)->structure(m_exec);
 }
 
-/// Checks that a matrix has the pattern analyzed, and what LDLᵀ takes for granted besides.
+/// Checks that a matrix has the analyzed pattern, and for LDLᵀ also its symmetry and the shift.
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::check_matrix(const matrix_type& A, const shift_type& shift) {
   const auto known = analyzed_pattern();
@@ -103,7 +103,7 @@ void Numeric<Scalar, ExecutionSpace>::check_matrix(const matrix_type& A, const s
   Impl::check_finite(m_exec, "shift", shift);
 }
 
-/// Copies the values to be factorized: of LDLᵀ those of both triangles, with the shift.
+/// Copies the values to be factorized; for LDLᵀ those of both triangles, including the shift.
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::take_values(const matrix_type& A, const shift_type& shift) {
   const auto& symmetric = m_analysis->symmetric;
@@ -119,7 +119,7 @@ Status Numeric<Scalar, ExecutionSpace>::factorize(const matrix_type& A, const sh
   if (m_analysis->is_incomplete()) return precondition(A.values);
   if (m_stage == Stage::structurally_singular) {
     if (Impl::hash_of_values(m_exec, A.values) == m_analysis->value_hash)
-      return m_report.status;  // the report still holds
+      return m_report.status;  // the report remains valid
     rematch_checked(A);
     if (m_stage == Stage::structurally_singular) return m_report.status;
   }
@@ -135,7 +135,7 @@ Status Numeric<Scalar, ExecutionSpace>::precondition(const values_type& values) 
   return compute_factors([&] { return approximate(values); });
 }
 
-/// Calls compute(), which returns the stage that it leads to, and reports how that ended.
+/// Calls compute(), which returns the resulting stage, and reports its outcome.
 template <class Scalar, class ExecutionSpace>
 template <class Compute>
 Status Numeric<Scalar, ExecutionSpace>::compute_factors(const Compute& compute) {
@@ -160,7 +160,7 @@ Status Numeric<Scalar, ExecutionSpace>::compute_factors(const Compute& compute) 
   return Impl::outcome_of(m_report.status);
 }
 
-/// The factors of values as they are.
+/// Computes factors of the given values without any checks or escalations.
 template <class Scalar, class ExecutionSpace>
 auto Numeric<Scalar, ExecutionSpace>::approximate(const values_type& values) -> Stage {
   const FactorizationOutcome outcome =
@@ -175,8 +175,8 @@ auto Numeric<Scalar, ExecutionSpace>::approximate(const values_type& values) -> 
   return outcome.is_finite() ? Stage::factorized : Stage::not_finite;
 }
 
-/// The stage that a factorization of the values leads to. Factorizes again, with other scales or another
-/// analysis, where those of other values do not serve.
+/// Returns the stage that results from a factorization of the values. Factorizes again with new scales or a
+/// new analysis if those made for other values are unsuitable.
 template <class Scalar, class ExecutionSpace>
 auto Numeric<Scalar, ExecutionSpace>::settle(FactorizationOutcome outcome) -> Stage {
   if (Guard::is_suspicious(outcome) || !outcome.is_finite()) {
@@ -193,15 +193,15 @@ auto Numeric<Scalar, ExecutionSpace>::settle(FactorizationOutcome outcome) -> St
   return judge_factors(factorize_values());
 }
 
-/// Whether an analysis of the values at hand might differ from the one there is.
+/// Returns whether an analysis of the current values could differ from the existing one.
 template <class Scalar, class ExecutionSpace>
 bool Numeric<Scalar, ExecutionSpace>::may_renew() {
   if (m_renewed || m_analysis->bordered || m_analysis->report.choice.matching == "none") return false;
   return Impl::hash_of_values(m_exec, m_operators.values()) != m_analysis->value_hash;
 }
 
-/// Analyzes the values at hand. False where there is no memory for it, or the matrix is structurally
-/// singular by these values, which the report then says: the analysis is what it was.
+/// Analyzes the current values. Returns false and keeps the analysis if memory does not suffice, or if these
+/// values make the matrix structurally singular; the report then says so.
 template <class Scalar, class ExecutionSpace>
 bool Numeric<Scalar, ExecutionSpace>::renew_analysis(const std::string& reason) {
   m_renewed = true;
@@ -227,7 +227,7 @@ bool Numeric<Scalar, ExecutionSpace>::renew_analysis(const std::string& reason) 
   return true;
 }
 
-/// Takes over an analysis of the values at hand, and a factorization if it has another plan.
+/// Adopts an analysis of the current values, and a factorization if the plan has changed.
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::adopt(
     const AnalysisPointer& renewed, std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization) {
@@ -252,10 +252,10 @@ void Numeric<Scalar, ExecutionSpace>::adopt(
   times.levelization = taken.levelization;
 }
 
-/// Factorizes the values; counts go to the report. Does it again with larger perturbations where tiny pivots
-/// let entries grow so much that the factors would not even serve as a preconditioner. Growth falls with the
-/// square of the perturbation.
-/// @param given perturbation of pivots, which stays as it is; none: that of the options, or the default
+/// Factorizes the values and writes the counts to the report. If tiny pivots cause so much growth that the
+/// factors would not even serve as a preconditioner, repeats the factorization with larger perturbations;
+/// growth decreases with the square of the perturbation.
+/// @param given fixed perturbation of pivots; empty: that of the options, or the default
 template <class Scalar, class ExecutionSpace>
 FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_values(const std::optional<double>& given) {
   constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
@@ -277,9 +277,9 @@ FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_values(const std
   }
 }
 
-/// Analyzes the values, whose delayed pivots have cascaded, with matched rows side by side in the order, and
-/// factorizes again. Factorizations from then on take that order.
-/// @param former of the factorization that was given up
+/// Factorizes values whose delayed pivots have cascaded again, after an analysis whose order keeps matched
+/// rows adjacent. Later factorizations use that order.
+/// @param former outcome of the abandoned factorization
 template <class Scalar, class ExecutionSpace>
 FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_in_paired_order(
     const SymmetricOutcome& former) {
@@ -309,7 +309,7 @@ void Numeric<Scalar, ExecutionSpace>::report_pivots(const FactorizationOutcome& 
   if (outcome.symmetric) outcome.symmetric->write(m_operators.values().extent(0), m_report);
 }
 
-/// What the choice of an ordering predicted, beside what it came to.
+/// Writes the ratio of predicted to measured times to the report.
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::compare_prediction() {
   const StageTimes& times = m_report.times;
@@ -319,7 +319,7 @@ void Numeric<Scalar, ExecutionSpace>::compare_prediction() {
                             (*times.symbolic + *times.levelization + *times.numeric);
 }
 
-/// From here on nothing is left of former factors and solutions.
+/// Clears former factors and solutions from the report.
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::start_report() {
   m_stage = Stage::analyzed;
@@ -337,7 +337,7 @@ void Numeric<Scalar, ExecutionSpace>::start_report() {
   m_renewed = false;
 }
 
-/// From here on nothing is left of a former solution; escalations of the factorization stand.
+/// Clears the previous solution from the report. Escalations of the factorization remain.
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::start_solution(Status status) {
   m_report.status = status;
@@ -367,14 +367,14 @@ Status Numeric<Scalar, ExecutionSpace>::status_of(Stage stage) {
   }
 }
 
-/// Memory for one right-hand side of escalations.
+/// Allocates memory for one right-hand side of an escalation.
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::reserve_column() {
   if (m_column.B.extent(0) > 0) return;
   m_column = Workspace(m_exec, static_cast<std::size_t>(m_analysis->n), 1, m_budget);
 }
 
-/// Memory for GMRES, and for the search for a null vector, which multiplies by A.
+/// Allocates memory for GMRES, and for the search for a null vector, which multiplies by A.
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::reserve_gmres() {
   reserve_column();
@@ -384,7 +384,7 @@ void Numeric<Scalar, ExecutionSpace>::reserve_gmres() {
                                 m_budget);
 }
 
-/// @throws TimeoutError where the watchdog has given up a solve
+/// @throws TimeoutError if the watchdog has stopped a solve
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::throw_if_stopped() {
   Impl::throw_if_stopped(m_exec, "solve", *m_factorization);
@@ -395,7 +395,8 @@ void Numeric<Scalar, ExecutionSpace>::update_memory() {
   Impl::report_memory(m_budget, m_report);
 }
 
-/// Of the factors; of Cholesky, which scales nothing, by the diagonal.
+/// Returns the scales of the factors. For Cholesky, which does not scale, returns scales computed from the
+/// diagonal.
 template <class Scalar, class ExecutionSpace>
 auto Numeric<Scalar, ExecutionSpace>::scales() -> Scales<Scalar, Memory> {
   if (m_analysis->report.choice.method == "cholesky") {
@@ -410,7 +411,8 @@ auto Numeric<Scalar, ExecutionSpace>::scales() -> Scales<Scalar, Memory> {
   return m_scaling;
 }
 
-/// The factors of LDLᵀ or Cholesky. @param call of the user, for messages
+/// Returns the factors of LDLᵀ or Cholesky.
+/// @param call name of the user's call for messages
 template <class Scalar, class ExecutionSpace>
 auto Numeric<Scalar, ExecutionSpace>::symmetric_factors(const char* call) const
     -> SymmetricFactors<Scalar, ExecutionSpace>& {

@@ -20,17 +20,17 @@
 
 namespace lutra {
 
-/// The factors of one matrix after another on one pattern, by LU, LDLᵀ, Cholesky or incomplete LU as its
-/// analysis says, and solves with them: one of any number of such objects over a shared analysis, each with
-/// its execution space instance, values, factors, workspace, memory budget and report. Objects over one
-/// analysis may be used at the same time by different threads and on different instances; each alone is used
-/// by one thread at a time.
+/// Numeric factors over a shared analysis, and solves with them. The analysis determines whether they are
+/// factors of LU, LDLᵀ, Cholesky or incomplete LU. One object factorizes one matrix after another, all with
+/// the same pattern. Any number of objects can share one analysis; each has its own execution space instance,
+/// values, factors, workspace, MemoryBudget and report. Different threads may use different objects at the
+/// same time, on different instances. Only one thread at a time may use a given object.
 ///
 ///     analysis ──┬── Numeric ── factorize(A₁), solve …     instance 1
 ///                └── Numeric ── factorize(A₂), solve …     instance 2
 ///
-/// `SparseLU`, `SparseLDLT` and `SparseILU` are an analysis with one of these; further ones are made from
-/// `analysis()`.
+/// `SparseLU`, `SparseLDLT` and `SparseILU` each combine an analysis with one Numeric. Pass their
+/// `analysis()` to the constructor below to create more.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class Numeric {
  public:
@@ -42,11 +42,13 @@ class Numeric {
   using analysis_type = Analysis<Scalar, ExecutionSpace>;
   using const_multivector_type = Kokkos::View<const Scalar**, Kokkos::LayoutStride, memory_space>;
   using multivector_type = Kokkos::View<Scalar**, Kokkos::LayoutStride, memory_space>;
-  /// Added to the diagonal, by the user's rows; empty: nothing.
+  /// Values added to the diagonal, indexed by the user's rows. An empty View adds nothing.
   using shift_type = Kokkos::View<const RealOf<Scalar>*, memory_space>;
 
-  /// @param options those of factorizations and solves count
-  /// @throws CallOrderError for no analysis; InputError for options out of range; OutOfMemoryError. Fences.
+  /// Creates an object without factors. Fences.
+  /// @param options only those for factorizations and solves are used
+  /// @throws CallOrderError if the analysis is null; InputError if an option is out of range;
+  ///         OutOfMemoryError
   explicit Numeric(std::shared_ptr<const analysis_type> analysis, const DirectOptions& options = {},
                    const ExecutionSpace& exec = ExecutionSpace())
       : Numeric(std::move(analysis), options, exec, MemoryBudget(options.memory_limit)) {}
@@ -54,68 +56,76 @@ class Numeric {
   Numeric(std::shared_ptr<const analysis_type> analysis, const DirectOptions& options,
           const ExecutionSpace& exec, const MemoryBudget& budget);
 
-  /// Factorizes a matrix with the pattern of the analysis and any values, which are copied, except those for
-  /// incomplete factors. Of LDLᵀ and Cholesky `report()` then has the inertia. Waits twice: for the check of
-  /// the matrix, and for what became of the pivots; more often where pivots were perturbed, or a
-  /// factorization is repeated. Allocates the first time, and where delayed pivots need more memory.
-  /// @param shift [n] of LDLᵀ and Cholesky: A + diag(shift) is factorized, and solves and errors are of it
-  /// @returns success, or the status of a matrix that cannot be solved with
-  /// @throws InputError for another pattern, for NaN or infinity among the values read, for an
-  ///         unsymmetric matrix with LDLᵀ, and for a shift with LU, of another length, or with NaN or
-  ///         infinity: nothing has changed. OutOfMemoryError, TimeoutError: there are no factors, and
-  ///         `report()` says so
+  /// Factorizes a matrix that has the analyzed pattern and any values. The values are copied, except for
+  /// incomplete factors. For LDLᵀ and Cholesky `report()` then contains the inertia. Waits for the device
+  /// twice: for the check of the matrix and for the outcome of pivoting. It waits more often if pivots were
+  /// perturbed or a factorization is repeated. Allocates on the first call, and when delayed pivots need more
+  /// memory.
+  /// @param shift [n] for LDLᵀ and Cholesky only: factorizes A + diag(shift), to which solves and errors then
+  ///              refer
+  /// @returns success, or the status of a matrix that cannot be solved
+  /// @throws InputError if the pattern differs; if a value that is read is NaN or infinite; if LDLᵀ is given
+  ///         an unsymmetric matrix; if a shift is given to LU, has the wrong length, or contains NaN or
+  ///         infinity. The object is then unchanged. After OutOfMemoryError or TimeoutError there are no
+  ///         factors, and `report()` says so.
   [[nodiscard]] Status factorize(const matrix_type& A, const shift_type& shift = {});
-  /// Computes factors to precondition with, for `apply` and `factorization()` alone: neither growth nor
-  /// condition is examined, and the analysis stays as it is.
-  /// @param values [nnz] checked; read in place
+  /// Computes factors that serve only as a preconditioner, through `apply` and `factorization()`. Does not
+  /// examine growth or condition, and does not change the analysis.
+  /// @param values [nnz] finite values, which the caller has checked; read in place
   /// @returns as factorize
-  /// @throws OutOfMemoryError, TimeoutError: there are no factors
+  /// @throws OutOfMemoryError, TimeoutError; there are then no factors
   [[nodiscard]] Status precondition(const values_type& values);
 
-  /// X ≈ op(A)⁻¹·B for all columns, by the factors alone. Does not fence, but allocates and fences where the
-  /// number of columns grows or op is transposed for the first time.
-  /// @param B [n × k] or [n] View the execution space can read, of any layout
-  /// @param X like B; may be B itself
-  /// @throws CallOrderError without usable factors; InputError where extents do not fit; OutOfMemoryError.
-  ///         TimeoutError where the watchdog has given up an earlier one, which left NaN: this one has done
-  ///         nothing, and the factors are still there
+  /// Computes X ≈ op(A)⁻¹·B for all columns with the factors alone, without refinement. Does not fence,
+  /// except that it allocates and fences when the number of columns grows, and on the first transposed solve.
+  /// @param B [n × k] or [n] View of any layout that the execution space can read
+  /// @param X View like B; may be B itself
+  /// @throws CallOrderError if there are no usable factors. InputError if the extents do not match.
+  ///         OutOfMemoryError. TimeoutError if the watchdog stopped an earlier apply, whose result is NaN;
+  ///         this call has then done nothing, and the factors remain valid.
   template <class BView, class XView>
   void apply(const BView& B, const XView& X, Transposition op = Transposition::none) {
     Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
     apply_strided(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X), op);
   }
-  /// The same for Views of the library's own type.
+  /// Overload for Views of the library's own types.
   void apply_strided(const const_multivector_type& B, const multivector_type& X, Transposition op);
-  /// @throws TimeoutError where the watchdog has given up an `apply` since the last call. Fences.
+  /// Fences and checks that all `apply` calls have completed.
+  /// @throws TimeoutError if the watchdog has stopped an `apply` since the last check
   void check_applied();
 
-  /// Solves op(A)·X = B for all columns, refines, and computes the backward errors in `report()`.
-  /// @param B [n × k] or [n] View the execution space can read, of any layout
-  /// @param X like B; may be B itself. Complete when the call returns
-  /// @returns the status of `report()`. Where it is a singular one from before the call, or `breakdown` of
-  ///          the factorization, X is left alone, unless DirectOptions::solve_singular asks for a solve
-  /// Waits once for 16 right-hand sides where the first solution is good; once for each step of refinement or
-  /// GMRES, and once for X after those. Allocates where the number of right-hand sides, up to 16, is another
-  /// than before, and for the first transposed solve.
-  /// @throws CallOrderError without a factorization, InputError for incomplete factors, and where extents do
-  ///         not fit or B holds NaN or infinity: nothing has changed. OutOfMemoryError, TimeoutError: X is
-  ///         undefined, and `report()` says so
+  /// Solves op(A)·X = B for all columns, applies iterative refinement, and stores the backward errors in
+  /// `report()`.
+  ///
+  /// Waits for the device once per 16 right-hand sides if the first solution is accurate enough. Otherwise it
+  /// waits once more for each step of refinement or GMRES, and once for X after them. Allocates when the
+  /// number of right-hand sides, up to 16, differs from that of the previous call, and on the first
+  /// transposed solve.
+  /// @param B [n × k] or [n] View of any layout that the execution space can read
+  /// @param X View like B; may be B itself. It is complete when the call returns.
+  /// @returns the status of `report()`. If it was singular before the call, or if the factorization ended in
+  ///          `breakdown`, X is left unchanged unless DirectOptions::solve_singular requests a solve.
+  /// @throws CallOrderError if there is no factorization. InputError for incomplete factors, if the extents
+  ///         do not match, or if B contains NaN or infinity; nothing has then changed. After OutOfMemoryError
+  ///         or TimeoutError X is undefined, and `report()` says so.
   template <class BView, class XView>
   Status solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
     Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
     return solve_strided(Impl::as_rank_two<const_multivector_type>(B), Impl::as_rank_two<multivector_type>(X),
                          op);
   }
-  /// The same for Views of the library's own type.
+  /// Overload for Views of the library's own types.
   Status solve_strided(const const_multivector_type& B, const multivector_type& X, Transposition op);
 
-  /// X = (op of the parts)⁻¹·B with some of the factors L, D and Lᵀ (or Lᴴ) of S·A·S = Pᵀ·L·D·Lᵀ·P, S being
-  /// the scaling and P the elimination order: with L alone X = Pᵀ·L⁻¹·P·S·B, with D alone Pᵀ·D⁻¹·P·B, with Lᵀ
-  /// alone S·Pᵀ·L⁻ᵀ·P·B, one after another A⁻¹·B. No refinement, no look at B's values, no change to the
-  /// report. Where D has a zero pivot X is zero. Fences.
-  /// @param B, X as of solve
-  /// @throws CallOrderError where there are no factors, InputError for LU and for extents that do not fit:
-  ///         nothing has changed. OutOfMemoryError, TimeoutError: X is undefined, the factors are still there
+  /// Computes X = (op of the parts)⁻¹·B, where the parts are any of the factors L, D and Lᵀ (or Lᴴ) of
+  /// S·A·S = Pᵀ·L·D·Lᵀ·P. S is the scaling and P the elimination order. L alone gives X = Pᵀ·L⁻¹·P·S·B, D
+  /// alone gives Pᵀ·D⁻¹·P·B, and Lᵀ alone gives S·Pᵀ·L⁻ᵀ·P·B; applied one after another, they give A⁻¹·B. The
+  /// call does not refine, does not check the values of B, and does not change the report. X is zero wherever
+  /// D has a zero pivot. Fences.
+  /// @param B, X as in solve
+  /// @throws CallOrderError if there are no factors. InputError for LU, or if the extents do not match;
+  ///         nothing has then changed. After OutOfMemoryError or TimeoutError X is undefined, and the factors
+  ///         remain valid.
   template <class BView, class XView>
   void solve_parts(const BView& B, const XView& X, const LdltParts& parts,
                    Transposition op = Transposition::none) {
@@ -124,43 +134,48 @@ class Numeric {
                      parts, op);
   }
 
-  /// The determinant of the matrix that LDLᵀ last factorized, A + diag(shift), as sign (or phase) and
-  /// logarithm of its magnitude. Of perturbed pivots the perturbed values count. O(n) on the host. Fences.
-  /// @throws CallOrderError where there are no factors, InputError for LU
+  /// Returns the determinant of the last matrix factorized by LDLᵀ, A + diag(shift), as a sign (or phase) and
+  /// the logarithm of its magnitude. Perturbed pivots contribute their perturbed values. Costs O(n) on the
+  /// host. Fences.
+  /// @throws CallOrderError if there are no factors, InputError for LU
   Determinant<Scalar> determinant();
 
-  /// Takes another analysis, and drops values and factors. Others over the former analysis keep it.
-  /// @throws CallOrderError for no analysis, OutOfMemoryError: nothing has changed. Fences.
+  /// Replaces the analysis and discards the values and factors. Other objects keep the old analysis. Fences.
+  /// @throws CallOrderError if the analysis is null, OutOfMemoryError; the object is then unchanged
   void set_analysis(std::shared_ptr<const analysis_type> analysis);
-  /// Analyzes A for this object alone, with the options of its analysis: for values for which the former
-  /// matching and scaling no longer serve.
-  /// @throws as `analyze`: nothing has changed. Fences.
+  /// Analyzes A for this object only, with the options of its current analysis. Use it when the current
+  /// matching and scaling no longer suit the values. Fences.
+  /// @throws as `analyze`; the object is then unchanged
   void rematch(const matrix_type& A);
-  /// Overload for a matrix that check_square_matrix has passed.
+  /// Overload for a matrix that has passed check_square_matrix.
   void rematch_checked(const matrix_type& A);
 
-  /// Asks for more accurate factors, from the next factorization on: LDLᵀ raises the threshold u of pivots to
-  /// u^0.75, at most to 1/2. @returns false where they are as accurate as they become
+  /// Requests more accurate factors from the next factorization on. LDLᵀ raises the pivot threshold u to
+  /// min(u^0.75, 1/2).
+  /// @returns false if the accuracy cannot be raised further
   bool increase_quality() { return m_factorization && m_factorization->increase_quality(); }
 
-  /// The factors on the host. Fences. @throws CallOrderError without a factorization
+  /// Returns the factors on the host. Fences.
+  /// @throws CallOrderError if there is no factorization
   FactorValues<Scalar> factors() const;
-  /// Orders, pattern of L + U and level widths on the host: those of the analysis, or of the order by which a
-  /// factorization of LDLᵀ has replaced it. Fences.
+  /// Returns the row and column orders, the pattern of L + U and the level widths on the host. They come from
+  /// the analysis, or from the order by which a factorization of LDLᵀ has replaced that of the analysis.
+  /// Fences.
   FactorStructure structure() const;
-  /// The factors, of a numerically singular matrix too; null where there are none.
+  /// Returns the factors, including those of a numerically singular matrix, or null if there are none.
   Factorization<Scalar, ExecutionSpace>* factorization() const {
     return has_factors() ? m_factorization.get() : nullptr;
   }
-  /// The same object, whether it holds factors or not; null where the pattern is structurally singular.
+  /// Returns the factorization object whether or not it holds factors, or null if the pattern is structurally
+  /// singular.
   Factorization<Scalar, ExecutionSpace>* engine() const { return m_factorization.get(); }
 
   const std::shared_ptr<const analysis_type>& analysis() const noexcept { return m_analysis; }
-  /// The pattern that matrices must have, and how they are compared with it.
+  /// Returns the pattern that matrices must have, and how they are compared with it.
   Impl::AnalyzedPattern<memory_space> analyzed_pattern() const;
-  /// What was chosen, counted and measured, and how good the last solution is. After an OutOfMemoryError of
-  /// factorize or solve its status is `out_of_memory`, after a TimeoutError `not_solved`, and it has no
-  /// errors; an InputError leaves it alone.
+  /// Returns the choices, counts and measurements of the last calls, and the quality of the last solution.
+  /// After an OutOfMemoryError in factorize or solve the status is `out_of_memory`, after a TimeoutError it
+  /// is `not_solved`; in both cases the report has no errors. An InputError leaves the report unchanged.
   const Report& report() const noexcept { return m_report; }
 
  private:
@@ -170,10 +185,10 @@ class Numeric {
   using Workspace = SolveWorkspace<Scalar, ExecutionSpace>;
   using Guard = Impl::ConditionGuard<Scalar, ExecutionSpace>;
 
-  /// What can be done next.
+  /// State of the factors, which determines the calls that are allowed next.
   enum class Stage {
-    structurally_singular,         ///< the pattern: there is nothing to factorize
-    structurally_singular_values,  ///< values that are zero make the matrix so
+    structurally_singular,         ///< the pattern is singular, and there is nothing to factorize
+    structurally_singular_values,  ///< explicit zeros make the matrix structurally singular
     analyzed,
     not_finite,
     not_definite,
@@ -212,7 +227,7 @@ class Numeric {
            (m_stage == Stage::numerically_singular && m_options.solve_singular);
   }
   Operator& operator_for(Transposition op) { return m_operators.get(m_exec, op); }
-  /// @throws TimeoutError where the watchdog has given up a solve
+  /// @throws TimeoutError if the watchdog has stopped a solve
   void throw_if_stopped();
   SymmetricFactors<Scalar, ExecutionSpace>& symmetric_factors(const char* call) const;
 
@@ -246,27 +261,30 @@ class Numeric {
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
   AnalysisPointer m_analysis;
-  AnalysisPointer m_reordered;       ///< with which LDLᵀ works since pivots cascaded; or null
-  Scales<Scalar, Memory> m_scaling;  ///< of the analysis made last, by which factorizations scale
+  /// Analysis with paired rows, used by LDLᵀ after delayed pivots cascaded; or null.
+  AnalysisPointer m_reordered;
+  Scales<Scalar, Memory> m_scaling;  ///< scales of the latest analysis, used by factorizations
   Report m_report;
   Stage m_stage = Stage::analyzed;
-  std::unique_ptr<Factorization<Scalar, ExecutionSpace>> m_factorization;  ///< null: structurally singular
-  Impl::MatrixOperators<Scalar, ExecutionSpace> m_operators;               ///< of the matrix last factorized
+  /// Null if the pattern is structurally singular.
+  std::unique_ptr<Factorization<Scalar, ExecutionSpace>> m_factorization;
+  Impl::MatrixOperators<Scalar, ExecutionSpace> m_operators;  ///< operators of the matrix last factorized
   MatrixCheckWorkspace<ExecutionSpace> m_check;
-  Workspace m_work;                    ///< of up to 16 right-hand sides
-  typename Workspace::Rows m_scratch;  ///< [n × k] for Views of `apply` that are not stored by rows
+  Workspace m_work;                    ///< workspace for up to 16 right-hand sides
+  typename Workspace::Rows m_scratch;  ///< [n × k] used when a View passed to `apply` is not stored by rows
   MemoryReservation m_scratch_reservation;
-  Workspace m_column;                      ///< of one, for escalations; empty until there is one
-  Fgmres<Scalar, ExecutionSpace> m_gmres;  ///< likewise
-  Kokkos::View<RealOf<Scalar>*, Memory> m_diagonal_scale;  ///< [n] of Cholesky, once it was needed
-  MemoryReservation m_scale_reservation;                   ///< of it
+  Workspace m_column;  ///< workspace for one right-hand side, used by escalations; empty until needed
+  Fgmres<Scalar, ExecutionSpace> m_gmres;  ///< GMRES workspace; empty until needed
+  /// [n] scales for Cholesky, which itself does not scale; computed when first needed.
+  Kokkos::View<RealOf<Scalar>*, Memory> m_diagonal_scale;
+  MemoryReservation m_scale_reservation;  ///< memory of m_diagonal_scale
   Guard m_guard;
-  double m_perturbation = 0;              ///< of the last factorization
-  bool m_renewed = false;                 ///< a new analysis has been tried for the values at hand
-  std::optional<double> m_forward_bound;  ///< of the last solutions; the worst of them counts
-  bool m_unknown_solution = false;        ///< that bound is 1 or more
-  std::size_t m_factor_escalations = 0;   ///< how many of the report's escalations the factorization made
-  bool m_factorized_before = false;       ///< the next factorization is a refactorization
+  double m_perturbation = 0;              ///< perturbation used in the last factorization
+  bool m_renewed = false;                 ///< a new analysis has been tried for the current values
+  std::optional<double> m_forward_bound;  ///< worst forward error bound of the last solutions
+  bool m_unknown_solution = false;        ///< m_forward_bound is 1 or more
+  std::size_t m_factor_escalations = 0;   ///< number of escalations in the report that the factorization made
+  bool m_factorized_before = false;       ///< whether the next factorization is a refactorization
 };
 
 }  // namespace lutra

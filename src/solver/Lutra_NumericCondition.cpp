@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Whether factors can be solved with: Numeric looks for singular matrices behind small pivots.
+// Judges whether factors can be used for solves. Numeric searches for singular matrices behind small pivots.
 #include <algorithm>
 #include <cmath>
 
@@ -9,9 +9,9 @@
 
 namespace lutra {
 
-/// The stage that factors lead to. Where pivots were perturbed and the matrix turns out to be
-/// ill-conditioned and not singular, small pivots may be its own: they stay as they are if entries do not
-/// grow by that.
+/// Returns the stage that results from the factors. If pivots were perturbed and the matrix is found to be
+/// ill-conditioned but not singular, the small pivots may be correct. They are then kept unperturbed,
+/// provided that entries do not grow.
 template <class Scalar, class ExecutionSpace>
 auto Numeric<Scalar, ExecutionSpace>::judge_factors(const FactorizationOutcome& outcome) -> Stage {
   const Stage stage = stage_of_factors(outcome);
@@ -20,7 +20,8 @@ auto Numeric<Scalar, ExecutionSpace>::judge_factors(const FactorizationOutcome& 
   const FactorizationOutcome kept = factorize_values(Guard::epsilon * Guard::epsilon);
   if (!kept.is_finite() || kept.growth() > Guard::near_singular) return stage_of_factors(factorize_values());
   if (kept.perturbed > 0) {
-    // A pivot of ε² whose column has not grown: both are zero, and A is singular within ε times growth.
+    // If a pivot of ε² causes no growth in its column, both are zero, and A is singular within ε times the
+    // growth.
     constexpr double small_growth = 64;
     if (kept.growth() > small_growth) return stage_of_factors(factorize_values());
     name_zero_pivots();
@@ -31,8 +32,8 @@ auto Numeric<Scalar, ExecutionSpace>::judge_factors(const FactorizationOutcome& 
   return stage_of_factors(kept, true);
 }
 
-/// Looks at factors some of whose pivots are zero, perturbed or small.
-/// @param has_small_pivots whether pivots may be small and neither perturbed nor zero
+/// Examines factors with zero, perturbed or small pivots.
+/// @param has_small_pivots whether some pivots may be small without being perturbed or zero
 template <class Scalar, class ExecutionSpace>
 auto Numeric<Scalar, ExecutionSpace>::stage_of_factors(FactorizationOutcome outcome, bool has_small_pivots)
     -> Stage {
@@ -46,7 +47,8 @@ auto Numeric<Scalar, ExecutionSpace>::stage_of_factors(FactorizationOutcome outc
       (m_factorized_before || !seems_ill_conditioned()))
     return is_singular ? Stage::numerically_singular : Stage::factorized;
   while (outcome.is_finite() && find_singularity()) {
-    // Where LDLᵀ has a zero pivot for each null vector, it finds no more of them, and the inertia is right.
+    // If LDLᵀ has one zero pivot per null vector, no further null vector is found, and the inertia is
+    // correct.
     is_singular = true;
     m_report.inertia = {};
     const auto again = m_factorization->factorize_with_more_zeros(m_exec);
@@ -58,16 +60,17 @@ auto Numeric<Scalar, ExecutionSpace>::stage_of_factors(FactorizationOutcome outc
   return is_singular ? Stage::numerically_singular : Stage::factorized;
 }
 
-/// Whether one solve with the first factors finds a large condition number. A singular matrix may have no
-/// small pivot, where its null vector is graded, and no large solution, where the right-hand side has one.
+/// Returns whether one solve with the first factors indicates a large condition number. A singular matrix may
+/// have no small pivot, if its null vector is graded, and no large solution, if the right-hand side happens
+/// to give a small one.
 template <class Scalar, class ExecutionSpace>
 bool Numeric<Scalar, ExecutionSpace>::seems_ill_conditioned() {
   try {
     reserve_column();
     const double condition = m_guard.probe(m_exec, operator_for(Transposition::none), *m_factorization,
                                            scales(), m_column, m_report);
-    m_column = {};  // which most matrices do not need again
-    // A solve that was given up says nothing; those to come will be, too.
+    m_column = {};  // most matrices do not need it again
+    // A solve that the watchdog stopped gives no information; later solves will be stopped, too.
     if (!std::isfinite(condition) && m_factorization->consume_timeout(m_exec) >= 0) return false;
     return !(condition <= Guard::max_probed);
   } catch (const OutOfMemoryError&) {
@@ -76,8 +79,8 @@ bool Numeric<Scalar, ExecutionSpace>::seems_ill_conditioned() {
   }
 }
 
-/// Estimates the condition with the factors there are. @returns whether the matrix is singular to working
-/// precision, with zero pivots left out
+/// Estimates the condition number with the current factors.
+/// @returns whether the matrix is singular to working precision, apart from zero pivots
 template <class Scalar, class ExecutionSpace>
 bool Numeric<Scalar, ExecutionSpace>::find_singularity() {
   reserve_column();
@@ -87,7 +90,7 @@ bool Numeric<Scalar, ExecutionSpace>::find_singularity() {
     const Operator& A_adjoint = operator_for(Transposition::adjoint);
     found =
         m_guard.look(m_exec, A, A_adjoint, *m_factorization, scales(), m_column, m_perturbation, m_report);
-  } catch (const OutOfMemoryError&) {  // no room for solves with the adjoint
+  } catch (const OutOfMemoryError&) {  // not enough memory for solves with the adjoint
     found = find_null_vector(m_exec, A, *m_factorization, scales(), m_column, m_report);
   }
   throw_if_stopped();
@@ -103,7 +106,7 @@ bool Numeric<Scalar, ExecutionSpace>::find_singularity_by_gmres() {
   return found;
 }
 
-/// Rows and columns of zero pivots go to the report.
+/// Writes the rows and columns of zero pivots to the report.
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::name_zero_pivots() {
   m_report.singular_rows.clear();

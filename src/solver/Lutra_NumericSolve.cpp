@@ -26,7 +26,7 @@ double default_tolerance() {
   return sizeof(RealOf<Scalar>) == 8 ? 1e-12 : 1e-5;
 }
 
-/// Takes the errors and the steps of a block, where they are worse, and adds its time.
+/// Merges the outcome of a block: keeps the worse errors and the larger number of steps, and adds the times.
 void take_worse(RefinementOutcome& worst, const RefinementOutcome& block) {
   double& componentwise = worst.errors.componentwise[0];
   double& normwise = worst.errors.normwise[0];
@@ -36,14 +36,14 @@ void take_worse(RefinementOutcome& worst, const RefinementOutcome& block) {
   worst.refine_seconds += block.refine_seconds;
 }
 
-/// Whether a View lies as a block by rows does.
+/// Returns whether a View is stored like a block by rows.
 template <class View>
 bool is_by_rows(const View& view) {
   return (view.extent(1) == 1 || view.stride(1) == 1) && view.stride(0) == view.extent(1);
 }
 
-/// Columns [first, first + k) of the user's X are the first k of a workspace array, unless a row of B that is
-/// not finite has been found.
+/// Copies the first k columns of a workspace array to columns [first, first + k) of the user's X, unless a
+/// row of B was found not to be finite.
 template <class ExecutionSpace, class XView, class Rows>
 void copy_solutions(const ExecutionSpace& exec, const Rows& from, const XView& X, std::size_t first,
                     std::size_t k, const ResidualMaxima<ExecutionSpace>& maxima) {
@@ -60,7 +60,7 @@ void copy_solutions(const ExecutionSpace& exec, const Rows& from, const XView& X
 
 }  // namespace
 
-/// Sixteen right-hand sides after another, or fewer where there are not so many.
+/// Solves for sixteen right-hand sides at a time, or for fewer in the last block.
 template <class Scalar, class ExecutionSpace>
 Status Numeric<Scalar, ExecutionSpace>::solve_strided(const const_multivector_type& B,
                                                       const multivector_type& X, Transposition op) {
@@ -75,7 +75,7 @@ Status Numeric<Scalar, ExecutionSpace>::solve_strided(const const_multivector_ty
     const Impl::StageTimer timer(m_exec, m_options.time_stages);
     reserve_workspace(B.extent(1));
     RefinementOutcome worst{.errors = {{0.0}, {0.0}, {0.0}}};
-    bool changed = false;  // X, after the wait for the first solution
+    bool changed = false;  // X changed after the wait for the first solution
     for (std::size_t first = 0; first < B.extent(1); first += columns_at_once) {
       const std::size_t k = std::min(columns_at_once, B.extent(1) - first);
       const auto copy_to_user = [&] { copy_solutions(m_exec, m_work.X, X, first, k, m_work.maxima); };
@@ -83,7 +83,7 @@ Status Numeric<Scalar, ExecutionSpace>::solve_strided(const const_multivector_ty
       load_block(B, first, k);
       auto outcome = solve_refined(m_exec, A, *m_factorization, op, refinement(), m_work, copy_to_user);
       check_solved(outcome);
-      if (first == 0) start_solution(Status::not_solved);  // B is known to be finite
+      if (first == 0) start_solution(Status::not_solved);  // B has been checked and is finite
       if (improve_block(op, k, outcome)) {
         copy_to_user();
         changed = true;
@@ -110,8 +110,9 @@ Status Numeric<Scalar, ExecutionSpace>::report_solution(const RefinementOutcome&
   return m_report.status = status_of_solution();
 }
 
-/// GMRES where refinement has stalled, a look at the condition where the solution is suspicious, and all of
-/// it again with a new analysis where the one there is, of other values, has not led to a solution.
+/// Improves a block after refinement. Runs GMRES if refinement has stalled, and checks the condition if the
+/// solution is suspicious. If the analysis was made for other values and has not led to a solution, renews
+/// it, factorizes and solves again.
 /// @returns whether solutions have changed after their first wait
 template <class Scalar, class ExecutionSpace>
 bool Numeric<Scalar, ExecutionSpace>::improve_block(Transposition op, std::size_t k,
@@ -148,8 +149,8 @@ bool Numeric<Scalar, ExecutionSpace>::is_solved(const RefinementOutcome& outcome
          std::ranges::max(outcome.errors.componentwise) <= tolerance();
 }
 
-/// Estimates the condition once for a factorization where solutions are large beside B, and bounds their
-/// relative errors where it has been estimated.
+/// Estimates the condition number if solutions are large relative to B, once per factorization. If there is
+/// an estimate, bounds the relative errors of the solutions.
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::check_condition(Transposition op, std::size_t k,
                                                       const RefinementOutcome& outcome) {
@@ -169,10 +170,10 @@ void Numeric<Scalar, ExecutionSpace>::check_condition(Transposition op, std::siz
     double bound = *m_guard.bound(error);
     if (bound >= 1) {
       const double sharper = bound_of_column(op, std::min(worst, k - 1), error);
-      // Factors whose pivots were perturbed know nothing of a condition that is larger than theirs.
+      // If pivots were perturbed, the factors do not reflect a condition number larger than their own.
       if (m_report.pivots.perturbed.value_or(0) == 0) bound = sharper;
     } else if (op != Transposition::none) {
-      return;  // the condition of op(A) is another one
+      return;  // the estimate does not apply to op(A)
     }
     m_forward_bound = std::max(m_forward_bound.value_or(0), bound);
     m_unknown_solution = m_unknown_solution || *m_forward_bound >= 1;
@@ -182,7 +183,7 @@ void Numeric<Scalar, ExecutionSpace>::check_condition(Transposition op, std::siz
   }
 }
 
-/// The relative error of the solution in column c of the workspace, by the condition of that solution.
+/// Bounds the relative error of the solution in column c of the workspace by the condition of that solution.
 template <class Scalar, class ExecutionSpace>
 double Numeric<Scalar, ExecutionSpace>::bound_of_column(Transposition op, std::size_t c,
                                                         double backward_error) {
@@ -195,7 +196,8 @@ double Numeric<Scalar, ExecutionSpace>::bound_of_column(Transposition op, std::s
   return bound;
 }
 
-/// Columns first … first + k of B to the workspace. Before anything of X is written, all of B is checked.
+/// Copies columns first … first + k of B to the workspace. All of B is checked before any part of X is
+/// written.
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::load_block(const const_multivector_type& B, std::size_t first,
                                                  std::size_t k) {
@@ -205,12 +207,12 @@ void Numeric<Scalar, ExecutionSpace>::load_block(const const_multivector_type& B
                        maxima.bad_row_slot());
 }
 
-/// @throws InputError for a row of B that is not finite; TimeoutError where the watchdog has given up a solve
+/// @throws InputError if a row of B is not finite; TimeoutError if the watchdog has stopped a solve
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::check_solved(const RefinementOutcome& outcome) {
   if (outcome.bad_row)
     throw InputError("B: row " + std::to_string(*outcome.bad_row) + " holds NaN or infinity");
-  // A solve that was given up leaves NaN, so that a finite first solution needs no look at the flag.
+  // A stopped solve leaves NaN, so a finite first solution makes a check of the flag unnecessary.
   const bool finite = std::isfinite(std::ranges::max(outcome.errors.componentwise));
   if (outcome.steps > 0 || !finite) throw_if_stopped();
 }
@@ -223,8 +225,8 @@ void Numeric<Scalar, ExecutionSpace>::reserve_workspace(std::size_t n_rhs) {
   m_work = Workspace(m_exec, static_cast<std::size_t>(m_analysis->n), columns, m_budget);
 }
 
-/// GMRES for each column that refinement has left above the tolerance, and a search for a null vector; true
-/// where it has tried. Where memory does not suffice, columns stay as they are then.
+/// Runs GMRES on each column whose error is above the tolerance after refinement, and searches for a null
+/// vector. Returns whether it has tried. Columns are left unchanged if memory does not suffice.
 template <class Scalar, class ExecutionSpace>
 bool Numeric<Scalar, ExecutionSpace>::gmres_fallback(Transposition op, std::size_t k,
                                                      RefinementOutcome& outcome) {
@@ -250,7 +252,7 @@ bool Numeric<Scalar, ExecutionSpace>::gmres_fallback(Transposition op, std::size
   return true;
 }
 
-/// After GMRES for columns, one more for a null vector.
+/// Runs GMRES once more, after the columns, to find a null vector.
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::look_for_null_vector(int iterations) {
   m_report.escalations.push_back("refinement stalled: " + std::to_string(iterations) +
@@ -261,7 +263,7 @@ void Numeric<Scalar, ExecutionSpace>::look_for_null_vector(int iterations) {
   throw_if_stopped();
 }
 
-/// GMRES for one column. @returns iterations
+/// Runs GMRES on one column. @returns the number of iterations
 template <class Scalar, class ExecutionSpace>
 int Numeric<Scalar, ExecutionSpace>::improve_column(Transposition op, std::size_t c, BackwardErrors& errors) {
   Impl::copy_column(m_exec, m_work.B, c, m_column.B, 0);
@@ -281,7 +283,7 @@ template <class Scalar, class ExecutionSpace>
 Status Numeric<Scalar, ExecutionSpace>::status_of_solution() const {
   const double error = *m_report.errors.backward_componentwise;
   if (!std::isfinite(error)) return Status::breakdown;
-  // Found on the way, or known before: X may solve the system, and so do many others.
+  // The matrix is singular, as found here or earlier: X may solve the system, but so do many other vectors.
   if (m_stage != Stage::factorized) return status_of(m_stage);
   if (m_unknown_solution && error <= tolerance()) return Status::numerically_singular;
   return error <= tolerance() ? Status::success : Status::error_above_tolerance;

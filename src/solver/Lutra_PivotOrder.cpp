@@ -23,7 +23,7 @@ namespace {
 
 using Impl::add_reason;
 
-/// Rows and columns a matching of the pattern leaves over, as the report names them.
+/// Writes the rows and columns that a matching leaves unmatched to the report.
 void report_structural_singularity(const std::vector<Ordinal>& row_of_column, Report& report) {
   std::vector<char> used(row_of_column.size(), 0);
   for (std::size_t j = 0; j < row_of_column.size(); ++j) {
@@ -39,10 +39,12 @@ void report_structural_singularity(const std::vector<Ordinal>& row_of_column, Re
   report.status = Status::structurally_singular;
 }
 
-/// Whether fewer entries than rows prove a matrix singular where memory does not suffice to name its rows.
+/// Returns whether there are fewer entries than rows, which proves a matrix singular. Used if memory does not
+/// suffice to find the rows.
 bool is_singular_by_size(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, Report& report) {
-  constexpr std::uint64_t bytes_a_row = 64;                       // of a matching, on the host
-  constexpr std::uint64_t worth_asking = std::uint64_t(1) << 30;  // bytes: the system takes a while to answer
+  constexpr std::uint64_t bytes_a_row = 64;  // memory of a matching per row, on the host
+  // Size in bytes below which querying the system takes too long to be worthwhile.
+  constexpr std::uint64_t worth_asking = std::uint64_t(1) << 30;
   const auto rows = static_cast<std::uint64_t>(A.n_rows), bytes = bytes_a_row * rows;
   if (static_cast<std::uint64_t>(A.nnz()) >= rows || bytes < worth_asking) return false;
   const std::uint64_t usable = Impl::usable_memory_bytes();
@@ -54,7 +56,7 @@ bool is_singular_by_size(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A
   return true;
 }
 
-/// What the report says of an auction.
+/// Writes the statistics of an auction to the report.
 void report_auction(const AuctionStatistics& statistics, std::int64_t n, Report& report) {
   const double mean =
       std::exp(-statistics.log_loss_bound / static_cast<double>(std::max<std::int64_t>(n, 1)));
@@ -66,8 +68,9 @@ void report_auction(const AuctionStatistics& statistics, std::int64_t n, Report&
                       mean));
 }
 
-/// Exponent of the largest entry, by which all are divided before they are matched, so that A times a power
-/// of two has the same matching and scales but for it; 0 where small entries would not survive that.
+/// Returns the exponent of the largest entry. All entries are divided by this power of two before matching,
+/// so that multiplying A by a power of two changes the scales by that factor only and keeps the matching.
+/// Returns 0 if small entries would underflow.
 template <class Scalar>
 int exponent_of_unit(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
   using Real = RealOf<Scalar>;
@@ -81,7 +84,7 @@ int exponent_of_unit(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& 
   return Impl::exponent_of(smallest) - exponent >= Impl::RealBits<Real>::min_exponent ? exponent : 0;
 }
 
-/// values·2^e, in memory of `reservation`. Does not wait on devices.
+/// Computes values·2^e in memory owned by `reservation`. Does not wait on devices.
 template <class ExecutionSpace, class Values>
 static Values times_power(const ExecutionSpace& exec, const Values& values, int e,
                           MemoryReservation& reservation) {
@@ -97,8 +100,9 @@ static Values times_power(const ExecutionSpace& exec, const Values& values, int 
   return scaled;
 }
 
-/// Matching and scaling as the options ask. Empty where the pattern is structurally singular.
-/// @param on_host a copy of A
+/// Computes the matching and scaling that the options request. Returns an empty optional if the pattern is
+/// structurally singular.
+/// @param on_host copy of A on the host
 template <class Scalar, class ExecutionSpace>
 std::optional<MatchingResult> match(
     const ExecutionSpace& exec,
@@ -131,14 +135,14 @@ std::optional<MatchingResult> match(
   if (option == Matching::automatic)
     add_reason(report, "exact matching: large entries on the diagonal spare pivoting");
   if (option == Matching::none || result.numeric_rank_bound < n) {
-    // No matching is wanted, or these values admit none, but others on the pattern may.
+    // Either no matching is requested, or these values admit none while other values on the pattern may.
     auto transversal = maximum_transversal(on_host.pattern());
     result.structural_rank = transversal.rank;
     result.row_of_column = std::move(transversal.row_of_column);
     result.row_scale.assign(static_cast<std::size_t>(n), 1.0);
     result.col_scale.assign(static_cast<std::size_t>(n), 1.0);
   }
-  // Without a matching too: growth compares L, which has no unit, with the scaled A.
+  // Without a matching, too, the unit is removed: growth compares L, which has no unit, with the scaled A.
   for (auto& scale : result.row_scale) scale = std::ldexp(scale, -unit);
   report.structural_rank = result.structural_rank;
   if (result.structural_rank < n) {
@@ -150,7 +154,7 @@ std::optional<MatchingResult> match(
   return result;
 }
 
-/// Whether the engine will be one that takes the exact pattern of L + U by rows, if it is block triangular.
+/// Returns whether the engine will use the exact pattern of L + U by rows if it is block triangular.
 template <class ExecutionSpace, class Options>
 bool may_order_by_blocks(const Options&) {
   return false;
@@ -160,9 +164,9 @@ bool may_order_by_blocks(const LuOptions& options) {
   return options.engine != Engine::multifrontal && options.pivoting != Pivoting::threshold;
 }
 
-/// Elimination order of the columns of a pattern as the options ask.
-/// @param partner pairs that stay neighbours (pair_candidates); empty: none
-/// @param row_order row of A matched to each column; empty: they are as they come, for LDLᵀ
+/// Computes the elimination order of the columns that the options request.
+/// @param partner pairs that must remain adjacent (pair_candidates); empty: none
+/// @param row_order row of A matched to each column; empty: rows keep their order, as for LDLᵀ
 template <class ExecutionSpace, class Options>
 ChosenOrder order_columns(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, const Options& options,
                           const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order,
@@ -184,7 +188,7 @@ ChosenOrder order_columns(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& 
   return chosen;
 }
 
-/// What of a former analysis on the pattern A serves with this matching.
+/// Returns which parts of a former analysis of the pattern A remain valid with this matching.
 Reuse reuse_of(const FormerOrder& former, const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
                const std::vector<Ordinal>& row_of_column) {
   if (former.columns.size() != row_of_column.size()) return Reuse::nothing;
@@ -201,7 +205,7 @@ Reuse reuse_of(const FormerOrder& former, const CsrPattern<Ordinal, Offset, Kokk
   return reuse;
 }
 
-/// Scales that span more do more harm than those of equilibration.
+/// If the scales of the matching span a larger range, equilibration serves better.
 constexpr double max_scale_ratio = 0x1p52;
 
 }  // namespace
@@ -246,7 +250,7 @@ SymmetricMatching match_symmetric(
   }
   round_to_powers_of_two(result.scale, Impl::max_scale_exponent<Scalar>);
   const int half =
-      unit >= 0 ? unit / 2 : -((1 - unit) / 2);  // of an odd one the scaled matrix keeps a factor 2
+      unit >= 0 ? unit / 2 : -((1 - unit) / 2);  // an odd exponent leaves a factor of 2 in the matrix
   for (auto& scale : result.scale) scale = std::ldexp(scale, -half);
   report.times.matching = timer.seconds();
   return result;

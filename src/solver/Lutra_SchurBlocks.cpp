@@ -14,7 +14,7 @@
 namespace lutra::Impl {
 namespace {
 
-/// Position of each row as in SchurBlocks.
+/// Computes the position of each row, encoded as in SchurBlocks.
 std::vector<Ordinal> divide_rows(Ordinal n, const std::vector<Ordinal>& set) {
   constexpr Ordinal unknown = -1;
   std::vector<Ordinal> position(static_cast<std::size_t>(n), unknown);
@@ -32,7 +32,7 @@ std::vector<Ordinal> divide_rows(Ordinal n, const std::vector<Ordinal>& set) {
   return position;
 }
 
-/// body(i, c) for the entries of a dense block
+/// Calls body(i, c) for all entries of a dense block.
 template <class ExecutionSpace, class Block, class Body>
 static void for_block(const ExecutionSpace& exec, const char* label, const Block& block, const Body& body) {
   using Policy = Kokkos::MDRangePolicy<ExecutionSpace, Kokkos::Rank<2>, Kokkos::IndexType<std::int64_t>>;
@@ -43,7 +43,7 @@ static void for_block(const ExecutionSpace& exec, const char* label, const Block
       body);
 }
 
-/// Σ A(i, j)·X(position of j, c) over the columns j of r, or of s.
+/// Computes Σ A(i, j)·X(position of j, c) over the columns j of r or of s.
 template <class Matrix, class Positions, class Block>
 struct RowSum {
   Matrix A;
@@ -67,7 +67,7 @@ RowSum<Matrix, Positions, Block> row_sum(const Matrix& A, const Positions& posit
   return {A, position, X, of_set};
 }
 
-/// Entries of each row of Arr.
+/// Counts the entries in each row of Arr.
 template <class ExecutionSpace, class Matrix, class Positions, class Counts>
 static void count_rest(const ExecutionSpace& exec, const Matrix& A, const Positions& position,
                        const Counts& count) {
@@ -82,7 +82,7 @@ static void count_rest(const ExecutionSpace& exec, const Matrix& A, const Positi
       });
 }
 
-/// Columns of Arr's entries and their positions in A.
+/// Fills in the columns of Arr's entries and their positions in A.
 template <class ExecutionSpace, class Matrix, class Positions, class Map, class Entries, class Source>
 static void fill_rest(const ExecutionSpace& exec, const Matrix& A, const Positions& position,
                       const Map& row_map, const Entries& entries, const Source& source) {
@@ -108,7 +108,7 @@ static void gather_values(const ExecutionSpace& exec, const Source& source, cons
       KOKKOS_LAMBDA(const std::int64_t q) { to(q) = from(source(q)); });
 }
 
-/// B = columns first … of Ars: a row of r is written by one thread.
+/// Sets B to columns first … of Ars. One thread writes each row of r.
 template <class ExecutionSpace, class Matrix, class Positions, class Rows, class Block>
 static void fill_columns(const ExecutionSpace& exec, const Matrix& A, const Positions& position,
                          const Rows& rows, Ordinal first, const Block& B) {
@@ -125,7 +125,7 @@ static void fill_columns(const ExecutionSpace& exec, const Matrix& A, const Posi
       });
 }
 
-/// G(k, c) −= the sum of row rows(k)
+/// Computes G(k, c) −= the sum of row rows(k).
 template <class ExecutionSpace, class Rows, class Sum, class Block>
 static void subtract(const ExecutionSpace& exec, const Rows& rows, const Sum& sum, const Block& G) {
   for_block(
@@ -133,7 +133,7 @@ static void subtract(const ExecutionSpace& exec, const Rows& rows, const Sum& su
       KOKKOS_LAMBDA(const std::int64_t k, const std::int64_t c) { G(k, c) -= sum(rows(k), c); });
 }
 
-/// to(k, c) = from(rows(k), c)
+/// Computes to(k, c) = from(rows(k), c).
 template <class ExecutionSpace, class Rows, class From, class To>
 static void gather_rows(const ExecutionSpace& exec, const Rows& rows, const From& from, const To& to) {
   for_block(
@@ -141,7 +141,7 @@ static void gather_rows(const ExecutionSpace& exec, const Rows& rows, const From
       KOKKOS_LAMBDA(const std::int64_t k, const std::int64_t c) { to(k, c) = from(rows(k), c); });
 }
 
-/// to(rows(k), c) = from(k, c)
+/// Computes to(rows(k), c) = from(k, c).
 template <class ExecutionSpace, class Rows, class From, class To>
 static void scatter_rows(const ExecutionSpace& exec, const Rows& rows, const From& from, const To& to) {
   for_block(

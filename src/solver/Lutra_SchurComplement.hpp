@@ -18,16 +18,16 @@
 
 namespace lutra {
 
-/// The Schur complement S = Ass − Asr·Arr⁻¹·Ars onto a set s of rows and columns of a square matrix, r being
-/// the others, as a dense View; and what a user does with it: A·X = B is G = condense(B), S·Y = G with any
-/// dense solver, X = expand(B, Y). Arr alone has to be regular.
+/// Schur complement S = Ass − Asr·Arr⁻¹·Ars onto a set s of rows and columns of a square matrix, as a dense
+/// View; r denotes the remaining rows and columns. To solve A·X = B, compute G = condense(B), solve S·Y = G
+/// with any dense solver, and compute X = expand(B, Y). Only Arr has to be nonsingular; S may be singular.
 ///
-/// Arr is factorized by a direct solver, with its refinement and all it reports, and S comes out of the same
-/// factorization: the set is a last front, which is assembled and not eliminated. S may be singular. It is
-/// made by solves with Arr instead, one with as many right-hand sides as the set has rows, 32 at a time,
-/// where LU has perturbed pivots or does not work by fronts, or LDLᵀ finds Arr structurally singular. Of a
-/// symmetric matrix S is symmetric, by solves to rounding.
-/// @tparam Solver SparseLU or SparseLDLT; for the latter both triangles of A are given
+/// A direct solver factorizes Arr, with its usual refinement and report, and the same factorization produces
+/// S: the set forms a last front that is assembled but not eliminated. In some cases S is computed by solves
+/// with Arr instead, with one right-hand side per row of the set, 32 at a time. This happens if LU perturbed
+/// pivots or does not use fronts, or if LDLᵀ finds that Arr is structurally singular. If A is symmetric, S is
+/// symmetric too; when it is computed by solves, it is symmetric up to rounding.
+/// @tparam Solver SparseLU or SparseLDLT; SparseLDLT requires both triangles of A
 template <template <class, class> class Solver, class Scalar,
           class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class SchurComplement {
@@ -37,17 +37,20 @@ class SchurComplement {
   using columns_type = Kokkos::View<Scalar**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space>;
   using input_type = Kokkos::View<const Scalar**, Kokkos::LayoutLeft, typename ExecutionSpace::memory_space>;
 
-  /// @param solver with the options for Arr, on `exec`
-  /// @param budget of all that is not the solver's: S, Arr, the pattern of A and 32 columns
+  /// Creates an object without an analysis.
+  /// @param solver solver with the options for Arr, on `exec`
+  /// @param budget charged for all memory that the solver does not own: S, Arr, the pattern of A and 32
+  ///               columns
   explicit SchurComplement(solver_type solver, const ExecutionSpace& exec = ExecutionSpace(),
                            const MemoryBudget& budget = MemoryBudget())
       : m_solver(std::move(solver)), m_exec(exec), m_budget(budget) {}
 
+  /// Analyzes A for the Schur complement onto a set. Fences.
   /// @param set rows of A, in the order of the rows of S
-  /// @returns success, or the status of Arr where it cannot be factorized
-  /// @throws InputError for rows out of range or twice in the set, for a malformed matrix
-  ///         (check_square_matrix), for SparseLDLT one that is not symmetric, and for what the solver
-  ///         refuses; OutOfMemoryError: nothing has changed. Fences.
+  /// @returns success, or the status of Arr if it cannot be factorized
+  /// @throws InputError if a row is out of range or appears twice in the set, if the matrix is malformed
+  ///         (check_square_matrix), if SparseLDLT is given an unsymmetric matrix, and for anything else that
+  ///         the solver rejects; OutOfMemoryError. The object is then unchanged.
   [[nodiscard]] Status analyze(const matrix_type& A, const std::vector<Ordinal>& set) {
     Blocks blocks(m_exec, A, set, symmetry(), m_budget);
     MemoryReservation reservation(m_budget);
@@ -56,7 +59,7 @@ class SchurComplement {
     auto border = set.empty() || blocks.rest_rows() == 0 ? nullptr : blocks.border(m_exec, A, matrix);
     const Status status =
         blocks.rest_rows() > 0 ? m_solver.analyze(blocks.rest(m_exec, A), border) : Status::success;
-    // Nothing has changed until here, and nothing throws from here on.
+    // Up to here nothing has changed; from here on nothing throws.
     m_has_factors = false;
     m_A = {};
     m_border = std::move(border);
@@ -66,12 +69,12 @@ class SchurComplement {
     return status;
   }
 
-  /// Factorizes Arr of a matrix with the pattern of the analysis and computes S. Its values are needed by
-  /// condense and expand. Fences.
-  /// @returns success, or how the factorization or one of the solves ended; then S has no meaning
-  /// @throws CallOrderError without an analysis; InputError where the pattern is another one, a value of any
-  ///         row is NaN or infinite, or SparseLDLT is given a matrix that is not symmetric: nothing has
-  ///         changed. OutOfMemoryError, TimeoutError: there are no factors
+  /// Factorizes Arr of a matrix that has the analyzed pattern, and computes S. The values of the matrix must
+  /// remain valid and unchanged for condense and expand. Fences.
+  /// @returns success, or the status of the failed factorization or solve; S is then undefined
+  /// @throws CallOrderError if there is no analysis. InputError if the pattern differs, if a value in any row
+  ///         is NaN or infinite, or if SparseLDLT is given an unsymmetric matrix; the object is then
+  ///         unchanged. After OutOfMemoryError or TimeoutError there are no factors.
   [[nodiscard]] Status factorize(const matrix_type& matrix) {
     if (!m_blocks) throw CallOrderError("factorize: there is no analysis; call analyze first");
     m_blocks->check(m_exec, matrix, m_solver.options().validate_input);
@@ -90,14 +93,16 @@ class SchurComplement {
     return factorize_by_solves(A);
   }
 
-  /// [set × set] S by columns
+  /// Returns S, [set × set], stored by columns.
   input_type matrix() const { return m_matrix; }
 
-  /// G = Bs − Asr·Arr⁻¹·Br
-  /// @param B [n × k]
-  /// @param G [set × k] out
-  /// @throws CallOrderError unless `factorize` succeeded; InputError for extents that do not fit, NaN or
-  ///         infinity: nothing has changed
+  /// Computes G = Bs − Asr·Arr⁻¹·Br. Fences.
+  /// @param B [n × k] right-hand sides
+  /// @param G [set × k] output: condensed right-hand sides
+  /// @returns success, or the status of the solve with Arr
+  /// @throws CallOrderError unless `factorize` has succeeded. InputError if the extents do not match, or for
+  ///         NaN or infinity; nothing has then changed. After OutOfMemoryError or TimeoutError the output is
+  ///         undefined.
   Status condense(const input_type& B, const columns_type& G) {
     MemoryReservation scratch(m_budget);
     const auto R = begin(B, G.extent(0), G.extent(1), scratch);
@@ -108,10 +113,11 @@ class SchurComplement {
     return status;
   }
 
-  /// Xs = Y, Xr = Arr⁻¹·(Br − Ars·Y)
-  /// @param B [n × k]
-  /// @param Y [set × k]
-  /// @param X [n × k] out; may be B
+  /// Computes Xs = Y and Xr = Arr⁻¹·(Br − Ars·Y). Fences.
+  /// @param B [n × k] right-hand sides
+  /// @param Y [set × k] solution on the set
+  /// @param X [n × k] output: solution; may be B
+  /// @returns success, or the status of the solve with Arr
   /// @throws as condense
   Status expand(const input_type& B, const input_type& Y, const columns_type& X) {
     MemoryReservation scratch(m_budget);
@@ -128,13 +134,13 @@ class SchurComplement {
     return status;
   }
 
-  /// The solver of Arr, its report and inertia.
+  /// Returns the solver of Arr, which has its report and inertia.
   const solver_type& solver() const noexcept { return m_solver; }
 
  private:
   using Blocks = Impl::SchurBlocks<Scalar, ExecutionSpace>;
 
-  /// S column by column.
+  /// Computes S by solves with Arr, one block of columns after another.
   Status factorize_by_solves(const matrix_type& A) {
     MemoryReservation scratch(m_budget);
     const Ordinal width = std::min<Ordinal>(32, m_blocks->set_rows());
@@ -158,7 +164,7 @@ class SchurComplement {
   Status solve(const columns_type& X) {
     return X.extent(0) == 0 || X.extent(1) == 0 ? Status::success : m_solver.solve(X, X);
   }
-  /// Room for Br.
+  /// Checks the arguments and allocates memory for Br.
   columns_type begin(const input_type& B, std::size_t rows, std::size_t columns,
                      MemoryReservation& scratch) const {
     if (!m_has_factors) throw CallOrderError("SchurComplement: there are no factors; call factorize first");
@@ -169,7 +175,7 @@ class SchurComplement {
     Impl::check_finite(m_exec, "B", B);
     return allocate(scratch, m_blocks->rest_rows(), static_cast<Ordinal>(columns));
   }
-  /// What A has to be.
+  /// Returns the symmetry that A must have, if any.
   std::optional<Symmetry> symmetry() const {
     const auto& options = m_solver.options();
     if constexpr (requires { options.symmetry; })
@@ -180,11 +186,11 @@ class SchurComplement {
   solver_type m_solver;
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
-  std::optional<Blocks> m_blocks;                               ///< none before the first analysis
-  std::shared_ptr<typename solver_type::border_type> m_border;  ///< none without set or rest
-  matrix_type m_A;                                              ///< of the last factorization
+  std::optional<Blocks> m_blocks;                               ///< empty before the first analysis
+  std::shared_ptr<typename solver_type::border_type> m_border;  ///< null if the set or the rest is empty
+  matrix_type m_A;                                              ///< matrix of the last factorization
   columns_type m_matrix;
-  MemoryReservation m_reservation;  ///< of it
+  MemoryReservation m_reservation;  ///< memory of m_matrix
   bool m_has_factors = false;
 };
 

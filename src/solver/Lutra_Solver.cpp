@@ -31,7 +31,7 @@ Solver<Scalar, ExecutionSpace>::Solver(SolverOptions options, const ExecutionSpa
   check_options(m_options);
 }
 
-/// The method of the options, or the one that the model predicts to take least time.
+/// Returns the method given in the options, or the one with the least predicted time.
 template <class Scalar, class ExecutionSpace>
 auto Solver<Scalar, ExecutionSpace>::choose(const matrix_type& A) const -> Choice {
   if (m_options.method != Method::automatic) return {m_options.method, m_options.ldlt.symmetry, {}};
@@ -52,8 +52,8 @@ auto Solver<Scalar, ExecutionSpace>::make(const Choice& choice) const -> AnySolv
   return Ldlt(options, m_exec, m_budget);
 }
 
-/// Analyzes with the solver there is where it is of that method, else with a new one, which replaces it once
-/// the analysis is complete.
+/// Analyzes with the current solver if it has the chosen method. Otherwise creates a new solver, which
+/// replaces the current one when the analysis is complete.
 template <class Scalar, class ExecutionSpace>
 void Solver<Scalar, ExecutionSpace>::analyze_with(const Choice& choice, const matrix_type& A) {
   const auto analyze = [&](AnySolver& any) {
@@ -96,7 +96,7 @@ void Solver<Scalar, ExecutionSpace>::factorize_with_method(const matrix_type& A)
       m_solver);
 }
 
-/// Goes on with another method. Without memory for it there are no factors.
+/// Continues with another method. If memory does not suffice for it, there are no factors.
 template <class Scalar, class ExecutionSpace>
 void Solver<Scalar, ExecutionSpace>::give_way(const Choice& choice, const matrix_type& A,
                                               const std::string& why) {
@@ -110,8 +110,9 @@ void Solver<Scalar, ExecutionSpace>::give_way(const Choice& choice, const matrix
   factorize_with_method(A);
 }
 
-/// Takes another method for values that the chosen one has refused; called while that exception is handled.
-/// @throws it, where the method is the right one
+/// Replaces the chosen method after it has rejected the values. Must be called while that exception is
+/// handled.
+/// @throws the same exception again if the method is the right one
 template <class Scalar, class ExecutionSpace>
 void Solver<Scalar, ExecutionSpace>::replace_method(const matrix_type& A) {
   check_same_pattern(m_exec, A, *analyzed_pattern().pattern, this->m_check);
@@ -142,7 +143,7 @@ Status Solver<Scalar, ExecutionSpace>::factorize(const matrix_type& A) {
         give_way({Method::ldlt, ldlt->options().symmetry, "ldlt: the matrix is not positive definite"}, A,
                  "the matrix is not positive definite: ldlt");
     });
-  } catch (const InputError&) {  // nothing has changed
+  } catch (const InputError&) {  // the solver is unchanged
     m_escalations = std::move(former);
     m_has_lost_factors = had_lost_factors;
     take_report();
@@ -172,7 +173,7 @@ FactorStructure Solver<Scalar, ExecutionSpace>::structure() const {
       m_solver);
 }
 
-/// The report of the method's solver, with what it does not know.
+/// Copies the report of the method's solver and adds what only this class knows.
 template <class Scalar, class ExecutionSpace>
 void Solver<Scalar, ExecutionSpace>::take_report() {
   std::visit(

@@ -16,15 +16,15 @@
 
 namespace lutra {
 
-/// Solver for square sparse systems by the method of its options, or by one that it chooses: LU for matrices
-/// that are not symmetric, and for symmetric ones LU, LDLᵀ or Cholesky, whichever is predicted to take least
-/// time. The report says which and why.
+/// Solver for square sparse systems that uses the method given in its options, or chooses one. It chooses LU
+/// for an unsymmetric matrix. For a symmetric matrix it chooses LU, LDLᵀ or Cholesky, whichever has the least
+/// predicted time. The report names the method and the reason for the choice.
 ///
-/// analyze once per pattern, factorize once per set of values, solve as often as wanted. A chosen method
-/// gives way to another where later values need it: Cholesky to LDLᵀ for a matrix that is not positive
-/// definite, both to LU for one that is not symmetric, LDLᵀ of complex symmetric matrices to that of
-/// Hermitian ones. The report has an escalation then. A chosen method checks symmetry whatever
-/// `validate_input` says.
+/// Call analyze once per pattern, factorize once per set of values, and solve as often as needed. If later
+/// values do not suit a chosen method, the solver replaces it: Cholesky by LDLᵀ for a matrix that is not
+/// positive definite, either of them by LU for an unsymmetric matrix, and LDLᵀ for complex symmetric matrices
+/// by LDLᵀ for Hermitian ones. The report then records an escalation. A chosen method always checks symmetry,
+/// even when `validate_input` is false.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
                public Impl::MatrixCalls<Solver<Scalar, ExecutionSpace>, Scalar, ExecutionSpace> {
@@ -35,25 +35,28 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   using options_type = SolverOptions;
   using typename Calls::matrix_type, typename Calls::memory_space;
 
-  /// @throws InputError for options out of range, or at odds with the method
+  /// Creates a solver without an analysis.
+  /// @throws InputError if an option is out of range or conflicts with the method
   explicit Solver(SolverOptions options = {}, const ExecutionSpace& exec = ExecutionSpace())
       : Solver(options, exec, MemoryBudget(options.memory_limit)) {}
   /// Overload that shares an existing MemoryBudget, in place of one with `options.memory_limit`.
   Solver(SolverOptions options, const ExecutionSpace& exec, const MemoryBudget& budget);
 
   using Calls::factorize;
-  /// Factorizes a matrix with the pattern of the analysis and any values, which are read in place.
-  /// @returns success, or the status of a matrix that cannot be solved with
-  /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
-  ///         NaN or infinite: nothing has changed. OutOfMemoryError, TimeoutError: there are no factors
+  /// Factorizes a matrix that has the analyzed pattern and any values. The values are read in place.
+  /// @returns success, or the status of a matrix that cannot be solved
+  /// @throws CallOrderError if there is no analysis. InputError if the pattern differs or a value is NaN or
+  ///         infinite; the solver is then unchanged. After OutOfMemoryError or TimeoutError there are no
+  ///         factors.
   [[nodiscard]] Status factorize(const matrix_type& A);
 
-  /// Solves op(A)·X = B for all columns, and computes errors in `report()`.
-  /// @param B [n × k] or [n] View the execution space can read
-  /// @param X like B; may be B itself. Complete when the call returns
-  /// @returns the status of `report()`; what X holds then is said at `solve` of the method's solver
-  /// @throws CallOrderError without a factorization, InputError where extents do not fit or B holds NaN or
-  ///         infinity: nothing has changed. OutOfMemoryError, TimeoutError: X is undefined
+  /// Solves op(A)·X = B for all columns and stores the errors in `report()`.
+  /// @param B [n × k] or [n] View that the execution space can read
+  /// @param X View like B; may be B itself. It is complete when the call returns.
+  /// @returns the status of `report()`. The method's own `solve` documents the contents of X for each status.
+  /// @throws CallOrderError if there is no factorization. InputError if the extents do not match, or if B
+  ///         contains NaN or infinity; nothing has then changed. After OutOfMemoryError or TimeoutError X is
+  ///         undefined.
   template <class BView, class XView>
   Status solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
     require_factors();
@@ -66,16 +69,17 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
     });
   }
 
-  /// Overload for host arrays of n·k values by columns; copies to the device and back where the execution
-  /// space cannot reach them. Fences.
-  /// @throws what solve does; OutOfMemoryError where the copies do not fit: nothing has changed, X included
+  /// Overload for host arrays of n·k values, stored by columns. Copies them to the device and back if the
+  /// execution space cannot access host memory. Fences.
+  /// @throws whatever `solve` throws. OutOfMemoryError if the copies do not fit in memory; nothing has then
+  ///         changed, including X.
   Status solve_host(std::span<const Scalar> B, std::span<Scalar> X, Transposition op = Transposition::none) {
     return this->on_host_arrays(B, X, [&](const auto& from, const auto& to) { return solve(from, to, op); });
   }
 
-  /// Calls call(solver) with the solver of the method in use, a SparseLU, SparseLDLT or KrylovSolver, for
-  /// what these have of their own.
-  /// @throws CallOrderError without an analysis; what `call` throws
+  /// Calls call(solver) with the solver of the current method: a SparseLU, SparseLDLT or KrylovSolver. This
+  /// gives access to functions that only this class has.
+  /// @throws CallOrderError if there is no analysis, and whatever `call` throws
   template <class Call>
   void with_method(const Call& call) {
     this->require_analysis("solver");
@@ -88,14 +92,15 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
     });
   }
 
-  /// Orders, pattern of L + U and level widths, on the host, of a direct method; empty for a Krylov method
-  /// and for a structurally singular matrix. Fences.
-  /// @throws CallOrderError without an analysis
+  /// Returns the row and column orders, the pattern of L + U and the level widths of a direct method, on the
+  /// host. The result is empty for a Krylov method and for a structurally singular matrix. Fences.
+  /// @throws CallOrderError if there is no analysis
   FactorStructure structure() const;
-  /// The method in use; `automatic` before the first analysis, where none was asked for.
+  /// Returns the current method. It is `automatic` before the first analysis unless the options name a
+  /// method.
   Method method() const noexcept { return m_method; }
   const SolverOptions& options() const noexcept { return m_options; }
-  /// What was chosen, counted and measured, and how good the last solution is.
+  /// Returns the choices, counts and measurements of the last calls, and the quality of the last solution.
   const Report& report() const noexcept { return m_report; }
 
  private:
@@ -106,11 +111,11 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   using AnySolver = std::variant<std::monostate, Lu, Ldlt, Krylov>;
   template <class Reference>
   static constexpr bool is_solver = !std::is_same_v<std::decay_t<Reference>, std::monostate>;
-  /// A method for a matrix, and what goes with it.
+  /// A method, the symmetry it assumes, and the reason for choosing it.
   struct Choice {
     Method method;
     Symmetry symmetry;
-    std::string reason;  ///< empty: asked for
+    std::string reason;  ///< empty if the caller asked for the method
   };
 
   void analyze_matrix(const matrix_type& A);
@@ -129,7 +134,7 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
     if (!has_analysis() || m_has_lost_factors)
       throw CallOrderError("solve: there is no factorization; call analyze and factorize first");
   }
-  /// Calls and then takes over the report, whether the call throws or not. @returns its status
+  /// Invokes `call`, then takes over the report, even if `call` throws. @returns the status of the report
   template <class Call>
   Status reported(const Call& call) {
     struct TakeOver {
@@ -145,11 +150,11 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   void take_report();
 
   SolverOptions m_options;
-  AnySolver m_solver;  ///< none before the first analysis
+  AnySolver m_solver;  ///< holds no solver before the first analysis
   Method m_method;
-  std::string m_reason;                    ///< for the method; empty: it was asked for
-  std::vector<std::string> m_escalations;  ///< of the last factorization
-  bool m_has_lost_factors = false;         ///< memory ended while a method gave way
+  std::string m_reason;                    ///< why m_method was chosen; empty if the caller asked for it
+  std::vector<std::string> m_escalations;  ///< method changes during the last factorization
+  bool m_has_lost_factors = false;         ///< memory ran out during a change of method
   Report m_report;
   std::size_t m_rows = 0;
 };

@@ -12,15 +12,16 @@
 
 namespace lutra {
 
-/// Incomplete LU of square sparse matrices, A ≈ L·U on few entries: a preconditioner for our Krylov methods,
-/// for refinement, or for a caller's own loop.
+/// Incomplete LU factorization A ≈ L·U of square sparse matrices, with few entries in L and U. It serves as a
+/// preconditioner for the library's Krylov methods, for refinement, or for an iteration written by the
+/// caller.
 ///
-/// analyze once per pattern, factorize once per set of values, apply as often as wanted. Compiled into the
-/// library for the types of `SparseLU`. Numerical events end in `report().status`, mistakes of the caller in
-/// exceptions.
+/// Call analyze once per pattern, factorize once per set of values, and apply as often as needed. The library
+/// contains instantiations for the types of `SparseLU`. Numerical failures set `report().status`; usage
+/// errors throw exceptions.
 ///
-/// Several of them may share one analysis, each with its execution space instance, factors, workspace, memory
-/// account and report; they may be used at the same time by different threads.
+/// Several objects may share one analysis. Each has its own execution space instance, factors, workspace,
+/// MemoryBudget and report. Different threads may use them at the same time.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class SparseILU : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
                   public Impl::NumericCalls<Scalar, ExecutionSpace, SparseIluOptions> {
@@ -31,20 +32,21 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   using factorization_type = IncompleteFactorization<Scalar, ExecutionSpace>;
   using Base::Base;
 
-  /// One more on the analysis of another (`analysis()`), with its options and memory limit.
-  /// @throws CallOrderError for no analysis; OutOfMemoryError. Fences.
+  /// Creates an object on the analysis of another one (`analysis()`), with the options and memory limit of
+  /// that analysis. Fences.
+  /// @throws CallOrderError if the analysis is null; OutOfMemoryError
   explicit SparseILU(const std::shared_ptr<const analysis_type>& analysis,
                      const ExecutionSpace& exec = ExecutionSpace())
       : Base(options_of(analysis), exec) {
     this->set_analysis(analysis);
   }
 
-  /// X ≈ op(A)⁻¹·B for all columns (Numeric::apply, which says when it allocates and fences).
-  /// @param B [n × k] or [n] View the execution space can read, of any layout
-  /// @param X like B; may be B itself
-  /// @throws CallOrderError without usable factors; InputError where extents do not fit; OutOfMemoryError.
-  ///         TimeoutError where the watchdog has given up an earlier one, which left NaN: this one has done
-  ///         nothing, and the factors are still there
+  /// Computes X ≈ op(A)⁻¹·B for all columns. Numeric::apply documents when the call allocates and fences.
+  /// @param B [n × k] or [n] View of any layout that the execution space can read
+  /// @param X View like B; may be B itself
+  /// @throws CallOrderError if there are no usable factors. InputError if the extents do not match.
+  ///         OutOfMemoryError. TimeoutError if the watchdog stopped an earlier apply, whose result is NaN;
+  ///         this call has then done nothing, and the factors remain valid.
   template <class BView, class XView>
   void apply(const BView& B, const XView& X, Transposition op = Transposition::none) {
     Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
@@ -54,8 +56,8 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
                        Impl::as_rank_two<typename Views::multivector_type>(X), op);
   }
 
-  /// Overload for host arrays of n·k values by columns. Fences.
-  /// @throws what apply does; TimeoutError where the watchdog has given up this one
+  /// Overload for host arrays of n·k values, stored by columns. Fences.
+  /// @throws whatever `apply` throws; TimeoutError also if the watchdog stopped this call
   void apply_host(std::span<const Scalar> B, std::span<Scalar> X, Transposition op = Transposition::none) {
     this->on_host_arrays(B, X, [&](const auto& from, const auto& to) {
       apply(from, to, op);
@@ -64,9 +66,10 @@ class SparseILU : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
     this->analyzed().check_applied();
   }
 
-  /// The factors as one preconditioner; `parts()` of it as two, for split preconditioning. Valid until the
-  /// next analysis; to be applied after a successful `factorize` only.
-  /// @throws CallOrderError without an analysis, or where the pattern is structurally singular
+  /// Returns the factors as one preconditioner. Its `parts()` returns the same factors as two parts, for
+  /// split preconditioning. The reference is valid until the next analysis. Apply it only after a successful
+  /// `factorize`.
+  /// @throws CallOrderError if there is no analysis, or if the pattern is structurally singular
   factorization_type& factorization() const {
     constexpr auto message =
         "factorization: there is none; call analyze with a matrix that is not structurally singular first";

@@ -7,12 +7,14 @@
 
 namespace lutra {
 
-/// Direct solver for symmetric and Hermitian sparse systems, definite or not, by L·D·Lᵀ with pivots of one
-/// and two rows, and for positive definite ones by Cholesky's method (L·D·Lᴴ, D > 0 diagonal).
+/// Direct solver for symmetric and Hermitian sparse systems. Indefinite matrices are factorized as L·D·Lᵀ
+/// with 1 × 1 and 2 × 2 pivots. Positive definite matrices can be factorized by Cholesky's method, stored as
+/// L·D·Lᴴ with a diagonal D > 0.
 ///
-/// analyze once per pattern, factorize once per set of values, solve as often as wanted. After factorize
-/// `report().inertia` has the signs of the eigenvalues, exact but for rounding, and of none where pivots were
-/// perturbed or the matrix is complex and not Hermitian. Compiled for the types of SparseLU.
+/// Call analyze once per pattern, factorize once per set of values, and solve as often as needed. After
+/// factorize, `report().inertia` counts the eigenvalues by sign; the counts are exact up to rounding. There
+/// is no inertia if pivots were perturbed, or if the matrix is complex and not Hermitian. The class is
+/// instantiated for the same types as SparseLU.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class SparseLDLT : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
                    public DirectSolver<Scalar, ExecutionSpace, LdltOptions> {
@@ -25,7 +27,7 @@ class SparseLDLT : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   using Base::Base;
   using Base::factorize;
 
-  /// Factorizes A + diag(shift): regularization without a new analysis (Numeric::factorize).
+  /// Factorizes A + diag(shift), which regularizes A without a new analysis (Numeric::factorize).
   /// @throws as factorize(A)
   [[nodiscard]] Status factorize(const matrix_type& A, const shift_type& shift) {
     return this->analyzed().factorize(A, shift);
@@ -36,8 +38,9 @@ class SparseLDLT : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
     return factorize(this->as_analyzed(A), shift);
   }
 
-  /// X = (op of the parts)⁻¹·B with L, D and Lᵀ apart or together (Numeric::solve_parts).
-  /// @throws CallOrderError where there are no factors, InputError for extents that do not fit;
+  /// Computes X = (op of the parts)⁻¹·B, where the parts are any of the factors L, D and Lᵀ
+  /// (Numeric::solve_parts).
+  /// @throws CallOrderError if there are no factors, InputError if the extents do not match,
   ///         OutOfMemoryError, TimeoutError
   template <class BView, class XView>
   void solve_parts(const BView& B, const XView& X, const LdltParts& parts,
@@ -46,16 +49,17 @@ class SparseLDLT : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
         .solve_parts(B, X, parts, op);
   }
 
-  /// Sign (or phase) of the determinant and logarithm of its magnitude (Numeric::determinant).
-  /// @throws CallOrderError where there are no factors
+  /// Returns the sign (or phase) of the determinant and the logarithm of its magnitude
+  /// (Numeric::determinant).
+  /// @throws CallOrderError if there are no factors
   Determinant<Scalar> determinant() const {
     return this->numeric("determinant: there is no analysis; call analyze and factorize first").determinant();
   }
 
-  /// Raises the threshold u of pivots to u^0.75, at most to 1/2, for factorizations from here on: more
-  /// accurate factors, more delayed pivots.
-  /// @returns false where it is 1/2 already, or there is no threshold
-  /// @throws CallOrderError without an analysis
+  /// Raises the pivot threshold u to min(u^0.75, 1/2) for all later factorizations. The factors become more
+  /// accurate, and more pivots are delayed.
+  /// @returns false if u is already 1/2, or if the method uses no threshold
+  /// @throws CallOrderError if there is no analysis
   bool increase_quality() { return this->analyzed().increase_quality(); }
 };
 

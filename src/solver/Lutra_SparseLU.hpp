@@ -7,12 +7,13 @@
 
 namespace lutra {
 
-/// Direct solver for square sparse systems by LU, with static pivoting or threshold pivoting within fronts.
+/// Direct solver for square sparse systems by LU factorization, with static pivoting or with threshold
+/// pivoting within fronts.
 ///
-/// analyze once per pattern, factorize once per set of values, solve as often as wanted. Compiled into the
-/// library for float, double and complex of both, int and int64_t ordinals, int64_t offsets, and each
-/// execution space of Kokkos. Numerical events end in `report().status`, mistakes of the caller in
-/// exceptions. Several matrices of one pattern at a time: see `analysis()`.
+/// Call analyze once per pattern, factorize once per set of values, and solve as often as needed. The library
+/// contains instantiations for float, double and their complex types, for int and int64_t ordinals, int64_t
+/// offsets, and each enabled Kokkos execution space. Numerical failures set `report().status`; usage errors
+/// throw exceptions. To factorize several matrices of one pattern at the same time, see `analysis()`.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultExecutionSpace>
 class SparseLU : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
                  public DirectSolver<Scalar, ExecutionSpace, LuOptions> {

@@ -10,7 +10,7 @@
 
 namespace lutra {
 
-/// A factorization S·A·S = Pᵀ·L·D·Lᵀ·P whose parts can be applied alone.
+/// Interface of a factorization S·A·S = Pᵀ·L·D·Lᵀ·P whose factors can be applied separately.
 template <class Scalar, class ExecutionSpace>
 class SymmetricFactors {
  public:
@@ -19,11 +19,12 @@ class SymmetricFactors {
   using Columns = Kokkos::View<Scalar**, Kokkos::LayoutStride, Memory>;
 
   virtual ~SymmetricFactors() = default;
-  /// X = (op of the parts)⁻¹·B. The scaling of right-hand sides goes with L, that of solutions with Lᵀ.
-  /// Neither checks nor fences. @throws OutOfMemoryError
+  /// Computes X = (op of the parts)⁻¹·B. L includes the scaling of right-hand sides, and Lᵀ that of
+  /// solutions. Neither checks nor fences.
+  /// @throws OutOfMemoryError
   virtual void solve_parts(const ExecutionSpace& exec, Transposition op, const ConstColumns& B,
                            const Columns& X, const LdltParts& parts) = 0;
-  /// Of the matrix last factorized. Fences.
+  /// Returns the determinant of the last matrix factorized. Fences.
   virtual Determinant<Scalar> determinant(const ExecutionSpace& exec) = 0;
 };
 

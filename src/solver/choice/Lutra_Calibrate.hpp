@@ -27,7 +27,7 @@ struct NoWork {
   KOKKOS_FUNCTION void operator()(const int) const {}
 };
 
-/// Runs of the library's own stages on small generated matrices, from which the numbers of a model follow.
+/// Measures the library's own stages on small generated matrices and derives the numbers of a device model.
 template <class Scalar, class ExecutionSpace>
 class Calibration {
   using Memory = typename ExecutionSpace::memory_space;
@@ -57,7 +57,7 @@ class Calibration {
     const char* name;
     std::int64_t size;
   };
-  /// Sizes by which a stage is predicted, and the seconds it took.
+  /// Sizes on which the predicted time of a stage depends, and its measured seconds.
   struct Sample {
     OrderingProperties properties;
     FillForecast forecast;
@@ -70,7 +70,7 @@ class Calibration {
     return numbers;
   }
 
-  /// To four digits, which is more than measurements repeat.
+  /// Rounds to four digits, more than measurements reproduce.
   template <class Number>
   static Number rounded(Number number) {
     if constexpr (std::is_integral_v<Number>) return number;
@@ -80,7 +80,7 @@ class Calibration {
     return static_cast<Number>(result);
   }
 
-  /// The least time of five runs, the first of which is a warm-up.
+  /// Returns the least time of five runs after one warm-up run.
   template <class Work>
   double seconds_of(const Work& work) const {
     double least = HUGE_VAL;
@@ -94,7 +94,8 @@ class Calibration {
     return least;
   }
 
-  /// Numbers that the built-in model of this space lacks are not used by it.
+  /// Replaces a number unless it is 0 in the built-in model, which means that the execution space does not
+  /// use it.
   static void replace(double& number, double measured) {
     if (number > 0 && measured > 0 && std::isfinite(measured)) number = measured;
   }
@@ -109,7 +110,7 @@ class Calibration {
         2.0 * sizeof(double) * static_cast<double>(from.extent(0)) / seconds / trisolve.methods.bandwidth;
     for (double* const bandwidth : {&trisolve.methods.bandwidth, &trisolve.level_sets.bandwidth,
                                     &trisolve.portable_level_sets.bandwidth})
-      if (*bandwidth > 1) *bandwidth *= share;  // 1: the space does without
+      if (*bandwidth > 1) *bandwidth *= share;  // 1 means that the space does not use it
   }
 
   void measure_launch() {
@@ -125,7 +126,7 @@ class Calibration {
             launch);
   }
 
-  /// Seconds of a solve with a bidiagonal matrix of ones.
+  /// Returns the seconds of a solve with a bidiagonal matrix of ones.
   double chain_seconds(int n, TrisolveMethod method) const {
     HostMatrix<Scalar> L;
     L.n_rows = L.n_cols = n;
@@ -153,7 +154,7 @@ class Calibration {
     });
   }
 
-  /// A row that waits for the one before, in one block and between blocks.
+  /// Measures how long a row waits for the previous one, within a block and between blocks.
   void measure_chains() {
     constexpr int n = 1 << 14;
     const auto row_seconds = [&](TrisolveMethod method) {
@@ -174,7 +175,8 @@ class Calibration {
       *cost *= factor;
   }
 
-  /// Costs in the same proportions, so that two samples are met in geometric mean.
+  /// Scales all costs by one factor, so that predicted and measured times have the same geometric mean over
+  /// two samples.
   static void fit(StageCosts& costs, const Sample& a, const Sample& b) {
     const double predicted = predicted_seconds(costs, a.properties, a.forecast) *
                              predicted_seconds(costs, b.properties, b.forecast);
@@ -182,8 +184,8 @@ class Calibration {
       scale(costs, std::sqrt(a.seconds * b.seconds / predicted));
   }
 
-  /// The rate of flops apart from the other costs, of which `many_flops` has more than `few_flops`; together
-  /// where the samples contradict the model.
+  /// Fits the cost of flops separately from the other costs, since `many_flops` has a larger share of flops
+  /// than `few_flops`. Fits them together if the samples contradict the model.
   static void fit_flops(StageCosts& costs, const Sample& few_flops, const Sample& many_flops) {
     StageCosts others = costs;
     others.flop_seconds = 0;
@@ -248,7 +250,8 @@ class Calibration {
     costs.amd_visit_seconds *= factor;
   }
 
-  /// Of larger graphs, since a device takes small ones as long; by row and edge as the host.
+  /// Measures dissection on larger graphs, since a device takes equally long for all small ones. The costs
+  /// per row and edge keep the proportions of the host.
   void measure_device_dissection() {
     m_model.ordering.device_dissection = m_model.ordering.dissection;
     std::array<Sample, 2> samples;
@@ -265,7 +268,7 @@ class Calibration {
     fit(m_model.ordering.device_dissection, samples[0], samples[1]);
   }
 
-  /// Analysis, factorization and solve of a matrix with an engine.
+  /// Runs analysis, factorization and solve of a matrix with an engine.
   std::array<Sample, 3> run_engine(Engine engine, const Kind& kind) const {
     const HostMatrix<double> generated = generate(kind.name, kind.size);
     HostMatrix<Scalar> A{generated.n_rows, generated.n_cols, generated.row_map, generated.entries, {}};
@@ -279,7 +282,7 @@ class Calibration {
     options.engine = engine;
     options.time_stages = true;
     std::vector<Scalar> b(static_cast<std::size_t>(A.n_rows), Scalar(1)), x(b.size());
-    for (int analyses = 0; analyses < 2; ++analyses) {  // the first warms up
+    for (int analyses = 0; analyses < 2; ++analyses) {  // the first one warms up
       SparseLU<Scalar, ExecutionSpace> solver(options, m_exec);
       Status status = solver.analyze(A);
       for (int run = 0; run < 6; ++run) {
@@ -297,11 +300,12 @@ class Calibration {
     return samples;
   }
 
-  /// @param few, many of flops for each entry
+  /// Fits the costs of an engine.
+  /// @param few, many matrices with few and with many flops per entry
   void measure_engine(Engine engine, EngineCosts& costs, const Kind& few, const Kind& many) {
     if (costs.factorization == StageCosts()) return;
     auto a = run_engine(engine, few), b = run_engine(engine, many);
-    if constexpr (is_host_space<ExecutionSpace>)  // the model's are of one thread
+    if constexpr (is_host_space<ExecutionSpace>)  // the model's costs are those of one thread
       for (Sample* const sample : {&a[1], &b[1]})
         sample->seconds /= thread_share(m_model.ordering.factorization_serial_share, m_exec.concurrency());
     fit(costs.analysis, a[0], b[0]);
@@ -315,10 +319,11 @@ class Calibration {
 
 }  // namespace Impl
 
-/// The built-in model of an execution space with what short runs on this machine measure: bandwidth, launch,
-/// barrier and dependency, rates of both engines, of AMD and nested dissection. Some seconds, and 300 MB. The
-/// numbers no run measures stay to the last bit, by which they can be told; the name is the caller's to set.
-/// @tparam Scalar in which engines and triangular solves are measured
+/// Returns the built-in model of an execution space, updated by short runs on this machine. The runs measure
+/// bandwidth, launch, barrier and dependency times, and the rates of both engines, of AMD and of nested
+/// dissection. They take a few seconds and 300 MB. Numbers that no run measures keep their built-in values to
+/// the last bit, so a caller can recognize them. The caller sets the name of the model.
+/// @tparam Scalar scalar type of the measured engines and triangular solves
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 DeviceModel measure_device_model(const ExecutionSpace& exec = ExecutionSpace()) {

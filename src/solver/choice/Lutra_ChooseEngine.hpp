@@ -9,31 +9,31 @@
 
 namespace lutra::Impl {
 
-/// What the choice of an engine depends on, beside the options.
+/// Properties on which the choice of an engine depends, in addition to the options.
 struct EngineProperties {
-  double flops_per_entry = 0;     ///< of fronts, over the entries of L + U they store, zeros of amalgamation
-                                  ///< among them
-  bool fronts_fit = true;         ///< the memory limit has room for fronts
-  bool block_triangular = false;  ///< the order serves an exact pattern by rows alone
+  /// Flops of the fronts per entry of L + U that they store, including zeros from amalgamation.
+  double flops_per_entry = 0;
+  bool fronts_fit = true;         ///< fronts fit within the memory limit
+  bool block_triangular = false;  ///< the order suits only LU by rows with an exact pattern
 };
 
 struct EngineChoice {
   Engine engine = Engine::simplicial;  ///< never automatic
-  std::string reason;                  ///< empty where the caller has chosen
+  std::string reason;                  ///< reason for the choice; empty if the caller chose
 };
 
-/// Whether the multifrontal engine comes into question: it replaces the elimination order by an equivalent
-/// one and takes a pattern of its own.
+/// Returns whether the options permit the multifrontal engine, which replaces the elimination order by an
+/// equivalent one and uses its own pattern.
 inline bool may_take_fronts(const LuOptions& options) {
   return options.engine == Engine::multifrontal || options.pivoting == Pivoting::threshold ||
          (options.engine == Engine::automatic && options.ordering != Ordering::user &&
           options.symbolic == SymbolicMethod::automatic);
 }
 
-/// The engine asked for, or the one predicted to be faster.
+/// Returns the requested engine, or the one with the shorter predicted time.
 ///
-/// On hosts the simplicial engine wins until fronts have much to do for each entry they store. On devices its
-/// updates are bound by memory, and fronts are taken wherever they fit (docs/numeric.md).
+/// On hosts the simplicial engine is faster unless fronts perform many flops per stored entry. On devices its
+/// updates are limited by memory bandwidth, so fronts are chosen whenever they fit (docs/numeric.md).
 inline EngineChoice choose_engine(const LuOptions& options, const EngineProperties& properties,
                                   const NumericDeviceModel& model) {
   if (options.engine != Engine::automatic) return {options.engine, ""};

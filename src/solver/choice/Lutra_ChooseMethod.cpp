@@ -17,7 +17,7 @@
 namespace lutra {
 namespace {
 
-/// Whether a_ji is a_ij everywhere, or its conjugate.
+/// Returns whether a_ji = a_ij, or a_ji = conj(a_ij), for all entries.
 template <class Scalar>
 bool is_symmetric(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A, Symmetry symmetry) {
   const auto* const columns = A.entries.data();
@@ -36,8 +36,8 @@ bool is_symmetric(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A, 
   return true;
 }
 
-/// Of a Hermitian matrix: weak dominance of a positive diagonal, and rows of strict dominance from which a
-/// search of the graph reaches all others.
+/// Returns whether a Hermitian matrix has a positive and weakly dominant diagonal, and whether a graph search
+/// from the strictly dominant rows reaches all other rows.
 template <class Scalar>
 bool is_dominant(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
   constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
@@ -48,7 +48,8 @@ bool is_dominant(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
   };
   for (Ordinal i = 0; i < A.n_rows; ++i) {
     double diagonal = 0, others = 0;
-    // Rounding of entries and of their sum: a row that is dominant by no more may be so by chance.
+    // Bounds the rounding errors of the entries and their sum; a row that is dominant by less may be so by
+    // chance.
     const double rounding = static_cast<double>(A.row_map(i + 1) - A.row_map(i)) * epsilon;
     for (Offset p = A.row_map(i); p < A.row_map(i + 1); ++p) {
       if (A.entries(p) == i) {
@@ -69,7 +70,7 @@ bool is_dominant(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
   return reached.size() == seen.size();
 }
 
-/// By AMD's order; 0 for a matrix without rows.
+/// Returns the flops per entry with the AMD order, or 0 for a matrix without rows.
 double flops_per_entry(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) {
   if (A.n_rows == 0) return 0;
   const auto forecast_with = [&A]<class Index>(Index) {

@@ -11,39 +11,40 @@
 
 namespace lutra {
 
-enum class DirectMethod { cholesky, ldlt, lu };  ///< each serves all matrices that those before it do
+/// Each method handles all matrices of the methods before it.
+enum class DirectMethod { cholesky, ldlt, lu };
 
-/// What the choice of a direct method depends on.
+/// Properties on which the choice of a direct method depends.
 struct MethodProperties {
-  bool symmetric = false;            ///< A = Aᵀ, in pattern and in value, to the last bit
-  bool hermitian = false;            ///< A = Aᴴ, likewise; of real matrices the same
-  bool diagonally_dominant = false;  ///< Hermitian with aᵢᵢ ≥ Σ |aᵢⱼ|, j ≠ i, in all rows, and more in one
-                                     ///< row of each connected part of the graph: positive definite
-  bool structurally_singular = false;  ///< LU names rows and columns of such a matrix
+  bool symmetric = false;  ///< A = Aᵀ in pattern and values, to the last bit
+  bool hermitian = false;  ///< A = Aᴴ to the last bit; for real matrices the same as `symmetric`
+  /// Whether A is Hermitian with aᵢᵢ ≥ Σ |aᵢⱼ|, j ≠ i, in all rows, and with strict inequality in at least
+  /// one row of each connected component of the graph. A is then positive definite.
+  bool diagonally_dominant = false;
+  bool structurally_singular = false;  ///< LU names the rows and columns that make it singular
   std::int64_t zero_diagonals = 0;
-  double flops_per_entry = 0;  ///< of an LU factorization of a symmetric matrix in AMD's order, over the
-                               ///< entries of L + U
-  bool lu_asked = false;  ///< an option of the caller's is one of LU alone, or memory is limited, which LU
-                          ///< can do with less of
+  double flops_per_entry = 0;  ///< flops of LU per entry of L + U for a symmetric matrix in AMD order
+  /// Whether the caller set an option that only LU has, or limited the memory; LU needs less memory.
+  bool lu_asked = false;
 };
 
-/// The properties of a square matrix; `lu_asked` is the caller's to set.
-/// @param A on the host, rows sorted
-/// Cost O(nnz log(row length)); for a symmetric matrix also a maximum transversal and an ordering by AMD.
+/// Computes the properties of a square matrix, except `lu_asked`, which the caller sets. Costs O(nnz log(row
+/// length)), and for a symmetric matrix also a maximum transversal and an AMD ordering.
+/// @param A matrix on the host with sorted rows
 /// @throws OutOfMemoryError
 template <class Scalar>
 MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A);
 
-/// A method and why.
+/// A method and the reason for choosing it.
 struct MethodChoice {
   DirectMethod method = DirectMethod::lu;
-  Symmetry symmetry = Symmetry::symmetric;  ///< for ldlt and cholesky
+  Symmetry symmetry = Symmetry::symmetric;  ///< symmetry that ldlt and cholesky assume
   std::string reason;                       ///< one sentence for the report
 };
 
-/// LU for matrices that are not symmetric, and where fronts have so little to do that LU by rows is faster.
-/// Of others Cholesky's method where diagonal dominance proves them positive definite, else LDLᵀ, wherever
-/// the model of the device predicts less time for it than for LU.
+/// Chooses a direct method. Unsymmetric matrices get LU, and so do matrices whose fronts are so small that LU
+/// by rows is faster. Other matrices get Cholesky if diagonal dominance proves them positive definite, and
+/// LDLᵀ otherwise, provided that the device model predicts less time for it than for LU.
 MethodChoice choose_method(const MethodProperties& properties, const DeviceModel& model);
 
 }  // namespace lutra

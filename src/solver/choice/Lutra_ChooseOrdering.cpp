@@ -25,8 +25,8 @@ std::string in_words(const std::string& name, const FillForecast& forecast) {
                    static_cast<double>(forecast.height), static_cast<double>(forecast.supernode_height));
 }
 
-/// Of nested dissection, which works the whole graph that its reduction leaves at each level of its
-/// recursion. Reduction and forecast are those of AMD.
+/// Predicted time of nested dissection, and where it runs. Each level of its recursion processes the whole
+/// graph that remains after reduction. The times of reduction and forecast are those of AMD.
 struct DissectionTime {
   double seconds;
   Dissector by;
@@ -49,18 +49,18 @@ std::string name_of(const DissectionTime& time) {
   return time.by == Dissector::device ? "nested dissection on the device" : "nested dissection";
 }
 
-/// What nested dissection is expected to make of a matrix, from AMD's order.
+/// Estimates the forecast of nested dissection from that of AMD.
 FillForecast expected_dissection(const OrderingProperties& properties, const OrderingCosts& costs) {
   const FillForecast& amd = *properties.amd;
   const double rows = static_cast<double>(std::max<std::int64_t>(properties.rows, 1));
   const double tens = std::log10(std::max(amd.flops / rows / costs.saved_from_flops_per_row, 1.0));
   const double share = 1 - std::min(costs.saved_share * tens, costs.max_saved_share);
-  // AMD's path may be a chain. Dissection's is about as long as a dense matrix of the same flops has rows, r
-  // of 2/3 r³: on meshes 0.5 to 0.9 of it.
+  // The path of AMD may be a chain. The path of nested dissection is about as long as the number of rows r of
+  // a dense matrix with the same flops, 2/3 r³; on meshes it is 0.5 to 0.9 of r.
   const double longest = 0.8 * std::cbrt(1.5 * amd.flops);
   const double height = static_cast<double>(amd.height);
   FillForecast expected = amd;
-  expected.flops *= share;  // entries are spared, too, by about the power of 2/3 of flops
+  expected.flops *= share;  // entries decrease as about the power 2/3 of flops
   expected.nnz_l = static_cast<std::int64_t>(static_cast<double>(amd.nnz_l) * std::pow(share, 2.0 / 3));
   expected.height = static_cast<std::int64_t>(std::min(height * (1 - costs.saved_height_share), longest));
   expected.supernode_height = static_cast<std::int64_t>(static_cast<double>(amd.supernode_height) *
@@ -68,7 +68,7 @@ FillForecast expected_dissection(const OrderingProperties& properties, const Ord
   return expected;
 }
 
-/// Seconds from the ordering to the last solution.
+/// Returns the seconds from the ordering to the last solution.
 double total(const PredictedTimes& times, const OrderingUse& use) {
   return *times.analysis + use.factorizations * (*times.factorization + *times.solve);
 }
@@ -90,7 +90,7 @@ OrderingProperties properties_of(const SymmetricGraph<Index>& graph, const Order
   return properties;
 }
 
-/// @param elimination tree and counts of this permutation, or empty
+/// @param elimination elimination tree and counts for this permutation, or empty
 template <class Index>
 ChosenOrder chosen(SymmetricGraph<Index> graph, Elimination<Index> elimination, OrderingChoice choice,
                    const FillForecast& forecast) {
@@ -99,7 +99,7 @@ ChosenOrder chosen(SymmetricGraph<Index> graph, Elimination<Index> elimination, 
           OrderedGraph<Index>{std::move(graph), std::move(elimination)}, false};
 }
 
-/// Dissection's order where AMD was given up.
+/// Chooses the order of nested dissection after AMD was stopped.
 OrderingChoice choose_without_amd(const OrderingProperties& properties, const DeviceModel& model,
                                   const DissectionTime& dissection) {
   PredictedTimes times = predicted_times(properties, *properties.dissection, model);
@@ -112,7 +112,7 @@ OrderingChoice choose_without_amd(const OrderingProperties& properties, const De
           times};
 }
 
-/// An order in which blocks follow one another, and keep theirs within.
+/// Sorts an order so that blocks follow one another. The order within each block is kept.
 template <class Index>
 std::vector<Index> sort_by_block(const std::vector<Index>& order, const BlockTriangularForm& blocks) {
   if (blocks.count < 2) return order;
@@ -124,7 +124,7 @@ std::vector<Index> sort_by_block(const std::vector<Index>& order, const BlockTri
   return sorted;
 }
 
-/// The edges within blocks.
+/// Returns the graph with only the edges within blocks.
 template <class Index>
 SymmetricGraph<Index> within_blocks(const SymmetricGraph<Index>& graph, const BlockTriangularForm& blocks) {
   SymmetricGraph<Index> within;
@@ -143,7 +143,8 @@ SymmetricGraph<Index> within_blocks(const SymmetricGraph<Index>& graph, const Bl
   return within;
 }
 
-/// Whether a row or a column has a diagonal entry only, without which there is rarely more than one block.
+/// Returns whether some row or column has only a diagonal entry. Otherwise there is rarely more than one
+/// block.
 bool has_singleton(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern) {
   std::vector<Ordinal> in_column(static_cast<std::size_t>(pattern.n_cols), 0);
   const Ordinal* const columns = pattern.entries.data();
@@ -153,8 +154,8 @@ bool has_singleton(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern
   return false;
 }
 
-/// Orders a graph by AMD, and by nested dissection where the choice needs it.
-/// @param blocks between which the graph has no edges, ordered one behind the other; empty: any order
+/// Orders a graph by AMD, and by nested dissection if the choice needs it.
+/// @param blocks blocks to order one after another, with no edges of the graph between them; empty: any order
 template <class Index>
 ChosenOrder choose_with(SymmetricGraph<Index> graph, const DeviceModel& model, const OrderingUse& use,
                         const std::vector<Ordinal>& partner, const BlockTriangularForm& blocks = {}) {
@@ -170,7 +171,7 @@ ChosenOrder choose_with(SymmetricGraph<Index> graph, const DeviceModel& model, c
     dissection = eliminated_by(Ordering::nd);
     properties.dissection = forecast_fill(dissection);
   };
-  work.max_visits = 0;  // until the size of the reduced graph is known
+  work.max_visits = 0;  // limit until the size of the reduced graph is known
   work.at_limit = [&](DegreeWork& reached) {
     if (!properties.reduced) {
       properties.reduced = GraphSize{reached.vertices, reached.edges};
@@ -194,15 +195,15 @@ ChosenOrder choose_with(SymmetricGraph<Index> graph, const DeviceModel& model, c
   return chosen(std::move(graph), std::move(elimination), std::move(choice), forecast);
 }
 
-/// The same by irreducible blocks, one behind the other, where that spares edges enough and blocks are sparse
-/// enough for an elimination by rows; else empty.
+/// Orders irreducible blocks one after another. Returns an empty optional unless this saves enough edges and
+/// the blocks are sparse enough for elimination by rows.
 template <class Index>
 std::optional<ChosenOrder> choose_by_blocks(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                             const SymmetricGraph<Index>& graph, const DeviceModel& model,
                                             const OrderingUse& use, const std::vector<Ordinal>& row_order) {
-  constexpr double max_share = 0.95;    // of all rows in the largest block
-  constexpr double min_spared = 0.05;   // of all edges
-  constexpr double overestimate = 1.2;  // of flops per entry, by a symmetric pattern
+  constexpr double max_share = 0.95;    // limit for the share of rows in the largest block
+  constexpr double min_spared = 0.05;   // required share of edges that are saved
+  constexpr double overestimate = 1.2;  // factor by which a symmetric pattern overestimates flops per entry
   const auto n = static_cast<std::int64_t>(pattern.n_rows);
   const bool is_symmetric = static_cast<std::int64_t>(graph.neighbours.size()) == pattern.nnz() - n;
   if (is_symmetric || !has_singleton(pattern)) return std::nullopt;
@@ -222,8 +223,8 @@ std::optional<ChosenOrder> choose_by_blocks(const CsrPattern<Ordinal, Offset, Ko
   return chosen;
 }
 
-/// function(graph), the graph of the pattern with its rows in an order, with an index type that counts its
-/// edges.
+/// Calls function(graph) with the graph of the pattern, whose rows are permuted by row_order. The index type
+/// of the graph can hold the number of its edges.
 template <class Function>
 ChosenOrder with_graph(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                        const std::vector<Ordinal>& row_order, const Function& function) {
@@ -346,12 +347,12 @@ BackendChoice choose_backend(const BackendProperties& properties, const DeviceMo
   known.edges = properties.edges;
   known.use = properties.use;
   const double start = device.ordering.device_start_seconds;
-  constexpr std::int64_t visits_of_edge = 10;  // in the median of matrices
+  constexpr std::int64_t visits_of_edge = 10;  // median over matrices
   known.amd_visits = visits_of_edge * known.edges;
   const double ordering = predicted_amd_seconds(known, host.ordering);
   if (ordering > start) return BackendChoice::device;
   if (!properties.amd) return BackendChoice::needs_forecast;
-  // Ordering by AMD takes place on the host in either case.
+  // AMD runs on the host in either case.
   const double on_host = total(predicted_times(known, *properties.amd, host), known.use);
   const double on_device = total(predicted_times(known, *properties.amd, device), known.use);
   return on_host <= start + on_device ? BackendChoice::host : BackendChoice::device;

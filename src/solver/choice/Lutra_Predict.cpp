@@ -19,7 +19,8 @@ namespace {
 using Impl::at;
 using Impl::formatted;
 
-/// Vertices on the longest path of the elimination tree: a front's pivots follow one another.
+/// Returns the number of vertices on the longest path of the elimination tree; the pivots of a front form a
+/// path.
 double longest_path(const AssemblyTree& tree) {
   std::vector<double> height(tree.parent.size(), 0);
   double longest = 0;
@@ -31,7 +32,7 @@ double longest_path(const AssemblyTree& tree) {
   return longest;
 }
 
-/// Levels of the rows of A's lower triangle, as ILU(0) has them.
+/// Computes the levels of the rows of A's lower triangle, which is the pattern of L in ILU(0).
 TriangleProperties lower_triangle(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) {
   TriangleProperties properties;
   properties.rows = static_cast<double>(A.n_rows);
@@ -95,7 +96,7 @@ void predict_grids(const BlockTriangle& lower, const PredictOptions& options, Pr
   result.best = static_cast<std::size_t>(best - result.grids.begin());
 }
 
-/// Half of a solve.
+/// Returns the seconds of one sweep, half of a solve.
 double front_sweep_seconds(const StageCosts& solve, const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
                            const TriangleProperties& L) {
   OrderingProperties properties;
@@ -158,7 +159,7 @@ Prediction predict_solves(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpa
   Impl::collect_rows(*pivots, tree);
   result.report.factors = count_factors(tree, static_cast<double>(A.nnz()));
   predict_grids(block_triangle(tree), options, result);
-  TriangleProperties by_rows;  // of L; the solve with U takes as long
+  TriangleProperties by_rows;  // properties of L; the solve with U takes equally long
   by_rows.rows = static_cast<double>(tree.n);
   by_rows.entries = static_cast<double>(*result.report.factors.nnz_l);
   by_rows.levels = longest_path(tree);

@@ -13,38 +13,39 @@
 
 namespace lutra {
 
-/// What times are predicted for.
+/// Options of a prediction.
 struct PredictOptions {
-  LuOptions lu;               ///< ordering and matching
-  TrisolveDeviceModel costs;  ///< of one device or rank, and of messages between them
-  /// Of a solve on fronts by one host, both sweeps; empty: of a device, simulated as on a grid of one.
+  LuOptions lu;               ///< options of ordering and matching
+  TrisolveDeviceModel costs;  ///< costs of one device or rank, and of messages between ranks
+  /// Costs of a solve on fronts by one host, both sweeps. Empty: a device, simulated as a grid with one rank.
   std::optional<StageCosts> front_solve;
-  NodeLinks nodes;                  ///< where ranks are on several nodes
-  int ranks = 1;                    ///< most ranks
-  std::optional<ProcessGrid> grid;  ///< this grid alone; without one the best of 1, 2, 4, … and `ranks` ranks
+  NodeLinks nodes;  ///< links between nodes, if ranks are on several nodes
+  int ranks = 1;    ///< largest number of ranks
+  /// The only grid to consider; empty: the best for 1, 2, 4, … and `ranks` ranks.
+  std::optional<ProcessGrid> grid;
   int n_rhs = 1;
 };
 
-/// Seconds of one method.
+/// Predicted seconds of one method.
 struct MethodTime {
   std::string what, method;
   double seconds = 0;
 };
 
-/// What the models say of a matrix.
+/// Predictions of the models for a matrix.
 struct Prediction {
-  Report report;  ///< choices, ranks, and counts of the factors as fronts would store them
+  Report report;                         ///< choices, ranks, and counts of the factors as fronts store them
   std::vector<MethodTime> one_device;    ///< triangular solves by one device or rank
-  std::vector<GridTimes> grids;          ///< solves with complete factors by ranks
-  std::vector<CriticalPathTimes> paths;  ///< of the sweep with L on each of these grids
-  std::size_t best = 0;                  ///< the fastest of them
+  std::vector<GridTimes> grids;          ///< solves with complete factors on several ranks
+  std::vector<CriticalPathTimes> paths;  ///< critical path of the sweep with L on each of `grids`
+  std::size_t best = 0;                  ///< index of the fastest grid
   std::vector<std::string> assumptions;
 };
 
-/// Predicts triangular solves of a matrix from its order and assembly tree; nothing is factorized. Cost: that
-/// of matching, ordering and tree on the host, then simulations (`simulate_solve`).
-/// @param A on the host
-/// @throws InputError as analyze, and for options out of range; OutOfMemoryError
+/// Predicts triangular solves of a matrix from its order and assembly tree, without factorizing it. Costs
+/// matching, ordering and assembly tree on the host, and the simulations (`simulate_solve`).
+/// @param A matrix on the host
+/// @throws InputError as analyze, and if an option is out of range; OutOfMemoryError
 template <class Scalar>
 Prediction predict_solves(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
                           const PredictOptions& options);

@@ -16,11 +16,11 @@
 #include "Lutra_Reasons.hpp"
 #include "Lutra_ToDevice.hpp"
 
-// What the analyses of LU and LDLᵀ share.
+// Steps common to the analyses of LU and LDLᵀ.
 
 namespace lutra::Impl {
 
-/// The solver's own copy of a pattern, with the orders of rows and columns.
+/// Copies a pattern and the orders of rows and columns to the memory of the execution space.
 template <class ExecutionSpace>
 PermutedPattern<typename ExecutionSpace::memory_space> permute(
     const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
@@ -34,7 +34,7 @@ PermutedPattern<typename ExecutionSpace::memory_space> permute(
   return F;
 }
 
-/// Puts the scales of a matching into the memory of the execution space.
+/// Copies the scales of a matching to the memory of the execution space.
 template <class Scalar, class ExecutionSpace>
 void upload_scales(const ExecutionSpace& exec, const MatchingResult& matching,
                    Analysis<Scalar, ExecutionSpace>& analysis) {
@@ -45,8 +45,8 @@ void upload_scales(const ExecutionSpace& exec, const MatchingResult& matching,
                               Reals(matching.col_scale.begin(), matching.col_scale.end()));
 }
 
-/// Whether A, which has been checked, has a pattern checked before.
-/// @param read as of check_square_matrix
+/// Returns whether A, which has been checked, has the given pattern, which was checked before.
+/// @param read triangle that is read, as for check_square_matrix
 template <class Scalar, class ExecutionSpace>
 bool has_pattern(const ExecutionSpace& exec,
                  const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
@@ -61,10 +61,10 @@ bool has_pattern(const ExecutionSpace& exec,
   }
 }
 
-/// An analysis with the plan of a former one and the scales of a new matching, for which alone time was
-/// taken.
-/// @param report     of the new matching
-/// @param value_hash of the values it was made for
+/// Creates an analysis with the plan of a former one and the scales of a new matching. Only the matching took
+/// time.
+/// @param report     report of the new matching
+/// @param value_hash hash of the values that were matched
 template <class Analysis, class ExecutionSpace>
 std::shared_ptr<const Analysis> with_new_scales(const ExecutionSpace& exec, const Analysis& former,
                                                 const MatchingResult& matching, const Report& report,
@@ -81,7 +81,7 @@ std::shared_ptr<const Analysis> with_new_scales(const ExecutionSpace& exec, cons
   return analysis;
 }
 
-/// The pattern of F on the host, rows sorted.
+/// Returns the pattern of F on the host, with sorted rows.
 inline HostMatrix<char, Ordinal, Offset> permuted_pattern(
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, const PivotOrder& pivots) {
   std::vector<Ordinal> position(pivots.columns.size());
@@ -101,9 +101,9 @@ inline HostMatrix<char, Ordinal, Offset> permuted_pattern(
   return result;
 }
 
-/// The tree of fronts on the host, from the graph that was ordered.
-/// @param on_host   a copy of A
-/// @param with_rows false: the tree may be without contribution rows
+/// Builds the assembly tree on the host from the ordered graph.
+/// @param on_host   copy of A on the host
+/// @param with_rows if false, the tree may lack contribution rows
 inline AssemblyTree build_tree_on_host(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host,
                                        PivotOrder& pivots, bool with_rows) {
   return std::visit(
@@ -122,8 +122,8 @@ inline AssemblyTree build_tree_on_host(const CsrPattern<Ordinal, Offset, Kokkos:
       pivots.ordered);
 }
 
-/// The tree of fronts, on devices by their threads where memory suffices.
-/// @param on_host a copy of A
+/// Builds the assembly tree. On devices their threads build it if memory suffices.
+/// @param on_host copy of A on the host
 template <class ExecutionSpace>
 AssemblyTree build_tree(const ExecutionSpace& exec,
                         const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
@@ -132,11 +132,11 @@ AssemblyTree build_tree(const ExecutionSpace& exec,
   try {
     if (A.n_rows < std::numeric_limits<int>::max())
       return make_assembly_tree(exec, A, pivots.rows, pivots.columns, budget);
-  } catch (const OutOfMemoryError&) {  // the host has the memory
+  } catch (const OutOfMemoryError&) {  // continue on the host
   }
-  return build_tree_on_host(on_host, pivots, true);  // the sizes of fronts on devices depend on rows
+  return build_tree_on_host(on_host, pivots, true);  // front sizes on devices depend on the contribution rows
 }
-/// That of a host space may be without contribution rows, until `collect_rows`.
+/// Overload for host spaces. The tree may lack contribution rows until `collect_rows` adds them.
 template <HostExecution ExecutionSpace>
 AssemblyTree build_tree(const ExecutionSpace&,
                         const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>&,
@@ -145,7 +145,8 @@ AssemblyTree build_tree(const ExecutionSpace&,
   return build_tree_on_host(on_host, pivots, false);
 }
 
-/// Adds the contribution rows to a tree that is without. @param pivots as `build_tree` left them
+/// Adds the contribution rows to a tree that lacks them.
+/// @param pivots pivot order as `build_tree` left it
 inline void collect_rows(const PivotOrder& pivots, AssemblyTree& tree) {
   if (static_cast<std::int64_t>(tree.rows.size()) == tree.row_begin.back()) return;
   std::visit(

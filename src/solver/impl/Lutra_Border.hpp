@@ -21,31 +21,31 @@
 
 namespace lutra::Impl {
 
-/// Rows and columns s at the border of the matrix Arr that a solver factorizes. Fronts have them as
-/// contribution rows, and hand their Schur complement on Ass to a last front, which is assembled but not
-/// eliminated: what stands in it is the Schur complement of the factorization on s (P. R. Amestoy, I. S.
-/// Duff, J.-Y. L'Excellent and J. Koster, SIAM J. Matrix Anal. Appl. 23, 2001).
+/// Border of rows and columns s around the matrix Arr that a solver factorizes. The border appears among the
+/// contribution rows of the fronts. They pass their contributions to Ass on to a last front, which is
+/// assembled but not eliminated; its entries are the Schur complement of the factorization onto s (P. R.
+/// Amestoy, I. S. Duff, J.-Y. L'Excellent and J. Koster, SIAM J. Matrix Anal. Appl. 23, 2001).
 ///
 ///       r     s                r         s
 ///     +-----+-----+          +---------+-----+
-///     | Arr | Ars |          | Lrr\Urr | Urs |      S goes to `complement`; in the last front the identity
-///     +-----+-----+   ──►    +---------+-----+      takes its room, so that L and U are those of a regular
-///     | Asr | Ass |          |   Lsr   |  I  |      matrix whatever S is
+///     | Arr | Ars |          | Lrr\Urr | Urs |      S is copied to `complement`. The identity replaces it in
+///     +-----+-----+   ──►    +---------+-----+      the last front, so that L and U are the factors of a
+///     | Asr | Ass |          |   Lsr   |  I  |      nonsingular matrix for any S.
 ///     +-----+-----+          +---------+-----+
 template <class Scalar, class ExecutionSpace>
 struct Border {
   using Memory = typename ExecutionSpace::memory_space;
 
-  Ordinal rest = 0, set = 0;                   ///< rows of r and s
-  HostMatrix<char, Ordinal, Offset> on_host;   ///< pattern of the whole, r first; without values
-  CsrPattern<Ordinal, Offset, Memory> A;       ///< the same
+  Ordinal rest = 0, set = 0;                   ///< number of rows of r and of s
+  HostMatrix<char, Ordinal, Offset> on_host;   ///< pattern of the whole matrix with r first; no values
+  CsrPattern<Ordinal, Offset, Memory> A;       ///< the same pattern in the memory of the execution space
   Kokkos::View<const Offset*, Memory> source;  ///< position of each entry in the caller's values
-  Kokkos::View<Scalar*, Memory> values;        ///< of the matrix to factorize next
+  Kokkos::View<Scalar*, Memory> values;        ///< values of the matrix to be factorized next
   Kokkos::View<Scalar**, Kokkos::LayoutLeft, Memory> complement;  ///< [set × set]
-  bool is_planned = false;                                        ///< an analysis has taken it in
+  bool is_planned = false;  ///< an analysis has included the border in its plan
 };
 
-/// The orders of a bordered matrix, on the host.
+/// Row and column order of a bordered matrix, on the host.
 struct BorderedOrders {
   std::vector<Ordinal> rows, columns;
 };
@@ -61,7 +61,8 @@ inline BorderedOrders append_set(const PivotOrder& pivots, Ordinal set) {
   return orders;
 }
 
-/// Rows of the set that each pivot of Arr has entries in, in its row of Ars or its column of Asr.
+/// Lists, for each pivot of Arr, the rows of the set in which its row of Ars or its column of Asr has
+/// entries.
 template <class Matrix>
 std::vector<std::vector<Ordinal>> border_of_pivots(const Matrix& whole, const BorderedOrders& orders,
                                                    Ordinal rest) {
@@ -82,7 +83,8 @@ std::vector<std::vector<Ordinal>> border_of_pivots(const Matrix& whole, const Bo
   return border;
 }
 
-/// The tree of Arr with the set's rows among the contribution rows, and the set as its one root. O(rows)
+/// Adds the rows of the set to the contribution rows in the tree of Arr, and makes the set the only root.
+/// O(rows)
 inline void append_set(const std::vector<std::vector<Ordinal>>& border, Ordinal set, AssemblyTree& tree) {
   const Ordinal count = tree.count(), rest = tree.n;
   std::vector<std::vector<Ordinal>> of_front(static_cast<std::size_t>(count));
@@ -90,7 +92,7 @@ inline void append_set(const std::vector<std::vector<Ordinal>>& border, Ordinal 
   std::vector<std::int64_t> row_begin{0};
   tree.flops = 0;
   for (Ordinal f = 0; f < count; ++f) {
-    auto& own = at(of_front, f);  // those of the children are there already
+    auto& own = at(of_front, f);  // already has the rows of the children
     for (Ordinal k = at(tree.pivot_begin, f); k < at(tree.pivot_begin, f + 1); ++k)
       own.insert(own.end(), at(border, k).begin(), at(border, k).end());
     std::ranges::sort(own);
@@ -122,8 +124,8 @@ inline void append_set(const std::vector<std::vector<Ordinal>>& border, Ordinal 
 }
 
 /// Plans the factorization of a bordered matrix.
-/// @param tree of Arr, whose pivots stand in its order
-/// @param plan plan(F, tree, entries): of the whole
+/// @param tree assembly tree of Arr, with pivots numbered in its order
+/// @param plan callable plan(F, tree, entries) for the whole matrix
 template <class ExecutionSpace, class Scalar, class Plan>
 auto plan_bordered(const ExecutionSpace& exec, Border<Scalar, ExecutionSpace>& border,
                    const PivotOrder& pivots, AssemblyTree tree, const MemoryBudget& budget,
@@ -139,7 +141,7 @@ auto plan_bordered(const ExecutionSpace& exec, Border<Scalar, ExecutionSpace>& b
   return plan(F, tree, FrontEntries{make_view(border.on_host).pattern(), orders.rows, orders.columns});
 }
 
-/// `to` begins with `from`; the rest is 1.
+/// Copies `from` to the beginning of `to`, and fills the rest with 1.
 template <class ExecutionSpace, class From, class To>
 static void extend_by_ones(const ExecutionSpace& exec, const From& from, const To& to) {
   const auto n = static_cast<std::int64_t>(from.extent(0));
@@ -151,7 +153,7 @@ static void extend_by_ones(const ExecutionSpace& exec, const From& from, const T
       });
 }
 
-/// Rows [begin, end) of `to`: `factor` times those of `from`, and 0 where it has no such row.
+/// Sets rows [begin, end) of `to` to `factor` times those of `from`, and to 0 where `from` has no such row.
 template <class ExecutionSpace, class Rows>
 static void copy_rows(const ExecutionSpace& exec, std::int64_t begin, std::int64_t end, const Rows& from,
                       const Rows& to, typename Rows::non_const_value_type factor) {
@@ -165,8 +167,8 @@ static void copy_rows(const ExecutionSpace& exec, std::int64_t begin, std::int64
       });
 }
 
-/// What factorizations of a bordered matrix work in: scales of the whole, and vectors for solves with Arr by
-/// factors of the whole.
+/// Workspace for factorizations of a bordered matrix: scales of the whole matrix, and vectors for solves with
+/// Arr that use the factors of the whole matrix.
 template <class Scalar, class ExecutionSpace>
 class BorderWorkspace {
  public:
@@ -175,7 +177,7 @@ class BorderWorkspace {
 
   explicit BorderWorkspace(const MemoryBudget& budget) : m_budget(budget) {}
 
-  /// The values of the whole with the scales of Arr, and 1 for the set.
+  /// Returns the values of the whole matrix, with the scales of Arr and scales of 1 for the set.
   ScaledValues<Scalar, Memory> values(const ExecutionSpace& exec,
                                       const Border<Scalar, ExecutionSpace>& border,
                                       const ScaledValues<Scalar, Memory>& A) {
@@ -192,8 +194,9 @@ class BorderWorkspace {
     return {border.values, m_row_scale, m_col_scale};
   }
 
-  /// X = Arr⁻¹·B, op(Arr) where `solve` does that: solve(B', X') by the whole, with the identity for S. With
-  /// (B, 0) it finds X's = −Asr·Arr⁻¹·B; with (B, −X's) it finds (Arr⁻¹·B, 0).
+  /// Computes X = Arr⁻¹·B, or with op(Arr) if `solve` applies op. `solve`(B', X') solves with the whole
+  /// matrix, in which the identity replaces S. The first solve, with (B, 0), gives X's = −Asr·Arr⁻¹·B; the
+  /// second, with (B, −X's), gives (Arr⁻¹·B, 0).
   template <class Solve>
   void solve(const ExecutionSpace& exec, const Rows& B, const Rows& X, const Solve& solve) {
     const std::size_t n = m_row_scale.extent(0), columns = B.extent(1);
@@ -217,7 +220,7 @@ class BorderWorkspace {
   MemoryBudget m_budget;
   Scales m_row_scale, m_col_scale;
   Rows m_B, m_X;
-  MemoryReservation m_reservation, m_vectors;  ///< of scales; of vectors
+  MemoryReservation m_reservation, m_vectors;  ///< memory of the scales and of the vectors
 };
 
 }  // namespace lutra::Impl

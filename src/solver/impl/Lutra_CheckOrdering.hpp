@@ -10,7 +10,7 @@
 
 namespace lutra::Impl {
 
-/// @throws InputError for a permutation that would not be read, and one that is missing
+/// @throws InputError if a permutation is given but would not be used, or if one is missing
 inline void check_ordering(Ordering ordering, const std::vector<std::int64_t>& user_permutation) {
   if (ordering != Ordering::user && !user_permutation.empty())
     throw InputError("options: user_permutation needs Ordering::user");

@@ -14,7 +14,7 @@
 
 namespace lutra::Impl {
 
-/// What is known of the condition of the matrix last factorized.
+/// Tracks what is known about the condition of the last matrix factorized.
 template <class Scalar, class ExecutionSpace>
 class ConditionGuard {
  public:
@@ -24,20 +24,21 @@ class ConditionGuard {
   using Workspace = SolveWorkspace<Scalar, ExecutionSpace>;
 
   static constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
-  /// 1/√ε: a condition number that takes half of the digits; and growth, likewise
+  /// 1/√ε, a condition number that costs half of the digits. Also used as a bound for growth.
   static constexpr double near_singular = sizeof(RealOf<Scalar>) == 8 ? 0x1p26 : 0x1.6ap11;
-  static constexpr double max_probed = near_singular / 128;  ///< of one solve that are not looked into
+  /// Estimates of one solve below this are not examined further.
+  static constexpr double max_probed = near_singular / 128;
 
-  /// Another matrix is factorized.
+  /// Forgets all estimates. Called when another matrix is factorized.
   void forget() {
     m_condition.reset();
     m_is_doubtful = false;
   }
   const std::optional<double>& condition() const { return m_condition; }
-  /// Whether the factors are too inexact for the last look to have found all singular matrices.
+  /// Returns whether the factors were too inexact for the last `look` to detect all singular matrices.
   bool is_doubtful() const { return m_is_doubtful; }
 
-  /// Whether pivots or growth leave it open that A is singular.
+  /// Returns whether A may be singular, judged by pivots and growth.
   static bool is_suspicious(const FactorizationOutcome& outcome) {
     const double smallest = std::pow(epsilon, 5.0 / 8.0) * outcome.largest_entry;
     const bool has_zeros = outcome.symmetric && outcome.symmetric->zero > 0;
@@ -45,7 +46,8 @@ class ConditionGuard {
            outcome.growth() >= near_singular;
   }
 
-  /// A lower bound of the condition number, which one solve finds. @param work one column, overwritten
+  /// Computes a lower bound of the condition number by one solve.
+  /// @param work one column, overwritten
   double probe(const ExecutionSpace& exec, const Operator& A, Factors& F,
                const Scales<Scalar, Memory>& scales, const Workspace& work, Report& report) const {
     const StageTimer timer(exec, true);
@@ -54,10 +56,11 @@ class ConditionGuard {
     return condition;
   }
 
-  /// Estimates the condition; rows and columns of a singular matrix go to the report, which says what the
-  /// estimate has cost. @returns whether A is singular to working precision
+  /// Estimates the condition number. Writes the rows and columns that make the matrix singular, and the time
+  /// of the estimate, to the report.
   /// @param work         one column, overwritten
-  /// @param perturbation of the factorization
+  /// @param perturbation pivot perturbation of the factorization
+  /// @returns whether A is singular to working precision
   bool look(const ExecutionSpace& exec, const Operator& A, const Operator& A_adjoint, Factors& F,
             const Scales<Scalar, Memory>& scales, const Workspace& work, double perturbation,
             Report& report) {
@@ -75,17 +78,18 @@ class ConditionGuard {
     return true;
   }
 
-  /// A bound of the relative error of a solution by the condition of A, infinity where that is not finite;
-  /// none without an estimate. @param backward componentwise backward error
+  /// Bounds the relative error of a solution by the condition number of A. The bound is infinity if it is not
+  /// finite, and empty if there is no estimate.
+  /// @param backward componentwise backward error
   std::optional<double> bound(double backward) const {
     if (!m_condition) return std::nullopt;
     return finite_or_infinity(2 * *m_condition * std::max(backward, epsilon / 2));
   }
 
-  /// A sharper bound by the condition of one solution. Rows and columns of the entry that is known least go
-  /// to the report where it is 1 or more.
-  /// @param A    op(A)
-  /// @param work one column: b in B, x in X; overwritten
+  /// Computes a sharper bound from the condition of one solution. If the bound is 1 or more, writes the row
+  /// and column of the least accurate entry to the report.
+  /// @param A    operator op(A)
+  /// @param work one column with b in B and x in X; overwritten
   double bound_of_solution(const ExecutionSpace& exec, const Operator& A, Factors& F, Transposition op,
                            const Scales<Scalar, Memory>& scales, double backward, const Workspace& work,
                            Report& report) const {

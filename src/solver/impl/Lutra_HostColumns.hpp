@@ -11,9 +11,9 @@
 
 namespace lutra::Impl {
 
-/// Calls solve(B, X) with copies on the device. X is copied there too, since a solve may leave it alone or
-/// begin with it. Fences.
-/// @throws OutOfMemoryError where the copies do not fit
+/// Calls solve(B, X) with copies on the device. X is copied to the device too, since a solve may leave it
+/// unchanged or use it as initial guess. Fences.
+/// @throws OutOfMemoryError if the copies do not fit in memory
 template <class ExecutionSpace, class BView, class XView, class Solve>
 auto solve_where_it_runs(const ExecutionSpace& exec, const MemoryBudget& budget, const BView& host_B,
                          const XView& host_X, const Solve& solve) {
@@ -30,7 +30,7 @@ auto solve_where_it_runs(const ExecutionSpace& exec, const MemoryBudget& budget,
   exec.fence("lutra::solver: X is complete on the host");
   return result;
 }
-/// Hosts solve in place.
+/// Overload for host spaces, which solve in place.
 template <HostExecution ExecutionSpace, class BView, class XView, class Solve>
 auto solve_where_it_runs(const ExecutionSpace& exec, const MemoryBudget&, const BView& host_B,
                          const XView& host_X, const Solve& solve) {
@@ -39,8 +39,9 @@ auto solve_where_it_runs(const ExecutionSpace& exec, const MemoryBudget&, const 
   return result;
 }
 
-/// Calls solve(B, X) for host arrays of n·k values by columns, in place or with copies on the device. Fences.
-/// @throws InputError where the lengths do not fit; OutOfMemoryError where the copies do not
+/// Calls solve(B, X) for host arrays of n·k values stored by columns, in place or with copies on the device.
+/// Fences.
+/// @throws InputError if the lengths do not match; OutOfMemoryError if the copies do not fit in memory
 template <class Scalar, class ExecutionSpace, class Solve>
 auto solve_host_columns(const ExecutionSpace& exec, const MemoryBudget& budget, std::size_t n,
                         std::span<const Scalar> B, std::span<Scalar> X, const Solve& solve) {

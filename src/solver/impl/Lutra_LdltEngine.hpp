@@ -20,19 +20,19 @@
 
 namespace lutra::Impl {
 
-/// Multifrontal LDLᵀ on one pattern, and the prototype of solves with it.
+/// Plan of multifrontal LDLᵀ on one pattern, and the prototype of its solver.
 template <class Scalar, class ExecutionSpace>
 struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   using Memory = typename ExecutionSpace::memory_space;
 
   PermutedPattern<Memory> F;
   LdltPlan<Memory> fronts;
-  std::optional<LdltSolver<Scalar, ExecutionSpace>> solver;  ///< prototype
-  /// LU without interchanges on the same tree, which factorizations try first; or none
+  std::optional<LdltSolver<Scalar, ExecutionSpace>> solver;  ///< copied by each factorization
+  /// Plan of LU without interchanges on the same tree, which factorizations try first; may be null.
   std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> diagonal;
   LdltOptions options;
-  std::shared_ptr<const Border<Scalar, ExecutionSpace>> border;  ///< of F; or none
-  /// n − structural rank of the nonzero entries of the matrix analyzed; 0 where that is unknown
+  std::shared_ptr<const Border<Scalar, ExecutionSpace>> border;  ///< border of F; may be null
+  /// n minus the structural rank of the nonzero entries of the analyzed matrix; 0 if unknown.
   std::int64_t min_zero = 0;
 
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
@@ -40,24 +40,24 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   void write_pattern(const ExecutionSpace& exec, FactorStructure& structure) const override;
 };
 
-/// L·D·Lᵀ in fronts, one matrix after the other.
+/// Multifrontal L·D·Lᵀ of one matrix after another.
 ///
-/// Where the plan says so, the pivots of the diagonal in their order are tried first, by LU without
-/// interchanges, whose kernels on CUDA are the faster ones: they are kept if they pass the threshold test,
-/// all |entries of L| ≤ 1/u, and none is small (Lutra_DiagonalPivots.hpp). Once they do not, this object does
-/// not try them again. `solve_parts` and `determinant` are for factors L, D and Lᵀ, and factorize for these
-/// where LU was kept.
+/// If the plan says so, the factorization first tries the diagonal pivots in their given order. It uses LU
+/// without interchanges, whose CUDA kernels are faster. It keeps these pivots if they pass the threshold
+/// test, all |entries of L| ≤ 1/u, and none is small (Lutra_DiagonalPivots.hpp). After the first failure this
+/// object does not try them again. `solve_parts` and `determinant` need the factors L, D and Lᵀ; if LU was
+/// kept, they compute these first.
 ///
-/// Where delayed pivots do not fit the fronts, these get more room and the factorization is repeated, up to
-/// `max_repetitions` times and while the panels keep within `max_growth` times their first size. Beyond that,
-/// and where more than `max_delayed` of all columns were delayed or the factors have more than `max_entries`
-/// times the entries predicted, pivots cascade up the tree: the outcome says so, and the caller has to take
-/// an analysis with matched rows side by side in the order (`Impl::with_paired_order`). There, fronts get as
-/// much memory as they need.
+/// If delayed pivots do not fit into the fronts, the fronts are enlarged and the factorization is repeated.
+/// This happens up to `max_repetitions` times, while the panels stay within `max_growth` times their original
+/// size. Pivots are considered to cascade up the tree beyond that, and also if more than `max_delayed` of all
+/// columns were delayed or the factors have more than `max_entries` times the predicted entries. The outcome
+/// reports a cascade, and the caller must then use an analysis whose order keeps matched rows adjacent
+/// (`Impl::with_paired_order`). With such an order, fronts get as much memory as they need.
 ///
-/// Where a structurally singular matrix has fewer zero pivots than its rank says, rounding errors have passed
-/// for pivots: the factorization is repeated with a larger tolerance, up to `max_tolerances` times. Where
-/// that does not lead to just as many there is no inertia.
+/// If a structurally singular matrix has fewer zero pivots than its structural rank implies, rounding errors
+/// were accepted as pivots. The factorization is then repeated with a larger tolerance, up to
+/// `max_tolerances` times. If the number of zero pivots still differs, there is no inertia.
 template <class Scalar, class ExecutionSpace>
 class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
                                 public WritableFactors<Scalar, ExecutionSpace>,
@@ -83,7 +83,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   }
   std::vector<Pivot> pivots(const ExecutionSpace& exec) const override;
   FactorValues<Scalar> write_out(const ExecutionSpace& exec) const override;
-  /// Raises u to u^0.75, up to 1/2.
+  /// Raises u to min(u^0.75, 1/2).
   bool increase_quality() override;
   std::int64_t consume_timeout(const ExecutionSpace& exec) override;
   std::optional<FactorizationOutcome> factorize_with_more_zeros(const ExecutionSpace& exec) override;
@@ -96,7 +96,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
 
  private:
   using Diagonal = MultifrontalFactorization<Scalar, ExecutionSpace>;
-  /// Which factors there are of the matrix last factorized.
+  /// Kinds of factors that exist for the last matrix factorized.
   enum class State { fronts, diagonal, both };
   bool passes(const FactorizationOutcome& lu, const DiagonalPivots& pivots) const;
   std::optional<FactorizationOutcome> keep_diagonal(const ExecutionSpace& exec, FactorizationOutcome outcome);
@@ -121,20 +121,20 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   bool m_tries_diagonal;
   LdltFactors<Scalar, ExecutionSpace> m_fronts;
   LdltSolver<Scalar, ExecutionSpace> m_solver;
-  ScaledValues<Scalar, Memory> m_A;   ///< of the last factorization; `apply` reads its scales
-  std::vector<std::string> m_events;  ///< of the last factorization
-  double m_relative_smallest = 0;     ///< smallest pivot that is not zero, over the largest scaled entry
-  bool m_doubtful = false;            ///< rounding errors may have passed for pivots of a singular matrix
+  ScaledValues<Scalar, Memory> m_A;   ///< values of the last factorization; `apply` reads their scales
+  std::vector<std::string> m_events;  ///< events of the last factorization
+  double m_relative_smallest = 0;     ///< smallest nonzero pivot, relative to the largest scaled entry
+  bool m_doubtful = false;  ///< rounding errors may have been accepted as pivots of a singular matrix
   BorderWorkspace<Scalar, ExecutionSpace> m_bordered;
 };
 
-/// Plans fronts, and solves with them.
-/// @param tree    of F, whose orders follow it
-/// @param on_host F's pattern and orders on the host
-/// @param options without `automatic` choices of pivots
-/// @param tries_diagonal whether factorizations try the pivots of the diagonal first
-/// @param structural_rank where it is known
-/// @param border  with which F ends, and the tree; or none. The order then stays as it is
+/// Plans multifrontal LDLᵀ and its solves.
+/// @param tree    assembly tree of F; the orders of F follow it
+/// @param on_host pattern and orders of F on the host
+/// @param options options in which no choice of pivots is `automatic`
+/// @param tries_diagonal whether factorizations first try the diagonal pivots
+/// @param structural_rank structural rank, if known
+/// @param border  border at the end of F and of the tree, or null; with a border the order does not change
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engine(

@@ -29,11 +29,12 @@ struct AnalyzedPattern {
   Triangle read = Triangle::both;
 };
 
-/// The calls that all solvers share, for matrices and right-hand sides wherever they are. Columns of a matrix
-/// are int or std::int64_t, row maps int, std::int64_t or std::size_t; values are always read in place.
-/// @tparam Solver has analyze_matrix(A) for a matrix that check_square_matrix has passed, factorize(A) for
-/// one of
-///                the library's own types, has_analysis(), analyzed_pattern(), triangle(), rows(), report()
+/// Calls common to all solvers, for matrices and right-hand sides on the host or on the device. Column
+/// indices are int or std::int64_t; row pointers are int, std::int64_t or std::size_t. Values are always read
+/// in place.
+/// @tparam Solver class with analyze_matrix(A) for a matrix that has passed check_square_matrix, factorize(A)
+///                for a matrix of the library's own types, has_analysis(), analyzed_pattern(), triangle(),
+///                rows() and report()
 template <class Solver, class Scalar, class ExecutionSpace>
 class MatrixCalls {
   template <class, class>
@@ -44,40 +45,43 @@ class MatrixCalls {
   using matrix_type = CsrView<Scalar, Ordinal, Offset, memory_space>;
   using host_matrix_type = HostMatrix<Scalar>;
 
-  /// Analyzes a square matrix: once for each pattern. Afterwards `report().status` is `not_solved`, or
-  /// `structurally_singular` where no factorization is possible. A former analysis and its factors go when
-  /// the new analysis is complete; both are charged to one memory limit until then. Fences.
+  /// Analyzes a square matrix. Call it once for each pattern. Afterwards `report().status` is `not_solved`,
+  /// or `structurally_singular` if no factorization is possible. An earlier analysis and its factors are
+  /// freed when the new analysis is complete; until then both are charged to the same memory limit. Fences.
   /// @returns success, or the status of a matrix that cannot be factorized
-  /// @throws InputError naming row and column for a matrix that is not square, has 2³¹ rows or more, unsorted
-  ///         or repeated columns, indices out of range, or NaN or infinity; OutOfMemoryError. The solver is
-  ///         as it was before the call.
+  /// @throws InputError, naming row and column, if the matrix is not square, has 2³¹ rows or more, has
+  ///         unsorted or repeated columns or indices out of range, or contains NaN or infinity;
+  ///         OutOfMemoryError. The solver is then unchanged.
   [[nodiscard]] Status analyze(const matrix_type& A) {
     check_square_matrix(m_exec, A, m_check, self().triangle());
     return analyze_checked(A);
   }
-  /// Columns of std::int64_t and row maps of int are converted on the device, within the memory limit.
+  /// Overload for other index types. Column indices of type std::int64_t and row pointers of type int are
+  /// converted on the device, within the memory limit.
   template <class Value, class Index, class Integer, class Memory>
   [[nodiscard]] Status analyze(const CsrView<Value, Index, Integer, Memory>& A) {
-    MatrixReader<Scalar, ExecutionSpace> reader;  // what it converts is freed with it
+    MatrixReader<Scalar, ExecutionSpace> reader;  // frees the converted arrays when it is destroyed
     const auto converted = reader.read(m_exec, A, m_budget, self().triangle());
     const Status status = std::is_same_v<Index, Ordinal> ? analyze(converted) : analyze_checked(converted);
     m_exec.fence("lutra::solver: converted indices are freed");
     return status;
   }
-  /// Copies the matrix to the device where the execution space cannot reach it.
+  /// Overload for host matrices. Copies the matrix to the device if the execution space cannot access host
+  /// memory.
   template <class Value, class Index, class Integer>
   [[nodiscard]] Status analyze(const HostMatrix<Value, Index, Integer>& A) {
     MemoryReservation reservation(m_budget);
     return analyze(to_device(m_exec, reservation, A));
   }
 
-  /// Overload of the solver's `factorize` for other index types: the pattern is compared in place.
+  /// Overload of the solver's `factorize` for other index types. Compares the pattern in place.
   template <class Value, class Index, class Integer, class Memory>
   [[nodiscard]] Status factorize(const CsrView<Value, Index, Integer, Memory>& A) {
     require_analysis("factorize");
     return self().factorize(as_analyzed(A));
   }
-  /// Copies the matrix to the device where the execution space cannot reach it.
+  /// Overload for host matrices. Copies the matrix to the device if the execution space cannot access host
+  /// memory.
   template <class Value, class Index, class Integer>
   [[nodiscard]] Status factorize(const HostMatrix<Value, Index, Integer>& A) {
     require_analysis("factorize");
@@ -96,7 +100,7 @@ class MatrixCalls {
   MatrixCalls(const ExecutionSpace& exec, const MemoryBudget& budget)
       : m_exec(exec), m_budget(budget), m_check(exec, budget) {}
 
-  /// A matrix of other index types as one on the analyzed pattern.
+  /// Returns a matrix with other index types as a matrix on the analyzed pattern.
   template <class Value, class Index, class Integer, class Memory>
   matrix_type as_analyzed(const CsrView<Value, Index, Integer, Memory>& A) {
     const auto reached = MatrixReader<Scalar, ExecutionSpace>::in_reach(A);
@@ -110,13 +114,13 @@ class MatrixCalls {
     }
   }
 
-  /// @throws CallOrderError
+  /// @throws CallOrderError if there is no analysis
   void require_analysis(const char* call) const {
     if (!self().has_analysis())
       throw CallOrderError(std::string(call) + ": there is no analysis; call analyze first");
   }
 
-  /// Calls solve(B, X) for host arrays of n·k values by columns.
+  /// Calls solve(B, X) for host arrays of n·k values stored by columns.
   template <class Solve>
   auto on_host_arrays(std::span<const Scalar> B, std::span<Scalar> X, const Solve& solve) const {
     require_analysis("solve");

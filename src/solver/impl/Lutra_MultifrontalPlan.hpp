@@ -15,9 +15,9 @@
 
 namespace lutra {
 
-/// The multifrontal engine on one pattern: Duff and Reid's method (Lutra_FrontLu.hpp), and solves either on
-/// the panels of the fronts or with L and U by rows, gathered from the panels. Both are prototypes, of which
-/// factorizations have their own.
+/// Plan of the multifrontal engine on one pattern (Duff and Reid's method, Lutra_FrontLu.hpp). Solves use
+/// either the panels of the fronts, or L and U by rows, gathered from the panels. Both solvers are prototypes
+/// that each factorization copies.
 template <class Scalar, class ExecutionSpace>
 struct MultifrontalPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   using Memory = typename ExecutionSpace::memory_space;
@@ -27,18 +27,19 @@ struct MultifrontalPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   PermutedPattern<Memory> F;
   LuPlan<Memory> fronts;
   std::shared_ptr<const Impl::FrontSchedule<Scalar, ExecutionSpace>> schedule;
-  std::shared_ptr<const Impl::Border<Scalar, ExecutionSpace>> border;  ///< of F; or none
-  double pivot_threshold = 0;                        ///< of threshold pivoting; 0: static pivoting
-  std::optional<Solver> on_fronts;                   ///< solves on the panels; or else …
-  std::optional<Solves> by_rows;                     ///< … with L and U by rows
-  Kokkos::View<const Offset*, Memory> panel_source;  ///< [nnz(L + U)] where entries by rows are in the panels
+  std::shared_ptr<const Impl::Border<Scalar, ExecutionSpace>> border;  ///< border of F; may be null
+  double pivot_threshold = 0;       ///< threshold of pivoting; 0: static pivoting
+  std::optional<Solver> on_fronts;  ///< solves on the panels, or empty
+  std::optional<Solves> by_rows;    ///< solves with L and U by rows, if on_fronts is empty
+  /// [nnz(L + U)] position in the panels of each entry by rows.
+  Kokkos::View<const Offset*, Memory> panel_source;
 
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
       const ExecutionSpace& exec, const MemoryBudget& budget) const override;
   void write_pattern(const ExecutionSpace& exec, FactorStructure& structure) const override;
 };
 
-/// Factors in fronts: the panels, and what factorizations and solves work in.
+/// Factors stored in fronts: the panels, and the workspaces of factorizations and solves.
 template <class Scalar, class ExecutionSpace>
 class MultifrontalFactorization final : public Factorization<Scalar, ExecutionSpace>,
                                         public WritableFactors<Scalar, ExecutionSpace> {
@@ -59,8 +60,8 @@ class MultifrontalFactorization final : public Factorization<Scalar, ExecutionSp
   std::vector<Pivot> pivots(const ExecutionSpace& exec) const override;
   FactorValues<Scalar> write_out(const ExecutionSpace& exec) const override;
   std::int64_t consume_timeout(const ExecutionSpace& exec) override;
-  /// Brings the factors to where `apply` reads them, and their largest magnitude into `fronts().outcome`.
-  /// Does not fence on devices.
+  /// Prepares the factors for `apply`, and writes their largest magnitude to `fronts().outcome`. Does not
+  /// fence on devices.
   void update_solves(const ExecutionSpace& exec);
 
   const Plan& plan() const { return m_plan; }
@@ -73,26 +74,26 @@ class MultifrontalFactorization final : public Factorization<Scalar, ExecutionSp
   const Plan& m_plan;
   MemoryBudget m_budget;
   Fronts m_fronts;
-  std::optional<typename Plan::Solver> m_on_fronts;  ///< of these two, as in the plan, …
-  std::optional<typename Plan::Solves> m_by_rows;    ///< … one solves
-  ScaledValues<Scalar, Memory> m_A;                  ///< of the last factorization; `apply` reads its scales
-  Kokkos::View<Scalar*, Memory> m_row_values;        ///< [nnz(L + U)] for solves by rows
+  std::optional<typename Plan::Solver> m_on_fronts;  ///< solver on the panels; empty if m_by_rows is set
+  std::optional<typename Plan::Solves> m_by_rows;    ///< solver by rows; empty if m_on_fronts is set
+  ScaledValues<Scalar, Memory> m_A;  ///< values of the last factorization; `apply` reads their scales
+  Kokkos::View<Scalar*, Memory> m_row_values;        ///< [nnz(L + U)] values for solves by rows
   Kokkos::View<unsigned char*, Memory> m_perturbed;  ///< [n] 1 where the pivot was perturbed
-  /// Copy of `fronts().outcome`, which the device can write to.
+  /// Copy of `fronts().outcome` that the device can write to.
   Kokkos::View<FrontLuOutcome, typename Impl::AsyncResult<FrontLuOutcome, ExecutionSpace>::HostMemory>
       m_outcome;
   MemoryReservation m_reservation;
   Impl::BorderWorkspace<Scalar, ExecutionSpace> m_bordered;
 };
 
-/// Whether solves read the panels of the fronts, or L and U by rows.
+/// Returns whether solves use the panels of the fronts rather than L and U by rows.
 bool solves_on_fronts(const LuOptions& options);
 
-/// Plans fronts, and solves with them.
-/// @param tree     of F, whose orders follow it
+/// Plans multifrontal LU and its solves.
+/// @param tree     assembly tree of F; the orders of F follow it
 /// @param on_host  F with its pattern and orders on the host
-/// @param symmetry as of make_front_schedule
-/// @param border   with which F ends, and the tree; or none
+/// @param symmetry as for make_front_schedule
+/// @param border   border at the end of F and of the tree, or null
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifrontal(

@@ -15,7 +15,7 @@ namespace lutra::Impl {
 inline const DirectOptions& numeric_options(const DirectOptions& options) {
   return options;
 }
-/// What a numeric object reads of the options of incomplete factors.
+/// Extracts the options of incomplete factors that a Numeric reads.
 inline DirectOptions numeric_options(const SparseIluOptions& options) {
   DirectOptions result;
   result.validate_input = options.validate_input;
@@ -23,8 +23,8 @@ inline DirectOptions numeric_options(const SparseIluOptions& options) {
   return result;
 }
 
-/// What solvers that factorize share: one analysis, one numeric object over it, and calls for matrices
-/// wherever they are.
+/// Base class of solvers that factorize. Holds one analysis and one Numeric over it, and provides calls for
+/// matrices on the host or on the device.
 /// @tparam Options LuOptions, LdltOptions or SparseIluOptions
 template <class Scalar, class ExecutionSpace, class Options>
 class NumericCalls
@@ -38,7 +38,8 @@ class NumericCalls
   using analysis_type = Analysis<Scalar, ExecutionSpace>;
   using typename Calls::matrix_type, typename Calls::memory_space;
 
-  /// @throws InputError for options out of range
+  /// Creates a solver without an analysis.
+  /// @throws InputError if an option is out of range
   explicit NumericCalls(options_type options = {}, const ExecutionSpace& exec = ExecutionSpace())
       : NumericCalls(options, exec, MemoryBudget(options.memory_limit)) {}
   /// Overload that shares an existing MemoryBudget, in place of one with `options.memory_limit`.
@@ -48,49 +49,54 @@ class NumericCalls
   }
 
   using Calls::factorize;
-  /// Factorizes a matrix with the pattern of the analysis and any values, which are read in place.
-  /// @returns success, or the status of a matrix that cannot be solved with
-  /// @throws CallOrderError without an analysis; InputError where the pattern is another one or a value is
-  ///         NaN or infinite: nothing has changed. OutOfMemoryError, TimeoutError: there are no factors
+  /// Factorizes a matrix that has the analyzed pattern and any values. The values are read in place.
+  /// @returns success, or the status of a matrix that cannot be solved
+  /// @throws CallOrderError if there is no analysis. InputError if the pattern differs or a value is NaN or
+  ///         infinite; the solver is then unchanged. After OutOfMemoryError or TimeoutError there are no
+  ///         factors.
   [[nodiscard]] Status factorize(const matrix_type& A) { return analyzed().factorize(A); }
 
-  /// The analysis, or null. It never changes and may be shared: factors of other values on the same pattern
-  /// are `numeric_type numeric(solver.analysis(), options, instance)`, as many as are wanted.
+  /// Returns the analysis, or null. It never changes and may be shared: to factorize other values on the same
+  /// pattern, create any number of `numeric_type numeric(solver.analysis(), options, instance)`.
   std::shared_ptr<const analysis_type> analysis() const {
     return m_numeric ? m_numeric->analysis() : nullptr;
   }
 
-  /// Orders, pattern of L + U and level widths, on the host; empty for a structurally singular matrix. They
-  /// are those of the analysis, or of the order that LDLᵀ has taken since, as `factors()`. Fences.
-  /// @throws CallOrderError without an analysis
+  /// Returns the row and column orders, the pattern of L + U and the level widths on the host. The result is
+  /// empty for a structurally singular matrix. Like `factors()`, it refers to the order of the analysis, or
+  /// to the order that LDLᵀ has switched to since. Fences.
+  /// @throws CallOrderError if there is no analysis
   FactorStructure structure() const {
     return numeric("structure: there is no analysis; call analyze first").structure();
   }
 
-  /// The factors on the host, with orders and scales. Fences.
-  /// @throws CallOrderError without a factorization
+  /// Returns the factors on the host, with their orders and scales. Fences.
+  /// @throws CallOrderError if there is no factorization
   FactorValues<Scalar> factors() const {
     return numeric("factors: there is no analysis; call analyze and factorize first").factors();
   }
 
   const options_type& options() const noexcept { return m_options; }
-  /// The pattern that matrices must have, and how they are compared with it.
+  /// Returns the pattern that matrices must have, and how they are compared with it.
   AnalyzedPattern<memory_space> analyzed_pattern() const {
     if (!m_numeric) return {nullptr};
     return m_numeric->analyzed_pattern();
   }
 
-  /// What was chosen, counted and measured, and how good the last solution is (`report` of numeric_type).
+  /// Returns the choices, counts and measurements of the last calls, and the quality of the last solution
+  /// (Numeric::report).
   const Report& report() const noexcept { return m_numeric ? m_numeric->report() : m_no_report; }
 
  protected:
-  /// @param message of the exception where there is no analysis
+  /// Returns the numeric object.
+  /// @param message message of the CallOrderError thrown if there is no analysis
   numeric_type& numeric(const char* message) const {
     if (!m_numeric) throw CallOrderError(message);
     return *m_numeric;
   }
   numeric_type& analyzed() const { return numeric("factorize: there is no analysis; call analyze first"); }
-  /// Takes a first analysis, or one that has a border.
+  /// Replaces the numeric object by one over this analysis. Used for the first analysis and for one with a
+  /// border.
   void set_analysis(std::shared_ptr<const analysis_type> analysis) {
     m_numeric =
         std::make_unique<numeric_type>(std::move(analysis), numeric_options(m_options), m_exec, m_budget);
@@ -108,7 +114,7 @@ class NumericCalls
   std::size_t rows() const { return m_numeric ? static_cast<std::size_t>(m_numeric->analysis()->n) : 0; }
 
   options_type m_options;
-  Report m_no_report;                       ///< before the first analysis
+  Report m_no_report;                       ///< returned before the first analysis
   std::unique_ptr<numeric_type> m_numeric;  ///< null before the first analysis
 };
 

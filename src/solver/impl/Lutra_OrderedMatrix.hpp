@@ -13,20 +13,20 @@
 
 namespace lutra::Impl {
 
-/// The matrix an incomplete factorization is of, F(k, l) = r(i)·A(i, j)·c(j) with i = row_order(k), j =
-/// col_order(l); rows ascending.
+/// Permuted and scaled matrix for an incomplete factorization: F(k, l) = r(i)·A(i, j)·c(j) with
+/// i = row_order(k) and j = col_order(l). Columns are ascending in each row.
 template <class Scalar, class ExecutionSpace>
 struct OrderedMatrix {
   using Memory = typename ExecutionSpace::memory_space;
 
   CsrPattern<Ordinal, Offset, Memory> pattern;
-  Kokkos::View<const Offset*, Memory> source;         ///< [nnz] position in A of each entry; empty: F is A
-  Kokkos::View<const RealOf<Scalar>*, Memory> scale;  ///< [nnz] r·c of each entry
-  IncompleteOrder<Scalar, Memory> order;              ///< empty: F is A
-  std::vector<std::int64_t> rows, columns;            ///< [n] row_order and col_order; empty: F is A
+  Kokkos::View<const Offset*, Memory> source;         ///< [nnz] position in A of each entry; empty if F is A
+  Kokkos::View<const RealOf<Scalar>*, Memory> scale;  ///< [nnz] r·c for each entry
+  IncompleteOrder<Scalar, Memory> order;              ///< empty if F is A
+  std::vector<std::int64_t> rows, columns;            ///< [n] row_order and col_order; empty if F is A
   MemoryReservation reservation;
 
-  /// User's row of F's row k.
+  /// Returns the user's row at row k of F.
   std::int64_t user_row(std::int64_t k) const { return rows.empty() ? k : rows[static_cast<std::size_t>(k)]; }
 };
 
@@ -40,8 +40,8 @@ struct GatherScaled {
   KOKKOS_FUNCTION void operator()(std::int64_t q) const { values(q) = from(source(q)) * scale(q); }
 };
 
-/// F with its rows sorted, on the host, and copied to where it is used. Fences.
-/// @param A on the host
+/// Builds F with sorted rows on the host and copies it to the memory of the execution space. Fences.
+/// @param A matrix on the host
 template <class Scalar, class ExecutionSpace>
 OrderedMatrix<Scalar, ExecutionSpace> order_matrix(const ExecutionSpace& exec,
                                                    const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A,
@@ -54,7 +54,7 @@ OrderedMatrix<Scalar, ExecutionSpace> order_matrix(const ExecutionSpace& exec,
   std::vector<Offset> row_map{0}, source;
   std::vector<Ordinal> entries;
   std::vector<Real> scale;
-  std::vector<std::pair<Ordinal, Offset>> row;  // column of F and position in A
+  std::vector<std::pair<Ordinal, Offset>> row;  // column in F and position in A of each entry
   for (const Ordinal i : pivots.rows) {
     row.clear();
     for (Offset p = A.row_map(i); p < A.row_map(i + 1); ++p)

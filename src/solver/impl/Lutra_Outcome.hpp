@@ -12,18 +12,18 @@
 #include "Lutra_Report.hpp"
 #include "Lutra_Transposition.hpp"
 
-// How calls of solvers begin and end.
+// Common prologue and epilogue of the solvers' calls.
 
 namespace lutra::Impl {
 
-/// What analyze and factorize return: success where the next call can be made, though the report, which is
-/// about the solution, still says not_solved.
+/// Returns the status that analyze and factorize return: success if the next call is allowed, although the
+/// report, which describes the solution, still says not_solved.
 constexpr Status outcome_of(Status reported) {
   return reported == Status::not_solved ? Status::success : reported;
 }
 
-/// Runs a factorization or a solve. Where memory or time end, report(status) has the report say so, before
-/// the exception goes on.
+/// Runs a factorization or a solve. If memory or time runs out, calls report(status) before rethrowing the
+/// exception.
 template <class Call, class ReportStatus>
 auto report_failure(const Call& call, const ReportStatus& report) {
   try {
@@ -37,7 +37,8 @@ auto report_failure(const Call& call, const ReportStatus& report) {
   }
 }
 
-/// @throws CallOrderError without a factorization; InputError for an unknown op, or extents that do not fit
+/// @throws CallOrderError if there is no factorization; InputError if op is unknown or the extents do not
+///         match
 template <class BView, class XView>
 void check_solve(bool is_factorized, Transposition op, std::size_t n, const BView& B, const XView& X) {
   if (!is_factorized)

@@ -18,34 +18,37 @@
 namespace lutra {
 
 namespace Impl {
-/// Largest exponent of a symmetric scale: the product of two and an entry stays in range.
+/// Largest exponent of a symmetric scale. The product of two scales and an entry then stays in range.
 template <class Scalar>
 constexpr int max_scale_exponent = sizeof(RealOf<Scalar>) == 8 ? 500 : 60;
 }  // namespace Impl
 
-/// Rows and columns as an analysis before eliminated them.
+/// Order in which an earlier analysis eliminated rows and columns.
 struct FormerOrder {
-  std::vector<Ordinal> rows, columns;  ///< [n] user's, in elimination order; empty: there was none
-  /// [n] columns as they were before a tree of fronts reordered them, since a tree of the reordered ones may
-  /// be another; empty: they cannot be taken up again
+  /// [n] the user's rows and columns in elimination order; empty if there is no earlier analysis.
+  std::vector<Ordinal> rows, columns;
+  /// [n] Columns before the assembly tree reordered them; the reordered columns might lead to another tree.
+  /// Empty if the order cannot be reused.
   std::vector<Ordinal> ordered;
 };
 
-/// What a new matching leaves of a former analysis on the same pattern.
+/// Parts of an earlier analysis on the same pattern that remain valid with a new matching.
 enum class Reuse {
   nothing,
-  ordering,   ///< rows are matched to other columns, but the matched pattern is the same
-  everything  ///< all but the scales
+  ordering,   ///< the ordering; the matching changed, but the matched pattern did not
+  everything  ///< everything except the scales
 };
 
-/// Which entries of A become pivots, and when; on the host.
+/// The entries of A that become pivots, in elimination order; on the host.
 struct PivotOrder {
   MatchingResult matching;       ///< rows matched to columns, and scales
   std::vector<Ordinal> columns;  ///< [n] user's columns in elimination order
   std::vector<Ordinal> rows;     ///< [n] user's rows matched to them
   Reuse reuse = Reuse::nothing;
-  bool block_triangular = false;  ///< in this order, of which `ordered` has the edges within blocks alone
-  AnyOrderedGraph ordered;  ///< vertices are columns; none where the order was given, or after `reorder`
+  /// The order is block triangular; `ordered` has only the edges within blocks.
+  bool block_triangular = false;
+  /// Graph with one vertex per column; empty if the order was given, and after `reorder`.
+  AnyOrderedGraph ordered;
 
   PivotOrder(MatchingResult matched, std::vector<Ordinal> order, AnyOrderedGraph graph = {})
       : matching(std::move(matched)), columns(std::move(order)), ordered(std::move(graph)) {
@@ -53,7 +56,7 @@ struct PivotOrder {
     for (const Ordinal column : columns)
       rows.push_back(matching.row_of_column[static_cast<std::size_t>(column)]);
   }
-  /// Another order of the same pivots.
+  /// Applies another order to the same pivots.
   void reorder(const std::vector<Ordinal>& order) {
     std::vector<Ordinal> reordered;
     reordered.reserve(order.size());
@@ -62,7 +65,7 @@ struct PivotOrder {
   }
 };
 
-/// Rows stay where they are, and have the scales of columns.
+/// Returns the matching of each column with its diagonal entry, with the same scales for rows and columns.
 inline MatchingResult diagonal_matching(std::vector<double> scale) {
   MatchingResult diagonal;
   diagonal.row_of_column.resize(scale.size());
@@ -72,12 +75,12 @@ inline MatchingResult diagonal_matching(std::vector<double> scale) {
   return diagonal;
 }
 
-/// Matching, scaling and fill-reducing ordering as the options ask. Writes choices, reasons, times and ranks
-/// to `report`. Empty where the pattern is structurally singular: `report` then says so and names rows and
-/// columns.
-/// @param on_host a copy of A
-/// @param former  of an analysis with these options on this pattern. Where the matched pattern is the same as
-///                then, its columns are taken, and nothing is ordered
+/// Computes the matching, scaling and fill-reducing ordering that the options request. Writes the choices
+/// with their reasons, the times and the ranks to `report`. Returns an empty optional if the pattern is
+/// structurally singular; `report` then names the rows and columns concerned.
+/// @param on_host copy of A on the host
+/// @param former  order of an earlier analysis with the same options and pattern. If the matched pattern is
+///                unchanged, its columns are reused and no ordering is computed.
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 std::optional<PivotOrder> choose_pivots(
@@ -86,8 +89,9 @@ std::optional<PivotOrder> choose_pivots(
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
     const MemoryBudget& budget, Report& report, const FormerOrder& former = {});
 
-/// Scales of a symmetric matrix, powers of two, as the options ask. Writes choice and reasons, time and rank
-/// to `report`. @throws OutOfMemoryError
+/// Computes the scales of a symmetric matrix that the options request, rounded to powers of two. Writes the
+/// choice with its reasons, the time and the rank to `report`.
+/// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 SymmetricMatching match_symmetric(
     const ExecutionSpace& exec,
@@ -95,11 +99,11 @@ SymmetricMatching match_symmetric(
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, Matching option,
     const MemoryBudget& budget, Report& report);
 
-/// The same for a symmetric matrix: one scaling of powers of two and one order for rows and columns, which
-/// `matching` holds as a matching with the diagonal. There is one for any pattern; the report has the
-/// structural rank where a matching was asked for.
-/// @param A       both triangles
-/// @param on_host a copy of A
+/// Overload for a symmetric matrix: computes one scaling by powers of two and one order for both rows and
+/// columns. `matching` represents them as a matching with the diagonal, which exists for any pattern. If a
+/// matching was requested, the report contains the structural rank.
+/// @param A       matrix with both triangles
+/// @param on_host copy of A on the host
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 PivotOrder choose_symmetric_pivots(

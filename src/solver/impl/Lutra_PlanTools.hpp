@@ -12,7 +12,7 @@
 #include "Lutra_Symbolic.hpp"
 #include "Lutra_Upload.hpp"
 
-// What the plans and factorizations of all engines need.
+// Helpers for the plans and factorizations of all engines.
 
 namespace lutra::Impl {
 
@@ -23,9 +23,9 @@ void write_rows(const ExecutionSpace& exec, const Pattern& rows, FactorStructure
   structure.entries = to_host<std::int64_t>(exec, rows.entries);
 }
 
-/// Pivots in elimination order, on the host. Fences.
+/// Lists the pivots in elimination order, on the host. Fences.
 /// @param perturbed    [n] 1 where the pivot was perturbed
-/// @param row_of_pivot [n] position in F of each pivot's row; empty: no rows were interchanged
+/// @param row_of_pivot [n] position in F of each pivot's row; empty if no rows were interchanged
 template <class ExecutionSpace, class Permuted, class Flags, class Rows>
 std::vector<Pivot> list_pivots(const ExecutionSpace& exec, const Permuted& F, const Flags& perturbed,
                                const Rows& row_of_pivot) {
@@ -41,7 +41,7 @@ std::vector<Pivot> list_pivots(const ExecutionSpace& exec, const Permuted& F, co
   return pivots;
 }
 
-/// Factors without entries: the orders of their pivots, the scales of A. Fences.
+/// Creates factors that have the pivot orders and the scales of A but no entries yet. Fences.
 template <class Scalar, class ExecutionSpace, class Memory>
 FactorValues<Scalar> start_factor_values(const ExecutionSpace& exec, const std::vector<Pivot>& pivots,
                                          const ScaledValues<Scalar, Memory>& A) {
@@ -55,7 +55,7 @@ FactorValues<Scalar> start_factor_values(const ExecutionSpace& exec, const std::
   return factors;
 }
 
-/// Entries of L and U from one pattern by rows. Fences.
+/// Writes the entries of L and U from one pattern by rows. Fences.
 template <class Scalar, class ExecutionSpace, class Pattern>
 void write_entries(const ExecutionSpace& exec, const Pattern& pattern, std::vector<Scalar> values,
                    FactorValues<Scalar>& factors) {
@@ -63,7 +63,7 @@ void write_entries(const ExecutionSpace& exec, const Pattern& pattern, std::vect
   factors.columns = to_host<std::int64_t>(exec, pattern.entries);
   factors.values = std::move(values);
   if (row_map.empty()) return;
-  const auto size = static_cast<std::size_t>(row_map.back());  // there may be room for more
+  const auto size = static_cast<std::size_t>(row_map.back());  // the Views may be larger
   factors.rows.resize(size);
   factors.columns.resize(size);
   factors.values.resize(size);
@@ -72,8 +72,8 @@ void write_entries(const ExecutionSpace& exec, const Pattern& pattern, std::vect
               static_cast<std::int64_t>(k));
 }
 
-/// B and X, Views of rank 2, as solves on fronts take them. Transposed, F's columns stand where the
-/// right-hand sides are.
+/// Converts B and X, Views of rank 2, to the form that solves on fronts take. For a transposed solve,
+/// right-hand sides are indexed by the columns of F.
 template <class Scalar, class Memory, class BView, class XView>
 FrontSystem<Scalar, Memory> front_system(const PermutedPattern<Memory>& F,
                                          const ScaledValues<Scalar, Memory>& A, Transposition op,

@@ -9,7 +9,7 @@
 
 namespace lutra::Impl {
 
-/// The simplicial engine on devices: right-looking by columns (Lutra_RightLookingLu.hpp).
+/// Simplicial engine for devices: right-looking LU by columns (Lutra_RightLookingLu.hpp).
 template <class Scalar, class ExecutionSpace>
 struct RightLookingEngine {
   using Memory = typename ExecutionSpace::memory_space;
@@ -18,8 +18,8 @@ struct RightLookingEngine {
   struct Plan {
     PermutedPattern<Memory> F;
     RightLookingLuPlan<Memory> lu;
-    MemoryReservation reservation;               ///< of the following
-    Kokkos::View<const Offset*, Memory> target;  ///< [nnz(A)] position by columns of L + U
+    MemoryReservation reservation;               ///< memory of the members below
+    Kokkos::View<const Offset*, Memory> target;  ///< [nnz(A)] position of each entry in L + U by columns
   };
   struct Factors {
     Values column_values;                            ///< [nnz(L + U)] by columns
@@ -30,7 +30,7 @@ struct RightLookingEngine {
     MemoryReservation reservation;
   };
 
-  /// @param permuted pattern of F, which is freed with its reservation
+  /// @param permuted pattern of F, freed with its reservation
   /// @param filled   pattern of L + U
   static Plan plan(const ExecutionSpace& exec, const PermutedPattern<Memory>& F,
                    CsrPattern<Ordinal, Offset, Memory> permuted, MemoryReservation reservation,
@@ -63,7 +63,7 @@ struct RightLookingEngine {
     largest.queue_fetch(exec);
     const auto outcome = factorize_right_looking<Scalar>(
         exec, plan.lu, factors.workspace, factors.column_values, {perturbation, largest.device().data()},
-        factors.perturbed);  // waits
+        factors.perturbed);  // waits for the device
     return {outcome.perturbed, std::nullopt, largest.host()(0), outcome.largest};
   }
   static void update_rows(const ExecutionSpace& exec, const Plan& plan, const Factors& factors) {

@@ -10,18 +10,18 @@
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
-// Whether what an analysis made of the values of one matrix still serves for those of another.
+// Tests whether the parts of an analysis that depend on values still suit the values of another matrix.
 
 namespace lutra::Impl {
 
-/// The bits of a number, mixed so that sums of them tell arrays apart (D. Lea's finalizer).
+/// Mixes the bits of a number, so that sums of them distinguish arrays (D. Lea's finalizer).
 KOKKOS_FORCEINLINE_FUNCTION std::uint64_t mixed_bits(std::uint64_t bits) {
   bits = (bits ^ (bits >> 32)) * 0xD6E8FEB86659FD93ull;
   bits = (bits ^ (bits >> 32)) * 0xD6E8FEB86659FD93ull;
   return bits ^ (bits >> 32);
 }
 
-/// Sums up what identifies an array of values.
+/// Reduction that computes the hash of an array of values.
 template <class Values>
 struct ValueHash {
   using value_type = std::uint64_t;
@@ -37,7 +37,7 @@ struct ValueHash {
   }
 };
 
-/// A hash of the values, the same on every backend. Waits.
+/// Returns a hash of the values that is the same on every backend. Waits for the device.
 template <class ExecutionSpace, class Values>
 std::uint64_t hash_of_values(const ExecutionSpace& exec, const Values& values) {
   std::uint64_t hash = 0;
@@ -49,17 +49,17 @@ std::uint64_t hash_of_values(const ExecutionSpace& exec, const Values& values) {
   return hash;
 }
 
-/// Greatest scaled magnitudes of rows and columns.
+/// Reduction that finds the largest scaled magnitudes of rows and columns.
 template <class Pattern, class Values, class Scale, class Maxima>
 struct ScaledMaxima {
   Pattern A;
   Values values;
   Scale row_scale, col_scale;
-  Maxima columns;  ///< [n] zero before
+  Maxima columns;  ///< [n] largest magnitudes of the columns; must be zero at the start
   using value_type = Kokkos::MinMaxScalar<double>;
 
   KOKKOS_FUNCTION void include(double maximum, value_type& range) const {
-    if (!(maximum > 0)) return;  // a row of zeros has no scale
+    if (!(maximum > 0)) return;  // a row of zeros does not count
     range.min_val = Kokkos::min(range.min_val, maximum);
     range.max_val = Kokkos::max(range.max_val, maximum);
   }
@@ -82,8 +82,10 @@ struct ScaledMaxima {
   }
 };
 
-/// Whether the greatest scaled entries of all rows and columns are within 2¹⁰ of each other, as scales for
-/// these values would make them 1. Waits. Cost: one pass over A. @throws OutOfMemoryError
+/// Returns whether the largest scaled entries of all rows and columns are within a factor of 2¹⁰ of each
+/// other; scales computed for these values would make them all 1. Waits for the device. Costs one pass over
+/// A.
+/// @throws OutOfMemoryError
 template <class ExecutionSpace, class Values, class Scale>
 bool scales_fit(const ExecutionSpace& exec,
                 const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
@@ -110,8 +112,9 @@ bool scales_fit(const ExecutionSpace& exec,
   return Kokkos::max(rows.max_val, cols.max_val) <= max_ratio * Kokkos::min(rows.min_val, cols.min_val);
 }
 
-/// scale(i) = |a_ii|^−½ of a definite matrix, by which its condition hardly exceeds that of the best scaling
-/// (A. van der Sluis, Numer. Math. 14, 1969); 1 where a_ii is missing or 0. Does not wait.
+/// Sets scale(i) = |a_ii|^−½, or 1 if a_ii is missing or 0. For a positive definite matrix, the resulting
+/// condition number is close to that of the best diagonal scaling (A. van der Sluis, Numer. Math. 14, 1969).
+/// Does not wait.
 template <class ExecutionSpace, class Values, class Scale>
 void scale_by_diagonal(const ExecutionSpace& exec,
                        const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,

@@ -11,8 +11,8 @@
 
 namespace lutra::Impl {
 
-/// Position by columns of L + U of each entry of the user's matrix: a binary search in its sorted row of
-/// L + U. Fences.
+/// Finds the position in L + U by columns of each entry of the user's matrix, by a binary search in its
+/// sorted row of L + U. Fences.
 /// @param row_to_column [nnz(L + U)] position by columns of each entry by rows
 template <class ExecutionSpace, class Rows>
 Kokkos::View<const Offset*, typename ExecutionSpace::memory_space> locate_entries(
@@ -44,9 +44,10 @@ Kokkos::View<const Offset*, typename ExecutionSpace::memory_space> locate_entrie
   return target;
 }
 
-/// The scaled matrix by its position in L + U by columns, zeros elsewhere. A thread takes eight entries, of
-/// whatever rows, so that long rows are shared. Does not wait.
-/// @param largest [1] out: the largest magnitude
+/// Writes the scaled matrix to its positions in L + U by columns, and zeros elsewhere. Each thread handles
+/// eight consecutive entries regardless of their rows, so that several threads share a long row. Does not
+/// wait.
+/// @param largest [1] output: the largest magnitude
 template <class Scalar, class ExecutionSpace>
 void scatter_scaled(const ExecutionSpace& exec,
                     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
@@ -75,8 +76,9 @@ void scatter_scaled(const ExecutionSpace& exec,
       Kokkos::Max<double, typename ExecutionSpace::memory_space>(Kokkos::subview(largest, 0)));
 }
 
-/// The scaled matrix by rows of F. @returns the largest magnitude. Fences.
-/// @param F_map [n + 1] where rows of F start
+/// Scales the matrix and stores it by rows of F. Fences.
+/// @param F_map [n + 1] row pointers of F
+/// @returns the largest magnitude
 template <class Scalar, class ExecutionSpace, class RowMap>
 double scale_rows_of_F(const ExecutionSpace& exec,
                        const PermutedPattern<typename ExecutionSpace::memory_space>& F, const RowMap& F_map,

@@ -13,7 +13,7 @@
 
 namespace lutra::Impl {
 
-/// A matrix divided by a set s of its rows and columns and the rest r:
+/// A matrix partitioned into a set s of rows and columns and the remaining ones, r:
 ///
 ///         r     s
 ///       +-----+-----+
@@ -22,8 +22,8 @@ namespace lutra::Impl {
 ///     s | Asr | Ass |
 ///       +-----+-----+
 ///
-/// Made for a pattern; values come with each call, those of the whole matrix. Nothing fences but the
-/// constructor and `check`.
+/// An object is created for a pattern. Each call takes the values of the whole matrix. Only the constructor
+/// and `check` fence.
 template <class Scalar, class ExecutionSpace>
 class SchurBlocks {
  public:
@@ -33,16 +33,16 @@ class SchurBlocks {
   using Input = Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Memory>;
 
   SchurBlocks() = default;
-  /// @param symmetry of a matrix that has to be symmetric; none: of any
-  /// @throws InputError for a malformed matrix (check_square_matrix), one that is not symmetric
-  ///         (check_symmetry), rows of the set out of range or twice in it; OutOfMemoryError
+  /// @param symmetry symmetry that the matrix must have; empty: none
+  /// @throws InputError if the matrix is malformed (check_square_matrix) or not symmetric (check_symmetry),
+  ///         or if a row of the set is out of range or repeated; OutOfMemoryError
   SchurBlocks(const ExecutionSpace& exec, const Matrix& A, const std::vector<Ordinal>& set,
               std::optional<Symmetry> symmetry, const MemoryBudget& budget);
 
-  /// @throws InputError unless A has the pattern of the constructor's, values that are finite, and symmetry;
-  ///         without `validate` its extents alone are looked at
+  /// @throws InputError unless A has the pattern given to the constructor, finite values and the required
+  ///         symmetry; if `validate` is false, only the extents are checked
   void check(const ExecutionSpace& exec, const Matrix& A, bool validate) const;
-  /// The values of A on the pattern that was checked.
+  /// Returns the values of A on the checked pattern.
   Matrix on_own_pattern(const Matrix& A) const {
     return {m_pattern.n_rows, m_pattern.n_cols, m_pattern.row_map, m_pattern.entries, A.values};
   }
@@ -50,21 +50,21 @@ class SchurBlocks {
   Ordinal rest_rows() const { return m_rest.n_rows; }
   Ordinal set_rows() const { return static_cast<Ordinal>(m_set_row.extent(0)); }
 
-  /// Arr; its values are overwritten by the next call.
+  /// Returns Arr. The next call overwrites its values.
   Matrix rest(const ExecutionSpace& exec, const Matrix& A) const;
-  /// The whole as a border of Arr, without values, for a Schur complement that will stand in `complement`.
+  /// Returns the border of Arr, without values, for a Schur complement that will be stored in `complement`.
   /// Fences.
   std::shared_ptr<Border<Scalar, ExecutionSpace>> border(const ExecutionSpace& exec, const Matrix& A,
                                                          const Columns& complement);
-  /// Its values.
+  /// Sets the values of the border.
   void set_border(const ExecutionSpace& exec, const Matrix& A,
                   const Border<Scalar, ExecutionSpace>& border) const;
-  /// B = columns `first` … of Ars.
+  /// Sets B to columns `first` … of Ars.
   void columns_of_set(const ExecutionSpace& exec, const Matrix& A, Ordinal first, const Columns& B) const;
-  /// S = columns `first` … of Ass − Asr·X
+  /// Sets S to columns `first` … of Ass − Asr·X.
   void complement(const ExecutionSpace& exec, const Matrix& A, Ordinal first, const Columns& X,
                   const Columns& S) const;
-  /// Br and Bs
+  /// Splits B into Br and Bs.
   void divide(const ExecutionSpace& exec, const Input& B, const Columns& rest, const Columns& set) const;
   /// G −= Asr·X
   void subtract_set_rows(const ExecutionSpace& exec, const Matrix& A, const Columns& X,
@@ -72,19 +72,21 @@ class SchurBlocks {
   /// R −= Ars·Y
   void subtract_rest_rows(const ExecutionSpace& exec, const Matrix& A, const Input& Y,
                           const Columns& R) const;
-  /// X from its parts
+  /// Combines X from its two parts.
   void unite(const ExecutionSpace& exec, const Columns& rest, const Input& set, const Columns& X) const;
 
  private:
-  CsrPattern<Ordinal, Offset, Memory> m_pattern;  ///< of the whole; a copy
+  CsrPattern<Ordinal, Offset, Memory> m_pattern;  ///< pattern of the whole matrix; a copy
   std::optional<Symmetry> m_symmetry;
-  SymmetricPattern<Memory> m_mirror;  ///< of the whole, to check its symmetry
+  /// Transposed positions of the whole matrix, used to check its symmetry.
+  SymmetricPattern<Memory> m_mirror;
   MatrixCheckWorkspace<ExecutionSpace> m_check;
   Matrix m_rest;
-  Kokkos::View<Scalar*, Memory> m_values;           ///< of Arr
-  Kokkos::View<const Offset*, Memory> m_source;     ///< position of each in the values of A
-  Kokkos::View<const Ordinal*, Memory> m_position;  ///< [n] k of the k-th row of r, −1 − k of the k-th of s
-  Kokkos::View<const Ordinal*, Memory> m_rest_row, m_set_row;  ///< row of A of each row of r, of s
+  Kokkos::View<Scalar*, Memory> m_values;        ///< values of Arr
+  Kokkos::View<const Offset*, Memory> m_source;  ///< position in the values of A of each entry of Arr
+  /// [n] k for the k-th row of r, −1 − k for the k-th row of s.
+  Kokkos::View<const Ordinal*, Memory> m_position;
+  Kokkos::View<const Ordinal*, Memory> m_rest_row, m_set_row;  ///< row of A for each row of r and of s
   MemoryReservation m_reservation;
 };
 

@@ -14,13 +14,13 @@
 
 namespace lutra {
 
-/// Right-looking on devices, up-looking on hosts.
+/// Engine of the simplicial factorization: right-looking on devices, up-looking on hosts.
 template <class Scalar, class ExecutionSpace>
 struct SimplicialEngine : Impl::RightLookingEngine<Scalar, ExecutionSpace> {};
 template <class Scalar, Impl::HostExecution ExecutionSpace>
 struct SimplicialEngine<Scalar, ExecutionSpace> : Impl::UpLookingEngine<Scalar, ExecutionSpace> {};
 
-/// Factors of the simplicial engine: L + U by rows, which solves read.
+/// Factors of the simplicial engine. L + U is stored by rows for the solves.
 template <class Scalar, class ExecutionSpace>
 class SimplicialFactorization final : public Factorization<Scalar, ExecutionSpace>,
                                       public WritableFactors<Scalar, ExecutionSpace> {
@@ -43,7 +43,7 @@ class SimplicialFactorization final : public Factorization<Scalar, ExecutionSpac
     update_solves(exec);
     return outcome;
   }
-  /// Brings the factors to where `apply` reads them. Does not fence on devices.
+  /// Prepares the factors for `apply`. Does not fence on devices.
   void update_solves(const ExecutionSpace& exec) {
     Engine::update_rows(exec, m_plan, m_factors);
     m_solves.set_values(exec, m_factors.row_values);
@@ -67,7 +67,7 @@ class SimplicialFactorization final : public Factorization<Scalar, ExecutionSpac
 
  private:
   void allocate(const ExecutionSpace& exec) {
-    typename Engine::Factors fresh;  // nothing has changed where memory runs out
+    typename Engine::Factors fresh;  // the members stay unchanged if memory runs out
     fresh.reservation = MemoryReservation(m_budget);
     const auto& rows = m_plan.lu.rows;
     fresh.row_values = fresh.reservation.template allocate<Kokkos::View<Scalar*, Memory>>(
@@ -81,11 +81,11 @@ class SimplicialFactorization final : public Factorization<Scalar, ExecutionSpac
   const typename Engine::Plan& m_plan;
   MemoryBudget m_budget;
   Solves m_solves;
-  ScaledValues<Scalar, Memory> m_A;  ///< of the last factorization; `apply` reads its scales
+  ScaledValues<Scalar, Memory> m_A;  ///< values of the last factorization; `apply` reads their scales
   typename Engine::Factors m_factors;
 };
 
-/// The plan of the simplicial engine, and the prototype of solves with L and U by rows.
+/// Plan of the simplicial engine, and the prototype of solves with L and U by rows.
 template <class Scalar, class ExecutionSpace>
 struct SimplicialPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   using Numeric = SimplicialFactorization<Scalar, ExecutionSpace>;
@@ -102,9 +102,9 @@ struct SimplicialPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   }
 };
 
-/// Symbolic factorization of F and the plan of the simplicial engine. Writes the symbolic method and the
-/// times of both steps to `report`.
-/// @throws OutOfMemoryError. Fences.
+/// Computes the symbolic factorization of F and the plan of the simplicial engine. Writes the symbolic method
+/// and the times of both steps to `report`. Fences.
+/// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial(
     const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,

@@ -9,9 +9,9 @@
 
 namespace lutra::Impl {
 
-/// @param call    for the message
-/// @param factors anything with `consume_timeout`; usable again afterwards
-/// @throws TimeoutError where the watchdog has given up a solve with them
+/// @param call    name of the call for the message
+/// @param factors any object with `consume_timeout`; it is usable again afterwards
+/// @throws TimeoutError if the watchdog has stopped a solve with the factors
 template <class ExecutionSpace, class Factors>
 void throw_if_stopped(const ExecutionSpace& exec, const char* call, Factors& factors) {
   const std::int64_t row = factors.consume_timeout(exec);

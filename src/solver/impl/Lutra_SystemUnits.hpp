@@ -6,13 +6,14 @@
 #include "Lutra_PowerOfTwo.hpp"
 #include "Lutra_RefinementKernels.hpp"
 
-// The units a Krylov solver works in: powers of two by which the largest entries of A and of each column of B
-// come to lie between 1 and 2,
+// Units of a Krylov solver: powers of two that bring the largest entries of A and of each column of B to
+// between 1 and 2,
 //
 //     A' = A·2^−a,   b' = b·2^−β,   A'·x' = b',   x = x'·2^(β − a)
 //
-// Sums then neither overflow nor vanish because of the units of A and B, and those of A·2^p and b·2^q see the
-// same numbers, bit by bit. The sizes a and β are the exponents of stay on the device; no kernel here waits.
+// Sums then neither overflow nor underflow because of the units of A and B, and A·2^p and b·2^q produce
+// bitwise the same iteration as A and b. The largest entries, whose exponents are a and β, stay on the
+// device; no kernel here waits.
 
 namespace lutra::Impl {
 
@@ -21,11 +22,11 @@ struct LargestPart {
   using Real = RealOf<typename Values::non_const_value_type>;
   Values values;
   KOKKOS_FUNCTION void operator()(const std::int64_t i, Real& largest) const {
-    largest = Kokkos::max(largest, largest_part(values(i)));  // passes over NaN
+    largest = Kokkos::max(largest, largest_part(values(i)));  // ignores NaN
   }
 };
 
-/// The largest part of an entry to `size`; negative where there is none.
+/// Writes the largest real or imaginary part of all values to `size`; negative if there are no values.
 template <class ExecutionSpace, class Values, class Size>
 void queue_largest_part(const ExecutionSpace& exec, const Values& values, const Size& size) {
   using Real = typename Size::value_type;
@@ -36,7 +37,7 @@ void queue_largest_part(const ExecutionSpace& exec, const Values& values, const 
       LargestPart<Values>{values}, Kokkos::Max<Real, Memory>(Kokkos::View<Real, Memory>(size.data())));
 }
 
-/// values·2^−a
+/// Computes values·2^−a.
 template <class Values, class Size>
 struct ScaleMatrix {
   Values values;
@@ -46,7 +47,7 @@ struct ScaleMatrix {
   }
 };
 
-/// X·2^(A_factor·a + B_factor·β) of each column.
+/// Computes X·2^(A_factor·a + B_factor·β) for each column.
 template <class Rows, class Size>
 struct ScaleColumns {
   Rows X;
@@ -58,8 +59,8 @@ struct ScaleColumns {
   }
 };
 
-/// A caller's preconditioner of A as one of A·2^−a: M⁻¹·2^a, half of it before M and half after, so that
-/// neither leaves the range of numbers.
+/// Adapts a caller's preconditioner of A to A·2^−a. It applies M⁻¹·2^a, with half of the power before M and
+/// half after, so that neither step overflows or underflows.
 template <class Scalar, class ExecutionSpace, class Size>
 class ScaledPreconditioner final : public Preconditioner<Scalar, ExecutionSpace> {
  public:

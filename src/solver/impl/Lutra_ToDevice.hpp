@@ -9,14 +9,14 @@
 
 namespace lutra::Impl {
 
-/// @throws InputError for arrays whose lengths do not fit
+/// @throws InputError if the lengths of the arrays do not match
 template <class Scalar, class Index, class Integer>
 void check_lengths(const HostMatrix<Scalar, Index, Integer>& A) {
   if (A.row_map.size() != static_cast<std::size_t>(A.n_rows) + 1 || A.values.size() != A.entries.size())
     throw InputError("matrix: row_map needs n_rows + 1 elements, and as many values as entries");
 }
 
-/// A matrix on the host, where the execution space can read it: a copy that `reservation` owns.
+/// Makes a host matrix readable by the execution space, as a copy that `reservation` owns.
 template <class ExecutionSpace, class Scalar, class Index, class Integer>
 CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space> to_device(
     const ExecutionSpace& exec, MemoryReservation& reservation, const HostMatrix<Scalar, Index, Integer>& A) {
@@ -26,7 +26,7 @@ CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space> to_device
   };
   return {A.n_rows, A.n_cols, copy(A.row_map), copy(A.entries), copy(A.values)};
 }
-/// Hosts read it in place.
+/// Overload for host spaces, which read the matrix in place.
 template <HostExecution ExecutionSpace, class Scalar, class Index, class Integer>
 CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space> to_device(
     const ExecutionSpace&, MemoryReservation&, const HostMatrix<Scalar, Index, Integer>& A) {
@@ -34,7 +34,7 @@ CsrView<Scalar, Index, Integer, typename ExecutionSpace::memory_space> to_device
   return make_view(A);
 }
 
-/// Fences.
+/// Copies a matrix to the host. Fences.
 template <class Scalar, class ExecutionSpace>
 CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> copy_to_host(
     const ExecutionSpace& exec,
@@ -45,7 +45,7 @@ CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> copy_to_host(
   return result;
 }
 
-/// A copy of a pattern. Does not fence.
+/// Copies a pattern. Does not fence.
 template <class ExecutionSpace>
 CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> copy_pattern(
     const ExecutionSpace& exec, MemoryReservation& reservation,

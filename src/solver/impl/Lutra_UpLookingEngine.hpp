@@ -8,7 +8,7 @@
 
 namespace lutra::Impl {
 
-/// The simplicial engine on hosts: up-looking by rows (Lutra_UpLookingLu.hpp).
+/// Simplicial engine for hosts: up-looking LU by rows (Lutra_UpLookingLu.hpp).
 template <class Scalar, class ExecutionSpace>
 struct UpLookingEngine {
   using Memory = typename ExecutionSpace::memory_space;
@@ -17,7 +17,7 @@ struct UpLookingEngine {
   struct Plan {
     PermutedPattern<Memory> F;
     UpLookingLuPlan lu;
-    MemoryReservation reservation;  ///< of the pattern of F in `lu`
+    MemoryReservation reservation;  ///< memory of the pattern of F in `lu`
   };
   struct Factors {
     Values scaled;                                   ///< [nnz(A)] the scaled matrix by rows of F
@@ -52,7 +52,7 @@ struct UpLookingEngine {
         exec, plan.lu, factors.scaled, threshold, factors.workspace, factors.row_values, factors.perturbed);
     return {outcome.perturbed, std::nullopt, largest, outcome.largest};
   }
-  static void update_rows(const ExecutionSpace&, const Plan&, const Factors&) {}  // rows are what it computes
+  static void update_rows(const ExecutionSpace&, const Plan&, const Factors&) {}  // already stored by rows
 };
 
 }  // namespace lutra::Impl

@@ -9,14 +9,17 @@
 
 namespace lutra {
 
-/// The options that all solvers share.
+/// Options common to all solvers.
 struct CommonOptions {
-  std::optional<DeviceModel> device_model{};  ///< what choices are made by; none: the execution space's own
-  bool validate_input = true;  ///< false: factorize, solve and apply take it for granted that the matrix has
-                               ///< the pattern analyzed, is symmetric for LDLᵀ, and holds no NaN or infinity
-  bool time_stages = false;      ///< wait for the device where a stage is timed; false: times of factorize
-                                 ///< and solve may include what the instance did before
-  std::size_t memory_limit = 0;  ///< bytes in the execution space's memory; 0: no limit
+  /// Costs on which choices are based; empty: those of the execution space.
+  std::optional<DeviceModel> device_model{};
+  /// If false, factorize, solve and apply assume that the matrix has the analyzed pattern, is symmetric if
+  /// the method is LDLᵀ, and contains no NaN or infinity.
+  bool validate_input = true;
+  /// Whether to wait for the device when a stage is timed. If false, the times of factorize and solve may
+  /// include work that the instance queued before.
+  bool time_stages = false;
+  std::size_t memory_limit = 0;  ///< bytes in the memory of the execution space; 0: no limit
 
   bool operator==(const CommonOptions&) const = default;
 };

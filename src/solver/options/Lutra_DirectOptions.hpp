@@ -12,39 +12,46 @@
 
 namespace lutra {
 
-/// Options of an analysis and of factorizations.
+/// Options of an analysis and its factorizations.
 struct FactorOptions {
   Ordering ordering = Ordering::automatic;  ///< fill-reducing ordering
   std::vector<std::int64_t>
-      user_permutation{};                   ///< with Ordering::user: columns in elimination order, from 0
-  Matching matching = Matching::automatic;  ///< LU: which entries become pivots, and the scaling with them.
-                                            ///< LDLᵀ: the scaling; automatic is exact, or equilibration
-                                            ///< where its scales differ by more than 2⁵². Cholesky: none
-  Pivoting pivoting = Pivoting::automatic;  ///< LU: static_perturbed; threshold interchanges rows within
-                                            ///< fronts. LDLᵀ: threshold. Cholesky: none
-  int expected_factorizations = 1;  ///< with one analysis, each with a solve: how long an automatic ordering
-                                    ///< may take follows from it
-  double perturbation = 0;          ///< of static_perturbed: least |pivot| of the scaled matrix; 0: the
-                                    ///< library's choice
+      user_permutation{};  ///< column permutation for Ordering::user: columns in elimination order, from 0
+  /// For LU: how pivot entries are matched, and the scaling that comes with the matching. For LDLᵀ: the
+  /// scaling; automatic means exact matching, or equilibration if the scales of the matching differ by more
+  /// than 2⁵². Cholesky does not use it.
+  Matching matching = Matching::automatic;
+  /// For LU: automatic means static_perturbed; threshold interchanges rows within fronts. For LDLᵀ: automatic
+  /// means threshold. Cholesky does not pivot.
+  Pivoting pivoting = Pivoting::automatic;
+  /// Expected number of factorizations per analysis, each followed by a solve. It determines how much time
+  /// automatic ordering may take.
+  int expected_factorizations = 1;
+  /// Smallest |pivot| of the scaled matrix with static_perturbed; 0: chosen by the library.
+  double perturbation = 0;
 
   bool operator==(const FactorOptions&) const = default;
 };
 
-/// The options that LU, LDLᵀ and Cholesky share.
+/// Options common to LU, LDLᵀ and Cholesky.
 struct DirectOptions : FactorOptions, CommonOptions {
-  int max_refinement_steps = 10;  ///< 0: no refinement and no GMRES; the error is computed all the same
-  double error_tolerance = 0;     ///< componentwise backward error of a success, at which refinement ends.
-                                  ///< 0: a success by scalar type (1e-12 or 1e-5), refinement to 8ε
-  bool solve_singular = false;    ///< solve with the factors of a numerically singular matrix, too. LU: they
-                                ///< are perturbed; LDLᵀ: components of zero pivots are 0. The status remains
-                                ///< `numerically_singular`; `errors` say how good X is
-  bool estimate_condition = false;  ///< estimate the condition number after each factorization; false: where
-                                    ///< a pivot is small or a solution large
+  int max_refinement_steps = 10;  ///< 0: no refinement and no GMRES; the error is still computed
+  /// Componentwise backward error at which refinement stops and the solve succeeds. 0: the solve succeeds at
+  /// 1e-12 or 1e-5, depending on the scalar type, and refinement continues to 8ε.
+  double error_tolerance = 0;
+  /// Whether to solve with the factors of a numerically singular matrix, too. LU uses perturbed pivots; LDLᵀ
+  /// sets the components of zero pivots to 0. The status remains `numerically_singular`, and `errors` tells
+  /// how accurate X is.
+  bool solve_singular = false;
+  /// Whether to estimate the condition number after each factorization. If false, it is estimated only if a
+  /// pivot is small or a solution large.
+  bool estimate_condition = false;
 
   bool operator==(const DirectOptions&) const = default;
 };
 
-/// @throws InputError where a value is out of range
+/// Checks the ranges of all options.
+/// @throws InputError if a value is out of range
 void check_options(const DirectOptions& options);
 
 }  // namespace lutra

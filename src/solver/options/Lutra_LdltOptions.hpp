@@ -10,33 +10,36 @@
 
 namespace lutra {
 
-/// Options of LDLᵀ and Cholesky.
+/// Options specific to LDLᵀ and Cholesky.
 struct LdltChoices {
-  Symmetry symmetry = Symmetry::symmetric;  ///< of complex matrices
-  Triangle triangle = Triangle::both;       ///< which entries are read; the others may be anything
-  bool pair_ordering = false;  ///< the ordering keeps matched rows together, as candidates for 2 × 2 pivots:
-                               ///< fewer delayed pivots, more fill; needs a matching. Without it, a
-                               ///< factorization that delays too many pivots comes to it by itself
-  double pivot_threshold = 0.01;  ///< u of threshold pivoting: entries of L are at most 1/u
-  double zero_tolerance = 0;  ///< a column of which no entry exceeds this times the largest scaled entry is a
-                              ///< zero pivot; 0: 16ε, and more where a singular matrix has
-                              ///< fewer zero pivots than null vectors
-  /// Factorizations try the pivots of the diagonal in their order first, with the kernels of LU, and keep
-  /// them if they pass the threshold test. none: on CUDA, where memory_limit is 0
+  Symmetry symmetry = Symmetry::symmetric;  ///< kind of symmetry of a complex matrix
+  Triangle triangle = Triangle::both;  ///< triangle whose entries are read; the other entries are ignored
+  /// Whether the ordering keeps matched rows adjacent, as candidates for 2 × 2 pivots. This reduces delayed
+  /// pivots but increases fill, and it requires a matching. If false, a factorization that delays too many
+  /// pivots switches to such an ordering by itself.
+  bool pair_ordering = false;
+  double pivot_threshold = 0.01;  ///< threshold u of pivoting; bounds the entries of L by 1/u
+  /// A pivot is zero if no entry of its column exceeds this value times the largest scaled entry. 0: 16ε,
+  /// raised if a singular matrix has fewer zero pivots than null vectors.
+  double zero_tolerance = 0;
+  /// Whether factorizations first try the diagonal pivots in their given order, with the kernels of LU, and
+  /// keep them if they pass the threshold test. Empty: on CUDA, if memory_limit is 0.
   std::optional<bool> diagonal_first{};
 
   bool operator==(const LdltChoices&) const = default;
 };
 
-/// Options of `SparseLDLT`. Every field has a default that is meant to be left alone.
+/// Options of `SparseLDLT`. Every field has a default that rarely needs to be changed.
 struct LdltOptions : DirectOptions, LdltChoices {
-  bool positive_definite = false;  ///< Cholesky: no pivoting and no scaling; a pivot that is not positive
-                                   ///< ends the factorization. Complex matrices have to be Hermitian
+  /// Selects Cholesky, which neither pivots nor scales. A pivot that is not positive ends the factorization.
+  /// Complex matrices must be Hermitian.
+  bool positive_definite = false;
 
   bool operator==(const LdltOptions&) const = default;
 };
 
-/// Throws InputError for options out of range or at odds with each other.
+/// Checks ranges and combinations of the options.
+/// @throws InputError if an option is out of range or conflicts with another
 void check_options(const LdltOptions& options);
 
 }  // namespace lutra

@@ -9,29 +9,31 @@
 
 namespace lutra {
 
-/// Options of LU.
+/// Options specific to LU.
 struct LuChoices {
-  Engine engine = Engine::automatic;  ///< how L and U are computed. The multifrontal engine replaces the
-                                      ///< elimination order by an equivalent one and is not chosen
-                                      ///< automatically with a user permutation or symbolic method
-  TrisolveMethod trisolve = TrisolveMethod::automatic;         ///< how L and U are solved with
-  FactorPrecision solve_precision = FactorPrecision::working;  ///< single: solves read L and U in single
-                                                               ///< precision, refinement makes up for it
-  SymbolicMethod symbolic = SymbolicMethod::automatic;         ///< how the pattern of L + U is found; the
-                                                               ///< multifrontal engine takes etree alone
-  double pivot_threshold = 0.1;  ///< of Pivoting::threshold, which takes the multifrontal engine and solves
-                                 ///< on the fronts in working precision: a diagonal entry stays where it is
-                                 ///< at least this times the greatest it could be exchanged with
+  /// Engine that computes L and U. The multifrontal engine replaces the elimination order by an equivalent
+  /// one. It is not chosen automatically if the options have a user permutation or a symbolic method.
+  Engine engine = Engine::automatic;
+  TrisolveMethod trisolve = TrisolveMethod::automatic;  ///< method of the triangular solves with L and U
+  /// Precision in which solves read L and U. With `single`, refinement restores the accuracy.
+  FactorPrecision solve_precision = FactorPrecision::working;
+  /// Method that finds the pattern of L + U; the multifrontal engine accepts only etree.
+  SymbolicMethod symbolic = SymbolicMethod::automatic;
+  /// Threshold of Pivoting::threshold, which requires the multifrontal engine and solves on the fronts in
+  /// working precision. A diagonal entry remains the pivot if its magnitude is at least this value times the
+  /// largest entry it could be interchanged with.
+  double pivot_threshold = 0.1;
 
   bool operator==(const LuChoices&) const = default;
 };
 
-/// Options of `SparseLU`. Every field has a default that is meant to be left alone.
+/// Options of `SparseLU`. Every field has a default that rarely needs to be changed.
 struct LuOptions : DirectOptions, LuChoices {
   bool operator==(const LuOptions&) const = default;
 };
 
-/// Throws InputError for options out of range or at odds with each other.
+/// Checks ranges and combinations of the options.
+/// @throws InputError if an option is out of range or conflicts with another
 void check_options(const LuOptions& options);
 
 }  // namespace lutra

@@ -11,25 +11,27 @@
 
 namespace lutra::Impl {
 
-/// The options of one method by their names, for interfaces that learn the method at run time.
+/// Options of one method, accessed by name. For interfaces that learn the method only at run time.
 class MethodOptions {
  public:
-  /// @param method "auto", "lu", "ldlt", "cholesky", "ilu" or "krylov". Cholesky has the options of ldlt
-  /// @throws InputError
+  /// @param method "auto", "lu", "ldlt", "cholesky", "ilu" or "krylov". Cholesky has the options of ldlt.
+  /// @throws InputError if the method is unknown
   explicit MethodOptions(std::string_view method);
 
+  /// Sets the option `name`.
   /// @throws InputError as set_option
   void set(std::string_view name, std::string_view value);
   std::vector<NamedOption> list() const;
-  /// @param permutation columns in elimination order, of each preconditioner, too; empty: no permutation
+  /// Sets the user permutation, also that of each preconditioner.
+  /// @param permutation columns in elimination order; empty: no permutation
   void set_permutation(const std::vector<std::int64_t>& permutation);
 
   std::size_t memory_limit() const;
   bool is_incomplete() const { return std::holds_alternative<SparseIluOptions>(m_options); }
   bool is_ldlt() const { return std::holds_alternative<LdltOptions>(m_options); }
-  /// Of a method other than ilu.
+  /// Returns the options of any method other than ilu.
   SolverOptions solver_options() const;
-  /// Of ilu.
+  /// Returns the options of ilu.
   const SparseIluOptions& ilu_options() const { return std::get<SparseIluOptions>(m_options); }
 
  private:

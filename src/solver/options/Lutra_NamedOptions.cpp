@@ -24,11 +24,11 @@ template <class Field>
 std::vector<std::string> choice_names() {
   std::vector<std::string> names;
   for (const auto& [name, value] : Impl::choices_of<Field>) names.emplace_back(name);
-  if constexpr (std::same_as<Field, bool>) names.resize(2);  // 0 and 1 are taken, but not advertised
+  if constexpr (std::same_as<Field, bool>) names.resize(2);  // 0 and 1 are accepted but not listed
   return names;
 }
 
-/// @returns what is wrong with the text; empty: nothing
+/// @returns a description of the error in the text; empty if there is none
 std::string_view parse_number(std::string_view text, double& number) {
   Impl::Cursor cursor(text);
   const bool begins = !text.empty() && !Impl::Cursor::is_space(text.front());

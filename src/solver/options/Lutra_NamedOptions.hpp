@@ -8,38 +8,41 @@
 
 #include "Lutra_SolverOptions.hpp"
 
-// Options by name, for interfaces that have no structs: the program, other languages, parameter lists. A name
-// is that of the field; a field of a struct within has the names of both, as "ilu.fill_level" of
-// KrylovSolverOptions and "lu.engine" of SolverOptions. "tolerance" is error_tolerance of the direct methods
-// and residual_tolerance of Krylov methods. Permutations and device models have no names.
-// `Options` is LuOptions, LdltOptions, SparseIluOptions, KrylovSolverOptions or SolverOptions.
+// Options accessed by name, for interfaces without the option structs: the command-line program, other
+// languages, and parameter lists. An option has the name of its field. A field of a nested struct has both
+// names, as in "ilu.fill_level" of KrylovSolverOptions and "lu.engine" of SolverOptions. "tolerance" names
+// error_tolerance of the direct methods and residual_tolerance of Krylov methods. Permutations and device
+// models have no names. The template parameter `Options` is LuOptions, LdltOptions, SparseIluOptions,
+// KrylovSolverOptions or SolverOptions.
 
 namespace lutra {
 
-/// One option: its name, the value it has, and the values it takes.
+/// Name, current value and allowed values of one option.
 struct NamedOption {
   enum class Kind { choice, boolean, integer, number };
   std::string name;
   Kind kind = Kind::choice;
-  std::string value;                 ///< as set_option takes it; "user" for an ordering by a permutation
-  std::vector<std::string> choices;  ///< of a choice or a boolean; else empty
-  std::string help;                  ///< a phrase
-  std::string range;                 ///< of a number: "above 0 and at most 1"
-  std::string zero;                  ///< what the number 0 stands for; empty: nothing else
+  std::string value;  ///< in the form that set_option accepts; "user" for an ordering by a permutation
+  std::vector<std::string> choices;  ///< allowed values of a choice or a boolean; otherwise empty
+  std::string help;                  ///< short description
+  std::string range;                 ///< allowed range of a number, for example "above 0 and at most 1"
+  std::string zero;                  ///< special meaning of the number 0; empty if it has none
 };
 
-/// All options that have names, in the order of the struct.
+/// Returns all options that have names, in the order of the struct.
 template <class Options>
 std::vector<NamedOption> named_options(const Options& options);
 
-/// Sets the option `name` to a choice by the name the command line uses ("auto", "metis", "threshold"), to
-/// "true" or "false", or to a number as in C. Combinations are left to check_options.
-/// @param shown how messages name the option; empty: "option " and its name
-/// @throws InputError naming the option, with the names, values or range there are: `options` is as before
+/// Sets the option `name`. `value` is a choice by its command-line name ("auto", "metis", "threshold"),
+/// "true" or "false", or a number in C syntax. Conflicts between options are left to check_options.
+/// @param shown name of the option in messages; if empty, "option " followed by its name
+/// @throws InputError that names the option and lists the valid names, values or range; `options` is then
+///         unchanged
 template <class Options>
 void set_option(Options& options, std::string_view name, std::string_view value, std::string_view shown = {});
 
-/// Choices, range, meaning of 0 and default of an option: "above 0, or 0: by the precision [0]".
+/// Describes the choices or range of an option, its meaning of 0 and its default, for example "above 0, or 0:
+/// by the precision [0]".
 std::string describe_values(const NamedOption& option);
 
 }  // namespace lutra

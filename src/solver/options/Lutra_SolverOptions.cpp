@@ -5,12 +5,12 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_SolverFields.hpp"
 
-// Checks of options: ranges by the table of fields, and combinations.
+// Checks of options: ranges from the table of fields, and combinations.
 
 namespace lutra {
 namespace {
 
-/// @throws InputError for threshold pivoting with what cannot do it
+/// @throws InputError if threshold pivoting is combined with options that do not support it
 void check_pivoting(const LuOptions& options) {
   if (options.pivoting == Pivoting::none)
     throw InputError("options: pivoting none is for symmetric factorizations; LU perturbs small pivots");
@@ -82,7 +82,7 @@ void check_options(const SolverOptions& options) {
     throw InputError("options: ldlt.triangle is for the methods ldlt and cholesky");
   check_options(options.lu_options());
   if (options.method != Method::automatic) return;
-  LdltOptions ldlt;  // what is shared has been checked, and pivoting asks for LU
+  LdltOptions ldlt;  // common options have been checked, and pivoting implies LU
   static_cast<LdltChoices&>(ldlt) = options.ldlt;
   check_options(ldlt);
 }

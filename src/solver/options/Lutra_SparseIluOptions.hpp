@@ -14,24 +14,26 @@
 
 namespace lutra {
 
-/// Options of incomplete factorizations with an analysis.
+/// Options of incomplete factorizations that have an analysis.
 struct IluChoices : IluOptions {
-  Ordering ordering = Ordering::automatic;  ///< automatic: natural
+  Ordering ordering = Ordering::automatic;  ///< automatic means natural
   std::vector<std::int64_t>
-      user_permutation{};  ///< with Ordering::user: user's columns in elimination order, from 0
-  Matching matching = Matching::automatic;  ///< automatic: exact where a diagonal entry is missing or zero
-                                            ///< and the matrix is not taken for symmetric, else none
-  TrisolveMethod trisolve = TrisolveMethod::automatic;  ///< of exact application
+      user_permutation{};  ///< for Ordering::user: the user's columns in elimination order, from 0
+  /// automatic means exact if a diagonal entry is missing or zero and the matrix is not treated as symmetric,
+  /// and none otherwise.
+  Matching matching = Matching::automatic;
+  /// Method of the triangular solves when factors are applied exactly.
+  TrisolveMethod trisolve = TrisolveMethod::automatic;
 };
 
-/// Options of `SparseILU`. Every field has a default that is meant to be left alone.
+/// Options of `SparseILU`. Every field has a default that rarely needs to be changed.
 struct SparseIluOptions : IluChoices, CommonOptions {};
 
-/// Throws InputError for options out of range or at odds with each other.
+/// Checks ranges and combinations of the options.
+/// @throws InputError if an option is out of range or conflicts with another
 void check_options(const SparseIluOptions& options);
 
-/// The name of a factorization as the command line has it: ilu0, iluk, parilu, parilut, ic0, ick, paric,
-/// parict.
+/// Returns the command-line name of a factorization: ilu0, iluk, parilu, parilut, ic0, ick, paric or parict.
 std::string_view name_of(const IluOptions& options);
 
 }  // namespace lutra

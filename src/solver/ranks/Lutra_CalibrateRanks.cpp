@@ -17,8 +17,8 @@
 namespace lutra {
 namespace {
 
-/// Seconds of one put of so many bytes and its arrival, the least of several hundred, between rank 0 and the
-/// last one.
+/// Returns the seconds of one put of `bytes` bytes and its arrival between rank 0 and the last rank, the
+/// least of several hundred runs.
 double put_seconds(Communicator& comm, std::size_t bytes) {
   constexpr int runs = 20, turns = 50;
   SymmetricMemory memory(comm, bytes, 1);
@@ -46,7 +46,7 @@ double put_seconds(Communicator& comm, std::size_t bytes) {
   return least;
 }
 
-/// A solve of this rank alone: its blocks, their bytes, and the seconds it took, the least of several.
+/// A solve of this rank alone: the number of its blocks, their bytes, and the least time of several runs.
 struct Sample {
   double blocks = 0, bytes = 0, seconds = HUGE_VAL;
 };
@@ -57,7 +57,7 @@ Sample solve_alone(Communicator& self, const char* kind, std::int64_t size) {
   LuOptions options;
   options.ordering = Ordering::amd;
   SparseLU<Scalar, Kokkos::DefaultHostExecutionSpace> solver(options);
-  // The matrices that are generated have factors, or `factors` throws.
+  // The generated matrices can be factorized; otherwise `factors` throws.
   static_cast<void>(solver.analyze(A));
   static_cast<void>(solver.factorize(A));
   const FactorValues<Scalar> factors = solver.factors();
@@ -80,7 +80,7 @@ Sample solve_alone(Communicator& self, const char* kind, std::int64_t size) {
   DistributedTriangles<Scalar> triangles(self, pattern, distribution);
   std::vector<Scalar> b(rows.size(), Scalar(1)), x(rows.size());
   for (int run = 0; run < 20; ++run) {
-    triangles.set_values(factors.values);  // as after a factorization
+    triangles.set_values(factors.values);  // as after a new factorization
     const Kokkos::Timer timer;
     triangles.solve(b, x);
     sample.seconds = std::min(sample.seconds, timer.seconds());
@@ -89,7 +89,7 @@ Sample solve_alone(Communicator& self, const char* kind, std::int64_t size) {
   return sample;
 }
 
-/// Seconds of a block and of a byte, by least squares of relative errors.
+/// Fits the seconds per block and per byte by least squares of the relative errors.
 std::array<double, 2> fit(const std::vector<Sample>& samples) {
   double aa = 0, ab = 0, bb = 0, a1 = 0, b1 = 0;
   for (const Sample& sample : samples) {
@@ -99,7 +99,7 @@ std::array<double, 2> fit(const std::vector<Sample>& samples) {
   const double determinant = aa * bb - ab * ab;
   const double block = (a1 * bb - b1 * ab) / determinant, byte = (b1 * aa - a1 * ab) / determinant;
   if (block > 0 && byte > 0 && std::isfinite(block) && std::isfinite(byte)) return {block, byte};
-  return {a1 / aa / 2, b1 / bb / 2};  // each half of the time
+  return {a1 / aa / 2, b1 / bb / 2};  // attribute half of the time to each
 }
 
 }  // namespace

@@ -7,10 +7,10 @@
 
 namespace lutra {
 
-/// Collective. What ranks on hosts measure of solves on several of them: latency and bandwidth of one put and
-/// its arrival between rank 0 and the last rank, and the costs of blocks and of their bytes by solves that
-/// each rank makes on its own, all at the same time; the slowest rank counts. A second or two. The same on
-/// all ranks.
+/// Collective. Measures the costs of solves on several host ranks. Latency and bandwidth are those of one put
+/// and its arrival, between rank 0 and the last rank. The costs of blocks and of their bytes come from solves
+/// that all ranks run separately at the same time; the slowest rank counts. Takes one or two seconds. Returns
+/// the same values on all ranks.
 /// @tparam Scalar double
 template <class Scalar>
 DistributedCosts measure_distributed_costs(Communicator& comm);

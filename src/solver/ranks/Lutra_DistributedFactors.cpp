@@ -7,7 +7,7 @@
 namespace lutra {
 namespace {
 
-/// Positions of rows in an order.
+/// Returns the positions of rows in an order.
 std::vector<std::int64_t> positions(Communicator& comm, const std::vector<std::int64_t>& order,
                                     const std::vector<std::int64_t>& rows) {
   std::vector<std::int64_t> inverse(order.size());
@@ -19,7 +19,7 @@ std::vector<std::int64_t> positions(Communicator& comm, const std::vector<std::i
   return part;
 }
 
-/// Elements of a vector on rank 0 that belong to rows; ones of an empty vector.
+/// Returns the elements of a vector on rank 0 that belong to the given rows; ones if the vector is empty.
 template <class T>
 std::vector<T> elements(Communicator& comm, std::vector<T> whole, const std::vector<std::int64_t>& rows) {
   comm.broadcast(whole);

@@ -14,13 +14,14 @@
 namespace lutra {
 namespace {
 
-/// What rank 0 asks the others for: a solve with so many columns, or with none the end.
+/// Request of rank 0 to the other ranks: a solve with this many columns, or the end if there are none.
 struct Request {
   std::int64_t columns = 0;
   Transposition op = Transposition::none;
 };
 
-/// The choices of a preconditioner, of which the solver that takes it as a caller's knows nothing.
+/// Copies the choices of a preconditioner to the report of the solver, which treats it as a caller's
+/// preconditioner and does not know them.
 void take_choices(const Report& from, std::string_view name, Report& to) {
   const std::string method = to.choice.method;
   to.choice = from.choice;
@@ -38,7 +39,7 @@ void take_choices(const Report& from, std::string_view name, Report& to) {
 
 }  // namespace
 
-/// On rank 0: solves on the grid, for which the other ranks wait in `serve`.
+/// Preconditioner on rank 0. It solves on the grid, while the other ranks wait in `serve`.
 template <class Scalar>
 class DistributedKrylov<Scalar>::Inverse final : public Preconditioner<Scalar, Exec> {
  public:
@@ -85,15 +86,15 @@ void DistributedKrylov<Scalar>::close() {
   m_solver.reset();
 }
 
-/// Of rank 0. Its report says what was chosen.
+/// Runs on rank 0 and computes the factors. m_report then describes their solver and its choices.
 template <class Scalar>
 FactorValues<Scalar> DistributedKrylov<Scalar>::compute_factors(const HostMatrix<Scalar>& A) {
   const Exec exec;
-  const MemoryBudget budget(m_options.memory_limit);  // of the iteration and of what makes the factors
+  const MemoryBudget budget(m_options.memory_limit);  // for the iteration and for computing factors
   KrylovSolverOptions iteration = m_options;
   iteration.preconditioning = Preconditioning::none;
   m_solver = std::make_unique<KrylovSolver<Scalar, Exec>>(iteration, exec, budget);
-  // Without a preconditioner both calls succeed, or throw.
+  // Without a preconditioner both calls either succeed or throw.
   static_cast<void>(m_solver->analyze(A));
   static_cast<void>(m_solver->factorize(A));
   const auto compute = [&](auto solver, std::string_view name) {
@@ -128,7 +129,7 @@ Status DistributedKrylov<Scalar>::factorize(const HostMatrix<Scalar>& A) {
       },
       false);
   agree_on_status();
-  std::vector<std::int64_t> n{static_cast<std::int64_t>(A.n_rows)};  // also where there are no factors
+  std::vector<std::int64_t> n{static_cast<std::int64_t>(A.n_rows)};  // sent even if there are no factors
   m_comm.broadcast(n);
   m_n = n[0];
   if (m_report.status != Status::not_solved) return Impl::outcome_of(m_report.status);
@@ -178,7 +179,7 @@ Status DistributedKrylov<Scalar>::solve(std::span<const Scalar> B, std::span<Sca
   return m_report.status;
 }
 
-/// Other ranks: solves on the grid until rank 0 says that there are no more.
+/// Runs on the other ranks: takes part in solves on the grid until rank 0 sends the end.
 template <class Scalar>
 void DistributedKrylov<Scalar>::serve() {
   for (;;) {

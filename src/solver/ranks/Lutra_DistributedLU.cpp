@@ -32,7 +32,7 @@ Kokkos::View<const T*, Kokkos::HostSpace> view_of(const std::vector<T>& values) 
   return Kokkos::View<const T*, Kokkos::HostSpace>(values.data(), values.size());
 }
 
-/// Entries of L + U as fronts store them.
+/// Returns the number of entries of L + U that the fronts store.
 double stored_entries(const AssemblyTree& tree) {
   double entries = 0;
   for (const auto& front : lay_out_fronts(tree).fronts)
@@ -40,7 +40,7 @@ double stored_entries(const AssemblyTree& tree) {
   return entries;
 }
 
-/// What a report says of fronts on several ranks.
+/// Adds the counts of fronts on several ranks to the report.
 void describe_fronts(const AssemblyTree& tree, int ranks, double nnz, Report& report) {
   const double stored = stored_entries(tree);
   report.choice.method = "lu";
@@ -92,7 +92,7 @@ Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
   return Impl::outcome_of(m_report.status);
 }
 
-/// Whether fronts on all ranks have factorized a matrix of this pattern.
+/// Returns whether fronts on all ranks have factorized a matrix with this pattern.
 template <class Scalar>
 bool DistributedLU<Scalar>::has_pattern(const DistributedRows<Scalar>& A) {
   const DistributedRows<Scalar>& old = m_A.rows();
@@ -103,7 +103,7 @@ bool DistributedLU<Scalar>::has_pattern(const DistributedRows<Scalar>& A) {
   return differs[0] == 0;
 }
 
-/// The whole matrix on rank 0.
+/// Gathers the whole matrix on rank 0.
 template <class Scalar>
 void DistributedLU<Scalar>::assemble_rows() {
   const DistributedRows<Scalar>& A = m_A.rows();
@@ -164,7 +164,7 @@ void DistributedLU<Scalar>::factorize_again() {
   describe_place();
 }
 
-/// Where fronts and triangles are, for the report.
+/// Writes where fronts and triangles are processed to the report.
 template <class Scalar>
 void DistributedLU<Scalar>::describe_place() {
   if (!m_distribution.on_device) return;
@@ -180,8 +180,8 @@ void DistributedLU<Scalar>::factorize_in(FactorValues<Scalar>& factors) {
   if (!factorize_on_ranks<ExecutionSpace>(factors)) factorize_on_first_rank<ExecutionSpace>(factors);
 }
 
-/// Fronts on all ranks where SparseLU would take fronts and static pivots do.
-/// @returns false on all ranks where SparseLU has to see to the matrix
+/// Factorizes by fronts on all ranks if SparseLU would use fronts and static pivoting suffices.
+/// @returns false on all ranks if SparseLU must factorize the matrix instead
 template <class Scalar>
 template <class ExecutionSpace>
 bool DistributedLU<Scalar>::factorize_on_ranks(FactorValues<Scalar>& factors) {
@@ -204,7 +204,7 @@ bool DistributedLU<Scalar>::factorize_on_ranks(FactorValues<Scalar>& factors) {
         const auto A = make_view(m_whole);
         check_square_matrix(exec, A, MatrixCheckWorkspace<Host>(exec, budget));
         pivots = choose_pivots(exec, A, A, m_options, budget, m_report);
-        if (!pivots) return;  // structurally singular: SparseLU says so
+        if (!pivots) return;  // structurally singular: SparseLU reports it
         m_why_alone = "the engine, the ordering or the symbolic method asked for is not that of fronts";
         if (!Impl::may_take_fronts(m_options)) return;
         tree = Impl::build_tree(exec, A.pattern(), A.pattern(), *pivots, budget);
@@ -268,11 +268,11 @@ bool DistributedLU<Scalar>::factorize_on_ranks(FactorValues<Scalar>& factors) {
     factors.columns = fronts->columns();
     factors.values = *values;
     return true;
-  } catch (const OutOfMemoryError& error) {  // on all ranks
+  } catch (const OutOfMemoryError& error) {  // thrown on all ranks
     m_run_fronts = nullptr;
     m_why_alone = error.what();
     if (m_options.engine == Engine::multifrontal) throw;
-    return false;  // the simplicial engine needs less
+    return false;  // the simplicial engine needs less memory
   }
 }
 

@@ -21,54 +21,55 @@
 
 namespace lutra {
 
-/// LU of a matrix that is distributed by rows: analysed by rank 0, factorized, solved with and refined by all
-/// ranks.
+/// LU factorization of a matrix that is distributed by rows. Rank 0 analyzes it; all ranks factorize, solve
+/// and refine.
 ///
 ///     rows of A ──► rank 0: order, tree ──► fronts on ranks (DistributedFronts) ──► L, U ──► blocks on the
 ///     grid; each step:  B − op(A)·X by rows on all ranks ──► solve on the grid (DistributedFactors) ──► X by
 ///     rows
 ///
-/// With `on_device` of the distribution fronts are factorized and triangles solved on the ranks' devices
-/// (CUDA); the analysis, residuals, and factors on their way from fronts to blocks are on hosts.
+/// With DistributedOptions::on_device, the ranks factorize fronts and solve with triangles on their devices
+/// (CUDA). The analysis, the residuals, and the factors in transit from fronts to blocks stay on hosts.
 ///
-/// Where SparseLU would not take fronts there, or interchanges rows, or pivots had to be perturbed, or a
-/// memory limit does not suffice for fronts, it factorizes on rank 0, which the factors must then fit on, and
-/// the report's reasons say why. The whole
-/// matrix must fit on rank 0. `memory_limit` is that of each rank, for fronts. Each rank needs n·k
-/// words for X and what DistributedTriangles does. All calls are collective, errors
-/// included; instantiated for all scalars.
+/// Rank 0 factorizes alone if SparseLU would not use fronts on this matrix or would interchange rows, if
+/// pivots had to be perturbed, or if the memory limit is too small for fronts. The factors must then fit on
+/// rank 0, and the reasons in the report say why. The whole matrix must fit on rank 0 in any case.
+/// `memory_limit` is the limit of each rank, for fronts. Each rank needs n·k words for X and the memory of
+/// DistributedTriangles. All calls are collective, and errors are thrown on all ranks. The class is
+/// instantiated for all scalars.
 template <class Scalar>
 class DistributedLU {
  public:
-  /// @throws InputError for options out of range
+  /// Creates a solver without factors.
+  /// @throws InputError if an option is out of range
   explicit DistributedLU(Communicator& comm, const LuOptions& options = {},
                          const DistributedOptions& distribution = {});
-  /// Waits for nothing; `close` frees what others may still write to.
+  /// Does not wait for other ranks. Call `close` first to free memory that other ranks may still write to.
   ~DistributedLU();
   void close();
 
-  /// Analysis and factorization; takes a copy of the rows. Where fronts on all ranks had factorized a matrix
-  /// of the same pattern before, with its analysis, order and scales. @returns success, or what a
-  /// factorization found
-  /// @throws on all ranks alike: InputError for a row on no rank or two, and for what SparseLU refuses;
-  ///         OutOfMemoryError
+  /// Analyzes and factorizes a matrix, and keeps a copy of its rows. If the ranks have already factorized a
+  /// matrix with the same pattern by fronts, its analysis, order and scales are reused.
+  /// @returns success, or the status of the failed factorization
+  /// @throws on all ranks alike: InputError if a row is on no rank or on two, and for anything that SparseLU
+  ///         rejects; OutOfMemoryError
   [[nodiscard]] Status factorize(const DistributedRows<Scalar>& A);
 
-  /// Solves op(A)·X = B and refines, as SparseLU does but without GMRES: corrections are kept, column by
-  /// column, where they lower the componentwise backward error.
-  /// @param B,X [rows of this rank × k] by columns
-  /// @returns the status of `report()`; where it is singular, X is left alone
-  /// @throws CallOrderError, InputError for B of another size or not finite, on all ranks alike
+  /// Solves op(A)·X = B and refines as SparseLU does, but without GMRES. In each column, a correction is kept
+  /// if it lowers the componentwise backward error.
+  /// @param B,X [rows of this rank × k] stored by columns
+  /// @returns the status of `report()`. If it is singular, X is left unchanged.
+  /// @throws on all ranks alike: CallOrderError; InputError if B has the wrong size or is not finite
   Status solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k = 1,
                Transposition op = Transposition::none);
 
-  /// Status and errors on all ranks; the rest as rank 0 knows it.
+  /// Returns the status and the errors on all ranks. The other fields are complete on rank 0 only.
   const Report& report() const noexcept { return m_report; }
-  /// The one that was asked for, or what was chosen by the last factorization.
+  /// Returns the grid given in the options, or the grid chosen by the last factorization.
   const ProcessGrid& grid() const noexcept { return m_distribution.grid; }
-  /// What the model said of the grids it chose among, fastest first, or of the one that was given.
+  /// Returns the model's predictions for the candidate grids, fastest first, or for the given grid.
   const std::vector<GridPrediction>& predictions() const noexcept { return m_predictions; }
-  /// Collective: of each rank on rank 0, empty on others.
+  /// Collective. Returns the statistics of all ranks on rank 0, and an empty vector on the others.
   std::vector<RankStatistics> statistics();
 
  private:
@@ -87,15 +88,15 @@ class DistributedLU {
   Communicator& m_comm;
   LuOptions m_options;
   DistributedOptions m_distribution;
-  ProcessGrid m_asked;  ///< grid of the options; 0 × 0: none
+  ProcessGrid m_asked;  ///< grid in the options; 0 × 0: none
   std::vector<GridPrediction> m_predictions;
   DistributedOperator<Scalar> m_A;
-  HostMatrix<Scalar> m_whole;                            ///< on rank 0
-  std::vector<RealOf<Scalar>> m_row_scale, m_col_scale;  ///< [n] of fronts, on rank 0
-  /// Factorizes `m_whole` by fronts on all ranks: this rank's values and the seconds it took, or null on all
-  /// ranks where pivots had to be perturbed. Empty: rank 0 factorized alone.
+  HostMatrix<Scalar> m_whole;                            ///< the whole matrix, on rank 0
+  std::vector<RealOf<Scalar>> m_row_scale, m_col_scale;  ///< [n] scales of the fronts, on rank 0
+  /// Factorizes `m_whole` by fronts on all ranks. Sets the seconds it took and returns the values of this
+  /// rank, or null on all ranks if pivots had to be perturbed. Empty if rank 0 factorized alone.
   std::function<const std::vector<Scalar>*(double&)> m_run_fronts;
-  std::string m_why_alone;  ///< why rank 0 factorizes alone, on rank 0; empty: one rank is all there is
+  std::string m_why_alone;  ///< why rank 0 factorizes alone, on rank 0; empty if there is only one rank
   std::optional<DistributedFactors<Scalar>> m_factors;
   bool m_usable = false;  ///< the factors are those of m_A
   Report m_report;

@@ -40,7 +40,8 @@ void DistributedOperator<Scalar>::set_norm(Matrix& A) {
   A.norm = norms[0];
 }
 
-/// Aᵀ by rows, those of this rank again: each entry goes to the rank that has the row of its column.
+/// Returns Aᵀ distributed by the same rows. Each entry is sent to the rank that holds the row with the
+/// entry's column index.
 template <class Scalar>
 auto DistributedOperator<Scalar>::get(Transposition op) -> const Matrix& {
   if (op == Transposition::none) return m_A;
@@ -103,7 +104,7 @@ DistributedErrors DistributedOperator<Scalar>::compute_errors(Transposition op, 
   const DistributedRows<Scalar>& A = matrix.rows;
   const auto n = static_cast<std::size_t>(A.n), mine = A.rows.size();
   const std::vector<Scalar> whole = whole_solution(X, k);
-  std::vector<double> maxima(4 * k, 0.0);  // of each column: componentwise error, |r|, |b|, |x|
+  std::vector<double> maxima(4 * k, 0.0);  // per column: componentwise error, |r|, |b|, |x|
   R.assign(B.begin(), B.end());
   for (std::size_t c = 0; c < k; ++c) {
     const Scalar* const x = whole.data() + c * n;

@@ -23,29 +23,30 @@ struct DistributedErrors {
   }
 };
 
-/// A matrix that is distributed by rows, and its transpose once a residual needs it. All calls are
+/// A matrix distributed by rows. Builds its transpose when a residual first needs it. All calls are
 /// collective.
 template <class Scalar>
 class DistributedOperator {
  public:
   explicit DistributedOperator(Communicator& comm) : m_comm(comm) {}
 
-  /// Takes a copy of the rows. @throws on all ranks alike: OutOfMemoryError
+  /// Copies the rows.
+  /// @throws on all ranks alike: OutOfMemoryError
   void set_rows(const DistributedRows<Scalar>& A);
 
   const DistributedRows<Scalar>& rows() const { return m_A.rows; }
-  /// Rows of each rank, on rank 0.
+  /// Returns the row indices of each rank, on rank 0.
   const std::vector<std::vector<std::int64_t>>& all_rows() const { return m_all_rows; }
 
-  /// Computes R = B − op(A)·X and the errors of X, over the rows of all ranks.
-  /// @param B,X,R [rows of this rank × k] by columns
+  /// Computes R = B − op(A)·X and the backward errors of X over the rows of all ranks.
+  /// @param B,X,R [rows of this rank × k] stored by columns
   DistributedErrors compute_errors(Transposition op, std::span<const Scalar> B, const std::vector<Scalar>& X,
                                    std::size_t k, std::vector<Scalar>& R);
 
  private:
   struct Matrix {
     DistributedRows<Scalar> rows;
-    double norm = 0;  ///< of the whole matrix, ‖·‖∞
+    double norm = 0;  ///< ‖·‖∞ of the whole matrix
   };
   void set_norm(Matrix& A);
   const Matrix& get(Transposition op);

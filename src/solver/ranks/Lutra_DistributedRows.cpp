@@ -70,7 +70,7 @@ DistributedRows<Scalar> deal_rows(Communicator& comm, const HostMatrix<Scalar>& 
     const auto n = static_cast<std::int64_t>(A.n_rows);
     for (std::int64_t to = 0; to < P; ++to) {
       const std::int64_t first = n * to / P, end = n * (to + 1) / P;
-      std::vector<std::int64_t> row_map{n, first};  // n and the first row ahead
+      std::vector<std::int64_t> row_map{n, first};  // n and the first row precede the row pointers
       const std::int64_t begin = A.row_map[static_cast<std::size_t>(first)],
                          stop = A.row_map[static_cast<std::size_t>(end)];
       for (std::int64_t i = first; i <= end; ++i)

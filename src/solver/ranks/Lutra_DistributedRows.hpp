@@ -10,34 +10,34 @@
 
 namespace lutra {
 
-/// Rows of a square matrix on one rank. Each row is on exactly one rank, and so are the elements of B and X
-/// that belong to it.
+/// Rows of a square matrix on one rank. Each row is on exactly one rank, which also holds the corresponding
+/// elements of B and X.
 template <class Scalar>
 struct DistributedRows {
-  std::int64_t n = 0;                 ///< rows of the whole matrix
-  std::vector<std::int64_t> rows;     ///< of the matrix, in any order
-  std::vector<std::int64_t> row_map;  ///< [rows + 1]
-  std::vector<std::int64_t> columns;  ///< of the matrix, ascending in each row
+  std::int64_t n = 0;                 ///< number of rows of the whole matrix
+  std::vector<std::int64_t> rows;     ///< row indices in the whole matrix, in any order
+  std::vector<std::int64_t> row_map;  ///< [rows + 1] row pointers
+  std::vector<std::int64_t> columns;  ///< column indices in the whole matrix, ascending in each row
   std::vector<Scalar> values;
 };
 
-/// Collective. A matrix that rank `root` has, dealt out by equal runs of consecutive rows; others pass
-/// anything.
+/// Collective. Distributes a matrix from rank `root` in equal runs of consecutive rows. The argument A is
+/// ignored on the other ranks.
 template <class Scalar>
 DistributedRows<Scalar> deal_rows(Communicator& comm, const HostMatrix<Scalar>& A, int root = 0);
 
 namespace Impl {
 
-/// The matrix of all ranks' rows, on the rank that has gathered them.
-/// @param rows, row_maps, columns, values of each rank, as in DistributedRows
-/// @throws InputError for a row or column out of range, and a row that is on no rank or on two
+/// Assembles the whole matrix from the rows of all ranks, on the rank that gathered them.
+/// @param rows, row_maps, columns, values arrays of each rank, as in DistributedRows
+/// @throws InputError if a row or column is out of range, or if a row is on no rank or on two
 template <class Scalar>
 HostMatrix<Scalar> assemble_rows(std::int64_t n, const std::vector<std::vector<std::int64_t>>& rows,
                                  const std::vector<std::vector<std::int64_t>>& row_maps,
                                  const std::vector<std::vector<std::int64_t>>& columns,
                                  const std::vector<std::vector<Scalar>>& values);
 
-/// @throws InputError where the arrays do not fit together
+/// @throws InputError if the lengths of the arrays do not match
 template <class Scalar>
 void check_rows(const DistributedRows<Scalar>& A);
 

@@ -6,8 +6,8 @@
 #include "Lutra_OptionFields.hpp"
 #include "Lutra_SolverOptions.hpp"
 
-// The fields of the solvers' options and their choices. User permutations, device models and
-// LdltChoices::diagonal_first have no names.
+// Table of the fields of the solvers' options and their choices. User permutations, device models and
+// LdltChoices::diagonal_first are not in it because they have no names.
 
 namespace lutra::Impl {
 
