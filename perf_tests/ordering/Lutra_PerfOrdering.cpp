@@ -136,7 +136,7 @@ class Contest {
     const Kokkos::View<double*, MemorySpace> x("lutra::perf::x", b.size());
     Solver solver(options);
     if (solver.analyze(A) != Status::success || solver.factorize(A) != Status::success)
-      throw std::runtime_error(describe(solver.report()));
+      throw std::runtime_error(lutra::describe(solver.report()));
     Times times;
     for (int sample = 0; sample < run.samples; ++sample)
       times.take([&] { static_cast<void>(solver.factorize(A)); });
