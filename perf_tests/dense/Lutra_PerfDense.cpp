@@ -101,6 +101,7 @@ double Fronts::error() const {
       error("error", x.extent(0));
   const auto panels = factors.panels, contributions = factors.contributions;
   const auto fronts = plan.fronts;
+  const auto begin = plan.panels;
   const auto A = to_device(matrix);
   const FrontRows row_of{pivots, cb_rows, count};
   Kokkos::parallel_for(
@@ -111,8 +112,9 @@ double Fronts::error() const {
         const int number = team.league_rank() / f, r = team.league_rank() % f;
         const auto front = fronts(number);
         const auto entry = [&](int c) {
-          if (c < k) return panels(front.lower + r + static_cast<Offset>(c) * f);
-          if (r < k) return panels(front.upper + static_cast<Offset>(r) * m + c - k);
+          if (c < k) return panels(begin(number) + r + static_cast<Offset>(c) * f);
+          if (r < k)
+            return panels(begin(number) + static_cast<Offset>(f) * k + static_cast<Offset>(r) * m + c - k);
           return contributions(front.contribution + r - k + static_cast<Offset>(c - k) * m);
         };
         double sum = 0, size = 0;
@@ -131,12 +133,11 @@ double Fronts::error() const {
   Kokkos::parallel_for(
       "lutra::perf::lower", Team(n, Kokkos::AUTO), KOKKOS_LAMBDA(const Team::member_type& team) {
         const int number = team.league_rank() / f, r = team.league_rank() % f, row = row_of(number, r);
-        const auto front = fronts(number);
         double sum = 0, size = 0;
         Kokkos::parallel_reduce(
             Kokkos::TeamThreadRange(team, r < k ? r : k),
             [&](const int c, double& s, double& a) {
-              const double l = panels(front.lower + r + static_cast<Offset>(c) * f);
+              const double l = panels(begin(number) + r + static_cast<Offset>(c) * f);
               s += l * product(row_of(number, c));
               a += Kokkos::abs(l) * magnitude(row_of(number, c));
             },
