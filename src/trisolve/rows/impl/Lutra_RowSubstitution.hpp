@@ -44,15 +44,14 @@ class RowSubstitution : public TriangleEngine<Scalar, ExecutionSpace> {
              int n_columns, bool conjugate) override {
     for_column_groups(in, out, n_columns, max_columns_at_once,
                       [&](const auto& b, const auto& x, int columns) {
-                        const auto rows = m_plan->rows.access();
+                        const Ordinal n = m_plan->rows.access().n;
                         const auto solve_group = [&]<int Stride>(std::integral_constant<int, Stride>) {
                           m_x.reserve(exec, {{{"lutra::trisolve::solutions", m_plan->report.n}}}, Stride);
                           const auto data = data_for(b, x, columns, m_x[0]);
                           if constexpr (ScalarTraits<Scalar>::is_complex) {
-                            if (conjugate)
-                              return substitute<Stride, true>(exec, rows, m_plan->schedule, data);
+                            if (conjugate) return substitute<Stride, true>(exec, n, m_plan->schedule, data);
                           }
-                          substitute<Stride, false>(exec, rows, m_plan->schedule, data);
+                          substitute<Stride, false>(exec, n, m_plan->schedule, data);
                         };
                         if (columns == 1) return solve_group(std::integral_constant<int, 1>());
                         if (columns <= 4) return solve_group(std::integral_constant<int, 4>());
@@ -81,7 +80,9 @@ class RowSubstitution : public TriangleEngine<Scalar, ExecutionSpace> {
             in,
             out,
             x,
-            n_columns};
+            n_columns,
+            rows.upper,
+            rows.is_unit()};
   }
 
   std::shared_ptr<const Plan> m_plan;

@@ -9,6 +9,7 @@
 
 #include "Lutra_BlockLevels.hpp"
 #include "Lutra_BlockSolve.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_TrianglePack.hpp"
 #include "Lutra_TriangleRowsView.hpp"
@@ -159,6 +160,17 @@ struct SubstitutionData {
   MappedColumns<Scalar> out;
   Scalar* x = nullptr;
   int n_columns = 0;
+  bool upper = false;
+  bool unit = false;  ///< the diagonal is 1
+
+  KOKKOS_FORCEINLINE_FUNCTION Scalar right_hand_side(Ordinal row, int column) const {
+    const std::int64_t from = in_row == nullptr ? row : in_row[row];
+    return in.scaled(from, in.at(from, column));
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void store_solution(Ordinal row, int column, const Scalar& value) const {
+    const std::int64_t to = out_row == nullptr ? row : out_row[row];
+    out.at(to, column) = out.scaled(to, value);
+  }
 };
 
 template <bool Conjugate, class Value>
@@ -170,40 +182,9 @@ KOKKOS_FORCEINLINE_FUNCTION Value conjugated(const Value& value) {
   }
 }
 
-/// Subtracts entries times solutions from the sums of a row.
-template <int Stride, bool Conjugate, class Scalar, class Value>
-KOKKOS_FORCEINLINE_FUNCTION void subtract_entries(const SubstitutionData<Scalar, Value>& data, Offset begin,
-                                                  Offset end, Scalar (&sum)[Stride]) {
-  for (Offset p = begin; p < end; ++p) {
-    const Scalar value(conjugated<Conjugate>(data.values[p]));
-    const Scalar* x = data.x + static_cast<std::int64_t>(data.entries[p]) * Stride;
-    for (int r = 0; r < Stride; ++r) sum[r] -= value * x[r];
-  }
-}
-
-/// One row of up to `Stride` columns.
-template <int Stride, bool Conjugate, class Scalar, class Value>
-struct SubstituteRow {
-  SubstitutionData<Scalar, Value> data;
-
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const Ordinal row) const {
-    Scalar sum[Stride] = {};
-    const auto in_row = static_cast<std::int64_t>(data.in_row == nullptr ? row : data.in_row[row]);
-    for (int r = 0; r < data.n_columns; ++r) sum[r] = data.in.scaled(in_row, data.in.at(in_row, r));
-    subtract_entries<Stride, Conjugate>(data, data.begin[row], data.end[row], sum);
-    const Scalar inverse(conjugated<Conjugate>(data.inverse[row]));
-    const auto out_row = static_cast<std::int64_t>(data.out_row == nullptr ? row : data.out_row[row]);
-    for (int r = 0; r < Stride; ++r) {
-      const Scalar value = inverse * sum[r];
-      data.x[static_cast<std::int64_t>(row) * Stride + r] = value;
-      if (r < data.n_columns) data.out.at(out_row, r) = data.out.scaled(out_row, value);
-    }
-  }
-};
-
 /// One row of one column without maps and scales. Entries are taken in the order of their steps, so that the
 /// latest solution is needed last. Four partial sums shorten the chain of additions of a long row.
-template <bool Upper, bool Unit, bool Conjugate, class Scalar, class Value>
+template <bool Upper, bool Conjugate, class Scalar, class Value>
 struct SubstituteColumnRow {
   SubstitutionData<Scalar, Value> data;
   const Scalar* in;  ///< [n] may be `x`
@@ -227,85 +208,76 @@ struct SubstituteColumnRow {
       sum -= (part[0] + part[1]) + (part[2] + part[3]);
     }
     for (; t < length; ++t) sum -= product(t);
-    x[row] = Unit ? sum : Scalar(conjugated<Conjugate>(data.inverse[row])) * sum;
+    x[row] = data.unit ? sum : Scalar(conjugated<Conjugate>(data.inverse[row])) * sum;
   }
 };
 
 /// Calls `one` for each row in the order of a schedule. With segments, one team of all threads executes them;
 /// the barrier after a segment orders its solutions before their use in the next.
 /// @param one a functor of a row
-template <bool Upper, class ExecutionSpace, class Schedule, class One>
+template <class ExecutionSpace, class Schedule, class One>
 void visit_rows(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule, const One& one) {
-  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
-  if (schedule.segments.empty()) {
-    Kokkos::parallel_for(
-        "lutra::trisolve::substitute", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, 1),
-        KOKKOS_LAMBDA(const int) {
-          for (Ordinal step = 0; step < n; ++step) one(Upper ? n - 1 - step : step);
-        });
-    return;
-  }
-  const LevelSegment* segments = schedule.segments.data();
-  const auto n_segments = schedule.segments.size();
-  const auto row_of = schedule.row_of;
-  const auto kernel = KOKKOS_LAMBDA(const typename Policy::member_type& team) {
-    for (std::size_t s = 0; s < n_segments; ++s) {
-      const auto segment = segments[s];
-      if (segment.shared) {
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, segment.begin, segment.end),
-                             [&](const Ordinal position) { one(row_of(position)); });
-      } else if (team.team_rank() == 0) {
-        for (Ordinal position = segment.begin; position < segment.end; ++position) one(row_of(position));
+  if constexpr (!is_serial_space<ExecutionSpace>) {
+    using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
+    const LevelSegment* segments = schedule.segments.data();
+    const auto n_segments = schedule.segments.size();
+    const auto row_of = schedule.row_of;
+    const auto kernel = KOKKOS_LAMBDA(const typename Policy::member_type& team) {
+      for (std::size_t s = 0; s < n_segments; ++s) {
+        const auto segment = segments[s];
+        if (segment.shared) {
+          Kokkos::parallel_for(Kokkos::TeamThreadRange(team, segment.begin, segment.end),
+                               [&](const Ordinal position) { one(row_of(position)); });
+        } else if (team.team_rank() == 0) {
+          for (Ordinal position = segment.begin; position < segment.end; ++position) one(row_of(position));
+        }
+        team.team_barrier();
       }
-      team.team_barrier();
+    };
+    if (n_segments > 0) {
+      const int threads =
+          std::min(exec.concurrency(), Policy(exec, 1, 1).team_size_max(kernel, Kokkos::ParallelForTag()));
+      Kokkos::parallel_for("lutra::trisolve::substitute_levels", Policy(exec, 1, threads), kernel);
+      return;
     }
-  };
-  const int threads =
-      std::min(exec.concurrency(), Policy(exec, 1, 1).team_size_max(kernel, Kokkos::ParallelForTag()));
-  Kokkos::parallel_for("lutra::trisolve::substitute_levels", Policy(exec, 1, threads), kernel);
+  }
+  const bool upper = one.data.upper;
+  Kokkos::parallel_for(
+      "lutra::trisolve::substitute", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, 1),
+      KOKKOS_LAMBDA(const int) {
+        for (Ordinal step = 0; step < n; ++step) one(upper ? n - 1 - step : step);
+      });
 }
 
 /// Whether columns are contiguous, in the order of rows and unscaled.
 template <class Columns>
-bool lies_plainly(const Columns& columns, const Ordinal* map) {
+KOKKOS_FORCEINLINE_FUNCTION bool lies_plainly(const Columns& columns, const Ordinal* map) {
   return map == nullptr && columns.scale == nullptr && columns.row_stride == 1;
-}
-
-/// Calls go(upper, unit) with the properties of a triangle as types.
-template <class Rows, class Go>
-void for_kind_of(const Rows& rows, const Go& go) {
-  const auto with_unit = [&](auto upper) {
-    rows.is_unit() ? go(upper, std::true_type()) : go(upper, std::false_type());
-  };
-  rows.upper ? with_unit(std::true_type()) : with_unit(std::false_type());
 }
 
 /// Substitution in the order of a schedule, of one column. If they are not stored in the order of rows,
 /// right-hand sides are gathered first and solutions scattered last.
-template <int Stride, bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Scalar,
-          class Value>
-requires(Stride == 1) void substitute(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule,
+template <int Stride, bool Conjugate, class ExecutionSpace, class Schedule, class Scalar, class Value>
+requires(Stride == 1) void substitute(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule,
                                       const SubstitutionData<Scalar, Value>& data) {
   const bool plain_in = lies_plainly(data.in, data.in_row), plain_out = lies_plainly(data.out, data.out_row);
   Scalar* const x = plain_out ? data.out.data : data.x;
-  const Kokkos::RangePolicy<ExecutionSpace> all(exec, 0, rows.n);
+  const Scalar* const in = plain_in ? data.in.data : x;
+  const Kokkos::RangePolicy<ExecutionSpace> all(exec, 0, n);
   if (!plain_in) {
     Kokkos::parallel_for(
-        "lutra::trisolve::gather", all, KOKKOS_LAMBDA(const Ordinal row) {
-          const auto from = static_cast<std::int64_t>(data.in_row == nullptr ? row : data.in_row[row]);
-          x[row] = data.in.scaled(from, data.in.at(from, 0));
-        });
+        "lutra::trisolve::gather", all,
+        KOKKOS_LAMBDA(const Ordinal row) { x[row] = data.right_hand_side(row, 0); });
   }
-  for_kind_of(rows, [&](auto upper, auto unit) {
-    using One = SubstituteColumnRow<upper.value, unit.value, Conjugate, Scalar, Value>;
-    visit_rows<upper.value>(exec, rows.n, schedule, One{data, plain_in ? data.in.data : x, x});
-  });
+  if (data.upper) {
+    visit_rows(exec, n, schedule, SubstituteColumnRow<true, Conjugate, Scalar, Value>{data, in, x});
+  } else {
+    visit_rows(exec, n, schedule, SubstituteColumnRow<false, Conjugate, Scalar, Value>{data, in, x});
+  }
   if (plain_out) return;
   Kokkos::parallel_for(
-      "lutra::trisolve::scatter", all, KOKKOS_LAMBDA(const Ordinal row) {
-        const auto to = static_cast<std::int64_t>(data.out_row == nullptr ? row : data.out_row[row]);
-        data.out.at(to, 0) = data.out.scaled(to, x[row]);
-      });
+      "lutra::trisolve::scatter", all,
+      KOKKOS_LAMBDA(const Ordinal row) { data.store_solution(row, 0, x[row]); });
 }
 
 /// Rows per tile of several columns: one cache line of each column.
@@ -317,85 +289,87 @@ KOKKOS_FORCEINLINE_FUNCTION Ordinal tile_end(Ordinal n, Ordinal tile) {
   return end < n ? end : n;
 }
 
-/// Copies the right-hand sides of some rows from column-wise to row-wise storage; missing columns become 0.
-template <int Stride, class Data>
-KOKKOS_FORCEINLINE_FUNCTION void load_tile(const Data& data, Ordinal first, Ordinal end) {
+/// Copies the right-hand sides of some rows to row-wise storage; missing columns become 0.
+template <int Stride, class Scalar, class Value>
+KOKKOS_FORCEINLINE_FUNCTION void load_tile(const SubstitutionData<Scalar, Value>& data, Ordinal first,
+                                           Ordinal end) {
+  const bool plain = lies_plainly(data.in, data.in_row);
   for (int r = 0; r < Stride; ++r) {
-    const auto* in = data.in.data + static_cast<std::size_t>(r) * data.in.column_stride;
-    auto* x = data.x + r;
-    const bool there = r < data.n_columns;
-    for (Ordinal row = first; row < end; ++row)
-      x[static_cast<std::int64_t>(row) * Stride] = there ? in[row] : std::decay_t<decltype(*x)>(0);
+    const Scalar* in = data.in.data + static_cast<std::size_t>(r) * data.in.column_stride;
+    Scalar* x = data.x + r;
+    for (Ordinal row = first; row < end; ++row) {
+      Scalar& loaded = x[static_cast<std::int64_t>(row) * Stride];
+      if (r >= data.n_columns)
+        loaded = Scalar(0);
+      else
+        loaded = plain ? in[row] : data.right_hand_side(row, r);
+    }
   }
 }
-/// Copies the solutions of some rows from row-wise to column-wise storage.
-template <int Stride, class Data>
-KOKKOS_FORCEINLINE_FUNCTION void store_tile(const Data& data, Ordinal first, Ordinal end) {
+/// Copies the solutions of some rows from row-wise storage.
+template <int Stride, class Scalar, class Value>
+KOKKOS_FORCEINLINE_FUNCTION void store_tile(const SubstitutionData<Scalar, Value>& data, Ordinal first,
+                                            Ordinal end) {
+  const bool plain = lies_plainly(data.out, data.out_row);
   for (int r = 0; r < data.n_columns; ++r) {
-    auto* out = data.out.data + static_cast<std::size_t>(r) * data.out.column_stride;
-    const auto* x = data.x + r;
-    for (Ordinal row = first; row < end; ++row) out[row] = x[static_cast<std::int64_t>(row) * Stride];
+    Scalar* out = data.out.data + static_cast<std::size_t>(r) * data.out.column_stride;
+    const Scalar* x = data.x + r;
+    for (Ordinal row = first; row < end; ++row) {
+      const Scalar value = x[static_cast<std::int64_t>(row) * Stride];
+      if (plain)
+        out[row] = value;
+      else
+        data.store_solution(row, r, value);
+    }
   }
 }
 
 /// One row of several columns; right-hand sides are overwritten by solutions.
-template <int Stride, bool Unit, bool Conjugate, class Data>
-struct SubstituteInPlace {
-  Data data;
+template <int Stride, bool Conjugate, class Scalar, class Value>
+struct SubstituteColumnsRow {
+  SubstitutionData<Scalar, Value> data;
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const Ordinal row) const {
-    using Scalar = std::remove_pointer_t<decltype(data.x)>;
     Scalar* x = data.x + static_cast<std::int64_t>(row) * Stride;
     Scalar sum[Stride];
     for (int r = 0; r < Stride; ++r) sum[r] = x[r];
-    subtract_entries<Stride, Conjugate>(data, data.begin[row], data.end[row], sum);
-    const Scalar inverse = Unit ? Scalar(1) : Scalar(conjugated<Conjugate>(data.inverse[row]));
-    for (int r = 0; r < Stride; ++r) x[r] = Unit ? sum[r] : inverse * sum[r];
+    for (Offset p = data.begin[row]; p < data.end[row]; ++p) {
+      const Scalar value(conjugated<Conjugate>(data.values[p]));
+      const Scalar* known = data.x + static_cast<std::int64_t>(data.entries[p]) * Stride;
+      for (int r = 0; r < Stride; ++r) sum[r] -= value * known[r];
+    }
+    const Scalar inverse = data.unit ? Scalar(1) : Scalar(conjugated<Conjugate>(data.inverse[row]));
+    for (int r = 0; r < Stride; ++r) x[r] = data.unit ? sum[r] : inverse * sum[r];
   }
 };
 
-/// Several contiguous columns without maps and scales. One thread copies each tile just before and after it
-/// is solved; several threads copy all tiles before and after the solve.
-template <int Stride, bool Upper, bool Unit, bool Conjugate, class ExecutionSpace, class Schedule, class Data>
-void substitute_plain_columns(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule,
-                              const Data& data) {
-  const SubstituteInPlace<Stride, Unit, Conjugate, Data> one{data};
+/// Several columns. One thread copies each tile just before and after it is solved; several threads copy all
+/// tiles before and after the solve.
+template <int Stride, bool Conjugate, class ExecutionSpace, class Schedule, class Scalar, class Value>
+void substitute(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule,
+                const SubstitutionData<Scalar, Value>& data) {
+  const SubstituteColumnsRow<Stride, Conjugate, Scalar, Value> one{data};
   const Ordinal tiles = (n + tile_rows - 1) / tile_rows;
   if (schedule.segments.empty()) {
+    const bool upper = data.upper;
     Kokkos::parallel_for(
         "lutra::trisolve::substitute", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, 1),
         KOKKOS_LAMBDA(const int) {
           for (Ordinal t = 0; t < tiles; ++t) {
-            const Ordinal tile = Upper ? tiles - 1 - t : t, first = tile * tile_rows, end = tile_end(n, tile);
+            const Ordinal tile = upper ? tiles - 1 - t : t, first = tile * tile_rows, end = tile_end(n, tile);
             load_tile<Stride>(data, first, end);
-            for (Ordinal row = first; row < end; ++row) one(Upper ? first + (end - 1 - row) : row);
+            for (Ordinal row = first; row < end; ++row) one(upper ? first + (end - 1 - row) : row);
             store_tile<Stride>(data, first, end);
           }
         });
-    return;
-  }
-  const Kokkos::RangePolicy<ExecutionSpace> all(exec, 0, tiles);
-  Kokkos::parallel_for(
-      "lutra::trisolve::bring_in", all,
-      KOKKOS_LAMBDA(const Ordinal tile) { load_tile<Stride>(data, tile * tile_rows, tile_end(n, tile)); });
-  visit_rows<Upper>(exec, n, schedule, one);
-  Kokkos::parallel_for(
-      "lutra::trisolve::take_out", all,
-      KOKKOS_LAMBDA(const Ordinal tile) { store_tile<Stride>(data, tile * tile_rows, tile_end(n, tile)); });
-}
-
-/// Several columns.
-template <int Stride, bool Conjugate, class ExecutionSpace, class Rows, class Schedule, class Scalar,
-          class Value>
-void substitute(const ExecutionSpace& exec, const Rows& rows, const Schedule& schedule,
-                const SubstitutionData<Scalar, Value>& data) {
-  if (lies_plainly(data.in, data.in_row) && lies_plainly(data.out, data.out_row)) {
-    for_kind_of(rows, [&](auto upper, auto unit) {
-      substitute_plain_columns<Stride, upper.value, unit.value, Conjugate>(exec, rows.n, schedule, data);
-    });
-  } else {
-    const SubstituteRow<Stride, Conjugate, Scalar, Value> one{data};
-    rows.upper ? visit_rows<true>(exec, rows.n, schedule, one)
-               : visit_rows<false>(exec, rows.n, schedule, one);
+  } else if constexpr (!is_serial_space<ExecutionSpace>) {
+    const Kokkos::RangePolicy<ExecutionSpace> all(exec, 0, tiles);
+    Kokkos::parallel_for(
+        "lutra::trisolve::bring_in", all,
+        KOKKOS_LAMBDA(const Ordinal tile) { load_tile<Stride>(data, tile * tile_rows, tile_end(n, tile)); });
+    visit_rows(exec, n, schedule, one);
+    Kokkos::parallel_for(
+        "lutra::trisolve::take_out", all,
+        KOKKOS_LAMBDA(const Ordinal tile) { store_tile<Stride>(data, tile * tile_rows, tile_end(n, tile)); });
   }
 }
 
