@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "Lutra_At.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_HostProduct.hpp"
 #include "Lutra_ScalarTraits.hpp"
@@ -82,11 +83,16 @@ class HostFronts {
   /// @param buffers [threads · product_buffer]
   template <class State, class Real, class ExecutionSpace, class Visit>
   void for_each(const ExecutionSpace& exec, const char* label, Real* buffers, const Visit& visit) const {
-    State of_all;
-    if (m_mapping.order.empty()) {
-      for (Ordinal f = 0; f < m_count; ++f) visit(AloneLoop<Real>{buffers}, f, 0, of_all);
-      return;
+    if constexpr (!is_serial_space<ExecutionSpace>) {
+      if (!m_mapping.order.empty()) return share<State>(exec, label, buffers, visit);
     }
+    State of_all;
+    for (Ordinal f = 0; f < m_count; ++f) visit(AloneLoop<Real>{buffers}, f, 0, of_all);
+  }
+
+ private:
+  template <class State, class Real, class ExecutionSpace, class Visit>
+  void share(const ExecutionSpace& exec, const char* label, Real* buffers, const Visit& visit) const {
     const std::vector<Ordinal>&begin = m_mapping.task_begin, &order = m_mapping.order;
     const auto tasks = static_cast<std::int64_t>(m_mapping.tasks());
     std::atomic<std::int64_t> tickets = 0;
@@ -99,11 +105,11 @@ class HostFronts {
           }
         });
     const SharedLoop<Real, ExecutionSpace> loop{exec, buffers};
+    State of_all;
     for (Ordinal p = begin.back(); p < static_cast<Ordinal>(order.size()); ++p)
       visit(loop, at(order, p), 0, of_all);
   }
 
- private:
   Ordinal m_count;
   SubtreeMapping m_mapping;
 };
