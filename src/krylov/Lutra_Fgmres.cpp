@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_Fgmres.hpp"
 
-#include <KokkosBlas2_gemv.hpp>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,17 +17,49 @@ namespace {
 /// If memory is short, restart is halved, but not below this: shorter cycles converge slowly.
 constexpr int min_restart = 8;
 
-/// The first columns of a block, in the form of Kokkos Kernels' BLAS.
+/// The first columns of a block.
 template <class View>
 auto first_columns(const View& columns, int count) {
   return Kokkos::View<typename View::value_type**, Kokkos::LayoutLeft, typename View::memory_space,
                       Kokkos::MemoryUnmanaged>(columns.data(), columns.extent(0),
                                                static_cast<std::size_t>(count));
 }
-template <class Rows>
-auto as_vector(const Rows& X) {
-  return Kokkos::View<typename Rows::value_type*, Kokkos::LayoutLeft, typename Rows::memory_space,
-                      Kokkos::MemoryUnmanaged>(X.data(), X.extent(0));
+
+/// Inner products of columns `first` to `first` + `value_count` of V with w. The order of summation is fixed,
+/// unlike in Kokkos Kernels' product on devices.
+template <class Columns, class Rows>
+struct InnerProducts {
+  using Scalar = typename Columns::value_type;
+  using value_type = Scalar[];
+  int value_count;
+  int first;
+  Columns V;
+  Rows w;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, Scalar* sums) const {
+    const Scalar value = w(i, 0);
+    for (int c = 0; c < value_count; ++c) sums[c] += ScalarTraits<Scalar>::conjugate(V(i, first + c)) * value;
+  }
+  KOKKOS_FUNCTION void init(Scalar* sums) const {
+    for (int c = 0; c < value_count; ++c) sums[c] = Scalar(0);
+  }
+  KOKKOS_FUNCTION void join(Scalar* sums, const Scalar* others) const {
+    for (int c = 0; c < value_count; ++c) sums[c] += others[c];
+  }
+};
+
+/// h = Vᴴ·w, some columns at a time: sums of all would leave a device no shared memory for threads.
+template <class ExecutionSpace, class Columns, class Rows, class Column>
+void project(const ExecutionSpace& exec, const Columns& V, const Rows& w, const Column& h) {
+  constexpr int columns_at_once = 8;
+  const int columns = static_cast<int>(V.extent(1));
+  for (int first = 0; first < columns; first += columns_at_once) {
+    const int count = std::min(columns_at_once, columns - first);
+    Kokkos::parallel_reduce(
+        "lutra::krylov::project", Impl::all_rows(exec, w), InnerProducts<Columns, Rows>{count, first, V, w},
+        Kokkos::View<typename Columns::value_type*, typename Column::memory_space, Kokkos::MemoryUnmanaged>(
+            h.data() + first, static_cast<std::size_t>(count)));
+  }
 }
 
 /// Largest real or imaginary part of a vector's entries. NaN counts as infinity, which max would otherwise
@@ -64,8 +95,7 @@ void take_unit(const ExecutionSpace& exec, const Rows& w, const Size& size, bool
       });
 }
 
-/// Row i of V·y, four columns at a time: they are far apart in memory, and their reads should overlap. The
-/// order of summation is fixed, unlike in Kokkos Kernels' product on devices.
+/// Row i of V·y, four columns at a time: they are far apart in memory, and their reads should overlap.
 template <class Columns, class Column>
 KOKKOS_FORCEINLINE_FUNCTION auto combine_row(const Columns& V, const Column& y, const std::int64_t i) {
   typename Columns::value_type sums[4] = {};
@@ -97,7 +127,7 @@ void subtract_product(const ExecutionSpace& exec, const Columns& V, const Column
 template <class ExecutionSpace, class Rows, class Square>
 void normalize(const ExecutionSpace& exec, const Rows& w, const Square& square) {
   using Scalar = typename Rows::value_type;
-  KokkosBlas::gemv(exec, "C", Scalar(1), first_columns(w, 1), as_vector(w), Scalar(0), square);
+  project(exec, first_columns(w, 1), w, square);
   Kokkos::parallel_for(
       "lutra::krylov::normalize", Impl::all_rows(exec, w), KOKKOS_LAMBDA(const std::int64_t i) {
         const RealOf<Scalar> length = Kokkos::sqrt(ScalarTraits<Scalar>::magnitude(square(0)));
@@ -183,7 +213,7 @@ std::vector<Scalar> Fgmres<Scalar, ExecutionSpace>::orthogonalize(const Executio
   const Rows w = vector(m_basis, j + 1);
   for (const int begin : {0, m_restart + 1}) {
     const Column h = part_of_column(begin, j + 1);
-    KokkosBlas::gemv(exec, "C", Scalar(1), V, as_vector(w), Scalar(0), h);
+    project(exec, V, w, h);
     subtract_product(exec, V, h, w);
   }
   normalize(exec, w, part_of_column(2 * (m_restart + 1), 1));
