@@ -16,7 +16,7 @@ SRC = Path(__file__).resolve().parents[1] / "src"
 LAUNCH = re.compile(r"\bparallel_(?:for|reduce|scan)\s*\(|<<<|\bcudaLaunch")
 
 CALLS = "NumericCalls.hpp factorize; Numeric.cpp factorize; Numeric.cpp factorize_values; "
-SOLVE = "DirectSolver.hpp solve; NumericSolve.cpp solve_strided; Refinement.cpp solve_refined; "
+SOLVE = "SparseLU.hpp solve; NumericSolve.cpp solve_strided; Refinement.cpp solve_refined; "
 FRONTS = "MultifrontalPlan.cpp factorize; FrontLu.cpp factorize_fronts; "
 APPLY = "SparseILU.hpp apply; NumericSolve.cpp apply_strided; IncompleteSolve.cpp apply; "
 

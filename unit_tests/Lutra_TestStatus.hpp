@@ -6,7 +6,7 @@
 
 #include <source_location>
 
-#include "Lutra_Status.hpp"
+#include "Lutra_Error.hpp"
 
 namespace lutra::Test {
 

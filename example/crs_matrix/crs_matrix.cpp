@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "Lutra_CrsMatrix.hpp"
+#include "Lutra_CsrView.hpp"
 #include "Lutra_SparseLU.hpp"
 
 using Space = Kokkos::DefaultExecutionSpace;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "Lutra_Communicator.hpp"
-#include "Lutra_DistributedLU.hpp"
+#include "Lutra_Distributed.hpp"
 
 namespace {
 

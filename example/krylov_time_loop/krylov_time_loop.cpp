@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "Lutra_KrylovIteration.hpp"
+#include "Lutra_Krylov.hpp"
 #include "Lutra_SparseILU.hpp"
 
 using Space = Kokkos::DefaultExecutionSpace;

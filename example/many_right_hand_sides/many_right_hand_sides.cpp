@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "Lutra_Generate.hpp"
+#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_SparseLU.hpp"
 
 using Space = Kokkos::DefaultExecutionSpace;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_Generate.hpp"
+#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_SparseLU.hpp"
 
 using Matrix = lutra::HostMatrix<double>;

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "Lutra_Generate.hpp"
+#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_SparseLU.hpp"
 
 using Space = Kokkos::DefaultExecutionSpace;

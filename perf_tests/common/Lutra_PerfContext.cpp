@@ -9,7 +9,7 @@
 
 #include "Lutra_PerfRun.hpp"
 #include "Lutra_PerfSolver.hpp"
-#include "Lutra_Version.hpp"
+#include "Lutra_Report.hpp"
 
 namespace lutra::Perf {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "Lutra_Analysis.hpp"
 #include "Lutra_MultifrontalPlan.hpp"
+#include "Lutra_Numeric.hpp"
 #include "Lutra_PerfMeasure.hpp"
 #include "Lutra_SimplicialPlan.hpp"
 

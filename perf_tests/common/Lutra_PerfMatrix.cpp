@@ -7,7 +7,6 @@
 #include <filesystem>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_Generate.hpp"
 #include "Lutra_MatrixMarket.hpp"
 
 namespace lutra::Perf {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "Lutra_Analysis.hpp"
+#include "Lutra_Numeric.hpp"
 
 namespace lutra::Perf {
 

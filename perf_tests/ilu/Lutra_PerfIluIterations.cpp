@@ -3,7 +3,7 @@
 
 #include "Lutra_CsrOperator.hpp"
 #include "Lutra_IncompleteSolve.hpp"
-#include "Lutra_KrylovIteration.hpp"
+#include "Lutra_Krylov.hpp"
 #include "Lutra_PerfIlu.hpp"
 
 namespace lutra::Perf {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "Lutra_PerfIlu.hpp"
-#include "Lutra_Version.hpp"
+#include "Lutra_Report.hpp"
 
 namespace lutra::Perf {
 namespace {

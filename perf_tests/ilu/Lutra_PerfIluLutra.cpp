@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <optional>
 
-#include "Lutra_IluElimination.hpp"
 #include "Lutra_IluPattern.hpp"
-#include "Lutra_ParIlut.hpp"
+#include "Lutra_IncompleteFactors.hpp"
 #include "Lutra_PerfIlu.hpp"
-#include "Lutra_Version.hpp"
+#include "Lutra_Report.hpp"
 
 namespace lutra::Perf {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "Lutra_ChooseOrdering.hpp"
 #include "Lutra_MatrixProperties.hpp"
-#include "Lutra_Ordering.hpp"
+#include "Lutra_OrderGraph.hpp"
 #include "Lutra_PerfMatched.hpp"
 
 namespace lutra::Perf {

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "Lutra_Amesos2Solver.hpp"
-#include "Lutra_Generate.hpp"
 #include "Lutra_MatrixMarket.hpp"
 
 namespace {

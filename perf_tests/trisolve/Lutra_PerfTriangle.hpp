@@ -11,7 +11,7 @@
 
 #include "Lutra_PerfErrors.hpp"
 #include "Lutra_PerfMatrix.hpp"
-#include "Lutra_TriangularOptions.hpp"
+#include "Lutra_TriangularSolver.hpp"
 
 namespace lutra::Perf {
 

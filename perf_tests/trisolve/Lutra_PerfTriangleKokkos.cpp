@@ -2,7 +2,7 @@
 #include <KokkosSparse_sptrsv.hpp>
 
 #include "Lutra_PerfTriangle.hpp"
-#include "Lutra_Version.hpp"
+#include "Lutra_Report.hpp"
 
 // Older Kokkos Kernels have sptrsv only in this namespace. If both namespaces have a name, the outer one is
 // used.

@@ -3,8 +3,8 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_PerfTriangle.hpp"
+#include "Lutra_Report.hpp"
 #include "Lutra_TriangularSolver.hpp"
-#include "Lutra_Version.hpp"
 
 namespace lutra::Perf {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_PyHandle.hpp"
+#include "Lutra_Report.hpp"
 #include "Lutra_StructureSvg.hpp"
-#include "Lutra_Version.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -12,10 +12,10 @@
 #include <variant>
 #include <vector>
 
+#include "Lutra_CsrView.hpp"
 #include "Lutra_Error.hpp"
-#include "Lutra_FactorStructure.hpp"
+#include "Lutra_Factorization.hpp"
 #include "Lutra_Report.hpp"
-#include "Lutra_Transposition.hpp"
 
 // The solvers of Lutra behind one interface without template parameters, Kokkos or Python. The module binds
 // it.

@@ -9,10 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "Lutra_NamedOptions.hpp"
+#include "Lutra_CsrView.hpp"
+#include "Lutra_Options.hpp"
 #include "Lutra_Report.hpp"
-#include "Lutra_ReportJson.hpp"
-#include "Lutra_Transposition.hpp"
 #include "lutra.h"
 
 namespace lutra::C {

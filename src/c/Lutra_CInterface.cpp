@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "Lutra_CSolver.hpp"
-#include "Lutra_Version.hpp"
+#include "Lutra_Report.hpp"
 
 namespace lutra::C {
 namespace {

@@ -11,7 +11,7 @@
 #include "Lutra_CliDeviceModel.hpp"
 #include "Lutra_CliExit.hpp"
 #include "Lutra_CliRecord.hpp"
-#include "Lutra_DeviceModelFields.hpp"
+#include "Lutra_DeviceModel.hpp"
 
 namespace lutra::Cli {
 

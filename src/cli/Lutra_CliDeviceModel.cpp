@@ -6,7 +6,7 @@
 #include <limits>
 #include <map>
 
-#include "Lutra_DeviceModelFields.hpp"
+#include "Lutra_DeviceModel.hpp"
 #include "Lutra_LineReader.hpp"
 #include "Lutra_OptionFields.hpp"
 #include "Lutra_ParseNumber.hpp"

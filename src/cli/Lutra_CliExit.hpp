@@ -2,7 +2,7 @@
 #ifndef LUTRA_CLIEXIT_HPP
 #define LUTRA_CLIEXIT_HPP
 
-#include "Lutra_Status.hpp"
+#include "Lutra_Error.hpp"
 
 namespace lutra::Cli {
 

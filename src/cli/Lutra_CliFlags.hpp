@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "Lutra_CliArguments.hpp"
-#include "Lutra_NamedOptions.hpp"
+#include "Lutra_Options.hpp"
 
 // Flags that set fields of SolverOptions. Choices, ranges, help and defaults are those of the fields.
 

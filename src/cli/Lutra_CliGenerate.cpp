@@ -2,7 +2,6 @@
 #include "Lutra_CliCommands.hpp"
 #include "Lutra_CliExit.hpp"
 #include "Lutra_CliOptions.hpp"
-#include "Lutra_Generate.hpp"
 #include "Lutra_MatrixMarket.hpp"
 
 namespace lutra::Cli {

@@ -11,7 +11,7 @@
 #include "Lutra_CliOptions.hpp"
 #include "Lutra_CliText.hpp"
 #include "Lutra_ColumnCounts.hpp"
-#include "Lutra_Ordering.hpp"
+#include "Lutra_OrderGraph.hpp"
 
 // Memory that a solver would have needed when its memory limit was too small.
 

@@ -19,7 +19,7 @@
 #include "Lutra_CliFlags.hpp"
 #include "Lutra_CliMethodOptions.hpp"
 #include "Lutra_Error.hpp"
-#include "Lutra_Version.hpp"
+#include "Lutra_Report.hpp"
 
 namespace lutra::Cli {
 namespace {

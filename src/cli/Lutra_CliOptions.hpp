@@ -9,7 +9,7 @@
 
 #include "Lutra_CliArguments.hpp"
 #include "Lutra_MatrixMarket.hpp"
-#include "Lutra_SolverOptions.hpp"
+#include "Lutra_Options.hpp"
 
 namespace lutra::Cli {
 

@@ -17,7 +17,7 @@
 #include "Lutra_CliRecord.hpp"
 #include "Lutra_CliSystem.hpp"
 #include "Lutra_MatrixProperties.hpp"
-#include "Lutra_ReportJson.hpp"
+#include "Lutra_Report.hpp"
 #include "Lutra_Solver.hpp"
 
 namespace lutra::Cli {

@@ -7,8 +7,7 @@
 #include "Lutra_CliExit.hpp"
 #include "Lutra_CliSession.hpp"
 #include "Lutra_CliSolveFiles.hpp"
-#include "Lutra_DistributedKrylov.hpp"
-#include "Lutra_DistributedLU.hpp"
+#include "Lutra_Distributed.hpp"
 #include "Lutra_MatrixProperties.hpp"
 
 namespace lutra::Cli {

@@ -8,11 +8,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "Lutra_CsrView.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_MatrixMarket.hpp"
 #include "Lutra_ScalarTraits.hpp"
-#include "Lutra_Symmetry.hpp"
-#include "Lutra_Transposition.hpp"
 
 // The system of a command, as host arrays in the scalar type of the solve.
 

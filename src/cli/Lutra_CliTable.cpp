@@ -7,9 +7,9 @@
 #include "Lutra_CliChoose.hpp"
 #include "Lutra_CliFlags.hpp"
 #include "Lutra_CliMethodOptions.hpp"
-#include "Lutra_Generate.hpp"
+#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_ParseNumber.hpp"
-#include "Lutra_Version.hpp"
+#include "Lutra_Report.hpp"
 
 namespace lutra::Cli {
 namespace {

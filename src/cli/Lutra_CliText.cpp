@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "Lutra_Formatted.hpp"
-#include "Lutra_Version.hpp"
+#include "Lutra_Report.hpp"
 
 namespace lutra::Cli {
 namespace {

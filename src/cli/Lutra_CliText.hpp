@@ -6,7 +6,7 @@
 #include <string>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_ReportJson.hpp"
+#include "Lutra_Report.hpp"
 
 namespace lutra::Cli {
 

@@ -4,8 +4,7 @@
 #include "Lutra_CliExit.hpp"
 #include "Lutra_CliOutput.hpp"
 #include "Lutra_CliText.hpp"
-#include "Lutra_ReportJson.hpp"
-#include "Lutra_Version.hpp"
+#include "Lutra_Report.hpp"
 
 namespace lutra::Cli {
 int run_version(const Arguments& arguments) {

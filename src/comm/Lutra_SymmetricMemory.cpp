@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_SymmetricMemory.hpp"
+#include "Lutra_Communicator.hpp"
 
 #include <algorithm>
 #include <string>

@@ -5,7 +5,6 @@
 #include "Lutra_AsyncResult.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_Error.hpp"
-#include "Lutra_Symmetry.hpp"
 
 namespace lutra {
 

@@ -56,6 +56,17 @@ struct HostMatrix {
   Offset nnz() const { return static_cast<Offset>(entries.size()); }
 };
 
+/// Rows of a square matrix on one rank. Each row is on exactly one rank, which also holds the corresponding
+/// elements of B and X.
+template <class Scalar>
+struct DistributedRows {
+  std::int64_t n = 0;                 ///< number of rows of the whole matrix
+  std::vector<std::int64_t> rows;     ///< row indices in the whole matrix, in any order
+  std::vector<std::int64_t> row_map;  ///< [rows + 1] row pointers
+  std::vector<std::int64_t> columns;  ///< column indices in the whole matrix, ascending in each row
+  std::vector<Scalar> values;
+};
+
 /// Unmanaged view of a host matrix; `matrix` must outlive it.
 template <class Scalar, class Ordinal, class Offset>
 CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> make_view(
@@ -66,6 +77,38 @@ CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> make_view(
           Kokkos::View<const Ordinal*, HostSpace>(matrix.entries.data(), matrix.entries.size()),
           Kokkos::View<const Scalar*, HostSpace>(matrix.values.data(), matrix.values.size())};
 }
+
+/// View of a Kokkos Kernels matrix (`KokkosSparse::CrsMatrix`). Nothing is copied; `matrix` must outlive the
+/// view unless its Views are managed. The row map keeps its type, by default `std::size_t` in Kokkos Kernels.
+template <class Matrix>
+requires requires(const Matrix& A) {
+  A.graph.row_map, A.graph.entries, A.values;
+}
+CsrView<typename Matrix::non_const_value_type, typename Matrix::non_const_ordinal_type,
+        typename Matrix::non_const_size_type, typename Matrix::memory_space>
+make_view(const Matrix& matrix) {
+  return {matrix.numRows(), matrix.numCols(), matrix.graph.row_map, matrix.graph.entries, matrix.values};
+}
+
+/// System to solve with the factors.
+enum class Transposition {
+  none,        ///< A·X = B
+  transposed,  ///< Aᵀ·X = B
+  adjoint      ///< Aᴴ·X = B
+};
+
+/// Kind of symmetry; no difference for real scalars.
+enum class Symmetry {
+  symmetric,  ///< A = Aᵀ
+  hermitian   ///< A = Aᴴ
+};
+
+/// Triangle of a symmetric matrix that is read.
+enum class Triangle {
+  lower,  ///< entries on and below the diagonal; the rest is ignored, including NaN and infinity
+  upper,  ///< entries on and above the diagonal; the rest is ignored, including NaN and infinity
+  both    ///< lower entries, after a comparison with the upper ones
+};
 
 }  // namespace lutra
 

@@ -4,6 +4,9 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "Lutra_ExecutionTraits.hpp"
 
@@ -214,6 +217,22 @@ DeviceModel default_device_model() {
 template <Impl::HostExecution ExecutionSpace>
 DeviceModel default_device_model() {
   return host_device_model();
+}
+
+/// A parameter of a device model, for programs that read and write models.
+struct DeviceModelField {
+  std::string name;  ///< path of its sections and field: "ordering.amd.row_seconds"
+  std::variant<double*, int*> number;
+};
+
+/// The parameters of a model, in a fixed order. `m` must outlive them.
+std::vector<DeviceModelField> fields_of(DeviceModel& m);
+
+/// Calls visit(name, number) for each parameter of a model, a double or an int.
+template <class Visit>
+void visit_numbers(DeviceModel& m, const Visit& visit) {
+  for (const auto& field : fields_of(m))
+    std::visit([&](auto* number) { visit(field.name, *number); }, field.number);
 }
 
 }  // namespace lutra

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_DeviceModelFields.hpp"
+#include "Lutra_DeviceModel.hpp"
 
 #include "Lutra_OptionFields.hpp"
 

@@ -6,15 +6,127 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "Lutra_LinearOperator.hpp"
+#include "Lutra_CsrView.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_MemoryBudget.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
 namespace lutra {
+
+/// Block of k vectors, [n × k], row-major: the k values of a row are contiguous.
+template <class Scalar, class MemorySpace>
+using DenseRows = Kokkos::View<Scalar**, Kokkos::LayoutRight, MemorySpace>;
+
+/// Square linear operator; the interface of a matrix for Krylov methods and refinement.
+template <class Scalar, class ExecutionSpace>
+class LinearOperator {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Rows = DenseRows<Scalar, Memory>;
+
+  virtual ~LinearOperator() = default;
+  /// Order of the operator.
+  virtual std::int64_t size() const = 0;
+  /// Y = A·X, [n × k] each, not overlapping. Neither checks nor fences.
+  virtual void apply(const ExecutionSpace& exec, const Rows& X, const Rows& Y) const = 0;
+};
+
+/// Approximate inverse; the interface of factors for Krylov methods and refinement.
+template <class Scalar, class ExecutionSpace>
+class Preconditioner {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Rows = DenseRows<Scalar, Memory>;
+
+  virtual ~Preconditioner() = default;
+  /// Order of the preconditioned matrix; −1 if any. Krylov methods refuse a preconditioner whose order
+  /// differs from their operator's.
+  virtual std::int64_t size() const { return -1; }
+  /// X ≈ op(A)⁻¹·B, [n × k] each; X may be B. Neither checks nor fences.
+  virtual void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) = 0;
+};
+
+/// @throws InputError if the order of `M` is neither n nor −1
+template <class Scalar, class ExecutionSpace>
+void check_size(const Preconditioner<Scalar, ExecutionSpace>& M, std::int64_t n) {
+  if (M.size() < 0 || M.size() == n) return;
+  throw InputError("preconditioner: it is for a matrix of order " + std::to_string(M.size()) +
+                   ", and the matrix has the order " + std::to_string(n));
+}
+
+/// Approximate inverse in two factors, A ≈ L·U, for split preconditioning.
+template <class Scalar, class ExecutionSpace>
+class SplitPreconditioner : public Preconditioner<Scalar, ExecutionSpace> {
+ public:
+  using typename Preconditioner<Scalar, ExecutionSpace>::Rows;
+
+  /// X = op(L)⁻¹·B; X may be B. Neither checks nor fences.
+  virtual void apply_lower(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) = 0;
+  /// X = op(U)⁻¹·B; X may be B. Neither checks nor fences.
+  virtual void apply_upper(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) = 0;
+};
+
+/// Structure of the factors on the host, for plots and for other programs.
+struct FactorStructure {
+  std::vector<std::int64_t> row_order;     ///< [n] user's row at each position of the permuted matrix
+  std::vector<std::int64_t> col_order;     ///< [n] user's column at each position
+  std::vector<std::int64_t> row_map;       ///< [n + 1] row pointers of L + U, by rows of the permuted matrix
+  std::vector<std::int64_t> entries;       ///< [nnz(L + U)] column indices, ascending in each row
+  std::vector<std::int64_t> level_widths;  ///< number of columns in each level of the factorization
+};
+
+/// Factors copied to the host, for inspection and for other programs. Let F(k, l) = r·A(i, j)·c with
+/// i = row_order[k] and j = col_order[l], where r and c are the scales of row i and column j. Then
+///
+///     F = L·U      LU, incomplete LU; U has the pivots on its diagonal
+///     F = L·D·Lᴴ   LDLᵀ of Hermitian matrices, and of real ones; Lᵀ of complex symmetric ones
+///
+/// up to rounding, perturbed pivots, and the entries that incomplete factors drop.
+template <class Scalar>
+struct FactorValues {
+  std::vector<std::int64_t> row_order;      ///< [n] user's row at each position of F
+  std::vector<std::int64_t> col_order;      ///< [n] user's column at each position of F
+  std::vector<RealOf<Scalar>> row_scale;    ///< [n] indexed by the user's rows
+  std::vector<RealOf<Scalar>> col_scale;    ///< [n] indexed by the user's columns
+  std::vector<std::int64_t> rows, columns;  ///< [entries] position in F of each entry of L and U
+  std::vector<Scalar> values;        ///< [entries] value of each entry; L's unit diagonal is not stored
+  std::vector<Scalar> diagonal;      ///< [n] diagonal of D; empty if there is no D
+  std::vector<Scalar> off_diagonal;  ///< [n] D(k + 1, k); nonzero only at the first row of a 2 × 2 pivot
+};
+
+/// Interface of factorizations whose factors can be copied to the host.
+template <class Scalar, class ExecutionSpace>
+class WritableFactors {
+ public:
+  virtual ~WritableFactors() = default;
+  /// Copies the latest factors to the host. Fences.
+  /// @throws InputError for LU with threshold pivoting on devices
+  virtual FactorValues<Scalar> write_out(const ExecutionSpace& exec) const = 0;
+};
+
+/// Numerical pivoting strategies.
+enum class Pivoting {
+  automatic,         ///< LU: static_perturbed; LDLᵀ: threshold
+  none,              ///< LDLᵀ only: the diagonal in order, without a test
+  static_perturbed,  ///< the diagonal of the matched and scaled matrix; small pivots are perturbed
+  threshold  ///< LU: threshold partial pivoting within fronts, or within a tile of a front (docs/numeric.md);
+             ///< LDLᵀ: 1 × 1 and 2 × 2 pivots, delayed to the parent if none passes the test
+};
+
+/// Name on the command line.
+constexpr std::string_view name_of(Pivoting pivoting) {
+  return pivoting == Pivoting::automatic          ? "auto"
+         : pivoting == Pivoting::none             ? "none"
+         : pivoting == Pivoting::static_perturbed ? "static"
+                                                  : "threshold";
+}
 
 /// Values of a matrix in the order of the analyzed pattern, with the scales of its rows and columns.
 template <class Scalar, class MemorySpace>
@@ -74,6 +186,20 @@ struct Pivot {
   bool perturbed = false;  ///< also true for a zero pivot of LDLᵀ
 };
 
+/// A determinant as sign · exp(log_magnitude), which avoids overflow.
+template <class Scalar>
+struct Determinant {
+  Scalar sign = Scalar(1);   ///< of magnitude 1; 0 for a singular matrix
+  double log_magnitude = 0;  ///< natural logarithm of the magnitude; −infinity for a singular matrix
+};
+
+/// Factors of F = L·D·Lᵀ (or Lᴴ) that a solve uses.
+struct LdltParts {
+  bool lower = true;     ///< L
+  bool diagonal = true;  ///< D
+  bool upper = true;     ///< Lᵀ, or Lᴴ
+};
+
 /// Factors of a sequence of matrices with one pattern. Every engine implements this interface: multifrontal
 /// and simplicial LU, LDLᵀ, incomplete factorizations. Refinement, Krylov methods and solvers use no
 /// other. Permutations and scales are internal to the engine: vectors of `apply` are in the user's numbering.
@@ -107,6 +233,37 @@ class Factorization : public Preconditioner<Scalar, ExecutionSpace> {
 
   /// The row at which the watchdog stopped an `apply` since the last call, or −1. Fences.
   virtual std::int64_t consume_timeout(const ExecutionSpace& exec) = 0;
+};
+
+/// Pattern of the permuted matrix that is factorized, F(k, l) = A(row_order(k), col_order(l)). It holds no
+/// values.
+template <class MemorySpace>
+struct PermutedPattern {
+  CsrPattern<Ordinal, Offset, MemorySpace> A;           ///< pattern in the user's order; a copy
+  Kokkos::View<const Ordinal*, MemorySpace> row_order;  ///< [n] user's row at each position of F
+  Kokkos::View<const Ordinal*, MemorySpace> col_order;  ///< [n] user's column at each position of F
+  MemoryReservation reservation;
+};
+
+/// Everything an engine knows about a pattern. An analysis creates the plan, and its factorizations share it;
+/// the plan never changes. An engine derives its plan from this class and its factors from `Factorization`.
+template <class Scalar, class ExecutionSpace>
+struct FactorizationPlan {
+  FactorCounts counts;                     ///< counts without the fill ratio
+  std::vector<std::int64_t> level_widths;  ///< number of columns in each level of the factorization
+  std::string_view solve_method;
+  std::string solve_reason;  ///< reason for solve_method if the library chose it
+
+  virtual ~FactorizationPlan() = default;
+  /// Creates a factorization without values. It owns everything that changes (factors, workspace, flags of
+  /// kernels), so factorizations of one plan may run at the same time on different instances. The plan must
+  /// outlive it.
+  /// @throws OutOfMemoryError
+  virtual std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
+      const ExecutionSpace& exec, const MemoryBudget& budget) const = 0;
+  /// Writes the pattern of L + U by rows of F. Fences.
+  /// @throws OutOfMemoryError
+  virtual void write_pattern(const ExecutionSpace& exec, FactorStructure& structure) const = 0;
 };
 
 }  // namespace lutra

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "Lutra_Status.hpp"
+#include "Lutra_Config.hpp"  // LUTRA_VERSION, LUTRA_VERSION_MAJOR, …: version of the headers
+#include "Lutra_Error.hpp"
 
 namespace lutra {
 
@@ -111,6 +112,67 @@ struct Report {
 /// One sentence on the status.
 /// @param index_base 0 or 1: number of the first row and column in the text (1 as in Matrix Market files)
 std::string describe(const Report& report, int index_base = 0);
+
+/// Build information of the linked library.
+struct VersionInfo {
+  std::string version;  ///< Lutra's "major.minor.patch"; same format for the two below
+  std::string git;      ///< commit, with "-dirty" appended for a modified work tree; "unknown" outside git
+  std::string kokkos, kokkos_kernels;
+  std::vector<std::string> backends;  ///< compiled backends, by command-line name; the default first
+  std::vector<std::string> scalars;   ///< compiled scalars: subset of f32, f64, c64, c128
+  std::vector<std::string> ordinals;  ///< compiled ordinals: subset of int32, int64
+};
+
+/// Returns the build information of the library that the program is linked with.
+VersionInfo version_info();
+
+/// Share of one rank in solves on a grid of ranks.
+struct RankRecord {
+  std::int64_t rows = 0, blocks = 0, entries = 0;  ///< of L and U
+  std::int64_t messages = 0, message_bytes = 0;    ///< sent during solves
+  double flops = 0, solve_seconds = 0, wait_seconds = 0;
+};
+
+/// Grid of ranks, with one record per rank.
+struct GridRecord {
+  std::string name;                         ///< "2x2"
+  std::optional<double> predicted_seconds;  ///< predicted time of a solve with one right-hand side
+  std::vector<RankRecord> ranks;
+};
+
+/// Backend of a report.
+struct RunInfo {
+  std::string backend;                ///< "serial", "openmp", "cuda" or "hip"
+  int threads = 1;                    ///< host threads the backend uses
+  std::optional<std::string> device;  ///< name of the GPU; empty for host backends
+  std::optional<GridRecord> grid;     ///< empty: one rank
+};
+
+/// Matrix of a report.
+struct MatrixSummary {
+  std::string file;
+  std::int64_t rows = 0, cols = 0, nnz = 0;
+  std::string scalar;  ///< scalar type of the solve: "f32", "f64", "c64" or "c128"
+  std::optional<double> pattern_symmetry, value_symmetry;
+  std::optional<std::int64_t> structural_rank, zero_diagonals;
+};
+
+/// Record of one solve.
+struct ReportRecord {
+  RunInfo run;
+  MatrixSummary matrix;
+  Report report;
+  std::string message;  ///< empty on success
+};
+
+/// JSON text of one record, with the keys of docs/json.md in that order. Unknown and non-finite
+/// numbers are null.
+std::string to_json(const ReportRecord& record);
+
+/// JSON text of several records: {"steps": […]}.
+std::string to_json(const std::vector<ReportRecord>& steps);
+
+std::string to_json(const VersionInfo& info);
 
 }  // namespace lutra
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_Version.hpp"
+#include "Lutra_Report.hpp"
 
 #include <KokkosKernels_config.h>
 

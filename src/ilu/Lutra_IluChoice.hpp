@@ -7,7 +7,7 @@
 #include <string>
 
 #include "Lutra_DeviceModel.hpp"
-#include "Lutra_IluOptions.hpp"
+#include "Lutra_IncompleteFactors.hpp"
 
 namespace lutra {
 

@@ -2,7 +2,7 @@
 #ifndef LUTRA_ILUFIELDS_HPP
 #define LUTRA_ILUFIELDS_HPP
 
-#include "Lutra_IluOptions.hpp"
+#include "Lutra_IncompleteFactors.hpp"
 #include "Lutra_OptionFields.hpp"
 
 // The fields of IluOptions and their choices.

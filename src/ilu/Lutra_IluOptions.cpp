@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_IluOptions.hpp"
+#include "Lutra_IncompleteFactors.hpp"
 
 #include "Lutra_IluFields.hpp"
 

@@ -5,12 +5,12 @@
 #include <memory>
 #include <string>
 
+#include "Lutra_Factorization.hpp"
 #include "Lutra_IluChoice.hpp"
 #include "Lutra_IncompleteFactors.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_LinearOperator.hpp"
 #include "Lutra_ScalarTraits.hpp"
-#include "Lutra_TriangularOptions.hpp"
+#include "Lutra_TriangularSolver.hpp"
 
 namespace lutra {
 

@@ -10,7 +10,7 @@
 
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_ReportJson.hpp"
+#include "Lutra_Report.hpp"
 
 namespace lutra {
 

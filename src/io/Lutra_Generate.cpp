@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_Generate.hpp"
+#include "Lutra_MatrixMarket.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -82,6 +82,15 @@ template <class Scalar>
 void write_matrix_market_array(const std::string& file, std::int64_t n_rows, std::int64_t n_cols,
                                std::span<const Scalar> values, const std::string& comment = "");
 
+/// Kinds of `generate`: poisson2d, poisson3d, convdiff3d, aniso2d, circuit, kkt, random.
+const std::vector<std::string>& generator_kinds();
+
+/// Generates a test matrix. Equal arguments give the same matrix on every machine.
+/// @param size grid points per side for poisson2d, poisson3d, convdiff3d and aniso2d; number of unknowns for
+/// circuit, kkt (rounded to the nearest valid size) and random
+/// @throws InputError for an unknown kind, or a size below 1 or too large
+HostMatrix<double> generate(const std::string& kind, std::int64_t size, std::uint64_t seed = 1);
+
 }  // namespace lutra
 
 #endif

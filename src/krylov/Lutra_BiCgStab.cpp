@@ -19,8 +19,8 @@ KOKKOS_FUNCTION bool vanishes(const Scalar& x, RealOf<Scalar> bound) {
 /// cycle starts with r̃ = r. A step counts as two iterations: the history has the residual after each half.
 /// Memory: 8·n·k scalars. Cost per step: two products, two preconditioner solves and five launches.
 template <class Scalar, class ExecutionSpace>
-class BiCgStab final : public KrylovIteration<Scalar, ExecutionSpace> {
-  using Base = KrylovIteration<Scalar, ExecutionSpace>;
+class BiCgStab final : public Impl::KrylovCycles<Scalar, ExecutionSpace> {
+  using Base = Impl::KrylovCycles<Scalar, ExecutionSpace>;
   using typename Base::Column;
   using typename Base::Rows;
   using typename Base::System;

@@ -13,8 +13,8 @@ namespace {
 /// rᴴ·M⁻¹·r ≤ 0 is a breakdown. Memory: 5·n·k scalars. Cost per iteration: a product, a preconditioner solve
 /// and four launches.
 template <class Scalar, class ExecutionSpace>
-class Cg final : public KrylovIteration<Scalar, ExecutionSpace> {
-  using Base = KrylovIteration<Scalar, ExecutionSpace>;
+class Cg final : public Impl::KrylovCycles<Scalar, ExecutionSpace> {
+  using Base = Impl::KrylovCycles<Scalar, ExecutionSpace>;
   using typename Base::Column;
   using typename Base::Rows;
   using typename Base::System;

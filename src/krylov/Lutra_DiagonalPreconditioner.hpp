@@ -3,7 +3,7 @@
 #define LUTRA_DIAGONALPRECONDITIONER_HPP
 
 #include "Lutra_CsrView.hpp"
-#include "Lutra_LinearOperator.hpp"
+#include "Lutra_Factorization.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
 namespace lutra {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "Lutra_AsyncResult.hpp"
+#include "Lutra_Factorization.hpp"
 #include "Lutra_Krylov.hpp"
-#include "Lutra_LinearOperator.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
 namespace lutra {

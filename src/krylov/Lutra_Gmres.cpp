@@ -159,8 +159,8 @@ namespace {
 ///
 /// The Hessenberg matrix stays on the device: no iteration needs the host. Memory: n·k·(restart + 5) scalars.
 template <class Scalar, class ExecutionSpace>
-class Gmres final : public KrylovIteration<Scalar, ExecutionSpace> {
-  using Base = KrylovIteration<Scalar, ExecutionSpace>;
+class Gmres final : public Impl::KrylovCycles<Scalar, ExecutionSpace> {
+  using Base = Impl::KrylovCycles<Scalar, ExecutionSpace>;
   using typename Base::Column;
   using typename Base::Columns;
   using typename Base::Rows;

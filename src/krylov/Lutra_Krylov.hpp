@@ -2,16 +2,16 @@
 #ifndef LUTRA_KRYLOV_HPP
 #define LUTRA_KRYLOV_HPP
 
+#include <cstddef>
+#include <memory>
 #include <vector>
 
-#include "Lutra_Status.hpp"
+#include "Lutra_Factorization.hpp"
+#include "Lutra_MemoryBudget.hpp"
 
 namespace lutra {
 
-// Types common to all Krylov methods. A method is a class that owns the workspace for n unknowns and is
-// constructed once; its `solve` takes the operator, a preconditioner, B, X and these options.
-
-/// Krylov methods for several right-hand sides (Lutra_KrylovIteration.hpp).
+/// Krylov methods for several right-hand sides.
 enum class KrylovMethod {
   cg,        ///< for Hermitian positive definite A and preconditioner
   bicgstab,  ///< short recurrences, two products with A per step
@@ -69,6 +69,53 @@ constexpr Status to_status(KrylovStop stop) {
   }
   return Status::breakdown;
 }
+
+/// A Krylov method for several right-hand sides at once, with its workspace. Each column has its own
+/// recurrences, state and end; each product, preconditioner solve and vector kernel processes all columns in
+/// one launch.
+template <class Scalar, class ExecutionSpace>
+class KrylovIteration {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Rows = DenseRows<Scalar, Memory>;
+  using Operator = LinearOperator<Scalar, ExecutionSpace>;
+  using ApproximateInverse = Preconditioner<Scalar, ExecutionSpace>;
+
+  virtual ~KrylovIteration() = default;
+  KrylovIteration(const KrylovIteration&) = delete;
+  KrylovIteration& operator=(const KrylovIteration&) = delete;
+
+  virtual std::size_t size() const = 0;
+  /// Most right-hand sides of a solve.
+  virtual std::size_t columns() const = 0;
+  /// Most steps of a cycle; for GMRES the restart that memory permits.
+  virtual int max_steps() const = 0;
+  /// Bytes allocated in the execution space's memory.
+  virtual std::size_t bytes() const = 0;
+
+  /// Solves A·X = B.
+  /// @param A    op(matrix)
+  /// @param M    its op(·)⁻¹ approximates A⁻¹ and must be the same in each call; null for none
+  /// @param B, X [n × k], k ≤ columns(); X holds the start and becomes the last iterate
+  /// @returns outcome of each column; `residual` is that of X
+  /// Waits once for each cycle. Within cycles, waits after each iteration on hosts; on devices every 16
+  /// iterations, or as often as costs at most an eighth of the iterations. Allocates nothing on the device.
+  /// @throws InputError for shapes and options that do not fit, and for a preconditioner of another order
+  virtual std::vector<KrylovOutcome> solve(const ExecutionSpace& exec, const Operator& A,
+                                           ApproximateInverse* M, Transposition op, const Rows& B,
+                                           const Rows& X, const KrylovOptions& options) = 0;
+
+ protected:
+  KrylovIteration() = default;
+};
+
+/// Creates a method with memory for n unknowns and k right-hand sides.
+/// @param restart of GMRES; halved, down to 8, while the budget or memory does not suffice
+/// @throws OutOfMemoryError
+template <class Scalar, class ExecutionSpace>
+std::unique_ptr<KrylovIteration<Scalar, ExecutionSpace>> make_krylov_iteration(
+    const ExecutionSpace& exec, KrylovMethod method, std::size_t n, std::size_t columns, int restart,
+    const MemoryBudget& budget);
 
 }  // namespace lutra
 

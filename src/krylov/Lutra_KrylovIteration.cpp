@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_KrylovIteration.hpp"
+#include "Lutra_KrylovCycles.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -118,7 +118,7 @@ void check(bool condition, const char* what) {
 
 /// Host-side progress of a column.
 template <class Scalar, class ExecutionSpace>
-struct KrylovIteration<Scalar, ExecutionSpace>::Progress {
+struct Impl::KrylovCycles<Scalar, ExecutionSpace>::Progress {
   KrylovOutcome outcome{};
   double before = 0;   ///< relative residual at the start of the last cycle
   double tighten = 1;  ///< factor for the goal of estimates, because earlier ones were too low
@@ -191,8 +191,8 @@ struct KrylovIteration<Scalar, ExecutionSpace>::Progress {
 };
 
 template <class Scalar, class ExecutionSpace>
-void KrylovIteration<Scalar, ExecutionSpace>::allocate(const ExecutionSpace& exec, const MemoryBudget& budget,
-                                                       std::size_t sums) {
+void Impl::KrylovCycles<Scalar, ExecutionSpace>::allocate(const ExecutionSpace& exec,
+                                                          const MemoryBudget& budget, std::size_t sums) {
   m_reservation = MemoryReservation(budget);
   m_state = {exec, m_reservation, "lutra::krylov::columns", m_columns};
   m_sums = {exec, m_reservation, m_columns, sums};
@@ -204,22 +204,24 @@ void KrylovIteration<Scalar, ExecutionSpace>::allocate(const ExecutionSpace& exe
 }
 
 template <class Scalar, class ExecutionSpace>
-void KrylovIteration<Scalar, ExecutionSpace>::compute_residual(const ExecutionSpace& exec, const Operator& A,
-                                                               const Rows& B, const Rows& X) const {
+void Impl::KrylovCycles<Scalar, ExecutionSpace>::compute_residual(const ExecutionSpace& exec,
+                                                                  const Operator& A, const Rows& B,
+                                                                  const Rows& X) const {
   A.apply(exec, X, trim(m_R));
   using Body = Impl::ScaledResidual<Columns, Rows, Totals>;
   sum_rows(exec, "lutra::krylov::scaled_residual", Body{m_state.device(), B, X, trim(m_R), m_totals});
 }
 
 template <class Scalar, class ExecutionSpace>
-void KrylovIteration<Scalar, ExecutionSpace>::measure_unit(const ExecutionSpace& exec, const Rows& W) const {
+void Impl::KrylovCycles<Scalar, ExecutionSpace>::measure_unit(const ExecutionSpace& exec,
+                                                              const Rows& W) const {
   using Units = Impl::FindScales<Columns, Rows, Totals>;
   sum_rows(exec, "lutra::krylov::measure_unit", Units{m_state.device(), W, m_totals, true});
 }
 
 template <class Scalar, class ExecutionSpace>
-void KrylovIteration<Scalar, ExecutionSpace>::fetch_history(const ExecutionSpace& exec,
-                                                            std::vector<Progress>& progress) const {
+void Impl::KrylovCycles<Scalar, ExecutionSpace>::fetch_history(const ExecutionSpace& exec,
+                                                               std::vector<Progress>& progress) const {
   const auto& state = m_state.fetch(exec);
   for (std::size_t c = 0; c < progress.size(); ++c) {
     Progress& column = progress[c];
@@ -234,8 +236,8 @@ void KrylovIteration<Scalar, ExecutionSpace>::fetch_history(const ExecutionSpace
 /// Iterates until no column runs or the cycle ends. On devices the host checks after an eighth of the
 /// iterations made so far, which bounds the iterations after the last column has stopped.
 template <class Scalar, class ExecutionSpace>
-void KrylovIteration<Scalar, ExecutionSpace>::run_cycle(const System& system,
-                                                        std::vector<Progress>& progress) {
+void Impl::KrylovCycles<Scalar, ExecutionSpace>::run_cycle(const System& system,
+                                                           std::vector<Progress>& progress) {
   start(system);
   for (int done = 0; done < max_steps();) {
     int iterations = 0;
@@ -253,7 +255,7 @@ void KrylovIteration<Scalar, ExecutionSpace>::run_cycle(const System& system,
 }
 
 template <class Scalar, class ExecutionSpace>
-std::vector<KrylovOutcome> KrylovIteration<Scalar, ExecutionSpace>::solve(
+std::vector<KrylovOutcome> Impl::KrylovCycles<Scalar, ExecutionSpace>::solve(
     const ExecutionSpace& exec, const Operator& A, ApproximateInverse* M, Transposition op, const Rows& B,
     const Rows& X, const KrylovOptions& options) {
   check(static_cast<std::size_t>(A.size()) == m_n && B.extent(0) == m_n && X.extent(0) == m_n,
@@ -304,7 +306,7 @@ std::unique_ptr<KrylovIteration<Scalar, ExecutionSpace>> make_krylov_iteration(
 }
 
 #define LUTRA_KRYLOV_ITERATION(Scalar, Space)                                             \
-  template class KrylovIteration<Scalar, Space>;                                          \
+  template class Impl::KrylovCycles<Scalar, Space>;                                       \
   template std::unique_ptr<KrylovIteration<Scalar, Space>> make_krylov_iteration<Scalar>( \
       const Space&, KrylovMethod, std::size_t, std::size_t, int, const MemoryBudget&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_KRYLOV_ITERATION)

@@ -3,7 +3,7 @@
 #define LUTRA_MATRIXOPERATOR_HPP
 
 #include "Lutra_BackwardError.hpp"
-#include "Lutra_LinearOperator.hpp"
+#include "Lutra_Factorization.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
 namespace lutra {

@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "Lutra_CsrView.hpp"
-#include "Lutra_MinimumDegree.hpp"
-#include "Lutra_SymmetricGraph.hpp"
 
 namespace lutra {
 
@@ -23,18 +21,6 @@ enum class Ordering {
   user        ///< a permutation given by the caller
 };
 
-/// Where `Ordering::nd` runs.
-enum class Dissector {
-  host,   ///< `Kokkos::DefaultHostExecutionSpace`
-  device  ///< `Kokkos::DefaultExecutionSpace`; falls back to the host if the device lacks memory
-};
-
-/// Execution and limits of an ordering.
-struct OrderingLimits {
-  Dissector dissector = Dissector::host;
-  DegreeWork* amd = nullptr;  ///< work counter and limit of `Ordering::amd`; nullptr: no limit
-};
-
 /// Command-line name of an ordering.
 std::string_view name_of(Ordering ordering);
 
@@ -46,18 +32,6 @@ std::string_view name_of(Ordering ordering);
 /// none of these
 /// @throws OutOfMemoryError
 std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind);
-
-/// Overload for an existing graph. Thread-safe; calls of METIS are serialized because its random number
-/// generator is global. The result is empty if `limits.amd` stopped amd.
-/// @param weights [n] positive weights of vertices: METIS balances them, amd uses them in degrees; empty: all
-/// 1
-template <class Index>
-std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind,
-                         const std::vector<Index>& weights = {}, const OrderingLimits& limits = {});
-
-/// Whether METIS' index type can count the edges of a graph.
-template <class Index>
-bool metis_can_order(const SymmetricGraph<Index>& graph);
 
 /// Checks that `permutation` is a permutation of 0 … n − 1.
 /// @throws InputError naming the first entry that violates this

@@ -6,7 +6,7 @@
 
 #include "Lutra_Index.hpp"
 #include "Lutra_Matching.hpp"
-#include "Lutra_Ordering.hpp"
+#include "Lutra_OrderGraph.hpp"
 
 namespace lutra {
 

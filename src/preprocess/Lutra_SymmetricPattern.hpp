@@ -5,7 +5,6 @@
 #include "Lutra_CsrView.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ScalarTraits.hpp"
-#include "Lutra_Symmetry.hpp"
 
 namespace lutra {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_Analysis.hpp"
+#include "Lutra_Numeric.hpp"
 
 #include <numeric>
 #include <optional>
@@ -7,10 +7,10 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_IluPattern.hpp"
-#include "Lutra_IncompleteFactorization.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Reasons.hpp"
+#include "Lutra_SparseILU.hpp"
 #include "Lutra_Timer.hpp"
 #include "Lutra_ToDevice.hpp"
 
@@ -127,7 +127,7 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
   analysis->F.row_order = F->order.row_order;
   analysis->F.col_order = F->order.col_order;
   const StageTimer timer(exec, true);
-  analysis->plan = plan_incomplete(exec, *F, options, budget);
+  analysis->plan = Impl::plan_incomplete(exec, *F, options, budget);
   report.times.symbolic = timer.seconds();
   exec.fence("lutra::solver: the analysis is complete for other instances");
   return analysis;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_IncompleteFactorization.hpp"
+#include "Lutra_SparseILU.hpp"
 
 #include <limits>
 #include <utility>
@@ -7,8 +7,8 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_Formatted.hpp"
 #include "Lutra_IluPattern.hpp"
+#include "Lutra_IncompleteFactors.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_ParIlut.hpp"
 #include "Lutra_PlanTools.hpp"
 #include "Lutra_Reasons.hpp"
 
@@ -54,10 +54,10 @@ Elimination make_elimination(const ExecutionSpace& exec, const Factors& factors,
 }  // namespace
 
 template <class Scalar, class ExecutionSpace>
-std::shared_ptr<const IncompletePlan<Scalar, ExecutionSpace>> plan_incomplete(
+std::shared_ptr<const Impl::IncompletePlan<Scalar, ExecutionSpace>> Impl::plan_incomplete(
     const ExecutionSpace& exec, const Impl::OrderedMatrix<Scalar, ExecutionSpace>& F,
     const SparseIluOptions& options, const MemoryBudget& budget) {
-  auto plan = std::make_shared<IncompletePlan<Scalar, ExecutionSpace>>();
+  auto plan = std::make_shared<Impl::IncompletePlan<Scalar, ExecutionSpace>>();
   plan->F = F;
   plan->options = options;
   plan->pattern = make_incomplete_pattern<Scalar>(exec, F.pattern, options.fill_level, budget);
@@ -80,14 +80,14 @@ std::shared_ptr<const IncompletePlan<Scalar, ExecutionSpace>> plan_incomplete(
 
 template <class Scalar, class ExecutionSpace>
 std::unique_ptr<Factorization<Scalar, ExecutionSpace>>
-IncompletePlan<Scalar, ExecutionSpace>::make_factorization(const ExecutionSpace& exec,
-                                                           const MemoryBudget& budget) const {
+Impl::IncompletePlan<Scalar, ExecutionSpace>::make_factorization(const ExecutionSpace& exec,
+                                                                 const MemoryBudget& budget) const {
   return std::make_unique<IncompleteFactorization<Scalar, ExecutionSpace>>(exec, *this, budget);
 }
 
 template <class Scalar, class ExecutionSpace>
-void IncompletePlan<Scalar, ExecutionSpace>::write_pattern(const ExecutionSpace& exec,
-                                                           FactorStructure& structure) const {
+void Impl::IncompletePlan<Scalar, ExecutionSpace>::write_pattern(const ExecutionSpace& exec,
+                                                                 FactorStructure& structure) const {
   Impl::write_rows(exec, pattern, structure);
 }
 
@@ -163,7 +163,7 @@ FactorizationOutcome IncompleteFactorization<Scalar, ExecutionSpace>::factorize(
     if (fault.empty()) {
       if (!m_parts)
         m_parts =
-            std::make_unique<Parts>(exec, m_factors, solve_options(m_plan.options), m_budget, m_plan.F.order);
+            std::make_unique<Solve>(exec, m_factors, solve_options(m_plan.options), m_budget, m_plan.F.order);
       m_parts->update_values(exec);
       m_has_values = true;
       return {m_steps.shift > 0 ? static_cast<std::int64_t>(m_factors.n) : 0, std::nullopt, 1.0,
@@ -275,11 +275,11 @@ FactorValues<Scalar> IncompleteFactorization<Scalar, ExecutionSpace>::write_out(
   return factors;
 }
 
-#define LUTRA_INCOMPLETE_FACTORIZATION(Scalar, Space)                                   \
-  template struct IncompletePlan<Scalar, Space>;                                        \
-  template class IncompleteFactorization<Scalar, Space>;                                \
-  template std::shared_ptr<const IncompletePlan<Scalar, Space>> plan_incomplete(        \
-      const Space&, const Impl::OrderedMatrix<Scalar, Space>&, const SparseIluOptions&, \
+#define LUTRA_INCOMPLETE_FACTORIZATION(Scalar, Space)                                        \
+  template struct Impl::IncompletePlan<Scalar, Space>;                                       \
+  template class IncompleteFactorization<Scalar, Space>;                                     \
+  template std::shared_ptr<const Impl::IncompletePlan<Scalar, Space>> Impl::plan_incomplete( \
+      const Space&, const Impl::OrderedMatrix<Scalar, Space>&, const SparseIluOptions&,      \
       const MemoryBudget&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_INCOMPLETE_FACTORIZATION)
 

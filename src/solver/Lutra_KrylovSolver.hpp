@@ -9,15 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "Lutra_Analysis.hpp"
 #include "Lutra_BuiltTypes.hpp"
 #include "Lutra_DiagonalPreconditioner.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_KrylovIteration.hpp"
-#include "Lutra_KrylovSolverOptions.hpp"
+#include "Lutra_Krylov.hpp"
 #include "Lutra_MatrixCalls.hpp"
 #include "Lutra_MatrixOperators.hpp"
 #include "Lutra_Numeric.hpp"
+#include "Lutra_Options.hpp"
 #include "Lutra_RankTwo.hpp"
 
 namespace lutra {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_Analysis.hpp"
+#include "Lutra_Numeric.hpp"
 
 #include <type_traits>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_Analysis.hpp"
+#include "Lutra_Numeric.hpp"
 
 #include "Lutra_AnalysisSteps.hpp"
 #include "Lutra_CheckMatrix.hpp"

@@ -14,7 +14,6 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_SchurBlocks.hpp"
-#include "Lutra_Status.hpp"
 
 namespace lutra {
 

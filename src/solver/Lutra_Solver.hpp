@@ -10,7 +10,7 @@
 #include "Lutra_BuiltTypes.hpp"
 #include "Lutra_KrylovSolver.hpp"
 #include "Lutra_MatrixCalls.hpp"
-#include "Lutra_SolverOptions.hpp"
+#include "Lutra_Options.hpp"
 #include "Lutra_SparseLDLT.hpp"
 #include "Lutra_SparseLU.hpp"
 

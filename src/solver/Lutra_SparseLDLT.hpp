@@ -3,7 +3,7 @@
 #define LUTRA_SPARSELDLT_HPP
 
 #include "Lutra_BuiltTypes.hpp"
-#include "Lutra_DirectSolver.hpp"
+#include "Lutra_SparseLU.hpp"
 
 namespace lutra {
 

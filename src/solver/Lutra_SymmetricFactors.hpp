@@ -4,9 +4,9 @@
 
 #include <Kokkos_Core.hpp>
 
+#include "Lutra_CsrView.hpp"
 #include "Lutra_LdltDeterminant.hpp"
 #include "Lutra_LdltSolver.hpp"
-#include "Lutra_Transposition.hpp"
 
 namespace lutra {
 

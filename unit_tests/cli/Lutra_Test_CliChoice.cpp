@@ -8,7 +8,7 @@
 #include <sstream>
 #include <vector>
 
-#include "Lutra_DeviceModelFields.hpp"
+#include "Lutra_DeviceModel.hpp"
 #include "Lutra_TestProgram.hpp"
 
 namespace lutra::Test {

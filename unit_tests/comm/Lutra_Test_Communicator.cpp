@@ -7,7 +7,6 @@
 
 #include "Lutra_Communicator.hpp"
 #include "Lutra_Error.hpp"
-#include "Lutra_SymmetricMemory.hpp"
 
 using lutra::Communicator;
 

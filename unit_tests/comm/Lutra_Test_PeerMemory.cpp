@@ -2,7 +2,7 @@
 #include <Kokkos_Core.hpp>
 #include <catch2/catch_test_macros.hpp>
 
-#include "Lutra_SymmetricMemory.hpp"
+#include "Lutra_Communicator.hpp"
 
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_PeerWindow.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <KokkosSparse_CrsMatrix.hpp>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -6,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "Lutra_CrsMatrix.hpp"
+#include "Lutra_CsrView.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_SparseLDLT.hpp"
 #include "Lutra_SparseLU.hpp"

@@ -7,8 +7,8 @@
 #include <string>
 #include <tuple>
 
+#include "Lutra_Report.hpp"
 #include "Lutra_TestTypes.hpp"
-#include "Lutra_Version.hpp"
 
 namespace {
 

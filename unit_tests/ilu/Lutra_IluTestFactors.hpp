@@ -6,10 +6,9 @@
 #include <random>
 #include <vector>
 
-#include "Lutra_IluElimination.hpp"
 #include "Lutra_IluPattern.hpp"
+#include "Lutra_IncompleteFactors.hpp"
 #include "Lutra_InspectFactors.hpp"
-#include "Lutra_ParIlu.hpp"
 #include "Lutra_Reference_Ilu.hpp"
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_TestDevice.hpp"

@@ -8,7 +8,7 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
-#include "Lutra_ParIlut.hpp"
+#include "Lutra_IncompleteFactors.hpp"
 #include "Lutra_Reference_ParIlut.hpp"
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_TestDevice.hpp"

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_Generate.hpp"
+#include "Lutra_MatrixMarket.hpp"
 
 namespace lutra::Test {
 namespace {

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_Generate.hpp"
 #include "Lutra_MatrixMarket.hpp"
 #include "Lutra_TestFile.hpp"
 #include "Lutra_TestTypes.hpp"

@@ -3,7 +3,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "Lutra_ReportJson.hpp"
+#include "Lutra_Report.hpp"
 
 namespace lutra::Test {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_Generate.hpp"
+#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_StructureSvg.hpp"
 #include "Lutra_TestFile.hpp"
 #include "Lutra_TestLocale.hpp"

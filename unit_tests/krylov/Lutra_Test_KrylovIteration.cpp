@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "Lutra_DiagonalPreconditioner.hpp"
-#include "Lutra_KrylovIteration.hpp"
+#include "Lutra_Krylov.hpp"
 #include "Lutra_KrylovTestSystems.hpp"
 #include "Lutra_TestKokkosTools.hpp"
 

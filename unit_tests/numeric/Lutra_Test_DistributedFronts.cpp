@@ -8,7 +8,7 @@
 
 #include "Lutra_DistributedFronts.hpp"
 #include "Lutra_Error.hpp"
-#include "Lutra_Generate.hpp"
+#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_Ordering.hpp"
 
 namespace lutra::Test {

@@ -12,7 +12,7 @@
 #include "Lutra_ArgsortDescending.hpp"
 #include "Lutra_FrontEntries.hpp"
 #include "Lutra_FrontPlan.hpp"
-#include "Lutra_Generate.hpp"
+#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_SmallChildListMaker.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestMatrices.hpp"

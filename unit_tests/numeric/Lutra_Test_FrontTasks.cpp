@@ -15,7 +15,7 @@
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_FrontTaskPlacement.hpp"
 #include "Lutra_FrontTaskWaits.hpp"
-#include "Lutra_Generate.hpp"
+#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_TestDominant.hpp"
 #include "Lutra_TestMatrices.hpp"
 #include "Lutra_TestTypes.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "Lutra_Ordering.hpp"
+#include "Lutra_OrderGraph.hpp"
 #include "Lutra_Reference_Fill.hpp"
 
 namespace lutra::Test {

@@ -10,7 +10,7 @@
 #include "Lutra_DissectionHost.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_LevelDissection.hpp"
-#include "Lutra_Ordering.hpp"
+#include "Lutra_OrderGraph.hpp"
 #include "Lutra_OrderingTestGraphs.hpp"
 
 namespace {

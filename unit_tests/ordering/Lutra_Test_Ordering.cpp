@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_Ordering.hpp"
+#include "Lutra_OrderGraph.hpp"
 #include "Lutra_Reference_Fill.hpp"
 #include "Lutra_TestMatrices.hpp"
 #include "Lutra_TestTypes.hpp"

@@ -5,8 +5,8 @@
 // Plain substitution with a triangle of a matrix stored by rows, and backward errors, row by row in long
 // double. Nothing here calls the library.
 
+#include "Lutra_CsrView.hpp"
 #include "Lutra_Reference_Lu.hpp"
-#include "Lutra_Transposition.hpp"
 
 namespace lutra::Reference {
 

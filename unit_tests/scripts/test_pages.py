@@ -21,8 +21,8 @@ PRESETS = {p["name"] for p in json.loads((ROOT / "CMakePresets.json").read_text(
 DEVICE_MODEL = "src/common/Lutra_DeviceModel.cpp"
 CONSTANTS = [
     ("numeric.md", r"at least (\d+) flops per stored", DEVICE_MODEL, r"min_flops_per_entry = (\d+);"),
-    ("numeric.md", r"`--pivot threshold`, tolerance u = ([\d.]+)", "src/solver/options/Lutra_LuOptions.hpp", r"pivot_threshold = ([\d.]+);"),
-    ("ldlt.md", r"`pivot_threshold`,\s+([\d.]+), at most", "src/solver/options/Lutra_LdltOptions.hpp", r"pivot_threshold =\s+([\d.]+);"),
+    ("numeric.md", r"`--pivot threshold`, tolerance u = ([\d.]+)", "src/solver/options/Lutra_Options.hpp", r"(?s)struct LuChoices.*?pivot_threshold = ([\d.]+);"),
+    ("ldlt.md", r"`pivot_threshold`,\s+([\d.]+), at most", "src/solver/options/Lutra_Options.hpp", r"(?s)struct LdltChoices.*?pivot_threshold =\s+([\d.]+);"),
     ("nested-dissection.md", r"leaves\s+of\s+(\d+)\s+vertices", "src/ordering/Lutra_NestedDissection.hpp", r"leaf_vertices = (\d+);"),
     ("nested-dissection.md", r"mean above (\d+) vertices", "src/ordering/Lutra_NestedDissection.hpp", r"team_vertices = (\d+);"),
     ("ordering.md", r"by\s+which\s+AMD's\s+order\s+exceeds\s+([\d,]+)\s+flops", DEVICE_MODEL,

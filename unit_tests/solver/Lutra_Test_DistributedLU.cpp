@@ -7,13 +7,12 @@
 #include <vector>
 
 #include "Lutra_CalibrateRanks.hpp"
-#include "Lutra_DistributedKrylov.hpp"
-#include "Lutra_DistributedLU.hpp"
+#include "Lutra_Distributed.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_FrontLu.hpp"
-#include "Lutra_Generate.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_KrylovSolver.hpp"
+#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_SparseLU.hpp"
 #include "Lutra_TestStatus.hpp"
 

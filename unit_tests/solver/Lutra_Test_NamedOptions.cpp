@@ -7,7 +7,7 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_MethodOptions.hpp"
-#include "Lutra_NamedOptions.hpp"
+#include "Lutra_Options.hpp"
 
 using Catch::Matchers::Message;
 using lutra::NamedOption;

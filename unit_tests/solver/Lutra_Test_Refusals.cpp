@@ -6,7 +6,7 @@
 #include <string>
 
 #include "Lutra_KrylovSolver.hpp"
-#include "Lutra_SolverOptions.hpp"
+#include "Lutra_Options.hpp"
 #include "Lutra_SparseILU.hpp"
 #include "Lutra_SparseLDLT.hpp"
 #include "Lutra_SparseLU.hpp"

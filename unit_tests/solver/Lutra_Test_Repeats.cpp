@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "Lutra_Generate.hpp"
 #include "Lutra_KrylovSolver.hpp"
+#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 

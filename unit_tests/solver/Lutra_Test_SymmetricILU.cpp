@@ -137,7 +137,7 @@ TEMPLATE_LIST_TEST_CASE("symmetric incomplete factors ignore L, and their halves
       for (std::size_t k = 0; k < n; ++k)
         M[i][j] += ScalarTraits<Scalar>::conjugate(U[k][i]) * U[k][j] / U[k][k];
   Kokkos::deep_copy(factors.values, to_space<Space>(values));
-  auto& parts = *ilu.factorization().parts();
+  auto& parts = dynamic_cast<IncompleteSolve<Scalar, Space>&>(*ilu.factorization().parts());
   parts.update_values(exec);
   using Rows = typename Ilu<T>::factorization_type::Rows;
   const auto x = known_system(A).x;

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "Lutra_Amesos2Solver.hpp"
-#include "Lutra_Generate.hpp"
 #include "Lutra_MatrixMarket.hpp"
 #include "Lutra_TestTpetra.hpp"
 

@@ -6,8 +6,8 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "Lutra_Generate.hpp"
 #include "Lutra_Ifpack2Preconditioner.hpp"
+#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_TestTpetra.hpp"
 
 namespace lutra::Test {

@@ -3,7 +3,7 @@
 #include <Thyra_TpetraThyraWrappers.hpp>
 #include <catch2/catch_test_macros.hpp>
 
-#include "Lutra_Generate.hpp"
+#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_Stratimikos.hpp"
 #include "Lutra_TestTpetra.hpp"
 

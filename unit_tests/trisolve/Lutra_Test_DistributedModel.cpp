@@ -4,7 +4,7 @@
 
 #include "Lutra_BlockOwners.hpp"
 #include "Lutra_DistributedModel.hpp"
-#include "Lutra_Generate.hpp"
+#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_Ordering.hpp"
 
 namespace lutra::Test {

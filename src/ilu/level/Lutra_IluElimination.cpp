@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_IluElimination.hpp"
+#include "Lutra_IncompleteFactors.hpp"
 
 #include <algorithm>
 
 #include "Lutra_AsyncResult.hpp"
+#include "Lutra_IluChoice.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Levelization.hpp"

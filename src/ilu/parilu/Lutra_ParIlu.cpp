@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_ParIlu.hpp"
+#include "Lutra_IncompleteFactors.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_ParIlut.hpp"
+#include "Lutra_IncompleteFactors.hpp"
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <algorithm>
@@ -13,7 +13,6 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_ParIlu.hpp"
 #include "Lutra_ParIlutArrays.hpp"
 #include "Lutra_ParIlutCandidatesHost.hpp"
 #include "Lutra_ParIlutDrop.hpp"

@@ -2,7 +2,7 @@
 #ifndef LUTRA_KRYLOVMETHODS_HPP
 #define LUTRA_KRYLOVMETHODS_HPP
 
-#include "Lutra_KrylovIteration.hpp"
+#include "Lutra_KrylovCycles.hpp"
 
 // The methods created by make_krylov_iteration, each in its own source file.
 

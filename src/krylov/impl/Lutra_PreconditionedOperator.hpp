@@ -3,8 +3,8 @@
 #define LUTRA_PRECONDITIONEDOPERATOR_HPP
 
 #include "Lutra_Error.hpp"
+#include "Lutra_Factorization.hpp"
 #include "Lutra_Krylov.hpp"
-#include "Lutra_LinearOperator.hpp"
 
 namespace lutra::Impl {
 

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "Lutra_ChooseOrdering.hpp"
-#include "Lutra_DeviceModelFields.hpp"
+#include "Lutra_DeviceModel.hpp"
 #include "Lutra_Formatted.hpp"
-#include "Lutra_Generate.hpp"
+#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_SparseLU.hpp"
 #include "Lutra_TriangularSolver.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "Lutra_DeviceModel.hpp"
-#include "Lutra_LuOptions.hpp"
+#include "Lutra_Options.hpp"
 
 namespace lutra::Impl {
 

@@ -11,7 +11,7 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_MatrixProperties.hpp"
-#include "Lutra_Ordering.hpp"
+#include "Lutra_OrderGraph.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
 namespace lutra {

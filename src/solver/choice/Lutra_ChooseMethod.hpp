@@ -7,7 +7,6 @@
 #include "Lutra_CsrView.hpp"
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_Symmetry.hpp"
 
 namespace lutra {
 

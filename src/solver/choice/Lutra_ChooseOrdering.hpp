@@ -12,7 +12,7 @@
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_Ordering.hpp"
+#include "Lutra_OrderGraph.hpp"
 #include "Lutra_Report.hpp"
 
 namespace lutra {

@@ -8,7 +8,7 @@
 
 #include "Lutra_CsrView.hpp"
 #include "Lutra_DistributedModel.hpp"
-#include "Lutra_LuOptions.hpp"
+#include "Lutra_Options.hpp"
 #include "Lutra_Report.hpp"
 
 namespace lutra {

@@ -7,11 +7,11 @@
 #include <memory>
 #include <vector>
 
-#include "Lutra_Analysis.hpp"
 #include "Lutra_AssemblyTree.hpp"
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_Numeric.hpp"
 #include "Lutra_PivotOrder.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_ToDevice.hpp"

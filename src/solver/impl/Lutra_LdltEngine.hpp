@@ -7,14 +7,13 @@
 
 #include "Lutra_Border.hpp"
 #include "Lutra_DiagonalPivots.hpp"
-#include "Lutra_FactorValues.hpp"
-#include "Lutra_FactorizationPlan.hpp"
+#include "Lutra_Factorization.hpp"
 #include "Lutra_FrontLdlt.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_LdltDeterminant.hpp"
-#include "Lutra_LdltOptions.hpp"
 #include "Lutra_LdltSolver.hpp"
 #include "Lutra_MultifrontalPlan.hpp"
+#include "Lutra_Options.hpp"
 #include "Lutra_PlanTools.hpp"
 #include "Lutra_SymmetricFactors.hpp"
 

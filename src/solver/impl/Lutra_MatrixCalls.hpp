@@ -7,12 +7,12 @@
 #include <string>
 #include <type_traits>
 
+#include "Lutra_CsrView.hpp"
 #include "Lutra_HostColumns.hpp"
 #include "Lutra_MatrixInput.hpp"
 #include "Lutra_Outcome.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_ToDevice.hpp"
-#include "Lutra_Transposition.hpp"
 
 namespace lutra {
 

@@ -3,9 +3,9 @@
 #define LUTRA_MATRIXOPERATORS_HPP
 
 #include "Lutra_CsrOperator.hpp"
+#include "Lutra_CsrView.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Transpose.hpp"
-#include "Lutra_Transposition.hpp"
 
 namespace lutra::Impl {
 

@@ -6,12 +6,11 @@
 
 #include "Lutra_AsyncResult.hpp"
 #include "Lutra_Border.hpp"
-#include "Lutra_FactorValues.hpp"
-#include "Lutra_FactorizationPlan.hpp"
+#include "Lutra_Factorization.hpp"
 #include "Lutra_FrontSolver.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_LuOptions.hpp"
 #include "Lutra_LuTriangles.hpp"
+#include "Lutra_Options.hpp"
 
 namespace lutra {
 

@@ -6,11 +6,11 @@
 #include <new>
 
 #include "Lutra_CheckEnumerator.hpp"
+#include "Lutra_CsrView.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_RankTwo.hpp"
 #include "Lutra_Report.hpp"
-#include "Lutra_Transposition.hpp"
 
 // Common prologue and epilogue of the solvers' calls.
 

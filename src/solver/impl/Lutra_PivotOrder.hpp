@@ -9,9 +9,8 @@
 
 #include "Lutra_ColumnCounts.hpp"
 #include "Lutra_CsrView.hpp"
-#include "Lutra_LdltOptions.hpp"
-#include "Lutra_LuOptions.hpp"
 #include "Lutra_MemoryBudget.hpp"
+#include "Lutra_Options.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_SymmetricMatching.hpp"
 

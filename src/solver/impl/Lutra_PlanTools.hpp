@@ -6,8 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "Lutra_FactorValues.hpp"
-#include "Lutra_FactorizationPlan.hpp"
+#include "Lutra_Factorization.hpp"
 #include "Lutra_FrontSolver.hpp"
 #include "Lutra_Symbolic.hpp"
 #include "Lutra_Upload.hpp"

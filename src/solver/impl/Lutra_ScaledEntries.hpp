@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "Lutra_BinarySearch.hpp"
-#include "Lutra_FactorizationPlan.hpp"
+#include "Lutra_Factorization.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_PermutePattern.hpp"
 

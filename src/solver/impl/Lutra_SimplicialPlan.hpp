@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "Lutra_ExecutionTraits.hpp"
-#include "Lutra_FactorValues.hpp"
-#include "Lutra_LuOptions.hpp"
+#include "Lutra_Factorization.hpp"
 #include "Lutra_LuTriangles.hpp"
+#include "Lutra_Options.hpp"
 #include "Lutra_PlanTools.hpp"
 #include "Lutra_RightLookingEngine.hpp"
 #include "Lutra_UpLookingEngine.hpp"

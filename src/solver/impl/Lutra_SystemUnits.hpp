@@ -2,7 +2,7 @@
 #ifndef LUTRA_SYSTEMUNITS_HPP
 #define LUTRA_SYSTEMUNITS_HPP
 
-#include "Lutra_LinearOperator.hpp"
+#include "Lutra_Factorization.hpp"
 #include "Lutra_PowerOfTwo.hpp"
 #include "Lutra_RefinementKernels.hpp"
 

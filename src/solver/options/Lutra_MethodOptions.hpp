@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "Lutra_NamedOptions.hpp"
+#include "Lutra_Options.hpp"
 
 namespace lutra::Impl {
 

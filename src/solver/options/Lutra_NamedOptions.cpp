@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_NamedOptions.hpp"
+#include "Lutra_Options.hpp"
 
 #include <charconv>
 #include <concepts>

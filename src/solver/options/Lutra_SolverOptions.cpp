@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_SolverOptions.hpp"
+#include "Lutra_Options.hpp"
 
 #include "Lutra_CheckOrdering.hpp"
 #include "Lutra_Error.hpp"

@@ -7,12 +7,12 @@
 #include <numeric>
 #include <vector>
 
+#include "Lutra_Communicator.hpp"
 #include "Lutra_DistributedTriangles.hpp"
-#include "Lutra_FactorValues.hpp"
-#include "Lutra_Generate.hpp"
+#include "Lutra_Factorization.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_SparseLU.hpp"
-#include "Lutra_SymmetricMemory.hpp"
 
 namespace lutra {
 namespace {

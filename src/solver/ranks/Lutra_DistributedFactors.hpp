@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "Lutra_Communicator.hpp"
+#include "Lutra_CsrView.hpp"
 #include "Lutra_DistributedTriangles.hpp"
-#include "Lutra_FactorValues.hpp"
+#include "Lutra_Factorization.hpp"
 #include "Lutra_ScalarTraits.hpp"
-#include "Lutra_Transposition.hpp"
 
 namespace lutra {
 

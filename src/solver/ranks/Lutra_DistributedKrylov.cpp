@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_DistributedKrylov.hpp"
+#include "Lutra_Distributed.hpp"
 
 #include <numeric>
 #include <utility>

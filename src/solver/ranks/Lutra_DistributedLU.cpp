@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "Lutra_DistributedLU.hpp"
+#include "Lutra_Distributed.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "Lutra_Communicator.hpp"
+#include "Lutra_CsrView.hpp"
 #include "Lutra_DistributedRows.hpp"
-#include "Lutra_Transposition.hpp"
 
 namespace lutra {
 

@@ -10,22 +10,6 @@
 
 namespace lutra {
 
-/// Rows of a square matrix on one rank. Each row is on exactly one rank, which also holds the corresponding
-/// elements of B and X.
-template <class Scalar>
-struct DistributedRows {
-  std::int64_t n = 0;                 ///< number of rows of the whole matrix
-  std::vector<std::int64_t> rows;     ///< row indices in the whole matrix, in any order
-  std::vector<std::int64_t> row_map;  ///< [rows + 1] row pointers
-  std::vector<std::int64_t> columns;  ///< column indices in the whole matrix, ascending in each row
-  std::vector<Scalar> values;
-};
-
-/// Collective. Distributes a matrix from rank `root` in equal runs of consecutive rows. The argument A is
-/// ignored on the other ranks.
-template <class Scalar>
-DistributedRows<Scalar> deal_rows(Communicator& comm, const HostMatrix<Scalar>& A, int root = 0);
-
 namespace Impl {
 
 /// Assembles the whole matrix from the rows of all ranks, on the rank that gathered them.

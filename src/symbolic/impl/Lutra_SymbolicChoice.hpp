@@ -7,7 +7,7 @@
 #include <string>
 
 #include "Lutra_DeviceModel.hpp"
-#include "Lutra_SymbolicOptions.hpp"
+#include "Lutra_Symbolic.hpp"
 
 namespace lutra::Impl {
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "Lutra_CrsMatrix.hpp"
+#include "Lutra_CsrView.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Index.hpp"
 

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_NamedOptions.hpp"
+#include "Lutra_Options.hpp"
 #include "Lutra_Report.hpp"
 
 namespace lutra::Impl {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "Lutra_AssemblyTree.hpp"
+#include "Lutra_DistributedTriangles.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_ProcessGrid.hpp"
 
 namespace lutra {
 

@@ -7,7 +7,7 @@
 
 #include "Lutra_BlockTriangle.hpp"
 #include "Lutra_DeviceModel.hpp"
-#include "Lutra_ProcessGrid.hpp"
+#include "Lutra_DistributedTriangles.hpp"
 
 namespace lutra {
 

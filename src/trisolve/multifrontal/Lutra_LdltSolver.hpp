@@ -15,13 +15,6 @@ template <class Scalar, class ExecutionSpace>
 class LdltSweeps;
 }  // namespace Impl
 
-/// Factors of F = L·D·Lᵀ (or Lᴴ) that a solve uses.
-struct LdltParts {
-  bool lower = true;     ///< L
-  bool diagonal = true;  ///< D
-  bool upper = true;     ///< Lᵀ, or Lᴴ
-};
-
 /// Solves with the factors L·D·Lᵀ of fronts, or with some of the three: forward up the tree with L, backward
 /// down the tree with Lᵀ (Duff and Reid 1983). A column that a front has delayed is a pivot of an ancestor:
 /// forward its right-hand side is passed up, backward its solution is read like those of contribution rows.

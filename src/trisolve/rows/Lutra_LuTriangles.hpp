@@ -4,13 +4,13 @@
 
 #include <functional>
 
-#include "Lutra_DenseRows.hpp"
+#include "Lutra_CsrView.hpp"
+#include "Lutra_Factorization.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_SolvableTriangle.hpp"
 #include "Lutra_SolveVectors.hpp"
 #include "Lutra_Symbolic.hpp"
 #include "Lutra_Transpose.hpp"
-#include "Lutra_Transposition.hpp"
 
 namespace lutra::Impl {
 

@@ -14,7 +14,7 @@
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_TriangleRowsView.hpp"
-#include "Lutra_TriangularOptions.hpp"
+#include "Lutra_TriangularSolver.hpp"
 #include "Lutra_Watchdog.hpp"
 
 namespace lutra::Impl {

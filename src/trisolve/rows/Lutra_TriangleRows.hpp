@@ -10,7 +10,7 @@
 #include "Lutra_RowTeams.hpp"
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_TriangleRowsView.hpp"
-#include "Lutra_TriangularOptions.hpp"
+#include "Lutra_TriangularSolver.hpp"
 
 namespace lutra::Impl {
 

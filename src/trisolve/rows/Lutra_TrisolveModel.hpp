@@ -5,7 +5,7 @@
 #include <string>
 
 #include "Lutra_DeviceModel.hpp"
-#include "Lutra_TriangularOptions.hpp"
+#include "Lutra_TriangularSolver.hpp"
 
 namespace lutra {
 

@@ -6,7 +6,7 @@
 
 #include "Lutra_DistributedSymbolic.hpp"
 #include "Lutra_Error.hpp"
-#include "Lutra_Generate.hpp"
+#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_SymbolicTestPatterns.hpp"
 #include "Lutra_TestMatrices.hpp"
 

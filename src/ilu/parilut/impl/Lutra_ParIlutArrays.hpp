@@ -9,7 +9,7 @@
 #include <string>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_IluOptions.hpp"
+#include "Lutra_IncompleteFactors.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_ParIlutCandidatesHost.hpp"

@@ -8,13 +8,12 @@
 #include <optional>
 #include <vector>
 
+#include "Lutra_CsrView.hpp"
 #include "Lutra_Factorization.hpp"
 #include "Lutra_FrontOutcome.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_Pivoting.hpp"
 #include "Lutra_SubtreeMapping.hpp"
-#include "Lutra_Symmetry.hpp"
 
 namespace lutra {
 

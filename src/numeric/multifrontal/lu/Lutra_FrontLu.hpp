@@ -5,13 +5,13 @@
 #include <memory>
 #include <optional>
 
+#include "Lutra_CsrView.hpp"
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_Factorization.hpp"
 #include "Lutra_FrontOutcome.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_LuPlan.hpp"
 #include "Lutra_ScalarTraits.hpp"
-#include "Lutra_Symmetry.hpp"
 
 namespace lutra {
 

@@ -4,7 +4,7 @@
 
 #include "Lutra_IluFields.hpp"
 #include "Lutra_OptionFields.hpp"
-#include "Lutra_SolverOptions.hpp"
+#include "Lutra_Options.hpp"
 
 // Table of the fields of the solvers' options and their choices. User permutations, device models and
 // LdltChoices::diagonal_first are not in it because they have no names.

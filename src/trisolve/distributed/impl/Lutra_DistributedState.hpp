@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "Lutra_Communicator.hpp"
 #include "Lutra_DistributedTriangles.hpp"
 #include "Lutra_Exchange.hpp"
 #include "Lutra_SweepPlan.hpp"
-#include "Lutra_SymmetricMemory.hpp"
 
 namespace lutra::Impl {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "Lutra_Communicator.hpp"
-#include "Lutra_ProcessGrid.hpp"
-#include "Lutra_TriangularOptions.hpp"
+#include "Lutra_DistributedTriangles.hpp"
+#include "Lutra_TriangularSolver.hpp"
 
 namespace lutra::Impl {
 

@@ -2,11 +2,11 @@
 #ifndef LUTRA_FRONTSOLVEDATA_HPP
 #define LUTRA_FRONTSOLVEDATA_HPP
 
+#include "Lutra_CsrView.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MappedColumns.hpp"
 #include "Lutra_ScalarTraits.hpp"
-#include "Lutra_Transposition.hpp"
 
 namespace lutra::Impl {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_KRYLOVITERATION_HPP
-#define LUTRA_KRYLOVITERATION_HPP
+#ifndef LUTRA_KRYLOVCYCLES_HPP
+#define LUTRA_KRYLOVCYCLES_HPP
 
 #include <memory>
 
@@ -8,17 +8,12 @@
 #include "Lutra_ColumnSums.hpp"
 #include "Lutra_Krylov.hpp"
 #include "Lutra_KrylovColumn.hpp"
-#include "Lutra_LinearOperator.hpp"
 #include "Lutra_PreconditionedOperator.hpp"
 
-namespace lutra {
+namespace lutra::Impl {
 
-/// A Krylov method for several right-hand sides at once, with its workspace. Each column has its own
-/// recurrences, state and end; each product, preconditioner solve and vector kernel processes all columns in
-/// one launch.
-///
-/// Methods work in cycles. Each cycle starts from the residual computed from X, and only that residual
-/// decides the outcome of a column:
+/// Common part of the Krylov methods. They work in cycles. Each cycle starts from the residual computed from
+/// X, and only that residual decides the outcome of a column:
 ///
 ///     R = (B − A·X) / scale ─▶ wait: converged? no progress? … ─▶ cycle: D with A·D ≈ R ─▶ X += scale·D ─┐
 ///         ▲                                                                                              │
@@ -31,44 +26,28 @@ namespace lutra {
 /// when the iterations are used up; a cycle of GMRES also ends when its basis is full. A column whose
 /// residual has grown in a cycle gets back the previous X.
 template <class Scalar, class ExecutionSpace>
-class KrylovIteration {
+class KrylovCycles : public KrylovIteration<Scalar, ExecutionSpace> {
+  using Base = KrylovIteration<Scalar, ExecutionSpace>;
+
  public:
-  using Memory = typename ExecutionSpace::memory_space;
-  using Rows = DenseRows<Scalar, Memory>;
-  using Operator = LinearOperator<Scalar, ExecutionSpace>;
-  using ApproximateInverse = Preconditioner<Scalar, ExecutionSpace>;
+  using Base::max_steps;
+  using typename Base::ApproximateInverse, typename Base::Memory, typename Base::Operator,
+      typename Base::Rows;
 
-  virtual ~KrylovIteration() = default;
-  KrylovIteration(const KrylovIteration&) = delete;
-  KrylovIteration& operator=(const KrylovIteration&) = delete;
-
-  std::size_t size() const { return m_n; }
-  /// Most right-hand sides of a solve.
-  std::size_t columns() const { return m_columns; }
-  /// Most steps of a cycle; for GMRES the restart that memory permits.
-  virtual int max_steps() const = 0;
-  /// Bytes allocated in the execution space's memory.
-  std::size_t bytes() const { return m_reservation.bytes(); }
-
-  /// Solves A·X = B.
-  /// @param A    op(matrix)
-  /// @param M    its op(·)⁻¹ approximates A⁻¹ and must be the same in each call; null for none
-  /// @param B, X [n × k], k ≤ columns(); X holds the start and becomes the last iterate
-  /// @returns outcome of each column; `residual` is that of X
-  /// Waits once for each cycle. Within cycles, waits after each iteration on hosts; on devices every 16
-  /// iterations, or as often as costs at most an eighth of the iterations. Allocates nothing on the device.
-  /// @throws InputError for shapes and options that do not fit, and for a preconditioner of another order
+  std::size_t size() const final { return m_n; }
+  std::size_t columns() const final { return m_columns; }
+  std::size_t bytes() const final { return m_reservation.bytes(); }
   std::vector<KrylovOutcome> solve(const ExecutionSpace& exec, const Operator& A, ApproximateInverse* M,
                                    Transposition op, const Rows& B, const Rows& X,
-                                   const KrylovOptions& options);
+                                   const KrylovOptions& options) final;
 
  protected:
-  using System = Impl::PreconditionedOperator<Scalar, ExecutionSpace>;
-  using Column = Impl::KrylovColumn<Scalar>;
+  using System = PreconditionedOperator<Scalar, ExecutionSpace>;
+  using Column = KrylovColumn<Scalar>;
   using Columns = Kokkos::View<Column*, Memory>;
   using Totals = Kokkos::View<Scalar**, Kokkos::LayoutRight, Memory>;
 
-  KrylovIteration(std::size_t n, std::size_t columns) : m_n(n), m_columns(columns) {}
+  KrylovCycles(std::size_t n, std::size_t columns) : m_n(n), m_columns(columns) {}
   /// @param sums most sums over rows in one launch, at least two
   /// @throws OutOfMemoryError
   void allocate(const ExecutionSpace& exec, const MemoryBudget& budget, std::size_t sums);
@@ -89,16 +68,16 @@ class KrylovIteration {
   void sum_rows(const ExecutionSpace& exec, const char* label, const Body& body, int tiles = 1) const {
     Impl::sum_rows(exec, label, body, m_sums, m_n, m_width, tiles);
   }
-  /// Sums over the running columns, by two functions (Impl::SumColumns).
+  /// Sums over the running columns, by two functions (SumColumns).
   template <int Width, class Add, class Finish>
   void sum_running(const ExecutionSpace& exec, const char* label, const Add& add,
                    const Finish& finish) const {
-    using Body = Impl::SumColumns<Width, Columns, Totals, Add, Finish>;
+    using Body = SumColumns<Width, Columns, Totals, Add, Finish>;
     sum_rows(exec, label, Body{m_state.device(), m_totals, add, finish, false});
   }
   template <int Width, class Add, class Finish>
   void sum_all(const ExecutionSpace& exec, const char* label, const Add& add, const Finish& finish) const {
-    using Body = Impl::SumColumns<Width, Columns, Totals, Add, Finish>;
+    using Body = SumColumns<Width, Columns, Totals, Add, Finish>;
     sum_rows(exec, label, Body{m_state.device(), m_totals, add, finish, true});
   }
 
@@ -114,9 +93,9 @@ class KrylovIteration {
   /// Stores in m_D the correction of the columns that have iterated in this cycle.
   virtual void finish(const System& system) = 0;
 
-  std::size_t m_n, m_columns, m_width = 0;  ///< order; columns allocated; columns of the present solve
-  Impl::AsyncResult<Column, ExecutionSpace> m_state;  ///< [columns]
-  Impl::SumWorkspace<Scalar, ExecutionSpace> m_sums;
+  std::size_t m_n, m_columns, m_width = 0;      ///< order; columns allocated; columns of the present solve
+  AsyncResult<Column, ExecutionSpace> m_state;  ///< [columns]
+  SumWorkspace<Scalar, ExecutionSpace> m_sums;
   Totals m_totals;  ///< [columns × sums]
   Rows m_R, m_D;    ///< residual and correction, divided by each column's scale
   Rows m_scratch;   ///< intermediate vectors of the preconditioned operator
@@ -132,14 +111,6 @@ class KrylovIteration {
   Rows m_X_before;  ///< X at the start of the cycle
 };
 
-/// Creates a method with memory for n unknowns and k right-hand sides.
-/// @param restart of GMRES; halved, down to 8, while the budget or memory does not suffice
-/// @throws OutOfMemoryError
-template <class Scalar, class ExecutionSpace>
-std::unique_ptr<KrylovIteration<Scalar, ExecutionSpace>> make_krylov_iteration(
-    const ExecutionSpace& exec, KrylovMethod method, std::size_t n, std::size_t columns, int restart,
-    const MemoryBudget& budget);
-
-}  // namespace lutra
+}  // namespace lutra::Impl
 
 #endif

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_ORDERGRAPH_HPP
+#define LUTRA_ORDERGRAPH_HPP
+
+#include <vector>
+
+#include "Lutra_MinimumDegree.hpp"
+#include "Lutra_Ordering.hpp"
+#include "Lutra_SymmetricGraph.hpp"
+
+namespace lutra {
+
+/// Where `Ordering::nd` runs.
+enum class Dissector {
+  host,   ///< `Kokkos::DefaultHostExecutionSpace`
+  device  ///< `Kokkos::DefaultExecutionSpace`; falls back to the host if the device lacks memory
+};
+
+/// Execution and limits of an ordering.
+struct OrderingLimits {
+  Dissector dissector = Dissector::host;
+  DegreeWork* amd = nullptr;  ///< work counter and limit of `Ordering::amd`; nullptr: no limit
+};
+
+/// Overload of `order` for an existing graph. Thread-safe; calls of METIS are serialized because its random
+/// number generator is global. The result is empty if `limits.amd` stopped amd.
+/// @param weights [n] positive weights of vertices: METIS balances them, amd uses them in degrees; empty: all
+/// 1
+template <class Index>
+std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind,
+                         const std::vector<Index>& weights = {}, const OrderingLimits& limits = {});
+
+/// Whether METIS' index type can count the edges of a graph.
+template <class Index>
+bool metis_can_order(const SymmetricGraph<Index>& graph);
+
+}  // namespace lutra
+
+#endif
