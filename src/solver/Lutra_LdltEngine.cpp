@@ -89,12 +89,13 @@ FactorValues<Scalar> symmetric_factors(FactorValues<Scalar> factors) {
 }  // namespace
 
 template <class Scalar, class ExecutionSpace>
-LdltFactorization<Scalar, ExecutionSpace>::LdltFactorization(const Plan& plan, const MemoryBudget& budget)
+LdltFactorization<Scalar, ExecutionSpace>::LdltFactorization(const ExecutionSpace& exec, const Plan& plan,
+                                                             const MemoryBudget& budget)
     : m_plan(plan),
       m_budget(budget),
       m_rule(rule_of(plan.options)),
       m_tries_diagonal(plan.diagonal != nullptr),
-      m_solver(plan.solver->with_own_vectors(budget)),
+      m_solver(plan.solver->with_own_vectors(exec, budget)),
       m_bordered(budget) {
   if (plan.border) m_fronts.complement = plan.border->complement;
 }
@@ -365,9 +366,9 @@ std::int64_t LdltFactorization<Scalar, ExecutionSpace>::consume_timeout(const Ex
 
 template <class Scalar, class ExecutionSpace>
 std::unique_ptr<Factorization<Scalar, ExecutionSpace>>
-LdltEnginePlan<Scalar, ExecutionSpace>::make_factorization(const ExecutionSpace&,
+LdltEnginePlan<Scalar, ExecutionSpace>::make_factorization(const ExecutionSpace& exec,
                                                            const MemoryBudget& budget) const {
-  return std::make_unique<LdltFactorization<Scalar, ExecutionSpace>>(*this, budget);
+  return std::make_unique<LdltFactorization<Scalar, ExecutionSpace>>(exec, *this, budget);
 }
 
 template <class Scalar, class ExecutionSpace>

@@ -126,7 +126,7 @@ FactorValues<Scalar> MultifrontalFactorization<Scalar, ExecutionSpace>::write_ou
 
 template <class Scalar, class ExecutionSpace>
 std::int64_t MultifrontalFactorization<Scalar, ExecutionSpace>::consume_timeout(const ExecutionSpace& exec) {
-  return m_on_fronts ? m_on_fronts->consume_timeout(exec) : m_by_rows->consume_timeout(exec);
+  return m_on_fronts ? m_on_fronts->consume_timeout(exec, m_plan.fronts) : m_by_rows->consume_timeout(exec);
 }
 
 template <class Scalar, class ExecutionSpace>

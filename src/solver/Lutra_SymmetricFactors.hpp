@@ -5,8 +5,8 @@
 #include <Kokkos_Core.hpp>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_FrontSolver.hpp"
 #include "Lutra_LdltDeterminant.hpp"
-#include "Lutra_LdltSolver.hpp"
 
 namespace lutra {
 

@@ -68,7 +68,7 @@ TEST_CASE("a stalled solve with L·D·Lᵀ is a TimeoutError, and the next one s
     options.diagonal_first = diagonal_first;
     const auto analysis = analyze<double, Kokkos::Cuda>(exec, on_device, options, MemoryBudget());
     auto& plan = const_cast<Engine&>(static_cast<const Engine&>(*analysis->plan));
-    plan.solver.emplace(exec, plan.fronts, MemoryBudget(), 0.05);
+    plan.solver.emplace(exec, plan.fronts, MemoryBudget(), FrontSolverOptions{false, 0.05});
     REQUIRE((plan.diagonal != nullptr) == diagonal_first);
     auto* const diagonal = const_cast<Diagonal*>(static_cast<const Diagonal*>(plan.diagonal.get()));
     if (diagonal_first)  // solves with LU wait for values by lists that they make of the plan

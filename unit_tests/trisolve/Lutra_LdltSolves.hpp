@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "Lutra_LdltSolver.hpp"
+#include "Lutra_FrontSolver.hpp"
 #include "Lutra_Reference_Lu.hpp"
 #include "Lutra_TestDevice.hpp"
 #include "Lutra_TestMatrices.hpp"

@@ -433,8 +433,9 @@ TEST_CASE("the watchdog names the row of a front that waits for itself in a solv
     fixture.solver = FrontSolver<double, Kokkos::Cuda>(fixture.exec, plan, MemoryBudget(), {false, 0.05});
     const std::vector<double> b(static_cast<std::size_t>(fixture.matrix.n_rows), 1.0);
     fixture.solve({b}, Transposition::none);
-    CHECK(fixture.solver.consume_timeout(fixture.exec) == fixture.plan.layout.fronts[1].first_pivot);
-    CHECK(fixture.solver.consume_timeout(fixture.exec) == -1);
+    CHECK(fixture.solver.consume_timeout(fixture.exec, fixture.plan) ==
+          fixture.plan.layout.fronts[1].first_pivot);
+    CHECK(fixture.solver.consume_timeout(fixture.exec, fixture.plan) == -1);
     fixture.solver = std::move(good_solver);
     fixture.check(1, random);
   }

@@ -212,7 +212,7 @@ TEST_CASE(
     RandomLdlt<Type> ldlt(bordered_blocks<Matrix<Type>>(3, edge, 2, random), {Symmetry::symmetric}, random,
                           no_zeros);
     auto solves = solves_with<Type>(ldlt);
-    solves.solver = decltype(solves.solver)(ldlt.exec, ldlt.plan, MemoryBudget(), 0.05);
+    solves.solver = decltype(solves.solver)(ldlt.exec, ldlt.plan, MemoryBudget(), {false, 0.05});
     const auto F = ldlt.product();
     const auto B = solves.random_columns(6, random);
     const auto good = ldlt.plan.base.fronts;

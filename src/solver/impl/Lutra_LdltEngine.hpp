@@ -9,9 +9,9 @@
 #include "Lutra_DiagonalPivots.hpp"
 #include "Lutra_Factorization.hpp"
 #include "Lutra_FrontLdlt.hpp"
+#include "Lutra_FrontSolver.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_LdltDeterminant.hpp"
-#include "Lutra_LdltSolver.hpp"
 #include "Lutra_MultifrontalPlan.hpp"
 #include "Lutra_Options.hpp"
 #include "Lutra_PlanTools.hpp"
@@ -67,7 +67,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   using typename Base::Rows;
   using Plan = LdltEnginePlan<Scalar, ExecutionSpace>;
 
-  LdltFactorization(const Plan& plan, const MemoryBudget& budget);
+  LdltFactorization(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget);
   FactorizationOutcome factorize(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
                                  double perturbation) override;
   std::int64_t size() const override {

@@ -4,43 +4,57 @@
 #include <utility>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_FrontSweeps.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_LdltSweeps.hpp"
+#include "Lutra_PortableFrontSweeps.hpp"
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_FrontSweepsCuda.hpp"
+#endif
 
 namespace lutra {
 
-template <class Scalar, class ExecutionSpace>
-FrontSolver<Scalar, ExecutionSpace>::FrontSolver(const ExecutionSpace& exec, const Plan& plan,
-                                                 const MemoryBudget& budget,
-                                                 const FrontSolverOptions& options)
-    : FrontSolver(std::make_shared<Sweeps>(exec, plan, budget, options), options.interchanges) {}
+template <class Scalar, class ExecutionSpace, template <class, class> class FactorsOf, class Parts>
+FrontSolver<Scalar, ExecutionSpace, FactorsOf, Parts>::FrontSolver(const ExecutionSpace& exec,
+                                                                   const Plan& plan,
+                                                                   const MemoryBudget& budget,
+                                                                   const FrontSolverOptions& options)
+    : FrontSolver(std::make_shared<Sweeps>(exec, Sweeps::make_lists(exec, plan, budget, options), budget),
+                  options.interchanges) {}
 
-template <class Scalar, class ExecutionSpace>
-FrontSolver<Scalar, ExecutionSpace>::FrontSolver(std::shared_ptr<Sweeps> sweeps, bool interchanges)
+template <class Scalar, class ExecutionSpace, template <class, class> class FactorsOf, class Parts>
+FrontSolver<Scalar, ExecutionSpace, FactorsOf, Parts>::FrontSolver(std::shared_ptr<Sweeps> sweeps,
+                                                                   bool interchanges)
     : m_sweeps(std::move(sweeps)), m_interchanges(interchanges) {}
 
-template <class Scalar, class ExecutionSpace>
-auto FrontSolver<Scalar, ExecutionSpace>::with_own_vectors(const ExecutionSpace& exec,
-                                                           const MemoryBudget& budget) const -> FrontSolver {
-  return FrontSolver(m_sweeps->with_own_vectors(exec, budget), m_interchanges);
+template <class Scalar, class ExecutionSpace, template <class, class> class FactorsOf, class Parts>
+auto FrontSolver<Scalar, ExecutionSpace, FactorsOf, Parts>::with_own_vectors(const ExecutionSpace& exec,
+                                                                             const MemoryBudget& budget) const
+    -> FrontSolver {
+  return FrontSolver(std::make_shared<Sweeps>(exec, m_sweeps->lists(), budget), m_interchanges);
 }
 
-template <class Scalar, class ExecutionSpace>
-void FrontSolver<Scalar, ExecutionSpace>::solve(const ExecutionSpace& exec, const Plan& plan,
-                                                const Factors& factors,
-                                                const FrontSystem<Scalar, Memory>& system) {
-  if (plan.n == 0) return;
-  if (factors.interchanges && !m_interchanges)
-    throw InputError("FrontSolver: it was not made for factors with interchanges");
-  m_sweeps->run(exec, plan, factors, system);
+template <class Scalar, class ExecutionSpace, template <class, class> class FactorsOf, class Parts>
+void FrontSolver<Scalar, ExecutionSpace, FactorsOf, Parts>::solve(const ExecutionSpace& exec,
+                                                                  const Plan& plan, const Factors& factors,
+                                                                  const FrontSystem<Scalar, Memory>& system,
+                                                                  const Parts& parts) {
+  if (system.in_row.extent(0) == 0) return;
+  if constexpr (requires { factors.interchanges; }) {
+    if (factors.interchanges && !m_interchanges)
+      throw InputError("FrontSolver: it was not made for factors with interchanges");
+  }
+  m_sweeps->run(exec, plan, factors, system, parts);
 }
 
-template <class Scalar, class ExecutionSpace>
-std::int64_t FrontSolver<Scalar, ExecutionSpace>::consume_timeout(const ExecutionSpace& exec) {
-  return m_sweeps->consume_timeout(exec);
+template <class Scalar, class ExecutionSpace, template <class, class> class FactorsOf, class Parts>
+std::int64_t FrontSolver<Scalar, ExecutionSpace, FactorsOf, Parts>::consume_timeout(
+    const ExecutionSpace& exec, const Plan& plan) {
+  return m_sweeps->consume_timeout(exec, plan);
 }
 
-#define LUTRA_FRONT_SOLVER(Scalar, Space) template class FrontSolver<Scalar, Space>;
+#define LUTRA_FRONT_SOLVER(Scalar, Space)    \
+  template class FrontSolver<Scalar, Space>; \
+  template class FrontSolver<Scalar, Space, LdltFactors, LdltParts>;
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_FRONT_SOLVER)
 
 }  // namespace lutra

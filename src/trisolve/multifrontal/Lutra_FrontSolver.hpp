@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "Lutra_DeviceModel.hpp"
+#include "Lutra_FrontLdlt.hpp"
 #include "Lutra_FrontLu.hpp"
 #include "Lutra_FrontSolveData.hpp"
 #include "Lutra_Index.hpp"
@@ -14,8 +15,9 @@
 namespace lutra {
 
 namespace Impl {
-/// Launches of an execution space with their vectors; data read from the plan is shared.
-template <class Scalar, class ExecutionSpace>
+/// Sweeps with factors of this type on their execution space, with their vectors; lists made from the plan
+/// are shared.
+template <class Factors>
 class FrontSweeps;
 }  // namespace Impl
 
@@ -34,21 +36,35 @@ struct FrontSystem {
 struct FrontSolverOptions {
   bool portable = false;         ///< use the portable kernels even where specialized ones exist
   double watchdog_seconds = 10;  ///< longest wait for a value; a longer one ends the solve
-  bool interchanges = false;     ///< factorizations use row interchanges
+  bool interchanges = false;     ///< factorizations of LU use row interchanges
   /// model that predicts the order of tasks; empty: the execution space's built-in model
   std::optional<DeviceModel> device_model = {};
 };
 
-/// Solves with L·U, transposed or adjoint if requested, directly on the panels of a multifrontal
-/// factorization. Forward, a front sums the contributions of its children, solves for its pivots and passes
-/// contributions to its parent. Backward, it reads the solutions of its contribution rows (Duff and Reid
-/// 1983). Sums follow one order, so that results are the same from run to run.
-template <class Scalar, class ExecutionSpace>
+/// Factors of F = L·D·Lᵀ (or Lᴴ) that a solve uses.
+struct LdltParts {
+  bool lower = true;     ///< L
+  bool diagonal = true;  ///< D
+  bool upper = true;     ///< Lᵀ, or Lᴴ
+};
+/// L and U, which no solve takes apart.
+struct LuParts {};
+
+/// Solves with L·U or L·D·Lᵀ, or with some of the latter three, transposed or adjoint if requested, directly
+/// on the panels of a multifrontal factorization. Forward, up the tree, a front sums the contributions of its
+/// children, solves for its pivots and passes contributions to its parent. Backward, it reads the solutions
+/// of its contribution rows (Duff and Reid 1983). A column that a front has delayed is a pivot of an
+/// ancestor: forward its right-hand side is passed up, backward its solution is read like those of
+/// contribution rows. The solution at a zero pivot of D is zero. Sums follow one order, so that results are
+/// the same from run to run and for any number of threads.
+/// @tparam FactorsOf FrontFactors, or LdltFactors with the parts LdltParts
+template <class Scalar, class ExecutionSpace, template <class, class> class FactorsOf = FrontFactors,
+          class Parts = LuParts>
 class FrontSolver {
  public:
-  using Memory = typename ExecutionSpace::memory_space;
-  using Plan = LuPlan<Memory>;
-  using Factors = FrontFactors<Scalar, ExecutionSpace>;
+  using Factors = FactorsOf<Scalar, ExecutionSpace>;
+  using Memory = typename Factors::Memory;
+  using Plan = typename Factors::Plan;
 
   /// @throws OutOfMemoryError. Fences.
   FrontSolver(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget,
@@ -61,25 +77,33 @@ class FrontSolver {
   /// @throws OutOfMemoryError
   FrontSolver with_own_vectors(const ExecutionSpace& exec, const MemoryBudget& budget) const;
 
-  /// Cost: reads the panels once for each group of four right-hand sides, once for a single one. Allocates if
-  /// there are more right-hand sides than ever before. Does not fence on devices.
-  /// @param factors of the solver's plan; with interchanges only if the solver was constructed for them.
-  ///                Portable kernels read only the interchanges of portable kernels
+  /// X = (op of the parts)⁻¹·B. Right-hand sides and solutions are multiplied by their scales. In successive
+  /// solves with parts, the value of a pivot is stored at the user's row of its variable, and only the first
+  /// and the last solve scale. Op conjugates the parts of L·D·Lᵀ if op(A) differs from A: for the adjoint of
+  /// a symmetric matrix, and the transpose of a Hermitian one. Cost: reads the panels once for each group of
+  /// four right-hand sides, once for a single one. Allocates if there are more right-hand sides or slots than
+  /// ever before. Does not fence on devices.
+  /// @param factors of the solver's plan, after a successful factorization; with interchanges only if the
+  ///                solver was constructed for them. Portable kernels read only the interchanges of portable
+  ///                kernels
   /// @throws OutOfMemoryError; InputError for interchanges they cannot read
   void solve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
-             const FrontSystem<Scalar, Memory>& system);
+             const FrontSystem<Scalar, Memory>& system, const Parts& parts = {});
 
-  /// First pivot of the front at which the watchdog ended a solve, or −1; makes the solver usable again.
-  /// Fences.
-  std::int64_t consume_timeout(const ExecutionSpace& exec);
+  /// First pivot of the front at which the watchdog ended a solve, or −1; makes the solver usable again. That
+  /// solve and all subsequent ones returned NaN. Fences on devices.
+  std::int64_t consume_timeout(const ExecutionSpace& exec, const Plan& plan);
 
  private:
-  using Sweeps = Impl::FrontSweeps<Scalar, ExecutionSpace>;
+  using Sweeps = Impl::FrontSweeps<Factors>;
   FrontSolver(std::shared_ptr<Sweeps> sweeps, bool interchanges);
 
   std::shared_ptr<Sweeps> m_sweeps;  ///< not shared with other solvers
   bool m_interchanges = false;
 };
+
+template <class Scalar, class ExecutionSpace>
+using LdltSolver = FrontSolver<Scalar, ExecutionSpace, LdltFactors, LdltParts>;
 
 }  // namespace lutra
 

@@ -172,6 +172,7 @@ struct LdltOutcome : FrontOutcome {
 template <class Scalar, class ExecutionSpace>
 struct LdltFactors {
   using Memory = typename ExecutionSpace::memory_space;
+  using Plan = LdltPlan<Memory>;
 
   LdltFrontLayout<Memory> room;
   Kokkos::View<LdltRecord*, Memory> records;    ///< [count]

@@ -44,6 +44,7 @@ struct FrontInterchanges {
 template <class Scalar, class ExecutionSpace>
 struct FrontFactors {
   using Memory = typename ExecutionSpace::memory_space;
+  using Plan = LuPlan<Memory>;
   Kokkos::View<Scalar*, Memory> panels;  ///< L\U, front by front
   /// contribution blocks that do not fit among the panels; stored after them
   Kokkos::View<Scalar*, Memory> contributions;

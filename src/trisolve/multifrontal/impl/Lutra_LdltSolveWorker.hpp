@@ -3,10 +3,10 @@
 #define LUTRA_LDLTSOLVEWORKER_HPP
 
 #include "Lutra_FrontLdlt.hpp"
+#include "Lutra_FrontSolver.hpp"
 #include "Lutra_FrontSubstitution.hpp"
 #include "Lutra_HostProduct.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_LdltSolver.hpp"
 
 namespace lutra::Impl {
 

@@ -6,7 +6,7 @@
 
 #include "Lutra_At.hpp"
 #include "Lutra_ExecutionTraits.hpp"
-#include "Lutra_FrontLdlt.hpp"
+#include "Lutra_FrontSolver.hpp"
 #include "Lutra_FrontSources.hpp"
 #include "Lutra_FrontSubstitution.hpp"
 #include "Lutra_Index.hpp"
@@ -73,7 +73,7 @@ class LdltSweepFlow {
   using Lists = FrontSolveLists<Memory>;
 
   static std::shared_ptr<const Lists> make_lists(const ExecutionSpace& exec, const Plan& plan,
-                                                 const MemoryBudget& budget, double) {
+                                                 const MemoryBudget& budget, const FrontSolverOptions&) {
     return std::make_shared<const Lists>(make_front_solve_lists(exec, plan.base, budget));
   }
 

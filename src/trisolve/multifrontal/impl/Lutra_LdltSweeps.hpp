@@ -7,7 +7,6 @@
 
 #include "Lutra_Index.hpp"
 #include "Lutra_LdltSolveWorker.hpp"
-#include "Lutra_LdltSolver.hpp"
 #include "Lutra_LdltSweepFlow.hpp"
 #include "Lutra_SolveVectors.hpp"
 
@@ -39,7 +38,7 @@ LdltSolveData<Scalar> ldlt_solve_data(
 
 /// Sweeps of an execution space; successive groups of right-hand sides reuse the same vectors.
 template <class Scalar, class ExecutionSpace>
-class LdltSweeps {
+class FrontSweeps<LdltFactors<Scalar, ExecutionSpace>> {
  public:
   using Memory = typename ExecutionSpace::memory_space;
   using Plan = LdltPlan<Memory>;
@@ -49,7 +48,12 @@ class LdltSweeps {
   using Flow = LdltSweepFlow<Scalar, ExecutionSpace>;
   using Lists = typename Flow::Lists;
 
-  LdltSweeps(std::shared_ptr<const Lists> lists, const MemoryBudget& budget)
+  static std::shared_ptr<const Lists> make_lists(const ExecutionSpace& exec, const Plan& plan,
+                                                 const MemoryBudget& budget,
+                                                 const FrontSolverOptions& options) {
+    return Flow::make_lists(exec, plan, budget, options);
+  }
+  FrontSweeps(const ExecutionSpace&, std::shared_ptr<const Lists> lists, const MemoryBudget& budget)
       : m_lists(std::move(lists)),
         m_kernel(best_product<RealOf<Scalar>>()),
         m_vectors(budget),
@@ -93,8 +97,10 @@ class LdltSweeps {
     }
   }
 
-  /// The front at which the watchdog has ended a sweep since the last call, or −1. Fences on devices.
-  int consume_stop(const ExecutionSpace& exec) { return m_flow.consume_stop(exec); }
+  std::int64_t consume_timeout(const ExecutionSpace& exec, const Plan& plan) {
+    const int front = m_flow.consume_stop(exec);
+    return front < 0 ? -1 : static_cast<std::int64_t>(at(plan.base.layout.fronts, front).first_pivot);
+  }
 
  private:
   /// If memory runs out, the solver is left without vectors.

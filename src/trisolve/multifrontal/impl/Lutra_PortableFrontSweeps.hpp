@@ -43,17 +43,18 @@ class PortableFrontSweeps {
   using System = FrontSystem<Scalar, Memory>;
   using Lists = FrontSolveLists<Memory>;
 
-  PortableFrontSweeps(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget,
-                      const FrontSolverOptions&)
-      : PortableFrontSweeps(std::make_shared<const Lists>(make_front_solve_lists(exec, plan, budget)),
-                            budget) {}
-  PortableFrontSweeps(std::shared_ptr<const Lists> lists, const MemoryBudget& budget)
+  static std::shared_ptr<const Lists> make_lists(const ExecutionSpace& exec, const Plan& plan,
+                                                 const MemoryBudget& budget, const FrontSolverOptions&) {
+    return std::make_shared<const Lists>(make_front_solve_lists(exec, plan, budget));
+  }
+  PortableFrontSweeps(const ExecutionSpace&, std::shared_ptr<const Lists> lists, const MemoryBudget& budget)
       : m_lists(std::move(lists)), m_vectors(budget) {}
 
   const std::shared_ptr<const Lists>& lists() const { return m_lists; }
 
   /// @param factors of whole fronts: no interchanges within tiles
-  void run(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, const System& system) {
+  void run(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, const System& system,
+           const LuParts& = {}) {
     const Ordinal* const row_of_pivot = factors.row_of_pivot().data();
     auto data = front_solve_data(plan, *m_lists, factors, system);
     for (int column = 0; column < data.n_columns;) {
@@ -79,11 +80,18 @@ class PortableFrontSweeps {
     }
   }
   /// No kernel waits for another.
-  std::int64_t consume_timeout(const ExecutionSpace&) { return -1; }
+  std::int64_t consume_timeout(const ExecutionSpace&, const Plan&) { return -1; }
 
  private:
   std::shared_ptr<const Lists> m_lists;
   SolveVectors<Scalar, Memory, 3> m_vectors;  ///< see run
+};
+
+/// Execution spaces without specialized kernels.
+template <class Scalar, class ExecutionSpace>
+class FrontSweeps<FrontFactors<Scalar, ExecutionSpace>> : public PortableFrontSweeps<Scalar, ExecutionSpace> {
+ public:
+  using PortableFrontSweeps<Scalar, ExecutionSpace>::PortableFrontSweeps;
 };
 
 }  // namespace lutra::Impl

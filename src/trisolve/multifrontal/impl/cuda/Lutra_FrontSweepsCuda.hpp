@@ -21,7 +21,7 @@ namespace lutra::Impl {
 /// Six launches per solve: up the small fronts, the middle ones and all others, and down in the reverse
 /// order. A launch processes its fronts as data flow; nothing returns to the host.
 template <class Scalar>
-class FrontSweeps<Scalar, Kokkos::Cuda> {
+class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
  public:
   using Portable = PortableFrontSweeps<Scalar, Kokkos::Cuda>;
   using Memory = Kokkos::CudaSpace;
@@ -40,62 +40,6 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
     std::int64_t partial_sums = 0;
   };
 
-  FrontSweeps(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget,
-              const FrontSolverOptions& options)
-      : FrontSweeps(exec, make_lists(exec, plan, budget, options), budget) {}
-  FrontSweeps(const Kokkos::Cuda& exec, std::shared_ptr<const Lists> lists, const MemoryBudget& budget)
-      : m_lists(std::move(lists)),
-        m_reservation(budget),
-        m_watchdog_ticks(watchdog_ticks<Kokkos::Cuda>(m_lists->options.watchdog_seconds)),
-        m_vectors(budget) {
-    if (m_lists->options.portable) {
-      m_portable = std::make_unique<Portable>(m_lists, budget);
-      return;
-    }
-    m_tickets = m_reservation.template allocate<Kokkos::View<int*, Memory>>(exec, "lutra::trisolve::tickets",
-                                                                            n_tickets);
-    m_stopped =
-        m_reservation.template allocate<Kokkos::View<std::int64_t, Memory>>(exec, "lutra::trisolve::stopped");
-    Kokkos::deep_copy(exec, m_tickets, 0);
-    Kokkos::deep_copy(exec, m_stopped, 0);
-  }
-
-  std::shared_ptr<FrontSweeps> with_own_vectors(const Kokkos::Cuda& exec, const MemoryBudget& budget) const {
-    return std::make_shared<FrontSweeps>(exec, m_lists, budget);
-  }
-
-  void run(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, const System& system) {
-    const FrontInverses<Scalar> inverses = inverses_of(factors);
-    if (m_portable) {
-      if (factors.row_of_pivot().data() != nullptr && inverses.upper != nullptr)
-        throw InputError("FrontSolver: portable kernels do not read interchanges inside tiles");
-      return m_portable->run(exec, plan, factors, system);
-    }
-    auto data = front_solve_data(plan, *m_lists, factors, system);
-    const Triangles triangles{{factors.row_of_pivot().data(), inverses.lower}, {nullptr, inverses.upper}};
-    for_column_groups(data.in, data.out, data.n_columns, max_columns,
-                      [&](const auto& in, const auto& out, int columns) {
-                        data.in = in;
-                        data.out = out;
-                        data.n_columns = columns;
-                        if (columns == 1) return solve_group<1>(exec, data, triangles);
-                        solve_group<4>(exec, data, triangles);
-                      });
-  }
-
-  std::int64_t consume_timeout(const Kokkos::Cuda& exec) {
-    if (*static_cast<const volatile std::int64_t*>(&m_timeout(0).position_plus_one) == 0) return -1;
-    exec.fence("lutra::trisolve: the solve that was given up has ended");
-    const std::int64_t index = m_timeout(0).position_plus_one - 1;
-    m_timeout(0).position_plus_one = 0;
-    Kokkos::deep_copy(exec, m_tickets, 0);
-    Kokkos::deep_copy(exec, m_stopped, 0);
-    clear_vectors(exec);
-    exec.fence("lutra::trisolve: the vectors hold sentinels again");
-    return index;
-  }
-
- private:
   static std::shared_ptr<const Lists> make_lists(const Kokkos::Cuda& exec, const Plan& plan,
                                                  const MemoryBudget& budget,
                                                  const FrontSolverOptions& options) {
@@ -117,6 +61,58 @@ class FrontSweeps<Scalar, Kokkos::Cuda> {
     return lists;
   }
 
+  FrontSweeps(const Kokkos::Cuda& exec, std::shared_ptr<const Lists> lists, const MemoryBudget& budget)
+      : m_lists(std::move(lists)),
+        m_reservation(budget),
+        m_watchdog_ticks(watchdog_ticks<Kokkos::Cuda>(m_lists->options.watchdog_seconds)),
+        m_vectors(budget) {
+    if (m_lists->options.portable) {
+      m_portable = std::make_unique<Portable>(exec, m_lists, budget);
+      return;
+    }
+    m_tickets = m_reservation.template allocate<Kokkos::View<int*, Memory>>(exec, "lutra::trisolve::tickets",
+                                                                            n_tickets);
+    m_stopped =
+        m_reservation.template allocate<Kokkos::View<std::int64_t, Memory>>(exec, "lutra::trisolve::stopped");
+    Kokkos::deep_copy(exec, m_tickets, 0);
+    Kokkos::deep_copy(exec, m_stopped, 0);
+  }
+
+  const std::shared_ptr<const Lists>& lists() const { return m_lists; }
+
+  void run(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, const System& system,
+           const LuParts&) {
+    const FrontInverses<Scalar> inverses = inverses_of(factors);
+    if (m_portable) {
+      if (factors.row_of_pivot().data() != nullptr && inverses.upper != nullptr)
+        throw InputError("FrontSolver: portable kernels do not read interchanges inside tiles");
+      return m_portable->run(exec, plan, factors, system);
+    }
+    auto data = front_solve_data(plan, *m_lists, factors, system);
+    const Triangles triangles{{factors.row_of_pivot().data(), inverses.lower}, {nullptr, inverses.upper}};
+    for_column_groups(data.in, data.out, data.n_columns, max_columns,
+                      [&](const auto& in, const auto& out, int columns) {
+                        data.in = in;
+                        data.out = out;
+                        data.n_columns = columns;
+                        if (columns == 1) return solve_group<1>(exec, data, triangles);
+                        solve_group<4>(exec, data, triangles);
+                      });
+  }
+
+  std::int64_t consume_timeout(const Kokkos::Cuda& exec, const Plan&) {
+    if (*static_cast<const volatile std::int64_t*>(&m_timeout(0).position_plus_one) == 0) return -1;
+    exec.fence("lutra::trisolve: the solve that was given up has ended");
+    const std::int64_t index = m_timeout(0).position_plus_one - 1;
+    m_timeout(0).position_plus_one = 0;
+    Kokkos::deep_copy(exec, m_tickets, 0);
+    Kokkos::deep_copy(exec, m_stopped, 0);
+    clear_vectors(exec);
+    exec.fence("lutra::trisolve: the vectors hold sentinels again");
+    return index;
+  }
+
+ private:
   static constexpr int max_columns = 16;  ///< columns of a sweep; larger: fewer launches, more memory
   static constexpr int n_tickets = 2 * Tasks::classes;  // up and down, by classes of fronts
   static constexpr int edge = front_tile<Scalar>;

@@ -80,10 +80,11 @@ class LdltSweepFlow<Scalar, Kokkos::Cuda> {
   using Launch = LdltSolveLaunch<Width, Scalar>;
 
   static std::shared_ptr<const Lists> make_lists(const Kokkos::Cuda& exec, const Plan& plan,
-                                                 const MemoryBudget& budget, double watchdog_seconds) {
+                                                 const MemoryBudget& budget,
+                                                 const FrontSolverOptions& options) {
     auto lists = std::make_shared<Lists>();
     static_cast<FrontSolveLists<Memory>&>(*lists) = make_front_solve_lists(exec, plan.base, budget);
-    lists->watchdog_ticks = watchdog_ticks<Kokkos::Cuda>(watchdog_seconds);
+    lists->watchdog_ticks = watchdog_ticks<Kokkos::Cuda>(options.watchdog_seconds);
     // a gang has at most as many members as there are multiprocessors: so many blocks of every kernel run
     const LdltSolveTasks tasks(plan.base.layout.fronts, edge, exec.cuda_device_prop().multiProcessorCount);
     lists->small = upload(exec, lists->reservation, "lutra::trisolve::ldlt_small_tasks", tasks.small);
