@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "Lutra_FrontLevels.hpp"
 #include "Lutra_HostProducts.hpp"
+#include "Lutra_Index.hpp"
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_TeamProduct.hpp"
 
@@ -95,6 +97,24 @@ struct KokkosFrontTeam {
                {&B(0, c), B.row, B.column}, C + c + c * ldc, ldc);
   }
 };
+
+/// A worker, called with Kokkos teams.
+template <class Scalar, class Worker>
+struct TeamsOfFronts {
+  Worker worker;
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, Ordinal f) const {
+    worker.work(KokkosFrontTeam<Member, Scalar>{member}, f);
+  }
+};
+/// Calls worker.work(team, f) for each front, after its children.
+template <class Scalar, class ExecutionSpace, class Worker>
+void work_by_levels(const ExecutionSpace& exec, const char* label,
+                    const FrontPlan<typename ExecutionSpace::memory_space>& plan, const Worker& worker) {
+  for_each_front(
+      exec, label, plan, true, [](Ordinal, int) { return team_width<ExecutionSpace>(8); },
+      TeamsOfFronts<Scalar, Worker>{worker});
+}
 
 /// Host threads. `Loop` distributes work: loop(n, chunk, body) calls body(begin, end, buffer) for ranges of
 /// `chunk` that partition [0, n), on one thread or several, and returns when all calls have returned.

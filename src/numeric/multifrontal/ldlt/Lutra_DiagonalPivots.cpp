@@ -2,6 +2,7 @@
 #include "Lutra_DiagonalPivots.hpp"
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_FrontSearch.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LdltPivots.hpp"
@@ -20,22 +21,11 @@ struct PivotInspection {
   const Scalar* panels;
   int lanes;
 
-  /// The front of a pivot; fronts are sorted by first pivot.
-  KOKKOS_FUNCTION Ordinal front_of(Ordinal pivot) const {
-    Ordinal first = 0;
-    for (Ordinal left = count; left > 1;) {
-      const Ordinal half = left / 2;
-      const bool is_behind = fronts[first + half].first_pivot <= pivot;
-      first += is_behind ? half : 0;
-      left = is_behind ? left - half : half;
-    }
-    return first;
-  }
-
   KOKKOS_FUNCTION void operator()(std::int64_t item, value_type& found) const {
     const auto pivot = static_cast<Ordinal>(item / lanes);
     const int lane = static_cast<int>(item % lanes);
-    const Ordinal f = front_of(pivot);
+    const Ordinal f =
+        Impl::front_of_pivot([&](Ordinal g) -> const Front& { return fronts[g]; }, count, pivot);
     const Front& front = fronts[f];
     const auto j = static_cast<int>(pivot - front.first_pivot);
     const Scalar* const column = panels + panels_begin[f] + static_cast<Offset>(j) * front.size();

@@ -137,19 +137,6 @@ std::vector<Ordinal> list_children(Fronts& fronts) {
   return children;
 }
 
-std::vector<Ordinal> mark_rows(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) {
-  std::vector<Ordinal> marks;
-  const Offset nnz = A.nnz();
-  Ordinal row = 0;
-  for (Offset p = 0; p < nnz; p += entries_a_mark) {
-    while (A.row_map(row + 1) <= p) ++row;
-    marks.push_back(row);
-  }
-  while (nnz > 0 && A.row_map(row + 1) < nnz) ++row;
-  marks.push_back(row);
-  return marks;
-}
-
 /// Builds the assembly map of A's entries on the host.
 template <class ExecutionSpace>
 void list_entries_on_host(const ExecutionSpace& exec, const FrontEntries& entries,
@@ -175,7 +162,6 @@ void list_entries_on_host(const ExecutionSpace& exec, const FrontEntries& entrie
   } else {
     upload(plan.entry_target_wide, "lutra::numeric::entry_target", lists.target);
   }
-  upload(plan.entry_marks, "lutra::numeric::entry_marks", mark_rows(entries.A));
   plan.layout.tile_entries = std::move(lists.tile_begin);
 }
 
@@ -186,28 +172,21 @@ void plan_entries(const ExecutionSpace& exec, const FrontEntries& entries, const
   auto& fronts = plan.layout.fronts;
   const auto first_tile = Impl::number_tiles(fronts, plan.options);
   const bool any_high = std::ranges::any_of(fronts, [](const auto& front) { return front.size() > 1 << 16; });
-  const auto set_entries = [&] {
-    for (std::size_t f = 0; f < fronts.size(); ++f) {
-      fronts[f].entries = at(plan.layout.tile_entries, first_tile[f]);
-      fronts[f].entries_end = at(plan.layout.tile_entries, first_tile[f + 1]);
-    }
-  };
   using Maker = Impl::FrontEntryMaker<ExecutionSpace>;
-  const bool on_host = Impl::is_host_space<ExecutionSpace> || !Maker::fits(plan, budget);
-  if (on_host) {
+  if (Impl::is_host_space<ExecutionSpace> || !Maker::fits(plan, budget)) {
     list_entries_on_host(exec, entries, first_tile, rows, any_high, plan);
-    set_entries();
-    plan.fronts = Impl::upload(exec, plan.reservation, "lutra::numeric::fronts", fronts);
   } else {
-    const auto on_device = plan.reservation.template allocate<typename Maker::Fronts>(
-        exec, "lutra::numeric::fronts", fronts.size());
-    Kokkos::deep_copy(exec, on_device,
-                      Kokkos::View<const Front*, Kokkos::HostSpace>(fronts.data(), fronts.size()));
+    MemoryReservation scratch(budget);
+    const auto on_device = Impl::upload(exec, scratch, "lutra::numeric::fronts", fronts);
     plan.layout.tile_entries =
         Maker(exec, plan, budget).make(on_device, first_tile, entries.row_order, entries.col_order, any_high);
-    set_entries();
-    plan.fronts = on_device;
   }
+  for (std::size_t f = 0; f < fronts.size(); ++f) {
+    fronts[f].entries = at(plan.layout.tile_entries, first_tile[f]);
+    fronts[f].entries_end = at(plan.layout.tile_entries, first_tile[f + 1]);
+  }
+  plan.fronts = Impl::upload(exec, plan.reservation, "lutra::numeric::fronts", fronts);
+  Impl::mark_rows(exec, plan);
 }
 
 /// Copies the user's pattern unless it is already in that memory.

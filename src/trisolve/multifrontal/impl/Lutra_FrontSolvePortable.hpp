@@ -29,7 +29,7 @@ struct FrontSolveWorker {
   int first_column = 0;  ///< first column of the group
 
   template <class Member>
-  KOKKOS_FUNCTION void sweep(const Member& team, Ordinal number) const {
+  KOKKOS_FUNCTION void operator()(const Member& team, Ordinal number) const {
     data.sweep.forward ? sweep_up(team, number) : sweep_down(team, number);
   }
 

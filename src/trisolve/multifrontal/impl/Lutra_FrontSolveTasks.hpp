@@ -7,7 +7,7 @@
 
 #include "Lutra_ArgsortDescending.hpp"
 #include "Lutra_DeviceModel.hpp"
-#include "Lutra_FrontPlan.hpp"
+#include "Lutra_FrontPaths.hpp"
 #include "Lutra_FrontTiles.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_LuPlan.hpp"
@@ -133,9 +133,8 @@ class FrontSolveTasks {
       const int size = m_fronts[f].size();
       const int own = size <= small_solve_size ? small : size <= m_max_middle ? middle : tiled;
       m_class[f] = std::max(m_class[f], own);
-      if (m_fronts[f].parent < 0) continue;
-      int& above = m_class[static_cast<std::size_t>(m_fronts[f].parent)];
-      above = std::max(above, m_class[f]);
+      if (m_fronts[f].parent >= 0)
+        at(m_class, m_fronts[f].parent) = std::max(at(m_class, m_fronts[f].parent), m_class[f]);
     }
   }
 
@@ -147,19 +146,14 @@ class FrontSolveTasks {
   }
 
   void measure_paths() {
-    m_to_root.assign(m_fronts.size(), 0);
     m_height.assign(m_fronts.size(), 0);
     for (std::size_t f = 0; f < m_fronts.size(); ++f) {
       m_height[f] += own_time(f);
-      if (m_fronts[f].parent < 0) continue;
-      double& above = m_height[static_cast<std::size_t>(m_fronts[f].parent)];
-      above = std::max(above, m_height[f]);
+      if (m_fronts[f].parent >= 0)
+        at(m_height, m_fronts[f].parent) = std::max(at(m_height, m_fronts[f].parent), m_height[f]);
     }
-    for (std::size_t f = m_fronts.size(); f-- > 0;) {
-      const double after =
-          m_fronts[f].parent < 0 ? 0 : m_to_root[static_cast<std::size_t>(m_fronts[f].parent)];
-      m_to_root[f] = after + own_time(f);
-    }
+    m_to_root =
+        Impl::measure_paths(m_fronts, [&](Ordinal f) { return own_time(static_cast<std::size_t>(f)); });
   }
 
   /// @param inverse entries of inverses before those of the front, or −1

@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_FrontLevels.hpp"
 #include "Lutra_FrontSolveData.hpp"
 #include "Lutra_Index.hpp"
 
@@ -167,34 +168,12 @@ int threads_for_level(const ExecutionSpace& exec, const Plan& plan, Ordinal firs
   return width < pool && largest.size() >= worth_sharing ? pool / width : 1;
 }
 
-/// Calls worker.sweep(team, f) for each front f, level by level, leaves first or last, one team per front; on
-/// the Serial backend in postorder or its reverse. The order of launches separates levels.
+/// Calls worker(team, f) for each front f, up or down the tree.
 template <class Plan, class Worker, class ExecutionSpace>
-static void sweep_fronts(const ExecutionSpace& exec, const Plan& plan, bool forward, const Worker& worker) {
-  using Policy = Kokkos::TeamPolicy<ExecutionSpace>;
-  using Member = typename Policy::member_type;
-  if constexpr (is_serial_space<ExecutionSpace>) {
-    const auto count = static_cast<int>(plan.count);
-    Kokkos::parallel_for(
-        "lutra::trisolve::sweep_fronts", Policy(exec, count, 1), KOKKOS_LAMBDA(const Member& team) {
-          const int k = team.league_rank();
-          worker.sweep(team, static_cast<Ordinal>(forward ? k : count - 1 - k));
-        });
-  } else {
-    const int lanes = vector_length_for<ExecutionSpace>(32);
-    const auto by_level = plan.by_level;
-    for (std::size_t k = 0; k < plan.levels(); ++k) {
-      const std::size_t l = forward ? k : plan.levels() - 1 - k;
-      const Ordinal first = plan.layout.level_map[l];
-      const auto width = static_cast<int>(plan.layout.level_map[l + 1] - first);
-      Kokkos::parallel_for(
-          "lutra::trisolve::sweep_level",
-          Policy(exec, width, threads_for_level(exec, plan, first, width), lanes),
-          KOKKOS_LAMBDA(const Member& team) {
-            worker.sweep(team, by_level(first + static_cast<Ordinal>(team.league_rank())));
-          });
-    }
-  }
+void sweep_fronts(const ExecutionSpace& exec, const Plan& plan, bool forward, const Worker& worker) {
+  for_each_front(
+      exec, "lutra::trisolve::sweep_fronts", plan, forward,
+      [&](Ordinal first, int width) { return threads_for_level(exec, plan, first, width); }, worker);
 }
 
 }  // namespace lutra::Impl

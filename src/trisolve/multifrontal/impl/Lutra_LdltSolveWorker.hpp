@@ -149,7 +149,7 @@ struct LdltSolveWorker {
   int first_column = 0;  ///< first column of the group
 
   template <class Member>
-  KOKKOS_FUNCTION void sweep(const Member& team, Ordinal number) const {
+  KOKKOS_FUNCTION void operator()(const Member& team, Ordinal number) const {
     const Located at = locate(number);
     if (data.parts.lower) return forward(team, at);
     if (data.loads) load(team, at);

@@ -13,7 +13,7 @@
 
 namespace lutra::Impl {
 
-/// Calls worker.sweep(team, f) for each front f on a device.
+/// Calls worker(team, f) for each front f on a device.
 template <class Plan, class Worker, class ExecutionSpace>
 void sweep_all(const ExecutionSpace& exec, const Plan& plan, bool forward, const Worker& worker) {
   sweep_fronts(exec, plan.base, forward, worker);
@@ -29,7 +29,7 @@ void sweep_all(const ExecutionSpace& exec, const Plan& plan, bool forward, const
   using Member = typename Policy::member_type;
   const auto range = [&](const Member& team, Ordinal begin, Ordinal end) {
     for (Ordinal p = 0; p < end - begin; ++p)
-      worker.sweep(team, at(mapping.order, forward ? begin + p : end - 1 - p));
+      worker(team, at(mapping.order, forward ? begin + p : end - 1 - p));
   };
   const auto tasks = static_cast<int>(mapping.tasks());
   const auto below = [&] {

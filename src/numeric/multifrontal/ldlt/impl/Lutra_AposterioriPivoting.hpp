@@ -251,20 +251,23 @@ KOKKOS_FUNCTION void update_contribution(const Team& team, const LdltFront<Scala
                   hermitian, work, entries);
 }
 
-/// Repeats block passes while they eliminate a good part of the remaining columns.
-/// @param work ldlt_work(front.rows) entries
-template <class Team, class Scalar>
-KOKKOS_FUNCTION LdltProgress eliminate_a_posteriori(const Team& team, const LdltFront<Scalar>& front,
-                                                    const LdltTest<Scalar>& test, Scalar* work) {
+/// Repeats block passes while they eliminate a good part of the remaining columns, then eliminates column by
+/// column.
+/// @param pass pass(begin) eliminates columns from `begin` on by blocks
+template <class Team, class Scalar, class Pass>
+KOKKOS_FUNCTION LdltProgress eliminate_by_passes(const Team& team, const LdltFront<Scalar>& front,
+                                                 const LdltTest<Scalar>& test, const Pass& pass) {
   LdltProgress progress;
   bool again = true;
   while (again && front.columns - progress.done >= ldlt_block / 2) {
     const int before = progress.done;
-    progress = AposterioriPivoting<Team, Scalar>{team, front, test, work, front.columns}.run(before);
+    progress = pass(before);
     again = progress.failure == LdltFailure::none && 4 * (progress.done - before) >= front.columns - before;
   }
   // the column-wise pass detects values that are not finite, since it examines whole columns
   if (progress.failure == LdltFailure::not_finite && test.may_delay()) progress.failure = LdltFailure::none;
+  if (progress.failure == LdltFailure::none && progress.done < front.columns)
+    progress = eliminate_columns(team, front, test, progress.done, front.columns);
   return progress;
 }
 
@@ -274,9 +277,9 @@ template <class Team, class Scalar>
 KOKKOS_FUNCTION LdltProgress eliminate_blocks_and_columns(const Team& team, const LdltFront<Scalar>& front,
                                                           const LdltTest<Scalar>& test, Scalar* work) {
   if (front.rows <= ldlt_max_small) return eliminate_columns(team, front, test, 0, front.rows);
-  LdltProgress progress = eliminate_a_posteriori(team, front, test, work);
-  if (progress.failure == LdltFailure::none && progress.done < front.columns)
-    progress = eliminate_columns(team, front, test, progress.done, front.columns);
+  const LdltProgress progress = eliminate_by_passes(team, front, test, [&](int begin) {
+    return AposterioriPivoting<Team, Scalar>{team, front, test, work, front.columns}.run(begin);
+  });
   if (progress.failure == LdltFailure::none)
     update_contribution(team, front, progress.done, test.hermitian, work, ldlt_work(front.rows));
   return progress;

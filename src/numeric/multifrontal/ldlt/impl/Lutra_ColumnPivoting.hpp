@@ -210,24 +210,10 @@ struct ColumnPivoting {
     front.note_pivot(team, slot, from);
   }
 
-  KOKKOS_FUNCTION Scalar pivot_value(int j) const {
-    const Scalar value = front.at(j, j);
-    return test.hermitian ? Scalar(real_part(value)) : value;
-  }
-
   KOKKOS_FUNCTION void eliminate_one(int j, bool is_zero) const {
-    Scalar d = is_zero ? Scalar(0) : pivot_value(j);
-    bool is_perturbed = false;
-    if (test.choice == PivotChoice::perturbed) {
-      const Real size = ScalarTraits<Scalar>::magnitude(d);
-      is_perturbed = !(size >= test.min_pivot);
-      if (is_perturbed) d = size > Real(0) ? d * (test.min_pivot / size) : Scalar(test.min_pivot);
-    }
-    const auto note = [&] {
-      front.diagonal[j] = d;
-      front.off_diagonal[j] = Scalar(0);
-      front.kind[j] = is_zero ? PivotKind::zero : is_perturbed ? PivotKind::perturbed : PivotKind::one_by_one;
-    };
+    Scalar d = is_zero ? Scalar(0) : test.pivot_of(front.at(j, j));
+    const PivotKind kind = is_zero ? PivotKind::zero : test.perturb(d);
+    const auto note = [&] { front.set_pivot(j, d, kind); };
     if constexpr (keeps_factors) return eliminate_one_with_factors(j, is_zero, d, note);
     team.once(note);
     const Scalar* const x = front.column(j);
@@ -266,14 +252,11 @@ struct ColumnPivoting {
   }
 
   KOKKOS_FUNCTION void eliminate_two(int j) const {
-    const PivotPair<Scalar> pair(pivot_value(j), pivot_value(j + 1), front.at(j + 1, j), test.hermitian);
+    const PivotPair<Scalar> pair(test.pivot_of(front.at(j, j)), test.pivot_of(front.at(j + 1, j + 1)),
+                                 front.at(j + 1, j), test.hermitian);
     const auto note = [&] {
-      front.diagonal[j] = pair.d1;
-      front.diagonal[j + 1] = pair.d2;
-      front.off_diagonal[j] = pair.o;
-      front.off_diagonal[j + 1] = Scalar(0);
-      front.kind[j] = PivotKind::first_of_two;
-      front.kind[j + 1] = PivotKind::second_of_two;
+      front.set_pivot(j, pair.d1, PivotKind::first_of_two, pair.o);
+      front.set_pivot(j + 1, pair.d2, PivotKind::second_of_two);
     };
     if constexpr (keeps_factors) {
       if (team.is_first()) note();

@@ -139,21 +139,11 @@ struct DiagonalElimination {
     block.barrier();
   }
 
-  KOKKOS_FUNCTION Scalar pivot_value(int j) const {
-    const Scalar value = own.at(j, j);
-    return test.hermitian ? Scalar(real_part(value)) : value;
-  }
-
   /// Updates columns after the pivot first, then, after a barrier, the pivot's own, which no thread reads
   /// before another barrier.
   KOKKOS_FUNCTION void eliminate_one(int j) const {
-    Scalar d = pivot_value(j);
-    bool is_perturbed = false;
-    if (test.choice == PivotChoice::perturbed) {
-      const Real size = ScalarTraits<Scalar>::magnitude(d);
-      is_perturbed = !(size >= test.min_pivot);
-      if (is_perturbed) d = size > Real(0) ? d * (test.min_pivot / size) : Scalar(test.min_pivot);
-    }
+    Scalar d = test.pivot_of(own.at(j, j));
+    const PivotKind kind = test.perturb(d);
     const Scalar inverse = block.reciprocal(d);
     for_each_own(j + 1, [&](int i, int c) {
       own.at(i, c) -= own.at(i, j) * (mirrored(test.hermitian, own.at(c, j)) * inverse);
@@ -165,12 +155,13 @@ struct DiagonalElimination {
       own.diagonal[j] = d;
       own.inverse[j] = inverse;
       own.off_diagonal[j] = Scalar(0);
-      own.kind[j] = is_perturbed ? PivotKind::perturbed : PivotKind::one_by_one;
+      own.kind[j] = kind;
     }
   }
 
   KOKKOS_FUNCTION void eliminate_two(int j) const {
-    const PivotPair<Scalar> pair(pivot_value(j), pivot_value(j + 1), own.at(j + 1, j), test.hermitian);
+    const PivotPair<Scalar> pair(test.pivot_of(own.at(j, j)), test.pivot_of(own.at(j + 1, j + 1)),
+                                 own.at(j + 1, j), test.hermitian);
     for_each_own(j + 2, [&](int i, int c) {
       Scalar f1, f2;
       pair.divide_column(mirrored(test.hermitian, own.at(c, j)), mirrored(test.hermitian, own.at(c, j + 1)),

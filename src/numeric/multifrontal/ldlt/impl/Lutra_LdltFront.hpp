@@ -46,6 +46,18 @@ struct LdltTest {
   KOKKOS_FUNCTION bool may_delay() const {
     return choice == PivotChoice::threshold || choice == PivotChoice::root;
   }
+  /// The pivot that a diagonal entry gives: real if the matrix is Hermitian.
+  KOKKOS_FUNCTION Scalar pivot_of(const Scalar& entry) const {
+    return hermitian ? Scalar(real_part(entry)) : entry;
+  }
+  /// Raises a small pivot to `min_pivot`, if the choice asks for it. @returns its kind
+  KOKKOS_FUNCTION PivotKind perturb(Scalar& d) const {
+    if (choice != PivotChoice::perturbed) return PivotKind::one_by_one;
+    const Real size = ScalarTraits<Scalar>::magnitude(d);
+    if (size >= min_pivot) return PivotKind::one_by_one;
+    d = size > Real(0) ? d * (min_pivot / size) : Scalar(min_pivot);
+    return PivotKind::perturbed;
+  }
 };
 
 /// A dense symmetric matrix and its slots: `columns` columns of its lower triangle, and `rows` rows.
@@ -62,6 +74,12 @@ struct LdltPanel {
   }
   KOKKOS_FORCEINLINE_FUNCTION Scalar* column(int j) const {
     return panel + static_cast<std::int64_t>(j) * rows;
+  }
+  KOKKOS_FUNCTION void set_pivot(int j, const Scalar& d, PivotKind of_kind,
+                                 const Scalar& off = Scalar(0)) const {
+    diagonal[j] = d;
+    off_diagonal[j] = off;
+    kind[j] = of_kind;
   }
   /// The magnitude of the entry in row i and column j, read from the stored triangle.
   KOKKOS_FORCEINLINE_FUNCTION RealOf<Scalar> size(int i, int j) const {

@@ -4,7 +4,6 @@
 
 #include "Lutra_AposterioriPivoting.hpp"
 #include "Lutra_FrontAssembly.hpp"
-#include "Lutra_FrontLevels.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_LdltTally.hpp"
 
@@ -218,9 +217,7 @@ struct LdltWorker {
     team.ranges(panel.columns, 2.0 * panel.rows, [&](int begin, int end) {
       for (int j = begin; j < end; ++j) {
         for (int i = j; i < panel.rows; ++i) panel.at(i, j) = Scalar(i == j ? 1 : 0);
-        panel.diagonal[j] = Scalar(1);
-        panel.off_diagonal[j] = Scalar(0);
-        panel.kind[j] = PivotKind::one_by_one;
+        panel.set_pivot(j, Scalar(1), PivotKind::one_by_one);
       }
     });
   }
@@ -294,7 +291,7 @@ template <class Scalar, class ExecutionSpace>
 void factorize_ldlt_portable(const ExecutionSpace& exec,
                              const FrontPlan<typename ExecutionSpace::memory_space>& plan,
                              const LdltData<Scalar>& data) {
-  for_each_front<Scalar>(exec, "lutra::numeric::ldlt_fronts", plan, LdltWorker<Scalar>{data});
+  work_by_levels<Scalar>(exec, "lutra::numeric::ldlt_fronts", plan, LdltWorker<Scalar>{data});
 }
 
 /// How the execution space of a memory runs the fronts of a plan. Portable kernels need only the plan.

@@ -107,7 +107,8 @@ struct LdltGangFront {
 
   KOKKOS_FUNCTION LdltProgress run(const LdltTask& task, const Front& front) const {
     assemble(task, front);
-    const LdltProgress progress = eliminate();
+    const LdltProgress progress = eliminate_by_passes(
+        Team{gang}, panel, test, [&](int begin) { return eliminate_a_posteriori(begin); });
     if (progress.failure == LdltFailure::none && panel.cb_rows() > 0) {
       update_tiles(panel.columns, panel.rows, 0, progress.done, panel.panel);
       block().barrier();
@@ -161,22 +162,6 @@ struct LdltGangFront {
   }
 
   // ---- elimination ----
-
-  /// eliminate_front, performed by the gang.
-  KOKKOS_FUNCTION LdltProgress eliminate() const {
-    LdltProgress progress;
-    bool again = true;
-    while (again && panel.columns - progress.done >= ldlt_block / 2) {
-      const int before = progress.done;
-      progress = eliminate_a_posteriori(before);
-      again = progress.failure == LdltFailure::none && 4 * (progress.done - before) >= panel.columns - before;
-    }
-    // the column-wise pass detects values that are not finite, since it examines whole columns
-    if (progress.failure == LdltFailure::not_finite && test.may_delay()) progress.failure = LdltFailure::none;
-    if (progress.failure == LdltFailure::none && progress.done < panel.columns)
-      progress = eliminate_columns(Team{gang}, panel, test, progress.done, panel.columns);
-    return progress;
-  }
 
   /// One pass; failed columns end up last, fully updated.
   KOKKOS_FUNCTION LdltProgress eliminate_a_posteriori(int begin) const {

@@ -5,7 +5,6 @@
 #include <Kokkos_Core.hpp>
 
 #include "Lutra_FrontKernels.hpp"
-#include "Lutra_FrontLevels.hpp"
 #include "Lutra_FrontLu.hpp"
 #include "Lutra_Index.hpp"
 
@@ -148,7 +147,7 @@ template <class Scalar, class ExecutionSpace>
 void factorize_fronts_portable(const ExecutionSpace& exec,
                                const LuPlan<typename ExecutionSpace::memory_space>& plan,
                                const FrontLuData<Scalar>& data) {
-  for_each_front<Scalar>(exec, "lutra::numeric::fronts", plan, LuWorker<Scalar>{data});
+  work_by_levels<Scalar>(exec, "lutra::numeric::fronts", plan, LuWorker<Scalar>{data});
 }
 
 /// What schedules share that place contributions as the plan does.

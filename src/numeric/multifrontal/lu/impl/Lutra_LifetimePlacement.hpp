@@ -7,11 +7,11 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "Lutra_ArgsortDescending.hpp"
-#include "Lutra_BestFitAllocator.hpp"
 
 namespace lutra::Impl {
 
@@ -35,6 +35,63 @@ struct SpanOffsets {
   std::vector<std::int64_t> freed;
   std::vector<std::int64_t> fixed_freed;  ///< [fixed spans] likewise
   std::int64_t total = 0;                 ///< total entries, fixed spans included
+};
+
+/// Best-fit free list of an array: the smallest gap that suffices, the first of equals. Adjacent gaps are
+/// merged.
+class BestFitAllocator {
+ public:
+  /// Frees a range.
+  void release(std::int64_t first, std::int64_t size) {
+    if (size == 0) return;
+    auto next = m_size.lower_bound(first);
+    if (next != m_size.end() && next->first == first + size) {
+      size += next->second;
+      next = remove(next);
+    }
+    if (next != m_size.begin() && std::prev(next)->first + std::prev(next)->second == first) {
+      next = std::prev(next);
+      first = next->first;
+      size += next->second;
+      next = remove(next);
+    }
+    add(next, first, size);
+  }
+
+  /// Takes entries from the best-fitting gap. @returns the first of them, or −1 if none suffices
+  std::int64_t take(std::int64_t size) {
+    const auto fit = m_by_size.lower_bound({size, 0});
+    if (fit == m_by_size.end()) return -1;
+    const auto [gap, first] = *fit;
+    const auto next = remove(m_size.find(first));
+    if (gap > size) add(next, first + size, gap - size);
+    return first;
+  }
+
+  /// Takes the gap that ends at `end`, which is the end of the array. @returns its first entry, or −1
+  std::int64_t take_before(std::int64_t end) {
+    if (m_size.empty()) return -1;
+    const auto last = std::prev(m_size.end());
+    const auto [first, size] = *last;
+    if (first + size != end) return -1;
+    remove(last);
+    return first;
+  }
+
+ private:
+  using Gaps = std::map<std::int64_t, std::int64_t>;
+
+  void add(Gaps::iterator next, std::int64_t first, std::int64_t size) {
+    m_size.emplace_hint(next, first, size);
+    m_by_size.emplace(size, first);
+  }
+  Gaps::iterator remove(Gaps::iterator gap) {
+    m_by_size.erase({gap->second, gap->first});
+    return m_size.erase(gap);
+  }
+
+  Gaps m_size;                                                ///< of each gap, by first entry
+  std::set<std::pair<std::int64_t, std::int64_t>> m_by_size;  ///< size and first entry
 };
 
 /// Best fit, backwards in time: places spans by descending `end`, each in the smallest gap it fits. A gap
@@ -69,11 +126,11 @@ class LifetimePlacement {
     std::size_t begun = 0, fixed_begun = 0;
     for (const std::size_t s : by_end) {
       for (; begun < by_begin.size() && spans[by_begin[begun]].begin >= spans[s].end; ++begun)
-        m_gaps.release({m_result.offset[by_begin[begun]], spans[by_begin[begun]].size});
+        m_gaps.release(m_result.offset[by_begin[begun]], spans[by_begin[begun]].size);
       for (; fixed_begun < fixed.size() && fixed[fixed_by_begin[fixed_begun]].begin >= spans[s].end;
            ++fixed_begun) {
         const FixedSpan& span = fixed[fixed_by_begin[fixed_begun]];
-        m_gaps.release({span.offset, span.size});
+        m_gaps.release(span.offset, span.size);
       }
       if (spans[s].size > 0) m_result.offset[s] = take(spans[s].size);
     }

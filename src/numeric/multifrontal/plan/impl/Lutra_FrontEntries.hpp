@@ -51,13 +51,32 @@ KOKKOS_INLINE_FUNCTION std::uint32_t pack_position(const FrontPosition& position
          (static_cast<std::uint32_t>(position.column) >> shift & 0xffffu);
 }
 
+/// Stores the user row of every entries_a_mark-th entry and of the last.
+template <class ExecutionSpace>
+void mark_rows(const ExecutionSpace& exec, FrontPlan<typename ExecutionSpace::memory_space>& plan) {
+  const auto nnz = static_cast<std::int64_t>(plan.A.nnz()), last = nnz - 1;
+  const std::int64_t marks = (nnz + entries_a_mark - 1) / entries_a_mark;
+  const auto result =
+      plan.reservation.template allocate<Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>>(
+          exec, "lutra::numeric::entry_marks", marks + 1);
+  const auto A_map = plan.A.row_map;
+  const Ordinal n = plan.n;
+  Kokkos::parallel_for(
+      "lutra::numeric::entry_marks",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0, marks + 1),
+      KOKKOS_LAMBDA(const std::int64_t k) {
+        result(k) = last < 0 ? Ordinal(0) : row_of_entry(A_map, n, k < marks ? k * entries_a_mark : last);
+      });
+  plan.entry_marks = result;
+}
+
 /// Builds the assembly map in parallel: sorts one key per entry, made of its tile and its index.
 /// @param Plan with `A`, `rows`, `count` and `options`
 template <class ExecutionSpace>
 struct FrontEntryMaker {
   using Memory = typename ExecutionSpace::memory_space;
   using Plan = FrontPlan<Memory>;
-  using Fronts = Kokkos::View<Front*, Memory>;
+  using Fronts = Kokkos::View<const Front*, Memory>;
   using OrdinalView = Kokkos::View<Ordinal*, Memory>;
   using Words = Kokkos::View<std::uint32_t*, Memory>;
   using Keys = Kokkos::View<std::uint64_t*, Memory>;
@@ -85,7 +104,7 @@ struct FrontEntryMaker {
            budget.available_bytes();
   }
 
-  /// @param fronts     of the plan; their entry ranges are set
+  /// @param fronts     of the plan
   /// @param first_tile from `number_tiles`
   /// @param any_high   whether positions need more than 16 bits
   /// @returns [tiles + 1] first entry of each tile
@@ -107,9 +126,7 @@ struct FrontEntryMaker {
     } else {
       plan.entry_target_wide = targets<Offset>(keys);
     }
-    mark_rows();
     const auto begin = begin_tiles(keys, first_tile.back());
-    begin_fronts(fronts, tile_of_front, begin);
     std::vector<Offset> result(begin.extent(0));
     Kokkos::deep_copy(exec, Kokkos::View<Offset*, Kokkos::HostSpace>(result.data(), result.size()), begin);
     exec.fence("lutra::numeric: entries are in the order of fronts");
@@ -172,20 +189,6 @@ struct FrontEntryMaker {
     return target;
   }
 
-  /// Stores the user row of every entries_a_mark-th entry and of the last.
-  void mark_rows() {
-    const std::int64_t marks = (nnz + entries_a_mark - 1) / entries_a_mark, last = nnz - 1;
-    const auto result =
-        plan.reservation.template allocate<OrdinalView>(exec, "lutra::numeric::entry_marks", marks + 1);
-    const auto A_map = plan.A.row_map;
-    const Ordinal n = plan.n;
-    Kokkos::parallel_for(
-        "lutra::numeric::entry_marks", Range(exec, 0, marks + 1), KOKKOS_LAMBDA(const std::int64_t k) {
-          result(k) = last < 0 ? Ordinal(0) : row_of_entry(A_map, n, k < marks ? k * entries_a_mark : last);
-        });
-    plan.entry_marks = result;
-  }
-
   /// First entry of each tile, by binary searches.
   Kokkos::View<Offset*, Memory> begin_tiles(const Keys& keys, std::int64_t tiles) {
     const auto begin = scratch.template allocate<Kokkos::View<Offset*, Memory>>(
@@ -199,15 +202,6 @@ struct FrontEntryMaker {
               first_not_before(std::int64_t(0), n_keys, [&](std::int64_t k) { return keys(k) < first; }));
         });
     return begin;
-  }
-
-  template <class Tiles, class Begin>
-  void begin_fronts(const Fronts& fronts, const Tiles& first_tile, const Begin& begin) {
-    Kokkos::parallel_for(
-        "lutra::numeric::front_entries", Range(exec, 0, plan.count), KOKKOS_LAMBDA(const std::int64_t f) {
-          fronts(f).entries = begin(first_tile(f));
-          fronts(f).entries_end = begin(first_tile(f + 1));
-        });
   }
 };
 

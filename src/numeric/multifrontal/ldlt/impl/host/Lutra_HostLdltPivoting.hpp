@@ -90,7 +90,7 @@ struct HostThresholdPivoting {
     while (k < ldlt_block && b + k < end) {
       const int j = b + k;
       const Real below = bring_up_to_date(b, k, j, j, w(k));
-      const Scalar d = pivot_value(w(k)[j]);
+      const Scalar d = test.pivot_of(w(k)[j]);
       const Real size = ScalarTraits<Scalar>::magnitude(d);
       const bool is_definite = test.choice == PivotChoice::definite;
       const bool is_sound =
@@ -117,8 +117,6 @@ struct HostThresholdPivoting {
     return k;
   }
 
-  Scalar pivot_value(const Scalar& value) const { return test.hermitian ? Scalar(real_part(value)) : value; }
-
   /// Sets to(i) = column c in rows from `first` on, minus the contributions of the block's k pivots.
   /// @returns the largest magnitude in the rows after `first`, infinity if one is not finite
   Real bring_up_to_date(int b, int k, int c, int first, Scalar* to) const {
@@ -140,11 +138,6 @@ struct HostThresholdPivoting {
     return team.column(front.rows - next, k, from + next, L + next, front.rows, x.data(), to + next);
   }
 
-  void note(int j, const Scalar& d, const Scalar& off, PivotKind kind) const {
-    front.diagonal[j] = d;
-    front.off_diagonal[j] = off;
-    front.kind[j] = kind;
-  }
   void conjugate(int k, int first) const {
     if constexpr (ScalarTraits<Scalar>::is_complex) {
       if (!test.hermitian) return;
@@ -154,13 +147,13 @@ struct HostThresholdPivoting {
 
   void accept_one(int b, int k, const Scalar& d) const {
     const int j = b + k;
-    note(j, d, Scalar(0), PivotKind::one_by_one);
+    front.set_pivot(j, d, PivotKind::one_by_one);
     team.divide(front.rows - j - 1, d, w(k) + j + 1, front.column(j) + j + 1);
     conjugate(k, j + 1);
   }
   void accept_zero(int b, int k) const {
     const int j = b + k;
-    note(j, Scalar(0), Scalar(0), PivotKind::zero);
+    front.set_pivot(j, Scalar(0), PivotKind::zero);
     std::fill(front.column(j) + j + 1, front.column(j) + front.rows, Scalar(0));
     std::fill(w(k) + j + 1, w(k) + front.rows, Scalar(0));
   }
@@ -189,7 +182,7 @@ struct HostThresholdPivoting {
       below_j = std::max(below_j, ScalarTraits<Scalar>::magnitude(of_j[i]));
       below_t = std::max(below_t, ScalarTraits<Scalar>::magnitude(of_t[i]));
     }
-    const Scalar d1 = pivot_value(of_j[j]), d2 = pivot_value(of_t[t]), o = of_j[t];
+    const Scalar d1 = test.pivot_of(of_j[j]), d2 = test.pivot_of(of_t[t]), o = of_j[t];
     const auto size = [](const Scalar& value) { return ScalarTraits<Scalar>::magnitude(value); };
     const PairTest<Scalar> test_of_pair{d1, d2, o, size(d1), size(d2), size(o), below_j, below_t};
     if (!test_of_pair.passes(test.hermitian, test.threshold)) return false;
@@ -197,8 +190,8 @@ struct HostThresholdPivoting {
     std::swap(w(k)[j + 1], w(k)[t]);
     std::swap(of_t[j + 1], of_t[t]);
     const PivotPair<Scalar> pair(d1, d2, o, test.hermitian);
-    note(j, d1, o, PivotKind::first_of_two);
-    note(j + 1, d2, Scalar(0), PivotKind::second_of_two);
+    front.set_pivot(j, d1, PivotKind::first_of_two, o);
+    front.set_pivot(j + 1, d2, PivotKind::second_of_two);
     Scalar* const KOKKOS_RESTRICT l1 = front.column(j);
     Scalar* const KOKKOS_RESTRICT l2 = front.column(j + 1);
     for (int i = j + 2; i < front.rows; ++i) pair.divide_row(of_j[i], of_t[i], l1[i], l2[i]);
@@ -216,8 +209,8 @@ struct HostThresholdPivoting {
   }
 };
 
-/// As eliminate_a_posteriori, in outer blocks: continues while blocks eliminate a good part of the remaining
-/// columns; a single wide product updates all columns after an outer block.
+/// Block passes as in eliminate_by_passes, in outer blocks: continues while blocks eliminate a good part of
+/// the remaining columns; a single wide product updates all columns after an outer block.
 template <class Scalar, class Team>
 LdltProgress eliminate_outer_blocks(const Team& team, const LdltFront<Scalar>& front,
                                     const LdltTest<Scalar>& test, Scalar* work) {
