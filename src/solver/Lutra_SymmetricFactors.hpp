@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_FrontLdlt.hpp"
 #include "Lutra_FrontSolver.hpp"
 #include "Lutra_LdltDeterminant.hpp"
 

@@ -7,7 +7,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "Lutra_LdltCases.hpp"
-#include "Lutra_LdltFlowLists.hpp"
+#include "Lutra_LdltGang.hpp"
 #include "Lutra_ScaleEntries.hpp"
 #include "Lutra_TestBlock.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_LdltDeterminant.hpp"
+#include "Lutra_FrontLdlt.hpp"
 #include "Lutra_LdltSolves.hpp"
 #include "Lutra_RandomLdlt.hpp"
 #include "Lutra_TestDominant.hpp"

@@ -128,25 +128,25 @@ class FrontDistributor {
   std::priority_queue<std::pair<double, std::size_t>> m_cut;  ///< roots of subtrees, the largest first
 };
 
+/// Calls visit(array) for each array of a plan that ranks need.
+template <class Plan, class Visit>
+void for_each_array(Plan& plan, const Visit& visit) {
+  visit(plan.tree.pivot_begin);
+  visit(plan.tree.parent);
+  visit(plan.tree.row_begin);
+  visit(plan.tree.rows);
+  visit(plan.position);
+  visit(plan.row_map);
+  visit(plan.columns);
+}
+
 void send_plan(Communicator& comm, int to, const Impl::FrontPartPlan& plan) {
-  comm.send(to, plan_tag, plan.tree.pivot_begin);
-  comm.send(to, plan_tag, plan.tree.parent);
-  comm.send(to, plan_tag, plan.tree.row_begin);
-  comm.send(to, plan_tag, plan.tree.rows);
-  comm.send(to, plan_tag, plan.position);
-  comm.send(to, plan_tag, plan.row_map);
-  comm.send(to, plan_tag, plan.columns);
+  for_each_array(plan, [&](const auto& array) { comm.send(to, plan_tag, array); });
 }
 
 Impl::FrontPartPlan receive_plan(Communicator& comm) {
   Impl::FrontPartPlan plan;
-  plan.tree.pivot_begin = comm.receive<int>(0, plan_tag);
-  plan.tree.parent = comm.receive<int>(0, plan_tag);
-  plan.tree.row_begin = comm.receive<std::int64_t>(0, plan_tag);
-  plan.tree.rows = comm.receive<int>(0, plan_tag);
-  plan.position = comm.receive<int>(0, plan_tag);
-  plan.row_map = comm.receive<std::int64_t>(0, plan_tag);
-  plan.columns = comm.receive<int>(0, plan_tag);
+  for_each_array(plan, [&]<class T>(std::vector<T>& array) { array = comm.receive<T>(0, plan_tag); });
   plan.tree.n = static_cast<int>(plan.position.size());
   return plan;
 }

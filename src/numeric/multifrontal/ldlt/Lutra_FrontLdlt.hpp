@@ -10,7 +10,6 @@
 
 #include "Lutra_CsrView.hpp"
 #include "Lutra_Factorization.hpp"
-#include "Lutra_FrontOutcome.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_SubtreeMapping.hpp"
@@ -256,6 +255,24 @@ LdltOutcome read_outcome(const ExecutionSpace& exec, const LdltFactors<Scalar, E
 template <class Scalar, class ExecutionSpace>
 Offset enlarge_room(const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
                     const MemoryBudget& budget, LdltFactors<Scalar, ExecutionSpace>& factors);
+
+/// A determinant as sign · exp(log_magnitude), which avoids overflow.
+template <class Scalar>
+struct Determinant {
+  Scalar sign = Scalar(1);   ///< of magnitude 1; 0 for a singular matrix
+  double log_magnitude = 0;  ///< natural logarithm of the magnitude; −infinity for a singular matrix
+};
+
+/// Determinant of A = S⁻¹·Pᵀ·L·D·Lᵀ·P·S⁻¹: det(D) divided by the squared scales. Perturbed pivots enter with
+/// their perturbed values. Runs on one host thread, in pivot order; copies D to the host; O(slots) there.
+/// Fences.
+/// @param factors of a successful factorization
+/// @param scale   [n] S in the user's row numbering; empty: ones
+template <class Scalar, class ExecutionSpace>
+Determinant<Scalar> determinant(
+    const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
+    const LdltFactors<Scalar, ExecutionSpace>& factors,
+    const Kokkos::View<const RealOf<Scalar>*, typename ExecutionSpace::memory_space>& scale);
 
 }  // namespace lutra
 

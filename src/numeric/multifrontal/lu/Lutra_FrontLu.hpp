@@ -8,7 +8,6 @@
 #include "Lutra_CsrView.hpp"
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_Factorization.hpp"
-#include "Lutra_FrontOutcome.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_LuPlan.hpp"
 #include "Lutra_ScalarTraits.hpp"

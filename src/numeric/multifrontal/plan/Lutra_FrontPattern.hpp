@@ -13,18 +13,12 @@
 
 namespace lutra::Impl {
 
-/// Row lengths of L + U as a row map, and the start of each front's pivots in its contribution rows.
-/// @param rows contribution rows of all fronts
+/// The start of each front's pivots in its contribution rows.
+/// @param rows   contribution rows of all fronts
+/// @param filled row map of L + U
 template <class RowView>
-std::vector<Offset> start_rows(const std::vector<Front>& fronts, Ordinal n, const RowView& rows) {
-  std::vector<Offset> filled(static_cast<std::size_t>(n) + 1, 0);  // entries of L of each row, at row + 1
-  for (const auto& front : fronts) {
-    for (Offset r = front.rows; r < front.rows + front.cb_rows; ++r) at(filled, rows(r) + 1) += front.pivots;
-  }
-  for (const auto& front : fronts) {
-    for (int c = 0; c < front.pivots; ++c) at(filled, front.first_pivot + c + 1) += front.size();
-  }
-  std::partial_sum(filled.begin(), filled.end(), filled.begin());
+std::vector<Offset> start_rows(const std::vector<Front>& fronts, const RowView& rows,
+                               std::vector<Offset> filled) {
   std::vector<Offset> start(rows.extent(0));
   for (const auto& front : fronts) {
     for (Offset r = front.rows; r < front.rows + front.cb_rows; ++r) {
@@ -124,8 +118,8 @@ void write_front_pattern(const ExecutionSpace& exec,
   map_rows(exec, plan, row_map, diagonal);
   MemoryReservation scratch(budget);
   const auto rows = mirror_in<Kokkos::HostSpace>(plan.rows);
-  const auto row_start =
-      upload(exec, scratch, "lutra::numeric::row_start", start_rows(plan.layout.fronts, plan.n, rows));
+  const auto row_start = upload(exec, scratch, "lutra::numeric::row_start",
+                                start_rows(plan.layout.fronts, rows, to_host(exec, row_map)));
   fill_rows(exec, plan, row_start, diagonal, entries, note);
   exec.fence("lutra::numeric: where rows start is no longer needed");
   result.n = plan.n;

@@ -146,6 +146,17 @@ LuPattern<typename ExecutionSpace::memory_space> pattern_of_fronts(
     const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
     const MemoryBudget& budget);
 
+/// What the outcomes of multifrontal LU and LDLᵀ share. Kept in memory of the execution space during a
+/// factorization.
+struct FrontOutcome {
+  double largest_entry = 0;  ///< max |entry of the scaled matrix|
+  /// LU: max |entry of L\U|; LDLᵀ: max |entry of D|, since L is bounded by 1/u. Infinity where one is not
+  /// finite
+  double largest_factor = 0;
+  std::int64_t perturbed = 0;  ///< pivots raised to the threshold
+  int stopped_front = -1;      ///< front at which the watchdog timed out, or −1
+};
+
 }  // namespace lutra
 
 #endif

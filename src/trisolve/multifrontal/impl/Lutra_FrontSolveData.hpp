@@ -66,6 +66,11 @@ KOKKOS_FUNCTION PanelPart<Scalar> off_diagonal_part(const Scalar* panel, const F
 /// group the values of a permuted index are contiguous.
 template <class Scalar>
 struct FrontVectors {
+  using value_type = Scalar;
+
+  const Front* fronts = nullptr;
+  const Ordinal* rows = nullptr;  ///< permuted indices of the contribution rows of all fronts
+  const Scalar* panels = nullptr;
   const std::uint32_t* source_begin = nullptr;  ///< [positions of all fronts + 1] offsets in `source`
   /// for each position, indices in `contributions` of the terms of its sum
   const std::uint32_t* source = nullptr;
@@ -75,6 +80,8 @@ struct FrontVectors {
   const Ordinal* out_row = nullptr;  ///< [n] row of `out` at each permuted index
   /// [contribution rows of all fronts] contributions to the parents' right-hand sides
   Scalar* contributions = nullptr;
+  /// [n] by permuted index; forward: values of columns delayed by children; backward: solutions
+  Scalar* by_index = nullptr;
   int n_columns = 0;
   FrontSweep sweep;
 
@@ -99,9 +106,13 @@ struct FrontVectors {
   }
 };
 
-/// Sets lists and the caller's arrays, of vectors or a type derived from them.
-template <class Lists, class System, class Vectors>
-void set_vectors(const Lists& lists, const System& system, Vectors& vectors) {
+/// Sets what sweeps read of the plan, the factors and the lists, and the caller's arrays.
+template <class Plan, class Lists, class Factors, class System, class Scalar>
+void set_vectors(const Plan& plan, const Lists& lists, const Factors& factors, const System& system,
+                 FrontVectors<Scalar>& vectors) {
+  vectors.fronts = plan.fronts.data();
+  vectors.rows = plan.rows.data();
+  vectors.panels = factors.panels.data();
   vectors.source_begin = lists.source_begin.data();
   vectors.source = lists.source.data();
   vectors.in = system.in;
@@ -111,20 +122,48 @@ void set_vectors(const Lists& lists, const System& system, Vectors& vectors) {
   vectors.n_columns = system.n_columns;
 }
 
+/// A front as sweeps see it.
+template <class Scalar>
+struct SweptFront {
+  Front front;
+  const Scalar* panel;
+  int eliminated;  ///< columns
+  int columns;     ///< eliminated and delayed columns
+  Scalar* y;       ///< values of all columns
+  Scalar* contributions;
+};
+
 /// Arguments of a sweep with L·U.
 template <class Scalar>
-struct FrontSolveData : FrontVectors<Scalar> {
-  const Front* fronts = nullptr;
-  const Offset* panels_begin = nullptr;  ///< offset in `panels` of each front
-  const Ordinal* rows = nullptr;         ///< permuted indices of the contribution rows of all fronts
-  const Scalar* panels = nullptr;
+struct LuSolveData : FrontVectors<Scalar> {
+  static constexpr bool is_symmetric = false;
+  using Located = SweptFront<Scalar>;
+
+  const Offset* panels_begin = nullptr;   ///< offset in `panels` of each front
   const Ordinal* row_of_pivot = nullptr;  ///< [n] row of each pivot after interchanges, for sweeps with L or
                                           ///< its transpose; null without interchanges
-  Scalar* solved = nullptr;    ///< [n] solutions of the forward sweep, right-hand sides of the backward sweep
-  Scalar* solution = nullptr;  ///< [n] of the backward sweep, by permuted index; may alias `solved`
-  std::int64_t n = 0;          ///< order of F
+  Scalar* solved = nullptr;  ///< [n] solutions of the forward sweep, right-hand sides of the backward sweep
+  std::int64_t n = 0;        ///< order of F
   std::int64_t n_contributions = 0;  ///< contribution rows of all fronts
 
+  template <int Width>
+  KOKKOS_FUNCTION Located locate(Ordinal number) const {
+    const Front front = this->fronts[number];
+    return {front,
+            this->panels + panels_begin[number],
+            front.pivots,
+            front.pivots,
+            solved + static_cast<std::int64_t>(front.first_pivot) * Width,
+            this->contributions + front.rows * Width};
+  }
+  KOKKOS_FUNCTION std::int64_t index_of(const Located& at, int p) const {
+    return row_at(at.front.first_pivot + p);
+  }
+  /// The triangle of the pivots if `row` is 0, else the block beyond it.
+  KOKKOS_FUNCTION PanelPart<Scalar> part(const Located& at, int row) const {
+    return row == 0 ? pivot_part(at.panel, at.front, this->sweep)
+                    : off_diagonal_part(at.panel, at.front, this->sweep);
+  }
   /// Permuted index of the right-hand side (in a transposed solve: the solution) of a pivot.
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t row_at(std::int64_t index) const {
     return row_of_pivot == nullptr ? index : static_cast<std::int64_t>(row_of_pivot[index]);

@@ -2,9 +2,9 @@
 #ifndef LUTRA_LDLTSOLVEFLOW_HPP
 #define LUTRA_LDLTSOLVEFLOW_HPP
 
+#include "Lutra_FrontSolveWorker.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_LdltSolveTasks.hpp"
-#include "Lutra_LdltSolveWorker.hpp"
 #include "Lutra_TaskQueue.hpp"
 
 namespace lutra::Impl {
@@ -29,7 +29,7 @@ namespace lutra::Impl {
 /// Data common to all blocks of a sweep.
 template <int Width, class Scalar>
 struct LdltSolveLaunch : FlaggedRun {
-  LdltSolveWorker<Width, Scalar> worker;
+  FrontSolveWorker<Width, LdltSolveData<Scalar>> worker;
   const Ordinal* children = nullptr;
   const LdltSolveTask* tasks = nullptr;
   int n_tasks = 0;
@@ -54,7 +54,7 @@ struct LdltSolveSpace {
 template <class Block, int Width, class Scalar>
 struct LdltFrontSolve {
   using Launch = LdltSolveLaunch<Width, Scalar>;
-  using Located = typename LdltSolveWorker<Width, Scalar>::Located;
+  using Located = LdltSweptFront<Scalar>;
   using Space = LdltSolveSpace<Block, Width, Scalar>;
   static constexpr int edge = Space::edge, pitch = Space::pitch, size = Block::size;
   static constexpr int groups = size / edge;  ///< threads per row
@@ -79,7 +79,7 @@ struct LdltFrontSolve {
         launch(a_launch),
         space(*static_cast<Space*>(a_block.space())),
         task(a_task),
-        at(a_launch.worker.locate(a_task.front)),
+        at(a_launch.worker.data.template locate<Width>(a_task.front)),
         e(at.eliminated),
         rows(at.columns + at.front.cb_rows) {}
 
@@ -423,10 +423,10 @@ struct LdltFrontSolve {
     if (kind == PivotKind::zero) return Scalar(0);
     if (kind == PivotKind::first_of_two) {
       Scalar second = at.y[(p + 1) * Width + w];
-      launch.worker.solve_two(D, slot, value, second);
+      data().solve_two(D, slot, value, second);
     } else if (kind == PivotKind::second_of_two) {
       Scalar first = at.y[(p - 1) * Width + w];
-      launch.worker.solve_two(D, slot - 1, first, value);
+      data().solve_two(D, slot - 1, first, value);
     } else {
       value /= D.value(data().diagonal[slot]);
     }

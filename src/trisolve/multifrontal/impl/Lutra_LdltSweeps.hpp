@@ -5,12 +5,91 @@
 #include <memory>
 #include <utility>
 
+#include "Lutra_At.hpp"
+#include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_FrontSolveWorker.hpp"
+#include "Lutra_FrontSolver.hpp"
+#include "Lutra_FrontSources.hpp"
+#include "Lutra_FrontSubstitution.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_LdltSolveWorker.hpp"
-#include "Lutra_LdltSweepFlow.hpp"
 #include "Lutra_SolveVectors.hpp"
 
 namespace lutra::Impl {
+
+/// Calls worker(team, f) for each front f on a device.
+template <class Plan, class Worker, class ExecutionSpace>
+void sweep_all(const ExecutionSpace& exec, const Plan& plan, bool forward, const Worker& worker) {
+  sweep_fronts(exec, plan.base, forward, worker);
+}
+/// Overload for host threads, partitioned as in factorizations: forward, one thread per subtree, then the
+/// fronts above in sequence, large ones by all threads; backward in reverse.
+template <class Plan, class Worker, HostExecution ExecutionSpace>
+void sweep_all(const ExecutionSpace& exec, const Plan& plan, bool forward, const Worker& worker) {
+  const std::vector<Front>& fronts = plan.base.layout.fronts;
+  const SubtreeMapping& mapping = subtrees_of(plan);
+  if (mapping.order.empty()) return sweep_fronts(exec, plan.base, forward, worker);
+  using Policy = Kokkos::TeamPolicy<ExecutionSpace, Kokkos::Schedule<Kokkos::Dynamic>>;
+  using Member = typename Policy::member_type;
+  const auto range = [&](const Member& team, Ordinal begin, Ordinal end) {
+    for (Ordinal p = 0; p < end - begin; ++p)
+      worker(team, at(mapping.order, forward ? begin + p : end - 1 - p));
+  };
+  const auto tasks = static_cast<int>(mapping.tasks());
+  const auto below = [&] {
+    Kokkos::parallel_for("lutra::trisolve::sweep_subtrees", Policy(exec, tasks, 1), [&](const Member& team) {
+      const int t = team.league_rank();
+      range(team, at(mapping.task_begin, t), at(mapping.task_begin, t + 1));
+    });
+  };
+  const auto above = [&] {
+    constexpr int worth_sharing = 256;  // rows
+    const Ordinal first = mapping.task_begin.back(), last = static_cast<Ordinal>(mapping.order.size());
+    for (Ordinal k = first; k < last;) {
+      const auto is_large = [&](Ordinal p) {
+        return at(fronts, at(mapping.order, forward ? p : first + last - 1 - p)).size() >= worth_sharing;
+      };
+      Ordinal end = k + 1;
+      while (!is_large(k) && end < last && !is_large(end)) ++end;
+      const Ordinal begin_here = forward ? k : first + last - end, end_here = begin_here + (end - k);
+      const auto sweep = [&](const Member& team) { range(team, begin_here, end_here); };
+      // for this instance: concurrency() may refer to the default one
+      const int all = Policy(exec, 1, 1).team_size_max(sweep, Kokkos::ParallelForTag());
+      Kokkos::parallel_for("lutra::trisolve::sweep_front", Policy(exec, 1, is_large(k) ? all : 1), sweep);
+      k = end;
+    }
+  };
+  if (forward) {
+    below();
+    above();
+  } else {
+    above();
+    below();
+  }
+}
+
+/// Sweeps level by level, or by subtrees on host threads, by portable kernels.
+template <class Scalar, class ExecutionSpace>
+class LdltSweepFlow {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Plan = LdltPlan<Memory>;
+  using Lists = FrontSolveLists<Memory>;
+
+  static std::shared_ptr<const Lists> make_lists(const ExecutionSpace& exec, const Plan& plan,
+                                                 const MemoryBudget& budget, const FrontSolverOptions&) {
+    return std::make_shared<const Lists>(make_front_solve_lists(exec, plan.base, budget));
+  }
+
+  explicit LdltSweepFlow(const MemoryBudget&) {}
+  /// Prepares a solve with `width` right-hand sides.
+  template <class Factors>
+  void begin(const ExecutionSpace&, const Plan&, const Factors&, int) {}
+  template <class Worker>
+  void sweep(const ExecutionSpace& exec, const Plan& plan, const Lists&, const Worker& worker) {
+    sweep_all(exec, plan, worker.data.sweep.forward, worker);
+  }
+  int consume_stop(const ExecutionSpace&) { return -1; }  // no kernel waits for another
+};
 
 /// Arguments of sweeps except vectors and the data that differ between sweeps.
 template <class Scalar, class ExecutionSpace>
@@ -20,12 +99,9 @@ LdltSolveData<Scalar> ldlt_solve_data(
     const LdltFactors<Scalar, ExecutionSpace>& factors,
     const FrontSystem<Scalar, typename ExecutionSpace::memory_space>& system) {
   LdltSolveData<Scalar> data;
-  set_vectors(lists, system, data);
-  data.fronts = plan.base.fronts.data();
+  set_vectors(plan.base, lists, factors, system, data);
   data.room = factors.room.fronts.data();
   data.records = factors.records.data();
-  data.rows = plan.base.rows.data();
-  data.panels = factors.panels.data();
   data.variables = factors.variables.data();
   data.diagonal = factors.diagonal.data();
   data.off_diagonal = factors.off_diagonal.data();
@@ -68,9 +144,9 @@ class FrontSweeps<LdltFactors<Scalar, ExecutionSpace>> {
     const bool has_rest = parts.diagonal || parts.upper;
     const auto sweep = [&](int column, int width) {
       if (width == 1) {
-        m_flow.sweep(exec, plan, *m_lists, LdltSolveWorker<1, Scalar>{data, column});
+        m_flow.sweep(exec, plan, *m_lists, FrontSolveWorker<1, Data>{data, column});
       } else {
-        m_flow.sweep(exec, plan, *m_lists, LdltSolveWorker<4, Scalar>{data, column});
+        m_flow.sweep(exec, plan, *m_lists, FrontSolveWorker<4, Data>{data, column});
       }
     };
     for (int column = 0; column < system.n_columns;) {
@@ -126,5 +202,9 @@ class FrontSweeps<LdltFactors<Scalar, ExecutionSpace>> {
 };
 
 }  // namespace lutra::Impl
+
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_LdltSolveFlowCuda.hpp"
+#endif
 
 #endif

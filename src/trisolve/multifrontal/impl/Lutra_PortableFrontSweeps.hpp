@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "Lutra_FrontSolvePortable.hpp"
+#include "Lutra_FrontSolveWorker.hpp"
 #include "Lutra_FrontSolver.hpp"
 #include "Lutra_FrontSources.hpp"
 #include "Lutra_SolveVectors.hpp"
@@ -14,17 +14,14 @@ namespace lutra::Impl {
 
 /// Arguments of sweeps except vectors and what differs between sweeps.
 template <class Scalar, class ExecutionSpace>
-FrontSolveData<Scalar> front_solve_data(
+LuSolveData<Scalar> front_solve_data(
     const LuPlan<typename ExecutionSpace::memory_space>& plan,
     const FrontSolveLists<typename ExecutionSpace::memory_space>& lists,
     const FrontFactors<Scalar, ExecutionSpace>& factors,
     const FrontSystem<Scalar, typename ExecutionSpace::memory_space>& system) {
-  FrontSolveData<Scalar> data;
-  set_vectors(lists, system, data);
-  data.fronts = plan.fronts.data();
+  LuSolveData<Scalar> data;
+  set_vectors(plan, lists, factors, system, data);
   data.panels_begin = plan.panels.data();
-  data.rows = plan.rows.data();
-  data.panels = factors.panels.data();
   data.n = static_cast<std::int64_t>(plan.n);
   data.n_contributions = static_cast<std::int64_t>(plan.rows.extent(0));
   data.sweep.transposed = system.transposition != Transposition::none;
@@ -38,7 +35,7 @@ class PortableFrontSweeps {
  public:
   using Memory = typename ExecutionSpace::memory_space;
   using Plan = LuPlan<Memory>;
-  using Data = FrontSolveData<Scalar>;
+  using Data = LuSolveData<Scalar>;
   using Factors = FrontFactors<Scalar, ExecutionSpace>;
   using System = FrontSystem<Scalar, Memory>;
   using Lists = FrontSolveLists<Memory>;
@@ -66,14 +63,14 @@ class PortableFrontSweeps {
                         width);
       data.solved = m_vectors[0];
       data.contributions = m_vectors[1];
-      data.solution = row_of_pivot != nullptr ? m_vectors[2] : data.solved;
+      data.by_index = row_of_pivot != nullptr ? m_vectors[2] : data.solved;
       for (const bool forward : {true, false}) {
         data.sweep.forward = forward;
         data.row_of_pivot = data.sweep.unit() ? row_of_pivot : nullptr;
         if (width == 1) {
-          sweep_fronts(exec, plan, forward, FrontSolveWorker<1, Scalar>{data, column});
+          sweep_fronts(exec, plan, forward, FrontSolveWorker<1, Data>{data, column});
         } else {
-          sweep_fronts(exec, plan, forward, FrontSolveWorker<4, Scalar>{data, column});
+          sweep_fronts(exec, plan, forward, FrontSolveWorker<4, Data>{data, column});
         }
       }
       column += width;

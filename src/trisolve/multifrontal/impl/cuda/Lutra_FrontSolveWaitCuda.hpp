@@ -20,7 +20,7 @@ namespace lutra::Impl {
 /// so that resetting needs no launch.
 template <class Scalar>
 struct FrontSweepLaunch {
-  FrontSolveData<Scalar> data;
+  LuSolveData<Scalar> data;
   const Scalar* inverses = nullptr;  ///< inverses of diagonal tiles of the sweep's triangle; or null
   Scalar* partial_sums = nullptr;    ///< of tiles, for each off-diagonal part
   std::int64_t n_parts = 0;          ///< length of `partial_sums`
@@ -33,7 +33,7 @@ struct FrontSweepLaunch {
     return data.solved + (group * data.n + index) * width;
   }
   __device__ Scalar* solution_at(int group, std::int64_t index, int width) const {
-    return data.solution + (group * data.n + index) * width;
+    return data.by_index + (group * data.n + index) * width;
   }
   __device__ Scalar* below_at(int group, std::int64_t row, int width) const {
     return data.contributions + (group * data.n_contributions + row) * width;

@@ -131,7 +131,7 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
     launch.groups = (data.n_columns + Width - 1) / Width;
     reserve(exec, data, launch.groups * Width);
     data.solved = m_vectors[0];
-    data.solution = m_vectors[1];
+    data.by_index = m_vectors[1];
     data.contributions = m_vectors[2];
     launch.partial_sums = m_vectors[3];
     launch.n_parts = m_lists->partial_sums;

@@ -8,7 +8,7 @@
 #include "Lutra_FrontSources.hpp"
 #include "Lutra_FrontTiles.hpp"
 #include "Lutra_LdltSolveFlow.hpp"
-#include "Lutra_LdltSweepFlow.hpp"
+#include "Lutra_LdltSweeps.hpp"
 #include "Lutra_ResidentBlocksCuda.hpp"
 #include "Lutra_ShufflesCuda.hpp"
 #include "Lutra_SolveVectors.hpp"
@@ -120,7 +120,7 @@ class LdltSweepFlow<Scalar, Kokkos::Cuda> {
 
   template <int Width>
   void sweep(const Kokkos::Cuda& exec, const Plan& plan, const Lists& lists,
-             const LdltSolveWorker<Width, Scalar>& worker) {
+             const FrontSolveWorker<Width, LdltSolveData<Scalar>>& worker) {
     if (worker.data.loads && !worker.data.sweep.forward) load(exec, plan, worker);
     Launch<Width> launch;
     launch.worker = worker;
@@ -148,7 +148,8 @@ class LdltSweepFlow<Scalar, Kokkos::Cuda> {
 
   /// Loads right-hand sides into slots by portable kernels, before a sweep that begins with D or Lᵀ.
   template <int Width>
-  static void load(const Kokkos::Cuda& exec, const Plan& plan, LdltSolveWorker<Width, Scalar> worker) {
+  static void load(const Kokkos::Cuda& exec, const Plan& plan,
+                   FrontSolveWorker<Width, LdltSolveData<Scalar>> worker) {
     worker.data.parts = {false, false, false};
     worker.data.stores = false;
     sweep_all(exec, plan, true, worker);

@@ -6,7 +6,7 @@
 
 namespace lutra::Impl {
 
-// The multifrontal substitutions of Lutra_FrontSolvePortable.hpp for small and middle fronts: one warp per
+// The multifrontal substitutions of Lutra_FrontSolveWorker.hpp for small and middle fronts: one warp per
 // front, as data flow on self-flagged values (Lutra_DataFlow.hpp).
 
 inline constexpr int small_solve_warps = 4;  ///< warps per team, each with separate fronts

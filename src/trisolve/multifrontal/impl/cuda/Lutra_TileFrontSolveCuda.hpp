@@ -7,7 +7,7 @@
 
 namespace lutra::Impl {
 
-// The multifrontal substitutions of Lutra_FrontSolvePortable.hpp for large fronts, one thread block per tile
+// The multifrontal substitutions of Lutra_FrontSolveWorker.hpp for large fronts, one thread block per tile
 // of rows: the supernodal form of section 2 of "A Message-Driven, Multi-GPU Parallel Sparse Triangular
 // Solver", with inverses of the diagonal tiles. Departures: rows gather instead of sending, and values are
 // self-flagged.

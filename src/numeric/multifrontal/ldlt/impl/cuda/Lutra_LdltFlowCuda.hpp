@@ -7,7 +7,6 @@
 
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_LdltBlockCuda.hpp"
-#include "Lutra_LdltFlowLists.hpp"
 #include "Lutra_ResidentBlocksCuda.hpp"
 
 namespace lutra::Impl {

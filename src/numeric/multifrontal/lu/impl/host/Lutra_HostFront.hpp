@@ -35,28 +35,17 @@ class HostFront {
     if (front.cb_rows == 0) return;
     // U right of the pivots: solves with L11 transposed on the transpose of U, stored by columns
     const std::int64_t ld = front.size();
-    m_loop(front.cb_rows, chunk_of(front.cb_rows, 1.0 * front.pivots * front.pivots),
+    m_loop(front.cb_rows, m_products.chunk_of(front.cb_rows, 1.0 * front.pivots * front.pivots),
            [&](int begin, int end, Real* buffer) {
              solve_unit(end - begin, front.pivots, front.upper + begin, front.cb_rows, {front.lower, 1, ld},
                         buffer);
            });
-    subtract(front.cb_rows, front.cb_rows, front.pivots, front.lower + front.pivots, ld,
-             {front.upper, front.cb_rows, 1}, front.contribution, front.cb_rows);
+    m_products.subtract(front.cb_rows, front.cb_rows, front.pivots, front.lower + front.pivots, ld,
+                        {front.upper, front.cb_rows, 1}, front.contribution, front.cb_rows);
   }
 
  private:
   static constexpr int narrow = 8;  ///< columns eliminated one by one
-
-  int chunk_of(int n, double flops) const { return m_products.chunk_of(n, flops); }
-  static void multiply(const ProductKernel<Real>& kernel, int rows, int columns, int depth, const Scalar* A,
-                       std::int64_t lda, const Strided<Scalar>& B, Scalar* C, std::int64_t ldc,
-                       Real* buffer) {
-    HostProducts<Scalar, Loop>::multiply(kernel, rows, columns, depth, A, lda, B, C, ldc, buffer);
-  }
-  void subtract(int rows, int columns, int depth, const Scalar* A, std::int64_t lda, const Strided<Scalar>& B,
-                Scalar* C, std::int64_t ldc) const {
-    m_products.subtract(rows, columns, depth, A, lda, B, C, ldc);
-  }
 
   /// Eliminates the pivots [begin, end) in their own columns, all rows.
   template <class NotePivot, class NoteExchange>
@@ -68,13 +57,13 @@ class HostFront {
     eliminate(front, begin, middle, rule, note_pivot, note_exchange);
     Scalar* const right = front.lower + middle * ld;
     const Scalar* const L = front.lower + begin * ld;
-    m_loop(end - middle, chunk_of(end - middle, 1.0 * (middle - begin) * (middle - begin)),
+    m_loop(end - middle, m_products.chunk_of(end - middle, 1.0 * (middle - begin) * (middle - begin)),
            [&](int first, int last, Real* buffer) {
              solve_columns(middle - begin, last - first, L + begin, ld, right + first * ld + begin, ld,
                            buffer);
            });
-    subtract(front.size() - middle, end - middle, middle - begin, L + middle, ld, {right + begin, 1, ld},
-             right + middle, ld);
+    m_products.subtract(front.size() - middle, end - middle, middle - begin, L + middle, ld,
+                        {right + begin, 1, ld}, right + middle, ld);
     eliminate(front, middle, end, rule, note_pivot, note_exchange);
   }
 
@@ -140,14 +129,14 @@ class HostFront {
   void move_rows(const DenseFront<Scalar>& front, int begin, int end,
                  const std::array<int, narrow>& rows) const {
     const std::int64_t cb_rows = front.cb_rows;
-    m_loop(front.pivots, chunk_of(front.pivots, 8.0 * narrow), [&](int first, int last, Real*) {
+    m_loop(front.pivots, m_products.chunk_of(front.pivots, 8.0 * narrow), [&](int first, int last, Real*) {
       for (int c = first; c < last; ++c) {
         if (c >= begin && c < end) continue;
         for (int j = begin; j < end; ++j)
           exchange_in_column(front, c, j, rows[static_cast<std::size_t>(j - begin)]);
       }
     });
-    m_loop(front.cb_rows, chunk_of(front.cb_rows, 8.0 * narrow), [&](int first, int last, Real*) {
+    m_loop(front.cb_rows, m_products.chunk_of(front.cb_rows, 8.0 * narrow), [&](int first, int last, Real*) {
       for (int j = begin; j < end; ++j) {
         const int row = rows[static_cast<std::size_t>(j - begin)];
         if (row == j) continue;
@@ -163,7 +152,7 @@ class HostFront {
     if (n > narrow) {
       const int top = halve(n);
       solve_columns(top, columns, L, ld, X, ldx, buffer);
-      multiply(m_kernel, n - top, columns, top, L + top, ld, {X, 1, ldx}, X + top, ldx, buffer);
+      m_products.multiply(m_kernel, n - top, columns, top, L + top, ld, {X, 1, ldx}, X + top, ldx, buffer);
       solve_columns(n - top, columns, L + top + top * ld, ld, X + top, ldx, buffer);
       return;
     }
@@ -182,8 +171,8 @@ class HostFront {
       const int left = halve(n);
       solve_unit(rows, left, X, ldx, L, buffer);
       // L's lower left block, transposed
-      multiply(m_kernel, rows, n - left, left, X, ldx, {&L(left, 0), L.column, L.row}, X + left * ldx, ldx,
-               buffer);
+      m_products.multiply(m_kernel, rows, n - left, left, X, ldx, {&L(left, 0), L.column, L.row},
+                          X + left * ldx, ldx, buffer);
       solve_unit(rows, n - left, X + left * ldx, ldx, {&L(left, left), L.row, L.column}, buffer);
       return;
     }
