@@ -68,34 +68,13 @@ Fronts lay_out(const AssemblyTree& tree, Offset& contributions) {
   return fronts;
 }
 
-/// Relative indices: the position in the parent of each contribution row of a front.
-std::vector<int> relative_indices_of(const Fronts& fronts, const AssemblyTree& tree) {
-  std::vector<int> relative(tree.rows.size());
-  for (const auto& front : fronts) {
-    if (front.parent < 0) continue;
-    const auto& parent = at(fronts, front.parent);
-    auto at_parent = tree.rows.begin() + static_cast<std::ptrdiff_t>(parent.rows);
-    const auto parents_rows = at_parent;
-    for (Offset r = front.rows; r < front.rows + front.cb_rows; ++r) {  // both lists ascend
-      const Ordinal row = at(tree.rows, r);
-      if (row < parent.first_pivot + parent.pivots) {
-        at(relative, r) = static_cast<int>(row - parent.first_pivot);
-      } else {
-        while (*at_parent < row) ++at_parent;
-        at(relative, r) = parent.pivots + static_cast<int>(at_parent - parents_rows);
-      }
-    }
-  }
-  return relative;
-}
-
-/// Overload for a plan on hosts.
+/// Relative indices of a plan on hosts.
 template <class ExecutionSpace, class Plan>
 requires Impl::is_host_space<ExecutionSpace>
 auto relative_indices_of(const ExecutionSpace& exec, const AssemblyTree& tree, Plan& plan)
     -> decltype(plan.relative) {
   return Impl::upload(exec, plan.reservation, "lutra::numeric::relative_indices",
-                      relative_indices_of(plan.layout.fronts, tree));
+                      relative_indices(plan.layout, tree));
 }
 
 /// Overload for a plan on devices: in parallel.
@@ -254,7 +233,23 @@ std::size_t bytes_of_front_lists(const AssemblyTree& tree, std::int64_t nnz) {
 }
 
 std::vector<int> relative_indices(const FrontLayout& layout, const AssemblyTree& tree) {
-  return relative_indices_of(layout.fronts, tree);
+  std::vector<int> relative(tree.rows.size());
+  for (const auto& front : layout.fronts) {
+    if (front.parent < 0) continue;
+    const auto& parent = at(layout.fronts, front.parent);
+    auto at_parent = tree.rows.begin() + static_cast<std::ptrdiff_t>(parent.rows);
+    const auto parents_rows = at_parent;
+    for (Offset r = front.rows; r < front.rows + front.cb_rows; ++r) {  // both lists ascend
+      const Ordinal row = at(tree.rows, r);
+      if (row < parent.first_pivot + parent.pivots) {
+        at(relative, r) = static_cast<int>(row - parent.first_pivot);
+      } else {
+        while (*at_parent < row) ++at_parent;
+        at(relative, r) = parent.pivots + static_cast<int>(at_parent - parents_rows);
+      }
+    }
+  }
+  return relative;
 }
 
 template <class ExecutionSpace>

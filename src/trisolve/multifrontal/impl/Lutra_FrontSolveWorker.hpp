@@ -12,13 +12,14 @@
 namespace lutra::Impl {
 
 // Forward and backward substitution of the multifrontal method (I. S. Duff and J. K. Reid, ACM Trans. Math.
-// Software 9, 1983), with columns that may have been delayed (J. Hogg, E. Ovtchinnikov and J. Scott, ibid. 42,
-// 2016). A front has eliminated columns e, delayed columns d (none in LU) and contribution rows b, in this
-// order:
+// Software 9, 1983), with columns that may have been delayed (J. Hogg, E. Ovtchinnikov and J. Scott, ibid.
+// 42, 2016). A front has eliminated columns e, delayed columns d (none in LU) and contribution rows b, in
+// this order:
 //
 //         e         b
 //       +---------+-----+
-//     e | L11\U11 | U13 |   forward:  y_e = L11^-1 r_e,  r_d -= L21 y_e,  contribution to the parent: c_b - L31 y_e
+//     e | L11\U11 | U13 |   forward:  y_e = L11^-1 r_e,  r_d -= L21 y_e,  contribution to the parent: c_b -
+//     L31 y_e
 //       +---------+-----+
 //     d |   L21   |         diagonal: y_e = D^-1 y_e
 //       +---------+
@@ -37,8 +38,8 @@ struct FrontSubstitution {
   const Member& team;
   const FrontSweep& sweep;
   const ProductKernel<RealOf<Scalar>>* kernel;  ///< host kernel
-  static constexpr bool by_kernels =
-      kernels && Width == 1 && !ScalarTraits<Scalar>::is_complex && is_host_space<typename Member::execution_space>;
+  static constexpr bool by_kernels = kernels && Width == 1 && !ScalarTraits<Scalar>::is_complex &&
+                                     is_host_space<typename Member::execution_space>;
 
   KOKKOS_FUNCTION void subtract(const PanelPart<Scalar>& A, int rows, int columns, const Scalar* x,
                                 Scalar* v) const {
@@ -228,8 +229,8 @@ struct FrontSolveWorker {
     }
   }
 
-  /// Gathers right-hand sides and the children's contributions, solves for the pivots and stores contributions
-  /// to the parent.
+  /// Gathers right-hand sides and the children's contributions, solves for the pivots and stores
+  /// contributions to the parent.
   template <class Member>
   KOKKOS_FUNCTION void forward(const Member& team, const Located& at) const {
     const Front& front = at.front;
@@ -262,9 +263,9 @@ struct FrontSolveWorker {
   KOKKOS_FUNCTION void backward(const Member& team, const Located& at) const {
     const int e = at.eliminated, delayed = at.columns - e;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, delayed + at.front.cb_rows), [&](const int r) {
-      const std::int64_t index =
-          r < delayed ? data.index_of(at, e + r)
-                      : static_cast<std::int64_t>(data.rows[at.front.rows + r - delayed]);
+      const std::int64_t index = r < delayed
+                                     ? data.index_of(at, e + r)
+                                     : static_cast<std::int64_t>(data.rows[at.front.rows + r - delayed]);
       Scalar* const to = r < delayed ? at.y + (e + r) * Width : at.contributions + (r - delayed) * Width;
       for (int w = 0; w < Width; ++w) to[w] = data.by_index[index * Width + w];
     });

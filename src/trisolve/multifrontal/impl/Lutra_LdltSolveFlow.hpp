@@ -2,15 +2,15 @@
 #ifndef LUTRA_LDLTSOLVEFLOW_HPP
 #define LUTRA_LDLTSOLVEFLOW_HPP
 
+#include "Lutra_FrontSolveTasks.hpp"
 #include "Lutra_FrontSolveWorker.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_LdltSolveTasks.hpp"
 #include "Lutra_TaskQueue.hpp"
 
 namespace lutra::Impl {
 
 // Solves with multifrontal factors (Duff and Reid 1983): data-flow sweeps with L·D·Lᵀ. Each front of a small
-// subtree is processed by a warp, larger ones by gangs of blocks (Lutra_LdltSolveTasks.hpp). Rows of a front
+// subtree is processed by a warp, larger ones by gangs of blocks (LdltSolveTasks). Rows of a front
 // (eliminated e, delayed d and contribution rows b) are partitioned into tiles; tile t belongs to member t
 // mod members. Their number is known once the children are complete.
 //

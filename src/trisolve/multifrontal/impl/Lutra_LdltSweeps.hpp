@@ -114,7 +114,7 @@ LdltSolveData<Scalar> ldlt_solve_data(
 
 /// Sweeps of an execution space; successive groups of right-hand sides reuse the same vectors.
 template <class Scalar, class ExecutionSpace>
-class FrontSweeps<LdltFactors<Scalar, ExecutionSpace>> {
+class FrontSweeps<LdltFactors<Scalar, ExecutionSpace>> : LdltSweepFlow<Scalar, ExecutionSpace> {
  public:
   using Memory = typename ExecutionSpace::memory_space;
   using Plan = LdltPlan<Memory>;
@@ -123,17 +123,13 @@ class FrontSweeps<LdltFactors<Scalar, ExecutionSpace>> {
   using Data = LdltSolveData<Scalar>;
   using Flow = LdltSweepFlow<Scalar, ExecutionSpace>;
   using Lists = typename Flow::Lists;
+  using Flow::make_lists;
 
-  static std::shared_ptr<const Lists> make_lists(const ExecutionSpace& exec, const Plan& plan,
-                                                 const MemoryBudget& budget,
-                                                 const FrontSolverOptions& options) {
-    return Flow::make_lists(exec, plan, budget, options);
-  }
   FrontSweeps(const ExecutionSpace&, std::shared_ptr<const Lists> lists, const MemoryBudget& budget)
-      : m_lists(std::move(lists)),
+      : Flow(budget),
+        m_lists(std::move(lists)),
         m_kernel(best_product<RealOf<Scalar>>()),
-        m_vectors(budget),
-        m_flow(budget) {}
+        m_vectors(budget) {}
 
   const std::shared_ptr<const Lists>& lists() const { return m_lists; }
 
@@ -144,9 +140,9 @@ class FrontSweeps<LdltFactors<Scalar, ExecutionSpace>> {
     const bool has_rest = parts.diagonal || parts.upper;
     const auto sweep = [&](int column, int width) {
       if (width == 1) {
-        m_flow.sweep(exec, plan, *m_lists, FrontSolveWorker<1, Data>{data, column});
+        Flow::sweep(exec, plan, *m_lists, FrontSolveWorker<1, Data>{data, column});
       } else {
-        m_flow.sweep(exec, plan, *m_lists, FrontSolveWorker<4, Data>{data, column});
+        Flow::sweep(exec, plan, *m_lists, FrontSolveWorker<4, Data>{data, column});
       }
     };
     for (int column = 0; column < system.n_columns;) {
@@ -174,7 +170,7 @@ class FrontSweeps<LdltFactors<Scalar, ExecutionSpace>> {
   }
 
   std::int64_t consume_timeout(const ExecutionSpace& exec, const Plan& plan) {
-    const int front = m_flow.consume_stop(exec);
+    const int front = Flow::consume_stop(exec);
     return front < 0 ? -1 : static_cast<std::int64_t>(at(plan.base.layout.fronts, front).first_pivot);
   }
 
@@ -188,7 +184,7 @@ class FrontSweeps<LdltFactors<Scalar, ExecutionSpace>> {
           {"lutra::trisolve::contributions", static_cast<std::int64_t>(plan.base.rows.extent(0))}}},
         width, product_slack);
     try {
-      m_flow.begin(exec, plan, factors, width);
+      Flow::begin(exec, plan, factors, width);
     } catch (...) {
       m_vectors.free();
       throw;
@@ -198,7 +194,6 @@ class FrontSweeps<LdltFactors<Scalar, ExecutionSpace>> {
   std::shared_ptr<const Lists> m_lists;
   ProductKernel<RealOf<Scalar>> m_kernel;
   SolveVectors<Scalar, Memory, 3> m_vectors;  ///< see run
-  Flow m_flow;
 };
 
 }  // namespace lutra::Impl

@@ -10,7 +10,7 @@
 #include "Lutra_At.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontPlan.hpp"
-#include "Lutra_HostProduct.hpp"
+#include "Lutra_HostProducts.hpp"
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_SubtreeMapping.hpp"
 
@@ -79,15 +79,22 @@ class HostFronts {
   /// Empty for one thread.
   const SubtreeMapping& mapping() const { return m_mapping; }
 
-  /// Calls visit(loop, f, thread, own) for each front; `own` is a State of the thread.
+  /// Calls visit(products, f, thread, own) for each front, with products of the processor's best
+  /// instructions; `own` is a State of the thread.
   /// @param buffers [threads · product_buffer]
-  template <class State, class Real, class ExecutionSpace, class Visit>
-  void for_each(const ExecutionSpace& exec, const char* label, Real* buffers, const Visit& visit) const {
+  template <class State, class Scalar, class ExecutionSpace, class Visit>
+  void for_each(const ExecutionSpace& exec, const char* label, RealOf<Scalar>* buffers,
+                const Visit& visit) const {
+    using Real = RealOf<Scalar>;
+    const auto kernel = best_product<Real>();
+    const auto visit_with = [&]<class Loop>(const Loop& loop, Ordinal f, int thread, State& own) {
+      visit(HostProducts<Scalar, Loop>{kernel, loop}, f, thread, own);
+    };
     if constexpr (!is_serial_space<ExecutionSpace>) {
-      if (!m_mapping.order.empty()) return share<State>(exec, label, buffers, visit);
+      if (!m_mapping.order.empty()) return share<State>(exec, label, buffers, visit_with);
     }
     State of_all;
-    for (Ordinal f = 0; f < m_count; ++f) visit(AloneLoop<Real>{buffers}, f, 0, of_all);
+    for (Ordinal f = 0; f < m_count; ++f) visit_with(AloneLoop<Real>{buffers}, f, 0, of_all);
   }
 
  private:
@@ -119,8 +126,9 @@ template <class Scalar>
 struct ProductBuffers {
   using Real = RealOf<Scalar>;
 
-  template <class ExecutionSpace>
-  ProductBuffers(const ExecutionSpace& exec, const MemoryBudget& budget) : reservation(budget) {
+  template <class ExecutionSpace, class Schedule>
+  ProductBuffers(const ExecutionSpace& exec, const Schedule&, const MemoryBudget& budget)
+      : reservation(budget) {
     buffers = reservation.template allocate<decltype(buffers)>(
         Kokkos::DefaultHostExecutionSpace(), "lutra::numeric::product_buffers",
         static_cast<std::size_t>(exec.concurrency()) * product_buffer);

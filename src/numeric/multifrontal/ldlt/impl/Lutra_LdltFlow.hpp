@@ -147,14 +147,7 @@ KOKKOS_FUNCTION LdltRecord admit_front(const Block& block, const Launch& launch,
     stopped += record.stopped != 0 || Kokkos::atomic_load(&launch.data.outcome->stopped_front) >= 0 ? 1 : 0;
   }
   delayed = block.sum(delayed);
-  LdltRecord record;
-  record.stopped = block.sum(stopped) > 0 ? 1 : 0;
-  if (record.stopped == 0 && delayed > launch.data.room[f].max_delayed) {
-    record.wanted = static_cast<int>(delayed);
-    record.stopped = 1;
-  }
-  if (record.stopped == 0) record.delayed_in = static_cast<int>(delayed);
-  return record;
+  return launch.data.admit(f, delayed, block.sum(stopped) > 0);
 }
 
 /// Factorizes a front with one block, in shared memory if it fits.

@@ -130,6 +130,15 @@ struct LdltData {
     return shift[row] * scale[row] * scale[row];
   }
 
+  /// The record of a front whose children have delayed so many columns, at its start.
+  KOKKOS_FUNCTION LdltRecord admit(Ordinal f, std::int64_t delayed, bool is_stopped) const {
+    LdltRecord record;
+    const bool fits = delayed <= room[f].max_delayed;
+    if (!is_stopped && !fits) record.wanted = static_cast<int>(delayed);
+    if (!is_stopped && fits) record.delayed_in = static_cast<int>(delayed);
+    record.stopped = is_stopped || !fits ? 1 : 0;
+    return record;
+  }
   /// Stores a front's record, and the reason if it stopped; by one thread.
   KOKKOS_FUNCTION void store_record(const LdltFront<Scalar>& front, Ordinal f, const LdltProgress& progress,
                                     const LdltRecord& record) const {
@@ -224,25 +233,31 @@ struct LdltWorker {
   template <class Team>
   KOKKOS_FUNCTION void work(const Team& team, Ordinal f, Scalar* work, std::int64_t moved) const {
     const Front front = data.fronts[f];
-    LdltRecord record;
+    std::int64_t delayed = 0;
+    bool is_stopped = false;
+    for (Offset c = front.children; c < front.children_end; ++c) {
+      const LdltRecord& child = data.records[data.children[c]];
+      delayed += child.delayed_out;
+      is_stopped |= child.stopped != 0;
+    }
+    LdltRecord record = data.admit(f, delayed, is_stopped);
     record.moved = moved;
-    if (!admit(front, data.room[f].max_delayed, f, record)) {
-      team.once([&] { data.records[f] = record; });
-      return;
-    }
     const Panel panel = data.dense(f, record.delayed_in, moved);
-    assemble(team, front, panel);
-    if (data.complement != nullptr && front.parent < 0) {
-      take_complement(team, panel);
-      record.eliminated = panel.columns;
-      team.once([&] { data.records[f] = record; });
-      return;
-    }
     const LdltTest<Scalar> test = data.test(data.is_root(front));
-    const LdltProgress progress = eliminate_front(team, panel, test, work);
+    const bool takes_complement = data.complement != nullptr && front.parent < 0;
+    LdltProgress progress;
+    if (record.stopped == 0) {
+      assemble(team, front, panel);
+      if (takes_complement) {
+        take_complement(team, panel);
+        record.eliminated = panel.columns;
+      } else {
+        progress = eliminate_front(team, panel, test, work);
+        record.finish(progress.done, panel.columns, progress.failure != LdltFailure::none);
+      }
+    }
     team.once([&] {
-      record.finish(progress.done, panel.columns, progress.failure != LdltFailure::none);
-      if (record.stopped == 0) {
+      if (record.stopped == 0 && !takes_complement) {
         LdltTally tally;
         tally.count_pivots(panel, record.eliminated, test.hermitian);
         tally.count_front(record, panel.rows);
@@ -250,24 +265,6 @@ struct LdltWorker {
       }
       data.store_record(panel, f, progress, record);
     });
-  }
-
-  /// Whether the children's delayed columns fit. A front that must stop records the reason.
-  KOKKOS_FUNCTION bool admit(const Front& front, int max_delayed, Ordinal f, LdltRecord& record) const {
-    for (Offset c = front.children; c < front.children_end; ++c) {
-      const LdltRecord& child = data.records[data.children[c]];
-      record.delayed_in += child.delayed_out;
-      record.stopped |= child.stopped;
-    }
-    if (record.stopped != 0) {
-      record.delayed_in = 0;
-    } else if (record.delayed_in > max_delayed) {
-      record.wanted = record.delayed_in;
-      record.delayed_in = 0;
-      record.stopped = 1;
-      Kokkos::atomic_min(&data.outcome->overflow_front, static_cast<std::int64_t>(f));
-    }
-    return record.stopped == 0;
   }
 
   /// Copies out the front, which has no delayed columns, and stores the identity instead.

@@ -41,25 +41,22 @@ struct LdltSchedule<Kokkos::HostSpace> {
   void run(const ExecutionSpace& exec, const Plan&, const LdltData<Scalar>& data,
            LdltFactors<Scalar, ExecutionSpace>& factors) const {
     const LdltWorker<Scalar> worker{data};
-    const auto kernel = best_product<RealOf<Scalar>>();
     const Offset max_work = factors.room.max_work;
-    fronts.for_each<PanelCursor>(exec, "lutra::numeric::ldlt_subtrees", factors.state->buffers.data(),
-                                 [&](const auto& loop, Ordinal f, int thread, PanelCursor& cursor) {
-                                   using Loop = std::decay_t<decltype(loop)>;
-                                   const HostProducts<Scalar, Loop> products{kernel, loop};
-                                   worker.work(LdltHostTeam<Scalar, Loop>{{products}, data.column_rows}, f,
-                                               data.workspace + thread * max_work,
-                                               cursor.move(f, data.room[f].panel));
-                                   cursor.advance(data.records[f], data.fronts[f]);
-                                 });
+    fronts.for_each<PanelCursor, Scalar>(
+        exec, "lutra::numeric::ldlt_subtrees", factors.state->buffers.data(),
+        [&]<class Loop>(const HostProducts<Scalar, Loop>& products, Ordinal f, int thread,
+                        PanelCursor& cursor) {
+          worker.work(LdltHostTeam<Scalar, Loop>{{products}, data.column_rows}, f,
+                      data.workspace + thread * max_work, cursor.move(f, data.room[f].panel));
+          cursor.advance(data.records[f], data.fronts[f]);
+        });
   }
 };
 
 template <class Scalar, class ExecutionSpace>
 requires is_host_space<ExecutionSpace>
 struct LdltRunState<Scalar, ExecutionSpace> : ProductBuffers<Scalar> {
-  LdltRunState(const ExecutionSpace& exec, const LdltSchedule<Kokkos::HostSpace>&, const MemoryBudget& budget)
-      : ProductBuffers<Scalar>(exec, budget) {}
+  using ProductBuffers<Scalar>::ProductBuffers;
   /// Each thread has one for the largest front.
   static Offset workspace(const ExecutionSpace& exec, const LdltFrontLayout<Kokkos::HostSpace>& room) {
     return std::max<Offset>(room.workspace, room.max_work * exec.concurrency());

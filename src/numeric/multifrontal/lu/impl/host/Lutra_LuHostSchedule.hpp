@@ -25,37 +25,32 @@ struct FrontSchedule<Scalar, ExecutionSpace> : PortableLuSchedule<Scalar, Execut
   using Base = PortableLuSchedule<Scalar, ExecutionSpace>;
   using typename Base::Plan;
   using typename Base::State;
-  using Real = RealOf<Scalar>;
 
   FrontSchedule(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget&, const NumericDeviceModel&,
                 const std::optional<Symmetry>&)
-      : m_kernel(best_product<Real>()), m_fronts(plan.layout.fronts, exec.concurrency()) {}
+      : m_fronts(plan.layout.fronts, exec.concurrency()) {}
 
   void run(const ExecutionSpace& exec, const Plan&, const FrontLuData<Scalar>& data,
            const State& state) const {
     struct None {};
     const LuWorker<Scalar> worker{data};
-    m_fronts.template for_each<None>(exec, "lutra::numeric::subtrees", state.buffers.data(),
-                                     [&](const auto& loop, Ordinal f, int, None&) {
-                                       using Loop = std::decay_t<decltype(loop)>;
-                                       const HostProducts<Scalar, Loop> products{m_kernel, loop};
-                                       worker.work(HostFrontTeam<Scalar, Loop>{products}, f);
-                                     });
+    m_fronts.template for_each<None, Scalar>(
+        exec, "lutra::numeric::subtrees", state.buffers.data(),
+        [&]<class Loop>(const HostProducts<Scalar, Loop>& products, Ordinal f, int, None&) {
+          worker.work(HostFrontTeam<Scalar, Loop>{products}, f);
+        });
   }
   /// Rows are interchanged among all pivots of a front.
   static int interchanged_pivots(const Plan&) { return std::numeric_limits<int>::max(); }
 
  private:
-  ProductKernel<Real> m_kernel;
   HostFronts m_fronts;
 };
 
 template <class Scalar, class ExecutionSpace>
 requires is_host_space<ExecutionSpace>
 struct FrontRunState<Scalar, ExecutionSpace> : ProductBuffers<Scalar> {
-  FrontRunState(const ExecutionSpace& exec, const FrontSchedule<Scalar, ExecutionSpace>&,
-                const MemoryBudget& budget)
-      : ProductBuffers<Scalar>(exec, budget) {}
+  using ProductBuffers<Scalar>::ProductBuffers;
 };
 
 }  // namespace lutra::Impl
