@@ -2,11 +2,8 @@
 #ifndef LUTRA_FRONTSOLVEWORKER_HPP
 #define LUTRA_FRONTSOLVEWORKER_HPP
 
-#include <algorithm>
-
 #include "Lutra_FrontSolver.hpp"
 #include "Lutra_FrontSubstitution.hpp"
-#include "Lutra_HostProduct.hpp"
 #include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
@@ -29,99 +26,6 @@ namespace lutra::Impl {
 // In L·D·Lᵀ, U is Lᵀ. r is the right-hand side plus the sum c of the children's contributions; for columns
 // delayed to the front it is the value that the child stored in `by_index`. Each row gathers the terms of its
 // sum, so that sums follow one order.
-
-/// v −= A·x and triangles by FrontProduct and FrontTriangle; with `kernels`, on hosts and for one real
-/// right-hand side, unit triangles by the kernels of the factorization. The partition into blocks, and hence
-/// each sum, is the same for any number of threads.
-template <bool kernels, int Width, class Scalar, class Member>
-struct FrontSubstitution {
-  const Member& team;
-  const FrontSweep& sweep;
-  const ProductKernel<RealOf<Scalar>>* kernel;  ///< host kernel
-  static constexpr bool by_kernels = kernels && Width == 1 && !ScalarTraits<Scalar>::is_complex &&
-                                     is_host_space<typename Member::execution_space>;
-
-  KOKKOS_FUNCTION void subtract(const PanelPart<Scalar>& A, int rows, int columns, const Scalar* x,
-                                Scalar* v) const {
-    if constexpr (by_kernels) {
-      KOKKOS_IF_ON_HOST((multiply(A, rows, columns, x, v);))
-    } else {
-      FrontProduct<Width, Scalar, Member>{team, sweep}(A, rows, columns, x, v);
-    }
-  }
-  /// v = T⁻¹·v for a lower triangle of order n.
-  KOKKOS_FUNCTION void solve_down(const PanelPart<Scalar>& T, int n, Scalar* v) const {
-    if constexpr (by_kernels) {
-      by_blocks(T, n, true, v,
-                [&](int begin, int end) { KOKKOS_IF_ON_HOST((solve_block_down(T, begin, end, v);)) });
-    } else {
-      FrontTriangle<Width, Scalar, Member>{team, sweep}.solve_down(T, n, v);
-    }
-  }
-  /// v = T⁻¹·v for an upper triangle.
-  KOKKOS_FUNCTION void solve_up(const PanelPart<Scalar>& T, int n, Scalar* v) const {
-    if constexpr (by_kernels) {
-      by_blocks(T, n, false, v,
-                [&](int begin, int end) { KOKKOS_IF_ON_HOST((solve_block_up(T, begin, end, v);)) });
-    } else {
-      FrontTriangle<Width, Scalar, Member>{team, sweep}.solve_up(T, n, v);
-    }
-  }
-
- private:
-  static constexpr int block = 64;   ///< pivots solved by one thread
-  static constexpr int in_turn = 4;  ///< pivots solved element by element
-
-  template <class Solve>
-  KOKKOS_FUNCTION void by_blocks(const PanelPart<Scalar>& T, int n, bool down, Scalar* v,
-                                 const Solve& solve) const {
-    substitute_by_blocks<Width>(team, T, n, block, down, v, solve,
-                                [&](const PanelPart<Scalar>& A, int rows, int columns, const Scalar* x,
-                                    Scalar* to) { subtract(A, rows, columns, x, to); });
-  }
-
-  /// The entries of `rows` are contiguous either by columns or by rows.
-  void multiply_some(const PanelPart<Scalar>& A, int r, int rows, int columns, const Scalar* x,
-                     Scalar* v) const {
-    if (A.by_columns()) {
-      kernel->column(rows, columns, v + r, A.at(r, 0), A.column, x, v + r);
-    } else {
-      kernel->transposed(columns, rows, A.at(r, 0), A.row, x, v + r);
-    }
-  }
-  void multiply(const PanelPart<Scalar>& A, int rows, int columns, const Scalar* x, Scalar* v) const {
-    if (rows == 0 || columns == 0) return;
-    if (team.team_size() == 1) return multiply_some(A, 0, rows, columns, x, v);
-    const int edge = A.by_columns() ? 128 : 8;
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, (rows + edge - 1) / edge), [&](const int b) {
-      multiply_some(A, b * edge, std::min(edge, rows - b * edge), columns, x, v);
-    });
-  }
-
-  void solve_block_down(const PanelPart<Scalar>& T, int begin, int end, Scalar* v) const {
-    for (int b = begin; b < end; b += in_turn) {
-      const int n = std::min(in_turn, end - b);
-      for (int r = 1; r < n; ++r) {
-        Scalar sum = v[b + r];
-        for (int c = 0; c < r; ++c) sum -= *T.at(b + r, b + c) * v[b + c];
-        v[b + r] = sum;
-      }
-      const int next = b + n;
-      if (next < end) kernel->column(end - next, n, v + next, T.at(next, b), T.column, v + b, v + next);
-    }
-  }
-  void solve_block_up(const PanelPart<Scalar>& T, int begin, int end, Scalar* v) const {
-    for (int b = begin + (end - begin - 1) / in_turn * in_turn; b >= begin; b -= in_turn) {
-      const int n = std::min(in_turn, end - b), next = b + n;
-      if (next < end) kernel->transposed(end - next, n, T.at(b, next), T.row, v + next, v + b);
-      for (int r = n - 1; r-- > 0;) {
-        Scalar sum = v[b + r];
-        for (int c = r + 1; c < n; ++c) sum -= *T.at(b + r, b + c) * v[b + c];
-        v[b + r] = sum;
-      }
-    }
-  }
-};
 
 /// A front with some of its columns delayed, and its slots.
 template <class Scalar>
@@ -250,7 +154,7 @@ struct FrontSolveWorker {
     team.team_barrier();
     const int e = at.eliminated, delayed = at.columns - e;
     const auto substitution = by(team);
-    substitution.solve_down(data.part(at, 0), e, at.y);
+    substitution.solve(data.part(at, 0), e, at.y);
     if (delayed > 0) substitution.subtract(data.part(at, e), delayed, e, at.y, at.y + e * Width);
     substitution.subtract(data.part(at, at.columns), front.cb_rows, e, at.y, at.contributions);
     team.team_barrier();
@@ -277,7 +181,7 @@ struct FrontSolveWorker {
       substitution.subtract(data.part(at, e), e, delayed, at.y + e * Width, at.y);
       team.team_barrier();
     }
-    substitution.solve_up(data.part(at, 0), e, at.y);
+    substitution.solve(data.part(at, 0), e, at.y);
     keep(team, at, 0, e);
   }
 

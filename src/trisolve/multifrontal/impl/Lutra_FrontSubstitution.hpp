@@ -3,26 +3,81 @@
 #define LUTRA_FRONTSUBSTITUTION_HPP
 
 #include <Kokkos_Core.hpp>
+#include <algorithm>
 
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontLevels.hpp"
 #include "Lutra_FrontSolveData.hpp"
+#include "Lutra_HostProduct.hpp"
 #include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
-/// Pivots that one thread solves before all threads multiply by their solutions.
-inline constexpr int front_solve_block = 16;
-
-/// v −= A·x for `Width` right-hand sides by a team; the values of an index are contiguous. v and x must not
-/// overlap.
-template <int Width, class Scalar, class Member>
-struct FrontProduct {
+/// v −= A·x and v = T⁻¹·v for `Width` right-hand sides by a team; with `kernels`, on hosts and for one real
+/// right-hand side, by the kernels of the factorization, T being a unit triangle. The values of an index are
+/// contiguous; v and x must not overlap. The partition into blocks,
+/// and hence each sum, is the same for any number of threads.
+template <bool kernels, int Width, class Scalar, class Member>
+struct FrontSubstitution {
   const Member& team;
   const FrontSweep& sweep;
+  const ProductKernel<RealOf<Scalar>>* kernel;  ///< host kernel
+  static constexpr bool by_kernels = kernels && Width == 1 && !ScalarTraits<Scalar>::is_complex &&
+                                     is_host_space<typename Member::execution_space>;
 
-  KOKKOS_FUNCTION void operator()(const PanelPart<Scalar>& A, int rows, int columns, const Scalar* x,
-                                  Scalar* v) const {
+  KOKKOS_FUNCTION void subtract(const PanelPart<Scalar>& A, int rows, int columns, const Scalar* x,
+                                Scalar* v) const {
+    if constexpr (by_kernels) {
+      KOKKOS_IF_ON_HOST((multiply(A, rows, columns, x, v);))
+    } else {
+      subtract_product(A, rows, columns, x, v);
+    }
+  }
+  /// v = T⁻¹·v for a triangle of order n, lower if the sweep is forward, in blocks of pivots that one thread
+  /// solves. Team barriers separate the solutions of a block from the products with them, and those from the
+  /// next block.
+  KOKKOS_FUNCTION void solve(const PanelPart<Scalar>& T, int n, Scalar* v) const {
+    constexpr int block = by_kernels ? 64 : 16;
+    const bool down = sweep.forward;
+    const int blocks = (n + block - 1) / block;
+    for (int k = 0; k < blocks; ++k) {
+      const int begin = (down ? k : blocks - 1 - k) * block;
+      const int end = begin + block < n ? begin + block : n;
+      Kokkos::single(Kokkos::PerTeam(team), [&]() { solve_block(T, begin, end, v); });
+      team.team_barrier();
+      if (k + 1 == blocks) return;
+      const int first = down ? end : 0, rows = down ? n - end : begin;
+      subtract({T.at(first, begin), T.row, T.column}, rows, end - begin, v + begin * Width,
+               v + first * Width);
+      team.team_barrier();
+    }
+  }
+
+ private:
+  static constexpr int in_turn = 4;  ///< pivots that kernels solve element by element
+
+  KOKKOS_FUNCTION void solve_block(const PanelPart<Scalar>& T, int begin, int end, Scalar* v) const {
+    if constexpr (by_kernels) {
+      KOKKOS_IF_ON_HOST(
+          (sweep.forward ? solve_block_down(T, begin, end, v) : solve_block_up(T, begin, end, v);))
+    } else {
+      for (int k = begin; k < end; ++k) {
+        const int c = sweep.forward ? k : begin + end - 1 - k;
+        if (!sweep.unit()) {
+          const Scalar pivot = sweep.value(*T.at(c, c));
+          for (int w = 0; w < Width; ++w) v[c * Width + w] /= pivot;
+        }
+        const int first = sweep.forward ? c + 1 : begin, last = sweep.forward ? end : c;
+        for (int r = first; r < last; ++r) {
+          const Scalar a = sweep.value(*T.at(r, c));
+          for (int w = 0; w < Width; ++w) v[r * Width + w] -= a * v[c * Width + w];
+        }
+      }
+    }
+  }
+
+  KOKKOS_FUNCTION void subtract_product(const PanelPart<Scalar>& A, int rows, int columns, const Scalar* x,
+                                        Scalar* v) const {
     constexpr int together = 4;  // columns or rows per pass, so that v or x is read a quarter as often
     if (A.by_columns()) {
       int c = 0;
@@ -36,8 +91,6 @@ struct FrontProduct {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, blocks * together, rows),
                          [&](const int r) { subtract_rows<1>(A, r, columns, x, v); });
   }
-
- private:
   template <int Together>
   KOKKOS_FUNCTION void subtract_columns(const PanelPart<Scalar>& A, int rows, int c, const Scalar* x,
                                         Scalar* v) const {
@@ -87,69 +140,47 @@ struct FrontProduct {
       }
     }
   }
-};
 
-/// v = T⁻¹·v for a triangle T of order `n` by a team, in blocks of pivots. Team barriers separate the
-/// solutions of a block from the products with them, and those from the next block.
-/// @tparam Width values per index
-/// @param down whether T is lower triangular
-/// @param solve    called by one thread: solve(begin, end) solves with the diagonal block of these pivots
-/// @param subtract subtract(A, rows, columns, x, v): v −= A·x by the team
-template <int Width, class Scalar, class Member, class Solve, class Subtract>
-KOKKOS_FUNCTION void substitute_by_blocks(const Member& team, const PanelPart<Scalar>& T, int n, int block,
-                                          bool down, Scalar* v, const Solve& solve,
-                                          const Subtract& subtract) {
-  const int blocks = (n + block - 1) / block;
-  for (int k = 0; k < blocks; ++k) {
-    const int begin = (down ? k : blocks - 1 - k) * block;
-    const int end = begin + block < n ? begin + block : n;
-    Kokkos::single(Kokkos::PerTeam(team), [&]() { solve(begin, end); });
-    team.team_barrier();
-    if (k + 1 == blocks) return;
-    const int first = down ? end : 0, rows = down ? n - end : begin;
-    subtract({T.at(first, begin), T.row, T.column}, rows, end - begin, v + begin * Width, v + first * Width);
-    team.team_barrier();
+  /// The entries of `rows` are contiguous either by columns or by rows.
+  void multiply_some(const PanelPart<Scalar>& A, int r, int rows, int columns, const Scalar* x,
+                     Scalar* v) const {
+    if (A.by_columns()) {
+      kernel->column(rows, columns, v + r, A.at(r, 0), A.column, x, v + r);
+    } else {
+      kernel->transposed(columns, rows, A.at(r, 0), A.row, x, v + r);
+    }
   }
-}
+  void multiply(const PanelPart<Scalar>& A, int rows, int columns, const Scalar* x, Scalar* v) const {
+    if (rows == 0 || columns == 0) return;
+    if (team.team_size() == 1) return multiply_some(A, 0, rows, columns, x, v);
+    const int edge = A.by_columns() ? 128 : 8;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, (rows + edge - 1) / edge), [&](const int b) {
+      multiply_some(A, b * edge, std::min(edge, rows - b * edge), columns, x, v);
+    });
+  }
 
-/// Substitution with the triangle of a front's pivots for `Width` right-hand sides by a team.
-template <int Width, class Scalar, class Member>
-struct FrontTriangle {
-  const Member& team;
-  const FrontSweep& sweep;
-
-  /// v = T⁻¹·v for a lower triangle of order `n`.
-  KOKKOS_FUNCTION void solve_down(const PanelPart<Scalar>& T, int n, Scalar* v) const {
-    const auto solve = [&](int begin, int end) {
-      for (int c = begin; c < end; ++c) {
-        divide(T, c, v);
-        for (int r = c + 1; r < end; ++r) subtract_one(T, r, c, v);
+  void solve_block_down(const PanelPart<Scalar>& T, int begin, int end, Scalar* v) const {
+    for (int b = begin; b < end; b += in_turn) {
+      const int n = std::min(in_turn, end - b);
+      for (int r = 1; r < n; ++r) {
+        Scalar sum = v[b + r];
+        for (int c = 0; c < r; ++c) sum -= *T.at(b + r, b + c) * v[b + c];
+        v[b + r] = sum;
       }
-    };
-    substitute_by_blocks<Width>(team, T, n, front_solve_block, true, v, solve,
-                                FrontProduct<Width, Scalar, Member>{team, sweep});
+      const int next = b + n;
+      if (next < end) kernel->column(end - next, n, v + next, T.at(next, b), T.column, v + b, v + next);
+    }
   }
-  /// v = T⁻¹·v for an upper triangle.
-  KOKKOS_FUNCTION void solve_up(const PanelPart<Scalar>& T, int n, Scalar* v) const {
-    const auto solve = [&](int begin, int end) {
-      for (int c = end; c-- > begin;) {
-        divide(T, c, v);
-        for (int r = begin; r < c; ++r) subtract_one(T, r, c, v);
+  void solve_block_up(const PanelPart<Scalar>& T, int begin, int end, Scalar* v) const {
+    for (int b = begin + (end - begin - 1) / in_turn * in_turn; b >= begin; b -= in_turn) {
+      const int n = std::min(in_turn, end - b), next = b + n;
+      if (next < end) kernel->transposed(end - next, n, T.at(b, next), T.row, v + next, v + b);
+      for (int r = n - 1; r-- > 0;) {
+        Scalar sum = v[b + r];
+        for (int c = r + 1; c < n; ++c) sum -= *T.at(b + r, b + c) * v[b + c];
+        v[b + r] = sum;
       }
-    };
-    substitute_by_blocks<Width>(team, T, n, front_solve_block, false, v, solve,
-                                FrontProduct<Width, Scalar, Member>{team, sweep});
-  }
-
- private:
-  KOKKOS_FUNCTION void divide(const PanelPart<Scalar>& T, int c, Scalar* v) const {
-    if (sweep.unit()) return;
-    const Scalar pivot = sweep.value(*T.at(c, c));
-    for (int w = 0; w < Width; ++w) v[c * Width + w] /= pivot;
-  }
-  KOKKOS_FUNCTION void subtract_one(const PanelPart<Scalar>& T, int r, int c, Scalar* v) const {
-    const Scalar a = sweep.value(*T.at(r, c));
-    for (int w = 0; w < Width; ++w) v[r * Width + w] -= a * v[c * Width + w];
+    }
   }
 };
 

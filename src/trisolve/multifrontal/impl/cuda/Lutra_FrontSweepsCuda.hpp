@@ -154,51 +154,34 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
     launch.inverses = triangle.inverses;
   }
 
-  /// Selects the tickets of this launch and of the same fronts' other sweep.
-  template <bool Up>
-  void choose_tickets(int front_class, Launch& launch) {
-    int* const tickets = m_tickets.data() + 2 * front_class;
-    launch.ticket = tickets + (Up ? 0 : 1);
-    launch.next_ticket = tickets + (Up ? 1 : 0);
-  }
-
   template <bool Up, int Class, int Width>
-  void sweep_by_warps(const Kokkos::Cuda& exec, Launch launch) {
-    const auto& tasks = m_lists->warp_tasks[Class][Up ? 0 : 1];
-    if (tasks.extent(0) == 0) return;
-    choose_tickets<Up>(Class, launch);
+  void sweep_by_warps(const Kokkos::Cuda& exec, const Launch& launch) {
     constexpr int parts = (Class == Tasks::small ? small_solve_size : middle_solve_size) / 32;
-    const auto kernel = warp_sweep_kernel<Up, parts, Width, Scalar>;
-    constexpr int threads = small_solve_warps * 32;
-    const auto n_tasks = tasks.extent(0) * static_cast<std::size_t>(launch.groups);
-    const unsigned teams = teams_for(exec, kernel, {0, threads, 0}, n_tasks, small_solve_warps);
-    kernel<<<teams, threads, 0, exec.cuda_stream()>>>(launch, tasks.data(),
-                                                      static_cast<int>(tasks.extent(0)));
-    check_cuda(cudaGetLastError(), "launching a sweep through small fronts");
+    sweep<Up>(exec, launch, Class, m_lists->warp_tasks[Class][Up ? 0 : 1],
+              warp_sweep_kernel<Up, parts, Width, Scalar>, {0, small_solve_warps * 32, 0}, small_solve_warps);
   }
-
   template <bool Up, int Width>
-  void sweep_tiles(const Kokkos::Cuda& exec, Launch launch) {
-    const auto& tasks = m_lists->tile_tasks[Up ? 0 : 1];
-    if (tasks.extent(0) == 0) return;
-    choose_tickets<Up>(Tasks::tiled, launch);
-    const auto kernel = tile_sweep_kernel<Up, edge, Width, Scalar>;
+  void sweep_tiles(const Kokkos::Cuda& exec, const Launch& launch) {
     constexpr std::size_t bytes = sizeof(TileSolveMemory<edge, Width, Scalar>);
-    const auto n_tasks = tasks.extent(0) * static_cast<std::size_t>(launch.groups);
-    const unsigned teams = teams_for(exec, kernel, {0, tile_solve_threads, bytes}, n_tasks, 1);
-    kernel<<<teams, tile_solve_threads, bytes, exec.cuda_stream()>>>(launch, tasks.data(),
-                                                                     static_cast<int>(tasks.extent(0)));
-    check_cuda(cudaGetLastError(), "launching a sweep through fronts");
+    sweep<Up>(exec, launch, Tasks::tiled, m_lists->tile_tasks[Up ? 0 : 1],
+              tile_sweep_kernel<Up, edge, Width, Scalar>, {0, tile_solve_threads, bytes}, 1);
   }
 
-  /// Number of thread blocks that run concurrently, at most as many as there is work for.
-  template <class Kernel>
-  unsigned teams_for(const Kokkos::Cuda& exec, Kernel kernel, const KernelGraphs::Shape& shape,
-                     std::size_t tasks, int tasks_a_team) {
+  /// Launches a sweep through the fronts of a class by as many thread blocks as run concurrently, at most as
+  /// many as there is work for.
+  template <bool Up, class TaskView, class Kernel>
+  void sweep(const Kokkos::Cuda& exec, Launch launch, int front_class, const TaskView& tasks, Kernel kernel,
+             const KernelGraphs::Shape& shape, int tasks_a_team) {
+    if (tasks.extent(0) == 0) return;
+    // the tickets of this launch and of the same fronts' other sweep
+    launch.ticket = m_tickets.data() + 2 * front_class + (Up ? 0 : 1);
+    launch.next_ticket = m_tickets.data() + 2 * front_class + (Up ? 1 : 0);
+    const auto per_team = static_cast<std::size_t>(tasks_a_team);
+    const auto wanted = (tasks.extent(0) * static_cast<std::size_t>(launch.groups) + per_team - 1) / per_team;
     const auto at_once = static_cast<std::size_t>(std::max(1, m_kernels.teams_at_once(exec, kernel, shape)));
-    const auto wanted =
-        (tasks + static_cast<std::size_t>(tasks_a_team) - 1) / static_cast<std::size_t>(tasks_a_team);
-    return static_cast<unsigned>(std::min(wanted, at_once));
+    kernel<<<static_cast<unsigned>(std::min(wanted, at_once)), shape.threads, shape.shared_bytes,
+             exec.cuda_stream()>>>(launch, tasks.data(), static_cast<int>(tasks.extent(0)));
+    check_cuda(cudaGetLastError(), "launching a sweep through fronts");
   }
 
   /// Provides vectors for `width` values per index, all sentinels if they are new.

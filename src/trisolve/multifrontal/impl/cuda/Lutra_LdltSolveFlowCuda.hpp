@@ -22,25 +22,19 @@ namespace lutra::Impl {
 
 inline constexpr int ldlt_solve_threads = 256;  ///< threads of a block that processes other fronts
 
-struct LdltSolveWarpCuda : WarpWorkerCuda {
-  static constexpr int size = 32;
+/// A warp, or a block of `threads` threads.
+template <class Worker, int threads>
+struct LdltSolveWorkerCuda : Worker {
+  static constexpr int size = threads;
   template <class Scalar>
-  static constexpr int solve_edge = 32;
-  template <class Scalar>
-  __device__ __forceinline__ Scalar sum_group(const Scalar& value) const {
-    return sum_over_lanes(value, 32);
-  }
-};
-
-struct LdltSolveBlockCuda : BlockWorkerCuda<ldlt_solve_threads> {
-  static constexpr int size = ldlt_solve_threads;
-  template <class Scalar>
-  static constexpr int solve_edge = front_tile<Scalar>;
+  static constexpr int solve_edge = threads == 32 ? 32 : front_tile<Scalar>;
   template <class Scalar>
   __device__ __forceinline__ Scalar sum_group(const Scalar& value) const {
     return sum_over_lanes(value, 32);
   }
 };
+using LdltSolveWarpCuda = LdltSolveWorkerCuda<WarpWorkerCuda, 32>;
+using LdltSolveBlockCuda = LdltSolveWorkerCuda<BlockWorkerCuda<ldlt_solve_threads>, ldlt_solve_threads>;
 
 inline constexpr int ldlt_solve_warps = 4;  ///< warps of a block that processes small fronts
 
