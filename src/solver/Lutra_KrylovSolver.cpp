@@ -375,6 +375,15 @@ void KrylovSolver<Scalar, ExecutionSpace>::throw_if_stopped() {
   if (m_numeric) Impl::throw_if_stopped(m_exec, "solve", *m_numeric->engine());
 }
 
+// Defined here, since they would otherwise be compiled again wherever a KrylovSolver is used.
+template <class Scalar, class ExecutionSpace>
+KrylovSolver<Scalar, ExecutionSpace>::KrylovSolver(KrylovSolver&&) noexcept = default;
+template <class Scalar, class ExecutionSpace>
+KrylovSolver<Scalar, ExecutionSpace>& KrylovSolver<Scalar, ExecutionSpace>::operator=(
+    KrylovSolver&&) noexcept = default;
+template <class Scalar, class ExecutionSpace>
+KrylovSolver<Scalar, ExecutionSpace>::~KrylovSolver() = default;
+
 #define LUTRA_KRYLOV_SOLVER(Scalar, Space) template class KrylovSolver<Scalar, Space>;
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_KRYLOV_SOLVER)
 

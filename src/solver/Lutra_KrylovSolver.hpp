@@ -46,6 +46,9 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
       : KrylovSolver(options, exec, MemoryBudget(options.memory_limit)) {}
   /// Overload that shares an existing MemoryBudget, in place of one with `options.memory_limit`.
   KrylovSolver(KrylovSolverOptions options, const ExecutionSpace& exec, const MemoryBudget& budget);
+  KrylovSolver(KrylovSolver&&) noexcept;
+  KrylovSolver& operator=(KrylovSolver&&) noexcept;
+  ~KrylovSolver();
 
   /// Preconditions all later solves by M instead of a preconditioner of the solver's own; the options must
   /// then say Preconditioning::none. op(M)⁻¹ must approximate op(A)⁻¹ and must be the same in each

@@ -429,6 +429,14 @@ Determinant<Scalar> Numeric<Scalar, ExecutionSpace>::determinant() {
   return symmetric_factors("determinant").determinant(m_exec);
 }
 
+// Defined here, since they would otherwise be compiled again wherever a Numeric is used.
+template <class Scalar, class ExecutionSpace>
+Numeric<Scalar, ExecutionSpace>::Numeric(Numeric&&) noexcept = default;
+template <class Scalar, class ExecutionSpace>
+Numeric<Scalar, ExecutionSpace>& Numeric<Scalar, ExecutionSpace>::operator=(Numeric&&) noexcept = default;
+template <class Scalar, class ExecutionSpace>
+Numeric<Scalar, ExecutionSpace>::~Numeric() = default;
+
 #define LUTRA_NUMERIC(Scalar, Space) template class Numeric<Scalar, Space>;
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_NUMERIC)
 

@@ -209,6 +209,9 @@ class Numeric {
   /// Overload that shares an existing MemoryBudget, in place of one with `options.memory_limit`.
   Numeric(std::shared_ptr<const analysis_type> analysis, const DirectOptions& options,
           const ExecutionSpace& exec, const MemoryBudget& budget);
+  Numeric(Numeric&&) noexcept;
+  Numeric& operator=(Numeric&&) noexcept;
+  ~Numeric();
 
   /// Factorizes a matrix that has the analyzed pattern and any values. The values are copied, except for
   /// incomplete factors. For LDLᵀ and Cholesky `report()` then contains the inertia. Waits for the device

@@ -190,6 +190,14 @@ void Solver<Scalar, ExecutionSpace>::take_report() {
   }
 }
 
+// Defined here, since they would otherwise be compiled again wherever a Solver is used.
+template <class Scalar, class ExecutionSpace>
+Solver<Scalar, ExecutionSpace>::Solver(Solver&&) noexcept = default;
+template <class Scalar, class ExecutionSpace>
+Solver<Scalar, ExecutionSpace>& Solver<Scalar, ExecutionSpace>::operator=(Solver&&) noexcept = default;
+template <class Scalar, class ExecutionSpace>
+Solver<Scalar, ExecutionSpace>::~Solver() = default;
+
 #define LUTRA_SOLVER(Scalar, Space) template class Solver<Scalar, Space>;
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_SOLVER)
 

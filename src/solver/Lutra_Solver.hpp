@@ -41,6 +41,9 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
       : Solver(options, exec, MemoryBudget(options.memory_limit)) {}
   /// Overload that shares an existing MemoryBudget, in place of one with `options.memory_limit`.
   Solver(SolverOptions options, const ExecutionSpace& exec, const MemoryBudget& budget);
+  Solver(Solver&&) noexcept;
+  Solver& operator=(Solver&&) noexcept;
+  ~Solver();
 
   using Calls::factorize;
   /// Factorizes a matrix that has the analyzed pattern and any values. The values are read in place.

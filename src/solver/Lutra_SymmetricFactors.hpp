@@ -7,7 +7,6 @@
 #include "Lutra_CsrView.hpp"
 #include "Lutra_FrontLdlt.hpp"
 #include "Lutra_FrontSolver.hpp"
-#include "Lutra_LdltDeterminant.hpp"
 
 namespace lutra {
 

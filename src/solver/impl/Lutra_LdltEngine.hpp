@@ -11,7 +11,6 @@
 #include "Lutra_FrontLdlt.hpp"
 #include "Lutra_FrontSolver.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_LdltDeterminant.hpp"
 #include "Lutra_MultifrontalPlan.hpp"
 #include "Lutra_Options.hpp"
 #include "Lutra_PlanTools.hpp"

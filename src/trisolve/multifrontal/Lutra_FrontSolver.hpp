@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "Lutra_DeviceModel.hpp"
+#include "Lutra_Factorization.hpp"
 #include "Lutra_FrontLdlt.hpp"
 #include "Lutra_FrontLu.hpp"
 #include "Lutra_FrontSolveData.hpp"
@@ -41,12 +42,6 @@ struct FrontSolverOptions {
   std::optional<DeviceModel> device_model = {};
 };
 
-/// Factors of F = L·D·Lᵀ (or Lᴴ) that a solve uses.
-struct LdltParts {
-  bool lower = true;     ///< L
-  bool diagonal = true;  ///< D
-  bool upper = true;     ///< Lᵀ, or Lᴴ
-};
 /// L and U, which no solve takes apart.
 struct LuParts {};
 

@@ -256,13 +256,6 @@ template <class Scalar, class ExecutionSpace>
 Offset enlarge_room(const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
                     const MemoryBudget& budget, LdltFactors<Scalar, ExecutionSpace>& factors);
 
-/// A determinant as sign · exp(log_magnitude), which avoids overflow.
-template <class Scalar>
-struct Determinant {
-  Scalar sign = Scalar(1);   ///< of magnitude 1; 0 for a singular matrix
-  double log_magnitude = 0;  ///< natural logarithm of the magnitude; −infinity for a singular matrix
-};
-
 /// Determinant of A = S⁻¹·Pᵀ·L·D·Lᵀ·P·S⁻¹: det(D) divided by the squared scales. Perturbed pivots enter with
 /// their perturbed values. Runs on one host thread, in pivot order; copies D to the host; O(slots) there.
 /// Fences.
