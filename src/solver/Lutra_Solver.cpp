@@ -35,10 +35,11 @@ Solver<Scalar, ExecutionSpace>::Solver(SolverOptions options, const ExecutionSpa
 template <class Scalar, class ExecutionSpace>
 auto Solver<Scalar, ExecutionSpace>::choose(const matrix_type& A) const -> Choice {
   if (m_options.method != Method::automatic) return {m_options.method, m_options.ldlt.symmetry, {}};
-  MethodProperties properties = method_properties(Impl::copy_to_host(m_exec, A));
+  const DeviceModel model = m_options.device_model.value_or(default_device_model<ExecutionSpace>());
+  MethodProperties properties =
+      method_properties(Impl::copy_to_host(m_exec, A), model.numeric.min_flops_per_entry > 0);
   properties.lu_asked = m_options.asks_for_lu() || m_budget.limit_bytes() > 0;
-  const MethodChoice choice =
-      choose_method(properties, m_options.device_model.value_or(default_device_model<ExecutionSpace>()));
+  const MethodChoice choice = choose_method(properties, model);
   return {method_of(choice.method), choice.symmetry, choice.reason};
 }
 

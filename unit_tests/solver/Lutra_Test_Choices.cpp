@@ -51,7 +51,10 @@ TEST_CASE("properties for the choice of a method, worked by hand", "[solver]") {
   CHECK(properties_of(A).diagonally_dominant);
   CHECK(properties_of(A).zero_diagonals == 0);
   CHECK(properties_of(A).flops_per_entry ==
-        6.0 / 7);                        // two columns of a division, a product and a difference
+        6.0 / 7);  // two columns of a division, a product and a difference
+  const MethodProperties without = method_properties(make_view(A), false);
+  CHECK(without.flops_per_entry == 0);
+  CHECK(without.diagonally_dominant);
   A.values = {1, -1, -1, 2, -1, -1, 1};  // no row is strictly dominant: the vector of ones is a null vector
   CHECK_FALSE(properties_of(A).diagonally_dominant);
   A.values = {1, 0, 0, 2, -1, -1, 2};  // a stored zero connects nothing, but all parts are strict
@@ -136,6 +139,8 @@ TEST_CASE("the built-in models choose all symmetric methods on hosts and only Ch
   properties.zero_diagonals = 0;
   properties.diagonally_dominant = true;
   CHECK(choose_method(properties, host).method == DirectMethod::cholesky);
+  CHECK(choose_method(properties, h200).method == DirectMethod::cholesky);
+  properties.flops_per_entry = 0;  // not computed for models that do not need it
   CHECK(choose_method(properties, h200).method == DirectMethod::cholesky);
 }
 

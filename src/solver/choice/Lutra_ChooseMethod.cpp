@@ -84,7 +84,8 @@ double flops_per_entry(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A) 
 }  // namespace
 
 template <class Scalar>
-MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
+MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
+                                   bool with_flops) {
   MethodProperties result;
   if (A.n_rows != A.n_cols) return result;
   result.symmetric = is_symmetric(A, Symmetry::symmetric);
@@ -95,7 +96,7 @@ MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos
   result.diagonally_dominant = result.hermitian && is_dominant(A);
   result.structurally_singular = known.structural_rank.value_or(known.rows) < known.rows;
   result.zero_diagonals = known.zero_diagonals;
-  result.flops_per_entry = flops_per_entry(A.pattern());
+  if (with_flops) result.flops_per_entry = flops_per_entry(A.pattern());
   return result;
 }
 
@@ -135,8 +136,9 @@ MethodChoice choose_method(const MethodProperties& properties, const DeviceModel
                              ", predicted to take " + text);
 }
 
-#define LUTRA_METHOD_PROPERTIES(Scalar) \
-  template MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&);
+#define LUTRA_METHOD_PROPERTIES(Scalar)                                                                   \
+  template MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, \
+                                              bool);
 LUTRA_FOR_EACH_SCALAR(LUTRA_METHOD_PROPERTIES)
 
 }  // namespace lutra

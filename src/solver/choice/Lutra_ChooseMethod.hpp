@@ -28,11 +28,13 @@ struct MethodProperties {
 };
 
 /// Computes the properties of a square matrix, except `lu_asked`, which the caller sets. Costs O(nnz log(row
-/// length)), and for a symmetric matrix also a maximum transversal and an AMD ordering.
+/// length)), and for a symmetric matrix also a maximum transversal and, for the flops, an AMD ordering.
 /// @param A matrix on the host with sorted rows
+/// @param with_flops whether `flops_per_entry` is computed; only models with `min_flops_per_entry` need it
 /// @throws OutOfMemoryError
 template <class Scalar>
-MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A);
+MethodProperties method_properties(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
+                                   bool with_flops = true);
 
 /// A method and the reason for choosing it.
 struct MethodChoice {
