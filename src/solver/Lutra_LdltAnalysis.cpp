@@ -126,15 +126,15 @@ void analyze_symmetric(const ExecutionSpace& exec,
   analysis.F.row_order = analysis.F.col_order =
       upload(exec, analysis.F.reservation, "lutra::solver::order", pivots.columns);
   const bool bordered = analysis.bordered = border && report.structural_rank.value_or(S.n_rows) == S.n_rows;
-  const auto plan = [&](const auto& F, const auto& fronts, const auto& entries) {
+  const auto plan = [&](const auto& F, auto&& fronts, const auto& entries) {
     return plan_ldlt_engine<Scalar, ExecutionSpace>(
-        exec, F, fronts, entries, options,
+        exec, F, std::forward<decltype(fronts)>(fronts), entries, options,
         !bordered && tries_diagonal<ExecutionSpace>(on_host, pivots.columns, options), report.structural_rank,
         budget, bordered ? border : nullptr);
   };
-  analysis.plan =
-      bordered ? plan_bordered(exec, *border, pivots, tree, budget, plan)
-               : plan(analysis.F, tree, FrontEntries{on_host.pattern(), pivots.columns, pivots.columns});
+  analysis.plan = bordered ? plan_bordered(exec, *border, pivots, tree, budget, plan)
+                           : plan(analysis.F, std::move(tree),
+                                  FrontEntries{on_host.pattern(), pivots.columns, pivots.columns});
   report.times.levelization = timer.seconds();
   const auto height = report.factors.tree_height;
   report.factors = analysis.plan->counts;

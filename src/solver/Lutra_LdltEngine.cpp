@@ -95,9 +95,21 @@ LdltFactorization<Scalar, ExecutionSpace>::LdltFactorization(const ExecutionSpac
       m_budget(budget),
       m_rule(rule_of(plan.options)),
       m_tries_diagonal(plan.diagonal != nullptr),
-      m_solver(plan.solver->with_own_vectors(exec, budget)),
       m_bordered(budget) {
+  if (plan.pivoted) need_plan(exec);
   if (plan.border) m_fronts.complement = plan.border->complement;
+}
+
+/// Returns the plan of fronts with delayed pivots, which is made when it is first needed.
+template <class Scalar, class ExecutionSpace>
+auto LdltFactorization<Scalar, ExecutionSpace>::need_plan(const ExecutionSpace& exec)
+    -> const LdltPlan<Memory>& {
+  if (!m_solver) {
+    const auto pivoted = m_plan.pivoted ? m_plan.pivoted : m_plan.plan_pivoted(exec, m_budget);
+    m_solver.emplace(pivoted->solver.with_own_vectors(exec, m_budget));
+    m_pivoted = pivoted;
+  }
+  return m_pivoted->plan;
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -151,7 +163,7 @@ std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::k
   m_relative_smallest = outcome.largest_entry > 0 ? pivots.smallest_d / outcome.largest_entry : 0.0;
   SymmetricOutcome& symmetric = outcome.symmetric.emplace();
   if (has_inertia()) symmetric.inertia = {pivots.positive, pivots.negative, 0};
-  symmetric.entries = static_cast<std::int64_t>(m_plan.fronts.predicted_entries);
+  symmetric.entries = static_cast<std::int64_t>(m_plan.predicted_entries);
   return outcome;
 }
 
@@ -180,7 +192,7 @@ std::string LdltFactorization<Scalar, ExecutionSpace>::cascade(const LdltOutcome
   if (outcome.delayed > min_delayed &&
       static_cast<double>(outcome.delayed) > max_delayed * static_cast<double>(n))
     return std::to_string(outcome.delayed) + " of " + std::to_string(n) + " columns";
-  const double predicted = static_cast<double>(m_plan.fronts.predicted_entries);
+  const double predicted = static_cast<double>(m_plan.predicted_entries);
   if (outcome.delayed > min_delayed && static_cast<double>(outcome.entries) > max_entries * predicted)
     return Impl::formatted("factors have %.3g times the entries predicted",
                            static_cast<double>(outcome.entries) / predicted);
@@ -209,11 +221,12 @@ LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::raise_tolerance(const Exe
 template <class Scalar, class ExecutionSpace>
 LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize_with_room(
     const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, const LdltPivotRule& rule) {
-  allocate_ldlt(exec, m_plan.fronts, m_budget, m_fronts);
-  const double most = max_growth * static_cast<double>(m_plan.fronts.room.panels);
+  const LdltPlan<Memory>& plan = need_plan(exec);
+  allocate_ldlt(exec, plan, m_budget, m_fronts);
+  const double most = max_growth * static_cast<double>(plan.room.panels);
   for (int repetition = 0;; ++repetition) {
     const Kokkos::Timer timer;
-    factorize_ldlt(exec, m_plan.fronts, {A}, rule, m_fronts);
+    factorize_ldlt(exec, plan, {A}, rule, m_fronts);
     const LdltOutcome outcome = read_outcome(exec, m_fronts);
     if (outcome.stopped_front >= 0)
       throw TimeoutError("factorize: front " + std::to_string(outcome.stopped_front) +
@@ -222,7 +235,7 @@ LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize_with_room(
     m_events.push_back("more delayed pivots than room at front " + std::to_string(outcome.overflow_front) +
                        Impl::formatted(": factorized again with more, after %.3g s", timer.seconds()));
     if (may_reorder() && repetition == max_repetitions) return outcome;
-    const auto panels = static_cast<double>(enlarge_room(exec, m_plan.fronts, m_budget, m_fronts));
+    const auto panels = static_cast<double>(enlarge_room(exec, plan, m_budget, m_fronts));
     if (may_reorder() && panels > most) return outcome;
   }
 }
@@ -280,13 +293,13 @@ void LdltFactorization<Scalar, ExecutionSpace>::solve_parts(const ExecutionSpace
   auto system = front_system(m_plan.F, m_A, op, B, X);
   if (!parts.lower) system.in.scale = nullptr;
   if (!parts.upper) system.out.scale = nullptr;
-  m_solver.solve(exec, m_plan.fronts, m_fronts, system, parts);
+  m_solver->solve(exec, m_pivoted->plan, m_fronts, system, parts);
 }
 
 template <class Scalar, class ExecutionSpace>
 Determinant<Scalar> LdltFactorization<Scalar, ExecutionSpace>::determinant(const ExecutionSpace& exec) {
   need_fronts(exec);
-  return lutra::determinant(exec, m_plan.fronts, m_fronts, m_A.row_scale);
+  return lutra::determinant(exec, m_pivoted->plan, m_fronts, m_A.row_scale);
 }
 
 /// Lists the pivots in elimination order, front by front.
@@ -298,7 +311,7 @@ std::vector<Pivot> LdltFactorization<Scalar, ExecutionSpace>::pivots(const Execu
   const auto variables = to_host(exec, m_fronts.variables);
   const auto kinds = to_host(exec, m_fronts.kind);
   const auto& rooms =
-      m_fronts.room.host_fronts.empty() ? m_plan.fronts.room.host_fronts : m_fronts.room.host_fronts;
+      m_fronts.room.host_fronts.empty() ? m_pivoted->plan.room.host_fronts : m_fronts.room.host_fronts;
   std::vector<Pivot> result;
   for (std::size_t f = 0; f < records.size(); ++f) {
     const auto first = static_cast<std::size_t>(rooms[f].slots);
@@ -320,11 +333,11 @@ FactorValues<Scalar> LdltFactorization<Scalar, ExecutionSpace>::write_out(const 
   const auto variables = to_host(exec, m_fronts.variables);
   const auto diagonal = to_host(exec, m_fronts.diagonal), off_diagonal = to_host(exec, m_fronts.off_diagonal);
   const auto panels = download(exec, m_fronts.panels);
-  const auto cb_rows = download(exec, m_plan.fronts.base.rows);
+  const auto cb_rows = download(exec, m_pivoted->plan.base.rows);
   exec.fence("lutra::solver: panels are on the host");
   const auto& rooms =
-      m_fronts.room.host_fronts.empty() ? m_plan.fronts.room.host_fronts : m_fronts.room.host_fronts;
-  const auto& fronts = m_plan.fronts.base.layout.fronts;
+      m_fronts.room.host_fronts.empty() ? m_pivoted->plan.room.host_fronts : m_fronts.room.host_fronts;
+  const auto& fronts = m_pivoted->plan.base.layout.fronts;
   std::vector<std::int64_t> position(factors.row_order.size());  // elimination position of each row
   std::int64_t k = 0;
   for (std::size_t f = 0; f < records.size(); ++f) {
@@ -359,7 +372,7 @@ bool LdltFactorization<Scalar, ExecutionSpace>::increase_quality() {
 
 template <class Scalar, class ExecutionSpace>
 std::int64_t LdltFactorization<Scalar, ExecutionSpace>::consume_timeout(const ExecutionSpace& exec) {
-  const std::int64_t row = m_solver.consume_timeout(exec, m_plan.fronts);
+  const std::int64_t row = m_solver ? m_solver->consume_timeout(exec, m_pivoted->plan) : -1;
   const std::int64_t of_diagonal = m_diagonal ? m_diagonal->consume_timeout(exec) : -1;
   return row >= 0 ? row : of_diagonal;
 }
@@ -374,23 +387,38 @@ LdltEnginePlan<Scalar, ExecutionSpace>::make_factorization(const ExecutionSpace&
 template <class Scalar, class ExecutionSpace>
 void LdltEnginePlan<Scalar, ExecutionSpace>::write_pattern(const ExecutionSpace& exec,
                                                            FactorStructure& structure) const {
-  write_rows(exec, pattern_of_fronts(exec, fronts.base, MemoryBudget()), structure);
+  if (!pivoted) return diagonal->write_pattern(exec, structure);
+  write_rows(exec, pattern_of_fronts(exec, pivoted->plan.base, MemoryBudget()), structure);
+}
+
+template <class Scalar, class ExecutionSpace>
+auto LdltEnginePlan<Scalar, ExecutionSpace>::plan_pivoted(const ExecutionSpace& exec,
+                                                          const MemoryBudget& budget) const
+    -> std::shared_ptr<const Pivoted> {
+  LdltPlanOptions fronts;
+  if (border) fronts.data_flow = false;
+  auto plan = plan_ldlt(exec, input->tree, {input->A, input->order, input->order}, budget, fronts, F.A);
+  LdltSolver<Scalar, ExecutionSpace> solver(exec, plan, budget);
+  return std::make_shared<const Pivoted>(std::move(plan), std::move(solver));
 }
 
 template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engine(
     const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
-    const AssemblyTree& tree, const FrontEntries& on_host, const LdltOptions& options, bool tries_diagonal,
+    AssemblyTree tree, const FrontEntries& on_host, const LdltOptions& options, bool tries_diagonal,
     const std::optional<std::int64_t>& structural_rank, const MemoryBudget& budget,
     const std::shared_ptr<const Border<Scalar, ExecutionSpace>>& border) {
   auto plan = std::make_shared<LdltEnginePlan<Scalar, ExecutionSpace>>();
   plan->F = F;
   plan->border = border;
-  LdltPlanOptions fronts;
-  if (border) fronts.data_flow = false;
-  plan->fronts = plan_ldlt(exec, tree, on_host, budget, fronts, F.A);
-  plan->solver.emplace(exec, plan->fronts, budget);
   plan->options = options;
+  plan->predicted_entries = predicted_ldlt_entries(lay_out_fronts(tree).fronts);
+  const auto set = static_cast<std::int64_t>(border ? border->set : 0);
+  plan->counts.nnz_l = static_cast<std::int64_t>(plan->predicted_entries) - set * (set + 1) / 2;
+  plan->counts.nnz_u = 0;
+  plan->counts.flops = tree.flops / 2;
+  plan->counts.supernodes = static_cast<std::int64_t>(tree.count());
+  plan->solve_method = "supernodal";
   if (structural_rank && !border) plan->min_zero = F.A.n_rows - *structural_rank;
   if (tries_diagonal && plan->min_zero == 0) {
     LuOptions without_interchanges;
@@ -401,24 +429,25 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
     } catch (const OutOfMemoryError&) {  // factorizations then do not try them
     }
   }
-  const auto set = static_cast<std::int64_t>(border ? border->set : 0);
-  plan->counts.nnz_l = static_cast<std::int64_t>(plan->fronts.predicted_entries) - set * (set + 1) / 2;
-  plan->counts.nnz_u = 0;
-  plan->counts.flops = plan->fronts.flops;
-  plan->counts.supernodes = static_cast<std::int64_t>(tree.count());
-  const auto& widths = plan->fronts.base.layout.level_pivots;
+  plan->input = PivotedInput{std::move(tree), on_host.A, on_host.row_order};
+  if (plan->diagonal) {
+    plan->level_widths = plan->diagonal->level_widths;
+    return plan;
+  }
+  plan->pivoted = plan->plan_pivoted(exec, budget);
+  plan->input.reset();
+  const auto& widths = plan->pivoted->plan.base.layout.level_pivots;
   plan->level_widths.assign(widths.begin(), widths.end());
-  plan->solve_method = "supernodal";
   return plan;
 }
 
-#define LUTRA_LDLT_ENGINE(Scalar, Space)                                                       \
-  template struct LdltEnginePlan<Scalar, Space>;                                               \
-  template class LdltFactorization<Scalar, Space>;                                             \
-  template std::shared_ptr<const FactorizationPlan<Scalar, Space>> plan_ldlt_engine<Scalar>(   \
-      const Space&, const PermutedPattern<typename Space::memory_space>&, const AssemblyTree&, \
-      const FrontEntries&, const LdltOptions&, bool, const std::optional<std::int64_t>&,       \
-      const MemoryBudget&, const std::shared_ptr<const Border<Scalar, Space>>&);
+#define LUTRA_LDLT_ENGINE(Scalar, Space)                                                                     \
+  template struct LdltEnginePlan<Scalar, Space>;                                                             \
+  template class LdltFactorization<Scalar, Space>;                                                           \
+  template std::shared_ptr<const FactorizationPlan<Scalar, Space>> plan_ldlt_engine<Scalar>(                 \
+      const Space&, const PermutedPattern<typename Space::memory_space>&, AssemblyTree, const FrontEntries&, \
+      const LdltOptions&, bool, const std::optional<std::int64_t>&, const MemoryBudget&,                     \
+      const std::shared_ptr<const Border<Scalar, Space>>&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_LDLT_ENGINE)
 
 }  // namespace lutra::Impl

@@ -68,7 +68,11 @@ TEST_CASE("a stalled solve with L·D·Lᵀ is a TimeoutError, and the next one s
     options.diagonal_first = diagonal_first;
     const auto analysis = analyze<double, Kokkos::Cuda>(exec, on_device, options, MemoryBudget());
     auto& plan = const_cast<Engine&>(static_cast<const Engine&>(*analysis->plan));
-    plan.solver.emplace(exec, plan.fronts, MemoryBudget(), FrontSolverOptions{false, 0.05});
+    if (!plan.pivoted) plan.pivoted = plan.plan_pivoted(exec, MemoryBudget());
+    auto& pivoted = const_cast<Engine::Pivoted&>(*plan.pivoted);
+    auto& fronts = pivoted.plan;
+    pivoted.solver =
+        LdltSolver<double, Kokkos::Cuda>(exec, fronts, MemoryBudget(), FrontSolverOptions{false, 0.05});
     REQUIRE((plan.diagonal != nullptr) == diagonal_first);
     auto* const diagonal = const_cast<Diagonal*>(static_cast<const Diagonal*>(plan.diagonal.get()));
     if (diagonal_first)  // solves with LU wait for values by lists that they make of the plan
@@ -85,13 +89,13 @@ TEST_CASE("a stalled solve with L·D·Lᵀ is a TimeoutError, and the next one s
     } else {
       REQUIRE(numeric.solve(b, x) == Status::success);
       {
-        const Stall stall(plan.fronts.base);
+        const Stall stall(fronts.base);
         check_stall();
       }
       CHECK(numeric.solve(b, x) == Status::success);
     }
     {
-      const Stall stall(plan.fronts.base);
+      const Stall stall(fronts.base);
       CHECK_THROWS_AS(numeric.solve_parts(b, x, {}), TimeoutError);
     }
     CHECK_NOTHROW(numeric.solve_parts(b, x, {}));

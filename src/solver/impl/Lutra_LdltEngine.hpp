@@ -18,14 +18,31 @@
 
 namespace lutra::Impl {
 
-/// Plan of multifrontal LDLᵀ on one pattern, and the prototype of its solver.
+/// Plan of fronts of L·D·Lᵀ with delayed pivots, and the prototype of their solver.
+template <class Scalar, class ExecutionSpace>
+struct PivotedFronts {
+  LdltPlan<typename ExecutionSpace::memory_space> plan;
+  LdltSolver<Scalar, ExecutionSpace> solver;  ///< copied by each factorization
+};
+
+/// Input of a plan of `PivotedFronts`, on the host.
+struct PivotedInput {
+  AssemblyTree tree;
+  CsrPattern<Ordinal, Offset, Kokkos::HostSpace> A;
+  std::vector<Ordinal> order;  ///< [n] user row at each permuted index
+};
+
+/// Plan of multifrontal LDLᵀ on one pattern. If factorizations try the diagonal pivots first, most matrices
+/// need no fronts with delayed pivots, so that these are planned by the first factorization that does.
 template <class Scalar, class ExecutionSpace>
 struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   using Memory = typename ExecutionSpace::memory_space;
+  using Pivoted = PivotedFronts<Scalar, ExecutionSpace>;
 
   PermutedPattern<Memory> F;
-  LdltPlan<Memory> fronts;
-  std::optional<LdltSolver<Scalar, ExecutionSpace>> solver;  ///< copied by each factorization
+  std::shared_ptr<const Pivoted> pivoted;  ///< null: planned when needed
+  std::optional<PivotedInput> input;       ///< set if `pivoted` is null
+  Offset predicted_entries = 0;            ///< entries of L and D without delayed pivots
   /// Plan of LU without interchanges on the same tree, which factorizations try first; may be null.
   std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> diagonal;
   LdltOptions options;
@@ -33,6 +50,8 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   /// n minus the structural rank of the nonzero entries of the analyzed matrix; 0 if unknown.
   std::int64_t min_zero = 0;
 
+  /// Plans the fronts with delayed pivots. @throws OutOfMemoryError
+  std::shared_ptr<const Pivoted> plan_pivoted(const ExecutionSpace& exec, const MemoryBudget& budget) const;
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
       const ExecutionSpace& exec, const MemoryBudget& budget) const override;
   void write_pattern(const ExecutionSpace& exec, FactorStructure& structure) const override;
@@ -44,7 +63,8 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
 /// without interchanges, whose CUDA kernels are faster. It keeps these pivots if they pass the threshold
 /// test, all |entries of L| ≤ 1/u, and none is small (Lutra_DiagonalPivots.hpp). After the first failure this
 /// object does not try them again. `solve_parts` and `determinant` need the factors L, D and Lᵀ; if LU was
-/// kept, they compute these first.
+/// kept, they compute these first. Each of these plans the fronts of L·D·Lᵀ if the analysis has not, and may
+/// therefore run out of memory.
 ///
 /// If delayed pivots do not fit into the fronts, the fronts are enlarged and the factorization is repeated.
 /// This happens up to `max_repetitions` times, while the panels stay within `max_growth` times their original
@@ -75,7 +95,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
     if (m_state == State::diagonal || m_state == State::both) return m_diagonal->apply(exec, op, B, X);
     const auto solve = [&](const Rows& from, const Rows& to) {
-      m_solver.solve(exec, m_plan.fronts, m_fronts, front_system(m_plan.F, m_A, op, from, to), {});
+      m_solver->solve(exec, m_pivoted->plan, m_fronts, front_system(m_plan.F, m_A, op, from, to), {});
     };
     m_plan.border ? m_bordered.solve(exec, B, X, solve) : solve(B, X);
   }
@@ -96,6 +116,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   using Diagonal = MultifrontalFactorization<Scalar, ExecutionSpace>;
   /// Kinds of factors that exist for the last matrix factorized.
   enum class State { fronts, diagonal, both };
+  const LdltPlan<Memory>& need_plan(const ExecutionSpace& exec);
   bool passes(const FactorizationOutcome& lu, const DiagonalPivots& pivots) const;
   std::optional<FactorizationOutcome> keep_diagonal(const ExecutionSpace& exec, FactorizationOutcome outcome);
   void need_fronts(const ExecutionSpace& exec);
@@ -117,8 +138,9 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   std::optional<Diagonal> m_diagonal;
   State m_state = State::fronts;
   bool m_tries_diagonal;
+  std::shared_ptr<const typename Plan::Pivoted> m_pivoted;  ///< null until needed
   LdltFactors<Scalar, ExecutionSpace> m_fronts;
-  LdltSolver<Scalar, ExecutionSpace> m_solver;
+  std::optional<LdltSolver<Scalar, ExecutionSpace>> m_solver;  ///< set together with m_pivoted
   ScaledValues<Scalar, Memory> m_A;   ///< values of the last factorization; `apply` reads their scales
   std::vector<std::string> m_events;  ///< events of the last factorization
   double m_relative_smallest = 0;     ///< smallest nonzero pivot, relative to the largest scaled entry
@@ -126,7 +148,8 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   BorderWorkspace<Scalar, ExecutionSpace> m_bordered;
 };
 
-/// Plans multifrontal LDLᵀ and its solves.
+/// Plans multifrontal LDLᵀ and its solves. Fronts with delayed pivots are planned only if factorizations do
+/// not try the diagonal pivots first.
 /// @param tree    assembly tree of F; the orders of F follow it
 /// @param on_host pattern and orders of F on the host
 /// @param options options in which no choice of pivots is `automatic`
@@ -137,7 +160,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
 template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engine(
     const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
-    const AssemblyTree& tree, const FrontEntries& on_host, const LdltOptions& options, bool tries_diagonal,
+    AssemblyTree tree, const FrontEntries& on_host, const LdltOptions& options, bool tries_diagonal,
     const std::optional<std::int64_t>& structural_rank, const MemoryBudget& budget,
     const std::shared_ptr<const Border<Scalar, ExecutionSpace>>& border = {});
 

@@ -100,6 +100,15 @@ void multiply_two(Determinant<Scalar>& product, Symmetry symmetry, const Scalar&
 
 }  // namespace
 
+Offset predicted_ldlt_entries(const std::vector<Front>& fronts) {
+  Offset entries = 0;
+  for (const Front& front : fronts) {
+    const auto pivots = static_cast<Offset>(front.pivots);
+    entries += pivots * front.size() - pivots * (pivots - 1) / 2;
+  }
+  return entries;
+}
+
 template <class ExecutionSpace>
 LdltPlan<typename ExecutionSpace::memory_space> plan_ldlt(
     const ExecutionSpace& exec, const AssemblyTree& tree, const FrontEntries& entries,
@@ -110,13 +119,10 @@ LdltPlan<typename ExecutionSpace::memory_space> plan_ldlt(
   plan.options = options;
   plan.reservation = MemoryReservation(budget);
   plan.order = Impl::upload(exec, plan.reservation, "lutra::numeric::ldlt_order", entries.row_order);
-  plan.flops = tree.flops / 2;
   std::vector<int> max_delayed;
   for (const auto& front : plan.base.layout.fronts) {
     max_delayed.push_back(
         std::max(options.min_room, static_cast<int>(options.room_share * static_cast<double>(front.pivots))));
-    plan.predicted_entries += static_cast<Offset>(front.pivots) * front.size() -
-                              static_cast<Offset>(front.pivots) * (front.pivots - 1) / 2;
   }
   limit_to_children(plan, max_delayed);
   using Schedule = Impl::LdltSchedule<typename ExecutionSpace::memory_space>;

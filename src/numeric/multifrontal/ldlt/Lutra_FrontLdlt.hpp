@@ -97,10 +97,11 @@ struct LdltPlan {
   LdltFrontLayout<MemorySpace> room;  ///< initial storage of factorizations
   bool data_flow = false;             ///< whether fronts run as data flow, each with a workspace of its own
   std::shared_ptr<const Impl::LdltSchedule<MemorySpace>> schedule;
-  Offset predicted_entries = 0;  ///< entries of L and D without delayed pivots
-  double flops = 0;              ///< flops without delayed pivots
   MemoryReservation reservation;
 };
+
+/// Entries of L and D without delayed pivots. O(fronts)
+Offset predicted_ldlt_entries(const std::vector<Front>& fronts);
 
 /// Subtrees of a plan's fronts by host threads, which solves follow too; empty for one thread.
 const SubtreeMapping& subtrees_of(const LdltPlan<Kokkos::HostSpace>& plan);
