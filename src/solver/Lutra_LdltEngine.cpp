@@ -216,6 +216,20 @@ LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::raise_tolerance(const Exe
   return outcome;
 }
 
+/// Returns whether the fronts that were completed before others overflowed delayed so many of their columns
+/// that larger fronts would only postpone a change of the order.
+template <class Scalar, class ExecutionSpace>
+bool LdltFactorization<Scalar, ExecutionSpace>::is_cascading(const ExecutionSpace& exec) const {
+  std::int64_t eliminated = 0, delayed = 0;
+  for (const LdltRecord& record : to_host(exec, m_fronts.records)) {
+    if (record.stopped != 0) continue;
+    eliminated += record.eliminated;
+    delayed += record.delayed_out;
+  }
+  return delayed > min_delayed &&
+         static_cast<double>(delayed) > max_delayed * static_cast<double>(eliminated + delayed);
+}
+
 /// Factorizes and enlarges the fronts while delayed pivots do not fit, until they fit or the order has to be
 /// changed.
 template <class Scalar, class ExecutionSpace>
@@ -231,7 +245,7 @@ LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize_with_room(
     if (outcome.stopped_front >= 0)
       throw TimeoutError("factorize: front " + std::to_string(outcome.stopped_front) +
                          " waited too long for others, and the factorization was given up");
-    if (!outcome.overflowed()) return outcome;
+    if (!outcome.overflowed() || (may_reorder() && is_cascading(exec))) return outcome;
     m_events.push_back("more delayed pivots than room at front " + std::to_string(outcome.overflow_front) +
                        Impl::formatted(": factorized again with more, after %.3g s", timer.seconds()));
     if (may_reorder() && repetition == max_repetitions) return outcome;

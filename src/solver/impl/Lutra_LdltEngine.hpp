@@ -68,8 +68,8 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
 ///
 /// If delayed pivots do not fit into the fronts, the fronts are enlarged and the factorization is repeated.
 /// This happens up to `max_repetitions` times, while the panels stay within `max_growth` times their original
-/// size. Pivots are considered to cascade up the tree beyond that, and also if more than `max_delayed` of all
-/// columns were delayed or the factors have more than `max_entries` times the predicted entries. The outcome
+/// size. Pivots are considered to cascade up the tree beyond that, and also if more than `max_delayed` of the
+/// columns of completed fronts were delayed or the factors have more than `max_entries` times the predicted entries. The outcome
 /// reports a cascade, and the caller must then use an analysis whose order keeps matched rows adjacent
 /// (`Impl::with_paired_order`). With such an order, fronts get as much memory as they need.
 ///
@@ -122,6 +122,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   void need_fronts(const ExecutionSpace& exec);
   LdltOutcome factorize_with_room(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
                                   const LdltPivotRule& rule);
+  bool is_cascading(const ExecutionSpace& exec) const;
   LdltOutcome raise_tolerance(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
                               LdltOutcome outcome);
   bool has_inertia() const {
