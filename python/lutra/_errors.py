@@ -65,7 +65,7 @@ _ERRORS = {
 
 
 def judge(status: str, report: Report, solve_singular: bool = False) -> None:
-    """Raises or warns as the status requires. `success` and `not_solved` do nothing."""
+    """Raises or warns as the status requires. `success`, `unchecked` and `not_solved` do nothing."""
     if status == "numerically_singular" and solve_singular:
         return warn(report.describe(), AccuracyWarning)
     if status in _ERRORS:

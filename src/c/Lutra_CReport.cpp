@@ -138,6 +138,8 @@ const char* lutra_status_name(int status) {
       return "not_converged";
     case LUTRA_NO_VALUE:
       return "no_value";
+    case LUTRA_UNCHECKED:
+      return "unchecked";
     case LUTRA_INPUT_ERROR:
       return "input_error";
     case LUTRA_CALL_ORDER_ERROR:

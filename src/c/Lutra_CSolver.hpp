@@ -55,6 +55,8 @@ inline lutra_status to_c(Status status) noexcept {
       return LUTRA_NOT_CONVERGED;
     case Status::out_of_memory:
       return LUTRA_OUT_OF_MEMORY;
+    case Status::unchecked:
+      return LUTRA_UNCHECKED;
   }
   return LUTRA_INTERNAL_ERROR;
 }

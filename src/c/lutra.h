@@ -43,6 +43,7 @@ typedef enum lutra_status {
   LUTRA_BREAKDOWN = 6,             /* NaN or infinity in factors or X, or a Krylov method broke down */
   LUTRA_NOT_CONVERGED = 7,         /* X is the last iterate of a Krylov method */
   LUTRA_NO_VALUE = 8,              /* the report holds no value for this key at present */
+  LUTRA_UNCHECKED = 9,             /* X was computed; the option `check` asks for no check */
 
   /* The call failed. */
   LUTRA_INPUT_ERROR = -1,      /* invalid argument: the message names it, with row and column */

@@ -7,7 +7,7 @@
 namespace lutra::Cli {
 
 // Exit statuses, which scripts rely on (docs/command-line.md).
-inline constexpr int exit_solved = 0;             ///< solved and checked, or completed
+inline constexpr int exit_solved = 0;             ///< solved and checked, `unchecked` as asked, or completed
 inline constexpr int exit_defect = 1;             ///< defect of Lutra
 inline constexpr int exit_invalid_input = 2;      ///< invalid call or file
 inline constexpr int exit_numerical_failure = 3;  ///< singular, breakdown, or error above the tolerance
@@ -17,6 +17,7 @@ inline constexpr int exit_cancelled = 5;  ///< by a signal
 constexpr int exit_status(Status status) {
   switch (status) {
     case Status::success:
+    case Status::unchecked:
       return exit_solved;
     case Status::not_solved:
       return exit_defect;

@@ -63,6 +63,7 @@ const std::vector<Flag>& flags() {
       {"--memory-limit", "memory_limit", "BYTES", {}, {}, ", as 1000000, 500K, 200M, 2G, 1T"},
       {"--expected-factorizations", "expected_factorizations", "N", {}, "those of the call"},
       {"--refine", "max_refinement_steps", "N"},
+      {"--check", "check"},
       {"--tol", "tolerance", "T", "krylov.tolerance"},
       {"--solve-singular", "solve_singular"},
       {"--condition", "estimate_condition"},

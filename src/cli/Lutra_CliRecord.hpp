@@ -141,7 +141,7 @@ inline void write_report(const Arguments& arguments, const ReportRecord& record,
                          const std::string& solution = "") {
   if (!arguments.quiet && !json_on_output(arguments))
     write_output(arguments.verbose ? to_verbose_text(record, solution) : to_text(record, solution));
-  if (arguments.quiet && record.report.status != Status::success) print_error(failure_text(record));
+  if (arguments.quiet && !is_solved(record.report.status)) print_error(failure_text(record));
 }
 
 }  // namespace lutra::Cli

@@ -54,7 +54,7 @@ inline Input read_input(const Arguments& arguments) {
 }
 
 inline bool has_solution(const Arguments& arguments, const Report& report) {
-  return report.status == Status::success || report.status == Status::error_above_tolerance ||
+  return is_solved(report.status) || report.status == Status::error_above_tolerance ||
          (arguments.is_given("--solve-singular") && report.errors.backward_componentwise);
 }
 

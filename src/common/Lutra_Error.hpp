@@ -75,8 +75,14 @@ enum class Status {
   error_above_tolerance,  ///< solved, but with a backward error above the tolerance
   breakdown,              ///< NaN or infinity in factors or solution, or breakdown of a Krylov method
   not_converged,          ///< a Krylov method ended with a residual above the tolerance
-  out_of_memory           ///< memory, or the caller's limit, was insufficient
+  out_of_memory,          ///< memory, or the caller's limit, was insufficient
+  unchecked               ///< solved; the options ask for no check of the solution
 };
+
+/// Returns whether there is a solution that is within the tolerance, or that the options leave unchecked.
+constexpr bool is_solved(Status status) {
+  return status == Status::success || status == Status::unchecked;
+}
 
 /// The name of a status in reports and JSON.
 constexpr std::string_view to_string(Status status) {
@@ -99,6 +105,8 @@ constexpr std::string_view to_string(Status status) {
       return "not_converged";
     case Status::out_of_memory:
       return "out_of_memory";
+    case Status::unchecked:
+      return "unchecked";
   }
   return "unknown";
 }

@@ -79,6 +79,8 @@ std::string describe(const Report& report, int index_base) {
       return "not converged" + iterations_of(report);
     case Status::out_of_memory:
       return "out of memory";
+    case Status::unchecked:
+      return "the solution has not been checked";
   }
   return "unknown status";
 }

@@ -334,7 +334,7 @@ void Numeric<Scalar, ExecutionSpace>::start_report() {
   m_report.singular_columns.clear();
   m_report.condition_solves = 0;
   m_report.times.condition.reset();
-  m_renewed = false;
+  m_renewed = m_proven = false;
 }
 
 /// Clears the previous solution from the report. Escalations of the factorization remain.

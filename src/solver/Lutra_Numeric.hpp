@@ -401,6 +401,9 @@ class Numeric {
                         Transposition op);
   void load_block(const const_multivector_type& B, std::size_t first, std::size_t k);
   void check_solved(const RefinementOutcome& outcome);
+  static void throw_if_bad(const std::optional<std::int64_t>& row);
+  bool needs_check() const;
+  Status solve_unchecked(const const_multivector_type& B, const multivector_type& X, Transposition op);
   Status report_solution(const RefinementOutcome& worst, double seconds);
   bool improve_block(Transposition op, std::size_t k, RefinementOutcome& outcome);
   bool is_solved(const RefinementOutcome& outcome) const;
@@ -437,6 +440,7 @@ class Numeric {
   MemoryReservation m_scale_reservation;  ///< memory of m_diagonal_scale
   Guard m_guard;
   double m_perturbation = 0;              ///< perturbation used in the last factorization
+  bool m_proven = false;                  ///< a solve with the factors needed no refinement
   bool m_renewed = false;                 ///< a new analysis has been tried for the current values
   std::optional<double> m_forward_bound;  ///< worst forward error bound of the last solutions
   bool m_unknown_solution = false;        ///< m_forward_bound is 1 or more

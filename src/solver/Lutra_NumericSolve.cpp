@@ -74,6 +74,12 @@ Status Numeric<Scalar, ExecutionSpace>::solve_strided(const const_multivector_ty
   const auto solve_blocks = [&] {
     const Impl::StageTimer timer(m_exec, m_options.time_stages);
     reserve_workspace(B.extent(1));
+    if (!needs_check()) {
+      m_report.status = solve_unchecked(B, X, op);
+      m_report.times.solve = timer.seconds();
+      update_memory();
+      return m_report.status;
+    }
     RefinementOutcome worst{.errors = {{0.0}, {0.0}, {0.0}}};
     bool changed = false;  // X changed after the wait for the first solution
     for (std::size_t first = 0; first < B.extent(1); first += columns_at_once) {
@@ -107,7 +113,35 @@ Status Numeric<Scalar, ExecutionSpace>::report_solution(const RefinementOutcome&
   m_report.times.refine = worst.refine_seconds;
   m_report.times.solve = seconds - worst.refine_seconds;
   update_memory();
-  return m_report.status = status_of_solution();
+  m_report.status = status_of_solution();
+  m_proven = m_proven || (m_report.status == Status::success && worst.steps == 0 &&
+                          m_report.escalations.size() == m_factor_escalations);
+  return m_report.status;
+}
+
+template <class Scalar, class ExecutionSpace>
+bool Numeric<Scalar, ExecutionSpace>::needs_check() const {
+  if (m_stage != Stage::factorized || m_options.check == SolutionCheck::always) return true;
+  return m_options.check == SolutionCheck::first && !m_proven;
+}
+
+/// Solves without residuals and refinement. Waits for the check of B, for the watchdog and for X.
+template <class Scalar, class ExecutionSpace>
+Status Numeric<Scalar, ExecutionSpace>::solve_unchecked(const const_multivector_type& B,
+                                                        const multivector_type& X, Transposition op) {
+  for (std::size_t first = 0; first < B.extent(1); first += columns_at_once) {
+    const std::size_t k = std::min(columns_at_once, B.extent(1) - first);
+    load_block(B, first, k);
+    m_factorization->apply(m_exec, op, m_work.B, m_work.X);
+    copy_solutions(m_exec, m_work.X, X, first, k, m_work.maxima);
+    if (first > 0) continue;
+    m_work.maxima.fetch(m_exec);
+    throw_if_bad(m_work.maxima.first_bad_row(m_analysis->n));
+    start_solution(Status::not_solved);
+  }
+  throw_if_stopped();
+  m_exec.fence("lutra::solver: X is complete");
+  return Status::unchecked;
 }
 
 /// Improves a block after refinement. Runs GMRES if refinement has stalled, and checks the condition if the
@@ -207,11 +241,15 @@ void Numeric<Scalar, ExecutionSpace>::load_block(const const_multivector_type& B
                        maxima.bad_row_slot());
 }
 
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::throw_if_bad(const std::optional<std::int64_t>& row) {
+  if (row) throw InputError("B: row " + std::to_string(*row) + " holds NaN or infinity");
+}
+
 /// @throws InputError if a row of B is not finite; TimeoutError if the watchdog has stopped a solve
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::check_solved(const RefinementOutcome& outcome) {
-  if (outcome.bad_row)
-    throw InputError("B: row " + std::to_string(*outcome.bad_row) + " holds NaN or infinity");
+  throw_if_bad(outcome.bad_row);
   // A stopped solve leaves NaN, so a finite first solution makes a check of the flag unnecessary.
   const bool finite = std::isfinite(std::ranges::max(outcome.errors.componentwise));
   if (outcome.steps > 0 || !finite) throw_if_stopped();

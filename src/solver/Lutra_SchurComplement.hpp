@@ -107,7 +107,7 @@ class SchurComplement {
     const auto R = begin(B, G.extent(0), G.extent(1), scratch);
     m_blocks->divide(m_exec, B, R, G);
     const Status status = solve(R);
-    if (status == Status::success) m_blocks->subtract_set_rows(m_exec, m_A, R, G);
+    if (is_solved(status)) m_blocks->subtract_set_rows(m_exec, m_A, R, G);
     m_exec.fence("lutra::solver: right-hand sides are condensed");
     return status;
   }
@@ -149,7 +149,7 @@ class SchurComplement {
       const columns_type X = Kokkos::subview(block, Kokkos::ALL, std::pair<Ordinal, Ordinal>(0, end - first));
       m_blocks->columns_of_set(m_exec, A, first, X);
       const Status status = solve(X);
-      if (status != Status::success) return status;
+      if (!is_solved(status)) return status;
       m_blocks->complement(m_exec, A, first, X,
                            Kokkos::subview(m_matrix, Kokkos::ALL, std::pair<Ordinal, Ordinal>(first, end)));
     }

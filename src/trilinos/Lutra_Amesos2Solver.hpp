@@ -128,7 +128,7 @@ class Amesos2Solver : public Amesos2::SolverCore<lutra::Amesos2Solver, Matrix, V
       m_gathered.with_gathered(X, B, this->root_, m_contiguous, this->rowIndexBase_, solve_views);
     }
     const Status status = report().status;
-    if (m_throw && status != Status::success && status != Status::error_above_tolerance) raise_status();
+    if (m_throw && !is_solved(status) && status != Status::error_above_tolerance) raise_status();
     return 0;
   }
 

@@ -47,8 +47,9 @@ class StratimikosSolver : public Thyra::Amesos2LinearOpWithSolve<Scalar> {
 
     const Report& report = m_solver->report();
     Thyra::SolveStatus<Scalar> status;
-    status.solveStatus =
-        report.status == Status::success ? Thyra::SOLVE_STATUS_CONVERGED : Thyra::SOLVE_STATUS_UNCONVERGED;
+    status.solveStatus = report.status == Status::success     ? Thyra::SOLVE_STATUS_CONVERGED
+                         : report.status == Status::unchecked ? Thyra::SOLVE_STATUS_UNKNOWN
+                                                              : Thyra::SOLVE_STATUS_UNCONVERGED;
     status.message = describe(report);
     if (report.errors.backward_componentwise)
       status.achievedTol = static_cast<decltype(status.achievedTol)>(*report.errors.backward_componentwise);

@@ -153,6 +153,12 @@ TEST_CASE("options are passed to the solver", "[cli]") {
   const auto single = program.run("solve a.mtx --json --refine 0 --solve-precision single").json();
   CHECK(single["status"] == "error_above_tolerance");
   CHECK(single["errors"]["backward_componentwise"].get<double>() > 1e-10);
+  const auto unchecked = program.run("solve a.mtx --json --check never");
+  CHECK(unchecked.status == 0);
+  CHECK(unchecked.json()["status"] == "unchecked");
+  CHECK(unchecked.json()["errors"]["backward_componentwise"].is_null());
+  CHECK(unchecked.json()["errors"]["forward"].get<double>() < 1e-6);
+  CHECK(program.run("solve a.mtx --json --check first").json()["status"] == "success");
   const std::string unmatched = "solve a.mtx --json --matching none ";
   CHECK(program.run(unmatched).json()["pivots"]["perturbed"] == 0);
   CHECK(program.run(unmatched + "--perturbation 0.95").json()["pivots"]["perturbed"] > 0);

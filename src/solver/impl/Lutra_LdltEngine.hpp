@@ -69,8 +69,9 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
 /// If delayed pivots do not fit into the fronts, the fronts are enlarged and the factorization is repeated.
 /// This happens up to `max_repetitions` times, while the panels stay within `max_growth` times their original
 /// size. Pivots are considered to cascade up the tree beyond that, and also if more than `max_delayed` of the
-/// columns of completed fronts were delayed or the factors have more than `max_entries` times the predicted entries. The outcome
-/// reports a cascade, and the caller must then use an analysis whose order keeps matched rows adjacent
+/// columns of completed fronts were delayed or the factors have more than `max_entries` times the predicted
+/// entries. The outcome reports a cascade, and the caller must then use an analysis whose order keeps matched
+/// rows adjacent
 /// (`Impl::with_paired_order`). With such an order, fronts get as much memory as they need.
 ///
 /// If a structurally singular matrix has fewer zero pivots than its structural rank implies, rounding errors

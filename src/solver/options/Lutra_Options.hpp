@@ -77,9 +77,20 @@ struct FactorOptions {
   bool operator==(const FactorOptions&) const = default;
 };
 
+/// Which solutions of a direct solver are checked: their residual and backward errors are computed, and they
+/// are refined until the errors are small. A solve without a check reads the factors once and returns
+/// `Status::unchecked`. It detects NaN in B, but no other loss of accuracy.
+enum class SolutionCheck {
+  always,
+  first,  ///< those of the first solve after each factorization, and of later ones until one needs no
+          ///< refinement
+  never   ///< only with the factors of singular matrices (`solve_singular`)
+};
+
 /// Options common to LU, LDLᵀ and Cholesky.
 struct DirectOptions : FactorOptions, CommonOptions {
   int max_refinement_steps = 10;  ///< 0: no refinement and no GMRES; the error is still computed
+  SolutionCheck check = SolutionCheck::always;
   /// Componentwise backward error at which refinement stops and the solve succeeds. 0: the solve succeeds at
   /// 1e-12 or 1e-5, depending on the scalar type, and refinement continues to 8ε.
   double error_tolerance = 0;

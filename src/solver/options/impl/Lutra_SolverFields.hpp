@@ -43,6 +43,9 @@ template <>
 inline constexpr Choices<FactorPrecision, 2> choices_of<FactorPrecision> = {
     {{"working", FactorPrecision::working}, {"single", FactorPrecision::single}}};
 template <>
+inline constexpr Choices<SolutionCheck, 3> choices_of<SolutionCheck> = {
+    {{"always", SolutionCheck::always}, {"first", SolutionCheck::first}, {"never", SolutionCheck::never}}};
+template <>
 inline constexpr Choices<SymbolicMethod, 5> choices_of<SymbolicMethod> = {
     {{"auto", SymbolicMethod::automatic},
      {"etree", SymbolicMethod::etree},
@@ -103,6 +106,10 @@ inline constexpr auto fields_of<DirectOptions> = std::tuple_cat(
     std::tuple{
         OptionField{"max_refinement_steps", &DirectOptions::max_refinement_steps,
                     "most steps of iterative refinement", at_least(0)},
+        OptionField{
+            "check", &DirectOptions::check,
+            "which solutions are checked and refined: first is that of each factorization; others are "
+            "unchecked"},
         OptionField{"tolerance", &DirectOptions::error_tolerance, "componentwise backward error of a success",
                     zero_is("by the precision")},
         OptionField{"solve_singular", &DirectOptions::solve_singular,

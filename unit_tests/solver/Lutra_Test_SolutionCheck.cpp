@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "Lutra_TestDominant.hpp"
+#include "Lutra_TestStatus.hpp"
+#include "Lutra_TestSystems.hpp"
+
+namespace lutra::Test {
+namespace {
+
+template <class Types>
+Matrix<Types> example() {
+  std::mt19937 random(34);
+  return dominant_matrix<Matrix<Types>>(60, 0.1, random);
+}
+
+LuOptions with_check(SolutionCheck check) {
+  LuOptions options;
+  options.check = check;
+  return options;
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("an unchecked solve is the first solution of a checked one, without its errors",
+                        "[solver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const auto A = example<TestType>();
+  const int n_rhs = 19;  // more than one block
+  const auto system = known_system(A);
+  std::vector<Scalar> b;
+  for (int c = 0; c < n_rhs; ++c) b.insert(b.end(), system.b.begin(), system.b.end());
+  std::vector<Scalar> x(b.size()), expected(b.size());
+  LuOptions unrefined;
+  unrefined.max_refinement_steps = 0;
+  Solver<TestType> reference(unrefined), solver(with_check(SolutionCheck::never));
+  for (auto* one : {&reference, &solver}) {
+    succeed(one->analyze(A));
+    succeed(one->factorize(A));
+  }
+  for (const Transposition op : {Transposition::none, Transposition::adjoint}) {
+    (void)reference.solve_host(b, expected, op);
+    CHECK(solver.solve_host(b, x, op) == Status::unchecked);
+    CHECK(x == expected);
+    CHECK(solver.report().status == Status::unchecked);
+    CHECK_FALSE(solver.report().errors.backward_componentwise.has_value());
+    CHECK_FALSE(solver.report().errors.backward_normwise.has_value());
+    CHECK(solver.report().times.solve.has_value());
+  }
+  b[7] = Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN());
+  const auto before = x;
+  CHECK_THROWS_AS(solver.solve_host(b, x), InputError);
+  CHECK(x == before);
+}
+
+TEMPLATE_LIST_TEST_CASE("the first solve after each factorization is checked", "[solver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const auto A = example<TestType>();
+  const auto system = known_system(A);
+  std::vector<Scalar> x(system.b.size());
+  auto options = with_check(SolutionCheck::first);
+  options.error_tolerance = 1e-4;  // the solution of these factors needs no refinement
+  Solver<TestType> solver(options);
+  succeed(solver.analyze(A));
+  for (int factorization = 0; factorization < 2; ++factorization) {
+    succeed(solver.factorize(A));
+    CHECK(solver.solve_host(system.b, x) == Status::success);
+    CHECK(solver.report().errors.backward_componentwise.has_value());
+    for (int again = 0; again < 2; ++again) {
+      CHECK(solver.solve_host(system.b, x) == Status::unchecked);
+      CHECK(Reference::backward_errors(A, x, system.b).componentwise <= 1e-4);
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("solutions that need refinement are checked again", "[solver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const double o = nothing;
+  // The second pivot cancels and is perturbed (Lutra_Test_LuStatus.cpp).
+  const auto A = from_dense<Matrix<TestType>>({{1, 1, o}, {1, 1, 1}, {o, 1, 1}});
+  auto options = with_check(SolutionCheck::first);
+  options.ordering = Ordering::natural;
+  options.matching = Matching::none;
+  Solver<TestType> solver(options);
+  const auto system = known_system(A);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
+  REQUIRE(solver.report().pivots.perturbed == 1);
+  std::vector<Scalar> x(3);
+  for (int again = 0; again < 3; ++again) {
+    x.assign(3, Scalar(0));
+    CHECK(solver.solve_host(system.b, x) == Status::success);
+    CHECK(solver.report().refinement_steps > 0);
+    CHECK(Reference::backward_errors(A, x, system.b).componentwise <= tight_bound<Scalar>());
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("singular factors are checked in spite of the option", "[solver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const auto A = from_dense<Matrix<TestType>>({{1, 2}, {2, 4}});
+  auto options = with_check(SolutionCheck::never);
+  Solver<TestType> refused(options);
+  succeed(refused.analyze(A));
+  CHECK(refused.factorize(A) == Status::numerically_singular);
+  std::vector<Scalar> b{Scalar(1), Scalar(2)}, x(2, Scalar(5));
+  CHECK(refused.solve_host(b, x) == Status::numerically_singular);
+  CHECK(x == std::vector<Scalar>(2, Scalar(5)));
+  options.solve_singular = true;
+  Solver<TestType> solver(options);
+  succeed(solver.analyze(A));
+  CHECK(solver.factorize(A) == Status::numerically_singular);
+  CHECK(solver.solve_host(b, x) == Status::numerically_singular);
+  CHECK(solver.report().errors.backward_componentwise.has_value());
+}
+
+}  // namespace lutra::Test
