@@ -105,7 +105,7 @@ struct EngineCosts {
 /// (`Lutra_ChooseOrdering.hpp`).
 struct OrderingCosts {
   StageCosts amd;  ///< including graph reduction and fill prediction, excluding visits of list entries
-  double amd_visit_seconds = 0;  ///< per list entry that minimum degree visits (`DegreeWork`)
+  double amd_visit_seconds = 0;  ///< per list entry that minimum degree visits (`TwoOrders`)
   StageCosts dissection;  ///< nested dissection of the n rows left by the reduction, times log₂ n, with one
                           ///< host thread
   double dissection_serial_share = 1;     ///< serial share of nested dissection on the host

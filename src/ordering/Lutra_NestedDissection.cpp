@@ -2,6 +2,7 @@
 #include "Lutra_NestedDissection.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <string>
 
@@ -70,31 +71,40 @@ void require_countable(const SymmetricGraph<Index>& graph) {
 
 template <class Index>
 struct DissectedGraph {
+  std::vector<Index> order;  ///< [n] empty if stopped
   std::vector<Impl::DissectionNode<Index>> nodes;
   Index n_degenerate = 0;
 };
 
-/// Dissects all subgraphs of a level at once. @param order [n] out
-template <class ExecutionSpace, class Index>
-DissectedGraph<Index> dissect(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced,
-                              const DissectionOptions& options, const MemoryBudget& budget,
-                              std::vector<Index>& order) {
-  Impl::LevelDissection<Impl::WholeSpace<ExecutionSpace>, Index> dissection({exec}, options, budget);
-  dissection.run(reduced.graph, reduced.weights, order);
-  Impl::order_leaves(reduced.graph, reduced.weights, dissection.nodes, dissection.ordered, order);
-  return {std::move(dissection.nodes), dissection.n_degenerate};
-}
-/// Hosts dissect depth first.
-template <Impl::HostExecution ExecutionSpace, class Index>
-DissectedGraph<Index> dissect(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced,
-                              const DissectionOptions& options, const MemoryBudget& budget,
-                              std::vector<Index>& order) {
+/// Dissects depth first on host threads.
+template <class Index>
+DissectedGraph<Index> dissect_on_host(int concurrency, const ReducedGraph<Index>& reduced,
+                                      const DissectionOptions& options, const MemoryBudget& budget,
+                                      const std::function<bool()>& company = {}) {
+  require_countable(reduced.graph);
+  std::vector<Index> order(static_cast<std::size_t>(reduced.graph.size()));
   const auto first = Impl::join_components(Impl::list_components(reduced.graph, order),
                                            static_cast<Index>(options.leaf_vertices), order);
-  const auto n_threads = static_cast<std::size_t>(std::max(1, exec.concurrency()));
+  const auto n_threads = static_cast<std::size_t>(std::max(1, concurrency));
   Impl::DissectionHost<Index> dissection(reduced.graph, reduced.weights, options, budget, n_threads);
-  dissection.run(first, order);
-  return {std::move(dissection.nodes), dissection.n_degenerate.load()};
+  if (!dissection.run(first, order, company)) order.clear();
+  return {std::move(order), std::move(dissection.nodes), dissection.n_degenerate.load()};
+}
+
+/// Devices dissect all subgraphs of a level at once.
+template <class ExecutionSpace, class Index>
+DissectedGraph<Index> dissect(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced,
+                              const DissectionOptions& options, const MemoryBudget& budget) {
+  if constexpr (Impl::HostExecution<ExecutionSpace>) {
+    return dissect_on_host(exec.concurrency(), reduced, options, budget);
+  } else {
+    require_countable(reduced.graph);
+    std::vector<Index> order(static_cast<std::size_t>(reduced.graph.size()));
+    Impl::LevelDissection<Impl::WholeSpace<ExecutionSpace>, Index> dissection({exec}, options, budget);
+    dissection.run(reduced.graph, reduced.weights, order);
+    Impl::order_leaves(reduced.graph, reduced.weights, dissection.nodes, dissection.ordered, order);
+    return {std::move(order), std::move(dissection.nodes), dissection.n_degenerate};
+  }
 }
 
 }  // namespace
@@ -103,19 +113,34 @@ template <class ExecutionSpace, class Index>
 Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricGraph<Index>& graph,
                                     const DissectionOptions& options, const MemoryBudget& budget,
                                     const std::vector<Index>& weights) {
-  require_countable(graph);
   const ReducedGraph<Index> reduced = reduce_graph(graph, options.reduction, weights);
-  std::vector<Index> order(static_cast<std::size_t>(reduced.graph.size()));
-  auto dissected = dissect(exec, reduced, options, budget, order);
+  auto dissected = dissect(exec, reduced, options, budget);
   Dissection<Index> result;
   result.n_degenerate = dissected.n_degenerate;
-  result.permutation = expand_order(reduced, order);
+  result.permutation = expand_order(reduced, dissected.order);
   build_tree(std::move(dissected.nodes), result);
-  expand_columns(reduced, order, result);
+  expand_columns(reduced, dissected.order, result);
   return result;
 }
 
+template <class ExecutionSpace, class Index>
+std::vector<Index> dissect_reduced(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced) {
+  return dissect(exec, reduced, {}, {}).order;
+}
+
+template <class Index>
+std::vector<Index> dissect_in_company(const ReducedGraph<Index>& reduced,
+                                      const std::function<bool()>& company) {
+  return dissect_on_host<Index>(Kokkos::DefaultHostExecutionSpace().concurrency(), reduced, {}, {}, company).order;
+}
+
+template std::vector<int> dissect_in_company(const ReducedGraph<int>&, const std::function<bool()>&);
+template std::vector<std::int64_t> dissect_in_company(const ReducedGraph<std::int64_t>&,
+                                                      const std::function<bool()>&);
+
 #define LUTRA_DISSECTION(Space)                                                                          \
+  template std::vector<int> dissect_reduced(const Space&, const ReducedGraph<int>&);                     \
+  template std::vector<std::int64_t> dissect_reduced(const Space&, const ReducedGraph<std::int64_t>&);   \
   template Dissection<int> nested_dissection(const Space&, const SymmetricGraph<int>&,                   \
                                              const DissectionOptions&, const MemoryBudget&,              \
                                              const std::vector<int>&);                                   \

@@ -3,6 +3,7 @@
 #define LUTRA_NESTEDDISSECTION_HPP
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "Lutra_GraphReduction.hpp"
@@ -58,12 +59,28 @@ struct Dissection {
 /// @param graph  sorted lists, each edge in both, no loops
 /// @param budget charged with the workspace
 /// @param weights [n] positive weights of the vertices; empty: all 1
-/// @throws InputError if the graph has 2³¹ or more vertices, or more entries than half the range of Index
+/// @throws InputError if the reduced graph has 2³¹ or more vertices, or more entries than half the range of
+/// Index
 /// @throws OutOfMemoryError
 template <class ExecutionSpace, class Index>
 Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricGraph<Index>& graph,
                                     const DissectionOptions& options = {}, const MemoryBudget& budget = {},
                                     const std::vector<Index>& weights = {});
+
+/// Nested dissection of a reduced graph without its tree.
+/// @return [reduced.graph.size()] vertex eliminated as k-th
+/// @throws as nested_dissection
+template <class ExecutionSpace, class Index>
+std::vector<Index> dissect_reduced(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced);
+
+/// The same on host threads, one of which first calls `company` while the others dissect, and then joins
+/// them. The order does not depend on `company`, which must not call Kokkos.
+/// @param company false stops the dissection
+/// @return empty if stopped, even if the dissection was complete by then
+/// @throws what `company` throws, which stops the dissection; otherwise as nested_dissection
+template <class Index>
+std::vector<Index> dissect_in_company(const ReducedGraph<Index>& reduced,
+                                      const std::function<bool()>& company);
 
 }  // namespace lutra
 

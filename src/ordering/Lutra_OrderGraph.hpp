@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "Lutra_MinimumDegree.hpp"
 #include "Lutra_Ordering.hpp"
 #include "Lutra_SymmetricGraph.hpp"
 
@@ -16,19 +15,13 @@ enum class Dissector {
   device  ///< `Kokkos::DefaultExecutionSpace`; falls back to the host if the device lacks memory
 };
 
-/// Execution and limits of an ordering.
-struct OrderingLimits {
-  Dissector dissector = Dissector::host;
-  DegreeWork* amd = nullptr;  ///< work counter and limit of `Ordering::amd`; nullptr: no limit
-};
-
 /// Overload of `order` for an existing graph. Thread-safe; calls of METIS are serialized because its random
-/// number generator is global. The result is empty if `limits.amd` stopped amd.
+/// number generator is global.
 /// @param weights [n] positive weights of vertices: METIS balances them, amd uses them in degrees; empty: all
 /// 1
 template <class Index>
 std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind,
-                         const std::vector<Index>& weights = {}, const OrderingLimits& limits = {});
+                         const std::vector<Index>& weights = {}, Dissector dissector = Dissector::host);
 
 /// Whether METIS' index type can count the edges of a graph.
 template <class Index>

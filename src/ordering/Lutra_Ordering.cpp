@@ -11,12 +11,10 @@
 #include <string>
 
 #include "Lutra_Error.hpp"
-#include "Lutra_GraphReduction.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_MinimumDegree.hpp"
-#include "Lutra_NestedDissection.hpp"
 #include "Lutra_ReverseCuthillMcKee.hpp"
+#include "Lutra_TwoOrders.hpp"
 
 namespace lutra {
 namespace {
@@ -56,15 +54,6 @@ std::array<idx_t, METIS_NOPTIONS> metis_options() {
 }
 
 template <class Index>
-std::vector<Index> amd_permutation(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
-                                   DegreeWork* work) {
-  const auto reduced = reduce_graph(graph, {}, weights);
-  const auto order = minimum_degree(reduced.graph, reduced.weights, Index(0), work);
-  if (order.empty() && reduced.graph.size() > 0) return {};
-  return expand_order(reduced, order);
-}
-
-template <class Index>
 std::vector<Index> metis_permutation(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights) {
   const Index n = graph.size();
   if (graph.neighbours.empty()) return natural_order(n);  // METIS needs an edge
@@ -95,18 +84,6 @@ std::vector<Index> metis_permutation(const SymmetricGraph<Index>& graph, const s
         "pattern: METIS gave up; are its rows sorted, without repetition? It also does so where the process "
         "is to end (SIGTERM)");
   return copy_as<Index>(permutation);
-}
-
-template <class Index>
-std::vector<Index> dissect(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
-                           Dissector dissector) {
-  if (dissector == Dissector::device) {
-    try {
-      return nested_dissection(Kokkos::DefaultExecutionSpace(), graph, {}, {}, weights).permutation;
-    } catch (const OutOfMemoryError&) {  // the host may have the memory that the device lacks
-    }
-  }
-  return nested_dissection(Kokkos::DefaultHostExecutionSpace(), graph, {}, {}, weights).permutation;
 }
 
 template <class Index, class Offset>
@@ -144,14 +121,20 @@ std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&
 
 template <class Index>
 std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind, const std::vector<Index>& weights,
-                         const OrderingLimits& limits) {
+                         Dissector dissector) {
   switch (kind) {
-    case Ordering::amd:
-      return amd_permutation(graph, weights, limits.amd);
+    case Ordering::amd: {
+      TwoOrders<Index> orders(graph, weights);
+      orders.advance_degree();
+      return orders.degree_order();
+    }
     case Ordering::metis:
       return metis_permutation(graph, weights);
-    case Ordering::nd:
-      return dissect(graph, weights, limits.dissector);
+    case Ordering::nd: {
+      TwoOrders<Index> orders(graph, weights);
+      orders.dissect(dissector);
+      return orders.dissection_order();
+    }
     case Ordering::rcm:
       return Impl::ReverseCuthillMcKee<Index>(graph).order();
     case Ordering::natural:
@@ -191,12 +174,10 @@ void check_permutation(const std::vector<std::int64_t>& permutation, std::int64_
 
 #define LUTRA_ORDERING(Index)                                                                          \
   template std::vector<Index> order(const SymmetricGraph<Index>&, Ordering, const std::vector<Index>&, \
-                                    const OrderingLimits&);                                            \
+                                    Dissector);                                                        \
   template bool metis_can_order(const SymmetricGraph<Index>&);
 LUTRA_ORDERING(int)
 LUTRA_ORDERING(std::int64_t)
-#undef LUTRA_ORDERING
-
 #undef LUTRA_ORDERING
 
 }  // namespace lutra

@@ -141,8 +141,7 @@ class CycleSplitter {
 template <class Index>
 std::vector<Ordinal> order_pairs_as(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                     const std::vector<Ordinal>& partner, Ordering kind) {
-  const auto permutation =
-      order_pairs(symmetric_graph<Index>(pattern), std::vector<Index>(partner.begin(), partner.end()), kind);
+  const auto permutation = order_pairs(symmetric_graph<Index>(pattern), partner, kind);
   return {permutation.begin(), permutation.end()};
 }
 
@@ -211,26 +210,27 @@ std::vector<Ordinal> pair_candidates(const CsrView<Scalar, Ordinal, Offset, Kokk
 }
 
 template <class Index>
-std::vector<Index> order_pairs(const SymmetricGraph<Index>& graph, const std::vector<Index>& partner,
-                               Ordering kind, const OrderingLimits& limits) {
+PairedGraph<Index> compress_pairs(const SymmetricGraph<Index>& graph, const std::vector<Ordinal>& partner) {
   const Index n = graph.size();
-  std::vector<Index> group(static_cast<std::size_t>(n)), first;  // group of each vertex; first vertex of each
-                                                                 // group
+  std::vector<Index> group(static_cast<std::size_t>(n));  // group of each vertex
+  PairedGraph<Index> paired;
   for (Index v = 0; v < n; ++v) {
-    const Index other = partner[static_cast<std::size_t>(v)];
+    const auto other = static_cast<Index>(partner[static_cast<std::size_t>(v)]);
     group[static_cast<std::size_t>(v)] =
-        other < v ? group[static_cast<std::size_t>(other)] : static_cast<Index>(first.size());
-    if (other >= v) first.push_back(v);
+        other < v ? group[static_cast<std::size_t>(other)] : static_cast<Index>(paired.first.size());
+    if (other < v) continue;
+    paired.first.push_back(v);
+    paired.partner.push_back(other);
+    paired.weight.push_back(other == v ? 1 : 2);
   }
-  SymmetricGraph<Index> compressed;
+  SymmetricGraph<Index>& compressed = paired.graph;
   compressed.row_map.push_back(0);
-  std::vector<Index> weight, last(first.size(), -1);  // last[g]: group for which g was last found as a
-                                                      // neighbour
-  for (std::size_t g = 0; g < first.size(); ++g) {
-    const Index members[] = {first[g], partner[static_cast<std::size_t>(first[g])]};
-    weight.push_back(members[0] == members[1] ? 1 : 2);
+  std::vector<Index> last(paired.first.size(), -1);  // last[g]: group for which g was last found as a
+                                                     // neighbour
+  for (std::size_t g = 0; g < paired.first.size(); ++g) {
+    const Index members[] = {paired.first[g], paired.partner[g]};
     last[g] = static_cast<Index>(g);
-    for (Index m = 0; m < weight.back(); ++m) {
+    for (Index m = 0; m < paired.weight[g]; ++m) {
       const auto v = static_cast<std::size_t>(members[m]);
       for (Index p = graph.row_map[v]; p < graph.row_map[v + 1]; ++p) {
         const Index h = group[static_cast<std::size_t>(graph.neighbours[static_cast<std::size_t>(p)])];
@@ -243,14 +243,26 @@ std::vector<Index> order_pairs(const SymmetricGraph<Index>& graph, const std::ve
               compressed.neighbours.end());
     compressed.row_map.push_back(static_cast<Index>(compressed.neighbours.size()));
   }
+  return paired;
+}
+
+template <class Index>
+std::vector<Index> expand_pairs(const PairedGraph<Index>& paired, const std::vector<Index>& order) {
   std::vector<Index> permutation;
-  permutation.reserve(static_cast<std::size_t>(n));
-  for (const Index g : order(compressed, kind, weight, limits)) {
-    const Index v = first[static_cast<std::size_t>(g)];
-    permutation.push_back(v);
-    if (weight[static_cast<std::size_t>(g)] == 2) permutation.push_back(partner[static_cast<std::size_t>(v)]);
+  permutation.reserve(2 * order.size());
+  for (const Index k : order) {
+    const auto g = static_cast<std::size_t>(k);
+    permutation.push_back(paired.first[g]);
+    if (paired.weight[g] == 2) permutation.push_back(paired.partner[g]);
   }
   return permutation;
+}
+
+template <class Index>
+std::vector<Index> order_pairs(const SymmetricGraph<Index>& graph, const std::vector<Ordinal>& partner,
+                               Ordering kind, Dissector dissector) {
+  const auto paired = compress_pairs(graph, partner);
+  return expand_pairs(paired, order(paired.graph, kind, paired.weight, dissector));
 }
 
 std::vector<Ordinal> order_pairs(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
@@ -267,10 +279,13 @@ std::vector<Ordinal> order_pairs(const CsrPattern<Ordinal, Offset, Kokkos::HostS
                                                 const SymmetricMatching&);
 LUTRA_FOR_EACH_SCALAR(LUTRA_SYMMETRIC_MATCHING)
 
-template std::vector<int> order_pairs(const SymmetricGraph<int>&, const std::vector<int>&, Ordering,
-                                      const OrderingLimits&);
-template std::vector<std::int64_t> order_pairs(const SymmetricGraph<std::int64_t>&,
-                                               const std::vector<std::int64_t>&, Ordering,
-                                               const OrderingLimits&);
+#define LUTRA_PAIRS(Index)                                                                                   \
+  template PairedGraph<Index> compress_pairs(const SymmetricGraph<Index>&, const std::vector<Ordinal>&);     \
+  template std::vector<Index> expand_pairs(const PairedGraph<Index>&, const std::vector<Index>&);            \
+  template std::vector<Index> order_pairs(const SymmetricGraph<Index>&, const std::vector<Ordinal>&, Ordering, \
+                                          Dissector);
+LUTRA_PAIRS(int)
+LUTRA_PAIRS(std::int64_t)
+#undef LUTRA_PAIRS
 
 }  // namespace lutra

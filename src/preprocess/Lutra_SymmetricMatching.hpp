@@ -53,13 +53,28 @@ template <class Scalar>
 std::vector<Ordinal> pair_candidates(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
                                      const SymmetricMatching& matching);
 
-/// Orders a graph with the two vertices of each pair merged into one vertex of weight 2, for METIS' balance.
-/// Pairs are adjacent in the result, the smaller number first.
+/// A graph with the two vertices of each pair merged into one vertex of weight 2.
+template <class Index>
+struct PairedGraph {
+  SymmetricGraph<Index> graph;
+  std::vector<Index> weight;          ///< [groups] 1 or 2
+  std::vector<Index> first, partner;  ///< [groups] smaller and larger vertex of each group
+};
+
 /// @param partner result of pair_candidates
+template <class Index>
+PairedGraph<Index> compress_pairs(const SymmetricGraph<Index>& graph, const std::vector<Ordinal>& partner);
+
+/// Order of the original vertices for an order of the groups. Pairs are adjacent, the smaller number first.
+/// @param order [groups], or empty for an empty result
+template <class Index>
+std::vector<Index> expand_pairs(const PairedGraph<Index>& paired, const std::vector<Index>& order);
+
+/// Orders a graph with pairs merged; METIS balances their weights.
 /// @throws as `order`
 template <class Index>
-std::vector<Index> order_pairs(const SymmetricGraph<Index>& graph, const std::vector<Index>& partner,
-                               Ordering kind, const OrderingLimits& limits = {});
+std::vector<Index> order_pairs(const SymmetricGraph<Index>& graph, const std::vector<Ordinal>& partner,
+                               Ordering kind, Dissector dissector = Dissector::host);
 /// Overload for the pattern of a symmetric matrix with ascending rows.
 std::vector<Ordinal> order_pairs(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                  const std::vector<Ordinal>& partner, Ordering kind);

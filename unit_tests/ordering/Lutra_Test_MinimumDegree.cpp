@@ -47,38 +47,35 @@ TEMPLATE_TEST_CASE("minimum degree: fill by hand", "[ordering]", int, std::int64
   CHECK(nnz_l(small, minimum_degree(small)) == 17);
 }
 
-TEMPLATE_TEST_CASE("minimum degree: visits are counted, and the method stops at their limit", "[ordering]",
-                   int, std::int64_t) {
+TEMPLATE_TEST_CASE("minimum degree: it stops at a limit of visits and goes on from there", "[ordering]", int,
+                   std::int64_t) {
   const auto grid = graph_of<TestType>(900, Test::grid(30));
   const auto permutation = minimum_degree(grid);
-  DegreeWork whole;
-  CHECK(minimum_degree(grid, {}, TestType(0), &whole) == permutation);
-  CHECK(whole.vertices == 900);
-  CHECK(whole.edges == 4 * 30 * 29);
-  CHECK(whole.visits > whole.edges);
-  DegreeWork again;
-  CHECK(minimum_degree(grid, {}, TestType(0), &again) == permutation);
-  CHECK(again.visits == whole.visits);
-  DegreeWork half;
-  half.max_visits = whole.visits / 2;
-  CHECK(minimum_degree(grid, {}, TestType(0), &half).empty());
-  CHECK(half.visits > whole.visits / 2);
-  CHECK(half.visits < whole.visits);
-  int calls =
-      0;  // at half of the visits the limit is raised, first by too little for the rest, then by enough
-  DegreeWork raised = half;
-  raised.visits = 0;
-  raised.at_limit = [&](DegreeWork& work) {
-    CHECK(work.visits > work.max_visits);
-    work.max_visits = ++calls == 1 ? whole.visits * 3 / 4 : whole.visits;
+  Impl::QuotientGraph<TestType> quotient;
+  const auto begin = [&] {
+    quotient.begin(TestType(900), TestType(0), grid.row_map.data(), grid.neighbours.data(), nullptr);
   };
-  CHECK(minimum_degree(grid, {}, TestType(0), &raised) == permutation);
-  CHECK(calls == 2);
-  CHECK(raised.visits == whole.visits);
-  DegreeWork exact;
-  exact.max_visits = whole.visits;
-  exact.at_limit = [](DegreeWork&) { FAIL("the order was done"); };
-  CHECK(minimum_degree(grid, {}, TestType(0), &exact) == permutation);
+  const auto written = [&] {
+    std::vector<TestType> order(900);
+    quotient.write(order.data());
+    return order;
+  };
+  begin();
+  CHECK(quotient.advance());
+  const std::int64_t visits = quotient.visits();
+  CHECK(visits > 4 * 30 * 29);
+  CHECK(written() == permutation);
+  begin();
+  CHECK(quotient.visits() == 0);
+  CHECK_FALSE(quotient.advance(visits / 2));
+  CHECK(quotient.visits() > visits / 2);
+  const std::int64_t half = quotient.visits();
+  CHECK_FALSE(quotient.advance(half - 1));  // beyond the limit already
+  CHECK(quotient.visits() == half);
+  CHECK_FALSE(quotient.advance(visits * 3 / 4));
+  CHECK(quotient.advance(visits));
+  CHECK(quotient.visits() == visits);
+  CHECK(written() == permutation);
 }
 
 TEMPLATE_TEST_CASE("minimum degree: fill is near that of the AMD library", "[ordering]", int, std::int64_t) {
@@ -151,7 +148,9 @@ TEMPLATE_TEST_CASE("minimum degree: an order does not depend on graphs ordered b
   for (const int n : {900, 10, 400, 1, 900}) {
     const auto graph = graph_of<TestType>(n, Test::random_edges(n, 3 * n, static_cast<unsigned>(n)));
     permutation.resize(static_cast<std::size_t>(n) - 1);
-    reused.order(TestType(n), 1, graph.row_map.data(), graph.neighbours.data(), nullptr, permutation.data());
+    reused.begin(TestType(n), 1, graph.row_map.data(), graph.neighbours.data(), nullptr);
+    REQUIRE(reused.advance());
+    reused.write(permutation.data());
     CHECK(permutation == minimum_degree(graph, {}, TestType(1)));
   }
 }

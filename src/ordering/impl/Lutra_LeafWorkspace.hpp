@@ -37,8 +37,9 @@ class LeafWorkspace {
       at(m_local, v) = -1;
     }
     m_permutation.resize(static_cast<std::size_t>(n));
-    m_minimum_degree.order(n_all, n_all - n, m_row_map.data(), m_neighbours.data(), m_local_weights.data(),
-                           m_permutation.data());
+    m_minimum_degree.begin(n_all, n_all - n, m_row_map.data(), m_neighbours.data(), m_local_weights.data());
+    m_minimum_degree.advance();
+    m_minimum_degree.write(m_permutation.data());
     for (Index k = 0; k < n; ++k) leaf[k] = at(m_vertices, at(m_permutation, k));
   }
 

@@ -3,6 +3,7 @@
 #define LUTRA_MULTILEVELBISECTION_HPP
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <type_traits>
 #include <vector>
@@ -23,6 +24,9 @@ struct BisectionLevel {
   Piece<Index, MemorySpace> coarse_of;  ///< [n_vertices] number of each vertex in the next level's graph
 };
 
+/// Thrown by the stages of a dissection after another thread stopped it.
+struct DissectionStopped {};
+
 /// Multilevel vertex separators of the graphs of a batch: graphs are coarsened by matching to some hundred
 /// vertices and separated there; separators are projected back and refined (Karypis and Kumar 1998).
 ///
@@ -39,10 +43,13 @@ class MultilevelBisection {
   using Stack = DissectionStack<MemorySpace>;
   using Level = BisectionLevel<Index, MemorySpace>;
 
-  MultilevelBisection(const Executor& exec, const DissectionOptions& options)
-      : m_exec(exec), m_options(options) {}
+  /// @param stop flag that ends a bisection at its next level; nullptr: none
+  MultilevelBisection(const Executor& exec, const DissectionOptions& options,
+                      const std::atomic<bool>* stop = nullptr)
+      : m_exec(exec), m_options(options), m_stop(stop) {}
 
   /// Computes part[v] of each vertex.
+  /// @throws DissectionStopped
   void bisect(const Graph& graph, const Parts& part, Stack& stack) {
     const auto mark = stack.mark();
     m_levels.clear();
@@ -187,7 +194,7 @@ class MultilevelBisection {
     if constexpr (std::is_same_v<Executor, SharedThreads>) {
       m_exec.loop->run(static_cast<std::size_t>(m_options.descents), [&](std::size_t k) {
         Stack own(stack.budget());
-        MultilevelBisection<OneThread, Index>({}, m_options)
+        MultilevelBisection<OneThread, Index>({}, m_options, m_stop)
             .separate_from(m_levels, m_total, k, part_of(static_cast<int>(k)), own);
       });
     } else {
@@ -214,6 +221,7 @@ class MultilevelBisection {
   /// Projects and refines from one level up to a finer one; the result goes to `result`.
   void ascend(std::size_t from, std::size_t to, Parts coarse_part, const Parts& result, Stack& stack) {
     for (std::size_t level = from; level-- > to;) {
+      check_stop();
       const Level& fine = m_levels[level];
       const Parts fine_part = level == to ? result : stack.template take<signed char>(fine.graph.n_vertices);
       m_exec.for_each("lutra::ordering::project", fine.graph.n_vertices,
@@ -231,6 +239,7 @@ class MultilevelBisection {
                   match = stack.template take<Index>(finest.n_vertices),
                   first = stack.template take<Index>(finest.n_vertices + 1);
     for (;;) {
+      check_stop();
       const Graph fine = m_levels.back().graph;
       if (fine.n_vertices <= target * fine.n_graphs) return;
       const auto before = stack.mark();
@@ -247,8 +256,13 @@ class MultilevelBisection {
     }
   }
 
+  void check_stop() const {
+    if (m_stop != nullptr && *m_stop) throw DissectionStopped();
+  }
+
   Executor m_exec;
   DissectionOptions m_options;
+  const std::atomic<bool>* m_stop;
   std::vector<Level> m_levels;  ///< finest first
   Indices m_total;              ///< [n_graphs] total weight
 };

@@ -10,20 +10,18 @@ constexpr int list_visits =
 }  // namespace
 
 template <class Index>
-bool QuotientGraph<Index>::order(Index n, Index n_boundary, const Index* row_map, const Index* neighbours,
-                                 const Index* weights, Index* permutation, DegreeWork* work) {
+void QuotientGraph<Index>::begin(Index n, Index n_boundary, const Index* row_map, const Index* neighbours,
+                                 const Index* weights) {
   m_n_ordered = n - n_boundary;
+  m_visits = 0;
   reset_vertices(n);
   set_up(row_map, neighbours, weights);
-  while (m_ordered_left > 0) {
-    m_visits = 0;
-    eliminate(next_pivot());
-    if (work == nullptr) continue;
-    if (m_ordered_left == 0) work->visits += m_visits;
-    if (m_ordered_left > 0 && !work->add(m_visits)) return false;
-  }
-  write(permutation);
-  return true;
+}
+
+template <class Index>
+bool QuotientGraph<Index>::advance(std::int64_t max_visits) {
+  while (m_ordered_left > 0 && m_visits <= max_visits) eliminate(next_pivot());
+  return m_ordered_left == 0;
 }
 
 template <class Index>
@@ -367,8 +365,6 @@ void QuotientGraph<Index>::collect_garbage() {
   m_pool_end = out;
 }
 
-/// Writes the permutation: subtrees of the assembly tree become contiguous, children stay in elimination
-/// order.
 template <class Index>
 void QuotientGraph<Index>::write(Index* permutation) {
   for (const Index p : m_pivots) m_subtree_size[at(p)] = 0;

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <vector>
-
-#include "Lutra_MinimumDegree.hpp"
 
 namespace lutra::Impl {
 
@@ -27,7 +26,7 @@ namespace lutra::Impl {
 /// so lists never need more memory than the graph. |·| sums weights. Among variables of equal degree, the one
 /// whose degree was computed last comes first: the order is deterministic.
 ///
-/// An object keeps its memory, so that it can order many small graphs without allocating.
+/// An object keeps its memory, so that it can order many small graphs without allocating. It copies the graph.
 template <class Index>
 class QuotientGraph {
  public:
@@ -36,11 +35,19 @@ class QuotientGraph {
   /// @param row_map     [n + 1] start of each list in `neighbours`, relative to row_map[0]
   /// @param neighbours  each edge twice, no loops; edges inside the boundary may be absent
   /// @param weights     [n] positive; their sum fits in Index; nullptr: all 1
+  void begin(Index n, Index n_boundary, const Index* row_map, const Index* neighbours, const Index* weights);
+
+  /// Eliminates vertices until the visits exceed a limit. May be called again with another limit.
+  /// @return whether all vertices are eliminated
+  bool advance(std::int64_t max_visits = std::numeric_limits<std::int64_t>::max());
+
+  /// Writes the order, after all vertices are eliminated: subtrees of the assembly tree become contiguous,
+  /// children stay in elimination order.
   /// @param permutation [n − n_boundary] vertex eliminated as k-th, in a postorder of the assembly tree
-  /// @param work work counter and limit, or nullptr
-  /// @return false if stopped by `work`
-  bool order(Index n, Index n_boundary, const Index* row_map, const Index* neighbours, const Index* weights,
-             Index* permutation, DegreeWork* work = nullptr);
+  void write(Index* permutation);
+
+  /// List entries visited so far, which dominate the time; locating a list counts as several.
+  std::int64_t visits() const { return m_visits; }
 
  private:
   using Tag = std::make_unsigned_t<Index>;
@@ -75,7 +82,6 @@ class QuotientGraph {
   void make_room(Index bound);
   void collect_garbage();
   void advance_tag(Tag step);
-  void write(Index* permutation);
 
   bool in_boundary(Index i) const { return i >= m_n_ordered; }
   Index bucket_of(Index i) const { return std::min(m_marks[at(i)].degree, m_last_bucket); }
@@ -91,7 +97,7 @@ class QuotientGraph {
   Index m_min_bucket = 0, m_last_bucket = 0;
   Index m_pool_end = 0;
   Index m_begin = 0, m_end = 0, m_degree = 0;  // L(p) in m_pool, and |L(p)|
-  std::int64_t m_visits = 0;                   // list entries visited in this step
+  std::int64_t m_visits = 0;
 
   std::vector<Index> m_pool;          // all lists
   std::vector<List> m_lists;          // [n]

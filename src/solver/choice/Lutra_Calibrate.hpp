@@ -19,6 +19,7 @@
 #include "Lutra_MatrixMarket.hpp"
 #include "Lutra_SparseLU.hpp"
 #include "Lutra_TriangularSolver.hpp"
+#include "Lutra_TwoOrders.hpp"
 
 namespace lutra {
 namespace Impl {
@@ -219,9 +220,12 @@ class Calibration {
       const auto sample = [&](Ordering kind) {
         Sample result{properties_of(graph), {}, 0};
         result.seconds = seconds_of([&] {
-          DegreeWork work;
-          result.forecast = forecast_fill(graph, order(graph, kind, {}, {Dissector::host, &work}));
-          result.properties.amd_visits = work.visits;
+          TwoOrders<int> orders(graph);
+          if (kind == Ordering::nd) orders.dissect(Dissector::host);
+          if (kind == Ordering::amd) orders.advance_degree();
+          result.forecast = forecast_fill(
+              graph, kind == Ordering::nd ? orders.dissection_order() : orders.degree_order());
+          result.properties.amd_visits = orders.visits();
         });
         return result;
       };
@@ -261,7 +265,7 @@ class Calibration {
       const auto graph = symmetric_graph<int>(make_view(A).pattern());
       samples[k] = {properties_of(graph), {}, 0};
       samples[k].seconds = seconds_of([&] {
-                             order(graph, Ordering::nd, {}, {.dissector = Dissector::device, .amd = nullptr});
+                             order(graph, Ordering::nd, {}, Dissector::device);
                            }) /
                            std::log2(static_cast<double>(graph.size()));
     }

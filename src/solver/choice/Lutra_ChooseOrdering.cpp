@@ -13,6 +13,7 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_SymmetricMatching.hpp"
+#include "Lutra_TwoOrders.hpp"
 
 namespace lutra {
 namespace {
@@ -36,12 +37,14 @@ DissectionTime dissection_time(const OrderingProperties& properties, const Order
   OrderingProperties left;
   left.rows = properties.reduced ? properties.reduced->rows : properties.rows;
   left.edges = properties.reduced ? properties.reduced->edges : properties.edges;
+  const int threads = properties.side_by_side ? properties.use.threads - 1 : properties.use.threads;
   const double levels = std::log2(static_cast<double>(std::max<std::int64_t>(left.rows, 2))),
                around = predicted_seconds(costs.amd, properties, {});
   const double host = around + predicted_seconds(costs.dissection, left, {}) * levels *
-                                   thread_share(costs.dissection_serial_share, properties.use.threads),
+                                   thread_share(costs.dissection_serial_share, threads),
                device = around + predicted_seconds(costs.device_dissection, left, {}) * levels;
-  const bool on_device = costs.device_dissection != StageCosts() && device < host;
+  const bool on_device =
+      !properties.side_by_side && costs.device_dissection != StageCosts() && device < host;
   return on_device ? DissectionTime{device, Dissector::device} : DissectionTime{host, Dissector::host};
 }
 
@@ -74,14 +77,6 @@ double total(const PredictedTimes& times, const OrderingUse& use) {
 }
 
 template <class Index>
-std::vector<Index> order_graph(const SymmetricGraph<Index>& graph, Ordering kind,
-                               const OrderingLimits& limits, const std::vector<Ordinal>& partner) {
-  return partner.empty()
-             ? order(graph, kind, {}, limits)
-             : order_pairs(graph, std::vector<Index>(partner.begin(), partner.end()), kind, limits);
-}
-
-template <class Index>
 OrderingProperties properties_of(const SymmetricGraph<Index>& graph, const OrderingUse& use) {
   OrderingProperties properties;
   properties.rows = graph.size();
@@ -99,12 +94,21 @@ ChosenOrder chosen(SymmetricGraph<Index> graph, Elimination<Index> elimination, 
           OrderedGraph<Index>{std::move(graph), std::move(elimination)}, false};
 }
 
+/// Seconds that dissection adds to those of AMD. Side by side the solver waits for dissection if it lasts
+/// longer, and forecasts a second order, which is half of AMD's time apart from visits.
+double extra_seconds(const DissectionTime& dissection, const OrderingProperties& properties,
+                     const OrderingCosts& costs) {
+  if (!properties.side_by_side) return dissection.seconds;
+  return std::max(dissection.seconds - predicted_amd_seconds(properties, costs), 0.0) +
+         0.5 * predicted_seconds(costs.amd, properties, {});
+}
+
 /// Chooses the order of nested dissection after AMD was stopped.
 OrderingChoice choose_without_amd(const OrderingProperties& properties, const DeviceModel& model,
                                   const DissectionTime& dissection) {
   PredictedTimes times = predicted_times(properties, *properties.dissection, model);
   const double given_up = predicted_amd_seconds(properties, model.ordering);
-  times.ordering = given_up + dissection.seconds;
+  times.ordering = given_up + extra_seconds(dissection, properties, model.ordering);
   return {Ordering::nd,
           in_words(name_of(dissection), *properties.dissection) +
               formatted(", predicted to take %.2g s; AMD was given up, not done in %.2g s",
@@ -160,36 +164,38 @@ template <class Index>
 ChosenOrder choose_with(SymmetricGraph<Index> graph, const DeviceModel& model, const OrderingUse& use,
                         const std::vector<Ordinal>& partner, const BlockTriangularForm& blocks = {}) {
   OrderingProperties properties = properties_of(graph, use);
-  DegreeWork work;
-  const OrderingLimits limits{choose_dissector(properties, model), &work};
-  const auto eliminated_by = [&](Ordering kind) {
-    const auto order = sort_by_block(order_graph(graph, kind, limits, partner), blocks);
+  const auto paired = partner.empty() ? PairedGraph<Index>() : compress_pairs(graph, partner);
+  TwoOrders<Index> orders(partner.empty() ? graph : paired.graph, paired.weight);
+  properties.reduced = GraphSize{orders.reduced_rows(), orders.reduced_edges()};
+  const Dissector dissector = choose_dissector(properties, model);
+  properties.side_by_side = works_side_by_side(properties, model);
+  const auto eliminated = [&](const std::vector<Index>& found) {
+    const auto order = sort_by_block(partner.empty() ? found : expand_pairs(paired, found), blocks);
     return order.empty() ? Elimination<Index>() : eliminate(graph, order);
   };
-  Elimination<Index> dissection;
-  const auto dissect = [&] {
-    dissection = eliminated_by(Ordering::nd);
-    properties.dissection = forecast_fill(dissection);
+  Elimination<Index> elimination, dissection;
+  const auto complete_amd = [&] {
+    elimination = eliminated(orders.degree_order());
+    properties.amd = forecast_fill(elimination);
+    properties.amd_visits = orders.visits();
   };
-  work.max_visits = 0;  // limit until the size of the reduced graph is known
-  work.at_limit = [&](DegreeWork& reached) {
-    if (!properties.reduced) {
-      properties.reduced = GraphSize{reached.vertices, reached.edges};
-    } else if (!properties.dissection) {
-      dissect();
-    }
-    reached.max_visits = max_amd_visits(properties, model);
-    if (reached.visits > reached.max_visits && !properties.dissection) reached.at_limit(reached);
+  const auto wants_dissection = [&] {
+    complete_amd();
+    return choose_ordering(properties, model).ordering == Ordering::automatic;
   };
-  auto elimination = eliminated_by(Ordering::amd);
-  properties.reduced = GraphSize{work.vertices, work.edges};
-  properties.amd_visits = work.visits;
-  if (!elimination.permutation.empty() || properties.rows == 0) properties.amd = forecast_fill(elimination);
-  OrderingChoice choice = choose_ordering(properties, model);
-  if (choice.ordering == Ordering::automatic) {
-    dissect();
-    choice = choose_ordering(properties, model);
+  const std::int64_t limit = max_amd_visits(properties, model);
+  if (properties.side_by_side) {
+    orders.advance_both(limit, wants_dissection);
+  } else if (!orders.advance_degree(limit) || wants_dissection()) {
+    orders.dissect(dissector);
   }
+  if (orders.has_dissection()) {
+    dissection = eliminated(orders.dissection_order());
+    properties.dissection = forecast_fill(dissection);
+    if (!orders.has_degree() && orders.advance_degree(max_amd_visits(properties, model))) complete_amd();
+  }
+  properties.amd_visits = orders.visits();
+  OrderingChoice choice = choose_ordering(properties, model);
   if (choice.ordering == Ordering::nd) elimination = std::move(dissection);
   const FillForecast forecast = choice.ordering == Ordering::nd ? *properties.dissection : *properties.amd;
   return chosen(std::move(graph), std::move(elimination), std::move(choice), forecast);
@@ -272,10 +278,22 @@ Dissector choose_dissector(const OrderingProperties& properties, const DeviceMod
   return dissection_time(properties, model.ordering).by;
 }
 
+bool works_side_by_side(const OrderingProperties& properties, const DeviceModel& model) {
+  constexpr double min_seconds = 2e-3;  // of dissection; less is gained than threads take to start
+  // Beyond this the workspaces of both are too large to have at once.
+  constexpr std::int64_t max_edges = std::numeric_limits<int>::max() / 2;
+  const DissectionTime time = dissection_time(properties, model.ordering);
+  return properties.use.threads > 1 && time.by == Dissector::host && properties.edges <= max_edges &&
+         time.seconds - predicted_seconds(model.ordering.amd, properties, {}) >= min_seconds;
+}
+
 std::int64_t max_amd_visits(const OrderingProperties& properties, const DeviceModel& model) {
   const OrderingCosts& costs = model.ordering;
   if (!(costs.amd_visit_seconds > 0)) return std::numeric_limits<std::int64_t>::max();
-  double patience = dissection_time(properties, costs).seconds - predicted_seconds(costs.amd, properties, {});
+  constexpr double patience_beside = 1.25;  // dissection is predicted at 0.6 to 1.0 of its time
+  double patience =
+      (properties.side_by_side ? patience_beside : 1) * dissection_time(properties, costs).seconds -
+      predicted_seconds(costs.amd, properties, {});
   if (properties.dissection) {
     const PredictedTimes times = predicted_times(properties, *properties.dissection, model);
     patience += costs.max_saved_share * properties.use.factorizations * (*times.factorization + *times.solve);
@@ -286,9 +304,9 @@ std::int64_t max_amd_visits(const OrderingProperties& properties, const DeviceMo
 OrderingChoice choose_ordering(const OrderingProperties& properties, const DeviceModel& model) {
   const OrderingCosts& costs = model.ordering;
   const OrderingUse& use = properties.use;
-  const DissectionTime extra = dissection_time(properties, costs);
-  const double extra_seconds = extra.seconds;
-  if (!properties.amd) return choose_without_amd(properties, model, extra);
+  const DissectionTime dissected = dissection_time(properties, costs);
+  const double extra = extra_seconds(dissected, properties, costs);
+  if (!properties.amd) return choose_without_amd(properties, model, dissected);
   const std::string amd = in_words("AMD", *properties.amd);
   PredictedTimes with_amd = predicted_times(properties, *properties.amd, model);
   with_amd.ordering = predicted_amd_seconds(properties, costs);
@@ -296,18 +314,18 @@ OrderingChoice choose_ordering(const OrderingProperties& properties, const Devic
     const double spared =
         total(with_amd, use) -
         total(predicted_times(properties, expected_dissection(properties, costs), model), use);
-    if (spared > extra_seconds) return {Ordering::automatic, {}, {}};
+    if (spared > extra) return {Ordering::automatic, {}, {}};
     return {Ordering::amd,
             amd + formatted(": nested dissection was not tried, predicted to take %.2g s and to spare %.2g s "
                             "of %.2g s in "
                             "%g factorization%s",
-                            extra_seconds, std::max(spared, 0.0), total(with_amd, use), use.factorizations,
+                            extra, std::max(spared, 0.0), total(with_amd, use), use.factorizations,
                             use.factorizations == 1 ? "" : "s"),
             with_amd};
   }
-  const std::string dissection = in_words(name_of(extra), *properties.dissection);
+  const std::string dissection = in_words(name_of(dissected), *properties.dissection);
   PredictedTimes with_dissection = predicted_times(properties, *properties.dissection, model);
-  with_dissection.ordering = *with_amd.ordering += extra_seconds;
+  with_dissection.ordering = *with_amd.ordering += extra;
   const double by_amd = total(with_amd, use), by_dissection = total(with_dissection, use);
   const auto because = [&](double less, double more) {
     return formatted(" is predicted to take %.2g s in %g factorization%s, and not the %.2g s of ", less,
@@ -334,8 +352,9 @@ ChosenOrder order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& 
                           const DeviceModel& model) {
   return with_graph(pattern, row_order, [&]<class Index>(SymmetricGraph<Index> graph) {
     const OrderingUse use{1, false, false, host_threads<Kokkos::DefaultHostExecutionSpace>()};
-    const OrderingLimits limits{choose_dissector(properties_of(graph, use), model), nullptr};
-    Elimination<Index> elimination{order_graph(graph, kind, limits, partner), {}, {}};
+    const Dissector by = choose_dissector(properties_of(graph, use), model);
+    Elimination<Index> elimination{
+        partner.empty() ? order(graph, kind, {}, by) : order_pairs(graph, partner, kind, by), {}, {}};
     return chosen(std::move(graph), std::move(elimination), {kind, {}, {}}, {});
   });
 }

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -51,11 +52,24 @@ class DissectionHost {
 
   /// @param order [n] vertices grouped by component, ascending within each; on return the order
   /// @param first start of each component in `order`, and the end
-  void run(const std::vector<Index>& first, std::vector<Index>& order) {
+  /// @param company called by one thread before it dissects, while the others do; false stops them
+  /// @return whether the dissection is complete; false if it was stopped, even after its last task
+  bool run(const std::vector<Index>& first, std::vector<Index>& order,
+           const std::function<bool()>& company = {}) {
     m_order = order.data();
     add_components(order, first);
-    const auto work = [&](std::size_t, std::size_t worker) { run_tasks(m_loops[worker]); };
-    for_each_task(m_n_threads, m_n_threads, work);
+    // A thread that stops the others waits for nobody, and nobody waits for the company.
+    for_each_task(m_n_threads, m_n_threads, [&](std::size_t, std::size_t worker) {
+      try {
+        if (worker == 0 && company && !company()) m_stop = true;
+        run_tasks(m_loops[worker]);
+      } catch (const DissectionStopped&) {
+      } catch (...) {
+        m_stop = true;
+        throw;
+      }
+    });
+    return !m_stop;
   }
 
   std::vector<Node> nodes;  ///< unordered
@@ -73,8 +87,8 @@ class DissectionHost {
     Worker(const DissectionHost& of, SharedLoop& own)
         : loop(own),
           stack(of.m_budget),
-          bisection(OneThread{}, of.m_options),
-          shared_bisection({&own, of.m_n_threads}, of.m_options),
+          bisection(OneThread{}, of.m_options, &of.m_stop),
+          shared_bisection({&own, of.m_n_threads}, of.m_options, &of.m_stop),
           leaves(of.m_graph, of.m_weights) {}
     SharedLoop& loop;
     Stack stack;
@@ -90,7 +104,7 @@ class DissectionHost {
 
   void run_tasks(SharedLoop& loop) {
     Worker worker(*this, loop);
-    while (m_n_unfinished > 0) {
+    while (m_n_unfinished > 0 && !m_stop) {
       const std::unique_ptr<Task> task = next_task();
       if (task == nullptr) {
         bool helped = false;
@@ -98,12 +112,7 @@ class DissectionHost {
         if (!helped) std::this_thread::yield();
         continue;
       }
-      try {
-        dissect(worker, task->graph, task->begin);
-      } catch (...) {
-        m_n_unfinished = 0;
-        throw;
-      }
+      dissect(worker, task->graph, task->begin);
       --m_n_unfinished;
     }
     const std::lock_guard lock(m_mutex);
@@ -132,6 +141,7 @@ class DissectionHost {
   }
 
   void dissect(Worker& worker, const Graph& graph, Index begin) {
+    if (m_stop) throw DissectionStopped();
     const Index n = graph.n_vertices;
     if (n <= static_cast<Index>(m_options.leaf_vertices)) return order_leaf(worker, begin, n);
     Stack& stack = worker.stack;
@@ -310,6 +320,7 @@ class DissectionHost {
   std::vector<std::unique_ptr<Task>> m_tasks;
   std::atomic<std::int64_t> m_n_unfinished = 0;  ///< number of tasks waiting or running
   std::atomic<std::int64_t> m_n_waiting = 0;     ///< length of m_tasks
+  std::atomic<bool> m_stop = false;              ///< set once, by a failure or by the company
   std::deque<SharedLoop> m_loops;                ///< one per thread
 };
 

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_TwoOrders.hpp"
+
+#include <Kokkos_Core.hpp>
+
+#include "Lutra_Error.hpp"
+#include "Lutra_NestedDissection.hpp"
+#include "Lutra_QuotientGraph.hpp"
+
+namespace lutra {
+
+template <class Index>
+TwoOrders<Index>::TwoOrders(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights)
+    : m_reduced(reduce_graph(graph, {}, weights)) {}
+
+template <class Index>
+TwoOrders<Index>::~TwoOrders() = default;
+
+template <class Index>
+bool TwoOrders<Index>::advance_degree(std::int64_t max_visits) {
+  if (m_has_degree) return true;
+  if (m_quotient == nullptr) {
+    const SymmetricGraph<Index>& graph = m_reduced.graph;
+    m_quotient = std::make_unique<Impl::QuotientGraph<Index>>();
+    m_quotient->begin(graph.size(), 0, graph.row_map.data(), graph.neighbours.data(),
+                      m_reduced.weights.data());
+  }
+  m_has_degree = m_quotient->advance(max_visits);
+  m_visits = m_quotient->visits();
+  if (!m_has_degree) return false;
+  m_degree.resize(static_cast<std::size_t>(m_reduced.graph.size()));
+  m_quotient->write(m_degree.data());
+  m_quotient.reset();
+  return true;
+}
+
+template <class Index>
+void TwoOrders<Index>::dissect(Dissector by) {
+  m_has_dissection = false;
+  if (by == Dissector::device) {
+    try {
+      m_dissection = dissect_reduced(Kokkos::DefaultExecutionSpace(), m_reduced);
+      m_has_dissection = true;
+    } catch (const OutOfMemoryError&) {  // the host may have the memory that the device lacks
+    }
+  }
+  if (!m_has_dissection) m_dissection = dissect_reduced(Kokkos::DefaultHostExecutionSpace(), m_reduced);
+  m_has_dissection = true;
+}
+
+template <class Index>
+void TwoOrders<Index>::advance_both(std::int64_t max_visits, const std::function<bool()>& wants_dissection) {
+  bool wanted = true;
+  m_has_dissection = false;
+  try {
+    m_dissection = dissect_in_company<Index>(
+        m_reduced, [&] { return wanted = !advance_degree(max_visits) || wants_dissection(); });
+  } catch (...) {
+    if (wanted) throw;
+  }
+  m_has_dissection = wanted;
+}
+
+template <class Index>
+std::vector<Index> TwoOrders<Index>::degree_order() const {
+  return m_has_degree ? expand_order(m_reduced, m_degree) : std::vector<Index>();
+}
+
+template <class Index>
+std::vector<Index> TwoOrders<Index>::dissection_order() const {
+  return m_has_dissection ? expand_order(m_reduced, m_dissection) : std::vector<Index>();
+}
+
+template class TwoOrders<int>;
+template class TwoOrders<std::int64_t>;
+
+}  // namespace lutra

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_TwoOrders.hpp"
+
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <limits>
+#include <stdexcept>
+
+#include "Lutra_DissectionHost.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_NestedDissection.hpp"
+#include "Lutra_OrderingTestGraphs.hpp"
+
+namespace {
+
+using namespace lutra;
+using Test::graph_of;
+
+constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+
+Test::Edges star(int n) {
+  Test::Edges edges;
+  for (int v = 1; v < n; ++v) edges.emplace_back(0, v);
+  return edges;
+}
+
+Test::Edges grids(int n, int count) {
+  Test::Edges edges;
+  for (int k = 0; k < count; ++k)
+    for (const auto& [v, w] : Test::grid(n)) edges.emplace_back(v + k * n * n, w + k * n * n);
+  return edges;
+}
+
+TEMPLATE_TEST_CASE("two orders: each is that of its method alone", "[ordering]", int, std::int64_t) {
+  const auto check = [](int n, const Test::Edges& edges, const std::vector<TestType>& weights = {}) {
+    const auto graph = graph_of<TestType>(n, edges);
+    const auto degree = order(graph, Ordering::amd, weights), dissection = order(graph, Ordering::nd, weights);
+    CHECK_NOTHROW(check_permutation({degree.begin(), degree.end()}, n));
+    CHECK(dissection ==
+          nested_dissection(Kokkos::DefaultHostExecutionSpace(), graph, {}, {}, weights).permutation);
+    TwoOrders<TestType> alone(graph, weights);
+    CHECK_FALSE(alone.has_degree());
+    CHECK(alone.degree_order().empty());
+    REQUIRE(alone.advance_degree());
+    const std::int64_t visits = alone.visits();
+    CHECK(alone.degree_order() == degree);
+    CHECK_FALSE(alone.has_dissection());
+    alone.dissect(Dissector::host);
+    CHECK(alone.dissection_order() == dissection);
+    for (const std::int64_t limit : {std::int64_t(0), visits / 2, no_limit}) {
+      for (const bool wanted : {true, false}) {
+        TwoOrders<TestType> both(graph, weights);
+        int calls = 0;
+        both.advance_both(limit, [&] {
+          ++calls;
+          CHECK(both.degree_order() == degree);
+          return wanted;
+        });
+        CHECK(calls == (both.has_degree() ? 1 : 0));
+        CHECK(both.has_dissection() == (wanted || calls == 0));
+        CHECK(both.dissection_order() == (both.has_dissection() ? dissection : std::vector<TestType>()));
+        if (limit == no_limit) CHECK(both.has_degree());
+        REQUIRE(both.advance_degree());
+        CHECK(both.visits() == visits);
+        CHECK(both.degree_order() == degree);
+        both.dissect(Dissector::host);  // of use after it was stopped
+        CHECK(both.dissection_order() == dissection);
+      }
+    }
+  };
+  check(0, {});
+  check(1, {});
+  check(600, star(600));
+  check(1600, Test::grid(40));
+  check(50 * 36, grids(6, 50));
+  check(2000, Test::random_edges(2000, 5000, 3));
+  std::vector<TestType> weights;
+  for (int v = 0; v < 900; ++v) weights.push_back(1 + v % 5);
+  check(900, Test::grid(30), weights);
+  const auto graph = graph_of<TestType>(900, Test::grid(30));
+  const TwoOrders<TestType> reduced(graph);
+  CHECK(reduced.reduced_rows() == reduce_graph(graph).graph.size());
+  CHECK(reduced.reduced_edges() == static_cast<std::int64_t>(reduce_graph(graph).graph.neighbours.size()));
+}
+
+// Large enough that threads share bisections and tasks, in which they are stopped at different points.
+TEST_CASE("two orders: dissection stops, or a failure does, at any point without a hang", "[ordering]") {
+  const auto graph = graph_of<int>(22500, Test::grid(150));
+  const auto degree = order(graph, Ordering::amd), dissection = order(graph, Ordering::nd);
+  TwoOrders<int> alone(graph);
+  alone.advance_degree();
+  const std::int64_t visits = alone.visits();
+  for (int k = 0; k < 60; ++k) {
+    TwoOrders<int> orders(graph);
+    orders.advance_degree(visits * k / 60);  // so that the rest takes less and less
+    SECTION("stopped") {
+      orders.advance_both(no_limit, [] { return false; });
+      REQUIRE_FALSE(orders.has_dissection());
+      REQUIRE(orders.degree_order() == degree);
+    }
+    SECTION("failed") {
+      REQUIRE_THROWS_AS(orders.advance_both(no_limit, []() -> bool { throw std::domain_error("forecast"); }),
+                        std::domain_error);
+      REQUIRE_FALSE(orders.has_dissection());
+    }
+    SECTION("wanted") {
+      orders.advance_both(visits * (k + 1) / 60, [] { return true; });
+      REQUIRE(orders.dissection_order() == dissection);
+    }
+  }
+}
+
+TEST_CASE("dissection beside company: a thread's failure reaches the caller, and the company is heard",
+          "[ordering]") {
+  const auto graph = graph_of<int>(22500, Test::grid(150));
+  const std::vector<int> weights(22500, 1);
+  std::vector<int> order(22500);
+  const auto first = Impl::list_components(graph, order);
+  // From nothing to more than the workspace: bisections run out of memory at different points.
+  int failures = 0;
+  for (std::size_t bytes = 1; bytes < std::size_t(1) << 28; bytes *= 2) {
+    std::vector<int> own = order;
+    Impl::DissectionHost<int> dissection(graph, weights, {}, MemoryBudget(bytes), 4);
+    bool was_called = false, is_complete = true;
+    const auto company = [&] { return was_called = true; };
+    try {
+      is_complete = dissection.run(first, own, company);
+    } catch (const OutOfMemoryError&) {
+      ++failures;
+    }
+    REQUIRE(is_complete);
+    REQUIRE(was_called);
+  }
+  CHECK(failures > 10);
+  CHECK(failures < 28);
+}
+
+}  // namespace
