@@ -131,7 +131,8 @@ std::vector<Index> dissect_reduced(const ExecutionSpace& exec, const ReducedGrap
 template <class Index>
 std::vector<Index> dissect_in_company(const ReducedGraph<Index>& reduced,
                                       const std::function<bool()>& company) {
-  return dissect_on_host<Index>(Kokkos::DefaultHostExecutionSpace().concurrency(), reduced, {}, {}, company).order;
+  return dissect_on_host<Index>(Kokkos::DefaultHostExecutionSpace().concurrency(), reduced, {}, {}, company)
+      .order;
 }
 
 template std::vector<int> dissect_in_company(const ReducedGraph<int>&, const std::function<bool()>&);

@@ -20,7 +20,8 @@ class QuotientGraph;
 
 /// Minimum degree and nested dissection of one graph, after one reduction, one after the other or side by
 /// side. Orders and visits depend only on the graph and on limits of visits, never on time or the number of
-/// threads. Host memory: the reduced graph, the workspace of `minimum_degree` and that of `nested_dissection`.
+/// threads. Host memory: the reduced graph, the workspace of `minimum_degree` and that of
+/// `nested_dissection`.
 template <class Index>
 class TwoOrders {
  public:

@@ -279,11 +279,11 @@ std::vector<Ordinal> order_pairs(const CsrPattern<Ordinal, Offset, Kokkos::HostS
                                                 const SymmetricMatching&);
 LUTRA_FOR_EACH_SCALAR(LUTRA_SYMMETRIC_MATCHING)
 
-#define LUTRA_PAIRS(Index)                                                                                   \
-  template PairedGraph<Index> compress_pairs(const SymmetricGraph<Index>&, const std::vector<Ordinal>&);     \
-  template std::vector<Index> expand_pairs(const PairedGraph<Index>&, const std::vector<Index>&);            \
-  template std::vector<Index> order_pairs(const SymmetricGraph<Index>&, const std::vector<Ordinal>&, Ordering, \
-                                          Dissector);
+#define LUTRA_PAIRS(Index)                                                                               \
+  template PairedGraph<Index> compress_pairs(const SymmetricGraph<Index>&, const std::vector<Ordinal>&); \
+  template std::vector<Index> expand_pairs(const PairedGraph<Index>&, const std::vector<Index>&);        \
+  template std::vector<Index> order_pairs(const SymmetricGraph<Index>&, const std::vector<Ordinal>&,     \
+                                          Ordering, Dissector);
 LUTRA_PAIRS(int)
 LUTRA_PAIRS(std::int64_t)
 #undef LUTRA_PAIRS

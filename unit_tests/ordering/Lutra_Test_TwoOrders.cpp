@@ -34,7 +34,8 @@ Test::Edges grids(int n, int count) {
 TEMPLATE_TEST_CASE("two orders: each is that of its method alone", "[ordering]", int, std::int64_t) {
   const auto check = [](int n, const Test::Edges& edges, const std::vector<TestType>& weights = {}) {
     const auto graph = graph_of<TestType>(n, edges);
-    const auto degree = order(graph, Ordering::amd, weights), dissection = order(graph, Ordering::nd, weights);
+    const auto degree = order(graph, Ordering::amd, weights),
+               dissection = order(graph, Ordering::nd, weights);
     CHECK_NOTHROW(check_permutation({degree.begin(), degree.end()}, n));
     CHECK(dissection ==
           nested_dissection(Kokkos::DefaultHostExecutionSpace(), graph, {}, {}, weights).permutation);
@@ -90,23 +91,34 @@ TEST_CASE("two orders: dissection stops, or a failure does, at any point without
   TwoOrders<int> alone(graph);
   alone.advance_degree();
   const std::int64_t visits = alone.visits();
-  for (int k = 0; k < 60; ++k) {
-    TwoOrders<int> orders(graph);
-    orders.advance_degree(visits * k / 60);  // so that the rest takes less and less
-    SECTION("stopped") {
+  constexpr int times = 60;
+  // Minimum degree is further ahead each time, so that what is left to it takes less and less.
+  const auto each_time = [&](const auto& run) {
+    for (int k = 0; k < times; ++k) {
+      TwoOrders<int> orders(graph);
+      orders.advance_degree(visits * k / times);
+      run(orders, visits * (k + 1) / times);
+    }
+  };
+  SECTION("stopped") {
+    each_time([&](auto& orders, std::int64_t) {
       orders.advance_both(no_limit, [] { return false; });
       REQUIRE_FALSE(orders.has_dissection());
       REQUIRE(orders.degree_order() == degree);
-    }
-    SECTION("failed") {
+    });
+  }
+  SECTION("failed") {
+    each_time([&](auto& orders, std::int64_t) {
       REQUIRE_THROWS_AS(orders.advance_both(no_limit, []() -> bool { throw std::domain_error("forecast"); }),
                         std::domain_error);
       REQUIRE_FALSE(orders.has_dissection());
-    }
-    SECTION("wanted") {
-      orders.advance_both(visits * (k + 1) / 60, [] { return true; });
+    });
+  }
+  SECTION("wanted") {
+    each_time([&](auto& orders, std::int64_t limit) {
+      orders.advance_both(limit, [] { return true; });
       REQUIRE(orders.dissection_order() == dissection);
-    }
+    });
   }
 }
 

@@ -11,7 +11,9 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "Lutra_Error.hpp"
 #include "Lutra_TestMatrices.hpp"
@@ -197,6 +199,61 @@ TEST_CASE("threads shorten dissection and host factorizations", "[ordering]") {
         Kokkos::DefaultHostExecutionSpace().concurrency());
 }
 
+TEST_CASE("side by side: dissection adds what it takes longer than AMD", "[ordering]") {
+  DeviceModel model = simple_model();
+  model.ordering.amd_visit_seconds = 2;
+  model.ordering.amd.row_seconds = 1;
+  OrderingProperties properties;
+  properties.rows = 1024;
+  properties.use.threads = 3;
+  model.ordering.dissection_serial_share = 0.5;
+  properties.side_by_side = true;  // two threads dissect: 1024 + 0.75 · 102,400 s
+  CHECK(max_amd_visits(properties, model) == (97280 - 1024) / 2);
+  properties.amd_visits = 38000;  // 77,024 s, 800 less than dissection; a second forecast takes 512 s
+  properties.amd = FillForecast{500, 2624, 5};
+  model.ordering.saved_from_flops_per_row = 0.1;  // half of the flops may be spared
+  CHECK(choose_ordering(properties, model).ordering == Ordering::amd);
+  properties.amd->flops = 2626;
+  CHECK(choose_ordering(properties, model).ordering == Ordering::automatic);
+  properties.dissection = FillForecast{400, 1000, 5};
+  CHECK(choose_ordering(properties, model).ordering == Ordering::nd);
+  CHECK(*choose_ordering(properties, model).predicted.ordering == 77824 + 512);
+  properties.amd_visits = 40000;  // longer than dissection
+  CHECK(*choose_ordering(properties, model).predicted.ordering == 81024 + 512);
+  properties.amd.reset();
+  CHECK(*choose_ordering(properties, model).predicted.ordering == 81024 + 512);
+  model.ordering.device_dissection.start_seconds = 1000;
+  CHECK(choose_dissector(properties, model) == Dissector::host);
+}
+
+TEST_CASE("side by side: on several host threads, for graphs that take long to dissect", "[ordering]") {
+  DeviceModel model = simple_model();
+  OrderingProperties properties;
+  properties.rows = 1024;
+  CHECK_FALSE(works_side_by_side(properties, model));
+  properties.use.threads = 2;
+  CHECK(works_side_by_side(properties, model));
+  SECTION("too little is left to dissect") {
+    properties.reduced = GraphSize{};
+    model.ordering.amd.row_seconds = 1;
+    CHECK_FALSE(works_side_by_side(properties, model));
+  }
+  SECTION("threads take as long to start") {
+    model.ordering.dissection.row_seconds = 1.9e-7;
+    CHECK_FALSE(works_side_by_side(properties, model));
+    model.ordering.dissection.row_seconds = 2e-7;
+    CHECK(works_side_by_side(properties, model));
+  }
+  SECTION("the device dissects") {
+    model.ordering.device_dissection.start_seconds = 1000;
+    CHECK_FALSE(works_side_by_side(properties, model));
+  }
+  SECTION("too large for two workspaces") {
+    properties.edges = std::int64_t(1) << 30;
+    CHECK_FALSE(works_side_by_side(properties, model));
+  }
+}
+
 TEST_CASE("host or device: the faster first solution decides", "[ordering]") {
   DeviceModel host = simple_model(), device = simple_model();
   host.ordering.amd.row_seconds = 1;
@@ -239,6 +296,40 @@ TEST_CASE("AMD stops when it takes longer than dissection", "[ordering]") {
   CHECK(once.permutation == order_matched(pattern, Ordering::nd, {}, {}, model).permutation);
   const auto graph = symmetric_graph<std::int64_t>(pattern);
   CHECK(once.forecast.nnz_l == forecast_fill(graph, as_64(once.permutation)).nnz_l);
+}
+
+TEST_CASE("side by side: the orders are those of one thread", "[ordering]") {
+  const DoubleMatrix a = Test::grid_matrix<DoubleMatrix>(120, shuffled(14400, 3));
+  const auto pattern = make_view(a).pattern();
+  std::vector<Ordinal> partner(14400);
+  for (Ordinal v = 0; v < 14400; ++v) partner[static_cast<std::size_t>(v)] = v ^ 1;
+  DeviceModel model = host_device_model();
+  model.ordering.factorization_serial_share = 1;
+  const auto check = [&](double factorizations, Ordering expected, const std::vector<Ordinal>& pairs) {
+    const auto alone = order_automatically(pattern, model, {factorizations}, pairs);
+    CHECK(alone.choice.ordering == expected);
+    CHECK(alone.permutation == order_matched(pattern, expected, pairs, {}, model).permutation);
+    std::string reason;
+    for (int k = 0; k < 5; ++k) {
+      const auto both = order_automatically(pattern, model, {factorizations, false, false, 4}, pairs);
+      CHECK(both.permutation == alone.permutation);
+      CHECK(both.forecast.flops == alone.forecast.flops);
+      if (k > 0) CHECK(both.choice.reason == reason);
+      reason = both.choice.reason;
+    }
+    return reason;
+  };
+  for (const auto& pairs : {std::vector<Ordinal>(), partner}) {
+    model.ordering.max_saved_share = 0.5;
+    CHECK_THAT(check(1000, Ordering::nd, pairs), ContainsSubstring("predicted to take"));
+    model.ordering.max_saved_share = 0;  // nothing is expected of dissection: it is stopped
+    CHECK_THAT(check(1, Ordering::amd, pairs), ContainsSubstring("was not tried"));
+    const double visit_seconds = std::exchange(model.ordering.amd_visit_seconds, 1);
+    CHECK_THAT(check(1, Ordering::nd, pairs), ContainsSubstring("AMD was given up"));
+    model.ordering.max_saved_share = 0.5;  // AMD goes on after dissection
+    CHECK_THAT(check(1e9, Ordering::nd, pairs), !ContainsSubstring("given up"));
+    model.ordering.amd_visit_seconds = visit_seconds;
+  }
 }
 
 TEST_CASE("automatic ordering: the lower predicted time decides", "[ordering]") {

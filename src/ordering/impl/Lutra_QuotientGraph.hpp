@@ -26,7 +26,8 @@ namespace lutra::Impl {
 /// so lists never need more memory than the graph. |·| sums weights. Among variables of equal degree, the one
 /// whose degree was computed last comes first: the order is deterministic.
 ///
-/// An object keeps its memory, so that it can order many small graphs without allocating. It copies the graph.
+/// An object keeps its memory, so that it can order many small graphs without allocating. It copies the
+/// graph.
 template <class Index>
 class QuotientGraph {
  public:

@@ -223,8 +223,8 @@ class Calibration {
           TwoOrders<int> orders(graph);
           if (kind == Ordering::nd) orders.dissect(Dissector::host);
           if (kind == Ordering::amd) orders.advance_degree();
-          result.forecast = forecast_fill(
-              graph, kind == Ordering::nd ? orders.dissection_order() : orders.degree_order());
+          result.forecast =
+              forecast_fill(graph, kind == Ordering::nd ? orders.dissection_order() : orders.degree_order());
           result.properties.amd_visits = orders.visits();
         });
         return result;
@@ -264,9 +264,7 @@ class Calibration {
       const HostMatrix<double> A = generate(kinds[k].name, kinds[k].size);
       const auto graph = symmetric_graph<int>(make_view(A).pattern());
       samples[k] = {properties_of(graph), {}, 0};
-      samples[k].seconds = seconds_of([&] {
-                             order(graph, Ordering::nd, {}, Dissector::device);
-                           }) /
+      samples[k].seconds = seconds_of([&] { order(graph, Ordering::nd, {}, Dissector::device); }) /
                            std::log2(static_cast<double>(graph.size()));
     }
     fit(m_model.ordering.device_dissection, samples[0], samples[1]);

@@ -43,8 +43,7 @@ DissectionTime dissection_time(const OrderingProperties& properties, const Order
   const double host = around + predicted_seconds(costs.dissection, left, {}) * levels *
                                    thread_share(costs.dissection_serial_share, threads),
                device = around + predicted_seconds(costs.device_dissection, left, {}) * levels;
-  const bool on_device =
-      !properties.side_by_side && costs.device_dissection != StageCosts() && device < host;
+  const bool on_device = !properties.side_by_side && costs.device_dissection != StageCosts() && device < host;
   return on_device ? DissectionTime{device, Dissector::device} : DissectionTime{host, Dissector::host};
 }
 
