@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "Lutra_GraphReduction.hpp"
-#include "Lutra_Ordering.hpp"
+#include "Lutra_OrderGraph.hpp"
 
 namespace lutra {
 
