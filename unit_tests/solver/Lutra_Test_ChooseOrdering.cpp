@@ -230,8 +230,9 @@ TEST_CASE("side by side: on several host threads, for graphs that take long to d
   DeviceModel model = simple_model();
   OrderingProperties properties;
   properties.rows = 1024;
+  properties.use.threads = 3;
   CHECK_FALSE(works_side_by_side(properties, model));
-  properties.use.threads = 2;
+  properties.use.threads = 4;
   CHECK(works_side_by_side(properties, model));
   SECTION("too little is left to dissect") {
     properties.reduced = GraphSize{};

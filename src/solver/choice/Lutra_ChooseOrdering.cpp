@@ -278,11 +278,13 @@ Dissector choose_dissector(const OrderingProperties& properties, const DeviceMod
 }
 
 bool works_side_by_side(const OrderingProperties& properties, const DeviceModel& model) {
+  constexpr int min_threads = 4;  // with fewer, dissection is slowed more by the loss of one than it gains
   constexpr double min_seconds = 2e-3;  // of dissection; less is gained than threads take to start
   // Beyond this the workspaces of both are too large to have at once.
   constexpr std::int64_t max_edges = std::numeric_limits<int>::max() / 2;
   const DissectionTime time = dissection_time(properties, model.ordering);
-  return properties.use.threads > 1 && time.by == Dissector::host && properties.edges <= max_edges &&
+  return properties.use.threads >= min_threads && time.by == Dissector::host &&
+         properties.edges <= max_edges &&
          time.seconds - predicted_seconds(model.ordering.amd, properties, {}) >= min_seconds;
 }
 
