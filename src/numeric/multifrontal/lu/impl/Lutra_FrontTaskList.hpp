@@ -72,7 +72,8 @@ class FrontTaskList {
   /// @param fronts in postorder; kept by reference
   FrontTaskList(const Fronts& all_fronts, const FrontTaskOptions& task_options)
       : fronts(all_fronts), options(task_options) {
-    m_small = find_small_subtrees(fronts, options.small_size);
+    constexpr Offset max_children = 2048;  // of a front that one warp assembles; more keep a block busy
+    m_small = find_small_subtrees(fronts, options.small_size, max_children);
     m_start = measure_paths(fronts, [&](Ordinal f) { return own_time(f); });
     choose_swept(options.blocks / options.model.blocks_a_sweep);
     reserve_tasks();
