@@ -190,7 +190,7 @@ class FrontTaskPlacement {
       panels.push_back({m_layout.panels[f], m_layout.panels[f + 1] - m_layout.panels[f], steps[f].panels});
       front_of_panels.push_back(f);
     }
-    const SpanOffsets found = LifetimePlacement::assign(spans, panels, m_layout.entries(), m_behind + 2);
+    const SpanOffsets found = LifetimePlacement::assign(spans, panels, m_layout.entries());
     extra = static_cast<Offset>(found.total) - m_layout.entries();
     contributions.reserve(count());
     for (std::size_t f = 0; f < count(); ++f)

@@ -2,12 +2,10 @@
 #ifndef LUTRA_LIFETIMEPLACEMENT_HPP
 #define LUTRA_LIFETIMEPLACEMENT_HPP
 
-#include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <limits>
-#include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -37,168 +35,175 @@ struct SpanOffsets {
   std::int64_t total = 0;                 ///< total entries, fixed spans included
 };
 
-/// Best-fit free list of an array: the smallest gap that suffices, the first of equals. Adjacent gaps are
-/// merged.
-class BestFitAllocator {
- public:
-  /// Frees a range.
-  void release(std::int64_t first, std::int64_t size) {
-    if (size == 0) return;
-    auto next = m_size.lower_bound(first);
-    if (next != m_size.end() && next->first == first + size) {
-      size += next->second;
-      next = remove(next);
-    }
-    if (next != m_size.begin() && std::prev(next)->first + std::prev(next)->second == first) {
-      next = std::prev(next);
-      first = next->first;
-      size += next->second;
-      next = remove(next);
-    }
-    add(next, first, size);
-  }
-
-  /// Takes entries from the best-fitting gap. @returns the first of them, or −1 if none suffices
-  std::int64_t take(std::int64_t size) {
-    const auto fit = m_by_size.lower_bound({size, 0});
-    if (fit == m_by_size.end()) return -1;
-    const auto [gap, first] = *fit;
-    const auto next = remove(m_size.find(first));
-    if (gap > size) add(next, first + size, gap - size);
-    return first;
-  }
-
-  /// Takes the gap that ends at `end`, which is the end of the array. @returns its first entry, or −1
-  std::int64_t take_before(std::int64_t end) {
-    if (m_size.empty()) return -1;
-    const auto last = std::prev(m_size.end());
-    const auto [first, size] = *last;
-    if (first + size != end) return -1;
-    remove(last);
-    return first;
-  }
-
- private:
-  using Gaps = std::map<std::int64_t, std::int64_t>;
-
-  void add(Gaps::iterator next, std::int64_t first, std::int64_t size) {
-    m_size.emplace_hint(next, first, size);
-    m_by_size.emplace(size, first);
-  }
-  Gaps::iterator remove(Gaps::iterator gap) {
-    m_by_size.erase({gap->second, gap->first});
-    return m_size.erase(gap);
-  }
-
-  Gaps m_size;                                                ///< of each gap, by first entry
-  std::set<std::pair<std::int64_t, std::int64_t>> m_by_size;  ///< size and first entry
-};
-
-/// Best fit, backwards in time: places spans by descending `end`, each in the smallest gap it fits. A gap
-/// left by a fixed span is thus available to spans that end before it begins, and adjacent gaps are merged.
-/// On assembly trees the result is within a tenth of the peak of live entries. Host code, O(spans · log
-/// spans).
+/// Best fit, backwards in time: places spans by descending `end`, each in the smallest gap it fits, the first
+/// of equals. A gap left by a fixed span is thus available to spans that end before it begins. Adjacent gaps
+/// are merged. On assembly trees the result is within a tenth of the peak of live entries. Host code,
+/// O(spans · log gaps).
+///
+/// Blocks, spans or gaps, are linked in the order of the array. A gap keeps the number of a span that began
+/// in it, and lists those whose memory nobody has taken yet. Since ends descend, the first to take some of it
+/// has the greatest end of all that do.
 class LifetimePlacement {
  public:
-  /// @param fixed     must not overlap
+  /// @param fixed     by ascending offset; must not overlap
   /// @param fixed_end end of all fixed spans: other entries before it are not used
-  /// @param min_end   earlier ends are irrelevant: `freed` may report them as −1
   static SpanOffsets assign(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed = {},
-                            std::int64_t fixed_end = 0,
-                            std::int64_t min_end = std::numeric_limits<std::int64_t>::min()) {
-    LifetimePlacement placement(fixed_end);
-    placement.assign_backwards(spans, fixed);
-    placement.find_freed(spans, fixed, min_end);
+                            std::int64_t fixed_end = 0) {
+    LifetimePlacement placement(spans, fixed, fixed_end);
+    placement.place_all();
     return std::move(placement.m_result);
   }
 
  private:
-  explicit LifetimePlacement(std::int64_t fixed_end) { m_result.total = fixed_end; }
+  using Number = std::uint32_t;  ///< of a block: spans, then fixed spans
+  static constexpr Number none = std::numeric_limits<Number>::max();
 
-  void assign_backwards(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed) {
-    m_result.offset.assign(spans.size(), 0);
-    auto by_end = argsort_descending<std::size_t>(spans.size(), [&](std::size_t s) { return spans[s].size; });
-    sort_descending(by_end, [&](std::size_t s) { return spans[s].end; });
-    const auto by_begin =
-        argsort_descending<std::size_t>(spans.size(), [&](std::size_t s) { return spans[s].begin; });
-    const auto fixed_by_begin =
-        argsort_descending<std::size_t>(fixed.size(), [&](std::size_t f) { return fixed[f].begin; });
-    std::size_t begun = 0, fixed_begun = 0;
-    for (const std::size_t s : by_end) {
-      for (; begun < by_begin.size() && spans[by_begin[begun]].begin >= spans[s].end; ++begun)
-        m_gaps.release(m_result.offset[by_begin[begun]], spans[by_begin[begun]].size);
-      for (; fixed_begun < fixed.size() && fixed[fixed_by_begin[fixed_begun]].begin >= spans[s].end;
-           ++fixed_begun) {
-        const FixedSpan& span = fixed[fixed_by_begin[fixed_begun]];
-        m_gaps.release(span.offset, span.size);
-      }
-      if (spans[s].size > 0) m_result.offset[s] = take(spans[s].size);
-    }
-  }
-
-  /// Falls back to the end of the array, extending the last gap.
-  std::int64_t take(std::int64_t size) {
-    std::int64_t first = m_gaps.take(size);
-    if (first >= 0) return first;
-    first = m_gaps.take_before(m_result.total);
-    if (first < 0) first = m_result.total;
-    m_result.total = first + size;
-    return first;
-  }
-
-  /// Forwards in time: for each interval of the array, the span that last used it.
-  void find_freed(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed, std::int64_t min_end) {
-    m_result.freed.assign(spans.size(), -1);
-    m_result.fixed_freed.assign(fixed.size(), -1);
-    // spans before an irrelevant span have ended by then, so they are irrelevant too
-    std::vector<std::size_t> by_begin;
-    for (std::size_t s = 0; s < spans.size(); ++s) {
-      if (spans[s].size > 0 && spans[s].end >= min_end) by_begin.push_back(s);
-    }
-    sort_descending(by_begin, [&](std::size_t s) { return -spans[s].begin; });
-    const auto fixed_by_begin =
-        argsort_descending<std::size_t>(fixed.size(), [&](std::size_t f) { return -fixed[f].begin; });
-    std::size_t f = 0;
-    const auto fix = [&](std::int64_t until) {
-      for (; f < fixed.size() && fixed[fixed_by_begin[f]].begin <= until; ++f) {
-        const FixedSpan& span = fixed[fixed_by_begin[f]];
-        m_result.fixed_freed[fixed_by_begin[f]] = occupy(span.offset, span.size, never);
-      }
-    };
-    for (const std::size_t s : by_begin) {
-      fix(spans[s].begin);
-      m_result.freed[s] = occupy(m_result.offset[s], spans[s].size, spans[s].end);
-    }
-    fix(never);
-  }
-
-  /// @returns the greatest end of the previous occupants
-  std::int64_t occupy(std::int64_t first, std::int64_t size, std::int64_t end) {
-    std::int64_t greatest = -1;
-    if (size == 0) return greatest;
-    auto at = m_last.upper_bound(first);
-    if (at != m_last.begin()) at = std::prev(at);
-    while (at != m_last.end() && at->first < first + size) {
-      const auto [begin, range] = *at;
-      at = begin + range.size > first ? m_last.erase(at) : std::next(at);
-      if (begin + range.size <= first) continue;
-      greatest = std::max(greatest, range.end);
-      if (begin < first) m_last.emplace(begin, Range{first - begin, range.end});
-      if (begin + range.size > first + size)
-        m_last.emplace(first + size, Range{begin + range.size - first - size, range.end});
-    }
-    m_last.emplace(first, Range{size, end});
-    return greatest;
-  }
-
-  static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
-  struct Range {
-    std::int64_t size, end;
+  struct Block {
+    std::int64_t first = 0, size = 0;
+    Number before = none, after = none;  ///< neighbours in the array
+    Number head = none, tail = none;  ///< of a gap: the spans that began in it and nobody has overwritten …
+    Number next = none;               ///< … and of each of them the next, in the order of the array
+    bool is_gap = false;
   };
 
+  LifetimePlacement(const std::vector<Span>& spans, const std::vector<FixedSpan>& fixed,
+                    std::int64_t fixed_end)
+      : m_spans(spans), m_fixed(fixed), m_blocks(spans.size() + fixed.size()) {
+    m_result.offset.assign(spans.size(), 0);
+    m_result.freed.assign(spans.size(), -1);
+    m_result.fixed_freed.assign(fixed.size(), -1);
+    m_result.total = fixed_end;
+    for (std::size_t f = 0; f < fixed.size(); ++f) {
+      if (fixed[f].size > 0) insert(fixed_number(f), fixed[f].offset, fixed[f].size, m_last, none);
+    }
+  }
+
+  void place_all() {
+    auto by_end = argsort_descending<Number>(m_spans.size(), [&](Number s) { return m_spans[s].size; });
+    sort_descending(by_end, [&](Number s) { return m_spans[s].end; });
+    const auto by_begin =
+        argsort_descending<Number>(m_spans.size(), [&](Number s) { return m_spans[s].begin; });
+    const auto fixed_by_begin =
+        argsort_descending<Number>(m_fixed.size(), [&](Number f) { return m_fixed[f].begin; });
+    auto begun = by_begin.begin();
+    auto fixed_begun = fixed_by_begin.begin();
+    for (const Number s : by_end) {
+      for (; begun != by_begin.end() && m_spans[*begun].begin >= m_spans[s].end; ++begun) release(*begun);
+      for (; fixed_begun != fixed_by_begin.end() && m_fixed[*fixed_begun].begin >= m_spans[s].end;
+           ++fixed_begun)
+        release(fixed_number(*fixed_begun));
+      if (m_spans[s].size > 0) place(s);
+    }
+  }
+
+  Number fixed_number(std::size_t f) const { return static_cast<Number>(m_spans.size() + f); }
+  bool is_fixed(Number b) const { return b >= m_spans.size(); }
+  std::int64_t offset(Number b) const {
+    return is_fixed(b) ? m_fixed[b - m_spans.size()].offset : m_result.offset[b];
+  }
+  std::int64_t& freed(Number b) {
+    return is_fixed(b) ? m_result.fixed_freed[b - m_spans.size()] : m_result.freed[b];
+  }
+
+  /// Places a span in the best gap, else at the end of the array, over its last gap. Successive spans of one
+  /// size fill one gap, since what it leaves is smaller than all others that suffice.
+  void place(Number s) {
+    const std::int64_t size = m_spans[s].size;
+    if (m_open == none || size != m_open_size || m_blocks[m_open].size < size) open(size);
+    if (m_open == none) {
+      insert(s, m_result.total, size, m_last, none);
+      m_result.total += size;
+      return;
+    }
+    Block& gap = m_blocks[m_open];
+    for (; gap.head != none && offset(gap.head) < gap.first + size; gap.head = m_blocks[gap.head].next)
+      freed(gap.head) = m_spans[s].end;
+    insert(s, gap.first, size, gap.before, m_open);
+    gap.first += size;
+    gap.size -= size;
+    if (gap.size == 0) unlink(std::exchange(m_open, none));
+  }
+
+  /// Takes the gap for a size from the sorted ones. Extends the last gap if none suffices; opens none if the
+  /// array does not end with a gap.
+  void open(std::int64_t size) {
+    close();
+    m_open_size = size;
+    auto fit = m_gaps.lower_bound({size, 0, 0});
+    if (fit == m_gaps.end()) {
+      if (m_last == none || !m_blocks[m_last].is_gap || end_of(m_last) != m_result.total) return;
+      Block& last = m_blocks[m_last];
+      fit = m_gaps.find({last.size, last.first, m_last});
+      m_result.total = last.first + size;
+      last.size = size;
+    }
+    m_open = std::get<Number>(*fit);
+    m_gaps.erase(fit);
+  }
+  /// Sorts the open gap among the others.
+  void close() {
+    if (m_open != none) sort_in(std::exchange(m_open, none));
+  }
+
+  /// Makes a span a gap, merged with adjacent ones.
+  void release(Number b) {
+    Block& block = m_blocks[b];
+    if (block.size == 0) return;
+    close();
+    block.is_gap = true;
+    block.head = block.tail = b;
+    if (const Number before = block.before; adjoin(before, b)) {
+      m_gaps.erase(key(before));
+      merge(before, b);
+      b = before;
+    }
+    if (const Number after = m_blocks[b].after; adjoin(b, after)) {
+      m_gaps.erase(key(after));
+      merge(b, after);
+    }
+    sort_in(b);
+  }
+  std::int64_t end_of(Number b) const { return m_blocks[b].first + m_blocks[b].size; }
+  bool adjoin(Number a, Number b) const {
+    return a != none && b != none && m_blocks[a].is_gap && m_blocks[b].is_gap &&
+           end_of(a) == m_blocks[b].first;
+  }
+  /// Appends gap b to gap a.
+  void merge(Number a, Number b) {
+    Block& left = m_blocks[a];
+    const Block& right = m_blocks[b];
+    left.size += right.size;
+    if (right.head != none) {
+      (left.head == none ? left.head : m_blocks[left.tail].next) = right.head;
+      left.tail = right.tail;
+    }
+    unlink(b);
+  }
+
+  void insert(Number b, std::int64_t first, std::int64_t size, Number before, Number after) {
+    m_blocks[b] = {first, size, before, after};
+    if (!is_fixed(b)) m_result.offset[b] = first;
+    if (before != none) m_blocks[before].after = b;
+    (after == none ? m_last : m_blocks[after].before) = b;
+  }
+  void unlink(Number b) {
+    const Block& block = m_blocks[b];
+    if (block.before != none) m_blocks[block.before].after = block.after;
+    (block.after == none ? m_last : m_blocks[block.after].before) = block.before;
+  }
+
+  using Key = std::tuple<std::int64_t, std::int64_t, Number>;
+  Key key(Number b) const { return {m_blocks[b].size, m_blocks[b].first, b}; }
+  void sort_in(Number b) { m_gaps.insert(key(b)); }
+
+  const std::vector<Span>& m_spans;
+  const std::vector<FixedSpan>& m_fixed;
   SpanOffsets m_result;
-  BestFitAllocator m_gaps;
-  std::map<std::int64_t, Range> m_last;  ///< by first entry
+  std::vector<Block> m_blocks;
+  Number m_last = none;          ///< last block of the array
+  std::set<Key> m_gaps;          ///< by size, then by first entry, but for …
+  Number m_open = none;          ///< … the gap taken from, or none
+  std::int64_t m_open_size = 0;  ///< by spans of this size
 };
 
 }  // namespace lutra::Impl
