@@ -242,7 +242,7 @@ TEST_CASE("indices by descending keys are in the order of a stable sort", "[nume
 }
 
 TEST_CASE("lists of small children equal those from sorted numbers", "[numeric]") {
-  using TestFront = Front;
+  using TestFront = lutra::Impl::SmallChild;
   std::mt19937 random(8);
   const auto up_to = [&](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
   lutra::Impl::SmallChildListMaker maker;
@@ -267,8 +267,7 @@ TEST_CASE("lists of small children equal those from sorted numbers", "[numeric]"
       child.cb_rows = std::min(child.cb_rows, static_cast<int>(all.size()));
       std::ranges::sample(all, std::back_inserter(relative), child.cb_rows, random);
     }
-    std::vector<const TestFront*> children;
-    for (const TestFront& child : fronts) children.push_back(&child);
+    auto children = fronts;
     std::ranges::shuffle(children, random);
 
     const int edge = is_tiled ? tiles.count() : 1;

@@ -11,11 +11,13 @@
 
 #include "Lutra_AssemblyTree.hpp"
 #include "Lutra_DistributedFronts.hpp"
+#include "Lutra_FrontEntries.hpp"
 #include "Lutra_FrontPart.hpp"
 #include "Lutra_FrontPlan.hpp"
 #include "Lutra_FrontTaskPlacement.hpp"
 #include "Lutra_FrontTaskWaits.hpp"
 #include "Lutra_MatrixMarket.hpp"
+#include "Lutra_SmallChildLists.hpp"
 #include "Lutra_TestDominant.hpp"
 #include "Lutra_TestMatrices.hpp"
 #include "Lutra_TestTypes.hpp"
@@ -30,6 +32,7 @@ using Task = lutra::Impl::FrontTask;
 using Flag = FrontFlag;
 using List = lutra::Impl::FrontTaskList;
 using Placement = lutra::Impl::FrontTaskPlacement;
+using Lists = lutra::Impl::SmallChildLists;
 using lutra::Impl::FrontTaskOptions;
 using lutra::Impl::tasks_a_chunk;
 
@@ -263,6 +266,48 @@ std::vector<AssemblyTree> parts_of(const AssemblyTree& tree) {
   return {maker.make(FrontRanks::top).tree, maker.make(1).tree};
 }
 
+/// All that the tasks and the lists of small children hold, made by a number of chunks.
+struct Numbers {
+  std::vector<std::int64_t> tasks, small_tasks, order, position, source, refs, cuts;
+
+  Numbers(const AssemblyTree& tree, const FrontTaskOptions& options, std::size_t n_chunks) {
+    const auto layout = lay_out_fronts(tree);
+    const auto relative = relative_indices(layout, tree);
+    List list(layout.fronts, options, n_chunks);
+    const Placement placement(list, layout.children, relative, LuFrontLayout(layout.fronts));
+    std::vector<Offset> tile_entries(
+        static_cast<std::size_t>(lutra::Impl::number_tiles(layout.fronts, options.cut).back()) + 1);
+    std::iota(tile_entries.begin(), tile_entries.end(), 7);
+    const Lists lists(list, placement.contributions, layout.children, relative, tile_entries, n_chunks);
+    tasks = {list.flags, list.inverses, list.inverse_blocks, list.links};
+    for (const Task& t : list.tasks) {
+      tasks.insert(tasks.end(), {t.front, t.row, t.column, t.rows, t.columns, t.after, t.wide_end, t.flags,
+                                 t.inverses, t.inverse_blocks, t.links, t.is_swept, t.takes_panels});
+      for (const auto& part : t.parts) {
+        tasks.insert(tasks.end(), {part.entries, part.entries_end});
+        add(part.small, tasks);
+      }
+    }
+    for (const auto& t : list.small_tasks) {
+      small_tasks.insert(small_tasks.end(), {t.front, t.wide_end});
+      add(t.small, small_tasks);
+    }
+    order.assign(list.order.begin(), list.order.end());
+    for (const auto& chunk : lists.chunks) {
+      position.insert(position.end(), chunk.position.begin(), chunk.position.end());
+      source.insert(source.end(), chunk.source.begin(), chunk.source.end());
+      cuts.insert(cuts.end(), chunk.cuts.begin(), chunk.cuts.end());
+      for (const auto& ref : chunk.refs)
+        refs.insert(refs.end(), {ref.contribution, ref.rows, ref.cuts, ref.cb_rows, ref.passed, ref.number});
+    }
+  }
+
+ private:
+  static void add(const lutra::Impl::SmallChildPart& part, std::vector<std::int64_t>& to) {
+    to.insert(to.end(), {part.targets, part.sources, part.count, part.levels});
+  }
+};
+
 /// Trees of many shapes: chains, borders, grids, random patterns, a dense front alone, none.
 std::vector<AssemblyTree> trees(std::mt19937& random) {
   const AssemblyTreeOptions no_zeros{0, 0, 0, 0, 0, 0, 0};
@@ -327,6 +372,37 @@ TEST_CASE("tasks of fronts wait only for earlier tasks and write nothing that ot
   CHECK(counts.reused > 100);
   CHECK(counts.pairs > 100);
   CHECK(counts.given > 50);
+}
+
+TEST_CASE("tasks and lists of small children do not depend on chunks", "[numeric]") {
+  std::mt19937 random(25);
+  auto all = trees(random);
+  for (const auto& [kind, size] : {std::pair("poisson2d", 60), std::pair("kkt", 400)})
+    all.push_back(make_assembly_tree(make_view(lutra::generate(kind, size)).pattern()));
+  std::size_t sources = 0, cuts = 0;
+  for (const auto& tree : all) {
+    for (const bool symmetric : {false, true}) {
+      FrontTaskOptions options{{4, 8}, 5, 40, {}};
+      options.model.min_swept_tiles = 3;
+      options.symmetric = symmetric;
+      const Numbers one(tree, options, 1);
+      for (const std::size_t n_chunks : {3, 16, 1000}) {
+        INFO(tree.n << " rows, " << tree.count() << " fronts, " << n_chunks << " chunks");
+        const Numbers many(tree, options, n_chunks);
+        REQUIRE(many.tasks == one.tasks);
+        REQUIRE(many.small_tasks == one.small_tasks);
+        REQUIRE(many.order == one.order);
+        REQUIRE(many.position == one.position);
+        REQUIRE(many.source == one.source);
+        REQUIRE(many.refs == one.refs);
+        REQUIRE(many.cuts == one.cuts);
+      }
+      sources += one.source.size();
+      cuts += one.cuts.size();
+    }
+  }
+  CHECK(sources > 10000);
+  CHECK(cuts > 1000);
 }
 
 TEST_CASE("tasks in the wrong order are detected", "[numeric]") {

@@ -11,6 +11,11 @@
 
 namespace lutra::Impl {
 
+/// Number of threads of the default host space.
+inline std::size_t host_threads() {
+  return static_cast<std::size_t>(Kokkos::DefaultHostExecutionSpace().concurrency());
+}
+
 /// Calls task(thread, number) for all numbers below `count` on threads of the default host space, with
 /// dynamic scheduling. Rethrows an exception of a task.
 template <class Task>
@@ -31,6 +36,20 @@ void for_each_task(std::size_t threads, std::size_t count, const Task& task) {
   for (const auto& failure : failures) {
     if (failure) std::rethrow_exception(failure);
   }
+}
+
+/// The same on all threads.
+template <class Task>
+void for_each_task(std::size_t count, const Task& task) {
+  for_each_task(host_threads(), count, [&](std::size_t, std::size_t k) { task(k); });
+}
+
+/// Calls work(i) for all i below `count` on all threads of the default host space; it must not throw.
+template <class Work>
+void for_each_index(std::size_t count, const Work& work) {
+  using Host = Kokkos::DefaultHostExecutionSpace;
+  Kokkos::parallel_for("lutra::common::indices", Kokkos::RangePolicy<Host>(0, count), work);
+  Host().fence("lutra::common: indices are done");
 }
 
 }  // namespace lutra::Impl

@@ -2,7 +2,9 @@
 #ifndef LUTRA_UPLOAD_HPP
 #define LUTRA_UPLOAD_HPP
 
+#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "Lutra_ExecutionTraits.hpp"
@@ -10,17 +12,32 @@
 
 namespace lutra::Impl {
 
-/// Device copy of a host array. Fences.
+/// Device copy of host arrays, one after another. Fences.
 template <class ExecutionSpace, class T>
+Kokkos::View<const T*, typename ExecutionSpace::memory_space> upload_parts(
+    const ExecutionSpace& exec, MemoryReservation& reservation, std::string_view label,
+    const std::vector<std::span<const T>>& parts) {
+  std::size_t size = 0;
+  for (const auto& part : parts) size += part.size();
+  auto device =
+      reservation.allocate<Kokkos::View<T*, typename ExecutionSpace::memory_space>>(exec, label, size);
+  std::size_t begin = 0;
+  for (const auto& part : parts) {
+    Kokkos::deep_copy(exec, Kokkos::subview(device, std::pair(begin, begin + part.size())),
+                      Kokkos::View<const T*, Kokkos::HostSpace>(part.data(), part.size()));
+    begin += part.size();
+  }
+  exec.fence("lutra: the host arrays are no longer needed");
+  return device;
+}
+
+/// Device copy of a host array. Fences.
+template <class ExecutionSpace, class T, class Allocator>
 Kokkos::View<const T*, typename ExecutionSpace::memory_space> upload(const ExecutionSpace& exec,
                                                                      MemoryReservation& reservation,
                                                                      std::string_view label,
-                                                                     const std::vector<T>& host) {
-  auto device =
-      reservation.allocate<Kokkos::View<T*, typename ExecutionSpace::memory_space>>(exec, label, host.size());
-  Kokkos::deep_copy(exec, device, Kokkos::View<const T*, Kokkos::HostSpace>(host.data(), host.size()));
-  exec.fence("lutra: the host array is no longer needed");
-  return device;
+                                                                     const std::vector<T, Allocator>& host) {
+  return upload_parts(exec, reservation, label, std::vector<std::span<const T>>{host});
 }
 
 /// A rank-1 View whose memory the host can access.

@@ -10,6 +10,7 @@
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_FrontPaths.hpp"
 #include "Lutra_FrontTiles.hpp"
+#include "Lutra_HostTasks.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_LuPlan.hpp"
 
@@ -69,23 +70,20 @@ class FrontSolveTasks {
     int blocks = 0;
     for (std::size_t f = 0; f < m_fronts.size(); ++f) {
       const bool has_inverses = m_fronts[f].size() > m_options.max_whole;
-      if (m_class[f] == tiled) {
-        add_tiles(f, has_inverses ? inverse : Offset(-1), blocks);
-      } else {
-        const Task task = task_of(f);
-        m_up[m_class[f]].add(task, m_to_root[f]);
-        m_down[m_class[f]].add(task, m_height[f]);
-      }
+      if (m_class[f] == tiled) add_tiles(f, has_inverses ? inverse : Offset(-1), blocks);
       if (!has_inverses) continue;
       inverse += InverseTile::entries_of_front(tiles_of(f));
       blocks += FrontTiles::inverse_lines(m_fronts[f].pivots) / InverseTile::block;
     }
-    for (int c = 0; c < tiled; ++c) {
-      warps_up[c] = m_up[c].template sorted<WarpTask>();
-      warps_down[c] = m_down[c].template sorted<WarpTask>();
-    }
-    tiles_up = m_up[tiled].template sorted<Task>();
-    tiles_down = m_down[tiled].template sorted<Task>();
+    for_each_task(2 * classes, [&](std::size_t k) {
+      const std::size_t c = k / 2;
+      const bool up = k % 2 == 0;
+      if (c == tiled) {
+        (up ? tiles_up : tiles_down) = (up ? m_up : m_down).sorted();
+      } else {
+        (up ? warps_up : warps_down)[c] = sorted_fronts(static_cast<int>(c), up ? m_to_root : m_height);
+      }
+    });
   }
 
   static constexpr int small = 0, middle = 1, tiled = 2, classes = 3;
@@ -101,16 +99,27 @@ class FrontSolveTasks {
       tasks.push_back(task);
       priority.push_back(urgency);
     }
-    template <class Kept>
-    std::vector<Kept> sorted() const {
+    std::vector<Task> sorted() const {
       const auto order =
           argsort_descending<std::size_t>(tasks.size(), [&](std::size_t t) { return priority[t]; });
-      std::vector<Kept> result;
+      std::vector<Task> result;
       result.reserve(order.size());
       for (const std::size_t t : order) result.push_back(tasks[t]);
       return result;
     }
   };
+
+  /// Tasks of the fronts of a class.
+  std::vector<WarpTask> sorted_fronts(int of_class, const std::vector<double>& priority) const {
+    std::vector<Ordinal> order;
+    for (std::size_t f = 0; f < m_fronts.size(); ++f)
+      if (m_class[f] == of_class) order.push_back(static_cast<Ordinal>(f));
+    sort_descending(order, [&](Ordinal f) { return at(priority, f); });
+    std::vector<WarpTask> result;
+    result.reserve(order.size());
+    for (const Ordinal f : order) result.push_back(task_of(static_cast<std::size_t>(f)));
+    return result;
+  }
 
   FrontTiles tiles_of(std::size_t f) const {
     return {m_fronts[f].pivots, m_fronts[f].cb_rows, m_options.tile};
@@ -172,7 +181,7 @@ class FrontSolveTasks {
     for (int i = 0; i < tiles.count(); ++i) {
       task.tile = i;
       set_inverse(i);
-      m_up[tiled].add(task, m_to_root[f] - m_costs.pivot_tile * std::min(i, pivot_tiles));
+      m_up.add(task, m_to_root[f] - m_costs.pivot_tile * std::min(i, pivot_tiles));
     }
     task.n_parts = n_parts;
     for (int i = pivot_tiles; i-- > 0;) {
@@ -180,9 +189,9 @@ class FrontSolveTasks {
       task.tile = i;
       set_inverse(i);
       task.partial_sums = partial_sums;
-      for (task.part = 0; task.part < n_parts; ++task.part) m_down[tiled].add(task, urgency);
+      for (task.part = 0; task.part < n_parts; ++task.part) m_down.add(task, urgency);
       task.part = -1;
-      m_down[tiled].add(task, urgency);
+      m_down.add(task, urgency);
       partial_sums += static_cast<Offset>(n_parts) * m_options.tile;
     }
   }
@@ -195,7 +204,7 @@ class FrontSolveTasks {
   std::vector<int> m_class;
   std::vector<double> m_to_root;  ///< [fronts] time from a front's start to the end of its root
   std::vector<double> m_height;   ///< [fronts] time from a front's backward start to the end of its subtree
-  Prioritized m_up[classes], m_down[classes];
+  Prioritized m_up, m_down;       ///< tasks of tiles
 };
 
 /// One block's part in a front.

@@ -12,7 +12,9 @@
 #include "Lutra_FrontPaths.hpp"
 #include "Lutra_FrontTask.hpp"
 #include "Lutra_FrontTiles.hpp"
+#include "Lutra_HostTasks.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_UninitializedVector.hpp"
 
 namespace lutra::Impl {
 
@@ -62,30 +64,30 @@ struct FrontTaskOptions {
 
 /// The tasks of a multifrontal factorization, and the order in which blocks take them: longest path to the
 /// root first, timed by `FrontTaskModel`, so that each task follows all it waits for (Lutra_FrontTask.hpp).
-/// Host code, linear in the tasks.
+/// Host code, linear in the tasks; tasks are made on all threads.
 class FrontTaskList {
  public:
   using Fronts = std::vector<Front>;
   using Task = FrontTask;
   using Small = SmallTask;
 
-  /// @param fronts in postorder; kept by reference
-  FrontTaskList(const Fronts& all_fronts, const FrontTaskOptions& task_options)
+  /// @param fronts   in postorder; kept by reference
+  /// @param n_chunks that tasks are made by; 0: as suits the threads
+  FrontTaskList(const Fronts& all_fronts, const FrontTaskOptions& task_options, std::size_t n_chunks = 0)
       : fronts(all_fronts), options(task_options) {
     constexpr Offset max_children = 2048;  // of a front that one warp assembles; more keep a block busy
     m_small = find_small_subtrees(fronts, options.small_size, max_children);
     m_start = measure_paths(fronts, [&](Ordinal f) { return own_time(f); });
     choose_swept(options.blocks / options.model.blocks_a_sweep);
-    reserve_tasks();
-    for (std::size_t f = 0; f < fronts.size(); ++f) add_tasks(static_cast<Ordinal>(f));
-    sort_small();
+    add_tasks(n_chunks > 0 ? n_chunks : host_threads() > 1 ? 4 * host_threads() : 1);
+    list_small();
     order = argsort_descending<std::uint32_t>(tasks.size(), [&](std::uint32_t t) { return m_priority[t]; });
     m_priority = {};
   }
 
   const Fronts& fronts;
   const FrontTaskOptions options;
-  std::vector<Task> tasks;           ///< by fronts
+  UninitializedVector<Task> tasks;   ///< by fronts
   std::vector<std::uint32_t> order;  ///< indices into `tasks`, in execution order
   std::vector<Small> small_tasks;    ///< tasks of the preceding launch, in execution order
   Offset flags = 0;                  ///< number of tile flags
@@ -127,36 +129,85 @@ class FrontTaskList {
     for (const Ordinal f : swept) m_swept[index(f)] = 1;
   }
 
-  void reserve_tasks() {
-    std::size_t tiles = 0, small = 0;
-    for (Ordinal f = 0; f < count(); ++f) {
-      const auto edge = static_cast<std::size_t>(is_tiled(f) ? tiles_of(f).count() : 1);
-      (is_small(f) ? small : tiles) += edge * edge;
+  /// Numbers of tasks and of what they refer to.
+  struct Numbers {
+    std::size_t tasks = 0;
+    Offset flags = 0, inverses = 0, links = 0;
+    int inverse_blocks = 0;
+    void operator+=(const Numbers& other) {
+      tasks += other.tasks;
+      flags += other.flags;
+      inverses += other.inverses;
+      links += other.links;
+      inverse_blocks += other.inverse_blocks;
     }
-    tasks.reserve(tiles + static_cast<std::size_t>(std::ranges::count(m_swept, char(1))));
-    m_priority.reserve(tasks.capacity());
-    small_tasks.reserve(small);
+  };
+
+  /// Counts the tasks of chunks of fronts, then makes them.
+  void add_tasks(std::size_t n_chunks) {
+    const std::vector<Ordinal> begin = cut(n_chunks);
+    n_chunks = begin.size() - 1;
+    std::vector<Numbers> before(n_chunks + 1);
+    for_each_task(n_chunks, [&](std::size_t k) {
+      make_tasks(begin[k], begin[k + 1], before[k + 1], [](const Task&, std::size_t, double) {});
+    });
+    for (std::size_t k = 0; k < n_chunks; ++k) before[k + 1] += before[k];
+    const Numbers& all = before.back();
+    tasks.reserve(all.tasks + all.tasks / 4);  // for tasks that clear panels
+    tasks.resize(all.tasks);
+    m_priority.resize(all.tasks);
+    for_each_task(n_chunks, [&](std::size_t k) {
+      make_tasks(begin[k], begin[k + 1], before[k], [&](const Task& task, std::size_t t, double priority) {
+        tasks[t] = task;
+        m_priority[t] = priority;
+      });
+    });
+    flags = all.flags;
+    inverses = all.inverses;
+    inverse_blocks = all.inverse_blocks;
+    links = all.links;
   }
 
-  void sort_small() {
+  /// Divides fronts by their numbers of tiles. @returns the first front of each chunk, and `count()`
+  std::vector<Ordinal> cut(std::size_t n_chunks) const {
+    const auto tiles = [&](Ordinal f) {
+      const double edge = is_tiled(f) ? tiles_of(f).count() : 1;
+      return edge * edge;
+    };
+    double all = 0, done = 0;
+    for (Ordinal f = 0; f < count(); ++f) all += tiles(f);
+    std::vector<Ordinal> begin;
+    for (Ordinal f = 0; f < count(); ++f) {
+      if (done >= all / static_cast<double>(n_chunks) * static_cast<double>(begin.size())) begin.push_back(f);
+      done += tiles(f);
+    }
+    begin.push_back(count());
+    return begin;
+  }
+
+  void list_small() {
     std::vector<Ordinal> sorted;
-    sorted.reserve(small_tasks.size());
-    for (const Small& task : small_tasks) sorted.push_back(task.front);
+    for (Ordinal f = 0; f < count(); ++f)
+      if (is_small(f) && front(f).pivots > 0) sorted.push_back(f);
     sort_descending(sorted, [&](Ordinal f) { return m_start[index(f)]; });
-    for (std::size_t t = 0; t < sorted.size(); ++t) small_tasks[t].front = sorted[t];
+    small_tasks.reserve(sorted.size());
+    for (const Ordinal f : sorted) small_tasks.push_back({f, 0, {}});
   }
 
-  /// Skips fronts without pivots: their contribution is given before the factorization.
-  void add_tasks(Ordinal f) {
-    if (front(f).pivots == 0) return;
-    if (is_small(f)) {
-      small_tasks.push_back({f, 0, {}});
-    } else if (is_tiled(f)) {
-      add_tiles(f);
-    } else {
-      Task task;
-      task.front = f;
-      add(task, m_start[index(f)]);
+  /// Calls add(task, number, priority) for the tasks of the fronts begin … end − 1. Skips fronts without
+  /// pivots: their contribution is given before the factorization.
+  /// @param before in: numbers before the first front; out: before `end`
+  template <class Add>
+  void make_tasks(Ordinal begin, Ordinal end, Numbers& before, const Add& add) const {
+    for (Ordinal f = begin; f < end; ++f) {
+      if (front(f).pivots == 0 || is_small(f)) continue;
+      if (is_tiled(f)) {
+        make_tiles(f, before, add);
+      } else {
+        Task task;
+        task.front = f;
+        add(task, before.tasks++, m_start[index(f)]);
+      }
     }
   }
 
@@ -177,7 +228,8 @@ class FrontTaskList {
     return (pivots - step) * model.step - within + step * model.product;
   }
 
-  void add_tiles(Ordinal f) {
+  template <class Add>
+  void make_tiles(Ordinal f, Numbers& before, const Add& add) const {
     const FrontTiles tiles = tiles_of(f);
     const int edge = tiles.count(), pivots = tiles.pivot_tiles();
     const TilePairs pairs(tiles, front(f).parent < 0, options.model);
@@ -192,33 +244,28 @@ class FrontTaskList {
         task.column = j;
         if (pairs.is_first(i, j)) (pairs.in_upper(i, j) ? task.columns : task.rows) = 2;
         if (options.symmetric && task.row + task.rows <= task.column) continue;
-        task.flags = flags;
-        task.inverses = inverses;
-        task.inverse_blocks = inverse_blocks;
-        if (is_linked) task.links = links;
+        task.flags = before.flags;
+        task.inverses = before.inverses;
+        task.inverse_blocks = before.inverse_blocks;
+        if (is_linked) task.links = before.links;
         task.is_swept = m_swept[index(f)];
-        add(task, end + tile_start(tiles, pairs.any(), i, j));
+        add(task, before.tasks++, end + tile_start(tiles, pairs.any(), i, j));
         if (task.is_swept && i + j == 0) {  // the sweep follows the first tile
           task.row = Task::sweeping;
-          add(task, end + pivots * options.model.step);
+          add(task, before.tasks++, end + pivots * options.model.step);
         }
       }
     }
-    flags += static_cast<Offset>(TileFlags(tiles).size());
+    before.flags += static_cast<Offset>(TileFlags(tiles).size());
     if (is_linked)
-      links += static_cast<Offset>(m_swept[index(f)] ? 3 : 2) * tile_links * tiles.edge * tiles.edge;
-    inverses += InverseTile::entries_of_front(tiles);
-    inverse_blocks += FrontTiles::inverse_lines(front(f).pivots) / InverseTile::block;
-  }
-
-  void add(const Task& task, double priority) {
-    tasks.push_back(task);
-    m_priority.push_back(priority);
+      before.links += static_cast<Offset>(m_swept[index(f)] ? 3 : 2) * tile_links * tiles.edge * tiles.edge;
+    before.inverses += InverseTile::entries_of_front(tiles);
+    before.inverse_blocks += FrontTiles::inverse_lines(front(f).pivots) / InverseTile::block;
   }
 
   std::vector<char> m_small, m_swept;
-  std::vector<double> m_start;     ///< [count] time from a front's first task to the end of its root
-  std::vector<double> m_priority;  ///< [tasks]
+  std::vector<double> m_start;             ///< [count] time from a front's first task to the end of its root
+  UninitializedVector<double> m_priority;  ///< [tasks]
 };
 
 }  // namespace lutra::Impl

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "Lutra_FrontTaskList.hpp"
+#include "Lutra_HostTasks.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_LifetimePlacement.hpp"
 #include "Lutra_LuPlan.hpp"
@@ -37,7 +39,7 @@ class FrontTaskPlacement {
   /// @param children of all fronts
   /// @param relative indices of all fronts
   /// @param layout   of the panels
-  FrontTaskPlacement(List& list, const std::vector<Ordinal>& children, const std::vector<int>& relative,
+  FrontTaskPlacement(List& list, const std::vector<Ordinal>& children, std::span<const int> relative,
                      const LuFrontLayout& layout)
       : m_list(list),
         m_children(children),
@@ -73,7 +75,8 @@ class FrontTaskPlacement {
   }
   void note_parts() {
     m_parts.resize(m_list.order.size());
-    for (std::size_t t = 0; t < m_parts.size(); ++t) m_parts[t] = part_of(m_list.tasks[m_list.order[t]]);
+    for_each_index(m_parts.size(),
+                   [&](std::size_t t) { m_parts[t] = part_of(m_list.tasks[m_list.order[t]]); });
     m_first.assign(count(), m_parts.size());
     for (std::size_t t = m_parts.size(); t-- > 0;) {
       if (m_parts[t].what == Part::contribution) m_first[index(m_parts[t].front)] = t;
@@ -197,9 +200,10 @@ class FrontTaskPlacement {
       contributions.push_back({static_cast<Offset>(found.offset[f]), m_passed[f]});
     std::vector<std::int64_t> panels_freed(count(), -1);
     for (std::size_t p = 0; p < panels.size(); ++p) panels_freed[front_of_panels[p]] = found.fixed_freed[p];
-    for (std::size_t t = 0; t < m_parts.size(); ++t)
+    for_each_index(m_parts.size(), [&](std::size_t t) {
       set_after(m_parts[t].what == Part::contribution, steps, found.freed, panels_freed,
                 m_list.tasks[m_list.order[t]]);
+    });
   }
 
   /// Sets the tasks that must be complete before a task writes.
@@ -219,7 +223,7 @@ class FrontTaskPlacement {
 
   List& m_list;
   const std::vector<Ordinal>& m_children;
-  const std::vector<int>& m_relative;
+  std::span<const int> m_relative;
   const LuFrontLayout& m_layout;
   const std::int64_t m_behind;       ///< steps between last read and reuse
   std::vector<int> m_passed;         ///< [count] see Contribution

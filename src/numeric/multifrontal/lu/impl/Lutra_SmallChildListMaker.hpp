@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <vector>
 
-#include "Lutra_FrontPlan.hpp"
 #include "Lutra_FrontTiles.hpp"
 #include "Lutra_Index.hpp"
 
@@ -31,10 +31,12 @@ inline constexpr int packed_edge = 128;
 /// addresses.
 class SmallChildren {
  public:
-  template <class Fronts>
-  explicit SmallChildren(const Fronts& fronts) {
-    for (const auto& front : fronts) {
-      if ((*this)(front)) m_entries += static_cast<std::uint64_t>(front.cb_rows) * front.cb_rows;
+  /// @param contributions of all fronts
+  template <class Fronts, class Contributions>
+  SmallChildren(const Fronts& fronts, const Contributions& contributions) {
+    for (std::size_t f = 0; f < fronts.size(); ++f) {
+      const int rows = fronts[f].cb_rows;
+      if ((*this)(rows, contributions[f].contribution)) m_entries += static_cast<std::uint64_t>(rows) * rows;
     }
     if (m_entries > most) {
       m_max_rows = -1;
@@ -42,10 +44,9 @@ class SmallChildren {
     }
   }
 
-  template <class Front>
-  bool operator()(const Front& child) const {
-    return child.cb_rows <= m_max_rows &&
-           child.contribution + max_small_child * max_small_child <= static_cast<Offset>(most);
+  bool operator()(int cb_rows, Offset contribution) const {
+    return cb_rows <= m_max_rows &&
+           contribution + max_small_child * max_small_child <= static_cast<Offset>(most);
   }
 
   /// Total entries of their contribution blocks.
@@ -55,6 +56,13 @@ class SmallChildren {
   static constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max() / 2;
   int m_max_rows = max_small_child;
   std::uint64_t m_entries = 0;
+};
+
+/// A small child during the listing of its parent.
+struct SmallChild {
+  Offset contribution = 0;
+  Offset rows = 0;  ///< offset in `relative`
+  int cb_rows = 0;
 };
 
 /// The lists of one front or tile: its targets, those with the most sources first, and their sources by
@@ -94,22 +102,21 @@ class SmallChildListMaker {
   /// @param children small children of the front; sorted here by the addresses of their contribution blocks,
   ///                 which fixes the summation order
   /// @param relative indices of all fronts
-  void add_front(std::vector<const Front*>& children, const std::vector<int>& relative,
-                 const FrontTiles& tiles, bool is_tiled) {
+  void add_front(std::vector<SmallChild>& children, std::span<const int> relative, const FrontTiles& tiles,
+                 bool is_tiled) {
     const std::size_t count = is_tiled ? static_cast<std::size_t>(tiles.count()) : 1;
     parts.assign(count * count, {});
     if (children.empty()) return;
-    std::sort(children.begin(), children.end(),
-              [](const auto* a, const auto* b) { return a->contribution < b->contribution; });
+    std::ranges::sort(children, {}, &SmallChild::contribution);
     m_blocks.clear();
-    for (const auto* child : children) {
-      if (child->cb_rows == 0) continue;
-      const int* const at = relative.data() + child->rows;
+    for (const SmallChild& child : children) {
+      if (child.cb_rows == 0) continue;
+      const int* const at = relative.data() + child.rows;
       if (is_tiled) {
-        cut_child(*child, at, tiles);
+        cut_child(child, at, tiles);
       } else {
-        m_blocks.push_back({0, 0, 0, child->cb_rows, child->cb_rows, 0, 0, child->cb_rows, at, at,
-                            static_cast<std::uint32_t>(child->contribution)});
+        m_blocks.push_back({0, 0, 0, child.cb_rows, child.cb_rows, 0, 0, child.cb_rows, at, at,
+                            static_cast<std::uint32_t>(child.contribution)});
       }
     }
     if (is_tiled)
@@ -137,7 +144,7 @@ class SmallChildListMaker {
     std::uint32_t contribution;  ///< of the child
   };
 
-  void cut_child(const Front& child, const int* at, const FrontTiles& tiles) {
+  void cut_child(const SmallChild& child, const int* at, const FrontTiles& tiles) {
     const auto end_of_tile = [&](int first) {
       const int tile = tiles.of(at[first]);
       int end = first + 1;

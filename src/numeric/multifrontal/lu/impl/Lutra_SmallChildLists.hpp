@@ -3,134 +3,226 @@
 #define LUTRA_SMALLCHILDLISTS_HPP
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "Lutra_FrontTaskPlacement.hpp"
+#include "Lutra_HostTasks.hpp"
 #include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
-/// Assembly data of tasks: small children by lists, wide ones successively. Completes the tasks. Host code.
+/// Assembly data of tasks: small children by lists, wide ones successively. Completes the tasks. Host code:
+/// chunks of consecutive fronts, independent of each other, are listed on all threads. Joined, the arrays of
+/// all chunks are the same for any number of chunks.
 class SmallChildLists {
  public:
   using List = FrontTaskList;
   using Task = FrontTask;
-  using Fronts = std::vector<Front>;
+
+  /// Arrays of consecutive fronts. Offsets that refer to them count from the first chunk's arrays.
+  struct Chunk {
+    Ordinal first = 0, end = 0;            ///< the fronts
+    std::size_t tile = 0;                  ///< first tile of them, numbered over all fronts
+    std::size_t task = 0;                  ///< first task of them …
+    std::size_t tasks_end = 0;             ///< … and end, without tasks that clear
+    std::vector<unsigned short> position;  ///< see SmallChildListMaker
+    std::vector<std::uint32_t> source;
+    std::vector<ChildRef> refs;  ///< children of each front, wide ones first
+    std::vector<int> cuts;       ///< first row of a child in each tile of its parent, and number of rows
+  };
 
   /// @param children     of all fronts
   /// @param relative     indices of all fronts
   /// @param tile_entries of the plan's layout
-  SmallChildLists(List& list, const std::vector<Contribution>& contributions, std::vector<Ordinal> children,
-                  const std::vector<int>& relative, const std::vector<Offset>& tile_entries)
-      : m_fronts(list.fronts), m_children(std::move(children)), m_relative(relative) {
-    for (std::size_t f = 0; f < m_fronts.size(); ++f)
-      m_fronts[f].contribution = contributions[f].contribution;
-    list_small(list, tile_entries);
-    list_refs(list, contributions);
+  /// @param n_chunks     about as many are made; 0: one or, on several threads, two for each
+  SmallChildLists(List& list, const std::vector<Contribution>& contributions,
+                  const std::vector<Ordinal>& children, std::span<const int> relative,
+                  const std::vector<Offset>& tile_entries, std::size_t n_chunks = 0)
+      : m_list(list),
+        m_contributions(contributions),
+        m_children(children),
+        m_relative(relative),
+        m_tile_entries(tile_entries),
+        m_is_small(list.fronts, contributions),
+        m_small_task(list.fronts.size()) {
+    cut(n_chunks > 0 ? n_chunks : host_threads() > 1 ? 2 * host_threads() : 1);
+    for (std::size_t t = 0; t < list.small_tasks.size(); ++t) at(m_small_task, list.small_tasks[t].front) = t;
+    for_each_task(chunks.size(), [&](std::size_t k) { list_fronts(chunks[k]); });
+    std::vector<Ends> begins(1);
+    for (const Chunk& chunk : chunks) {
+      const Ends& begin = begins.back();
+      begins.push_back({begin.targets + static_cast<std::uint32_t>(chunk.position.size()),
+                        begin.sources + static_cast<std::uint32_t>(chunk.source.size()),
+                        begin.cuts + static_cast<Offset>(chunk.cuts.size())});
+    }
+    if (chunks.size() > 1) for_each_task(chunks.size(), [&](std::size_t k) { move(chunks[k], begins[k]); });
   }
 
-  SmallChildListMaker lists;
-  std::vector<ChildRef> refs;  ///< children of each front, wide ones first
-  std::vector<int> cuts;       ///< first row of a child in each tile of its parent, and number of rows
+  std::vector<Chunk> chunks;
+
+  /// One array of all chunks.
+  template <class T>
+  std::vector<std::span<const T>> parts(std::vector<T> Chunk::*array) const {
+    std::vector<std::span<const T>> all;
+    for (const Chunk& chunk : chunks) all.emplace_back(chunk.*array);
+    return all;
+  }
 
  private:
-  static std::size_t index(Ordinal f) { return static_cast<std::size_t>(f); }
+  /// Lengths of the arrays before a chunk.
+  struct Ends {
+    std::uint32_t targets = 0, sources = 0;
+    Offset cuts = 0;
+  };
 
-  void list_small(List& list, const std::vector<Offset>& tile_entries) {
-    const SmallChildren is_small_child(m_fronts);
-    for (const auto& front : m_fronts) {
-      std::stable_partition(m_children.begin() + static_cast<std::ptrdiff_t>(front.children),
-                            m_children.begin() + static_cast<std::ptrdiff_t>(front.children_end),
-                            [&](Ordinal c) { return !is_small_child(m_fronts[index(c)]); });
+  bool is_small(Ordinal c) const {
+    return m_is_small(m_list.front(c).cb_rows, at(m_contributions, c).contribution);
+  }
+
+  /// Divides fronts by the entries of their small contribution blocks and by tiles.
+  void cut(std::size_t n_chunks) {
+    constexpr double a_source = 4;  // time to list a source, in times to look at a tile
+    const double share =
+        (static_cast<double>(m_tile_entries.size()) + a_source * static_cast<double>(m_is_small.entries())) /
+        static_cast<double>(n_chunks);
+    const auto count = static_cast<Ordinal>(m_list.fronts.size());
+    double work = 0;
+    std::size_t tile = 0;
+    for (Ordinal f = 0; f < count; ++f) {
+      if (work >= share * static_cast<double>(chunks.size())) {
+        Chunk& chunk = chunks.emplace_back();
+        chunk.first = f;
+        chunk.end = count;
+        chunk.tile = tile;
+      }
+      const Front& front = m_list.front(f);
+      const int edge = m_list.is_tiled(f) ? m_list.tiles_of(f).count() : 1;
+      const auto tiles = static_cast<std::size_t>(edge) * static_cast<std::size_t>(edge);
+      tile += tiles;
+      work += static_cast<double>(tiles) + (is_small(f) ? a_source * front.cb_rows * front.cb_rows : 0);
     }
-    lists.reserve(is_small_child.entries());
-    std::vector<std::size_t> small_of(m_fronts.size());
-    for (std::size_t t = 0; t < list.small_tasks.size(); ++t) small_of[index(list.small_tasks[t].front)] = t;
-    std::size_t next = 0;  // index into the tasks, which are sorted by fronts
-    std::size_t tile = 0;  // index over all fronts
-    for (Ordinal f = 0; f < static_cast<Ordinal>(m_fronts.size()); ++f, tile += lists.parts.size()) {
-      const Offset wide_end = add_front(list, f, is_small_child);
-      if (m_fronts[index(f)].pivots == 0) continue;  // it has no task
-      if (list.is_small(f)) {
-        auto& task = list.small_tasks[small_of[index(f)]];
+    const auto first_task = [&](Ordinal f) {
+      return static_cast<std::size_t>(
+          std::ranges::partition_point(
+              m_list.tasks, [&](const Task& task) { return task.row != Task::clearing && task.front < f; }) -
+          m_list.tasks.begin());
+    };
+    for (std::size_t k = 0; k < chunks.size(); ++k) {
+      if (k > 0) chunks[k - 1].end = chunks[k].first;
+      chunks[k].task = first_task(chunks[k].first);
+      if (k > 0) chunks[k - 1].tasks_end = chunks[k].task;
+    }
+    if (!chunks.empty()) chunks.back().tasks_end = first_task(count);
+  }
+
+  /// Children of one front.
+  struct Children {
+    std::vector<Ordinal> numbers;   ///< wide ones first
+    std::vector<SmallChild> small;  ///< the small ones
+    std::vector<Ordinal> small_numbers;
+  };
+
+  void list_fronts(Chunk& chunk) {
+    SmallChildListMaker maker;
+    maker.reserve(m_is_small.entries() / chunks.size());
+    Children own;
+    std::size_t tile = chunk.tile, next = chunk.task;
+    for (Ordinal f = chunk.first; f < chunk.end; ++f, tile += maker.parts.size()) {
+      sort_children(f, own);
+      maker.add_front(own.small, m_relative, m_list.tiles_of(f), m_list.is_tiled(f));
+      for (const Ordinal c : own.numbers) add_ref(chunk, c);
+      const Offset wide_end =
+          m_list.front(f).children + static_cast<Offset>(own.numbers.size() - own.small.size());
+      if (m_list.front(f).pivots == 0) continue;  // it has no task
+      if (m_list.is_small(f)) {
+        SmallTask& task = m_list.small_tasks[at(m_small_task, f)];
         task.wide_end = wide_end;
-        task.small = lists.parts.front();
-      } else if (!list.is_tiled(f)) {
-        Task& task = list.tasks[next++];
+        task.small = maker.parts.front();
+      } else if (!m_list.is_tiled(f)) {
+        Task& task = m_list.tasks[next++];
         task.wide_end = wide_end;
-        task.parts[0].small = lists.parts.front();
+        task.parts[0].small = maker.parts.front();
       } else {
-        const auto& parts = parts_of_tiles(tile_entries, tile);
-        const int edge = list.tiles_of(f).count();
-        for (; next < list.tasks.size() && list.tasks[next].front == f &&
-               list.tasks[next].row != Task::clearing;
-             ++next) {
-          Task& task = list.tasks[next];
-          task.wide_end = wide_end;
-          if (task.row < 0) continue;
-          task.parts[0] = parts[static_cast<std::size_t>(task.row * edge + task.column)];
-          if (!task.is_single())
-            task.parts[1] = parts[static_cast<std::size_t>((task.row + task.rows - 1) * edge + task.column +
-                                                           task.columns - 1)];
-        }
+        for (; next < chunk.tasks_end && m_list.tasks[next].front == f; ++next)
+          complete(m_list.tasks[next], wide_end, tile, maker.parts);
       }
     }
+    chunk.position = std::move(maker.position);
+    chunk.source = std::move(maker.source);
   }
 
-  /// Lists a front's small children. @returns the end of its wide ones
-  Offset add_front(const List& list, Ordinal f, const SmallChildren& is_small_child) {
-    const auto& front = m_fronts[index(f)];
-    m_small.clear();
-    Offset wide_end = front.children;
-    for (Offset c = front.children; c < front.children_end; ++c) {
-      const auto& child = m_fronts[index(m_children[static_cast<std::size_t>(c)])];
-      if (is_small_child(child)) {
-        m_small.push_back(&child);
-      } else {
-        ++wide_end;
+  /// Completes the task of one or two tiles.
+  /// @param tile  first tile of the front
+  /// @param parts of its tiles
+  void complete(Task& task, Offset wide_end, std::size_t tile,
+                const std::vector<SmallChildPart>& parts) const {
+    task.wide_end = wide_end;
+    if (task.row < 0) return;
+    const auto part_of = [&](int i, int j) {
+      const auto t = static_cast<std::size_t>(i * m_list.tiles_of(task.front).count() + j);
+      return FrontTaskPart{m_tile_entries[tile + t], m_tile_entries[tile + t + 1], parts[t]};
+    };
+    task.parts[0] = part_of(task.row, task.column);
+    if (!task.is_single()) task.parts[1] = part_of(task.row + task.rows - 1, task.column + task.columns - 1);
+  }
+
+  void sort_children(Ordinal f, Children& own) const {
+    own.numbers.clear();
+    own.small.clear();
+    own.small_numbers.clear();
+    for (Offset k = m_list.front(f).children; k < m_list.front(f).children_end; ++k) {
+      const Ordinal c = at(m_children, k);
+      if (!is_small(c)) {
+        own.numbers.push_back(c);
+        continue;
       }
+      const Front& child = m_list.front(c);
+      own.small.push_back({at(m_contributions, c).contribution, child.rows, child.cb_rows});
+      own.small_numbers.push_back(c);
     }
-    lists.add_front(m_small, m_relative, list.tiles_of(f), list.is_tiled(f));
-    return wide_end;
+    own.numbers.insert(own.numbers.end(), own.small_numbers.begin(), own.small_numbers.end());
   }
 
-  /// Parts of the last front added, by tile rows.
-  /// @param first_tile of the front
-  const std::vector<FrontTaskPart>& parts_of_tiles(const std::vector<Offset>& tile_entries,
-                                                   std::size_t first_tile) {
-    m_tile_parts.resize(lists.parts.size());
-    for (std::size_t t = 0; t < m_tile_parts.size(); ++t) {
-      m_tile_parts[t].small = lists.parts[t];
-      m_tile_parts[t].entries = tile_entries[first_tile + t];
-      m_tile_parts[t].entries_end = tile_entries[first_tile + t + 1];
-    }
-    return m_tile_parts;
+  /// Lists a child, with its cuts if the parent is tiled.
+  void add_ref(Chunk& chunk, Ordinal c) const {
+    const Front& child = m_list.front(c);
+    const auto& [contribution, passed] = at(m_contributions, c);
+    chunk.refs.push_back({contribution - passed - static_cast<Offset>(passed) * (child.cb_rows - passed),
+                          child.rows, static_cast<Offset>(chunk.cuts.size()), child.cb_rows, passed,
+                          static_cast<int>(c)});
+    if (!m_list.is_tiled(child.parent)) return;
+    const FrontTiles tiles = m_list.tiles_of(child.parent);
+    const int* const relative = m_relative.data() + child.rows;
+    for (int t = 0; t < tiles.count(); ++t)
+      chunk.cuts.push_back(
+          static_cast<int>(std::lower_bound(relative, relative + child.cb_rows, tiles.begin(t)) - relative));
+    chunk.cuts.push_back(child.cb_rows);
   }
 
-  /// Lists children by parent, with cuts for tiled parents.
-  void list_refs(const List& list, const std::vector<Contribution>& contributions) {
-    refs.reserve(m_children.size());
-    for (const Ordinal c : m_children) {
-      const auto& child = m_fronts[index(c)];
-      const int passed = contributions[index(c)].passed;
-      refs.push_back({child.contribution - passed - static_cast<Offset>(passed) * (child.cb_rows - passed),
-                      child.rows, static_cast<Offset>(cuts.size()), child.cb_rows, passed,
-                      static_cast<int>(c)});
-      if (!list.is_tiled(child.parent)) continue;
-      const FrontTiles tiles = list.tiles_of(child.parent);
-      const int* const relative = m_relative.data() + child.rows;
-      for (int t = 0; t < tiles.count(); ++t)
-        cuts.push_back(static_cast<int>(std::lower_bound(relative, relative + child.cb_rows, tiles.begin(t)) -
-                                        relative));
-      cuts.push_back(child.cb_rows);
+  /// Makes offsets count from the first chunk's arrays.
+  void move(Chunk& chunk, const Ends& begin) {
+    const auto move_part = [&](SmallChildPart& part) {
+      if (part.count == 0) return;
+      part.targets += begin.targets;
+      part.sources += begin.sources;
+    };
+    for (ChildRef& ref : chunk.refs) ref.cuts += begin.cuts;
+    for (std::size_t t = chunk.task; t < chunk.tasks_end; ++t)
+      for (FrontTaskPart& part : m_list.tasks[t].parts) move_part(part.small);
+    for (Ordinal f = chunk.first; f < chunk.end; ++f) {
+      if (m_list.front(f).pivots > 0 && m_list.is_small(f))
+        move_part(m_list.small_tasks[at(m_small_task, f)].small);
     }
   }
 
-  Fronts m_fronts;                  ///< fronts with the contribution offsets of the placement
-  std::vector<Ordinal> m_children;  ///< children of each front, wide ones first
-  const std::vector<int>& m_relative;
-  std::vector<const Front*> m_small;        ///< small children of the current front
-  std::vector<FrontTaskPart> m_tile_parts;  ///< tiles of the current front
+  List& m_list;
+  const std::vector<Contribution>& m_contributions;
+  const std::vector<Ordinal>& m_children;
+  std::span<const int> m_relative;
+  const std::vector<Offset>& m_tile_entries;
+  const SmallChildren m_is_small;
+  std::vector<std::size_t> m_small_task;  ///< [fronts] index of a small front's task
 };
 
 }  // namespace lutra::Impl

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "Lutra_Allocate.hpp"
@@ -32,12 +33,13 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
   using State = FrontRunState<Scalar, Kokkos::Cuda>;
   using List = FrontTaskList;
   using Placement = FrontTaskPlacement;
+  using Chunk = SmallChildLists::Chunk;
 
   FrontSchedule(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget,
                 const NumericDeviceModel& model, const std::optional<Symmetry>& symmetry)
       : m_symmetry(symmetry), m_reservation(budget) {
     const auto mirror = mirror_in<Kokkos::HostSpace>(plan.relative);
-    const std::vector<int> relative(mirror.data(), mirror.data() + mirror.extent(0));
+    const std::span<const int> relative(mirror.data(), mirror.extent(0));
     const auto& layout = plan.layout;
     FrontTaskOptions options = task_options(exec, plan.options, model);
     options.symmetric = symmetry.has_value();
@@ -52,9 +54,10 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
     n_links = static_cast<std::size_t>(list.links);
     m_inverses = list.inverses;
     m_inverse_blocks = list.inverse_blocks;
-    m_target_position =
-        upload(exec, m_reservation, "lutra::numeric::target_position", children.lists.position);
-    m_target_source = upload(exec, m_reservation, "lutra::numeric::target_source", children.lists.source);
+    m_target_position = upload_parts(exec, m_reservation, "lutra::numeric::target_position",
+                                     children.parts(&Chunk::position));
+    m_target_source =
+        upload_parts(exec, m_reservation, "lutra::numeric::target_source", children.parts(&Chunk::source));
     m_lists = upload(exec, m_reservation, "lutra::numeric::gather_lists",
                      std::vector<SmallChildArrays>{{m_target_position.data(), m_target_source.data()}});
     m_small = upload(exec, m_reservation, "lutra::numeric::small_fronts", list.small_tasks);
@@ -64,8 +67,9 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
     for (std::size_t f = 0; f < n_fronts; ++f)
       if (layout.fronts[f].pivots == 0) given_fronts.push_back(static_cast<Ordinal>(f));
     given = upload(exec, m_reservation, "lutra::numeric::given_fronts", given_fronts);
-    m_children = upload(exec, m_reservation, "lutra::numeric::child_refs", children.refs);
-    m_cuts = upload(exec, m_reservation, "lutra::numeric::child_cuts", children.cuts);
+    m_children =
+        upload_parts(exec, m_reservation, "lutra::numeric::child_refs", children.parts(&Chunk::refs));
+    m_cuts = upload_parts(exec, m_reservation, "lutra::numeric::child_cuts", children.parts(&Chunk::cuts));
   }
 
   /// Sizes of a schedule, computed without device allocations.
