@@ -165,8 +165,7 @@ std::vector<std::uint32_t> packed(const std::vector<FrontPosition>& positions, i
   return result;
 }
 
-/// Lists of one tile: positions by descending counts of sources, then sources by levels, then those of long
-/// targets beyond the levels.
+/// Lists of one tile: positions by descending counts of sources, then sources by levels.
 struct PlainLists {
   std::vector<unsigned short> position;
   std::vector<std::uint32_t> source;
@@ -178,38 +177,19 @@ struct PlainLists {
     if (!numbers.empty()) {
       std::vector<std::pair<int, std::vector<std::uint32_t>>> targets(numbers.begin(), numbers.end());
       std::ranges::stable_sort(targets, std::greater<>{}, [](const auto& t) { return t.second.size(); });
-      const std::size_t levels =
-          std::min<std::size_t>(targets.front().second.size(), lutra::Impl::max_source_levels);
       part = {static_cast<std::uint32_t>(position.size()), static_cast<std::uint32_t>(source.size()),
-              static_cast<int>(targets.size()), static_cast<int>(levels)};
+              static_cast<int>(targets.size()), static_cast<int>(targets.front().second.size())};
       for (const auto& target : targets) position.push_back(static_cast<unsigned short>(target.first));
-      for (std::size_t level = 1; level < levels; ++level)
+      for (std::size_t level = 1; level < targets.front().second.size(); ++level)
         source.push_back(static_cast<std::uint32_t>(
             std::ranges::count_if(targets, [&](const auto& t) { return t.second.size() > level; })));
-      for (std::size_t level = 0; level < levels; ++level) {
+      for (std::size_t level = 0; level < targets.front().second.size(); ++level) {
         for (const auto& target : targets) {
           if (target.second.size() > level) source.push_back(target.second[level]);
         }
       }
-      add_long(targets, levels, part);
     }
     parts.push_back(part);
-  }
-
- private:
-  void add_long(const std::vector<std::pair<int, std::vector<std::uint32_t>>>& targets, std::size_t levels,
-                lutra::Impl::SmallChildPart& part) {
-    std::vector<std::uint32_t> bounds{0}, further;
-    for (const auto& [at, sources] : targets) {
-      if (sources.size() <= levels) break;
-      further.insert(further.end(), sources.begin() + static_cast<std::ptrdiff_t>(levels), sources.end());
-      bounds.push_back(static_cast<std::uint32_t>(further.size()));
-    }
-    part.long_targets = static_cast<int>(bounds.size()) - 1;
-    if (part.long_targets == 0) return;
-    part.long_begin = static_cast<std::uint32_t>(source.size()) - part.sources;
-    source.insert(source.end(), bounds.begin(), bounds.end());
-    source.insert(source.end(), further.begin(), further.end());
   }
 };
 
@@ -251,9 +231,7 @@ TEST_CASE("lists of small children equal those from sorted numbers", "[numeric]"
     const bool is_tiled = turn % 2 == 1;
     const int pivots = 1 + up_to(is_tiled ? 200 : 40), cb_rows = up_to(is_tiled ? 300 : 56);
     const lutra::Impl::FrontTiles tiles(pivots, cb_rows, 64);
-    // every tenth has targets with more sources than levels
-    std::vector<TestFront> fronts(
-        static_cast<std::size_t>(turn < 4 ? turn : up_to(turn % 10 < 2 ? 900 : 60)));
+    std::vector<TestFront> fronts(static_cast<std::size_t>(turn < 4 ? turn : up_to(60)));
     std::vector<int> relative;
     std::int64_t contribution = up_to(1000);
     for (TestFront& child : fronts) {
@@ -299,8 +277,6 @@ TEST_CASE("lists of small children equal those from sorted numbers", "[numeric]"
       if (plain.parts[t].count == 0) continue;
       REQUIRE(maker.parts[t].targets == plain.parts[t].targets);
       REQUIRE(maker.parts[t].sources == plain.parts[t].sources);
-      REQUIRE(maker.parts[t].long_targets == plain.parts[t].long_targets);
-      REQUIRE(maker.parts[t].long_begin == plain.parts[t].long_begin);
     }
     REQUIRE(maker.position == plain.position);
     REQUIRE(maker.source == plain.source);

@@ -75,8 +75,7 @@ class FrontTaskList {
   /// @param n_chunks that tasks are made by; 0: as suits the threads
   FrontTaskList(const Fronts& all_fronts, const FrontTaskOptions& task_options, std::size_t n_chunks = 0)
       : fronts(all_fronts), options(task_options) {
-    constexpr Offset max_children = 2048;  // of a front that one warp assembles; more keep a block busy
-    m_small = find_small_subtrees(fronts, options.small_size, max_children);
+    m_small = find_small_subtrees(fronts, options.small_size);
     m_start = measure_paths(fronts, [&](Ordinal f) { return own_time(f); });
     choose_swept(options.blocks / options.model.blocks_a_sweep);
     add_tasks(n_chunks > 0 ? n_chunks : host_threads() > 1 ? 4 * host_threads() : 1);

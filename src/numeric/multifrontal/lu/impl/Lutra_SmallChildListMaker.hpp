@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -21,9 +20,6 @@ namespace lutra::Impl {
 
 /// Largest number of contribution rows of a small child.
 inline constexpr int max_small_child = 16;
-/// Sources of a target that one thread sums. Further ones are summed by a warp: a front with tens of
-/// thousands of children would otherwise wait for one chain of additions.
-inline constexpr int max_source_levels = 128;
 /// A position is packed as row · 128 + column of the front or tile.
 inline constexpr int packed_edge = 128;
 
@@ -66,20 +62,13 @@ struct SmallChild {
 };
 
 /// The lists of one front or tile: its targets, those with the most sources first, and their sources by
-/// levels: the first source of each target, then the second of each that has two, and so on. The sources of
-/// long targets beyond `max_source_levels` follow target by target.
-///
-///     source:  widths of levels 1 … | level 0 | level 1 | … | bounds of long targets | their further sources
-///              ^ sources                                     ^ sources + long_begin
+/// levels: the first source of each target, then the second of each that has two, and so on.
 struct SmallChildPart {
   std::uint32_t targets = 0;  ///< offset in `position`
   std::uint32_t sources = 0;  ///< offset in `source`: the number of targets on each level but the first, then
                               ///< the levels
   int count = 0;              ///< number of targets
-  int levels = 0;             ///< largest number of sources of a target, at most max_source_levels
-  int long_targets = 0;       ///< number of first targets with more sources
-  std::uint32_t long_begin = 0;  ///< offset from `sources` of their long_targets + 1 bounds, from the last of
-                                 ///< which on their further sources are stored
+  int levels = 0;             ///< largest number of sources of a target
 };
 
 /// Builds the lists on the host, front by front and, in tiled fronts, tile by tile. Linear in the summed
@@ -190,35 +179,23 @@ class SmallChildListMaker {
     part.targets = static_cast<std::uint32_t>(position.size());
     part.sources = static_cast<std::uint32_t>(source.size());
     part.count = static_cast<int>(m_positions.size());
-    const std::size_t levels = std::min<std::size_t>(m_width.size(), max_source_levels);
-    part.levels = static_cast<int>(levels);
+    part.levels = static_cast<int>(m_width.size());
     position.resize(position.size() + m_positions.size());
     for (const unsigned short at : m_positions) position[part.targets + m_position[at].target] = at;
-    const auto level_end = m_width.begin() + static_cast<std::ptrdiff_t>(levels);
-    source.insert(source.end(), m_width.begin() + 1, level_end);
-    if (m_width.size() > levels) list_long_targets(levels);
+    source.insert(source.end(), m_width.begin() + 1, m_width.end());
     std::uint32_t sum = static_cast<std::uint32_t>(source.size());
-    for (auto width = m_width.begin(); width != level_end; ++width) {  // converts counts to level offsets
+    for (std::uint32_t& width : m_width) {  // converts counts to level offsets
       const std::uint32_t level = sum;
-      sum += *width;
-      *width = level;
+      sum += width;
+      width = level;
     }
     source.resize(sum);
-    if (!m_long.empty()) {
-      part.long_targets = static_cast<int>(m_long.size()) - 1;
-      part.long_begin = sum - part.sources;
-      source.insert(source.end(), m_long.begin(), m_long.end());
-      source.resize(source.size() + m_long.back());
-      for (std::uint32_t& first : m_long) first += sum + static_cast<std::uint32_t>(m_long.size());
-    }
     for (std::size_t k = begin; k < end; ++k) {
       for_each_entry(m_blocks[k], [&](std::size_t at, std::uint32_t entry) {
         Position& target = m_position[at];
-        const std::uint32_t level = target.entries++;
-        source[level < levels ? m_width[level] + target.target : m_long[target.target]++] = entry;
+        source[m_width[target.entries++] + target.target] = entry;
       });
     }
-    m_long.clear();
     for (const unsigned short at : m_positions) m_position[at] = {};
     return part;
   }
@@ -266,15 +243,6 @@ class SmallChildListMaker {
     }
   }
 
-  /// Sets m_long to the first further source of each long target, and their end.
-  void list_long_targets(std::size_t levels) {
-    m_long.assign(m_width[levels] + 1, 0);
-    for (std::size_t level = levels; level < m_width.size(); ++level) {
-      for (std::uint32_t target = 0; target < m_width[level]; ++target) ++m_long[target + 1];
-    }
-    std::partial_sum(m_long.begin(), m_long.end(), m_long.begin());
-  }
-
   /// State of a position while its front or tile is processed.
   struct Position {
     std::uint32_t entries = 0, target = 0;
@@ -289,8 +257,7 @@ class SmallChildListMaker {
   int m_rows_end = 0;                                      ///< end of the rows with targets
   std::vector<unsigned short> m_positions;                 ///< of the tile, ascending
   std::vector<std::uint32_t> m_width;                      ///< [levels]
-  std::vector<std::uint32_t> m_long;  ///< of long targets: next further source; empty: none
-  std::vector<std::uint32_t> m_next;  ///< [levels] next target with that many sources
+  std::vector<std::uint32_t> m_next;                       ///< [levels] next target with that many sources
 };
 
 }  // namespace lutra::Impl

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "Lutra_FrontFlagsCuda.hpp"
-#include "Lutra_ShufflesCuda.hpp"
 #include "Lutra_SmallChildListMaker.hpp"
 
 namespace lutra::Impl {
@@ -25,13 +24,10 @@ class SmallChildAdder {
       : m_part(part),
         m_position(lists.position + part.targets),
         m_widths(lists.source + part.sources - 1),
-        m_thread(thread),
         m_target(thread) {
     load();
   }
 
-  /// Called by all threads of the group.
-  /// @param to(row, column) entry of the front or tile
   template <class To>
   __device__ void add(const Scalar* values, const To& to) {
     const std::uint32_t* const first = m_widths + m_part.levels;
@@ -61,40 +57,9 @@ class SmallChildAdder {
       m_target += Threads;
       load();
     }
-    if (m_part.long_targets > 0) add_long(values, to);
   }
 
  private:
-  /// Adds the further sources of long targets, one warp a target.
-  template <class To>
-  __device__ __noinline__ void add_long(const Scalar* values, const To& to) const {
-    constexpr int ahead = 8;  // values in flight for each lane
-    if constexpr (Threads == 32) {
-      __syncwarp();
-    } else {
-      __syncthreads();
-    }
-    const std::uint32_t* const bounds = m_widths + 1 + m_part.long_begin;
-    const std::uint32_t* const sources = bounds + m_part.long_targets + 1;
-    const int lane = m_thread % 32;
-    for (int target = m_thread / 32; target < m_part.long_targets; target += Threads / 32) {
-      const std::uint32_t end = bounds[target + 1];
-      std::uint32_t s = bounds[target] + static_cast<std::uint32_t>(lane);
-      Scalar sum(0);
-      for (; s + 32 * (ahead - 1) < end; s += 32 * ahead) {
-        Scalar value[ahead];
-#pragma unroll
-        for (int u = 0; u < ahead; ++u) value[u] = values[sources[s + 32 * u]];
-#pragma unroll
-        for (int u = 0; u < ahead; ++u) sum += value[u];
-      }
-      for (; s < end; s += 32) sum += values[sources[s]];
-      sum = sum_over_lanes(sum, 32);
-      const int at = m_position[target];
-      if (lane == 0) to(at / packed_edge, at % packed_edge) += sum;
-    }
-  }
-
   __device__ void load() {
     if (m_target >= m_part.count) return;
     m_at = m_position[m_target];
@@ -104,7 +69,6 @@ class SmallChildAdder {
   const SmallChildPart m_part;
   const unsigned short* const m_position;
   const std::uint32_t* const m_widths;  ///< number of targets on level k, at k
-  const int m_thread;
   int m_target;
   std::uint32_t m_source = 0;
   int m_at = 0;
