@@ -133,7 +133,7 @@ class LifetimePlacement {
     if (fit == m_gaps.end()) {
       if (m_last == none || !m_blocks[m_last].is_gap || end_of(m_last) != m_result.total) return;
       Block& last = m_blocks[m_last];
-      fit = m_gaps.find({last.size, last.first, m_last});
+      fit = m_gaps.find(key(m_last));
       m_result.total = last.first + size;
       last.size = size;
     }
