@@ -355,8 +355,8 @@ def splu(A: Any, **options: Any) -> LU:
 
     `A` is a matrix or array of scipy.sparse in any format; csr is not copied. If Lutra is built for the device,
     csr of CuPy and sparse_csr of PyTorch are read there. The defaults of the options, listed below, suit most
-    matrices. user_permutation has the columns of A in the order of elimination. If many calls of `refactor`
-    follow, set expected_factorizations, so that a slower but better ordering can pay off.
+    matrices. user_permutation has the columns of A in the order of elimination. The ordering is chosen for 20
+    factorizations; set expected_factorizations to 1 for a single one, or higher if many calls of `refactor` follow.
 
     Raises SingularMatrixError with rows and columns, ValueError for invalid matrices and options, MemoryError.
 

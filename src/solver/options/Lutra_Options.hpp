@@ -69,8 +69,8 @@ struct FactorOptions {
   /// means threshold. Cholesky does not pivot.
   Pivoting pivoting = Pivoting::automatic;
   /// Expected number of factorizations per analysis, each followed by a solve. It determines how much time
-  /// automatic ordering may take.
-  int expected_factorizations = 1;
+  /// automatic ordering may take. 1 suits a single solution, and larger numbers long sequences.
+  int expected_factorizations = 20;
   /// Smallest |pivot| of the scaled matrix with static_perturbed; 0: chosen by the library.
   double perturbation = 0;
 
