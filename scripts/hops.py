@@ -43,8 +43,8 @@ CHAINS = {
         7, SOLVE + "MultifrontalPlan.cpp apply; FrontSolver.cpp solve; PortableFrontSweeps.hpp run; "
         "FrontSubstitution.hpp sweep_fronts"),
     "SparseLDLT::solve on hosts": (
-        7, SOLVE + "LdltEngine.hpp apply; LdltSolver.cpp solve; LdltSweeps.hpp run; LdltSweepFlow.hpp sweep; "
-        "LdltSweepFlow.hpp sweep_all"),
+        7, SOLVE + "LdltEngine.hpp apply; FrontSolver.cpp solve; LdltSweeps.hpp run; LdltSweeps.hpp sweep; "
+        "LdltSweeps.hpp sweep_all"),
     "SparseLU::solve by rows on hosts": (
         7, SOLVE + "SimplicialPlan.hpp apply; LuTriangles.hpp solve; RowSubstitution.hpp solve; "
         "HostSubstitution.hpp substitute; HostSubstitution.hpp visit_rows"),
