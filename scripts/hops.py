@@ -24,7 +24,7 @@ APPLY = "SparseILU.hpp apply; NumericSolve.cpp apply_strided; IncompleteSolve.cp
 CHAINS = {
     "SparseLU::factorize, fronts on hosts": (7, CALLS + FRONTS + "LuHostSchedule.hpp run; HostFronts.hpp for_each"),
     "SparseLU::factorize, fronts, portable": (7, CALLS + FRONTS + "FrontsPortable.hpp run_portable; "
-        "FrontsPortable.hpp factorize_fronts_portable; FrontLevels.hpp for_each_front"),
+        "FrontTeams.hpp work_by_levels; FrontLevels.hpp for_each_front"),
     "SparseLU::factorize, fronts on CUDA": (
         7, CALLS + FRONTS + "FrontScheduleCuda.hpp run; FrontScheduleCuda.hpp run_launches"),
     "SparseLU::factorize by rows on hosts": (
@@ -35,13 +35,13 @@ CHAINS = {
         "LdltHostSchedule.hpp run; HostFronts.hpp for_each"),
     "SparseLDLT::factorize, portable": (
         7, CALLS + "LdltEngine.cpp factorize; LdltEngine.cpp factorize_with_room; FrontLdlt.cpp factorize_ldlt; "
-        "LdltFronts.hpp factorize_ldlt_portable; FrontLevels.hpp for_each_front"),
+        "FrontTeams.hpp work_by_levels; FrontLevels.hpp for_each_front"),
     "SparseLDLT::factorize, diagonal pivots on CUDA": (
         7, CALLS + "LdltEngine.cpp factorize; " + FRONTS + "FrontScheduleCuda.hpp run; "
         "FrontScheduleCuda.hpp run_launches"),
     "SparseLU::solve on fronts, portable": (
         7, SOLVE + "MultifrontalPlan.cpp apply; FrontSolver.cpp solve; PortableFrontSweeps.hpp run; "
-        "FrontSubstitution.hpp sweep_fronts"),
+        "FrontSubstitution.hpp sweep_fronts; FrontLevels.hpp for_each_front"),
     "SparseLDLT::solve on hosts": (
         7, SOLVE + "LdltEngine.hpp apply; FrontSolver.cpp solve; LdltSweeps.hpp run; LdltSweeps.hpp sweep; "
         "LdltSweeps.hpp sweep_all"),

@@ -109,10 +109,10 @@ struct TeamsOfFronts {
 };
 /// Calls worker.work(team, f) for each front, after its children.
 template <class Scalar, class ExecutionSpace, class Worker>
-void work_by_levels(const ExecutionSpace& exec, const char* label,
-                    const FrontPlan<typename ExecutionSpace::memory_space>& plan, const Worker& worker) {
+void work_by_levels(const ExecutionSpace& exec, const FrontPlan<typename ExecutionSpace::memory_space>& plan,
+                    const Worker& worker) {
   for_each_front(
-      exec, label, plan, true, [](Ordinal, int) { return team_width<ExecutionSpace>(8); },
+      exec, Worker::label, plan, true, [](Ordinal, int) { return team_width<ExecutionSpace>(8); },
       TeamsOfFronts<Scalar, Worker>{worker});
 }
 

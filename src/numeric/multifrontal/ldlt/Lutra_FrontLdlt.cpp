@@ -175,7 +175,7 @@ void factorize_ldlt(const ExecutionSpace& exec, const LdltPlan<typename Executio
   Impl::start_fronts<Scalar>(exec, plan.base, values.A, factors.entries, factors.outcome, LdltOutcome());
   const auto data = Impl::ldlt_data(plan, values, rule, factors);
   if (portable) {
-    Impl::factorize_ldlt_portable(exec, plan.base, data);
+    Impl::work_by_levels<Scalar>(exec, plan.base, Impl::LdltWorker<Scalar>{data});
   } else {
     plan.schedule->run(exec, plan, data, factors);
   }

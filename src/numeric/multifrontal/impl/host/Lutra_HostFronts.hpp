@@ -90,33 +90,31 @@ class HostFronts {
     const auto visit_with = [&]<class Loop>(const Loop& loop, Ordinal f, int thread, State& own) {
       visit(HostProducts<Scalar, Loop>{kernel, loop}, f, thread, own);
     };
-    if constexpr (!is_serial_space<ExecutionSpace>) {
-      if (!m_mapping.order.empty()) return share<State>(exec, label, buffers, visit_with);
-    }
     State of_all;
-    for (Ordinal f = 0; f < m_count; ++f) visit_with(AloneLoop<Real>{buffers}, f, 0, of_all);
+    if (is_serial_space<ExecutionSpace> || m_mapping.order.empty()) {
+      for (Ordinal f = 0; f < m_count; ++f) visit_with(AloneLoop<Real>{buffers}, f, 0, of_all);
+      return;
+    }
+    if constexpr (!is_serial_space<ExecutionSpace>) {
+      const std::vector<Ordinal>&begin = m_mapping.task_begin, &order = m_mapping.order;
+      const auto tasks = static_cast<std::int64_t>(m_mapping.tasks());
+      std::atomic<std::int64_t> tickets = 0;
+      Kokkos::parallel_for(
+          label, Kokkos::RangePolicy<ExecutionSpace>(exec, 0, exec.concurrency()), [&](int thread) {
+            const AloneLoop<Real> loop{buffers + static_cast<std::size_t>(thread) * product_buffer};
+            State own;
+            for (std::int64_t t; (t = tickets.fetch_add(1)) < tasks;) {
+              for (Ordinal p = at(begin, t); p < at(begin, t + 1); ++p)
+                visit_with(loop, at(order, p), thread, own);
+            }
+          });
+      const SharedLoop<Real, ExecutionSpace> loop{exec, buffers};
+      for (Ordinal p = begin.back(); p < static_cast<Ordinal>(order.size()); ++p)
+        visit_with(loop, at(order, p), 0, of_all);
+    }
   }
 
  private:
-  template <class State, class Real, class ExecutionSpace, class Visit>
-  void share(const ExecutionSpace& exec, const char* label, Real* buffers, const Visit& visit) const {
-    const std::vector<Ordinal>&begin = m_mapping.task_begin, &order = m_mapping.order;
-    const auto tasks = static_cast<std::int64_t>(m_mapping.tasks());
-    std::atomic<std::int64_t> tickets = 0;
-    Kokkos::parallel_for(
-        label, Kokkos::RangePolicy<ExecutionSpace>(exec, 0, exec.concurrency()), [&](int thread) {
-          const AloneLoop<Real> loop{buffers + static_cast<std::size_t>(thread) * product_buffer};
-          State own;
-          for (std::int64_t t; (t = tickets.fetch_add(1)) < tasks;) {
-            for (Ordinal p = at(begin, t); p < at(begin, t + 1); ++p) visit(loop, at(order, p), thread, own);
-          }
-        });
-    const SharedLoop<Real, ExecutionSpace> loop{exec, buffers};
-    State of_all;
-    for (Ordinal p = begin.back(); p < static_cast<Ordinal>(order.size()); ++p)
-      visit(loop, at(order, p), 0, of_all);
-  }
-
   Ordinal m_count;
   SubtreeMapping m_mapping;
 };

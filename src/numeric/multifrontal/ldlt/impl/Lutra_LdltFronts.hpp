@@ -221,6 +221,7 @@ struct LdltAssembly {
 template <class Scalar>
 struct LdltWorker {
   using Panel = LdltFront<Scalar>;
+  static constexpr const char* label = "lutra::numeric::ldlt_fronts";
   LdltData<Scalar> data;
 
   /// Works in the part of the workspace that the front's level leaves it.
@@ -351,13 +352,6 @@ struct LdltWorker {
   }
 };
 
-template <class Scalar, class ExecutionSpace>
-void factorize_ldlt_portable(const ExecutionSpace& exec,
-                             const FrontPlan<typename ExecutionSpace::memory_space>& plan,
-                             const LdltData<Scalar>& data) {
-  work_by_levels<Scalar>(exec, "lutra::numeric::ldlt_fronts", plan, LdltWorker<Scalar>{data});
-}
-
 /// How the execution space of a memory runs the fronts of a plan. Portable kernels need only the plan.
 template <class MemorySpace>
 struct LdltSchedule {
@@ -369,7 +363,7 @@ struct LdltSchedule {
   template <class Scalar, class ExecutionSpace>
   void run(const ExecutionSpace& exec, const LdltPlan<MemorySpace>& plan, const LdltData<Scalar>& data,
            LdltFactors<Scalar, ExecutionSpace>&) const {
-    factorize_ldlt_portable(exec, plan.base, data);
+    work_by_levels<Scalar>(exec, plan.base, LdltWorker<Scalar>{data});
   }
 };
 

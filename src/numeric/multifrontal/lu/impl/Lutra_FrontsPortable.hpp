@@ -109,6 +109,7 @@ FrontLuData<Scalar> front_lu_data(
 /// Assembles and factorizes single fronts, after their children.
 template <class Scalar>
 struct LuWorker {
+  static constexpr const char* label = "lutra::numeric::fronts";
   FrontLuData<Scalar> data;
 
   template <class Team>
@@ -143,13 +144,6 @@ struct LuWorker {
   }
 };
 
-template <class Scalar, class ExecutionSpace>
-void factorize_fronts_portable(const ExecutionSpace& exec,
-                               const LuPlan<typename ExecutionSpace::memory_space>& plan,
-                               const FrontLuData<Scalar>& data) {
-  work_by_levels<Scalar>(exec, "lutra::numeric::fronts", plan, LuWorker<Scalar>{data});
-}
-
 /// What schedules share that place contributions as the plan does.
 template <class Scalar, class ExecutionSpace>
 struct PortableLuSchedule {
@@ -158,7 +152,7 @@ struct PortableLuSchedule {
 
   void run_portable(const ExecutionSpace& exec, const Plan& plan, const FrontLuData<Scalar>& data,
                     const State&) const {
-    factorize_fronts_portable(exec, plan, data);
+    work_by_levels<Scalar>(exec, plan, LuWorker<Scalar>{data});
   }
   static FrontSizes sizes(const ExecutionSpace&, const AssemblyTree&, const FrontLayout& layout,
                           const NumericDeviceModel&) {

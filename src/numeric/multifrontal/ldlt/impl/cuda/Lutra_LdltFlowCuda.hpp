@@ -95,7 +95,7 @@ struct LdltSchedule<Kokkos::CudaSpace> {
       const auto launch = flow->launch(data, state.flags.data());
       if (run_ldlt_flow(exec, *flow, launch, state.resident_blocks)) return;
     }
-    factorize_ldlt_portable(exec, plan.base, data);
+    work_by_levels<Scalar>(exec, plan.base, LdltWorker<Scalar>{data});
   }
 };
 

@@ -114,7 +114,7 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
           exec, "lutra::numeric::portable_contributions", plan.contributions);
       data.contributions = contributions.data();
     }
-    factorize_fronts_portable(exec, plan, data);
+    work_by_levels<Scalar>(exec, plan, LuWorker<Scalar>{data});
     if (room.bytes() > 0) exec.fence("lutra::numeric: contributions are no longer needed");
   }
   /// Rows are interchanged among the pivots of a tile.
