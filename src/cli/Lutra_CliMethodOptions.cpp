@@ -46,7 +46,7 @@ void check_use(const Arguments& a, const Kind& kind, KrylovMethod method) {
   const bool ilu = kind.preconditioning == Preconditioning::ilu;
   const bool parilut = ilu && kind.method == IluMethod::parilut;
   std::string chosen = "--method " + a.method;
-  require_use(a, chosen, false, {"--refine", "--solve-singular", "--condition"});
+  require_use(a, chosen, false, {"--refine", "--solve-singular", "--check", "--condition"});
   require_use(a, chosen, method == KrylovMethod::gmres, {"--restart"});
   require_use(a, chosen, method != KrylovMethod::cg, {"--side"});
   chosen = "--precond " + a.precond;

@@ -135,6 +135,11 @@ inline void write_text(const std::string& file, const std::string& text) {
   out.commit();
 }
 
+/// Whether there is an X to compare with the known solution.
+inline bool has_error(const Report& report) {
+  return report.errors.backward_componentwise || report.status == Status::unchecked;
+}
+
 /// Writes the readable report; with --quiet, one line on standard error if there is no solution.
 /// @param solution where X is or how to obtain it; empty if there is no X
 inline void write_report(const Arguments& arguments, const ReportRecord& record,

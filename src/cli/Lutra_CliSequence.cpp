@@ -84,8 +84,7 @@ class Sequence {
     record.matrix = summarize<Scalar>(file, properties);
     const auto X = solve_with_session(A, B, record);
     finish(record, step.read_seconds);
-    if (record.report.errors.backward_componentwise)
-      record.report.errors.forward = forward_error(X, known, n);
+    if (has_error(record.report)) record.report.errors.forward = forward_error(X, known, n);
     if (!m_arguments.quiet && !json_on_output(m_arguments) && !m_records.empty()) write_output("\n");
     write_report(m_arguments, record);
     m_exit = worse(m_exit, exit_status(record.report.status));

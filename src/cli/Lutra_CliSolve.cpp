@@ -27,7 +27,7 @@ int solve(const Arguments& arguments, const ProgramOptions& options, Input&& inp
   Session<Scalar, ExecutionSpace> session(arguments, own);
   const std::vector<Scalar> X = session.solve(A, B, record);
   finish(record, input.read_seconds);
-  if (!known.empty() && record.report.errors.backward_componentwise) {
+  if (!known.empty() && has_error(record.report)) {
     record.report.errors.forward = forward_error(X, known, n);
   }
   write_results(arguments, record, X, A.n_rows);

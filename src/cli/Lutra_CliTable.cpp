@@ -216,7 +216,7 @@ void CommandTable::add_solver_options(CLI::App& command) {
   command.add_flag("--adjoint", a.adjoint, "solve with the conjugate transpose")
       ->excludes(transpose)
       ->group(group);
-  add_flags(command, group, {"--refine", "--tol", "--solve-singular", "--condition"});
+  add_flags(command, group, {"--refine", "--tol", "--solve-singular", "--check", "--condition"});
   add_integer(command, "--repeat", a.repeat, 1,
               "refactor and solve N times after two warm-ups; medians in the times", group);
   add_choices(command);
