@@ -133,7 +133,7 @@ FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize(
   }
   m_rule.zero_tolerance = zero_tolerance<Scalar>(m_plan.options, m_plan.min_zero > 0);
   m_doubtful = false;
-  LdltOutcome outcome = factorize_with_room(exec, m_A, m_rule);
+  LdltOutcome outcome = factorize_with_room(exec, m_A, m_rule, may_reorder());
   if (outcome.zero < m_plan.min_zero && outcome.succeeded()) outcome = raise_tolerance(exec, m_A, outcome);
   const std::string cascaded = cascade(outcome);
   return cascaded.empty() ? outcome_of(exec, outcome) : give_up(cascaded);
@@ -173,7 +173,7 @@ void LdltFactorization<Scalar, ExecutionSpace>::need_fronts(const ExecutionSpace
   if (m_state != State::diagonal) return;
   LdltPivotRule rule = m_rule;
   rule.pivoting = Pivoting::none;
-  factorize_with_room(exec, m_A, rule);
+  factorize_with_room(exec, m_A, rule, false);
   m_state = State::both;
 }
 
@@ -210,7 +210,7 @@ LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::raise_tolerance(const Exe
     m_rule.zero_tolerance *= tolerance_step;
     m_events.push_back(
         "fewer zero pivots than the structural rank says: factorized again with a larger tolerance");
-    outcome = factorize_with_room(exec, A, m_rule);
+    outcome = factorize_with_room(exec, A, m_rule, may_reorder());
     m_doubtful = outcome.zero != min_zero;
   }
   return outcome;
@@ -232,9 +232,11 @@ bool LdltFactorization<Scalar, ExecutionSpace>::is_cascading(const ExecutionSpac
 
 /// Factorizes and enlarges the fronts while delayed pivots do not fit, until they fit or the order has to be
 /// changed.
+/// @param may_cascade whether the caller can change the order; if not, fronts get as much memory as they need
 template <class Scalar, class ExecutionSpace>
 LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize_with_room(
-    const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, const LdltPivotRule& rule) {
+    const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, const LdltPivotRule& rule,
+    bool may_cascade) {
   const LdltPlan<Memory>& plan = need_plan(exec);
   allocate_ldlt(exec, plan, m_budget, m_fronts);
   const double most = max_growth * static_cast<double>(plan.room.panels);
@@ -245,12 +247,12 @@ LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize_with_room(
     if (outcome.stopped_front >= 0)
       throw TimeoutError("factorize: front " + std::to_string(outcome.stopped_front) +
                          " waited too long for others, and the factorization was given up");
-    if (!outcome.overflowed() || (may_reorder() && is_cascading(exec))) return outcome;
+    if (!outcome.overflowed() || (may_cascade && is_cascading(exec))) return outcome;
     m_events.push_back("more delayed pivots than room at front " + std::to_string(outcome.overflow_front) +
                        Impl::formatted(": factorized again with more, after %.3g s", timer.seconds()));
-    if (may_reorder() && repetition == max_repetitions) return outcome;
+    if (may_cascade && repetition == max_repetitions) return outcome;
     const auto panels = static_cast<double>(enlarge_room(exec, plan, m_budget, m_fronts));
-    if (may_reorder() && panels > most) return outcome;
+    if (may_cascade && panels > most) return outcome;
   }
 }
 
@@ -262,7 +264,7 @@ std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::f
   if (!(m_rule.zero_tolerance <= max_zero_tolerance<Scalar>)) return {};
   m_events = {"a singular matrix whose pivots are not zero: factorized again with a larger tolerance"};
   m_state = State::fronts;
-  return outcome_of(exec, factorize_with_room(exec, m_A, m_rule));
+  return outcome_of(exec, factorize_with_room(exec, m_A, m_rule, false));
 }
 
 template <class Scalar, class ExecutionSpace>

@@ -293,8 +293,9 @@ class Numeric {
 
   /// Returns the determinant of the last matrix factorized by LDLᵀ, A + diag(shift), as a sign (or phase) and
   /// the logarithm of its magnitude. Perturbed pivots contribute their perturbed values. Costs O(n) on the
-  /// host. Fences.
-  /// @throws CallOrderError if there are no factors, InputError for LU
+  /// host, and one factorization if only L and U were computed (`LdltOptions::diagonal_first`). Fences.
+  /// @throws CallOrderError if there are no factors, InputError for LU; OutOfMemoryError or TimeoutError from
+  ///         that factorization, after which the factors remain valid
   Determinant<Scalar> determinant();
 
   /// Replaces the analysis and discards the values and factors. Other objects keep the old analysis. Fences.

@@ -122,7 +122,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   std::optional<FactorizationOutcome> keep_diagonal(const ExecutionSpace& exec, FactorizationOutcome outcome);
   void need_fronts(const ExecutionSpace& exec);
   LdltOutcome factorize_with_room(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
-                                  const LdltPivotRule& rule);
+                                  const LdltPivotRule& rule, bool may_cascade);
   bool is_cascading(const ExecutionSpace& exec) const;
   LdltOutcome raise_tolerance(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
                               LdltOutcome outcome);

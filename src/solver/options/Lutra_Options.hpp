@@ -79,7 +79,7 @@ struct FactorOptions {
 
 /// Which solutions of a direct solver are checked: their residual and backward errors are computed, and they
 /// are refined until the errors are small. A solve without a check reads the factors once and returns
-/// `Status::unchecked`. It detects NaN in B, but no other loss of accuracy.
+/// `Status::unchecked`. It detects NaN in B, but neither overflow nor loss of accuracy in X.
 enum class SolutionCheck {
   always,
   first,  ///< those of the first solve after each factorization, and of later ones until one needs no

@@ -46,7 +46,7 @@ DistributedRows<Scalar> deal_rows(Communicator& comm, const HostMatrix<Scalar>& 
 template <class Scalar>
 class DistributedLU {
  public:
-  /// Creates a solver without factors.
+  /// Creates a solver without factors. `LuOptions::check` is not used: all solutions are checked.
   /// @throws InputError if an option is out of range
   explicit DistributedLU(Communicator& comm, const LuOptions& options = {},
                          const DistributedOptions& distribution = {});
