@@ -40,6 +40,14 @@ class Splu(unittest.TestCase):
         self.assertEqual(lutra.splu(A, ordering="metis").report.choice.ordering, "metis")
         self.assertEqual(lutra.ldlt(symmetric(30), ordering="rcm").report.choice.ordering, "rcm")
 
+    def test_unchecked_solutions(self) -> None:
+        A = unsymmetric(40)
+        b = A @ np.arange(40.0)
+        lu = lutra.splu(A, check="never")
+        self.assertLess(abs(lu.solve(b) - np.arange(40.0)).max(), 1e-9)
+        self.assertEqual(lu.report.status, "unchecked")
+        self.assertIsNone(lu.report.errors.backward_componentwise)
+
     def test_refactor_keeps_the_analysis(self) -> None:
         A = unsymmetric(80)
         lu = lutra.splu(A)

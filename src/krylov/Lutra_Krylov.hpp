@@ -72,7 +72,7 @@ constexpr Status to_status(KrylovStop stop) {
 
 /// A Krylov method for several right-hand sides at once, with its workspace. Each column has its own
 /// recurrences, state and end; each product, preconditioner solve and vector kernel processes all columns in
-/// one launch. A method works in cycles, each of which starts from the residual computed from X.
+/// one launch. A method runs in cycles. Each cycle starts from the residual computed from X.
 template <class Scalar, class ExecutionSpace>
 class KrylovIteration {
  public:

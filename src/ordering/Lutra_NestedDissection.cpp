@@ -80,14 +80,14 @@ struct DissectedGraph {
 template <class Index>
 DissectedGraph<Index> dissect_on_host(int concurrency, const ReducedGraph<Index>& reduced,
                                       const DissectionOptions& options, const MemoryBudget& budget,
-                                      const std::function<bool()>& company = {}) {
+                                      const std::function<bool()>& other_work = {}) {
   require_countable(reduced.graph);
   std::vector<Index> order(static_cast<std::size_t>(reduced.graph.size()));
   const auto first = Impl::join_components(Impl::list_components(reduced.graph, order),
                                            static_cast<Index>(options.leaf_vertices), order);
   const auto n_threads = static_cast<std::size_t>(std::max(1, concurrency));
   Impl::DissectionHost<Index> dissection(reduced.graph, reduced.weights, options, budget, n_threads);
-  if (!dissection.run(first, order, company)) order.clear();
+  if (!dissection.run(first, order, other_work)) order.clear();
   return {std::move(order), std::move(dissection.nodes), dissection.n_degenerate.load()};
 }
 
@@ -129,15 +129,16 @@ std::vector<Index> dissect_reduced(const ExecutionSpace& exec, const ReducedGrap
 }
 
 template <class Index>
-std::vector<Index> dissect_in_company(const ReducedGraph<Index>& reduced,
-                                      const std::function<bool()>& company) {
-  return dissect_on_host<Index>(Kokkos::DefaultHostExecutionSpace().concurrency(), reduced, {}, {}, company)
+std::vector<Index> dissect_beside(const ReducedGraph<Index>& reduced,
+                                  const std::function<bool()>& other_work) {
+  return dissect_on_host<Index>(Kokkos::DefaultHostExecutionSpace().concurrency(), reduced, {}, {},
+                                other_work)
       .order;
 }
 
-template std::vector<int> dissect_in_company(const ReducedGraph<int>&, const std::function<bool()>&);
-template std::vector<std::int64_t> dissect_in_company(const ReducedGraph<std::int64_t>&,
-                                                      const std::function<bool()>&);
+template std::vector<int> dissect_beside(const ReducedGraph<int>&, const std::function<bool()>&);
+template std::vector<std::int64_t> dissect_beside(const ReducedGraph<std::int64_t>&,
+                                                  const std::function<bool()>&);
 
 #define LUTRA_DISSECTION(Space)                                                                          \
   template std::vector<int> dissect_reduced(const Space&, const ReducedGraph<int>&);                     \

@@ -73,14 +73,15 @@ Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricG
 template <class ExecutionSpace, class Index>
 std::vector<Index> dissect_reduced(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced);
 
-/// The same on host threads, one of which first calls `company` while the others dissect, and then joins
-/// them. The order does not depend on `company`, which must not call Kokkos.
-/// @param company false stops the dissection
+/// Overload for host threads. One of them first calls `other_work`, such as minimum degree, and then joins
+/// the others, which dissect meanwhile. The order does not depend on `other_work`, which must not call
+/// Kokkos.
+/// @param other_work false stops the dissection
 /// @return empty if stopped, even if the dissection was complete by then
-/// @throws what `company` throws, which stops the dissection; otherwise as nested_dissection
+/// @throws what `other_work` throws, which stops the dissection; otherwise as nested_dissection
 template <class Index>
-std::vector<Index> dissect_in_company(const ReducedGraph<Index>& reduced,
-                                      const std::function<bool()>& company);
+std::vector<Index> dissect_beside(const ReducedGraph<Index>& reduced,
+                                  const std::function<bool()>& other_work);
 
 }  // namespace lutra
 

@@ -53,7 +53,7 @@ void TwoOrders<Index>::advance_both(std::int64_t max_visits, const std::function
   bool wanted = true;
   m_has_dissection = false;
   try {
-    m_dissection = dissect_in_company<Index>(
+    m_dissection = dissect_beside<Index>(
         m_reduced, [&] { return wanted = !advance_degree(max_visits) || wants_dissection(); });
   } catch (...) {
     if (wanted) throw;

@@ -25,7 +25,7 @@ class QuotientGraph;
 template <class Index>
 class TwoOrders {
  public:
-  /// Reduces the graph, of which nothing is kept.
+  /// Reduces the graph. Keeps no reference to it.
   /// @param weights [n] positive weights of vertices; empty: all 1
   explicit TwoOrders(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights = {});
   ~TwoOrders();

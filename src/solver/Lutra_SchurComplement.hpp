@@ -70,7 +70,8 @@ class SchurComplement {
 
   /// Factorizes Arr of a matrix that has the analyzed pattern, and computes S. The values of the matrix must
   /// remain valid and unchanged for condense and expand. Fences.
-  /// @returns success, or the status of the failed factorization or solve; S is then undefined
+  /// @returns success; unchecked if S follows from solves that the option `check` leaves unchecked; or the
+  ///          status of the failed factorization or solve, and S is then undefined
   /// @throws CallOrderError if there is no analysis. InputError if the pattern differs, if a value in any row
   ///         is NaN or infinite, or if SparseLDLT is given an unsymmetric matrix; the object is then
   ///         unchanged. After OutOfMemoryError or TimeoutError there are no factors.
@@ -141,6 +142,7 @@ class SchurComplement {
 
   /// Computes S by solves with Arr, one block of columns after another.
   Status factorize_by_solves(const matrix_type& A) {
+    Status result = Status::success;
     MemoryReservation scratch(m_budget);
     const Ordinal width = std::min<Ordinal>(32, m_blocks->set_rows());
     const auto block = allocate(scratch, m_blocks->rest_rows(), width);
@@ -150,12 +152,13 @@ class SchurComplement {
       m_blocks->columns_of_set(m_exec, A, first, X);
       const Status status = solve(X);
       if (!is_solved(status)) return status;
+      if (status == Status::unchecked) result = status;
       m_blocks->complement(m_exec, A, first, X,
                            Kokkos::subview(m_matrix, Kokkos::ALL, std::pair<Ordinal, Ordinal>(first, end)));
     }
     m_exec.fence("lutra::solver: the Schur complement is complete");
     m_has_factors = true;
-    return Status::success;
+    return result;
   }
   columns_type allocate(MemoryReservation& reservation, Ordinal rows, Ordinal columns) const {
     return reservation.template allocate<columns_type>(m_exec, "lutra::solver::schur_columns", rows, columns);

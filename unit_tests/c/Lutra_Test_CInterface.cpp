@@ -55,6 +55,14 @@ void solve_and_compare() {
     CHECK(X[n] == Scalar(-9));  // between the columns
   }
   CHECK(lutra_report_status(solver) == LUTRA_SUCCESS);
+  REQUIRE(lutra_set_option(solver, "check", "never") == LUTRA_SUCCESS);
+  REQUIRE(lutra_analyze(solver, &c) == LUTRA_SUCCESS);  // options take effect by an analysis
+  REQUIRE(lutra_factorize(solver, &c) == LUTRA_SUCCESS);
+  const auto checked = X;
+  CHECK(lutra_solve(solver, LUTRA_ADJOINT, k, B.data(), ldb, X.data(), ldx) == LUTRA_UNCHECKED);
+  for (int i = 0; i < n; ++i) CHECK(abs(X[i] - checked[i]) < tolerance * 8);
+  CHECK(lutra_report_status(solver) == LUTRA_UNCHECKED);
+  CHECK(std::string(lutra_status_name(LUTRA_UNCHECKED)) == "unchecked");
 }
 
 }  // namespace

@@ -56,35 +56,6 @@ MatrixType hermitian_matrix(int n, double shift, std::mt19937& random) {
   return matrix;
 }
 
-/// Artificial dense factors of A = L·U: L is the given matrix, U the diagonal.
-template <class Types>
-class DenseSplit final : public SplitPreconditioner<typename Types::Scalar, typename Types::Space> {
- public:
-  using Space = typename Types::Space;
-  DenseSplit(const Matrix<Types>& L, const Matrix<Types>& U) : m_L(L), m_U(U) {}
-  void apply(const Space& exec, Transposition op, const Rows<Types>& B, const Rows<Types>& X) override {
-    const bool plain = op == Transposition::none;
-    (plain ? m_L : m_U).apply(exec, op, B, X);
-    (plain ? m_U : m_L).apply(exec, op, X, X);
-  }
-  void apply_lower(const Space& exec, Transposition op, const Rows<Types>& B, const Rows<Types>& X) override {
-    m_L.apply(exec, op, B, X);
-  }
-  void apply_upper(const Space& exec, Transposition op, const Rows<Types>& B, const Rows<Types>& X) override {
-    m_U.apply(exec, op, B, X);
-  }
-
- private:
-  DenseFactorization<Types> m_L, m_U;
-};
-
-template <class Scalar>
-std::vector<std::vector<Scalar>> random_vectors(std::size_t n, std::size_t count, std::mt19937& random) {
-  std::vector<std::vector<Scalar>> vectors;
-  for (std::size_t c = 0; c < count; ++c) vectors.push_back(random_vector<Scalar>(n, random));
-  return vectors;
-}
-
 /// Stops, histories and residuals of all columns, recomputed.
 template <class Types>
 void check_converged(const Matrix<Types>& A, const KrylovRun<Types>& run,

@@ -122,8 +122,9 @@ TEST_CASE("two orders: dissection stops, or a failure does, at any point without
   }
 }
 
-TEST_CASE("dissection beside company: a thread's failure reaches the caller, and the company is heard",
-          "[ordering]") {
+TEST_CASE(
+    "dissection beside other work: a thread's failure reaches the caller, and so does the result of the work",
+    "[ordering]") {
   const auto graph = graph_of<int>(22500, Test::grid(150));
   const std::vector<int> weights(22500, 1);
   std::vector<int> order(22500);
@@ -134,9 +135,9 @@ TEST_CASE("dissection beside company: a thread's failure reaches the caller, and
     std::vector<int> own = order;
     Impl::DissectionHost<int> dissection(graph, weights, {}, MemoryBudget(bytes), 4);
     bool was_called = false, is_complete = true;
-    const auto company = [&] { return was_called = true; };
+    const auto other_work = [&] { return was_called = true; };
     try {
-      is_complete = dissection.run(first, own, company);
+      is_complete = dissection.run(first, own, other_work);
     } catch (const OutOfMemoryError&) {
       ++failures;
     }

@@ -147,6 +147,33 @@ TEMPLATE_LIST_TEST_CASE("delayed pivots get more memory or another ordering", "[
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("a cascade of delayed pivots is seen at the first overflow", "[ldlt]", AllTypes) {
+  // Rows with a zero diagonal come first, so that each front delays its columns.
+  const std::size_t m = 300;
+  std::mt19937 random(113);
+  std::uniform_int_distribution<std::size_t> any(0, m - 1);
+  std::vector<std::vector<double>> picture(2 * m, std::vector<double>(2 * m, nothing));
+  const auto couple = [&](std::size_t i, std::size_t j, double value) {
+    picture[i][m + j] = picture[m + j][i] = value;
+  };
+  for (std::size_t i = 0; i < m; ++i) {
+    for (int k = 0; k < 3; ++k) couple(i, any(random), 1);
+    couple(i, i, 3);
+    picture[m + i][m + i] = 1e-3;
+  }
+  const auto A = from_dense<Matrix<TestType>>(picture);
+  LdltOptions options;
+  options.symmetry = Symmetry::hermitian;
+  options.ordering = Ordering::natural;
+  Symmetric<TestType> solver(options);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
+  REQUIRE(solver.report().escalations.size() == 1);  // not one more for a repetition with larger fronts
+  CHECK_THAT(solver.report().escalations[0], ContainsSubstring("cascade"));
+  check_inertia(solver.report(), m, m, 0);
+  check_solution(solver, A);
+}
+
 TEMPLATE_LIST_TEST_CASE("more accurate factors on demand", "[ldlt]", AllTypes) {
   std::mt19937 random(109);
   const auto A = saddle_point<Matrix<TestType>>(60, 30, random);

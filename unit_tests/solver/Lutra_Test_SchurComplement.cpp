@@ -252,6 +252,11 @@ TEMPLATE_LIST_TEST_CASE("Schur complements by solves where pivots were perturbed
   succeed(schur.analyze(to_space<Space>(A), {2}));
   check_complement<TestType, SparseLU>(A, {2}, schur, random);
   CHECK(*schur.solver().report().pivots.perturbed > 0);
+  options.check = SolutionCheck::never;
+  Schur<TestType, SparseLU> unchecked{SparseLU<typename TestType::Scalar, Space>(options)};
+  succeed(unchecked.analyze(to_space<Space>(A), {2}));
+  CHECK(unchecked.factorize(to_space<Space>(A)) == Status::unchecked);
+  CHECK(unchecked.condense(Block<TestType>("b", 3, 1), Block<TestType>("g", 1, 1)) == Status::unchecked);
 }
 
 TEMPLATE_LIST_TEST_CASE("a Schur complement checks the whole matrix before it changes anything",

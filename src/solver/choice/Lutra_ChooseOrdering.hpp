@@ -88,8 +88,8 @@ OrderingChoice choose_ordering(const OrderingProperties& properties, const Devic
 /// Chooses where to dissect: on the device if the model predicts less time than on the host threads.
 Dissector choose_dissector(const OrderingProperties& properties, const DeviceModel& model);
 
-/// Decides whether AMD and nested dissection run side by side: on two host threads or more, unless the device
-/// dissects or dissection takes no longer than it takes to start threads.
+/// Decides whether AMD and nested dissection run side by side: on four host threads or more, unless the
+/// device dissects or dissection takes no longer than it takes to start threads.
 bool works_side_by_side(const OrderingProperties& properties, const DeviceModel& model);
 
 /// Returns the number of list entries that AMD may visit before it is stopped: as many as it visits in the

@@ -52,16 +52,16 @@ class DissectionHost {
 
   /// @param order [n] vertices grouped by component, ascending within each; on return the order
   /// @param first start of each component in `order`, and the end
-  /// @param company called by one thread before it dissects, while the others do; false stops them
+  /// @param other_work called by one thread before it dissects, while the others do; false stops them
   /// @return whether the dissection is complete; false if it was stopped, even after its last task
   bool run(const std::vector<Index>& first, std::vector<Index>& order,
-           const std::function<bool()>& company = {}) {
+           const std::function<bool()>& other_work = {}) {
     m_order = order.data();
     add_components(order, first);
-    // A thread that stops the others waits for nobody, and nobody waits for the company.
+    // No thread waits for the one that stops the dissection, and that one waits for no other.
     for_each_task(m_n_threads, m_n_threads, [&](std::size_t, std::size_t worker) {
       try {
-        if (worker == 0 && company && !company()) m_stop = true;
+        if (worker == 0 && other_work && !other_work()) m_stop = true;
         run_tasks(m_loops[worker]);
       } catch (const DissectionStopped&) {
       } catch (...) {
@@ -320,7 +320,7 @@ class DissectionHost {
   std::vector<std::unique_ptr<Task>> m_tasks;
   std::atomic<std::int64_t> m_n_unfinished = 0;  ///< number of tasks waiting or running
   std::atomic<std::int64_t> m_n_waiting = 0;     ///< length of m_tasks
-  std::atomic<bool> m_stop = false;              ///< set once, by a failure or by the company
+  std::atomic<bool> m_stop = false;              ///< set once, by a failure or by the other work
   std::deque<SharedLoop> m_loops;                ///< one per thread
 };
 

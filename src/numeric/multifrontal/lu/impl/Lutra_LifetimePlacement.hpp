@@ -40,9 +40,9 @@ struct SpanOffsets {
 /// are merged. On assembly trees the result is within a tenth of the peak of live entries. Host code,
 /// O(spans · log gaps).
 ///
-/// Blocks, spans or gaps, are linked in the order of the array. A gap keeps the number of a span that began
-/// in it, and lists those whose memory nobody has taken yet. Since ends descend, the first to take some of it
-/// has the greatest end of all that do.
+/// Blocks, spans or gaps, are linked in the order of the array. A gap lists the released spans whose memory
+/// no other span uses yet. Since spans are placed by descending end, the first one that uses such memory has
+/// the greatest end of all that do.
 class LifetimePlacement {
  public:
   /// @param fixed     by ascending offset; must not overlap
@@ -61,8 +61,8 @@ class LifetimePlacement {
   struct Block {
     std::int64_t first = 0, size = 0;
     Number before = none, after = none;  ///< neighbours in the array
-    Number head = none, tail = none;  ///< of a gap: the spans that began in it and nobody has overwritten …
-    Number next = none;               ///< … and of each of them the next, in the order of the array
+    Number head = none, tail = none;     ///< of a gap: released spans whose memory is unused …
+    Number next = none;                  ///< … and of each of them the next, in the order of the array
     bool is_gap = false;
   };
 
