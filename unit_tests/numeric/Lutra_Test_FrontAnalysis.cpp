@@ -283,6 +283,71 @@ TEST_CASE("lists of small children equal those from sorted numbers", "[numeric]"
   }
 }
 
+TEST_CASE("long lists of early children are cut into sums of at most 1,024 sources", "[numeric]") {
+  namespace Impl = lutra::Impl;
+  std::mt19937 random(9);
+  for (const bool is_tiled : {false, true}) {
+    const Impl::FrontTiles tiles(is_tiled ? 100 : 20, is_tiled ? 90 : 30, 64);
+    const int size = is_tiled ? 190 : 50;
+    std::vector<Impl::SmallChild> children(4000);
+    std::vector<int> relative, all(static_cast<std::size_t>(size));
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<double> values;
+    for (Impl::SmallChild& child : children) {
+      child = {static_cast<std::int64_t>(values.size()), static_cast<std::int64_t>(relative.size()),
+               static_cast<int>(random() % Impl::max_early_child), random() % 8 != 0};
+      std::ranges::sample(all.begin(), all.begin() + (random() % 2 == 0 ? 9 : size),
+                          std::back_inserter(relative), child.cb_rows, random);
+      child.cb_rows = static_cast<int>(relative.size()) - static_cast<int>(child.rows);
+      for (int e = 0; e < child.cb_rows * child.cb_rows; ++e)
+        values.push_back(static_cast<double>(random() % 1000));
+    }
+    std::vector<double> expected(static_cast<std::size_t>(size * size));
+    std::vector<int> early(expected.size());
+    for (const Impl::SmallChild& child : children) {
+      for (int e = 0; e < child.cb_rows * child.cb_rows; ++e) {
+        const auto at = static_cast<std::size_t>(
+            relative[static_cast<std::size_t>(child.rows + e % child.cb_rows)] * size +
+            relative[static_cast<std::size_t>(child.rows + e / child.cb_rows)]);
+        expected[at] += values[static_cast<std::size_t>(child.contribution + e)];
+        early[at] += child.is_early;
+      }
+    }
+    Impl::SmallChildListMaker maker;
+    maker.add_front(children, relative, tiles, is_tiled, true);
+    REQUIRE(maker.sum_end.size() == maker.sum_place.size());
+    REQUIRE(maker.sum_end.back() == maker.sum_source.size());
+    std::size_t sums = 0;
+    for (const int entries : early)
+      sums += entries > 64 ? static_cast<std::size_t>((entries + 1023) / 1024) : 0;
+    CHECK(maker.sum_end.size() == sums);
+    CHECK(sums > 81);
+    for (std::size_t k = 0, s = 0; k < sums; ++k) {
+      maker.source[maker.sum_place[k]] = static_cast<std::uint32_t>(values.size());
+      values.push_back(0);
+      REQUIRE(maker.sum_end[k] - s <= 1024);
+      for (; s < maker.sum_end[k]; ++s) values.back() += values[maker.sum_source[s]];
+    }
+    const int edge = is_tiled ? tiles.count() : 1;
+    for (int t = 0; t < edge * edge; ++t) {
+      const Impl::SmallChildPart& part = maker.parts[static_cast<std::size_t>(t)];
+      const std::uint32_t* const widths = maker.source.data() + part.sources;
+      const std::uint32_t* level = widths + part.levels - 1;
+      for (int k = 0; k < part.levels; ++k) {
+        const int width = k == 0 ? part.count : static_cast<int>(widths[k - 1]);
+        for (int target = 0; target < width; ++target) {
+          const int at = maker.position[part.targets + static_cast<std::uint32_t>(target)];
+          const int row = at / Impl::packed_edge + (is_tiled ? tiles.begin(t / edge) : 0);
+          const int column = at % Impl::packed_edge + (is_tiled ? tiles.begin(t % edge) : 0);
+          expected[static_cast<std::size_t>(row * size + column)] -= values[level[target]];
+        }
+        level += width;
+      }
+    }
+    REQUIRE(std::ranges::count(expected, 0.0) == size * size);
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("parallel trees equal those of the host", "[numeric]", PatternTypes) {
   using Space = typename TestType::Space;
   std::mt19937 random(21);

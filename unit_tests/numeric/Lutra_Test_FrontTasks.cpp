@@ -268,7 +268,7 @@ std::vector<AssemblyTree> parts_of(const AssemblyTree& tree) {
 
 /// All that the tasks and the lists of small children hold, made by a number of chunks.
 struct Numbers {
-  std::vector<std::int64_t> tasks, small_tasks, order, position, source, refs, cuts;
+  std::vector<std::int64_t> tasks, small_tasks, order, position, source, sum_source, sum_end, refs, cuts;
 
   Numbers(const AssemblyTree& tree, const FrontTaskOptions& options, std::size_t n_chunks) {
     const auto layout = lay_out_fronts(tree);
@@ -278,7 +278,7 @@ struct Numbers {
     std::vector<Offset> tile_entries(
         static_cast<std::size_t>(lutra::Impl::number_tiles(layout.fronts, options.cut).back()) + 1);
     std::iota(tile_entries.begin(), tile_entries.end(), 7);
-    const Lists lists(list, placement.contributions, layout.children, relative, tile_entries, n_chunks);
+    const Lists lists(list, placement.contributions, layout.children, relative, tile_entries, 1000, n_chunks);
     tasks = {list.flags, list.inverses, list.inverse_blocks, list.links};
     for (const Task& t : list.tasks) {
       tasks.insert(tasks.end(), {t.front, t.row, t.column, t.rows, t.columns, t.after, t.wide_end, t.flags,
@@ -296,6 +296,8 @@ struct Numbers {
     for (const auto& chunk : lists.chunks) {
       position.insert(position.end(), chunk.position.begin(), chunk.position.end());
       source.insert(source.end(), chunk.source.begin(), chunk.source.end());
+      sum_source.insert(sum_source.end(), chunk.sum_source.begin(), chunk.sum_source.end());
+      sum_end.insert(sum_end.end(), chunk.sum_end.begin(), chunk.sum_end.end());
       cuts.insert(cuts.end(), chunk.cuts.begin(), chunk.cuts.end());
       for (const auto& ref : chunk.refs)
         refs.insert(refs.end(), {ref.contribution, ref.rows, ref.cuts, ref.cb_rows, ref.passed, ref.number});
@@ -329,6 +331,21 @@ std::vector<AssemblyTree> trees(std::mt19937& random) {
   for (std::size_t whole = all.size(), t = 0; t < whole; ++t)
     for (auto& part : parts_of(all[t])) all.push_back(std::move(part));
   return all;
+}
+
+/// A root with thousands of leaves of one pivot, each with one to three of the root's rows.
+AssemblyTree tree_of_leaves(int leaves, int root_pivots, std::mt19937& random) {
+  const auto n = static_cast<std::size_t>(leaves + root_pivots);
+  std::vector<std::vector<double>> dense(n, std::vector<double>(n, nothing));
+  for (std::size_t i = 0; i < n; ++i) dense[i][i] = 1;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (int k = 0; k < 3; ++k) {
+      const auto row =
+          static_cast<std::size_t>(leaves + static_cast<int>(random() % static_cast<unsigned>(root_pivots)));
+      dense[i][row] = dense[row][i] = 1;
+    }
+  }
+  return make_assembly_tree(make_view(from_dense<Matrix<Type>>(dense)).pattern(), {0, 0, 0, 0, 0, 0, 0});
 }
 
 }  // namespace
@@ -379,7 +396,8 @@ TEST_CASE("tasks and lists of small children do not depend on chunks", "[numeric
   auto all = trees(random);
   for (const auto& [kind, size] : {std::pair("poisson2d", 60), std::pair("kkt", 400)})
     all.push_back(make_assembly_tree(make_view(lutra::generate(kind, size)).pattern()));
-  std::size_t sources = 0, cuts = 0;
+  for (const int pivots : {1, 6, 12}) all.push_back(tree_of_leaves(1500, pivots, random));
+  std::size_t sources = 0, cuts = 0, sums = 0;
   for (const auto& tree : all) {
     for (const bool symmetric : {false, true}) {
       FrontTaskOptions options{{4, 8}, 5, 40, {}};
@@ -394,13 +412,17 @@ TEST_CASE("tasks and lists of small children do not depend on chunks", "[numeric
         REQUIRE(many.order == one.order);
         REQUIRE(many.position == one.position);
         REQUIRE(many.source == one.source);
+        REQUIRE(many.sum_source == one.sum_source);
+        REQUIRE(many.sum_end == one.sum_end);
         REQUIRE(many.refs == one.refs);
         REQUIRE(many.cuts == one.cuts);
       }
       sources += one.source.size();
       cuts += one.cuts.size();
+      sums += one.sum_end.size();
     }
   }
+  CHECK(sums > 100);
   CHECK(sources > 10000);
   CHECK(cuts > 1000);
 }

@@ -17,9 +17,19 @@ namespace lutra::Impl {
 // Small-child assembly lists. A front may have hundreds of small children, whose contributions are not added
 // child by child. Instead, each entry of a front that receives any of them, a target, has a list of the
 // entries it sums, its sources. One thread owns one target: no atomics, and a fixed summation order.
+//
+// A row with thousands of columns has targets with thousands of sources. Where the children are early, that
+// is, complete before the launch of the parent's tasks, such a list is cut into early sums. A launch in
+// between computes them, one warp each; the target then has the sums as its sources:
+//
+//     targets of a front   sources                    early sums
+//       (0, 0)             s0  s1                       s0 = c(1) + c(7) + … + c(4090)
+//       (0, 1)             c(3) c(5) c(9)               s1 = c(4093) + …
 
-/// Largest number of contribution rows of a small child.
-inline constexpr int max_small_child = 16;
+/// Largest number of contribution rows of a small child, and of an early child of a front with early sums.
+inline constexpr int max_small_child = 16, max_early_child = 32;
+/// Longest list of early sources that one thread sums, and most sources of an early sum.
+inline constexpr std::uint32_t max_listed_sources = 64, max_early_sources = 1024;
 /// A position is packed as row · 128 + column of the front or tile.
 inline constexpr int packed_edge = 128;
 
@@ -32,7 +42,9 @@ class SmallChildren {
   SmallChildren(const Fronts& fronts, const Contributions& contributions) {
     for (std::size_t f = 0; f < fronts.size(); ++f) {
       const int rows = fronts[f].cb_rows;
-      if ((*this)(rows, contributions[f].contribution)) m_entries += static_cast<std::uint64_t>(rows) * rows;
+      const auto entries = static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(rows);
+      if ((*this)(rows, contributions[f].contribution)) m_entries += entries;
+      if (rows <= max_early_child) m_early_entries += entries;
     }
     if (m_entries > most) {
       m_max_rows = -1;
@@ -41,8 +53,11 @@ class SmallChildren {
   }
 
   bool operator()(int cb_rows, Offset contribution) const {
-    return cb_rows <= m_max_rows &&
-           contribution + max_small_child * max_small_child <= static_cast<Offset>(most);
+    return cb_rows <= m_max_rows && has_address(contribution);
+  }
+  /// Whether an early child is assembled by lists, in a front with early sums.
+  bool is_small_early(int cb_rows, Offset contribution) const {
+    return m_early_entries <= most && cb_rows <= max_early_child && has_address(contribution);
   }
 
   /// Total entries of their contribution blocks.
@@ -50,8 +65,11 @@ class SmallChildren {
 
  private:
   static constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max() / 2;
+  static bool has_address(Offset contribution) {
+    return contribution + max_early_child * max_early_child <= static_cast<Offset>(most);
+  }
   int m_max_rows = max_small_child;
-  std::uint64_t m_entries = 0;
+  std::uint64_t m_entries = 0, m_early_entries = 0;
 };
 
 /// A small child during the listing of its parent.
@@ -59,6 +77,7 @@ struct SmallChild {
   Offset contribution = 0;
   Offset rows = 0;  ///< offset in `relative`
   int cb_rows = 0;
+  bool is_early = false;  ///< complete before the launch of tasks
 };
 
 /// The lists of one front or tile: its targets, those with the most sources first, and their sources by
@@ -78,6 +97,9 @@ class SmallChildListMaker {
  public:
   std::vector<unsigned short> position;
   std::vector<std::uint32_t> source;
+  std::vector<std::uint32_t> sum_source;  ///< sources of the early sums
+  std::vector<std::uint32_t> sum_end;     ///< end of each early sum's sources in `sum_source`
+  std::vector<std::uint32_t> sum_place;   ///< index in `source` where each early sum's address belongs
 
   /// Of the last front's tiles, by tile rows; one for an untiled front.
   std::vector<SmallChildPart> parts;
@@ -91,8 +113,11 @@ class SmallChildListMaker {
   /// @param children small children of the front; sorted here by the addresses of their contribution blocks,
   ///                 which fixes the summation order
   /// @param relative indices of all fronts
+  /// @param sums_early whether long lists of early children are cut into early sums
   void add_front(std::vector<SmallChild>& children, std::span<const int> relative, const FrontTiles& tiles,
-                 bool is_tiled) {
+                 bool is_tiled, bool sums_early = false) {
+    m_sums_early = sums_early;
+    if (sums_early) m_early.resize(positions_of_tile);
     const std::size_t count = is_tiled ? static_cast<std::size_t>(tiles.count()) : 1;
     parts.assign(count * count, {});
     if (children.empty()) return;
@@ -105,7 +130,7 @@ class SmallChildListMaker {
         cut_child(child, at, tiles);
       } else {
         m_blocks.push_back({0, 0, 0, child.cb_rows, child.cb_rows, 0, 0, child.cb_rows, at, at,
-                            static_cast<std::uint32_t>(child.contribution)});
+                            static_cast<std::uint32_t>(child.contribution), child.is_early});
       }
     }
     if (is_tiled)
@@ -131,6 +156,7 @@ class SmallChildListMaker {
     const int* row_position;     ///< [rows] in the front
     const int* column_position;  ///< [columns]
     std::uint32_t contribution;  ///< of the child
+    bool is_early;
   };
 
   void cut_child(const SmallChild& child, const int* at, const FrontTiles& tiles) {
@@ -147,7 +173,7 @@ class SmallChildListMaker {
         const auto tile = static_cast<std::size_t>(i) * static_cast<std::size_t>(tiles.count()) +
                           static_cast<std::size_t>(j);
         m_blocks.push_back({tile, tiles.begin(i), tiles.begin(j), a_end - a, b_end - b, a, b, child.cb_rows,
-                            at + a, at + b, static_cast<std::uint32_t>(child.contribution)});
+                            at + a, at + b, static_cast<std::uint32_t>(child.contribution), child.is_early});
         b = b_end;
       }
       a = a_end;
@@ -157,7 +183,7 @@ class SmallChildListMaker {
   /// Calls visit(position, entry) for all entries of a block.
   template <class Visit>
   static void for_each_entry(const Block& block, const Visit& visit) {
-    int row_key[max_small_child];
+    int row_key[max_early_child];
     for (int a = 0; a < block.rows; ++a)
       row_key[a] = (block.row_position[a] - block.row) * packed_edge - block.column;
     for (int b = 0; b < block.columns; ++b) {
@@ -174,6 +200,7 @@ class SmallChildListMaker {
   SmallChildPart add_part(std::size_t begin, std::size_t end) {
     count_entries(begin, end);
     list_positions();
+    if (m_sums_early) cut_early_sums(begin, end);
     order_targets();
     SmallChildPart part;
     part.targets = static_cast<std::uint32_t>(position.size());
@@ -190,14 +217,63 @@ class SmallChildListMaker {
       width = level;
     }
     source.resize(sum);
+    const auto place = [&](std::size_t at) {
+      Position& target = m_position[at];
+      return m_width[target.entries++] + target.target;
+    };
+    if (!m_long.empty()) list_early_sums(begin, end, place);
     for (std::size_t k = begin; k < end; ++k) {
+      const bool by_sums = m_blocks[k].is_early && !m_long.empty();
       for_each_entry(m_blocks[k], [&](std::size_t at, std::uint32_t entry) {
-        Position& target = m_position[at];
-        source[m_width[target.entries++] + target.target] = entry;
+        if (!by_sums || m_early[at] == 0) source[place(at)] = entry;
       });
     }
+    for (const auto& [at, entries] : m_long) m_early[at] = 0;
+    m_long.clear();
     for (const unsigned short at : m_positions) m_position[at] = {};
     return part;
+  }
+
+  /// Finds the positions of a tile with long lists of early sources, and counts these as few sums.
+  void cut_early_sums(std::size_t begin, std::size_t end) {
+    for (std::size_t k = begin; k < end; ++k) {
+      if (m_blocks[k].is_early)
+        for_each_entry(m_blocks[k], [&](std::size_t at, std::uint32_t) { ++m_early[at]; });
+    }
+    for (const unsigned short at : m_positions) {
+      const std::uint32_t entries = m_early[at];
+      if (entries > max_listed_sources) {
+        m_long.push_back({at, entries});
+        m_position[at].entries += sums_of(entries) - entries;
+      } else {
+        m_early[at] = 0;
+      }
+    }
+  }
+  static std::uint32_t sums_of(std::uint32_t entries) {
+    return (entries + max_early_sources - 1) / max_early_sources;
+  }
+
+  /// Lists the early sums of a tile and their sources.
+  /// @param place gives the next index in `source` of a position
+  template <class Place>
+  void list_early_sums(std::size_t begin, std::size_t end, const Place& place) {
+    auto next = static_cast<std::uint32_t>(sum_source.size());
+    for (const auto& [at, entries] : m_long) {
+      m_early[at] = next + 1;  // where its next source belongs, from one on
+      for (std::uint32_t done = 0; done < entries; done += max_early_sources) {
+        sum_end.push_back(next + std::min(done + max_early_sources, entries));
+        sum_place.push_back(place(at));
+      }
+      next += entries;
+    }
+    sum_source.resize(next);
+    for (std::size_t k = begin; k < end; ++k) {
+      if (!m_blocks[k].is_early) continue;
+      for_each_entry(m_blocks[k], [&](std::size_t at, std::uint32_t entry) {
+        if (m_early[at] > 0) sum_source[m_early[at]++ - 1] = entry;
+      });
+    }
   }
 
   /// Counts the entries summed at each position, and marks the targets.
@@ -252,6 +328,15 @@ class SmallChildListMaker {
   std::vector<Block> m_blocks;
   std::vector<Position> m_position =
       std::vector<Position>(positions_of_tile);  ///< zero except at `m_positions`
+  bool m_sums_early = false;                     ///< for the current front
+  std::vector<std::uint32_t> m_early;  ///< by position, zero between tiles: first the early sources, then, of
+                                       ///< long lists, one more than the index of the next in `sum_source`
+  /// A position with a long list of early sources.
+  struct LongList {
+    unsigned short at;
+    std::uint32_t entries;
+  };
+  std::vector<LongList> m_long;  ///< of the tile
   std::vector<std::uint64_t> m_there =
       std::vector<std::uint64_t>(positions_of_tile / 64);  ///< one bit per position
   int m_rows_end = 0;                                      ///< end of the rows with targets

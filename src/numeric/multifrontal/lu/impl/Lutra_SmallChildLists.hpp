@@ -3,6 +3,8 @@
 #define LUTRA_SMALLCHILDLISTS_HPP
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -28,6 +30,7 @@ class SmallChildLists {
     std::size_t tasks_end = 0;             ///< … and end, without tasks that clear
     std::vector<unsigned short> position;  ///< see SmallChildListMaker
     std::vector<std::uint32_t> source;
+    std::vector<std::uint32_t> sum_source, sum_end, sum_place;
     std::vector<ChildRef> refs;  ///< children of each front, wide ones first
     std::vector<int> cuts;       ///< first row of a child in each tile of its parent, and number of rows
   };
@@ -35,15 +38,17 @@ class SmallChildLists {
   /// @param children     of all fronts
   /// @param relative     indices of all fronts
   /// @param tile_entries of the plan's layout
+  /// @param sums         address of the first early sum, relative to the first entry of the panels
   /// @param n_chunks     about as many are made; 0: one or, on several threads, two for each
   SmallChildLists(List& list, const std::vector<Contribution>& contributions,
                   const std::vector<Ordinal>& children, std::span<const int> relative,
-                  const std::vector<Offset>& tile_entries, std::size_t n_chunks = 0)
+                  const std::vector<Offset>& tile_entries, Offset sums, std::size_t n_chunks = 0)
       : m_list(list),
         m_contributions(contributions),
         m_children(children),
         m_relative(relative),
         m_tile_entries(tile_entries),
+        m_sums(sums),
         m_is_small(list.fronts, contributions),
         m_small_task(list.fronts.size()) {
     cut(n_chunks > 0 ? n_chunks : host_threads() > 1 ? 2 * host_threads() : 1);
@@ -54,12 +59,16 @@ class SmallChildLists {
       const Ends& begin = begins.back();
       begins.push_back({begin.targets + static_cast<std::uint32_t>(chunk.position.size()),
                         begin.sources + static_cast<std::uint32_t>(chunk.source.size()),
-                        begin.cuts + static_cast<Offset>(chunk.cuts.size())});
+                        begin.cuts + static_cast<Offset>(chunk.cuts.size()),
+                        begin.sum_sources + static_cast<std::uint32_t>(chunk.sum_source.size()),
+                        begin.sums + static_cast<std::uint32_t>(chunk.sum_end.size())});
     }
-    if (chunks.size() > 1) for_each_task(chunks.size(), [&](std::size_t k) { move(chunks[k], begins[k]); });
+    for_each_task(chunks.size(), [&](std::size_t k) { move(chunks[k], begins[k]); });
+    n_sums = static_cast<Offset>(begins.back().sums);
   }
 
   std::vector<Chunk> chunks;
+  Offset n_sums = 0;  ///< early sums
 
   /// One array of all chunks.
   template <class T>
@@ -74,10 +83,22 @@ class SmallChildLists {
   struct Ends {
     std::uint32_t targets = 0, sources = 0;
     Offset cuts = 0;
+    std::uint32_t sum_sources = 0, sums = 0;
   };
 
+  /// Whether a front's contribution is assembled by lists.
   bool is_small(Ordinal c) const {
-    return m_is_small(m_list.front(c).cb_rows, at(m_contributions, c).contribution);
+    const Front& child = m_list.front(c);
+    const Offset contribution = at(m_contributions, c).contribution;
+    return m_is_small(child.cb_rows, contribution) ||
+           (child.parent >= 0 && m_list.is_small(c) && sums_early(child.parent) &&
+            m_is_small.is_small_early(child.cb_rows, contribution));
+  }
+  bool sums_early(Ordinal f) const { return has_addresses() && m_list.sums_early(f); }
+  /// Whether 32 bits address all early sums, which have more than `max_listed_sources` sources on average.
+  bool has_addresses() const {
+    return m_sums + std::numeric_limits<std::uint32_t>::max() / max_listed_sources <=
+           std::numeric_limits<std::uint32_t>::max();
   }
 
   /// Divides fronts by the entries of their small contribution blocks and by tiles.
@@ -130,7 +151,7 @@ class SmallChildLists {
     std::size_t tile = chunk.tile, next = chunk.task;
     for (Ordinal f = chunk.first; f < chunk.end; ++f, tile += maker.parts.size()) {
       sort_children(f, own);
-      maker.add_front(own.small, m_relative, m_list.tiles_of(f), m_list.is_tiled(f));
+      maker.add_front(own.small, m_relative, m_list.tiles_of(f), m_list.is_tiled(f), sums_early(f));
       for (const Ordinal c : own.numbers) add_ref(chunk, c);
       const Offset wide_end =
           m_list.front(f).children + static_cast<Offset>(own.numbers.size() - own.small.size());
@@ -150,6 +171,9 @@ class SmallChildLists {
     }
     chunk.position = std::move(maker.position);
     chunk.source = std::move(maker.source);
+    chunk.sum_source = std::move(maker.sum_source);
+    chunk.sum_end = std::move(maker.sum_end);
+    chunk.sum_place = std::move(maker.sum_place);
   }
 
   /// Completes the task of one or two tiles.
@@ -178,7 +202,8 @@ class SmallChildLists {
         continue;
       }
       const Front& child = m_list.front(c);
-      own.small.push_back({at(m_contributions, c).contribution, child.rows, child.cb_rows});
+      own.small.push_back(
+          {at(m_contributions, c).contribution, child.rows, child.cb_rows, m_list.is_small(c)});
       own.small_numbers.push_back(c);
     }
     own.numbers.insert(own.numbers.end(), own.small_numbers.begin(), own.small_numbers.end());
@@ -200,8 +225,12 @@ class SmallChildLists {
     chunk.cuts.push_back(child.cb_rows);
   }
 
-  /// Makes offsets count from the first chunk's arrays.
+  /// Makes offsets count from the first chunk's arrays, and sets the addresses of early sums.
   void move(Chunk& chunk, const Ends& begin) {
+    for (std::size_t k = 0; k < chunk.sum_place.size(); ++k)
+      chunk.source[chunk.sum_place[k]] =
+          static_cast<std::uint32_t>(m_sums) + begin.sums + static_cast<std::uint32_t>(k);
+    for (std::uint32_t& end : chunk.sum_end) end += begin.sum_sources;
     const auto move_part = [&](SmallChildPart& part) {
       if (part.count == 0) return;
       part.targets += begin.targets;
@@ -221,6 +250,7 @@ class SmallChildLists {
   const std::vector<Ordinal>& m_children;
   std::span<const int> m_relative;
   const std::vector<Offset>& m_tile_entries;
+  const Offset m_sums;
   const SmallChildren m_is_small;
   std::vector<std::size_t> m_small_task;  ///< [fronts] index of a small front's task
 };

@@ -10,6 +10,7 @@
 
 #include "Lutra_Allocate.hpp"
 #include "Lutra_CheckCuda.hpp"
+#include "Lutra_EarlySumsCuda.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_ResidentBlocksCuda.hpp"
 #include "Lutra_SmallChildLists.hpp"
@@ -24,7 +25,8 @@ struct FrontCutting<Scalar, Kokkos::Cuda> {
   static FrontPlanOptions options() { return {front_tile<Scalar>, 16 * max_register_parts<Scalar>}; }
 };
 
-/// Two launches on CUDA: one for the fronts of small subtrees, one for all other fronts and tiles of fronts.
+/// Launches on CUDA: one for the fronts of small subtrees, one for early sums if there are any, and one for
+/// all other fronts and tiles of fronts.
 template <class Scalar>
 struct FrontSchedule<Scalar, Kokkos::Cuda> {
   using Memory = Kokkos::CudaSpace;
@@ -46,8 +48,13 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
     List list(layout.fronts, options);
     const Placement placement(list, layout.children, relative, plan.panel_layout);
     const SmallChildLists children(list, placement.contributions, layout.children, relative,
-                                   layout.tile_entries);
-    m_contribution_entries = placement.extra;
+                                   layout.tile_entries, plan.panel_layout.entries() + placement.extra);
+    m_contribution_entries = placement.extra + children.n_sums;
+    m_first_sum = plan.panel_layout.entries() + placement.extra;
+    m_sum_end =
+        upload_parts(exec, m_reservation, "lutra::numeric::sum_ends", children.parts(&Chunk::sum_end));
+    m_sum_source =
+        upload_parts(exec, m_reservation, "lutra::numeric::sum_sources", children.parts(&Chunk::sum_source));
     n_fronts = layout.fronts.size();
     n_flags = static_cast<std::size_t>(list.flags);
     n_chunks = list.order.size() / tasks_a_chunk;
@@ -190,6 +197,12 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
           launch, m_small.data(), static_cast<int>(m_small.extent(0)), state.tickets.data());
       check_cuda(cudaGetLastError(), "launching small fronts");
     }
+    if (const auto sums = static_cast<unsigned>(m_sum_end.extent(0)); sums > 0) {
+      early_sums_kernel<<<(sums + early_sum_warps - 1) / early_sum_warps, early_sum_warps * 32, 0, stream>>>(
+          launch.data.contributions, m_sum_end.data(), m_sum_source.data(), sums,
+          launch.data.contributions + m_first_sum);
+      check_cuda(cudaGetLastError(), "launching early sums");
+    }
     if (grid.tasks > 0) {
       front_tasks_kernel<interchanges, symmetric><<<grid.tasks, front_threads, task_bytes(), stream>>>(
           launch, m_tasks.data(), static_cast<int>(m_tasks.extent(0)), state.tickets.data() + 1);
@@ -223,6 +236,8 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
   Kokkos::View<const ChildRef*, Memory> m_children;
   Kokkos::View<const Contribution*, Memory> m_contributions;
   Kokkos::View<const int*, Memory> m_cuts;
+  Kokkos::View<const std::uint32_t*, Memory> m_sum_end, m_sum_source;  ///< see SmallChildListMaker
+  Offset m_first_sum = 0;  ///< address of the first early sum, relative to the first entry of the panels
   Offset m_contribution_entries = 0;
   Offset m_inverses = 0;     ///< entries of one triangle's inverses, without interchanges
   int m_inverse_blocks = 0;  ///< blocks of lines in the inverses
