@@ -48,10 +48,18 @@ void CsrOperator<Scalar, ExecutionSpace>::apply_magnitudes(const ExecutionSpace&
 template <class Scalar, class ExecutionSpace>
 BilinearForm CsrOperator<Scalar, ExecutionSpace>::bilinear_form(const ExecutionSpace& exec, const Rows& W,
                                                                 const Rows& Z) const {
+  const Impl::BilinearRows<decltype(m_rows), Rows> rows{m_rows, W, Z};
   BilinearForm form;
   Kokkos::parallel_reduce("lutra::krylov::bilinear_form",
-                          Kokkos::RangePolicy<ExecutionSpace>(exec, 0, size()),
-                          Impl::BilinearRows<decltype(m_rows), Rows>{m_rows, W, Z}, form);
+                          Kokkos::RangePolicy<ExecutionSpace>(exec, 0, size()), rows, form);
+  if (const auto count = static_cast<int>(m_rows.long_rows.extent(0)); count > 0) {
+    const int team = Impl::is_host_space<ExecutionSpace> ? 1 : 128;
+    Kokkos::TeamPolicy<ExecutionSpace> policy(exec, count, team);
+    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(rows.scratch_bytes(team))));
+    BilinearForm of_long_rows;
+    Kokkos::parallel_reduce("lutra::krylov::bilinear_form_of_long_rows", policy, rows, of_long_rows);
+    rows.join(form, of_long_rows);
+  }
   exec.fence("lutra::krylov: a bilinear form is known");
   return form;
 }

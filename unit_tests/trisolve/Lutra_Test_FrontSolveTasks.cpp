@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "Lutra_EarlySources.hpp"
 #include "Lutra_FrontLu.hpp"
 #include "Lutra_FrontSolveTasks.hpp"
 #include "Lutra_TestDevice.hpp"
@@ -123,6 +124,67 @@ TEST_CASE("tasks of multifrontal solves follow the tasks they wait for", "[triso
       for (const bool interchanges : {false, true}) check_order(matrix, options, interchanges);
     }
   }
+}
+
+TEST_CASE("long lists of early sources are cut into sums of at most 1,024 rows", "[trisolve]") {
+  std::mt19937 random(17);
+  constexpr int leaves = 5000, rows_of_leaf = 3, root_size = 9;
+  // Leaves 0 to 4999 below a root of 9 pivots; every fourth leaf is late. A last leaf is a root of its own.
+  Fronts fronts(leaves + 2);
+  std::vector<int> relative;
+  for (int f = 0; f < leaves; ++f) {
+    Front& leaf = fronts[static_cast<std::size_t>(f)];
+    leaf.first_pivot = f;
+    leaf.pivots = 1;
+    leaf.cb_rows = rows_of_leaf;
+    leaf.rows = static_cast<Offset>(relative.size());
+    leaf.parent = leaves;
+    const int first = static_cast<int>(random() % (root_size - 2));
+    for (int r = 0; r < rows_of_leaf; ++r) relative.push_back(first + r);
+  }
+  for (int f = leaves; f < leaves + 2; ++f) {
+    Front& root = fronts[static_cast<std::size_t>(f)];
+    root.first_pivot = f == leaves ? leaves : leaves + root_size;
+    root.pivots = f == leaves ? root_size : 1;
+    root.rows = static_cast<Offset>(relative.size());
+    root.parent = -1;
+  }
+  const auto n = static_cast<std::int64_t>(leaves + root_size + 1);
+  const auto all = lutra::Impl::list_sources(fronts, n, relative.data(), relative.size());
+  const auto is_late = [](Ordinal leaf) { return leaf % 4 == 0; };
+  const auto early = lutra::Impl::sum_early_sources(
+      fronts, all, relative.size(), [](Ordinal f) { return f == leaves; },
+      [&](Ordinal f) { return !is_late(f); });
+  REQUIRE(early.sources.begin.size() == all.begin.size());
+  REQUIRE(early.sum_end.back() == early.sum_source.size());
+  std::size_t sums = 0, late = 0;
+  for (std::size_t p = 0; p + 1 < all.begin.size(); ++p) {
+    std::vector<std::uint32_t> expected(all.source.begin() + all.begin[p],
+                                        all.source.begin() + all.begin[p + 1]);
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t s = early.sources.begin[p]; s < early.sources.begin[p + 1]; ++s) {
+      const std::uint32_t row = early.sources.source[s];
+      if (row < relative.size()) {
+        found.push_back(row);
+        late += is_late(static_cast<Ordinal>(row / rows_of_leaf));
+        continue;
+      }
+      REQUIRE(row - relative.size() == sums);
+      const std::uint32_t begin = sums > 0 ? early.sum_end[sums - 1] : 0, end = early.sum_end[sums];
+      REQUIRE(end - begin <= 1024);
+      for (std::uint32_t k = begin; k < end; ++k) {
+        REQUIRE_FALSE(is_late(static_cast<Ordinal>(early.sum_source[k] / rows_of_leaf)));
+        found.push_back(early.sum_source[k]);
+      }
+      ++sums;
+    }
+    std::ranges::sort(found);
+    std::ranges::sort(expected);
+    REQUIRE(found == expected);
+  }
+  CHECK(sums == early.sum_end.size());
+  CHECK(sums >= root_size);
+  CHECK(late == leaves / 4 * rows_of_leaf);
 }
 
 }  // namespace lutra::Test

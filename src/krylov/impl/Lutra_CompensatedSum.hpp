@@ -22,6 +22,10 @@ struct CompensatedSum {
     error += Kokkos::fma(a, b, -product);
     add(product);
   }
+  KOKKOS_FORCEINLINE_FUNCTION void add(const CompensatedSum& other) {
+    add(other.sum);
+    error += other.error;
+  }
   KOKKOS_FORCEINLINE_FUNCTION double value() const { return sum + error; }
 };
 
@@ -42,6 +46,10 @@ struct CompensatedComplexSum {
     real.add_product(-a_im, b_im);
     imaginary.add_product(a_re, b_im);
     imaginary.add_product(a_im, b_re);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void add(const CompensatedComplexSum& other) {
+    real.add(other.real);
+    imaginary.add(other.imaginary);
   }
   KOKKOS_FORCEINLINE_FUNCTION Kokkos::complex<double> value() const {
     return {real.value(), imaginary.value()};

@@ -161,8 +161,8 @@ struct MagnitudeRow {
   KOKKOS_FORCEINLINE_FUNCTION std::size_t slot(std::size_t, int) const { return 0; }
 };
 
-/// Sums wᴴ·A·z and |w|ᴴ·|A|·|z| over rows, with the products of a row summed as in twice the precision. One
-/// thread per row, also for long rows: it runs at most once per factorization.
+/// Sums wᴴ·A·z and |w|ᴴ·|A|·|z| over rows, with the products of a row summed as in twice the precision: short
+/// rows by one thread each, long rows (`team_of_row`) by a team each.
 template <class A, class Rows>
 struct BilinearRows {
   using Scalar = typename Rows::value_type;
@@ -170,20 +170,51 @@ struct BilinearRows {
   A rows;
   Rows W, Z;
 
-  KOKKOS_FUNCTION void operator()(const std::int64_t i, value_type& form) const {
+  /// Part of a row's product with z, and of its size.
+  struct Part {
     CompensatedComplexSum product;
     double size = 0;
-    for (auto p = rows.pattern.row_map(i); p < rows.pattern.row_map(i + 1); ++p) {
-      const Scalar a = rows.value(p), z = Z(rows.pattern.entries(p), 0);
-      product.add_product(a, z);
-      size += static_cast<double>(ScalarTraits<Scalar>::magnitude(a)) *
-              static_cast<double>(ScalarTraits<Scalar>::magnitude(z));
+    KOKKOS_FUNCTION void add(const Part& other) {
+      product.add(other.product);
+      size += other.size;
     }
+  };
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, value_type& form) const {
+    const auto begin = rows.pattern.row_map(i), end = rows.pattern.row_map(i + 1);
+    if (!rows.is_long(end - begin)) add_row(i, product_of(begin, end, 1), form);
+  }
+  template <class Member>
+  requires requires(const Member& member) { member.league_rank(); }
+  KOKKOS_FUNCTION void operator()(const Member& member, value_type& form) const {
+    const auto i = static_cast<std::int64_t>(rows.long_rows(member.league_rank()));
+    const int rank = member.team_rank(), size = member.team_size();
+    Part* const parts = static_cast<Part*>(member.team_scratch(0).get_shmem(scratch_bytes(size)));
+    parts[rank] = product_of(rows.pattern.row_map(i) + rank, rows.pattern.row_map(i + 1), size);
+    member.team_barrier();
+    if (rank > 0) return;
+    for (int t = 1; t < size; ++t) parts[0].add(parts[t]);
+    add_row(i, parts[0], form);
+  }
+  static std::size_t scratch_bytes(int team) { return static_cast<std::size_t>(team) * sizeof(Part); }
+
+  template <class Offset>
+  KOKKOS_FUNCTION Part product_of(Offset begin, Offset end, int step) const {
+    Part part;
+    for (auto p = begin; p < end; p += step) {
+      const Scalar a = rows.value(p), z = Z(rows.pattern.entries(p), 0);
+      part.product.add_product(a, z);
+      part.size += static_cast<double>(ScalarTraits<Scalar>::magnitude(a)) *
+                   static_cast<double>(ScalarTraits<Scalar>::magnitude(z));
+    }
+    return part;
+  }
+  KOKKOS_FUNCTION void add_row(std::int64_t i, const Part& part, value_type& form) const {
     const Kokkos::complex<double> w(W(i, 0));
-    const Kokkos::complex<double> term = Kokkos::conj(w) * product.value();
+    const Kokkos::complex<double> term = Kokkos::conj(w) * part.product.value();
     form.real += term.real();
     form.imaginary += term.imag();
-    form.size += Kokkos::abs(w) * size;
+    form.size += Kokkos::abs(w) * part.size;
   }
   KOKKOS_FUNCTION void init(value_type& form) const { form = {}; }
   KOKKOS_FUNCTION void join(value_type& form, const value_type& other) const {
@@ -348,7 +379,7 @@ void visit_rows(const ExecutionSpace& exec, const char* label, const Row& row, s
   // Columns of a launch: larger blocks read A less often, smaller ones keep their part of X in cache.
   constexpr std::size_t block = 32;
   const double mean = static_cast<double>(row.rows.pattern.nnz()) / static_cast<double>(n);
-  const int lanes = mean < 32 ? 1 : 8;  // one thread sums short rows in their order
+  const int lanes = mean < 3 ? 1 : mean < 12 ? 4 : 8;  // of neighbouring entries, read together
   for (std::size_t first = 0; first < n_columns; first += block)
     visit_short_rows(exec, label, row, first, static_cast<int>(std::min(block, n_columns - first)), lanes,
                      slots);

@@ -19,6 +19,8 @@ namespace lutra::Impl {
 /// Largest fronts that one warp solves, if their subtree has no larger front: in small ones each lane has one
 /// row, in middle ones up to three.
 inline constexpr int small_solve_size = 32, middle_solve_size = 96;
+/// Most children of a small front.
+inline constexpr Offset max_small_solve_children = 64;
 /// Most off-diagonal tiles that one thread block sums in a backward sweep; beyond that, other blocks compute
 /// partial sums.
 inline constexpr int max_unsplit_tiles = 6;
@@ -91,6 +93,10 @@ class FrontSolveTasks {
   std::vector<Task> tiles_up, tiles_down;
   Offset partial_sums = 0;  ///< length of the vector of partial sums
 
+  /// Whether long lists of sources from small fronts are summed before the front (Lutra_EarlySources.hpp).
+  bool sums_early(Ordinal f) const { return at(m_class, f) != small && has_many_children(f); }
+  bool is_small(Ordinal f) const { return at(m_class, f) == small; }
+
  private:
   struct Prioritized {
     std::vector<Task> tasks;
@@ -136,12 +142,18 @@ class FrontSolveTasks {
     return task;
   }
 
-  /// Assigns each front to the class of the largest front in its subtree.
+  bool has_many_children(Ordinal f) const {
+    return at(m_fronts, f).children_end - at(m_fronts, f).children > max_small_solve_children;
+  }
+
+  /// Assigns each front to the class of the largest front in its subtree. Fronts with many children are not
+  /// small, so that their children are solved in an earlier launch.
   void find_classes() {
     m_class.assign(m_fronts.size(), small);
     for (std::size_t f = 0; f < m_fronts.size(); ++f) {
       const int size = m_fronts[f].size();
-      const int own = size <= small_solve_size ? small : size <= m_max_middle ? middle : tiled;
+      const bool fits_lanes = size <= small_solve_size && !has_many_children(static_cast<Ordinal>(f));
+      const int own = fits_lanes ? small : size <= m_max_middle ? middle : tiled;
       m_class[f] = std::max(m_class[f], own);
       if (m_fronts[f].parent >= 0)
         at(m_class, m_fronts[f].parent) = std::max(at(m_class, m_fronts[f].parent), m_class[f]);

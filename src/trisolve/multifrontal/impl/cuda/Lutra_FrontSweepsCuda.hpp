@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "Lutra_CheckCuda.hpp"
+#include "Lutra_EarlySourcesCuda.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_FrontSolver.hpp"
 #include "Lutra_FrontTiles.hpp"
@@ -19,7 +20,8 @@
 namespace lutra::Impl {
 
 /// Six launches per solve: up the small fronts, the middle ones and all others, and down in the reverse
-/// order. A launch processes its fronts as data flow; nothing returns to the host.
+/// order. Another one sums the contributions to fronts with many children, if there are any. A launch
+/// processes its fronts as data flow; nothing returns to the host.
 template <class Scalar>
 class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
  public:
@@ -38,6 +40,8 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
     Kokkos::View<const typename Tasks::WarpTask*, Memory> warp_tasks[Tasks::tiled][2];  ///< up and down
     Kokkos::View<const typename Tasks::Task*, Memory> tile_tasks[2];
     std::int64_t partial_sums = 0;
+    Kokkos::View<const std::uint32_t*, Memory> sum_end, sum_source;  ///< see EarlySources
+    std::int64_t n_sums() const { return static_cast<std::int64_t>(sum_end.extent(0)); }
   };
 
   static std::shared_ptr<const Lists> make_lists(const Kokkos::Cuda& exec, const Plan& plan,
@@ -58,6 +62,7 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
     lists->tile_tasks[0] = upload(exec, lists->reservation, "lutra::trisolve::tiles_up", tasks.tiles_up);
     lists->tile_tasks[1] = upload(exec, lists->reservation, "lutra::trisolve::tiles_down", tasks.tiles_down);
     lists->partial_sums = static_cast<std::int64_t>(tasks.partial_sums);
+    sum_early(exec, plan, tasks, *lists);
     return lists;
   }
 
@@ -89,6 +94,7 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
       return m_portable->run(exec, plan, factors, system);
     }
     auto data = front_solve_data(plan, *m_lists, factors, system);
+    data.n_contributions += m_lists->n_sums();
     const Triangles triangles{{factors.row_of_pivot().data(), inverses.lower}, {nullptr, inverses.upper}};
     for_column_groups(data.in, data.out, data.n_columns, max_columns,
                       [&](const auto& in, const auto& out, int columns) {
@@ -113,6 +119,22 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
   }
 
  private:
+  /// Cuts long lists of sources into early sums if a front has many children.
+  static void sum_early(const Kokkos::Cuda& exec, const Plan& plan, const Tasks& tasks, Lists& lists) {
+    const auto is_cut = [&](Ordinal f) { return tasks.sums_early(f); };
+    bool any = false;
+    for (Ordinal f = 0; f < static_cast<Ordinal>(plan.layout.fronts.size()) && !any; ++f) any = is_cut(f);
+    if (!any) return;
+    const FrontSources all{to_host(exec, lists.source_begin), to_host(exec, lists.source)};
+    const EarlySources early = sum_early_sources(plan.layout.fronts, all, plan.rows.extent(0), is_cut,
+                                                 [&](Ordinal c) { return tasks.is_small(c); });
+    lists.source_begin =
+        upload(exec, lists.reservation, "lutra::trisolve::source_begin", early.sources.begin);
+    lists.source = upload(exec, lists.reservation, "lutra::trisolve::sources", early.sources.source);
+    lists.sum_end = upload(exec, lists.reservation, "lutra::trisolve::sum_ends", early.sum_end);
+    lists.sum_source = upload(exec, lists.reservation, "lutra::trisolve::sum_sources", early.sum_source);
+  }
+
   static constexpr int max_columns = 16;  ///< columns of a sweep; larger: fewer launches, more memory
   static constexpr int n_tickets = 2 * Tasks::classes;  // up and down, by classes of fronts
   static constexpr int edge = front_tile<Scalar>;
@@ -139,6 +161,7 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
     launch.data = data;
     choose_triangle(true, triangles, launch);
     sweep_by_warps<true, Tasks::small, Width>(exec, launch);
+    if (m_lists->n_sums() > 0) launch_early_sums<Width>(exec, launch);
     sweep_by_warps<true, Tasks::middle, Width>(exec, launch);
     sweep_tiles<true, Width>(exec, launch);
     choose_triangle(false, triangles, launch);
@@ -159,6 +182,16 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
     constexpr int parts = (Class == Tasks::small ? small_solve_size : middle_solve_size) / 32;
     sweep<Up>(exec, launch, Class, m_lists->warp_tasks[Class][Up ? 0 : 1],
               warp_sweep_kernel<Up, parts, Width, Scalar>, {0, small_solve_warps * 32, 0}, small_solve_warps);
+  }
+  template <int Width>
+  void launch_early_sums(const Kokkos::Cuda& exec, const Launch& launch) const {
+    const auto sums = static_cast<int>(m_lists->n_sums());
+    const int blocks = (sums * launch.groups + early_source_warps - 1) / early_source_warps;
+    early_sources_kernel<Width>
+        <<<static_cast<unsigned>(blocks), early_source_warps * 32, 0, exec.cuda_stream()>>>(
+            launch, m_lists->sum_end.data(), m_lists->sum_source.data(), sums,
+            launch.data.n_contributions - m_lists->n_sums());
+    check_cuda(cudaGetLastError(), "launching early sums");
   }
   template <bool Up, int Width>
   void sweep_tiles(const Kokkos::Cuda& exec, const Launch& launch) {
