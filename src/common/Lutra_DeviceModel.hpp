@@ -110,7 +110,6 @@ struct OrderingCosts {
                           ///< host thread
   double dissection_serial_share = 1;     ///< serial share of nested dissection on the host
   double factorization_serial_share = 1;  ///< serial share of factorizations; 1 on devices
-  StageCosts device_dissection;           ///< nested dissection on the device; zero disables it
   EngineCosts multifrontal;
   EngineCosts simplicial;  ///< zero analysis cost disables the engine
   double saved_share = 0;  ///< share of AMD's flops that nested dissection is expected to save, for each

@@ -124,23 +124,6 @@ TEST_CASE("choice of an ordering: each property decides on its own", "[ordering]
   }
 }
 
-TEST_CASE("the device dissects if it is faster than the host threads", "[ordering]") {
-  DeviceModel model = simple_model();
-  OrderingProperties properties;
-  properties.rows =
-      1024;  // dissection is predicted to take the host 10 · 1024 · 10 s, times log2 of the rows
-  CHECK(choose_dissector(properties, model) == Dissector::host);
-  model.ordering.device_dissection.start_seconds = 10240;
-  CHECK(choose_dissector(properties, model) == Dissector::host);
-  model.ordering.device_dissection.start_seconds = 1000;
-  CHECK(choose_dissector(properties, model) == Dissector::device);
-  model.ordering.dissection_serial_share = 0.01;
-  properties.use.threads = 16;  // 0.072 of the time of one
-  CHECK(choose_dissector(properties, model) == Dissector::host);
-  properties.use.threads = 8;
-  CHECK(choose_dissector(properties, model) == Dissector::device);
-}
-
 TEST_CASE("the limit of AMD visits is the time of dissection", "[ordering]") {
   DeviceModel model = simple_model();
   OrderingProperties properties;
@@ -222,8 +205,6 @@ TEST_CASE("side by side: dissection adds what it takes longer than AMD", "[order
   CHECK(*choose_ordering(properties, model).predicted.ordering == 81024 + 512);
   properties.amd.reset();
   CHECK(*choose_ordering(properties, model).predicted.ordering == 81024 + 512);
-  model.ordering.device_dissection.start_seconds = 1000;
-  CHECK(choose_dissector(properties, model) == Dissector::host);
 }
 
 TEST_CASE("side by side: on several host threads, for graphs that take long to dissect", "[ordering]") {
@@ -244,10 +225,6 @@ TEST_CASE("side by side: on several host threads, for graphs that take long to d
     CHECK_FALSE(works_side_by_side(properties, model));
     model.ordering.dissection.row_seconds = 2e-7;
     CHECK(works_side_by_side(properties, model));
-  }
-  SECTION("the device dissects") {
-    model.ordering.device_dissection.start_seconds = 1000;
-    CHECK_FALSE(works_side_by_side(properties, model));
   }
   SECTION("too large for two workspaces") {
     properties.edges = std::int64_t(1) << 30;
@@ -294,7 +271,7 @@ TEST_CASE("AMD stops when it takes longer than dissection", "[ordering]") {
   const auto once = order_automatically(pattern, model);
   CHECK(once.choice.ordering == Ordering::nd);
   CHECK_THAT(once.choice.reason, ContainsSubstring("AMD was given up"));
-  CHECK(once.permutation == order_matched(pattern, Ordering::nd, {}, {}, model).permutation);
+  CHECK(once.permutation == order_matched(pattern, Ordering::nd, {}, {}).permutation);
   const auto graph = symmetric_graph<std::int64_t>(pattern);
   CHECK(once.forecast.nnz_l == forecast_fill(graph, as_64(once.permutation)).nnz_l);
 }
@@ -309,7 +286,7 @@ TEST_CASE("side by side: the orders are those of one thread", "[ordering]") {
   const auto check = [&](double factorizations, Ordering expected, const std::vector<Ordinal>& pairs) {
     const auto alone = order_automatically(pattern, model, {factorizations}, pairs);
     CHECK(alone.choice.ordering == expected);
-    CHECK(alone.permutation == order_matched(pattern, expected, pairs, {}, model).permutation);
+    CHECK(alone.permutation == order_matched(pattern, expected, pairs, {}).permutation);
     std::string reason;
     for (int k = 0; k < 5; ++k) {
       const auto both = order_automatically(pattern, model, {factorizations, false, false, 4}, pairs);

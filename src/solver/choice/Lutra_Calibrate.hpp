@@ -221,7 +221,7 @@ class Calibration {
         Sample result{properties_of(graph), {}, 0};
         result.seconds = seconds_of([&] {
           TwoOrders<int> orders(graph);
-          if (kind == Ordering::nd) orders.dissect(Dissector::host);
+          if (kind == Ordering::nd) orders.dissect();
           if (kind == Ordering::amd) orders.advance_degree();
           result.forecast =
               forecast_fill(graph, kind == Ordering::nd ? orders.dissection_order() : orders.degree_order());
@@ -238,7 +238,6 @@ class Calibration {
     }
     fit_amd(amd[0], amd[1]);
     fit(m_model.ordering.dissection, dissection[0], dissection[1]);
-    if constexpr (!is_host_space<ExecutionSpace>) measure_device_dissection();
   }
 
   void fit_amd(Sample& a, Sample& b) {
@@ -252,22 +251,6 @@ class Calibration {
     const double factor = std::sqrt(a.seconds * b.seconds / predicted);
     scale(costs.amd, factor);
     costs.amd_visit_seconds *= factor;
-  }
-
-  /// Measures dissection on larger graphs, since a device takes equally long for all small ones. The costs
-  /// per row and edge keep the proportions of the host.
-  void measure_device_dissection() {
-    m_model.ordering.device_dissection = m_model.ordering.dissection;
-    std::array<Sample, 2> samples;
-    const std::array<Kind, 2> kinds = {{{"poisson2d", 300}, {"poisson3d", 40}}};
-    for (std::size_t k = 0; k < 2; ++k) {
-      const HostMatrix<double> A = generate(kinds[k].name, kinds[k].size);
-      const auto graph = symmetric_graph<int>(make_view(A).pattern());
-      samples[k] = {properties_of(graph), {}, 0};
-      samples[k].seconds = seconds_of([&] { order(graph, Ordering::nd, {}, Dissector::device); }) /
-                           std::log2(static_cast<double>(graph.size()));
-    }
-    fit(m_model.ordering.device_dissection, samples[0], samples[1]);
   }
 
   /// Runs analysis, factorization and solve of a matrix with an engine.

@@ -85,11 +85,8 @@ PredictedTimes predicted_times(const OrderingProperties& properties, const FillF
 /// dissection is chosen.
 OrderingChoice choose_ordering(const OrderingProperties& properties, const DeviceModel& model);
 
-/// Chooses where to dissect: on the device if the model predicts less time than on the host threads.
-Dissector choose_dissector(const OrderingProperties& properties, const DeviceModel& model);
-
-/// Decides whether AMD and nested dissection run side by side: on four host threads or more, unless the
-/// device dissects or dissection takes no longer than it takes to start threads.
+/// Decides whether AMD and nested dissection run side by side: on four host threads or more, unless
+/// dissection takes no longer than it takes to start threads.
 bool works_side_by_side(const OrderingProperties& properties, const DeviceModel& model);
 
 /// Returns the number of list entries that AMD may visit before it is stopped: as many as it visits in the
@@ -119,8 +116,7 @@ ChosenOrder order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSp
 
 /// Orders the pattern of A + Aᵀ with one given kind of ordering, without a forecast.
 ChosenOrder order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind,
-                          const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order,
-                          const DeviceModel& model);
+                          const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order);
 
 /// Properties on which the choice between host and device depends.
 struct BackendProperties {
