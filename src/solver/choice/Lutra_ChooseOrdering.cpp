@@ -89,6 +89,13 @@ double extra_seconds(double dissection, const OrderingProperties& properties, co
          0.5 * predicted_seconds(costs.amd, properties, {});
 }
 
+/// Number of list entries that AMD visits in the given time, by the model.
+std::int64_t visits_within(double seconds, const OrderingProperties& properties, const OrderingCosts& costs) {
+  if (!(costs.amd_visit_seconds > 0)) return std::numeric_limits<std::int64_t>::max();
+  const double left = seconds - predicted_seconds(costs.amd, properties, {});
+  return static_cast<std::int64_t>(std::clamp(left / costs.amd_visit_seconds, 0.0, 1e18));
+}
+
 /// Chooses the order of nested dissection after AMD was stopped.
 OrderingChoice choose_without_amd(const OrderingProperties& properties, const DeviceModel& model,
                                   double dissection) {
@@ -271,15 +278,13 @@ bool works_side_by_side(const OrderingProperties& properties, const DeviceModel&
 
 std::int64_t max_amd_visits(const OrderingProperties& properties, const DeviceModel& model) {
   const OrderingCosts& costs = model.ordering;
-  if (!(costs.amd_visit_seconds > 0)) return std::numeric_limits<std::int64_t>::max();
   constexpr double patience_beside = 1.25;  // dissection is predicted at 0.6 to 1.0 of its time
-  double patience = (properties.side_by_side ? patience_beside : 1) * dissection_seconds(properties, costs) -
-                    predicted_seconds(costs.amd, properties, {});
+  double patience = (properties.side_by_side ? patience_beside : 1) * dissection_seconds(properties, costs);
   if (properties.dissection) {
     const PredictedTimes times = predicted_times(properties, *properties.dissection, model);
     patience += costs.max_saved_share * properties.use.factorizations * (*times.factorization + *times.solve);
   }
-  return static_cast<std::int64_t>(std::clamp(patience / costs.amd_visit_seconds, 0.0, 1e18));
+  return visits_within(patience, properties, costs);
 }
 
 OrderingChoice choose_ordering(const OrderingProperties& properties, const DeviceModel& model) {
@@ -337,21 +342,24 @@ ChosenOrder order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& 
   });
 }
 
-BackendChoice choose_backend(const BackendProperties& properties, const DeviceModel& host,
-                             const DeviceModel& device) {
-  OrderingProperties known;
-  known.rows = properties.rows;
-  known.edges = properties.edges;
-  known.use = properties.use;
+BackendChoice choose_backend(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                             const OrderingUse& use, const DeviceModel& host, const DeviceModel& device) {
   const double start = device.ordering.device_start_seconds;
+  OrderingProperties known;
+  known.rows = pattern.n_rows;
+  known.edges = 2 * pattern.nnz();  // at most; the graph takes time
+  known.use = use;
   constexpr std::int64_t visits_of_edge = 10;  // median over matrices
   known.amd_visits = visits_of_edge * known.edges;
-  const double ordering = predicted_amd_seconds(known, host.ordering);
-  if (ordering > start) return BackendChoice::device;
-  if (!properties.amd) return BackendChoice::needs_forecast;
+  if (predicted_amd_seconds(known, host.ordering) > start) return BackendChoice::device;
+  const auto graph = symmetric_graph<std::int64_t>(pattern);
+  known.edges = static_cast<std::int64_t>(graph.neighbours.size());
+  TwoOrders<std::int64_t> orders(graph);
+  if (!orders.advance_degree(visits_within(start, known, host.ordering))) return BackendChoice::device;
   // AMD runs on the host in either case.
-  const double on_host = total(predicted_times(known, *properties.amd, host), known.use);
-  const double on_device = total(predicted_times(known, *properties.amd, device), known.use);
+  const FillForecast amd = forecast_fill(graph, orders.degree_order());
+  const double on_host = total(predicted_times(known, amd, host), use);
+  const double on_device = total(predicted_times(known, amd, device), use);
   return on_host <= start + on_device ? BackendChoice::host : BackendChoice::device;
 }
 
