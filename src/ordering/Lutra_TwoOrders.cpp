@@ -3,7 +3,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include "Lutra_Error.hpp"
 #include "Lutra_NestedDissection.hpp"
 #include "Lutra_QuotientGraph.hpp"
 
@@ -35,16 +34,9 @@ bool TwoOrders<Index>::advance_degree(std::int64_t max_visits) {
 }
 
 template <class Index>
-void TwoOrders<Index>::dissect(Dissector by) {
+void TwoOrders<Index>::dissect() {
   m_has_dissection = false;
-  if (by == Dissector::device) {
-    try {
-      m_dissection = dissect_reduced(Kokkos::DefaultExecutionSpace(), m_reduced);
-      m_has_dissection = true;
-    } catch (const OutOfMemoryError&) {  // the host may have the memory that the device lacks
-    }
-  }
-  if (!m_has_dissection) m_dissection = dissect_reduced(Kokkos::DefaultHostExecutionSpace(), m_reduced);
+  m_dissection = dissect_reduced(Kokkos::DefaultHostExecutionSpace(), m_reduced);
   m_has_dissection = true;
 }
 

@@ -44,9 +44,9 @@ class TwoOrders {
   /// List entries that minimum degree has visited; locating a list counts as several. They dominate its time.
   std::int64_t visits() const { return m_visits; }
 
-  /// Dissects with all threads. The host takes over from a device that lacks memory.
+  /// Dissects with all host threads.
   /// @throws as `nested_dissection`
-  void dissect(Dissector by);
+  void dissect();
 
   /// One host thread continues minimum degree up to a limit, the others dissect meanwhile. It joins them
   /// unless minimum degree is complete and its order is enough. Then dissection stops, and its result is

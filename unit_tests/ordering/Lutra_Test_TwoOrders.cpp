@@ -46,7 +46,7 @@ TEMPLATE_TEST_CASE("two orders: each is that of its method alone", "[ordering]",
     const std::int64_t visits = alone.visits();
     CHECK(alone.degree_order() == degree);
     CHECK_FALSE(alone.has_dissection());
-    alone.dissect(Dissector::host);
+    alone.dissect();
     CHECK(alone.dissection_order() == dissection);
     for (const std::int64_t limit : {std::int64_t(0), visits / 2, no_limit}) {
       for (const bool wanted : {true, false}) {
@@ -64,7 +64,7 @@ TEMPLATE_TEST_CASE("two orders: each is that of its method alone", "[ordering]",
         REQUIRE(both.advance_degree());
         CHECK(both.visits() == visits);
         CHECK(both.degree_order() == degree);
-        both.dissect(Dissector::host);  // of use after it was stopped
+        both.dissect();  // of use after it was stopped
         CHECK(both.dissection_order() == dissection);
       }
     }
