@@ -125,7 +125,7 @@ Status Numeric<Scalar, ExecutionSpace>::factorize(const matrix_type& A, const sh
   }
   return compute_factors([&] {
     take_values(A, shift);
-    return settle(factorize_values());
+    return settle(factorize_as_before());
   });
 }
 
@@ -262,6 +262,7 @@ FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_values(const std
   constexpr double max_growth = 1e-3 / epsilon;
   bool may_grow = given || m_options.perturbation > 0;
   m_perturbation = given.value_or(first_perturbation());
+  m_keeps_small_pivots = given.has_value();
   for (;;) {
     FactorizationOutcome outcome = m_factorization->factorize(
         m_exec, {m_operators.values(), m_scaling.row, m_scaling.col}, m_perturbation);
@@ -275,6 +276,18 @@ FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_values(const std
     m_report.escalations.push_back(
         Impl::formatted("element growth: pivots perturbed below %.2g", m_perturbation));
   }
+}
+
+/// Factorizes values like the former ones: if small pivots were kept there, they are kept here, too, unless a
+/// pivot vanishes or entries grow.
+template <class Scalar, class ExecutionSpace>
+FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_as_before() {
+  if (!m_keeps_small_pivots) return factorize_values();
+  const FactorizationOutcome kept = factorize_values(Guard::epsilon * Guard::epsilon);
+  if (!kept.is_finite() || kept.perturbed > 0 || kept.growth() > Guard::near_singular)
+    return factorize_values();
+  m_report.escalations.push_back(small_pivots_kept);
+  return kept;
 }
 
 /// Factorizes values whose delayed pivots have cascaded again, after an analysis whose order keeps matched

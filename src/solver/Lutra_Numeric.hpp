@@ -365,6 +365,7 @@ class Numeric {
   bool renew_analysis(const std::string& reason);
   void adopt(const AnalysisPointer& renewed,
              std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization);
+  FactorizationOutcome factorize_as_before();
   FactorizationOutcome factorize_values(const std::optional<double>& given = {});
   FactorizationOutcome factorize_in_paired_order(const SymmetricOutcome& former);
   double first_perturbation() const {
@@ -440,8 +441,12 @@ class Numeric {
   Kokkos::View<RealOf<Scalar>*, Memory> m_diagonal_scale;
   MemoryReservation m_scale_reservation;  ///< memory of m_diagonal_scale
   Guard m_guard;
-  double m_perturbation = 0;              ///< perturbation used in the last factorization
-  bool m_proven = false;                  ///< a solve with the factors needed no refinement
+  double m_perturbation = 0;  ///< perturbation used in the last factorization
+  bool m_proven = false;      ///< a solve with the factors needed no refinement
+  /// Whether the last factorization did not perturb small pivots, since the matrix is ill-conditioned.
+  bool m_keeps_small_pivots = false;
+  static constexpr const char* small_pivots_kept =
+      "the matrix is ill-conditioned: small pivots are not perturbed";
   bool m_renewed = false;                 ///< a new analysis has been tried for the current values
   std::optional<double> m_forward_bound;  ///< worst forward error bound of the last solutions
   bool m_unknown_solution = false;        ///< m_forward_bound is 1 or more
