@@ -124,30 +124,33 @@ Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricG
 }
 
 template <class ExecutionSpace, class Index>
-std::vector<Index> dissect_reduced(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced) {
-  return dissect(exec, reduced, {}, {}).order;
+std::vector<Index> dissect_reduced(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced,
+                                   const MemoryBudget& budget) {
+  return dissect(exec, reduced, {}, budget).order;
 }
 
 template <class Index>
-std::vector<Index> dissect_beside(const ReducedGraph<Index>& reduced,
-                                  const std::function<bool()>& other_work) {
-  return dissect_on_host<Index>(Kokkos::DefaultHostExecutionSpace().concurrency(), reduced, {}, {},
+std::vector<Index> dissect_beside(const ReducedGraph<Index>& reduced, const std::function<bool()>& other_work,
+                                  const MemoryBudget& budget) {
+  return dissect_on_host<Index>(Kokkos::DefaultHostExecutionSpace().concurrency(), reduced, {}, budget,
                                 other_work)
       .order;
 }
 
-template std::vector<int> dissect_beside(const ReducedGraph<int>&, const std::function<bool()>&);
+template std::vector<int> dissect_beside(const ReducedGraph<int>&, const std::function<bool()>&,
+                                         const MemoryBudget&);
 template std::vector<std::int64_t> dissect_beside(const ReducedGraph<std::int64_t>&,
-                                                  const std::function<bool()>&);
+                                                  const std::function<bool()>&, const MemoryBudget&);
 
-#define LUTRA_DISSECTION(Space)                                                                          \
-  template std::vector<int> dissect_reduced(const Space&, const ReducedGraph<int>&);                     \
-  template std::vector<std::int64_t> dissect_reduced(const Space&, const ReducedGraph<std::int64_t>&);   \
-  template Dissection<int> nested_dissection(const Space&, const SymmetricGraph<int>&,                   \
-                                             const DissectionOptions&, const MemoryBudget&,              \
-                                             const std::vector<int>&);                                   \
-  template Dissection<std::int64_t> nested_dissection(const Space&, const SymmetricGraph<std::int64_t>&, \
-                                                      const DissectionOptions&, const MemoryBudget&,     \
+#define LUTRA_DISSECTION(Space)                                                                           \
+  template std::vector<int> dissect_reduced(const Space&, const ReducedGraph<int>&, const MemoryBudget&); \
+  template std::vector<std::int64_t> dissect_reduced(const Space&, const ReducedGraph<std::int64_t>&,     \
+                                                     const MemoryBudget&);                                \
+  template Dissection<int> nested_dissection(const Space&, const SymmetricGraph<int>&,                    \
+                                             const DissectionOptions&, const MemoryBudget&,               \
+                                             const std::vector<int>&);                                    \
+  template Dissection<std::int64_t> nested_dissection(const Space&, const SymmetricGraph<std::int64_t>&,  \
+                                                      const DissectionOptions&, const MemoryBudget&,      \
                                                       const std::vector<std::int64_t>&);
 LUTRA_FOR_EACH_SPACE(LUTRA_DISSECTION)
 #undef LUTRA_DISSECTION

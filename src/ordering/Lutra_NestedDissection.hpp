@@ -71,7 +71,8 @@ Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricG
 /// @return [reduced.graph.size()] vertex eliminated as k-th
 /// @throws as nested_dissection
 template <class ExecutionSpace, class Index>
-std::vector<Index> dissect_reduced(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced);
+std::vector<Index> dissect_reduced(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced,
+                                   const MemoryBudget& budget = {});
 
 /// Overload for host threads. One of them first calls `other_work`, such as minimum degree, and then joins
 /// the others, which dissect meanwhile. The order does not depend on `other_work`, which must not call
@@ -80,8 +81,8 @@ std::vector<Index> dissect_reduced(const ExecutionSpace& exec, const ReducedGrap
 /// @return empty if stopped, even if the dissection was complete by then
 /// @throws what `other_work` throws, which stops the dissection; otherwise as nested_dissection
 template <class Index>
-std::vector<Index> dissect_beside(const ReducedGraph<Index>& reduced,
-                                  const std::function<bool()>& other_work);
+std::vector<Index> dissect_beside(const ReducedGraph<Index>& reduced, const std::function<bool()>& other_work,
+                                  const MemoryBudget& budget = {});
 
 }  // namespace lutra
 

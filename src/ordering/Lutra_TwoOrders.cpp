@@ -2,16 +2,17 @@
 #include "Lutra_TwoOrders.hpp"
 
 #include <Kokkos_Core.hpp>
+#include <new>
 
-#include "Lutra_Error.hpp"
 #include "Lutra_NestedDissection.hpp"
 #include "Lutra_QuotientGraph.hpp"
 
 namespace lutra {
 
 template <class Index>
-TwoOrders<Index>::TwoOrders(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights)
-    : m_reduced(reduce_graph(graph, {}, weights)) {}
+TwoOrders<Index>::TwoOrders(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
+                            const MemoryBudget& budget)
+    : m_reduced(reduce_graph(graph, {}, weights)), m_budget(budget) {}
 
 template <class Index>
 TwoOrders<Index>::~TwoOrders() = default;
@@ -36,29 +37,36 @@ bool TwoOrders<Index>::advance_degree(std::int64_t max_visits) {
 
 template <class Index>
 void TwoOrders<Index>::dissect(Dissector by) {
-  m_has_dissection = false;
-  if (by == Dissector::device) {
+  const auto dissect_on = [this](const auto& exec) {
+    m_has_dissection = false;
     try {
-      m_dissection = dissect_reduced(Kokkos::DefaultExecutionSpace(), m_reduced);
+      m_dissection = dissect_reduced(exec, m_reduced, m_budget);
       m_has_dissection = true;
-    } catch (const OutOfMemoryError&) {  // the host may have the memory that the device lacks
+    } catch (const std::bad_alloc&) {
     }
-  }
-  if (!m_has_dissection) m_dissection = dissect_reduced(Kokkos::DefaultHostExecutionSpace(), m_reduced);
-  m_has_dissection = true;
+  };
+  if (by == Dissector::device) dissect_on(Kokkos::DefaultExecutionSpace());
+  if (by == Dissector::host || !m_has_dissection) dissect_on(Kokkos::DefaultHostExecutionSpace());
 }
 
 template <class Index>
 void TwoOrders<Index>::advance_both(std::int64_t max_visits, const std::function<bool()>& wants_dissection) {
-  bool wanted = true;
+  bool wanted = true, works = false;  // whether minimum degree, or what follows it, is under way
+  const auto other_work = [&] {
+    works = true;
+    wanted = !advance_degree(max_visits) || wants_dissection();
+    works = false;
+    return wanted;
+  };
   m_has_dissection = false;
   try {
-    m_dissection = dissect_beside<Index>(
-        m_reduced, [&] { return wanted = !advance_degree(max_visits) || wants_dissection(); });
+    m_dissection = dissect_beside<Index>(m_reduced, other_work, m_budget);
+    m_has_dissection = wanted;
+  } catch (const std::bad_alloc&) {
+    if (works) throw;
   } catch (...) {
     if (wanted) throw;
   }
-  m_has_dissection = wanted;
 }
 
 template <class Index>

@@ -122,6 +122,29 @@ TEST_CASE("two orders: dissection stops, or a failure does, at any point without
   }
 }
 
+TEST_CASE("two orders: without memory for dissection there is minimum degree", "[ordering]") {
+  const auto graph = graph_of<int>(22500, Test::grid(150));
+  const auto degree = order(graph, Ordering::amd), dissection = order(graph, Ordering::nd);
+  int failures = 0;
+  for (std::size_t bytes = 1; bytes < std::size_t(1) << 28; bytes *= 2) {
+    TwoOrders<int> alone(graph, {}, MemoryBudget(bytes)), both(graph, {}, MemoryBudget(bytes));
+    alone.dissect(Dissector::host);
+    both.advance_both(1000, [] { return true; });
+    failures += alone.has_dissection() ? 0 : 1;
+    for (TwoOrders<int>* const orders : {&alone, &both}) {
+      REQUIRE(orders->dissection_order() == (orders->has_dissection() ? dissection : std::vector<int>()));
+      REQUIRE_FALSE(orders->has_degree());
+      REQUIRE(orders->advance_degree());
+      REQUIRE(orders->degree_order() == degree);
+    }
+  }
+  CHECK(failures > 10);
+  CHECK(failures < 28);
+  TwoOrders<int> orders(graph);  // memory that minimum degree lacks is not that of dissection
+  const auto fail = []() -> bool { throw OutOfMemoryError("forecast", 1); };
+  CHECK_THROWS_AS(orders.advance_both(no_limit, fail), OutOfMemoryError);
+}
+
 TEST_CASE(
     "dissection beside other work: a thread's failure reaches the caller, and so does the result of the work",
     "[ordering]") {

@@ -178,9 +178,10 @@ ChosenOrder choose_with(SymmetricGraph<Index> graph, const DeviceModel& model, c
     properties.amd = forecast_fill(elimination);
     properties.amd_visits = orders.visits();
   };
+  bool wanted = true;  // dissection, unless AMD is complete and enough
   const auto wants_dissection = [&] {
     complete_amd();
-    return choose_ordering(properties, model).ordering == Ordering::automatic;
+    return wanted = choose_ordering(properties, model).ordering == Ordering::automatic;
   };
   const std::int64_t limit = max_amd_visits(properties, model);
   if (properties.side_by_side) {
@@ -192,6 +193,12 @@ ChosenOrder choose_with(SymmetricGraph<Index> graph, const DeviceModel& model, c
     dissection = eliminated(orders.dissection_order());
     properties.dissection = forecast_fill(dissection);
     if (!orders.has_degree() && orders.advance_degree(max_amd_visits(properties, model))) complete_amd();
+  } else if (wanted) {
+    properties.dissection_lacks_memory = true;
+    if (!orders.has_degree()) {
+      orders.advance_degree();
+      complete_amd();
+    }
   }
   properties.amd_visits = orders.visits();
   OrderingChoice choice = choose_ordering(properties, model);
@@ -311,6 +318,8 @@ OrderingChoice choose_ordering(const OrderingProperties& properties, const Devic
   const std::string amd = in_words("AMD", *properties.amd);
   PredictedTimes with_amd = predicted_times(properties, *properties.amd, model);
   with_amd.ordering = predicted_amd_seconds(properties, costs);
+  if (properties.dissection_lacks_memory)
+    return {Ordering::amd, amd + ": there was not enough memory for nested dissection", with_amd};
   if (!properties.dissection) {
     const double spared =
         total(with_amd, use) -

@@ -51,6 +51,7 @@ struct OrderingProperties {
   std::optional<FillForecast> dissection;  ///< forecast for nested dissection, if it has been computed
   /// Whether one host thread runs AMD while the others dissect (`works_side_by_side`).
   bool side_by_side = false;
+  bool dissection_lacks_memory = false;  ///< AMD's order is chosen
 };
 
 /// An ordering and the reason for choosing it.
