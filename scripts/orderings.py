@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compares the choice of `--ordering auto` with each ordering by itself, for several numbers of factorizations N. A time
-is that of ordering, analysis and N times refactorization and solve. Prints for each N the share of the matrices for
+"""Compares the choice of `--ordering auto` with each ordering by itself, for several numbers of factorizations N. A
+time is that of ordering, analysis and N times refactorization and solve. Prints for each N the share of the matrices for
 which auto takes at most 15 % longer than the best ordering, the geometric mean and the largest ratio.
 
   scripts/orderings.py FOLDER                               all square .mtx, .mtx.gz and .mtx.xz of a folder
   scripts/orderings.py FOLDER A.mtx poisson3d:40            files, and KIND:SIZE as of `lutra generate`
-  scripts/orderings.py --jobs 8 --threads 1 --cpu FOLDER    eight processes at a time, with one thread each
+  scripts/orderings.py --jobs 8 --threads 1 FOLDER          eight processes at a time, with one thread each
   scripts/orderings.py FOLDER -- --backend cuda --method lu options for `lutra solve`
 
-Times are the least of --runs processes. Refactorizations and solves count as equally long if orderings lead to the same
-fill, flops and height. --cpu multiplies times by the share of a processor that the process had: for one thread on a
-busy machine. Matrices that an ordering does not solve are left out and listed.
+The time of each stage is the least of --runs processes, or of up to four times as many where they take less than a
+second together. Refactorizations and solves count as equally long if orderings lead to the same fill and flops.
+Matrices that an ordering does not solve are left out and listed.
 """
 import argparse
 import concurrent.futures
@@ -48,7 +48,6 @@ def parse_arguments():
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time")
     parser.add_argument("--threads", type=int, help="OMP_NUM_THREADS")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for a process")
-    parser.add_argument("--cpu", action="store_true")
     parser.add_argument("--json", help="file for all times")
     options = parser.parse_args(own)
     options.passed = passed
@@ -91,63 +90,55 @@ def files_of(options, folder):
 
 
 def run(options, path, ordering, count):
-    """One process: seconds before the factorizations, seconds of each, and properties of the order; or its status."""
+    """One process: its chosen ordering, seconds of each stage, and what identifies the order; or its status."""
     command = [options.lutra, "solve", path, "--ordering", ordering, "--expected-factorizations", str(count),
                "--repeat", str(options.repeat), "--json", *options.passed]
     environment = dict(os.environ)
     if options.threads:
         environment.update(OMP_NUM_THREADS=str(options.threads), OMP_PROC_BIND="false")
-    with tempfile.TemporaryFile() as output:
-        started = time.monotonic()
-        with subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL, env=environment) as process:
-            try:
-                used = wait(process, options.timeout)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                return {"status": "timeout"}
-        elapsed = time.monotonic() - started
-        output.seek(0)
-        try:
-            report = json.load(output)
-        except ValueError:
-            return {"status": "no report"}
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment,
+                              timeout=options.timeout, check=False)
+        report = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        return {"status": "timeout"}
+    except ValueError:
+        return {"status": "no report"}
     if report["status"] not in ("success", "unchecked"):
         return {"status": report["status"]}
-    share = used / elapsed if options.cpu else 1
-    times, factors = report["times"], report["factors"]
-    seconds = {key: share * (value or 0) for key, value in times.items()}
-    return {"status": "success", "chosen": report["choice"]["ordering"], "why": report["choice"].get("why"),
-            "ordering": seconds["ordering"],
-            "start": seconds["ordering"] + seconds["symbolic"] + seconds["levelization"],
-            "step": seconds["refactor"] + seconds["solve"] + seconds["refine"],
-            "order": [factors["nnz_l"], factors["flops"], factors["tree_height"]]}
+    factors = report["factors"]
+    return {"status": "success", "chosen": report["choice"]["ordering"],
+            "seconds": {key: value or 0 for key, value in report["times"].items()},
+            "order": [factors["nnz_l"], factors["flops"]]}
 
 
-def wait(process, timeout):
-    """Waits for a process. @returns its processor seconds"""
-    end = time.monotonic() + timeout
-    while True:
-        number, status, usage = os.wait4(process.pid, os.WNOHANG)
-        if number:
-            process.returncode = os.waitstatus_to_exitcode(status)
-            return usage.ru_utime + usage.ru_stime
-        if time.monotonic() > end:
-            raise subprocess.TimeoutExpired(process.args, timeout)
-        time.sleep(0.002)
+def run_often(options, path, ordering, count):
+    """The least seconds of each stage of several processes, or the status of one that failed."""
+    started = time.monotonic()
+    best = None
+    for number in range(4 * options.runs):
+        if number >= options.runs and time.monotonic() - started > 1:
+            break
+        one = run(options, path, ordering, count)
+        if one["status"] != "success":
+            return one
+        if best:
+            one["seconds"] = {key: min(value, best["seconds"][key]) for key, value in one["seconds"].items()}
+        best = one
+    seconds = best["seconds"]
+    best["start"] = seconds["ordering"] + seconds["symbolic"] + seconds["levelization"]
+    best["step"] = seconds["refactor"] + seconds["solve"] + seconds["refine"]
+    return best
 
 
-def measure(options, pool, path):
-    """Least times of each ordering, and of auto for each N; None where one of them fails, and its status."""
+def measure(options, path):
+    """Results of each ordering, and of auto for each N; or None and what failed."""
     wanted = [(ordering, 1) for ordering in options.orderings] + [("auto", count) for count in options.counts]
-    futures = {key: [pool.submit(run, options, path, *key) for _ in range(options.runs)] for key in wanted}
     results = {}
-    for key, runs in futures.items():
-        done = [future.result() for future in runs]
-        for one in done:
-            if one["status"] != "success":
-                return None, f"{key[0]}: {one['status']}"
-        results[key] = dict(done[0], start=min(one["start"] for one in done),
-                            ordering=min(one["ordering"] for one in done), step=min(one["step"] for one in done))
+    for key in wanted:
+        results[key] = run_often(options, path, *key)
+        if results[key]["status"] != "success":
+            return None, f"{key[0]}: {results[key]['status']}"
     for one in results.values():
         one["step"] = min(other["step"] for other in results.values() if other["order"] == one["order"])
     return results, None
@@ -169,11 +160,10 @@ def compare(options, results):
 def main():
     options = parse_arguments()
     kept, left_out = [], []
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool, \
-            concurrent.futures.ThreadPoolExecutor(options.jobs) as matrices:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         files = files_of(options, folder)
         print(f"{'matrix':32}" + "".join(f"{'N = ' + str(n):>8}{'ratio':>7}{'best':>7}" for n in options.counts))
-        futures = {name: matrices.submit(measure, options, pool, path) for name, path in files.items()}
+        futures = {name: pool.submit(measure, options, path) for name, path in files.items()}
         for name, future in futures.items():
             results, problem = future.result()
             if results is None:

@@ -4,6 +4,7 @@
 #include <Kokkos_Core.hpp>
 #include <new>
 
+#include "Lutra_Error.hpp"
 #include "Lutra_NestedDissection.hpp"
 #include "Lutra_QuotientGraph.hpp"
 
@@ -36,17 +37,24 @@ bool TwoOrders<Index>::advance_degree(std::int64_t max_visits) {
 }
 
 template <class Index>
-void TwoOrders<Index>::dissect(Dissector by) {
-  const auto dissect_on = [this](const auto& exec) {
-    m_has_dissection = false;
+void TwoOrders<Index>::dissect(Dissector by, const std::function<bool(std::int64_t)>& goes_on) {
+  m_has_dissection = false;
+  if (by == Dissector::device) {
     try {
-      m_dissection = dissect_reduced(exec, m_reduced, m_budget);
+      m_dissection = dissect_reduced(Kokkos::DefaultExecutionSpace(), m_reduced, m_budget);
       m_has_dissection = true;
-    } catch (const std::bad_alloc&) {
+      return;
+    } catch (const OutOfMemoryError&) {  // the host may have the memory that the device lacks
     }
-  };
-  if (by == Dissector::device) dissect_on(Kokkos::DefaultExecutionSpace());
-  if (by == Dissector::host || !m_has_dissection) dissect_on(Kokkos::DefaultHostExecutionSpace());
+  }
+  bool stopped = false;
+  DissectionControl control;
+  if (goes_on) control.goes_on = [&](std::int64_t weight) { return !(stopped = !goes_on(weight)); };
+  try {
+    m_dissection = dissect_reduced(m_reduced, control, m_budget);
+    m_has_dissection = !stopped;
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 template <class Index>
@@ -60,7 +68,7 @@ void TwoOrders<Index>::advance_both(std::int64_t max_visits, const std::function
   };
   m_has_dissection = false;
   try {
-    m_dissection = dissect_beside<Index>(m_reduced, other_work, m_budget);
+    m_dissection = dissect_reduced(m_reduced, {other_work, {}}, m_budget);
     m_has_dissection = wanted;
   } catch (const std::bad_alloc&) {
     if (works) throw;

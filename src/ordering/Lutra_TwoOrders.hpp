@@ -49,8 +49,9 @@ class TwoOrders {
 
   /// Dissects with all threads. The host takes over from a device that lacks memory. Without memory for
   /// dissection there is none (`has_dissection`).
-  /// @throws as `nested_dissection`, except OutOfMemoryError
-  void dissect(Dissector by);
+  /// @param goes_on called on the host after its first bisection (`DissectionControl`); false stops it
+  /// @throws as `nested_dissection`, except OutOfMemoryError; what `goes_on` throws
+  void dissect(Dissector by, const std::function<bool(std::int64_t separator_weight)>& goes_on = {});
 
   /// One host thread continues minimum degree up to a limit, the others dissect meanwhile. It joins them
   /// unless minimum degree is complete and its order is enough. Then dissection stops, and its result is
