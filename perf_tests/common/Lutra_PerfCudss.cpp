@@ -155,8 +155,8 @@ SolverProperties CudssSolver::properties() const {
   if (get(CUDSS_DATA_NPIVOTS, pivots)) properties.counters["perturbed_pivots"] = pivots;
   int inertia[2] = {0, 0};
   if (m_type == PeerMatrix::symmetric && get(CUDSS_DATA_INERTIA, inertia)) {
-    properties.counters["positive"] = inertia[0];
-    properties.counters["negative"] = inertia[1];
+    properties.counters["inertia_positive"] = inertia[0];
+    properties.counters["inertia_negative"] = inertia[1];
   }
   if (get(CUDSS_DATA_MEMORY_ESTIMATES, memory))
     properties.counters["peak_bytes"] = static_cast<double>(memory[1]);  // on the device, at the peak

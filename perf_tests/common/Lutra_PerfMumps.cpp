@@ -111,7 +111,7 @@ SolverProperties MumpsSolver::properties() const {
   properties.counters["peak_bytes"] = 1e6 * infog(22);
   properties.counters["delayed_pivots"] = infog(13);
   properties.counters["refinement_steps"] = infog(15);
-  if (m_mumps.sym == 2) properties.counters["negative"] = infog(12);
+  if (m_mumps.sym == 2) properties.counters["inertia_negative"] = infog(12);
   return properties;
 }
 

@@ -59,8 +59,8 @@ class PardisoSolver final : public Peer {
     properties.counters["perturbed_pivots"] = static_cast<double>(m_parameters[13]);
     properties.counters["refinement_steps"] = static_cast<double>(m_parameters[6]);
     if (m_type == -2) {
-      properties.counters["positive"] = static_cast<double>(m_parameters[21]);
-      properties.counters["negative"] = static_cast<double>(m_parameters[22]);
+      properties.counters["inertia_positive"] = static_cast<double>(m_parameters[21]);
+      properties.counters["inertia_negative"] = static_cast<double>(m_parameters[22]);
     }
     properties.counters["peak_bytes"] =
         1024.0 * std::max(m_parameters[14], m_parameters[15] + m_parameters[16]);

@@ -53,8 +53,8 @@ SolverProperties LdltSolver::properties() const {
   keep("delayed_pivots", report.pivots.delayed);
   keep("two_by_two", report.pivots.two_by_two);
   keep("zero_pivots", report.pivots.zero);
-  keep("positive", report.inertia.positive);
-  keep("negative", report.inertia.negative);
+  keep("inertia_positive", report.inertia.positive);
+  keep("inertia_negative", report.inertia.negative);
   add_report(properties, report);
   return properties;
 }

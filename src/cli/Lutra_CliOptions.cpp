@@ -250,19 +250,10 @@ ProgramOptions with_backend_chosen(ProgramOptions options, const Arguments& argu
   const DeviceModel device = options.solver.device_model.value_or(h200_device_model());
   const bool on_host = std::visit(
       [&](const auto& A) {
-        const auto pattern = make_view(A).pattern();
-        BackendProperties known{A.n_rows,
-                                2 * pattern.nnz(),
-                                {static_cast<double>(options.solver.expected_factorizations), false, false,
-                                 host_threads<Kokkos::DefaultHostExecutionSpace>()},
-                                {}};
-        BackendChoice choice = choose_backend(known, host_device_model(), device);
-        if (choice == BackendChoice::needs_forecast) {
-          const auto graph = symmetric_graph<std::int64_t>(pattern);
-          known.amd = forecast_fill(graph, order(graph, Ordering::amd));
-          choice = choose_backend(known, host_device_model(), device);
-        }
-        return choice == BackendChoice::host;
+        const OrderingUse use{static_cast<double>(options.solver.expected_factorizations), false, false,
+                              host_threads<Kokkos::DefaultHostExecutionSpace>()};
+        return choose_backend(make_view(A).pattern(), use, host_device_model(), device) ==
+               BackendChoice::host;
       },
       matrix.matrix);
   options.backend_reason = on_host

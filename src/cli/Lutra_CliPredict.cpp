@@ -32,8 +32,9 @@ ProcessGrid parse_grid(const std::string& text) {
 template <class ExecutionSpace>
 DeviceModel model_of(const std::string& device) {
   if (device == "auto") return default_device_model<ExecutionSpace>();
-  return choose<DeviceModel (*)()>("--device", device,
-                                   {{"host", &host_device_model}, {"h200", &h200_device_model}}, {"auto"})();
+  return choose<DeviceModel (*)()>(
+      "--device", device,
+      {{"host", &host_device_model}, {"h100", &h100_device_model}, {"h200", &h200_device_model}}, {"auto"})();
 }
 
 /// Solver options with the device model of the named machine.

@@ -302,7 +302,7 @@ void CommandTable::add_machine(CLI::App& predict) {
   auto* ranks = add_integer(predict, "--ranks", a.ranks, 1,
                             "the best grid of 1, 2, 4, … and N devices or host ranks [4]", group);
   predict.add_option("--grid", a.grid, "this grid alone")->type_name("PxQ")->excludes(ranks)->group(group);
-  choice(predict, "--device", a.device, {"auto", "host", "h200"},
+  choice(predict, "--device", a.device, {"auto", "host", "h100", "h200"},
          ": whose constants are taken; auto is the backend's", group);
   add_integer(predict, "--ranks-per-node", a.ranks_per_node, 1,
               "ranks of one node; the next two are then of links between nodes [all]", group);

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_DeviceModel.hpp"
 
+#include <algorithm>
+
 namespace lutra {
 namespace {
+
+constexpr int hopper_multiprocessors = 132;  // of an H100 and an H200
 
 /// Measured on one core of a server: 37 graphs with AMD and nested dissection; speedup by threads from two
 /// dissections and several factorizations (docs/notes/2026-11-26-ordering-threads.md).
@@ -17,6 +21,66 @@ OrderingCosts orderings_by_a_core() {
   costs.max_saved_share = 0.5;
   costs.saved_height_share = 0.35;
   return costs;
+}
+
+/// Ratios of a device's speeds to those of the device whose model is scaled.
+struct SpeedRatios {
+  double launch, read, byte, flop;  ///< of seconds
+};
+
+void scale(double& seconds, double ratio) {
+  seconds *= ratio;
+}
+/// Bytes per second; 1 means that the model does not use them.
+void scale_rate(double& rate, double ratio) {
+  if (rate > 1) rate /= ratio;
+}
+
+void scale(TrisolveCosts& costs, const SpeedRatios& by) {
+  for (double* const cost : {&costs.start_seconds, &costs.level_launch_seconds}) scale(*cost, by.launch);
+  for (double* const cost :
+       {&costs.contention_start_seconds, &costs.contention_row_seconds, &costs.dependency_seconds,
+        &costs.dependency_growth_seconds, &costs.block_dependency_seconds, &costs.block_step_seconds,
+        &costs.wide_block_seconds, &costs.barrier_seconds})
+    scale(*cost, by.read);
+  scale_rate(costs.team_bandwidth, by.read);
+  scale_rate(costs.bandwidth, by.byte);
+}
+
+void scale(LevelSetCosts& costs, const SpeedRatios& by) {
+  for (double* const cost : {&costs.start_seconds, &costs.launch_seconds}) scale(*cost, by.launch);
+  for (double* const cost : {&costs.barrier_seconds, &costs.step_seconds}) scale(*cost, by.read);
+  scale_rate(costs.team_bandwidth, by.read);
+  scale_rate(costs.bandwidth, by.byte);
+}
+
+void scale(DistributedCosts& costs, const SpeedRatios& by) {
+  scale(costs.start_seconds, by.launch);
+  scale(costs.dependency_seconds, by.read);
+  scale_rate(costs.max_block_bandwidth, by.read);
+  scale_rate(costs.bandwidth, by.byte);
+  scale_rate(costs.min_block_bandwidth, by.byte);
+}
+
+void scale(StageCosts& costs, const SpeedRatios& by) {
+  scale(costs.start_seconds, by.launch);
+  for (double* const cost : {&costs.row_seconds, &costs.edge_seconds, &costs.entry_seconds})
+    scale(*cost, by.byte);
+  scale(costs.flop_seconds, by.flop);
+  for (double* const cost : {&costs.step_seconds, &costs.supernode_seconds}) scale(*cost, by.read);
+}
+
+void scale(SymbolicCosts& costs, const SpeedRatios& by) {
+  for (double* const cost :
+       {&costs.fill2_row_seconds, &costs.fill2_edge_seconds, &costs.ancestors_word_seconds})
+    scale(*cost, by.byte);
+  scale(costs.ancestors_start_seconds, by.launch);
+  scale(costs.ancestors_step_seconds, by.read);
+}
+
+void scale(IluCosts& costs, const SpeedRatios& by) {
+  for (double* const cost : {&costs.level_seconds, &costs.syncfree_start_seconds}) scale(*cost, by.launch);
+  scale(costs.dependency_seconds, by.read);
 }
 
 }  // namespace
@@ -46,7 +110,7 @@ DeviceModel h200_device_model() {
   model.trisolve.distributed = {.start_seconds = 9e-6,
                                 .dependency_seconds = 1.6e-6,
                                 .bandwidth = 3e12,
-                                .min_block_bandwidth = 3e12 / (8 * 132),
+                                .min_block_bandwidth = 3e12 / (8 * hopper_multiprocessors),
                                 .max_block_bandwidth = 34e9,
                                 .latency_seconds = 1.35e-6,
                                 .link_bandwidth = 370e9};
@@ -85,6 +149,57 @@ DeviceModel h200_device_model() {
   model.ilu = {.level_seconds = 18e-6, .syncfree_start_seconds = 30e-6, .dependency_seconds = 1e-6};
   // Thirteen matrices in METIS order (docs/ldlt-cuda.md).
   model.symmetric = {.cholesky = 0.95, .ldlt = 1.0, .ldlt_zero_diagonals = 3.2};
+  return model;
+}
+
+DeviceModel h100_device_model() {
+  DeviceModel model = h200_device_model();
+  model.name = "H100, built in";
+  constexpr double memory = 3.35 / 4.8;  // of data sheets, TB/s
+  const SpeedRatios by{1, 1, 1 / memory, 1};
+  scale(model.trisolve.methods, by);
+  scale(model.trisolve.distributed, by);
+  scale(model.trisolve.level_sets, by);
+  scale(model.trisolve.portable_level_sets, by);
+  return model;
+}
+
+std::optional<DeviceModel> built_in_device_model(const DeviceProperties& properties) {
+  if (properties.multiprocessors != hopper_multiprocessors) return std::nullopt;
+  if (properties.name == "NVIDIA H200") return h200_device_model();
+  if (properties.name == "NVIDIA H100 80GB HBM3") return h100_device_model();
+  return std::nullopt;
+}
+
+DeviceSpeeds h100_device_speeds() {
+  return {.launch_seconds = 3e-6, .read_seconds = 1.6e-7, .bandwidth = 2.7e12, .flops_per_second = 3.0e13};
+}
+
+DeviceModel scaled_device_model(const DeviceSpeeds& speeds, const DeviceProperties& properties) {
+  // A larger ratio is a disturbed measurement rather than a device.
+  const auto ratio = [](double seconds, double h100) {
+    constexpr double largest = 30;
+    return seconds > 0 ? std::clamp(seconds / h100, 1 / largest, largest) : 1.0;
+  };
+  const auto inverse = [](double rate) { return rate > 0 ? 1 / rate : 0.0; };
+  const DeviceSpeeds h100 = h100_device_speeds();
+  const SpeedRatios by{ratio(speeds.launch_seconds, h100.launch_seconds),
+                       ratio(speeds.read_seconds, h100.read_seconds),
+                       ratio(inverse(speeds.bandwidth), inverse(h100.bandwidth)),
+                       ratio(inverse(speeds.flops_per_second), inverse(h100.flops_per_second))};
+  DeviceModel model = h100_device_model();
+  model.name = properties.name + ": H100's model scaled by measured speeds";
+  scale(model.trisolve.methods, by);
+  scale(model.trisolve.distributed, by);
+  scale(model.trisolve.level_sets, by);
+  scale(model.trisolve.portable_level_sets, by);
+  scale(model.ordering.multifrontal.factorization, by);
+  scale(model.ordering.multifrontal.solve, by);
+  scale(model.symbolic, by);
+  scale(model.ilu, by);
+  const double share = static_cast<double>(properties.multiprocessors) / hopper_multiprocessors;
+  model.trisolve.methods.concurrent_wide_blocks *= share;
+  model.trisolve.distributed.min_block_bandwidth /= share;
   return model;
 }
 

@@ -3,6 +3,7 @@
 #define LUTRA_DEVICEMODEL_HPP
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -110,7 +111,6 @@ struct OrderingCosts {
                           ///< host thread
   double dissection_serial_share = 1;     ///< serial share of nested dissection on the host
   double factorization_serial_share = 1;  ///< serial share of factorizations; 1 on devices
-  StageCosts device_dissection;           ///< nested dissection on the device; zero disables it
   EngineCosts multifrontal;
   EngineCosts simplicial;  ///< zero analysis cost disables the engine
   double saved_share = 0;  ///< share of AMD's flops that nested dissection is expected to save, for each
@@ -206,16 +206,53 @@ struct DeviceModel {
 /// Model of one NVIDIA H200 with CUDA 13.0, fitted by `lutra_perf_trisolve` to 34 triangles of ILU(0) and
 /// complete factors, in double precision (docs/trisolve.md).
 DeviceModel h200_device_model();
-/// Estimates for one core of a server: no waits, one memory stream.
+/// Model of one NVIDIA H100 with HBM3: that of the H200, which has the same multiprocessors, with memory 0.70
+/// times as fast.
+DeviceModel h100_device_model();
+/// Estimates for one core of a server: no waits, one memory stream. The serial shares of its stages give the
+/// times of several threads.
 DeviceModel host_device_model();
 
-/// Default model of an execution space: the host model, or that of the one device measured so far.
+/// What identifies a device.
+struct DeviceProperties {
+  std::string name;         ///< as the driver gives it
+  int multiprocessors = 0;  ///< a part of a device has fewer
+};
+
+/// The built-in model of a device; empty for other devices than the H100 and the H200.
+std::optional<DeviceModel> built_in_device_model(const DeviceProperties& properties);
+
+/// Speeds that determine the costs of a device model. 0: not measured.
+struct DeviceSpeeds {
+  double launch_seconds = 0;  ///< one of many empty kernels in a row
+  double read_seconds = 0;    ///< a read that depends on the last one, from the cache of all multiprocessors
+  double bandwidth = 0;       ///< bytes read and written per second by a copy
+  double flops_per_second = 0;  ///< fused multiply-adds in double precision, two flops each
+};
+/// Speeds of an H100 with HBM3.
+DeviceSpeeds h100_device_speeds();
+
+/// Model of a device without a built-in one: the H100's, its costs scaled by the ratios of speeds. Launches
+/// follow `launch_seconds`, dependencies and what one multiprocessor reads `read_seconds`, bytes `bandwidth`,
+/// flops `flops_per_second`. Costs on the host and ratios between methods stay.
+DeviceModel scaled_device_model(const DeviceSpeeds& speeds, const DeviceProperties& properties);
+
+/// Default model of an execution space: on hosts `host_device_model`; on a device its built-in model, or one
+/// scaled by its speeds, which the first call in a process measures in some milliseconds with 128 MiB outside
+/// any budget. Kokkos must be initialised. Thread-safe.
 template <class ExecutionSpace>
-DeviceModel default_device_model() {
-  return h200_device_model();
-}
+DeviceModel default_device_model();
 template <Impl::HostExecution ExecutionSpace>
 DeviceModel default_device_model() {
+  return host_device_model();
+}
+
+/// Default model that does not depend on measurements, for deterministic choices: on a device without a
+/// built-in model that of the H100.
+template <class ExecutionSpace>
+DeviceModel unmeasured_device_model();
+template <Impl::HostExecution ExecutionSpace>
+DeviceModel unmeasured_device_model() {
   return host_device_model();
 }
 

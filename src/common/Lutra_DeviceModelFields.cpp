@@ -79,7 +79,6 @@ inline constexpr auto fields_of<OrderingCosts> = std::tuple(
     field("dissection", &OrderingCosts::dissection),
     field("dissection_serial_share", &OrderingCosts::dissection_serial_share),
     field("factorization_serial_share", &OrderingCosts::factorization_serial_share),
-    field("device_dissection", &OrderingCosts::device_dissection),
     field("multifrontal", &OrderingCosts::multifrontal), field("simplicial", &OrderingCosts::simplicial),
     field("saved_share", &OrderingCosts::saved_share),
     field("saved_from_flops_per_row", &OrderingCosts::saved_from_flops_per_row),

@@ -7,9 +7,7 @@
 
 #include "Lutra_DissectionHost.hpp"
 #include "Lutra_Error.hpp"
-#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_LevelDissection.hpp"
 
 namespace lutra {
 namespace {
@@ -75,11 +73,10 @@ struct DissectedGraph {
   Index n_degenerate = 0;
 };
 
-/// Dissects depth first on host threads.
 template <class Index>
-DissectedGraph<Index> dissect_on_host(int concurrency, const ReducedGraph<Index>& reduced,
-                                      const DissectionOptions& options, const MemoryBudget& budget,
-                                      const DissectionControl& control = {}) {
+DissectedGraph<Index> dissect(int concurrency, const ReducedGraph<Index>& reduced,
+                              const DissectionOptions& options, const MemoryBudget& budget,
+                              const DissectionControl& control = {}) {
   require_countable(reduced.graph);
   std::vector<Index> order(static_cast<std::size_t>(reduced.graph.size()));
   const auto first = Impl::join_components(Impl::list_components(reduced.graph, order),
@@ -90,30 +87,14 @@ DissectedGraph<Index> dissect_on_host(int concurrency, const ReducedGraph<Index>
   return {std::move(order), std::move(dissection.nodes), dissection.n_degenerate.load()};
 }
 
-/// Devices dissect all subgraphs of a level at once.
-template <class ExecutionSpace, class Index>
-DissectedGraph<Index> dissect(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced,
-                              const DissectionOptions& options, const MemoryBudget& budget) {
-  if constexpr (Impl::HostExecution<ExecutionSpace>) {
-    return dissect_on_host(exec.concurrency(), reduced, options, budget);
-  } else {
-    require_countable(reduced.graph);
-    std::vector<Index> order(static_cast<std::size_t>(reduced.graph.size()));
-    Impl::LevelDissection<Impl::WholeSpace<ExecutionSpace>, Index> dissection({exec}, options, budget);
-    dissection.run(reduced.graph, reduced.weights, order);
-    Impl::order_leaves(reduced.graph, reduced.weights, dissection.nodes, dissection.ordered, order);
-    return {std::move(order), std::move(dissection.nodes), dissection.n_degenerate};
-  }
-}
-
 }  // namespace
 
-template <class ExecutionSpace, class Index>
+template <Impl::HostExecution ExecutionSpace, class Index>
 Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricGraph<Index>& graph,
                                     const DissectionOptions& options, const MemoryBudget& budget,
                                     const std::vector<Index>& weights) {
   const ReducedGraph<Index> reduced = reduce_graph(graph, options.reduction, weights);
-  auto dissected = dissect(exec, reduced, options, budget);
+  auto dissected = dissect(exec.concurrency(), reduced, options, budget);
   Dissection<Index> result;
   result.n_degenerate = dissected.n_degenerate;
   result.permutation = expand_order(reduced, dissected.order);
@@ -122,17 +103,16 @@ Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricG
   return result;
 }
 
-template <class ExecutionSpace, class Index>
+template <Impl::HostExecution ExecutionSpace, class Index>
 std::vector<Index> dissect_reduced(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced,
                                    const MemoryBudget& budget) {
-  return dissect(exec, reduced, {}, budget).order;
+  return dissect(exec.concurrency(), reduced, {}, budget).order;
 }
 
 template <class Index>
 std::vector<Index> dissect_reduced(const ReducedGraph<Index>& reduced, const DissectionControl& control,
                                    const MemoryBudget& budget) {
-  const int concurrency = Kokkos::DefaultHostExecutionSpace().concurrency();
-  return dissect_on_host<Index>(concurrency, reduced, {}, budget, control).order;
+  return dissect(Kokkos::DefaultHostExecutionSpace().concurrency(), reduced, {}, budget, control).order;
 }
 
 template std::vector<int> dissect_reduced(const ReducedGraph<int>&, const DissectionControl&,
@@ -150,7 +130,7 @@ template std::vector<std::int64_t> dissect_reduced(const ReducedGraph<std::int64
   template Dissection<std::int64_t> nested_dissection(const Space&, const SymmetricGraph<std::int64_t>&,  \
                                                       const DissectionOptions&, const MemoryBudget&,      \
                                                       const std::vector<std::int64_t>&);
-LUTRA_FOR_EACH_SPACE(LUTRA_DISSECTION)
+LUTRA_FOR_EACH_HOST_SPACE(LUTRA_DISSECTION)
 #undef LUTRA_DISSECTION
 
 }  // namespace lutra

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_GraphReduction.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_SymmetricGraph.hpp"
@@ -21,12 +22,6 @@ struct DissectionOptions {
   int coarse_vertices = 60;
   /// Number of initial separators tried on the coarsest graph.
   int trials = 4;
-  /// The same on devices, where trials run concurrently.
-  int team_trials = 8;
-  /// On devices, number of concurrent bisections of each graph in a batch of few graphs; the best is kept.
-  int team_descents = 8;
-  /// On devices, graphs with at most this many vertices are bisected by one team of threads each.
-  int team_vertices = 4000;
   /// Graphs with at least this many vertices are coarsened to a sixteenth once and from there `descents`
   /// times.
   int min_descents_vertices = 5000;
@@ -55,14 +50,14 @@ struct Dissection {
 /// any number of threads. First `reduce_graph` removes vertices of low and high degree and merges those with
 /// equal neighbours. Small subgraphs, and those without a small separator, are ordered by minimum degree with
 /// their boundary counted in degrees.
-/// @param exec   space whose threads dissect; the graph is on the host
+/// @param exec   space of the host threads that dissect
 /// @param graph  sorted lists, each edge in both, no loops
 /// @param budget charged with the workspace
 /// @param weights [n] positive weights of the vertices; empty: all 1
 /// @throws InputError if the reduced graph has 2³¹ or more vertices, or more entries than half the range of
 /// Index
 /// @throws OutOfMemoryError
-template <class ExecutionSpace, class Index>
+template <Impl::HostExecution ExecutionSpace, class Index>
 Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricGraph<Index>& graph,
                                     const DissectionOptions& options = {}, const MemoryBudget& budget = {},
                                     const std::vector<Index>& weights = {});
@@ -70,7 +65,7 @@ Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricG
 /// Nested dissection of a reduced graph without its tree.
 /// @return [reduced.graph.size()] vertex eliminated as k-th
 /// @throws as nested_dissection
-template <class ExecutionSpace, class Index>
+template <Impl::HostExecution ExecutionSpace, class Index>
 std::vector<Index> dissect_reduced(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced,
                                    const MemoryBudget& budget = {});
 
@@ -84,7 +79,7 @@ struct DissectionControl {
   std::function<bool(std::int64_t separator_weight)> goes_on;
 };
 
-/// Overload for host threads. The order does not depend on what `control` does unless it stops.
+/// Variant on all host threads. The order does not depend on what `control` does unless it stops.
 /// @return empty if stopped, even if the dissection was complete by then
 /// @throws what `control` throws; as nested_dissection
 template <class Index>

@@ -9,19 +9,13 @@
 
 namespace lutra {
 
-/// Where `Ordering::nd` runs.
-enum class Dissector {
-  host,   ///< `Kokkos::DefaultHostExecutionSpace`
-  device  ///< `Kokkos::DefaultExecutionSpace`; falls back to the host if the device lacks memory
-};
-
-/// Overload of `order` for an existing graph. Thread-safe; calls of METIS are serialized because its random
-/// number generator is global.
+/// Overload of `order` for an existing graph. `nd` uses all host threads. Thread-safe; calls of METIS are
+/// serialized because its random number generator is global.
 /// @param weights [n] positive weights of vertices: METIS balances them, amd uses them in degrees; empty: all
 /// 1
 template <class Index>
 std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind,
-                         const std::vector<Index>& weights = {}, Dissector dissector = Dissector::host);
+                         const std::vector<Index>& weights = {});
 
 /// Whether METIS' index type can count the edges of a graph.
 template <class Index>

@@ -120,8 +120,8 @@ std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>&
 }
 
 template <class Index>
-std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind, const std::vector<Index>& weights,
-                         Dissector dissector) {
+std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind,
+                         const std::vector<Index>& weights) {
   switch (kind) {
     case Ordering::amd: {
       TwoOrders<Index> orders(graph, weights);
@@ -132,7 +132,7 @@ std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind, cons
       return metis_permutation(graph, weights);
     case Ordering::nd: {
       TwoOrders<Index> orders(graph, weights);
-      orders.dissect(dissector);
+      orders.dissect();
       return orders.dissection_order();
     }
     case Ordering::rcm:
@@ -172,9 +172,8 @@ void check_permutation(const std::vector<std::int64_t>& permutation, std::int64_
   }
 }
 
-#define LUTRA_ORDERING(Index)                                                                          \
-  template std::vector<Index> order(const SymmetricGraph<Index>&, Ordering, const std::vector<Index>&, \
-                                    Dissector);                                                        \
+#define LUTRA_ORDERING(Index)                                                                           \
+  template std::vector<Index> order(const SymmetricGraph<Index>&, Ordering, const std::vector<Index>&); \
   template bool metis_can_order(const SymmetricGraph<Index>&);
 LUTRA_ORDERING(int)
 LUTRA_ORDERING(std::int64_t)

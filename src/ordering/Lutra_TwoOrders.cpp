@@ -4,7 +4,6 @@
 #include <Kokkos_Core.hpp>
 #include <new>
 
-#include "Lutra_Error.hpp"
 #include "Lutra_NestedDissection.hpp"
 #include "Lutra_QuotientGraph.hpp"
 
@@ -37,19 +36,11 @@ bool TwoOrders<Index>::advance_degree(std::int64_t max_visits) {
 }
 
 template <class Index>
-void TwoOrders<Index>::dissect(Dissector by, const std::function<bool(std::int64_t)>& goes_on) {
-  m_has_dissection = false;
-  if (by == Dissector::device) {
-    try {
-      m_dissection = dissect_reduced(Kokkos::DefaultExecutionSpace(), m_reduced, m_budget);
-      m_has_dissection = true;
-      return;
-    } catch (const OutOfMemoryError&) {  // the host may have the memory that the device lacks
-    }
-  }
+void TwoOrders<Index>::dissect(const std::function<bool(std::int64_t)>& goes_on) {
   bool stopped = false;
   DissectionControl control;
   if (goes_on) control.goes_on = [&](std::int64_t weight) { return !(stopped = !goes_on(weight)); };
+  m_has_dissection = false;
   try {
     m_dissection = dissect_reduced(m_reduced, control, m_budget);
     m_has_dissection = !stopped;

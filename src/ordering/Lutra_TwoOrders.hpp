@@ -47,11 +47,10 @@ class TwoOrders {
   /// List entries that minimum degree has visited; locating a list counts as several. They dominate its time.
   std::int64_t visits() const { return m_visits; }
 
-  /// Dissects with all threads. The host takes over from a device that lacks memory. Without memory for
-  /// dissection there is none (`has_dissection`).
-  /// @param goes_on called on the host after its first bisection (`DissectionControl`); false stops it
+  /// Dissects with all host threads. Without memory for dissection there is none (`has_dissection`).
+  /// @param goes_on called after the first bisection (`DissectionControl`); false stops dissection
   /// @throws as `nested_dissection`, except OutOfMemoryError; what `goes_on` throws
-  void dissect(Dissector by, const std::function<bool(std::int64_t separator_weight)>& goes_on = {});
+  void dissect(const std::function<bool(std::int64_t separator_weight)>& goes_on = {});
 
   /// One host thread continues minimum degree up to a limit, the others dissect meanwhile. It joins them
   /// unless minimum degree is complete and its order is enough. Then dissection stops, and its result is

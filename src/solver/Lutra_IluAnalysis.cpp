@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "Lutra_DeviceModel.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_IluPattern.hpp"
 #include "Lutra_Index.hpp"
@@ -127,7 +128,10 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
   analysis->F.row_order = F->order.row_order;
   analysis->F.col_order = F->order.col_order;
   const StageTimer timer(exec, true);
-  analysis->plan = Impl::plan_incomplete(exec, *F, options, budget);
+  SparseIluOptions planned = options;
+  if (options.deterministic && !options.device_model)
+    planned.device_model = unmeasured_device_model<ExecutionSpace>();
+  analysis->plan = Impl::plan_incomplete(exec, *F, planned, budget);
   report.times.symbolic = timer.seconds();
   exec.fence("lutra::solver: the analysis is complete for other instances");
   return analysis;

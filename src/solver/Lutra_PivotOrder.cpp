@@ -174,9 +174,8 @@ ChosenOrder order_columns(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& 
   report.choice.ordering = name_of(options.ordering);
   if (options.ordering == Ordering::user)
     return {{options.user_permutation.begin(), options.user_permutation.end()}, {}, {}, {}, false};
+  if (options.ordering != Ordering::automatic) return order_matched(A, options.ordering, partner, row_order);
   const DeviceModel model = options.device_model.value_or(default_device_model<ExecutionSpace>());
-  if (options.ordering != Ordering::automatic)
-    return order_matched(A, options.ordering, partner, row_order, model);
   OrderingUse use{static_cast<double>(options.expected_factorizations), row_order.empty(),
                   may_order_by_blocks<ExecutionSpace>(options), host_threads<ExecutionSpace>()};
   if constexpr (std::is_same_v<Options, LdltOptions>) use.definite = options.positive_definite;

@@ -294,6 +294,20 @@ AssemblyTree make_assembly_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSp
                                  : make_tree<std::int64_t>(pattern, options);
 }
 
+namespace {
+
+/// The pattern of F in the memory of the execution space.
+template <class ExecutionSpace>
+auto permuted(const ExecutionSpace& exec, MemoryReservation& scratch,
+              const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+              const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order) {
+  return Impl::permute_pattern(exec, scratch, A,
+                               Impl::upload(exec, scratch, "lutra::trees::row_order", row_order),
+                               Impl::upload(exec, scratch, "lutra::trees::col_order", col_order));
+}
+
+}  // namespace
+
 template <class ExecutionSpace>
 AssemblyTree make_assembly_tree(const ExecutionSpace& exec,
                                 const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
@@ -301,11 +315,23 @@ AssemblyTree make_assembly_tree(const ExecutionSpace& exec,
                                 const MemoryBudget& budget, const AssemblyTreeOptions& options) {
   if (A.n_rows == 0) return make_assembly_tree(CsrPattern<Ordinal, Offset, Kokkos::HostSpace>(), options);
   MemoryReservation scratch(budget);
-  const auto F = Impl::permute_pattern(exec, scratch, A,
-                                       Impl::upload(exec, scratch, "lutra::trees::row_order", row_order),
-                                       Impl::upload(exec, scratch, "lutra::trees::col_order", col_order));
+  const auto F = permuted(exec, scratch, A, row_order, col_order);
   auto fronts = amalgamate(postordered_tree(exec, column_counts<ExecutionSpace>(exec, F, budget)), options);
   Impl::FrontRowsMaker<ExecutionSpace>(exec, budget).make(F, fronts);
+  return fronts;
+}
+
+template <class ExecutionSpace, class Index>
+AssemblyTree make_assembly_tree(const ExecutionSpace& exec,
+                                const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+                                const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order,
+                                const Elimination<Index>& elimination, const MemoryBudget& budget,
+                                const AssemblyTreeOptions& options) {
+  if (A.n_rows == 0) return make_assembly_tree(CsrPattern<Ordinal, Offset, Kokkos::HostSpace>(), options);
+  auto fronts = make_assembly_tree(elimination, options);
+  MemoryReservation scratch(budget);
+  Impl::FrontRowsMaker<ExecutionSpace>(exec, budget)
+      .make(permuted(exec, scratch, A, row_order, col_order), fronts);
   return fronts;
 }
 
@@ -322,5 +348,13 @@ LUTRA_FRONTS_OF_GRAPH(std::int64_t)
                                            const std::vector<Ordinal>&, const std::vector<Ordinal>&,         \
                                            const MemoryBudget&, const AssemblyTreeOptions&);
 LUTRA_FOR_EACH_SPACE(LUTRA_MAKE_ASSEMBLY_TREE_OF)
+
+#define LUTRA_MAKE_TREE_OF_ELIMINATION(Index, Space)                                       \
+  template AssemblyTree make_assembly_tree(                                                \
+      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&,      \
+      const std::vector<Ordinal>&, const std::vector<Ordinal>&, const Elimination<Index>&, \
+      const MemoryBudget&, const AssemblyTreeOptions&);
+LUTRA_FOR_EACH_SPACE(LUTRA_MAKE_TREE_OF_ELIMINATION, int)
+LUTRA_FOR_EACH_SPACE(LUTRA_MAKE_TREE_OF_ELIMINATION, std::int64_t)
 
 }  // namespace lutra

@@ -85,6 +85,16 @@ AssemblyTree make_assembly_tree(const ExecutionSpace& exec,
                                 const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order,
                                 const MemoryBudget& budget, const AssemblyTreeOptions& options = {});
 
+/// Overload for a known elimination tree: only the contribution rows run on the threads of the space. The
+/// tree is the same.
+/// @param elimination of the graph of F + Fᵀ in its row order
+template <class ExecutionSpace, class Index>
+AssemblyTree make_assembly_tree(const ExecutionSpace& exec,
+                                const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
+                                const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order,
+                                const Elimination<Index>& elimination, const MemoryBudget& budget,
+                                const AssemblyTreeOptions& options = {});
+
 }  // namespace lutra
 
 #endif

@@ -107,7 +107,7 @@ TEST_CASE("predict refuses invalid options", "[cli]") {
              ContainsSubstring("--ranks-per-node needs --latency or --bandwidth"));
   CHECK_THAT(error("--device-model no.model"), ContainsSubstring("no.model"));
   CHECK_THAT(error("--device v100"),
-             ContainsSubstring("invalid value 'v100' (choose from host, h200, auto)"));
+             ContainsSubstring("invalid value 'v100' (choose from host, h100, h200, auto)"));
   program.write_matrix("singular.mtx", "2 2 2\n1 1 1\n2 1 1\n");
   const Outcome singular = program.run("predict singular.mtx");
   CHECK(singular.status == 3);

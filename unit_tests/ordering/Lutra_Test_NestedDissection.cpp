@@ -2,14 +2,14 @@
 #include "Lutra_NestedDissection.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <numeric>
+#include <thread>
 
 #include "Lutra_ColumnCounts.hpp"
 #include "Lutra_DissectionHost.hpp"
-#include "Lutra_ExecutionTraits.hpp"
-#include "Lutra_LevelDissection.hpp"
 #include "Lutra_OrderGraph.hpp"
 #include "Lutra_OrderingTestGraphs.hpp"
 
@@ -18,11 +18,8 @@ namespace {
 using namespace lutra;
 using Graph = SymmetricGraph<int>;
 using Space = Kokkos::DefaultHostExecutionSpace;
-using Whole = Impl::WholeSpace<Space>;
-using Memory = Whole::memory_space;
-using Stack = Impl::DissectionStack<Memory>;
-using Batch = Impl::GraphBatch<int, Memory>;
-using Piece = Impl::Piece<int, Memory>;
+using Stack = Impl::DissectionStack;
+using Piece = Impl::Piece<int>;
 
 std::size_t at(int i) {
   return static_cast<std::size_t>(i);
@@ -104,18 +101,10 @@ auto by_threads(const Graph& graph, std::size_t n_threads) {
   return order;
 }
 
-Batch batch_of(const Graph& graph, std::vector<int>& ends, std::vector<int>& weights) {
-  ends = {0, graph.size()};
+Impl::DissectionGraph<int> view_of(const Graph& graph, std::vector<int>& weights) {
   weights.assign(at(graph.size()), 1);
   const auto piece = [](const std::vector<int>& of) { return Piece(const_cast<int*>(of.data()), of.size()); };
-  Batch batch;
-  batch.n_graphs = 1;
-  batch.n_vertices = graph.size();
-  batch.first_vertex = piece(ends);
-  batch.row_map = piece(graph.row_map);
-  batch.neighbours = piece(graph.neighbours);
-  batch.vertex_weights = piece(weights);
-  return batch;
+  return {graph.size(), piece(graph.row_map), piece(graph.neighbours), {}, piece(weights)};
 }
 
 struct Coarsened {
@@ -126,17 +115,16 @@ struct Coarsened {
 /// Two levels of coarsening, so that the second has weights.
 template <class Executor>
 std::vector<Coarsened> coarsen(const Executor& exec, const Graph& graph, int heaviest) {
-  std::vector<int> ends, weights;
-  Batch fine = batch_of(graph, ends, weights);
+  std::vector<int> weights;
+  auto fine = view_of(graph, weights);
   Stack stack;
   const auto copy = [](const Piece& of) { return std::vector<int>(of.data(), of.data() + of.extent(0)); };
   std::vector<Coarsened> levels;
   for (int level = 0; level < 2; ++level) {
     const Piece match = stack.take<int>(fine.n_vertices), coarse_of = stack.take<int>(fine.n_vertices),
-                first = stack.take<int>(fine.n_vertices + 1), limit = stack.take<int>(1);
-    limit(0) = heaviest;
-    Impl::HeavyEdgeMatching<Executor, int, Memory>(exec, fine, limit, 7).find(match, stack);
-    const Impl::Contraction<Executor, int, Memory> contraction(exec, fine, match);
+                first = stack.take<int>(fine.n_vertices + 1);
+    Impl::HeavyEdgeMatching<Executor, int>(exec, fine, heaviest, 7).find(match, stack);
+    const Impl::Contraction<Executor, int> contraction(exec, fine, match);
     const int n_coarse = contraction.number(coarse_of, first);
     fine = contraction.contract(coarse_of, n_coarse, stack);
     levels.push_back({copy(match), copy(coarse_of), copy(fine.row_map), copy(fine.neighbours),
@@ -145,13 +133,28 @@ std::vector<Coarsened> coarsen(const Executor& exec, const Graph& graph, int hea
   return levels;
 }
 
+/// Coarsening by the calling thread and two helpers.
+std::vector<Coarsened> coarsen_together(const Graph& graph, int heaviest) {
+  Impl::SharedLoop loop;
+  std::atomic<bool> done = false;
+  const auto help = [&] {
+    while (!done) loop.help();
+  };
+  std::thread first(help), second(help);
+  auto levels = coarsen(Impl::SharedThreads{&loop, 3}, graph, heaviest);
+  done = true;
+  first.join();
+  second.join();
+  return levels;
+}
+
 TEST_CASE("coarsening: the graphs do not depend on the number of threads", "[ordering]") {
-  const int n = 40 * 40;
+  const int n = 100 * 100;
   for (const Test::Edges& edges :
-       {Test::grid(40), Test::random_edges(n, 3 * n, 1), Test::random_tree(n, 2)}) {
+       {Test::grid(100), Test::random_edges(n, 3 * n, 1), Test::random_tree(n, 2)}) {
     const Graph graph = Test::graph_of<int>(n, edges);
     const auto levels = coarsen(Impl::OneThread{}, graph, 3);
-    CHECK(levels == coarsen(Whole{}, graph, 3));
+    CHECK(levels == coarsen_together(graph, 3));
     for (const Coarsened& level : levels) {
       for (std::size_t v = 0; v < level.match.size(); ++v)
         CHECK(level.match[at(level.match[v])] == static_cast<int>(v));
@@ -220,49 +223,6 @@ TEST_CASE("nested dissection: the same order for any number of threads", "[order
   CHECK(by_threads(graph, 2) == order);
   CHECK(by_threads(graph, 5) == order);
   CHECK(dissect(graph).permutation == dissect(graph).permutation);
-}
-
-/// Order and nodes, dissected by levels. Teams order leaves, and host threads those too large for teams.
-auto by_levels(const Graph& graph, const DissectionOptions& options) {
-  const std::vector<int> weights(at(graph.size()), 1);
-  std::vector<int> order(weights.size());
-  Impl::LevelDissection<Whole, int> levels(Whole{}, options, MemoryBudget());
-  levels.run(graph, weights, order);
-  Impl::order_leaves(graph, weights, levels.nodes, levels.ordered, order);
-  REQUIRE_NOTHROW(check_permutation({order.begin(), order.end()}, graph.size()));
-  // A device finds the same.
-  if constexpr (!Impl::is_host_space<Kokkos::DefaultExecutionSpace>)
-    CHECK(nested_dissection(Kokkos::DefaultExecutionSpace(), graph, options).permutation == order);
-  // An edge joins ranges of two nodes only if one is an ancestor of the other.
-  std::vector<int> position(order.size());
-  for (std::size_t k = 0; k < order.size(); ++k) position[at(order[k])] = static_cast<int>(k);
-  for (const auto& node : levels.nodes) {
-    for (int k = node.begin; k < node.own_begin; ++k) {
-      const int v = order[at(k)];
-      for (int p = graph.row_map[at(v)]; p < graph.row_map[at(v) + 1]; ++p)
-        REQUIRE(position[at(graph.neighbours[at(p)])] >= node.begin);
-    }
-  }
-  return order;
-}
-
-TEST_CASE("nested dissection: levels and tasks give the same order", "[ordering]") {
-  const int n = 60;
-  const Graph graph = Test::graph_of<int>(2 * n * n, copies(Test::grid(n), n * n, 2));
-  DissectionOptions options = plain();
-  for (const int team_vertices : {6000, 300}) {
-    options.team_vertices = team_vertices;
-    const auto order = by_levels(graph, options);
-    const auto by_tasks = forecast_fill(graph, by_threads(graph, 1)), levels = forecast_fill(graph, order);
-    CHECK(static_cast<double>(levels.nnz_l) < 1.1 * static_cast<double>(by_tasks.nnz_l));
-    CHECK(by_levels(graph, options) == order);
-  }
-  for (const Test::Edges& edges :
-       {Test::random_tree(3000, 1), Test::random_edges(3000, 9000, 3), Test::Edges(),
-        copies(Test::path(5), 5, 600), copies(Test::clique(30), 30, 100)})
-    by_levels(Test::graph_of<int>(3000, edges), options);
-  by_levels(Test::graph_of<int>(1200, Test::clique(1200)), options);  // a leaf for the host
-  by_levels(Test::graph_of<int>(0, {}), options);
 }
 
 TEST_CASE("nested dissection: fill compared with METIS and AMD", "[ordering]") {

@@ -10,50 +10,36 @@
 #include <vector>
 
 #include "Lutra_InitialSeparator.hpp"
+#include "Lutra_MultilevelBisection.hpp"
 #include "Lutra_SeparatorRefinement.hpp"
-#include "Lutra_TeamBisection.hpp"
 
 namespace {
 
 using namespace lutra;
 using namespace lutra::Impl;
-using Space = Kokkos::DefaultHostExecutionSpace;
 using Parts = std::vector<signed char>;
 
-/// The graphs of a batch on the host, as lists of edges.
+/// A graph as adjacency lists.
 template <class Index>
-struct Batch {
-  std::vector<Index> first_vertex{0}, graph, row_map{0}, neighbours, weights;
+struct Lists {
+  std::vector<Index> row_map{0}, neighbours, weights;
 
-  void add(const std::vector<std::set<int>>& lists, const std::vector<int>& vertex_weights = {}) {
-    const Index first = first_vertex.back();
+  explicit Lists(const std::vector<std::set<int>>& lists, const std::vector<int>& vertex_weights = {}) {
     for (std::size_t v = 0; v < lists.size(); ++v) {
-      for (const int u : lists[v]) neighbours.push_back(first + static_cast<Index>(u));
+      for (const int u : lists[v]) neighbours.push_back(static_cast<Index>(u));
       row_map.push_back(static_cast<Index>(neighbours.size()));
       weights.push_back(vertex_weights.empty() ? Index(1) : static_cast<Index>(vertex_weights[v]));
-      graph.push_back(static_cast<Index>(first_vertex.size()) - 1);
     }
-    first_vertex.push_back(first + static_cast<Index>(lists.size()));
   }
 
-  GraphBatch<Index, Kokkos::HostSpace> view() {
-    const auto piece = [](std::vector<Index>& of) {
-      return Piece<Index, Kokkos::HostSpace>(of.data(), of.size());
-    };
-    GraphBatch<Index, Kokkos::HostSpace> batch;
-    batch.n_graphs = static_cast<Index>(first_vertex.size()) - 1;
-    batch.n_vertices = static_cast<Index>(weights.size());
-    batch.first_vertex = piece(first_vertex);
-    if (batch.n_graphs > 1) batch.graph = piece(graph);
-    batch.row_map = piece(row_map);
-    batch.neighbours = piece(neighbours);
-    batch.vertex_weights = piece(weights);
-    return batch;
+  DissectionGraph<Index> view() {
+    const auto piece = [](std::vector<Index>& of) { return Piece<Index>(of.data(), of.size()); };
+    return {static_cast<Index>(weights.size()), piece(row_map), piece(neighbours), {}, piece(weights)};
   }
 };
 
-Piece<signed char, Kokkos::HostSpace> piece(Parts& part) {
-  return Piece<signed char, Kokkos::HostSpace>(part.data(), part.size());
+Piece<signed char> piece(Parts& part) {
+  return Piece<signed char>(part.data(), part.size());
 }
 
 std::vector<std::set<int>> from_edges(int n, const std::vector<std::array<int, 2>>& edges) {
@@ -96,14 +82,13 @@ std::vector<std::set<int>> random_graph(int n, int n_edges, unsigned seed) {
 
 /// Recomputes the weights of the parts of a graph and checks that no edge joins the sides.
 template <class Index>
-SeparatorWeights<Index> checked_weights(const Batch<Index>& batch, const Parts& part, std::size_t g = 0) {
+SeparatorWeights<Index> checked_weights(const Lists<Index>& graph, const Parts& part) {
   SeparatorWeights<Index> weights;
-  for (auto v = static_cast<std::size_t>(batch.first_vertex[g]);
-       v < static_cast<std::size_t>(batch.first_vertex[g + 1]); ++v) {
+  for (std::size_t v = 0; v < part.size(); ++v) {
     REQUIRE((part[v] == side_a || part[v] == side_b || part[v] == separator));
-    weights.part[part[v]] += batch.weights[v];
-    for (Index p = batch.row_map[v]; p < batch.row_map[v + 1]; ++p) {
-      const signed char other = part[static_cast<std::size_t>(batch.neighbours[static_cast<std::size_t>(p)])];
+    weights.part[part[v]] += graph.weights[v];
+    for (Index p = graph.row_map[v]; p < graph.row_map[v + 1]; ++p) {
+      const signed char other = part[static_cast<std::size_t>(graph.neighbours[static_cast<std::size_t>(p)])];
       const bool joins_sides = part[v] != separator && other != separator && part[v] != other;
       REQUIRE_FALSE(joins_sides);
     }
@@ -111,35 +96,26 @@ SeparatorWeights<Index> checked_weights(const Batch<Index>& batch, const Parts& 
   return weights;
 }
 
-/// Refines with one thread, and as devices do: all threads collect, and one thread per graph moves vertices.
-enum class Method { moves, collected };
-
-using Whole = WholeSpace<Space>;
-
 template <class Index>
-void refine(Batch<Index>& batch, Parts& part, Method method, double max_side_share = 0.6) {
-  DissectionStack<Kokkos::HostSpace> stack;
-  DissectionOptions options;
-  options.max_side_share = max_side_share;
-  if (method == Method::moves)
-    refine_separator(OneThread{}, batch.view(), options, piece(part), stack);
-  else
-    refine_collected(Whole{Space()}, batch.view(), options, piece(part), stack);
+void refine(Lists<Index>& graph, Parts& part, double max_side_share = 0.6) {
+  DissectionStack stack;
+  refine_separator(graph.view(), max_side_share, piece(part), stack);
 }
 
-template <class Executor, class Index>
-Parts initial(const Executor& exec, Batch<Index>& batch, const DissectionOptions& options = {}) {
-  DissectionStack<Kokkos::HostSpace> stack;
-  Parts part(batch.weights.size(), 99);
-  initial_separator(exec, batch.view(), options, piece(part), stack);
+template <class Index>
+Parts initial(Lists<Index>& graph, const DissectionOptions& options = {}) {
+  DissectionStack stack;
+  Parts part(graph.weights.size(), 99);
+  initial_separator(graph.view(), options, piece(part), stack);
   return part;
 }
 
 template <class Index>
-Batch<Index> batch_of(const std::vector<std::set<int>>& lists, const std::vector<int>& weights = {}) {
-  Batch<Index> batch;
-  batch.add(lists, weights);
-  return batch;
+Parts bisected(Lists<Index>& graph) {
+  DissectionStack stack;
+  Parts part(graph.weights.size(), 99);
+  MultilevelBisection<OneThread, Index>({}, {}).bisect(graph.view(), piece(part), stack);
+  return part;
 }
 
 /// All vertices except the first and the last are in the separator.
@@ -153,141 +129,117 @@ Parts worst_part(std::size_t n) {
 using Indices = std::tuple<int, std::int64_t>;
 
 TEST_CASE("separators: path, cycle and complete bipartite graph refined by hand", "[ordering]") {
-  const Method method = GENERATE(Method::moves, Method::collected);
   SECTION("path of 10 vertices, all in the separator but its ends") {
-    auto batch = batch_of<int>(path(10));
+    Lists<int> graph(path(10));
     Parts part = worst_part(10);
-    refine(batch, part, method);
-    CHECK(checked_weights(batch, part).part[separator] == 1);
+    refine(graph, part);
+    CHECK(checked_weights(graph, part).part[separator] == 1);
   }
   SECTION("path of 10 vertices, an optimum stays") {
-    auto batch = batch_of<int>(path(10));
+    Lists<int> graph(path(10));
     Parts part = {0, 0, 0, 0, 2, 1, 1, 1, 1, 1};
     const Parts before = part;
-    refine(batch, part, method);
-    CHECK(checked_weights(batch, part).part[separator] == 1);
-    CHECK(checked_weights(batch, part).imbalance() == 1);
+    refine(graph, part);
+    CHECK(checked_weights(graph, part).part[separator] == 1);
+    CHECK(checked_weights(graph, part).imbalance() == 1);
     CHECK(part == before);
   }
   SECTION("cycle of 12 vertices") {
-    auto batch = batch_of<int>(path(12, true));
+    Lists<int> graph(path(12, true));
     Parts part(12, separator);
     part[0] = side_a;
     part[6] = side_b;
-    refine(batch, part, method);
-    CHECK(checked_weights(batch, part).part[separator] == 2);
+    refine(graph, part);
+    CHECK(checked_weights(graph, part).part[separator] == 2);
   }
   SECTION("complete bipartite graph of 4 and 4") {
     std::vector<std::array<int, 2>> edges;
     for (int u = 0; u < 4; ++u)
       for (int v = 4; v < 8; ++v) edges.push_back({u, v});
-    auto batch = batch_of<int>(from_edges(8, edges));
+    Lists<int> graph(from_edges(8, edges));
     Parts part(8, separator);
-    refine(batch, part, method);
-    const auto weights = checked_weights(batch, part);
+    refine(graph, part);
+    const auto weights = checked_weights(graph, part);
     CHECK(weights.part[separator] == 4);
     CHECK(weights.larger_side() <= 4);
   }
   SECTION("star with a heavy hub: the separator may not weigh more than before") {
     std::vector<std::array<int, 2>> edges;
     for (int v = 1; v < 9; ++v) edges.push_back({0, v});
-    auto batch = batch_of<int>(from_edges(9, edges), {3, 1, 1, 1, 1, 1, 1, 1, 1});
+    Lists<int> graph(from_edges(9, edges), {3, 1, 1, 1, 1, 1, 1, 1, 1});
     Parts part = {2, 0, 0, 0, 0, 1, 1, 1, 1};
-    refine(batch, part, method);
-    CHECK(checked_weights(batch, part).part[separator] == 3);
+    refine(graph, part);
+    CHECK(checked_weights(graph, part).part[separator] == 3);
   }
   SECTION("weights: the light vertex of a path is the separator") {
-    auto batch = batch_of<int>(path(7), {5, 5, 5, 1, 5, 5, 5});
+    Lists<int> graph(path(7), {5, 5, 5, 1, 5, 5, 5});
     Parts part = {0, 0, 2, 1, 1, 1, 1};
-    refine(batch, part, method);
+    refine(graph, part);
     CHECK(part == Parts{0, 0, 0, 2, 1, 1, 1});
   }
 }
 
 TEST_CASE("separators: an admissible balance is reached and kept", "[ordering]") {
-  const Method method = GENERATE(Method::moves, Method::collected);
   const double share = GENERATE(0.5, 0.55, 0.6);
-  auto batch = batch_of<int>(grid(14, 15));
+  Lists<int> graph(grid(14, 15));
   Parts part(210, side_b);
   part[0] = side_a;
   part[1] = part[15] = separator;
-  refine(batch, part, method, share);
-  const auto weights = checked_weights(batch, part);
+  refine(graph, part, share);
+  const auto weights = checked_weights(graph, part);
   CHECK(weights.larger_side() <= weights.max_side(share));
   Parts again = part;
-  refine(batch, again, method, share);
-  const auto second = checked_weights(batch, again);
+  refine(graph, again, share);
+  const auto second = checked_weights(graph, again);
   CHECK(second.larger_side() <= weights.max_side(share));
   CHECK(second.part[separator] <= weights.part[separator]);
 }
 
-TEMPLATE_LIST_TEST_CASE(
-    "separators: refinement never adds weight or joins the sides, for any number of threads", "[ordering]",
-    Indices) {
+TEMPLATE_LIST_TEST_CASE("separators: refinement never adds weight or joins the sides", "[ordering]",
+                        Indices) {
   using Index = TestType;
-  const Method method = GENERATE(Method::moves, Method::collected);
   const unsigned seed = GENERATE(1U, 2U, 3U, 4U);
-  Batch<Index> batch;
-  Parts start, one_by_one;
   std::mt19937 random(seed);
   for (int g = 0; g < 5; ++g) {
     const int n = 20 + 60 * g;
     std::vector<int> weights;
     for (int v = 0; v < n; ++v) weights.push_back(1 + static_cast<int>(random() % (g % 2 == 0 ? 1U : 9U)));
-    const auto lists = g == 1 ? grid(8, 10) : random_graph(n, 2 * n, seed);
-    batch.add(lists, weights);
-    auto alone = batch_of<Index>(lists, weights);
+    Lists<Index> graph(g == 1 ? grid(8, 10) : random_graph(n, 2 * n, seed), weights);
     DissectionOptions options;
     options.trials = 1;
-    Parts part = initial(OneThread{}, alone, options);
+    Parts part = initial(graph, options);
     for (signed char& p : part)  // a thicker separator
       if (random() % 5 == 0) p = separator;
-    start.insert(start.end(), part.begin(), part.end());
-    const auto before = checked_weights(alone, part);
-    refine(alone, part, method);
-    const auto after = checked_weights(alone, part);
+    const auto before = checked_weights(graph, part);
+    refine(graph, part);
+    const auto after = checked_weights(graph, part);
     CHECK(after.part[separator] <= before.part[separator]);
     CHECK(after.larger_side() <= after.max_side(0.6));
-    one_by_one.insert(one_by_one.end(), part.begin(), part.end());
   }
-  Parts by_all = start, again = start;
-  refine(batch, by_all, method);
-  refine(batch, again, method);
-  CHECK(by_all == one_by_one);
-  CHECK(again == one_by_one);
 }
 
-TEMPLATE_LIST_TEST_CASE("separators: initial separators of grids are lines, alone and in a batch",
-                        "[ordering]", Indices) {
-  using Index = TestType;
-  Batch<Index> batch;
-  Parts one_by_one;
-  for (const auto& lists : {grid(8, 12), path(30), grid(1, 1), random_graph(90, 200, 1), grid(9, 7)}) {
-    batch.add(lists);
-    auto alone = batch_of<Index>(lists);
-    const Parts part = initial(OneThread{}, alone);
-    one_by_one.insert(one_by_one.end(), part.begin(), part.end());
-  }
-  const std::array<Index, 5> bound = {8, 1, 1, 40, 7};
-  for (std::size_t g = 0; g < bound.size(); ++g) {
-    const auto weights = checked_weights(batch, one_by_one, g);
+TEMPLATE_LIST_TEST_CASE("separators: initial separators of grids are lines", "[ordering]", Indices) {
+  const std::array<std::vector<std::set<int>>, 5> graphs = {grid(8, 12), path(30), grid(1, 1),
+                                                            random_graph(90, 200, 1), grid(9, 7)};
+  const std::array<TestType, 5> bound = {8, 1, 1, 40, 7};
+  for (std::size_t g = 0; g < graphs.size(); ++g) {
+    Lists<TestType> graph(graphs[g]);
+    const auto weights = checked_weights(graph, initial(graph));
     CHECK(weights.part[separator] <= bound[g]);
     if (g != 2) CHECK(weights.larger_side() <= weights.max_side(0.6));
   }
-  CHECK(initial(WholeSpace<Space>{Space()}, batch) == one_by_one);
-  CHECK(initial(OneThread{}, batch) == one_by_one);
 }
 
 TEST_CASE("separators: components, isolated vertices and graphs without a balanced separator", "[ordering]") {
   SECTION("two paths need no separator") {
-    auto batch = batch_of<int>(from_edges(8, {{0, 1}, {1, 2}, {2, 3}, {4, 5}, {5, 6}, {6, 7}}));
-    const auto weights = checked_weights(batch, initial(OneThread{}, batch));
+    Lists<int> graph(from_edges(8, {{0, 1}, {1, 2}, {2, 3}, {4, 5}, {5, 6}, {6, 7}}));
+    const auto weights = checked_weights(graph, initial(graph));
     CHECK(weights.part[separator] == 0);
     CHECK(weights.imbalance() == 0);
   }
   SECTION("isolated vertices") {
-    auto batch = batch_of<int>(from_edges(50, {}));
-    const auto weights = checked_weights(batch, initial(OneThread{}, batch));
+    Lists<int> graph(from_edges(50, {}));
+    const auto weights = checked_weights(graph, initial(graph));
     CHECK(weights.part[separator] == 0);
     CHECK(weights.larger_side() <= 30);
   }
@@ -295,23 +247,20 @@ TEST_CASE("separators: components, isolated vertices and graphs without a balanc
     std::vector<std::array<int, 2>> edges;
     for (int u = 0; u < 9; ++u)
       for (int v = 0; v < u; ++v) edges.push_back({u, v});
-    auto batch = batch_of<int>(from_edges(9, edges));
-    const auto weights = checked_weights(batch, initial(OneThread{}, batch));
+    Lists<int> graph(from_edges(9, edges));
+    const auto weights = checked_weights(graph, initial(graph));
     CHECK(weights.part[separator] == 4);  // a side may have at most 5 of 9 vertices
     CHECK(std::min(weights.part[0], weights.part[1]) == 0);
   }
   SECTION("one vertex heavier than all others") {
-    auto batch = batch_of<int>(path(5), {100, 1, 1, 1, 1});
-    checked_weights(batch, initial(OneThread{}, batch));
+    Lists<int> graph(path(5), {100, 1, 1, 1, 1});
+    checked_weights(graph, initial(graph));
   }
-  SECTION("no graph, and a graph without vertices") {
-    Batch<int> batch;
-    CHECK(initial(OneThread{}, batch).empty());
-    batch.add({});
-    CHECK(initial(OneThread{}, batch).empty());
+  SECTION("a graph without vertices") {
+    Lists<int> graph({});
+    CHECK(initial(graph).empty());
     Parts part;
-    refine(batch, part, Method::collected);
-    refine(batch, part, Method::moves);
+    refine(graph, part);
   }
 }
 
@@ -323,64 +272,25 @@ Parts thick_separator(int rows, int columns) {
   return part;
 }
 
-TEST_CASE("separators: the result on a large grid does not depend on the order of the list", "[ordering]") {
+TEST_CASE("separators: a thick separator of a large grid becomes a line", "[ordering]") {
   constexpr int rows = 100, columns = 250;
-  auto batch = batch_of<int>(grid(rows, columns));
-  for (const Method method : {Method::moves, Method::collected}) {
-    Parts part = thick_separator(rows, columns);
-    refine(batch, part, method, 0.57);
-    CHECK(checked_weights(batch, part).part[separator] == rows);
-  }
-  // The result does not depend on the order of the collected list.
-  DissectionStack<Kokkos::HostSpace> stack;
-  using Separators = CollectedSeparators<Whole, int, Kokkos::HostSpace>;
-  std::vector<Parts> results;
-  for (const bool reversed : {false, true}) {
-    Parts part = thick_separator(rows, columns);
-    const auto arrays = take_node_fm_arrays<int>(rows * columns, stack);
-    const Separators separators{batch.view(), piece(part), arrays, 0.57, 100, 4};
-    Separators::State state;
-    separators.collect(state, 0, 0, rows * columns);
-    if (reversed) std::reverse(arrays.list, arrays.list + state.length);
-    separators.refine(state, 0, rows * columns);
-    CHECK(state.weights.part[separator] == checked_weights(batch, part).part[separator]);
-    results.push_back(part);
-  }
-  CHECK(results[0] == results[1]);
+  Lists<int> graph(grid(rows, columns));
+  Parts part = thick_separator(rows, columns);
+  refine(graph, part, 0.57);
+  CHECK(checked_weights(graph, part).part[separator] == rows);
 }
 
-/// The parts of all graphs of a batch, with a team for each graph.
-template <class Index>
-Parts by_teams(Batch<Index>& batch, const DissectionOptions& options) {
-  DissectionStack<Kokkos::HostSpace> stack;
-  Parts part(batch.weights.size(), 99);
-  TeamBisection<Space, Index>(batch.view(), options, piece(part)).run(Whole{Space()}, stack);
-  return part;
-}
-
-TEMPLATE_LIST_TEST_CASE("separators: graphs in a batch are bisected as alone", "[ordering]", Indices) {
-  using Index = TestType;
-  DissectionOptions options;
-  options.team_descents = 2;
-  Batch<Index> batch;
-  Parts one_by_one;
+TEMPLATE_LIST_TEST_CASE("separators: multilevel bisections of small graphs", "[ordering]", Indices) {
   std::vector<std::array<int, 2>> star;
   for (int v = 1; v < 300; ++v) star.push_back({0, v});
-  const std::vector<std::vector<std::set<int>>> graphs = {
+  const std::array<std::vector<std::set<int>>, 7> graphs = {
       grid(30, 40), random_graph(500, 1000, 1), {}, path(700), from_edges(300, star),
       grid(5, 5),   from_edges(200, {})};
-  for (const auto& lists : graphs) {
-    batch.add(lists);
-    auto alone = batch_of<Index>(lists);
-    const Parts part = by_teams(alone, options);
-    one_by_one.insert(one_by_one.end(), part.begin(), part.end());
-  }
-  CHECK(by_teams(batch, options) == one_by_one);
-  CHECK(by_teams(batch, options) == one_by_one);
-  const std::array<Index, 7> bound = {33, 120, 0, 1, 1, 5, 0};
-  for (std::size_t g = 0; g < bound.size(); ++g) {
-    const auto weights = checked_weights(batch, one_by_one, g);
+  const std::array<TestType, 7> bound = {33, 120, 0, 1, 1, 5, 0};
+  for (std::size_t g = 0; g < graphs.size(); ++g) {
     CAPTURE(g);
+    Lists<TestType> graph(graphs[g]);
+    const auto weights = checked_weights(graph, bisected(graph));
     CHECK(weights.part[separator] <= bound[g]);
     if (g != 2) CHECK(weights.larger_side() <= weights.max_side(0.6));
   }

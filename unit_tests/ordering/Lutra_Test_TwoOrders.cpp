@@ -46,7 +46,7 @@ TEMPLATE_TEST_CASE("two orders: each is that of its method alone", "[ordering]",
     const std::int64_t visits = alone.visits();
     CHECK(alone.degree_order() == degree);
     CHECK_FALSE(alone.has_dissection());
-    alone.dissect(Dissector::host);
+    alone.dissect();
     CHECK(alone.dissection_order() == dissection);
     for (const std::int64_t limit : {std::int64_t(0), visits / 2, no_limit}) {
       for (const bool wanted : {true, false}) {
@@ -64,7 +64,7 @@ TEMPLATE_TEST_CASE("two orders: each is that of its method alone", "[ordering]",
         REQUIRE(both.advance_degree());
         CHECK(both.visits() == visits);
         CHECK(both.degree_order() == degree);
-        both.dissect(Dissector::host);  // of use after it was stopped
+        both.dissect();  // of use after it was stopped
         CHECK(both.dissection_order() == dissection);
       }
     }
@@ -130,7 +130,7 @@ TEST_CASE("two orders: the first separator is known before the rest is dissected
     std::vector<std::int64_t> separators;
     for (const bool goes_on : {false, true}) {
       TwoOrders<int> orders(graph, weights);
-      orders.dissect(Dissector::host, [&](std::int64_t separator) {
+      orders.dissect([&](std::int64_t separator) {
         separators.push_back(separator);
         return goes_on;
       });
@@ -149,7 +149,7 @@ TEST_CASE("two orders: the first separator is known before the rest is dissected
   CHECK(check(100, Test::grid(10), 1, false) == 0);    // a leaf
   TwoOrders<int> orders(graph_of<int>(2500, Test::grid(50)));
   const auto fail = [](std::int64_t) -> bool { throw std::domain_error("forecast"); };
-  CHECK_THROWS_AS(orders.dissect(Dissector::host, fail), std::domain_error);
+  CHECK_THROWS_AS(orders.dissect(fail), std::domain_error);
   CHECK_FALSE(orders.has_dissection());
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("two orders: without memory for dissection there is minimum degree", "
   int failures = 0;
   for (std::size_t bytes = 1; bytes < std::size_t(1) << 28; bytes *= 2) {
     TwoOrders<int> alone(graph, {}, MemoryBudget(bytes)), both(graph, {}, MemoryBudget(bytes));
-    alone.dissect(Dissector::host);
+    alone.dissect();
     both.advance_both(1000, [] { return true; });
     failures += alone.has_dissection() ? 0 : 1;
     for (TwoOrders<int>* const orders : {&alone, &both}) {

@@ -24,7 +24,6 @@ CONSTANTS = [
     ("numeric.md", r"`--pivot threshold`, tolerance u = ([\d.]+)", "src/solver/options/Lutra_Options.hpp", r"(?s)struct LuChoices.*?pivot_threshold = ([\d.]+);"),
     ("ldlt.md", r"`pivot_threshold`,\s+([\d.]+), at most", "src/solver/options/Lutra_Options.hpp", r"(?s)struct LdltChoices.*?pivot_threshold =\s+([\d.]+);"),
     ("nested-dissection.md", r"leaves\s+of\s+(\d+)\s+vertices", "src/ordering/Lutra_NestedDissection.hpp", r"leaf_vertices = (\d+);"),
-    ("nested-dissection.md", r"mean above (\d+) vertices", "src/ordering/Lutra_NestedDissection.hpp", r"team_vertices = (\d+);"),
     ("ordering.md", r"by\s+which\s+AMD's\s+order\s+exceeds\s+([\d,]+)\s+flops", DEVICE_MODEL,
      r"saved_from_flops_per_row = (\d+);"),
     ("prediction.md", r"latency of a message \| ([\d.]+) µs \| ([\d.]+) µs", DEVICE_MODEL,

@@ -21,6 +21,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_TestMatrices.hpp"
 #include "Lutra_TestTypes.hpp"
+#include "Lutra_TwoOrders.hpp"
 
 namespace {
 
@@ -127,23 +128,6 @@ TEST_CASE("choice of an ordering: each property decides on its own", "[ordering]
   }
 }
 
-TEST_CASE("the device dissects if it is faster than the host threads", "[ordering]") {
-  DeviceModel model = simple_model();
-  OrderingProperties properties;
-  properties.rows =
-      1024;  // dissection is predicted to take the host 10 · 1024 · 10 s, times log2 of the rows
-  CHECK(choose_dissector(properties, model) == Dissector::host);
-  model.ordering.device_dissection.start_seconds = 10240;
-  CHECK(choose_dissector(properties, model) == Dissector::host);
-  model.ordering.device_dissection.start_seconds = 1000;
-  CHECK(choose_dissector(properties, model) == Dissector::device);
-  model.ordering.dissection_serial_share = 0.01;
-  properties.use.threads = 16;  // 0.072 of the time of one
-  CHECK(choose_dissector(properties, model) == Dissector::host);
-  properties.use.threads = 8;
-  CHECK(choose_dissector(properties, model) == Dissector::device);
-}
-
 TEST_CASE("the limit of AMD visits is 1.5 times the time of dissection", "[ordering]") {
   DeviceModel model = simple_model();
   OrderingProperties properties;
@@ -227,7 +211,7 @@ TEST_CASE("a random graph: dissection is given up after its first separator", "[
   const auto pattern = make_view(a).pattern();
   const auto result = order_automatically(pattern, model);
   CHECK_THAT(result.choice.reason, ContainsSubstring("was given up after its first separator"));
-  CHECK(result.permutation == order_matched(pattern, Ordering::amd, {}, {}, model).permutation);
+  CHECK(result.permutation == order_matched(pattern, Ordering::amd, {}, {}).permutation);
 }
 
 TEST_CASE("threads shorten dissection and host factorizations", "[ordering]") {
@@ -274,8 +258,6 @@ TEST_CASE("side by side: dissection adds what it takes longer than AMD", "[order
   CHECK(*choose_ordering(properties, model).predicted.ordering == 81024 + 512);
   properties.amd.reset();
   CHECK(*choose_ordering(properties, model).predicted.ordering == 81024 + 512);
-  model.ordering.device_dissection.start_seconds = 1000;
-  CHECK(choose_dissector(properties, model) == Dissector::host);
 }
 
 TEST_CASE("side by side: on several host threads, for graphs that take long to dissect", "[ordering]") {
@@ -297,10 +279,6 @@ TEST_CASE("side by side: on several host threads, for graphs that take long to d
     model.ordering.dissection.row_seconds = 2e-7;
     CHECK(works_side_by_side(properties, model));
   }
-  SECTION("the device dissects") {
-    model.ordering.device_dissection.start_seconds = 1000;
-    CHECK_FALSE(works_side_by_side(properties, model));
-  }
   SECTION("too large for two workspaces") {
     properties.edges = std::int64_t(1) << 30;
     CHECK_FALSE(works_side_by_side(properties, model));
@@ -308,32 +286,66 @@ TEST_CASE("side by side: on several host threads, for graphs that take long to d
 }
 
 TEST_CASE("host or device: the faster first solution decides", "[ordering]") {
+  const DoubleMatrix a = Test::grid_matrix<DoubleMatrix>(10, shuffled(100, 3));
+  const auto pattern = make_view(a).pattern();
+  const auto graph = symmetric_graph<std::int64_t>(pattern);
+  const double flops = forecast_fill(graph, order(graph, Ordering::amd)).flops;
   DeviceModel host = simple_model(), device = simple_model();
-  host.ordering.amd.row_seconds = 1;
-  device.ordering.multifrontal.factorization.flop_seconds = 0.001;
-  device.ordering.multifrontal.factorization.step_seconds = 0;
-  device.ordering.device_start_seconds = 100;
-  BackendProperties properties{100, 300, {}, {}};
-  CHECK(choose_backend(properties, host, device) == BackendChoice::needs_forecast);
-  properties.amd = FillForecast{10, 100, 0};
-  CHECK(choose_backend(properties, host, device) == BackendChoice::host);  // 100 s, not 100.1 s
-  properties.amd->flops = 101;
-  CHECK(choose_backend(properties, host, device) == BackendChoice::device);
-  properties.amd->flops = 90;
-  properties.use.factorizations = 2;
-  CHECK(choose_backend(properties, host, device) == BackendChoice::device);
-  properties.rows = 101;  // ordering alone takes the host longer than the device needs to begin
-  properties.amd.reset();
-  CHECK(choose_backend(properties, host, device) == BackendChoice::device);
+  for (DeviceModel* const model : {&host, &device}) model->ordering.multifrontal.factorization = {};
+  host.ordering.multifrontal.factorization.flop_seconds = 1;
+  device.ordering.multifrontal.factorization.flop_seconds = 0.01;
+  device.ordering.device_start_seconds = flops;
+  host.ordering.amd.row_seconds = flops / 100;
+  CHECK(choose_backend(pattern, {1}, host, device) == BackendChoice::host);
+  CHECK(choose_backend(pattern, {2}, host, device) == BackendChoice::device);
+  host.ordering.multifrontal.factorization.flop_seconds = 1.02;
+  CHECK(choose_backend(pattern, {1}, host, device) == BackendChoice::device);
+  host.ordering.multifrontal.factorization.flop_seconds = 1;
+  host.ordering.amd.row_seconds *=
+      1.01;  // ordering alone takes the host longer than the device needs to begin
+  CHECK(choose_backend(pattern, {1}, host, device) == BackendChoice::device);
+}
+
+TEST_CASE("host or device: AMD stops when the device would have begun", "[ordering]") {
+  // Random edges: AMD visits 1.4 times as many list entries as predicted.
+  constexpr int n = 1000;
+  std::vector<std::set<int>> rows(n);
+  std::mt19937 random(1);
+  for (int v = 0; v < n; ++v) rows[static_cast<std::size_t>(v)].insert(v);
+  for (int k = 0; k < 3 * n; ++k) {
+    const auto v = static_cast<int>(random() % n), u = static_cast<int>(random() % n);
+    rows[static_cast<std::size_t>(v)].insert(u);
+    rows[static_cast<std::size_t>(u)].insert(v);
+  }
+  DoubleMatrix a;
+  a.n_rows = a.n_cols = n;
+  a.row_map = {0};
+  for (const std::set<int>& row : rows) {
+    a.entries.insert(a.entries.end(), row.begin(), row.end());
+    a.row_map.push_back(static_cast<Offset>(a.entries.size()));
+  }
+  a.values.assign(a.entries.size(), 1);
+  const auto pattern = make_view(a).pattern();
+  TwoOrders<std::int64_t> orders(symmetric_graph<std::int64_t>(pattern));
+  orders.advance_degree();
+  const double predicted = 20.0 * static_cast<double>(pattern.nnz());
+  REQUIRE(static_cast<double>(orders.visits()) > predicted + 1);
+  DeviceModel host, device;
+  host.ordering.amd_visit_seconds = 1;
+  device.ordering.device_start_seconds = static_cast<double>(orders.visits());
+  CHECK(choose_backend(pattern, {}, host, device) == BackendChoice::host);
+  device.ordering.device_start_seconds = predicted;
+  CHECK(choose_backend(pattern, {}, host, device) == BackendChoice::device);
 }
 
 TEST_CASE("built-in models: small matrices are solved on the host, large ones on the device", "[ordering]") {
-  const auto choice = [](std::int64_t n, const FillForecast& amd) {
-    return choose_backend({n, 4 * n, {}, amd}, host_device_model(), h200_device_model());
+  const auto choice = [](int n) {
+    const DoubleMatrix a = Test::grid_matrix<DoubleMatrix>(n, shuffled(n * n, 3));
+    return choose_backend(make_view(a).pattern(), {}, host_device_model(), h200_device_model());
   };
-  CHECK(choice(500, {3000, 50000, 60}) == BackendChoice::host);
-  CHECK(choice(10000, {200000, 2e7, 600}) == BackendChoice::host);
-  CHECK(choice(90000, {2838059, 9.2e8, 1997}) == BackendChoice::device);
+  CHECK(choice(20) == BackendChoice::host);
+  CHECK(choice(100) == BackendChoice::host);
+  CHECK(choice(300) == BackendChoice::device);
 }
 
 TEST_CASE("AMD stops when it takes longer than dissection", "[ordering]") {
@@ -346,7 +358,7 @@ TEST_CASE("AMD stops when it takes longer than dissection", "[ordering]") {
   const auto once = order_automatically(pattern, model);
   CHECK(once.choice.ordering == Ordering::nd);
   CHECK_THAT(once.choice.reason, ContainsSubstring("AMD was given up"));
-  CHECK(once.permutation == order_matched(pattern, Ordering::nd, {}, {}, model).permutation);
+  CHECK(once.permutation == order_matched(pattern, Ordering::nd, {}, {}).permutation);
   const auto graph = symmetric_graph<std::int64_t>(pattern);
   CHECK(once.forecast.nnz_l == forecast_fill(graph, as_64(once.permutation)).nnz_l);
 }
@@ -361,7 +373,7 @@ TEST_CASE("side by side: the orders are those of one thread", "[ordering]") {
   const auto check = [&](double factorizations, Ordering expected, const std::vector<Ordinal>& pairs) {
     const auto alone = order_automatically(pattern, model, {factorizations}, pairs);
     CHECK(alone.choice.ordering == expected);
-    CHECK(alone.permutation == order_matched(pattern, expected, pairs, {}, model).permutation);
+    CHECK(alone.permutation == order_matched(pattern, expected, pairs, {}).permutation);
     std::string reason;
     for (int k = 0; k < 5; ++k) {
       const auto both = order_automatically(pattern, model, {factorizations, false, false, 4}, pairs);

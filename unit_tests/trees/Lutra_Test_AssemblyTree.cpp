@@ -4,6 +4,7 @@
 #include <numeric>
 #include <random>
 
+#include "Lutra_Allocate.hpp"
 #include "Lutra_AssemblyTree.hpp"
 #include "Lutra_Reference_Lu.hpp"
 #include "Lutra_TestMatrices.hpp"
@@ -22,6 +23,13 @@ MatrixType reordered(const MatrixType& A, const std::vector<Ordinal>& order) {
   for (std::size_t i = 0; i < order.size(); ++i)
     Reference::for_row(A, i, [&](std::size_t j, const auto&) { picture[position[i]][position[j]] = 1; });
   return from_dense<MatrixType>(picture);
+}
+
+template <class To, class From>
+Kokkos::View<To*, Kokkos::HostSpace> copied(const std::vector<From>& from) {
+  Kokkos::View<To*, Kokkos::HostSpace> to("copied", from.size());
+  for (std::size_t k = 0; k < from.size(); ++k) to(k) = static_cast<To>(from[k]);
+  return to;
 }
 
 /// Counts the numbers in the fronts and checks that the fronts cover the fill of the reordered matrix.
@@ -174,6 +182,23 @@ TEMPLATE_LIST_TEST_CASE("fronts from an order and its counts equal those of the 
       CHECK(tree.rows == expected.rows);
       CHECK(tree.zeros == expected.zeros);
       CHECK(tree.flops == expected.flops);
+      // With the contribution rows by the threads of the default space.
+      using Space = Kokkos::DefaultExecutionSpace;
+      std::vector<Ordinal> row_order;
+      for (const Ordinal column : columns) row_order.push_back(rows[static_cast<std::size_t>(column)]);
+      const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> whole{
+          A.n_rows, A.n_cols, copied<Offset>(A.row_map), copied<Ordinal>(A.entries)};
+      const CsrPattern<Ordinal, Offset, Space::memory_space> there{
+          A.n_rows, A.n_cols, lutra::Impl::mirror_in<Space::memory_space>(whole.row_map),
+          lutra::Impl::mirror_in<Space::memory_space>(whole.entries)};
+      const auto by_space =
+          make_assembly_tree(Space(), there, row_order, columns, elimination, MemoryBudget());
+      CHECK(by_space.order == expected.order);
+      CHECK(by_space.pivot_begin == expected.pivot_begin);
+      CHECK(by_space.parent == expected.parent);
+      CHECK(by_space.row_begin == expected.row_begin);
+      CHECK(by_space.rows == expected.rows);
+      CHECK(by_space.flops == expected.flops);
     }
   }
 }

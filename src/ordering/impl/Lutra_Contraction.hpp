@@ -6,29 +6,26 @@
 // Lutra_HeavyEdgeMatching.hpp.
 
 #include <algorithm>
-#include <cstdint>
+#include <cstddef>
 #include <numeric>
-#include <type_traits>
 #include <vector>
 
-#include "Lutra_Executors.hpp"
-#include "Lutra_GraphBatch.hpp"
+#include "Lutra_DissectionGraph.hpp"
+#include "Lutra_OneThread.hpp"
 #include "Lutra_SharedLoops.hpp"
 
 namespace lutra::Impl {
 
 /// Contracts matched pairs to a coarser graph: weights are added, parallel edges are merged. Coarse vertices
-/// are numbered by the smaller vertex of their pair. With every executor, a coarse row lists its neighbours
-/// in the order of their first occurrence in the rows of the smaller, then the greater vertex.
-///
-/// A host thread looks up the entry of a neighbour in a marker array over the coarse vertices. Device
-/// threads, one per row, use a hash table per row, since marker arrays for all would not fit into memory.
-template <class Executor, class Index, class MemorySpace>
+/// are numbered by the smaller vertex of their pair. A coarse row lists its neighbours in the order
+/// of their first occurrence in the rows of the smaller, then the greater vertex, with any number of threads.
+/// A thread looks up the entry of a neighbour in a marker array over the coarse vertices.
+template <class Executor, class Index>
 class Contraction {
  public:
-  using Graph = GraphBatch<Index, MemorySpace>;
-  using Indices = Piece<Index, MemorySpace>;
-  using Stack = DissectionStack<MemorySpace>;
+  using Graph = DissectionGraph<Index>;
+  using Indices = Piece<Index>;
+  using Stack = DissectionStack;
 
   Contraction(const Executor& exec, const Graph& fine, const Indices& match)
       : m_exec(exec), m_fine(fine), m_match(match) {}
@@ -36,63 +33,42 @@ class Contraction {
   /// Numbers the coarse vertices: coarse_of[v] for each fine v. `first` [n + 1] is workspace. @returns their
   /// number
   Index number(const Indices& coarse_of, const Indices& first) const {
-    const Index count =
-        m_exec.exclusive_scan("lutra::ordering::number_pairs", m_fine.n_vertices, first, IsFirst{m_match});
-    m_exec.for_each("lutra::ordering::coarse_of", m_fine.n_vertices, CoarseOf{m_match, first, coarse_of});
+    const Index count = m_exec.exclusive_scan(m_fine.n_vertices, first, IsFirst{m_match});
+    m_exec.for_each(m_fine.n_vertices, CoarseOf{m_match, first, coarse_of});
     return count;
   }
 
   /// Constructs the coarse graph in memory of `stack`.
   Graph contract(const Indices& coarse_of, Index n_coarse, Stack& stack) const {
     Graph coarse;
-    coarse.n_graphs = m_fine.n_graphs;
     coarse.n_vertices = n_coarse;
-    coarse.vertex_weights = stack.template take<Index>(n_coarse);
-    coarse.row_map = stack.template take<Index>(n_coarse + 1);
-    coarse.first_vertex = stack.template take<Index>(coarse.n_graphs + 1);
-    if (coarse.n_graphs > 1) coarse.graph = stack.template take<Index>(n_coarse);
-    m_exec.for_each("lutra::ordering::coarse_starts", coarse.n_graphs + 1,
-                    FirstVertices{m_fine, coarse_of, n_coarse, coarse.first_vertex});
+    coarse.vertex_weights = stack.take<Index>(n_coarse);
+    coarse.row_map = stack.take<Index>(n_coarse + 1);
     if constexpr (Executor::one_thread) {
       fill_by_marker(coarse, coarse_of, stack);
-    } else if constexpr (std::is_same_v<Executor, SharedThreads>) {
-      fill_by_markers(coarse, coarse_of, stack);
     } else {
-      fill_by_hash(coarse, coarse_of, stack);
+      fill_by_markers(coarse, coarse_of, stack);
     }
     return coarse;
   }
 
-  // Kernels are public: nvcc instantiates them by name.
+ private:
   struct IsFirst {
     Indices match;
-    KOKKOS_FUNCTION Index operator()(const Index v) const { return v <= match(v) ? 1 : 0; }
+    Index operator()(const Index v) const { return v <= match(v) ? 1 : 0; }
   };
 
   struct CoarseOf {
     Indices match, first, coarse_of;
-    KOKKOS_FUNCTION void operator()(const Index v) const {
-      coarse_of(v) = first(v <= match(v) ? v : match(v));
-    }
-  };
-
-  struct FirstVertices {
-    Graph fine;
-    Indices coarse_of;
-    Index n_coarse;
-    Indices first_vertex;
-    KOKKOS_FUNCTION void operator()(const Index g) const {
-      const Index v = fine.first_vertex(g);  // the graph's first vertex is always the smaller one of its pair
-      first_vertex(g) = v == fine.n_vertices ? n_coarse : coarse_of(v);
-    }
+    void operator()(const Index v) const { coarse_of(v) = first(v <= match(v) ? v : match(v)); }
   };
 
   void fill_by_marker(Graph& coarse, const Indices& coarse_of, Stack& stack) const {
     // Rows are written in place; memory between the last row and the upper bound remains unused.
-    coarse.neighbours = stack.template take<Index>(m_fine.n_entries());
-    coarse.edge_weights = stack.template take<Index>(m_fine.n_entries());
+    coarse.neighbours = stack.take<Index>(m_fine.n_entries());
+    coarse.edge_weights = stack.take<Index>(m_fine.n_entries());
     const auto mark = stack.mark();
-    const Indices marker = stack.template take<Index>(coarse.n_vertices);
+    const Indices marker = stack.take<Index>(coarse.n_vertices);
     m_exec.fill(marker, Index(-1));
     const Index end = merge_rows(coarse, coarse_of, marker.data(), {0, m_fine.n_vertices, 0});
     stack.rewind(mark);
@@ -104,12 +80,12 @@ class Contraction {
   ///     merged   | rows of range 0 |free| rows of range 1 |free| …      capacity for all entries of each
   ///     range coarse   | rows of range 0 | rows of range 1 | …
   void fill_by_markers(Graph& coarse, const Indices& coarse_of, Stack& stack) const {
-    coarse.neighbours = stack.template take<Index>(m_fine.n_entries());
-    coarse.edge_weights = stack.template take<Index>(m_fine.n_entries());
+    coarse.neighbours = stack.take<Index>(m_fine.n_entries());
+    coarse.edge_weights = stack.take<Index>(m_fine.n_entries());
     const auto mark = stack.mark();
     Graph merged = coarse;
-    merged.neighbours = stack.template take<Index>(m_fine.n_entries());
-    merged.edge_weights = stack.template take<Index>(m_fine.n_entries());
+    merged.neighbours = stack.take<Index>(m_fine.n_entries());
+    merged.edge_weights = stack.take<Index>(m_fine.n_entries());
     std::vector<VertexRange> ranges(m_exec.n_threads);
     const auto n = static_cast<std::size_t>(m_fine.n_vertices);
     for (std::size_t k = 0; k < ranges.size(); ++k)
@@ -119,8 +95,7 @@ class Contraction {
     m_exec.loop->run(ranges.size(), [&](std::size_t k) { count[k] = count_entries(ranges[k]); });
     for (std::size_t k = 1; k < ranges.size(); ++k)
       ranges[k].first_entry = ranges[k - 1].first_entry + count[k - 1];
-    const Indices markers =
-        stack.template take<Index>(ranges.size() * static_cast<std::size_t>(coarse.n_vertices));
+    const Indices markers = stack.take<Index>(ranges.size() * static_cast<std::size_t>(coarse.n_vertices));
     m_exec.loop->run(ranges.size(), [&](std::size_t k) {
       Index* const marker = markers.data() + k * static_cast<std::size_t>(coarse.n_vertices);
       std::fill_n(marker, coarse.n_vertices, Index(-1));
@@ -202,114 +177,6 @@ class Contraction {
     return end;
   }
 
-  struct Members {
-    Indices match, coarse_of, member;
-    KOKKOS_FUNCTION void operator()(const Index v) const {
-      if (v <= match(v)) member(coarse_of(v)) = v;
-    }
-  };
-
-  struct Length {
-    Graph fine;
-    Indices match, member;
-    KOKKOS_FUNCTION Index length(Index v) const { return fine.row_map(v + 1) - fine.row_map(v); }
-    KOKKOS_FUNCTION Index operator()(const Index c) const {
-      const Index v = member(c), partner = match(v);
-      return length(v) + (partner == v ? 0 : length(partner));
-    }
-  };
-
-  /// Entries of a row and their slots. Short rows are searched linearly; long ones use linear probing in a
-  /// hash table twice as long as the row.
-  struct Collect {
-    Graph fine, coarse;
-    Indices match, coarse_of, member, start, to, weights, table, count;
-    /// Longest row searched linearly, by at most 66 comparisons. A table of two slots per entry would first
-    /// have to be cleared.
-    static constexpr Index most_searched = 12;
-
-    KOKKOS_FUNCTION void operator()(const Index c) const {
-      const Index v = member(c), partner = match(v), begin = start(c), bound = start(c + 1) - begin;
-      if (bound > most_searched) {
-        for (Index k = 2 * begin; k < 2 * (begin + bound); ++k) table(k) = -1;
-      }
-      Index length = 0;
-      for (Index m = v;; m = partner) {
-        for (Index p = fine.row_map(m); p < fine.row_map(m + 1); ++p) {
-          const Index k = coarse_of(fine.neighbours(p));
-          if (k == c) continue;
-          const Index at =
-              bound > most_searched ? hashed(k, begin, bound, length) : searched(k, begin, length);
-          if (at == length) {
-            to(begin + length) = k;
-            weights(begin + length++) = fine.edge_weight(p);
-          } else {
-            weights(begin + at) += fine.edge_weight(p);
-          }
-        }
-        if (m == partner) break;
-      }
-      count(c) = length;
-      coarse.vertex_weights(c) = fine.vertex_weights(v) + (partner == v ? 0 : fine.vertex_weights(partner));
-      if (coarse.n_graphs > 1) coarse.graph(c) = fine.graph(v);
-    }
-
-    KOKKOS_FUNCTION Index searched(Index k, Index begin, Index length) const {
-      Index at = 0;
-      while (at < length && to(begin + at) != k) ++at;
-      return at;
-    }
-    KOKKOS_FUNCTION Index hashed(Index k, Index begin, Index bound, Index length) const {
-      const auto size = static_cast<std::uint64_t>(2 * bound);
-      auto slot = static_cast<Index>(((mix_bits(static_cast<std::uint64_t>(k)) >> 32) * size) >> 32);
-      for (;; slot = slot + 1 < 2 * bound ? slot + 1 : 0) {
-        const Index at = table(2 * begin + slot);
-        if (at < 0) {
-          table(2 * begin + slot) = length;
-          return length;
-        }
-        if (to(begin + at) == k) return at;
-      }
-    }
-  };
-
-  struct Count {
-    Indices count;
-    KOKKOS_FUNCTION Index operator()(const Index c) const { return count(c); }
-  };
-
-  struct Compact {
-    Graph coarse;
-    Indices start, to, weights;
-    KOKKOS_FUNCTION void operator()(const Index c) const {
-      Index p = start(c);
-      for (Index q = coarse.row_map(c); q < coarse.row_map(c + 1); ++q, ++p) {
-        coarse.neighbours(q) = to(p);
-        coarse.edge_weights(q) = weights(p);
-      }
-    }
-  };
-
-  void fill_by_hash(Graph& coarse, const Indices& coarse_of, Stack& stack) const {
-    const Index n = coarse.n_vertices, bound = m_fine.n_entries();
-    coarse.neighbours = stack.template take<Index>(bound);
-    coarse.edge_weights = stack.template take<Index>(bound);
-    const auto mark = stack.mark();
-    const Indices member = stack.template take<Index>(n), start = stack.template take<Index>(n + 1),
-                  count = stack.template take<Index>(n), to = stack.template take<Index>(bound),
-                  weights = stack.template take<Index>(bound), table = stack.template take<Index>(2 * bound);
-    m_exec.for_each("lutra::ordering::members", m_fine.n_vertices, Members{m_match, coarse_of, member});
-    m_exec.exclusive_scan("lutra::ordering::row_bounds", n, start, Length{m_fine, m_match, member});
-    m_exec.for_each("lutra::ordering::contract", n,
-                    Collect{m_fine, coarse, m_match, coarse_of, member, start, to, weights, table, count});
-    const Index end = m_exec.exclusive_scan("lutra::ordering::coarse_rows", n, coarse.row_map, Count{count});
-    m_exec.for_each("lutra::ordering::compact", n, Compact{coarse, start, to, weights});
-    stack.rewind(mark);
-    coarse.neighbours = Indices(coarse.neighbours.data(), static_cast<std::size_t>(end));
-    coarse.edge_weights = Indices(coarse.edge_weights.data(), static_cast<std::size_t>(end));
-  }
-
- private:
   Executor m_exec;
   Graph m_fine;
   Indices m_match;

@@ -2,10 +2,12 @@
 #ifndef LUTRA_HEAVYEDGEMATCHING_HPP
 #define LUTRA_HEAVYEDGEMATCHING_HPP
 
+#include <Kokkos_Core.hpp>
+
 #include <cstdint>
 
-#include "Lutra_Executors.hpp"
-#include "Lutra_GraphBatch.hpp"
+#include "Lutra_DissectionGraph.hpp"
+#include "Lutra_OneThread.hpp"
 
 namespace lutra::Impl {
 
@@ -23,57 +25,54 @@ namespace lutra::Impl {
 /// If more than a sixth of the vertices remain unmatched, those with a common hub are paired (two-hop
 /// matching). The hub of a vertex is its heaviest neighbour, with ties broken by a hash of the neighbour's
 /// number, so that leaves of a star and twins have the same hub.
-template <class Executor, class Index, class MemorySpace>
+template <class Executor, class Index>
 class HeavyEdgeMatching {
  public:
-  using Graph = GraphBatch<Index, MemorySpace>;
-  using Indices = Piece<Index, MemorySpace>;
-  using Words = Piece<std::uint64_t, MemorySpace>;
+  using Graph = DissectionGraph<Index>;
+  using Indices = Piece<Index>;
+  using Words = Piece<std::uint64_t>;
 
-  /// @param limit [n_graphs] maximum weight of a pair
-  HeavyEdgeMatching(const Executor& exec, const Graph& graph, const Indices& limit, std::uint64_t seed)
+  /// @param limit maximum weight of a pair
+  HeavyEdgeMatching(const Executor& exec, const Graph& graph, Index limit, std::uint64_t seed)
       : m_exec(exec), m_proposal{graph, limit, {}, static_cast<std::uint32_t>(mix_bits(seed))} {}
 
   /// Computes match[v]: the partner of v, or v itself.
-  void find(const Indices& match, DissectionStack<MemorySpace>& stack) {
+  void find(const Indices& match, DissectionStack& stack) {
     const Index n = m_proposal.graph.n_vertices;
     const auto mark = stack.mark();
-    m_proposal.suitor = stack.template take<std::uint64_t>(n);
+    m_proposal.suitor = stack.take<std::uint64_t>(n);
     m_exec.fill(m_proposal.suitor, 0);
-    m_exec.for_each("lutra::ordering::propose", n, m_proposal);
-    const Index alone =
-        m_exec.template sum<Index>("lutra::ordering::match", n, Accept{m_proposal.suitor, match});
+    m_exec.for_each(n, m_proposal);
+    const Index alone = m_exec.template sum<Index>(n, Accept{m_proposal.suitor, match});
     if (alone > n / 6) pair_at_hubs(match, alone, stack);
     stack.rewind(mark);
   }
 
-  // Kernels are public: nvcc instantiates them by name.
+ private:
   /// The thread of u proposes for u, then for each displaced suitor.
   struct Propose {
     Graph graph;
-    Indices limit;
+    Index limit;
     Words
         suitor;  ///< [n] weight of the best proposal in the high half, its proposer + 1 in the low half; or 0
     std::uint32_t seed;
 
-    KOKKOS_FUNCTION std::uint32_t hash(Index u, Index v) const {
+    std::uint32_t hash(Index u, Index v) const {
       return ((static_cast<std::uint32_t>(u) * 0x9e3779b1u) ^ (static_cast<std::uint32_t>(v) * 0x9e3779b1u) ^
               seed) *
              0x85ebca6bu;
     }
 
-    /// Whether u beats the current suitor of v with an edge of this key. Hashes use numbers within the graph,
-    /// which starts at `first`.
-    KOKKOS_FUNCTION bool beats(std::uint64_t present, Index u, Index v, Index first,
-                               std::uint64_t key) const {
+    /// Whether u beats the current suitor of v with an edge of this key.
+    bool beats(std::uint64_t present, Index u, Index v, std::uint64_t key) const {
       if (present >> 32 != key >> 32) return key >> 32 > present >> 32;
       const auto other = static_cast<Index>(static_cast<std::uint32_t>(present)) - 1;
-      const std::uint32_t other_hash = hash(other - first, v - first);
+      const std::uint32_t other_hash = hash(other, v);
       const auto own_hash = static_cast<std::uint32_t>(key);
       return own_hash != other_hash ? own_hash > other_hash : u < other;
     }
 
-    KOKKOS_FUNCTION void operator()(const Index start) const {
+    void operator()(const Index start) const {
       if (graph.edge_weights.extent(0) > 0) {
         propose<true>(start);
       } else {
@@ -82,23 +81,22 @@ class HeavyEdgeMatching {
     }
 
     template <bool weighted>
-    KOKKOS_FUNCTION void propose(Index u) const {
+    void propose(Index u) const {
       const Index *const rows = graph.row_map.data(), *const heads = graph.neighbours.data(),
                          *const edges = graph.edge_weights.data(),
                          *const weights = graph.vertex_weights.data();
-      const Index first = graph.first_of(u), heaviest = limit(graph.graph_of(u));
       while (u >= 0) {
         Index best = -1;
         std::uint64_t best_key = 0, best_present = 0;  // weight in the high half, hash in the low half
-        const Index room = heaviest - weights[u];
+        const Index room = limit - weights[u];
         for (Index p = rows[u]; p < rows[u + 1]; ++p) {
           const Index v = heads[p];
           const std::uint64_t key =
-              static_cast<std::uint64_t>(weighted ? edges[p] : Index(1)) << 32 | hash(u - first, v - first);
+              static_cast<std::uint64_t>(weighted ? edges[p] : Index(1)) << 32 | hash(u, v);
           if (key < best_key || (key == best_key && v > best)) continue;
           if (weights[v] > room) continue;
           const std::uint64_t present = load(&suitor(v));
-          if (present != 0 && !beats(present, u, v, first, key)) continue;
+          if (present != 0 && !beats(present, u, v, key)) continue;
           best = v;
           best_key = key;
           best_present = present;
@@ -111,7 +109,7 @@ class HeavyEdgeMatching {
       }
     }
 
-    KOKKOS_FUNCTION static std::uint64_t load(const std::uint64_t* at) {
+    static std::uint64_t load(const std::uint64_t* at) {
       if constexpr (Executor::one_thread) {
         return *at;
       } else {
@@ -123,10 +121,8 @@ class HeavyEdgeMatching {
   struct Accept {
     Words suitor;
     Indices match;
-    KOKKOS_FUNCTION Index of(Index v) const {
-      return static_cast<Index>(static_cast<std::uint32_t>(suitor(v))) - 1;
-    }
-    KOKKOS_FUNCTION void operator()(const Index v, Index& alone) const {
+    Index of(Index v) const { return static_cast<Index>(static_cast<std::uint32_t>(suitor(v))) - 1; }
+    void operator()(const Index v, Index& alone) const {
       const Index u = of(v);
       const bool matched = u >= 0 && of(u) == v;
       match(v) = matched ? u : v;
@@ -134,19 +130,19 @@ class HeavyEdgeMatching {
     }
   };
 
-  /// Key (hub, vertex) of each unmatched vertex. Vertices without neighbours share the hub n + graph.
+  /// Key (hub, vertex) of each unmatched vertex. Vertices without neighbours share the hub n.
   struct ListAlone {
     Propose proposal;
     Indices match, position;
     Words keys;
-    KOKKOS_FUNCTION void operator()(const Index v) const {
+    void operator()(const Index v) const {
       if (match(v) != v) return;
       const Graph& graph = proposal.graph;
-      Index hub = graph.n_vertices + graph.graph_of(v), heaviest = 0;
+      Index hub = graph.n_vertices, heaviest = 0;
       std::uint32_t best = 0;
       for (Index p = graph.row_map(v); p < graph.row_map(v + 1); ++p) {
         const Index weight = graph.edge_weight(p), u = graph.neighbours(p);
-        const std::uint32_t key = proposal.hash(u - graph.first_of(v), 0);
+        const std::uint32_t key = proposal.hash(u, 0);
         if (weight < heaviest || (weight == heaviest && key <= best)) continue;
         hub = u;
         heaviest = weight;
@@ -158,7 +154,7 @@ class HeavyEdgeMatching {
 
   struct IsAlone {
     Indices match;
-    KOKKOS_FUNCTION Index operator()(const Index v) const { return match(v) == v ? 1 : 0; }
+    Index operator()(const Index v) const { return match(v) == v ? 1 : 0; }
   };
 
   /// The first unmatched vertex of each hub pairs up all those of the hub.
@@ -167,29 +163,28 @@ class HeavyEdgeMatching {
     Indices match;
     Words keys;
     Index n_keys;
-    KOKKOS_FUNCTION void operator()(const Index first) const {
+    void operator()(const Index first) const {
       const std::uint64_t hub = keys(first) >> 32;
       if (first > 0 && keys(first - 1) >> 32 == hub) return;
       for (Index k = first; k + 1 < n_keys && keys(k + 1) >> 32 == hub; k += 2) {
         const auto u = static_cast<Index>(static_cast<std::uint32_t>(keys(k))),
                    v = static_cast<Index>(static_cast<std::uint32_t>(keys(k + 1)));
         const Graph& graph = proposal.graph;
-        if (graph.vertex_weights(u) + graph.vertex_weights(v) > proposal.limit(graph.graph_of(u))) continue;
+        if (graph.vertex_weights(u) + graph.vertex_weights(v) > proposal.limit) continue;
         match(u) = v;
         match(v) = u;
       }
     }
   };
 
- private:
-  void pair_at_hubs(const Indices& match, Index alone, DissectionStack<MemorySpace>& stack) {
+  void pair_at_hubs(const Indices& match, Index alone, DissectionStack& stack) {
     const Index n = m_proposal.graph.n_vertices;
-    const Indices position = stack.template take<Index>(n + 1);
-    const Words keys = stack.template take<std::uint64_t>(alone);
-    m_exec.exclusive_scan("lutra::ordering::alone", n, position, IsAlone{match});
-    m_exec.for_each("lutra::ordering::hubs", n, ListAlone{m_proposal, match, position, keys});
+    const Indices position = stack.take<Index>(n + 1);
+    const Words keys = stack.take<std::uint64_t>(alone);
+    m_exec.exclusive_scan(n, position, IsAlone{match});
+    m_exec.for_each(n, ListAlone{m_proposal, match, position, keys});
     m_exec.sort(keys);
-    m_exec.for_each("lutra::ordering::pair_at_hubs", alone, PairAtHub{m_proposal, match, keys, alone});
+    m_exec.for_each(alone, PairAtHub{m_proposal, match, keys, alone});
   }
 
   Executor m_exec;

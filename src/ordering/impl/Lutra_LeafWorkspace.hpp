@@ -2,12 +2,9 @@
 #ifndef LUTRA_LEAFWORKSPACE_HPP
 #define LUTRA_LEAFWORKSPACE_HPP
 
-#include <algorithm>
 #include <vector>
 
 #include "Lutra_At.hpp"
-#include "Lutra_DissectionNode.hpp"
-#include "Lutra_HostTasks.hpp"
 #include "Lutra_QuotientGraph.hpp"
 #include "Lutra_SymmetricGraph.hpp"
 
@@ -89,25 +86,6 @@ class LeafWorkspace {
   std::vector<Index> m_row_map, m_neighbours, m_next, m_local_weights, m_permutation;
   QuotientGraph<Index> m_minimum_degree;
 };
-
-/// Orders the leaves among the nodes of a separator tree on all host threads.
-/// @param ordered [nodes] whether a leaf is already ordered
-template <class Index>
-void order_leaves(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
-                  const std::vector<DissectionNode<Index>>& nodes, const std::vector<char>& ordered,
-                  std::vector<Index>& order) {
-  if (std::ranges::count(ordered, 1) ==
-      std::ranges::count_if(nodes, [](const auto& node) { return node.leaf; }))
-    return;
-  const auto n_threads =
-      static_cast<std::size_t>(std::max(1, Kokkos::DefaultHostExecutionSpace().concurrency()));
-  std::vector<LeafWorkspace<Index>> workspaces(n_threads, LeafWorkspace<Index>(graph, weights));
-  for_each_task(n_threads, nodes.size(), [&](std::size_t thread, std::size_t k) {
-    const DissectionNode<Index>& node = nodes[k];
-    if (node.leaf && ordered[k] == 0)
-      workspaces[thread].order(order.data() + node.own_begin, node.end - node.own_begin);
-  });
-}
 
 }  // namespace lutra::Impl
 

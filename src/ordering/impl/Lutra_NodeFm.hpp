@@ -3,12 +3,12 @@
 #define LUTRA_NODEFM_HPP
 
 // Refinement of vertex separators by moves of single vertices (Fiduccia and Mattheyses 1982; for separators
-// Ashcraft and Liu 1998); used on hosts.
+// Ashcraft and Liu 1998).
 
 #include <cstdint>
 #include <utility>
 
-#include "Lutra_GraphBatch.hpp"
+#include "Lutra_DissectionGraph.hpp"
 #include "Lutra_SeparatorWeights.hpp"
 
 namespace lutra::Impl {
@@ -26,16 +26,16 @@ class VertexHeap {
   /// @param entries  storage for all vertices
   /// @param position [n_vertices] position of each vertex in `entries`; −1: not in the heap; read only for
   /// vertices that have been inserted before
-  KOKKOS_FUNCTION VertexHeap(Entry* entries, Index* position) : m_entries(entries), m_position(position) {}
+  VertexHeap(Entry* entries, Index* position) : m_entries(entries), m_position(position) {}
 
-  KOKKOS_FUNCTION bool empty() const { return m_size == 0; }
-  KOKKOS_FUNCTION bool holds(Index v) const { return m_position[v] >= 0; }
-  KOKKOS_FUNCTION void clear() { m_size = 0; }
+  bool empty() const { return m_size == 0; }
+  bool holds(Index v) const { return m_position[v] >= 0; }
+  void clear() { m_size = 0; }
 
-  KOKKOS_FUNCTION void insert(Index v, std::int64_t priority) { rise(m_size++, {priority, v}); }
-  KOKKOS_FUNCTION void raise(Index v, std::int64_t priority) { rise(m_position[v], {priority, v}); }
+  void insert(Index v, std::int64_t priority) { rise(m_size++, {priority, v}); }
+  void raise(Index v, std::int64_t priority) { rise(m_position[v], {priority, v}); }
 
-  KOKKOS_FUNCTION Index take_largest() {
+  Index take_largest() {
     const Index v = m_entries[0].vertex;
     m_position[v] = -1;
     const Entry last = m_entries[--m_size];
@@ -44,18 +44,18 @@ class VertexHeap {
   }
 
  private:
-  KOKKOS_FUNCTION void put(Index at, Entry entry) {
+  void put(Index at, Entry entry) {
     m_entries[at] = entry;
     m_position[entry.vertex] = at;
   }
 
-  KOKKOS_FUNCTION void rise(Index at, Entry entry) {
+  void rise(Index at, Entry entry) {
     for (; at > 0 && m_entries[(at - 1) / 2].priority < entry.priority; at = (at - 1) / 2)
       put(at, m_entries[(at - 1) / 2]);
     put(at, entry);
   }
 
-  KOKKOS_FUNCTION void sink(Entry entry) {
+  void sink(Entry entry) {
     Index at = 0;
     for (Index child = 1; child < m_size; child = 2 * at + 1) {
       if (child + 1 < m_size && m_entries[child].priority < m_entries[child + 1].priority) ++child;
@@ -81,26 +81,15 @@ struct NodeFmArrays {
   Index* moved;     ///< vertices moved in this pass, in order
   Index* list_end;  ///< length of `list` after each move of this pass
   typename VertexHeap<Index>::Entry* heap;
-
-  /// Arrays for one graph of a batch: `pull` and `position` are indexed by vertex number, the others from 0.
-  /// @param offset of a further trial: a multiple of the batch's number of vertices
-  KOKKOS_FUNCTION NodeFmArrays of_graph(Index first, Index offset = 0) const {
-    const Index begin = offset + first;
-    return {pull + 2 * offset, position + offset, list + begin,
-            moved + begin,     list_end + begin,  heap + begin};
-  }
 };
 
-template <class Index, class MemorySpace>
-NodeFmArrays<Index> take_node_fm_arrays(Index n_vertices, DissectionStack<MemorySpace>& stack) {
-  const auto take = [&](Index count) { return stack.template take<Index>(count).data(); };
+template <class Index>
+NodeFmArrays<Index> take_node_fm_arrays(Index n_vertices, DissectionStack& stack) {
+  const auto take = [&](Index count) { return stack.take<Index>(count).data(); };
   return {take(2 * n_vertices), take(n_vertices),
           take(n_vertices),     take(n_vertices),
-          take(n_vertices),     stack.template take<typename VertexHeap<Index>::Entry>(n_vertices).data()};
+          take(n_vertices),     stack.take<typename VertexHeap<Index>::Entry>(n_vertices).data()};
 }
-
-/// Bounds the time where every pass gains a little; two successive passes without gain end it before.
-constexpr int max_refinement_passes = 20;
 
 /// Improves a vertex separator by moves of single vertices in one thread: one-sided passes of the method of
 /// Fiduccia and Mattheyses for separators (Ashcraft and Liu 1998, "Applications of the Dulmage–Mendelsohn
@@ -114,22 +103,22 @@ constexpr int max_refinement_passes = 20;
 template <class Index>
 class NodeFm {
  public:
-  /// Arrays of a graph; their vertex numbering is used throughout.
-  struct Graph {
-    const Index *row_map, *neighbours, *weights;
-  };
+  using Graph = DissectionGraph<Index>;
 
-  KOKKOS_FUNCTION NodeFm(const Graph& graph, signed char* part, const NodeFmArrays<Index>& arrays)
-      : m_graph(graph), m_part(part), m_a(arrays), m_heap(arrays.heap, arrays.position) {}
+  NodeFm(const Graph& graph, signed char* part, const NodeFmArrays<Index>& arrays)
+      : m_graph{graph.row_map.data(), graph.neighbours.data(), graph.vertex_weights.data()},
+        m_n(graph.n_vertices),
+        m_part(part),
+        m_a(arrays),
+        m_heap(arrays.heap, arrays.position) {}
 
-  KOKKOS_FUNCTION const SeparatorWeights<Index>& weights() const { return m_weights; }
-  KOKKOS_FUNCTION Index max_side() const { return m_max_side; }
+  const SeparatorWeights<Index>& weights() const { return m_weights; }
 
-  /// Initialises the separator of the vertices first … end − 1 from their parts.
-  KOKKOS_FUNCTION void read(Index first, Index end, double max_side_share) {
+  /// Initialises the separator from the parts of the vertices.
+  void read(double max_side_share) {
     m_weights = {};
     m_size = 0;
-    for (Index v = first; v < end; ++v) {
+    for (Index v = 0; v < m_n; ++v) {
       m_weights.part[m_part[v]] += m_graph.weights[v];
       m_a.list[m_size] = v;
       m_size += m_part[v] == separator;
@@ -138,43 +127,29 @@ class NodeFm {
     for (Index i = 0; i < m_size; ++i) find_pull(m_a.list[i]);
   }
 
-  /// Initialises with a separator whose pulls and list are already in the arrays. The list may have any
-  /// order: equal gains are then ordered by the smaller number, so results do not depend on it.
-  /// @param end one above the largest vertex number
-  /// @param max_patience maximum number of moves after the best state of a pass
-  KOKKOS_FUNCTION void take_over(Index size, Index end, const SeparatorWeights<Index>& weights,
-                                 Index max_side, Index max_patience) {
-    m_weights = weights;
-    m_size = size;
-    m_max_side = max_side;
-    m_max_patience = max_patience;
-    m_first_stamp = end;
-  }
-
-  /// Alternates passes to both sides, starting with the lighter one, until neither side improves or
-  /// `max_passes` are done.
-  KOKKOS_FUNCTION void refine(int max_passes) {
+  /// Alternates passes to both sides, starting with the lighter one, until neither side improves.
+  void refine() {
+    constexpr int max_passes = 20;  // bounds the time where every pass gains a little
     int to = m_weights.part[0] <= m_weights.part[1] ? 0 : 1;
     for (int pass = 0, idle = 0; pass < max_passes && idle < 2; ++pass, to = 1 - to)
       idle = improve(to) ? 0 : idle + 1;
   }
 
-  /// Starts with all vertices first … end − 1 in side 1; grows side 0 from `seed` and keeps the best
-  /// separator.
-  KOKKOS_FUNCTION void grow(Index first, Index end, Index seed, double max_side_share) {
+  /// Starts with all vertices in side 1; grows side 0 from `seed` and keeps the best separator.
+  void grow(Index seed, double max_side_share) {
     m_weights = {};
-    for (Index v = first; v < end; ++v) {
+    for (Index v = 0; v < m_n; ++v) {
       m_part[v] = side_b;
       m_weights.part[side_b] += m_graph.weights[v];
     }
     m_max_side = m_weights.max_side(max_side_share);
     m_size = 0;
     begin_pass(side_a);
-    Index next = first;
+    Index next = 0;
     while (m_weights.part[side_a] < m_weights.part[side_b]) {
       // unvisited component
       if (m_heap.empty()) {
-        while (next < end && m_part[seed] != side_b) seed = next++;
+        while (next < m_n && m_part[seed] != side_b) seed = next++;
         if (m_part[seed] != side_b) break;
         enter(seed);
       }
@@ -184,27 +159,31 @@ class NodeFm {
     end_pass();
   }
 
+ private:
+  struct Arrays {
+    const Index *row_map, *neighbours, *weights;
+  };
+
   /// Computes the weights of a separator vertex's neighbours in both sides.
-  KOKKOS_FUNCTION void find_pull(Index v) {
+  void find_pull(Index v) {
     Index pull[3] = {0, 0, 0};
     for_neighbours(v, [&](Index u) { pull[m_part[u]] += m_graph.weights[u]; });
     m_a.pull[2 * v] = pull[0];
     m_a.pull[2 * v + 1] = pull[1];
   }
 
- private:
-  KOKKOS_FUNCTION std::int64_t priority(Index v) {
+  std::int64_t priority(Index v) {
     const Index gain = m_graph.weights[v] - m_a.pull[2 * v + 1 - m_to];
     return static_cast<std::int64_t>(gain) * (std::int64_t(1) << 32) + ++m_stamp;
   }
 
   template <class Visit>
-  KOKKOS_FUNCTION void for_neighbours(Index v, const Visit& visit) const {
+  void for_neighbours(Index v, const Visit& visit) const {
     for (Index p = m_graph.row_map[v]; p < m_graph.row_map[v + 1]; ++p) visit(m_graph.neighbours[p]);
   }
 
   /// Moves a vertex of the other side into the separator and the queue.
-  KOKKOS_FUNCTION void enter(Index u) {
+  void enter(Index u) {
     const Index weight = m_graph.weights[u];
     const int other = 1 - m_to;
     m_part[u] = separator;
@@ -224,7 +203,7 @@ class NodeFm {
   }
 
   /// Moves the vertex with the largest gain, unless its side becomes too heavy.
-  KOKKOS_FUNCTION void step() {
+  void step() {
     const Index v = m_heap.take_largest(), weight = m_graph.weights[v];
     if (m_weights.part[m_to] + weight > m_max_side) return;
     m_part[v] = static_cast<signed char>(m_to);
@@ -244,7 +223,7 @@ class NodeFm {
     }
   }
 
-  KOKKOS_FUNCTION void begin_pass(int to) {
+  void begin_pass(int to) {
     m_to = to;
     m_n_moved = m_n_best = 0;
     m_size_before = m_size;
@@ -254,7 +233,7 @@ class NodeFm {
   }
 
   /// Restores the best state, and removes vertices that left the separator from the list.
-  KOKKOS_FUNCTION void end_pass() {
+  void end_pass() {
     while (m_size > list_end(m_n_moved)) leave(m_a.list[--m_size]);
     for (; m_n_moved > m_n_best; --m_n_moved) {
       while (m_size > list_end(m_n_moved - 1)) leave(m_a.list[--m_size]);
@@ -269,12 +248,10 @@ class NodeFm {
     m_size = size;
   }
 
-  KOKKOS_FUNCTION Index list_end(Index n_moved) const {
-    return n_moved == 0 ? m_size_before : m_a.list_end[n_moved - 1];
-  }
+  Index list_end(Index n_moved) const { return n_moved == 0 ? m_size_before : m_a.list_end[n_moved - 1]; }
 
   /// Reverts `enter`.
-  KOKKOS_FUNCTION void leave(Index u) {
+  void leave(Index u) {
     m_part[u] = static_cast<signed char>(1 - m_to);
     for_neighbours(u, [&](Index k) {
       if (m_part[k] == separator) m_a.pull[2 * k + 1 - m_to] += m_graph.weights[u];
@@ -282,7 +259,7 @@ class NodeFm {
   }
 
   /// Reverts the move of a vertex after those that entered with it have left.
-  KOKKOS_FUNCTION void undo(Index v) {
+  void undo(Index v) {
     m_part[v] = separator;
     Index pull[3] = {0, 0, 0};
     for_neighbours(v, [&](Index k) {
@@ -294,16 +271,13 @@ class NodeFm {
   }
 
   /// Makes a pass to one side. @returns whether it found a better state
-  KOKKOS_FUNCTION bool improve(int to) {
+  bool improve(int to) {
     begin_pass(to);
     for (Index i = 0; i < m_size; ++i) {
       const Index v = m_a.list[i];
-      if (m_first_stamp > 0) m_stamp = m_first_stamp - 2 - v;
       m_heap.insert(v, priority(v));
     }
-    m_stamp = m_first_stamp > 0 ? m_first_stamp : m_stamp;
-    Index patience = m_size < 100 ? 3 * m_size : m_size < 300 ? Index(300) : m_size;
-    if (m_first_stamp > 0 && patience > m_max_patience) patience = m_max_patience;
+    const Index patience = m_size < 100 ? 3 * m_size : m_size < 300 ? Index(300) : m_size;
     while (!m_heap.empty()) {
       const Index idle = m_n_moved - m_n_best;
       if (idle > 3 * patience) break;
@@ -315,23 +289,18 @@ class NodeFm {
     return m_n_best > 0;
   }
 
-  Graph m_graph;
+  Arrays m_graph;
+  Index m_n;
   signed char* m_part;
   NodeFmArrays<Index> m_a;
   VertexHeap<Index> m_heap;
   Index m_max_side = 0;
   SeparatorWeights<Index> m_weights, m_best;
   int m_to = 0;
-  Index m_size = 0, m_size_before = 0;          ///< current length of the list, and at the start of the pass
-  Index m_first_stamp = 0, m_max_patience = 0;  ///< set by `take_over`
-  Index m_n_moved = 0, m_n_best = 0;            ///< moves in this pass, and up to the best state
-  std::int64_t m_stamp = 0;                     ///< tie-breaker: among equal gains, the latest comes first
+  Index m_size = 0, m_size_before = 0;  ///< current length of the list, and at the start of the pass
+  Index m_n_moved = 0, m_n_best = 0;    ///< moves in this pass, and up to the best state
+  std::int64_t m_stamp = 0;             ///< tie-breaker: among equal gains, the latest comes first
 };
-
-template <class Index, class MemorySpace>
-KOKKOS_FUNCTION typename NodeFm<Index>::Graph plain_graph(const GraphBatch<Index, MemorySpace>& graph) {
-  return {graph.row_map.data(), graph.neighbours.data(), graph.vertex_weights.data()};
-}
 
 }  // namespace lutra::Impl
 

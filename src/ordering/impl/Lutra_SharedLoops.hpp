@@ -73,9 +73,9 @@ class SharedLoop {
   alignas(64) std::atomic<std::size_t> m_next = 0;
 };
 
-/// Executor (Lutra_Executors.hpp) for one subgraph, by the thread that owns `loop` and its helpers.
+/// Executor for one subgraph, as `OneThread` (Lutra_OneThread.hpp), by the thread that owns `loop` and its
+/// helpers.
 struct SharedThreads {
-  using memory_space = Kokkos::HostSpace;
   static constexpr bool one_thread = false;
   /// Four for each of 16 threads; `sum` keeps a value of each on the stack.
   static constexpr std::size_t max_parts = 64;
@@ -103,14 +103,14 @@ struct SharedThreads {
   }
 
   template <class Index, class Functor>
-  void for_each(const char*, Index n, const Functor& f) const {
+  void for_each(Index n, const Functor& f) const {
     for_parts(n, [&f](Index begin, Index end, std::size_t) {
       for (Index i = begin; i < end; ++i) f(i);
     });
   }
 
   template <class Value, class Index, class Functor>
-  Value sum(const char*, Index n, const Functor& f) const {
+  Value sum(Index n, const Functor& f) const {
     std::array<Value, max_parts> of_part{};
     for_parts(n, [&](Index begin, Index end, std::size_t part) {
       Value value{};
@@ -123,7 +123,7 @@ struct SharedThreads {
   }
 
   template <class Index, class Out, class In>
-  auto exclusive_scan(const char*, Index n, const Out& out, const In& in) const {
+  auto exclusive_scan(Index n, const Out& out, const In& in) const {
     using Value = typename Out::non_const_value_type;
     std::array<Value, max_parts> of_part{};
     for_parts(n, [&](Index begin, Index end, std::size_t part) {
@@ -169,14 +169,8 @@ struct SharedThreads {
     });
   }
 
-  void fence() const {}
-
   template <class Value>
-  KOKKOS_FUNCTION static Value fetch_add(Value* at, Value value) {
-    return Kokkos::atomic_fetch_add(at, value);
-  }
-  template <class Value>
-  KOKKOS_FUNCTION static Value compare_exchange(Value* at, Value expected, Value desired) {
+  static Value compare_exchange(Value* at, Value expected, Value desired) {
     return Kokkos::atomic_compare_exchange(at, expected, desired);
   }
 };

@@ -15,6 +15,7 @@
 
 #include "Lutra_ChooseOrdering.hpp"
 #include "Lutra_DeviceModel.hpp"
+#include "Lutra_DeviceSpeeds.hpp"
 #include "Lutra_Formatted.hpp"
 #include "Lutra_MatrixMarket.hpp"
 #include "Lutra_SparseLU.hpp"
@@ -23,10 +24,6 @@
 
 namespace lutra {
 namespace Impl {
-
-struct NoWork {
-  KOKKOS_FUNCTION void operator()(const int) const {}
-};
 
 /// Measures the library's own stages on small generated matrices and derives the numbers of a device model.
 template <class Scalar, class ExecutionSpace>
@@ -84,15 +81,7 @@ class Calibration {
   /// Returns the least time of five runs after one warm-up run.
   template <class Work>
   double seconds_of(const Work& work) const {
-    double least = HUGE_VAL;
-    for (int run = 0; run < 6; ++run) {
-      m_exec.fence("lutra::calibrate: before a run");
-      const Kokkos::Timer timer;
-      work();
-      m_exec.fence("lutra::calibrate: after a run");
-      if (run > 0) least = std::min(least, timer.seconds());
-    }
-    return least;
+    return least_seconds(m_exec, 5, work);
   }
 
   /// Replaces a number unless it is 0 in the built-in model, which means that the execution space does not
@@ -102,29 +91,19 @@ class Calibration {
   }
 
   void measure_bandwidth() {
-    using Array = Kokkos::View<double*, Memory>;
-    const auto from = make_uncounted<Array>("lutra::calibrate::from", std::size_t{1} << 24),
-               to = make_uncounted<Array>("lutra::calibrate::to", std::size_t{1} << 24);
-    const double seconds = seconds_of([&] { Kokkos::deep_copy(m_exec, to, from); });
     TrisolveDeviceModel& trisolve = m_model.trisolve;
-    const double share =
-        2.0 * sizeof(double) * static_cast<double>(from.extent(0)) / seconds / trisolve.methods.bandwidth;
+    const double measured = measured_bandwidth(m_exec);
+    if (!(measured > 0)) return;  // too little memory
+    const double share = measured / trisolve.methods.bandwidth;
     for (double* const bandwidth : {&trisolve.methods.bandwidth, &trisolve.level_sets.bandwidth,
                                     &trisolve.portable_level_sets.bandwidth})
       if (*bandwidth > 1) *bandwidth *= share;  // 1 means that the space does not use it
   }
 
   void measure_launch() {
-    constexpr int launches = 1000;
-    const double seconds = seconds_of([&] {
-      for (int k = 0; k < launches; ++k)
-        Kokkos::parallel_for("lutra::calibrate::launch", Kokkos::RangePolicy<ExecutionSpace>(m_exec, 0, 1),
-                             NoWork());
-    });
-    const double launch = seconds / launches;
     replace(is_host_space<ExecutionSpace> ? m_model.trisolve.methods.level_launch_seconds
                                           : m_model.trisolve.portable_level_sets.launch_seconds,
-            launch);
+            measured_launch(m_exec));
   }
 
   /// Returns the seconds of a solve with a bidiagonal matrix of ones.
@@ -221,7 +200,7 @@ class Calibration {
         Sample result{properties_of(graph), {}, 0};
         result.seconds = seconds_of([&] {
           TwoOrders<int> orders(graph);
-          if (kind == Ordering::nd) orders.dissect(Dissector::host);
+          if (kind == Ordering::nd) orders.dissect();
           if (kind == Ordering::amd) orders.advance_degree();
           result.forecast =
               forecast_fill(graph, kind == Ordering::nd ? orders.dissection_order() : orders.degree_order());
@@ -238,7 +217,6 @@ class Calibration {
     }
     fit_amd(amd[0], amd[1]);
     fit(m_model.ordering.dissection, dissection[0], dissection[1]);
-    if constexpr (!is_host_space<ExecutionSpace>) measure_device_dissection();
   }
 
   void fit_amd(Sample& a, Sample& b) {
@@ -252,22 +230,6 @@ class Calibration {
     const double factor = std::sqrt(a.seconds * b.seconds / predicted);
     scale(costs.amd, factor);
     costs.amd_visit_seconds *= factor;
-  }
-
-  /// Measures dissection on larger graphs, since a device takes equally long for all small ones. The costs
-  /// per row and edge keep the proportions of the host.
-  void measure_device_dissection() {
-    m_model.ordering.device_dissection = m_model.ordering.dissection;
-    std::array<Sample, 2> samples;
-    const std::array<Kind, 2> kinds = {{{"poisson2d", 300}, {"poisson3d", 40}}};
-    for (std::size_t k = 0; k < 2; ++k) {
-      const HostMatrix<double> A = generate(kinds[k].name, kinds[k].size);
-      const auto graph = symmetric_graph<int>(make_view(A).pattern());
-      samples[k] = {properties_of(graph), {}, 0};
-      samples[k].seconds = seconds_of([&] { order(graph, Ordering::nd, {}, Dissector::device); }) /
-                           std::log2(static_cast<double>(graph.size()));
-    }
-    fit(m_model.ordering.device_dissection, samples[0], samples[1]);
   }
 
   /// Runs analysis, factorization and solve of a matrix with an engine.

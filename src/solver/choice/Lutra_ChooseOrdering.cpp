@@ -26,29 +26,17 @@ std::string in_words(const std::string& name, const FillForecast& forecast) {
                    static_cast<double>(forecast.height), static_cast<double>(forecast.supernode_height));
 }
 
-/// Predicted time of nested dissection, and where it runs. Each level of its recursion processes the whole
-/// graph that remains after reduction. The times of reduction and forecast are those of AMD.
-struct DissectionTime {
-  double seconds;
-  Dissector by;
-};
-
-DissectionTime dissection_time(const OrderingProperties& properties, const OrderingCosts& costs) {
+/// Predicted seconds of nested dissection. Each level of its recursion processes the whole graph that remains
+/// after reduction. The times of reduction and forecast are those of AMD.
+double dissection_seconds(const OrderingProperties& properties, const OrderingCosts& costs) {
   OrderingProperties left;
   left.rows = properties.reduced ? properties.reduced->rows : properties.rows;
   left.edges = properties.reduced ? properties.reduced->edges : properties.edges;
   const int threads = properties.side_by_side ? properties.use.threads - 1 : properties.use.threads;
-  const double levels = std::log2(static_cast<double>(std::max<std::int64_t>(left.rows, 2))),
-               around = predicted_seconds(costs.amd, properties, {});
-  const double host = around + predicted_seconds(costs.dissection, left, {}) * levels *
-                                   thread_share(costs.dissection_serial_share, threads),
-               device = around + predicted_seconds(costs.device_dissection, left, {}) * levels;
-  const bool on_device = !properties.side_by_side && costs.device_dissection != StageCosts() && device < host;
-  return on_device ? DissectionTime{device, Dissector::device} : DissectionTime{host, Dissector::host};
-}
-
-std::string name_of(const DissectionTime& time) {
-  return time.by == Dissector::device ? "nested dissection on the device" : "nested dissection";
+  const double levels = std::log2(static_cast<double>(std::max<std::int64_t>(left.rows, 2)));
+  return predicted_seconds(costs.amd, properties, {}) +
+         predicted_seconds(costs.dissection, left, {}) * levels *
+             thread_share(costs.dissection_serial_share, threads);
 }
 
 /// Estimates the forecast of nested dissection from that of AMD.
@@ -111,26 +99,32 @@ double share_of_first_bisection(const OrderingProperties& properties) {
 /// Seconds that dissection adds to those of AMD, or has left after its first separator. Side by side the
 /// solver waits for dissection if it lasts longer, and forecasts a second order, which is half of AMD's time
 /// apart from visits.
-double extra_seconds(const DissectionTime& dissection, const OrderingProperties& properties,
-                     const OrderingCosts& costs) {
+double extra_seconds(double dissection, const OrderingProperties& properties, const OrderingCosts& costs) {
   if (properties.first_separator && !properties.dissection)
-    return dissection.seconds * (1 - share_of_first_bisection(properties));
-  if (!properties.side_by_side) return dissection.seconds;
-  return std::max(dissection.seconds - predicted_amd_seconds(properties, costs), 0.0) +
+    return dissection * (1 - share_of_first_bisection(properties));
+  if (!properties.side_by_side) return dissection;
+  return std::max(dissection - predicted_amd_seconds(properties, costs), 0.0) +
          0.5 * predicted_seconds(costs.amd, properties, {});
+}
+
+/// Number of list entries that AMD visits in the given time, by the model.
+std::int64_t visits_within(double seconds, const OrderingProperties& properties, const OrderingCosts& costs) {
+  if (!(costs.amd_visit_seconds > 0)) return std::numeric_limits<std::int64_t>::max();
+  const double left = seconds - predicted_seconds(costs.amd, properties, {});
+  return static_cast<std::int64_t>(std::clamp(left / costs.amd_visit_seconds, 0.0, 1e18));
 }
 
 /// Chooses the order of nested dissection after AMD was stopped.
 OrderingChoice choose_without_amd(const OrderingProperties& properties, const DeviceModel& model,
-                                  const DissectionTime& dissection) {
+                                  double dissection) {
   PredictedTimes times = predicted_times(properties, *properties.dissection, model);
   const double given_up = predicted_amd_seconds(properties, model.ordering);
   times.ordering = given_up + extra_seconds(dissection, properties, model.ordering);
-  return {Ordering::nd,
-          in_words(name_of(dissection), *properties.dissection) +
-              formatted(", predicted to take %.2g s; AMD was given up, not done in %.2g s",
-                        dissection.seconds, given_up),
-          times};
+  return {
+      Ordering::nd,
+      in_words("nested dissection", *properties.dissection) +
+          formatted(", predicted to take %.2g s; AMD was given up, not done in %.2g s", dissection, given_up),
+      times};
 }
 
 /// Sorts an order so that blocks follow one another. The order within each block is kept.
@@ -184,7 +178,6 @@ ChosenOrder choose_with(SymmetricGraph<Index> graph, const DeviceModel& model, c
   const auto paired = partner.empty() ? PairedGraph<Index>() : compress_pairs(graph, partner);
   TwoOrders<Index> orders(partner.empty() ? graph : paired.graph, paired.weight);
   properties.reduced = GraphSize{orders.reduced_rows(), orders.reduced_edges()};
-  const Dissector dissector = choose_dissector(properties, model);
   properties.side_by_side = works_side_by_side(properties, model);
   const auto eliminated = [&](const std::vector<Index>& found) {
     const auto order = sort_by_block(partner.empty() ? found : expand_pairs(paired, found), blocks);
@@ -210,7 +203,7 @@ ChosenOrder choose_with(SymmetricGraph<Index> graph, const DeviceModel& model, c
   if (properties.side_by_side) {
     orders.advance_both(limit, wants_dissection);
   } else if (!orders.advance_degree(limit) || wants_dissection()) {
-    orders.dissect(dissector, goes_on);
+    orders.dissect(goes_on);
   }
   if (orders.has_dissection()) {
     dissection = eliminated(orders.dissection_order());
@@ -303,40 +296,33 @@ PredictedTimes predicted_times(const OrderingProperties& properties, const FillF
   return times;
 }
 
-Dissector choose_dissector(const OrderingProperties& properties, const DeviceModel& model) {
-  return dissection_time(properties, model.ordering).by;
-}
-
 bool works_side_by_side(const OrderingProperties& properties, const DeviceModel& model) {
   constexpr int min_threads = 4;  // with fewer, dissection is slowed more by the loss of one than it gains
   constexpr double min_seconds = 2e-3;  // of dissection; less is gained than threads take to start
   // Beyond this the workspaces of both are too large to have at once.
   constexpr std::int64_t max_edges = std::numeric_limits<int>::max() / 2;
-  const DissectionTime time = dissection_time(properties, model.ordering);
-  return properties.use.threads >= min_threads && time.by == Dissector::host &&
-         properties.edges <= max_edges &&
-         time.seconds - predicted_seconds(model.ordering.amd, properties, {}) >= min_seconds;
+  const double seconds = dissection_seconds(properties, model.ordering);
+  return properties.use.threads >= min_threads && properties.edges <= max_edges &&
+         seconds - predicted_seconds(model.ordering.amd, properties, {}) >= min_seconds;
 }
 
 std::int64_t max_amd_visits(const OrderingProperties& properties, const DeviceModel& model) {
   const OrderingCosts& costs = model.ordering;
-  if (!(costs.amd_visit_seconds > 0)) return std::numeric_limits<std::int64_t>::max();
   // Dissection is predicted at 0.6 to 1.0 of its time, and AMD's order is often the better one.
   constexpr double patience_alone = 1.5, patience_beside = 1.25;
-  double patience = (properties.side_by_side ? patience_beside : patience_alone) *
-                        dissection_time(properties, costs).seconds -
-                    predicted_seconds(costs.amd, properties, {});
+  double patience =
+      (properties.side_by_side ? patience_beside : patience_alone) * dissection_seconds(properties, costs);
   if (properties.dissection) {
     const PredictedTimes times = predicted_times(properties, *properties.dissection, model);
     patience += costs.max_saved_share * properties.use.factorizations * (*times.factorization + *times.solve);
   }
-  return static_cast<std::int64_t>(std::clamp(patience / costs.amd_visit_seconds, 0.0, 1e18));
+  return visits_within(patience, properties, costs);
 }
 
 OrderingChoice choose_ordering(const OrderingProperties& properties, const DeviceModel& model) {
   const OrderingCosts& costs = model.ordering;
   const OrderingUse& use = properties.use;
-  const DissectionTime dissected = dissection_time(properties, costs);
+  const double dissected = dissection_seconds(properties, costs);
   const double extra = extra_seconds(dissected, properties, costs);
   if (!properties.amd) return choose_without_amd(properties, model, dissected);
   const std::string amd = in_words("AMD", *properties.amd);
@@ -350,7 +336,7 @@ OrderingChoice choose_ordering(const OrderingProperties& properties, const Devic
         total(predicted_times(properties, expected_dissection(properties, costs), model), use);
     if (spared > extra) return {Ordering::automatic, {}, {}};
     if (properties.first_separator) {
-      with_amd.ordering = *with_amd.ordering + dissected.seconds - extra;
+      with_amd.ordering = *with_amd.ordering + dissected - extra;
       return {Ordering::amd,
               amd + formatted(": nested dissection was given up after its first separator, of %lld vertices",
                               static_cast<long long>(*properties.first_separator)),
@@ -364,7 +350,7 @@ OrderingChoice choose_ordering(const OrderingProperties& properties, const Devic
                             use.factorizations == 1 ? "" : "s"),
             with_amd};
   }
-  const std::string dissection = in_words(name_of(dissected), *properties.dissection);
+  const std::string dissection = in_words("nested dissection", *properties.dissection);
   PredictedTimes with_dissection = predicted_times(properties, *properties.dissection, model);
   with_dissection.ordering = *with_amd.ordering += extra;
   const double by_amd = total(with_amd, use), by_dissection = total(with_dissection, use);
@@ -389,32 +375,32 @@ ChosenOrder order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSp
 }
 
 ChosenOrder order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind,
-                          const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order,
-                          const DeviceModel& model) {
+                          const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order) {
   return with_graph(pattern, row_order, [&]<class Index>(SymmetricGraph<Index> graph) {
-    const OrderingUse use{1, false, false, host_threads<Kokkos::DefaultHostExecutionSpace>()};
-    const Dissector by = choose_dissector(properties_of(graph, use), model);
     Elimination<Index> elimination{
-        partner.empty() ? order(graph, kind, {}, by) : order_pairs(graph, partner, kind, by), {}, {}};
+        partner.empty() ? order(graph, kind) : order_pairs(graph, partner, kind), {}, {}};
     return chosen(std::move(graph), std::move(elimination), {kind, {}, {}}, {});
   });
 }
 
-BackendChoice choose_backend(const BackendProperties& properties, const DeviceModel& host,
-                             const DeviceModel& device) {
-  OrderingProperties known;
-  known.rows = properties.rows;
-  known.edges = properties.edges;
-  known.use = properties.use;
+BackendChoice choose_backend(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                             const OrderingUse& use, const DeviceModel& host, const DeviceModel& device) {
   const double start = device.ordering.device_start_seconds;
+  OrderingProperties known;
+  known.rows = pattern.n_rows;
+  known.edges = 2 * pattern.nnz();  // at most; the graph takes time
+  known.use = use;
   constexpr std::int64_t visits_of_edge = 10;  // median over matrices
   known.amd_visits = visits_of_edge * known.edges;
-  const double ordering = predicted_amd_seconds(known, host.ordering);
-  if (ordering > start) return BackendChoice::device;
-  if (!properties.amd) return BackendChoice::needs_forecast;
+  if (predicted_amd_seconds(known, host.ordering) > start) return BackendChoice::device;
+  const auto graph = symmetric_graph<std::int64_t>(pattern);
+  known.edges = static_cast<std::int64_t>(graph.neighbours.size());
+  TwoOrders<std::int64_t> orders(graph);
+  if (!orders.advance_degree(visits_within(start, known, host.ordering))) return BackendChoice::device;
   // AMD runs on the host in either case.
-  const double on_host = total(predicted_times(known, *properties.amd, host), known.use);
-  const double on_device = total(predicted_times(known, *properties.amd, device), known.use);
+  const FillForecast amd = forecast_fill(graph, orders.degree_order());
+  const double on_host = total(predicted_times(known, amd, host), use);
+  const double on_device = total(predicted_times(known, amd, device), use);
   return on_host <= start + on_device ? BackendChoice::host : BackendChoice::device;
 }
 

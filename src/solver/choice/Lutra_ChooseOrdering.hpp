@@ -89,11 +89,8 @@ PredictedTimes predicted_times(const OrderingProperties& properties, const FillF
 /// nested dissection is chosen.
 OrderingChoice choose_ordering(const OrderingProperties& properties, const DeviceModel& model);
 
-/// Chooses where to dissect: on the device if the model predicts less time than on the host threads.
-Dissector choose_dissector(const OrderingProperties& properties, const DeviceModel& model);
-
-/// Decides whether AMD and nested dissection run side by side: on four host threads or more, unless the
-/// device dissects or dissection takes no longer than it takes to start threads.
+/// Decides whether AMD and nested dissection run side by side: on four host threads or more, unless
+/// dissection takes no longer than it takes to start threads.
 bool works_side_by_side(const OrderingProperties& properties, const DeviceModel& model);
 
 /// Returns the number of list entries that AMD may visit before it is stopped: as many as it visits in 1.5
@@ -123,23 +120,17 @@ ChosenOrder order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSp
 
 /// Orders the pattern of A + Aᵀ with one given kind of ordering, without a forecast.
 ChosenOrder order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind,
-                          const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order,
-                          const DeviceModel& model);
+                          const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order);
 
-/// Properties on which the choice between host and device depends.
-struct BackendProperties {
-  std::int64_t rows = 0, edges = 0;
-  OrderingUse use;
-  std::optional<FillForecast> amd;  ///< forecast for the AMD order on the host; empty if not computed
-};
-
-enum class BackendChoice { host, device, needs_forecast };
+enum class BackendChoice { host, device };
 
 /// Chooses the host if it is predicted to complete everything from ordering to solution before a device has
-/// started and reached the solution, and the device otherwise. The AMD forecast is needed only if ordering
-/// alone takes the host no longer than the device takes to start.
-BackendChoice choose_backend(const BackendProperties& properties, const DeviceModel& host,
-                             const DeviceModel& device);
+/// started and reached the solution, and the device otherwise. Orders the pattern of A + Aᵀ by AMD unless
+/// ordering alone is predicted to take the host longer than the device takes to start; AMD is stopped when it
+/// has taken as long.
+/// @param pattern square pattern with sorted rows and no repeated entries
+BackendChoice choose_backend(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                             const OrderingUse& use, const DeviceModel& host, const DeviceModel& device);
 
 }  // namespace lutra
 

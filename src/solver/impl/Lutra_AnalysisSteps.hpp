@@ -122,7 +122,8 @@ inline AssemblyTree build_tree_on_host(const CsrPattern<Ordinal, Offset, Kokkos:
       pivots.ordered);
 }
 
-/// Builds the assembly tree. On devices their threads build it if memory suffices.
+/// Builds the assembly tree. On devices their threads build it if memory suffices; where the choice of the
+/// order has left its elimination tree, only the contribution rows.
 /// @param on_host copy of A on the host
 template <class ExecutionSpace>
 AssemblyTree build_tree(const ExecutionSpace& exec,
@@ -131,7 +132,14 @@ AssemblyTree build_tree(const ExecutionSpace& exec,
                         const MemoryBudget& budget) {
   try {
     if (A.n_rows < std::numeric_limits<int>::max())
-      return make_assembly_tree(exec, A, pivots.rows, pivots.columns, budget);
+      return std::visit(
+          [&]<class Ordered>(const Ordered& ordered) {
+            if constexpr (!std::is_same_v<Ordered, std::monostate>)
+              if (!ordered.elimination.count.empty() && !pivots.block_triangular)
+                return make_assembly_tree(exec, A, pivots.rows, pivots.columns, ordered.elimination, budget);
+            return make_assembly_tree(exec, A, pivots.rows, pivots.columns, budget);
+          },
+          pivots.ordered);
   } catch (const OutOfMemoryError&) {  // continue on the host
   }
   return build_tree_on_host(on_host, pivots, true);  // front sizes on devices depend on the contribution rows

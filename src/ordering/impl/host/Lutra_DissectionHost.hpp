@@ -16,11 +16,13 @@
 #include <utility>
 #include <vector>
 
+#include "Lutra_DissectionGraph.hpp"
 #include "Lutra_DissectionNode.hpp"
 #include "Lutra_HostTasks.hpp"
 #include "Lutra_LeafWorkspace.hpp"
 #include "Lutra_MultilevelBisection.hpp"
 #include "Lutra_NestedDissection.hpp"
+#include "Lutra_OneThread.hpp"
 #include "Lutra_SharedLoops.hpp"
 
 namespace lutra::Impl {
@@ -37,10 +39,10 @@ namespace lutra::Impl {
 template <class Index>
 class DissectionHost {
  public:
-  using Graph = GraphBatch<Index, Kokkos::HostSpace>;
-  using Indices = Piece<Index, Kokkos::HostSpace>;
-  using Parts = Piece<signed char, Kokkos::HostSpace>;
-  using Stack = DissectionStack<Kokkos::HostSpace>;
+  using Graph = DissectionGraph<Index>;
+  using Indices = Piece<Index>;
+  using Parts = Piece<signed char>;
+  using Stack = DissectionStack;
   using Node = DissectionNode<Index>;
 
   DissectionHost(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
@@ -149,7 +151,7 @@ class DissectionHost {
     if (n <= static_cast<Index>(m_options.leaf_vertices)) return order_leaf(worker, begin, n);
     Stack& stack = worker.stack;
     const auto mark = stack.mark();
-    const Parts part = stack.template take<signed char>(n);
+    const Parts part = stack.take<signed char>(n);
     // Does not affect the result.
     const bool others_are_idle = m_n_unfinished < static_cast<std::int64_t>(m_n_threads);
     if (others_are_idle && n >= min_shared_vertices) {
@@ -165,7 +167,7 @@ class DissectionHost {
       ++n_degenerate;
       return order_leaf(worker, begin, n);
     }
-    const Indices number = stack.template take<Index>(n);
+    const Indices number = stack.take<Index>(n);
     rearrange(stack, part, size, number, m_order + begin);
     if (size[2] > 0) worker.nodes.push_back({begin, begin + size[0] + size[1], begin + n, false});
     const bool share = m_n_threads > 1 && size[1] >= min_task_vertices;
@@ -174,8 +176,7 @@ class DissectionHost {
       const Index n_side = size[static_cast<std::size_t>(side)];
       Graph half = half_graph(
           n_side,
-          stack.template take<Index>(2 * static_cast<std::size_t>(n_side) + 3 + graph.neighbours.extent(0))
-              .data());
+          stack.take<Index>(2 * static_cast<std::size_t>(n_side) + 1 + graph.neighbours.extent(0)).data());
       std::unique_ptr<Task> other;
       worker.loop.run(share ? 2 : 1, [&](std::size_t k) {
         if (k == 0) cut_out(graph, part, number, side, half);
@@ -209,7 +210,7 @@ class DissectionHost {
                         const Indices& number, Index* range) {
     const auto n = static_cast<Index>(part.extent(0));
     const auto mark = stack.mark();
-    const Indices before = stack.template take<Index>(n);
+    const Indices before = stack.take<Index>(n);
     std::copy_n(range, n, before.data());
     const std::array<Index, 3> first = {0, size[0], size[0] + size[1]};
     std::array<Index, 3> next{};
@@ -221,17 +222,13 @@ class DissectionHost {
     stack.rewind(mark);
   }
 
-  /// A graph with n vertices, using 2 n + 3 numbers of `memory` and its entries.
+  /// A graph with n vertices, using 2 n + 1 numbers of `memory` and its entries.
   static Graph half_graph(Index n, Index* memory) {
     Graph half;
-    half.n_graphs = 1;
     half.n_vertices = n;
-    half.first_vertex = Indices(memory, 2);
-    half.first_vertex(0) = 0;
-    half.first_vertex(1) = n;
-    half.vertex_weights = Indices(memory + 2, static_cast<std::size_t>(n));
-    half.row_map = Indices(memory + 2 + n, static_cast<std::size_t>(n) + 1);
-    half.neighbours = Indices(memory + 2 * n + 3, 0);
+    half.vertex_weights = Indices(memory, static_cast<std::size_t>(n));
+    half.row_map = Indices(memory + n, static_cast<std::size_t>(n) + 1);
+    half.neighbours = Indices(memory + 2 * n + 1, 0);
     return half;
   }
 
@@ -263,7 +260,7 @@ class DissectionHost {
     for (Index v = 0; v < graph.n_vertices; ++v)
       if (part(v) == side_b) n_entries += static_cast<std::size_t>(graph.row_map(v + 1) - graph.row_map(v));
     auto task = std::make_unique<Task>();
-    task->memory.resize(2 * static_cast<std::size_t>(n_side) + 3 + n_entries);
+    task->memory.resize(2 * static_cast<std::size_t>(n_side) + 1 + n_entries);
     task->graph = half_graph(n_side, task->memory.data());
     task->begin = begin;
     cut_out(graph, part, number, side_b, task->graph);
@@ -274,8 +271,7 @@ class DissectionHost {
   void add_components(const std::vector<Index>& order, const std::vector<Index>& first) {
     if (first.size() == 2) {
       auto task = std::make_unique<Task>();
-      task->memory = {0, m_graph.size()};
-      task->graph = whole_graph(task->memory);
+      task->graph = whole_graph();
       return add_task(std::move(task));
     }
     std::vector<Index> number(order.size());
@@ -283,18 +279,16 @@ class DissectionHost {
       add_task(task_of(order, first[c], first[c + 1], number));
   }
 
-  /// The whole graph, not copied: batches are read-only.
-  Graph whole_graph(std::vector<Index>& ends) const {
+  /// The whole graph, not copied: graphs are read-only.
+  Graph whole_graph() const {
     const auto piece = [](const std::vector<Index>& of) {
       return Indices(const_cast<Index*>(of.data()), of.size());
     };
     Graph graph;
-    graph.n_graphs = 1;
     graph.n_vertices = m_graph.size();
     graph.row_map = piece(m_graph.row_map);
     graph.neighbours = piece(m_graph.neighbours);
     graph.vertex_weights = piece(m_weights);
-    graph.first_vertex = Indices(ends.data(), 2);
     return graph;
   }
 
@@ -308,7 +302,7 @@ class DissectionHost {
       n_entries += static_cast<std::size_t>(at(m_graph.row_map, v + 1) - at(m_graph.row_map, v));
     }
     auto task = std::make_unique<Task>();
-    task->memory.resize(2 * static_cast<std::size_t>(end - begin) + 3 + n_entries);
+    task->memory.resize(2 * static_cast<std::size_t>(end - begin) + 1 + n_entries);
     task->begin = begin;
     Graph& graph = task->graph = half_graph(end - begin, task->memory.data());
     Index next = 0;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef LUTRA_GRAPHBATCH_HPP
-#define LUTRA_GRAPHBATCH_HPP
+#ifndef LUTRA_DISSECTIONGRAPH_HPP
+#define LUTRA_DISSECTIONGRAPH_HPP
 
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -17,44 +17,42 @@
 namespace lutra::Impl {
 
 /// Array of a dissection: part of a `DissectionStack`, which owns the memory.
-template <class Value, class MemorySpace>
-using Piece = Kokkos::View<Value*, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+template <class Value>
+using Piece = Kokkos::View<Value*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
 /// Part of a vertex in a bisection.
 enum Part : signed char { side_a = 0, side_b = 1, separator = 2 };
 
-/// Graphs that are dissected concurrently, concatenated in common arrays.
-template <class Index, class MemorySpace>
-struct GraphBatch {
-  using memory_space = MemorySpace;
-  using Indices = Piece<Index, MemorySpace>;
+/// Pseudorandom bijection of the 64-bit integers: the finalizer of MurmurHash3.
+inline std::uint64_t mix_bits(std::uint64_t x) {
+  x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdULL;
+  x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ULL;
+  return x ^ (x >> 33);
+}
 
-  Index n_graphs = 0, n_vertices = 0;
-  Indices first_vertex;    ///< [n_graphs + 1] first vertex of each graph
-  Indices graph;           ///< [n_vertices] graph of each vertex; empty if n_graphs == 1
+/// Graph under dissection.
+template <class Index>
+struct DissectionGraph {
+  using Indices = Piece<Index>;
+
+  Index n_vertices = 0;
   Indices row_map;         ///< [n_vertices + 1]
-  Indices neighbours;      ///< [row_map[n]] vertices of the same graph, numbered in the batch; no loops
+  Indices neighbours;      ///< [row_map[n]] no loops
   Indices edge_weights;    ///< like `neighbours`, symmetric; empty: all 1
   Indices vertex_weights;  ///< [n_vertices] positive
 
-  KOKKOS_FUNCTION Index n_entries() const { return static_cast<Index>(neighbours.extent(0)); }
-
-  KOKKOS_FUNCTION Index graph_of(Index v) const { return n_graphs == 1 ? Index(0) : graph(v); }
-  KOKKOS_FUNCTION Index first_of(Index v) const { return n_graphs == 1 ? Index(0) : first_vertex(graph(v)); }
-  KOKKOS_FUNCTION Index edge_weight(Index p) const {
-    return edge_weights.extent(0) == 0 ? Index(1) : edge_weights(p);
-  }
+  Index n_entries() const { return static_cast<Index>(neighbours.extent(0)); }
+  Index edge_weight(Index p) const { return edge_weights.extent(0) == 0 ? Index(1) : edge_weights(p); }
 };
 
 /// Stack-like workspace for the recursion of a dissection. Grows by blocks that are kept until destruction,
 /// so that a dissection makes only a few allocations.
 /// @code
 ///   const auto mark = stack.mark();
-///   auto rows = stack.template take<int>(n + 1);   // uninitialised
+///   auto rows = stack.take<int>(n + 1);   // uninitialised
 ///   …
 ///   stack.rewind(mark);                            // frees everything taken since
 /// @endcode
-template <class MemorySpace>
 class DissectionStack {
  public:
   struct Mark {
@@ -71,7 +69,7 @@ class DissectionStack {
 
   /// @throws OutOfMemoryError
   template <class Value, class Extent>
-  Piece<Value, MemorySpace> take(Extent count) {
+  Piece<Value> take(Extent count) {
     const std::size_t bytes = (static_cast<std::size_t>(count) * sizeof(Value) + 63) / 64 * 64;
     while (m_block < m_blocks.size() && m_used + bytes > m_blocks[m_block].bytes) {
       ++m_block;
@@ -80,7 +78,7 @@ class DissectionStack {
     if (m_block == m_blocks.size()) grow(bytes);
     char* const begin = m_blocks[m_block].begin + m_used;
     m_used += bytes;
-    return Piece<Value, MemorySpace>(reinterpret_cast<Value*>(begin), static_cast<std::size_t>(count));
+    return Piece<Value>(reinterpret_cast<Value*>(begin), static_cast<std::size_t>(count));
   }
 
   const MemoryBudget& budget() const { return m_budget; }
@@ -91,14 +89,10 @@ class DissectionStack {
   }
 
  private:
-  using Bytes = Kokkos::View<char*, MemorySpace>;
-  static constexpr bool on_host = std::is_same_v<MemorySpace, Kokkos::HostSpace>;
-  // In a parallel region Kokkos can allocate but not free: freeing waits for the region.
-  using Memory = std::conditional_t<on_host, std::unique_ptr<char[]>, Bytes>;
   struct Block {
     char* begin;
     std::size_t bytes;
-    Memory memory;
+    std::unique_ptr<char[]> memory;  // Kokkos would free it only after a parallel region
   };
 
   void grow(std::size_t at_least) {
@@ -106,8 +100,8 @@ class DissectionStack {
     if (bytes < at_least) bytes = at_least;
     m_budget.charge("lutra::ordering::workspace", bytes);
     try {
-      Memory memory = allocate(bytes);
-      char* const begin = address(memory);
+      std::unique_ptr<char[]> memory(new char[bytes]);
+      char* const begin = memory.get();
       m_blocks.push_back({begin, bytes, std::move(memory)});
     } catch (const std::exception& failure) {
       m_budget.cancel(bytes);
@@ -115,21 +109,6 @@ class DissectionStack {
           "'lutra::ordering::workspace' needs " + std::to_string(bytes) + " bytes: " + failure.what(), bytes);
     }
     m_used = 0;
-  }
-
-  static Memory allocate(std::size_t bytes) {
-    if constexpr (on_host) {
-      return Memory(new char[bytes]);
-    } else {
-      return Memory(Kokkos::view_alloc(Kokkos::WithoutInitializing, "lutra::ordering::workspace"), bytes);
-    }
-  }
-  static char* address(const Memory& memory) {
-    if constexpr (on_host) {
-      return memory.get();
-    } else {
-      return memory.data();
-    }
   }
 
   MemoryBudget m_budget;
