@@ -2,7 +2,6 @@
 #include "Lutra_NestedDissection.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <string>
 
@@ -77,14 +76,14 @@ struct DissectedGraph {
 template <class Index>
 DissectedGraph<Index> dissect(int concurrency, const ReducedGraph<Index>& reduced,
                               const DissectionOptions& options, const MemoryBudget& budget,
-                              const std::function<bool()>& other_work = {}) {
+                              const DissectionControl& control = {}) {
   require_countable(reduced.graph);
   std::vector<Index> order(static_cast<std::size_t>(reduced.graph.size()));
   const auto first = Impl::join_components(Impl::list_components(reduced.graph, order),
                                            static_cast<Index>(options.leaf_vertices), order);
   const auto n_threads = static_cast<std::size_t>(std::max(1, concurrency));
   Impl::DissectionHost<Index> dissection(reduced.graph, reduced.weights, options, budget, n_threads);
-  if (!dissection.run(first, order, other_work)) order.clear();
+  if (!dissection.run(first, order, control)) order.clear();
   return {std::move(order), std::move(dissection.nodes), dissection.n_degenerate.load()};
 }
 
@@ -105,28 +104,31 @@ Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricG
 }
 
 template <Impl::HostExecution ExecutionSpace, class Index>
-std::vector<Index> dissect_reduced(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced) {
-  return dissect(exec.concurrency(), reduced, {}, {}).order;
+std::vector<Index> dissect_reduced(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced,
+                                   const MemoryBudget& budget) {
+  return dissect(exec.concurrency(), reduced, {}, budget).order;
 }
 
 template <class Index>
-std::vector<Index> dissect_beside(const ReducedGraph<Index>& reduced,
-                                  const std::function<bool()>& other_work) {
-  return dissect<Index>(Kokkos::DefaultHostExecutionSpace().concurrency(), reduced, {}, {}, other_work).order;
+std::vector<Index> dissect_reduced(const ReducedGraph<Index>& reduced, const DissectionControl& control,
+                                   const MemoryBudget& budget) {
+  return dissect(Kokkos::DefaultHostExecutionSpace().concurrency(), reduced, {}, budget, control).order;
 }
 
-template std::vector<int> dissect_beside(const ReducedGraph<int>&, const std::function<bool()>&);
-template std::vector<std::int64_t> dissect_beside(const ReducedGraph<std::int64_t>&,
-                                                  const std::function<bool()>&);
+template std::vector<int> dissect_reduced(const ReducedGraph<int>&, const DissectionControl&,
+                                          const MemoryBudget&);
+template std::vector<std::int64_t> dissect_reduced(const ReducedGraph<std::int64_t>&,
+                                                   const DissectionControl&, const MemoryBudget&);
 
-#define LUTRA_DISSECTION(Space)                                                                          \
-  template std::vector<int> dissect_reduced(const Space&, const ReducedGraph<int>&);                     \
-  template std::vector<std::int64_t> dissect_reduced(const Space&, const ReducedGraph<std::int64_t>&);   \
-  template Dissection<int> nested_dissection(const Space&, const SymmetricGraph<int>&,                   \
-                                             const DissectionOptions&, const MemoryBudget&,              \
-                                             const std::vector<int>&);                                   \
-  template Dissection<std::int64_t> nested_dissection(const Space&, const SymmetricGraph<std::int64_t>&, \
-                                                      const DissectionOptions&, const MemoryBudget&,     \
+#define LUTRA_DISSECTION(Space)                                                                           \
+  template std::vector<int> dissect_reduced(const Space&, const ReducedGraph<int>&, const MemoryBudget&); \
+  template std::vector<std::int64_t> dissect_reduced(const Space&, const ReducedGraph<std::int64_t>&,     \
+                                                     const MemoryBudget&);                                \
+  template Dissection<int> nested_dissection(const Space&, const SymmetricGraph<int>&,                    \
+                                             const DissectionOptions&, const MemoryBudget&,               \
+                                             const std::vector<int>&);                                    \
+  template Dissection<std::int64_t> nested_dissection(const Space&, const SymmetricGraph<std::int64_t>&,  \
+                                                      const DissectionOptions&, const MemoryBudget&,      \
                                                       const std::vector<std::int64_t>&);
 LUTRA_FOR_EACH_HOST_SPACE(LUTRA_DISSECTION)
 #undef LUTRA_DISSECTION

@@ -66,17 +66,25 @@ Dissection<Index> nested_dissection(const ExecutionSpace& exec, const SymmetricG
 /// @return [reduced.graph.size()] vertex eliminated as k-th
 /// @throws as nested_dissection
 template <Impl::HostExecution ExecutionSpace, class Index>
-std::vector<Index> dissect_reduced(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced);
+std::vector<Index> dissect_reduced(const ExecutionSpace& exec, const ReducedGraph<Index>& reduced,
+                                   const MemoryBudget& budget = {});
 
-/// Variant on all host threads. One of them first calls `other_work`, such as minimum degree, and then joins
-/// the others, which dissect meanwhile. The order does not depend on `other_work`, which must not call
-/// Kokkos.
-/// @param other_work false stops the dissection
+/// Calls from a dissection on host threads, each by one thread. What they throw stops it.
+struct DissectionControl {
+  /// Called once by one thread before it dissects, such as minimum degree, while the others dissect. False
+  /// stops the dissection. Must not call Kokkos.
+  std::function<bool()> other_work;
+  /// Called at most once, with the weight of the separator after the first bisection of more than half of the
+  /// vertices. False stops the dissection.
+  std::function<bool(std::int64_t separator_weight)> goes_on;
+};
+
+/// Variant on all host threads. The order does not depend on what `control` does unless it stops.
 /// @return empty if stopped, even if the dissection was complete by then
-/// @throws what `other_work` throws, which stops the dissection; otherwise as nested_dissection
+/// @throws what `control` throws; as nested_dissection
 template <class Index>
-std::vector<Index> dissect_beside(const ReducedGraph<Index>& reduced,
-                                  const std::function<bool()>& other_work);
+std::vector<Index> dissect_reduced(const ReducedGraph<Index>& reduced, const DissectionControl& control,
+                                   const MemoryBudget& budget = {});
 
 }  // namespace lutra
 

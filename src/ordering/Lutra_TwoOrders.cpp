@@ -2,6 +2,7 @@
 #include "Lutra_TwoOrders.hpp"
 
 #include <Kokkos_Core.hpp>
+#include <new>
 
 #include "Lutra_NestedDissection.hpp"
 #include "Lutra_QuotientGraph.hpp"
@@ -9,8 +10,9 @@
 namespace lutra {
 
 template <class Index>
-TwoOrders<Index>::TwoOrders(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights)
-    : m_reduced(reduce_graph(graph, {}, weights)) {}
+TwoOrders<Index>::TwoOrders(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
+                            const MemoryBudget& budget)
+    : m_reduced(reduce_graph(graph, {}, weights)), m_budget(budget) {}
 
 template <class Index>
 TwoOrders<Index>::~TwoOrders() = default;
@@ -34,23 +36,36 @@ bool TwoOrders<Index>::advance_degree(std::int64_t max_visits) {
 }
 
 template <class Index>
-void TwoOrders<Index>::dissect() {
+void TwoOrders<Index>::dissect(const std::function<bool(std::int64_t)>& goes_on) {
+  bool stopped = false;
+  DissectionControl control;
+  if (goes_on) control.goes_on = [&](std::int64_t weight) { return !(stopped = !goes_on(weight)); };
   m_has_dissection = false;
-  m_dissection = dissect_reduced(Kokkos::DefaultHostExecutionSpace(), m_reduced);
-  m_has_dissection = true;
+  try {
+    m_dissection = dissect_reduced(m_reduced, control, m_budget);
+    m_has_dissection = !stopped;
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 template <class Index>
 void TwoOrders<Index>::advance_both(std::int64_t max_visits, const std::function<bool()>& wants_dissection) {
-  bool wanted = true;
+  bool wanted = true, works = false;  // whether minimum degree, or what follows it, is under way
+  const auto other_work = [&] {
+    works = true;
+    wanted = !advance_degree(max_visits) || wants_dissection();
+    works = false;
+    return wanted;
+  };
   m_has_dissection = false;
   try {
-    m_dissection = dissect_beside<Index>(
-        m_reduced, [&] { return wanted = !advance_degree(max_visits) || wants_dissection(); });
+    m_dissection = dissect_reduced(m_reduced, {other_work, {}}, m_budget);
+    m_has_dissection = wanted;
+  } catch (const std::bad_alloc&) {
+    if (works) throw;
   } catch (...) {
     if (wanted) throw;
   }
-  m_has_dissection = wanted;
 }
 
 template <class Index>

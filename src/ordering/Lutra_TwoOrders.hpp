@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "Lutra_GraphReduction.hpp"
+#include "Lutra_MemoryBudget.hpp"
 #include "Lutra_OrderGraph.hpp"
 
 namespace lutra {
@@ -27,7 +28,9 @@ class TwoOrders {
  public:
   /// Reduces the graph. Keeps no reference to it.
   /// @param weights [n] positive weights of vertices; empty: all 1
-  explicit TwoOrders(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights = {});
+  /// @param budget  charged with the workspace of dissection
+  explicit TwoOrders(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights = {},
+                     const MemoryBudget& budget = {});
   ~TwoOrders();
   TwoOrders(const TwoOrders&) = delete;
   TwoOrders& operator=(const TwoOrders&) = delete;
@@ -44,16 +47,17 @@ class TwoOrders {
   /// List entries that minimum degree has visited; locating a list counts as several. They dominate its time.
   std::int64_t visits() const { return m_visits; }
 
-  /// Dissects with all host threads.
-  /// @throws as `nested_dissection`
-  void dissect();
+  /// Dissects with all host threads. Without memory for dissection there is none (`has_dissection`).
+  /// @param goes_on called after the first bisection (`DissectionControl`); false stops dissection
+  /// @throws as `nested_dissection`, except OutOfMemoryError; what `goes_on` throws
+  void dissect(const std::function<bool(std::int64_t separator_weight)>& goes_on = {});
 
   /// One host thread continues minimum degree up to a limit, the others dissect meanwhile. It joins them
   /// unless minimum degree is complete and its order is enough. Then dissection stops, and its result is
   /// dropped even if it was complete, so that what follows does not depend on time.
   /// @param wants_dissection called at most once, by the thread that completed minimum degree; must not call
   /// Kokkos
-  /// @throws as `nested_dissection`, unless its result is not wanted; what `wants_dissection` throws
+  /// @throws what `wants_dissection` throws; as `dissect`, unless its result is not wanted
   void advance_both(std::int64_t max_visits, const std::function<bool()>& wants_dissection);
 
   bool has_degree() const { return m_has_degree; }
@@ -65,6 +69,7 @@ class TwoOrders {
 
  private:
   ReducedGraph<Index> m_reduced;
+  MemoryBudget m_budget;
   std::unique_ptr<Impl::QuotientGraph<Index>> m_quotient;  ///< while minimum degree is under way
   std::int64_t m_visits = 0;
   bool m_has_degree = false, m_has_dissection = false;

@@ -95,6 +95,35 @@ TEMPLATE_TEST_CASE("minimum degree: fill is near that of the AMD library", "[ord
   CHECK(nnz_l(graph, minimum_degree(graph)) == 50000);
 }
 
+// A linear program: each of many columns meets 4 of 40 rows, whose lists are therefore long.
+TEMPLATE_TEST_CASE("minimum degree: long lists cost little and no fill", "[ordering]", int, std::int64_t) {
+  constexpr int n_columns = 3000, n_rows = 40, n = n_columns + n_rows;
+  std::mt19937 random(7);
+  Test::Edges edges;
+  for (int column = 0; column < n_columns; ++column)
+    for (int k = 0; k < 4; ++k)
+      edges.emplace_back(column, n_columns + static_cast<int>(random() % static_cast<unsigned>(n_rows)));
+  const auto graph = graph_of<TestType>(n, edges);
+  std::vector<TestType> columns_first(n);
+  std::iota(columns_first.begin(), columns_first.end(), TestType(0));
+  const auto edges_left = [&](TestType n_boundary, const std::vector<TestType>& weights) {
+    Impl::QuotientGraph<TestType> quotient;
+    quotient.begin(n, n_boundary, graph.row_map.data(), graph.neighbours.data(), weights.data());
+    REQUIRE(quotient.advance());
+    CHECK(quotient.visits() < 100 * static_cast<std::int64_t>(graph.neighbours.size()));
+    std::vector<TestType> order(static_cast<std::size_t>(n - n_boundary));
+    quotient.write(order.data());
+    for (TestType v = n - n_boundary; v < n; ++v) order.push_back(v);
+    return nnz_l(graph, order);
+  };
+  const std::size_t best = nnz_l(graph, columns_first);
+  std::vector<TestType> weights(n, 1);
+  CHECK(edges_left(0, weights) == best);
+  CHECK(edges_left(10, weights) == best);
+  for (int row = n_columns; row < n; ++row) weights[static_cast<std::size_t>(row)] = 3;
+  CHECK(edges_left(0, weights) == best);
+}
+
 TEMPLATE_TEST_CASE("minimum degree: a vertex of weight w counts as w indistinguishable vertices",
                    "[ordering]", int, std::int64_t) {
   // A wheel with weighted vertices gives the same pivots as one with explicit duplicates.

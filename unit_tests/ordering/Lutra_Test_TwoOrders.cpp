@@ -122,6 +122,60 @@ TEST_CASE("two orders: dissection stops, or a failure does, at any point without
   }
 }
 
+TEST_CASE("two orders: the first separator is known before the rest is dissected", "[ordering]") {
+  const auto check = [](int n, const Test::Edges& edges, int weight, bool is_asked) {
+    const auto graph = graph_of<int>(n, edges);
+    const std::vector<int> weights(static_cast<std::size_t>(n), weight);
+    const auto dissection = order(graph, Ordering::nd, weights);
+    std::vector<std::int64_t> separators;
+    for (const bool goes_on : {false, true}) {
+      TwoOrders<int> orders(graph, weights);
+      orders.dissect([&](std::int64_t separator) {
+        separators.push_back(separator);
+        return goes_on;
+      });
+      CHECK(orders.has_dissection() == (goes_on || !is_asked));
+      CHECK(orders.dissection_order() == (orders.has_dissection() ? dissection : std::vector<int>()));
+    }
+    REQUIRE(separators.size() == (is_asked ? 2 : 0));
+    return is_asked ? separators.front() : 0;
+  };
+  // The separator of a grid has about as many vertices as a side.
+  const auto separator = check(2500, Test::grid(50), 1, true);
+  CHECK(separator >= 45);
+  CHECK(separator <= 75);
+  CHECK(check(2500, Test::grid(50), 3, true) == 3 * separator);
+  CHECK(check(4 * 900, grids(30, 4), 1, false) == 0);  // no component has more than half of the vertices
+  CHECK(check(100, Test::grid(10), 1, false) == 0);    // a leaf
+  TwoOrders<int> orders(graph_of<int>(2500, Test::grid(50)));
+  const auto fail = [](std::int64_t) -> bool { throw std::domain_error("forecast"); };
+  CHECK_THROWS_AS(orders.dissect(fail), std::domain_error);
+  CHECK_FALSE(orders.has_dissection());
+}
+
+TEST_CASE("two orders: without memory for dissection there is minimum degree", "[ordering]") {
+  const auto graph = graph_of<int>(22500, Test::grid(150));
+  const auto degree = order(graph, Ordering::amd), dissection = order(graph, Ordering::nd);
+  int failures = 0;
+  for (std::size_t bytes = 1; bytes < std::size_t(1) << 28; bytes *= 2) {
+    TwoOrders<int> alone(graph, {}, MemoryBudget(bytes)), both(graph, {}, MemoryBudget(bytes));
+    alone.dissect();
+    both.advance_both(1000, [] { return true; });
+    failures += alone.has_dissection() ? 0 : 1;
+    for (TwoOrders<int>* const orders : {&alone, &both}) {
+      REQUIRE(orders->dissection_order() == (orders->has_dissection() ? dissection : std::vector<int>()));
+      REQUIRE_FALSE(orders->has_degree());
+      REQUIRE(orders->advance_degree());
+      REQUIRE(orders->degree_order() == degree);
+    }
+  }
+  CHECK(failures > 10);
+  CHECK(failures < 28);
+  TwoOrders<int> orders(graph);  // memory that minimum degree lacks is not that of dissection
+  const auto fail = []() -> bool { throw OutOfMemoryError("forecast", 1); };
+  CHECK_THROWS_AS(orders.advance_both(no_limit, fail), OutOfMemoryError);
+}
+
 TEST_CASE(
     "dissection beside other work: a thread's failure reaches the caller, and so does the result of the work",
     "[ordering]") {
@@ -137,7 +191,7 @@ TEST_CASE(
     bool was_called = false, is_complete = true;
     const auto other_work = [&] { return was_called = true; };
     try {
-      is_complete = dissection.run(first, own, other_work);
+      is_complete = dissection.run(first, own, {other_work, {}});
     } catch (const OutOfMemoryError&) {
       ++failures;
     }

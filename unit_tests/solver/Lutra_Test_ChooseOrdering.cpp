@@ -7,6 +7,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -127,29 +128,29 @@ TEST_CASE("choice of an ordering: each property decides on its own", "[ordering]
   }
 }
 
-TEST_CASE("the limit of AMD visits is the time of dissection", "[ordering]") {
+TEST_CASE("the limit of AMD visits is 1.5 times the time of dissection", "[ordering]") {
   DeviceModel model = simple_model();
   OrderingProperties properties;
   properties.rows = 1024;  // dissection: 102,400 s by one thread
   CHECK(max_amd_visits(properties, model) == std::numeric_limits<std::int64_t>::max());
   model.ordering.amd_visit_seconds = 2;
-  CHECK(max_amd_visits(properties, model) == 51200);
+  CHECK(max_amd_visits(properties, model) == 76800);
   model.ordering.amd.row_seconds = 1;  // reduction and forecast, which dissection needs, too
-  CHECK(max_amd_visits(properties, model) == 51200);
+  CHECK(max_amd_visits(properties, model) == 76800 + 256);
   model.ordering.dissection_serial_share = 0.25;
   properties.use.threads = 3;  // half of the time
-  CHECK(max_amd_visits(properties, model) == 25600);
+  CHECK(max_amd_visits(properties, model) == 38400 + 256);
   SECTION("what reduction has eliminated is not dissected") {
     properties.reduced = GraphSize{256, 0};  // 10 · 256 · 8 / 2 s
-    CHECK(max_amd_visits(properties, model) == 5120);
+    CHECK(max_amd_visits(properties, model) == 7680 + 256);
     properties.reduced = GraphSize{};
-    CHECK(max_amd_visits(properties, model) == 0);
+    CHECK(max_amd_visits(properties, model) == 256);
   }
   SECTION("longer where a better order may spare more, by dissection's forecast") {
     properties.dissection =
         FillForecast{400, 1000, 5};  // 1,500 s a factorization, of which half may be spared
     properties.use.factorizations = 10;
-    CHECK(max_amd_visits(properties, model) == (51200 + 7500) / 2);
+    CHECK(max_amd_visits(properties, model) == (76800 + 512 + 7500) / 2);
   }
   SECTION("once it was given up, dissection's order is taken") {
     properties.dissection = FillForecast{400, 1000, 5};
@@ -162,6 +163,55 @@ TEST_CASE("the limit of AMD visits is the time of dissection", "[ordering]") {
                                      "6.1e+04 s"));
     CHECK(*choice.predicted.ordering == 1024 + 60000 + 1024 + 51200);
   }
+}
+
+TEST_CASE("dissection goes on after its first separator if that is small", "[ordering]") {
+  DeviceModel model = simple_model();
+  OrderingProperties properties;
+  properties.rows = 1600;  // two levels above leaves of 400: the first bisection takes half of the time
+  properties.amd = FillForecast{0, 400000, 0};
+  const double dissection = 10 * 1600 * std::log2(1600.0);  // 170,300 s, of which 85,150 are left
+  CHECK(choose_ordering(properties, model).ordering == Ordering::automatic);
+  properties.first_separator = 10;  // 2/3 · 10³ flops
+  CHECK(choose_ordering(properties, model).ordering == Ordering::automatic);
+  properties.first_separator = 49;  // at most a quarter of 313,700 flops: less is spared than 0.25 of 400,000
+  CHECK(choose_ordering(properties, model).ordering == Ordering::automatic);
+  properties.first_separator = 50;
+  const auto choice = choose_ordering(properties, model);
+  CHECK(choice.ordering == Ordering::amd);
+  CHECK_THAT(choice.reason,
+             ContainsSubstring("nested dissection was given up after its first separator, of 50 vertices"));
+  CHECK(*choice.predicted.ordering == dissection / 2);
+  properties.use.factorizations = 10;
+  CHECK(choose_ordering(properties, model).ordering == Ordering::automatic);
+  properties.first_separator = 1000;  // a tenth may be spared of 10 · 400,000 s, or of half of that
+  CHECK(choose_ordering(properties, model).ordering == Ordering::automatic);
+  properties.use.factorizations = 2;
+  CHECK(choose_ordering(properties, model).ordering == Ordering::amd);
+  properties.dissection = FillForecast{0, 300000, 0};
+  CHECK(choose_ordering(properties, model).ordering == Ordering::nd);
+  properties.dissection.reset();
+  properties.dissection_lacks_memory = true;
+  CHECK_THAT(choose_ordering(properties, model).reason, ContainsSubstring("not enough memory"));
+}
+
+TEST_CASE("a random graph: dissection is given up after its first separator", "[ordering]") {
+  DoubleMatrix a;
+  a.n_rows = a.n_cols = 3000;
+  a.row_map = {0};
+  std::mt19937 random(5);
+  for (int r = 0; r < 3000; ++r) {
+    std::set<int> columns{r};
+    for (int k = 0; k < 3; ++k) columns.insert(static_cast<int>(random() % 3000));
+    a.entries.insert(a.entries.end(), columns.begin(), columns.end());
+    a.row_map.push_back(static_cast<std::int64_t>(a.entries.size()));
+  }
+  DeviceModel model = host_device_model();
+  model.ordering.dissection = {.row_seconds = 1.2e-7, .edge_seconds = 5e-8};
+  const auto pattern = make_view(a).pattern();
+  const auto result = order_automatically(pattern, model);
+  CHECK_THAT(result.choice.reason, ContainsSubstring("was given up after its first separator"));
+  CHECK(result.permutation == order_matched(pattern, Ordering::amd, {}, {}).permutation);
 }
 
 TEST_CASE("threads shorten dissection and host factorizations", "[ordering]") {

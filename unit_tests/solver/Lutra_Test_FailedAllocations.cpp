@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "Lutra_ChooseOrdering.hpp"
 #include "Lutra_FailingNew.hpp"
 #include "Lutra_KrylovSolver.hpp"
 #include "Lutra_SchurComplement.hpp"
@@ -252,7 +253,52 @@ void check_all_failures() {
   }
 }
 
+/// A grid of 4 points by n. Minimum degree eliminates it from one end to the other.
+HostMatrix<double, Ordinal, Offset> strip(int n) {
+  HostMatrix<double, Ordinal, Offset> A{4 * n, 4 * n, {0}, {}, {}};
+  for (int v = 0; v < 4 * n; ++v) {
+    if (v >= 4) A.entries.push_back(v - 4);
+    if (v % 4 > 0) A.entries.push_back(v - 1);
+    A.entries.push_back(v);
+    A.row_map.push_back(static_cast<Offset>(A.entries.size()));
+  }
+  A.values.resize(A.entries.size(), 1);
+  return A;
+}
+
 }  // namespace
+
+TEST_CASE("dissection without memory: the order of AMD is taken", "[failures]") {
+  const auto A = strip(300);
+  const auto pattern = make_view(A).pattern();
+  DeviceModel model = h200_device_model();
+  ChosenOrder found;
+  const auto order = [&] { found = order_automatically(pattern, model, {1e9}); };
+  // AMD is complete before dissection, and is given up.
+  for (const double visit_seconds : {model.ordering.amd_visit_seconds, 1e3}) {
+    model.ordering.amd_visit_seconds = visit_seconds;
+    FailingNew failing;
+    failing.record(order);
+    REQUIRE(found.choice.ordering == Ordering::nd);
+    const auto dissected = found.permutation;
+    long thrown = 0, by_amd = 0;
+    for (long allocation = 1; allocation <= failing.count(); ++allocation) {
+      if (!failing.may_fail(allocation)) continue;
+      INFO("allocation " << allocation);
+      if (FailingNew::fail(allocation, order)) {
+        ++thrown;
+      } else if (found.choice.ordering == Ordering::amd) {
+        ++by_amd;
+        REQUIRE(found.choice.reason.ends_with(": there was not enough memory for nested dissection"));
+        REQUIRE(found.permutation == order_matched(pattern, Ordering::amd, {}, {}).permutation);
+      } else {
+        REQUIRE(found.permutation == dissected);
+      }
+    }
+    CHECK(thrown > 0);
+    CHECK(by_amd > 10);
+  }
+}
 
 TEST_CASE("no failed allocation leaves an LU solver half changed", "[failures]") {
   check_all_failures<SolverCase<SparseLU<Scalar, Space>>>();

@@ -6,6 +6,8 @@ namespace {
 
 constexpr int list_visits =
     8;  // cost of reading a list's mark, links and first entry, which are scattered, in entries
+constexpr int min_long_list = 256;  // shorter lists are read in each step that changes them
+constexpr int list_share = 8;  // a longer one is read after as many such steps as an eighth of its entries
 
 }  // namespace
 
@@ -31,7 +33,7 @@ void QuotientGraph<Index>::set_up(const Index* row_map, const Index* neighbours,
   std::copy(neighbours, neighbours + m_pool_end, m_pool.begin());
   m_weight_left = 0;
   for (Index i = 0; i < m_n; ++i) {
-    m_lists[at(i)] = {row_map[i] - row_map[0], 0, row_map[i + 1] - row_map[i]};
+    m_lists[at(i)] = {row_map[i] - row_map[0], 0, row_map[i + 1] - row_map[i], 0};
     m_weights[at(i)] = weights == nullptr ? 1 : weights[i];
     m_weight_left += m_weights[at(i)];
     m_marks[at(i)] = {0, m_lists[at(i)].length};
@@ -70,6 +72,7 @@ void QuotientGraph<Index>::reset_vertices(Index n) {
     m_last_member[at(i)] = i;
   }
   m_pivots.clear();
+  m_round = 0;
   m_tag = 2;
   m_max_element = 0;
 }
@@ -116,10 +119,15 @@ void QuotientGraph<Index>::eliminate(Index p) {
   m_weight_left -= weight;
   m_weights[at(p)] = 0;
   m_pivots.push_back(p);
+  if (m_lists[at(p)].skipped > 0) bring_up_to_date(p, p);
   collect_neighbours(p);
-  weigh_elements();
-  update_lists(p);
-  merge_equal_variables();
+  if (m_degree == m_weight_left) {
+    take_all(p);
+  } else {
+    weigh_elements(p);
+    update_lists(p);
+    merge_equal_variables();
+  }
   finish(p);
 }
 
@@ -170,11 +178,55 @@ void QuotientGraph<Index>::absorb(Index e, Index p) {
   m_parent[at(e)] = p;
 }
 
+/// Eliminates all that is left with p, whose L(p) contains it.
+template <class Index>
+void QuotientGraph<Index>::take_all(Index p) {
+  for (const Index e : m_pivots)
+    if (e != p && m_parent[at(e)] < 0 && m_lists[at(e)].length > 0) absorb(e, p);
+  for (Index k = m_begin; k < m_end; ++k)
+    if (!in_boundary(m_pool[at(k)])) take(p, m_pool[at(k)]);
+}
+
+/// Whether the list of i in L(p) is read in this step. If steps were skipped, brings it up to date first.
+template <class Index>
+bool QuotientGraph<Index>::begin_reading(Index p, Index i) {
+  List& list = m_lists[at(i)];
+  if (list.length >= min_long_list && ++list.skipped < list.length / list_share) return false;
+  if (list.skipped > 1) bring_up_to_date(p, i);
+  list.skipped = 0;
+  return true;
+}
+
+/// Replaces the pivots in the list of i, eliminated since it was last read, by the elements they are part of
+/// now. Leaves out p and L(p).
+template <class Index>
+void QuotientGraph<Index>::bring_up_to_date(Index p, Index i) {
+  m_links[at(p)].previous = ++m_round;
+  List& list = m_lists[at(i)];
+  m_visits += list.length;
+  m_variables.clear();
+  Index out = list.begin;
+  for (Index k = list.begin; k < list.begin + list.length; ++k) {
+    const Index j = m_pool[at(k)];
+    if (m_weights[at(j)] > 0) m_variables.push_back(j);
+    if (m_weights[at(j)] != 0) continue;
+    for (Index e = j; e >= 0 && m_links[at(e)].previous != m_round; e = m_parent[at(e)]) {
+      m_links[at(e)].previous = m_round;
+      if (m_parent[at(e)] < 0 && m_lists[at(e)].length > 0) m_pool[at(out++)] = e;
+    }
+  }
+  list.n_elements = out - list.begin;
+  list.length = list.n_elements + static_cast<Index>(m_variables.size());
+  list.skipped = 0;
+  std::copy(m_variables.begin(), m_variables.end(), m_pool.begin() + out);
+}
+
 /// Computes |L(e) \ L(p)| for each element e adjacent to L(p).
 template <class Index>
-void QuotientGraph<Index>::weigh_elements() {
+void QuotientGraph<Index>::weigh_elements(Index p) {
   for (Index k = m_begin; k < m_end; ++k) {
     const Index i = m_pool[at(k)];
+    if (!begin_reading(p, i)) continue;
     const Tag weight = static_cast<Tag>(-m_weights[at(i)]);
     const List list = m_lists[at(i)];
     for (Index q = list.begin; q < list.begin + list.n_elements; ++q) {
@@ -192,23 +244,33 @@ template <class Index>
 void QuotientGraph<Index>::update_lists(Index p) {
   for (Index k = m_begin; k < m_end; ++k) {
     const Index i = m_pool[at(k)];
-    if (update_list(p, i) || in_boundary(i)) continue;
-    const Index weight = -m_weights[at(i)];  // mass elimination
-    m_degree -= weight;
-    m_ordered_left -= weight;
-    m_weight_left -= weight;
-    m_weights[at(i)] = 0;
-    m_lists[at(i)].length = 0;
-    append_members(p, i);
+    if (!update_list(p, i) && !in_boundary(i)) take(p, i);
   }
 }
 
-/// Updates lists, degree (without |L(p) \ i|) and hash of i in L(p).
+/// Eliminates i in L(p) with p.
+template <class Index>
+void QuotientGraph<Index>::take(Index p, Index i) {
+  const Index weight = -m_weights[at(i)];
+  m_degree -= weight;
+  m_ordered_left -= weight;
+  m_weight_left -= weight;
+  m_weights[at(i)] = 0;
+  m_lists[at(i)].length = 0;
+  append_members(p, i);
+}
+
+/// Updates lists, degree (without |L(p) \ i|) and hash of i in L(p), unless its list is skipped.
 /// @return whether i has neighbours outside L(p)
 template <class Index>
 bool QuotientGraph<Index>::update_list(Index p, Index i) {
   List& list = m_lists[at(i)];
-  m_visits += list_visits + list.length + list.n_elements;  // elements are also weighed
+  m_visits += list_visits;
+  if (list.skipped > 0) {
+    m_links[at(i)] = {-1, 0};
+    return true;
+  }
+  m_visits += list.length + list.n_elements;  // elements are also weighed
   Index degree = 0, out = list.begin;
   Tag hash = 0;
   for (Index k = list.begin; k < list.begin + list.n_elements; ++k) {
@@ -314,7 +376,8 @@ void QuotientGraph<Index>::finish(Index p) {
     m_pool[at(out++)] = i;
   }
   if (m_end > m_pool_end) m_pool_end = out;  // unless constructed in place
-  m_lists[at(p)] = {m_begin, 0, out - m_begin};
+  m_lists[at(p)] = {m_begin, 0, out - m_begin, 0};
+  m_links[at(p)] = {-1, 0};
   m_marks[at(p)] = {out > m_begin ? Tag(1) : Tag(0), m_degree};
   m_max_element = std::max(m_max_element, m_degree);
   advance_tag(1);

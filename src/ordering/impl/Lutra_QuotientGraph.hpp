@@ -26,6 +26,11 @@ namespace lutra::Impl {
 /// so lists never need more memory than the graph. |·| sums weights. Among variables of equal degree, the one
 /// whose degree was computed last comes first: the order is deterministic.
 ///
+/// A list of 256 entries or more is read only after as many steps as an eighth of its entries. Until then its
+/// variable i keeps the first bound of degree(i), is not merged, and counts in |L(e) \ L(p)| as outside L(p);
+/// pivots in its list stand for the elements they are part of. The work of a step is then proportional to
+/// |L(p)|, not to the lengths of all these lists.
+///
 /// An object keeps its memory, so that it can order many small graphs without allocating. It copies the
 /// graph.
 template <class Index>
@@ -56,9 +61,10 @@ class QuotientGraph {
     Index begin;       // in m_pool
     Index n_elements;  // variables: number of leading entries that are elements
     Index length;      // 0 after a variable is merged or an element absorbed
+    Index skipped;     // variables: number of steps since the list was read; elements: 0
   };
-  struct Links {  // of a degree list, or, during a step, of a hash chain
-    Index next, previous;
+  struct Links {           // of a degree list, or, during a step, of a hash chain
+    Index next, previous;  // elements: previous is the last m_round that met it
   };
   struct Mark {
     Tag value;     // elements: 0 if absorbed; m_tag + |L(e) \ L(p)| if met in this step; else smaller
@@ -72,8 +78,12 @@ class QuotientGraph {
   void eliminate(Index p);
   void collect_neighbours(Index p);
   Index append_list(Index begin, Index end, Index out);
-  void weigh_elements();
+  bool begin_reading(Index p, Index i);
+  void bring_up_to_date(Index p, Index i);
+  void weigh_elements(Index p);
   void update_lists(Index p);
+  void take(Index p, Index i);
+  void take_all(Index p);
   bool update_list(Index p, Index i);
   void absorb(Index e, Index p);
   void merge_equal_variables();
@@ -98,6 +108,7 @@ class QuotientGraph {
   Index m_min_bucket = 0, m_last_bucket = 0;
   Index m_pool_end = 0;
   Index m_begin = 0, m_end = 0, m_degree = 0;  // L(p) in m_pool, and |L(p)|
+  Index m_round = 0;                           // number of lists brought up to date
   std::int64_t m_visits = 0;
 
   std::vector<Index> m_pool;          // all lists
@@ -111,6 +122,7 @@ class QuotientGraph {
   std::vector<Index> m_last_member;   // [n]
   std::vector<Index> m_parent;        // [n] element that absorbed an element; −1: none
   std::vector<Index> m_pivots;        // in elimination order
+  std::vector<Index> m_variables;     // of a list that is brought up to date
   std::vector<Index> m_subtree_size;  // [n] number of vertices; later their end
 };
 

@@ -49,8 +49,11 @@ struct OrderingProperties {
   std::optional<FillForecast> amd;         ///< forecast for the AMD order; empty if AMD was stopped
   std::int64_t amd_visits = 0;             ///< list entries that AMD visited
   std::optional<FillForecast> dissection;  ///< forecast for nested dissection, if it has been computed
+  /// Vertices of the first separator of a dissection that has begun; empty: none has.
+  std::optional<std::int64_t> first_separator;
   /// Whether one host thread runs AMD while the others dissect (`works_side_by_side`).
   bool side_by_side = false;
+  bool dissection_lacks_memory = false;  ///< AMD's order is chosen
 };
 
 /// An ordering and the reason for choosing it.
@@ -80,19 +83,20 @@ PredictedTimes predicted_times(const OrderingProperties& properties, const FillF
 /// Chooses the order with the least predicted time for analysis, factorizations and solves. The AMD order has
 /// already been computed. Nested dissection is requested if its expected savings exceed its time with the
 /// available threads, or, side by side, the time by which it outlasts AMD; the model gives the expected
-/// savings as shares of the flops and of the height of the AMD tree. If both forecasts are known, time
-/// already spent on ordering no longer counts. If there is no forecast for AMD, the order of nested
-/// dissection is chosen.
+/// savings as shares of the flops and of the height of the AMD tree. Once the first separator is known,
+/// dissection goes on only if what is then expected still exceeds its remaining time. If both forecasts are
+/// known, time already spent on ordering no longer counts. If there is no forecast for AMD, the order of
+/// nested dissection is chosen.
 OrderingChoice choose_ordering(const OrderingProperties& properties, const DeviceModel& model);
 
 /// Decides whether AMD and nested dissection run side by side: on four host threads or more, unless
 /// dissection takes no longer than it takes to start threads.
 bool works_side_by_side(const OrderingProperties& properties, const DeviceModel& model);
 
-/// Returns the number of list entries that AMD may visit before it is stopped: as many as it visits in the
-/// time predicted for dissection, and a quarter more side by side, where its thread has nothing else to do.
-/// If the forecast for dissection is known, AMD may continue for as long as a better order might save in
-/// factorizations and solves. The model gives the largest share of their time that can be saved.
+/// Returns the number of list entries that AMD may visit before it is stopped: as many as it visits in 1.5
+/// times the time predicted for dissection, or 1.25 times that side by side. If the forecast for dissection
+/// is known, AMD may continue for as long as a better order might save in factorizations and solves. The
+/// model gives the largest share of their time that can be saved.
 std::int64_t max_amd_visits(const OrderingProperties& properties, const DeviceModel& model);
 
 /// An order chosen by `choose_ordering`.

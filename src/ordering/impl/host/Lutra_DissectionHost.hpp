@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "Lutra_HostTasks.hpp"
 #include "Lutra_LeafWorkspace.hpp"
 #include "Lutra_MultilevelBisection.hpp"
+#include "Lutra_NestedDissection.hpp"
 #include "Lutra_OneThread.hpp"
 #include "Lutra_SharedLoops.hpp"
 
@@ -54,16 +56,17 @@ class DissectionHost {
 
   /// @param order [n] vertices grouped by component, ascending within each; on return the order
   /// @param first start of each component in `order`, and the end
-  /// @param other_work called by one thread before it dissects, while the others do; false stops them
+  /// @param control what else a thread does, and may stop the dissection
   /// @return whether the dissection is complete; false if it was stopped, even after its last task
   bool run(const std::vector<Index>& first, std::vector<Index>& order,
-           const std::function<bool()>& other_work = {}) {
+           const DissectionControl& control = {}) {
     m_order = order.data();
+    m_goes_on = control.goes_on;
     add_components(order, first);
     // No thread waits for the one that stops the dissection, and that one waits for no other.
     for_each_task(m_n_threads, m_n_threads, [&](std::size_t, std::size_t worker) {
       try {
-        if (worker == 0 && other_work && !other_work()) m_stop = true;
+        if (worker == 0 && control.other_work && !control.other_work()) m_stop = true;
         run_tasks(m_loops[worker]);
       } catch (const DissectionStopped&) {
       } catch (...) {
@@ -158,6 +161,7 @@ class DissectionHost {
     }
     std::array<Index, 3> size{};
     for (Index v = 0; v < n; ++v) ++size[static_cast<std::size_t>(part(v))];
+    if (m_goes_on && n > m_graph.size() / 2) ask_to_go_on(graph, part);
     if (is_degenerate(size[0], size[1], size[2])) {
       stack.rewind(mark);
       ++n_degenerate;
@@ -184,6 +188,16 @@ class DissectionHost {
       if (share) break;
     }
     stack.rewind(mark);
+  }
+
+  /// After the first bisection of most of the graph.
+  void ask_to_go_on(const Graph& graph, const Parts& part) {
+    std::int64_t weight = 0;
+    for (Index v = 0; v < graph.n_vertices; ++v)
+      if (part(v) == separator) weight += graph.vertex_weights(v);
+    if (std::exchange(m_goes_on, {})(weight)) return;
+    m_stop = true;
+    throw DissectionStopped();
   }
 
   void order_leaf(Worker& worker, Index begin, Index n) {
@@ -309,8 +323,9 @@ class DissectionHost {
   DissectionOptions m_options;
   MemoryBudget m_budget;
   std::size_t m_n_threads;
-  Index* m_order = nullptr;  ///< [n] vertices by position
-  std::mutex m_mutex;        ///< protects m_tasks and nodes
+  Index* m_order = nullptr;                     ///< [n] vertices by position
+  std::function<bool(std::int64_t)> m_goes_on;  ///< empty after its call
+  std::mutex m_mutex;                           ///< protects m_tasks and nodes
   std::vector<std::unique_ptr<Task>> m_tasks;
   std::atomic<std::int64_t> m_n_unfinished = 0;  ///< number of tasks waiting or running
   std::atomic<std::int64_t> m_n_waiting = 0;     ///< length of m_tasks
