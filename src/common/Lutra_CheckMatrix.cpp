@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "Lutra_AllFinite.hpp"
+#include "Lutra_ForRange.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_RowTeams.hpp"
@@ -146,6 +148,35 @@ auto fetch_element(const ExecutionSpace& exec, const ViewType& view, std::size_t
   return value;
 }
 
+/// Whether a matrix has no bad row, on the host. Reads no entry whose position is out of range.
+template <class Matrix>
+bool is_well_formed(const Matrix& matrix) {
+  const auto* const row_map = matrix.row_map.data();
+  const auto* const columns = matrix.entries.data();
+  const auto nnz = static_cast<std::int64_t>(matrix.nnz());
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(matrix.n_rows); ++i) {
+    const auto begin = static_cast<std::int64_t>(row_map[i]), end = static_cast<std::int64_t>(row_map[i + 1]);
+    if (begin < 0 || begin > end || end > nnz) return false;
+    if (begin == end) continue;
+    bool ascending = columns[begin] >= 0 && columns[end - 1] < matrix.n_cols;
+    for (std::int64_t p = begin + 1; p < end; ++p) ascending = ascending && columns[p - 1] < columns[p];
+    if (!ascending) return false;
+  }
+  return Impl::all_finite(matrix.values.data(), matrix.values.extent(0));
+}
+
+/// Whether a matrix has the given pattern and finite values, on the host.
+template <class Matrix, class Pattern>
+bool is_on_pattern(const Matrix& matrix, const Pattern& pattern) {
+  const auto begin_of = [](const auto& view) { return view.data(); };
+  const auto end_of = [](const auto& view) { return view.data() + view.extent(0); };
+  return std::equal(begin_of(matrix.row_map), end_of(matrix.row_map), begin_of(pattern.row_map),
+                    end_of(pattern.row_map)) &&
+         std::equal(begin_of(matrix.entries), end_of(matrix.entries), begin_of(pattern.entries),
+                    end_of(pattern.entries)) &&
+         Impl::all_finite(matrix.values.data(), matrix.values.extent(0));
+}
+
 /// Throws with the reason why row `i`, known to be bad, is bad.
 template <class ExecutionSpace, class Matrix>
 [[noreturn]] void throw_for_row(const ExecutionSpace& exec, const Matrix& matrix, std::int64_t i,
@@ -224,6 +255,11 @@ template <class Matrix, class ExecutionSpace>
 void check_square(const ExecutionSpace& exec, const Matrix& matrix,
                   const MatrixCheckWorkspace<ExecutionSpace>& work, Triangle read) {
   check_extents(matrix);
+  if constexpr (Impl::is_serial_space<ExecutionSpace>) {
+    if (Impl::runs_plain_loops<ExecutionSpace>() && matrix.row_map(0) == 0 &&
+        static_cast<Offset>(matrix.row_map(matrix.n_rows)) == matrix.nnz() && is_well_formed(matrix))
+      return;
+  }
   begin_check(exec, matrix.row_map, matrix.n_rows, work.findings.device());
   find_bad_rows(exec, matrix, read, work.findings.device());
   throw_for_findings(exec, matrix, work.findings.fetch(exec)(0), read);
@@ -239,6 +275,9 @@ void check_pattern(const ExecutionSpace& exec, const Matrix& matrix,
   }
   check_extents(matrix);
   bool same = matrix.n_rows == pattern.n_rows && matrix.nnz() == pattern.nnz();
+  if constexpr (Impl::is_serial_space<ExecutionSpace>) {
+    if (same && Impl::runs_plain_loops<ExecutionSpace>() && is_on_pattern(matrix, pattern)) return;
+  }
   if (same) {
     begin_check(exec, matrix.row_map, matrix.n_rows, work.findings.device());
     find_differences(exec, matrix, pattern, read, work.findings.device());

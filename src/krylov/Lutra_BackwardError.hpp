@@ -2,11 +2,13 @@
 #ifndef LUTRA_BACKWARDERROR_HPP
 #define LUTRA_BACKWARDERROR_HPP
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
 
 #include "Lutra_AsyncResult.hpp"
+#include "Lutra_ForRange.hpp"
 
 namespace lutra {
 
@@ -49,7 +51,10 @@ class ResidualMaxima {
   std::size_t bad_row_slot() const { return 4 * m_n_columns + 1; }
 
   /// Resets all maxima before kernels accumulate. Does not wait.
-  void clear(const ExecutionSpace& exec) const { m_slots.fill(exec, 0.0); }
+  void clear(const ExecutionSpace& exec) const {
+    if (!Impl::runs_plain_loops<ExecutionSpace>()) return m_slots.fill(exec, 0.0);
+    std::fill_n(m_slots.host().data(), m_slots.size(), 0.0);
+  }
   /// Copies the maxima to the host. Waits once.
   void fetch(const ExecutionSpace& exec) const { m_slots.fetch(exec); }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "Lutra_ForRange.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_RefinementKernels.hpp"
 
@@ -75,8 +76,9 @@ static double weighted_sum(const ExecutionSpace& exec, const Rows& g, const Rows
 template <class ExecutionSpace, class Rows>
 static void weighted_signs(const ExecutionSpace& exec, const Rows& g, const Rows& w, const Rows& out) {
   using Scalar = typename Rows::value_type;
-  Kokkos::parallel_for(
-      "lutra::krylov::weighted_signs", Impl::all_rows(exec, w), KOKKOS_LAMBDA(const std::int64_t i) {
+  Impl::for_range(
+      exec, "lutra::krylov::weighted_signs", static_cast<std::int64_t>(w.extent(0)),
+      KOKKOS_LAMBDA(const std::int64_t i) {
         const auto size = ScalarTraits<Scalar>::magnitude(w(i, 0));
         out(i, 0) = size > 0 ? g(i, 0) * (w(i, 0) / size) : g(i, 0);
       });
@@ -94,8 +96,9 @@ KOKKOS_INLINE_FUNCTION double start_entry(std::int64_t i) {
 template <class ExecutionSpace, class Rows>
 static void weight_start(const ExecutionSpace& exec, const Rows& g, const Rows& out) {
   using Scalar = typename Rows::value_type;
-  Kokkos::parallel_for(
-      "lutra::krylov::weight_start", Impl::all_rows(exec, g), KOKKOS_LAMBDA(const std::int64_t i) {
+  Impl::for_range(
+      exec, "lutra::krylov::weight_start", static_cast<std::int64_t>(g.extent(0)),
+      KOKKOS_LAMBDA(const std::int64_t i) {
         out(i, 0) = g(i, 0) * Scalar(static_cast<RealOf<Scalar>>(0.5 * start_entry(i)));
       });
 }
@@ -106,8 +109,9 @@ template <class ExecutionSpace, class Rows, class Scale>
 static void inverse_scaled(const ExecutionSpace& exec, const Rows& v, const Scale& scale, double factor,
                            std::int64_t row) {
   using Scalar = typename Rows::value_type;
-  Kokkos::parallel_for(
-      "lutra::krylov::unit_vector", Impl::all_rows(exec, v), KOKKOS_LAMBDA(const std::int64_t i) {
+  Impl::for_range(
+      exec, "lutra::krylov::unit_vector", static_cast<std::int64_t>(v.extent(0)),
+      KOKKOS_LAMBDA(const std::int64_t i) {
         const double entry = row < 0 ? start_entry(i) : row == i ? 1.0 : 0.0;
         v(i, 0) = Scalar(static_cast<RealOf<Scalar>>(entry * factor / static_cast<double>(scale(i))));
       });
@@ -117,8 +121,9 @@ static void inverse_scaled(const ExecutionSpace& exec, const Rows& v, const Scal
 template <class ExecutionSpace, class Rows, class Scale>
 static void scale_as_vector(const ExecutionSpace& exec, const Rows& v, const Scale& scale, double unit) {
   using Scalar = typename Rows::value_type;
-  Kokkos::parallel_for(
-      "lutra::krylov::scale_as_vector", Impl::all_rows(exec, v), KOKKOS_LAMBDA(const std::int64_t i) {
+  Impl::for_range(
+      exec, "lutra::krylov::scale_as_vector", static_cast<std::int64_t>(v.extent(0)),
+      KOKKOS_LAMBDA(const std::int64_t i) {
         v(i, 0) = Scalar(static_cast<RealOf<Scalar>>(static_cast<double>(scale(i)) * unit));
       });
 }
@@ -127,8 +132,8 @@ static void scale_as_vector(const ExecutionSpace& exec, const Rows& v, const Sca
 template <class ExecutionSpace, class Rows>
 static void add_magnitudes(const ExecutionSpace& exec, const Rows& b, const Rows& g) {
   using Scalar = typename Rows::value_type;
-  Kokkos::parallel_for(
-      "lutra::krylov::add_magnitudes", Impl::all_rows(exec, b),
+  Impl::for_range(
+      exec, "lutra::krylov::add_magnitudes", static_cast<std::int64_t>(b.extent(0)),
       KOKKOS_LAMBDA(const std::int64_t i) { g(i, 0) += Scalar(ScalarTraits<Scalar>::magnitude(b(i, 0))); });
 }
 
@@ -151,8 +156,8 @@ static std::int64_t first_zero(const ExecutionSpace& exec, const Rows& g) {
 /// y = x − y.
 template <class ExecutionSpace, class Rows>
 static void replace_by_difference(const ExecutionSpace& exec, const Rows& x, const Rows& y) {
-  Kokkos::parallel_for(
-      "lutra::krylov::subtract", Impl::all_rows(exec, y),
+  Impl::for_range(
+      exec, "lutra::krylov::subtract", static_cast<std::int64_t>(y.extent(0)),
       KOKKOS_LAMBDA(const std::int64_t i) { y(i, 0) = x(i, 0) - y(i, 0); });
 }
 

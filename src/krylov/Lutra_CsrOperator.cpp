@@ -4,6 +4,7 @@
 #include "Lutra_CsrKernels.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_ResidualColumn.hpp"
 
 namespace lutra {
 
@@ -26,6 +27,10 @@ template <class Scalar, class ExecutionSpace>
 void CsrOperator<Scalar, ExecutionSpace>::residual(const ExecutionSpace& exec, const Rows& B, const Rows& X,
                                                    const Rows& R,
                                                    const ResidualMaxima<ExecutionSpace>& maxima) const {
+  if constexpr (Impl::HostExecution<ExecutionSpace>) {
+    if (X.extent(1) == 1 && m_rows.source.extent(0) == 0 && !m_rows.conjugate)
+      return Impl::residual_of_column(exec, m_rows, B, X, R, maxima.slots());
+  }
   const Impl::ResidualRow<decltype(m_rows), Rows> row{m_rows, B, X, R};
   Impl::visit_rows(exec, "lutra::krylov::residual", row, X.extent(1), maxima.slots());
 }

@@ -5,7 +5,10 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <type_traits>
 
+#include "Lutra_AllFinite.hpp"
+#include "Lutra_ForRange.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
 // Small kernels on blocks of vectors. None waits.
@@ -29,7 +32,8 @@ struct ForColumns {
 /// Calls body(i, c) for the entries of X, one thread per row.
 template <class ExecutionSpace, class Rows, class Body>
 void for_entries(const ExecutionSpace& exec, const char* label, const Rows& X, const Body& body) {
-  Kokkos::parallel_for(label, all_rows(exec, X), ForColumns<Body>{body, static_cast<int>(X.extent(1))});
+  for_range(exec, label, static_cast<std::int64_t>(X.extent(0)),
+            ForColumns<Body>{body, static_cast<int>(X.extent(1))});
 }
 
 /// X = 0, all columns. deep_copy would wait on hosts.
@@ -81,8 +85,8 @@ void copy_block(const ExecutionSpace& exec, const From& from, const To& to) {
 template <class ExecutionSpace, class From, class To>
 static void copy_column(const ExecutionSpace& exec, const From& from, std::size_t from_column, const To& to,
                         std::size_t to_column) {
-  Kokkos::parallel_for(
-      "lutra::krylov::copy_column", all_rows(exec, to),
+  for_range(
+      exec, "lutra::krylov::copy_column", static_cast<std::int64_t>(to.extent(0)),
       KOKKOS_LAMBDA(const std::int64_t i) { to(i, to_column) = from(i, from_column); });
 }
 
@@ -100,6 +104,23 @@ void copy_masked_columns(const ExecutionSpace& exec, std::uint64_t mask, std::si
       });
 }
 
+/// Copies a column that is contiguous on both sides. On one host thread only. @returns whether it did, and
+/// whether all numbers are finite
+template <class ExecutionSpace, class BView, class Rows>
+bool copy_finite_column(const BView& B, std::size_t column, const Rows& to) {
+  using Scalar = typename Rows::value_type;
+  const std::size_t n = B.extent(0);
+  if (!runs_plain_loops<ExecutionSpace>() || to.extent(1) != 1 || B.stride(0) != 1) return false;
+  if constexpr (is_serial_space<ExecutionSpace> &&
+                std::is_same_v<typename BView::non_const_value_type, Scalar>) {
+    const Scalar* const from = B.data() + column * B.stride(1);
+    std::copy_n(from, n, to.data());
+    constexpr std::size_t parts = sizeof(Scalar) / sizeof(RealOf<Scalar>);
+    return all_finite(reinterpret_cast<const RealOf<Scalar>*>(from), parts * n);
+  }
+  return false;
+}
+
 /// Raises `slots(slot)` to n − i for the first row i of B that is not finite in columns [begin, end). Copies
 /// columns [begin, begin + copied) to the first columns of `to` and zeroes the others. Only bad rows write to
 /// the slot.
@@ -109,8 +130,9 @@ void copy_and_check(const ExecutionSpace& exec, const BView& B, std::size_t begi
   using Scalar = typename Rows::value_type;
   const auto n = static_cast<std::int64_t>(B.extent(0));
   const std::size_t columns = to.extent(1);
-  Kokkos::parallel_for(
-      "lutra::krylov::copy_and_check", all_rows(exec, B), KOKKOS_LAMBDA(const std::int64_t i) {
+  if (end == begin + 1 && copied == 1 && copy_finite_column<ExecutionSpace>(B, begin, to)) return;
+  for_range(
+      exec, "lutra::krylov::copy_and_check", n, KOKKOS_LAMBDA(const std::int64_t i) {
         bool finite = true;
         for (std::size_t c = begin; c < end; ++c) finite = finite && ScalarTraits<Scalar>::is_finite(B(i, c));
         for (std::size_t c = 0; c < columns; ++c) to(i, c) = c < copied ? Scalar(B(i, begin + c)) : Scalar{};

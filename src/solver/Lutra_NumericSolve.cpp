@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "Lutra_CheckEnumerator.hpp"
+#include "Lutra_ForRange.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_NullVector.hpp"
 #include "Lutra_Outcome.hpp"
@@ -49,9 +50,15 @@ void copy_solutions(const ExecutionSpace& exec, const Rows& from, const XView& X
                     std::size_t k, const ResidualMaxima<ExecutionSpace>& maxima) {
   const auto slots = maxima.slots();
   const std::size_t bad_row = maxima.bad_row_slot();
-  Kokkos::parallel_for(
-      "lutra::solver::copy_solutions",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(X.extent(0))),
+  if constexpr (Impl::is_serial_space<ExecutionSpace>) {
+    if (Impl::runs_plain_loops<ExecutionSpace>() && k == 1 && from.extent(1) == 1 && X.stride(0) == 1) {
+      if (slots(bad_row) > 0) return;
+      std::copy_n(from.data(), from.extent(0), X.data() + first * X.stride(1));
+      return;
+    }
+  }
+  Impl::for_range(
+      exec, "lutra::solver::copy_solutions", static_cast<std::int64_t>(X.extent(0)),
       KOKKOS_LAMBDA(const std::int64_t i) {
         if (slots(bad_row) > 0) return;
         for (std::size_t c = 0; c < k; ++c) X(i, first + c) = from(i, c);

@@ -2,6 +2,7 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
+#include <optional>
 
 #include "Lutra_KrylovTestSystems.hpp"
 #include "Lutra_RefinementKernels.hpp"
@@ -140,6 +141,19 @@ TEMPLATE_LIST_TEST_CASE("residuals worked by hand", "[krylov]", AllTypes) {
     CHECK(errors.componentwise[c] == std::numeric_limits<double>::infinity());
     CHECK(errors.normwise[c] == std::numeric_limits<double>::infinity());
   }
+  for (std::size_t c = 0; c < 4; ++c) {  // a column alone has the same errors
+    CAPTURE(c);
+    const auto b = to_device<TestType>({to_host(B, c)}), x = to_device<TestType>({to_host(X, c)});
+    const Rows<TestType> r("r", 3, 1);
+    const ResidualMaxima<Space> alone(Space(), reservation, 1);
+    alone.clear(Space());
+    device.A.residual(Space(), b, x, r, alone);
+    alone.fetch(Space());
+    CHECK(alone.errors(1, maxima.norm()).componentwise[0] == errors.componentwise[c]);
+    CHECK(alone.errors(1, maxima.norm()).normwise[0] == errors.normwise[c]);
+    CHECK(alone.errors(1, maxima.norm()).amplification[0] == errors.amplification[c]);
+    if (c < 2) CHECK(to_host(r) == to_host(R, c));
+  }
 }
 
 TEMPLATE_LIST_TEST_CASE("the scaled norm worked by hand", "[krylov]", AllTypes) {
@@ -179,6 +193,17 @@ TEMPLATE_LIST_TEST_CASE("copying B finds the first non-finite row", "[krylov]", 
   CHECK(first_bad_row(0, 2, 4) == 1);
   CHECK(first_bad_row(1, 2, 3) == 2);
   CHECK(first_bad_row(3, 1, 4) == 1);
+  const std::optional<std::int64_t> expected[] = {std::nullopt, std::nullopt, 2, 1};
+  for (std::size_t c = 0; c < 4; ++c) {  // contiguous columns
+    CAPTURE(c);
+    const auto column = to_device<TestType>({to_host(B, c)});
+    const Rows<TestType> copy("copy", 4, 1);
+    maxima.clear(Space());
+    lutra::Impl::copy_and_check(Space(), column, 0, 1, 1, copy, maxima.slots(), maxima.bad_row_slot());
+    maxima.fetch(Space());
+    CHECK(maxima.first_bad_row(4) == expected[c]);
+    if (c < 2) CHECK(to_host(copy) == to_host(B, c));
+  }
 }
 
 }  // namespace lutra::Test

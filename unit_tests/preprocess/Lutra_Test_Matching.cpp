@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "Lutra_BlockTriangularForm.hpp"
@@ -290,6 +291,57 @@ TEST_CASE("matching: many rows compete for few columns", "[matching]") {
   std::mt19937 random(11);
   const DoubleMatrix a = saddle_point(400, 6, random);
   check_perfect(a, match_exact(make_view(a)));
+}
+
+// KKT matrix of CVXQP (CUTE, with 3n/4 constraints): its values are small integers and sums of them, so that
+// many columns cost a row the same, and path searches are long enough for auctions.
+DoubleMatrix kkt_of_few_values(int n) {
+  const int constraints = 3 * n / 4;
+  std::vector<std::map<int, double>> rows(static_cast<std::size_t>(n + constraints));
+  const auto add = [&](int i, int j, double value) { rows[static_cast<std::size_t>(i)][j] += value; };
+  for (int i = 1; i <= n; ++i) {
+    const std::set<int> variables{i - 1, (2 * i - 1) % n, (3 * i - 1) % n};
+    for (const int a : variables)
+      for (const int b : variables) add(a, b, i);
+  }
+  for (int i = 1; i <= constraints; ++i) {
+    double coefficient = 1;
+    for (const int j : {i - 1, (4 * i - 1) % n, (5 * i - 1) % n}) {
+      add(n + i - 1, j, coefficient);
+      add(j, n + i - 1, coefficient);
+      coefficient += 1;
+    }
+  }
+  DoubleMatrix a;
+  a.n_rows = a.n_cols = n + constraints;
+  a.row_map = {0};
+  for (const auto& row : rows) {
+    for (const auto& [column, value] : row) {
+      a.entries.push_back(column);
+      a.values.push_back(value);
+    }
+    a.row_map.push_back(static_cast<std::int64_t>(a.entries.size()));
+  }
+  return a;
+}
+
+TEST_CASE("matching: many equal costs", "[matching]") {
+  const DoubleMatrix a = kkt_of_few_values(2000);
+  check_perfect(a, match_exact(make_view(a)));
+}
+
+TEST_CASE("matching: a diagonal of largest entries stays", "[matching]") {
+  const double tiny = std::numeric_limits<double>::min() / 4;
+  for (const double size : {1.0, 0.3, 1e300, 1e-300, tiny}) {
+    CAPTURE(size);
+    const DoubleMatrix a = Test::from_dense<DoubleMatrix>(
+        {{-size, size, nothing}, {size / 2, size, -size}, {nothing, size / 4, size / 2}});
+    const auto result = match_exact(make_view(a));
+    CHECK(result.row_of_column == std::vector<Ordinal>{0, 1, 2});
+    if (size != tiny) check_perfect(a, result);
+  }
+  const DoubleMatrix empty_row = Test::from_dense<DoubleMatrix>({{1, nothing}, {nothing, nothing}});
+  check_deficient(empty_row, match_exact(make_view(empty_row)));
 }
 
 // README, Limitations: "The paths of the exact matching and minimum degree take one host thread"

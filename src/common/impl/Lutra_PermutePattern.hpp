@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_ForRange.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
 namespace lutra::Impl {
@@ -13,9 +14,8 @@ namespace lutra::Impl {
 template <class ExecutionSpace, class OrderView, class InverseView>
 static void invert_permutation(const ExecutionSpace& exec, const OrderView& order,
                                const InverseView& inverse) {
-  Kokkos::parallel_for(
-      "lutra::common::invert_permutation",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(order.extent(0))),
+  for_range(
+      exec, "lutra::common::invert_permutation", static_cast<std::int64_t>(order.extent(0)),
       KOKKOS_LAMBDA(const std::int64_t k) {
         inverse(order(k)) = static_cast<typename InverseView::value_type>(k);
       });
@@ -45,9 +45,8 @@ static CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space> permut
         if (final) row_map(k) = sum;
         if (k < n) sum += A_map(row_order(k) + 1) - A_map(row_order(k));
       });
-  Kokkos::parallel_for(
-      "lutra::common::permuted_entries", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n),
-      KOKKOS_LAMBDA(const Ordinal k) {
+  for_range(
+      exec, "lutra::common::permuted_entries", n, KOKKOS_LAMBDA(const Ordinal k) {
         Offset q = row_map(k);
         for (Offset p = A_map(row_order(k)); p < A_map(row_order(k) + 1); ++p)
           entries(q++) = position_of(A_entries(p));

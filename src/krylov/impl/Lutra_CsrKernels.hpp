@@ -9,6 +9,7 @@
 #include "Lutra_CompensatedSum.hpp"
 #include "Lutra_CsrOperator.hpp"
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_ForRange.hpp"
 #include "Lutra_Index.hpp"
 
 // Kernels that sum rows of op(A) against columns of X. A row functor defines the sum:
@@ -258,9 +259,8 @@ void visit_rows_on_host(const ExecutionSpace& exec, const char* label, const Row
   constexpr std::int64_t chunk = 512;
   constexpr int n_maxima = Row::n_maxima;
   const auto n = static_cast<std::int64_t>(row.rows.pattern.n_rows);
-  Kokkos::parallel_for(
-      label, Kokkos::RangePolicy<ExecutionSpace>(exec, 0, (n + chunk - 1) / chunk),
-      KOKKOS_LAMBDA(const std::int64_t part) {
+  for_range(
+      exec, label, (n + chunk - 1) / chunk, KOKKOS_LAMBDA(const std::int64_t part) {
         const std::size_t columns = Block == 1 ? 1 : n_columns;
         const std::int64_t end = (part + 1) * chunk < n ? (part + 1) * chunk : n;
         double maxima[Block][n_maxima > 0 ? n_maxima : 1] = {};

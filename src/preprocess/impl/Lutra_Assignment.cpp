@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Shortest augmenting paths for the sparse assignment problem, after I. S. Duff and J. Koster, "On algorithms
 // for permuting large entries to the diagonal of a sparse matrix", SIAM J. Matrix Anal. Appl. 22 (2001),
-// sections 3, 4. Departures: augmenting row reduction before the path searches; paths start at rows and
-// follow the rows' entries (the matrix is stored by rows; the problem is symmetric in rows and columns);
-// entries to be ignored have infinite cost, so that the pattern is not copied.
+// sections 3, 4. Departures: augmenting row reduction before the path searches, auctions if they are long;
+// paths start at rows and follow the rows' entries (the matrix is stored by rows; the problem is symmetric in
+// rows and columns); entries to be ignored have infinite cost, so that the pattern is not copied.
 #include "Lutra_Assignment.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -14,6 +15,7 @@
 #include "Lutra_ColumnHeap.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_Matching.hpp"
 
 namespace lutra::Impl {
 namespace {
@@ -26,11 +28,18 @@ constexpr int max_chain = 64;  // maximum length of a chain of bids, each by the
 constexpr int long_row_factor = 16;  // rows longer than this many times the average do not bid
 constexpr double min_gain = 1e-12;   // smaller changes of a dual count as rounding
 
+// Path searches that have read the entries `patience` times, and are expected to read them `too_many_passes`
+// times more, give way to auctions with these least gains of a bid, which together read them at most
+// `auction_passes` times.
+constexpr int patience = 4, too_many_passes = 28, auction_passes = 32;
+constexpr double epsilons[] = {1, 0.2, 0.04, 0.008};
+
 class ShortestPaths {
  public:
   ShortestPaths(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                 const std::vector<double>& cost, const std::function<void(Ordinal)>& complete_row)
-      : m_n(pattern.n_rows),
+      : m_pattern(pattern),
+        m_n(pattern.n_rows),
         m_row_map(pattern.row_map.data()),
         m_entries(pattern.entries.data()),
         m_cost(cost.data()),
@@ -46,6 +55,9 @@ class ShortestPaths {
   }
 
   void write(Assignment& result) const {
+    result.row_dual.reserve(m_rows.size());
+    result.col_dual.reserve(m_rows.size());
+    result.row_of_column.reserve(m_rows.size());
     for (const Row& r : m_rows) result.row_dual.push_back(r.dual);
     for (const Column& c : m_columns) {
       result.col_dual.push_back(c.dual);
@@ -77,13 +89,50 @@ class ShortestPaths {
 
   /// Completes the matching from feasible duals. @returns false if there is no perfect matching
   bool complete() {
-    match_tight_entries();
-    match_with_look_ahead();
-    bid_for_columns();
-    for (Ordinal r = 0; r < m_n; ++r) {
+    std::vector<Ordinal> free_rows = start_matching();
+    bool tight_paths_followed = false;
+    for (std::size_t done = 0; done < free_rows.size();) {
+      if (!tight_paths_followed && m_entries_scanned > 2 * m_row_map[m_n]) {
+        tight_paths_followed = true;
+        match_along_tight_paths();
+      }
+      if (takes_too_long(done, free_rows.size())) {
+        hold_auctions();
+        free_rows = start_matching();
+        done = 0;
+        continue;
+      }
+      const Ordinal r = free_rows[done++];
       if (row(r).entry == unmatched && !augment_from(r)) return false;
     }
     return true;
+  }
+
+  // Matches what takes no path search. @returns the rows that are left
+  std::vector<Ordinal> start_matching() {
+    match_tight_entries();
+    match_with_look_ahead();
+    bid_for_columns();
+    return unmatched_rows();
+  }
+
+  std::vector<Ordinal> unmatched_rows() {
+    std::vector<Ordinal> rows;
+    for (Ordinal r = 0; r < m_n; ++r) {
+      if (row(r).entry == unmatched) rows.push_back(r);
+    }
+    return rows;
+  }
+
+  // Whether auctions should precede the remaining searches, once. Not if there are long rows, in which a bid
+  // costs too much. A search is taken to read c/f entries if f rows are free, so that all together read about
+  // c·log(rows).
+  bool takes_too_long(std::size_t done, std::size_t all) {
+    const auto passes = static_cast<double>(m_entries_scanned) / static_cast<double>(m_row_map[m_n]);
+    if (m_auctions_held || done == 0 || passes < patience || m_longest_row > longest_bidder()) return false;
+    const double left = std::log(static_cast<double>(all - done));
+    m_auctions_held = passes * left > too_many_passes * (std::log(static_cast<double>(all)) - left);
+    return m_auctions_held;
   }
 
   // @returns false if a row has no entry of finite cost
@@ -119,12 +168,16 @@ class ShortestPaths {
   // tight entry, of reduced cost zero. @returns false if a row or column has no entry of finite cost
   bool start_duals() {
     for (Ordinal r = 0; r < m_n; ++r) {
-      for (Offset k = m_row_map[r]; k < m_row_map[r + 1]; ++k) row(r).dual = std::min(row(r).dual, m_cost[k]);
-      if (row(r).dual == infinity) return false;
-      row(r).look_ahead = m_row_map[r];
-      for (Offset k = m_row_map[r]; k < m_row_map[r + 1]; ++k) {
+      const Offset begin = m_row_map[r], end = m_row_map[r + 1];
+      double least = infinity;
+      for (Offset k = begin; k < end; ++k) least = std::min(least, m_cost[k]);
+      if (least == infinity) return false;
+      row(r).dual = least;
+      row(r).look_ahead = begin;
+      m_longest_row = std::max(m_longest_row, end - begin);
+      for (Offset k = begin; k < end; ++k) {
         Column& c = column(m_entries[k]);
-        c.dual = std::min(c.dual, m_cost[k] - row(r).dual);
+        c.dual = std::min(c.dual, m_cost[k] - least);
       }
     }
     return std::none_of(m_columns.begin(), m_columns.end(),
@@ -165,6 +218,23 @@ class ShortestPaths {
     }
   }
 
+  // Extends the matching of tight entries to a maximum one.
+  void match_along_tight_paths() {
+    std::vector<double> excluded(static_cast<std::size_t>(m_row_map[m_n]));  // infinity unless tight
+    std::vector<Ordinal> row_of_column;
+    for (Ordinal r = 0; r < m_n; ++r) {
+      for (Offset k = m_row_map[r]; k < m_row_map[r + 1]; ++k)
+        excluded[static_cast<std::size_t>(k)] = k == row(r).entry || reduced_cost(r, k) <= 0 ? 0.0 : infinity;
+    }
+    for (const Column& c : m_columns) row_of_column.push_back(c.row);
+    row_of_column = maximum_transversal(m_pattern, excluded, row_of_column).row_of_column;
+    for (Ordinal r = 0; r < m_n; ++r) {
+      for (Offset k = m_row_map[r]; k < m_row_map[r + 1]; ++k) {
+        if (row_of_column[static_cast<std::size_t>(m_entries[k])] == r) match(r, k);
+      }
+    }
+  }
+
   // The two entries of a row with the least cost minus column dual.
   struct BestEntries {
     Offset first = unmatched, second = unmatched;
@@ -197,7 +267,6 @@ class ShortestPaths {
   // that do not soon reach an unmatched column are left to a path search, and the total number of entries
   // read is limited to a few times that of the matrix.
   void bid_for_columns() {
-    const Offset longest_bidder = long_row_factor * (m_row_map[m_n] / m_n + 1);
     Offset entries_left = bidding_passes * m_row_map[m_n];
     for (Ordinal r = 0; r < m_n; ++r) {
       int bids = 0;
@@ -205,12 +274,14 @@ class ShortestPaths {
         const Offset length = m_row_map[bidder + 1] - m_row_map[bidder];
         entries_left -= length;
         if (entries_left < 0) return;
-        bidder = length <= longest_bidder ? bid(bidder) : -1;
+        bidder = length <= longest_bidder() ? bid(bidder) : -1;
       }
     }
   }
 
-  // Makes one bid. @returns the displaced row, which bids next, or −1
+  Offset longest_bidder() const { return long_row_factor * (m_row_map[m_n] / m_n + 1); }
+
+  // Makes one bid of row reduction. @returns the displaced row, which bids next, or −1
   Ordinal bid(Ordinal r) {
     const BestEntries best = best_entries(r);
     if (best.second == unmatched) return -1;  // without a second choice the decrease is unbounded
@@ -221,13 +292,73 @@ class ShortestPaths {
       if (gain > 0 || column(m_entries[best.second]).row >= 0) return -1;
       taken = best.second;
     }
-    Column& c = column(m_entries[taken]);
+    return take(r, taken, gain);
+  }
+
+  // Matches row r to entry k and lowers the dual of its column. @returns the displaced row, or −1
+  Ordinal take(Ordinal r, Offset k, double decrease) {
+    Column& c = column(m_entries[k]);
     const Ordinal loser = c.row;
-    c.dual -= gain;
-    match(r, taken);
-    row(r).dual = m_cost[taken] - c.dual;
+    c.dual -= decrease;
+    match(r, k);
+    row(r).dual = m_cost[k] - c.dual;
     if (loser >= 0) row(loser).entry = unmatched;
     return loser;
+  }
+
+  void unmatch(Ordinal r) {
+    column(m_entries[row(r).entry]).row = -1;
+    row(r).entry = unmatched;
+  }
+
+  // Auctions with decreasing ε (D. P. Bertsekas, Annals of Operations Research 14 (1988)). A bid lowers the
+  // dual of a column by ε more than in row reduction, so that rows for which several columns cost the same
+  // do not displace each other forever. Then the duals are almost optimal, and paths short. Only tight
+  // entries stay matched.
+  void hold_auctions() {
+    Offset entries_left = auction_passes * m_row_map[m_n];
+    for (const double epsilon : epsilons) hold_auction(epsilon, entries_left);
+    for (Ordinal r = 0; r < m_n; ++r) {
+      const double least = best_entries(r).first_cost;
+      if (row(r).entry != unmatched && price(row(r).entry) > least) unmatch(r);
+      row(r).dual = least;
+      row(r).look_ahead = m_row_map[r];
+    }
+    raise_unmatched_duals();
+  }
+
+  // Cost of an entry minus the dual of its column.
+  double price(Offset k) { return m_cost[k] - column(m_entries[k]).dual; }
+
+  void hold_auction(double epsilon, Offset& entries_left) {
+    std::vector<Ordinal> bidders, losers;
+    for (Ordinal r = 0; r < m_n; ++r) {
+      if (row(r).entry != unmatched && price(row(r).entry) > best_entries(r).first_cost + epsilon) unmatch(r);
+      if (row(r).entry == unmatched) bidders.push_back(r);
+    }
+    for (; !bidders.empty() && entries_left > 0; bidders.swap(losers)) {
+      losers.clear();
+      for (const Ordinal r : bidders) {
+        const BestEntries best = best_entries(r);
+        const double gain = best.second == unmatched ? 0.0 : best.second_cost - best.first_cost;
+        const Ordinal loser = take(r, best.first, gain + epsilon);
+        if (loser >= 0) losers.push_back(loser);
+        entries_left -= m_row_map[r + 1] - m_row_map[r];
+      }
+    }
+  }
+
+  // Gives each unmatched column a tight entry.
+  void raise_unmatched_duals() {
+    for (Column& c : m_columns) {
+      if (c.row < 0) c.dual = infinity;
+    }
+    for (Ordinal r = 0; r < m_n; ++r) {
+      for (Offset k = m_row_map[r]; k < m_row_map[r + 1]; ++k) {
+        Column& c = column(m_entries[k]);
+        if (c.row < 0) c.dual = std::min(c.dual, m_cost[k] - row(r).dual);
+      }
+    }
   }
 
   // Dijkstra's algorithm over columns, from an unmatched row. Columns at the current distance are in
@@ -262,6 +393,7 @@ class ShortestPaths {
   void scan_row(Ordinal r, double distance) {
     complete_row(r);
     m_scanned.push_back(r);
+    m_entries_scanned += m_row_map[r + 1] - m_row_map[r];
     const double row_dual = row(r).dual;
     for (Offset k = m_row_map[r]; k < m_row_map[r + 1]; ++k) {
       const Ordinal c = m_entries[k];
@@ -317,6 +449,7 @@ class ShortestPaths {
     m_scanned.clear();
   }
 
+  CsrPattern<Ordinal, Offset, Kokkos::HostSpace> m_pattern;
   Ordinal m_n;
   const Offset* m_row_map;
   const Ordinal* m_entries;
@@ -324,6 +457,9 @@ class ShortestPaths {
   const std::function<void(Ordinal)>& m_complete_row;
   std::vector<Row> m_rows;
   std::vector<Column> m_columns;
+  Offset m_longest_row = 0;
+  Offset m_entries_scanned = 0;  // by path searches
+  bool m_auctions_held = false;
 
   // State of one search; empty between searches.
   double m_shortest = infinity;    // length of the shortest path found to an unmatched column

@@ -94,34 +94,18 @@ struct HostCosts : MatchingCosts {
   explicit HostCosts(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) : matrix(A) {
     of_entry.resize(matrix.entries.extent(0));
     row_origin.resize(static_cast<std::size_t>(matrix.n_rows));
-    std::vector<double> column_max(static_cast<std::size_t>(matrix.n_cols),
-                                   0.0);  // maxima of |a| / row maximum
-    for (Ordinal r = 0; r < matrix.n_rows; ++r) {
-      double largest = 0;
-      for (Offset k = matrix.row_map(r); k < matrix.row_map(r + 1); ++k) {
-        const double size = at(of_entry, k) = magnitude_in_double(matrix.values(k));
-        largest = size > largest ? size : largest;
-      }
-      if (!(largest > 0)) largest = 1;  // also for a row without entries
-      at(row_origin, r) = Kokkos::log(largest);
-      for (Offset k = matrix.row_map(r); k < matrix.row_map(r + 1); ++k) {
-        double& ratio = at(of_entry, k);
-        has_zeros = has_zeros || !(ratio > 0);
-        ratio = ratio > 0 ? ratio / largest : -1.0;
-        double& most = at(column_max, matrix.entries(k));
-        most = ratio > most ? ratio : most;
-      }
-    }
+    // Maxima of |a| / row maximum, then the least ratio whose cost is computed.
+    std::vector<double> column(static_cast<std::size_t>(matrix.n_cols), 0.0);
+    for (Ordinal r = 0; r < matrix.n_rows; ++r) set_ratios(r, column.data());
     // Ratios suffice to compare costs unless they are equal up to rounding, or so small that they lose
     // digits.
     constexpr double margin = 1 - 1e-9, least_precise = 1e-290;
+    for (double& most : column) most = most < least_precise ? 0.0 : margin * most;
+    const Ordinal* const columns = matrix.entries.data();
     for (Ordinal r = 0; r < matrix.n_rows; ++r) {
-      for (Offset k = matrix.row_map(r); k < matrix.row_map(r + 1); ++k) {
-        const double ratio = at(of_entry, k), most = at(column_max, matrix.entries(k));
-        const bool is_close = ratio >= margin * most || ratio >= margin || most < least_precise;
-        at(of_entry, k) = ratio < 0  ? Kokkos::Experimental::infinity_v<double>
-                          : is_close ? exact(r, k)
-                                     : pending;
+      for (Offset k = matrix.row_map(r), end = matrix.row_map(r + 1); k < end; ++k) {
+        const double ratio = at(of_entry, k);
+        at(of_entry, k) = ratio < at(column, columns[k]) && ratio > 0 ? pending : exact(r, k);
       }
     }
   }
@@ -132,8 +116,34 @@ struct HostCosts : MatchingCosts {
       if (at(of_entry, k) == pending) at(of_entry, k) = exact(r, k);
   }
 
+  /// The cost of an entry; infinity for a zero.
   double exact(Ordinal r, Offset k) const {
-    return at(row_origin, r) - Kokkos::log(magnitude_in_double(matrix.values(k)));
+    const double size = magnitude_in_double(matrix.values(k));
+    return size > 0 ? at(row_origin, r) - Kokkos::log(size) : Kokkos::Experimental::infinity_v<double>;
+  }
+
+  /// Stores |a| / row maximum for the entries of a row, and raises the maxima of columns.
+  void set_ratios(Ordinal r, double* column_max) {
+    const Offset begin = matrix.row_map(r), end = matrix.row_map(r + 1);
+    const Ordinal* const columns = matrix.entries.data();
+    double* const ratios = of_entry.data();
+    double largest = 0;
+    bool zeros = false;
+    for (Offset k = begin; k < end; ++k) {
+      const double size = ratios[k] = magnitude_in_double(matrix.values(k));
+      largest = size > largest ? size : largest;
+      zeros = zeros || !(size > 0);
+    }
+    has_zeros = has_zeros || zeros;
+    if (!(largest > 0)) largest = 1;  // also for a row without entries
+    at(row_origin, r) = Kokkos::log(largest);
+    const double inverse = 1 / largest;
+    const bool is_precise = largest > DBL_MIN && inverse > DBL_MIN;
+    for (Offset k = begin; k < end; ++k) {
+      ratios[k] = is_precise ? ratios[k] * inverse : ratios[k] / largest;
+      double& most = column_max[columns[k]];
+      most = ratios[k] > most ? ratios[k] : most;
+    }
   }
 
   CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace> matrix;

@@ -31,9 +31,13 @@ struct ValueHash {
     return Kokkos::bit_cast<std::uint64_t>(value);
   }
   KOKKOS_FUNCTION void operator()(std::int64_t p, value_type& sum) const {
-    const Kokkos::complex<double> value(values(p));
     const auto place = static_cast<std::uint64_t>(p) + 1;
-    sum += mixed_bits(mixed_bits(bits_of(value.real()) + place) ^ bits_of(value.imag()));
+    if constexpr (ScalarTraits<typename Values::non_const_value_type>::is_complex) {
+      const Kokkos::complex<double> value(values(p));
+      sum += mixed_bits(mixed_bits(bits_of(value.real()) + place) ^ bits_of(value.imag()));
+    } else {
+      sum += mixed_bits(bits_of(static_cast<double>(values(p))) + place);
+    }
   }
 };
 

@@ -6,6 +6,7 @@
 
 #include "Lutra_CsrView.hpp"
 #include "Lutra_Factorization.hpp"
+#include "Lutra_ForRange.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_SolvableTriangle.hpp"
 #include "Lutra_SolveVectors.hpp"
@@ -26,9 +27,8 @@ static void copy_by_source(const ExecutionSpace& exec, const Source& source, con
 /// Shifts positions by one.
 template <class ExecutionSpace, class From, class To>
 static void move_behind(const ExecutionSpace& exec, const From& positions, const To& behind) {
-  Kokkos::parallel_for(
-      "lutra::trisolve::behind_diagonal",
-      Kokkos::RangePolicy<ExecutionSpace>(exec, 0, static_cast<std::int64_t>(behind.extent(0))),
+  for_range(
+      exec, "lutra::trisolve::behind_diagonal", static_cast<std::int64_t>(behind.extent(0)),
       KOKKOS_LAMBDA(const std::int64_t i) { behind(i) = positions(i) + 1; });
 }
 

@@ -10,6 +10,7 @@
 #include "Lutra_BlockLevels.hpp"
 #include "Lutra_BlockSolve.hpp"
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_ForRange.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_TrianglePack.hpp"
 #include "Lutra_TriangleRowsView.hpp"
@@ -120,8 +121,8 @@ void keep_values(const ExecutionSpace& exec, const Rows& rows, std::size_t entri
   }
   const auto inverse = fresh.inverse;
   const bool known = rows.is_unit() && inverse.data() == kept.inverse.data();  // unit diagonals stay
-  Kokkos::parallel_for(
-      "lutra::trisolve::invert_diagonal", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, known ? 0 : rows.n),
+  for_range(
+      exec, "lutra::trisolve::invert_diagonal", known ? Ordinal(0) : rows.n,
       KOKKOS_LAMBDA(const Ordinal row) {
         const Scalar diagonal = rows.is_unit() ? Scalar(1) : values(rows.diagonal(row));
         inverse(row) = narrowed<Value>(Scalar(1) / diagonal);
@@ -242,9 +243,8 @@ void visit_rows(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule,
     }
   }
   const bool upper = one.data.upper;
-  Kokkos::parallel_for(
-      "lutra::trisolve::substitute", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, 1),
-      KOKKOS_LAMBDA(const int) {
+  for_range(
+      exec, "lutra::trisolve::substitute", 1, KOKKOS_LAMBDA(const int) {
         for (Ordinal step = 0; step < n; ++step) one(upper ? n - 1 - step : step);
       });
 }
@@ -263,10 +263,9 @@ requires(Stride == 1) void substitute(const ExecutionSpace& exec, Ordinal n, con
   const bool plain_in = lies_plainly(data.in, data.in_row), plain_out = lies_plainly(data.out, data.out_row);
   Scalar* const x = plain_out ? data.out.data : data.x;
   const Scalar* const in = plain_in ? data.in.data : x;
-  const Kokkos::RangePolicy<ExecutionSpace> all(exec, 0, n);
   if (!plain_in) {
-    Kokkos::parallel_for(
-        "lutra::trisolve::gather", all,
+    for_range(
+        exec, "lutra::trisolve::gather", n,
         KOKKOS_LAMBDA(const Ordinal row) { x[row] = data.right_hand_side(row, 0); });
   }
   if (data.upper) {
@@ -275,8 +274,8 @@ requires(Stride == 1) void substitute(const ExecutionSpace& exec, Ordinal n, con
     visit_rows(exec, n, schedule, SubstituteColumnRow<false, Conjugate, Scalar, Value>{data, in, x});
   }
   if (plain_out) return;
-  Kokkos::parallel_for(
-      "lutra::trisolve::scatter", all,
+  for_range(
+      exec, "lutra::trisolve::scatter", n,
       KOKKOS_LAMBDA(const Ordinal row) { data.store_solution(row, 0, x[row]); });
 }
 
