@@ -295,7 +295,7 @@ TEST_CASE("long lists of early children are cut into sums of at most 1,024 sourc
     std::vector<double> values;
     for (Impl::SmallChild& child : children) {
       child = {static_cast<std::int64_t>(values.size()), static_cast<std::int64_t>(relative.size()),
-               static_cast<int>(random() % Impl::max_early_child), random() % 8 != 0};
+               static_cast<int>(random() % 32), random() % 8 != 0};
       std::ranges::sample(all.begin(), all.begin() + (random() % 2 == 0 ? 9 : size),
                           std::back_inserter(relative), child.cb_rows, random);
       child.cb_rows = static_cast<int>(relative.size()) - static_cast<int>(child.rows);

@@ -100,8 +100,8 @@ class FrontTaskList {
 
   bool is_small(Ordinal f) const { return m_small[index(f)] != 0; }
   bool is_tiled(Ordinal f) const { return front(f).size() > options.cut.max_whole; }
-  /// Whether entries with many sources are summed before the tasks of a front.
-  bool sums_early(Ordinal f) const {
+  /// Whether a front of a task has so many children that long lists are cut into early sums.
+  bool has_many_children(Ordinal f) const {
     return !is_small(f) && front(f).children_end - front(f).children > max_small_task_children;
   }
   FrontTiles tiles_of(Ordinal f) const { return {front(f).pivots, front(f).cb_rows, options.cut.tile}; }

@@ -26,8 +26,9 @@ namespace lutra::Impl {
 //       (0, 0)             s0  s1                       s0 = c(1) + c(7) + … + c(4090)
 //       (0, 1)             c(3) c(5) c(9)               s1 = c(4093) + …
 
-/// Largest number of contribution rows of a small child, and of an early child of a front with early sums.
-inline constexpr int max_small_child = 16, max_early_child = 32;
+/// Largest number of contribution rows of a small child, and of one in a front with many children, whose wide
+/// children would follow each other.
+inline constexpr int max_small_child = 16, max_child_of_many = 96;
 /// Longest list of early sources that one thread sums, and most sources of an early sum.
 inline constexpr std::uint32_t max_listed_sources = 64, max_early_sources = 1024;
 /// A position is packed as row · 128 + column of the front or tile.
@@ -44,7 +45,7 @@ class SmallChildren {
       const int rows = fronts[f].cb_rows;
       const auto entries = static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(rows);
       if ((*this)(rows, contributions[f].contribution)) m_entries += entries;
-      if (rows <= max_early_child) m_early_entries += entries;
+      if (rows <= max_child_of_many) m_entries_of_many += entries;
     }
     if (m_entries > most) {
       m_max_rows = -1;
@@ -55,9 +56,9 @@ class SmallChildren {
   bool operator()(int cb_rows, Offset contribution) const {
     return cb_rows <= m_max_rows && has_address(contribution);
   }
-  /// Whether an early child is assembled by lists, in a front with early sums.
-  bool is_small_early(int cb_rows, Offset contribution) const {
-    return m_early_entries <= most && cb_rows <= max_early_child && has_address(contribution);
+  /// The same for a child of a front with many children.
+  bool among_many(int cb_rows, Offset contribution) const {
+    return m_entries_of_many <= most && cb_rows <= max_child_of_many && has_address(contribution);
   }
 
   /// Total entries of their contribution blocks.
@@ -66,10 +67,10 @@ class SmallChildren {
  private:
   static constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max() / 2;
   static bool has_address(Offset contribution) {
-    return contribution + max_early_child * max_early_child <= static_cast<Offset>(most);
+    return contribution + max_child_of_many * max_child_of_many <= static_cast<Offset>(most);
   }
   int m_max_rows = max_small_child;
-  std::uint64_t m_entries = 0, m_early_entries = 0;
+  std::uint64_t m_entries = 0, m_entries_of_many = 0;
 };
 
 /// A small child during the listing of its parent.
@@ -183,7 +184,7 @@ class SmallChildListMaker {
   /// Calls visit(position, entry) for all entries of a block.
   template <class Visit>
   static void for_each_entry(const Block& block, const Visit& visit) {
-    int row_key[max_early_child];
+    int row_key[max_child_of_many];
     for (int a = 0; a < block.rows; ++a)
       row_key[a] = (block.row_position[a] - block.row) * packed_edge - block.column;
     for (int b = 0; b < block.columns; ++b) {

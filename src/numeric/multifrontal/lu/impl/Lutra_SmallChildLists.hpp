@@ -89,12 +89,12 @@ class SmallChildLists {
   /// Whether a front's contribution is assembled by lists.
   bool is_small(Ordinal c) const {
     const Front& child = m_list.front(c);
-    const Offset contribution = at(m_contributions, c).contribution;
+    const auto& [contribution, passed] = at(m_contributions, c);
     return m_is_small(child.cb_rows, contribution) ||
-           (child.parent >= 0 && m_list.is_small(c) && sums_early(child.parent) &&
-            m_is_small.is_small_early(child.cb_rows, contribution));
+           (child.parent >= 0 && passed == 0 && m_list.has_many_children(child.parent) &&
+            m_is_small.among_many(child.cb_rows, contribution));
   }
-  bool sums_early(Ordinal f) const { return has_addresses() && m_list.sums_early(f); }
+  bool sums_early(Ordinal f) const { return has_addresses() && m_list.has_many_children(f); }
   /// Whether 32 bits address all early sums, which have more than `max_listed_sources` sources on average.
   bool has_addresses() const {
     return m_sums + std::numeric_limits<std::uint32_t>::max() / max_listed_sources <=
