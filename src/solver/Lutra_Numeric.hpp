@@ -366,6 +366,7 @@ class Numeric {
   void adopt(const AnalysisPointer& renewed,
              std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization);
   FactorizationOutcome factorize_as_before();
+  void perturb_more();
   FactorizationOutcome factorize_values(const std::optional<double>& given = {});
   FactorizationOutcome factorize_in_paired_order(const SymmetricOutcome& former);
   double first_perturbation() const {
@@ -443,8 +444,10 @@ class Numeric {
   Guard m_guard;
   double m_perturbation = 0;  ///< perturbation used in the last factorization
   bool m_proven = false;      ///< a solve with the factors needed no refinement
-  /// Whether the last factorization did not perturb small pivots, since the matrix is ill-conditioned.
-  bool m_keeps_small_pivots = false;
+  /// What the last factorization did with small pivots. It keeps them if the matrix is ill-conditioned, and
+  /// perturbs more of them if entries grow.
+  enum class SmallPivots : char { perturbed, perturbed_more, kept };
+  SmallPivots m_small_pivots = SmallPivots::perturbed;
   static constexpr const char* small_pivots_kept =
       "the matrix is ill-conditioned: small pivots are not perturbed";
   bool m_renewed = false;                 ///< a new analysis has been tried for the current values

@@ -14,7 +14,7 @@ namespace lutra {
 /// provided that entries do not grow.
 template <class Scalar, class ExecutionSpace>
 auto Numeric<Scalar, ExecutionSpace>::judge_factors(const FactorizationOutcome& outcome) -> Stage {
-  const Stage stage = stage_of_factors(outcome, m_keeps_small_pivots);
+  const Stage stage = stage_of_factors(outcome, m_small_pivots == SmallPivots::kept);
   if (stage != Stage::factorized || outcome.perturbed == 0 || m_options.perturbation > 0) return stage;
   if (!(m_guard.condition().value_or(0) >= Guard::near_singular)) return stage;
   const FactorizationOutcome kept = factorize_values(Guard::epsilon * Guard::epsilon);

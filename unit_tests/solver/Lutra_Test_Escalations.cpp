@@ -106,6 +106,30 @@ TEMPLATE_LIST_TEST_CASE("after element growth a larger perturbation solves the s
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("later values are perturbed like those whose entries grew, until no pivot is small",
+                        "[solver]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  const auto growing = coupled_blocks<Matrix<TestType>, 3>(100, {{{0, 0, 1}, {1, 0, 1}, {1, 1, 0}}});
+  const auto other = coupled_blocks<Matrix<TestType>, 3>(100, {{{0, 0, 2}, {1, 0, 1}, {2, 1, 0}}});
+  const auto dominant = coupled_blocks<Matrix<TestType>, 3>(100, {{{4, 1, 1}, {1, 4, 1}, {1, 1, 4}}});
+  Solver<TestType> solver(along_the_diagonal(Engine::multifrontal));
+  succeed(solver.analyze(growing));
+  const auto check = [&](const Matrix<TestType>& A, std::size_t escalations, std::int64_t perturbed) {
+    succeed(solver.factorize(A));
+    REQUIRE(solver.report().escalations.size() == escalations);
+    if (escalations > 0) CHECK_THAT(solver.report().escalations[0], ContainsSubstring("element growth"));
+    CHECK(solver.report().pivots.perturbed == perturbed);
+    const auto system = known_system(A);
+    std::vector<Scalar> x(system.b.size());
+    CHECK(solver.solve_host(system.b, x) == Status::success);
+    CHECK(Reference::backward_errors(A, x, system.b).componentwise <= tight_bound<Scalar>());
+  };
+  check(growing, 1, 200);
+  check(other, 1, 200);
+  check(dominant, 0, 0);
+  check(growing, 1, 200);
+}
+
 TEMPLATE_LIST_TEST_CASE("after refinement stalls GMRES solves the system", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto A = coupled_blocks<Matrix<TestType>, 2>(200, stalling_block);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -148,6 +149,36 @@ TEST_CASE("a pivot of 1e-13 is not a zero pivot", "[solver][singular]") {
   check_regular({{1, 1}, {1, 1 + 1e-13}}, 0.02);
   check_regular({{1, 1}, {1, 1 + 1e-12}}, 0.002);
   check_regular({{3, 7}, {0.3, 0.7 + 1e-13}}, 0.05);
+}
+
+TEST_CASE("small pivots that were kept do not hide a singular matrix among later values",
+          "[solver][singular]") {
+  const Rows ill{{1, 1}, {1, 1 + 1e-13}}, worse{{1, 1}, {1, 1 + 4e-14}}, singular{{1, 1}, {1, 1}},
+      well{{2, 1}, {1, 2}};
+  Lu lu;
+  succeed(lu.analyze(sparse(ill)));
+  const auto factorize = [&](const Rows& rows) {
+    const Status factorized = lu.factorize(sparse(rows));
+    const std::vector<double> b = right_side(rows);
+    std::vector<double> x(b.size());
+    const Status solved = lu.solve_host(b, x);
+    if (factorized != Status::success) CHECK(solved == factorized);
+    return solved;
+  };
+  const auto keeps = [&] {
+    const auto& all = lu.report().escalations;
+    return std::ranges::count(all, "the matrix is ill-conditioned: small pivots are not perturbed");
+  };
+  for (int turn = 0; turn < 2; ++turn) {
+    CHECK(factorize(ill) == Status::success);
+    CHECK(keeps() == 1);
+    CHECK(factorize(worse) == Status::success);
+    CHECK(keeps() == 1);
+    CHECK(factorize(singular) == Status::numerically_singular);
+    CHECK(factorize(ill) == Status::success);
+    CHECK(factorize(well) == Status::success);
+    CHECK(lu.report().pivots.perturbed == 0);
+  }
 }
 
 TEST_CASE("an eigenvalue of 1e-13 is counted by its sign", "[solver][singular]") {
