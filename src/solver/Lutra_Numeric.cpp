@@ -125,7 +125,7 @@ Status Numeric<Scalar, ExecutionSpace>::factorize(const matrix_type& A, const sh
   }
   return compute_factors([&] {
     take_values(A, shift);
-    return settle(factorize_as_before());
+    return settle(m_small_pivots == SmallPivots::perturbed ? factorize_values() : factorize_as_before());
   });
 }
 
