@@ -125,7 +125,7 @@ Status Numeric<Scalar, ExecutionSpace>::factorize(const matrix_type& A, const sh
   }
   return compute_factors([&] {
     take_values(A, shift);
-    return settle(m_small_pivots == SmallPivots::perturbed ? factorize_values() : factorize_as_before());
+    return settle(factorize_values());
   });
 }
 
@@ -258,10 +258,10 @@ void Numeric<Scalar, ExecutionSpace>::adopt(
 /// @param given fixed perturbation of pivots; empty: that of the options, or the default
 template <class Scalar, class ExecutionSpace>
 FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_values(const std::optional<double>& given) {
-  constexpr double max_growth = 1e-3 / static_cast<double>(epsilon_of<Scalar>);
+  constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
+  constexpr double max_growth = 1e-3 / epsilon;
   bool may_grow = given || m_options.perturbation > 0;
   m_perturbation = given.value_or(first_perturbation());
-  m_small_pivots = given ? SmallPivots::kept : SmallPivots::perturbed;
   for (;;) {
     FactorizationOutcome outcome = m_factorization->factorize(
         m_exec, {m_operators.values(), m_scaling.row, m_scaling.col}, m_perturbation);
@@ -271,44 +271,10 @@ FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_values(const std
     if (may_grow || outcome.perturbed == 0 || (outcome.is_finite() && outcome.growth() <= max_growth))
       return outcome;
     may_grow = true;
-    perturb_more();
+    m_perturbation = std::pow(epsilon, 5.0 / 16.0);
+    m_report.escalations.push_back(
+        Impl::formatted("element growth: pivots perturbed below %.2g", m_perturbation));
   }
-}
-
-/// Perturbs more pivots from here on, since entries grow.
-template <class Scalar, class ExecutionSpace>
-void Numeric<Scalar, ExecutionSpace>::perturb_more() {
-  m_perturbation = std::pow(static_cast<double>(epsilon_of<Scalar>), 5.0 / 16.0);
-  m_small_pivots = SmallPivots::perturbed_more;
-  m_report.escalations.push_back(
-      Impl::formatted("element growth: pivots perturbed below %.2g", m_perturbation));
-}
-
-/// Factorizes values like the former ones. Where small pivots of those were kept, they are kept here, too,
-/// unless a pivot vanishes or entries grow. Where entries of those grew, more pivots are perturbed at once.
-/// This stands if entries have grown as from a pivot of about the perturbation's size, or if no pivot was
-/// that small.
-template <class Scalar, class ExecutionSpace>
-FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_as_before() {
-  if (m_small_pivots == SmallPivots::perturbed_more && !m_analysis->symmetric) {
-    const std::size_t escalations = m_report.escalations.size();
-    perturb_more();
-    const FactorizationOutcome more = m_factorization->factorize(
-        m_exec, {m_operators.values(), m_scaling.row, m_scaling.col}, m_perturbation);
-    report_pivots(more);
-    const bool has_grown = more.growth() >= 0.1 / m_perturbation;
-    if (!has_grown || more.perturbed == 0) {
-      m_report.escalations.resize(escalations);
-      m_small_pivots = SmallPivots::perturbed;
-    }
-    if (has_grown || more.perturbed == 0) return more;
-  }
-  if (m_small_pivots != SmallPivots::kept) return factorize_values();
-  const FactorizationOutcome kept = factorize_values(Guard::epsilon * Guard::epsilon);
-  if (!kept.is_finite() || kept.perturbed > 0 || kept.growth() > Guard::near_singular)
-    return factorize_values();
-  m_report.escalations.push_back(small_pivots_kept);
-  return kept;
 }
 
 /// Factorizes values whose delayed pivots have cascaded again, after an analysis whose order keeps matched

@@ -365,8 +365,6 @@ class Numeric {
   bool renew_analysis(const std::string& reason);
   void adopt(const AnalysisPointer& renewed,
              std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization);
-  FactorizationOutcome factorize_as_before();
-  void perturb_more();
   FactorizationOutcome factorize_values(const std::optional<double>& given = {});
   FactorizationOutcome factorize_in_paired_order(const SymmetricOutcome& former);
   double first_perturbation() const {
@@ -442,14 +440,8 @@ class Numeric {
   Kokkos::View<RealOf<Scalar>*, Memory> m_diagonal_scale;
   MemoryReservation m_scale_reservation;  ///< memory of m_diagonal_scale
   Guard m_guard;
-  double m_perturbation = 0;  ///< perturbation used in the last factorization
-  bool m_proven = false;      ///< a solve with the factors needed no refinement
-  /// What the last factorization did with small pivots. It keeps them if the matrix is ill-conditioned, and
-  /// perturbs more of them if entries grow.
-  enum class SmallPivots : char { perturbed, perturbed_more, kept };
-  SmallPivots m_small_pivots = SmallPivots::perturbed;
-  static constexpr const char* small_pivots_kept =
-      "the matrix is ill-conditioned: small pivots are not perturbed";
+  double m_perturbation = 0;              ///< perturbation used in the last factorization
+  bool m_proven = false;                  ///< a solve with the factors needed no refinement
   bool m_renewed = false;                 ///< a new analysis has been tried for the current values
   std::optional<double> m_forward_bound;  ///< worst forward error bound of the last solutions
   bool m_unknown_solution = false;        ///< m_forward_bound is 1 or more

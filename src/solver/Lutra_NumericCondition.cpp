@@ -14,7 +14,7 @@ namespace lutra {
 /// provided that entries do not grow.
 template <class Scalar, class ExecutionSpace>
 auto Numeric<Scalar, ExecutionSpace>::judge_factors(const FactorizationOutcome& outcome) -> Stage {
-  const Stage stage = stage_of_factors(outcome, m_small_pivots == SmallPivots::kept);
+  const Stage stage = stage_of_factors(outcome);
   if (stage != Stage::factorized || outcome.perturbed == 0 || m_options.perturbation > 0) return stage;
   if (!(m_guard.condition().value_or(0) >= Guard::near_singular)) return stage;
   const FactorizationOutcome kept = factorize_values(Guard::epsilon * Guard::epsilon);
@@ -27,7 +27,7 @@ auto Numeric<Scalar, ExecutionSpace>::judge_factors(const FactorizationOutcome& 
     name_zero_pivots();
     return Stage::numerically_singular;
   }
-  m_report.escalations.push_back(small_pivots_kept);
+  m_report.escalations.push_back("the matrix is ill-conditioned: small pivots are not perturbed");
   m_guard.forget();
   return stage_of_factors(kept, true);
 }

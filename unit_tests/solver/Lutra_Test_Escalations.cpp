@@ -106,7 +106,7 @@ TEMPLATE_LIST_TEST_CASE("after element growth a larger perturbation solves the s
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("later values are perturbed like those whose entries grew, until no pivot is small",
+TEMPLATE_LIST_TEST_CASE("a larger perturbation does not outlast the values whose entries grew",
                         "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto growing = coupled_blocks<Matrix<TestType>, 3>(100, {{{0, 0, 1}, {1, 0, 1}, {1, 1, 0}}});
