@@ -252,14 +252,15 @@ void Numeric<Scalar, ExecutionSpace>::adopt(
   times.levelization = taken.levelization;
 }
 
-/// Factorizes the values and writes the counts to the report. If tiny pivots cause so much growth that the
-/// factors would not even serve as a preconditioner, repeats the factorization with larger perturbations;
-/// growth decreases with the square of the perturbation.
+/// Factorizes the values and writes the counts to the report. If tiny pivots cause so much growth that its
+/// rounding errors exceed half of a larger perturbation, repeats the factorization with that one; growth
+/// decreases with the square of the perturbation.
 /// @param given fixed perturbation of pivots; empty: that of the options, or the default
 template <class Scalar, class ExecutionSpace>
 FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_values(const std::optional<double>& given) {
   constexpr double epsilon = static_cast<double>(epsilon_of<Scalar>);
-  constexpr double max_growth = 1e-3 / epsilon;
+  const double larger = std::pow(epsilon, 5.0 / 16.0);
+  const double max_growth = std::min(1e-3, larger / 2) / epsilon;
   bool may_grow = given || m_options.perturbation > 0;
   m_perturbation = given.value_or(first_perturbation());
   for (;;) {
@@ -271,7 +272,7 @@ FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_values(const std
     if (may_grow || outcome.perturbed == 0 || (outcome.is_finite() && outcome.growth() <= max_growth))
       return outcome;
     may_grow = true;
-    m_perturbation = std::pow(epsilon, 5.0 / 16.0);
+    m_perturbation = larger;
     m_report.escalations.push_back(
         Impl::formatted("element growth: pivots perturbed below %.2g", m_perturbation));
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -370,6 +371,19 @@ TEMPLATE_LIST_TEST_CASE("a larger perturbation applies to one factorization only
   succeed(scripted.factorize());
   CHECK(scripted.script->perturbations == std::vector<double>{smaller});
   CHECK(scripted.report().escalations.empty());
+}
+
+TEMPLATE_LIST_TEST_CASE("growth whose rounding errors exceed half of the larger perturbation escalates",
+                        "[solver]", AllTypes) {
+  const double epsilon = static_cast<double>(epsilon_of<typename TestType::Scalar>);
+  const double most = std::min(1e-3, std::pow(epsilon, 5.0 / 16.0) / 2) / epsilon;
+  for (const double growth : {0.9 * most, 1.1 * most}) {
+    Scripted<TestType> scripted(ascending(4));
+    scripted.script->perturbed = 1;
+    scripted.script->growth = growth;
+    succeed(scripted.factorize());
+    CHECK(scripted.script->perturbations.size() == (growth > most ? 2 : 1));
+  }
 }
 
 TEMPLATE_LIST_TEST_CASE("a non-finite solution is a breakdown at any tolerance", "[solver]", AllTypes) {
