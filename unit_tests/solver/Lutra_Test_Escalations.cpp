@@ -106,8 +106,8 @@ TEMPLATE_LIST_TEST_CASE("after element growth a larger perturbation solves the s
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("a larger perturbation does not outlast the values whose entries grew",
-                        "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("a larger perturbation does not outlast the values whose entries grew", "[solver]",
+                        AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto growing = coupled_blocks<Matrix<TestType>, 3>(100, {{{0, 0, 1}, {1, 0, 1}, {1, 1, 0}}});
   const auto other = coupled_blocks<Matrix<TestType>, 3>(100, {{{0, 0, 2}, {1, 0, 1}, {2, 1, 0}}});

@@ -151,8 +151,7 @@ TEST_CASE("a pivot of 1e-13 is not a zero pivot", "[solver][singular]") {
   check_regular({{3, 7}, {0.3, 0.7 + 1e-13}}, 0.05);
 }
 
-TEST_CASE("small pivots are kept for one factorization only",
-          "[solver][singular]") {
+TEST_CASE("small pivots are kept for one factorization only", "[solver][singular]") {
   const Rows ill{{1, 1}, {1, 1 + 1e-13}}, worse{{1, 1}, {1, 1 + 4e-14}}, singular{{1, 1}, {1, 1}},
       well{{2, 1}, {1, 2}};
   Lu lu;

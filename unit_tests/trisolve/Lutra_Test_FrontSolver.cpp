@@ -263,6 +263,14 @@ TEMPLATE_LIST_TEST_CASE("multifrontal solves with long rows, many children and m
     Fixture<TestType> fixture(bordered_blocks<Matrix<TestType>>(300, 2, 6, random), false, no_zeros);
     for (const int columns : {4, 1}) fixture.check(columns, random, columns == 4);
   }
+  SECTION("thousands of children, whose sums are cut") {
+    Fixture<TestType> fixture(bordered_blocks<Matrix<TestType>>(2500, 1, 5, random), false, no_zeros);
+    for (const int columns : {4, 1}) fixture.check(columns, random);
+  }
+  SECTION("many children with many contribution rows") {
+    Fixture<TestType> fixture(bordered_blocks<Matrix<TestType>>(100, 3, 50, random), false, no_zeros);
+    for (const int columns : {4, 1}) fixture.check(columns, random);
+  }
   SECTION("a deep tree") {
     for (const bool portable : {false, true}) {
       Fixture<TestType> fixture(grid<Matrix<TestType>>(24, random), portable);

@@ -379,7 +379,7 @@ void visit_rows(const ExecutionSpace& exec, const char* label, const Row& row, s
   // Columns of a launch: larger blocks read A less often, smaller ones keep their part of X in cache.
   constexpr std::size_t block = 32;
   const double mean = static_cast<double>(row.rows.pattern.nnz()) / static_cast<double>(n);
-  const int lanes = mean < 3 ? 1 : mean < 12 ? 4 : 8;  // of neighbouring entries, read together
+  const int lanes = mean < 3 ? 1 : mean < 12 ? 4 : 8;  // of a row: their loads are neighbours in memory
   for (std::size_t first = 0; first < n_columns; first += block)
     visit_short_rows(exec, label, row, first, static_cast<int>(std::min(block, n_columns - first)), lanes,
                      slots);

@@ -28,8 +28,8 @@ namespace lutra::Impl {
 ///
 /// A list of 256 entries or more is read only after as many steps as an eighth of its entries. Until then its
 /// variable i keeps the first bound of degree(i), is not merged, and counts in |L(e) \ L(p)| as outside L(p);
-/// pivots in its list stand for the elements they are part of. The work of a step is then proportional to
-/// |L(p)|, not to the lengths of all these lists.
+/// a pivot in its list means the element that the pivot is part of. The work of a step is then proportional
+/// to |L(p)|, not to the lengths of all these lists.
 ///
 /// An object keeps its memory, so that it can order many small graphs without allocating. It copies the
 /// graph.

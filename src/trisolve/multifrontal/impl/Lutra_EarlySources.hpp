@@ -8,17 +8,15 @@
 #include <vector>
 
 #include "Lutra_At.hpp"
+#include "Lutra_EarlySums.hpp"
 #include "Lutra_FrontSources.hpp"
 #include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
 
-/// Longest list of early sources that a front's own threads sum, and most sources of an early sum.
-inline constexpr std::uint32_t max_own_sources = 64, max_summed_sources = 1024;
-
-/// Sources of which long lists have been cut into early sums. A source is early if its front is solved in an
-/// earlier launch than the front that reads it. A launch in between computes the sums, one warp each; sum k
-/// is numbered as contribution row n_rows + k.
+/// The sources of a solve after long lists have been cut into early sums (Lutra_EarlySums.hpp). A front is
+/// early for its parent if it is solved in an earlier launch. Sum k is numbered as contribution row n_rows +
+/// k.
 struct EarlySources {
   FrontSources sources;
   std::vector<std::uint32_t> sum_end;     ///< end of each sum's sources in `sum_source`
@@ -47,15 +45,15 @@ EarlySources sum_early_sources(const std::vector<Front>& fronts, const FrontSour
   const auto cut_list = [&](const std::uint32_t* first, const std::uint32_t* last) {
     const auto count = static_cast<std::uint32_t>(
         std::count_if(first, last, [&](std::uint32_t row) { return at(early, row) != 0; }));
-    if (count <= max_own_sources) {
+    if (count <= max_listed_sources) {
       kept.insert(kept.end(), first, last);
       return;
     }
     const auto begin = static_cast<std::uint32_t>(result.sum_source.size());
     for (; first != last; ++first) (at(early, *first) != 0 ? result.sum_source : kept).push_back(*first);
-    for (std::uint32_t done = 0; done < count; done += max_summed_sources) {
+    for (std::uint32_t done = 0; done < count; done += max_early_sources) {
       kept.push_back(static_cast<std::uint32_t>(n_rows + result.sum_end.size()));
-      result.sum_end.push_back(begin + std::min(done + max_summed_sources, count));
+      result.sum_end.push_back(begin + std::min(done + max_early_sources, count));
     }
   };
   std::size_t position = 0;

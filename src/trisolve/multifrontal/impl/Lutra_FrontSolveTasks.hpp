@@ -8,6 +8,7 @@
 
 #include "Lutra_ArgsortDescending.hpp"
 #include "Lutra_DeviceModel.hpp"
+#include "Lutra_EarlySums.hpp"
 #include "Lutra_FrontPaths.hpp"
 #include "Lutra_FrontTiles.hpp"
 #include "Lutra_HostTasks.hpp"
@@ -19,8 +20,6 @@ namespace lutra::Impl {
 /// Largest fronts that one warp solves, if their subtree has no larger front: in small ones each lane has one
 /// row, in middle ones up to three.
 inline constexpr int small_solve_size = 32, middle_solve_size = 96;
-/// Most children of a small front.
-inline constexpr Offset max_small_solve_children = 64;
 /// Most off-diagonal tiles that one thread block sums in a backward sweep; beyond that, other blocks compute
 /// partial sums.
 inline constexpr int max_unsplit_tiles = 6;
@@ -94,7 +93,7 @@ class FrontSolveTasks {
   Offset partial_sums = 0;  ///< length of the vector of partial sums
 
   /// Whether long lists of sources from small fronts are summed before the front (Lutra_EarlySources.hpp).
-  bool sums_early(Ordinal f) const { return at(m_class, f) != small && has_many_children(f); }
+  bool sums_early(Ordinal f) const { return at(m_class, f) != small && has_many_children(at(m_fronts, f)); }
   bool is_small(Ordinal f) const { return at(m_class, f) == small; }
 
  private:
@@ -142,17 +141,13 @@ class FrontSolveTasks {
     return task;
   }
 
-  bool has_many_children(Ordinal f) const {
-    return at(m_fronts, f).children_end - at(m_fronts, f).children > max_small_solve_children;
-  }
-
   /// Assigns each front to the class of the largest front in its subtree. Fronts with many children are not
   /// small, so that their children are solved in an earlier launch.
   void find_classes() {
     m_class.assign(m_fronts.size(), small);
     for (std::size_t f = 0; f < m_fronts.size(); ++f) {
       const int size = m_fronts[f].size();
-      const bool fits_lanes = size <= small_solve_size && !has_many_children(static_cast<Ordinal>(f));
+      const bool fits_lanes = size <= small_solve_size && !has_many_children(m_fronts[f]);
       const int own = fits_lanes ? small : size <= m_max_middle ? middle : tiled;
       m_class[f] = std::max(m_class[f], own);
       if (m_fronts[f].parent >= 0)

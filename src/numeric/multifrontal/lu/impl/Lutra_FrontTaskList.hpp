@@ -9,6 +9,7 @@
 
 #include "Lutra_ArgsortDescending.hpp"
 #include "Lutra_DeviceModel.hpp"
+#include "Lutra_EarlySums.hpp"
 #include "Lutra_FrontPaths.hpp"
 #include "Lutra_FrontTask.hpp"
 #include "Lutra_FrontTiles.hpp"
@@ -53,10 +54,6 @@ class TilePairs {
   int m_single_edge, m_single_rows;  ///< of a root's tail, whose tasks have a single tile
 };
 
-/// Most children of a front that one warp assembles. The small children of other fronts are summed by many
-/// warps, between the launch of small subtrees and that of tasks.
-inline constexpr Offset max_small_task_children = 64;
-
 /// How fronts are divided into tasks, and how many blocks run concurrently.
 struct FrontTaskOptions {
   FrontPlanOptions cut;
@@ -79,7 +76,7 @@ class FrontTaskList {
   /// @param n_chunks that tasks are made by; 0: as suits the threads
   FrontTaskList(const Fronts& all_fronts, const FrontTaskOptions& task_options, std::size_t n_chunks = 0)
       : fronts(all_fronts), options(task_options) {
-    m_small = find_small_subtrees(fronts, options.small_size, max_small_task_children);
+    m_small = find_small_subtrees(fronts, options.small_size, max_children_without_sums);
     m_start = measure_paths(fronts, [&](Ordinal f) { return own_time(f); });
     choose_swept(options.blocks / options.model.blocks_a_sweep);
     add_tasks(n_chunks > 0 ? n_chunks : host_threads() > 1 ? 4 * host_threads() : 1);
@@ -100,10 +97,8 @@ class FrontTaskList {
 
   bool is_small(Ordinal f) const { return m_small[index(f)] != 0; }
   bool is_tiled(Ordinal f) const { return front(f).size() > options.cut.max_whole; }
-  /// Whether a front of a task has so many children that long lists are cut into early sums.
-  bool has_many_children(Ordinal f) const {
-    return !is_small(f) && front(f).children_end - front(f).children > max_small_task_children;
-  }
+  /// Whether a front that is not small has so many children that their long lists are cut into early sums.
+  bool has_many_children(Ordinal f) const { return !is_small(f) && Impl::has_many_children(front(f)); }
   FrontTiles tiles_of(Ordinal f) const { return {front(f).pivots, front(f).cb_rows, options.cut.tile}; }
   const Front& front(Ordinal f) const { return fronts[index(f)]; }
 

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "Lutra_EarlySums.hpp"
 #include "Lutra_FrontTiles.hpp"
 #include "Lutra_Index.hpp"
 
@@ -29,8 +30,6 @@ namespace lutra::Impl {
 /// Largest number of contribution rows of a small child, and of one in a front with many children, whose wide
 /// children would follow each other.
 inline constexpr int max_small_child = 16, max_child_of_many = 96;
-/// Longest list of early sources that one thread sums, and most sources of an early sum.
-inline constexpr std::uint32_t max_listed_sources = 64, max_early_sources = 1024;
 /// A position is packed as row · 128 + column of the front or tile.
 inline constexpr int packed_edge = 128;
 
@@ -245,16 +244,12 @@ class SmallChildListMaker {
       const std::uint32_t entries = m_early[at];
       if (entries > max_listed_sources) {
         m_long.push_back({at, entries});
-        m_position[at].entries += sums_of(entries) - entries;
+        m_position[at].entries += count_early_sums(entries) - entries;
       } else {
         m_early[at] = 0;
       }
     }
   }
-  static std::uint32_t sums_of(std::uint32_t entries) {
-    return (entries + max_early_sources - 1) / max_early_sources;
-  }
-
   /// Lists the early sums of a tile and their sources.
   /// @param place gives the next index in `source` of a position
   template <class Place>

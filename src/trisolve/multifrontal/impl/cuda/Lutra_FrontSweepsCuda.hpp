@@ -53,6 +53,7 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
     if (options.portable) return lists;
     const auto model = options.device_model.value_or(default_device_model<Kokkos::Cuda>());
     const Tasks tasks(plan.layout.fronts, plan.options, options.interchanges, model.trisolve.fronts);
+    sum_early(exec, plan, budget, tasks, *lists);
     for (int c = 0; c < Tasks::tiled; ++c) {
       lists->warp_tasks[c][0] =
           upload(exec, lists->reservation, "lutra::trisolve::tasks_up", tasks.warps_up[c]);
@@ -62,7 +63,6 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
     lists->tile_tasks[0] = upload(exec, lists->reservation, "lutra::trisolve::tiles_up", tasks.tiles_up);
     lists->tile_tasks[1] = upload(exec, lists->reservation, "lutra::trisolve::tiles_down", tasks.tiles_down);
     lists->partial_sums = static_cast<std::int64_t>(tasks.partial_sums);
-    sum_early(exec, plan, tasks, *lists);
     return lists;
   }
 
@@ -119,8 +119,10 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
   }
 
  private:
-  /// Cuts long lists of sources into early sums if a front has many children.
-  static void sum_early(const Kokkos::Cuda& exec, const Plan& plan, const Tasks& tasks, Lists& lists) {
+  /// Cuts long lists of sources into early sums if a front has many children. Comes before all else is
+  /// uploaded.
+  static void sum_early(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& budget,
+                        const Tasks& tasks, Lists& lists) {
     const auto is_cut = [&](Ordinal f) { return tasks.sums_early(f); };
     bool any = false;
     for (Ordinal f = 0; f < static_cast<Ordinal>(plan.layout.fronts.size()) && !any; ++f) any = is_cut(f);
@@ -128,6 +130,7 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
     const FrontSources all{to_host(exec, lists.source_begin), to_host(exec, lists.source)};
     const EarlySources early = sum_early_sources(plan.layout.fronts, all, plan.rows.extent(0), is_cut,
                                                  [&](Ordinal c) { return tasks.is_small(c); });
+    lists.reservation = MemoryReservation(budget);  // without the lists that are replaced
     lists.source_begin =
         upload(exec, lists.reservation, "lutra::trisolve::source_begin", early.sources.begin);
     lists.source = upload(exec, lists.reservation, "lutra::trisolve::sources", early.sources.source);
