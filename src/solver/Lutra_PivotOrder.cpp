@@ -293,8 +293,10 @@ PivotOrder choose_symmetric_pivots(
   auto chosen =
       order_columns<ExecutionSpace>(on_host.pattern(), options, partner, std::vector<Ordinal>(), report);
   report.times.ordering = timer.seconds();
-  return PivotOrder(diagonal_matching(std::move(matching.scale)), std::move(chosen.permutation),
+  PivotOrder pivots(diagonal_matching(std::move(matching.scale)), std::move(chosen.permutation),
                     std::move(chosen.ordered));
+  pivots.partner = std::move(partner);
+  return pivots;
 }
 
 #define LUTRA_CHOOSE_PIVOTS(Scalar, Space)                                                                 \

@@ -22,14 +22,24 @@ using Impl::at;
 /// Elimination tree with columns renumbered in postorder.
 template <class Index>
 struct PostorderedTree {
-  std::vector<Index> column;  ///< [n] original column of each new number
-  std::vector<Index> parent;  ///< [n] −1 for a root
-  std::vector<Index> count;   ///< [n] entries of each column of L below the diagonal
+  std::vector<Index> column;   ///< [n] original column of each new number
+  std::vector<Index> parent;   ///< [n] −1 for a root
+  std::vector<Index> count;    ///< [n] entries of each column of L below the diagonal
+  std::vector<Index> partner;  ///< [n] partner of each column, itself if single; empty: no pairs
+
+  /// Returns the child that is the partner of column j, or −1.
+  Index paired_child(Index j) const {
+    if (partner.empty()) return -1;
+    const Index other = at(partner, j);
+    return other != j && at(parent, other) == j ? other : -1;
+  }
 };
 
 /// @param parent [n] −1 for a root @param count [n] entries of each column of L below the diagonal
+/// @param pairs  [n] original columns, or empty
 template <class Index>
-PostorderedTree<Index> postordered_tree(const std::vector<Index>& parent, const std::vector<Index>& count) {
+PostorderedTree<Index> postordered_tree(const std::vector<Index>& parent, const std::vector<Index>& count,
+                                        const RowPairs& pairs) {
   const auto n = static_cast<Index>(parent.size());
   const auto position = postorder(parent);
   PostorderedTree<Index> tree;
@@ -42,6 +52,8 @@ PostorderedTree<Index> postordered_tree(const std::vector<Index>& parent, const 
     at(tree.parent, p) = at(parent, j) < 0 ? Index(-1) : at(position, at(parent, j));
     at(tree.count, p) = at(count, j);
   }
+  tree.partner.resize(pairs.size());
+  for (std::size_t j = 0; j < pairs.size(); ++j) at(tree.partner, position[j]) = at(position, pairs[j]);
   return tree;
 }
 
@@ -109,10 +121,15 @@ class Amalgamation {
     at(m_exact, into) += at(m_exact, child);
   }
 
-  /// Merges column j with its parent if their patterns differ only by row j, which adds no zeros.
+  /// Merges column j with its parent if it is its partner. A parent without a partner among its children is
+  /// merged with one whose pattern differs only by that column, which adds no zeros.
   void merge_chain(Index j) {
     const Index up = at(m_tree.parent, j);
-    if (up >= 0 && at(m_tree.count, j) == at(m_tree.count, up) + 1 && at(m_pivots, up) == 1) merge(j, up);
+    if (up < 0) return;
+    const Index paired = m_tree.paired_child(up);
+    if (paired == j ||
+        (paired < 0 && at(m_tree.count, j) == at(m_tree.count, up) + 1 && at(m_pivots, up) == 1))
+      merge(j, up);
   }
 
   void link_groups() {
@@ -193,8 +210,21 @@ void number_groups(const PostorderedTree<Index>& tree, const std::vector<Index>&
   }
   std::vector<Ordinal> next(fronts.pivot_begin.begin(), fronts.pivot_begin.end() - 1);
   fronts.order.resize(n);
-  for (std::size_t j = 0; j < n; ++j)  // columns of a group stay in ascending order
-    at(fronts.order, at(next, front_of(j))++) = static_cast<Ordinal>(tree.column[j]);
+  const auto append = [&](std::size_t j, auto column) {
+    at(fronts.order, at(next, front_of(j))++) = static_cast<Ordinal>(at(tree.column, column));
+  };
+  const auto has_partner = [&](std::size_t j) {
+    return !tree.partner.empty() && tree.partner[j] != static_cast<Index>(j) &&
+           at(group, tree.partner[j]) == group[j];
+  };
+  for (std::size_t j = 0; j < tree.partner.size(); ++j) {
+    if (!has_partner(j) || tree.partner[j] < static_cast<Index>(j)) continue;
+    append(j, j);
+    append(j, tree.partner[j]);
+  }
+  for (std::size_t j = 0; j < n; ++j) {  // single columns of a group, too, stay in ascending order
+    if (!has_partner(j)) append(j, j);
+  }
 }
 
 void count_flops(AssemblyTree& fronts) {
@@ -220,33 +250,35 @@ AssemblyTree amalgamate(const PostorderedTree<Index>& tree, const AssemblyTreeOp
 
 template <class Index>
 AssemblyTree make_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                       const AssemblyTreeOptions& options) {
+                       const AssemblyTreeOptions& options, const RowPairs& pairs) {
   const auto graph = symmetric_graph<Index>(pattern);
   std::vector<Index> identity(static_cast<std::size_t>(graph.size()));
   std::iota(identity.begin(), identity.end(), Index(0));
   const auto elimination = eliminate(graph, std::move(identity));
-  auto fronts = make_assembly_tree(elimination, options);
+  auto fronts = make_assembly_tree(elimination, options, pairs);
   collect_front_rows(graph, elimination, fronts);
   return fronts;
 }
 
 /// Copies forest and counts to the host.
 template <class ExecutionSpace, class Memory>
-PostorderedTree<Ordinal> postordered_tree(const ExecutionSpace& exec, const ColumnCounts<Memory>& columns) {
+PostorderedTree<Ordinal> postordered_tree(const ExecutionSpace& exec, const ColumnCounts<Memory>& columns,
+                                          const RowPairs& pairs) {
   auto parent = Impl::to_host(exec, columns.parent), count = Impl::to_host(exec, columns.count);
   const auto n = static_cast<Ordinal>(parent.size());
   count.pop_back();  // element n, past the last column
   for (Ordinal& above : parent) {
     if (above == n) above = -1;
   }
-  return postordered_tree(parent, count);
+  return postordered_tree(parent, count, pairs);
 }
 
 }  // namespace
 
 template <class Index>
-AssemblyTree make_assembly_tree(const Elimination<Index>& elimination, const AssemblyTreeOptions& options) {
-  return amalgamate(postordered_tree(elimination.tree.parent, elimination.count), options);
+AssemblyTree make_assembly_tree(const Elimination<Index>& elimination, const AssemblyTreeOptions& options,
+                                const RowPairs& pairs) {
+  return amalgamate(postordered_tree(elimination.tree.parent, elimination.count, pairs), options);
 }
 
 template <class Index>
@@ -289,9 +321,9 @@ void collect_front_rows(const SymmetricGraph<Index>& graph, const Elimination<In
 }
 
 AssemblyTree make_assembly_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                const AssemblyTreeOptions& options) {
-  return graph_fits_int(pattern) ? make_tree<int>(pattern, options)
-                                 : make_tree<std::int64_t>(pattern, options);
+                                const AssemblyTreeOptions& options, const RowPairs& pairs) {
+  return graph_fits_int(pattern) ? make_tree<int>(pattern, options, pairs)
+                                 : make_tree<std::int64_t>(pattern, options, pairs);
 }
 
 namespace {
@@ -312,11 +344,13 @@ template <class ExecutionSpace>
 AssemblyTree make_assembly_tree(const ExecutionSpace& exec,
                                 const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
                                 const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order,
-                                const MemoryBudget& budget, const AssemblyTreeOptions& options) {
+                                const MemoryBudget& budget, const AssemblyTreeOptions& options,
+                                const RowPairs& pairs) {
   if (A.n_rows == 0) return make_assembly_tree(CsrPattern<Ordinal, Offset, Kokkos::HostSpace>(), options);
   MemoryReservation scratch(budget);
   const auto F = permuted(exec, scratch, A, row_order, col_order);
-  auto fronts = amalgamate(postordered_tree(exec, column_counts<ExecutionSpace>(exec, F, budget)), options);
+  auto fronts =
+      amalgamate(postordered_tree(exec, column_counts<ExecutionSpace>(exec, F, budget), pairs), options);
   Impl::FrontRowsMaker<ExecutionSpace>(exec, budget).make(F, fronts);
   return fronts;
 }
@@ -326,34 +360,35 @@ AssemblyTree make_assembly_tree(const ExecutionSpace& exec,
                                 const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
                                 const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order,
                                 const Elimination<Index>& elimination, const MemoryBudget& budget,
-                                const AssemblyTreeOptions& options) {
+                                const AssemblyTreeOptions& options, const RowPairs& pairs) {
   if (A.n_rows == 0) return make_assembly_tree(CsrPattern<Ordinal, Offset, Kokkos::HostSpace>(), options);
-  auto fronts = make_assembly_tree(elimination, options);
+  auto fronts = make_assembly_tree(elimination, options, pairs);
   MemoryReservation scratch(budget);
   Impl::FrontRowsMaker<ExecutionSpace>(exec, budget)
       .make(permuted(exec, scratch, A, row_order, col_order), fronts);
   return fronts;
 }
 
-#define LUTRA_FRONTS_OF_GRAPH(Index)                                                               \
-  template AssemblyTree make_assembly_tree(const Elimination<Index>&, const AssemblyTreeOptions&); \
+#define LUTRA_FRONTS_OF_GRAPH(Index)                                                              \
+  template AssemblyTree make_assembly_tree(const Elimination<Index>&, const AssemblyTreeOptions&, \
+                                           const RowPairs&);                                      \
   template void collect_front_rows(const SymmetricGraph<Index>&, const Elimination<Index>&, AssemblyTree&);
 LUTRA_FRONTS_OF_GRAPH(int)
 LUTRA_FRONTS_OF_GRAPH(std::int64_t)
 #undef LUTRA_FRONTS_OF_GRAPH
 
-#define LUTRA_MAKE_ASSEMBLY_TREE_OF(Space)                                                                   \
-  template AssemblyTree make_assembly_tree(const Space&,                                                     \
-                                           const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, \
-                                           const std::vector<Ordinal>&, const std::vector<Ordinal>&,         \
-                                           const MemoryBudget&, const AssemblyTreeOptions&);
+#define LUTRA_MAKE_ASSEMBLY_TREE_OF(Space)                                            \
+  template AssemblyTree make_assembly_tree(                                           \
+      const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, \
+      const std::vector<Ordinal>&, const std::vector<Ordinal>&, const MemoryBudget&,  \
+      const AssemblyTreeOptions&, const RowPairs&);
 LUTRA_FOR_EACH_SPACE(LUTRA_MAKE_ASSEMBLY_TREE_OF)
 
 #define LUTRA_MAKE_TREE_OF_ELIMINATION(Index, Space)                                       \
   template AssemblyTree make_assembly_tree(                                                \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&,      \
       const std::vector<Ordinal>&, const std::vector<Ordinal>&, const Elimination<Index>&, \
-      const MemoryBudget&, const AssemblyTreeOptions&);
+      const MemoryBudget&, const AssemblyTreeOptions&, const RowPairs&);
 LUTRA_FOR_EACH_SPACE(LUTRA_MAKE_TREE_OF_ELIMINATION, int)
 LUTRA_FOR_EACH_SPACE(LUTRA_MAKE_TREE_OF_ELIMINATION, std::int64_t)
 

@@ -24,6 +24,10 @@ struct AssemblyTreeOptions {
   std::int64_t max_always = 256;  ///< maximum entries of a front for `always` to apply
 };
 
+/// Pairs of rows of F to be pivots of one front, as candidates for 2 × 2 pivots: the partner of each row, or
+/// the row itself if it is single. Empty if there are no pairs.
+using RowPairs = std::vector<Ordinal>;
+
 /// Assembly tree of a matrix F for multifrontal factorization: each front eliminates consecutive rows and
 /// columns of F, its pivots, and passes the Schur complement of its contribution rows to its parent. Fronts
 /// are numbered in postorder.
@@ -54,10 +58,16 @@ struct AssemblyTree {
 /// and R. Grimes, ibid. 15, 1989): first merges chains of columns that add no zeros, then children in
 /// descending order of their contribution rows as far as the options allow. A merged child need not be the
 /// last one; its pivots move next to its parent's, as recorded in `order`. O(n), on one host thread.
+///
+/// A column and its partner become pivots of one front, whatever zeros that adds, if one is the parent of the
+/// other in the elimination tree. That is so for neighbours in F that are adjacent in its order. The pivots
+/// of a front are its pairs, which thus begin at even offsets, followed by its single columns; both are in
+/// postorder.
+/// @param pairs [n] in the elimination order, or empty
 /// @return the tree with empty `rows`, otherwise complete
 template <class Index>
 AssemblyTree make_assembly_tree(const Elimination<Index>& elimination,
-                                const AssemblyTreeOptions& options = {});
+                                const AssemblyTreeOptions& options = {}, const RowPairs& pairs = {});
 
 /// Computes the contribution rows of fronts. Time nearly linear in the number of edges plus the length of
 /// `rows`, on one host thread.
@@ -69,8 +79,9 @@ void collect_front_rows(const SymmetricGraph<Index>& graph, const Elimination<In
 /// Assembly tree of F in the given order, on one host thread; the pattern of F is replaced by that of F + Fᵀ.
 /// Elimination tree (Liu), column counts (Gilbert, Ng and Peyton), amalgamation and contribution rows.
 /// @param pattern square; rows sorted, without duplicates
+/// @param pairs   [n] as above
 AssemblyTree make_assembly_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                const AssemblyTreeOptions& options = {});
+                                const AssemblyTreeOptions& options = {}, const RowPairs& pairs = {});
 
 /// Assembly tree of F = A(row_order, col_order). Elimination tree, column counts and contribution rows run on
 /// all threads of an execution space, amalgamation on the host. Device memory: about 30 bytes per entry of A
@@ -78,12 +89,14 @@ AssemblyTree make_assembly_tree(const CsrPattern<Ordinal, Offset, Kokkos::HostSp
 /// @param A         in the execution space's memory; rows need not be sorted; without duplicates
 /// @param row_order [n] row_order[i] is the row of A that becomes row i of F
 /// @param col_order [n] col_order[j] is the column of A that becomes column j of F
+/// @param pairs     [n] rows of F as above
 /// @throws OutOfMemoryError
 template <class ExecutionSpace>
 AssemblyTree make_assembly_tree(const ExecutionSpace& exec,
                                 const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
                                 const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order,
-                                const MemoryBudget& budget, const AssemblyTreeOptions& options = {});
+                                const MemoryBudget& budget, const AssemblyTreeOptions& options = {},
+                                const RowPairs& pairs = {});
 
 /// Overload for a known elimination tree: only the contribution rows run on the threads of the space. The
 /// tree is the same.
@@ -93,7 +106,7 @@ AssemblyTree make_assembly_tree(const ExecutionSpace& exec,
                                 const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
                                 const std::vector<Ordinal>& row_order, const std::vector<Ordinal>& col_order,
                                 const Elimination<Index>& elimination, const MemoryBudget& budget,
-                                const AssemblyTreeOptions& options = {});
+                                const AssemblyTreeOptions& options = {}, const RowPairs& pairs = {});
 
 }  // namespace lutra
 

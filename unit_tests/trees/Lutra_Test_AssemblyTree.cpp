@@ -32,7 +32,8 @@ Kokkos::View<To*, Kokkos::HostSpace> copied(const std::vector<From>& from) {
   return to;
 }
 
-/// Counts the numbers in the fronts and checks that the fronts cover the fill of the reordered matrix.
+/// Counts the numbers in the fronts and checks that the fronts cover the fill of the reordered matrix, and
+/// that their zeros are those that the factors in the given order do not have.
 template <class MatrixType, class Tree>
 double check_tree(const MatrixType& A, const Tree& tree) {
   const auto n = static_cast<std::size_t>(A.n_rows);
@@ -74,13 +75,101 @@ double check_tree(const MatrixType& A, const Tree& tree) {
     }
   }
   const auto exact = Reference::lu_pattern(add_mirror(reordered(A, tree.order)));
-  double fill = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    fill += static_cast<double>(exact[i].size());
+  for (std::size_t i = 0; i < n; ++i)
     for (const std::size_t j : exact[i]) REQUIRE(rows[i].count(j) == 1);
-  }
+  double fill = 0;
+  for (const auto& row : Reference::lu_pattern(add_mirror(A))) fill += static_cast<double>(row.size());
   REQUIRE(stored == fill + tree.zeros);
   return stored;
+}
+
+/// Contribution rows of each front by its definition: the rows beyond its pivots that have an entry in the
+/// fill of F, in its own order, in one of its columns.
+template <class MatrixType>
+std::vector<Ordinal> plain_rows(const MatrixType& A, const AssemblyTree& tree) {
+  std::vector<Ordinal> position(tree.order.size());
+  for (std::size_t k = 0; k < position.size(); ++k)
+    position[static_cast<std::size_t>(tree.order[k])] = static_cast<Ordinal>(k);
+  const auto fill = Reference::lu_pattern(add_mirror(A));
+  std::vector<Ordinal> rows;
+  for (std::size_t f = 0; f < tree.parent.size(); ++f) {
+    std::set<Ordinal> front;
+    for (Ordinal k = tree.pivot_begin[f]; k < tree.pivot_begin[f + 1]; ++k) {
+      const auto column = static_cast<std::size_t>(tree.order[static_cast<std::size_t>(k)]);
+      for (const std::size_t row : fill[column])
+        if (row > column && position[row] >= tree.pivot_begin[f + 1]) front.insert(position[row]);
+    }
+    rows.insert(rows.end(), front.begin(), front.end());
+  }
+  return rows;
+}
+
+/// Pairs adjacent rows at random where they are neighbours, and sometimes rows that are not.
+template <class MatrixType>
+RowPairs random_pairs(const MatrixType& A, std::mt19937& random) {
+  const auto n = static_cast<std::size_t>(A.n_rows);
+  RowPairs pairs(n);
+  std::iota(pairs.begin(), pairs.end(), Ordinal(0));
+  const auto fill = Reference::lu_pattern(add_mirror(A));
+  for (std::size_t j = 0; j + 1 < n; ++j) {
+    const bool are_neighbours = std::ranges::count(fill[j], j + 1) > 0;
+    if (random() % 8 < (are_neighbours ? 2U : 7U)) continue;
+    std::swap(pairs[j], pairs[j + 1]);
+    ++j;
+  }
+  return pairs;
+}
+
+/// Checks that each pair of neighbours is in one front, adjacent and at an even offset. Returns their number.
+template <class MatrixType>
+int check_pairs(const MatrixType& A, const RowPairs& pairs, const AssemblyTree& tree) {
+  const auto fill = Reference::lu_pattern(add_mirror(A));
+  const auto n = static_cast<std::size_t>(tree.n);
+  std::vector<Ordinal> position(n), front(n);
+  for (std::size_t k = 0; k < n; ++k) {
+    position[static_cast<std::size_t>(tree.order[k])] = static_cast<Ordinal>(k);
+    front[k] = static_cast<Ordinal>(std::ranges::upper_bound(tree.pivot_begin, static_cast<Ordinal>(k)) -
+                                    tree.pivot_begin.begin()) -
+               1;
+  }
+  int count = 0;
+  for (std::size_t j = 0; j < n; ++j) {
+    const auto other = static_cast<std::size_t>(pairs[j]);
+    if (other <= j || std::ranges::count(fill[j], other) == 0) continue;
+    ++count;
+    REQUIRE(position[other] == position[j] + 1);
+    const Ordinal f = front[static_cast<std::size_t>(position[j])];
+    REQUIRE(front[static_cast<std::size_t>(position[other])] == f);
+    REQUIRE((position[j] - tree.pivot_begin[static_cast<std::size_t>(f)]) % 2 == 0);
+  }
+  return count;
+}
+
+void check_same(const AssemblyTree& tree, const AssemblyTree& expected) {
+  CHECK(tree.order == expected.order);
+  CHECK(tree.pivot_begin == expected.pivot_begin);
+  CHECK(tree.parent == expected.parent);
+  CHECK(tree.row_begin == expected.row_begin);
+  CHECK(tree.rows == expected.rows);
+  CHECK(tree.zeros == expected.zeros);
+  CHECK(tree.flops == expected.flops);
+}
+
+/// Checks that the overloads for execution spaces give the expected tree.
+template <class MatrixType>
+void check_by_space(const MatrixType& A, const std::vector<Ordinal>& row_order,
+                    const std::vector<Ordinal>& col_order, const Elimination<int>& elimination,
+                    const RowPairs& pairs, const AssemblyTree& expected) {
+  using Space = Kokkos::DefaultExecutionSpace;
+  const auto row_map = copied<Offset>(A.row_map);
+  const auto entries = copied<Ordinal>(A.entries);
+  const CsrPattern<Ordinal, Offset, Space::memory_space> there{
+      A.n_rows, A.n_cols, lutra::Impl::mirror_in<Space::memory_space>(row_map),
+      lutra::Impl::mirror_in<Space::memory_space>(entries)};
+  const MemoryBudget budget;
+  check_same(make_assembly_tree(Space(), there, row_order, col_order, elimination, budget, {}, pairs),
+             expected);
+  check_same(make_assembly_tree(Space(), there, row_order, col_order, budget, {}, pairs), expected);
 }
 
 }  // namespace
@@ -175,32 +264,81 @@ TEMPLATE_LIST_TEST_CASE("fronts from an order and its counts equal those of the 
       CHECK(tree.rows.empty());
       CHECK(tree.row_begin == expected.row_begin);
       collect_front_rows(graph, elimination, tree);
-      CHECK(tree.order == expected.order);
-      CHECK(tree.pivot_begin == expected.pivot_begin);
-      CHECK(tree.parent == expected.parent);
-      CHECK(tree.row_begin == expected.row_begin);
-      CHECK(tree.rows == expected.rows);
-      CHECK(tree.zeros == expected.zeros);
-      CHECK(tree.flops == expected.flops);
-      // With the contribution rows by the threads of the default space.
-      using Space = Kokkos::DefaultExecutionSpace;
+      check_same(tree, expected);
       std::vector<Ordinal> row_order;
       for (const Ordinal column : columns) row_order.push_back(rows[static_cast<std::size_t>(column)]);
-      const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> whole{
-          A.n_rows, A.n_cols, copied<Offset>(A.row_map), copied<Ordinal>(A.entries)};
-      const CsrPattern<Ordinal, Offset, Space::memory_space> there{
-          A.n_rows, A.n_cols, lutra::Impl::mirror_in<Space::memory_space>(whole.row_map),
-          lutra::Impl::mirror_in<Space::memory_space>(whole.entries)};
-      const auto by_space =
-          make_assembly_tree(Space(), there, row_order, columns, elimination, MemoryBudget());
-      CHECK(by_space.order == expected.order);
-      CHECK(by_space.pivot_begin == expected.pivot_begin);
-      CHECK(by_space.parent == expected.parent);
-      CHECK(by_space.row_begin == expected.row_begin);
-      CHECK(by_space.rows == expected.rows);
-      CHECK(by_space.flops == expected.flops);
+      check_by_space(A, row_order, columns, elimination, {}, expected);
+      const RowPairs pairs = random_pairs(F, random);
+      const auto paired = make_assembly_tree(make_view(F).pattern(), {}, pairs);
+      check_by_space(A, row_order, columns, elimination, pairs, paired);
     }
   }
+}
+
+TEMPLATE_LIST_TEST_CASE("fronts with pairs worked by hand", "[numeric]", HostTypes) {
+  const double o = nothing;
+  using Pivots = std::vector<Ordinal>;
+  const auto band = from_dense<Matrix<TestType>>({{1, 1, o, o}, {1, 1, 1, o}, {o, 1, 1, 1}, {o, o, 1, 1}});
+  SECTION("two pairs of a band are two fronts, the first of them with two zeros") {
+    const auto tree = make_assembly_tree(make_view(band).pattern(), no_zeros, {1, 0, 3, 2});
+    CHECK(tree.pivot_begin == Pivots{0, 2, 4});
+    CHECK(tree.order == Pivots{0, 1, 2, 3});
+    CHECK(tree.rows == Pivots{2});
+    CHECK(tree.zeros == 2);
+  }
+  SECTION("a pair joins the front that its second column forms with others") {
+    const auto tree = make_assembly_tree(make_view(band).pattern(), no_zeros, {0, 2, 1, 3});
+    CHECK(tree.pivot_begin == Pivots{0, 1, 4});
+    CHECK(tree.rows == Pivots{1});
+    CHECK(tree.zeros == 2);
+  }
+  SECTION("pairs precede single columns") {
+    const auto A = from_dense<Matrix<TestType>>(std::vector(5, std::vector<double>(5, 1)));
+    const auto tree = make_assembly_tree(make_view(A).pattern(), no_zeros, {0, 2, 1, 4, 3});
+    CHECK(tree.pivot_begin == Pivots{0, 5});
+    CHECK(tree.order == Pivots{1, 2, 3, 4, 0});
+    CHECK(tree.zeros == 0);
+  }
+  SECTION("a column with a partner among its children takes that one, not one that adds no zeros") {
+    // Columns 0, 1 and 2 are children of 3; column 0 alone would merge with it.
+    const auto A = from_dense<Matrix<TestType>>(
+        {{1, o, o, 1, 1}, {o, 1, o, 1, o}, {o, o, 1, 1, o}, {1, 1, 1, 1, 1}, {1, o, o, 1, 1}});
+    const auto alone = make_assembly_tree(make_view(A).pattern(), no_zeros);
+    CHECK(alone.pivot_begin == Pivots{0, 1, 2, 5});
+    const auto tree = make_assembly_tree(make_view(A).pattern(), no_zeros, {0, 3, 2, 1, 4});
+    CHECK(check_pairs(A, {0, 3, 2, 1, 4}, tree) == 1);
+    CHECK(tree.pivot_begin == Pivots{0, 1, 2, 5});
+    CHECK(tree.order == Pivots{0, 2, 1, 3, 4});
+    CHECK(tree.rows == Pivots{3, 4, 3});
+    CHECK(tree.zeros == 2);
+  }
+  SECTION("rows that are not parent and child stay apart") {
+    const auto A = from_dense<Matrix<TestType>>({{1, o}, {o, 1}});
+    CHECK(make_assembly_tree(make_view(A).pattern(), no_zeros, {1, 0}).parent == Pivots{-1, -1});
+  }
+  SECTION("single rows change nothing") {
+    check_same(make_assembly_tree(make_view(band).pattern(), {}, {0, 1, 2, 3}),
+               make_assembly_tree(make_view(band).pattern()));
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("pairs of random patterns are adjacent in one front", "[numeric]", HostTypes) {
+  std::mt19937 random(13);
+  int pairs_found = 0;
+  for (const int n : {2, 7, 40, 120}) {
+    for (const double mean : {1.5, 4.0, 12.0}) {
+      INFO("n " << n << ", mean " << mean);
+      const auto A = random_matrix<Matrix<TestType>>(n, mean / n, 0.0, random);
+      const RowPairs pairs = random_pairs(A, random);
+      for (const auto& options : {AssemblyTreeOptions(), no_zeros}) {
+        const auto tree = make_assembly_tree(make_view(A).pattern(), options, pairs);
+        check_tree(A, tree);
+        pairs_found += check_pairs(A, pairs, tree);
+        CHECK(tree.rows == plain_rows(A, tree));
+      }
+    }
+  }
+  CHECK(pairs_found > 100);
 }
 
 }  // namespace lutra::Test

@@ -106,15 +106,16 @@ inline HostMatrix<char, Ordinal, Offset> permuted_pattern(
 /// @param with_rows if false, the tree may lack contribution rows
 inline AssemblyTree build_tree_on_host(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host,
                                        PivotOrder& pivots, bool with_rows) {
+  const RowPairs pairs = pivots.pairs();
   return std::visit(
       [&]<class Ordered>(Ordered& ordered) {
         if constexpr (std::is_same_v<Ordered, std::monostate>) {
-          return make_assembly_tree(make_view(permuted_pattern(on_host, pivots)).pattern());
+          return make_assembly_tree(make_view(permuted_pattern(on_host, pivots)).pattern(), {}, pairs);
         } else {
           auto& elimination = ordered.elimination;
           if (elimination.count.empty())
             elimination = eliminate(ordered.graph, std::move(elimination.permutation));
-          auto tree = make_assembly_tree(elimination);
+          auto tree = make_assembly_tree(elimination, {}, pairs);
           if (with_rows) collect_front_rows(ordered.graph, elimination, tree);
           return tree;
         }
@@ -130,14 +131,16 @@ AssemblyTree build_tree(const ExecutionSpace& exec,
                         const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
                         const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host, PivotOrder& pivots,
                         const MemoryBudget& budget) {
+  const RowPairs pairs = pivots.pairs();
   try {
     if (A.n_rows < std::numeric_limits<int>::max())
       return std::visit(
           [&]<class Ordered>(const Ordered& ordered) {
             if constexpr (!std::is_same_v<Ordered, std::monostate>)
               if (!ordered.elimination.count.empty() && !pivots.block_triangular)
-                return make_assembly_tree(exec, A, pivots.rows, pivots.columns, ordered.elimination, budget);
-            return make_assembly_tree(exec, A, pivots.rows, pivots.columns, budget);
+                return make_assembly_tree(exec, A, pivots.rows, pivots.columns, ordered.elimination, budget,
+                                          {}, pairs);
+            return make_assembly_tree(exec, A, pivots.rows, pivots.columns, budget, {}, pairs);
           },
           pivots.ordered);
   } catch (const OutOfMemoryError&) {  // continue on the host

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "Lutra_AssemblyTree.hpp"
 #include "Lutra_ColumnCounts.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_MemoryBudget.hpp"
@@ -48,12 +49,24 @@ struct PivotOrder {
   bool block_triangular = false;
   /// Graph with one vertex per column; empty if the order was given, and after `reorder`.
   AnyOrderedGraph ordered;
+  std::vector<Ordinal> partner;  ///< [n] partner of each of the user's columns (pair_candidates); empty if
+                                 ///< the order has no pairs, and after `reorder`
 
   PivotOrder(MatchingResult matched, std::vector<Ordinal> order, AnyOrderedGraph graph = {})
       : matching(std::move(matched)), columns(std::move(order)), ordered(std::move(graph)) {
     rows.reserve(columns.size());
     for (const Ordinal column : columns)
       rows.push_back(matching.row_of_column[static_cast<std::size_t>(column)]);
+  }
+  /// Returns the pairs by position in the elimination order.
+  RowPairs pairs() const {
+    RowPairs result(partner.size());
+    std::vector<Ordinal> position(partner.size());
+    for (std::size_t k = 0; k < result.size(); ++k)
+      position[static_cast<std::size_t>(columns[k])] = static_cast<Ordinal>(k);
+    for (std::size_t k = 0; k < result.size(); ++k)
+      result[k] = position[static_cast<std::size_t>(partner[static_cast<std::size_t>(columns[k])])];
+    return result;
   }
   /// Applies another order to the same pivots.
   void reorder(const std::vector<Ordinal>& order) {
