@@ -9,6 +9,7 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LdltEngine.hpp"
+#include "Lutra_PivotCascade.hpp"
 #include "Lutra_ScaleFit.hpp"
 #include "Lutra_Timer.hpp"
 
@@ -56,14 +57,18 @@ CsrView<Scalar, Ordinal, Offset, Memory> with_values(
   return {pattern.n_rows, pattern.n_cols, pattern.row_map, pattern.entries, values};
 }
 
-/// Returns the former analysis with scales for these values, or null if their structural rank differs.
+/// Returns the former analysis with scales for these values. Returns null if their structural rank differs,
+/// or if the order of either has pairs.
 template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> with_scales_of(
     const ExecutionSpace& exec, const Analysis<Scalar, ExecutionSpace>& former,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
     const LdltOptions& options, const MemoryBudget& budget) {
+  if (former.paired) return nullptr;
+  const auto on_host = copy_to_host(exec, S);
+  if (certain_cascade(on_host, former.row_front, options) > 0) return nullptr;
   Report report;
-  auto matching = match_symmetric(exec, S, copy_to_host(exec, S), options.matching, budget, report);
+  auto matching = match_symmetric(exec, S, on_host, options.matching, budget, report);
   if (report.structural_rank != former.report.structural_rank) return nullptr;
   return with_new_scales(exec, former, diagonal_matching(std::move(matching.scale)), report,
                          hash_of_values(exec, S.values), budget);
@@ -94,6 +99,54 @@ bool tries_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& S
   return true;
 }
 
+/// Order of a symmetric matrix and the assembly tree in that order.
+struct OrderedTree {
+  PivotOrder pivots;
+  AssemblyTree tree;
+  std::vector<Ordinal> front;  ///< [n] front of each of the user's rows
+};
+
+template <class Scalar, class ExecutionSpace>
+OrderedTree order_and_build_tree(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const SymmetricMatching& matching,
+    const LdltOptions& options, const MemoryBudget& budget, Report& report) {
+  auto pivots = order_symmetric_pivots<ExecutionSpace>(on_host, matching, options, report);
+  const StageTimer timer(exec, true);
+  auto tree = build_tree(exec, S.pattern(), on_host.pattern(), pivots, budget);
+  auto front = fronts_of_rows(tree, pivots.columns);
+  report.times.symbolic = timer.seconds();
+  return {std::move(pivots), std::move(tree), std::move(front)};
+}
+
+/// As order_and_build_tree, but if delayed pivots are certain to cascade, orders again with pairs and sets
+/// that option. The times are those of both orders.
+template <class Scalar, class ExecutionSpace>
+OrderedTree order_without_cascade(
+    const ExecutionSpace& exec,
+    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const SymmetricMatching& matching,
+    LdltOptions& options, const MemoryBudget& budget, Report& report) {
+  const auto order = [&](Report& to) {
+    return order_and_build_tree(exec, S, on_host, matching, options, budget, to);
+  };
+  Report first = report;
+  auto ordered = order(first);
+  const std::int64_t delayed = certain_cascade(on_host, ordered.front, options);
+  if (delayed == 0) {
+    report = std::move(first);
+    return ordered;
+  }
+  options.pair_ordering = true;
+  ordered = order(report);
+  *report.times.ordering += *first.times.ordering;
+  *report.times.symbolic += *first.times.symbolic;
+  add_reason(report, "matched rows side by side: otherwise " + std::to_string(delayed) +
+                         " columns with a zero on the diagonal would be delayed");
+  return ordered;
+}
+
 }  // namespace
 
 /// Computes the scaling, ordering, assembly tree and plan of a symmetric matrix. Fences.
@@ -104,7 +157,7 @@ bool tries_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& S
 template <class Scalar, class ExecutionSpace>
 void analyze_symmetric(const ExecutionSpace& exec,
                        const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
-                       const LdltOptions& options, const MemoryBudget& budget,
+                       LdltOptions options, const MemoryBudget& budget,
                        Analysis<Scalar, ExecutionSpace>& analysis,
                        const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border = {}) {
   analysis.n = S.n_rows;
@@ -112,12 +165,17 @@ void analyze_symmetric(const ExecutionSpace& exec,
   Report& report = analysis.report = report_of(options);
   report.choice.device_model = options.device_model.value_or(default_device_model<ExecutionSpace>()).name;
   const auto on_host = copy_to_host(exec, S);
-  auto pivots = choose_symmetric_pivots(exec, S, on_host, options, budget, report);
+  const auto matching = match_symmetric(exec, S, on_host, options.matching, budget, report);
+  auto ordered = border ? order_and_build_tree(exec, S, on_host, matching, options, budget, report)
+                        : order_without_cascade(exec, S, on_host, matching, options, budget, report);
+  PivotOrder& pivots = ordered.pivots;
+  AssemblyTree& tree = ordered.tree;
+  analysis.paired = options.pair_ordering;
+  analysis.row_front = std::move(ordered.front);
   const StageTimer tree_timer(exec, true);
-  auto tree = build_tree(exec, S.pattern(), on_host.pattern(), pivots, budget);
   collect_rows(pivots, tree);
   pivots.reorder(tree.order);
-  report.times.symbolic = tree_timer.seconds();
+  *report.times.symbolic += tree_timer.seconds();
   const StageTimer timer(exec, true);
   analysis.reservation = MemoryReservation(budget);
   upload_scales(exec, pivots.matching, analysis);
@@ -158,7 +216,7 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
   analysis->options = options;
   auto& input = analysis->symmetric.emplace();
   input.symmetry = chosen.symmetry;
-  const bool same = former && is_of(*former, options) && !options.pair_ordering &&
+  const bool same = former && is_of(*former, options) &&
                     Impl::has_pattern(exec, A, former->symmetric->A, budget, options.triangle);
   if (same) {
     input.S = former->symmetric->S;
@@ -187,8 +245,7 @@ std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> Impl::renew_symmetric(
     const MemoryBudget& budget) {
   const LdltOptions chosen = completed(std::get<LdltOptions>(former.options));
   const auto S = with_values<Scalar>(former.symmetric->S.pattern, values);
-  if (!chosen.pair_ordering)
-    if (auto rescaled = with_scales_of(exec, former, S, chosen, budget)) return rescaled;
+  if (auto rescaled = with_scales_of(exec, former, S, chosen, budget)) return rescaled;
   auto analysis = std::make_shared<Analysis<Scalar, ExecutionSpace>>();
   analysis->options = former.options;
   analysis->symmetric = former.symmetric;

@@ -11,6 +11,7 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Matching.hpp"
+#include "Lutra_PivotCascade.hpp"
 #include "Lutra_PivotOrder.hpp"
 #include "Lutra_SymmetricMatching.hpp"
 #include "Lutra_Timer.hpp"
@@ -21,8 +22,6 @@ namespace {
 
 constexpr int max_repetitions = 3;     ///< attempts with larger fronts before the order is changed
 constexpr double max_growth = 1.1;     ///< limit of the growth of panels in these attempts
-constexpr double max_delayed = 0.1;    ///< share of delayed columns above which the order is changed …
-constexpr int min_delayed = 100;       ///< … unless there are fewer delayed columns than this
 constexpr double max_entries = 1.5;    ///< limit of entries of L and D over the prediction
 constexpr int max_tolerances = 3;      ///< number of times the tolerance for zero pivots is raised
 constexpr double tolerance_step = 16;  ///< factor by which the tolerance is raised each time
@@ -189,8 +188,7 @@ std::string LdltFactorization<Scalar, ExecutionSpace>::cascade(const LdltOutcome
   if (outcome.overflowed()) return "fronts outgrow their prediction";
   if (!may_reorder() || !outcome.succeeded()) return {};
   const std::int64_t n = m_plan.F.A.n_rows;
-  if (outcome.delayed > min_delayed &&
-      static_cast<double>(outcome.delayed) > max_delayed * static_cast<double>(n))
+  if (is_cascade(outcome.delayed, n))
     return std::to_string(outcome.delayed) + " of " + std::to_string(n) + " columns";
   const double predicted = static_cast<double>(m_plan.predicted_entries);
   if (outcome.delayed > min_delayed && static_cast<double>(outcome.entries) > max_entries * predicted)
@@ -226,8 +224,7 @@ bool LdltFactorization<Scalar, ExecutionSpace>::is_cascading(const ExecutionSpac
     eliminated += record.eliminated;
     delayed += record.delayed_out;
   }
-  return delayed > min_delayed &&
-         static_cast<double>(delayed) > max_delayed * static_cast<double>(eliminated + delayed);
+  return is_cascade(delayed, eliminated + delayed);
 }
 
 /// Factorizes and enlarges the fronts while delayed pivots do not fit, until they fit or the order has to be

@@ -58,6 +58,8 @@ struct Analysis {
   Report report;
   std::uint64_t value_hash = 0;  ///< hash of the analyzed values (Lutra_ScaleFit.hpp)
   bool bordered = false;         ///< the plan ends with the rows of a Schur complement
+  bool paired = false;  ///< LDLᵀ: matched rows are adjacent, so that the order depends on the values
+  std::vector<Ordinal> row_front;  ///< [n] LDLᵀ: front in which each of the user's rows is a pivot
   MemoryReservation reservation;
 
   bool is_incomplete() const { return std::holds_alternative<SparseIluOptions>(options); }
@@ -124,7 +126,7 @@ AnalysisPointer<Scalar, ExecutionSpace> analyze_checked(
 /// @param former  earlier analysis, or null. If options and pattern are the same, LU recomputes only the
 ///                matching and LDLᵀ only the scales. If the matched pattern is also the same, the new
 ///                analysis shares the ordering, trees and plan of `former`, unless the LDLᵀ ordering depends
-///                on a matching (pair_ordering). Incomplete factors are always analyzed anew.
+///                on a matching (with pairs). Incomplete factors are always analyzed anew.
 /// @param border  rows and columns onto which to take the Schur complement, or null. The plan includes them
 ///                if the options allow fronts and solves on fronts. `former` must then be null.
 /// @throws InputError if the matrix is malformed (check_square_matrix, applied to the values that are read)

@@ -280,20 +280,16 @@ std::optional<PivotOrder> choose_pivots(
   return pivots;
 }
 
-template <class Scalar, class ExecutionSpace>
-PivotOrder choose_symmetric_pivots(
-    const ExecutionSpace& exec,
-    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LdltOptions& options,
-    const MemoryBudget& budget, Report& report) {
-  auto matching = match_symmetric(exec, A, on_host, options.matching, budget, report);
+template <class ExecutionSpace, class Scalar>
+PivotOrder order_symmetric_pivots(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
+                                  const SymmetricMatching& matching, const LdltOptions& options,
+                                  Report& report) {
   const Kokkos::Timer timer;
   std::vector<Ordinal> partner;
-  if (options.pair_ordering) partner = pair_candidates(on_host, matching);
-  auto chosen =
-      order_columns<ExecutionSpace>(on_host.pattern(), options, partner, std::vector<Ordinal>(), report);
+  if (options.pair_ordering) partner = pair_candidates(A, matching);
+  auto chosen = order_columns<ExecutionSpace>(A.pattern(), options, partner, std::vector<Ordinal>(), report);
   report.times.ordering = timer.seconds();
-  PivotOrder pivots(diagonal_matching(std::move(matching.scale)), std::move(chosen.permutation),
+  PivotOrder pivots(diagonal_matching(matching.scale), std::move(chosen.permutation),
                     std::move(chosen.ordered));
   pivots.partner = std::move(partner);
   return pivots;
@@ -307,10 +303,9 @@ PivotOrder choose_symmetric_pivots(
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
       const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const LuOptions&, const MemoryBudget&,   \
       Report&, const FormerOrder&);                                                                        \
-  template PivotOrder choose_symmetric_pivots(                                                             \
-      const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
-      const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const LdltOptions&, const MemoryBudget&, \
-      Report&);
+  template PivotOrder order_symmetric_pivots<Space>(                                                       \
+      const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const SymmetricMatching&,                \
+      const LdltOptions&, Report&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_CHOOSE_PIVOTS)
 
 }  // namespace lutra

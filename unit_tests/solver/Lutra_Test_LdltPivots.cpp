@@ -115,9 +115,11 @@ TEMPLATE_LIST_TEST_CASE("pivoting none and pivoting static", "[ldlt]", AllTypes)
 
 TEMPLATE_LIST_TEST_CASE("delayed pivots get more memory or another ordering", "[ldlt]", AllTypes) {
   std::mt19937 random(108);
-  // [0 B; Bᵀ 0] with B dense: in the natural order no pivot of the first half can be taken before the second.
+  // [D B; Bᵀ 0] with B dense and D tiny: in the natural order no pivot of the first half can be taken before
+  // the second. (With D = 0 the analysis would order by pairs.)
   const std::size_t n = 150;
   std::vector<std::vector<double>> picture(2 * n, std::vector<double>(2 * n, nothing));
+  for (std::size_t i = 0; i < n; ++i) picture[i][i] = 1e-12;
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = n; j < 2 * n; ++j)
       if (random() % 4 == 0 || j == i + n)
@@ -148,7 +150,7 @@ TEMPLATE_LIST_TEST_CASE("delayed pivots get more memory or another ordering", "[
 }
 
 TEMPLATE_LIST_TEST_CASE("a cascade of delayed pivots is seen at the first overflow", "[ldlt]", AllTypes) {
-  // Rows with a zero diagonal come first, so that each front delays its columns.
+  // Rows with a tiny diagonal come first, so that each front delays its columns.
   const std::size_t m = 300;
   std::mt19937 random(113);
   std::uniform_int_distribution<std::size_t> any(0, m - 1);
@@ -159,6 +161,7 @@ TEMPLATE_LIST_TEST_CASE("a cascade of delayed pivots is seen at the first overfl
   for (std::size_t i = 0; i < m; ++i) {
     for (int k = 0; k < 3; ++k) couple(i, any(random), 1);
     couple(i, i, 3);
+    picture[i][i] = -1e-12;
     picture[m + i][m + i] = 1e-3;
   }
   const auto A = from_dense<Matrix<TestType>>(picture);
@@ -198,13 +201,14 @@ TEMPLATE_LIST_TEST_CASE("more accurate factors on demand", "[ldlt]", AllTypes) {
   CHECK_FALSE(cholesky.increase_quality());
 }
 
-/// [H Bᵀ; B 0] with H > 0 diagonal and B of `m` rows, three neighbours each: in most orders many zeros of the
-/// diagonal are reached before the columns they need.
+/// [H Bᵀ; B −D] with H > 0 diagonal, D > 0 tiny and B of `m` rows, three neighbours each: in most orders many
+/// tiny diagonal entries are reached before the columns they need.
 template <class MatrixType>
 MatrixType chain_of_constraints(int m, std::mt19937& random) {
   const auto rows = static_cast<std::size_t>(m), n = rows + 2;
   std::vector<std::vector<double>> picture(n + rows, std::vector<double>(n + rows, nothing));
   for (std::size_t i = 0; i < n; ++i) picture[i][i] = 1e-3;
+  for (std::size_t i = 0; i < rows; ++i) picture[n + i][n + i] = -1e-12;
   for (std::size_t i = 0; i < rows; ++i)
     for (std::size_t k = 0; k < 3; ++k)
       picture[n + i][i + k] = picture[i + k][n + i] = k == 1 ? -2 : 1 + random_value<double>(random, 0) / 8;

@@ -101,8 +101,11 @@ std::optional<PivotOrder> choose_pivots(
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
     const MemoryBudget& budget, Report& report, const FormerOrder& former = {});
 
-/// Computes the scales of a symmetric matrix that the options request, rounded to powers of two. Writes the
-/// choice with its reasons, the time and the rank to `report`.
+/// Computes the matching and the scales of a symmetric matrix that the options request; scales are rounded to
+/// powers of two. Writes the choice with its reasons, the time and, if a matching was requested, the
+/// structural rank to `report`.
+/// @param A       matrix with both triangles
+/// @param on_host copy of A on the host
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 SymmetricMatching match_symmetric(
@@ -111,18 +114,16 @@ SymmetricMatching match_symmetric(
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, Matching option,
     const MemoryBudget& budget, Report& report);
 
-/// Overload for a symmetric matrix: computes one scaling by powers of two and one order for both rows and
-/// columns. `matching` represents them as a matching with the diagonal, which exists for any pattern. If a
-/// matching was requested, the report contains the structural rank.
-/// @param A       matrix with both triangles
-/// @param on_host copy of A on the host
+/// Computes one order for both rows and columns of a symmetric matrix, with pairs if the options request
+/// them. Writes the choice with its reasons and the time to `report`. `matching` of the result has the scales
+/// and the matching with the diagonal, which exists for any pattern.
+/// @param A        matrix with both triangles, on the host
+/// @param matching result of match_symmetric
 /// @throws OutOfMemoryError
-template <class Scalar, class ExecutionSpace>
-PivotOrder choose_symmetric_pivots(
-    const ExecutionSpace& exec,
-    const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LdltOptions& options,
-    const MemoryBudget& budget, Report& report);
+template <class ExecutionSpace, class Scalar>
+PivotOrder order_symmetric_pivots(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
+                                  const SymmetricMatching& matching, const LdltOptions& options,
+                                  Report& report);
 
 }  // namespace lutra
 
