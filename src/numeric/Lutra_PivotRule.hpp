@@ -8,7 +8,14 @@
 
 namespace lutra::Impl {
 
-/// Threshold partial pivoting within blocks of pivots, and static perturbation: small pivots are replaced by
+/// Interchanges within fronts.
+enum class Interchanges {
+  rows,      ///< threshold partial pivoting
+  pairs,     ///< symmetric: columns in order, one or two at a time
+  symmetric  ///< symmetric: the best of all columns of a block (Lutra_SymmetricPivots.hpp)
+};
+
+/// Threshold pivoting within blocks of pivots, and static perturbation: small pivots are replaced by
 /// a value of the threshold's magnitude and the same argument.
 template <class Scalar>
 struct PivotRule {
@@ -16,7 +23,10 @@ struct PivotRule {
   RealOf<Scalar> keep = 0;  ///< a diagonal entry is accepted if it is at least this times the largest entry
                             ///< of its column in the block; 0: always
   int block = 0;            ///< number of pivots among which rows may be interchanged
+  Interchanges kind = Interchanges::rows;
 
+  /// Threshold for a column to be taken in order if others may be better.
+  KOKKOS_FUNCTION RealOf<Scalar> strict() const { return Kokkos::sqrt(keep); }
   KOKKOS_FUNCTION bool interchanges() const { return keep > RealOf<Scalar>(0); }
   /// End of the block that contains pivot j of `pivots`.
   KOKKOS_FUNCTION int block_end(int j, int pivots) const {

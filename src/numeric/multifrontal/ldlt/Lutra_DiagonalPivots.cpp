@@ -19,6 +19,7 @@ struct PivotInspection {
   const Offset* panels_begin;  ///< offset in `panels` of each front
   Ordinal count;
   const Scalar* panels;
+  const Ordinal *row_of_pivot, *column_of_pivot;  ///< of symmetric interchanges, or null
   int lanes;
 
   KOKKOS_FUNCTION void operator()(std::int64_t item, value_type& found) const {
@@ -27,24 +28,55 @@ struct PivotInspection {
     const Ordinal f =
         Impl::front_of_pivot([&](Ordinal g) -> const Front& { return fronts[g]; }, count, pivot);
     const Front& front = fronts[f];
-    const auto j = static_cast<int>(pivot - front.first_pivot);
-    const Scalar* const column = panels + panels_begin[f] + static_cast<Offset>(j) * front.size();
-    for (int i = j + 1 + lane; i < front.size(); i += lanes)
-      found.largest_l = Kokkos::max(found.largest_l, static_cast<double>(Impl::size_or_infinity(column[i])));
+    const int j = static_cast<int>(pivot - front.first_pivot), size = front.size();
+    const Scalar* const column = panels + panels_begin[f] + static_cast<Offset>(j) * size;
+    const auto starts = [&](int k) {
+      return column_of_pivot != nullptr && k >= 0 && k + 1 < front.pivots &&
+             starts_pair(row_of_pivot, column_of_pivot, front.first_pivot + k);
+    };
+    const bool is_first = starts(j), is_second = !is_first && starts(j - 1);
+    // magnitude of the part of D that multiplies column j of L from both sides, see SymmetricPivots
+    double weight = size_at(column, j);
+    if (is_first) weight = size_at(column, j + size) + size_at(column, j + 1 + size);
+    if (is_second) weight *= 1 + size_at(column, j - size);
+    double largest = 0;
+    for (int i = j + 1 + lane; i < size; i += lanes) largest = Kokkos::max(largest, size_at(column, i));
+    found.largest_l = Kokkos::max(found.largest_l, largest);
+    found.largest_term = Kokkos::max(found.largest_term, weight * largest * largest);
     if (lane != 0) return;
-    found.largest_d = Kokkos::max(found.largest_d, static_cast<double>(Impl::size_or_infinity(column[j])));
-    found.smallest_d = Kokkos::min(found.smallest_d, static_cast<double>(Impl::size_or_infinity(column[j])));
-    const auto d = Impl::real_part(column[j]);
-    found.positive += d > 0 ? 1 : 0;
-    found.negative += d < 0 ? 1 : 0;
+    found.largest_d = Kokkos::max(found.largest_d, Kokkos::max(weight, size_at(column, j)));
+    found.smallest_d = Kokkos::min(found.smallest_d, size_at(column, j));
+    if (is_first) {
+      count_pair(column[j], column[j + size], column[j + 1 + size], found);
+    } else if (!is_second) {
+      count_sign(Impl::real_part(column[j]), 1, found);
+    }
+  }
+  KOKKOS_FUNCTION static double size_at(const Scalar* entries, int i) {
+    return static_cast<double>(Impl::size_or_infinity(entries[i]));
+  }
+  template <class Real>
+  KOKKOS_FUNCTION static void count_sign(const Real& d, int times, value_type& found) {
+    found.positive += d > 0 ? times : 0;
+    found.negative += d < 0 ? times : 0;
+  }
+  /// Counts the eigenvalues of D = [a b̄; b c], whose determinant is −b·d; b, c and d are U's entries.
+  KOKKOS_FUNCTION static void count_pair(const Scalar& b, const Scalar& c, const Scalar& d,
+                                         value_type& found) {
+    ++found.pairs;
+    if (Impl::real_part(b * d) < 0) return count_sign(Impl::real_part(c), 2, found);
+    ++found.positive;
+    ++found.negative;
   }
   KOKKOS_FUNCTION void init(value_type& found) const { found = {}; }
   KOKKOS_FUNCTION void join(value_type& found, const value_type& other) const {
     found.largest_l = Kokkos::max(found.largest_l, other.largest_l);
+    found.largest_term = Kokkos::max(found.largest_term, other.largest_term);
     found.largest_d = Kokkos::max(found.largest_d, other.largest_d);
     found.smallest_d = Kokkos::min(found.smallest_d, other.smallest_d);
     found.positive += other.positive;
     found.negative += other.negative;
+    found.pairs += other.pairs;
   }
 };
 
@@ -56,12 +88,13 @@ DiagonalPivots inspect_diagonal_pivots(const ExecutionSpace& exec,
                                        const FrontFactors<Scalar, ExecutionSpace>& factors) {
   const int lanes = Impl::team_width<ExecutionSpace>(16);
   DiagonalPivots found;
-  Kokkos::parallel_reduce("lutra::numeric::diagonal_pivots",
-                          Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
-                              exec, 0, static_cast<std::int64_t>(plan.n) * lanes),
-                          PivotInspection<Scalar>{plan.fronts.data(), plan.panels.data(), plan.count,
-                                                  factors.panels.data(), lanes},
-                          found);
+  Kokkos::parallel_reduce(
+      "lutra::numeric::diagonal_pivots",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
+          exec, 0, static_cast<std::int64_t>(plan.n) * lanes),
+      PivotInspection<Scalar>{plan.fronts.data(), plan.panels.data(), plan.count, factors.panels.data(),
+                              factors.row_of_pivot().data(), factors.column_of_pivot().data(), lanes},
+      found);
   exec.fence("lutra::numeric: the pivots are known");
   return found;
 }

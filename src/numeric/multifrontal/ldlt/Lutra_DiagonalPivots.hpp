@@ -8,18 +8,20 @@
 
 namespace lutra {
 
-/// Diagonal of an LU factorization without interchanges of a symmetric or Hermitian matrix. U = D·Lᵀ (or
-/// D·Lᴴ), so U's diagonal is D; all pivots are 1 × 1 and give the inertia.
+/// Pivots of an LU factorization of a symmetric or Hermitian matrix without interchanges, or with symmetric
+/// ones. U = D·Lᵀ (or D·Lᴴ) up to the interchanged rows of pivots of order two, so that D gives the inertia.
 struct DiagonalPivots {
-  double largest_l = 0;  ///< max |entry of L| below its diagonal; infinity where one is not finite
-  double largest_d = 0;  ///< max |entry of D|; likewise
-  double smallest_d = std::numeric_limits<double>::infinity();  ///< min |entry of D|
-  std::int64_t positive = 0;                                    ///< entries of D with positive real part
-  std::int64_t negative = 0;                                    ///< entries of D with negative real part
+  double largest_l = 0;     ///< max |entry of L| below its diagonal; infinity where one is not finite
+  double largest_term = 0;  ///< bound on the entries of L(:, k)·D(k, k)·L(:, k)ᵀ for all pivots k; likewise
+  double largest_d = 0;     ///< max |entry of D|; likewise
+  double smallest_d = std::numeric_limits<double>::infinity();  ///< min |pivot of U|
+  std::int64_t positive = 0;                                    ///< positive eigenvalues of D
+  std::int64_t negative = 0;                                    ///< negative eigenvalues of D
+  std::int64_t pairs = 0;                                       ///< pivots of order two
 };
 
 /// Computes these values from the factors. Cost: one read of L. Fences.
-/// @param factors of a factorization without interchanges
+/// @param factors of a factorization without interchanges, or with symmetric ones
 template <class Scalar, class ExecutionSpace>
 DiagonalPivots inspect_diagonal_pivots(const ExecutionSpace& exec,
                                        const LuPlan<typename ExecutionSpace::memory_space>& plan,

@@ -132,8 +132,8 @@ void allocate_values(const ExecutionSpace& exec, const LuPlan<typename Execution
   };
   const auto panels = static_cast<std::size_t>(plan.panel_layout.entries());
   const auto contributions = static_cast<std::size_t>(fresh.schedule->contributions(plan));
-  const auto inverses =
-      static_cast<std::size_t>(fresh.schedule->inverse_entries(factors.interchanges.has_value()));
+  const auto inverses = static_cast<std::size_t>(fresh.schedule->inverse_entries(
+      factors.interchanges.has_value(), factors.interchanges && factors.interchanges->is_symmetric()));
   const ValuePlaces places(panels + contributions, plan.A.entries.extent(0), inverses);
   Kokkos::View<Scalar*, typename ExecutionSpace::memory_space> all;
   allocate(all, "lutra::numeric::fronts and entries", places.end);
@@ -148,6 +148,9 @@ void allocate_values(const ExecutionSpace& exec, const LuPlan<typename Execution
   allocate(fresh.outcome, "lutra::numeric::outcome");
   if (fresh.interchanges)
     allocate(fresh.interchanges->row_of_pivot, "lutra::numeric::row_of_pivot",
+             static_cast<std::size_t>(plan.n));
+  if (fresh.interchanges && fresh.interchanges->is_symmetric())
+    allocate(fresh.interchanges->column_of_pivot, "lutra::numeric::column_of_pivot",
              static_cast<std::size_t>(plan.n));
   factors = fresh;
 }

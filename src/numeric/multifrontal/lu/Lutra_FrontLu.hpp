@@ -10,6 +10,7 @@
 #include "Lutra_Factorization.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_LuPlan.hpp"
+#include "Lutra_PivotRule.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
 namespace lutra {
@@ -36,6 +37,12 @@ struct FrontInterchanges {
   /// order. In tiled fronts (those with inverses) only the diagonal tile and the tiles right of it do; the
   /// inverse of L's tile takes rows in their original order
   Kokkos::View<Ordinal*, MemorySpace> row_of_pivot;
+  /// those of symmetric and Hermitian matrices apply to rows and columns alike
+  Impl::Interchanges kind = Impl::Interchanges::rows;
+  bool is_symmetric() const { return kind != Impl::Interchanges::rows; }
+  /// [n] permuted index of the column eliminated at each pivot; without symmetric interchanges empty. The
+  /// inverse of a tile's U gives its rows in their original order
+  Kokkos::View<Ordinal*, MemorySpace> column_of_pivot = {};
 };
 
 /// Factors and working storage of successive multifrontal factorizations. Several may share a plan and a
@@ -64,7 +71,18 @@ struct FrontFactors {
   Kokkos::View<Ordinal*, Memory> row_of_pivot() const {
     return interchanges ? interchanges->row_of_pivot : Kokkos::View<Ordinal*, Memory>();
   }
+  /// Column order of symmetric interchanges; otherwise empty.
+  Kokkos::View<Ordinal*, Memory> column_of_pivot() const {
+    return interchanges ? interchanges->column_of_pivot : Kokkos::View<Ordinal*, Memory>();
+  }
 };
+
+/// Whether pivots j and j + 1 form one of order two, by the orders of symmetric interchanges. Their rows are
+/// then interchanged: U has the off-diagonal entry of the pair at (j, j).
+template <class Order>
+KOKKOS_FUNCTION bool starts_pair(const Order& row_of_pivot, const Order& column_of_pivot, std::int64_t j) {
+  return row_of_pivot[j] != column_of_pivot[j] && row_of_pivot[j] == column_of_pivot[j + 1];
+}
 
 /// Inverses of the diagonal tiles of large fronts (InverseTile), which a factorization leaves to the solves:
 /// of U by rows and of L by columns, front by front in postorder. Null if the last factorization left none.
@@ -139,7 +157,10 @@ void allocate_values(const ExecutionSpace& exec, const LuPlan<typename Execution
 /// Static pivoting keeps all rows in place. With `factors.interchanges` and threshold u, rows are
 /// interchanged among the pivots of a front, on devices among those of one tile: a diagonal entry is accepted
 /// if it is at least u times the largest entry of its column within them; otherwise the first row with the
-/// largest entry becomes the pivot row. Patterns, plans and contribution blocks are unchanged.
+/// largest entry becomes the pivot row. Patterns, plans and contribution blocks are unchanged. Symmetric
+/// interchanges choose pivots of order one and two among the same columns (Bunch and Kaufman), or take the
+/// columns in order, one or two at a time; the matrix has to be symmetric or Hermitian, with a schedule for
+/// that.
 ///
 /// @param factors      with storage for values
 /// @param perturbation pivots smaller than this times the largest scaled entry are perturbed: raised to that

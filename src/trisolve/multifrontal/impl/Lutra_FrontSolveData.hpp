@@ -139,9 +139,9 @@ struct LuSolveData : FrontVectors<Scalar> {
   static constexpr bool is_symmetric = false;
   using Located = SweptFront<Scalar>;
 
-  const Offset* panels_begin = nullptr;   ///< offset in `panels` of each front
-  const Ordinal* row_of_pivot = nullptr;  ///< [n] row of each pivot after interchanges, for sweeps with L or
-                                          ///< its transpose; null without interchanges
+  const Offset* panels_begin = nullptr;      ///< offset in `panels` of each front
+  const Ordinal* order_of_pivots = nullptr;  ///< [n] row of each pivot after interchanges, for sweeps with L
+                                             ///< or its transpose, and column for those with U; or null
   Scalar* solved = nullptr;  ///< [n] solutions of the forward sweep, right-hand sides of the backward sweep
   std::int64_t n = 0;        ///< order of F
   std::int64_t n_contributions = 0;  ///< contribution rows of all fronts
@@ -166,7 +166,7 @@ struct LuSolveData : FrontVectors<Scalar> {
   }
   /// Permuted index of the right-hand side (in a transposed solve: the solution) of a pivot.
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t row_at(std::int64_t index) const {
-    return row_of_pivot == nullptr ? index : static_cast<std::int64_t>(row_of_pivot[index]);
+    return order_of_pivots == nullptr ? index : static_cast<std::int64_t>(order_of_pivots[index]);
   }
 };
 

@@ -53,6 +53,7 @@ class PortableFrontSweeps {
   void run(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, const System& system,
            const LuParts& = {}) {
     const Ordinal* const row_of_pivot = factors.row_of_pivot().data();
+    const Ordinal* const column_of_pivot = factors.column_of_pivot().data();
     auto data = front_solve_data(plan, *m_lists, factors, system);
     for (int column = 0; column < data.n_columns;) {
       const int width = data.n_columns - column == 1 ? 1 : 4;
@@ -66,7 +67,7 @@ class PortableFrontSweeps {
       data.by_index = row_of_pivot != nullptr ? m_vectors[2] : data.solved;
       for (const bool forward : {true, false}) {
         data.sweep.forward = forward;
-        data.row_of_pivot = data.sweep.unit() ? row_of_pivot : nullptr;
+        data.order_of_pivots = data.sweep.unit() ? row_of_pivot : column_of_pivot;
         if (width == 1) {
           sweep_fronts(exec, plan, forward, FrontSolveWorker<1, Data>{data, column});
         } else {

@@ -8,6 +8,7 @@
 #include "Lutra_FrontTeams.hpp"
 #include "Lutra_PivotRule.hpp"
 #include "Lutra_ScalarTraits.hpp"
+#include "Lutra_SymmetricPivots.hpp"
 
 namespace lutra::Impl {
 
@@ -60,7 +61,8 @@ struct DenseFront {
 
 /// Ignores interchanges.
 struct NoteNoExchange {
-  KOKKOS_FUNCTION void operator()(int, int) const {}
+  KOKKOS_FUNCTION void rows(int, int) const {}
+  KOKKOS_FUNCTION void columns(int, int) const {}
 };
 
 /// Pivots per block; right-looking updates of the other columns follow each block.
@@ -75,14 +77,19 @@ struct FrontElimination {
   const DenseFront<Scalar>& front;
   const PivotRule<Scalar>& rule;
   const NotePivot& note_pivot;  ///< called by one thread with the pivot's index and whether it was perturbed
-  const NoteExchange& note_exchange;  ///< called by one thread with the two rows of an interchange
+  const NoteExchange& note_exchange;  ///< `rows` and `columns` are called by one thread with the two of an
+                                      ///< interchange
 
   KOKKOS_FUNCTION void run() const {
     const std::int64_t ld = front.size();
     for (int begin = 0; begin < front.pivots; begin += pivot_block) {
       const int end = Kokkos::min(begin + pivot_block, front.pivots);
       const int depth = end - begin, rest = front.pivots - end;
-      for (int j = begin; j < end; ++j) eliminate(j, end);
+      int settled = begin;  // pivots before it are final
+      for (int j = begin; j < end; ++j) {
+        if (rule.kind != Interchanges::rows && j >= settled) settled = j + bring_up_symmetric(j, end);
+        eliminate(j, end);
+      }
       solve_rows(begin, end);
       if (rest == 0) continue;
       const Scalar* const L = front.lower + begin * ld;
@@ -134,15 +141,82 @@ struct FrontElimination {
     });
   }
 
+  KOKKOS_FUNCTION void exchange_columns(int a, int b) const {
+    team.ranges(front.size(), 1.0, [&](int begin, int end) {
+      for (int r = begin; r < end; ++r) exchange(column(a)[r], column(b)[r]);
+    });
+  }
+  KOKKOS_FUNCTION void exchange_symmetric(int a, int b) const {
+    if (a == b) return;
+    exchange_rows(a, b);
+    exchange_columns(a, b);
+    team.once([&] {
+      note_exchange.rows(a, b);
+      note_exchange.columns(a, b);
+    });
+  }
+
+  /// The pivot at j among the columns of the block before `block_end`.
+  KOKKOS_FUNCTION SymmetricPivot choose_symmetric(int j, int block_end) const {
+    const auto at = [&](int r, int c) { return column(c)[r]; };
+    if (rule.kind == Interchanges::pairs) {
+      if (j % 2 != 0 || j + 1 >= block_end) return {j};
+      const PairOrder order = order_of_pair(at(j, j), at(j + 1, j), at(j + 1, j + 1));
+      if (order == PairOrder::coupled) return {j, j + 1};
+      return {order == PairOrder::reversed ? j + 1 : j};
+    }
+    const int last = Kokkos::min(block_end, rule.block_end(j, front.pivots));
+    const SymmetricPivotSearch<Scalar, decltype(at)> search{at, j, last, front.size()};
+    if (search.quality_alone(j) >= rule.strict()) return {j};
+    const int candidates = last - j;
+    const double flops = 2.0 * (front.size() - j);
+    const auto best_of = [&](const auto& quality) {
+      return team.max(candidates, flops, [&](int begin, int end) {
+        Real most(0);
+        for (int c = j + begin; c < j + end; ++c) most = Kokkos::max(most, quality(c));
+        return most;
+      });
+    };
+    const auto first_with = [&](const auto& quality, Real least) {
+      const int found = team.min(candidates, flops, candidates, [&](int begin, int end) {
+        for (int c = begin; c < end; ++c) {
+          if (quality(j + c) >= least) return c;
+        }
+        return candidates;
+      });
+      return j + found % candidates;  // none has if entries are not finite
+    };
+    const auto alone = [&](int c) { return search.quality_alone(c); };
+    const auto together = [&](int c) { return search.quality_of_pair(c); };
+    const Real best = best_of(alone);
+    const Real of_pair = best < rule.strict() ? best_of(together) : Real(0);
+    if (!(of_pair > best)) return {best > Real(0) ? first_with(alone, best) : j};
+    const int first = first_with(together, of_pair);
+    return {first, search.partner(first)};
+  }
+
+  /// Brings up the next pivot to j, and of a pair the second column to j + 1, with the rows of the pair
+  /// interchanged. @returns the order of the pivot
+  KOKKOS_FUNCTION int bring_up_symmetric(int j, int block_end) const {
+    const SymmetricPivot pivot = choose_symmetric(j, block_end);
+    team.barrier();  // all threads have read the columns
+    exchange_symmetric(j, pivot.first);
+    if (pivot.second < 0) return 1;
+    exchange_symmetric(j + 1, pivot.second == j ? pivot.first : pivot.second);
+    exchange_rows(j, j + 1);
+    team.once([&] { note_exchange.rows(j, j + 1); });
+    return 2;
+  }
+
   /// Eliminates pivot j in its own column and in those before `block_end`.
   KOKKOS_FUNCTION void eliminate(int j, int block_end) const {
     Scalar* const pivot_column = column(j);
-    if (rule.interchanges()) {
+    if (rule.interchanges() && rule.kind == Interchanges::rows) {
       const int chosen = choose_row(j);
       team.barrier();  // all threads have read the column before the interchange writes it
       if (chosen != j) {
         exchange_rows(j, chosen);
-        team.once([&] { note_exchange(j, chosen); });
+        team.once([&] { note_exchange.rows(j, chosen); });
       }
     }
     team.once([&] {

@@ -36,8 +36,10 @@ struct FrontLuData {
   unsigned char* perturbed;
   FrontLuOutcome* outcome;
   double perturbation;
-  Ordinal* row_of_pivot;         ///< [n] or null
-  double pivot_threshold;        ///< 0: no interchanges
+  Ordinal* row_of_pivot;     ///< [n] or null
+  Ordinal* column_of_pivot;  ///< [n], or null unless interchanges are symmetric
+  double pivot_threshold;    ///< 0: no interchanges
+  Interchanges interchanges;
   int interchanged_pivots;       ///< leading pivots of a front whose rows may be interchanged
   Scalar* complement = nullptr;  ///< as in FrontFactors, or null
 
@@ -69,17 +71,25 @@ struct FrontLuData {
   KOKKOS_FUNCTION PivotRule<Scalar> pivot_rule() const {
     const double largest = outcome->largest_entry;
     return {static_cast<RealOf<Scalar>>(perturbation * (largest > 0 ? largest : 1.0)),
-            static_cast<RealOf<Scalar>>(pivot_threshold), interchanged_pivots};
+            static_cast<RealOf<Scalar>>(pivot_threshold), interchanged_pivots, interchanges};
   }
   KOKKOS_FUNCTION void note_pivot(const Front& front, int j, bool is_perturbed) const {
     Impl::note_pivot(perturbed[front.first_pivot + j], outcome->perturbed, is_perturbed);
   }
-  KOKKOS_FUNCTION void note_exchange(const Front& front, int j, int row) const {
-    Ordinal* const order = row_of_pivot + front.first_pivot;
-    const Ordinal kept = order[j];
-    order[j] = order[row];
-    order[row] = kept;
-    Kokkos::atomic_add(&outcome->interchanged, std::int64_t(1));
+};
+
+/// Keeps the orders of a front's pivots, and counts interchanges of rows.
+template <class Scalar>
+struct NoteExchanges {
+  const FrontLuData<Scalar>& data;
+  const Front& front;
+
+  KOKKOS_FUNCTION void rows(int a, int b) const {
+    exchange(data.row_of_pivot[front.first_pivot + a], data.row_of_pivot[front.first_pivot + b]);
+    Kokkos::atomic_add(&data.outcome->interchanged, std::int64_t(1));
+  }
+  KOKKOS_FUNCTION void columns(int a, int b) const {
+    exchange(data.column_of_pivot[front.first_pivot + a], data.column_of_pivot[front.first_pivot + b]);
   }
 };
 
@@ -101,7 +111,9 @@ FrontLuData<Scalar> front_lu_data(
           factors.outcome.data(),
           perturbation,
           factors.row_of_pivot().data(),
+          factors.column_of_pivot().data(),
           factors.interchanges ? factors.interchanges->threshold : 0.0,
+          factors.interchanges ? factors.interchanges->kind : Interchanges::rows,
           FrontSchedule<Scalar, ExecutionSpace>::interchanged_pivots(plan),
           factors.complement.data()};
 }
@@ -131,15 +143,18 @@ struct LuWorker {
     factorize_front(
         team, dense, data.pivot_rule(),
         [&](int j, bool is_perturbed) { data.note_pivot(front, j, is_perturbed); },
-        [&](int j, int row) { data.note_exchange(front, j, row); });
+        NoteExchanges<Scalar>{data, front});
   }
 
  private:
   template <class Team>
   KOKKOS_FUNCTION void start_order(const Team& team, const Front& front) const {
     team.ranges(front.pivots, 1.0, [&](int begin, int end) {
-      for (int j = begin; j < end; ++j)
-        data.row_of_pivot[front.first_pivot + j] = front.first_pivot + static_cast<Ordinal>(j);
+      for (int j = begin; j < end; ++j) {
+        const Ordinal own = front.first_pivot + static_cast<Ordinal>(j);
+        data.row_of_pivot[own] = own;
+        if (data.column_of_pivot != nullptr) data.column_of_pivot[own] = own;
+      }
     });
   }
 };
@@ -165,7 +180,7 @@ struct PortableLuSchedule {
     return plan.panel_layout.entries() + plan.layout.fronts[static_cast<std::size_t>(f)].contribution;
   }
   /// Entries of inverted diagonal tiles, if a specialization stores them for the solves.
-  static std::size_t inverse_entries(bool) { return 0; }
+  static std::size_t inverse_entries(bool, bool) { return 0; }
   /// Leading pivots of a front whose rows may be interchanged.
   static int interchanged_pivots(const Plan& plan) { return plan.options.tile; }
 };

@@ -95,7 +95,8 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
     }
     auto data = front_solve_data(plan, *m_lists, factors, system);
     data.n_contributions += m_lists->n_sums();
-    const Triangles triangles{{factors.row_of_pivot().data(), inverses.lower}, {nullptr, inverses.upper}};
+    const Triangles triangles{{factors.row_of_pivot().data(), inverses.lower},
+                              {factors.column_of_pivot().data(), inverses.upper}};
     for_column_groups(data.in, data.out, data.n_columns, max_columns,
                       [&](const auto& in, const auto& out, int columns) {
                         data.in = in;
@@ -145,7 +146,7 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
   /// What sweeps read of the current factors besides the panels.
   struct Triangles {
     struct {
-      const Ordinal* row_of_pivot;
+      const Ordinal* order_of_pivots;
       const Scalar* inverses;
     } lower, upper;
   };
@@ -176,7 +177,7 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
   static void choose_triangle(bool forward, const Triangles& triangles, Launch& launch) {
     launch.data.sweep.forward = forward;
     const auto& triangle = launch.data.sweep.unit() ? triangles.lower : triangles.upper;
-    launch.data.row_of_pivot = triangle.row_of_pivot;
+    launch.data.order_of_pivots = triangle.order_of_pivots;
     launch.inverses = triangle.inverses;
   }
 

@@ -185,7 +185,7 @@ struct TileSweep {
   }
 
   __device__ __forceinline__ void fetch_inverse(int rows) const {
-    const bool whole = launch.data.row_of_pivot != nullptr;  // for L, whose columns have been interchanged
+    const bool whole = launch.data.order_of_pivots != nullptr;  // lines have been interchanged
     const InverseTile layout{FrontTiles::inverse_lines(rows), whole};
     const Offset before =
         whole ? static_cast<Offset>(task.inverse_blocks) * InverseTile::block * Edge : task.inverse;
@@ -221,7 +221,7 @@ struct TileSweep {
     const int row = forward ? 1 : pitch, column = forward ? pitch : 1;
     Scalar y[Width] = {};
     if (r < rows) {
-      const bool whole = launch.data.row_of_pivot != nullptr;  // columns have been interchanged
+      const bool whole = launch.data.order_of_pivots != nullptr;  // lines have been interchanged
       const int begin = forward || whole ? 0 : r, end = forward && !whole ? r + 1 : rows;
       for (int c = begin + l; c < end; c += lanes_a_row) {
         const Scalar a = memory.diagonal[r * row + c * column];

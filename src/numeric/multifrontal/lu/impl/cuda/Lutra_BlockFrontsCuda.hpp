@@ -4,7 +4,7 @@
 
 #include "Lutra_FrontTiles.hpp"
 #include "Lutra_Index.hpp"
-#include "Lutra_RowExchangeCuda.hpp"
+#include "Lutra_SymmetricExchangeCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -28,39 +28,68 @@ template <int R, class Scalar>
 struct PivotExchange {
   Scalar column[2][16 * R];
   Scalar row[2][16 * R];
+  Scalar next[2];  ///< the diagonal entry after the pivot
 };
 
+/// What a block needs in shared memory for its interchanges.
+template <bool symmetric, int R, class Scalar>
+using BlockExchange = std::conditional_t<symmetric, SymmetricExchange<R, Scalar>, RowExchange<R, Scalar>>;
+
 /// Eliminates `pivots` pivots of a matrix in registers.
-/// @param rows started RowExchange for interchanges; null without them
-template <int R, bool interchanges, class Scalar, class Note>
+/// @param lines started BlockExchange for interchanges; null without them
+template <int R, bool interchanges, bool symmetric, class Scalar, class Note>
 __device__ __forceinline__ void eliminate_registers(RegisterMatrix<R, Scalar>& A, int pivots,
                                                     const PivotRule<Scalar>& rule,
                                                     PivotExchange<R, Scalar>& exchange,
-                                                    RowExchange<R, Scalar>* rows, const Note& note) {
+                                                    BlockExchange<symmetric, R, Scalar>* lines,
+                                                    const Note& note) {
   const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16;
+  int settled = 0;  // pivots before it are final
 #pragma unroll
   for (int jb = 0; jb < R; ++jb) {
     for (int jj = 0; jj < 16; ++jj) {
       const int j = 16 * jb + jj;
       if (j >= pivots) return;
       const int parity = j & 1;
-      if (y == jj) {
+      const auto share_lines = [&] {
+        if (y == jj) {
 #pragma unroll
-        for (int i = jb; i < R; ++i) exchange.column[parity][x + 16 * i] = A.a[i][jb];
-      }
-      if (x == jj) {
+          for (int i = jb; i < R; ++i) exchange.column[parity][x + 16 * i] = A.a[i][jb];
+        }
+        if (x == jj) {
 #pragma unroll
-        for (int c = jb; c < R; ++c) exchange.row[parity][y + 16 * c] = A.a[jb][c];
-      }
-      __syncthreads();
+          for (int c = jb; c < R; ++c) exchange.row[parity][y + 16 * c] = A.a[jb][c];
+        }
+        if (symmetric && x == jj + 1 && y == jj + 1) exchange.next[parity] = A.a[jb][jb];
+        __syncthreads();
+      };
+      share_lines();
       int chosen = j;
       const Scalar* pivot_row = exchange.row[parity];
-      if constexpr (interchanges) {
+      if constexpr (interchanges && symmetric) {
+        if (rule.kind == Interchanges::pairs) {
+          if (jj % 2 == 0 && j + 1 < pivots) {
+            const PairOrder order = order_of_pair(exchange.column[parity][j], exchange.column[parity][j + 1],
+                                                  exchange.next[parity]);
+            if (order != PairOrder::kept) {
+              __syncthreads();  // all have read the lines
+              lines->order_pair(A, jb, j, order);
+              share_lines();
+            }
+          }
+        } else if (j >= settled) {
+          settled = j + 1;
+          if (!lines->is_accepted(exchange.column[parity], j, rule)) {
+            settled = j + lines->bring_up(A, j, pivots, rule);
+            share_lines();
+          }
+        }
+      } else if constexpr (interchanges) {
         chosen =
             choose_row(j, rule.block_end(j, pivots), rule, [&](int r) { return exchange.column[parity][r]; });
         if (chosen != j) {
-          rows->exchange(A, j, chosen, exchange.row[parity]);
-          pivot_row = rows->row;
+          lines->exchange(A, j, chosen, exchange.row[parity]);
+          pivot_row = lines->row;
         }
       }
       bool is_perturbed = false;
@@ -90,6 +119,26 @@ __device__ __forceinline__ void eliminate_registers(RegisterMatrix<R, Scalar>& A
   }
 }
 
+/// Stores the orders of the interchanged lines of a block's pivots, and their number.
+/// @param first permuted index of the block's first pivot
+template <class Data, int R, class Scalar>
+__device__ void note_orders(const Data& data, std::int64_t first, int pivots,
+                            const RowExchange<R, Scalar>& lines) {
+  const int thread = static_cast<int>(threadIdx.x);
+  note_order(data.row_of_pivot, first, pivots, thread, front_threads, [&](int j) { return lines.order[j]; });
+  if (thread == 0) count_exchanges(data, lines.exchanges);
+}
+template <class Data, int R, class Scalar>
+__device__ void note_orders(const Data& data, std::int64_t first, int pivots,
+                            const SymmetricExchange<R, Scalar>& lines) {
+  const int thread = static_cast<int>(threadIdx.x);
+  note_order(data.row_of_pivot, first, pivots, thread, front_threads,
+             [&](int j) { return lines.row_order[j]; });
+  note_order(data.column_of_pivot, first, pivots, thread, front_threads,
+             [&](int j) { return lines.column_order[j]; });
+  if (thread == 0) count_exchanges(data, lines.exchanges);
+}
+
 /// Index of a task in its launch.
 struct TaskNumber {
   int task, tasks;
@@ -114,7 +163,7 @@ __device__ void clear_panels(const FrontLaunch<Scalar>& launch, const FrontTask&
 }
 
 /// Factorizes a front of up to 16·R rows with one block: assembled in shared memory, eliminated in registers.
-template <int R, bool interchanges, class Scalar>
+template <int R, bool interchanges, bool symmetric, class Scalar>
 __device__ void work_block_front(const FrontLaunch<Scalar>& launch, const FrontTask& task, const Front& front,
                                  const PivotRule<Scalar>& rule, Scalar* S, const TaskNumber& number) {
   const auto& data = launch.data;
@@ -138,15 +187,14 @@ __device__ void work_block_front(const FrontLaunch<Scalar>& launch, const FrontT
   }
   __syncthreads();  // S has been read; the exchange overwrites it
   auto& exchange = *reinterpret_cast<PivotExchange<R, Scalar>*>(S);
-  auto* const rows = reinterpret_cast<RowExchange<R, Scalar>*>(&exchange + 1);
-  if constexpr (interchanges) rows->start();
-  eliminate_registers<R, interchanges>(A, front.pivots, rule, exchange, rows, [&](int j, bool is_perturbed) {
-    data.note_pivot(front, j, is_perturbed);
-  });
+  auto* const lines = reinterpret_cast<BlockExchange<symmetric, R, Scalar>*>(&exchange + 1);
+  if constexpr (interchanges) lines->start();
+  eliminate_registers<R, interchanges, symmetric>(
+      A, front.pivots, rule, exchange, lines,
+      [&](int j, bool is_perturbed) { data.note_pivot(front, j, is_perturbed); });
   if constexpr (interchanges) {
     __syncthreads();
-    note_order(data, front.first_pivot, front.pivots, rows->exchanges, thread, front_threads,
-               [&](int j) { return rows->order[j]; });
+    note_orders(data, front.first_pivot, front.pivots, *lines);
   }
   if (task.after > 0) {
     if (warp == 0) wait_for_chunks(launch, task.after, task.front, lane);

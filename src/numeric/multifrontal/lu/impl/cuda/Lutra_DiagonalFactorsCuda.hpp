@@ -22,6 +22,7 @@ struct TileMemory {
   int ready[2];  ///< number of pivot tiles whose parts of L and U are ready, as observed at even and odd
                  ///< slabs
   int awaited;   ///< the same, as observed when no slab was available to continue with
+  std::int64_t trial_perturbations;  ///< perturbed pivots of a tile that may be factorized once more
 };
 
 // two blocks per multiprocessor of compute capability 9.0, including other shared data
@@ -39,7 +40,7 @@ template <class Scalar>
 struct DiagonalTile {
   static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad, block = pivot_panel;
   Scalar* lower;                ///< inverse of L, or null
-  Scalar* upper;                ///< inverse of U
+  Scalar* upper;                ///< inverse of U, or null
   Scalar* panel;                ///< L\U
   std::int64_t size;            ///< leading dimension of the panel
   int pivots;                   ///< of the tile
@@ -85,7 +86,8 @@ struct DiagonalTile {
   // each line of the inverses, block row and block column k of the tile.
   __device__ __forceinline__ void store_parts(const TileDiagonal<Scalar>& diagonal, int k, int warp,
                                               int warps) const {
-    const int of_upper = k + 1, of_inverses = lower == nullptr ? of_upper : 2 * of_upper;
+    const int of_upper = upper == nullptr ? 0 : k + 1;
+    const int of_inverses = of_upper + (lower == nullptr ? 0 : k + 1);
     const int behind = edge / block - 1 - k;
     for (int part = warp; part <= of_inverses + 2 * behind; part += warps) {
       if (part < of_upper) {

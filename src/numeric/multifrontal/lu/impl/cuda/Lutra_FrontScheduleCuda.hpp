@@ -99,12 +99,16 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
     launch.lists = m_lists.data();
     launch.cuts = m_cuts.data();
     launch.upper_inverses = state.inverses.data();
-    launch.lower_inverses = launch.upper_inverses + lower_inverses();
+    const bool interchanges = data.pivot_threshold > 0;
+    state.lower_inverses = inverses_of_upper(interchanges && m_symmetry);
+    launch.lower_inverses = launch.upper_inverses + state.lower_inverses;
     launch.hermitian = m_symmetry == Symmetry::hermitian;
     state.begin(exec, launch, given);
-    if (m_symmetry) {
+    if (m_symmetry && interchanges) {
+      run_launches<true, true>(exec, launch, state);
+    } else if (m_symmetry) {
       run_launches<false, true>(exec, launch, state);
-    } else if (data.pivot_threshold > 0) {
+    } else if (interchanges) {
       run_launches<true, false>(exec, launch, state);
     } else {
       run_launches<false, false>(exec, launch, state);
@@ -139,13 +143,17 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
 
   /// Entries of the inverses of the diagonal tiles of all tiled fronts in postorder: all of U by rows, then
   /// all of L by columns, each an `InverseTile`.
-  std::size_t inverse_entries(bool interchanges) const {
-    constexpr auto whole_block = static_cast<std::size_t>(InverseTile::block) * front_tile<Scalar>;
-    return lower_inverses() +
-           (interchanges ? static_cast<std::size_t>(m_inverse_blocks) * whole_block : lower_inverses());
+  /// @param symmetric whether interchanges are
+  std::size_t inverse_entries(bool interchanges, bool symmetric) const {
+    return inverses_of_upper(symmetric) + inverses_of_upper(interchanges);
   }
-  /// Offset of the inverses of L.
-  std::size_t lower_inverses() const { return static_cast<std::size_t>(m_inverses); }
+  /// Entries of the inverses of U, which those of L follow.
+  /// @param whole whether all positions are stored
+  std::size_t inverses_of_upper(bool whole) const {
+    constexpr auto whole_block = static_cast<std::size_t>(InverseTile::block) * front_tile<Scalar>;
+    return whole ? static_cast<std::size_t>(m_inverse_blocks) * whole_block
+                 : static_cast<std::size_t>(m_inverses);
+  }
 
   static std::size_t multiprocessors(const Kokkos::Cuda& exec) {
     return static_cast<std::size_t>(exec.cuda_device_prop().multiProcessorCount);
@@ -193,8 +201,9 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
     if (grid.small < 0) grid = grids<interchanges, symmetric>(exec);
     const auto stream = exec.cuda_stream();
     if (grid.small > 0) {
-      small_fronts_kernel<interchanges><<<grid.small, small_front_warps * 32, small_bytes(), stream>>>(
-          launch, m_small.data(), static_cast<int>(m_small.extent(0)), state.tickets.data());
+      small_fronts_kernel<interchanges, interchanges && symmetric>
+          <<<grid.small, small_front_warps * 32, small_bytes(), stream>>>(
+              launch, m_small.data(), static_cast<int>(m_small.extent(0)), state.tickets.data());
       check_cuda(cudaGetLastError(), "launching small fronts");
     }
     if (const auto sums = static_cast<unsigned>(m_sum_end.extent(0)); sums > 0) {
@@ -220,7 +229,8 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
 
   template <bool interchanges, bool symmetric>
   typename State::Grids grids(const Kokkos::Cuda& exec) const {
-    return {blocks(exec, small_fronts_kernel<interchanges, Scalar>, small_front_warps * 32, small_bytes(),
+    return {blocks(exec, small_fronts_kernel < interchanges, interchanges && symmetric, Scalar >,
+                   small_front_warps * 32, small_bytes(),
                    (m_small.extent(0) + small_front_warps - 1) / small_front_warps),
             blocks(exec, front_tasks_kernel<interchanges, symmetric, Scalar>, front_threads, task_bytes(),
                    m_tasks.extent(0))};
@@ -302,6 +312,7 @@ struct FrontRunState<Scalar, Kokkos::Cuda> {
   void set_watchdog(double seconds) { m_watchdog_seconds = seconds; }
 
   Kokkos::View<Scalar*, Memory> inverses;  ///< of diagonal tiles: U's, then L's
+  std::size_t lower_inverses = 0;          ///< offset of L's
   Grids grids[2];                          ///< without and with interchanges
   Flags tickets;  ///< task counters of the two launches, chunks known to be complete, completed tasks of
                   ///< each chunk, sweeps per multiprocessor
@@ -317,10 +328,10 @@ struct FrontRunState<Scalar, Kokkos::Cuda> {
 };
 
 template <class Scalar>
-FrontInverses<Scalar> inverses_of(const FrontSchedule<Scalar, Kokkos::Cuda>& schedule,
+FrontInverses<Scalar> inverses_of(const FrontSchedule<Scalar, Kokkos::Cuda>&,
                                   const FrontRunState<Scalar, Kokkos::Cuda>& state) {
   if (!state.has_inverses()) return {};
-  return {state.inverses.data(), state.inverses.data() + schedule.lower_inverses()};
+  return {state.inverses.data(), state.inverses.data() + state.lower_inverses};
 }
 
 }  // namespace lutra::Impl

@@ -33,17 +33,19 @@ __device__ __forceinline__ int choose_row(int begin, int end, const PivotRule<Sc
   return ScalarTraits<Scalar>::magnitude(at(begin)) >= rule.keep * greatest ? begin : row;
 }
 
-/// Stores the original rows of a block's pivots.
+/// Stores the original rows or columns of a block's pivots.
+/// @param to    `row_of_pivot` or `column_of_pivot` of the block's first pivot
 /// @param first permuted index of the block's first pivot
-/// @param order row at each pivot, relative to the block; read by threads thread, thread + step, …
-template <class Data, class Order>
-__device__ __forceinline__ void note_order(const Data& data, std::int64_t first, int pivots, int exchanges,
-                                           int thread, int step, const Order& order) {
-  using Position = std::remove_pointer_t<decltype(data.row_of_pivot)>;
-  for (int j = thread; j < pivots; j += step)
-    data.row_of_pivot[first + j] = static_cast<Position>(first + order(j));
-  if (thread == 0 && exchanges > 0)
-    Kokkos::atomic_add(&data.outcome->interchanged, static_cast<std::int64_t>(exchanges));
+/// @param order row or column at each pivot, relative to the block; read by threads thread, thread + step, …
+template <class Position, class Order>
+__device__ __forceinline__ void note_order(Position* to, std::int64_t first, int pivots, int thread, int step,
+                                           const Order& order) {
+  for (int j = thread; j < pivots; j += step) to[first + j] = static_cast<Position>(first + order(j));
+}
+/// Adds to the number of interchanges; by one thread.
+template <class Data>
+__device__ __forceinline__ void count_exchanges(const Data& data, int exchanges) {
+  if (exchanges > 0) Kokkos::atomic_add(&data.outcome->interchanged, static_cast<std::int64_t>(exchanges));
 }
 
 /// A lane's row in a front of up to 32 rows, and the number of interchanges.
@@ -53,10 +55,10 @@ struct LaneOrder {
 
   /// Interchanges the row for pivot j into place, in a column-major front in shared memory.
   template <class Scalar>
-  __device__ __forceinline__ void bring_up(Scalar* S, int ld, int size, int j, int end,
+  __device__ __forceinline__ void bring_up(Scalar* S, int ld, int size, int pivots, int j,
                                            const PivotRule<Scalar>& rule) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
-    const int chosen = choose_row(j, end, rule, [&](int r) { return S[r + j * ld]; });
+    const int chosen = choose_row(j, rule.block_end(j, pivots), rule, [&](int r) { return S[r + j * ld]; });
     if (chosen == j) return;
     __syncwarp();
     if (lane < size) {

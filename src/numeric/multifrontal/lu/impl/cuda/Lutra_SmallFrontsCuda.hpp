@@ -3,7 +3,7 @@
 #define LUTRA_SMALLFRONTSCUDA_HPP
 
 #include "Lutra_Index.hpp"
-#include "Lutra_RowExchangeCuda.hpp"
+#include "Lutra_SymmetricExchangeCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -14,13 +14,13 @@ inline constexpr int small_front_words = small_front_size*(small_front_size + 1)
 
 /// Eliminates the pivots of a column-major front in shared memory; lanes share the rows, and for few
 /// remaining rows also the columns.
-/// @param order row order, updated with `interchanges`
-template <bool interchanges, class Scalar, class Note>
+/// @param order order of the lines, updated with `interchanges`
+template <bool interchanges, class Scalar, class Order, class Note>
 __device__ __forceinline__ void eliminate_small(Scalar* S, int ld, int size, int pivots, int lane,
-                                                const PivotRule<Scalar>& rule, LaneOrder& order,
+                                                const PivotRule<Scalar>& rule, Order& order,
                                                 const Note& note) {
   for (int j = 0; j < pivots; ++j) {
-    if constexpr (interchanges) order.bring_up(S, ld, size, j, rule.block_end(j, pivots), rule);
+    if constexpr (interchanges) order.bring_up(S, ld, size, pivots, j, rule);
     bool is_perturbed = false;
     const Scalar pivot = rule(S[j + j * ld], is_perturbed);
     const int left = size - j - 1;
@@ -44,7 +44,8 @@ __device__ __forceinline__ void eliminate_small(Scalar* S, int ld, int size, int
 }
 
 /// Factorizes one small front with a warp.
-template <bool interchanges, class Scalar>
+/// @tparam symmetric whether interchanges are
+template <bool interchanges, bool symmetric, class Scalar>
 __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar>& launch, const SmallTask& task,
                                                  const PivotRule<Scalar>& rule, int lane, Scalar* S) {
   const auto& data = launch.data;
@@ -52,12 +53,15 @@ __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar>& laun
   const int size = front.size(), ld = size | 1;
   assemble_whole<WarpAssembly>(launch, front, task.small, task.wide_end, S, ld,
                                [&](const ChildRef& child) { add_small_child(launch, child, lane, S, ld); });
-  LaneOrder order;
+  std::conditional_t<symmetric, SymmetricLaneOrder, LaneOrder> order;
   eliminate_small<interchanges>(S, ld, size, front.pivots, lane, rule, order,
                                 [&](int j, bool is_perturbed) { data.note_pivot(front, j, is_perturbed); });
   if constexpr (interchanges) {
-    note_order(data, front.first_pivot, front.pivots, order.exchanges, lane, 32,
-               [&](int) { return order.row; });
+    note_order(data.row_of_pivot, front.first_pivot, front.pivots, lane, 32, [&](int) { return order.row; });
+    if constexpr (symmetric)
+      note_order(data.column_of_pivot, front.first_pivot, front.pivots, lane, 32,
+                 [&](int) { return order.column; });
+    if (lane == 0) count_exchanges(data, order.exchanges);
   }
   DenseFront<Scalar> dense = data.dense(front, task.front);
   dense.contribution = data.contributions + launch.contributions[task.front].contribution;
@@ -68,7 +72,7 @@ __device__ __forceinline__ void work_small_front(const FrontLaunch<Scalar>& laun
 
 /// Factorizes subtrees of small fronts as data flow, one warp per front.
 /// @param tasks [n] by descending length of the path to the root
-template <bool interchanges, class Scalar>
+template <bool interchanges, bool symmetric, class Scalar>
 __global__ void __launch_bounds__(small_front_warps * 32)
     small_fronts_kernel(FrontLaunch<Scalar> launch, const SmallTask* tasks, int n, int* ticket) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
@@ -78,7 +82,7 @@ __global__ void __launch_bounds__(small_front_warps * 32)
   for (;;) {
     const int number = take_ticket_of_warp(ticket);
     if (number >= n) return;
-    work_small_front<interchanges>(launch, tasks[number], rule, lane, S);
+    work_small_front<interchanges, symmetric>(launch, tasks[number], rule, lane, S);
   }
 }
 

@@ -90,11 +90,12 @@ __global__ void __launch_bounds__(front_threads, 2)
     }
     const int parts = (front.size() + 15) / 16;
     if (parts <= 2) {
-      work_block_front<2, interchanges>(launch, task, front, rule, S, number);
+      work_block_front<2, interchanges, symmetric>(launch, task, front, rule, S, number);
     } else if (parts <= 4) {
-      work_block_front<4, interchanges>(launch, task, front, rule, S, number);
+      work_block_front<4, interchanges, symmetric>(launch, task, front, rule, S, number);
     } else {
-      work_block_front<max_register_parts<Scalar>, interchanges>(launch, task, front, rule, S, number);
+      work_block_front<max_register_parts<Scalar>, interchanges, symmetric>(launch, task, front, rule, S,
+                                                                            number);
     }
   }
 }

@@ -48,16 +48,20 @@ struct TileWork {
   }
   __device__ int* flags() const { return launch.tile_done + task.flags; }
   __device__ int* flag(int i, int j) const { return flags() + TileFlags(cut).tile(i, j); }
+  /// Whether all positions of an inverse are stored, since its lines have been interchanged.
+  __device__ static constexpr bool is_whole(bool of_upper) {
+    return interchanges && (symmetric || !of_upper);
+  }
   /// Inverses of L (by columns) and U (by rows) of pivot tile s.
   __device__ Scalar* inverse(int s, bool of_upper) const {
-    if (interchanges && !of_upper)
-      return launch.lower_inverses +
+    if (is_whole(of_upper))
+      return (of_upper ? launch.upper_inverses : launch.lower_inverses) +
              (static_cast<Offset>(task.inverse_blocks) * InverseTile::block + s * edge) * edge;
     return (of_upper ? launch.upper_inverses : launch.lower_inverses) + task.inverses +
            static_cast<Offset>(s) * InverseTile::entries(edge);
   }
   __device__ InverseTile layout_of_inverse(int s, bool of_upper) const {
-    return {FrontTiles::inverse_lines(cut.extent(s)), interchanges && !of_upper};
+    return {FrontTiles::inverse_lines(cut.extent(s)), is_whole(of_upper)};
   }
   __device__ bool hands_off() const { return tiles == 1 && task.hands_off(cut); }
   /// Hand-off buffer of the neighbour below or right of diagonal tile s; reused after it has been read, by
@@ -289,6 +293,9 @@ struct TileWork {
     });
   }
 
+  /// Likewise with pivots of order two.
+  __device__ void store_mirrored_pairs(Product& product) const;
+
   /// Writes the contribution's tiles. Entries of the parent's pivots are added to its panels; at most two
   /// children add to an entry, so that their order does not affect the result.
   __device__ void store_contribution(Product& product) const {
@@ -335,19 +342,28 @@ struct TileWork {
     });
   }
 
-  /// Reorders the rows of a diagonal tile as threshold pivoting takes them, found by a trial elimination;
-  /// later steps need no interchanges.
-  __device__ void order_rows(int first, int pivots) const;
+  /// Reorders the rows of a diagonal tile, with symmetric interchanges also its columns; later steps need no
+  /// interchanges.
+  /// @param searches whether as threshold pivoting takes them, found by a trial elimination; otherwise in
+  ///                 order, with pairs by their entries before the elimination
+  __device__ void order_lines(int first, int pivots, bool searches) const;
+  /// Whether an entry of L in a factorized tile exceeds the threshold, or a pivot was perturbed; by all
+  /// threads. Symmetric interchanges can also spare multiplications by an inverse with large entries.
+  __device__ bool has_large_multipliers(int pivots) const;
+  /// LU of a diagonal tile in order, and if multipliers are too large once more with interchanges.
+  __device__ void factorize_interchanged(int first, DiagonalTile<Scalar> tile) const;
 
-  /// Stores the inverse of a diagonal tile's L so that it takes rows in their original order.
-  __device__ void store_ordered_inverse(const Scalar* from, int first, int pivots, int used) const;
+  /// Stores the inverse of a diagonal tile's L so that it takes rows in their original order, or that of U so
+  /// that it yields columns in theirs.
+  __device__ void store_ordered_inverse(const Scalar* from, bool of_upper, int first, int pivots,
+                                        int used) const;
 
   /// Data of a diagonal tile besides its entries in shared memory.
   __device__ DiagonalTile<Scalar> diagonal_tile() const {
     const int first = cut.begin(task.row);
     const Offset size = front.size();
     return {interchanges ? nullptr : inverse(task.row, false),
-            inverse(task.row, true),
+            is_whole(true) ? nullptr : inverse(task.row, true),
             dense().lower + first + first * size,
             size,
             cut.extent(task.row),
@@ -380,7 +396,11 @@ struct TileWork {
       product.template add_triangle<First, Second>(memory.space, operand, last * inverse_depth);
     }
     store(product);
-    if constexpr (symmetric) store_mirrored(product);
+    if constexpr (symmetric && interchanges) {
+      store_mirrored_pairs(product);
+    } else if constexpr (symmetric) {
+      store_mirrored(product);
+    }
   }
 
   /// Raises the flags of the tiles, and the front's flag after the last tile of the contribution. The fence

@@ -27,7 +27,7 @@ class HostFront {
       : m_kernel(kernel), m_loop(loop), m_products{kernel, loop} {}
 
   /// @param note_pivot    called with the pivot's index and whether it was perturbed
-  /// @param note_exchange called with the two rows of an interchange
+  /// @param note_exchange its `rows` is called with the two rows of an interchange
   template <class NotePivot, class NoteExchange = NoteNoExchange>
   void factorize(const DenseFront<Scalar>& front, const PivotRule<Scalar>& rule, const NotePivot& note_pivot,
                  const NoteExchange& note_exchange = {}) const {
@@ -84,7 +84,7 @@ class HostFront {
         if (row != j) {
           any_moves = true;
           for (int c = begin; c < end; ++c) exchange_in_column(front, c, j, row);
-          note_exchange(j, row);
+          note_exchange.rows(j, row);
         }
       }
       bool is_perturbed = false;

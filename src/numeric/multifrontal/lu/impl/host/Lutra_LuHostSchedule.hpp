@@ -14,6 +14,8 @@ template <class Scalar, class Loop, class NotePivot, class NoteExchange>
 KOKKOS_FUNCTION void factorize_front(const HostFrontTeam<Scalar, Loop>& team, const DenseFront<Scalar>& front,
                                      const PivotRule<Scalar>& rule, const NotePivot& note_pivot,
                                      const NoteExchange& note_exchange) {
+  using General = FrontElimination<HostFrontTeam<Scalar, Loop>, Scalar, NotePivot, NoteExchange>;
+  if (rule.kind != Interchanges::rows) return General{team, front, rule, note_pivot, note_exchange}.run();
   KOKKOS_IF_ON_HOST((HostFront<Scalar, Loop>(team.products.kernel, team.products.loop)
                          .factorize(front, rule, note_pivot, note_exchange);))
 }
