@@ -107,7 +107,6 @@ class WritableFactors {
  public:
   virtual ~WritableFactors() = default;
   /// Copies the latest factors to the host. Fences.
-  /// @throws InputError for LU with threshold pivoting on devices
   virtual FactorValues<Scalar> write_out(const ExecutionSpace& exec) const = 0;
 };
 

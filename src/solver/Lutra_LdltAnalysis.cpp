@@ -74,29 +74,30 @@ std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> with_scales_of(
                          hash_of_values(exec, S.values), budget);
 }
 
-/// Returns whether to try the diagonal pivots. They fail if a row with a zero on the diagonal is eliminated
-/// before all its neighbours, since its pivot is then zero. If memory is limited, it is reserved for the
-/// fronts of L·D·Lᵀ, which are needed if the attempt fails.
+/// Returns the pivots to try first. Those of the diagonal fail if a row with a zero on the diagonal is
+/// eliminated before all its neighbours, since its pivot is then zero. If memory is limited, it is reserved
+/// for the fronts of L·D·Lᵀ, which are needed if the attempt fails.
 /// @param order rows in elimination order
 template <class ExecutionSpace, class Scalar>
-bool tries_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& S,
-                    const std::vector<Ordinal>& order, const LdltOptions& options) {
+LdltAttempt first_attempt(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& S,
+                          const std::vector<Ordinal>& order, const LdltOptions& options) {
 #ifdef KOKKOS_ENABLE_CUDA
   const bool is_faster = std::is_same_v<ExecutionSpace, Kokkos::Cuda>;
 #else
   const bool is_faster = false;
 #endif
-  const bool may = options.pivoting != Pivoting::static_perturbed && !options.pair_ordering;
-  if (!may || !options.diagonal_first.value_or(is_faster && options.memory_limit == 0)) return false;
+  const bool may = options.pivoting != Pivoting::static_perturbed;
+  if (!may || !options.in_place_first.value_or(is_faster && options.memory_limit == 0))
+    return LdltAttempt::delays;
   std::vector<Ordinal> position(order.size());
   for (std::size_t k = 0; k < order.size(); ++k) at(position, order[k]) = static_cast<Ordinal>(k);
   for (Ordinal i = 0; i < S.n_rows; ++i) {
     bool has_pivot = false;
     for (Offset e = S.row_map(i); e < S.row_map(i + 1) && !has_pivot; ++e)
       has_pivot = S.values(e) != Scalar(0) && at(position, S.entries(e)) <= at(position, i);
-    if (!has_pivot) return false;
+    if (!has_pivot) return options.pivoting == Pivoting::threshold ? LdltAttempt::pairs : LdltAttempt::delays;
   }
-  return true;
+  return LdltAttempt::diagonal;
 }
 
 /// Order of a symmetric matrix and the assembly tree in that order.
@@ -187,8 +188,8 @@ void analyze_symmetric(const ExecutionSpace& exec,
   const auto plan = [&](const auto& F, auto&& fronts, const auto& entries) {
     return plan_ldlt_engine<Scalar, ExecutionSpace>(
         exec, F, std::forward<decltype(fronts)>(fronts), entries, options,
-        !bordered && tries_diagonal<ExecutionSpace>(on_host, pivots.columns, options), report.structural_rank,
-        budget, bordered ? border : nullptr);
+        bordered ? LdltAttempt::delays : first_attempt<ExecutionSpace>(on_host, pivots.columns, options),
+        report.structural_rank, budget, bordered ? border : nullptr);
   };
   analysis.plan = bordered ? plan_bordered(exec, *border, pivots, tree, budget, plan)
                            : plan(analysis.F, std::move(tree),

@@ -8,6 +8,7 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Formatted.hpp"
+#include "Lutra_InPlaceFactors.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Matching.hpp"
@@ -65,26 +66,6 @@ std::int64_t structural_nullity(const ExecutionSpace& exec,
   return A.n_rows - maximum_transversal(pattern, cost).rank;
 }
 
-/// Extracts L and D from L·U, where U = D·Lᵀ.
-template <class Scalar>
-FactorValues<Scalar> symmetric_factors(FactorValues<Scalar> factors) {
-  factors.diagonal.resize(factors.row_order.size());
-  factors.off_diagonal.resize(factors.row_order.size());
-  std::size_t kept = 0;
-  for (std::size_t e = 0; e < factors.rows.size(); ++e) {
-    if (factors.rows[e] == factors.columns[e])
-      factors.diagonal[static_cast<std::size_t>(factors.rows[e])] = factors.values[e];
-    if (factors.rows[e] <= factors.columns[e]) continue;
-    factors.rows[kept] = factors.rows[e];
-    factors.columns[kept] = factors.columns[e];
-    factors.values[kept++] = factors.values[e];
-  }
-  factors.rows.resize(kept);
-  factors.columns.resize(kept);
-  factors.values.resize(kept);
-  return factors;
-}
-
 }  // namespace
 
 template <class Scalar, class ExecutionSpace>
@@ -93,7 +74,7 @@ LdltFactorization<Scalar, ExecutionSpace>::LdltFactorization(const ExecutionSpac
     : m_plan(plan),
       m_budget(budget),
       m_rule(rule_of(plan.options)),
-      m_tries_diagonal(plan.diagonal != nullptr),
+      m_attempt(plan.in_place ? plan.first : LdltAttempt::delays),
       m_bordered(budget) {
   if (plan.pivoted) need_plan(exec);
   if (plan.border) m_fronts.complement = plan.border->complement;
@@ -118,17 +99,10 @@ FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize(
   m_events.clear();
   m_rule.perturbation = perturbation;
   m_state = State::fronts;
-  if (m_tries_diagonal) {
-    try {
-      using DiagonalPlan = typename Diagonal::Plan;
-      if (!m_diagonal) m_diagonal.emplace(exec, static_cast<const DiagonalPlan&>(*m_plan.diagonal), m_budget);
-      const bool may_delay = m_rule.pivoting == Pivoting::threshold;
-      const double smallest = may_delay ? zero_tolerance<Scalar>(m_plan.options, false) : 0.0;
-      if (auto kept = keep_diagonal(exec, m_diagonal->factorize(exec, m_A, smallest))) return *kept;
-    } catch (const OutOfMemoryError&) {  // L and U need more memory than L and D
-    }
-    m_tries_diagonal = false;
-    m_diagonal.reset();
+  while (m_attempt != LdltAttempt::delays) {
+    if (auto kept = factorize_in_place(exec)) return *kept;
+    m_attempt = next_attempt();
+    m_in_place.reset();
   }
   m_rule.zero_tolerance = zero_tolerance<Scalar>(m_plan.options, m_plan.min_zero > 0);
   m_doubtful = false;
@@ -138,40 +112,77 @@ FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize(
   return cascaded.empty() ? outcome_of(exec, outcome) : give_up(cascaded);
 }
 
-/// Returns whether the diagonal pivots are accepted. With a threshold this depends on all entries of L and D;
-/// for Cholesky it depends on the signs of D.
+template <class Scalar, class ExecutionSpace>
+LdltAttempt LdltFactorization<Scalar, ExecutionSpace>::next_attempt() const {
+  if (m_rule.pivoting != Pivoting::threshold) return LdltAttempt::delays;
+  return m_attempt == LdltAttempt::diagonal ? LdltAttempt::pairs
+         : m_attempt == LdltAttempt::pairs  ? LdltAttempt::interchanges
+                                            : LdltAttempt::delays;
+}
+
+/// Factorizes as L·U, with the diagonal pivots or with symmetric interchanges. The result is empty if their
+/// pivots are rejected.
+template <class Scalar, class ExecutionSpace>
+std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::factorize_in_place(
+    const ExecutionSpace& exec) {
+  // pivots are chosen more strictly than they are tested: √u for u
+  const double threshold = m_attempt == LdltAttempt::diagonal ? 0.0 : std::sqrt(m_rule.threshold);
+  const auto kind = m_attempt == LdltAttempt::pairs ? Interchanges::pairs : Interchanges::symmetric;
+  if (threshold != m_interchange_threshold) m_in_place.reset();
+  m_interchange_threshold = threshold;
+  try {
+    using InPlacePlan = typename InPlace::Plan;
+    if (!m_in_place)
+      m_in_place.emplace(exec, static_cast<const InPlacePlan&>(*m_plan.in_place), m_budget,
+                         typename InPlace::Pivoted{threshold, kind});
+    const bool may_delay = m_rule.pivoting == Pivoting::threshold;
+    const double smallest = may_delay ? zero_tolerance<Scalar>(m_plan.options, false) : 0.0;
+    return keep_in_place(exec, m_in_place->factorize(exec, m_A, smallest));
+  } catch (const OutOfMemoryError&) {  // L and U need more memory than L and D
+    return {};
+  }
+}
+
+/// Returns whether the pivots are accepted. With a threshold u either all entries of L are at most 1/u, or
+/// all products of L·D·Lᵀ at most what that implies for pivots as large as the entries of A, which bounds the
+/// backward error alike. For Cholesky the signs of D decide.
 template <class Scalar, class ExecutionSpace>
 bool LdltFactorization<Scalar, ExecutionSpace>::passes(const FactorizationOutcome& lu,
                                                        const DiagonalPivots& pivots) const {
   if (!lu.is_finite() || lu.perturbed > 0 || !(pivots.largest_d < HUGE_VAL)) return false;
   if (m_rule.definite) return pivots.positive == m_plan.F.A.n_rows;
-  return m_rule.pivoting == Pivoting::none || pivots.largest_l <= 1 / m_rule.threshold;
+  if (m_rule.pivoting == Pivoting::none) return true;
+  const double bound = 1 / m_rule.threshold;
+  return pivots.largest_l <= bound || pivots.largest_term <= bound * bound * lu.largest_entry;
 }
 
-/// Returns the outcome with the diagonal pivots, which are all 1 × 1, or an empty optional if they are
-/// rejected.
+/// Returns the outcome of L·U, or an empty optional if its pivots are rejected.
 template <class Scalar, class ExecutionSpace>
-std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::keep_diagonal(
+std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::keep_in_place(
     const ExecutionSpace& exec, FactorizationOutcome outcome) {
   const DiagonalPivots pivots =
-      inspect_diagonal_pivots(exec, m_diagonal->plan().fronts, m_diagonal->fronts());
+      inspect_diagonal_pivots(exec, m_in_place->plan().fronts, m_in_place->fronts());
   if (!passes(outcome, pivots)) return {};
-  m_state = State::diagonal;
+  m_state = State::in_place;
+  outcome.interchanged.reset();
   outcome.largest_factor = pivots.largest_d;
   outcome.smallest_pivot = pivots.smallest_d;
   m_relative_smallest = outcome.largest_entry > 0 ? pivots.smallest_d / outcome.largest_entry : 0.0;
   SymmetricOutcome& symmetric = outcome.symmetric.emplace();
   if (has_inertia()) symmetric.inertia = {pivots.positive, pivots.negative, 0};
+  symmetric.two_by_two = pivots.pairs;
   symmetric.entries = static_cast<std::int64_t>(m_plan.predicted_entries);
   return outcome;
 }
 
-/// Computes L, D and Lᵀ with the diagonal pivots if only L and U exist. Fences in that case.
+/// Computes L, D and Lᵀ if only L and U exist: with the same pivots if these are the diagonal ones. Fences in
+/// that case.
 template <class Scalar, class ExecutionSpace>
 void LdltFactorization<Scalar, ExecutionSpace>::need_fronts(const ExecutionSpace& exec) {
-  if (m_state != State::diagonal) return;
+  if (m_state != State::in_place) return;
   LdltPivotRule rule = m_rule;
-  rule.pivoting = Pivoting::none;
+  rule.zero_tolerance = zero_tolerance<Scalar>(m_plan.options, m_plan.min_zero > 0);
+  if (m_attempt == LdltAttempt::diagonal) rule.pivoting = Pivoting::none;
   factorize_with_room(exec, m_A, rule, false);
   m_state = State::both;
 }
@@ -318,7 +329,7 @@ Determinant<Scalar> LdltFactorization<Scalar, ExecutionSpace>::determinant(const
 /// Lists the pivots in elimination order, front by front.
 template <class Scalar, class ExecutionSpace>
 std::vector<Pivot> LdltFactorization<Scalar, ExecutionSpace>::pivots(const ExecutionSpace& exec) const {
-  if (m_state != State::fronts) return m_diagonal->pivots(exec);
+  if (m_state != State::fronts) return list_columns(m_in_place->pivots(exec));
   const auto order = to_host<std::int64_t>(exec, m_plan.F.row_order);
   const auto records = to_host(exec, m_fronts.records);
   const auto variables = to_host(exec, m_fronts.variables);
@@ -340,7 +351,7 @@ std::vector<Pivot> LdltFactorization<Scalar, ExecutionSpace>::pivots(const Execu
 
 template <class Scalar, class ExecutionSpace>
 FactorValues<Scalar> LdltFactorization<Scalar, ExecutionSpace>::write_out(const ExecutionSpace& exec) const {
-  if (m_state != State::fronts) return symmetric_factors(m_diagonal->write_out(exec));
+  if (m_state != State::fronts) return InPlaceFactors<Scalar>(m_in_place->write_out(exec)).run();
   auto factors = start_factor_values(exec, pivots(exec), m_A);
   const auto records = to_host(exec, m_fronts.records);
   const auto variables = to_host(exec, m_fronts.variables);
@@ -386,8 +397,8 @@ bool LdltFactorization<Scalar, ExecutionSpace>::increase_quality() {
 template <class Scalar, class ExecutionSpace>
 std::int64_t LdltFactorization<Scalar, ExecutionSpace>::consume_timeout(const ExecutionSpace& exec) {
   const std::int64_t row = m_solver ? m_solver->consume_timeout(exec, m_pivoted->plan) : -1;
-  const std::int64_t of_diagonal = m_diagonal ? m_diagonal->consume_timeout(exec) : -1;
-  return row >= 0 ? row : of_diagonal;
+  const std::int64_t in_place = m_in_place ? m_in_place->consume_timeout(exec) : -1;
+  return row >= 0 ? row : in_place;
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -400,7 +411,7 @@ LdltEnginePlan<Scalar, ExecutionSpace>::make_factorization(const ExecutionSpace&
 template <class Scalar, class ExecutionSpace>
 void LdltEnginePlan<Scalar, ExecutionSpace>::write_pattern(const ExecutionSpace& exec,
                                                            FactorStructure& structure) const {
-  if (!pivoted) return diagonal->write_pattern(exec, structure);
+  if (!pivoted) return in_place->write_pattern(exec, structure);
   write_rows(exec, pattern_of_fronts(exec, pivoted->plan.base, MemoryBudget()), structure);
 }
 
@@ -418,7 +429,7 @@ auto LdltEnginePlan<Scalar, ExecutionSpace>::plan_pivoted(const ExecutionSpace& 
 template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engine(
     const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
-    AssemblyTree tree, const FrontEntries& on_host, const LdltOptions& options, bool tries_diagonal,
+    AssemblyTree tree, const FrontEntries& on_host, const LdltOptions& options, LdltAttempt first,
     const std::optional<std::int64_t>& structural_rank, const MemoryBudget& budget,
     const std::shared_ptr<const Border<Scalar, ExecutionSpace>>& border) {
   auto plan = std::make_shared<LdltEnginePlan<Scalar, ExecutionSpace>>();
@@ -433,18 +444,18 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
   plan->counts.supernodes = static_cast<std::int64_t>(tree.count());
   plan->solve_method = "supernodal";
   if (structural_rank && !border) plan->min_zero = F.A.n_rows - *structural_rank;
-  if (tries_diagonal && plan->min_zero == 0) {
-    LuOptions without_interchanges;
-    without_interchanges.device_model = options.device_model;
+  plan->first = first;
+  if (first != LdltAttempt::delays && plan->min_zero == 0) {
+    LuOptions of_fronts;
+    of_fronts.device_model = options.device_model;
     try {
-      plan->diagonal =
-          plan_multifrontal<Scalar>(exec, F, tree, on_host, without_interchanges, budget, options.symmetry);
+      plan->in_place = plan_multifrontal<Scalar>(exec, F, tree, on_host, of_fronts, budget, options.symmetry);
     } catch (const OutOfMemoryError&) {  // factorizations then do not try them
     }
   }
   plan->input = PivotedInput{std::move(tree), on_host.A, on_host.row_order};
-  if (plan->diagonal) {
-    plan->level_widths = plan->diagonal->level_widths;
+  if (plan->in_place) {
+    plan->level_widths = plan->in_place->level_widths;
     return plan;
   }
   plan->pivoted = plan->plan_pivoted(exec, budget);
@@ -459,7 +470,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
   template class LdltFactorization<Scalar, Space>;                                                           \
   template std::shared_ptr<const FactorizationPlan<Scalar, Space>> plan_ldlt_engine<Scalar>(                 \
       const Space&, const PermutedPattern<typename Space::memory_space>&, AssemblyTree, const FrontEntries&, \
-      const LdltOptions&, bool, const std::optional<std::int64_t>&, const MemoryBudget&,                     \
+      const LdltOptions&, LdltAttempt, const std::optional<std::int64_t>&, const MemoryBudget&,              \
       const std::shared_ptr<const Border<Scalar, Space>>&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_LDLT_ENGINE)
 

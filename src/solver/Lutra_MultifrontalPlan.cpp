@@ -15,7 +15,8 @@ namespace lutra {
 template <class Scalar, class ExecutionSpace>
 MultifrontalFactorization<Scalar, ExecutionSpace>::MultifrontalFactorization(const ExecutionSpace& exec,
                                                                              const Plan& plan,
-                                                                             const MemoryBudget& budget)
+                                                                             const MemoryBudget& budget,
+                                                                             const Pivoted& symmetric)
     : m_plan(plan),
       m_budget(budget),
       m_fronts(make_front_factors(exec, plan.schedule, budget)),
@@ -23,6 +24,7 @@ MultifrontalFactorization<Scalar, ExecutionSpace>::MultifrontalFactorization(con
       m_bordered(budget) {
   if (plan.border) m_fronts.complement = plan.border->complement;
   if (plan.pivot_threshold > 0) m_fronts.interchanges = {plan.pivot_threshold, {}};
+  if (symmetric.threshold > 0) m_fronts.interchanges = {symmetric.threshold, {}, symmetric.kind};
   if (plan.on_fronts) m_on_fronts.emplace(plan.on_fronts->with_own_vectors(exec, budget));
   if (plan.by_rows) m_by_rows.emplace(plan.by_rows->with_own_values(exec, budget));
 }
@@ -80,29 +82,44 @@ void MultifrontalFactorization<Scalar, ExecutionSpace>::apply(const ExecutionSpa
 template <class Scalar, class ExecutionSpace>
 std::vector<Pivot> MultifrontalFactorization<Scalar, ExecutionSpace>::pivots(
     const ExecutionSpace& exec) const {
-  auto pivots = Impl::list_pivots(exec, m_plan.F, m_perturbed, m_fronts.row_of_pivot());
+  auto pivots =
+      Impl::list_pivots(exec, m_plan.F, m_perturbed, m_fronts.row_of_pivot(), m_fronts.column_of_pivot());
   if (m_plan.border) pivots.resize(static_cast<std::size_t>(m_plan.border->rest));
   return pivots;
 }
 
 namespace {
 
-/// Applies row interchanges to the entries of L in columns to the left of a front's own columns. These
-/// entries are still indexed by the rows as the front received them; each is moved to the position where its
-/// row was eliminated.
-/// @param row_of_pivot [n] permuted index of the row eliminated at each pivot
-template <class Scalar, class Front>
-void interchange_rows(const std::vector<std::int64_t>& row_of_pivot, const std::vector<Front>& fronts,
-                      FactorValues<Scalar>& factors) {
-  std::vector<std::int64_t> pivot_of_row(row_of_pivot.size()), first_pivot(row_of_pivot.size());
-  for (std::size_t k = 0; k < row_of_pivot.size(); ++k)
-    pivot_of_row[static_cast<std::size_t>(row_of_pivot[k])] = static_cast<std::int64_t>(k);
-  for (const Front& front : fronts)
-    std::fill_n(first_pivot.begin() + front.first_pivot, front.pivots, front.first_pivot);
-  for (std::size_t e = 0; e < factors.rows.size(); ++e) {
-    const auto row = static_cast<std::size_t>(factors.rows[e]);
-    if (factors.columns[e] < first_pivot[row]) factors.rows[e] = pivot_of_row[row];
+/// Renumbers lines, rows or columns of F, as interchanges have ordered them, in entries that other blocks of
+/// pivots hold: these are still indexed by the lines as the blocks received them.
+/// @param line_of_pivot [n] permuted index of the line eliminated at each pivot; empty without interchanges
+/// @param block_begin   [n] first pivot of the block, a front or a tile, in which a line was interchanged
+/// @param lines         [entries] of the factors: rows of L, or columns of U
+/// @param others        [entries] the other index of each entry
+void renumber_lines(const std::vector<std::int64_t>& line_of_pivot,
+                    const std::vector<std::int64_t>& block_begin, std::vector<std::int64_t>& lines,
+                    const std::vector<std::int64_t>& others) {
+  if (line_of_pivot.empty()) return;
+  std::vector<std::int64_t> pivot_of_line(line_of_pivot.size());
+  for (std::size_t k = 0; k < line_of_pivot.size(); ++k)
+    pivot_of_line[static_cast<std::size_t>(line_of_pivot[k])] = static_cast<std::int64_t>(k);
+  for (std::size_t e = 0; e < lines.size(); ++e) {
+    const auto line = static_cast<std::size_t>(lines[e]);
+    if (others[e] < block_begin[line]) lines[e] = pivot_of_line[line];
   }
+}
+
+/// First pivot of the front, or of the tile of a tiled front, of each pivot.
+template <class ExecutionSpace, class Plan>
+std::vector<std::int64_t> interchanged_blocks(const Plan& plan) {
+  std::vector<std::int64_t> begin(static_cast<std::size_t>(plan.n));
+  for (const auto& front : plan.layout.fronts) {
+    const bool tiled = !Impl::is_host_space<ExecutionSpace> && front.size() > plan.options.max_whole;
+    for (int j = 0; j < front.pivots; ++j)
+      begin[static_cast<std::size_t>(front.first_pivot + j)] =
+          front.first_pivot + (tiled ? j - j % plan.options.tile : 0);
+  }
+  return begin;
 }
 
 }  // namespace
@@ -110,9 +127,6 @@ void interchange_rows(const std::vector<std::int64_t>& row_of_pivot, const std::
 template <class Scalar, class ExecutionSpace>
 FactorValues<Scalar> MultifrontalFactorization<Scalar, ExecutionSpace>::write_out(
     const ExecutionSpace& exec) const {
-  const auto row_of_pivot = Impl::to_host<std::int64_t>(exec, m_fronts.row_of_pivot());
-  if (!row_of_pivot.empty() && !Impl::is_host_space<ExecutionSpace>)
-    throw InputError("factors of threshold pivoting are written out on hosts only");
   auto factors = Impl::start_factor_values(exec, pivots(exec), m_A);
   Kokkos::View<const Offset*, Memory> source;
   const auto pattern = pattern_of_fronts(exec, m_plan.fronts, m_budget, source);
@@ -120,7 +134,12 @@ FactorValues<Scalar> MultifrontalFactorization<Scalar, ExecutionSpace>::write_ou
   std::vector<Scalar> values;
   for (const Offset p : Impl::to_host(exec, source)) values.push_back(panels(p));
   Impl::write_entries(exec, pattern, std::move(values), factors);
-  if (!row_of_pivot.empty()) interchange_rows(row_of_pivot, m_plan.fronts.layout.fronts, factors);
+  if (!m_fronts.interchanges) return factors;
+  const auto begin = interchanged_blocks<ExecutionSpace>(m_plan.fronts);
+  const auto columns = factors.columns;
+  renumber_lines(Impl::to_host<std::int64_t>(exec, m_fronts.column_of_pivot()), begin, factors.columns,
+                 factors.rows);
+  renumber_lines(Impl::to_host<std::int64_t>(exec, m_fronts.row_of_pivot()), begin, factors.rows, columns);
   return factors;
 }
 
@@ -171,7 +190,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifront
   if (interchanges) plan->pivot_threshold = options.pivot_threshold;
   if (solves_on_fronts(options)) {
     FrontSolverOptions solves;
-    solves.interchanges = interchanges;
+    solves.interchanges = interchanges || symmetry.has_value();
     solves.device_model = options.device_model;
     plan->on_fronts.emplace(exec, plan->fronts, budget, solves);
     plan->solve_method = name_of(TrisolveMethod::supernodal);

@@ -295,7 +295,7 @@ class Numeric {
 
   /// Returns the determinant of the last matrix factorized by LDLᵀ, A + diag(shift), as a sign (or phase) and
   /// the logarithm of its magnitude. Perturbed pivots contribute their perturbed values. Costs O(n) on the
-  /// host, and one factorization if only L and U were computed (`LdltOptions::diagonal_first`). Fences.
+  /// host, and one factorization if only L and U were computed (`LdltOptions::in_place_first`). Fences.
   /// @throws CallOrderError if there are no factors, InputError for LU; OutOfMemoryError or TimeoutError from
   ///         that factorization, after which the factors remain valid
   Determinant<Scalar> determinant();

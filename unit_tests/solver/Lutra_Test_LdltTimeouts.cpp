@@ -63,9 +63,9 @@ TEST_CASE("a stalled solve with L·D·Lᵀ is a TimeoutError, and the next one s
   const auto system = known_system(A);
   const auto b = to_space<Kokkos::Cuda>(system.b);
   const Kokkos::View<double*, Kokkos::CudaSpace> x("x", 400);
-  for (const bool diagonal_first : {false, true}) {
+  for (const bool in_place_first : {false, true}) {
     LdltOptions options;
-    options.diagonal_first = diagonal_first;
+    options.in_place_first = in_place_first;
     const auto analysis = analyze<double, Kokkos::Cuda>(exec, on_device, options, MemoryBudget());
     auto& plan = const_cast<Engine&>(static_cast<const Engine&>(*analysis->plan));
     if (!plan.pivoted) plan.pivoted = plan.plan_pivoted(exec, MemoryBudget());
@@ -73,9 +73,9 @@ TEST_CASE("a stalled solve with L·D·Lᵀ is a TimeoutError, and the next one s
     auto& fronts = pivoted.plan;
     pivoted.solver =
         LdltSolver<double, Kokkos::Cuda>(exec, fronts, MemoryBudget(), FrontSolverOptions{false, 0.05});
-    REQUIRE((plan.diagonal != nullptr) == diagonal_first);
-    auto* const diagonal = const_cast<Diagonal*>(static_cast<const Diagonal*>(plan.diagonal.get()));
-    if (diagonal_first)  // solves with LU wait for values by lists that they make of the plan
+    REQUIRE((plan.in_place != nullptr) == in_place_first);
+    auto* const diagonal = const_cast<Diagonal*>(static_cast<const Diagonal*>(plan.in_place.get()));
+    if (in_place_first)  // solves with LU wait for values by lists that they make of the plan
       diagonal->on_fronts.emplace(exec, with_stall(diagonal->fronts), MemoryBudget(),
                                   FrontSolverOptions{false, 0.05});
     Numeric<double, Kokkos::Cuda> numeric(analysis, options, exec);
@@ -84,7 +84,7 @@ TEST_CASE("a stalled solve with L·D·Lᵀ is a TimeoutError, and the next one s
       CHECK_THROWS_WITH(numeric.solve(b, x), Catch::Matchers::ContainsSubstring("waited too long"));
       CHECK(numeric.report().status == Status::not_solved);
     };
-    if (diagonal_first) {
+    if (in_place_first) {
       check_stall();
     } else {
       REQUIRE(numeric.solve(b, x) == Status::success);
@@ -99,7 +99,7 @@ TEST_CASE("a stalled solve with L·D·Lᵀ is a TimeoutError, and the next one s
       CHECK_THROWS_AS(numeric.solve_parts(b, x, {}), TimeoutError);
     }
     CHECK_NOTHROW(numeric.solve_parts(b, x, {}));
-    if (!diagonal_first) CHECK(numeric.solve(b, x) == Status::success);
+    if (!in_place_first) CHECK(numeric.solve(b, x) == Status::success);
   }
 }
 

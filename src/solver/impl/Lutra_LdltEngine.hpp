@@ -32,7 +32,15 @@ struct PivotedInput {
   std::vector<Ordinal> order;  ///< [n] user row at each permuted index
 };
 
-/// Plan of multifrontal LDLᵀ on one pattern. If factorizations try the diagonal pivots first, most matrices
+/// How a factorization finds its pivots, each kind tried only after those before it have failed.
+enum class LdltAttempt {
+  diagonal,      ///< the diagonal in order, by the kernels of L·U
+  pairs,         ///< likewise, with pivots of order two where they are better
+  interchanges,  ///< symmetric interchanges within fronts, or within tiles of fronts, by the kernels of L·U
+  delays         ///< by threshold, with columns delayed to the parent front
+};
+
+/// Plan of multifrontal LDLᵀ on one pattern. Where factorizations first try pivots in place, most matrices
 /// need no fronts with delayed pivots, so that these are planned by the first factorization that does.
 template <class Scalar, class ExecutionSpace>
 struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
@@ -40,11 +48,12 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   using Pivoted = PivotedFronts<Scalar, ExecutionSpace>;
 
   PermutedPattern<Memory> F;
-  std::shared_ptr<const Pivoted> pivoted;  ///< null: planned when needed
-  std::optional<PivotedInput> input;       ///< set if `pivoted` is null
-  Offset predicted_entries = 0;            ///< entries of L and D without delayed pivots
-  /// Plan of LU without interchanges on the same tree, which factorizations try first; may be null.
-  std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> diagonal;
+  std::shared_ptr<const Pivoted> pivoted;   ///< null: planned when needed
+  std::optional<PivotedInput> input;        ///< set if `pivoted` is null
+  Offset predicted_entries = 0;             ///< entries of L and D without delayed pivots
+  LdltAttempt first = LdltAttempt::delays;  ///< first attempt of a factorization
+  /// Plan of L·U on the same tree for pivots in place; may be null.
+  std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> in_place;
   LdltOptions options;
   std::shared_ptr<const Border<Scalar, ExecutionSpace>> border;  ///< border of F; may be null
   /// n minus the structural rank of the nonzero entries of the analyzed matrix; 0 if unknown.
@@ -59,12 +68,12 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
 
 /// Multifrontal L·D·Lᵀ of one matrix after another.
 ///
-/// If the plan says so, the factorization first tries the diagonal pivots in their given order. It uses LU
-/// without interchanges, whose CUDA kernels are faster. It keeps these pivots if they pass the threshold
-/// test, all |entries of L| ≤ 1/u, and none is small (Lutra_DiagonalPivots.hpp). After the first failure this
-/// object does not try them again. `solve_parts` and `determinant` need the factors L, D and Lᵀ; if LU was
-/// kept, they compute these first. Each of these plans the fronts of L·D·Lᵀ if the analysis has not, and may
-/// therefore run out of memory.
+/// If the plan says so, the factorization first tries pivots in place, without delays: the diagonal in order,
+/// then with pairs, then symmetric interchanges. It uses L·U, whose CUDA kernels are faster, and keeps these
+/// pivots if none is small and they pass the test of `passes` (Lutra_DiagonalPivots.hpp). An attempt that has
+/// failed is not made again by this object. `solve_parts` and `determinant` need the factors L, D and Lᵀ; if
+/// L·U was kept, they compute these first. Each of these plans the fronts of L·D·Lᵀ if the analysis has not,
+/// and may therefore run out of memory.
 ///
 /// If delayed pivots do not fit into the fronts, the fronts are enlarged and the factorization is repeated.
 /// This happens up to `max_repetitions` times, while the panels stay within `max_growth` times their original
@@ -94,7 +103,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
     return m_plan.border ? Base::size() : static_cast<std::int64_t>(m_plan.F.A.n_rows);
   }
   void apply(const ExecutionSpace& exec, Transposition op, const Rows& B, const Rows& X) override {
-    if (m_state == State::diagonal || m_state == State::both) return m_diagonal->apply(exec, op, B, X);
+    if (m_state != State::fronts) return m_in_place->apply(exec, op, B, X);
     const auto solve = [&](const Rows& from, const Rows& to) {
       m_solver->solve(exec, m_pivoted->plan, m_fronts, front_system(m_plan.F, m_A, op, from, to), {});
     };
@@ -114,12 +123,14 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   Determinant<Scalar> determinant(const ExecutionSpace& exec) override;
 
  private:
-  using Diagonal = MultifrontalFactorization<Scalar, ExecutionSpace>;
+  using InPlace = MultifrontalFactorization<Scalar, ExecutionSpace>;
   /// Kinds of factors that exist for the last matrix factorized.
-  enum class State { fronts, diagonal, both };
+  enum class State { fronts, in_place, both };
   const LdltPlan<Memory>& need_plan(const ExecutionSpace& exec);
   bool passes(const FactorizationOutcome& lu, const DiagonalPivots& pivots) const;
-  std::optional<FactorizationOutcome> keep_diagonal(const ExecutionSpace& exec, FactorizationOutcome outcome);
+  LdltAttempt next_attempt() const;
+  std::optional<FactorizationOutcome> factorize_in_place(const ExecutionSpace& exec);
+  std::optional<FactorizationOutcome> keep_in_place(const ExecutionSpace& exec, FactorizationOutcome outcome);
   void need_fronts(const ExecutionSpace& exec);
   LdltOutcome factorize_with_room(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
                                   const LdltPivotRule& rule, bool may_cascade);
@@ -137,9 +148,10 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   const Plan& m_plan;
   MemoryBudget m_budget;
   LdltPivotRule m_rule;
-  std::optional<Diagonal> m_diagonal;
+  std::optional<InPlace> m_in_place;
+  double m_interchange_threshold = 0;  ///< of m_in_place; 0: the diagonal in order
   State m_state = State::fronts;
-  bool m_tries_diagonal;
+  LdltAttempt m_attempt;
   std::shared_ptr<const typename Plan::Pivoted> m_pivoted;  ///< null until needed
   LdltFactors<Scalar, ExecutionSpace> m_fronts;
   std::optional<LdltSolver<Scalar, ExecutionSpace>> m_solver;  ///< set together with m_pivoted
@@ -151,18 +163,18 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
 };
 
 /// Plans multifrontal LDLᵀ and its solves. Fronts with delayed pivots are planned only if factorizations do
-/// not try the diagonal pivots first.
+/// not try pivots in place first.
 /// @param tree    assembly tree of F; the orders of F follow it
 /// @param on_host pattern and orders of F on the host
 /// @param options options in which no choice of pivots is `automatic`
-/// @param tries_diagonal whether factorizations first try the diagonal pivots
+/// @param first   pivots that factorizations try first
 /// @param structural_rank structural rank, if known
 /// @param border  border at the end of F and of the tree, or null; with a border the order does not change
 /// @throws OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engine(
     const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
-    AssemblyTree tree, const FrontEntries& on_host, const LdltOptions& options, bool tries_diagonal,
+    AssemblyTree tree, const FrontEntries& on_host, const LdltOptions& options, LdltAttempt first,
     const std::optional<std::int64_t>& structural_rank, const MemoryBudget& budget,
     const std::shared_ptr<const Border<Scalar, ExecutionSpace>>& border = {});
 

@@ -49,7 +49,13 @@ class MultifrontalFactorization final : public Factorization<Scalar, ExecutionSp
   using Plan = MultifrontalPlan<Scalar, ExecutionSpace>;
   using Fronts = FrontFactors<Scalar, ExecutionSpace>;
 
-  MultifrontalFactorization(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget);
+  /// Symmetric interchanges instead of those of the plan.
+  struct Pivoted {
+    double threshold = 0;  ///< 0: the pivots of the plan
+    Impl::Interchanges kind = Impl::Interchanges::symmetric;
+  };
+  MultifrontalFactorization(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget,
+                            const Pivoted& symmetric = {});
   FactorizationOutcome factorize(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
                                  double perturbation) override;
   std::int64_t size() const override {

@@ -25,18 +25,21 @@ void write_rows(const ExecutionSpace& exec, const Pattern& rows, FactorStructure
 /// Lists the pivots in elimination order, on the host. Fences.
 /// @param perturbed    [n] 1 where the pivot was perturbed
 /// @param row_of_pivot [n] position in F of each pivot's row; empty if no rows were interchanged
-template <class ExecutionSpace, class Permuted, class Flags, class Rows>
+/// @param column_of_pivot likewise for columns
+template <class ExecutionSpace, class Permuted, class Flags, class Order>
 std::vector<Pivot> list_pivots(const ExecutionSpace& exec, const Permuted& F, const Flags& perturbed,
-                               const Rows& row_of_pivot) {
+                               const Order& row_of_pivot, const Order& column_of_pivot = {}) {
   const auto rows = to_host<std::int64_t>(exec, F.row_order),
              columns = to_host<std::int64_t>(exec, F.col_order);
-  const auto flags = to_host<std::int64_t>(exec, perturbed),
-             interchanged = to_host<std::int64_t>(exec, row_of_pivot);
+  const auto flags = to_host<std::int64_t>(exec, perturbed);
+  const auto row_at = to_host<std::int64_t>(exec, row_of_pivot),
+             column_at = to_host<std::int64_t>(exec, column_of_pivot);
+  const auto place = [](const std::vector<std::int64_t>& interchanged, std::size_t k) {
+    return interchanged.empty() ? k : static_cast<std::size_t>(interchanged[k]);
+  };
   std::vector<Pivot> pivots;
-  for (std::size_t k = 0; k < columns.size(); ++k) {
-    const auto row = interchanged.empty() ? k : static_cast<std::size_t>(interchanged[k]);
-    pivots.push_back({rows[row], columns[k], flags[k] != 0});
-  }
+  for (std::size_t k = 0; k < columns.size(); ++k)
+    pivots.push_back({rows[place(row_at, k)], columns[place(column_at, k)], flags[k] != 0});
   return pivots;
 }
 

@@ -148,9 +148,10 @@ struct LdltChoices {
   /// A pivot is zero if no entry of its column exceeds this value times the largest scaled entry. 0: 16ε,
   /// raised if a singular matrix has fewer zero pivots than null vectors.
   double zero_tolerance = 0;
-  /// Whether factorizations first try the diagonal pivots in their given order, with the kernels of LU, and
-  /// keep them if they pass the threshold test. Empty: on CUDA, if memory_limit is 0.
-  std::optional<bool> diagonal_first{};
+  /// Whether factorizations first try pivots within fronts, or within tiles of large fronts, with the kernels
+  /// of LU, and keep them if they are as stable as those of the threshold test. Empty: on CUDA, if
+  /// memory_limit is 0.
+  std::optional<bool> in_place_first{};
 
   bool operator==(const LdltChoices&) const = default;
 };

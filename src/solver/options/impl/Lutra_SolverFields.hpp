@@ -7,7 +7,7 @@
 #include "Lutra_Options.hpp"
 
 // Table of the fields of the solvers' options and their choices. User permutations, device models and
-// LdltChoices::diagonal_first are not in it because they have no names.
+// LdltChoices::in_place_first are not in it because they have no names.
 
 namespace lutra::Impl {
 
