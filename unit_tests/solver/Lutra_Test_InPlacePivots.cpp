@@ -205,6 +205,11 @@ TEMPLATE_LIST_TEST_CASE("symmetric interchanges that pass are kept", "[ldlt]", A
     CHECK(Kokkos::abs(own.sign - other.sign) <= 1e-3);
     CHECK(std::abs(own.log_magnitude - other.log_magnitude) <= 1e-4 * std::abs(other.log_magnitude));
     check_solution(solver, A);
+    const auto b = to_space<typename TestType::Space>(known_system(A).b);
+    const Kokkos::View<Scalar*, typename TestType::Memory> x("x", b.extent(0));
+    solver.solve_parts(b, x, {});
+    CHECK(Reference::backward_errors(A, to_vector(x), known_system(A).b).normwise <=
+          1000 * tight_bound<Scalar>());
     check_transposed<typename TestType::Space>(solver, A);
     for (int times = 0; times < 2; ++times) {
       succeed(solver.factorize(A));
