@@ -344,8 +344,8 @@ struct TileWork {
 
   /// Reorders the rows of a diagonal tile, with symmetric interchanges also its columns; later steps need no
   /// interchanges.
-  /// @param searches whether as threshold pivoting takes them, found by a trial elimination; otherwise in
-  ///                 order, with pairs by their entries before the elimination
+  /// @param searches whether as the rule takes them in a trial elimination; otherwise in order, with pairs by
+  ///                 their entries before the elimination
   __device__ void order_lines(int first, int pivots, bool searches) const;
   /// Whether an entry of L in a factorized tile exceeds the threshold, or a pivot was perturbed; by all
   /// threads. Symmetric interchanges can also spare multiplications by an inverse with large entries.
