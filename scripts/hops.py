@@ -36,7 +36,7 @@ CHAINS = {
     "SparseLDLT::factorize, portable": (
         7, CALLS + "LdltEngine.cpp factorize; LdltEngine.cpp factorize_with_room; FrontLdlt.cpp factorize_ldlt; "
         "FrontTeams.hpp work_by_levels; FrontLevels.hpp for_each_front"),
-    "SparseLDLT::factorize, diagonal pivots on CUDA": (
+    "SparseLDLT::factorize, pivots in place on CUDA": (
         7, CALLS + "LdltEngine.cpp factorize; " + FRONTS + "FrontScheduleCuda.hpp run; "
         "FrontScheduleCuda.hpp run_launches"),
     "SparseLU::solve on fronts, portable": (

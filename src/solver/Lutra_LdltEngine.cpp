@@ -99,9 +99,14 @@ FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize(
   m_events.clear();
   m_rule.perturbation = perturbation;
   m_state = State::fronts;
-  while (m_attempt != LdltAttempt::delays) {
-    if (auto kept = factorize_in_place(exec)) return *kept;
-    m_attempt = next_attempt();
+  for (; m_attempt != LdltAttempt::delays; m_attempt = next_attempt()) {
+    try {
+      need_in_place(exec);
+      const bool may_delay = m_rule.pivoting == Pivoting::threshold;
+      const double smallest = may_delay ? zero_tolerance<Scalar>(m_plan.options, false) : 0.0;
+      if (auto kept = keep_in_place(exec, m_in_place->factorize(exec, m_A, smallest))) return *kept;
+    } catch (const OutOfMemoryError&) {  // L and U need more memory than L and D
+    }
     m_in_place.reset();
   }
   m_rule.zero_tolerance = zero_tolerance<Scalar>(m_plan.options, m_plan.min_zero > 0);
@@ -120,27 +125,17 @@ LdltAttempt LdltFactorization<Scalar, ExecutionSpace>::next_attempt() const {
                                             : LdltAttempt::delays;
 }
 
-/// Factorizes as L·U, with the diagonal pivots or with symmetric interchanges. The result is empty if their
-/// pivots are rejected.
+/// Creates the factorization L·U for this attempt, unless it exists.
 template <class Scalar, class ExecutionSpace>
-std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::factorize_in_place(
-    const ExecutionSpace& exec) {
+void LdltFactorization<Scalar, ExecutionSpace>::need_in_place(const ExecutionSpace& exec) {
   // pivots are chosen more strictly than they are tested: √u for u
   const double threshold = m_attempt == LdltAttempt::diagonal ? 0.0 : std::sqrt(m_rule.threshold);
-  const auto kind = m_attempt == LdltAttempt::pairs ? Interchanges::pairs : Interchanges::symmetric;
-  if (threshold != m_interchange_threshold) m_in_place.reset();
+  if (m_in_place && threshold == m_interchange_threshold) return;
   m_interchange_threshold = threshold;
-  try {
-    using InPlacePlan = typename InPlace::Plan;
-    if (!m_in_place)
-      m_in_place.emplace(exec, static_cast<const InPlacePlan&>(*m_plan.in_place), m_budget,
-                         typename InPlace::Pivoted{threshold, kind});
-    const bool may_delay = m_rule.pivoting == Pivoting::threshold;
-    const double smallest = may_delay ? zero_tolerance<Scalar>(m_plan.options, false) : 0.0;
-    return keep_in_place(exec, m_in_place->factorize(exec, m_A, smallest));
-  } catch (const OutOfMemoryError&) {  // L and U need more memory than L and D
-    return {};
-  }
+  const auto kind = m_attempt == LdltAttempt::pairs ? Interchanges::pairs : Interchanges::symmetric;
+  m_in_place.reset();
+  m_in_place.emplace(exec, static_cast<const typename InPlace::Plan&>(*m_plan.in_place), m_budget,
+                     typename InPlace::Pivoted{threshold, kind});
 }
 
 /// Returns whether the pivots are accepted. With a threshold u either all entries of L are at most 1/u, or

@@ -129,7 +129,7 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   const LdltPlan<Memory>& need_plan(const ExecutionSpace& exec);
   bool passes(const FactorizationOutcome& lu, const DiagonalPivots& pivots) const;
   LdltAttempt next_attempt() const;
-  std::optional<FactorizationOutcome> factorize_in_place(const ExecutionSpace& exec);
+  void need_in_place(const ExecutionSpace& exec);
   std::optional<FactorizationOutcome> keep_in_place(const ExecutionSpace& exec, FactorizationOutcome outcome);
   void need_fronts(const ExecutionSpace& exec);
   LdltOutcome factorize_with_room(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
