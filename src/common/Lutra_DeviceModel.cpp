@@ -147,7 +147,8 @@ DeviceModel h200_device_model() {
   model.ordering.device_start_seconds = 0.045;
   // Measured by `lutra_perf_ilu`: ILU(0) of four grids in natural order, 118 to 2,000 levels (docs/ilu.md).
   model.ilu = {.level_seconds = 18e-6, .syncfree_start_seconds = 30e-6, .dependency_seconds = 1e-6};
-  // Refactorization and solve of 18 matrices, each in its own order (docs/ldlt-cuda.md).
+  // Measured on an H100: three matrices without zeros on the diagonal, 14 with them
+  // (docs/notes/2026-11-28-pivots-in-place.md).
   model.symmetric = {.cholesky = 0.9, .ldlt = 0.8, .ldlt_zero_diagonals = 1.2};
   return model;
 }

@@ -25,7 +25,7 @@ struct PivotRule {
   int block = 0;            ///< number of pivots among which rows may be interchanged
   Interchanges kind = Interchanges::rows;
 
-  /// Threshold for a column to be taken in order if others may be better.
+  /// A better column is searched if the diagonal entry is less than this times the largest other one.
   KOKKOS_FUNCTION RealOf<Scalar> strict() const { return Kokkos::sqrt(keep); }
   KOKKOS_FUNCTION bool interchanges() const { return keep > RealOf<Scalar>(0); }
   /// End of the block that contains pivot j of `pivots`.

@@ -3,6 +3,7 @@
 #define LUTRA_ONEFRONT_HPP
 
 #include <algorithm>
+#include <catch2/catch_test_macros.hpp>
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -115,6 +116,45 @@ struct OneFront {
                : c;
   }
 };
+
+/// L·(U·x) is A·x with the rows and columns of A in the order of the pivots, up to
+/// `constant`·size·ε·|L||U||x|.
+/// @param value entry (r, c) of A
+template <class Types, class Value>
+void check_product(const OneFront<Types>& front, const Value& value, double constant) {
+  using Scalar = typename Types::Scalar;
+  const int pivots = front.pivots, size = pivots + front.cb_rows;
+  const auto x = [](int i) { return as_scalar<Scalar>(1 + i % 3); };
+  const auto size_of = [](const Scalar& entry) { return static_cast<double>(Kokkos::abs(entry)); };
+  std::vector<Scalar> product;  // U·x, contribution rows with the contribution
+  std::vector<double> most;     // |U||x|
+  for (int q = 0; q < size; ++q) {
+    Scalar sum(0);
+    double absolute = 0;
+    for (int c = std::min(q, pivots); c < size; ++c) {
+      sum += front.upper(q, c) * x(c);
+      absolute += size_of(front.upper(q, c) * x(c));
+    }
+    product.push_back(sum);
+    most.push_back(absolute);
+  }
+  const double bound = constant * size * static_cast<double>(epsilon_of<Scalar>);
+  for (int q = 0; q < size; ++q) {
+    Scalar difference = product[static_cast<std::size_t>(q)];
+    double allowed = most[static_cast<std::size_t>(q)];
+    for (int c = 0; c < std::min(q, pivots); ++c) {
+      difference += front.lower(q, c) * product[static_cast<std::size_t>(c)];
+      allowed += size_of(front.lower(q, c)) * most[static_cast<std::size_t>(c)];
+    }
+    for (int c = 0; c < (q < pivots ? size : pivots); ++c) {
+      const Scalar entry = value(front.row(q), front.column(c));
+      difference -= entry * x(c);
+      allowed += 3 * size_of(entry);
+    }
+    INFO("row " << q << " of " << pivots << " + " << front.cb_rows);
+    REQUIRE(size_of(difference) <= bound * allowed);
+  }
+}
 
 }  // namespace lutra::Test
 

@@ -81,35 +81,8 @@ void check_front(int pivots, int cb_rows, Symmetry symmetry, Interchanges kind, 
       for (int q = c + 1; q < pivots; ++q)
         REQUIRE(static_cast<double>(Kokkos::abs(front.lower(q, c))) <= 10.01);
   }
-  const auto x = [](int i) { return as_scalar<Scalar>(1 + i % 3); };
-  std::vector<Scalar> product;  // U·x, contribution rows with the contribution
-  std::vector<double> most;     // |U||x|
-  for (int q = 0; q < size; ++q) {
-    Scalar sum(0);
-    double absolute = 0;
-    for (int c = std::min(q, pivots); c < size; ++c) {
-      sum += front.upper(q, c) * x(c);
-      absolute += static_cast<double>(Kokkos::abs(front.upper(q, c) * x(c)));
-    }
-    product.push_back(sum);
-    most.push_back(absolute);
-  }
   // tiles are multiplied by inverses of triangles, whose condition adds to the errors
-  const double bound = (front.tiled ? 1000.0 : 8.0) * size * static_cast<double>(epsilon_of<Scalar>);
-  for (int q = 0; q < size; ++q) {
-    Scalar difference = product[static_cast<std::size_t>(q)];
-    double allowed = most[static_cast<std::size_t>(q)];
-    for (int c = 0; c < std::min(q, pivots); ++c) {
-      difference += front.lower(q, c) * product[static_cast<std::size_t>(c)];
-      allowed += static_cast<double>(Kokkos::abs(front.lower(q, c))) * most[static_cast<std::size_t>(c)];
-    }
-    for (int c = 0; c < (q < pivots ? size : pivots); ++c) {
-      difference -= value(front.row(q), front.column(c)) * x(c);
-      allowed += 3 * static_cast<double>(Kokkos::abs(value(front.row(q), front.column(c))));
-    }
-    INFO("row " << q);
-    REQUIRE(static_cast<double>(Kokkos::abs(difference)) <= bound * allowed);
-  }
+  check_product(front, value, front.tiled ? 1000 : 8);
 }
 
 }  // namespace

@@ -13,6 +13,16 @@
 namespace lutra::Test {
 namespace {
 
+/// The solver that results are compared with: no attempt with pivots in place.
+template <class Types>
+Symmetric<Types> factorized_by_delays(const Matrix<Types>& A, LdltOptions options) {
+  options.in_place_first = false;
+  Symmetric<Types> solver(options);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
+  return solver;
+}
+
 /// max |F − L·D·Lᴴ| (Lᵀ for complex symmetric matrices) over max |L|·|D|·|Lᴴ|.
 template <class MatrixType, class Scalar>
 double residual_of_factors(const MatrixType& A, const FactorValues<Scalar>& factors, Symmetry symmetry) {
@@ -101,10 +111,7 @@ TEMPLATE_LIST_TEST_CASE("diagonal pivots that pass are kept", "[ldlt]", AllTypes
   const auto A = from_dense<Matrix<TestType>>(picture);
   LdltOptions options;
   options.symmetry = Symmetry::hermitian;
-  options.in_place_first = false;
-  Symmetric<TestType> fronts(options);
-  succeed(fronts.analyze(A));
-  succeed(fronts.factorize(A));
+  auto fronts = factorized_by_delays<TestType>(A, options);
   options.in_place_first = true;
   Symmetric<TestType> solver(options);
   succeed(solver.analyze(A));
@@ -183,10 +190,7 @@ TEMPLATE_LIST_TEST_CASE("symmetric interchanges that pass are kept", "[ldlt]", A
     LdltOptions options;
     options.symmetry = is_complex && half == 40 ? Symmetry::symmetric : Symmetry::hermitian;
     options.pair_ordering = true;
-    options.in_place_first = false;
-    Symmetric<TestType> fronts(options);
-    succeed(fronts.analyze(A));
-    succeed(fronts.factorize(A));
+    auto fronts = factorized_by_delays<TestType>(A, options);
     options.in_place_first = true;
     Symmetric<TestType> solver(options);
     succeed(solver.analyze(A));

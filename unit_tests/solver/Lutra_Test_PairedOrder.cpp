@@ -6,7 +6,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <random>
 
-#include "Lutra_MatrixMarket.hpp"
+#include "Lutra_Generated.hpp"
 #include "Lutra_PivotCascade.hpp"
 #include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSymmetric.hpp"
@@ -37,17 +37,6 @@ MatrixType constraints_first(int m, double shift) {
     picture[rows + i][rows + i] = 1;
   }
   return from_dense<MatrixType>(picture);
-}
-
-template <class Types>
-Matrix<Types> generated(const std::string& kind, int size) {
-  const auto from = generate(kind, size);
-  Matrix<Types> A;
-  A.n_rows = A.n_cols = static_cast<typename Types::Ordinal>(from.n_rows);
-  A.row_map.assign(from.row_map.begin(), from.row_map.end());
-  A.entries.assign(from.entries.begin(), from.entries.end());
-  for (const double value : from.values) A.values.push_back(as_scalar<typename Types::Scalar>(value));
-  return A;
 }
 
 /// [I B; B 0] with the five-point matrix B of a square grid, as in optimal control.

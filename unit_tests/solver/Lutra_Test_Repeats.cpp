@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "Lutra_Generated.hpp"
 #include "Lutra_KrylovSolver.hpp"
-#include "Lutra_MatrixMarket.hpp"
 #include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
 
@@ -35,17 +35,6 @@ class Load {
  private:
   std::vector<std::jthread> m_threads;
 };
-
-template <class Types>
-Matrix<Types> generated(const std::string& kind, int size) {
-  const auto from = generate(kind, size);
-  Matrix<Types> A;
-  A.n_rows = A.n_cols = static_cast<typename Types::Ordinal>(from.n_rows);
-  A.row_map.assign(from.row_map.begin(), from.row_map.end());
-  A.entries.assign(from.entries.begin(), from.entries.end());
-  for (const double value : from.values) A.values.push_back(as_scalar<typename Types::Scalar>(value));
-  return A;
-}
 
 /// All that a solve leaves.
 template <class Scalar>

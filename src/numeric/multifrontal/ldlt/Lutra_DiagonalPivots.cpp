@@ -35,7 +35,8 @@ struct PivotInspection {
              starts_pair(row_of_pivot, column_of_pivot, front.first_pivot + k);
     };
     const bool is_first = starts(j), is_second = !is_first && starts(j - 1);
-    // magnitude of the part of D that multiplies column j of L from both sides, see SymmetricPivots
+    // magnitude of the part of D that multiplies column j of L from both sides, see
+    // Lutra_SymmetricPivots.hpp
     double weight = size_at(column, j);
     if (is_first) weight = size_at(column, j + size) + size_at(column, j + 1 + size);
     if (is_second) weight *= 1 + size_at(column, j - size);

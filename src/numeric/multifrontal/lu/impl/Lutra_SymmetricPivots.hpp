@@ -21,6 +21,13 @@ namespace lutra::Impl {
 // so that the elimination that follows is that of L·U with both pivots on the diagonal. The rows and columns
 // of the pivots, `row_of_pivot` and `column_of_pivot`, differ in pairs only.
 
+/// Quality of a pivot entry of this size beside others: the reciprocal of the largest entry of L it gives.
+template <class Real>
+KOKKOS_FUNCTION Real pivot_quality(Real pivot, Real largest_other) {
+  if (largest_other > Real(0)) return pivot / largest_other;
+  return pivot > Real(0) ? Kokkos::Experimental::infinity_v<Real> : Real(0);
+}
+
 /// Candidates for the next pivot: columns begin … end − 1 of the entries that remain.
 /// @tparam At at(r, c) is an entry
 template <class Scalar, class At>
@@ -39,8 +46,8 @@ struct SymmetricPivotSearch {
     }
     return largest;
   }
-  /// Quality of column c as a pivot of order one: the reciprocal of the largest entry of L it would give.
-  KOKKOS_FUNCTION Real quality_alone(int c) const { return ratio(size_of(c, c), largest_beside(c)); }
+  /// Quality of column c as a pivot of order one.
+  KOKKOS_FUNCTION Real quality_alone(int c) const { return pivot_quality(size_of(c, c), largest_beside(c)); }
   /// The candidate with the largest entry in column c; c itself if all are zero.
   KOKKOS_FUNCTION int partner(int c) const {
     Real largest(0);
@@ -58,11 +65,7 @@ struct SymmetricPivotSearch {
     const int p = partner(c);
     if (p == c) return Real(0);
     const Real own = largest_beside(c), other = largest_beside(p);
-    return ratio(size_of(p, c), own > other ? own : other);
-  }
-  KOKKOS_FUNCTION static Real ratio(Real above, Real below) {
-    if (below > Real(0)) return above / below;
-    return above > Real(0) ? Kokkos::Experimental::infinity_v<Real> : Real(0);
+    return pivot_quality(size_of(p, c), Kokkos::max(own, other));
   }
 };
 

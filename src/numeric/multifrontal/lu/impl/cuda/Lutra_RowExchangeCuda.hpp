@@ -8,6 +8,19 @@ namespace lutra::Impl {
 
 // Threshold pivoting among the rows that a warp or a block holds.
 
+/// The largest `size` of all lanes of a warp, and the first `line` that has it. All lanes return the same.
+template <class Real>
+__device__ __forceinline__ void best_of_lanes(Real& size, int& line) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) {
+    const Real other = __shfl_xor_sync(0xffffffffu, size, step);
+    const int other_line = __shfl_xor_sync(0xffffffffu, line, step);
+    if (!(other > size || (other == size && other_line < line))) continue;
+    size = other;
+    line = other_line;
+  }
+}
+
 /// Pivot row for pivot `begin` in [begin, end): row `begin` if the rule accepts it, else the first row with
 /// the largest entry. By a warp, the same for all lanes; NaN is never the largest.
 /// @param at entries of the pivot's column
@@ -22,14 +35,7 @@ __device__ __forceinline__ int choose_row(int begin, int end, const PivotRule<Sc
     greatest = size;
     row = r;
   }
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) {
-    const Real other = __shfl_xor_sync(0xffffffffu, greatest, step);
-    const int other_row = __shfl_xor_sync(0xffffffffu, row, step);
-    if (!(other > greatest || (other == greatest && other_row < row))) continue;
-    greatest = other;
-    row = other_row;
-  }
+  best_of_lanes(greatest, row);
   return ScalarTraits<Scalar>::magnitude(at(begin)) >= rule.keep * greatest ? begin : row;
 }
 

@@ -3,36 +3,12 @@
 #define LUTRA_SYMMETRICEXCHANGECUDA_HPP
 
 #include "Lutra_RowExchangeCuda.hpp"
+#include "Lutra_ShufflesCuda.hpp"
 #include "Lutra_SymmetricPivots.hpp"
 
 namespace lutra::Impl {
 
 // Symmetric interchanges among the rows and columns that a warp or a block holds (Lutra_SymmetricPivots.hpp).
-
-template <class Scalar>
-__device__ __forceinline__ Scalar from_neighbour(const Scalar& value, int distance) {
-  return __shfl_xor_sync(0xffffffffu, value, distance);
-}
-template <class Real>
-__device__ __forceinline__ Kokkos::complex<Real> from_neighbour(const Kokkos::complex<Real>& value,
-                                                                int distance) {
-  return {__shfl_xor_sync(0xffffffffu, value.real(), distance),
-          __shfl_xor_sync(0xffffffffu, value.imag(), distance)};
-}
-
-/// The better of two candidates, each a quality and a column, over the lanes of a warp; the first column of
-/// equal ones. All lanes return the same.
-template <class Real>
-__device__ __forceinline__ void best_of_lanes(Real& quality, int& column) {
-#pragma unroll
-  for (int step = 16; step > 0; step /= 2) {
-    const Real other = __shfl_xor_sync(0xffffffffu, quality, step);
-    const int other_column = __shfl_xor_sync(0xffffffffu, column, step);
-    if (!(other > quality || (other == quality && other_column < column))) continue;
-    quality = other;
-    column = other_column;
-  }
-}
 
 /// Best pivot among the columns begin … end − 1. By a warp, the same for all lanes.
 /// @param alone    quality of a column as a pivot of order one
@@ -180,14 +156,14 @@ struct SymmetricExchange {
     const int x = static_cast<int>(threadIdx.x) % 16, y = static_cast<int>(threadIdx.x) / 16, jj = j % 16;
 #pragma unroll
     for (int c = 0; c < R; ++c) {
-      const Scalar other = from_neighbour(A.a[jb][c], 1);
+      const Scalar other = shuffle_xor(A.a[jb][c], 1);
       if (x / 2 == jj / 2) A.a[jb][c] = other;
     }
     const bool reversed = order == PairOrder::reversed;
     if (reversed) {
 #pragma unroll
       for (int i = 0; i < R; ++i) {
-        const Scalar other = from_neighbour(A.a[i][jb], 16);
+        const Scalar other = shuffle_xor(A.a[i][jb], 16);
         if (y / 2 == jj / 2) A.a[i][jb] = other;
       }
     }
@@ -209,10 +185,10 @@ struct SymmetricExchange {
     measure(A, j, pivots);
     __syncthreads();
     const SymmetricPivot pivot = choose_symmetric(
-        j, pivots, rule.strict(), [&](int c) { return ratio(diagonal[c], beside[c]); },
+        j, pivots, rule.strict(), [&](int c) { return pivot_quality(diagonal[c], beside[c]); },
         [&](int c) {
           const int p = partner[c];
-          return p == c ? Real(0) : ratio(among[c], beside[c] > beside[p] ? beside[c] : beside[p]);
+          return p == c ? Real(0) : pivot_quality(among[c], Kokkos::max(beside[c], beside[p]));
         },
         [&](int c) { return partner[c]; });
     const int first = pivot.first, second = pivot.second;
@@ -225,11 +201,6 @@ struct SymmetricExchange {
   }
 
  private:
-  __device__ __forceinline__ static Real ratio(Real above, Real below) {
-    if (below > Real(0)) return above / below;
-    return above > Real(0) ? Kokkos::Experimental::infinity_v<Real> : Real(0);
-  }
-
   /// Measures the columns j … pivots − 1; the 16 threads of a column are adjacent lanes.
   template <class Matrix>
   __device__ void measure(const Matrix& A, int j, int pivots) {
