@@ -82,7 +82,7 @@ void check_front(int pivots, int cb_rows, Symmetry symmetry, Interchanges kind, 
         REQUIRE(static_cast<double>(Kokkos::abs(front.lower(q, c))) <= 10.01);
   }
   // tiles are multiplied by inverses of triangles, whose condition adds to the errors
-  check_product(front, value, front.tiled ? 1000 : 8);
+  check_product(front, value, front.tiled ? 8 * front.tile_condition() : 8);
 }
 
 }  // namespace
