@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <queue>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "Lutra_Upload.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_CheckCuda.hpp"
+#include "Lutra_MessageSweepsCuda.hpp"
 #include "Lutra_ResidentBlocksCuda.hpp"
 #include "Lutra_RowTasksCuda.hpp"
 #endif
@@ -23,7 +25,9 @@ namespace lutra::Impl {
 
 /// The sweeps of a rank by kernels of the default execution space.
 ///
-///     peer   one persistent kernel per solve, which puts and waits itself; the host answers other ranks
+///     peer   one persistent kernel per solve, which puts and waits itself, or in the order of arrival two,
+///     one
+///            of which waits; the host answers other ranks
 ///     mpi    the host receives messages and counts the missing inputs of each task; one kernel processes all
 ///            ready tasks, then their results are sent:
 ///            arrivals ──► slots of the device ──► kernel over all ready tasks ──► host ──► puts
@@ -39,9 +43,10 @@ class KernelSweeps {
   /// @param b_rows rows of b
   /// @param slot_rows rows of all slots
   /// @param columns most right-hand sides of a solve
+  /// @param in_arrival_order whether sums follow the order of messages; with `peer` only
   KernelSweeps(const std::vector<Sweep<Scalar>>& sweeps, const std::vector<SlotEvent>& events,
                const std::vector<std::size_t>& b_offset, std::size_t b_rows, std::size_t slot_rows,
-               std::size_t columns)
+               std::size_t columns, bool in_arrival_order)
       : m_list(sweeps, events.size(), b_offset), m_slot_rows(slot_rows) {
     m_tasks = upload(m_exec, m_reservation, "lutra::trisolve::row_tasks", m_list.tasks);
     m_blocks = upload(m_exec, m_reservation, "lutra::trisolve::row_blocks", m_list.blocks);
@@ -55,6 +60,13 @@ class KernelSweeps {
     m_b = make_uncounted<Values>("lutra::trisolve::b", b_rows * columns);
     m_sums = make_uncounted<Values>("lutra::trisolve::sums", m_list.sum_rows * columns);
     m_ready = make_uncounted<Kokkos::View<int*, Memory>>("lutra::trisolve::ready", m_list.tasks.size() + 1);
+#ifdef KOKKOS_ENABLE_CUDA
+    if (in_arrival_order)
+      m_messages = std::make_unique<MessageSweeps<Scalar>>(m_exec, m_reservation,
+                                                           MessageTaskList<Scalar>(sweeps, b_offset));
+#else
+    static_cast<void>(in_arrival_order);
+#endif
     for (const SlotEvent& event : events) {
       const SweepPlan& plan = sweeps[event.sweep].plan;
       if (event.is_sum)
@@ -66,8 +78,12 @@ class KernelSweeps {
   }
 
   /// Number of signals in the symmetric memory passed to `solve`.
-  std::size_t signals() const { return m_list.signals; }
-  std::size_t slot_rows() const { return m_slot_rows; }
+  std::size_t signals() const {
+    return m_list.signals;
+  }
+  std::size_t slot_rows() const {
+    return m_slot_rows;
+  }
 
   void set_values(const std::vector<Sweep<Scalar>>& sweeps) {
     std::vector<Scalar> values, triangles;
@@ -89,7 +105,7 @@ class KernelSweeps {
       solve_by_batches(comm, memory, k, epoch);
     } else {
       m_slots = Values(memory.template at<Scalar>(0), memory.bytes() / sizeof(Scalar));
-      solve_by_one_kernel(comm, memory, k, epoch);
+      solve_by_kernels(comm, memory, k, epoch);
     }
     for (const RowTask& task : m_list.tasks) {
       const auto sent = task.end_target - task.first_target;
@@ -243,8 +259,7 @@ class KernelSweeps {
   }
 
 #ifdef KOKKOS_ENABLE_CUDA
-  void solve_by_one_kernel(Communicator& comm, SymmetricMemory& memory, std::size_t k, std::uint64_t epoch) {
-    const PeerWindow& window = memory.peer_window();
+  void launch_persistent(const PeerWindow& window, std::size_t k, std::uint64_t epoch) {
     const auto stream = m_exec.cuda_stream();
     int* const ticket = m_ready.data() + m_list.tasks.size();
     const std::size_t bytes = static_cast<std::size_t>(m_list.max_width) * k * sizeof(Scalar);
@@ -255,30 +270,45 @@ class KernelSweeps {
     const auto blocks =
         std::min(m_list.tasks.size(),
                  static_cast<std::size_t>(std::max(at_once, m_exec.cuda_device_prop().multiProcessorCount)));
-    if (blocks > 0) {
-      check_cuda(cudaMemsetAsync(ticket, 0, sizeof(int), stream), "starting a triangular solve");
-      row_tasks_kernel<Scalar>
-          <<<static_cast<unsigned>(blocks), row_task_threads, in_shared ? bytes : 0, stream>>>(
-              arrays(k), window, static_cast<int>(m_list.tasks.size()), ticket, epoch, in_shared);
-      check_cuda(cudaGetLastError(), "launching a triangular solve");
-    }
+    if (blocks == 0) return;
+    check_cuda(cudaMemsetAsync(ticket, 0, sizeof(int), stream), "starting a triangular solve");
+    row_tasks_kernel<Scalar>
+        <<<static_cast<unsigned>(blocks), row_task_threads, in_shared ? bytes : 0, stream>>>(
+            arrays(k), window, static_cast<int>(m_list.tasks.size()), ticket, epoch, in_shared);
+    check_cuda(cudaGetLastError(), "launching a triangular solve");
+  }
+
+  void solve_by_kernels(Communicator& comm, SymmetricMemory& memory, std::size_t k, std::uint64_t epoch) {
+    const PeerWindow& window = memory.peer_window();
+    const auto synchronize = [&] {
+      return m_messages ? m_messages->synchronize() : cudaStreamSynchronize(m_exec.cuda_stream());
+    };
     try {  // meanwhile the host answers other ranks
-      comm.wait_until("kernels of a triangular solve",
-                      [&] { return cudaStreamQuery(stream) != cudaErrorNotReady; });
+      if (m_messages) {
+        m_messages->launch_wait(arrays(k), m_sums, window, epoch);
+        comm.wait_until("the kernel WAIT of a triangular solve", [&] { return m_messages->is_waiting(); });
+        m_messages->launch_solve(arrays(k), window, epoch);
+      } else {
+        launch_persistent(window, k, epoch);
+      }
+      comm.wait_until("kernels of a triangular solve", [&] {
+        return m_messages ? m_messages->is_done()
+                          : cudaStreamQuery(m_exec.cuda_stream()) != cudaErrorNotReady;
+      });
     } catch (...) {
       window.abort_from_host();
-      cudaStreamSynchronize(stream);
+      synchronize();
       throw;
     }
     comm.agree("triangular solve by kernels", [&] {
-      check_cuda(cudaStreamSynchronize(stream), "a triangular solve");
+      check_cuda(synchronize(), "a triangular solve");
       if (const auto by = window.aborted_on_host(); by != 0)
         throw TimeoutError("a kernel of rank " + std::to_string(by - 1) +
                            " waited too long for x or a partial sum of a triangular solve");
     });
   }
 #else
-  void solve_by_one_kernel(Communicator&, SymmetricMemory&, std::size_t, std::uint64_t) {}
+  void solve_by_kernels(Communicator&, SymmetricMemory&, std::size_t, std::uint64_t) {}
 #endif
 
   /// Range of rows of right-hand sides.
@@ -304,6 +334,9 @@ class KernelSweeps {
   std::vector<Rows> m_arriving;             ///< [messages] slot of each
   std::vector<std::vector<int>> m_waiting;  ///< [signals] tasks that wait for each signal, in batches
   std::vector<Scalar> m_found;
+#ifdef KOKKOS_ENABLE_CUDA
+  std::unique_ptr<MessageSweeps<Scalar>> m_messages;  ///< set in the order of arrival
+#endif
 };
 
 }  // namespace lutra::Impl

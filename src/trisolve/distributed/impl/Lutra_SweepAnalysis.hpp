@@ -17,8 +17,8 @@ namespace lutra {
 namespace Impl {
 
 inline void check_backend(const DistributedOptions& options) {
-  if (options.on_device && !options.deterministic)
-    throw InputError("deterministic: on devices sums have one order, it cannot be false with on_device");
+  if (options.on_device && !options.deterministic && options.backend == CommBackend::mpi)
+    throw InputError("deterministic: on devices sums have one order with backend 'mpi', it cannot be false");
   if (options.backend != CommBackend::mpi && is_built(options.backend) && !options.on_device)
     throw InputError("communication backend '" + std::string(to_string(options.backend)) +
                      "' is for triangles that are solved on devices (on_device)");
@@ -89,7 +89,7 @@ void DistributedTriangles<Scalar>::State::analyze(const DistributedPattern& patt
   comm.agree("allocation of a distributed triangle", [&] {
     if (options.on_device)
       kernels = std::make_shared<Impl::KernelSweeps<Scalar>>(sweeps, events, b_offset, b.size() / columns,
-                                                             slots.rows, columns);
+                                                             slots.rows, columns, !options.deterministic);
     for (Impl::Sweep<Scalar>& sweep : sweeps) {
       sweep.values.resize(sweep.plan.count_entries());
       sweep.sums.resize(sweep.plan.sum_rows * columns);
