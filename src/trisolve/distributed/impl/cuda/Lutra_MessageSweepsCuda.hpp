@@ -66,7 +66,8 @@ class MessageSweeps {
     clear(sums);
     check_cuda(cudaEventRecord(m_ready, stream), "starting a triangular solve");
     check_cuda(cudaStreamWaitEvent(m_wait_stream, m_ready, 0), "starting a triangular solve");
-    m_is_resident[0] = m_is_resident[1] = 0;
+    m_is_resident[0] = 0;
+    m_is_resident[1] = 0;
     int* on_device = nullptr;
     check_cuda(cudaHostGetDevicePointer(&on_device, const_cast<int*>(m_is_resident), 0), "mapping a flag");
     wait_for_messages_kernel<Scalar>
