@@ -286,7 +286,8 @@ void bind_report(nb::module_& m) {
       .def_ro("zero", &PivotCounts::zero)
       .def_ro("interchanged", &PivotCounts::interchanged)
       .def_ro("growth", &PivotCounts::growth)
-      .def_ro("shift", &PivotCounts::shift);
+      .def_ro("shift", &PivotCounts::shift)
+      .def_ro("attempt", &PivotCounts::attempt);
   nb::class_<lutra::Inertia>(m, "Inertia", "Eigenvalue signs, where the factorization gives them.")
       .def_ro("positive", &Inertia::positive)
       .def_ro("negative", &Inertia::negative)

@@ -175,6 +175,7 @@ class Symmetric(unittest.TestCase):
             product = (factors.L @ factors.D @ factors.L.conj().T).toarray()
             np.testing.assert_allclose(product, F, atol=1e3 * np.finfo(dtype).eps * abs(F).max())
         self.assertGreater(factors.report.pivots.two_by_two, 0)
+        self.assertIn(factors.report.pivots.attempt, ("pairs", "interchanges", "delays"))
 
     def test_parts_one_after_another_solve(self) -> None:
         for dtype in SCALARS:

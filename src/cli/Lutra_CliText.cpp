@@ -117,6 +117,7 @@ std::string pivots_text(const PivotCounts& pivots) {
   append(text, "delayed", count(pivots.delayed));
   append(text, "two-by-two", count(pivots.two_by_two));
   append(text, "zero", count(pivots.zero));
+  if (!pivots.attempt.empty()) append(text, "attempt", pivots.attempt);
   append(text, "interchanged", count(pivots.interchanged));
   append(text, "growth", short_number(pivots.growth));
   if (pivots.shift.value_or(0) > 0) append(text, "shift", short_number(pivots.shift));

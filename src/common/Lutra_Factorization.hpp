@@ -148,6 +148,7 @@ struct SymmetricOutcome {
   std::int64_t two_by_two = 0;
   std::int64_t zero = 0;
   std::int64_t entries = 0;                       ///< entries of L and D, without the unit diagonal
+  std::string attempt;                            ///< as in PivotCounts
   std::vector<std::string> escalations;           ///< as in Report
   std::optional<std::int64_t> indefinite_column;  ///< column at which a Cholesky factorization ended
   std::optional<PivotCascade> cascade;            ///< then there are no factors
@@ -157,6 +158,7 @@ struct SymmetricOutcome {
     report.pivots.delayed = delayed;
     report.pivots.two_by_two = two_by_two;
     report.pivots.zero = zero;
+    report.pivots.attempt = attempt;
     report.factors.nnz_l = entries;
     report.factors.fill_ratio = static_cast<double>(entries) / static_cast<double>(nnz);
     report.indefinite_column = indefinite_column;

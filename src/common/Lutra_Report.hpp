@@ -57,6 +57,10 @@ struct PivotCounts {
   std::optional<double> growth;              ///< max |entry of L\U| / max |entry of the scaled matrix|
   std::optional<double> shift;  ///< shift of the diagonal, relative to max |entry of the row|; incomplete
                                 ///< factors only
+  /// LDLᵀ: where the pivots come from. "diagonal", "pairs" or "interchanges": the attempt with pivots in
+  /// place that was kept (docs/ldlt-cuda.md); "delays": threshold pivots, delayed to the parent front where
+  /// needed. Empty if pivots were neither tried in place nor chosen by a threshold.
+  std::string attempt;
 };
 
 /// Numbers of eigenvalues by sign, if the factorization provides them.

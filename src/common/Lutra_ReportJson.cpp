@@ -112,7 +112,8 @@ Json make(const PivotCounts& pivots) {
           {"zero", number(pivots.zero)},
           {"interchanged", number(pivots.interchanged)},
           {"growth", number(pivots.growth)},
-          {"shift", number(pivots.shift)}};
+          {"shift", number(pivots.shift)},
+          {"attempt", text(pivots.attempt)}};
 }
 
 Json make(const Inertia& inertia) {

@@ -29,7 +29,7 @@ void CsrOperator<Scalar, ExecutionSpace>::residual(const ExecutionSpace& exec, c
                                                    const ResidualMaxima<ExecutionSpace>& maxima) const {
   if constexpr (Impl::HostExecution<ExecutionSpace>) {
     if (X.extent(1) == 1 && m_rows.source.extent(0) == 0 && !m_rows.conjugate)
-      return Impl::residual_of_column(exec, m_rows, B, X, R, maxima.slots());
+      return Impl::residual_of_column(exec, m_rows, this->norm(), B, X, R, maxima);
   }
   const Impl::ResidualRow<decltype(m_rows), Rows> row{m_rows, B, X, R};
   Impl::visit_rows(exec, "lutra::krylov::residual", row, X.extent(1), maxima.slots());

@@ -166,6 +166,7 @@ std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::k
   SymmetricOutcome& symmetric = outcome.symmetric.emplace();
   if (has_inertia()) symmetric.inertia = {pivots.positive, pivots.negative, 0};
   symmetric.two_by_two = pivots.pairs;
+  symmetric.attempt = name_of(m_attempt);
   symmetric.entries = static_cast<std::int64_t>(m_plan.predicted_entries);
   return outcome;
 }
@@ -285,6 +286,7 @@ FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::outcome_of(const
   symmetric.two_by_two = outcome.two_by_two;
   symmetric.zero = outcome.zero;
   symmetric.entries = outcome.entries;
+  if (m_rule.pivoting == Pivoting::threshold) symmetric.attempt = name_of(LdltAttempt::delays);
   symmetric.escalations = m_events;
   if (outcome.not_definite != LdltOutcome::none)
     symmetric.indefinite_column =

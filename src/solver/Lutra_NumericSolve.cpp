@@ -11,6 +11,7 @@
 #include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_ForRange.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_LentColumns.hpp"
 #include "Lutra_NullVector.hpp"
 #include "Lutra_Outcome.hpp"
 #include "Lutra_RefinementKernels.hpp"
@@ -48,12 +49,14 @@ bool is_by_rows(const View& view) {
 template <class ExecutionSpace, class XView, class Rows>
 void copy_solutions(const ExecutionSpace& exec, const Rows& from, const XView& X, std::size_t first,
                     std::size_t k, const ResidualMaxima<ExecutionSpace>& maxima) {
+  using Scalar = typename Rows::value_type;
   const auto slots = maxima.slots();
   const std::size_t bad_row = maxima.bad_row_slot();
   if constexpr (Impl::is_serial_space<ExecutionSpace>) {
     if (Impl::runs_plain_loops<ExecutionSpace>() && k == 1 && from.extent(1) == 1 && X.stride(0) == 1) {
-      if (slots(bad_row) > 0) return;
-      std::copy_n(from.data(), from.extent(0), X.data() + first * X.stride(1));
+      Scalar* const to = X.data() + first * X.stride(1);
+      if (slots(bad_row) > 0 || from.data() == to) return;  // bad, or solved in place
+      std::copy_n(from.data(), from.extent(0), to);
       return;
     }
   }
@@ -87,13 +90,14 @@ Status Numeric<Scalar, ExecutionSpace>::solve_strided(const const_multivector_ty
       update_memory();
       return m_report.status;
     }
+    const Impl::LentColumns<Scalar, ExecutionSpace> lent(m_work, B, X);
     RefinementOutcome worst{.errors = {{0.0}, {0.0}, {0.0}}};
     bool changed = false;  // X changed after the wait for the first solution
     for (std::size_t first = 0; first < B.extent(1); first += columns_at_once) {
       const std::size_t k = std::min(columns_at_once, B.extent(1) - first);
       const auto copy_to_user = [&] { copy_solutions(m_exec, m_work.X, X, first, k, m_work.maxima); };
       Operator& A = operator_for(op);
-      load_block(B, first, k);
+      lent ? m_work.maxima.clear(m_exec) : load_block(B, first, k);
       auto outcome = solve_refined(m_exec, A, *m_factorization, op, refinement(), m_work, copy_to_user);
       check_solved(outcome);
       if (first == 0) start_solution(Status::not_solved);  // B has been checked and is finite
@@ -136,9 +140,10 @@ bool Numeric<Scalar, ExecutionSpace>::needs_check() const {
 template <class Scalar, class ExecutionSpace>
 Status Numeric<Scalar, ExecutionSpace>::solve_unchecked(const const_multivector_type& B,
                                                         const multivector_type& X, Transposition op) {
+  const Impl::LentColumns<Scalar, ExecutionSpace> lent(m_work, B, X);
   for (std::size_t first = 0; first < B.extent(1); first += columns_at_once) {
     const std::size_t k = std::min(columns_at_once, B.extent(1) - first);
-    load_block(B, first, k);
+    lent ? m_work.maxima.clear(m_exec) : load_block(B, first, k);
     m_factorization->apply(m_exec, op, m_work.B, m_work.X);
     copy_solutions(m_exec, m_work.X, X, first, k, m_work.maxima);
     if (first > 0) continue;

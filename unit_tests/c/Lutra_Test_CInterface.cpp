@@ -123,6 +123,9 @@ TEST_CASE("C: LDLT has inertia and shifts, Cholesky the column with a nonpositiv
   CHECK(lutra_get_integer(ldlt, "inertia.negative", &negative) == LUTRA_SUCCESS);
   CHECK(lutra_get_integer(ldlt, "inertia.zero", &zero) == LUTRA_SUCCESS);
   CHECK(lutra_get_integer(ldlt, "inertia.positive", &positive) == LUTRA_SUCCESS);
+  const char* attempt = nullptr;
+  REQUIRE(lutra_get_text(ldlt, "pivots.attempt", &attempt) == LUTRA_SUCCESS);
+  CHECK(std::string(attempt) == "delays");  // hosts try no pivots in place
   CHECK(negative == 2);
   CHECK(zero == 0);
   CHECK(positive == 4);

@@ -36,7 +36,7 @@ TEST_CASE("a report has the documented keys in their order", "[io]") {
   CHECK(keys(json["factors"]) ==
         Keys{"nnz_l", "nnz_u", "fill_ratio", "flops", "supernodes", "levels", "tree_height"});
   CHECK(keys(json["pivots"]) ==
-        Keys{"perturbed", "delayed", "two_by_two", "zero", "interchanged", "growth", "shift"});
+        Keys{"perturbed", "delayed", "two_by_two", "zero", "interchanged", "growth", "shift", "attempt"});
   CHECK(keys(json["inertia"]) == Keys{"positive", "negative", "zero"});
   CHECK(keys(json["errors"]) ==
         Keys{"backward_normwise", "backward_componentwise", "forward", "condition", "forward_bound"});
@@ -58,6 +58,7 @@ TEST_CASE("unknown values are null", "[io]") {
   CHECK(json["memory"]["limit_bytes"].is_null());
   CHECK(json["errors"]["backward_normwise"].is_null());
   CHECK(json["pivots"]["growth"].is_null());
+  CHECK(json["pivots"]["attempt"].is_null());
   CHECK(json["status"] == "not_solved");
 }
 

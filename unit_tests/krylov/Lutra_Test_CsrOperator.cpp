@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -153,6 +154,65 @@ TEMPLATE_LIST_TEST_CASE("residuals worked by hand", "[krylov]", AllTypes) {
     CHECK(alone.errors(1, maxima.norm()).normwise[0] == errors.normwise[c]);
     CHECK(alone.errors(1, maxima.norm()).amplification[0] == errors.amplification[c]);
     if (c < 2) CHECK(to_host(r) == to_host(R, c));
+  }
+}
+
+namespace {
+
+/// Errors of X with the residuals in R, as a solve gathers them: the norm first.
+template <class Types>
+BackwardErrors gather_errors(const DeviceOperator<Types>& device,
+                             const std::vector<std::vector<typename Types::Scalar>>& b,
+                             const std::vector<std::vector<typename Types::Scalar>>& x,
+                             const Rows<Types>& R) {
+  using Space = typename Types::Space;
+  MemoryReservation reservation{MemoryBudget()};
+  const ResidualMaxima<Space> maxima(Space(), reservation, x.size());
+  maxima.clear(Space());
+  device.A.gather_norm(Space(), {}, {}, maxima);
+  device.A.residual(Space(), to_device<Types>(b), to_device<Types>(x), R, maxima);
+  maxima.fetch(Space());
+  return maxima.errors(x.size(), maxima.norm());
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("one column: the residuals and errors of a block", "[krylov]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(8);
+  const std::size_t n = 1300;  // in chunks of 512 rows
+  const DeviceOperator<TestType> device(uneven_matrix<Matrix<TestType>>(static_cast<int>(n), random));
+  auto x = random_vector<Scalar>(n, random), b = random_vector<Scalar>(n, random);
+  for (std::size_t i = 0; i < n; i += 3) x[i] = b[i] = Scalar(0);
+  const Rows<TestType> r("r", n, 1), R("R", n, 2);
+  const auto alone = gather_errors(device, {b}, {x}, r), block = gather_errors(device, {b, b}, {x, x}, R);
+  CHECK(to_host(r) == to_host(R, 0));
+  CHECK(alone.componentwise[0] == block.componentwise[0]);
+  CHECK(alone.normwise[0] == block.normwise[0]);
+  CHECK(alone.amplification[0] == block.amplification[0]);
+}
+
+TEMPLATE_LIST_TEST_CASE("denormal entries of x and b count as the smallest normal number", "[krylov]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Real = RealOf<Scalar>;
+  const Real smallest = std::numeric_limits<Real>::min(), large = Real(1LL << 40);
+  // Row 1 and row 2 hold no other x, and their entries are as large as the norm.
+  const double o = nothing;
+  const DeviceOperator<TestType> device(
+      from_dense<Matrix<TestType>>({{2, 1, o}, {o, large, o}, {o, o, large}}));
+  const Real of_b = large * smallest;
+  for (const std::size_t k : {1, 2}) {
+    CAPTURE(k);
+    const Rows<TestType> R("R", 3, k);
+    const auto error = [&](const std::vector<Scalar>& b, const std::vector<Scalar>& x) {
+      return gather_errors<TestType>(device, std::vector(k, b), std::vector(k, x), R).componentwise[0];
+    };
+    // |b − a·x| / (|b| + |a|·smallest); row 0 is solved exactly
+    CHECK(error({6, of_b, 0}, {3, 0, 0}) == 0.5);
+    CHECK(error({6, of_b, 0}, {3, smallest / 4, 0}) == 0.375);
+    CHECK(error({6, 0, of_b / 4}, {3, 0, smallest}) == 0.75 / 1.25);
+    CHECK(error({6, large, 0}, {3, Real(0.5), 0}) == 0.5 / 1.5);
   }
 }
 

@@ -2,6 +2,7 @@
 // LDLᵀ by the kernels of L·U: the diagonal in order, symmetric interchanges, and delays where these fail.
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -119,6 +120,8 @@ TEMPLATE_LIST_TEST_CASE("diagonal pivots that pass are kept", "[ldlt]", AllTypes
   CHECK(static_cast<const Plan&>(*solver.analysis()->plan).pivoted == nullptr);  // not needed yet
   succeed(solver.factorize(A));
   check_inertia(solver.report(), 60, 30, 0);
+  CHECK(solver.report().pivots.attempt == "diagonal");
+  CHECK(fronts.report().pivots.attempt == "delays");
   CHECK(solver.report().pivots.two_by_two == 0);
   CHECK(solver.report().factors.nnz_l == fronts.report().factors.nnz_l);
   check_solution(solver, A);
@@ -151,10 +154,13 @@ TEMPLATE_LIST_TEST_CASE("diagonal pivots that pass are kept", "[ldlt]", AllTypes
         if (static_cast<std::size_t>(A.entries[e]) == i) B.values[e] = Scalar(0);
     succeed(fronts.factorize(B));
     succeed(solver.factorize(B));
+    const std::string attempt = solver.report().pivots.attempt;
+    CHECK(attempt != "diagonal");
     CHECK(solver.report().inertia.positive == fronts.report().inertia.positive);
     CHECK(solver.report().inertia.negative == fronts.report().inertia.negative);
     check_solution(solver, B);
     succeed(solver.factorize(A));
+    CHECK(solver.report().pivots.attempt == attempt);
     check_inertia(solver.report(), 60, 30, 0);
     check_solution(solver, A);
   }
@@ -170,6 +176,7 @@ TEMPLATE_LIST_TEST_CASE("diagonal pivots that pass are kept", "[ldlt]", AllTypes
     Symmetric<TestType> again(options);
     succeed(again.analyze(definite));
     succeed(again.factorize(definite));
+    CHECK(again.report().pivots.attempt == "diagonal");
     check_inertia(again.report(), n, 0, 0);
     check_solution(again, definite);
   }
@@ -198,6 +205,8 @@ TEMPLATE_LIST_TEST_CASE("symmetric interchanges that pass are kept", "[ldlt]", A
     INFO(n << " rows");
     using Plan = lutra::Impl::LdltEnginePlan<Scalar, typename TestType::Space>;
     CHECK(static_cast<const Plan&>(*solver.analysis()->plan).pivoted == nullptr);
+    const std::string attempt = solver.report().pivots.attempt;
+    CHECK((attempt == "pairs" || attempt == "interchanges"));
     CHECK(*solver.report().pivots.two_by_two > 0);
     CHECK(solver.report().pivots.delayed == 0);
     CHECK(!solver.report().pivots.interchanged);
@@ -222,6 +231,41 @@ TEMPLATE_LIST_TEST_CASE("symmetric interchanges that pass are kept", "[ldlt]", A
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("the report names the attempt that was kept", "[ldlt]", AllTypes) {
+  // Four rows of one front, in order. Small entries fill the pattern; as pivots they would make terms of 10⁶,
+  // above the limit of 10⁴.
+  struct Case {
+    std::vector<double> diagonal;
+    std::pair<std::size_t, std::size_t> first, second;  // positions of the large entries beside the diagonal
+    std::string attempt;
+  };
+  const auto [diagonal, first, second, attempt] =
+      GENERATE(values<Case>({{{4, -4, 4, -4}, {0, 1}, {2, 3}, "diagonal"},
+                             {{0, 0, 0, 0}, {0, 1}, {2, 3}, "pairs"},
+                             {{0, 0, 0, 0}, {0, 2}, {1, 3}, "interchanges"}}));
+  std::vector<std::vector<double>> picture(4, std::vector<double>(4, 1e-6));
+  for (const auto& [i, j] : {first, second}) picture[i][j] = picture[j][i] = 1;
+  for (std::size_t i = 0; i < 4; ++i) picture[i][i] = diagonal[i];
+  const auto A = from_dense<Matrix<TestType>>(picture);
+  LdltOptions options;
+  options.symmetry = Symmetry::hermitian;
+  options.ordering = Ordering::natural;
+  options.matching = Matching::none;
+  options.in_place_first = true;
+  Symmetric<TestType> solver(options);
+  succeed(solver.analyze(A));
+  succeed(solver.factorize(A));
+  CHECK(solver.report().pivots.attempt == attempt);
+  check_inertia(solver.report(), 2, 2, 0);
+  check_solution(solver, A);
+  CHECK(factorized_by_delays<TestType>(A, options).report().pivots.attempt == "delays");
+  options.pivoting = Pivoting::static_perturbed;  // never in place, nothing delayed
+  Symmetric<TestType> in_fronts(options);
+  succeed(in_fronts.analyze(A));
+  succeed(in_fronts.factorize(A));
+  CHECK(in_fronts.report().pivots.attempt.empty());
+}
+
 TEMPLATE_LIST_TEST_CASE("pivots in place that fail are followed by delayed ones", "[ldlt]", AllTypes) {
   std::mt19937 random(118);
   const int n = 200, m = 90;
@@ -234,10 +278,12 @@ TEMPLATE_LIST_TEST_CASE("pivots in place that fail are followed by delayed ones"
     Symmetric<TestType> solver(options);
     succeed(solver.analyze(A));
     succeed(solver.factorize(A));
+    if (!pairs) CHECK(solver.report().pivots.attempt == "delays");
     check_inertia(solver.report(), n, m, 0);
     check_solution(solver, A);
     REQUIRE(solver.increase_quality());
     succeed(solver.factorize(A));
+    if (!pairs) CHECK(solver.report().pivots.attempt == "delays");
     check_inertia(solver.report(), n, m, 0);
     check_solution(solver, A);
   }

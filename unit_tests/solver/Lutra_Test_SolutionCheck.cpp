@@ -57,6 +57,48 @@ TEMPLATE_LIST_TEST_CASE("an unchecked solve is the first solution of a checked o
   CHECK(x == before);
 }
 
+TEMPLATE_LIST_TEST_CASE("one right-hand side: the same bits in place, apart and with strides", "[solver]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  using View = Kokkos::View<Scalar*, typename TestType::Memory>;
+  const auto A = example<TestType>();
+  const auto system = known_system(A);
+  for (const SolutionCheck check : {SolutionCheck::always, SolutionCheck::never}) {
+    LuOptions options = with_check(check);
+    options.solve_precision = FactorPrecision::single;  // refinement corrects X several times
+    Solver<TestType> solver(options);
+    succeed(solver.analyze(A));
+    succeed(solver.factorize(A));
+    const Status expected = check == SolutionCheck::always ? Status::success : Status::unchecked;
+    std::vector<Scalar> first;
+    for (int round = 0; round < 2; ++round) {  // each finds the workspace as it was
+      const auto B = to_space<Space>(system.b), both = to_space<Space>(system.b);
+      const View X("X", B.extent(0));
+      CHECK(solver.solve(B, X) == expected);
+      if (check == SolutionCheck::always && sizeof(RealOf<Scalar>) == 8)
+        CHECK(solver.report().refinement_steps > 0);
+      if (round == 0) first = to_vector(X);
+      CHECK(to_vector(X) == first);
+      CHECK(to_vector(B) == system.b);
+      CHECK(solver.solve(both, both) == expected);
+      CHECK(to_vector(both) == first);
+      const Kokkos::View<Scalar**, Kokkos::LayoutRight, typename TestType::Memory> wide("wide", B.extent(0),
+                                                                                        2);
+      CHECK(solver.solve(B, Kokkos::subview(wide, Kokkos::ALL, 1)) == expected);
+      const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), wide);
+      for (std::size_t i = 0; i < first.size(); ++i) {
+        REQUIRE(host(i, 0) == Scalar(0));
+        REQUIRE(host(i, 1) == first[i]);
+      }
+      auto bad = system.b;
+      bad[7] = Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN());
+      CHECK_THROWS_AS(solver.solve(to_space<Space>(bad), X), InputError);
+      CHECK(to_vector(X) == first);
+    }
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("the first solve after each factorization is checked", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const auto A = example<TestType>();

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "Lutra_Border.hpp"
 #include "Lutra_DiagonalPivots.hpp"
@@ -39,6 +40,14 @@ enum class LdltAttempt {
   interchanges,  ///< symmetric interchanges within fronts, or within tiles of fronts, by the kernels of L·U
   delays         ///< by threshold, with columns delayed to the parent front
 };
+
+/// Name in the report.
+constexpr std::string_view name_of(LdltAttempt attempt) {
+  return attempt == LdltAttempt::diagonal       ? "diagonal"
+         : attempt == LdltAttempt::pairs        ? "pairs"
+         : attempt == LdltAttempt::interchanges ? "interchanges"
+                                                : "delays";
+}
 
 /// Plan of multifrontal LDLᵀ on one pattern. Where factorizations first try pivots in place, most matrices
 /// need no fronts with delayed pivots, so that these are planned by the first factorization that does.

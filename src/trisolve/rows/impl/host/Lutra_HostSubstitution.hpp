@@ -183,33 +183,52 @@ KOKKOS_FORCEINLINE_FUNCTION Value conjugated(const Value& value) {
   }
 }
 
-/// One row of one column without maps and scales. Entries are taken in the order of their steps, so that the
-/// latest solution is needed last. Four partial sums shorten the chain of additions of a long row.
-template <bool Upper, bool Conjugate, class Scalar, class Value>
+/// Which sides of a column have maps, scales or strides.
+enum class MappedSides { none, in, out, both };
+
+constexpr bool maps_in(MappedSides sides) {
+  return sides == MappedSides::in || sides == MappedSides::both;
+}
+constexpr bool maps_out(MappedSides sides) {
+  return sides == MappedSides::out || sides == MappedSides::both;
+}
+
+/// One row of one column. Its right-hand side is gathered when it is needed, and its solution is scattered at
+/// once: separate passes over all rows take a fifth of a solve. Entries are taken in the order of their
+/// steps, so that the latest solution is needed last. Four partial sums shorten the chain of additions of a
+/// long row.
+template <bool Upper, bool Conjugate, MappedSides mapped, class Scalar, class Value>
 struct SubstituteColumnRow {
   SubstitutionData<Scalar, Value> data;
-  const Scalar* in;  ///< [n] may be `x`
-  Scalar* x;
+  const Scalar* in;  ///< [n] may be `x`; read unless `in` is mapped
+  Scalar* x;         ///< [n] by row
+
+  KOKKOS_FORCEINLINE_FUNCTION Scalar product(Offset p) const {
+    return Scalar(conjugated<Conjugate>(data.values[p])) * x[data.entries[p]];
+  }
+  /// Sums the first entries, in the order of their steps, of a long row. @returns the number of them
+  KOKKOS_FUNCTION Offset sum_long(Offset begin, Offset end, Scalar& sum) const {
+    Scalar part[4] = {};
+    Offset t = 0;
+    for (; t + 4 < end - begin; t += 4) {
+      for (int u = 0; u < 4; ++u) part[u] += product(Upper ? end - 1 - t - u : begin + t + u);
+    }
+    sum -= (part[0] + part[1]) + (part[2] + part[3]);
+    return t;
+  }
 
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const Ordinal row) const {
-    const Offset begin = data.begin[row], length = data.end[row] - begin;
-    const Offset first = Upper ? begin + length - 1 : begin;
-    constexpr Offset step = Upper ? -1 : 1;
-    const auto product = [&](Offset t) {
-      const Offset p = first + step * t;
-      return Scalar(conjugated<Conjugate>(data.values[p])) * x[data.entries[p]];
-    };
-    Scalar sum = in[row];
-    Offset t = 0;
-    if (length > 8) {
-      Scalar part[4] = {};
-      for (; t + 4 < length; t += 4) {
-        for (int u = 0; u < 4; ++u) part[u] += product(t + u);
-      }
-      sum -= (part[0] + part[1]) + (part[2] + part[3]);
+    const Offset begin = data.begin[row], end = data.end[row];
+    Scalar sum = maps_in(mapped) ? data.right_hand_side(row, 0) : in[row];
+    const Offset summed = end - begin > 8 ? sum_long(begin, end, sum) : 0;
+    if constexpr (Upper) {
+      for (Offset p = end - summed; p > begin; --p) sum -= product(p - 1);
+    } else {
+      for (Offset p = begin + summed; p < end; ++p) sum -= product(p);
     }
-    for (; t < length; ++t) sum -= product(t);
-    x[row] = data.unit ? sum : Scalar(conjugated<Conjugate>(data.inverse[row])) * sum;
+    const Scalar solution = data.unit ? sum : Scalar(conjugated<Conjugate>(data.inverse[row])) * sum;
+    x[row] = solution;
+    if constexpr (maps_out(mapped)) data.store_solution(row, 0, solution);
   }
 };
 
@@ -255,28 +274,25 @@ KOKKOS_FORCEINLINE_FUNCTION bool lies_plainly(const Columns& columns, const Ordi
   return map == nullptr && columns.scale == nullptr && columns.row_stride == 1;
 }
 
-/// Substitution in the order of a schedule, of one column. If they are not stored in the order of rows,
-/// right-hand sides are gathered first and solutions scattered last.
+/// Substitution in the order of a schedule, of one column.
 template <int Stride, bool Conjugate, class ExecutionSpace, class Schedule, class Scalar, class Value>
 requires(Stride == 1) void substitute(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule,
                                       const SubstitutionData<Scalar, Value>& data) {
   const bool plain_in = lies_plainly(data.in, data.in_row), plain_out = lies_plainly(data.out, data.out_row);
   Scalar* const x = plain_out ? data.out.data : data.x;
-  const Scalar* const in = plain_in ? data.in.data : x;
-  if (!plain_in) {
-    for_range(
-        exec, "lutra::trisolve::gather", n,
-        KOKKOS_LAMBDA(const Ordinal row) { x[row] = data.right_hand_side(row, 0); });
-  }
-  if (data.upper) {
-    visit_rows(exec, n, schedule, SubstituteColumnRow<true, Conjugate, Scalar, Value>{data, in, x});
-  } else {
-    visit_rows(exec, n, schedule, SubstituteColumnRow<false, Conjugate, Scalar, Value>{data, in, x});
-  }
-  if (plain_out) return;
-  for_range(
-      exec, "lutra::trisolve::scatter", n,
-      KOKKOS_LAMBDA(const Ordinal row) { data.store_solution(row, 0, x[row]); });
+  const auto visit = [&]<MappedSides mapped>() {
+    if (data.upper) {
+      visit_rows(exec, n, schedule,
+                 SubstituteColumnRow<true, Conjugate, mapped, Scalar, Value>{data, data.in.data, x});
+    } else {
+      visit_rows(exec, n, schedule,
+                 SubstituteColumnRow<false, Conjugate, mapped, Scalar, Value>{data, data.in.data, x});
+    }
+  };
+  if (plain_in)
+    return plain_out ? visit.template operator()<MappedSides::none>()
+                     : visit.template operator()<MappedSides::out>();
+  plain_out ? visit.template operator()<MappedSides::in>() : visit.template operator()<MappedSides::both>();
 }
 
 /// Rows per tile of several columns: one cache line of each column.
