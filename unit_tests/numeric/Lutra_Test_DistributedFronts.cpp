@@ -15,6 +15,7 @@ namespace lutra::Test {
 namespace {
 
 using Exec = Kokkos::DefaultHostExecutionSpace;
+using Rows = std::vector<std::int64_t>;
 using Entry = std::pair<std::int64_t, std::int64_t>;
 using Factors = std::map<Entry, double>;
 
@@ -43,6 +44,22 @@ struct System {
     return {view(A.values), view(row_scale), view(col_scale)};
   }
 };
+
+/// Rows of each rank: every third block of three, the last first.
+std::vector<Rows> deal(int n, int size) {
+  std::vector<Rows> rows(static_cast<std::size_t>(size));
+  for (int i = n - 1; i >= 0; --i) rows[static_cast<std::size_t>(i / 3 % size)].push_back(i);
+  return rows;
+}
+
+/// Values of the entries in some rows.
+std::vector<double> values_of(const HostMatrix<double>& A, const Rows& rows) {
+  std::vector<double> values;
+  for (const std::int64_t i : rows)
+    values.insert(values.end(), A.values.begin() + A.row_map[static_cast<std::size_t>(i)],
+                  A.values.begin() + A.row_map[static_cast<std::size_t>(i) + 1]);
+  return values;
+}
 
 /// L\U of one rank.
 Factors factors_of_one(const System& system, double perturbation, FrontLuOutcome& outcome) {
@@ -75,9 +92,13 @@ void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, double p
   FrontLuOutcome expected_outcome;
   const Factors expected = factors_of_one(system, perturbation, expected_outcome);
   const double tolerance = std::is_same_v<Space, Exec> ? 0 : 1e-11;
-  DistributedFronts<double, Space> fronts(comm, mine.tree, mine.entries());
+  const auto rows = deal(matrix.n_rows, comm.size());
+  DistributedFronts<double, Space> fronts(comm, mine.tree, mine.entries(), rows);
+  fronts.set_scales(mine.row_scale, mine.col_scale);
   for (int repetition = 0; repetition < 2; ++repetition) {
-    const auto outcome = fronts.factorize(mine.scaled(), perturbation);
+    const auto values = values_of(matrix, rows[static_cast<std::size_t>(comm.rank())]);
+    const auto outcome = fronts.factorize(values, perturbation);
+    fronts.collect_factors();
     CHECK(outcome.perturbed == expected_outcome.perturbed);
     CHECK(outcome.largest_entry == expected_outcome.largest_entry);
     CHECK(std::abs(outcome.largest_factor - expected_outcome.largest_factor) <=
@@ -160,9 +181,12 @@ TEST_CASE("a budget too small for one rank suffices for several", "[numeric]") {
   const double entries = distribute_fronts(system.tree, 1).entries[0];
   const MemoryBudget budget(static_cast<std::size_t>(entries * sizeof(double)) +
                             bytes_of_product_buffers<double, Exec>(Exec().concurrency()));
+  const auto rows = deal(system.A.n_rows, comm.size());
   const auto attempt = [&] {
-    DistributedFronts<double> fronts(comm, mine.tree, mine.entries(), budget);
-    fronts.factorize(mine.scaled(), 1e-10);
+    DistributedFronts<double> fronts(comm, mine.tree, mine.entries(), rows, budget);
+    fronts.note_entries();
+    fronts.factorize(values_of(system.A, rows[static_cast<std::size_t>(comm.rank())]), 1e-10);
+    fronts.collect_factors();
     return fronts.values().size();
   };
   if (comm.size() == 1) {
@@ -180,9 +204,12 @@ TEST_CASE("a device memory budget too small for one rank suffices for several", 
     const System system(generate("poisson3d", 20));
     const System nothing(HostMatrix<double>{0, 0, {0}, {}, {}});
     const System& mine = comm.rank() == 0 ? system : nothing;
-    const auto attempt = [](Communicator& ranks, const System& of, const MemoryBudget& budget) {
-      DistributedFronts<double, Space> fronts(ranks, of.tree, of.entries(), budget);
-      fronts.factorize(of.scaled(), 1e-10);
+    const auto attempt = [&](Communicator& ranks, const System& of, const MemoryBudget& budget) {
+      const auto rows = deal(system.A.n_rows, ranks.size());
+      DistributedFronts<double, Space> fronts(ranks, of.tree, of.entries(), rows, budget);
+      fronts.note_entries();
+      fronts.factorize(values_of(system.A, rows[static_cast<std::size_t>(ranks.rank())]), 1e-10);
+      fronts.collect_factors();
       return fronts.values().size();
     };
     Communicator alone(MPI_COMM_SELF);

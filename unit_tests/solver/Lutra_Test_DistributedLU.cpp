@@ -218,10 +218,12 @@ TEST_CASE("fronts are factorized on all ranks", "[distributed]") {
 
 TEST_CASE("the report says why and where rank 0 factorizes alone", "[distributed]") {
   Communicator comm;
-  const auto reasons = [&](const HostMatrix<double>& A, const LuOptions& options, bool on_device = false) {
+  const auto reasons = [&](const HostMatrix<double>& A, const LuOptions& options, bool on_device = false,
+                           const ProcessGrid& grid = {0, 0}) {
     const auto mine = deal_rows(comm, A);
     DistributedOptions distribution;
     distribution.on_device = on_device;
+    distribution.grid = grid;
     DistributedLU<double> solver(comm, options, distribution);
     static_cast<void>(solver.factorize(mine));
     solver.close();
@@ -244,10 +246,17 @@ TEST_CASE("the report says why and where rank 0 factorizes alone", "[distributed
   if (comm.rank() == 0)
     has(simplicial, "factors computed on the device of rank 0, triangles on the ranks' devices");
   options.engine = Engine::multifrontal;
-  const std::string fronts = reasons(A, options, true);
+  const std::string on_grid = reasons(A, options, true, {comm.size(), 1});
   if (says) {
-    has(fronts, "fronts and triangles on the ranks' devices");
-    CHECK(fronts.find("alone") == std::string::npos);
+    has(on_grid, "fronts and triangles on the ranks' devices");
+    CHECK(on_grid.find("alone") == std::string::npos);
+  }
+  if (comm.rank() == 0) {
+    has(reasons(A, options, true), "solves by portable kernels on the fronts of the ranks' devices");
+    has(reasons(A, options), "solves on the ranks' fronts");
+  } else {
+    reasons(A, options, true);
+    reasons(A, options);
   }
   const HostMatrix<double> singular{3, 3, {0, 2, 4, 5}, {0, 1, 0, 1, 2}, {1, 2, 2, 4, 1}};
   const std::string perturbed = reasons(singular, options);
