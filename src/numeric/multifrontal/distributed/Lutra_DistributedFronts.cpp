@@ -296,17 +296,25 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     return *std::max_element(all.begin(), all.end());
   }
 
+  /// Sends the contributions of this rank's subtrees to rank 0; its own stay there.
   void send_contributions() {
-    if (!subtrees) return;
+    if (!subtrees || comm.rank() == 0) return;
     for (const int f : subtrees->made().open_roots()) {
       const auto block = Impl::mirror_in<Kokkos::HostSpace>(subtrees->contribution(f));
       comm.send(0, contribution_tag, std::span<const Scalar>(block.data(), block.extent(0)));
     }
   }
+  /// Puts all contributions into the leaves of the top.
   void receive_contributions() {
     if (!top) return;
     const auto leaves = top->made().foreign_leaves();
-    for (std::size_t k = 0; k < leaves.size(); ++k) {
+    std::vector<int> own;
+    if (subtrees) own = subtrees->made().open_roots();
+    for (std::size_t k = 0, next = 0; k < leaves.size(); ++k) {
+      if (leaf_rank[k] == 0) {
+        Kokkos::deep_copy(top->contribution(leaves[k]), subtrees->contribution(own[next++]));
+        continue;
+      }
       const auto block = comm.template receive<Scalar>(leaf_rank[k], contribution_tag);
       Kokkos::deep_copy(top->contribution(leaves[k]),
                         Kokkos::View<const Scalar*, Kokkos::HostSpace>(block.data(), block.size()));
