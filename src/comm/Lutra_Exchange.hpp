@@ -68,6 +68,12 @@ inline Exchange plan_exchange(Communicator& comm, const std::vector<Place>& plac
   const auto P = static_cast<std::size_t>(comm.size());
   Exchange exchange{{}, std::vector<std::vector<std::size_t>>(P)};
   std::vector<std::vector<std::size_t>> wanted(P);
+  std::vector<std::size_t> counts(P, 0);
+  for (const Place& place : places) ++counts[static_cast<std::size_t>(place.rank)];
+  for (std::size_t rank = 0; rank < P; ++rank) {
+    wanted[rank].reserve(counts[rank]);
+    exchange.targets[rank].reserve(counts[rank]);
+  }
   for (std::size_t e = 0; e < places.size(); ++e) {
     const auto rank = static_cast<std::size_t>(places[e].rank);
     wanted[rank].push_back(places[e].position);

@@ -149,13 +149,13 @@ TEST_CASE("ranks factorize subtrees and the top on their devices", "[numeric][de
 TEST_CASE("subtrees are assigned to ranks by memory", "[numeric]") {
   const System system(generate("poisson2d", 40));
   const auto& tree = system.tree;
-  const auto one = distribute_fronts(tree, 1);
+  const auto one = distribute_fronts(tree, 1, DivisionGoal::memory);
   CHECK(std::count(one.rank.begin(), one.rank.end(), 0) == tree.count());
   const auto sizes = sizes_of_fronts<double>(Exec(), tree);
   CHECK(one.entries[0] >= 0.9 * static_cast<double>(sizes.panels + sizes.contributions));
   CHECK(one.entries[0] <= 1.1 * static_cast<double>(sizes.panels + sizes.contributions));
   for (const int ranks : {2, 3, 4, 7}) {
-    const auto divided = distribute_fronts(tree, ranks);
+    const auto divided = distribute_fronts(tree, ranks, DivisionGoal::memory);
     double all = 0;
     for (const double entries : divided.entries) {
       all += entries;
@@ -172,13 +172,32 @@ TEST_CASE("subtrees are assigned to ranks by memory", "[numeric]") {
   }
 }
 
+TEST_CASE("subtrees are assigned to ranks by time", "[numeric]") {
+  const System system(generate("poisson2d", 40));
+  const auto& tree = system.tree;
+  const auto time = [](const FrontRanks& ranks) {
+    return *std::max_element(ranks.flops.begin(), ranks.flops.end()) + ranks.top_flops;
+  };
+  const auto one = distribute_fronts(tree, 1, DivisionGoal::time);
+  CHECK(std::abs(one.flops[0] - tree.flops) <= 1e-12 * tree.flops);
+  CHECK(one.top_flops == 0);
+  double before = time(one);
+  for (const int ranks : {2, 4}) {
+    const auto divided = distribute_fronts(tree, ranks, DivisionGoal::time);
+    CHECK(time(divided) <= before);
+    CHECK(time(divided) <= time(distribute_fronts(tree, ranks, DivisionGoal::memory)));
+    before = time(divided);
+  }
+  CHECK(before < 0.85 * time(one));
+}
+
 TEST_CASE("a budget too small for one rank suffices for several", "[numeric]") {
   Communicator comm;
   const System system(generate("poisson3d", 20));
   const System nothing(HostMatrix<double>{0, 0, {0}, {}, {}});
   const System& mine = comm.rank() == 0 ? system : nothing;
   // panels, contributions and buffers of one rank, which needs entries and lists besides
-  const double entries = distribute_fronts(system.tree, 1).entries[0];
+  const double entries = distribute_fronts(system.tree, 1, DivisionGoal::memory).entries[0];
   const MemoryBudget budget(static_cast<std::size_t>(entries * sizeof(double)) +
                             bytes_of_product_buffers<double, Exec>(Exec().concurrency()));
   const auto rows = deal(system.A.n_rows, comm.size());
