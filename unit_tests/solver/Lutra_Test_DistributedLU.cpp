@@ -305,7 +305,7 @@ TEST_CASE("the report says why and where rank 0 factorizes alone", "[distributed
   if (says) has(threshold, "rank 0 factorized alone: threshold pivoting interchanges rows");
   options = {};
   options.engine = Engine::simplicial;
-  const std::string simplicial = reasons(A, options, true);
+  const std::string simplicial = reasons(A, options, true, {comm.size(), 1});
   if (says) has(simplicial, "rank 0 factorized alone: the engine");
   if (comm.rank() == 0)
     has(simplicial, "factors computed on the device of rank 0, triangles on the ranks' devices");
@@ -398,6 +398,7 @@ void check_transposed(const LuOptions& options = {}) {
     CHECK(solver.grid().size() <= comm.size());
     for (const Transposition op : {Transposition::transposed, Transposition::adjoint})
       CHECK(transposed_error(comm, solver, A, op) <= 1e-11);
+    if (comm.rank() == 0) CHECK(solver.report().times.refactor.has_value() == (pass > 0));
     for (Scalar& value : A.values) value *= Scalar(3);  // the pattern stays
   }
   solver.close();
@@ -414,17 +415,20 @@ TEST_CASE("ranks solve transposed systems and new values on the pattern", "[dist
                 check_transposed<Kokkos::complex<double>>(on_fronts);)
 }
 
-TEST_CASE("the model chooses the grid, which may be one rank", "[distributed]") {
+TEST_CASE("the model chooses the grid of a preconditioner, which may be one rank", "[distributed]") {
   Communicator comm;
-  const auto A = grid_rows<double>(9, comm.rank(), comm.size());
-  const std::vector<double> b = multiply(A, 2);
-  std::vector<double> x(b.size());
+  const HostMatrix<double> A = generate("convdiff3d", 6);
+  const bool first = comm.rank() == 0;
+  KrylovSolverOptions options;
+  options.preconditioning = Preconditioning::lu;
   for (const double latency : {0.0, 1.0}) {  // a second a message: one rank is fastest
     DistributedOptions distribution;
     distribution.costs.latency_seconds = latency;
-    DistributedLU<double> solver(comm, {}, distribution);
-    succeed(solver.factorize(A));
-    CHECK(solver.solve(b, x, 2) == Status::success);
+    DistributedKrylov<double> solver(comm, options, distribution);
+    succeed(solver.factorize(first ? A : HostMatrix<double>{}));
+    const std::vector<double> b(first ? static_cast<std::size_t>(A.n_rows) : 0, 1.0);
+    std::vector<double> x(b.size());
+    CHECK(solver.solve(b, x) == Status::success);
     if (latency > 0) CHECK(solver.grid() == ProcessGrid{1, 1});
     const auto& predictions = solver.predictions();
     CHECK(predictions.size() >= (comm.size() > 1 ? 3u : 0u));
@@ -433,6 +437,38 @@ TEST_CASE("the model chooses the grid, which may be one rank", "[distributed]") 
     if (comm.size() > 1) CHECK(predictions[0].grid == solver.grid());
     solver.close();
   }
+  comm.close();
+}
+
+TEST_CASE("rank 0 solves alone what it factorized alone, also with new values", "[distributed]") {
+  Communicator comm;
+  LuOptions options;
+  options.engine = Engine::simplicial;
+  auto A = grid_rows<double>(11, comm.rank(), comm.size());
+  const std::vector<double> b = multiply(A, 3);
+  DistributedLU<double> solver(comm, options);
+  for (const double scale : {1.0, 2.0}) {
+    for (double& value : A.values) value *= scale;
+    succeed(solver.factorize(A));
+    std::vector<double> x(b.size());
+    CHECK(solver.solve(b, x, 3) == Status::success);
+    CHECK(solver.grid() == ProcessGrid{0, 0});
+    CHECK(*solver.report().errors.backward_componentwise <= 1e-12);
+    for (std::size_t e = 0; e < x.size(); ++e) {
+      const auto exact = 1 + A.rows[e % A.rows.size()] % 5 + static_cast<std::int64_t>(e / A.rows.size());
+      CHECK(std::abs(x[e] - static_cast<double>(exact) / scale) <= 1e-11);
+    }
+    for (const Transposition op : {Transposition::transposed, Transposition::adjoint})
+      CHECK(transposed_error(comm, solver, A, op) <= 1e-11);
+    if (comm.rank() == 0) {
+      CHECK(solver.report().times.refactor.has_value() == (scale > 1));
+      CHECK((solver.report().choice.why.find("rank 0 factorized alone") != std::string::npos) ==
+            (comm.size() > 1));
+    }
+  }
+  const auto statistics = solver.statistics();
+  if (comm.rank() == 0) CHECK(statistics[0].rows == A.n);
+  solver.close();
   comm.close();
 }
 

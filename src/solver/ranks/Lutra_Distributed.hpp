@@ -31,6 +31,8 @@ template <class Scalar>
 class FrontsOnRanks;
 template <class Scalar>
 struct FrontAnalysis;
+template <class Scalar>
+class FirstRankSolver;
 }  // namespace Impl
 
 /// LU factorization of a matrix that is distributed by rows. Rank 0 analyzes it; all ranks factorize, solve
@@ -46,9 +48,8 @@ struct FrontAnalysis;
 /// and the residuals stay on hosts.
 ///
 /// Rank 0 factorizes alone if SparseLU would not use fronts on this matrix or would interchange rows, if
-/// pivots had to be perturbed, or if the memory limit is too small for fronts. Its factors are then solved on
-/// a grid, the given one or the fastest by the model, and must fit on rank 0; the reasons in the report say
-/// why. The whole matrix must fit on rank 0 for the analysis. New values on a known pattern are not gathered.
+/// pivots had to be perturbed, or if the memory limit is too small for fronts; the reasons in the report say
+/// why. It then solves as well, unless a grid is given, which takes its factors. The whole matrix must fit on rank 0 for the analysis. New values on a known pattern are not gathered.
 /// `memory_limit` is the limit of each rank, for fronts and their solves. All calls are collective, and
 /// errors are thrown on all ranks. The class is instantiated for all scalars.
 template <class Scalar>
@@ -69,8 +70,8 @@ class DistributedLU {
   ///         rejects; OutOfMemoryError
   [[nodiscard]] Status factorize(const DistributedRows<Scalar>& A);
 
-  /// Solves op(A)·X = B and refines as SparseLU does, but without GMRES. In each column, a correction is kept
-  /// if it lowers the componentwise backward error.
+  /// Solves op(A)·X = B and refines as SparseLU does, but without GMRES unless rank 0 works alone. In each
+  /// column, a correction is kept if it lowers the componentwise backward error.
   /// @param B,X [rows of this rank × k] stored by columns
   /// @returns the status of `report()`. If it is singular, X is left unchanged.
   /// @throws on all ranks alike: CallOrderError; InputError if B has the wrong size or is not finite
@@ -79,10 +80,9 @@ class DistributedLU {
 
   /// Returns the status and the errors on all ranks. The other fields are complete on rank 0 only.
   const Report& report() const noexcept { return m_report; }
-  /// Returns the grid of the last factorization; 0 × 0 if its solves are on fronts.
+  /// Returns the grid given in the options; 0 × 0 if there is none, and solves use the fronts or rank 0.
   const ProcessGrid& grid() const noexcept { return m_distribution.grid; }
-  /// Returns the model's predictions for the candidate grids, fastest first, or for the given grid; empty if
-  /// solves are on fronts.
+  /// Returns the model's prediction for the given grid; empty if there is none.
   const std::vector<GridPrediction>& predictions() const noexcept { return m_predictions; }
   /// Collective. Returns the statistics of all ranks on rank 0, and an empty vector on the others.
   std::vector<RankStatistics> statistics();
@@ -92,6 +92,7 @@ class DistributedLU {
   bool has_pattern(const DistributedRows<Scalar>& A);
   HostMatrix<Scalar> assemble_rows();
   bool refactorize();
+  bool refactorize_alone();
   void factorize_again();
   template <class ExecutionSpace>
   void factorize_in(const HostMatrix<Scalar>& A);
@@ -104,6 +105,7 @@ class DistributedLU {
   bool run_fronts();
   void solve_on_grid(FactorValues<Scalar>&& factors);
   void describe_place();
+  Status solve_alone(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k, Transposition op);
   std::vector<Scalar> apply_inverse(std::span<const Scalar> B, std::size_t k, Transposition op);
 
   Communicator& m_comm;
@@ -112,9 +114,11 @@ class DistributedLU {
   ProcessGrid m_asked;  ///< grid in the options; 0 × 0: none
   std::vector<GridPrediction> m_predictions;
   DistributedOperator<Scalar> m_A;
-  std::unique_ptr<Impl::FrontsOnRanks<Scalar>> m_fronts;  ///< null if rank 0 factorized alone
+  std::unique_ptr<Impl::FrontsOnRanks<Scalar>> m_fronts;   ///< null if rank 0 factorized alone
+  std::unique_ptr<Impl::FirstRankSolver<Scalar>> m_alone;  ///< set if it solves alone, too
+  bool m_stays_alone = false;  ///< whatever the values are: fronts are not tried again
   std::string m_why_alone;  ///< why rank 0 factorizes alone, on rank 0; empty if there is only one rank
-  std::optional<DistributedFactors<Scalar>> m_factors;  ///< factors on a grid; else solves are on fronts
+  std::optional<DistributedFactors<Scalar>> m_factors;  ///< factors on the given grid
   bool m_usable = false;                                ///< the factors are those of m_A
   Report m_report;
 };

@@ -9,13 +9,13 @@
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_ChooseEngine.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_FirstRankSolver.hpp"
 #include "Lutra_FrontsOnRanks.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Outcome.hpp"
 #include "Lutra_PivotOrder.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_Refinement.hpp"
-#include "Lutra_SparseLU.hpp"
 
 namespace lutra {
 namespace {
@@ -71,6 +71,7 @@ void DistributedLU<Scalar>::close() {
   if (m_factors) m_factors->close();
   m_factors.reset();
   m_fronts.reset();
+  m_alone.reset();
   m_usable = false;
 }
 
@@ -94,11 +95,11 @@ Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
   return Impl::outcome_of(m_report.status);
 }
 
-/// Returns whether fronts on all ranks have factorized a matrix with this pattern.
+/// Returns whether a matrix with this pattern has been factorized, so that its analysis can be reused.
 template <class Scalar>
 bool DistributedLU<Scalar>::has_pattern(const DistributedRows<Scalar>& A) {
   const DistributedRows<Scalar>& old = m_A.rows();
-  const bool same = m_fronts && A.n == old.n && A.rows == old.rows && A.row_map == old.row_map &&
+  const bool same = (m_fronts || (m_alone && m_stays_alone)) && A.n == old.n && A.rows == old.rows && A.row_map == old.row_map &&
                     A.columns == old.columns;
   std::vector<int> differs{same ? 0 : 1};
   m_comm.all_max(differs);
@@ -122,8 +123,10 @@ HostMatrix<Scalar> DistributedLU<Scalar>::assemble_rows() {
   return whole;
 }
 
+/// @returns false on all ranks if the matrix has to be analyzed again
 template <class Scalar>
 bool DistributedLU<Scalar>::refactorize() {
+  if (m_alone) return refactorize_alone();
   const Kokkos::Timer timer;
   if (!run_fronts()) return false;
   if (m_factors) {
@@ -134,6 +137,19 @@ bool DistributedLU<Scalar>::refactorize() {
   m_report.times.refactor = timer.seconds();
   m_report.status = Status::not_solved;
   m_report.errors = {};
+  return true;
+}
+
+template <class Scalar>
+bool DistributedLU<Scalar>::refactorize_alone() {
+  const Kokkos::Timer timer;
+  const HostMatrix<Scalar> whole = assemble_rows();
+  const double distribution = *m_report.times.distribution + timer.seconds();
+  const std::string why = m_report.choice.why;
+  m_alone->factorize(whole);
+  m_report = m_alone->report();
+  m_report.choice.why = why;
+  m_report.times.distribution = distribution;
   return true;
 }
 
@@ -155,20 +171,20 @@ void DistributedLU<Scalar>::factorize_again() {
   if (m_report.status == Status::not_solved) describe_place();
 }
 
-/// Sends factors to the given grid, or to the fastest by the model.
+/// Sends factors to the given grid.
 template <class Scalar>
 void DistributedLU<Scalar>::solve_on_grid(FactorValues<Scalar>&& factors) {
   const Kokkos::Timer timer;
   m_factors.emplace(m_comm, std::move(factors), m_A.rows().rows, m_distribution);
   m_distribution.grid = m_factors->triangles().grid();
   m_predictions = m_factors->triangles().predictions();
-  if (m_predictions.size() > 1) Impl::add_reason(m_report, describe_choice(m_predictions));
   m_report.times.levelization = m_report.times.levelization.value_or(0) + timer.seconds();
 }
 
 /// Writes where the matrix is factorized and solved to the report.
 template <class Scalar>
 void DistributedLU<Scalar>::describe_place() {
+  if (m_alone) return;
   m_report.choice.trisolve = m_factors ? "distributed" : "distributed fronts";
   if (!m_factors)
     Impl::add_reason(m_report, m_distribution.on_device
@@ -241,6 +257,7 @@ template <class Scalar>
 template <class ExecutionSpace>
 bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
   m_why_alone.clear();
+  m_stays_alone = true;
   if (m_options.pivoting == Pivoting::threshold) {
     m_why_alone = "threshold pivoting interchanges rows";
     return false;
@@ -260,6 +277,7 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
     m_report.times.numeric = timer.seconds();
     if (!usable) {
       m_fronts.reset();
+      m_stays_alone = false;
       return false;
     }
     if (!on_grid) return true;
@@ -300,28 +318,31 @@ bool DistributedLU<Scalar>::run_fronts() {
 template <class Scalar>
 template <class ExecutionSpace>
 void DistributedLU<Scalar>::factorize_on_first_rank(const HostMatrix<Scalar>& A) {
-  FactorValues<Scalar> factors;
   const auto distribution = m_report.times.distribution;
-  m_report = {};
-  m_comm.agree(
-      "factorization on rank 0",
-      [&] {
-        if (m_comm.rank() != 0) return;
-        const Communicator::Work work(m_comm);
-        SparseLU<Scalar, ExecutionSpace> solver(m_options);
-        Status status = solver.analyze(A);
-        if (status == Status::success) status = solver.factorize(A);
-        m_report = solver.report();
-        if (!m_why_alone.empty() && m_comm.size() > 1)
-          Impl::add_reason(m_report, "rank 0 factorized alone: " + m_why_alone);
-        if (status == Status::success) factors = solver.factors();
-      },
-      false);
+  m_alone = Impl::make_first_rank_solver<Scalar, ExecutionSpace>(m_comm, m_options);
+  m_alone->factorize(A);
+  m_report = m_alone->report();
   m_report.times.distribution = distribution;
-  std::vector<Status> status{m_report.status};
-  m_comm.broadcast(status);
-  m_report.status = status[0];
-  if (m_report.status == Status::not_solved) solve_on_grid(std::move(factors));
+  if (!m_why_alone.empty() && m_comm.size() > 1)
+    Impl::add_reason(m_report, "rank 0 factorized alone: " + m_why_alone);
+  if (m_asked.size() == 0) return;
+  const auto alone = std::move(m_alone);
+  if (m_report.status == Status::not_solved) solve_on_grid(alone->factors());
+}
+
+template <class Scalar>
+Status DistributedLU<Scalar>::solve_alone(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
+                                          Transposition op) {
+  const Kokkos::Timer timer;
+  const auto distribution = m_report.times.distribution;
+  const std::string why = m_report.choice.why;
+  m_alone->solve(B, X, k, op, m_A.all_rows());
+  m_report = m_alone->report();
+  m_report.choice.why = why;
+  m_report.times.distribution = distribution;
+  // what messages take counts as part of the solve
+  m_report.times.solve = timer.seconds() - m_report.times.refine.value_or(0);
+  return m_report.status;
 }
 
 /// Returns op(A)⁻¹·B with the accuracy of the factors.
@@ -351,6 +372,7 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
       },
       false);
   if (!m_usable) return m_report.status;
+  if (m_alone) return solve_alone(B, X, k, op);
   std::vector<Scalar> right(B.begin(), B.end());
   if (op == Transposition::adjoint) {  // Aᴴ·x = b is Aᵀ·conj(x) = conj(b)
     for (Scalar& value : right) value = ScalarTraits<Scalar>::conjugate(value);
@@ -398,10 +420,13 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
 
 template <class Scalar>
 std::vector<RankStatistics> DistributedLU<Scalar>::statistics() {
-  std::vector<RankStatistics> all;
-  const std::vector<RankStatistics> mine{m_factors  ? m_factors->statistics()
-                                         : m_fronts ? m_fronts->statistics()
-                                                    : RankStatistics{}};
+  std::vector<RankStatistics> all, mine(1);
+  if (m_factors) mine[0] = m_factors->statistics();
+  if (m_fronts && !m_factors) mine[0] = m_fronts->statistics();
+  if (m_alone && m_comm.rank() == 0) {
+    mine[0].rows = m_A.rows().n;
+    mine[0].entries = m_report.factors.nnz_l.value_or(0) + m_report.factors.nnz_u.value_or(0);
+  }
   for (const auto& one : m_comm.gather(mine)) all.push_back(one.front());
   return all;
 }
