@@ -76,13 +76,17 @@ Arguments without_files(Arguments arguments) {
 
 /// Distributes the columns of a vector on rank 0; each rank receives the elements of its rows.
 template <class Scalar>
-std::vector<Scalar> deal_columns(Communicator& ranks, std::vector<Scalar> whole, std::int64_t n,
+std::vector<Scalar> deal_columns(Communicator& ranks, const std::vector<Scalar>& whole, std::int64_t n,
                                  const std::vector<std::int64_t>& rows) {
-  ranks.broadcast(whole);
-  std::vector<Scalar> mine;
-  for (std::size_t first = 0; first < whole.size(); first += static_cast<std::size_t>(n))
-    for (const std::int64_t row : rows) mine.push_back(whole[first + static_cast<std::size_t>(row)]);
-  return mine;
+  constexpr int tag = 31005;
+  const auto all_rows = ranks.gather(rows);
+  for (std::size_t r = 0; r < all_rows.size(); ++r) {
+    std::vector<Scalar> part;
+    for (std::size_t first = 0; first < whole.size(); first += static_cast<std::size_t>(n))
+      for (const std::int64_t row : all_rows[r]) part.push_back(whole[first + static_cast<std::size_t>(row)]);
+    ranks.send(static_cast<int>(r), tag, part);
+  }
+  return ranks.template receive<Scalar>(0, tag);
 }
 
 template <class Scalar>

@@ -161,7 +161,8 @@ class FrontPart {
     m_row_scale = allocate<decltype(m_row_scale)>("lutra::numeric::row_scale", n);
     m_col_scale = allocate<decltype(m_col_scale)>("lutra::numeric::col_scale", n);
     m_perturbed = allocate<decltype(m_perturbed)>("lutra::numeric::perturbed", n);
-    m_values = allocate<decltype(m_values)>("lutra::numeric::values of the part", m_made.columns.size());
+    if (!is_host_space<ExecutionSpace>)
+      m_values = allocate<decltype(m_values)>("lutra::numeric::values of the part", m_made.columns.size());
     set_scales({}, {});
     std::vector<int> same(n);
     std::iota(same.begin(), same.end(), 0);
@@ -231,10 +232,8 @@ class FrontPart {
     const auto outcome =
         make_uncounted<Kokkos::View<FrontLuOutcome, Kokkos::HostSpace>>("lutra::numeric::outcome");
     m_factors.min_largest_entry = largest;  // for the pivot threshold
-    Kokkos::deep_copy(m_exec, m_values,
-                      Kokkos::View<const Scalar*, Kokkos::HostSpace>(values.data(), values.size()));
-    factorize_fronts<Scalar>(m_exec, m_plan, {m_values, m_row_scale, m_col_scale}, perturbation, m_factors,
-                             m_perturbed);
+    factorize_fronts<Scalar>(m_exec, m_plan, {in_memory(values), m_row_scale, m_col_scale}, perturbation,
+                             m_factors, m_perturbed);
     find_largest_factor(m_exec, m_factors);
     m_exec.fence("lutra::numeric: the part is factorized");
     Kokkos::deep_copy(outcome, m_factors.outcome);
@@ -284,6 +283,16 @@ class FrontPart {
   static Kokkos::View<const T*, Kokkos::HostSpace> view(const std::vector<T>& values) {
     return Kokkos::View<const T*, Kokkos::HostSpace>(values.data(), values.size());
   }
+  /// The values in the memory of the execution space.
+  Kokkos::View<const Scalar*, Memory> in_memory(std::span<const Scalar> values) const {
+    const Kokkos::View<const Scalar*, Kokkos::HostSpace> host(values.data(), values.size());
+    if constexpr (is_host_space<ExecutionSpace>) {
+      return host;
+    } else {
+      Kokkos::deep_copy(m_exec, m_values, host);
+      return m_values;
+    }
+  }
   template <class View>
   View allocate(const char* label, std::size_t size) {
     return m_reservation.template allocate<View>(m_exec, label, size);
@@ -296,7 +305,7 @@ class FrontPart {
   Kokkos::View<Real*, Memory> m_row_scale, m_col_scale;
   std::vector<Real> m_host_row_scale, m_host_col_scale;
   Kokkos::View<unsigned char*, Memory> m_perturbed;
-  Kokkos::View<Scalar*, Memory> m_values;  ///< entries of the part
+  Kokkos::View<Scalar*, Memory> m_values;  ///< entries of the part; on devices only
   LuPlan<Memory> m_plan;
   FrontFactors<Scalar, ExecutionSpace> m_factors;
   std::vector<std::int64_t> m_source;  ///< [nnz] position in the panels of each entry of L + U by rows
