@@ -40,10 +40,10 @@ std::string properties_text(const MatrixSummary& matrix) {
 
 // One line for the grid and one for each of its ranks.
 std::string grid_text(const GridRecord& grid) {
-  std::string text =
-      text_line("ranks", std::to_string(grid.ranks.size()) + (grid.name == "0x0" ? "" : ", grid " + grid.name) +
-                             (grid.predicted_seconds
-                                  ? ", predicted " + short_number(grid.predicted_seconds) + " s a solve"
+  std::string text = text_line(
+      "ranks",
+      std::to_string(grid.ranks.size()) + (grid.name == "0x0" ? "" : ", grid " + grid.name) +
+          (grid.predicted_seconds ? ", predicted " + short_number(grid.predicted_seconds) + " s a solve"
                                   : ""));
   for (std::size_t r = 0; r < grid.ranks.size(); ++r) {
     const RankRecord& rank = grid.ranks[r];

@@ -86,7 +86,9 @@ TEST_CASE("an exchange brings elements from their places and back", "[comm]") {
   std::vector<double> got(places.size() * k, -1.0), back(3 * k, 0.0);
   exchange.forward<double>(
       comm, k,
-      [&](std::size_t i, std::size_t c) { return static_cast<double>(10 * me + i) + 0.5 * static_cast<double>(c); },
+      [&](std::size_t i, std::size_t c) {
+        return static_cast<double>(10 * me + i) + 0.5 * static_cast<double>(c);
+      },
       [&](std::size_t e, std::size_t c, double value) { got[e * k + c] = value; });
   for (std::size_t e = 0; e < P; ++e)
     for (std::size_t c = 0; c < k; ++c)

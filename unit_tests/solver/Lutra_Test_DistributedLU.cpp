@@ -146,8 +146,10 @@ TEST_CASE("residuals of distributed rows need a halo of X", "[distributed]") {
   std::vector<double> whole(n * n, 0.0);  // by columns
   const DistributedRows<double> all = grid_rows<double>(9, 0, 1);
   for (std::size_t i = 0; i < n; ++i)
-    for (auto e = static_cast<std::size_t>(all.row_map[i]); e < static_cast<std::size_t>(all.row_map[i + 1]); ++e)
-      whole[static_cast<std::size_t>(all.columns[e]) * n + static_cast<std::size_t>(all.rows[i])] = all.values[e];
+    for (auto e = static_cast<std::size_t>(all.row_map[i]); e < static_cast<std::size_t>(all.row_map[i + 1]);
+         ++e)
+      whole[static_cast<std::size_t>(all.columns[e]) * n + static_cast<std::size_t>(all.rows[i])] =
+          all.values[e];
   DistributedOperator<double> op(comm);
   for (const double scale : {1.0, 3.0}) {
     if (scale == 1.0) {
@@ -160,7 +162,9 @@ TEST_CASE("residuals of distributed rows need a halo of X", "[distributed]") {
     for (const Transposition which : {Transposition::none, Transposition::transposed}) {
       std::vector<double> B(mine * k), X(mine * k), R;
       const auto b = [](std::size_t i, std::size_t c) { return static_cast<double>(i % 7 + c); };
-      const auto x = [](std::size_t i, std::size_t c) { return static_cast<double>(i % 5) - static_cast<double>(c); };
+      const auto x = [](std::size_t i, std::size_t c) {
+        return static_cast<double>(i % 5) - static_cast<double>(c);
+      };
       for (std::size_t e = 0; e < B.size(); ++e) {
         B[e] = b(static_cast<std::size_t>(A.rows[e % mine]), e / mine);
         X[e] = x(static_cast<std::size_t>(A.rows[e % mine]), e / mine);
@@ -178,7 +182,8 @@ TEST_CASE("residuals of distributed rows need a halo of X", "[distributed]") {
           }
           if (size > 0) worst[c] = std::max(worst[c], std::abs(r) / size);
           for (std::size_t own = 0; own < mine; ++own)
-            if (A.rows[own] == static_cast<std::int64_t>(i)) CHECK(std::abs(R[c * mine + own] - r) <= 1e-13 * size);
+            if (A.rows[own] == static_cast<std::int64_t>(i))
+              CHECK(std::abs(R[c * mine + own] - r) <= 1e-13 * size);
         }
       for (std::size_t c = 0; c < k; ++c) CHECK(std::abs(errors.componentwise[c] - worst[c]) <= 1e-13);
     }

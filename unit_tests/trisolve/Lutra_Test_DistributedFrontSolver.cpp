@@ -84,14 +84,20 @@ Columns<Scalar> right_sides(std::size_t n, std::size_t k) {
   return B;
 }
 
+template <class From, class To>
+void copy(const From& from, const To& to) {
+  for (std::size_t i = 0; i < from.extent(0); ++i)
+    for (std::size_t c = 0; c < from.extent(1); ++c) to(i, c) = from(i, c);
+}
+
 /// A solve by FrontSolver on the whole tree.
 template <class Scalar>
 class OneRank {
  public:
   explicit OneRank(const System<Scalar>& system)
       : m_plan(plan_lu(m_exec, system.tree, system.entries(), m_budget, front_plan_options<Scalar, Exec>())),
-        m_factors(make_front_factors<Scalar>(
-            m_exec, make_front_schedule<Scalar>(m_exec, m_plan, m_budget), m_budget)),
+        m_factors(make_front_factors<Scalar>(m_exec, make_front_schedule<Scalar>(m_exec, m_plan, m_budget),
+                                             m_budget)),
         m_solver(m_exec, m_plan, m_budget),
         m_rows(m_exec, m_budget, system) {
     allocate_values(m_exec, m_plan, m_budget, m_factors);
@@ -156,9 +162,18 @@ void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, bool for
       const auto expected = alone.solve(op, B);
       for (std::size_t c = 0; c < k; ++c)
         for (std::size_t i = 0; i < own.size(); ++i) part(i, c) = B(static_cast<std::size_t>(own[i]), c);
-      const auto X = Kokkos::create_mirror_view_and_copy(typename Space::memory_space(), part);
-      solver.solve(op, X, X);
-      Kokkos::deep_copy(part, X);
+      if (k == 6) {  // vectors by rows
+        const DenseRows<Scalar, Kokkos::HostSpace> rows_of_B("B", own.size(), k);
+        copy(part, rows_of_B);
+        const auto X = Kokkos::create_mirror_view_and_copy(typename Space::memory_space(), rows_of_B);
+        solver.solve(op, X, X);
+        Kokkos::deep_copy(rows_of_B, X);
+        copy(rows_of_B, part);
+      } else {
+        const auto X = Kokkos::create_mirror_view_and_copy(typename Space::memory_space(), part);
+        solver.solve(op, X, X);
+        Kokkos::deep_copy(part, X);
+      }
       double worst = 0, size = 0;
       for (std::size_t c = 0; c < k; ++c)
         for (std::size_t i = 0; i < own.size(); ++i) {

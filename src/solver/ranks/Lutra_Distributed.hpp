@@ -39,7 +39,8 @@ class FirstRankSolver;
 /// and refine.
 ///
 ///     rows of A ──► rank 0: order, tree ──► fronts on ranks (DistributedFronts)
-///     each step:  B − op(A)·X by rows, with halos ──► sweeps through the fronts (DistributedFrontSolver) ──► X
+///     each step:  B − op(A)·X by rows, with halos ──► sweeps through the fronts (DistributedFrontSolver) ──►
+///     X
 ///
 /// If the options name a grid of ranks, L and U are sent to it by blocks, and triangular solves are driven by
 /// messages (DistributedFactors).
@@ -49,9 +50,10 @@ class FirstRankSolver;
 ///
 /// Rank 0 factorizes alone if SparseLU would not use fronts on this matrix or would interchange rows, if
 /// pivots had to be perturbed, or if the memory limit is too small for fronts; the reasons in the report say
-/// why. It then solves as well, unless a grid is given, which takes its factors. The whole matrix must fit on rank 0 for the analysis. New values on a known pattern are not gathered.
-/// `memory_limit` is the limit of each rank, for fronts and their solves. All calls are collective, and
-/// errors are thrown on all ranks. The class is instantiated for all scalars.
+/// why. It then solves as well, unless a grid is given, which takes its factors. The whole matrix must fit on
+/// rank 0 for the analysis. New values on a known pattern are not gathered. `memory_limit` is the limit of
+/// each rank, for fronts and their solves. All calls are collective, and errors are thrown on all ranks. The
+/// class is instantiated for all scalars.
 template <class Scalar>
 class DistributedLU {
  public:
@@ -117,7 +119,7 @@ class DistributedLU {
   std::unique_ptr<Impl::FrontsOnRanks<Scalar>> m_fronts;   ///< null if rank 0 factorized alone
   std::unique_ptr<Impl::FirstRankSolver<Scalar>> m_alone;  ///< set if it solves alone, too
   bool m_stays_alone = false;  ///< whatever the values are: fronts are not tried again
-  std::string m_why_alone;  ///< why rank 0 factorizes alone, on rank 0; empty if there is only one rank
+  std::string m_why_alone;     ///< why rank 0 factorizes alone, on rank 0; empty if there is only one rank
   std::optional<DistributedFactors<Scalar>> m_factors;  ///< factors on the given grid
   bool m_usable = false;                                ///< the factors are those of m_A
   Report m_report;

@@ -45,8 +45,8 @@ void describe_fronts(const AssemblyTree& tree, int ranks, double nnz, Report& re
   report.choice.precond = "none";
   report.choice.trisolve = name_of(TrisolveMethod::supernodal);
   if (ranks > 1)
-    Impl::add_reason(report, "multifrontal engine: subtrees of the assembly tree on " + std::to_string(ranks) +
-                               " ranks, the top on rank 0");
+    Impl::add_reason(report, "multifrontal engine: subtrees of the assembly tree on " +
+                                 std::to_string(ranks) + " ranks, the top on rank 0");
   report.factors.nnz_l = static_cast<std::int64_t>((stored - tree.n) / 2);
   report.factors.nnz_u = static_cast<std::int64_t>((stored + tree.n) / 2);
   report.factors.flops = tree.flops;
@@ -99,8 +99,8 @@ Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
 template <class Scalar>
 bool DistributedLU<Scalar>::has_pattern(const DistributedRows<Scalar>& A) {
   const DistributedRows<Scalar>& old = m_A.rows();
-  const bool same = (m_fronts || (m_alone && m_stays_alone)) && A.n == old.n && A.rows == old.rows && A.row_map == old.row_map &&
-                    A.columns == old.columns;
+  const bool same = (m_fronts || (m_alone && m_stays_alone)) && A.n == old.n && A.rows == old.rows &&
+                    A.row_map == old.row_map && A.columns == old.columns;
   std::vector<int> differs{same ? 0 : 1};
   m_comm.all_max(differs);
   return differs[0] == 0;
@@ -116,8 +116,7 @@ HostMatrix<Scalar> DistributedLU<Scalar>::assemble_rows() {
   m_comm.agree(
       "factorization on rank 0",
       [&] {
-        if (m_comm.rank() == 0)
-          whole = Impl::assemble_rows(A.n, m_A.all_rows(), row_maps, columns, values);
+        if (m_comm.rank() == 0) whole = Impl::assemble_rows(A.n, m_A.all_rows(), row_maps, columns, values);
       },
       false);
   return whole;
@@ -266,9 +265,8 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
   if (!analyze<ExecutionSpace>(A, analysis)) return false;
   try {
     const Kokkos::Timer planning;
-    m_fronts = Impl::make_fronts_on_ranks<Scalar, ExecutionSpace>(m_comm, make_view(A).pattern(), analysis,
-                                                                  m_A.all_rows(),
-                                                                  MemoryBudget(m_options.memory_limit));
+    m_fronts = Impl::make_fronts_on_ranks<Scalar, ExecutionSpace>(
+        m_comm, make_view(A).pattern(), analysis, m_A.all_rows(), MemoryBudget(m_options.memory_limit));
     const bool on_grid = m_asked.size() > 0;
     on_grid ? m_fronts->plan_collection() : m_fronts->plan_solves();
     m_report.times.levelization = planning.seconds();

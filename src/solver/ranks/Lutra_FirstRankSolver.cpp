@@ -115,11 +115,10 @@ std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver(Communicator& co
   return std::make_unique<FirstRankLu<Scalar, ExecutionSpace>>(comm, options);
 }
 
-#define LUTRA_FIRST_RANK_SOLVER(Scalar, Space)                                                          \
+#define LUTRA_FIRST_RANK_SOLVER(Scalar, Space)                                                           \
   template std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver<Scalar, Space>(Communicator&, \
                                                                                           const LuOptions&);
-#define LUTRA_FIRST_RANK_ON_HOST(Scalar) \
-  LUTRA_FIRST_RANK_SOLVER(Scalar, Kokkos::DefaultHostExecutionSpace)
+#define LUTRA_FIRST_RANK_ON_HOST(Scalar) LUTRA_FIRST_RANK_SOLVER(Scalar, Kokkos::DefaultHostExecutionSpace)
 LUTRA_FOR_EACH_SCALAR(LUTRA_FIRST_RANK_ON_HOST)
 #ifdef KOKKOS_ENABLE_CUDA
 #define LUTRA_FIRST_RANK_ON_DEVICE(Scalar) LUTRA_FIRST_RANK_SOLVER(Scalar, Kokkos::Cuda)

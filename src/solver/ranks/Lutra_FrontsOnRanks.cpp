@@ -65,11 +65,10 @@ std::unique_ptr<FrontsOnRanks<Scalar>> make_fronts_on_ranks(
   return std::make_unique<FrontsInSpace<Scalar, ExecutionSpace>>(comm, A, analysis, rows_of_ranks, budget);
 }
 
-#define LUTRA_FRONTS_ON_RANKS(Scalar, Space)                                                 \
-  template std::unique_ptr<FrontsOnRanks<Scalar>> make_fronts_on_ranks<Scalar, Space>(       \
-      Communicator&, const CsrPattern<int, std::int64_t, Kokkos::HostSpace>&,                \
-      const FrontAnalysis<Scalar>&, const std::vector<std::vector<std::int64_t>>&,           \
-      const MemoryBudget&);
+#define LUTRA_FRONTS_ON_RANKS(Scalar, Space)                                                                \
+  template std::unique_ptr<FrontsOnRanks<Scalar>> make_fronts_on_ranks<Scalar, Space>(                      \
+      Communicator&, const CsrPattern<int, std::int64_t, Kokkos::HostSpace>&, const FrontAnalysis<Scalar>&, \
+      const std::vector<std::vector<std::int64_t>>&, const MemoryBudget&);
 #define LUTRA_FRONTS_ON_HOSTS(Scalar) LUTRA_FRONTS_ON_RANKS(Scalar, Kokkos::DefaultHostExecutionSpace)
 LUTRA_FOR_EACH_SCALAR(LUTRA_FRONTS_ON_HOSTS)
 #ifdef KOKKOS_ENABLE_CUDA

@@ -46,6 +46,7 @@ class PartSolver {
              bool is_top, const MemoryBudget& budget)
       : m_part(part),
         m_is_top(is_top),
+        m_budget(budget),
         m_reservation(budget),
         m_solver(part.exec(), part.plan(), budget, {.portable = true}) {
     std::vector<Ordinal> same(static_cast<std::size_t>(part.plan().n));
@@ -62,33 +63,33 @@ class PartSolver {
   int n_fronts() const { return static_cast<int>(m_part.plan().count); }
   std::int64_t entries() const { return m_part.plan().panel_layout.entries(); }
 
+  /// Replaces the vectors by those for more columns.
   /// @throws OutOfMemoryError
   void reserve(std::size_t columns) {
     m_solver.reserve(exec(), m_part.plan(), m_part.factors(), static_cast<int>(columns));
-    for (auto* const crossing : {&up, &down}) {
-      if (crossing->storage.extent(0) >= crossing->size(columns)) continue;
-      crossing->storage = {};
-      crossing->storage = m_reservation.template allocate<Kokkos::View<Scalar*, Memory>>(
+    up.storage = down.storage = {};
+    m_crossings = MemoryReservation(m_budget);
+    for (auto* const crossing : {&up, &down})
+      crossing->storage = m_crossings.template allocate<Kokkos::View<Scalar*, Memory>>(
           exec(), "lutra::trisolve::values of other parts", crossing->size(columns));
-    }
   }
 
   /// @param vectors [pivots × columns], right-hand sides, then solutions
   void sweep_up(Transposition op, const DenseRows<Scalar, Memory>& vectors) {
     const std::size_t k = vectors.extent(1);
     const FrontValues<Scalar, Memory> nothing;
-    m_is_top ? m_solver.sweep_up(exec(), m_part.plan(), m_part.factors(), system(op, vectors), up.in(k),
-                                 nothing)
-             : m_solver.sweep_up(exec(), m_part.plan(), m_part.factors(), system(op, vectors), {}, up.out(k));
+    m_is_top
+        ? m_solver.sweep_up(exec(), m_part.plan(), m_part.factors(), system(op, vectors), up.in(k), nothing)
+        : m_solver.sweep_up(exec(), m_part.plan(), m_part.factors(), system(op, vectors), {}, up.out(k));
     exec().fence("lutra::trisolve: the sums of the part are there");
   }
   void sweep_down(Transposition op, const DenseRows<Scalar, Memory>& vectors) {
     const std::size_t k = vectors.extent(1);
     const FrontValues<Scalar, Memory> nothing;
-    m_is_top ? m_solver.sweep_down(exec(), m_part.plan(), m_part.factors(), system(op, vectors), {},
-                                   down.out(k))
-             : m_solver.sweep_down(exec(), m_part.plan(), m_part.factors(), system(op, vectors), down.in(k),
-                                   nothing);
+    m_is_top
+        ? m_solver.sweep_down(exec(), m_part.plan(), m_part.factors(), system(op, vectors), {}, down.out(k))
+        : m_solver.sweep_down(exec(), m_part.plan(), m_part.factors(), system(op, vectors), down.in(k),
+                              nothing);
     exec().fence("lutra::trisolve: the solutions of the part are there");
   }
 
@@ -107,7 +108,9 @@ class PartSolver {
 
   const Part& m_part;
   bool m_is_top;
-  MemoryReservation m_reservation;
+  MemoryBudget m_budget;
+  MemoryReservation m_reservation;  ///< of lists
+  MemoryReservation m_crossings;    ///< of the values that cross
   FrontSolver<Scalar, ExecutionSpace> m_solver;
   Kokkos::View<const Ordinal*, Memory> m_index;  ///< [n] 0, 1, …: vectors hold pivots in their order
 };
@@ -121,16 +124,17 @@ struct DistributedFrontSolver<Scalar, ExecutionSpace>::State {
   Communicator& comm;
   const Fronts& fronts;
   ExecutionSpace exec;
+  MemoryBudget budget;
   MemoryReservation reservation;
-  std::optional<Solver> subtrees, top;  ///< parts of this rank
+  std::optional<Solver> subtrees, top;    ///< parts of this rank
   Kokkos::View<Scalar*, Memory> vectors;  ///< [pivots of this rank × most columns so far]
   std::size_t most_columns = 0;
   RankStatistics statistics;
 
-  State(Communicator& with, const Fronts& of, const MemoryBudget& budget)
-      : comm(with), fronts(of), reservation(budget) {
-    if (const auto* const part = fronts.subtrees()) make_subtrees(*part, budget);
-    if (const auto* const part = fronts.top()) make_top(*part, budget);
+  State(Communicator& with, const Fronts& of, const MemoryBudget& within)
+      : comm(with), fronts(of), budget(within) {
+    if (const auto* const part = fronts.subtrees()) make_subtrees(*part);
+    if (const auto* const part = fronts.top()) make_top(*part);
     for (const std::optional<Solver>* const one : {&subtrees, &top}) {
       if (!*one) continue;
       statistics.rows += (*one)->n_pivots();
@@ -139,7 +143,7 @@ struct DistributedFrontSolver<Scalar, ExecutionSpace>::State {
     }
   }
 
-  void make_subtrees(const typename Fronts::Part& part, const MemoryBudget& budget) {
+  void make_subtrees(const typename Fronts::Part& part) {
     const auto& layout = part.plan().layout.fronts;
     std::vector<Offset> sums, solutions;
     for (const int root : part.made().open_roots()) {
@@ -149,7 +153,7 @@ struct DistributedFrontSolver<Scalar, ExecutionSpace>::State {
     for (Offset k = part.made().n_pivots(); k < part.plan().n; ++k) solutions.push_back(k);
     subtrees.emplace(part, sums, solutions, false, budget);
   }
-  void make_top(const typename Fronts::Part& part, const MemoryBudget& budget) {
+  void make_top(const typename Fronts::Part& part) {
     std::vector<Offset> sums, solutions;
     for (const TopBoundary& of_rank : fronts.boundaries()) {
       sums.insert(sums.end(), of_rank.contributions.begin(), of_rank.contributions.end());
@@ -160,10 +164,12 @@ struct DistributedFrontSolver<Scalar, ExecutionSpace>::State {
 
   void reserve(std::size_t k) {
     if (k <= most_columns) return;
+    most_columns = 0;  // if memory runs out, there are no vectors
     comm.agree("trisolve: vectors of a solve", [&] {
       for (std::optional<Solver>* const one : {&subtrees, &top})
         if (*one) (*one)->reserve(k);
       vectors = {};
+      reservation = MemoryReservation(budget);
       vectors = reservation.template allocate<Kokkos::View<Scalar*, Memory>>(
           exec, "lutra::trisolve::pivots of the rank", static_cast<std::size_t>(statistics.rows) * k);
     });
@@ -173,7 +179,8 @@ struct DistributedFrontSolver<Scalar, ExecutionSpace>::State {
   /// The vectors of a part, which follow those of the parts before it.
   DenseRows<Scalar, Memory> vectors_of(const Solver& part, std::size_t k) const {
     const auto first = &part == &*subtrees || !subtrees ? 0 : static_cast<std::size_t>(subtrees->n_pivots());
-    return DenseRows<Scalar, Memory>(vectors.data() + first * k, static_cast<std::size_t>(part.n_pivots()), k);
+    return DenseRows<Scalar, Memory>(vectors.data() + first * k, static_cast<std::size_t>(part.n_pivots()),
+                                     k);
   }
 
   template <class Values>
@@ -217,8 +224,9 @@ struct DistributedFrontSolver<Scalar, ExecutionSpace>::State {
     }
     if (!top) return;
     const auto sums = on_host(top->up, k);
-    for_each_rank([](const TopBoundary& of) -> auto& { return of.contributions; }, sums, k,
-                  [&](int rank, const auto& of_rank) { receive(rank, sum_tag, of_rank); });
+    for_each_rank(
+        [](const TopBoundary& of) -> auto& { return of.contributions; }, sums, k,
+        [&](int rank, const auto& of_rank) { receive(rank, sum_tag, of_rank); });
     Kokkos::deep_copy(top->up.flat(k), sums);
     sweep([&] { top->sweep_up(op, vectors_of(*top, k)); });
   }
@@ -228,8 +236,9 @@ struct DistributedFrontSolver<Scalar, ExecutionSpace>::State {
       sweep([&] { top->sweep_down(op, vectors_of(*top, k)); });
       const auto solutions = on_host(top->down, k);
       Kokkos::deep_copy(solutions, top->down.flat(k));
-      for_each_rank([](const TopBoundary& of) -> auto& { return of.solutions; }, solutions, k,
-                    [&](int rank, const auto& of_rank) { send(rank, solution_tag, of_rank); });
+      for_each_rank(
+          [](const TopBoundary& of) -> auto& { return of.solutions; }, solutions, k,
+          [&](int rank, const auto& of_rank) { send(rank, solution_tag, of_rank); });
     }
     if (!subtrees) return;
     const auto solutions = on_host(subtrees->down, k);
@@ -241,6 +250,36 @@ struct DistributedFrontSolver<Scalar, ExecutionSpace>::State {
   void sweep(const Task& task) {
     const Communicator::Work work(comm);
     task();
+  }
+
+  template <class ConstVectors, class Vectors>
+  void solve(Transposition op, const ConstVectors& B, const Vectors& X) {
+    const Kokkos::Timer timer;
+    const std::size_t k = B.extent(1);
+    if (k == 0) return;
+    reserve(k);
+    const bool plain = op == Transposition::none;
+    const Impl::Exchange& in = plain ? fronts.pivot_rows() : fronts.pivot_columns();
+    const Impl::Exchange& out = plain ? fronts.pivot_columns() : fronts.pivot_rows();
+    const Kokkos::View<Scalar*, Memory> used(vectors.data(), static_cast<std::size_t>(statistics.rows) * k);
+    const auto host = Kokkos::create_mirror_view(Kokkos::HostSpace(), used);
+    const auto host_B = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), B);
+    in.forward<Scalar>(
+        comm, k, [&](std::size_t i, std::size_t c) { return host_B(i, c); },
+        [&](std::size_t p, std::size_t c, const Scalar& value) { host(p * k + c) = value; });
+    count_messages(in.sources, k);
+    Kokkos::deep_copy(used, host);
+    sweep_up(op, k);
+    sweep_down(op, k);
+    Kokkos::deep_copy(host, used);
+    const auto host_X = Kokkos::create_mirror_view(Kokkos::HostSpace(), X);
+    out.backward<Scalar>(
+        comm, k, [&](std::size_t p, std::size_t c) { return host(p * k + c); },
+        [&](std::size_t i, std::size_t c, const Scalar& value) { host_X(i, c) = value; });
+    count_messages(out.targets, k);
+    Kokkos::deep_copy(X, host_X);
+    statistics.flops += 2.0 * static_cast<double>(statistics.entries) * static_cast<double>(k);
+    statistics.solve_seconds += timer.seconds();
   }
 
   void count_messages(const std::vector<std::vector<std::size_t>>& sent, std::size_t k) {
@@ -266,35 +305,15 @@ template <class Scalar, class ExecutionSpace>
 DistributedFrontSolver<Scalar, ExecutionSpace>::~DistributedFrontSolver() = default;
 
 template <class Scalar, class ExecutionSpace>
-void DistributedFrontSolver<Scalar, ExecutionSpace>::solve(Transposition op, const Columns<const Scalar>& B,
-                                                           const Columns<Scalar>& X) {
-  State& state = *m_state;
-  const Kokkos::Timer timer;
-  const bool plain = op == Transposition::none;
-  const Impl::Exchange& in = plain ? state.fronts.pivot_rows() : state.fronts.pivot_columns();
-  const Impl::Exchange& out = plain ? state.fronts.pivot_columns() : state.fronts.pivot_rows();
-  const std::size_t k = B.extent(1);
-  if (k == 0) return;
-  state.reserve(k);
-  const auto host_B = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), B);
-  const Kokkos::View<Scalar*, Memory> vectors(state.vectors.data(), state.statistics.rows * k);
-  const auto host = Kokkos::create_mirror_view(Kokkos::HostSpace(), vectors);
-  in.forward<Scalar>(
-      state.comm, k, [&](std::size_t i, std::size_t c) { return host_B(i, c); },
-      [&](std::size_t p, std::size_t c, const Scalar& value) { host(p * k + c) = value; });
-  state.count_messages(in.sources, k);
-  Kokkos::deep_copy(vectors, host);
-  state.sweep_up(op, k);
-  state.sweep_down(op, k);
-  Kokkos::deep_copy(host, vectors);
-  const auto host_X = Kokkos::create_mirror_view(Kokkos::HostSpace(), X);
-  out.backward<Scalar>(
-      state.comm, k, [&](std::size_t p, std::size_t c) { return host(p * k + c); },
-      [&](std::size_t i, std::size_t c, const Scalar& value) { host_X(i, c) = value; });
-  state.count_messages(out.targets, k);
-  Kokkos::deep_copy(X, host_X);
-  state.statistics.flops += 2.0 * static_cast<double>(state.statistics.entries) * static_cast<double>(k);
-  state.statistics.solve_seconds += timer.seconds();
+void DistributedFrontSolver<Scalar, ExecutionSpace>::solve_columns(Transposition op,
+                                                                   const Columns<const Scalar>& B,
+                                                                   const Columns<Scalar>& X) {
+  m_state->solve(op, B, X);
+}
+template <class Scalar, class ExecutionSpace>
+void DistributedFrontSolver<Scalar, ExecutionSpace>::solve_rows(Transposition op, const Rows<const Scalar>& B,
+                                                                const Rows<Scalar>& X) {
+  m_state->solve(op, B, X);
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -306,7 +325,8 @@ RankStatistics DistributedFrontSolver<Scalar, ExecutionSpace>::statistics() cons
   template class DistributedFrontSolver<Scalar, Kokkos::DefaultHostExecutionSpace>;
 LUTRA_FOR_EACH_SCALAR(LUTRA_DISTRIBUTED_FRONT_SOLVER)
 #ifdef KOKKOS_ENABLE_CUDA
-#define LUTRA_DISTRIBUTED_FRONT_SOLVER_CUDA(Scalar) template class DistributedFrontSolver<Scalar, Kokkos::Cuda>;
+#define LUTRA_DISTRIBUTED_FRONT_SOLVER_CUDA(Scalar) \
+  template class DistributedFrontSolver<Scalar, Kokkos::Cuda>;
 LUTRA_FOR_EACH_SCALAR(LUTRA_DISTRIBUTED_FRONT_SOLVER_CUDA)
 #endif
 

@@ -3,6 +3,7 @@
 #define LUTRA_DISTRIBUTEDFRONTSOLVER_HPP
 
 #include <memory>
+#include <type_traits>
 
 #include "Lutra_Communicator.hpp"
 #include "Lutra_DistributedFronts.hpp"
@@ -31,9 +32,11 @@ class DistributedFrontSolver {
  public:
   using Fronts = DistributedFronts<Scalar, ExecutionSpace>;
   using Memory = typename ExecutionSpace::memory_space;
-  /// Columns of vectors: [rows of this rank × k]
+  /// Vectors by columns, or by rows as in `Factorization`: [rows of this rank × k]
   template <class T>
   using Columns = Kokkos::View<T**, Kokkos::LayoutLeft, Memory>;
+  template <class T>
+  using Rows = DenseRows<T, Memory>;
 
   /// @param fronts must outlive this object
   /// @param budget of each rank: index lists and vectors
@@ -43,14 +46,23 @@ class DistributedFrontSolver {
 
   /// X = op(A)⁻¹·B with the factors of the last factorization, scales included. Fences. Allocates if there
   /// are more right-hand sides than ever before.
-  /// @param B,X the same number of columns on all ranks; X may be B
+  /// @param B,X `Columns` or `Rows`, the same number of columns on all ranks; X may be B
   /// @throws OutOfMemoryError on all ranks
-  void solve(Transposition op, const Columns<const Scalar>& B, const Columns<Scalar>& X);
+  template <class BView, class XView>
+  void solve(Transposition op, const BView& B, const XView& X) {
+    static_assert(std::is_same_v<typename BView::array_layout, typename XView::array_layout>);
+    if constexpr (std::is_same_v<typename XView::array_layout, Kokkos::LayoutRight>)
+      solve_rows(op, B, X);
+    else
+      solve_columns(op, B, X);
+  }
 
   /// Statistics of this rank. `rows` counts its pivots, `blocks` its fronts, `entries` those of its panels.
   RankStatistics statistics() const;
 
  private:
+  void solve_columns(Transposition op, const Columns<const Scalar>& B, const Columns<Scalar>& X);
+  void solve_rows(Transposition op, const Rows<const Scalar>& B, const Rows<Scalar>& X);
   struct State;
   std::unique_ptr<State> m_state;
 };

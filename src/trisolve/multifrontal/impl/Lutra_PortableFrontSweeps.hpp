@@ -77,8 +77,7 @@ class PortableFrontSweeps {
     const Data data = front_solve_data(plan, *m_lists, factors, system);
     for_each_group(data.n_columns, [&](int column, int width) {
       reserve(exec, plan, factors, width);
-      for (const bool forward : {true, false})
-        sweep(exec, plan, factors, {column, width, 0, forward}, data);
+      for (const bool forward : {true, false}) sweep(exec, plan, factors, {column, width, 0, forward}, data);
     });
   }
 
@@ -121,12 +120,11 @@ class PortableFrontSweeps {
 
   void reserve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, int width) {
     const auto n = static_cast<std::int64_t>(plan.n);
-    m_vectors.reserve(
-        exec,
-        {{{"lutra::trisolve::solved", n},
-          {"lutra::trisolve::contributions", static_cast<std::int64_t>(plan.rows.extent(0))},
-          {"lutra::trisolve::solution", factors.row_of_pivot().data() != nullptr ? n : 0}}},
-        width);
+    m_vectors.reserve(exec,
+                      {{{"lutra::trisolve::solved", n},
+                        {"lutra::trisolve::contributions", static_cast<std::int64_t>(plan.rows.extent(0))},
+                        {"lutra::trisolve::solution", factors.row_of_pivot().data() != nullptr ? n : 0}}},
+                      width);
   }
 
   /// The vectors of a group.
