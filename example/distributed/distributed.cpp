@@ -52,9 +52,8 @@ bool solve(lutra::Communicator& ranks) {
   ranks.all_max(error);
   const auto statistics = solver.statistics();  // on rank 0
   for (std::size_t r = 0; r < statistics.size(); ++r)
-    std::printf("rank %zu of grid %s: %lld rows, %lld entries of L and U, %lld messages\n", r,
-                name_of(solver.grid()).c_str(), static_cast<long long>(statistics[r].rows),
-                static_cast<long long>(statistics[r].entries),
+    std::printf("rank %zu: %lld rows, %lld entries of L and U, %lld messages\n", r,
+                static_cast<long long>(statistics[r].rows), static_cast<long long>(statistics[r].entries),
                 static_cast<long long>(statistics[r].messages));
   solver.close();
   return status == lutra::Status::success && error[0] < 1e-10;

@@ -261,6 +261,7 @@ void bind_report(nb::module_& m) {
       .def_ro("ordering", &StageTimes::ordering)
       .def_ro("symbolic", &StageTimes::symbolic)
       .def_ro("levelization", &StageTimes::levelization)
+      .def_ro("distribution", &StageTimes::distribution)
       .def_ro("numeric", &StageTimes::numeric)
       .def_ro("refactor", &StageTimes::refactor)
       .def_ro("solve", &StageTimes::solve)

@@ -76,13 +76,17 @@ Arguments without_files(Arguments arguments) {
 
 /// Distributes the columns of a vector on rank 0; each rank receives the elements of its rows.
 template <class Scalar>
-std::vector<Scalar> deal_columns(Communicator& ranks, std::vector<Scalar> whole, std::int64_t n,
+std::vector<Scalar> deal_columns(Communicator& ranks, const std::vector<Scalar>& whole, std::int64_t n,
                                  const std::vector<std::int64_t>& rows) {
-  ranks.broadcast(whole);
-  std::vector<Scalar> mine;
-  for (std::size_t first = 0; first < whole.size(); first += static_cast<std::size_t>(n))
-    for (const std::int64_t row : rows) mine.push_back(whole[first + static_cast<std::size_t>(row)]);
-  return mine;
+  constexpr int tag = 31005;
+  const auto all_rows = ranks.gather(rows);
+  for (std::size_t r = 0; r < all_rows.size(); ++r) {
+    std::vector<Scalar> part;
+    for (std::size_t first = 0; first < whole.size(); first += static_cast<std::size_t>(n))
+      for (const std::int64_t row : all_rows[r]) part.push_back(whole[first + static_cast<std::size_t>(row)]);
+    ranks.send(static_cast<int>(r), tag, part);
+  }
+  return ranks.template receive<Scalar>(0, tag);
 }
 
 template <class Scalar>
@@ -183,8 +187,10 @@ void repeat(int runs, DistributedLU<Scalar>& solver, const DistributedRows<Scala
 template <class Scalar>
 Solution<Scalar> solve_directly(const Arguments& arguments, const System<Scalar>& system,
                                 const DistributedOptions& distribution, Communicator& ranks) {
+  const Kokkos::Timer dealing;
   const DistributedRows<Scalar> mine = deal_rows(ranks, system.A);
   const std::vector<Scalar> B = deal_columns(ranks, system.B, mine.n, mine.rows);
+  double distribution_seconds = dealing.seconds();
   std::vector<Scalar> X(B.size());
   const Transposition op = transposition(arguments);
   DistributedLU<Scalar> solver(ranks, system.options.solver.lu_options(), distribution);
@@ -193,7 +199,10 @@ Solution<Scalar> solve_directly(const Arguments& arguments, const System<Scalar>
   solver.solve(B, X, system.columns, op);
   solution.report = solver.report();
   if (arguments.repeat) repeat(*arguments.repeat, solver, mine, B, X, system.columns, op, solution.report);
+  const Kokkos::Timer collecting;
   solution.X = collect_columns(ranks, X, mine.n, system.columns);
+  distribution_seconds += collecting.seconds();
+  solution.report.times.distribution = solution.report.times.distribution.value_or(0) + distribution_seconds;
   solution.grid = solver.grid();
   solution.predictions = solver.predictions();
   solution.ranks = solver.statistics();
@@ -219,10 +228,10 @@ Solution<Scalar> solve_iteratively(const Arguments& arguments, const System<Scal
 
 template <class Scalar>
 int solve(const Arguments& arguments, const ProgramOptions& options, Input&& input, Communicator& ranks) {
-  const Kokkos::Timer timer;
   const double read_seconds = input.read_seconds;
   ReportRecord record;
   const auto system = make_system<Scalar>(arguments, options, std::move(input), ranks, record);
+  const Kokkos::Timer timer;
   DistributedOptions distribution;
   distribution.grid = parse_grid(arguments.grid, ranks.size());
   distribution.on_device = is_on_device(arguments);

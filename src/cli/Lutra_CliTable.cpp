@@ -238,7 +238,10 @@ void CommandTable::add_solve() {
       ->type_name("B.mtx")
       ->group("System and accuracy");
   add_solver_options(solve);
-  solve.add_option("--grid", a.grid, "under mpirun: the grid of ranks that solve [by predicted time]")
+  solve
+      .add_option("--grid", a.grid,
+                  "under mpirun: the grid of ranks that solve with blocks of L and U [LU: on fronts, others: "
+                  "by predicted time]")
       ->type_name("PxQ")
       ->group("System and accuracy");
   solve.add_option("--out", a.out, "where to write X")->type_name("X.mtx")->group("Output");

@@ -40,10 +40,10 @@ std::string properties_text(const MatrixSummary& matrix) {
 
 // One line for the grid and one for each of its ranks.
 std::string grid_text(const GridRecord& grid) {
-  std::string text =
-      text_line("ranks", std::to_string(grid.ranks.size()) + ", grid " + grid.name +
-                             (grid.predicted_seconds
-                                  ? ", predicted " + short_number(grid.predicted_seconds) + " s a solve"
+  std::string text = text_line(
+      "ranks",
+      std::to_string(grid.ranks.size()) + (grid.name == "0x0" ? "" : ", grid " + grid.name) +
+          (grid.predicted_seconds ? ", predicted " + short_number(grid.predicted_seconds) + " s a solve"
                                   : ""));
   for (std::size_t r = 0; r < grid.ranks.size(); ++r) {
     const RankRecord& rank = grid.ranks[r];
@@ -76,7 +76,7 @@ std::string run_text(const RunInfo& run) {
 
 std::string times_text(const StageTimes& times) {
   std::string text;
-  const std::array<std::pair<const char*, const std::optional<double>*>, 10> stages = {
+  const std::array<std::pair<const char*, const std::optional<double>*>, 11> stages = {
       {{"read", &times.read},
        {"matching", &times.matching},
        {"ordering", &times.ordering},
@@ -86,6 +86,7 @@ std::string times_text(const StageTimes& times) {
        {"refactor", &times.refactor},
        {"solve", &times.solve},
        {"refine", &times.refine},
+       {"distribution", &times.distribution},
        {"total", &times.total}}};
   for (const auto& [name, seconds] : stages) append(text, name, short_number(*seconds));
   return text_line("seconds", text);
@@ -192,11 +193,12 @@ std::string time_line(const StageTimes& times, const RunInfo& run) {
          short_number(sum({times.matching, times.ordering, times.symbolic, times.levelization})));
   append(stages, "factorization", short_number(times.refactor ? times.refactor : times.numeric));
   append(stages, "solve", short_number(sum({times.solve, times.refine})));
+  append(stages, "distribution", short_number(times.distribution));
   std::string text = times.total ? short_number(times.total) + " s: " : "";
   text += stages + (stages.empty() ? "" : "; ") + backend_text(run);
   if (run.grid) {
     text += ", " + std::to_string(run.grid->ranks.size()) + " ranks";
-    if (run.grid->name != "0x0") text += ", grid " + run.grid->name;  // no grid if nothing was factorized
+    if (run.grid->name != "0x0") text += ", grid " + run.grid->name;  // none if solves are on fronts
   }
   return text_line("time", text);
 }

@@ -93,24 +93,22 @@ const std::optional<Failure>& Communicator::failure() const noexcept {
   return m_state->failure;
 }
 
+// Sends parts of `max_message` bytes, then the rest, which may be empty.
 void Communicator::send_bytes(int to, int tag, std::span<const std::byte> bytes) {
-  // Sends the length, then the bytes in as many messages as needed.
-  const std::uint64_t length = bytes.size();
-  const std::size_t first = std::min(bytes.size(), max_message - sizeof length);
-  Impl::Bytes message = m_state->pool.buffer(sizeof length + first);
-  std::memcpy(message.data(), &length, sizeof length);
-  std::copy_n(bytes.begin(), first, message.begin() + sizeof length);
-  m_state->pool.send(m_state->data, to, tag, std::move(message));
-  for (std::size_t begin = first; begin < bytes.size(); begin += max_message) {
-    const auto part = bytes.subspan(begin, std::min(max_message, bytes.size() - begin));
-    m_state->pool.send(m_state->data, to, tag, Impl::Bytes(part.begin(), part.end()));
+  for (bool more = true; more;) {
+    const auto part = bytes.first(std::min(max_message, bytes.size()));
+    Impl::Bytes message = m_state->pool.buffer(part.size());
+    std::copy(part.begin(), part.end(), message.begin());
+    m_state->pool.send(m_state->data, to, tag, std::move(message));
+    more = part.size() == max_message;
+    bytes = bytes.subspan(part.size());
   }
 }
 
-std::vector<std::byte> Communicator::receive_bytes(int from, int tag) {
+void Communicator::receive_bytes(int from, int tag, Impl::ReceiveTarget& target) {
   Impl::CommState& state = *m_state;
   const std::string what = "a message of rank " + std::to_string(from);
-  const auto next = [&] {
+  for (bool more = true; more;) {
     MPI_Status status;
     wait_until(what.c_str(), [&] {
       int there = 0;
@@ -119,46 +117,19 @@ std::vector<std::byte> Communicator::receive_bytes(int from, int tag) {
     });
     int count = 0;
     MPI_Get_count(&status, MPI_BYTE, &count);
-    // Owns the buffer: MPI may write to it until the request completes, which can be after this call if it
-    // throws.
-    struct Pending {
-      Impl::Bytes bytes;
-      MPI_Request request = MPI_REQUEST_NULL;
-    };
-    auto pending = std::make_unique<Pending>();
-    pending->bytes.resize(static_cast<std::size_t>(count));
-    Pending* const raw = pending.release();
-    MPI_Irecv(raw->bytes.data(), count, MPI_BYTE, from, tag, state.data, &raw->request);
+    std::byte* const to = target.extend(static_cast<std::size_t>(count));
+    MPI_Request request;
+    target.in_flight = true;  // until the request completes, which can be after this call if it throws
+    MPI_Irecv(to, count, MPI_BYTE, from, tag, state.data, &request);
     wait_until(what.c_str(), [&] {
       int done = 0;
-      MPI_Test(&raw->request, &done, MPI_STATUS_IGNORE);
+      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
       return done != 0;
     });
-    pending.reset(raw);
+    target.in_flight = false;
     state.last_arrival = Impl::seconds_now();
-    return std::move(pending->bytes);
-  };
-  Impl::Bytes bytes = next();
-  std::uint64_t length = 0;
-  std::memcpy(&length, bytes.data(), sizeof length);
-  bytes.erase(bytes.begin(), bytes.begin() + sizeof length);
-  while (bytes.size() < length) {
-    const Impl::Bytes part = next();
-    bytes.insert(bytes.end(), part.begin(), part.end());
+    more = static_cast<std::size_t>(count) == max_message;
   }
-  return bytes;
-}
-
-std::vector<std::byte> Communicator::broadcast_bytes(std::vector<std::byte> bytes, int root) {
-  // Binomial tree. With ranks counted from the root, rank r receives from r without its lowest set bit and
-  // sends to r + 2^k for each 2^k below that bit.
-  const int P = size(), me = (rank() - root + P) % P;
-  int bit = 1;
-  while (bit < P && (me & bit) == 0) bit *= 2;
-  if (me != 0) bytes = receive_bytes((me - bit + root) % P, tag_tree);
-  for (int below = bit / 2; below > 0; below /= 2)
-    if (me + below < P) send_bytes((me + below + root) % P, tag_tree, bytes);
-  return bytes;
 }
 
 void Communicator::barrier() {
@@ -168,9 +139,10 @@ void Communicator::barrier() {
       send_bytes(me - bit, tag_tree, {});
       break;
     }
-    if (me + bit < P) receive_bytes(me + bit, tag_tree);
+    if (me + bit < P) receive<std::byte>(me + bit, tag_tree);
   }
-  broadcast_bytes({}, 0);
+  std::vector<std::byte> nothing;
+  broadcast(nothing);
 }
 
 Failure Communicator::describe_exception(const char* where) const {

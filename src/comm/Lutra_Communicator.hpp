@@ -59,6 +59,33 @@ struct PutHeader {
   std::int64_t adds;    ///< 1: `value` is added to the signal; 0: it is assigned
 };
 
+/// Memory that a message is received into.
+class ReceiveTarget {
+ public:
+  virtual ~ReceiveTarget() = default;
+  /// Makes room for further bytes. @returns where they go
+  virtual std::byte* extend(std::size_t bytes) = 0;
+  bool in_flight = false;  ///< MPI may still write to the memory, which then has to be kept
+};
+
+/// Target with the values of a message.
+template <class T>
+class ReceivedValues final : public ReceiveTarget {
+ public:
+  ~ReceivedValues() override {
+    if (in_flight) static_cast<void>(m_values.release());  // after an exception
+  }
+  std::byte* extend(std::size_t bytes) override {
+    const std::size_t before = m_values->size();
+    m_values->resize(before + bytes / sizeof(T));
+    return reinterpret_cast<std::byte*>(m_values->data() + before);
+  }
+  std::vector<T>& values() { return *m_values; }
+
+ private:
+  std::unique_ptr<std::vector<T>> m_values = std::make_unique<std::vector<T>>();
+};
+
 /// Receiver of one-sided operations.
 class PutTarget {
  public:
@@ -113,7 +140,9 @@ class Communicator {
   template <class T>
   std::vector<T> receive(int from, int tag) {
     static_assert(std::is_trivially_copyable_v<T>);
-    return from_bytes<T>(receive_bytes(from, tag));
+    Impl::ReceivedValues<T> target;
+    receive_bytes(from, tag, target);
+    return std::move(target.values());
   }
 
   // Collective calls, in the same order on all ranks --------------------------------------------------------
@@ -124,9 +153,12 @@ class Communicator {
   template <class T>
   void broadcast(std::vector<T>& values, int root = 0) {
     static_assert(std::is_trivially_copyable_v<T>);
-    const auto bytes = std::as_bytes(std::span<const T>(values));
-    auto received = broadcast_bytes({bytes.begin(), bytes.end()}, root);
-    if (rank() != root) values = from_bytes<T>(received);
+    Impl::ReceivedValues<T> target;
+    const auto bytes = [&] {
+      return std::as_bytes(std::span<const T>(rank() == root ? values : target.values()));
+    };
+    broadcast_bytes(target, bytes, root);
+    if (rank() != root) values = std::move(target.values());
   }
   /// Exchanges data between all pairs of ranks. @param values [P] to each rank @returns [P] from each rank
   template <class T>
@@ -249,15 +281,20 @@ class Communicator {
   // Above the tags of callers; MPI guarantees tags up to 32767.
   static constexpr int tag_gather = 32000, tag_all_to_all = 32001, tag_tree = 32002;
 
-  template <class T>
-  static std::vector<T> from_bytes(const std::vector<std::byte>& bytes) {
-    std::vector<T> values(bytes.size() / sizeof(T));
-    if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
-    return values;
-  }
   void send_bytes(int to, int tag, std::span<const std::byte> bytes);
-  std::vector<std::byte> receive_bytes(int from, int tag);
-  std::vector<std::byte> broadcast_bytes(std::vector<std::byte> bytes, int root);
+  void receive_bytes(int from, int tag, Impl::ReceiveTarget& target);
+  /// Receives from the rank above in the tree, unless this is the root, and sends bytes() to those below.
+  template <class Source>
+  void broadcast_bytes(Impl::ReceiveTarget& target, const Source& bytes, int root) {
+    // Binomial tree. With ranks counted from the root, rank r receives from r without its lowest set bit and
+    // sends to r + 2^k for each 2^k below that bit.
+    const int P = size(), me = (rank() - root + P) % P;
+    int bit = 1;
+    while (bit < P && (me & bit) == 0) bit *= 2;
+    if (me != 0) receive_bytes((me - bit + root) % P, tag_tree, target);
+    for (int below = bit / 2; below > 0; below /= 2)
+      if (me + below < P) send_bytes((me + below + root) % P, tag_tree, bytes());
+  }
   Failure describe_exception(const char* where) const;
   void throw_agreed(const std::optional<Failure>& mine, bool name_rank);
 

@@ -3,11 +3,18 @@
 #define LUTRA_EXCHANGE_HPP
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "Lutra_Communicator.hpp"
 
 namespace lutra::Impl {
+
+/// Where an element is: its rank, and its position there.
+struct Place {
+  std::int64_t rank = -1;
+  std::size_t position = 0;
+};
 
 /// Reusable plan for an exchange of elements between ranks. For each pair of ranks, `sources` of one and
 /// `targets` of the other have equal length and order.
@@ -54,6 +61,27 @@ struct Exchange {
     }
   }
 };
+
+/// Collective. Plans the exchange that brings elements from their places to positions 0, 1, … of this rank.
+/// @param places place of each element that this rank needs
+inline Exchange plan_exchange(Communicator& comm, const std::vector<Place>& places) {
+  const auto P = static_cast<std::size_t>(comm.size());
+  Exchange exchange{{}, std::vector<std::vector<std::size_t>>(P)};
+  std::vector<std::vector<std::size_t>> wanted(P);
+  std::vector<std::size_t> counts(P, 0);
+  for (const Place& place : places) ++counts[static_cast<std::size_t>(place.rank)];
+  for (std::size_t rank = 0; rank < P; ++rank) {
+    wanted[rank].reserve(counts[rank]);
+    exchange.targets[rank].reserve(counts[rank]);
+  }
+  for (std::size_t e = 0; e < places.size(); ++e) {
+    const auto rank = static_cast<std::size_t>(places[e].rank);
+    wanted[rank].push_back(places[e].position);
+    exchange.targets[rank].push_back(e);
+  }
+  exchange.sources = comm.all_to_all(wanted);
+  return exchange;
+}
 
 }  // namespace lutra::Impl
 

@@ -24,6 +24,8 @@ struct Choice {
 struct StageTimes {
   std::optional<double> read, matching, ordering, symbolic, levelization, numeric, refactor, solve, refine,
       total;
+  /// Checks and messages that distribute rows of A, B and X over ranks; several ranks only
+  std::optional<double> distribution;
   std::optional<double>
       condition;  ///< condition estimates since the last factorization; part of numeric or solve
 };

@@ -83,6 +83,7 @@ Json make(const StageTimes& times) {
           {"refactor", number(times.refactor)},
           {"solve", number(times.solve)},
           {"refine", number(times.refine)},
+          {"distribution", number(times.distribution)},
           {"condition", number(times.condition)},
           {"total", number(times.total)}};
 }

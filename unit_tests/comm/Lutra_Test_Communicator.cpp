@@ -7,6 +7,7 @@
 
 #include "Lutra_Communicator.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_Exchange.hpp"
 
 using lutra::Communicator;
 
@@ -69,6 +70,36 @@ TEST_CASE("messages with one tag arrive in order and complete", "[comm]") {
   REQUIRE(received.size() == large.size());
   for (std::size_t k : {std::size_t{0}, std::size_t{777}, large.size() - 1})
     CHECK(received[k] == before + 1e-6 * static_cast<double>(k));
+  comm.close();
+}
+
+TEST_CASE("an exchange brings elements from their places and back", "[comm]") {
+  Communicator comm;
+  const auto P = static_cast<std::size_t>(comm.size()), me = static_cast<std::size_t>(comm.rank());
+  // Rank r has 10·r + 0, 1, 2 and needs the last element of each rank, the highest rank first, and its own
+  // first one.
+  std::vector<lutra::Impl::Place> places;
+  for (std::size_t r = P; r-- > 0;) places.push_back({static_cast<std::int64_t>(r), 2});
+  places.push_back({static_cast<std::int64_t>(me), 0});
+  const auto exchange = lutra::Impl::plan_exchange(comm, places);
+  const std::size_t k = 2;
+  std::vector<double> got(places.size() * k, -1.0), back(3 * k, 0.0);
+  exchange.forward<double>(
+      comm, k,
+      [&](std::size_t i, std::size_t c) {
+        return static_cast<double>(10 * me + i) + 0.5 * static_cast<double>(c);
+      },
+      [&](std::size_t e, std::size_t c, double value) { got[e * k + c] = value; });
+  for (std::size_t e = 0; e < P; ++e)
+    for (std::size_t c = 0; c < k; ++c)
+      CHECK(got[e * k + c] == static_cast<double>(10 * (P - 1 - e) + 2) + 0.5 * static_cast<double>(c));
+  CHECK(got[P * k] == static_cast<double>(10 * me));
+  exchange.backward<double>(
+      comm, k, [&](std::size_t e, std::size_t c) { return got[e * k + c]; },
+      [&](std::size_t i, std::size_t c, double value) { back[i * k + c] += value; });
+  const double first = static_cast<double>(10 * me), last = static_cast<double>(10 * me + 2);
+  const double all = static_cast<double>(P);
+  CHECK(back == std::vector<double>{first, first + 0.5, 0, 0, all * last, all * (last + 0.5)});
   comm.close();
 }
 

@@ -32,7 +32,7 @@ TEST_CASE("a report has the documented keys in their order", "[io]") {
                                      "precond", "why", "pivot", "device_model"});
   CHECK(keys(json["predicted"]) == Keys{"ordering", "analysis", "factorization", "solve", "over_measured"});
   CHECK(keys(json["times"]) == Keys{"read", "matching", "ordering", "symbolic", "levelization", "numeric",
-                                    "refactor", "solve", "refine", "condition", "total"});
+                                    "refactor", "solve", "refine", "distribution", "condition", "total"});
   CHECK(keys(json["factors"]) ==
         Keys{"nnz_l", "nnz_u", "fill_ratio", "flops", "supernodes", "levels", "tree_height"});
   CHECK(keys(json["pivots"]) ==

@@ -15,6 +15,7 @@ namespace lutra::Test {
 namespace {
 
 using Exec = Kokkos::DefaultHostExecutionSpace;
+using Rows = std::vector<std::int64_t>;
 using Entry = std::pair<std::int64_t, std::int64_t>;
 using Factors = std::map<Entry, double>;
 
@@ -43,6 +44,22 @@ struct System {
     return {view(A.values), view(row_scale), view(col_scale)};
   }
 };
+
+/// Rows of each rank: every third block of three, the last first.
+std::vector<Rows> deal(int n, int size) {
+  std::vector<Rows> rows(static_cast<std::size_t>(size));
+  for (int i = n - 1; i >= 0; --i) rows[static_cast<std::size_t>(i / 3 % size)].push_back(i);
+  return rows;
+}
+
+/// Values of the entries in some rows.
+std::vector<double> values_of(const HostMatrix<double>& A, const Rows& rows) {
+  std::vector<double> values;
+  for (const std::int64_t i : rows)
+    values.insert(values.end(), A.values.begin() + A.row_map[static_cast<std::size_t>(i)],
+                  A.values.begin() + A.row_map[static_cast<std::size_t>(i) + 1]);
+  return values;
+}
 
 /// L\U of one rank.
 Factors factors_of_one(const System& system, double perturbation, FrontLuOutcome& outcome) {
@@ -75,9 +92,13 @@ void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, double p
   FrontLuOutcome expected_outcome;
   const Factors expected = factors_of_one(system, perturbation, expected_outcome);
   const double tolerance = std::is_same_v<Space, Exec> ? 0 : 1e-11;
-  DistributedFronts<double, Space> fronts(comm, mine.tree, mine.entries());
+  const auto rows = deal(matrix.n_rows, comm.size());
+  DistributedFronts<double, Space> fronts(comm, mine.tree, mine.entries(), rows);
+  fronts.set_scales(mine.row_scale, mine.col_scale);
   for (int repetition = 0; repetition < 2; ++repetition) {
-    const auto outcome = fronts.factorize(mine.scaled(), perturbation);
+    const auto values = values_of(matrix, rows[static_cast<std::size_t>(comm.rank())]);
+    const auto outcome = fronts.factorize(values, perturbation);
+    fronts.collect_factors();
     CHECK(outcome.perturbed == expected_outcome.perturbed);
     CHECK(outcome.largest_entry == expected_outcome.largest_entry);
     CHECK(std::abs(outcome.largest_factor - expected_outcome.largest_factor) <=
@@ -128,13 +149,13 @@ TEST_CASE("ranks factorize subtrees and the top on their devices", "[numeric][de
 TEST_CASE("subtrees are assigned to ranks by memory", "[numeric]") {
   const System system(generate("poisson2d", 40));
   const auto& tree = system.tree;
-  const auto one = distribute_fronts(tree, 1);
+  const auto one = distribute_fronts(tree, 1, DivisionGoal::memory);
   CHECK(std::count(one.rank.begin(), one.rank.end(), 0) == tree.count());
   const auto sizes = sizes_of_fronts<double>(Exec(), tree);
   CHECK(one.entries[0] >= 0.9 * static_cast<double>(sizes.panels + sizes.contributions));
   CHECK(one.entries[0] <= 1.1 * static_cast<double>(sizes.panels + sizes.contributions));
   for (const int ranks : {2, 3, 4, 7}) {
-    const auto divided = distribute_fronts(tree, ranks);
+    const auto divided = distribute_fronts(tree, ranks, DivisionGoal::memory);
     double all = 0;
     for (const double entries : divided.entries) {
       all += entries;
@@ -151,18 +172,40 @@ TEST_CASE("subtrees are assigned to ranks by memory", "[numeric]") {
   }
 }
 
+TEST_CASE("subtrees are assigned to ranks by time", "[numeric]") {
+  const System system(generate("poisson2d", 40));
+  const auto& tree = system.tree;
+  const auto time = [](const FrontRanks& ranks) {
+    return *std::max_element(ranks.flops.begin(), ranks.flops.end()) + ranks.top_flops;
+  };
+  const auto one = distribute_fronts(tree, 1, DivisionGoal::time);
+  CHECK(std::abs(one.flops[0] - tree.flops) <= 1e-12 * tree.flops);
+  CHECK(one.top_flops == 0);
+  double before = time(one);
+  for (const int ranks : {2, 4}) {
+    const auto divided = distribute_fronts(tree, ranks, DivisionGoal::time);
+    CHECK(time(divided) <= before);
+    CHECK(time(divided) <= time(distribute_fronts(tree, ranks, DivisionGoal::memory)));
+    before = time(divided);
+  }
+  CHECK(before < 0.85 * time(one));
+}
+
 TEST_CASE("a budget too small for one rank suffices for several", "[numeric]") {
   Communicator comm;
   const System system(generate("poisson3d", 20));
   const System nothing(HostMatrix<double>{0, 0, {0}, {}, {}});
   const System& mine = comm.rank() == 0 ? system : nothing;
   // panels, contributions and buffers of one rank, which needs entries and lists besides
-  const double entries = distribute_fronts(system.tree, 1).entries[0];
+  const double entries = distribute_fronts(system.tree, 1, DivisionGoal::memory).entries[0];
   const MemoryBudget budget(static_cast<std::size_t>(entries * sizeof(double)) +
                             bytes_of_product_buffers<double, Exec>(Exec().concurrency()));
+  const auto rows = deal(system.A.n_rows, comm.size());
   const auto attempt = [&] {
-    DistributedFronts<double> fronts(comm, mine.tree, mine.entries(), budget);
-    fronts.factorize(mine.scaled(), 1e-10);
+    DistributedFronts<double> fronts(comm, mine.tree, mine.entries(), rows, budget);
+    fronts.note_entries();
+    fronts.factorize(values_of(system.A, rows[static_cast<std::size_t>(comm.rank())]), 1e-10);
+    fronts.collect_factors();
     return fronts.values().size();
   };
   if (comm.size() == 1) {
@@ -180,9 +223,12 @@ TEST_CASE("a device memory budget too small for one rank suffices for several", 
     const System system(generate("poisson3d", 20));
     const System nothing(HostMatrix<double>{0, 0, {0}, {}, {}});
     const System& mine = comm.rank() == 0 ? system : nothing;
-    const auto attempt = [](Communicator& ranks, const System& of, const MemoryBudget& budget) {
-      DistributedFronts<double, Space> fronts(ranks, of.tree, of.entries(), budget);
-      fronts.factorize(of.scaled(), 1e-10);
+    const auto attempt = [&](Communicator& ranks, const System& of, const MemoryBudget& budget) {
+      const auto rows = deal(system.A.n_rows, ranks.size());
+      DistributedFronts<double, Space> fronts(ranks, of.tree, of.entries(), rows, budget);
+      fronts.note_entries();
+      fronts.factorize(values_of(system.A, rows[static_cast<std::size_t>(ranks.rank())]), 1e-10);
+      fronts.collect_factors();
       return fronts.values().size();
     };
     Communicator alone(MPI_COMM_SELF);

@@ -262,7 +262,7 @@ std::vector<AssemblyTree> parts_of(const AssemblyTree& tree) {
   std::iota(same.begin(), same.end(), 0);
   const Kokkos::View<Offset*, Kokkos::HostSpace> row_map("row_map", same.size() + 1);
   const FrontEntries entries{{tree.n, tree.n, row_map, {}}, same, same};
-  lutra::Impl::FrontPartMaker maker(tree, entries, distribute_fronts(tree, 3).rank);
+  lutra::Impl::FrontPartMaker maker(tree, entries, distribute_fronts(tree, 3, DivisionGoal::memory).rank);
   return {maker.make(FrontRanks::top).tree, maker.make(1).tree};
 }
 

@@ -3,7 +3,6 @@
 #define LUTRA_DISTRIBUTED_HPP
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,22 +26,34 @@ namespace lutra {
 template <class Scalar>
 DistributedRows<Scalar> deal_rows(Communicator& comm, const HostMatrix<Scalar>& A, int root = 0);
 
+namespace Impl {
+template <class Scalar>
+class FrontsOnRanks;
+template <class Scalar>
+struct FrontAnalysis;
+template <class Scalar>
+class FirstRankSolver;
+}  // namespace Impl
+
 /// LU factorization of a matrix that is distributed by rows. Rank 0 analyzes it; all ranks factorize, solve
 /// and refine.
 ///
-///     rows of A ──► rank 0: order, tree ──► fronts on ranks (DistributedFronts) ──► L, U ──► blocks on the
-///     grid; each step:  B − op(A)·X by rows on all ranks ──► solve on the grid (DistributedFactors) ──► X by
-///     rows
+///     rows of A ──► rank 0: order, tree ──► fronts on ranks (DistributedFronts)
+///     each step:  B − op(A)·X by rows, with halos ──► sweeps through the fronts (DistributedFrontSolver) ──►
+///     X
 ///
-/// With DistributedOptions::on_device, the ranks factorize fronts and solve with triangles on their devices
-/// (CUDA). The analysis, the residuals, and the factors in transit from fronts to blocks stay on hosts.
+/// If the options name a grid of ranks, L and U are sent to it by blocks, and triangular solves are driven by
+/// messages (DistributedFactors).
+///
+/// With DistributedOptions::on_device, the ranks factorize and solve on their devices (CUDA). The analysis
+/// and the residuals stay on hosts.
 ///
 /// Rank 0 factorizes alone if SparseLU would not use fronts on this matrix or would interchange rows, if
-/// pivots had to be perturbed, or if the memory limit is too small for fronts. The factors must then fit on
-/// rank 0, and the reasons in the report say why. The whole matrix must fit on rank 0 in any case.
-/// `memory_limit` is the limit of each rank, for fronts. Each rank needs n·k words for X and the memory of
-/// DistributedTriangles. All calls are collective, and errors are thrown on all ranks. The class is
-/// instantiated for all scalars.
+/// pivots had to be perturbed, or if the memory limit is too small for fronts; the reasons in the report say
+/// why. It then solves as well, unless a grid is given, which takes its factors. The whole matrix must fit on
+/// rank 0 for the analysis. New values on a known pattern are not gathered. `memory_limit` is the limit of
+/// each rank, for fronts and their solves. All calls are collective, and errors are thrown on all ranks. The
+/// class is instantiated for all scalars.
 template <class Scalar>
 class DistributedLU {
  public:
@@ -61,8 +72,8 @@ class DistributedLU {
   ///         rejects; OutOfMemoryError
   [[nodiscard]] Status factorize(const DistributedRows<Scalar>& A);
 
-  /// Solves op(A)·X = B and refines as SparseLU does, but without GMRES. In each column, a correction is kept
-  /// if it lowers the componentwise backward error.
+  /// Solves op(A)·X = B and refines as SparseLU does, but without GMRES unless rank 0 works alone. In each
+  /// column, a correction is kept if it lowers the componentwise backward error.
   /// @param B,X [rows of this rank × k] stored by columns
   /// @returns the status of `report()`. If it is singular, X is left unchanged.
   /// @throws on all ranks alike: CallOrderError; InputError if B has the wrong size or is not finite
@@ -71,25 +82,33 @@ class DistributedLU {
 
   /// Returns the status and the errors on all ranks. The other fields are complete on rank 0 only.
   const Report& report() const noexcept { return m_report; }
-  /// Returns the grid given in the options, or the grid chosen by the last factorization.
+  /// Returns the grid given in the options; 0 × 0 if there is none, and solves use the fronts or rank 0.
   const ProcessGrid& grid() const noexcept { return m_distribution.grid; }
-  /// Returns the model's predictions for the candidate grids, fastest first, or for the given grid.
+  /// Returns the model's prediction for the given grid; empty if there is none.
   const std::vector<GridPrediction>& predictions() const noexcept { return m_predictions; }
   /// Collective. Returns the statistics of all ranks on rank 0, and an empty vector on the others.
   std::vector<RankStatistics> statistics();
 
  private:
+  using Analysis = Impl::FrontAnalysis<Scalar>;
   bool has_pattern(const DistributedRows<Scalar>& A);
-  void assemble_rows();
+  HostMatrix<Scalar> assemble_rows();
   bool refactorize();
+  bool refactorize_alone();
   void factorize_again();
   template <class ExecutionSpace>
-  void factorize_in(FactorValues<Scalar>& factors);
+  void factorize_in(const HostMatrix<Scalar>& A);
   template <class ExecutionSpace>
-  bool factorize_on_ranks(FactorValues<Scalar>& factors);
+  bool analyze(const HostMatrix<Scalar>& A, Analysis& analysis);
+  template <class ExecutionSpace>
+  bool factorize_on_ranks(const HostMatrix<Scalar>& A);
+  template <class ExecutionSpace>
+  void factorize_on_first_rank(const HostMatrix<Scalar>& A);
+  bool run_fronts();
+  void solve_on_grid(FactorValues<Scalar>&& factors);
   void describe_place();
-  template <class ExecutionSpace>
-  void factorize_on_first_rank(FactorValues<Scalar>& factors);
+  Status solve_alone(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k, Transposition op);
+  std::vector<Scalar> apply_inverse(std::span<const Scalar> B, std::size_t k, Transposition op);
 
   Communicator& m_comm;
   LuOptions m_options;
@@ -97,14 +116,12 @@ class DistributedLU {
   ProcessGrid m_asked;  ///< grid in the options; 0 × 0: none
   std::vector<GridPrediction> m_predictions;
   DistributedOperator<Scalar> m_A;
-  HostMatrix<Scalar> m_whole;                            ///< the whole matrix, on rank 0
-  std::vector<RealOf<Scalar>> m_row_scale, m_col_scale;  ///< [n] scales of the fronts, on rank 0
-  /// Factorizes `m_whole` by fronts on all ranks. Sets the seconds it took and returns the values of this
-  /// rank, or null on all ranks if pivots had to be perturbed. Empty if rank 0 factorized alone.
-  std::function<const std::vector<Scalar>*(double&)> m_run_fronts;
-  std::string m_why_alone;  ///< why rank 0 factorizes alone, on rank 0; empty if there is only one rank
-  std::optional<DistributedFactors<Scalar>> m_factors;
-  bool m_usable = false;  ///< the factors are those of m_A
+  std::unique_ptr<Impl::FrontsOnRanks<Scalar>> m_fronts;   ///< null if rank 0 factorized alone
+  std::unique_ptr<Impl::FirstRankSolver<Scalar>> m_alone;  ///< set if it solves alone, too
+  bool m_stays_alone = false;  ///< whatever the values are: fronts are not tried again
+  std::string m_why_alone;     ///< why rank 0 factorizes alone, on rank 0; empty if there is only one rank
+  std::optional<DistributedFactors<Scalar>> m_factors;  ///< factors on the given grid
+  bool m_usable = false;                                ///< the factors are those of m_A
   Report m_report;
 };
 

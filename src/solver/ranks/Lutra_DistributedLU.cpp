@@ -8,14 +8,14 @@
 #include "Lutra_AnalysisSteps.hpp"
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_ChooseEngine.hpp"
-#include "Lutra_DistributedFronts.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_FirstRankSolver.hpp"
+#include "Lutra_FrontsOnRanks.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Outcome.hpp"
 #include "Lutra_PivotOrder.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_Refinement.hpp"
-#include "Lutra_SparseLU.hpp"
 
 namespace lutra {
 namespace {
@@ -26,11 +26,6 @@ using Device = Kokkos::Cuda;
 #else
 using Device = Host;
 #endif
-
-template <class T>
-Kokkos::View<const T*, Kokkos::HostSpace> view_of(const std::vector<T>& values) {
-  return Kokkos::View<const T*, Kokkos::HostSpace>(values.data(), values.size());
-}
 
 /// Returns the number of entries of L + U that the fronts store.
 double stored_entries(const AssemblyTree& tree) {
@@ -49,8 +44,9 @@ void describe_fronts(const AssemblyTree& tree, int ranks, double nnz, Report& re
   report.choice.pivot = name_of(Pivoting::static_perturbed);
   report.choice.precond = "none";
   report.choice.trisolve = name_of(TrisolveMethod::supernodal);
-  Impl::add_reason(report, "multifrontal engine: subtrees of the assembly tree on " + std::to_string(ranks) +
-                               " ranks, the top on rank 0");
+  if (ranks > 1)
+    Impl::add_reason(report, "multifrontal engine: subtrees of the assembly tree on " +
+                                 std::to_string(ranks) + " ranks, the top on rank 0");
   report.factors.nnz_l = static_cast<std::int64_t>((stored - tree.n) / 2);
   report.factors.nnz_u = static_cast<std::int64_t>((stored + tree.n) / 2);
   report.factors.flops = tree.flops;
@@ -74,29 +70,36 @@ template <class Scalar>
 void DistributedLU<Scalar>::close() {
   if (m_factors) m_factors->close();
   m_factors.reset();
-  m_run_fronts = nullptr;
+  m_fronts.reset();
+  m_alone.reset();
   m_usable = false;
 }
 
 template <class Scalar>
 Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
+  const Kokkos::Timer timer;
   m_comm.agree(
-      "factorization of a distributed matrix", [&] { Impl::check_rows(A); }, false);
+      "factorization of a distributed matrix",
+      [&] {
+        Impl::check_rows(A);
+        Impl::check_values(A);
+      },
+      false);
   const bool again = has_pattern(A);
   m_usable = false;
   m_report.status = Status::not_solved;
-  m_A.set_rows(A);
-  assemble_rows();
+  again ? m_A.set_values(A.values) : m_A.set_rows(A);
+  m_report.times.distribution = timer.seconds();
   if (!again || !refactorize()) factorize_again();
   m_usable = m_report.status == Status::not_solved;
   return Impl::outcome_of(m_report.status);
 }
 
-/// Returns whether fronts on all ranks have factorized a matrix with this pattern.
+/// Returns whether a matrix with this pattern has been factorized, so that its analysis can be reused.
 template <class Scalar>
 bool DistributedLU<Scalar>::has_pattern(const DistributedRows<Scalar>& A) {
   const DistributedRows<Scalar>& old = m_A.rows();
-  const bool same = m_run_fronts && m_factors && A.n == old.n && A.rows == old.rows &&
+  const bool same = (m_fronts || (m_alone && m_stays_alone)) && A.n == old.n && A.rows == old.rows &&
                     A.row_map == old.row_map && A.columns == old.columns;
   std::vector<int> differs{same ? 0 : 1};
   m_comm.all_max(differs);
@@ -105,94 +108,105 @@ bool DistributedLU<Scalar>::has_pattern(const DistributedRows<Scalar>& A) {
 
 /// Gathers the whole matrix on rank 0.
 template <class Scalar>
-void DistributedLU<Scalar>::assemble_rows() {
+HostMatrix<Scalar> DistributedLU<Scalar>::assemble_rows() {
   const DistributedRows<Scalar>& A = m_A.rows();
   const auto row_maps = m_comm.gather(A.row_map), columns = m_comm.gather(A.columns);
   const auto values = m_comm.gather(A.values);
+  HostMatrix<Scalar> whole;
   m_comm.agree(
       "factorization on rank 0",
       [&] {
-        if (m_comm.rank() != 0) return;
-        HostMatrix<Scalar> whole = Impl::assemble_rows(A.n, m_A.all_rows(), row_maps, columns, values);
-        for (std::size_t e = 0; e < whole.values.size(); ++e)
-          if (!ScalarTraits<Scalar>::is_finite(whole.values[e])) {
-            const auto row =
-                std::upper_bound(whole.row_map.begin(), whole.row_map.end(), static_cast<std::int64_t>(e)) -
-                whole.row_map.begin() - 1;
-            throw InputError("A: row " + std::to_string(row) + ", column " +
-                             std::to_string(whole.entries[e]) + " is not finite");
-          }
-        if (m_whole.entries == whole.entries && m_whole.row_map == whole.row_map)
-          std::copy(whole.values.begin(), whole.values.end(), m_whole.values.begin());  // Views stay valid
-        else
-          m_whole = std::move(whole);
+        if (m_comm.rank() == 0) whole = Impl::assemble_rows(A.n, m_A.all_rows(), row_maps, columns, values);
       },
       false);
+  return whole;
 }
 
+/// @returns false on all ranks if the matrix has to be analyzed again
 template <class Scalar>
 bool DistributedLU<Scalar>::refactorize() {
-  double seconds = 0;
-  const std::vector<Scalar>* const values = m_run_fronts(seconds);
-  if (values == nullptr) return false;
-  m_factors->set_values(*values);
-  m_report.times.refactor = seconds;
+  if (m_alone) return refactorize_alone();
+  const Kokkos::Timer timer;
+  if (!run_fronts()) return false;
+  if (m_factors) {
+    FactorValues<Scalar> factors;
+    m_fronts->collect(factors);
+    m_factors->set_values(factors.values);
+  }
+  m_report.times.refactor = timer.seconds();
   m_report.status = Status::not_solved;
   m_report.errors = {};
   return true;
 }
 
 template <class Scalar>
+bool DistributedLU<Scalar>::refactorize_alone() {
+  const Kokkos::Timer timer;
+  const HostMatrix<Scalar> whole = assemble_rows();
+  const double distribution = *m_report.times.distribution + timer.seconds();
+  const std::string why = m_report.choice.why;
+  m_alone->factorize(whole);
+  m_report = m_alone->report();
+  m_report.choice.why = why;
+  m_report.times.distribution = distribution;
+  return true;
+}
+
+/// Analyzes and factorizes.
+template <class Scalar>
 void DistributedLU<Scalar>::factorize_again() {
+  const Kokkos::Timer timer;
+  const double before = m_report.times.distribution.value_or(0);
   close();
   m_report = {};
   m_predictions.clear();
-  FactorValues<Scalar> factors;
-  if (m_distribution.on_device)
-    factorize_in<Device>(factors);
-  else
-    factorize_in<Host>(factors);
-  std::vector<Status> status{m_report.status};
-  m_comm.broadcast(status);
-  m_report.status = status[0];
-  if (m_report.status != Status::not_solved) return;
   m_distribution.grid = m_asked;
+  const HostMatrix<Scalar> whole = assemble_rows();
+  m_report.times.distribution = before + timer.seconds();
+  if (m_distribution.on_device)
+    factorize_in<Device>(whole);
+  else
+    factorize_in<Host>(whole);
+  if (m_report.status == Status::not_solved) describe_place();
+}
+
+/// Sends factors to the given grid.
+template <class Scalar>
+void DistributedLU<Scalar>::solve_on_grid(FactorValues<Scalar>&& factors) {
+  const Kokkos::Timer timer;
   m_factors.emplace(m_comm, std::move(factors), m_A.rows().rows, m_distribution);
   m_distribution.grid = m_factors->triangles().grid();
   m_predictions = m_factors->triangles().predictions();
-  if (m_predictions.size() > 1) Impl::add_reason(m_report, describe_choice(m_predictions));
-  describe_place();
+  m_report.times.levelization = m_report.times.levelization.value_or(0) + timer.seconds();
 }
 
-/// Writes where fronts and triangles are processed to the report.
+/// Writes where the matrix is factorized and solved to the report.
 template <class Scalar>
 void DistributedLU<Scalar>::describe_place() {
-  if (!m_distribution.on_device) return;
-  Impl::add_reason(m_report, std::string(m_run_fronts ? "fronts and triangles on the ranks' devices"
-                                                      : "factors computed on the device of rank 0, triangles "
-                                                        "on the ranks' devices") +
+  if (m_alone) return;
+  m_report.choice.trisolve = m_factors ? "distributed" : "distributed fronts";
+  if (!m_factors)
+    Impl::add_reason(m_report, m_distribution.on_device
+                                   ? "solves by portable kernels on the fronts of the ranks' devices"
+                                   : "solves on the ranks' fronts, with one message per rank and sweep");
+  if (!m_distribution.on_device || !m_factors) return;
+  Impl::add_reason(m_report, std::string(m_fronts ? "fronts and triangles on the ranks' devices"
+                                                  : "factors computed on the device of rank 0, triangles "
+                                                    "on the ranks' devices") +
                                  ", messages of solves by " + std::string(to_string(m_distribution.backend)));
 }
 
 template <class Scalar>
 template <class ExecutionSpace>
-void DistributedLU<Scalar>::factorize_in(FactorValues<Scalar>& factors) {
-  if (!factorize_on_ranks<ExecutionSpace>(factors)) factorize_on_first_rank<ExecutionSpace>(factors);
+void DistributedLU<Scalar>::factorize_in(const HostMatrix<Scalar>& A) {
+  if (!factorize_on_ranks<ExecutionSpace>(A)) factorize_on_first_rank<ExecutionSpace>(A);
 }
 
-/// Factorizes by fronts on all ranks if SparseLU would use fronts and static pivoting suffices.
-/// @returns false on all ranks if SparseLU must factorize the matrix instead
+/// Orders the matrix and builds its tree on rank 0.
+/// @returns on all ranks: whether SparseLU would factorize it by fronts with static pivoting
 template <class Scalar>
 template <class ExecutionSpace>
-bool DistributedLU<Scalar>::factorize_on_ranks(FactorValues<Scalar>& factors) {
-  m_why_alone.clear();
-  if (m_comm.size() == 1) return false;
-  if (m_options.pivoting == Pivoting::threshold) {
-    m_why_alone = "threshold pivoting interchanges rows";
-    return false;
-  }
-  std::optional<PivotOrder> pivots;
-  AssemblyTree tree;
+bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analysis) {
   std::vector<char> takes_fronts{0};
   m_comm.agree(
       "analysis on rank 0",
@@ -201,13 +215,17 @@ bool DistributedLU<Scalar>::factorize_on_ranks(FactorValues<Scalar>& factors) {
         const Communicator::Work work(m_comm);
         const Host exec;
         const MemoryBudget budget;
-        const auto A = make_view(m_whole);
-        check_square_matrix(exec, A, MatrixCheckWorkspace<Host>(exec, budget));
-        pivots = choose_pivots(exec, A, A, m_options, budget, m_report);
+        const auto view = make_view(A);
+        const Kokkos::Timer checking;
+        check_square_matrix(exec, view, MatrixCheckWorkspace<Host>(exec, budget));
+        *m_report.times.distribution += checking.seconds();
+        auto pivots = choose_pivots(exec, view, view, m_options, budget, m_report);
         if (!pivots) return;  // structurally singular: SparseLU reports it
         m_why_alone = "the engine, the ordering or the symbolic method asked for is not that of fronts";
         if (!Impl::may_take_fronts(m_options)) return;
-        tree = Impl::build_tree(exec, A.pattern(), A.pattern(), *pivots, budget);
+        const Kokkos::Timer timer;
+        AssemblyTree& tree = analysis.tree;
+        tree = Impl::build_tree(exec, view.pattern(), view.pattern(), *pivots, budget);
         const double entries = stored_entries(tree);
         const auto choice = Impl::choose_engine(m_options, {entries > 0 ? tree.flops / entries : 0.0},
                                                 default_device_model<ExecutionSpace>().numeric);
@@ -219,86 +237,123 @@ bool DistributedLU<Scalar>::factorize_on_ranks(FactorValues<Scalar>& factors) {
         takes_fronts[0] = 1;
         Impl::collect_rows(*pivots, tree);
         pivots->reorder(tree.order);
-        describe_fronts(tree, m_comm.size(), static_cast<double>(m_whole.nnz()), m_report);
+        const auto& scales = pivots->matching;
+        analysis.row_order = std::move(pivots->rows);
+        analysis.col_order = std::move(pivots->columns);
+        analysis.row_scale.assign(scales.row_scale.begin(), scales.row_scale.end());
+        analysis.col_scale.assign(scales.col_scale.begin(), scales.col_scale.end());
+        describe_fronts(tree, m_comm.size(), static_cast<double>(A.nnz()), m_report);
+        m_report.times.symbolic = timer.seconds();
       },
       false);
   m_comm.broadcast(takes_fronts);
-  if (takes_fronts[0] == 0) return false;
+  return takes_fronts[0] != 0;
+}
+
+/// Factorizes by fronts on all ranks if SparseLU would use fronts and static pivoting suffices.
+/// @returns false on all ranks if SparseLU must factorize the matrix instead
+template <class Scalar>
+template <class ExecutionSpace>
+bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
+  m_why_alone.clear();
+  m_stays_alone = true;
+  if (m_options.pivoting == Pivoting::threshold) {
+    m_why_alone = "threshold pivoting interchanges rows";
+    return false;
+  }
+  Analysis analysis;
+  if (!analyze<ExecutionSpace>(A, analysis)) return false;
   try {
-    const std::vector<int> nothing;
-    const bool first = m_comm.rank() == 0;
-    const auto fronts = std::make_shared<DistributedFronts<Scalar, ExecutionSpace>>(
-        m_comm, tree,
-        FrontEntries{make_view(m_whole).pattern(), first ? pivots->rows : nothing,
-                     first ? pivots->columns : nothing},
-        MemoryBudget(m_options.memory_limit));
-    if (first) {
-      factors.row_order.assign(pivots->rows.begin(), pivots->rows.end());
-      factors.col_order.assign(pivots->columns.begin(), pivots->columns.end());
-      m_row_scale.assign(pivots->matching.row_scale.begin(), pivots->matching.row_scale.end());
-      m_col_scale.assign(pivots->matching.col_scale.begin(), pivots->matching.col_scale.end());
-      factors.row_scale = m_row_scale;
-      factors.col_scale = m_col_scale;
-    }
-    m_run_fronts = [this, fronts](double& seconds) -> const std::vector<Scalar>* {
-      const Kokkos::Timer timer;
-      const double perturbation =
-          m_options.perturbation > 0 ? m_options.perturbation : Impl::default_perturbation<Scalar>();
-      const auto outcome = fronts->factorize(
-          {view_of(m_whole.values), view_of(m_row_scale), view_of(m_col_scale)}, perturbation);
-      if (outcome.perturbed > 0 || !std::isfinite(outcome.largest_factor)) {
-        m_why_alone = outcome.perturbed > 0
-                          ? "pivots of the fronts had to be perturbed: " + std::to_string(outcome.perturbed)
-                          : "entries of the fronts overflowed";
-        return nullptr;
-      }
-      m_report.pivots.perturbed = 0;
-      if (outcome.largest_entry > 0) m_report.pivots.growth = outcome.largest_factor / outcome.largest_entry;
-      seconds = timer.seconds();
-      return &fronts->values();
-    };
-    double seconds = 0;
-    const std::vector<Scalar>* const values = m_run_fronts(seconds);
-    if (values == nullptr) {
-      m_run_fronts = nullptr;
+    const Kokkos::Timer planning;
+    m_fronts = Impl::make_fronts_on_ranks<Scalar, ExecutionSpace>(
+        m_comm, make_view(A).pattern(), analysis, m_A.all_rows(), MemoryBudget(m_options.memory_limit));
+    const bool on_grid = m_asked.size() > 0;
+    on_grid ? m_fronts->plan_collection() : m_fronts->plan_solves();
+    m_report.times.levelization = planning.seconds();
+    const Kokkos::Timer timer;
+    const bool usable = run_fronts();
+    m_report.times.numeric = timer.seconds();
+    if (!usable) {
+      m_fronts.reset();
+      m_stays_alone = false;
       return false;
     }
-    m_report.times.numeric = seconds;
-    factors.rows = fronts->rows();
-    factors.columns = fronts->columns();
-    factors.values = *values;
+    if (!on_grid) return true;
+    FactorValues<Scalar> factors;
+    m_fronts->collect(factors);
+    factors.row_order.assign(analysis.row_order.begin(), analysis.row_order.end());
+    factors.col_order.assign(analysis.col_order.begin(), analysis.col_order.end());
+    factors.row_scale = std::move(analysis.row_scale);
+    factors.col_scale = std::move(analysis.col_scale);
+    solve_on_grid(std::move(factors));
     return true;
   } catch (const OutOfMemoryError& error) {  // thrown on all ranks
-    m_run_fronts = nullptr;
+    close();
     m_why_alone = error.what();
     if (m_options.engine == Engine::multifrontal) throw;
     return false;  // the simplicial engine needs less memory
   }
 }
 
+/// Factorizes the current values by fronts.
+/// @returns false on all ranks if pivots had to be perturbed
+template <class Scalar>
+bool DistributedLU<Scalar>::run_fronts() {
+  const double perturbation =
+      m_options.perturbation > 0 ? m_options.perturbation : Impl::default_perturbation<Scalar>();
+  const auto outcome = m_fronts->factorize(m_A.rows().values, perturbation);
+  if (outcome.perturbed > 0 || !std::isfinite(outcome.largest_factor)) {
+    m_why_alone = outcome.perturbed > 0
+                      ? "pivots of the fronts had to be perturbed: " + std::to_string(outcome.perturbed)
+                      : "entries of the fronts overflowed";
+    return false;
+  }
+  m_report.pivots.perturbed = 0;
+  if (outcome.largest_entry > 0) m_report.pivots.growth = outcome.largest_factor / outcome.largest_entry;
+  return true;
+}
+
 template <class Scalar>
 template <class ExecutionSpace>
-void DistributedLU<Scalar>::factorize_on_first_rank(FactorValues<Scalar>& factors) {
-  factors = {};
-  m_report = {};
-  m_comm.agree(
-      "factorization on rank 0",
-      [&] {
-        if (m_comm.rank() != 0) return;
-        const Communicator::Work work(m_comm);
-        SparseLU<Scalar, ExecutionSpace> solver(m_options);
-        Status status = solver.analyze(m_whole);
-        if (status == Status::success) status = solver.factorize(m_whole);
-        m_report = solver.report();
-        if (!m_why_alone.empty()) Impl::add_reason(m_report, "rank 0 factorized alone: " + m_why_alone);
-        if (status == Status::success) factors = solver.factors();
-      },
-      false);
+void DistributedLU<Scalar>::factorize_on_first_rank(const HostMatrix<Scalar>& A) {
+  const auto distribution = m_report.times.distribution;
+  m_alone = Impl::make_first_rank_solver<Scalar, ExecutionSpace>(m_comm, m_options);
+  m_alone->factorize(A);
+  m_report = m_alone->report();
+  m_report.times.distribution = distribution;
+  if (!m_why_alone.empty() && m_comm.size() > 1)
+    Impl::add_reason(m_report, "rank 0 factorized alone: " + m_why_alone);
+  if (m_asked.size() == 0) return;
+  const auto alone = std::move(m_alone);
+  if (m_report.status == Status::not_solved) solve_on_grid(alone->factors());
+}
+
+template <class Scalar>
+Status DistributedLU<Scalar>::solve_alone(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
+                                          Transposition op) {
+  const Kokkos::Timer timer;
+  const auto distribution = m_report.times.distribution;
+  const std::string why = m_report.choice.why;
+  m_alone->solve(B, X, k, op, m_A.all_rows());
+  m_report = m_alone->report();
+  m_report.choice.why = why;
+  m_report.times.distribution = distribution;
+  // what messages take counts as part of the solve
+  m_report.times.solve = timer.seconds() - m_report.times.refine.value_or(0);
+  return m_report.status;
+}
+
+/// Returns op(A)⁻¹·B with the accuracy of the factors.
+template <class Scalar>
+std::vector<Scalar> DistributedLU<Scalar>::apply_inverse(std::span<const Scalar> B, std::size_t k,
+                                                         Transposition op) {
+  return m_factors ? m_factors->solve(B, k, op) : m_fronts->solve(B, k, op);
 }
 
 template <class Scalar>
 Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
                                     Transposition op) {
+  const Kokkos::Timer timer;
   const std::size_t mine = m_A.rows().rows.size();
   m_comm.agree(
       "right-hand sides of a distributed matrix",
@@ -315,6 +370,7 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
       },
       false);
   if (!m_usable) return m_report.status;
+  if (m_alone) return solve_alone(B, X, k, op);
   std::vector<Scalar> right(B.begin(), B.end());
   if (op == Transposition::adjoint) {  // Aᴴ·x = b is Aᵀ·conj(x) = conj(b)
     for (Scalar& value : right) value = ScalarTraits<Scalar>::conjugate(value);
@@ -322,19 +378,18 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
     for (Scalar& value : X) value = ScalarTraits<Scalar>::conjugate(value);
     return status;
   }
-  const Kokkos::Timer timer;
-  std::vector<Scalar> best = m_factors->solve(right, k, op), R, trial_R;
+  std::vector<Scalar> best = apply_inverse(right, k, op), R, trial_R;
   m_report.times.solve = timer.seconds();
+  const Kokkos::Timer refining;
   DistributedErrors errors = m_A.compute_errors(op, B, best, k, R);
   const double success = m_options.error_tolerance > 0             ? m_options.error_tolerance
                          : sizeof(RealOf<Scalar>) == sizeof(float) ? 1e-5
                                                                    : 1e-12;
   const double goal = m_options.error_tolerance > 0 ? m_options.error_tolerance : refinement_goal<Scalar>();
   m_report.refinement_steps = 0;
-  const Kokkos::Timer refining;
   for (bool improves = true;
        improves && errors.worst() > goal && m_report.refinement_steps < m_options.max_refinement_steps;) {
-    std::vector<Scalar> trial = m_factors->solve(R, k, op);
+    std::vector<Scalar> trial = apply_inverse(R, k, op);
     for (std::size_t e = 0; e < trial.size(); ++e) trial[e] += best[e];
     const DistributedErrors after = m_A.compute_errors(op, B, trial, k, trial_R);
     improves = false;
@@ -355,7 +410,6 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
   std::copy(best.begin(), best.end(), X.begin());
   m_report.errors.backward_componentwise = errors.worst();
   m_report.errors.backward_normwise = errors.normwise;
-  m_report.choice.trisolve = "distributed";
   m_report.status = !std::isfinite(errors.worst()) ? Status::breakdown
                     : errors.worst() <= success    ? Status::success
                                                    : Status::error_above_tolerance;
@@ -364,8 +418,13 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
 
 template <class Scalar>
 std::vector<RankStatistics> DistributedLU<Scalar>::statistics() {
-  std::vector<RankStatistics> all;
-  const std::vector<RankStatistics> mine{m_factors ? m_factors->statistics() : RankStatistics{}};
+  std::vector<RankStatistics> all, mine(1);
+  if (m_factors) mine[0] = m_factors->statistics();
+  if (m_fronts && !m_factors) mine[0] = m_fronts->statistics();
+  if (m_alone && m_comm.rank() == 0) {
+    mine[0].rows = m_A.rows().n;
+    mine[0].entries = m_report.factors.nnz_l.value_or(0) + m_report.factors.nnz_u.value_or(0);
+  }
   for (const auto& one : m_comm.gather(mine)) all.push_back(one.front());
   return all;
 }

@@ -3,7 +3,9 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 
+#include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
@@ -21,10 +23,73 @@ double magnitude(const Scalar& value) {
 
 template <class Scalar>
 void DistributedOperator<Scalar>::set_rows(const DistributedRows<Scalar>& A) {
-  m_comm.agree("factorization of a distributed matrix", [&] { m_A.rows = A; });
+  m_comm.agree(
+      "rows of a distributed matrix",
+      [&] {
+        Impl::check_rows(A);
+        m_A.rows = A;
+      },
+      false);
+  m_transposed.reset();
+  m_all_rows = m_comm.gather(m_A.rows.rows);
+  find_places();
+  plan_halo(m_A);
+  set_norm(m_A);
+}
+
+template <class Scalar>
+void DistributedOperator<Scalar>::set_values(const std::vector<Scalar>& values) {
+  m_A.rows.values = values;
   m_transposed.reset();
   set_norm(m_A);
-  m_all_rows = m_comm.gather(m_A.rows.rows);
+}
+
+/// Finds on rank 0 where each row is, and checks rows and columns.
+template <class Scalar>
+void DistributedOperator<Scalar>::find_places() {
+  const DistributedRows<Scalar>& A = m_A.rows;
+  const auto orders = m_comm.all_gather(A.n);
+  m_comm.agree(
+      "rows of a distributed matrix",
+      [&] {
+        Impl::check_columns(A);
+        for (std::size_t r = 0; r < orders.size(); ++r)
+          if (orders[r] != orders[0])
+            throw InputError("n is " + std::to_string(orders[0]) + " on rank 0, and " +
+                             std::to_string(orders[r]) + " on rank " + std::to_string(r));
+        if (m_comm.rank() == 0) m_places = Impl::places_of_rows(A.n, m_all_rows);
+      },
+      false);
+}
+
+/// Numbers the columns of a matrix as elements of X on this rank, and asks rank 0 where the halo is.
+template <class Scalar>
+void DistributedOperator<Scalar>::plan_halo(Matrix& A) {
+  constexpr int tag = 31003;
+  std::vector<std::int64_t> halo;
+  m_comm.agree("halo of a distributed matrix", [&] {
+    std::vector<int> slot(static_cast<std::size_t>(A.rows.n), -1);
+    int slots = 0;
+    for (const std::int64_t row : A.rows.rows) slot[static_cast<std::size_t>(row)] = slots++;
+    A.slots.reserve(A.rows.columns.size());
+    for (const std::int64_t column : A.rows.columns) {
+      int& own = slot[static_cast<std::size_t>(column)];
+      if (own < 0) {
+        own = slots++;
+        halo.push_back(column);
+      }
+      A.slots.push_back(own);
+    }
+  });
+  const auto all = m_comm.gather(halo);
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    std::vector<Impl::Place> places;
+    places.reserve(all[r].size());
+    for (const std::int64_t column : all[r]) places.push_back(m_places[static_cast<std::size_t>(column)]);
+    m_comm.send(static_cast<int>(r), tag, places);
+  }
+  A.places = m_comm.template receive<Impl::Place>(0, tag);
+  A.halo = Impl::plan_exchange(m_comm, A.places);
 }
 
 template <class Scalar>
@@ -46,21 +111,20 @@ template <class Scalar>
 auto DistributedOperator<Scalar>::get(Transposition op) -> const Matrix& {
   if (op == Transposition::none) return m_A;
   if (m_transposed) return *m_transposed;
-  const auto n = static_cast<std::size_t>(m_A.rows.n), P = static_cast<std::size_t>(m_comm.size());
-  std::vector<int> owner(m_comm.rank() == 0 ? n : 0);
-  for (std::size_t r = 0; r < m_all_rows.size(); ++r)
-    for (const std::int64_t row : m_all_rows[r]) owner[static_cast<std::size_t>(row)] = static_cast<int>(r);
-  m_comm.broadcast(owner);
   struct Entry {
     std::int64_t row, column;
     Scalar value;
   };
-  std::vector<std::vector<Entry>> to(P);
+  std::vector<std::vector<Entry>> to(static_cast<std::size_t>(m_comm.size()));
   const DistributedRows<Scalar>& A = m_A.rows;
+  const auto owner = [&](std::size_t e) {
+    const auto slot = static_cast<std::size_t>(m_A.slots[e]);
+    return static_cast<std::size_t>(slot < A.rows.size() ? m_comm.rank()
+                                                         : m_A.places[slot - A.rows.size()].rank);
+  };
   for (std::size_t i = 0; i < A.rows.size(); ++i)
     for (auto e = static_cast<std::size_t>(A.row_map[i]); e < static_cast<std::size_t>(A.row_map[i + 1]); ++e)
-      to[static_cast<std::size_t>(owner[static_cast<std::size_t>(A.columns[e])])].push_back(
-          {A.columns[e], A.rows[i], A.values[e]});
+      to[owner(e)].push_back({A.columns[e], A.rows[i], A.values[e]});
   std::vector<Entry> entries;
   for (const auto& part : m_comm.all_to_all(to)) entries.insert(entries.end(), part.begin(), part.end());
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
@@ -79,21 +143,22 @@ auto DistributedOperator<Scalar>::get(Transposition op) -> const Matrix& {
     }
     T.row_map.push_back(static_cast<std::int64_t>(T.columns.size()));
   }
+  plan_halo(*m_transposed);
   set_norm(*m_transposed);
   return *m_transposed;
 }
 
+/// Returns the elements of X that this rank's rows need, by columns: its own, then the halo.
 template <class Scalar>
-std::vector<Scalar> DistributedOperator<Scalar>::whole_solution(const std::vector<Scalar>& X, std::size_t k) {
-  const auto parts = m_comm.gather(X);
-  const auto n = static_cast<std::size_t>(m_A.rows.n);
-  std::vector<Scalar> whole(parts.empty() ? 0 : n * k);
-  for (std::size_t r = 0; r < parts.size(); ++r)
-    for (std::size_t c = 0; c < k; ++c)
-      for (std::size_t i = 0; i < m_all_rows[r].size(); ++i)
-        whole[c * n + static_cast<std::size_t>(m_all_rows[r][i])] = parts[r][c * m_all_rows[r].size() + i];
-  m_comm.broadcast(whole);
-  return whole;
+std::vector<Scalar> DistributedOperator<Scalar>::with_halo(const Matrix& A, const std::vector<Scalar>& X,
+                                                           std::size_t k) {
+  const std::size_t mine = A.rows.rows.size(), all = mine + A.places.size();
+  std::vector<Scalar> result(all * k);
+  for (std::size_t c = 0; c < k; ++c) std::copy_n(X.data() + c * mine, mine, result.data() + c * all);
+  A.halo.template forward<Scalar>(
+      m_comm, k, [&](std::size_t i, std::size_t c) { return X[c * mine + i]; },
+      [&](std::size_t h, std::size_t c, const Scalar& value) { result[c * all + mine + h] = value; });
+  return result;
 }
 
 template <class Scalar>
@@ -102,12 +167,12 @@ DistributedErrors DistributedOperator<Scalar>::compute_errors(Transposition op, 
                                                               std::vector<Scalar>& R) {
   const Matrix& matrix = get(op);
   const DistributedRows<Scalar>& A = matrix.rows;
-  const auto n = static_cast<std::size_t>(A.n), mine = A.rows.size();
-  const std::vector<Scalar> whole = whole_solution(X, k);
+  const std::size_t mine = A.rows.size(), all = mine + matrix.places.size();
+  const std::vector<Scalar> needed = with_halo(matrix, X, k);
   std::vector<double> maxima(4 * k, 0.0);  // per column: componentwise error, |r|, |b|, |x|
   R.assign(B.begin(), B.end());
   for (std::size_t c = 0; c < k; ++c) {
-    const Scalar* const x = whole.data() + c * n;
+    const Scalar* const x = needed.data() + c * all;
     const auto raise = [&](std::size_t which, double value) {
       double& maximum = maxima[4 * c + which];
       maximum = std::isnan(value) ? infinity : std::max(maximum, value);
@@ -119,9 +184,9 @@ DistributedErrors DistributedOperator<Scalar>::compute_errors(Transposition op, 
       raise(3, magnitude(X[c * mine + i]));
       for (auto e = static_cast<std::size_t>(A.row_map[i]); e < static_cast<std::size_t>(A.row_map[i + 1]);
            ++e) {
-        const Scalar product = A.values[e] * x[A.columns[e]];
-        r -= product;
-        size += magnitude(A.values[e]) * magnitude(x[A.columns[e]]);
+        const Scalar& factor = x[matrix.slots[e]];
+        r -= A.values[e] * factor;
+        size += magnitude(A.values[e]) * magnitude(factor);
       }
       raise(1, magnitude(r));
       raise(0, magnitude(r) == 0 ? 0 : magnitude(r) / size);

@@ -3,13 +3,35 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <string>
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_ScalarTraits.hpp"
 
 namespace lutra {
+
+std::vector<Impl::Place> Impl::places_of_rows(std::int64_t n,
+                                              const std::vector<std::vector<std::int64_t>>& rows) {
+  std::vector<Place> places(static_cast<std::size_t>(n));
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t k = 0; k < rows[r].size(); ++k) {
+      const std::int64_t row = rows[r][k];
+      if (row < 0 || row >= n)
+        throw InputError("rank " + std::to_string(r) + ": row " + std::to_string(row) +
+                         " is not in a matrix of " + std::to_string(n));
+      Place& place = places[static_cast<std::size_t>(row)];
+      if (place.rank >= 0)
+        throw InputError("row " + std::to_string(row) + " is on two ranks, or twice on one");
+      place = {static_cast<std::int64_t>(r), k};
+    }
+  }
+  for (std::size_t i = 0; i < places.size(); ++i)
+    if (places[i].rank < 0) throw InputError("row " + std::to_string(i) + " of the matrix is on no rank");
+  return places;
+}
 
 template <class Scalar>
 HostMatrix<Scalar> Impl::assemble_rows(std::int64_t n, const std::vector<std::vector<std::int64_t>>& rows,
@@ -19,23 +41,11 @@ HostMatrix<Scalar> Impl::assemble_rows(std::int64_t n, const std::vector<std::ve
   if (n > std::numeric_limits<int>::max())
     throw InputError("a matrix of " + std::to_string(n) + " rows: rank 0 factorizes with 32-bit indices");
   HostMatrix<Scalar> A{static_cast<int>(n), static_cast<int>(n), {}, {}, {}};
-  A.row_map.assign(static_cast<std::size_t>(n) + 1, -1);
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    for (std::size_t i = 0; i < rows[r].size(); ++i) {
-      const std::int64_t row = rows[r][i];
-      if (row < 0 || row >= n)
-        throw InputError("rank " + std::to_string(r) + ": row " + std::to_string(row) +
-                         " is not in a matrix of " + std::to_string(n));
-      auto& length = A.row_map[static_cast<std::size_t>(row) + 1];
-      if (length >= 0) throw InputError("row " + std::to_string(row) + " is on two ranks, or twice on one");
-      length = row_maps[r][i + 1] - row_maps[r][i];
-    }
-  }
-  A.row_map[0] = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
-    if (A.row_map[i + 1] < 0) throw InputError("row " + std::to_string(i) + " of the matrix is on no rank");
-    A.row_map[i + 1] += A.row_map[i];
-  }
+  A.row_map.assign(static_cast<std::size_t>(n) + 1, 0);
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    for (std::size_t i = 0; i < rows[r].size(); ++i)
+      A.row_map[static_cast<std::size_t>(rows[r][i]) + 1] = row_maps[r][i + 1] - row_maps[r][i];
+  std::partial_sum(A.row_map.begin(), A.row_map.end(), A.row_map.begin());
   A.entries.resize(static_cast<std::size_t>(A.row_map.back()));
   A.values.resize(A.entries.size());
   for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -43,9 +53,6 @@ HostMatrix<Scalar> Impl::assemble_rows(std::int64_t n, const std::vector<std::ve
       auto to = static_cast<std::size_t>(A.row_map[static_cast<std::size_t>(rows[r][i])]);
       for (auto e = static_cast<std::size_t>(row_maps[r][i]);
            e < static_cast<std::size_t>(row_maps[r][i + 1]); ++e, ++to) {
-        if (columns[r][e] < 0 || columns[r][e] >= n)
-          throw InputError("row " + std::to_string(rows[r][i]) + ": column " + std::to_string(columns[r][e]) +
-                           " is not in a matrix of " + std::to_string(n));
         A.entries[to] = static_cast<int>(columns[r][e]);
         A.values[to] = values[r][e];
       }
@@ -60,6 +67,36 @@ void Impl::check_rows(const DistributedRows<Scalar>& A) {
       !std::is_sorted(A.row_map.begin(), A.row_map.end()) ||
       static_cast<std::size_t>(A.row_map.back()) != A.columns.size() || A.columns.size() != A.values.size())
     throw InputError("row_map, columns and values of distributed rows do not fit together");
+}
+
+namespace {
+
+/// Calls visit(row, e) for each entry.
+template <class Scalar, class Visit>
+void for_each_entry(const DistributedRows<Scalar>& A, const Visit& visit) {
+  for (std::size_t i = 0; i < A.rows.size(); ++i)
+    for (auto e = static_cast<std::size_t>(A.row_map[i]); e < static_cast<std::size_t>(A.row_map[i + 1]); ++e)
+      visit(A.rows[i], e);
+}
+
+}  // namespace
+
+template <class Scalar>
+void Impl::check_columns(const DistributedRows<Scalar>& A) {
+  for_each_entry(A, [&](std::int64_t row, std::size_t e) {
+    if (A.columns[e] < 0 || A.columns[e] >= A.n)
+      throw InputError("row " + std::to_string(row) + ": column " + std::to_string(A.columns[e]) +
+                       " is not in a matrix of " + std::to_string(A.n));
+  });
+}
+
+template <class Scalar>
+void Impl::check_values(const DistributedRows<Scalar>& A) {
+  for_each_entry(A, [&](std::int64_t row, std::size_t e) {
+    if (!ScalarTraits<Scalar>::is_finite(A.values[e]))
+      throw InputError("A: row " + std::to_string(row) + ", column " + std::to_string(A.columns[e]) +
+                       " is not finite");
+  });
 }
 
 template <class Scalar>
@@ -100,7 +137,9 @@ DistributedRows<Scalar> deal_rows(Communicator& comm, const HostMatrix<Scalar>& 
       std::int64_t, const std::vector<std::vector<std::int64_t>>&,                                  \
       const std::vector<std::vector<std::int64_t>>&, const std::vector<std::vector<std::int64_t>>&, \
       const std::vector<std::vector<Scalar>>&);                                                     \
-  template void Impl::check_rows(const DistributedRows<Scalar>&);
+  template void Impl::check_rows(const DistributedRows<Scalar>&);                                   \
+  template void Impl::check_columns(const DistributedRows<Scalar>&);                                \
+  template void Impl::check_values(const DistributedRows<Scalar>&);
 LUTRA_FOR_EACH_SCALAR(LUTRA_DISTRIBUTED_ROWS)
 
 }  // namespace lutra

@@ -70,7 +70,7 @@ struct DistributedPattern {
 
 struct DistributedOptions {
   /// Grid of all ranks, or of the first ones; the others only own rows of B and X. 0 × 0: the model selects
-  /// the fastest grid for one right-hand side, possibly 1 × 1.
+  /// the fastest grid for one right-hand side, possibly 1 × 1; DistributedLU solves without a grid.
   ProcessGrid grid{0, 0};
   DistributedCosts costs = host_device_model().trisolve.distributed;  ///< costs of the performance model
   /// Sums follow one order, so that results on one grid are the same bit for bit from run to run. Otherwise

@@ -47,6 +47,29 @@ void FrontSolver<Scalar, ExecutionSpace, FactorsOf, Parts>::solve(const Executio
 }
 
 template <class Scalar, class ExecutionSpace, template <class, class> class FactorsOf, class Parts>
+void FrontSolver<Scalar, ExecutionSpace, FactorsOf, Parts>::reserve(
+    const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
+    int n_columns) requires std::is_same_v<Parts, LuParts> {
+  m_sweeps->halves().reserve_halves(exec, plan, factors, n_columns);
+}
+
+template <class Scalar, class ExecutionSpace, template <class, class> class FactorsOf, class Parts>
+void FrontSolver<Scalar, ExecutionSpace, FactorsOf, Parts>::sweep_up(
+    const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
+    const FrontSystem<Scalar, Memory>& system, const FrontValues<const Scalar, Memory>& given,
+    const FrontValues<Scalar, Memory>& sums) requires std::is_same_v<Parts, LuParts> {
+  m_sweeps->halves().sweep_up(exec, plan, factors, system, given, sums);
+}
+
+template <class Scalar, class ExecutionSpace, template <class, class> class FactorsOf, class Parts>
+void FrontSolver<Scalar, ExecutionSpace, FactorsOf, Parts>::sweep_down(
+    const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
+    const FrontSystem<Scalar, Memory>& system, const FrontValues<const Scalar, Memory>& solved,
+    const FrontValues<Scalar, Memory>& read) requires std::is_same_v<Parts, LuParts> {
+  m_sweeps->halves().sweep_down(exec, plan, factors, system, solved, read);
+}
+
+template <class Scalar, class ExecutionSpace, template <class, class> class FactorsOf, class Parts>
 std::int64_t FrontSolver<Scalar, ExecutionSpace, FactorsOf, Parts>::consume_timeout(
     const ExecutionSpace& exec, const Plan& plan) {
   return m_sweeps->consume_timeout(exec, plan);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <type_traits>
 
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_Factorization.hpp"
@@ -31,6 +32,13 @@ struct FrontSystem {
   Kokkos::View<const Ordinal*, MemorySpace> in_row;   ///< [n] row of `in` at each permuted index
   Kokkos::View<const Ordinal*, MemorySpace> out_row;  ///< [n] row of `out` at each permuted index
   int n_columns = 0;
+};
+
+/// Values at some rows of a solve, for right-hand sides or solutions that other parts of a tree compute.
+template <class Scalar, class MemorySpace>
+struct FrontValues {
+  Kokkos::View<const Offset*, MemorySpace> rows;
+  DenseRows<Scalar, MemorySpace> values;  ///< [rows × columns of the system]
 };
 
 /// Options of solves on fronts.
@@ -84,6 +92,30 @@ class FrontSolver {
   /// @throws OutOfMemoryError; InputError for interchanges they cannot read
   void solve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
              const FrontSystem<Scalar, Memory>& system, const Parts& parts = {});
+
+  /// Allocates what the two sweeps below need for this many right-hand sides.
+  /// @throws OutOfMemoryError
+  void reserve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
+               int n_columns) requires std::is_same_v<Parts, LuParts>;
+
+  /// The two halves of a solve with a part of a tree, between which other parts work. Only for LU, and on
+  /// devices only by portable kernels. Sums have the order of a solve with the whole tree.
+  ///
+  ///     roots with contribution rows      `sums`: those of their contributions, out    x, in
+  ///                 │                         ▲ sweep_up                                │ sweep_down
+  ///     leaves without pivots             `given`: their contributions, in             x, out
+  ///
+  /// @param given rows: of `plan.rows`, contribution rows of leaves without pivots
+  /// @param sums  rows: of `plan.rows`
+  void sweep_up(const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
+                const FrontSystem<Scalar, Memory>& system, const FrontValues<const Scalar, Memory>& given,
+                const FrontValues<Scalar, Memory>& sums) requires std::is_same_v<Parts, LuParts>;
+  /// Follows a `sweep_up` of the same system.
+  /// @param solved rows: permuted indices that are no pivots of the tree
+  /// @param read   rows: permuted indices whose solutions are copied
+  void sweep_down(const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
+                  const FrontSystem<Scalar, Memory>& system, const FrontValues<const Scalar, Memory>& solved,
+                  const FrontValues<Scalar, Memory>& read) requires std::is_same_v<Parts, LuParts>;
 
   /// First pivot of the front at which the watchdog ended a solve, or −1; makes the solver usable again. That
   /// solve and all subsequent ones returned NaN. Fences on devices.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <queue>
 #include <utility>
 
 #include "Lutra_Allocate.hpp"
@@ -17,116 +16,7 @@ namespace {
 
 using Impl::at;
 
-constexpr int plan_tag = 230, value_tag = 231, contribution_tag = 232;  // used by no other exchange
-
-/// Divides a tree among ranks, step by step.
-class FrontDistributor {
- public:
-  FrontDistributor(const AssemblyTree& tree, int ranks)
-      : m_tree(tree),
-        m_ranks(static_cast<std::size_t>(ranks)),
-        m_panels(tree.parent.size(), 0),
-        m_arena(m_panels),
-        m_gap(m_panels),
-        m_children(tree.parent.size()) {
-    for (std::size_t f = 0; f < m_panels.size(); ++f) {
-      add_front(f);
-      if (tree.parent[f] < 0) m_cut.push({subtree_entries(f), f});
-    }
-  }
-
-  FrontRanks run() {
-    // Bounds the time, since each split deals out all subtrees anew.
-    constexpr std::size_t splits_a_rank = 64;
-    FrontRanks best = deal();
-    for (std::size_t split = 0; m_ranks > 1 && split < splits_a_rank * m_ranks && !m_cut.empty(); ++split) {
-      const std::size_t f = m_cut.top().second;
-      if (m_children[f].empty()) break;  // the largest subtree is a single front
-      m_cut.pop();
-      m_top.push_back(f);
-      for (const std::size_t c : m_children[f]) m_cut.push({subtree_entries(c), c});
-      FrontRanks other = deal();
-      if (fullest(other) < fullest(best)) best = std::move(other);
-    }
-    for (std::size_t f = best.rank.size(); f-- > 0;) {  // descendants of a subtree's root
-      if (best.rank[f] == unknown) best.rank[f] = at(best.rank, m_tree.parent[f]);
-    }
-    return best;
-  }
-
- private:
-  static constexpr int unknown = -2;
-
-  double panel_entries(std::size_t f) const {
-    const auto pivots = static_cast<double>(m_tree.pivot_begin[f + 1] - m_tree.pivot_begin[f]);
-    return pivots * (pivots + 2 * contribution_rows(f));
-  }
-  double block_entries(std::size_t f) const { return contribution_rows(f) * contribution_rows(f); }
-  /// Adds a front to its subtree: its panels, and an arena for the children's contributions and for its own
-  /// block, unless that fits into the gaps between theirs.
-  void add_front(std::size_t f) {
-    m_panels[f] += panel_entries(f);
-    if (block_entries(f) > m_gap[f]) m_arena[f] += block_entries(f);
-    if (m_tree.parent[f] < 0) return;
-    const Ordinal parent = m_tree.parent[f];
-    at(m_panels, parent) += m_panels[f];
-    at(m_arena, parent) += m_arena[f];
-    at(m_gap, parent) = std::max(at(m_gap, parent), m_arena[f] - block_entries(f));
-    at(m_children, parent).push_back(f);
-  }
-  double subtree_entries(std::size_t f) const { return m_panels[f] + m_arena[f]; }
-  double contribution_rows(std::size_t f) const {
-    return static_cast<double>(m_tree.row_begin[f + 1] - m_tree.row_begin[f]);
-  }
-  static double fullest(const FrontRanks& ranks) {
-    return *std::max_element(ranks.entries.begin(), ranks.entries.end());
-  }
-
-  /// Entries of the top, counted as in `add_front`, with the subtrees' blocks in its leaves.
-  double top_entries(const std::vector<std::size_t>& roots) const {
-    std::vector<double> arena(m_panels.size(), 0), gap(arena);
-    for (const std::size_t f : roots) {
-      if (m_tree.parent[f] >= 0) at(arena, m_tree.parent[f]) += block_entries(f);
-    }
-    std::vector<std::size_t> top(m_top);
-    std::sort(top.begin(), top.end());
-    double entries = 0;
-    for (const std::size_t f : top) {
-      if (block_entries(f) > gap[f]) arena[f] += block_entries(f);
-      entries += panel_entries(f);
-      if (m_tree.parent[f] < 0) {
-        entries += arena[f];
-        continue;
-      }
-      at(arena, m_tree.parent[f]) += arena[f];
-      at(gap, m_tree.parent[f]) = std::max(at(gap, m_tree.parent[f]), arena[f] - block_entries(f));
-    }
-    return entries;
-  }
-
-  FrontRanks deal() const {
-    FrontRanks ranks{std::vector<int>(m_panels.size(), unknown), std::vector<double>(m_ranks, 0)};
-    for (const std::size_t f : m_top) ranks.rank[f] = FrontRanks::top;
-    std::vector<std::size_t> roots;  // the largest subtree first
-    for (auto rest = m_cut; !rest.empty(); rest.pop()) roots.push_back(rest.top().second);
-    ranks.entries[0] = top_entries(roots);
-    for (const std::size_t f : roots) {
-      const auto least = std::min_element(ranks.entries.begin(), ranks.entries.end());
-      ranks.rank[f] = static_cast<int>(least - ranks.entries.begin());
-      *least += subtree_entries(f);
-    }
-    return ranks;
-  }
-
-  const AssemblyTree& m_tree;
-  std::size_t m_ranks;
-  std::vector<double> m_panels;  ///< [fronts] panel entries of each subtree
-  std::vector<double> m_arena;   ///< [fronts] contribution entries of each subtree
-  std::vector<double> m_gap;  ///< [fronts] largest part of a child's arena not used by the child's own block
-  std::vector<std::vector<std::size_t>> m_children;  ///< [fronts]
-  std::vector<std::size_t> m_top;
-  std::priority_queue<std::pair<double, std::size_t>> m_cut;  ///< roots of subtrees, the largest first
-};
+constexpr int plan_tag = 230, contribution_tag = 231;  // used by no other exchange
 
 /// Calls visit(array) for each array of a plan that ranks need.
 template <class Plan, class Visit>
@@ -138,6 +28,8 @@ void for_each_array(Plan& plan, const Visit& visit) {
   visit(plan.position);
   visit(plan.row_map);
   visit(plan.columns);
+  visit(plan.user_row);
+  visit(plan.user_column);
 }
 
 void send_plan(Communicator& comm, int to, const Impl::FrontPartPlan& plan) {
@@ -151,92 +43,191 @@ Impl::FrontPartPlan receive_plan(Communicator& comm) {
   return plan;
 }
 
-}  // namespace
+/// Where the rows of A and their entries are.
+class RowPlaces {
+ public:
+  RowPlaces(const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
+            const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& A)
+      : m_A(A), m_row(static_cast<std::size_t>(A.n_rows)), m_first_entry(m_row.size()) {
+    for (std::size_t r = 0; r < rows_of_ranks.size(); ++r) {
+      std::size_t entries = 0;
+      for (std::size_t k = 0; k < rows_of_ranks[r].size(); ++k) {
+        const std::int64_t i = rows_of_ranks[r][k];
+        at(m_row, i) = {static_cast<std::int64_t>(r), k};
+        at(m_first_entry, i) = entries;
+        entries += static_cast<std::size_t>(A.row_map(i + 1) - A.row_map(i));
+      }
+    }
+  }
+  const Impl::Place& row(int i) const { return at(m_row, i); }
+  Impl::Place entry(int i, std::int64_t p) const {
+    return {at(m_row, i).rank, at(m_first_entry, i) + static_cast<std::size_t>(p - m_A.row_map(i))};
+  }
 
-FrontRanks distribute_fronts(const AssemblyTree& tree, int ranks) {
-  return FrontDistributor(tree, ranks).run();
-}
+ private:
+  CsrPattern<int, std::int64_t, Kokkos::HostSpace> m_A;
+  std::vector<Impl::Place> m_row;          ///< [n] rank of each row, and its position among the rank's
+  std::vector<std::size_t> m_first_entry;  ///< [n] first of its entries among those of the rank
+};
+
+/// Places of what a rank's parts read: rows and columns of its pivots, and entries of A.
+struct PartPlaces {
+  std::vector<Impl::Place> rows, columns, entries;
+
+  void add(const Impl::FrontPartPlan& plan, const RowPlaces& places) {
+    for (int k = 0; k < plan.n_pivots(); ++k) {
+      rows.push_back(places.row(at(plan.user_row, k)));
+      columns.push_back(places.row(at(plan.user_column, k)));
+    }
+    for (std::size_t k = 0; k < plan.user_row.size(); ++k) {
+      for (auto e = plan.row_map[k]; e < plan.row_map[k + 1]; ++e)
+        entries.push_back(places.entry(plan.user_row[k], at(plan.source, e)));
+    }
+  }
+};
+
+}  // namespace
 
 template <class Scalar, class ExecutionSpace>
 struct DistributedFronts<Scalar, ExecutionSpace>::State {
-  using Part = Impl::FrontPart<Scalar, ExecutionSpace>;
-
   Communicator& comm;
-  FrontRanks ranks;                                    ///< on rank 0
-  std::vector<std::vector<std::int64_t>> source;       ///< on rank 0: positions in A of each rank's entries,
-                                                       ///< then the top's
-  std::vector<std::int64_t> entry_row;                 ///< on rank 0: [nnz(A)] row of each entry of A
-  CsrPattern<int, std::int64_t, Kokkos::HostSpace> A;  ///< on rank 0
-  std::vector<int> leaf_rank;                          ///< on rank 0: source rank of each of the top's leaves
-  std::optional<Part> subtrees, top;                   ///< parts of this rank; empty without fronts
+  FrontRanks ranks;                     ///< on rank 0
+  std::vector<int> leaf_rank;           ///< on rank 0: source rank of each of the top's leaves
+  std::vector<TopBoundary> boundaries;  ///< on rank 0
+  std::optional<Part> subtrees, top;    ///< parts of this rank; empty without fronts
+  Impl::Exchange pivot_rows, pivot_columns;
+  Impl::Exchange entries;        ///< from the entries of this rank's rows to those of its parts
+  std::vector<Scalar> of_parts;  ///< values of the entries of this rank's subtrees, then of the top
   std::vector<std::int64_t> rows, columns;
   std::vector<Scalar> values;
 
   explicit State(Communicator& of) : comm(of) {}
 
   /// On rank 0: plans all parts, returns the top's and sends the others.
-  Impl::FrontPartPlan plan_parts(const AssemblyTree& tree, const FrontEntries& entries) {
-    ranks = distribute_fronts(tree, comm.size());
-    A = entries.A;
-    for (int i = 0; i < A.n_rows; ++i)
-      entry_row.insert(entry_row.end(), static_cast<std::size_t>(A.row_map(i + 1) - A.row_map(i)), i);
-    Impl::FrontPartMaker maker(tree, entries, ranks.rank);
+  Impl::FrontPartPlan plan_parts(const AssemblyTree& tree, const FrontEntries& entries_of_A,
+                                 const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
+                                 DivisionGoal goal) {
+    ranks = distribute_fronts(tree, comm.size(), goal);
+    const RowPlaces places(rows_of_ranks, entries_of_A.A);
+    Impl::FrontPartMaker maker(tree, entries_of_A, ranks.rank);
+    Impl::FrontPartPlan of_top = maker.make(FrontRanks::top);
+    std::vector<int> in_top(static_cast<std::size_t>(tree.n), -1);
+    for (std::size_t k = 0; k < of_top.position.size(); ++k)
+      at(in_top, of_top.position[k]) = static_cast<int>(k);
+    boundaries.resize(static_cast<std::size_t>(comm.size()));
     for (int r = 0; r < comm.size(); ++r) {
       Impl::FrontPartPlan plan = maker.make(r);
-      source.push_back(std::move(plan.source));
+      PartPlaces needed;
+      needed.add(plan, places);
+      if (r == 0) needed.add(of_top, places);
+      plan.source = {};
+      for (auto k = static_cast<std::size_t>(plan.n_pivots()); k < plan.position.size(); ++k)
+        at(boundaries, r).solutions.push_back(at(in_top, plan.position[k]));
       send_plan(comm, r, plan);
+      for (const auto* const list : {&needed.rows, &needed.columns, &needed.entries})
+        comm.send(r, plan_tag, *list);
     }
-    Impl::FrontPartPlan plan = maker.make(FrontRanks::top);
-    source.push_back(std::move(plan.source));
+    of_top.source = {};
     for (int f = 0; f < tree.count(); ++f) {
       const bool is_leaf = at(tree.parent, f) >= 0 && at(ranks.rank, f) != FrontRanks::top &&
                            at(ranks.rank, at(tree.parent, f)) == FrontRanks::top;
       if (is_leaf) leaf_rank.push_back(at(ranks.rank, f));
     }
-    return plan;
+    const auto leaves = of_top.foreign_leaves();
+    for (std::size_t k = 0; k < leaves.size(); ++k) {
+      auto& given = at(boundaries, leaf_rank[k]).contributions;
+      for (auto row = at(of_top.tree.row_begin, leaves[k]); row < at(of_top.tree.row_begin, leaves[k] + 1);
+           ++row)
+        given.push_back(row);
+    }
+    return of_top;
   }
 
-  void make_part(Impl::FrontPartPlan plan, const MemoryBudget& budget, const std::optional<Part>& before,
-                 std::optional<Part>& part) {
+  void plan_exchanges() {
+    for (Impl::Exchange* const exchange : {&pivot_rows, &pivot_columns, &entries}) {
+      const auto places = comm.template receive<Impl::Place>(0, plan_tag);
+      *exchange = Impl::plan_exchange(comm, places);
+      if (exchange == &entries) of_parts.resize(places.size());
+    }
+  }
+
+  static void make_part(Impl::FrontPartPlan plan, const MemoryBudget& budget,
+                        const std::optional<Part>& before, std::optional<Part>& part) {
     if (plan.tree.count() == 0) return;
     part.emplace(std::move(plan), budget, before ? &*before : nullptr);
-    rows.insert(rows.end(), part->rows.begin(), part->rows.end());
-    columns.insert(columns.end(), part->columns.begin(), part->columns.end());
-    part->rows = part->columns = {};
   }
 
-  /// The scaled entries of a part.
-  std::vector<Scalar> scaled(std::size_t part, const ScaledValues<Scalar, Kokkos::HostSpace>& of) const {
-    std::vector<Scalar> result;
-    result.reserve(source[part].size());
-    for (const std::int64_t p : source[part])
-      result.push_back(of.values(p) * of.row_scale(at(entry_row, p)) * of.col_scale(A.entries(p)));
-    return result;
+  template <class Visit>
+  void for_each_part(const Visit& visit) {
+    for (std::optional<Part>* const part : {&subtrees, &top})
+      if (*part) visit(**part);
   }
 
-  double largest_of_all(double own) {
+  /// Calls visit(part, values) with the values of each part's entries of A.
+  template <class Visit>
+  void for_each_part_with_values(const Visit& visit) {
+    std::size_t first = 0;
+    for_each_part([&](Part& part) {
+      const std::size_t size = part.made().columns.size();
+      visit(part, std::span<const Scalar>(of_parts).subspan(first, size));
+      first += size;
+    });
+  }
+
+  /// Largest scaled entry of all ranks.
+  double largest_entry() {
+    double own = 0;
+    for_each_part_with_values(
+        [&](const Part& part, auto of_part) { own = std::max(own, part.largest_entry(of_part)); });
     const auto all = comm.all_gather(own);
     return *std::max_element(all.begin(), all.end());
+  }
+
+  /// Sends the contributions of this rank's subtrees to rank 0; its own stay there.
+  void send_contributions() {
+    if (!subtrees || comm.rank() == 0) return;
+    for (const int f : subtrees->made().open_roots()) {
+      const auto block = Impl::mirror_in<Kokkos::HostSpace>(subtrees->contribution(f));
+      comm.send(0, contribution_tag, std::span<const Scalar>(block.data(), block.extent(0)));
+    }
+  }
+  /// Puts all contributions into the leaves of the top.
+  void receive_contributions() {
+    if (!top) return;
+    const auto leaves = top->made().foreign_leaves();
+    std::vector<int> own;
+    if (subtrees) own = subtrees->made().open_roots();
+    for (std::size_t k = 0, next = 0; k < leaves.size(); ++k) {
+      if (leaf_rank[k] == 0) {
+        Kokkos::deep_copy(top->contribution(leaves[k]), subtrees->contribution(own[next++]));
+        continue;
+      }
+      const auto block = comm.template receive<Scalar>(leaf_rank[k], contribution_tag);
+      Kokkos::deep_copy(top->contribution(leaves[k]),
+                        Kokkos::View<const Scalar*, Kokkos::HostSpace>(block.data(), block.size()));
+    }
   }
 };
 
 template <class Scalar, class ExecutionSpace>
-DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(Communicator& comm, const AssemblyTree& tree,
-                                                             const FrontEntries& entries,
-                                                             const MemoryBudget& budget)
+DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(
+    Communicator& comm, const AssemblyTree& tree, const FrontEntries& entries,
+    const std::vector<std::vector<std::int64_t>>& rows_of_ranks, const MemoryBudget& budget)
     : m_state(std::make_unique<State>(comm)) {
   State& state = *m_state;
   Impl::FrontPartPlan top;
   comm.agree("numeric: division of the assembly tree", [&] {
     if (comm.rank() != 0) return;
     const Communicator::Work work(comm);
-    top = state.plan_parts(tree, entries);
+    top = state.plan_parts(tree, entries, rows_of_ranks,
+                           budget.limit_bytes() > 0 ? DivisionGoal::memory : DivisionGoal::time);
   });
   Impl::FrontPartPlan own = receive_plan(comm);
+  state.plan_exchanges();
   comm.agree("numeric: plan and memory of fronts", [&] {
     const Communicator::Work work(comm);
-    state.make_part(std::move(own), budget, std::nullopt, state.subtrees);
-    state.make_part(std::move(top), budget, state.subtrees, state.top);
+    State::make_part(std::move(own), budget, std::nullopt, state.subtrees);
+    State::make_part(std::move(top), budget, state.subtrees, state.top);
   });
 }
 
@@ -244,49 +235,39 @@ template <class Scalar, class ExecutionSpace>
 DistributedFronts<Scalar, ExecutionSpace>::~DistributedFronts() = default;
 
 template <class Scalar, class ExecutionSpace>
-FrontLuOutcome DistributedFronts<Scalar, ExecutionSpace>::factorize(
-    const ScaledValues<Scalar, Kokkos::HostSpace>& A, double perturbation) {
+void DistributedFronts<Scalar, ExecutionSpace>::set_scales(const std::vector<Real>& row_scale,
+                                                           const std::vector<Real>& col_scale) {
+  std::vector<Real> rows(row_scale), columns(col_scale);
+  m_state->comm.broadcast(rows);
+  m_state->comm.broadcast(columns);
+  m_state->for_each_part([&](Part& part) { part.set_scales(rows, columns); });
+}
+
+template <class Scalar, class ExecutionSpace>
+FrontLuOutcome DistributedFronts<Scalar, ExecutionSpace>::factorize(std::span<const Scalar> values,
+                                                                    double perturbation) {
   State& state = *m_state;
   Communicator& comm = state.comm;
-  std::vector<Scalar> of_top;
-  comm.agree("numeric: values of the parts", [&] {
-    if (comm.rank() != 0) return;
-    const Communicator::Work work(comm);
-    for (int r = 0; r < comm.size(); ++r)
-      comm.send(r, value_tag, state.scaled(static_cast<std::size_t>(r), A));
-    of_top = state.scaled(static_cast<std::size_t>(comm.size()), A);
-  });
-  const auto own = comm.template receive<Scalar>(0, value_tag);
-  using Part = Impl::FrontPart<Scalar, ExecutionSpace>;
-  const double largest = state.largest_of_all(std::max(Part::largest_of(own), Part::largest_of(of_top)));
-  std::vector<FrontLuOutcome> outcomes;
-  state.values.clear();
-  const auto factorize_part = [&](std::optional<Part>& part, const std::vector<Scalar>& values) {
-    const Communicator::Work work(comm);
-    if (part) outcomes.push_back(part->factorize(values, perturbation, largest, state.values));
-  };
-  comm.agree("numeric: factorization of subtrees", [&] { factorize_part(state.subtrees, own); });
-  if (state.subtrees) {
-    for (const int f : state.subtrees->made().open_roots()) {
-      const auto block = Impl::mirror_in<Kokkos::HostSpace>(state.subtrees->contribution(f));
-      comm.send(0, contribution_tag, std::span<const Scalar>(block.data(), block.extent(0)));
-    }
-  }
-  if (state.top) {
-    const auto leaves = state.top->made().foreign_leaves();
-    for (std::size_t k = 0; k < leaves.size(); ++k) {
-      const auto block = comm.template receive<Scalar>(state.leaf_rank[k], contribution_tag);
-      Kokkos::deep_copy(state.top->contribution(leaves[k]),
-                        Kokkos::View<const Scalar*, Kokkos::HostSpace>(block.data(), block.size()));
-    }
-  }
-  comm.agree("numeric: factorization of the top", [&] { factorize_part(state.top, of_top); });
+  comm.agree("numeric: memory of fronts", [&] { state.for_each_part([](Part& part) { part.allocate(); }); });
+  state.entries.template forward<Scalar>(
+      comm, 1, [&](std::size_t e, std::size_t) { return values[e]; },
+      [&](std::size_t e, std::size_t, const Scalar& value) { state.of_parts[e] = value; });
+  const double largest = state.largest_entry();
   FrontLuOutcome mine;
   const auto add = [&mine](const FrontLuOutcome& other) {
     mine.largest_factor = std::max(mine.largest_factor, other.largest_factor);
     mine.perturbed += other.perturbed;
   };
-  for (const FrontLuOutcome& outcome : outcomes) add(outcome);
+  const auto factorize_one = [&](const std::optional<Part>& which) {
+    const Communicator::Work work(comm);
+    state.for_each_part_with_values([&](Part& part, auto of_part) {
+      if (which && &part == &*which) add(part.factorize(of_part, perturbation, largest));
+    });
+  };
+  comm.agree("numeric: factorization of subtrees", [&] { factorize_one(state.subtrees); });
+  state.send_contributions();
+  state.receive_contributions();
+  comm.agree("numeric: factorization of the top", [&] { factorize_one(state.top); });
   const auto all = comm.all_gather(mine);
   mine = {};
   for (const FrontLuOutcome& outcome : all) add(outcome);
@@ -294,6 +275,52 @@ FrontLuOutcome DistributedFronts<Scalar, ExecutionSpace>::factorize(
   return mine;
 }
 
+template <class Scalar, class ExecutionSpace>
+void DistributedFronts<Scalar, ExecutionSpace>::note_entries() {
+  State& state = *m_state;
+  state.comm.agree("numeric: pattern of the factors", [&] {
+    const Communicator::Work work(state.comm);
+    if (!state.rows.empty()) return;
+    state.for_each_part([&](Part& part) {
+      part.note_positions();
+      state.rows.insert(state.rows.end(), part.rows.begin(), part.rows.end());
+      state.columns.insert(state.columns.end(), part.columns.begin(), part.columns.end());
+      part.rows = part.columns = {};
+    });
+  });
+}
+
+template <class Scalar, class ExecutionSpace>
+void DistributedFronts<Scalar, ExecutionSpace>::collect_factors() {
+  note_entries();
+  State& state = *m_state;
+  state.comm.agree("numeric: copy of the factors", [&] {
+    const Communicator::Work work(state.comm);
+    state.values.clear();
+    state.for_each_part([&](const Part& part) { part.append_factors(state.values); });
+  });
+}
+
+template <class Scalar, class ExecutionSpace>
+auto DistributedFronts<Scalar, ExecutionSpace>::subtrees() const noexcept -> const Part* {
+  return m_state->subtrees ? &*m_state->subtrees : nullptr;
+}
+template <class Scalar, class ExecutionSpace>
+auto DistributedFronts<Scalar, ExecutionSpace>::top() const noexcept -> const Part* {
+  return m_state->top ? &*m_state->top : nullptr;
+}
+template <class Scalar, class ExecutionSpace>
+const Impl::Exchange& DistributedFronts<Scalar, ExecutionSpace>::pivot_rows() const noexcept {
+  return m_state->pivot_rows;
+}
+template <class Scalar, class ExecutionSpace>
+const Impl::Exchange& DistributedFronts<Scalar, ExecutionSpace>::pivot_columns() const noexcept {
+  return m_state->pivot_columns;
+}
+template <class Scalar, class ExecutionSpace>
+const std::vector<TopBoundary>& DistributedFronts<Scalar, ExecutionSpace>::boundaries() const noexcept {
+  return m_state->boundaries;
+}
 template <class Scalar, class ExecutionSpace>
 const std::vector<std::int64_t>& DistributedFronts<Scalar, ExecutionSpace>::rows() const noexcept {
   return m_state->rows;

@@ -4,26 +4,23 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "Lutra_Communicator.hpp"
+#include "Lutra_Exchange.hpp"
 #include "Lutra_FrontLu.hpp"
+#include "Lutra_FrontPart.hpp"
+#include "Lutra_FrontRanks.hpp"
+#include "Lutra_Index.hpp"
 
 namespace lutra {
 
-/// Mapping of fronts to ranks. Each subtree of the assembly tree belongs to one rank, which may own several;
-/// the fronts above all subtrees, the top, belong to rank 0.
-struct FrontRanks {
-  static constexpr int top = -1;
-  std::vector<int> rank;        ///< [fronts] rank of each front, or `top`
-  std::vector<double> entries;  ///< [ranks] entries of panels and contributions
+/// What the top exchanges with the subtrees of one rank in solves, in the top's numbering; on rank 0.
+struct TopBoundary {
+  std::vector<Offset> contributions;  ///< contribution rows of the leaves that stand for these subtrees
+  std::vector<Offset> solutions;      ///< the pivots whose solutions the rank reads, ascending
 };
-
-/// Balances memory. Starting with whole trees, it replaces the largest subtree by its children, whose parent
-/// front moves to the top, and keeps the division with the smallest maximum per rank. Subtrees go in
-/// descending order to the least loaded rank (G. A. Geist and E. Ng, Int. J. Parallel Programming 18, 1989,
-/// with the top as a load of rank 0). With one rank all fronts are one subtree.
-FrontRanks distribute_fronts(const AssemblyTree& tree, int ranks);
 
 /// Multifrontal LU on several ranks, each with its own execution space: each rank factorizes its fronts with
 /// `factorize_fronts`. On hosts the result is bitwise that of one rank.
@@ -34,36 +31,69 @@ FrontRanks distribute_fronts(const AssemblyTree& tree, int ranks);
 ///      1     2    0     ranks ────┘
 ///
 /// In the top's tree a subtree is a leaf without pivots whose contribution block comes from its rank. Ranks
-/// factorize their subtrees without messages. Rank 0 needs memory for A, the top, and any subtree it owns;
-/// other ranks for their subtrees and the entries of A in them. On devices each rank's memory holds panels
-/// and contributions, and temporarily 12 bytes per entry of L + U while plans are made; A, blocks in transit
-/// and the factors in `values` pass through host memory.
+/// factorize their subtrees without messages. Rank 0 plans all parts; then each rank needs memory for its
+/// fronts and the entries of A in them, and sends the values of its rows of A to the ranks that need them. On
+/// devices A and blocks in transit pass through host memory.
+///
+/// Factors stay where they were computed: `DistributedFrontSolver` solves with them. `collect_factors` copies
+/// them to the host by entries.
 ///
 /// Calls are collective, errors included. Instantiated for all scalars where 32-bit ordinals are built, for
 /// the default execution spaces of hosts and devices.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultHostExecutionSpace>
 class DistributedFronts {
  public:
-  /// @param tree    on rank 0, like `entries`; ignored on other ranks
-  /// @param entries A and its orders, which already follow `tree.order`; A's Views must outlive this object
-  /// @param budget  of each rank: plan, panels, contributions
-  /// @throws OutOfMemoryError on all ranks, naming the rank
+  using Part = Impl::FrontPart<Scalar, ExecutionSpace>;
+  using Real = RealOf<Scalar>;
+
+  /// @param tree          on rank 0, like the next two; ignored on other ranks
+  /// @param entries       A and its orders, which already follow `tree.order`
+  /// @param rows_of_ranks [ranks] rows of A of each rank
+  /// @param budget        of each rank: plan, panels, contributions. With a limit the tree is divided for
+  ///                      memory, otherwise for time
+  /// @throws OutOfMemoryError on all ranks, naming the rank, like all calls that allocate
   DistributedFronts(Communicator& comm, const AssemblyTree& tree, const FrontEntries& entries,
+                    const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
                     const MemoryBudget& budget = {});
   ~DistributedFronts();
 
-  /// @param A on rank 0; ignored on others
+  /// Sets the scales of all further factorizations and solves; until then they are ones.
+  /// @param row_scale, col_scale [n] of A's rows and columns, on rank 0
+  void set_scales(const std::vector<Real>& row_scale, const std::vector<Real>& col_scale);
+
+  /// Allocates in the first call.
+  /// @param values of the entries in this rank's rows of A, by rows as in `rows_of_ranks`
   /// @param perturbation as in `factorize_fronts`
   /// @returns the combined outcome of all ranks, on all ranks
-  FrontLuOutcome factorize(const ScaledValues<Scalar, Kokkos::HostSpace>& A, double perturbation);
+  FrontLuOutcome factorize(std::span<const Scalar> values, double perturbation);
 
-  /// Permuted rows and columns of this rank's entries of L + U, as indices of F.
-  const std::vector<std::int64_t>& rows() const noexcept;
-  const std::vector<std::int64_t>& columns() const noexcept;
-  /// L\U at these positions, from the last factorization.
-  const std::vector<Scalar>& values() const noexcept;
   /// On rank 0; empty on others.
   const FrontRanks& ranks() const noexcept;
+
+  // For solves ----------------------------------------------------------------------------------------------
+
+  /// The part of this rank's subtrees, and on rank 0 the top; null without fronts.
+  const Part* subtrees() const noexcept;
+  const Part* top() const noexcept;
+  /// From this rank's rows of A to the pivots of its parts, those of the subtrees first: by the rows of the
+  /// pivots, and by their columns, whose values the ranks hold like those of rows.
+  const Impl::Exchange& pivot_rows() const noexcept;
+  const Impl::Exchange& pivot_columns() const noexcept;
+  /// [ranks] on rank 0
+  const std::vector<TopBoundary>& boundaries() const noexcept;
+
+  // For other uses of the factors ---------------------------------------------------------------------------
+
+  /// Computes `rows` and `columns`. Takes memory for a while: the peak is lowest before the first
+  /// factorization.
+  void note_entries();
+  /// Copies this rank's entries of L + U from the last factorization to the host; notes them if need be.
+  void collect_factors();
+  /// Permuted rows and columns of the entries, as indices of F.
+  const std::vector<std::int64_t>& rows() const noexcept;
+  const std::vector<std::int64_t>& columns() const noexcept;
+  /// L\U at these positions.
+  const std::vector<Scalar>& values() const noexcept;
 
  private:
   struct State;

@@ -106,6 +106,7 @@ struct FrontSolveWorker {
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& team, Ordinal number) const {
     const Located at = data.template locate<Width>(number);
+    if (at.columns == 0) return;  // its contributions are given
     if constexpr (Data::is_symmetric) {
       if (data.parts.lower) forward(team, at);
       if (!data.parts.lower && data.loads) load(team, at);

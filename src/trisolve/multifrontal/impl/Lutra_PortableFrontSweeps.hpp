@@ -2,7 +2,9 @@
 #ifndef LUTRA_PORTABLEFRONTSWEEPS_HPP
 #define LUTRA_PORTABLEFRONTSWEEPS_HPP
 
+#include <algorithm>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "Lutra_FrontSolveWorker.hpp"
@@ -29,6 +31,26 @@ LuSolveData<Scalar> front_solve_data(
   return data;
 }
 
+/// Copies the values of some rows to a vector of sweeps if they are constant, else from it. In a vector the
+/// `width` values of a row are contiguous.
+template <class Scalar, class Value>
+struct CopyFrontValues {
+  const Offset* rows;
+  Value* values;
+  int n_columns, column, columns, width;
+  Scalar* vector;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t r) const {
+    Value* const outside = values + r * n_columns + column;
+    Scalar* const inside = vector + rows[r] * width;
+    if constexpr (std::is_const_v<Value>) {
+      for (int w = 0; w < width; ++w) inside[w] = w < columns ? outside[w] : Scalar(0);
+    } else {
+      for (int w = 0; w < columns; ++w) outside[w] = inside[w];
+    }
+  }
+};
+
 /// Sweeps by portable kernels; successive groups of right-hand sides reuse the same vectors.
 template <class Scalar, class ExecutionSpace>
 class PortableFrontSweeps {
@@ -52,37 +74,112 @@ class PortableFrontSweeps {
   /// @param factors of whole fronts: no interchanges within tiles
   void run(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, const System& system,
            const LuParts& = {}) {
-    const Ordinal* const row_of_pivot = factors.row_of_pivot().data();
-    const Ordinal* const column_of_pivot = factors.column_of_pivot().data();
-    auto data = front_solve_data(plan, *m_lists, factors, system);
-    for (int column = 0; column < data.n_columns;) {
-      const int width = data.n_columns - column == 1 ? 1 : 4;
-      m_vectors.reserve(exec,
-                        {{{"lutra::trisolve::solved", data.n},
-                          {"lutra::trisolve::contributions", data.n_contributions},
-                          {"lutra::trisolve::solution", row_of_pivot != nullptr ? data.n : 0}}},
-                        width);
-      data.solved = m_vectors[0];
-      data.contributions = m_vectors[1];
-      data.by_index = row_of_pivot != nullptr ? m_vectors[2] : data.solved;
-      for (const bool forward : {true, false}) {
-        data.sweep.forward = forward;
-        data.order_of_pivots = data.sweep.unit() ? row_of_pivot : column_of_pivot;
-        if (width == 1) {
-          sweep_fronts(exec, plan, forward, FrontSolveWorker<1, Data>{data, column});
-        } else {
-          sweep_fronts(exec, plan, forward, FrontSolveWorker<4, Data>{data, column});
-        }
-      }
-      column += width;
-    }
+    const Data data = front_solve_data(plan, *m_lists, factors, system);
+    for_each_group(data.n_columns, [&](int column, int width) {
+      reserve(exec, plan, factors, width);
+      for (const bool forward : {true, false}) sweep(exec, plan, factors, {column, width, 0, forward}, data);
+    });
   }
+
+  // The halves of a solve keep the vectors of all groups in between.
+
+  /// The object itself, which has `reserve_halves`, `sweep_up` and `sweep_down`.
+  PortableFrontSweeps& halves() { return *this; }
+  void reserve_halves(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, int n_columns) {
+    int width_of_all = 0;
+    for_each_group(n_columns, [&](int, int width) { width_of_all += width; });
+    reserve(exec, plan, factors, width_of_all);
+  }
+  void sweep_up(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, const System& system,
+                const FrontValues<const Scalar, Memory>& given, const FrontValues<Scalar, Memory>& sums) {
+    sweep_half(exec, plan, factors, system, true, given, sums);
+  }
+  void sweep_down(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, const System& system,
+                  const FrontValues<const Scalar, Memory>& solved, const FrontValues<Scalar, Memory>& read) {
+    sweep_half(exec, plan, factors, system, false, solved, read);
+  }
+
   /// No kernel waits for another.
   std::int64_t consume_timeout(const ExecutionSpace&, const Plan&) { return -1; }
 
  private:
+  /// A sweep with one group of right-hand sides.
+  struct Group {
+    int column = 0, width = 1;
+    int before = 0;  ///< values per index of the groups before it in the vectors
+    bool forward = true;
+  };
+  template <class Visit>
+  static void for_each_group(int n_columns, const Visit& visit) {
+    for (int column = 0; column < n_columns;) {
+      const int width = n_columns - column == 1 ? 1 : 4;
+      visit(column, width);
+      column += width;
+    }
+  }
+
+  void reserve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, int width) {
+    const auto n = static_cast<std::int64_t>(plan.n);
+    m_vectors.reserve(exec,
+                      {{{"lutra::trisolve::solved", n},
+                        {"lutra::trisolve::contributions", static_cast<std::int64_t>(plan.rows.extent(0))},
+                        {"lutra::trisolve::solution", factors.row_of_pivot().data() != nullptr ? n : 0}}},
+                      width);
+  }
+
+  /// The vectors of a group.
+  Data with_vectors(Data data, const Factors& factors, const Group& group) const {
+    data.solved = m_vectors[0] + group.before * data.n;
+    data.contributions = m_vectors[1] + group.before * data.n_contributions;
+    data.by_index =
+        factors.row_of_pivot().data() != nullptr ? m_vectors[2] + group.before * data.n : data.solved;
+    data.sweep.forward = group.forward;
+    data.order_of_pivots =
+        data.sweep.unit() ? factors.row_of_pivot().data() : factors.column_of_pivot().data();
+    return data;
+  }
+
+  void sweep(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, const Group& group,
+             const Data& of_all) {
+    const Data data = with_vectors(of_all, factors, group);
+    if (group.width == 1) {
+      sweep_fronts(exec, plan, group.forward, FrontSolveWorker<1, Data>{data, group.column});
+    } else {
+      sweep_fronts(exec, plan, group.forward, FrontSolveWorker<4, Data>{data, group.column});
+    }
+  }
+
+  void sweep_half(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, const System& system,
+                  bool forward, const FrontValues<const Scalar, Memory>& in,
+                  const FrontValues<Scalar, Memory>& out) {
+    const Data of_all = front_solve_data(plan, *m_lists, factors, system);
+    int before = 0;
+    for_each_group(of_all.n_columns, [&](int column, int width) {
+      const Group group{column, width, before, forward};
+      const Data data = with_vectors(of_all, factors, group);
+      Scalar* const vector = forward ? data.contributions : data.by_index;
+      copy_rows(exec, in, group, of_all.n_columns, vector);
+      sweep(exec, plan, factors, group, of_all);
+      copy_rows(exec, out, group, of_all.n_columns, vector);
+      before += width;
+    });
+  }
+
+  /// Copies values of a group to a vector, or from it.
+  template <class Value>
+  void copy_rows(const ExecutionSpace& exec, const FrontValues<Value, Memory>& of, const Group& group,
+                 int n_columns, Scalar* vector) const {
+    if (of.rows.extent(0) == 0) return;
+    Kokkos::parallel_for(
+        "lutra::trisolve::values of other parts",
+        Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
+            exec, 0, static_cast<std::int64_t>(of.rows.extent(0))),
+        CopyFrontValues<Scalar, Value>{of.rows.data(), of.values.data(), n_columns, group.column,
+                                       std::min(group.width, n_columns - group.column), group.width, vector});
+  }
+
   std::shared_ptr<const Lists> m_lists;
-  SolveVectors<Scalar, Memory, 3> m_vectors;  ///< see run
+  SolveVectors<Scalar, Memory, 3> m_vectors;  ///< see reserve
 };
 
 /// Execution spaces without specialized kernels.

@@ -107,6 +107,13 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
                       });
   }
 
+  /// The sweeps that have the halves of a solve.
+  /// @throws InputError if portable kernels were not requested
+  Portable& halves() {
+    if (!m_portable) throw InputError("FrontSolver: only portable kernels solve with a part of a tree");
+    return *m_portable;
+  }
+
   std::int64_t consume_timeout(const Kokkos::Cuda& exec, const Plan&) {
     if (*static_cast<const volatile std::int64_t*>(&m_timeout(0).position_plus_one) == 0) return -1;
     exec.fence("lutra::trisolve: the solve that was given up has ended");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,11 @@ struct FrontPartPlan {
   std::vector<int> position;          ///< [n] index in F of each row and column, ascending in both groups
   std::vector<std::int64_t> row_map;  ///< [n + 1] row map of A's entries in this part
   std::vector<int> columns;           ///< column of each entry, in the part's numbering
-  std::vector<std::int64_t> source;   ///< position of each entry in A's values; on rank 0 only
+  std::vector<int> user_row, user_column;  ///< [n] the user's row and column of each position
+  std::vector<std::int64_t> source;        ///< position of each entry in A's values; on rank 0 only
+
+  /// Pivots of the part; positions from there on belong to other parts.
+  int n_pivots() const { return tree.pivot_begin.empty() ? 0 : tree.pivot_begin.back(); }
 
   /// Roots whose contributions other parts assemble, ascending.
   std::vector<int> open_roots() const {
@@ -119,6 +124,8 @@ class FrontPartMaker {
     plan.row_map.push_back(0);
     for (const int k : plan.position) {
       const int i = at(m_entries.row_order, k);
+      plan.user_row.push_back(i);
+      plan.user_column.push_back(at(m_entries.col_order, k));
       for (auto p = A.row_map(i); p < A.row_map(i + 1); ++p) {
         const int l = at(m_column_position, A.entries(p));
         if (at(m_part_of_pivot, std::min(k, l)) != part) continue;
@@ -149,13 +156,15 @@ class FrontPart {
   ///               buffers
   /// @throws OutOfMemoryError
   FrontPart(FrontPartPlan made, const MemoryBudget& budget, const FrontPart* before = nullptr)
-      : m_made(std::move(made)), m_reservation(budget) {
-    m_ones = allocate<decltype(m_ones)>("lutra::numeric::ones", static_cast<std::size_t>(m_made.tree.n));
-    m_perturbed =
-        allocate<decltype(m_perturbed)>("lutra::numeric::perturbed", static_cast<std::size_t>(m_made.tree.n));
-    m_values = allocate<decltype(m_values)>("lutra::numeric::values of the part", m_made.columns.size());
-    Kokkos::deep_copy(m_exec, m_ones, Real(1));
-    std::vector<int> same(static_cast<std::size_t>(m_made.tree.n));
+      : m_made(std::move(made)), m_budget(budget), m_reservation(budget) {
+    const auto n = static_cast<std::size_t>(m_made.tree.n);
+    m_row_scale = allocate<decltype(m_row_scale)>("lutra::numeric::row_scale", n);
+    m_col_scale = allocate<decltype(m_col_scale)>("lutra::numeric::col_scale", n);
+    m_perturbed = allocate<decltype(m_perturbed)>("lutra::numeric::perturbed", n);
+    if (!is_host_space<ExecutionSpace>)
+      m_values = allocate<decltype(m_values)>("lutra::numeric::values of the part", m_made.columns.size());
+    set_scales({}, {});
+    std::vector<int> same(n);
     std::iota(same.begin(), same.end(), 0);
     const CsrPattern<int, std::int64_t, Kokkos::HostSpace> A{m_made.tree.n, m_made.tree.n,
                                                              view(m_made.row_map), view(m_made.columns)};
@@ -165,7 +174,6 @@ class FrontPart {
       m_plan = plan_lu(m_exec, m_made.tree, entries, budget, options, A);
     else
       m_plan = plan_lu(m_exec, m_made.tree, entries, budget, options);
-    note_positions(budget);
     const auto schedule = make_front_schedule<Scalar>(m_exec, m_plan, budget);
     if (is_host_space<ExecutionSpace> && before != nullptr) {
       m_factors.schedule = schedule;
@@ -173,62 +181,75 @@ class FrontPart {
     } else {
       m_factors = make_front_factors<Scalar>(m_exec, schedule, budget);
     }
-    allocate_values(m_exec, m_plan, budget, m_factors);
   }
 
+  /// Allocates what the first factorization needs.
+  /// @throws OutOfMemoryError
+  void allocate() { allocate_values(m_exec, m_plan, m_budget, m_factors); }
+
+  const ExecutionSpace& exec() const { return m_exec; }
   const FrontPartPlan& made() const { return m_made; }
+  const LuPlan<Memory>& plan() const { return m_plan; }
+  /// Valid after `factorize`.
+  const FrontFactors<Scalar, ExecutionSpace>& factors() const { return m_factors; }
+  /// [n] scales of the rows and columns at each position
+  const Kokkos::View<Real*, Memory>& row_scale() const { return m_row_scale; }
+  const Kokkos::View<Real*, Memory>& col_scale() const { return m_col_scale; }
   /// The contribution block of a front, by columns.
   Kokkos::View<Scalar*, Memory> contribution(int f) const { return contribution_of(m_plan, m_factors, f); }
 
-  /// @param values  scaled entries of the part; contributions of foreign leaves must already be in place
-  /// @param largest magnitude of the largest entry of the whole matrix
-  /// @param factors out: L\U at `rows` and `columns`
-  FrontLuOutcome factorize(const std::vector<Scalar>& values, double perturbation, double largest,
-                           std::vector<Scalar>& factors) {
+  /// @param row_scale, col_scale of the user's rows and columns; empty: ones
+  void set_scales(std::span<const Real> row_scale, std::span<const Real> col_scale) {
+    const auto take = [&](std::span<const Real> all, const std::vector<int>& index, const auto& to) {
+      std::vector<Real> mine;
+      mine.reserve(index.size());
+      for (const int i : index) mine.push_back(all.empty() ? Real(1) : all[static_cast<std::size_t>(i)]);
+      Kokkos::deep_copy(m_exec, to, view(mine));
+      m_exec.fence("lutra::numeric: the host's scales are no longer needed");
+      return mine;
+    };
+    m_host_row_scale = take(row_scale, m_made.user_row, m_row_scale);
+    m_host_col_scale = take(col_scale, m_made.user_column, m_col_scale);
+  }
+
+  /// The largest magnitude of the part's scaled entries.
+  double largest_entry(std::span<const Scalar> values) const {
+    double largest = 0;
+    for (std::size_t i = 0; i + 1 < m_made.row_map.size(); ++i) {
+      for (auto e = static_cast<std::size_t>(m_made.row_map[i]);
+           e < static_cast<std::size_t>(m_made.row_map[i + 1]); ++e) {
+        const Scalar scaled = values[e] * m_host_row_scale[i] * at(m_host_col_scale, m_made.columns[e]);
+        largest = std::max(largest, static_cast<double>(ScalarTraits<Scalar>::magnitude(scaled)));
+      }
+    }
+    return largest;
+  }
+
+  /// Follows `allocate`.
+  /// @param values  entries of the part; contributions of foreign leaves must already be in place
+  /// @param largest magnitude of the largest scaled entry of the whole matrix
+  FrontLuOutcome factorize(std::span<const Scalar> values, double perturbation, double largest) {
     const auto outcome =
         make_uncounted<Kokkos::View<FrontLuOutcome, Kokkos::HostSpace>>("lutra::numeric::outcome");
     m_factors.min_largest_entry = largest;  // for the pivot threshold
-    Kokkos::deep_copy(m_exec, m_values, view(values));
-    factorize_fronts<Scalar>(m_exec, m_plan, {m_values, m_ones, m_ones}, perturbation, m_factors,
-                             m_perturbed);
+    factorize_fronts<Scalar>(m_exec, m_plan, {in_memory(values), m_row_scale, m_col_scale}, perturbation,
+                             m_factors, m_perturbed);
     find_largest_factor(m_exec, m_factors);
     m_exec.fence("lutra::numeric: the part is factorized");
     Kokkos::deep_copy(outcome, m_factors.outcome);
     if (outcome().stopped_front >= 0)
       throw TimeoutError("factorize: front " + std::to_string(outcome().stopped_front) +
                          " waited too long for its children, and the factorization was given up");
-    const auto panels = mirror_in<Kokkos::HostSpace>(m_factors.panels);
-    const std::size_t first = factors.size();
-    factors.resize(first + m_source.size());
-    const std::int64_t* const source = m_source.data();
-    Scalar* const to = factors.data() + first;
-    Kokkos::parallel_for(
-        "lutra::numeric::factors_of_part",
-        Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace>(0, static_cast<std::int64_t>(m_source.size())),
-        [=](const std::int64_t e) { to[e] = panels(source[e]); });
-    Kokkos::DefaultHostExecutionSpace().fence("lutra::numeric: the factors of the part are there");
     return outcome();
   }
 
-  static double largest_of(const std::vector<Scalar>& values) {
-    double largest = 0;
-    for (const Scalar& value : values)
-      largest = std::max(largest, static_cast<double>(ScalarTraits<Scalar>::magnitude(value)));
-    return largest;
-  }
-
-  std::vector<std::int64_t> rows, columns;  ///< of the entries of L + U, as indices of F
-
- private:
-  template <class T>
-  static Kokkos::View<const T*, Kokkos::HostSpace> view(const std::vector<T>& values) {
-    return Kokkos::View<const T*, Kokkos::HostSpace>(values.data(), values.size());
-  }
-
-  /// Computes rows, columns and panel positions of L + U on the host; a device keeps only panels.
-  void note_positions(const MemoryBudget& budget) {
+  /// Computes the rows and columns of this part's entries of L + U, as indices of F, if that was not done.
+  /// Their pattern takes memory, which is freed again: best before `allocate`.
+  /// @throws OutOfMemoryError
+  void note_positions() {
+    if (!m_source.empty()) return;
     Kokkos::View<const std::int64_t*, Memory> source;
-    const auto pattern = pattern_of_fronts(m_exec, m_plan, budget, source);
+    const auto pattern = pattern_of_fronts(m_exec, m_plan, m_budget, source);
     m_exec.fence("lutra::numeric: the pattern of the part is complete");
     const auto row_map = mirror_in<Kokkos::HostSpace>(pattern.row_map);
     const auto entries = mirror_in<Kokkos::HostSpace>(pattern.entries);
@@ -241,7 +262,37 @@ class FrontPart {
       }
     }
   }
+  /// Appends L\U at `rows` and `columns` to `values`.
+  void append_factors(std::vector<Scalar>& values) const {
+    const auto panels = mirror_in<Kokkos::HostSpace>(m_factors.panels);
+    const std::size_t first = values.size();
+    values.resize(first + m_source.size());
+    const std::int64_t* const source = m_source.data();
+    Scalar* const to = values.data() + first;
+    Kokkos::parallel_for(
+        "lutra::numeric::factors_of_part",
+        Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace>(0, static_cast<std::int64_t>(m_source.size())),
+        [=](const std::int64_t e) { to[e] = panels(source[e]); });
+    Kokkos::DefaultHostExecutionSpace().fence("lutra::numeric: the factors of the part are there");
+  }
 
+  std::vector<std::int64_t> rows, columns;  ///< see note_positions
+
+ private:
+  template <class T>
+  static Kokkos::View<const T*, Kokkos::HostSpace> view(const std::vector<T>& values) {
+    return Kokkos::View<const T*, Kokkos::HostSpace>(values.data(), values.size());
+  }
+  /// The values in the memory of the execution space.
+  Kokkos::View<const Scalar*, Memory> in_memory(std::span<const Scalar> values) const {
+    const Kokkos::View<const Scalar*, Kokkos::HostSpace> host(values.data(), values.size());
+    if constexpr (is_host_space<ExecutionSpace>) {
+      return host;
+    } else {
+      Kokkos::deep_copy(m_exec, m_values, host);
+      return m_values;
+    }
+  }
   template <class View>
   View allocate(const char* label, std::size_t size) {
     return m_reservation.template allocate<View>(m_exec, label, size);
@@ -249,10 +300,12 @@ class FrontPart {
 
   ExecutionSpace m_exec;
   FrontPartPlan m_made;
+  MemoryBudget m_budget;
   MemoryReservation m_reservation;
-  Kokkos::View<Real*, Memory> m_ones;  ///< unit scales, since values are already scaled
+  Kokkos::View<Real*, Memory> m_row_scale, m_col_scale;
+  std::vector<Real> m_host_row_scale, m_host_col_scale;
   Kokkos::View<unsigned char*, Memory> m_perturbed;
-  Kokkos::View<Scalar*, Memory> m_values;  ///< entries of the part
+  Kokkos::View<Scalar*, Memory> m_values;  ///< entries of the part; on devices only
   LuPlan<Memory> m_plan;
   FrontFactors<Scalar, ExecutionSpace> m_factors;
   std::vector<std::int64_t> m_source;  ///< [nnz] position in the panels of each entry of L + U by rows

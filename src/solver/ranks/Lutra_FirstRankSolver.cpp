@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_FirstRankSolver.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_SparseLU.hpp"
+
+namespace lutra::Impl {
+namespace {
+
+template <class Scalar, class ExecutionSpace>
+class FirstRankLu final : public FirstRankSolver<Scalar> {
+ public:
+  FirstRankLu(Communicator& comm, const LuOptions& options) : m_comm(comm) {
+    LuOptions checked = options;
+    checked.check = SolutionCheck::always;
+    if (comm.rank() == 0) m_solver = std::make_unique<SparseLU<Scalar, ExecutionSpace>>(checked);
+  }
+
+  Status factorize(const HostMatrix<Scalar>& A) override {
+    m_comm.agree(
+        "factorization on rank 0",
+        [&] {
+          if (!m_solver) return;
+          const Communicator::Work work(m_comm);
+          Status status = m_is_analyzed ? Status::success : m_solver->analyze(A);
+          m_is_analyzed = status == Status::success;
+          if (status == Status::success) status = m_solver->factorize(A);
+          m_report = m_solver->report();
+        },
+        false);
+    return share_status();
+  }
+
+  Status solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k, Transposition op,
+               const std::vector<std::vector<std::int64_t>>& rows_of_ranks) override {
+    constexpr int tag = 31004;
+    auto parts = m_comm.gather(std::vector<Scalar>(B.begin(), B.end()));
+    m_comm.agree(
+        "solve on rank 0",
+        [&] {
+          if (!m_solver) return;
+          const Communicator::Work work(m_comm);
+          std::vector<Scalar> whole_B = assemble(parts, rows_of_ranks, k), whole_X(whole_B.size());
+          m_solver->solve_host(whole_B, whole_X, op);
+          m_report = m_solver->report();
+          divide(whole_X, rows_of_ranks, k, parts);
+        },
+        false);
+    for (std::size_t r = 0; r < parts.size(); ++r) m_comm.send(static_cast<int>(r), tag, parts[r]);
+    const auto mine = m_comm.template receive<Scalar>(0, tag);
+    std::copy(mine.begin(), mine.end(), X.begin());
+    return share_status();
+  }
+
+  const Report& report() const override { return m_report; }
+  FactorValues<Scalar> factors() const override {
+    return m_solver ? m_solver->factors() : FactorValues<Scalar>{};
+  }
+
+ private:
+  using Rows = std::vector<std::vector<std::int64_t>>;
+  using Parts = std::vector<std::vector<Scalar>>;
+
+  /// Calls visit(position in whole columns, element of a part) for all elements.
+  template <class AnyParts, class Visit>
+  static void for_each_element(AnyParts& parts, const Rows& rows, std::size_t k, const Visit& visit) {
+    std::size_t n = 0;
+    for (const auto& of_rank : rows) n += of_rank.size();
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      for (std::size_t c = 0; c < k; ++c)
+        for (std::size_t i = 0; i < rows[r].size(); ++i)
+          visit(c * n + static_cast<std::size_t>(rows[r][i]), parts[r][c * rows[r].size() + i]);
+  }
+  static std::vector<Scalar> assemble(const Parts& parts, const Rows& rows, std::size_t k) {
+    std::size_t size = 0;
+    for (const auto& part : parts) size += part.size();
+    std::vector<Scalar> whole(size);
+    for_each_element(parts, rows, k, [&](std::size_t at, const Scalar& value) { whole[at] = value; });
+    return whole;
+  }
+  static void divide(const std::vector<Scalar>& whole, const Rows& rows, std::size_t k, Parts& parts) {
+    for_each_element(parts, rows, k, [&](std::size_t at, Scalar& value) { value = whole[at]; });
+  }
+
+  /// Gives all ranks the status and the backward errors of rank 0.
+  Status share_status() {
+    struct Shared {
+      Status status;
+      std::optional<double> componentwise, normwise;
+    };
+    std::vector<Shared> shared{
+        {m_report.status, m_report.errors.backward_componentwise, m_report.errors.backward_normwise}};
+    m_comm.broadcast(shared);
+    m_report.status = shared[0].status;
+    m_report.errors.backward_componentwise = shared[0].componentwise;
+    m_report.errors.backward_normwise = shared[0].normwise;
+    return m_report.status;
+  }
+
+  Communicator& m_comm;
+  std::unique_ptr<SparseLU<Scalar, ExecutionSpace>> m_solver;  ///< on rank 0
+  bool m_is_analyzed = false;
+  Report m_report;
+};
+
+}  // namespace
+
+template <class Scalar, class ExecutionSpace>
+std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver(Communicator& comm,
+                                                                const LuOptions& options) {
+  return std::make_unique<FirstRankLu<Scalar, ExecutionSpace>>(comm, options);
+}
+
+#define LUTRA_FIRST_RANK_SOLVER(Scalar, Space)                                                           \
+  template std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver<Scalar, Space>(Communicator&, \
+                                                                                          const LuOptions&);
+#define LUTRA_FIRST_RANK_ON_HOST(Scalar) LUTRA_FIRST_RANK_SOLVER(Scalar, Kokkos::DefaultHostExecutionSpace)
+LUTRA_FOR_EACH_SCALAR(LUTRA_FIRST_RANK_ON_HOST)
+#ifdef KOKKOS_ENABLE_CUDA
+#define LUTRA_FIRST_RANK_ON_DEVICE(Scalar) LUTRA_FIRST_RANK_SOLVER(Scalar, Kokkos::Cuda)
+LUTRA_FOR_EACH_SCALAR(LUTRA_FIRST_RANK_ON_DEVICE)
+#endif
+
+}  // namespace lutra::Impl

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_FrontsOnRanks.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "Lutra_DistributedFrontSolver.hpp"
+#include "Lutra_DistributedFronts.hpp"
+#include "Lutra_Instantiate.hpp"
+
+namespace lutra::Impl {
+namespace {
+
+template <class Scalar, class ExecutionSpace>
+class FrontsInSpace final : public FrontsOnRanks<Scalar> {
+ public:
+  FrontsInSpace(Communicator& comm, const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& A,
+                const FrontAnalysis<Scalar>& analysis,
+                const std::vector<std::vector<std::int64_t>>& rows_of_ranks, const MemoryBudget& budget)
+      : m_comm(comm),
+        m_budget(budget),
+        m_fronts(comm, analysis.tree, FrontEntries{A, analysis.row_order, analysis.col_order}, rows_of_ranks,
+                 budget) {
+    m_fronts.set_scales(analysis.row_scale, analysis.col_scale);
+  }
+
+  FrontLuOutcome factorize(std::span<const Scalar> values, double perturbation) override {
+    return m_fronts.factorize(values, perturbation);
+  }
+  void plan_solves() override { m_solver.emplace(m_comm, m_fronts, m_budget); }
+  void plan_collection() override { m_fronts.note_entries(); }
+  std::vector<Scalar> solve(std::span<const Scalar> B, std::size_t k, Transposition op) override {
+    using Columns = typename Solver::template Columns<Scalar>;
+    using Host = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
+    std::vector<Scalar> X(B.begin(), B.end());
+    const Host host(X.data(), k == 0 ? 0 : B.size() / k, k);
+    const Columns vectors = Kokkos::create_mirror_view_and_copy(typename Solver::Memory(), host);
+    m_solver->solve(op, vectors, vectors);
+    Kokkos::deep_copy(host, vectors);
+    return X;
+  }
+  RankStatistics statistics() const override { return m_solver ? m_solver->statistics() : RankStatistics{}; }
+  void collect(FactorValues<Scalar>& factors) override {
+    m_fronts.collect_factors();
+    factors.rows = m_fronts.rows();
+    factors.columns = m_fronts.columns();
+    factors.values = m_fronts.values();
+  }
+
+ private:
+  using Solver = DistributedFrontSolver<Scalar, ExecutionSpace>;
+  Communicator& m_comm;
+  MemoryBudget m_budget;
+  DistributedFronts<Scalar, ExecutionSpace> m_fronts;
+  std::optional<Solver> m_solver;
+};
+
+}  // namespace
+
+template <class Scalar, class ExecutionSpace>
+std::unique_ptr<FrontsOnRanks<Scalar>> make_fronts_on_ranks(
+    Communicator& comm, const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& A,
+    const FrontAnalysis<Scalar>& analysis, const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
+    const MemoryBudget& budget) {
+  return std::make_unique<FrontsInSpace<Scalar, ExecutionSpace>>(comm, A, analysis, rows_of_ranks, budget);
+}
+
+#define LUTRA_FRONTS_ON_RANKS(Scalar, Space)                                                                \
+  template std::unique_ptr<FrontsOnRanks<Scalar>> make_fronts_on_ranks<Scalar, Space>(                      \
+      Communicator&, const CsrPattern<int, std::int64_t, Kokkos::HostSpace>&, const FrontAnalysis<Scalar>&, \
+      const std::vector<std::vector<std::int64_t>>&, const MemoryBudget&);
+#define LUTRA_FRONTS_ON_HOSTS(Scalar) LUTRA_FRONTS_ON_RANKS(Scalar, Kokkos::DefaultHostExecutionSpace)
+LUTRA_FOR_EACH_SCALAR(LUTRA_FRONTS_ON_HOSTS)
+#ifdef KOKKOS_ENABLE_CUDA
+#define LUTRA_FRONTS_ON_DEVICES(Scalar) LUTRA_FRONTS_ON_RANKS(Scalar, Kokkos::Cuda)
+LUTRA_FOR_EACH_SCALAR(LUTRA_FRONTS_ON_DEVICES)
+#endif
+
+}  // namespace lutra::Impl

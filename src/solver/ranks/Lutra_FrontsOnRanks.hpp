@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FRONTSONRANKS_HPP
+#define LUTRA_FRONTSONRANKS_HPP
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "Lutra_AssemblyTree.hpp"
+#include "Lutra_Communicator.hpp"
+#include "Lutra_DistributedTriangles.hpp"
+#include "Lutra_Factorization.hpp"
+#include "Lutra_FrontLu.hpp"
+#include "Lutra_Index.hpp"
+#include "Lutra_MemoryBudget.hpp"
+#include "Lutra_ScalarTraits.hpp"
+
+namespace lutra::Impl {
+
+/// What the fronts of all ranks are planned from; on rank 0, empty on others.
+template <class Scalar>
+struct FrontAnalysis {
+  AssemblyTree tree;
+  std::vector<Ordinal> row_order, col_order;         ///< [n] they follow `tree.order`
+  std::vector<RealOf<Scalar>> row_scale, col_scale;  ///< [n]
+};
+
+/// LU by fronts on all ranks, on any execution space. Vectors are on hosts, by the rows of the matrix that
+/// each rank has. Calls are collective, errors included.
+template <class Scalar>
+class FrontsOnRanks {
+ public:
+  virtual ~FrontsOnRanks() = default;
+  /// @param values of the entries in this rank's rows
+  virtual FrontLuOutcome factorize(std::span<const Scalar> values, double perturbation) = 0;
+  /// To be called before the first factorization, depending on what its factors are for.
+  virtual void plan_solves() = 0;
+  virtual void plan_collection() = 0;
+  /// Returns op(A)⁻¹·B with the accuracy of the factors.
+  /// @param B [rows × k] by columns, like the result
+  virtual std::vector<Scalar> solve(std::span<const Scalar> B, std::size_t k, Transposition op) = 0;
+  /// Statistics of solves on this rank.
+  virtual RankStatistics statistics() const = 0;
+  /// Copies this rank's entries of L + U with their values to `factors`.
+  virtual void collect(FactorValues<Scalar>& factors) = 0;
+};
+
+/// @param A             the whole matrix, on rank 0, like the next two
+/// @param rows_of_ranks [ranks] rows of each rank
+/// @param budget        of each rank
+/// @throws OutOfMemoryError on all ranks
+template <class Scalar, class ExecutionSpace>
+std::unique_ptr<FrontsOnRanks<Scalar>> make_fronts_on_ranks(
+    Communicator& comm, const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& A,
+    const FrontAnalysis<Scalar>& analysis, const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
+    const MemoryBudget& budget);
+
+}  // namespace lutra::Impl
+
+#endif
