@@ -48,7 +48,7 @@ class PartSolver {
         m_is_top(is_top),
         m_budget(budget),
         m_reservation(budget),
-        m_solver(part.exec(), part.plan(), budget, {.portable = true}) {
+        m_solver(part.exec(), part.plan(), budget) {
     std::vector<Ordinal> same(static_cast<std::size_t>(part.plan().n));
     std::iota(same.begin(), same.end(), Ordinal(0));
     m_index = Impl::upload(part.exec(), m_reservation, "lutra::trisolve::pivots of the part", same);

@@ -98,8 +98,8 @@ class FrontSolver {
   void reserve(const ExecutionSpace& exec, const Plan& plan, const Factors& factors,
                int n_columns) requires std::is_same_v<Parts, LuParts>;
 
-  /// The two halves of a solve with a part of a tree, between which other parts work. Only for LU, and on
-  /// devices only by portable kernels. Sums have the order of a solve with the whole tree.
+  /// The two halves of a solve with a part of a tree, between which other parts work. Only for LU. Sums have
+  /// the order of a solve with the whole tree.
   ///
   ///     roots with contribution rows      `sums`: those of their contributions, out    x, in
   ///                 │                         ▲ sweep_up                                │ sweep_down

@@ -71,7 +71,8 @@ class FrontSolveTasks {
     int blocks = 0;
     for (std::size_t f = 0; f < m_fronts.size(); ++f) {
       const bool has_inverses = m_fronts[f].size() > m_options.max_whole;
-      if (m_class[f] == tiled) add_tiles(f, has_inverses ? inverse : Offset(-1), blocks);
+      if (m_class[f] == tiled && m_fronts[f].pivots > 0)
+        add_tiles(f, has_inverses ? inverse : Offset(-1), blocks);
       if (!has_inverses) continue;
       inverse += InverseTile::entries_of_front(tiles_of(f));
       blocks += FrontTiles::inverse_lines(m_fronts[f].pivots) / InverseTile::block;
@@ -114,11 +115,11 @@ class FrontSolveTasks {
     }
   };
 
-  /// Tasks of the fronts of a class.
+  /// Tasks of the fronts of a class. Fronts without pivots stand for other parts of the tree.
   std::vector<WarpTask> sorted_fronts(int of_class, const std::vector<double>& priority) const {
     std::vector<Ordinal> order;
     for (std::size_t f = 0; f < m_fronts.size(); ++f)
-      if (m_class[f] == of_class) order.push_back(static_cast<Ordinal>(f));
+      if (m_class[f] == of_class && m_fronts[f].pivots > 0) order.push_back(static_cast<Ordinal>(f));
     sort_descending(order, [&](Ordinal f) { return at(priority, f); });
     std::vector<WarpTask> result;
     result.reserve(order.size());

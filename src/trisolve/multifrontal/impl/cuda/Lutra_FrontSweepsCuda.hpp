@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "Lutra_CheckCuda.hpp"
@@ -18,6 +19,34 @@
 #include "Lutra_TileFrontSolveCuda.hpp"
 
 namespace lutra::Impl {
+
+/// Copies values of other parts of a tree to a vector of self-flagged values if they are constant, else from
+/// it.
+template <int Width, class Scalar, class Value>
+struct CrossingValues {
+  const Offset* rows;
+  Value* values;  ///< [rows × n_columns]
+  int n_columns, groups;
+  std::int64_t length;  ///< of the vector for one group
+  Scalar* vector;
+  bool resets;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t r) const {
+    for (int g = 0; g < groups; ++g) {
+      Scalar* const inside = vector + (g * length + rows[r]) * Width;
+      for (int w = 0; w < Width; ++w) {
+        const int c = g * Width + w;
+        Value* const outside = values + r * n_columns + c;
+        if constexpr (std::is_const_v<Value>) {
+          inside[w] = c < n_columns ? storable(*outside) : Scalar(0);
+        } else if (c < n_columns) {
+          *outside = inside[w];
+        }
+        if (resets) inside[w] = sentinel_value<Scalar>();
+      }
+    }
+  }
+};
 
 /// Six launches per solve: up the small fronts, the middle ones and all others, and down in the reverse
 /// order. Another one sums the contributions to fronts with many children, if there are any. A launch
@@ -93,10 +122,8 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
         throw InputError("FrontSolver: portable kernels do not read interchanges inside tiles");
       return m_portable->run(exec, plan, factors, system);
     }
-    auto data = front_solve_data(plan, *m_lists, factors, system);
-    data.n_contributions += m_lists->n_sums();
-    const Triangles triangles{{factors.row_of_pivot().data(), inverses.lower},
-                              {factors.column_of_pivot().data(), inverses.upper}};
+    Data data = data_of(plan, factors, system);
+    const Triangles triangles = triangles_of(factors);
     for_column_groups(data.in, data.out, data.n_columns, max_columns,
                       [&](const auto& in, const auto& out, int columns) {
                         data.in = in;
@@ -107,11 +134,29 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
                       });
   }
 
-  /// The sweeps that have the halves of a solve.
-  /// @throws InputError if portable kernels were not requested
-  Portable& halves() {
-    if (!m_portable) throw InputError("FrontSolver: only portable kernels solve with a part of a tree");
-    return *m_portable;
+  // The halves of a solve, between which the vectors keep what has been computed. Values that cross the
+  // boundary of a part are put where their readers wait for them. Sums, which no front reads, are reset: with
+  // other widths their places are those of other rows.
+
+  FrontSweeps& halves() { return *this; }
+  void reserve_halves(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, int n_columns) {
+    if (m_portable) return m_portable->reserve_halves(exec, plan, factors, n_columns);
+    Data data;
+    data.n = plan.n;
+    data.n_contributions = static_cast<std::int64_t>(plan.rows.extent(0)) + m_lists->n_sums();
+    reserve(exec, data, n_columns == 1 ? 1 : (n_columns + 3) / 4 * 4);
+  }
+  void sweep_up(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, const System& system,
+                const FrontValues<const Scalar, Memory>& given, const FrontValues<Scalar, Memory>& sums) {
+    if (m_portable) return m_portable->sweep_up(exec, plan, factors, system, given, sums);
+    system.n_columns == 1 ? half_up<1>(exec, plan, factors, system, given, sums)
+                          : half_up<4>(exec, plan, factors, system, given, sums);
+  }
+  void sweep_down(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, const System& system,
+                  const FrontValues<const Scalar, Memory>& solved, const FrontValues<Scalar, Memory>& read) {
+    if (m_portable) return m_portable->sweep_down(exec, plan, factors, system, solved, read);
+    system.n_columns == 1 ? half_down<1>(exec, plan, factors, system, solved, read)
+                          : half_down<4>(exec, plan, factors, system, solved, read);
   }
 
   std::int64_t consume_timeout(const Kokkos::Cuda& exec, const Plan&) {
@@ -158,23 +203,79 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
     } lower, upper;
   };
 
+  Data data_of(const Plan& plan, const Factors& factors, const System& system) const {
+    Data data = front_solve_data(plan, *m_lists, factors, system);
+    data.n_contributions += m_lists->n_sums();
+    return data;
+  }
+  static Triangles triangles_of(const Factors& factors) {
+    const FrontInverses<Scalar> inverses = inverses_of(factors);
+    return {{factors.row_of_pivot().data(), inverses.lower},
+            {factors.column_of_pivot().data(), inverses.upper}};
+  }
+
   template <int Width>
-  void solve_group(const Kokkos::Cuda& exec, Data& data, const Triangles& triangles) {
+  void solve_group(const Kokkos::Cuda& exec, const Data& data, const Triangles& triangles) {
+    Launch launch = launch_for<Width>(exec, data);
+    all_up<Width>(exec, triangles, launch);
+    all_down<Width>(exec, triangles, launch);
+  }
+
+  template <int Width>
+  void half_up(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, const System& system,
+               const FrontValues<const Scalar, Memory>& given, const FrontValues<Scalar, Memory>& sums) {
+    Launch launch = launch_for<Width>(exec, data_of(plan, factors, system));
+    cross<Width>(exec, launch, given, launch.data.contributions, launch.data.n_contributions, false);
+    all_up<Width>(exec, triangles_of(factors), launch);
+    cross<Width>(exec, launch, sums, launch.data.contributions, launch.data.n_contributions, true);
+  }
+  template <int Width>
+  void half_down(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, const System& system,
+                 const FrontValues<const Scalar, Memory>& solved, const FrontValues<Scalar, Memory>& read) {
+    Launch launch = launch_for<Width>(exec, data_of(plan, factors, system));
+    cross<Width>(exec, launch, solved, launch.data.by_index, launch.data.n, false);
+    all_down<Width>(exec, triangles_of(factors), launch);
+    cross<Width>(exec, launch, read, launch.data.by_index, launch.data.n, false);
+  }
+
+  /// Copies values at some rows to a vector, or if they are not constant from it, and may reset its rows.
+  template <int Width, class Value>
+  static void cross(const Kokkos::Cuda& exec, const Launch& launch, const FrontValues<Value, Memory>& of,
+                    Scalar* vector, std::int64_t length, bool resets) {
+    if (of.rows.extent(0) == 0) return;
+    Kokkos::parallel_for(
+        "lutra::trisolve::values of other parts",
+        Kokkos::RangePolicy<Kokkos::Cuda, Kokkos::IndexType<std::int64_t>>(
+            exec, 0, static_cast<std::int64_t>(of.rows.extent(0))),
+        CrossingValues<Width, Scalar, Value>{of.rows.data(), of.values.data(), launch.data.n_columns,
+                                             launch.groups, length, vector, resets});
+  }
+
+  template <int Width>
+  Launch launch_for(const Kokkos::Cuda& exec, const Data& data) {
     Launch launch;
     launch.groups = (data.n_columns + Width - 1) / Width;
     reserve(exec, data, launch.groups * Width);
-    data.solved = m_vectors[0];
-    data.by_index = m_vectors[1];
-    data.contributions = m_vectors[2];
+    launch.data = data;
+    launch.data.solved = m_vectors[0];
+    launch.data.by_index = m_vectors[1];
+    launch.data.contributions = m_vectors[2];
     launch.partial_sums = m_vectors[3];
     launch.n_parts = m_lists->partial_sums;
     launch.watchdog = {{m_stopped.data(), m_watchdog_ticks}, m_timeout.data()};
-    launch.data = data;
+    return launch;
+  }
+
+  template <int Width>
+  void all_up(const Kokkos::Cuda& exec, const Triangles& triangles, Launch& launch) {
     choose_triangle(true, triangles, launch);
     sweep_by_warps<true, Tasks::small, Width>(exec, launch);
     if (m_lists->n_sums() > 0) launch_early_sums<Width>(exec, launch);
     sweep_by_warps<true, Tasks::middle, Width>(exec, launch);
     sweep_tiles<true, Width>(exec, launch);
+  }
+  template <int Width>
+  void all_down(const Kokkos::Cuda& exec, const Triangles& triangles, Launch& launch) {
     choose_triangle(false, triangles, launch);
     sweep_tiles<false, Width>(exec, launch);
     sweep_by_warps<false, Tasks::middle, Width>(exec, launch);
