@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "Lutra_Allocate.hpp"
 #include "Lutra_At.hpp"
@@ -30,6 +32,7 @@ void for_each_array(Plan& plan, const Visit& visit) {
   visit(plan.columns);
   visit(plan.user_row);
   visit(plan.user_column);
+  visit(plan.in_row);
 }
 
 void send_plan(Communicator& comm, int to, const Impl::FrontPartPlan& plan) {
@@ -43,45 +46,51 @@ Impl::FrontPartPlan receive_plan(Communicator& comm) {
   return plan;
 }
 
-/// Where the rows of A and their entries are.
-class RowPlaces {
- public:
-  RowPlaces(const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
-            const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& A)
-      : m_A(A), m_row(static_cast<std::size_t>(A.n_rows)), m_first_entry(m_row.size()) {
-    for (std::size_t r = 0; r < rows_of_ranks.size(); ++r) {
-      std::size_t entries = 0;
-      for (std::size_t k = 0; k < rows_of_ranks[r].size(); ++k) {
-        const std::int64_t i = rows_of_ranks[r][k];
-        at(m_row, i) = {static_cast<std::int64_t>(r), k};
-        at(m_first_entry, i) = entries;
-        entries += static_cast<std::size_t>(A.row_map(i + 1) - A.row_map(i));
-      }
-    }
-  }
-  const Impl::Place& row(int i) const { return at(m_row, i); }
-  Impl::Place entry(int i, std::int64_t p) const {
-    return {at(m_row, i).rank, at(m_first_entry, i) + static_cast<std::size_t>(p - m_A.row_map(i))};
-  }
-
- private:
-  CsrPattern<int, std::int64_t, Kokkos::HostSpace> m_A;
-  std::vector<Impl::Place> m_row;          ///< [n] rank of each row, and its position among the rank's
-  std::vector<std::size_t> m_first_entry;  ///< [n] first of its entries among those of the rank
+/// Where a row of A is: its rank, its position there, and its first entry among those of the rank.
+struct RowPlace {
+  std::int64_t rank = -1;
+  std::size_t position = 0, first_entry = 0;
 };
 
-/// Places of what a rank's parts read: rows and columns of its pivots, and entries of A.
+std::vector<RowPlace> find_rows(const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
+                                const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& A) {
+  std::vector<RowPlace> places(static_cast<std::size_t>(A.n_rows));
+  for (std::size_t r = 0; r < rows_of_ranks.size(); ++r) {
+    std::size_t entries = 0;
+    for (std::size_t k = 0; k < rows_of_ranks[r].size(); ++k) {
+      const std::int64_t i = rows_of_ranks[r][k];
+      at(places, i) = {static_cast<std::int64_t>(r), k, entries};
+      entries += static_cast<std::size_t>(A.row_map(i + 1) - A.row_map(i));
+    }
+  }
+  return places;
+}
+
+/// The elements of `places` at some indices.
+std::vector<RowPlace> select(const std::vector<RowPlace>& places, std::span<const int> indices) {
+  std::vector<RowPlace> result;
+  result.reserve(indices.size());
+  for (const int i : indices) result.push_back(at(places, i));
+  return result;
+}
+
+/// Places of what a rank's parts read: rows and columns of their pivots, and entries of A.
 struct PartPlaces {
   std::vector<Impl::Place> rows, columns, entries;
 
-  void add(const Impl::FrontPartPlan& plan, const RowPlaces& places) {
-    for (int k = 0; k < plan.n_pivots(); ++k) {
-      rows.push_back(places.row(at(plan.user_row, k)));
-      columns.push_back(places.row(at(plan.user_column, k)));
+  /// @param of_rows    places of the rows at all positions of the part
+  /// @param of_columns places of the rows whose numbers are those of the pivots' columns
+  void add(const Impl::FrontPartPlan& plan, const std::vector<RowPlace>& of_rows,
+           const std::vector<RowPlace>& of_columns) {
+    for (std::size_t k = 0; k < of_columns.size(); ++k) {
+      rows.push_back({of_rows[k].rank, of_rows[k].position});
+      columns.push_back({of_columns[k].rank, of_columns[k].position});
     }
-    for (std::size_t k = 0; k < plan.user_row.size(); ++k) {
+    entries.reserve(entries.size() + plan.columns.size());
+    for (std::size_t k = 0; k < of_rows.size(); ++k) {
       for (auto e = plan.row_map[k]; e < plan.row_map[k + 1]; ++e)
-        entries.push_back(places.entry(plan.user_row[k], at(plan.source, e)));
+        entries.push_back(
+            {of_rows[k].rank, of_rows[k].first_entry + static_cast<std::size_t>(at(plan.in_row, e))});
     }
   }
 };
@@ -94,6 +103,7 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   FrontRanks ranks;                     ///< on rank 0
   std::vector<int> leaf_rank;           ///< on rank 0: source rank of each of the top's leaves
   std::vector<TopBoundary> boundaries;  ///< on rank 0
+  PartPlaces needed_by_top;             ///< on rank 0, until exchanges are planned
   std::optional<Part> subtrees, top;    ///< parts of this rank; empty without fronts
   Impl::Exchange pivot_rows, pivot_columns;
   Impl::Exchange entries;        ///< from the entries of this rank's rows to those of its parts
@@ -108,7 +118,10 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
                                  const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
                                  DivisionGoal goal) {
     ranks = distribute_fronts(tree, comm.size(), goal);
-    const RowPlaces places(rows_of_ranks, entries_of_A.A);
+    const std::vector<RowPlace> places = find_rows(rows_of_ranks, entries_of_A.A);
+    const auto pivot_columns_of = [&](const Impl::FrontPartPlan& plan) {
+      return select(places, std::span(plan.user_column).first(static_cast<std::size_t>(plan.n_pivots())));
+    };
     Impl::FrontPartMaker maker(tree, entries_of_A, ranks.rank);
     Impl::FrontPartPlan of_top = maker.make(FrontRanks::top);
     std::vector<int> in_top(static_cast<std::size_t>(tree.n), -1);
@@ -117,17 +130,13 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     boundaries.resize(static_cast<std::size_t>(comm.size()));
     for (int r = 0; r < comm.size(); ++r) {
       Impl::FrontPartPlan plan = maker.make(r);
-      PartPlaces needed;
-      needed.add(plan, places);
-      if (r == 0) needed.add(of_top, places);
-      plan.source = {};
       for (auto k = static_cast<std::size_t>(plan.n_pivots()); k < plan.position.size(); ++k)
         at(boundaries, r).solutions.push_back(at(in_top, plan.position[k]));
       send_plan(comm, r, plan);
-      for (const auto* const list : {&needed.rows, &needed.columns, &needed.entries})
-        comm.send(r, plan_tag, *list);
+      comm.send(r, plan_tag, select(places, plan.user_row));
+      comm.send(r, plan_tag, pivot_columns_of(plan));
     }
-    of_top.source = {};
+    needed_by_top.add(of_top, select(places, of_top.user_row), pivot_columns_of(of_top));
     for (int f = 0; f < tree.count(); ++f) {
       const bool is_leaf = at(tree.parent, f) >= 0 && at(ranks.rank, f) != FrontRanks::top &&
                            at(ranks.rank, at(tree.parent, f)) == FrontRanks::top;
@@ -143,12 +152,21 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     return of_top;
   }
 
-  void plan_exchanges() {
-    for (Impl::Exchange* const exchange : {&pivot_rows, &pivot_columns, &entries}) {
-      const auto places = comm.template receive<Impl::Place>(0, plan_tag);
-      *exchange = Impl::plan_exchange(comm, places);
-      if (exchange == &entries) of_parts.resize(places.size());
-    }
+  /// @param own the plan of this rank's subtrees
+  void plan_exchanges(const Impl::FrontPartPlan& own) {
+    const auto of_rows = comm.template receive<RowPlace>(0, plan_tag);
+    const auto of_columns = comm.template receive<RowPlace>(0, plan_tag);
+    PartPlaces needed;
+    needed.add(own, of_rows, of_columns);
+    const auto plan = [&](std::vector<Impl::Place>& places, const std::vector<Impl::Place>& by_top) {
+      places.insert(places.end(), by_top.begin(), by_top.end());
+      return Impl::plan_exchange(comm, places);
+    };
+    pivot_rows = plan(needed.rows, needed_by_top.rows);
+    pivot_columns = plan(needed.columns, needed_by_top.columns);
+    entries = plan(needed.entries, needed_by_top.entries);
+    of_parts.resize(needed.entries.size());
+    needed_by_top = {};
   }
 
   static void make_part(Impl::FrontPartPlan plan, const MemoryBudget& budget,
@@ -223,7 +241,8 @@ DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(
                            budget.limit_bytes() > 0 ? DivisionGoal::memory : DivisionGoal::time);
   });
   Impl::FrontPartPlan own = receive_plan(comm);
-  state.plan_exchanges();
+  state.plan_exchanges(own);
+  own.in_row = top.in_row = {};
   comm.agree("numeric: plan and memory of fronts", [&] {
     const Communicator::Work work(comm);
     State::make_part(std::move(own), budget, std::nullopt, state.subtrees);

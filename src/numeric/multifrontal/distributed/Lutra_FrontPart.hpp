@@ -25,7 +25,7 @@ struct FrontPartPlan {
   std::vector<std::int64_t> row_map;  ///< [n + 1] row map of A's entries in this part
   std::vector<int> columns;           ///< column of each entry, in the part's numbering
   std::vector<int> user_row, user_column;  ///< [n] the user's row and column of each position
-  std::vector<std::int64_t> source;        ///< position of each entry in A's values; on rank 0 only
+  std::vector<int> in_row;                 ///< position of each entry among those of its row of A
 
   /// Pivots of the part; positions from there on belong to other parts.
   int n_pivots() const { return tree.pivot_begin.empty() ? 0 : tree.pivot_begin.back(); }
@@ -130,7 +130,7 @@ class FrontPartMaker {
         const int l = at(m_column_position, A.entries(p));
         if (at(m_part_of_pivot, std::min(k, l)) != part) continue;
         plan.columns.push_back(at(m_local, l));
-        plan.source.push_back(p);
+        plan.in_row.push_back(static_cast<int>(p - A.row_map(i)));
       }
       plan.row_map.push_back(static_cast<std::int64_t>(plan.columns.size()));
     }
