@@ -74,17 +74,19 @@ std::vector<RowPlace> select(const std::vector<RowPlace>& places, std::span<cons
   return result;
 }
 
-/// Places of what a rank's parts read: rows and columns of their pivots, and entries of A.
+/// Places of what a rank's parts read: rows and columns of their pivots, those of other parts' pivots in
+/// their fronts, and entries of A.
 struct PartPlaces {
-  std::vector<Impl::Place> rows, columns, entries;
+  std::vector<Impl::Place> rows, columns, other_rows, other_columns, entries;
 
-  /// @param of_rows    places of the rows at all positions of the part
-  /// @param of_columns places of the rows whose numbers are those of the pivots' columns
+  /// @param of_rows, of_columns places of the rows of A, and of those with the numbers of the columns, at all
+  ///                            positions of the part
   void add(const Impl::FrontPartPlan& plan, const std::vector<RowPlace>& of_rows,
            const std::vector<RowPlace>& of_columns) {
-    for (std::size_t k = 0; k < of_columns.size(); ++k) {
-      rows.push_back({of_rows[k].rank, of_rows[k].position});
-      columns.push_back({of_columns[k].rank, of_columns[k].position});
+    const auto pivots = static_cast<std::size_t>(plan.n_pivots());
+    for (std::size_t k = 0; k < of_rows.size(); ++k) {
+      (k < pivots ? rows : other_rows).push_back({of_rows[k].rank, of_rows[k].position});
+      (k < pivots ? columns : other_columns).push_back({of_columns[k].rank, of_columns[k].position});
     }
     entries.reserve(entries.size() + plan.columns.size());
     for (std::size_t k = 0; k < of_rows.size(); ++k) {
@@ -106,6 +108,8 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   PartPlaces needed_by_top;             ///< on rank 0, until exchanges are planned
   std::optional<Part> subtrees, top;    ///< parts of this rank; empty without fronts
   Impl::Exchange pivot_rows, pivot_columns;
+  /// As the two above, to the positions of the subtrees that are pivots of other parts.
+  Impl::Exchange other_rows, other_columns;
   Impl::Exchange entries;        ///< from the entries of this rank's rows to those of its parts
   std::vector<Scalar> of_parts;  ///< values of the entries of this rank's subtrees, then of the top
   std::vector<std::int64_t> rows, columns;
@@ -119,9 +123,6 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
                                  DivisionGoal goal) {
     ranks = distribute_fronts(tree, comm.size(), goal);
     const std::vector<RowPlace> places = find_rows(rows_of_ranks, entries_of_A.A);
-    const auto pivot_columns_of = [&](const Impl::FrontPartPlan& plan) {
-      return select(places, std::span(plan.user_column).first(static_cast<std::size_t>(plan.n_pivots())));
-    };
     Impl::FrontPartMaker maker(tree, entries_of_A, ranks.rank);
     Impl::FrontPartPlan of_top = maker.make(FrontRanks::top);
     std::vector<int> in_top(static_cast<std::size_t>(tree.n), -1);
@@ -134,9 +135,9 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
         at(boundaries, r).solutions.push_back(at(in_top, plan.position[k]));
       send_plan(comm, r, plan);
       comm.send(r, plan_tag, select(places, plan.user_row));
-      comm.send(r, plan_tag, pivot_columns_of(plan));
+      comm.send(r, plan_tag, select(places, plan.user_column));
     }
-    needed_by_top.add(of_top, select(places, of_top.user_row), pivot_columns_of(of_top));
+    needed_by_top.add(of_top, select(places, of_top.user_row), select(places, of_top.user_column));
     for (int f = 0; f < tree.count(); ++f) {
       const bool is_leaf = at(tree.parent, f) >= 0 && at(ranks.rank, f) != FrontRanks::top &&
                            at(ranks.rank, at(tree.parent, f)) == FrontRanks::top;
@@ -164,6 +165,8 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     };
     pivot_rows = plan(needed.rows, needed_by_top.rows);
     pivot_columns = plan(needed.columns, needed_by_top.columns);
+    other_rows = plan(needed.other_rows, {});  // the top has all pivots of its fronts
+    other_columns = plan(needed.other_columns, {});
     entries = plan(needed.entries, needed_by_top.entries);
     of_parts.resize(needed.entries.size());
     needed_by_top = {};
@@ -190,6 +193,34 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
       visit(part, std::span<const Scalar>(of_parts).subspan(first, size));
       first += size;
     });
+  }
+
+  /// The scales at all positions of each part.
+  /// @param scale of this rank's rows
+  std::vector<std::vector<Real>> scales_of_parts(const Impl::Exchange& to_pivots,
+                                                 const Impl::Exchange& to_others,
+                                                 std::span<const Real> scale) {
+    std::vector<std::vector<Real>> result;
+    std::vector<Real> pivots;  // of the subtrees, then of the top
+    std::size_t size = 0;
+    for_each_part([&](const Part& part) {
+      result.emplace_back(part.made().position.size());
+      size += static_cast<std::size_t>(part.made().n_pivots());
+    });
+    pivots.resize(size);
+    const auto get = [&](std::size_t i, std::size_t) { return scale[i]; };
+    to_pivots.template forward<Real>(comm, 1, get,
+                                     [&](std::size_t k, std::size_t, Real value) { pivots[k] = value; });
+    const auto of_subtrees = static_cast<std::size_t>(subtrees ? subtrees->made().n_pivots() : 0);
+    to_others.template forward<Real>(
+        comm, 1, get, [&](std::size_t k, std::size_t, Real value) { result[0][of_subtrees + k] = value; });
+    std::size_t part_number = 0;
+    auto next = pivots.begin();
+    for_each_part([&](const Part& part) {
+      std::copy_n(next, part.made().n_pivots(), result[part_number++].begin());
+      next += part.made().n_pivots();
+    });
+    return result;
   }
 
   /// Largest scaled entry of all ranks.
@@ -254,12 +285,16 @@ template <class Scalar, class ExecutionSpace>
 DistributedFronts<Scalar, ExecutionSpace>::~DistributedFronts() = default;
 
 template <class Scalar, class ExecutionSpace>
-void DistributedFronts<Scalar, ExecutionSpace>::set_scales(const std::vector<Real>& row_scale,
-                                                           const std::vector<Real>& col_scale) {
-  std::vector<Real> rows(row_scale), columns(col_scale);
-  m_state->comm.broadcast(rows);
-  m_state->comm.broadcast(columns);
-  m_state->for_each_part([&](Part& part) { part.set_scales(rows, columns); });
+void DistributedFronts<Scalar, ExecutionSpace>::set_scales(std::span<const Real> row_scale,
+                                                           std::span<const Real> col_scale) {
+  State& state = *m_state;
+  auto rows = state.scales_of_parts(state.pivot_rows, state.other_rows, row_scale);
+  auto columns = state.scales_of_parts(state.pivot_columns, state.other_columns, col_scale);
+  std::size_t part_number = 0;
+  state.for_each_part([&](Part& part) {
+    part.set_scales(std::move(rows[part_number]), std::move(columns[part_number]));
+    ++part_number;
+  });
 }
 
 template <class Scalar, class ExecutionSpace>
