@@ -291,13 +291,19 @@ int run_solve_on_ranks(const Arguments& arguments, Communicator& ranks) {
       false);
   std::vector<char> is_complex{static_cast<char>(ranks.rank() == 0 && input.is_complex())};
   ranks.broadcast(is_complex);
-  return with_types(arguments.scalar, is_complex[0] != 0, backend_name<Kokkos::DefaultHostExecutionSpace>(),
-                    [&]<class Scalar, class ExecutionSpace>() {
-                      if constexpr (std::is_same_v<ExecutionSpace, Kokkos::DefaultHostExecutionSpace>)
-                        return solve<Scalar>(arguments, options, std::move(input), ranks);
-                      else
-                        return exit_defect;
-                    });
+  const auto with_type = [&](const auto& call) {
+    return with_types(arguments.scalar, is_complex[0] != 0, backend_name<Kokkos::DefaultHostExecutionSpace>(),
+                      call);
+  };
+  // a type that is not built is an error of all ranks, not of the first that finds out
+  ranks.agree(
+      "input", [&] { with_type([]<class Scalar, class ExecutionSpace>() { return 0; }); }, false);
+  return with_type([&]<class Scalar, class ExecutionSpace>() {
+    if constexpr (std::is_same_v<ExecutionSpace, Kokkos::DefaultHostExecutionSpace>)
+      return solve<Scalar>(arguments, options, std::move(input), ranks);
+    else
+      return exit_defect;
+  });
 }
 
 }  // namespace lutra::Cli

@@ -100,6 +100,18 @@ TEST_CASE("under mpirun an error is printed once", "[cli]") {
   CHECK(count(alone.error, "--grid 2x1 is for several ranks") == 1);
 }
 
+TEST_CASE("under mpirun a type that may not be built ends as on one rank", "[cli]") {
+  const Program program;
+  program.write("a.mtx", "%%MatrixMarket matrix coordinate complex general\n2 2 2\n1 1 1 2\n2 2 3 4\n");
+  const Outcome alone = program.run("solve a.mtx --json");
+  for (int run = 0; run < 3; ++run) {
+    const Outcome together = run_ranks(program, 3, "solve a.mtx --method lu --json");
+    INFO(together.error);
+    CHECK(together.status == alone.status);
+    CHECK(count(together.error, "was not built in") == (alone.status == 0 ? 0 : 1));
+  }
+}
+
 TEST_CASE("under mpirun a singular pattern ends as on one rank, also with iterative methods", "[cli]") {
   const Program program;
   program.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n1 2 1\n");

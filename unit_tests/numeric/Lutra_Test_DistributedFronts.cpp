@@ -52,6 +52,13 @@ std::vector<Rows> deal(int n, int size) {
   return rows;
 }
 
+/// Elements of a vector at some rows.
+std::vector<double> elements(const std::vector<double>& whole, const Rows& rows) {
+  std::vector<double> part;
+  for (const std::int64_t i : rows) part.push_back(whole[static_cast<std::size_t>(i)]);
+  return part;
+}
+
 /// Values of the entries in some rows.
 std::vector<double> values_of(const HostMatrix<double>& A, const Rows& rows) {
   std::vector<double> values;
@@ -94,9 +101,10 @@ void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, double p
   const double tolerance = std::is_same_v<Space, Exec> ? 0 : 1e-11;
   const auto rows = deal(matrix.n_rows, comm.size());
   DistributedFronts<double, Space> fronts(comm, mine.tree, mine.entries(), rows);
-  fronts.set_scales(mine.row_scale, mine.col_scale);
+  const auto& own = rows[static_cast<std::size_t>(comm.rank())];
+  fronts.set_scales(elements(system.row_scale, own), elements(system.col_scale, own));
   for (int repetition = 0; repetition < 2; ++repetition) {
-    const auto values = values_of(matrix, rows[static_cast<std::size_t>(comm.rank())]);
+    const auto values = values_of(matrix, own);
     const auto outcome = fronts.factorize(values, perturbation);
     fronts.collect_factors();
     CHECK(outcome.perturbed == expected_outcome.perturbed);

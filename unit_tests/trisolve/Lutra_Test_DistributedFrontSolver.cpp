@@ -147,7 +147,12 @@ void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, bool for
   const auto rows = deal(matrix.n_rows, comm.size());
   const auto& own = rows[static_cast<std::size_t>(comm.rank())];
   DistributedFronts<Scalar, Space> fronts(comm, mine.tree, mine.entries(), rows);
-  fronts.set_scales(mine.row_scale, mine.col_scale);
+  std::vector<RealOf<Scalar>> row_scale, col_scale;
+  for (const std::int64_t i : own) {
+    row_scale.push_back(system.row_scale[static_cast<std::size_t>(i)]);
+    col_scale.push_back(system.col_scale[static_cast<std::size_t>(i)]);
+  }
+  fronts.set_scales(row_scale, col_scale);
   DistributedFrontSolver<Scalar, Space> solver(comm, fronts);
   std::vector<Scalar> values;
   for (const std::int64_t i : own)

@@ -21,7 +21,8 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
         m_budget(budget),
         m_fronts(comm, analysis.tree, FrontEntries{A, analysis.row_order, analysis.col_order}, rows_of_ranks,
                  budget) {
-    m_fronts.set_scales(analysis.row_scale, analysis.col_scale);
+    const auto row_scale = deal(analysis.row_scale, rows_of_ranks);
+    m_fronts.set_scales(row_scale, deal(analysis.col_scale, rows_of_ranks));
   }
 
   FrontLuOutcome factorize(std::span<const Scalar> values, double perturbation) override {
@@ -48,6 +49,19 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
   }
 
  private:
+  using Reals = std::vector<RealOf<Scalar>>;
+  /// Elements of a vector on rank 0 that belong to the rows of each rank.
+  Reals deal(const Reals& whole, const std::vector<std::vector<std::int64_t>>& rows_of_ranks) {
+    constexpr int tag = 31006;
+    for (std::size_t r = 0; r < rows_of_ranks.size(); ++r) {
+      Reals part;
+      part.reserve(rows_of_ranks[r].size());
+      for (const std::int64_t row : rows_of_ranks[r]) part.push_back(whole[static_cast<std::size_t>(row)]);
+      m_comm.send(static_cast<int>(r), tag, part);
+    }
+    return m_comm.template receive<RealOf<Scalar>>(0, tag);
+  }
+
   using Solver = DistributedFrontSolver<Scalar, ExecutionSpace>;
   Communicator& m_comm;
   MemoryBudget m_budget;

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "Lutra_Allocate.hpp"
 #include "Lutra_At.hpp"
@@ -30,6 +32,7 @@ void for_each_array(Plan& plan, const Visit& visit) {
   visit(plan.columns);
   visit(plan.user_row);
   visit(plan.user_column);
+  visit(plan.in_row);
 }
 
 void send_plan(Communicator& comm, int to, const Impl::FrontPartPlan& plan) {
@@ -43,45 +46,53 @@ Impl::FrontPartPlan receive_plan(Communicator& comm) {
   return plan;
 }
 
-/// Where the rows of A and their entries are.
-class RowPlaces {
- public:
-  RowPlaces(const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
-            const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& A)
-      : m_A(A), m_row(static_cast<std::size_t>(A.n_rows)), m_first_entry(m_row.size()) {
-    for (std::size_t r = 0; r < rows_of_ranks.size(); ++r) {
-      std::size_t entries = 0;
-      for (std::size_t k = 0; k < rows_of_ranks[r].size(); ++k) {
-        const std::int64_t i = rows_of_ranks[r][k];
-        at(m_row, i) = {static_cast<std::int64_t>(r), k};
-        at(m_first_entry, i) = entries;
-        entries += static_cast<std::size_t>(A.row_map(i + 1) - A.row_map(i));
-      }
-    }
-  }
-  const Impl::Place& row(int i) const { return at(m_row, i); }
-  Impl::Place entry(int i, std::int64_t p) const {
-    return {at(m_row, i).rank, at(m_first_entry, i) + static_cast<std::size_t>(p - m_A.row_map(i))};
-  }
-
- private:
-  CsrPattern<int, std::int64_t, Kokkos::HostSpace> m_A;
-  std::vector<Impl::Place> m_row;          ///< [n] rank of each row, and its position among the rank's
-  std::vector<std::size_t> m_first_entry;  ///< [n] first of its entries among those of the rank
+/// Where a row of A is: its rank, its position there, and its first entry among those of the rank.
+struct RowPlace {
+  std::int64_t rank = -1;
+  std::size_t position = 0, first_entry = 0;
 };
 
-/// Places of what a rank's parts read: rows and columns of its pivots, and entries of A.
-struct PartPlaces {
-  std::vector<Impl::Place> rows, columns, entries;
-
-  void add(const Impl::FrontPartPlan& plan, const RowPlaces& places) {
-    for (int k = 0; k < plan.n_pivots(); ++k) {
-      rows.push_back(places.row(at(plan.user_row, k)));
-      columns.push_back(places.row(at(plan.user_column, k)));
+std::vector<RowPlace> find_rows(const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
+                                const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& A) {
+  std::vector<RowPlace> places(static_cast<std::size_t>(A.n_rows));
+  for (std::size_t r = 0; r < rows_of_ranks.size(); ++r) {
+    std::size_t entries = 0;
+    for (std::size_t k = 0; k < rows_of_ranks[r].size(); ++k) {
+      const std::int64_t i = rows_of_ranks[r][k];
+      at(places, i) = {static_cast<std::int64_t>(r), k, entries};
+      entries += static_cast<std::size_t>(A.row_map(i + 1) - A.row_map(i));
     }
-    for (std::size_t k = 0; k < plan.user_row.size(); ++k) {
+  }
+  return places;
+}
+
+/// The elements of `places` at some indices.
+std::vector<RowPlace> select(const std::vector<RowPlace>& places, std::span<const int> indices) {
+  std::vector<RowPlace> result;
+  result.reserve(indices.size());
+  for (const int i : indices) result.push_back(at(places, i));
+  return result;
+}
+
+/// Places of what a rank's parts read: rows and columns of their pivots, those of other parts' pivots in
+/// their fronts, and entries of A.
+struct PartPlaces {
+  std::vector<Impl::Place> rows, columns, other_rows, other_columns, entries;
+
+  /// @param of_rows, of_columns places of the rows of A, and of those with the numbers of the columns, at all
+  ///                            positions of the part
+  void add(const Impl::FrontPartPlan& plan, const std::vector<RowPlace>& of_rows,
+           const std::vector<RowPlace>& of_columns) {
+    const auto pivots = static_cast<std::size_t>(plan.n_pivots());
+    for (std::size_t k = 0; k < of_rows.size(); ++k) {
+      (k < pivots ? rows : other_rows).push_back({of_rows[k].rank, of_rows[k].position});
+      (k < pivots ? columns : other_columns).push_back({of_columns[k].rank, of_columns[k].position});
+    }
+    entries.reserve(entries.size() + plan.columns.size());
+    for (std::size_t k = 0; k < of_rows.size(); ++k) {
       for (auto e = plan.row_map[k]; e < plan.row_map[k + 1]; ++e)
-        entries.push_back(places.entry(plan.user_row[k], at(plan.source, e)));
+        entries.push_back(
+            {of_rows[k].rank, of_rows[k].first_entry + static_cast<std::size_t>(at(plan.in_row, e))});
     }
   }
 };
@@ -94,8 +105,11 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   FrontRanks ranks;                     ///< on rank 0
   std::vector<int> leaf_rank;           ///< on rank 0: source rank of each of the top's leaves
   std::vector<TopBoundary> boundaries;  ///< on rank 0
+  PartPlaces needed_by_top;             ///< on rank 0, until exchanges are planned
   std::optional<Part> subtrees, top;    ///< parts of this rank; empty without fronts
   Impl::Exchange pivot_rows, pivot_columns;
+  /// As the two above, to the positions of the subtrees that are pivots of other parts.
+  Impl::Exchange other_rows, other_columns;
   Impl::Exchange entries;        ///< from the entries of this rank's rows to those of its parts
   std::vector<Scalar> of_parts;  ///< values of the entries of this rank's subtrees, then of the top
   std::vector<std::int64_t> rows, columns;
@@ -108,7 +122,7 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
                                  const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
                                  DivisionGoal goal) {
     ranks = distribute_fronts(tree, comm.size(), goal);
-    const RowPlaces places(rows_of_ranks, entries_of_A.A);
+    const std::vector<RowPlace> places = find_rows(rows_of_ranks, entries_of_A.A);
     Impl::FrontPartMaker maker(tree, entries_of_A, ranks.rank);
     Impl::FrontPartPlan of_top = maker.make(FrontRanks::top);
     std::vector<int> in_top(static_cast<std::size_t>(tree.n), -1);
@@ -117,17 +131,13 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     boundaries.resize(static_cast<std::size_t>(comm.size()));
     for (int r = 0; r < comm.size(); ++r) {
       Impl::FrontPartPlan plan = maker.make(r);
-      PartPlaces needed;
-      needed.add(plan, places);
-      if (r == 0) needed.add(of_top, places);
-      plan.source = {};
       for (auto k = static_cast<std::size_t>(plan.n_pivots()); k < plan.position.size(); ++k)
         at(boundaries, r).solutions.push_back(at(in_top, plan.position[k]));
       send_plan(comm, r, plan);
-      for (const auto* const list : {&needed.rows, &needed.columns, &needed.entries})
-        comm.send(r, plan_tag, *list);
+      comm.send(r, plan_tag, select(places, plan.user_row));
+      comm.send(r, plan_tag, select(places, plan.user_column));
     }
-    of_top.source = {};
+    needed_by_top.add(of_top, select(places, of_top.user_row), select(places, of_top.user_column));
     for (int f = 0; f < tree.count(); ++f) {
       const bool is_leaf = at(tree.parent, f) >= 0 && at(ranks.rank, f) != FrontRanks::top &&
                            at(ranks.rank, at(tree.parent, f)) == FrontRanks::top;
@@ -143,12 +153,23 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     return of_top;
   }
 
-  void plan_exchanges() {
-    for (Impl::Exchange* const exchange : {&pivot_rows, &pivot_columns, &entries}) {
-      const auto places = comm.template receive<Impl::Place>(0, plan_tag);
-      *exchange = Impl::plan_exchange(comm, places);
-      if (exchange == &entries) of_parts.resize(places.size());
-    }
+  /// @param own the plan of this rank's subtrees
+  void plan_exchanges(const Impl::FrontPartPlan& own) {
+    const auto of_rows = comm.template receive<RowPlace>(0, plan_tag);
+    const auto of_columns = comm.template receive<RowPlace>(0, plan_tag);
+    PartPlaces needed;
+    needed.add(own, of_rows, of_columns);
+    const auto plan = [&](std::vector<Impl::Place>& places, const std::vector<Impl::Place>& by_top) {
+      places.insert(places.end(), by_top.begin(), by_top.end());
+      return Impl::plan_exchange(comm, places);
+    };
+    pivot_rows = plan(needed.rows, needed_by_top.rows);
+    pivot_columns = plan(needed.columns, needed_by_top.columns);
+    other_rows = plan(needed.other_rows, {});  // the top has all pivots of its fronts
+    other_columns = plan(needed.other_columns, {});
+    entries = plan(needed.entries, needed_by_top.entries);
+    of_parts.resize(needed.entries.size());
+    needed_by_top = {};
   }
 
   static void make_part(Impl::FrontPartPlan plan, const MemoryBudget& budget,
@@ -172,6 +193,34 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
       visit(part, std::span<const Scalar>(of_parts).subspan(first, size));
       first += size;
     });
+  }
+
+  /// The scales at all positions of each part.
+  /// @param scale of this rank's rows
+  std::vector<std::vector<Real>> scales_of_parts(const Impl::Exchange& to_pivots,
+                                                 const Impl::Exchange& to_others,
+                                                 std::span<const Real> scale) {
+    std::vector<std::vector<Real>> result;
+    std::vector<Real> pivots;  // of the subtrees, then of the top
+    std::size_t size = 0;
+    for_each_part([&](const Part& part) {
+      result.emplace_back(part.made().position.size());
+      size += static_cast<std::size_t>(part.made().n_pivots());
+    });
+    pivots.resize(size);
+    const auto get = [&](std::size_t i, std::size_t) { return scale[i]; };
+    to_pivots.template forward<Real>(comm, 1, get,
+                                     [&](std::size_t k, std::size_t, Real value) { pivots[k] = value; });
+    const auto of_subtrees = static_cast<std::size_t>(subtrees ? subtrees->made().n_pivots() : 0);
+    to_others.template forward<Real>(
+        comm, 1, get, [&](std::size_t k, std::size_t, Real value) { result[0][of_subtrees + k] = value; });
+    std::size_t part_number = 0;
+    auto next = pivots.begin();
+    for_each_part([&](const Part& part) {
+      std::copy_n(next, part.made().n_pivots(), result[part_number++].begin());
+      next += part.made().n_pivots();
+    });
+    return result;
   }
 
   /// Largest scaled entry of all ranks.
@@ -223,7 +272,8 @@ DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(
                            budget.limit_bytes() > 0 ? DivisionGoal::memory : DivisionGoal::time);
   });
   Impl::FrontPartPlan own = receive_plan(comm);
-  state.plan_exchanges();
+  state.plan_exchanges(own);
+  own.in_row = top.in_row = {};
   comm.agree("numeric: plan and memory of fronts", [&] {
     const Communicator::Work work(comm);
     State::make_part(std::move(own), budget, std::nullopt, state.subtrees);
@@ -235,12 +285,16 @@ template <class Scalar, class ExecutionSpace>
 DistributedFronts<Scalar, ExecutionSpace>::~DistributedFronts() = default;
 
 template <class Scalar, class ExecutionSpace>
-void DistributedFronts<Scalar, ExecutionSpace>::set_scales(const std::vector<Real>& row_scale,
-                                                           const std::vector<Real>& col_scale) {
-  std::vector<Real> rows(row_scale), columns(col_scale);
-  m_state->comm.broadcast(rows);
-  m_state->comm.broadcast(columns);
-  m_state->for_each_part([&](Part& part) { part.set_scales(rows, columns); });
+void DistributedFronts<Scalar, ExecutionSpace>::set_scales(std::span<const Real> row_scale,
+                                                           std::span<const Real> col_scale) {
+  State& state = *m_state;
+  auto rows = state.scales_of_parts(state.pivot_rows, state.other_rows, row_scale);
+  auto columns = state.scales_of_parts(state.pivot_columns, state.other_columns, col_scale);
+  std::size_t part_number = 0;
+  state.for_each_part([&](Part& part) {
+    part.set_scales(std::move(rows[part_number]), std::move(columns[part_number]));
+    ++part_number;
+  });
 }
 
 template <class Scalar, class ExecutionSpace>

@@ -58,8 +58,9 @@ class DistributedFronts {
   ~DistributedFronts();
 
   /// Sets the scales of all further factorizations and solves; until then they are ones.
-  /// @param row_scale, col_scale [n] of A's rows and columns, on rank 0
-  void set_scales(const std::vector<Real>& row_scale, const std::vector<Real>& col_scale);
+  /// @param row_scale, col_scale [rows of this rank] of these rows of A, and of the columns with their
+  /// numbers
+  void set_scales(std::span<const Real> row_scale, std::span<const Real> col_scale);
 
   /// Allocates in the first call.
   /// @param values of the entries in this rank's rows of A, by rows as in `rows_of_ranks`

@@ -25,7 +25,7 @@ struct FrontPartPlan {
   std::vector<std::int64_t> row_map;  ///< [n + 1] row map of A's entries in this part
   std::vector<int> columns;           ///< column of each entry, in the part's numbering
   std::vector<int> user_row, user_column;  ///< [n] the user's row and column of each position
-  std::vector<std::int64_t> source;        ///< position of each entry in A's values; on rank 0 only
+  std::vector<int> in_row;                 ///< position of each entry among those of its row of A
 
   /// Pivots of the part; positions from there on belong to other parts.
   int n_pivots() const { return tree.pivot_begin.empty() ? 0 : tree.pivot_begin.back(); }
@@ -130,7 +130,7 @@ class FrontPartMaker {
         const int l = at(m_column_position, A.entries(p));
         if (at(m_part_of_pivot, std::min(k, l)) != part) continue;
         plan.columns.push_back(at(m_local, l));
-        plan.source.push_back(p);
+        plan.in_row.push_back(static_cast<int>(p - A.row_map(i)));
       }
       plan.row_map.push_back(static_cast<std::int64_t>(plan.columns.size()));
     }
@@ -163,7 +163,7 @@ class FrontPart {
     m_perturbed = allocate<decltype(m_perturbed)>("lutra::numeric::perturbed", n);
     if (!is_host_space<ExecutionSpace>)
       m_values = allocate<decltype(m_values)>("lutra::numeric::values of the part", m_made.columns.size());
-    set_scales({}, {});
+    set_scales(std::vector<Real>(n, Real(1)), std::vector<Real>(n, Real(1)));
     std::vector<int> same(n);
     std::iota(same.begin(), same.end(), 0);
     const CsrPattern<int, std::int64_t, Kokkos::HostSpace> A{m_made.tree.n, m_made.tree.n,
@@ -198,18 +198,13 @@ class FrontPart {
   /// The contribution block of a front, by columns.
   Kokkos::View<Scalar*, Memory> contribution(int f) const { return contribution_of(m_plan, m_factors, f); }
 
-  /// @param row_scale, col_scale of the user's rows and columns; empty: ones
-  void set_scales(std::span<const Real> row_scale, std::span<const Real> col_scale) {
-    const auto take = [&](std::span<const Real> all, const std::vector<int>& index, const auto& to) {
-      std::vector<Real> mine;
-      mine.reserve(index.size());
-      for (const int i : index) mine.push_back(all.empty() ? Real(1) : all[static_cast<std::size_t>(i)]);
-      Kokkos::deep_copy(m_exec, to, view(mine));
-      m_exec.fence("lutra::numeric: the host's scales are no longer needed");
-      return mine;
-    };
-    m_host_row_scale = take(row_scale, m_made.user_row, m_row_scale);
-    m_host_col_scale = take(col_scale, m_made.user_column, m_col_scale);
+  /// @param row_scale, col_scale [n] of the rows and columns at each position
+  void set_scales(std::vector<Real> row_scale, std::vector<Real> col_scale) {
+    m_host_row_scale = std::move(row_scale);
+    m_host_col_scale = std::move(col_scale);
+    Kokkos::deep_copy(m_exec, m_row_scale, view(m_host_row_scale));
+    Kokkos::deep_copy(m_exec, m_col_scale, view(m_host_col_scale));
+    m_exec.fence("lutra::numeric: the scales of the part are there");
   }
 
   /// The largest magnitude of the part's scaled entries.
