@@ -260,7 +260,7 @@ TEMPLATE_LIST_TEST_CASE("factors of two matrices share a plan and a schedule", "
   CHECK(to_vector(third.factors.panels) == expected);  // as it was left
 }
 
-#ifdef KOKKOS_ENABLE_CUDA
+#if defined(KOKKOS_ENABLE_CUDA) && defined(LUTRA_HAS_F64)
 // No tree makes a front wait for itself: the root is made its own child in the plan by hand.
 TEST_CASE("the watchdog names a front that waits for itself in a factorization", "[numeric]") {
   using Type = Types<double, int, Kokkos::Cuda>;
