@@ -36,7 +36,7 @@ lutra::DistributedRows<double> make_rows(std::int64_t m, int rank, int size) {
 }
 
 bool solve(lutra::Communicator& ranks) {
-  const auto A = make_rows(60, ranks.rank(), ranks.size());
+  const auto A = make_rows(100, ranks.rank(), ranks.size());
   lutra::DistributedLU<double> solver(ranks);
   lutra::Status status = solver.factorize(A);
 
