@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "Lutra_AsyncResult.hpp"
@@ -80,6 +81,8 @@ class ResidualMaxima {
     const auto distance = static_cast<std::int64_t>(m_slots.host()(bad_row_slot()));
     return distance > 0 ? std::optional(n - distance) : std::nullopt;
   }
+  /// The maxima fetched last, to be joined with those of other rows.
+  std::span<double> fetched() const { return {m_slots.host().data(), m_slots.size()}; }
   /// Any slot of the maxima fetched last.
   double host(std::size_t slot) const { return m_slots.host()(slot); }
 

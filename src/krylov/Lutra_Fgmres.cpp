@@ -50,7 +50,7 @@ struct InnerProducts {
 
 /// h = Vᴴ·w, some columns at a time: sums of all would leave a device no shared memory for threads.
 template <class ExecutionSpace, class Columns, class Rows, class Column>
-void project(const ExecutionSpace& exec, const Columns& V, const Rows& w, const Column& h) {
+void multiply_adjoint(const ExecutionSpace& exec, const Columns& V, const Rows& w, const Column& h) {
   constexpr int columns_at_once = 8;
   const int columns = static_cast<int>(V.extent(1));
   for (int first = 0; first < columns; first += columns_at_once) {
@@ -80,18 +80,23 @@ struct FindLargest {
   }
 };
 
-/// w *= 2^−e. e is the exponent of the largest entry of w, which is stored in `size`(0), or of the entry that
-/// `size`(0) already holds.
+/// w *= 2^−e for the exponent e of `size`(0).
 template <class ExecutionSpace, class Rows, class Size>
-void take_unit(const ExecutionSpace& exec, const Rows& w, const Size& size, bool measure) {
-  if (measure)
-    Kokkos::parallel_reduce(
-        "lutra::krylov::largest", Impl::all_rows(exec, w), FindLargest<Rows>{w},
-        Kokkos::View<RealOf<typename Rows::value_type>, typename Size::memory_space, Kokkos::MemoryUnmanaged>(
-            size.data()));
+void scale_to_unit(const ExecutionSpace& exec, const Rows& w, const Size& size) {
   Kokkos::parallel_for(
       "lutra::krylov::take_unit", Impl::all_rows(exec, w), KOKKOS_LAMBDA(const std::int64_t i) {
         w(i, 0) = Impl::scale_by_power(w(i, 0), -Impl::exponent_of(size(0)));
+      });
+}
+
+/// w /= √`square`(0), unless that is zero or not finite.
+template <class ExecutionSpace, class Rows, class Square>
+void divide_by_root(const ExecutionSpace& exec, const Rows& w, const Square& square) {
+  using Scalar = typename Rows::value_type;
+  Kokkos::parallel_for(
+      "lutra::krylov::normalize", Impl::all_rows(exec, w), KOKKOS_LAMBDA(const std::int64_t i) {
+        const RealOf<Scalar> length = Kokkos::sqrt(ScalarTraits<Scalar>::magnitude(square(0)));
+        if (length > 0 && Kokkos::isfinite(length)) w(i, 0) *= Scalar(1 / length);
       });
 }
 
@@ -121,18 +126,6 @@ void subtract_product(const ExecutionSpace& exec, const Columns& V, const Column
   Kokkos::parallel_for(
       "lutra::krylov::subtract_projections", Impl::all_rows(exec, w),
       KOKKOS_LAMBDA(const std::int64_t i) { w(i, 0) -= combine_row(V, h, i); });
-}
-
-/// w /= ‖w‖₂, and `square` = ‖w‖₂². Leaves w unchanged if the norm is zero or not finite.
-template <class ExecutionSpace, class Rows, class Square>
-void normalize(const ExecutionSpace& exec, const Rows& w, const Square& square) {
-  using Scalar = typename Rows::value_type;
-  project(exec, first_columns(w, 1), w, square);
-  Kokkos::parallel_for(
-      "lutra::krylov::normalize", Impl::all_rows(exec, w), KOKKOS_LAMBDA(const std::int64_t i) {
-        const RealOf<Scalar> length = Kokkos::sqrt(ScalarTraits<Scalar>::magnitude(square(0)));
-        if (length > 0 && Kokkos::isfinite(length)) w(i, 0) *= Scalar(1 / length);
-      });
 }
 
 /// R = B − R.
@@ -186,6 +179,46 @@ auto Fgmres<Scalar, ExecutionSpace>::part_of_column(int begin, int count) const 
   return Column(m_column.device().data() + begin, static_cast<std::size_t>(count));
 }
 
+/// Vᴴ·w in part of m_column. With rows on several processes waits for them.
+template <class Scalar, class ExecutionSpace>
+auto Fgmres<Scalar, ExecutionSpace>::project(const ExecutionSpace& exec, const Columns& V, const Rows& w,
+                                             int begin) const -> Column {
+  const auto count = static_cast<int>(V.extent(1));
+  const Column h = part_of_column(begin, count);
+  multiply_adjoint(exec, V, w, h);
+  if (m_reductions == nullptr) return h;
+  m_column.fetch(exec);
+  m_reductions->sum({m_column.host().data() + begin, static_cast<std::size_t>(count)});
+  m_column.send(exec);
+  return h;
+}
+
+/// w *= 2^−e. e is the exponent of the largest entry of w, which is stored in m_sizes, or of the entry that
+/// they already hold.
+template <class Scalar, class ExecutionSpace>
+void Fgmres<Scalar, ExecutionSpace>::take_unit(const ExecutionSpace& exec, const Rows& w, Unit which,
+                                               bool measure) const {
+  const auto size = size_of(which);
+  if (measure) {
+    Kokkos::parallel_reduce("lutra::krylov::largest", Impl::all_rows(exec, w), FindLargest<Rows>{w},
+                            Kokkos::View<RealOf<Scalar>, Memory, Kokkos::MemoryUnmanaged>(size.data()));
+    if (m_reductions != nullptr) {
+      m_sizes.fetch(exec);
+      m_reductions->max({m_sizes.host().data() + static_cast<std::size_t>(which), 1});
+      m_sizes.send(exec);
+    }
+  }
+  scale_to_unit(exec, w, size);
+}
+
+/// w /= ‖w‖₂, and the last element of m_column is ‖w‖₂². Leaves w unchanged if the norm is zero or not
+/// finite.
+template <class Scalar, class ExecutionSpace>
+void Fgmres<Scalar, ExecutionSpace>::normalize(const ExecutionSpace& exec, const Rows& w) const {
+  const Columns only(w.data(), w.extent(0), std::size_t(1));
+  divide_by_root(exec, w, project(exec, only, w, 2 * (m_restart + 1)));
+}
+
 /// The norm queued last, in the unit of its vector. Waits once.
 template <class Scalar, class ExecutionSpace>
 RealOf<Scalar> Fgmres<Scalar, ExecutionSpace>::fetch_norm(const ExecutionSpace& exec) const {
@@ -197,8 +230,8 @@ auto Fgmres<Scalar, ExecutionSpace>::normalize_start(const ExecutionSpace& exec,
     -> Norm {
   const Rows start = vector(m_basis, 0);
   Impl::copy_column(exec, from, 0, start, 0);
-  take_unit(exec, start, size_of(Unit::start), true);
-  normalize(exec, start, part_of_column(2 * (m_restart + 1), 1));
+  take_unit(exec, start, Unit::start, true);
+  normalize(exec, start);
   m_sizes.queue_fetch(exec);
   const RealOf<Scalar> norm = fetch_norm(exec);
   const RealOf<Scalar> largest = m_sizes.host()(static_cast<int>(Unit::start));
@@ -209,14 +242,13 @@ auto Fgmres<Scalar, ExecutionSpace>::normalize_start(const ExecutionSpace& exec,
 /// matrix, j + 2 entries. The second projection removes the rounding errors of the first. Waits once.
 template <class Scalar, class ExecutionSpace>
 std::vector<Scalar> Fgmres<Scalar, ExecutionSpace>::orthogonalize(const ExecutionSpace& exec, int j) const {
-  const auto V = first_columns(m_basis, j + 1);
+  const Columns V(m_basis.data(), m_basis.extent(0), static_cast<std::size_t>(j + 1));
   const Rows w = vector(m_basis, j + 1);
   for (const int begin : {0, m_restart + 1}) {
-    const Column h = part_of_column(begin, j + 1);
-    project(exec, V, w, h);
+    const Column h = project(exec, V, w, begin);
     subtract_product(exec, V, h, w);
   }
-  normalize(exec, w, part_of_column(2 * (m_restart + 1), 1));
+  normalize(exec, w);
   const RealOf<Scalar> length = fetch_norm(exec);
   const Scalar* const h = m_column.host().data();
   std::vector<Scalar> column;
@@ -258,7 +290,7 @@ void Fgmres<Scalar, ExecutionSpace>::cycle(const ExecutionSpace& exec, const Ope
     const Rows direction = vector(m_directions, j);
     M.apply(exec, op, vector(m_basis, j), direction);
     A.apply(exec, direction, vector(m_basis, j + 1));
-    take_unit(exec, vector(m_basis, j + 1), size_of(Unit::product), j == 0);
+    take_unit(exec, vector(m_basis, j + 1), Unit::product, j == 0);
     if (j == 0) m_sizes.queue_fetch(exec);
     auto column = orthogonalize(exec, j);
     if (!std::isfinite(ScalarTraits<Scalar>::magnitude(column.back()))) {

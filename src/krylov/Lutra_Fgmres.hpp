@@ -8,6 +8,7 @@
 #include "Lutra_AsyncResult.hpp"
 #include "Lutra_Factorization.hpp"
 #include "Lutra_Krylov.hpp"
+#include "Lutra_Reductions.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
 namespace lutra {
@@ -40,6 +41,9 @@ class Fgmres {
   /// @param restart iterations per cycle; halved, down to 8, while the budget or memory does not suffice
   /// @throws OutOfMemoryError if not even eight fit
   Fgmres(const ExecutionSpace& exec, std::size_t n, int restart, const MemoryBudget& budget);
+
+  /// For vectors whose rows are on several processes. @param reductions outlives this object
+  void join_by(const Reductions<Scalar>& reductions) { m_reductions = &reductions; }
 
   /// Iterations per cycle; 0 before memory is allocated.
   int restart() const { return m_restart; }
@@ -82,12 +86,16 @@ class Fgmres {
   /// Sets the first basis vector to `from` divided by its norm. Returns the norm. Waits once.
   Norm normalize_start(const ExecutionSpace& exec, const Rows& from) const;
   RealOf<Scalar> fetch_norm(const ExecutionSpace& exec) const;
+  Column project(const ExecutionSpace& exec, const Columns& V, const Rows& w, int begin) const;
+  void take_unit(const ExecutionSpace& exec, const Rows& w, Unit which, bool measure) const;
+  void normalize(const ExecutionSpace& exec, const Rows& w) const;
   std::vector<Scalar> orthogonalize(const ExecutionSpace& exec, int j) const;
   void combine(const ExecutionSpace& exec, std::vector<Scalar> y, int exponent, const Rows& D) const;
 
   int m_restart = 0;
-  Columns m_basis;       ///< [n × (restart + 1)] orthonormal columns
-  Columns m_directions;  ///< [n × restart] M⁻¹ times the basis, as computed
+  const Reductions<Scalar>* m_reductions = nullptr;  ///< null: all rows are here
+  Columns m_basis;                                   ///< [n × (restart + 1)] orthonormal columns
+  Columns m_directions;                              ///< [n × restart] M⁻¹ times the basis, as computed
   /// [2·(restart + 1) + 1] column of the Hessenberg matrix from the first projection, from the second, and
   /// ‖w‖₂²
   Impl::AsyncResult<Scalar, ExecutionSpace> m_column;

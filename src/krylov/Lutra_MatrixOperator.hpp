@@ -2,6 +2,8 @@
 #ifndef LUTRA_MATRIXOPERATOR_HPP
 #define LUTRA_MATRIXOPERATOR_HPP
 
+#include <span>
+
 #include "Lutra_BackwardError.hpp"
 #include "Lutra_Factorization.hpp"
 #include "Lutra_ScalarTraits.hpp"
@@ -38,6 +40,10 @@ class MatrixOperator : public LinearOperator<Scalar, ExecutionSpace> {
   /// wᴴ·A·z of the first columns of W and Z, with the rows of A·z as accurate as in twice the precision.
   /// Waits.
   virtual BilinearForm bilinear_form(const ExecutionSpace& exec, const Rows& W, const Rows& Z) const = 0;
+
+  /// Replaces maxima over the rows of this process by those over all rows of the matrix. Called by all
+  /// processes that share the rows, on the host; nothing to do where one has them all.
+  virtual void join_maxima(std::span<double>) const {}
 
   /// ‖A‖∞, or a negative number if not computed for the present values.
   double norm() const { return m_norm; }

@@ -32,6 +32,7 @@ template <class Scalar, class ExecutionSpace>
 BackwardErrors SolveWorkspace<Scalar, ExecutionSpace>::read_errors(const ExecutionSpace& exec,
                                                                    Operator& A) const {
   maxima.fetch(exec);
+  A.join_maxima(maxima.fetched());
   if (A.norm() < 0) A.set_norm(maxima.norm());
   return maxima.errors(X.extent(1), A.norm());
 }

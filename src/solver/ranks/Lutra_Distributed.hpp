@@ -14,8 +14,10 @@
 #include "Lutra_DistributedFactors.hpp"
 #include "Lutra_DistributedOperator.hpp"
 #include "Lutra_DistributedTriangles.hpp"
+#include "Lutra_GmresRefinement.hpp"
 #include "Lutra_KrylovSolver.hpp"
 #include "Lutra_Options.hpp"
+#include "Lutra_Refinement.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
@@ -33,6 +35,18 @@ template <class Scalar>
 struct FrontAnalysis;
 template <class Scalar>
 class FirstRankSolver;
+
+/// Reductions over the ranks of a communicator, in the order of the ranks.
+template <class Scalar>
+class RankReductions final : public Reductions<Scalar> {
+ public:
+  explicit RankReductions(Communicator& comm) : m_comm(comm) {}
+  void sum(std::span<Scalar> values) const override;
+  void max(std::span<RealOf<Scalar>> values) const override;
+
+ private:
+  Communicator& m_comm;
+};
 }  // namespace Impl
 
 /// LU factorization of a matrix that is distributed by rows. Rank 0 analyzes it; all ranks factorize, solve
@@ -72,8 +86,8 @@ class DistributedLU {
   ///         rejects; OutOfMemoryError
   [[nodiscard]] Status factorize(const DistributedRows<Scalar>& A);
 
-  /// Solves op(A)·X = B and refines as SparseLU does, but without GMRES unless rank 0 works alone. In each
-  /// column, a correction is kept if it lowers the componentwise backward error.
+  /// Solves op(A)·X = B and refines as SparseLU does: in each column a correction is kept if it lowers the
+  /// componentwise backward error, and GMRES follows where that stalls, except on a grid.
   /// @param B,X [rows of this rank × k] stored by columns
   /// @returns the status of `report()`. If it is singular, X is left unchanged.
   /// @throws on all ranks alike: CallOrderError; InputError if B has the wrong size or is not finite
@@ -90,6 +104,7 @@ class DistributedLU {
   std::vector<RankStatistics> statistics();
 
  private:
+  using Host = Kokkos::DefaultHostExecutionSpace;
   using Analysis = Impl::FrontAnalysis<Scalar>;
   bool has_pattern(const DistributedRows<Scalar>& A);
   HostMatrix<Scalar> assemble_rows();
@@ -109,6 +124,10 @@ class DistributedLU {
   void describe_place();
   Status solve_alone(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k, Transposition op);
   std::vector<Scalar> apply_inverse(std::span<const Scalar> B, std::size_t k, Transposition op);
+  void reserve_workspace(std::size_t rows, std::size_t k);
+  void improve_by_gmres(Transposition op, double tolerance, Preconditioner<Scalar, Host>& inverse,
+                        RefinementOutcome& outcome);
+  void reserve_gmres();
 
   Communicator& m_comm;
   LuOptions m_options;
@@ -122,6 +141,9 @@ class DistributedLU {
   std::string m_why_alone;     ///< why rank 0 factorizes alone, on rank 0; empty if there is only one rank
   std::optional<DistributedFactors<Scalar>> m_factors;  ///< factors on the given grid
   bool m_usable = false;                                ///< the factors are those of m_A
+  Impl::RankReductions<Scalar> m_reductions;
+  SolveWorkspace<Scalar, Host> m_work, m_column;  ///< vectors of this rank's rows, and for one column
+  Fgmres<Scalar, Host> m_gmres;                   ///< empty until needed
   Report m_report;
 };
 

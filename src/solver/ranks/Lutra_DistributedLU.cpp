@@ -59,7 +59,12 @@ void describe_fronts(const AssemblyTree& tree, int ranks, double nnz, Report& re
 template <class Scalar>
 DistributedLU<Scalar>::DistributedLU(Communicator& comm, const LuOptions& options,
                                      const DistributedOptions& distribution)
-    : m_comm(comm), m_options(options), m_distribution(distribution), m_asked(distribution.grid), m_A(comm) {
+    : m_comm(comm),
+      m_options(options),
+      m_distribution(distribution),
+      m_asked(distribution.grid),
+      m_A(comm),
+      m_reductions(comm) {
   check_options(options);
 }
 
@@ -326,94 +331,6 @@ void DistributedLU<Scalar>::factorize_on_first_rank(const HostMatrix<Scalar>& A)
   if (m_asked.size() == 0) return;
   const auto alone = std::move(m_alone);
   if (m_report.status == Status::not_solved) solve_on_grid(alone->factors());
-}
-
-template <class Scalar>
-Status DistributedLU<Scalar>::solve_alone(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
-                                          Transposition op) {
-  const Kokkos::Timer timer;
-  const auto distribution = m_report.times.distribution;
-  const std::string why = m_report.choice.why;
-  m_alone->solve(B, X, k, op, m_A.all_rows());
-  m_report = m_alone->report();
-  m_report.choice.why = why;
-  m_report.times.distribution = distribution;
-  // what messages take counts as part of the solve
-  m_report.times.solve = timer.seconds() - m_report.times.refine.value_or(0);
-  return m_report.status;
-}
-
-/// Returns op(A)⁻¹·B with the accuracy of the factors.
-template <class Scalar>
-std::vector<Scalar> DistributedLU<Scalar>::apply_inverse(std::span<const Scalar> B, std::size_t k,
-                                                         Transposition op) {
-  return m_factors ? m_factors->solve(B, k, op) : m_fronts->solve(B, k, op);
-}
-
-template <class Scalar>
-Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
-                                    Transposition op) {
-  const Kokkos::Timer timer;
-  const std::size_t mine = m_A.rows().rows.size();
-  m_comm.agree(
-      "right-hand sides of a distributed matrix",
-      [&] {
-        if (!m_usable && m_report.status == Status::not_solved)
-          throw CallOrderError("solve: there is no factorization; call factorize first");
-        if (B.size() != mine * k || X.size() != mine * k)
-          throw InputError("B and X: " + std::to_string(B.size()) + " and " + std::to_string(X.size()) +
-                           " values, not " + std::to_string(mine * k));
-        for (std::size_t e = 0; e < B.size(); ++e)
-          if (!ScalarTraits<Scalar>::is_finite(B[e]))
-            throw InputError("B: row " + std::to_string(m_A.rows().rows[e % mine]) + ", column " +
-                             std::to_string(e / mine) + " is not finite");
-      },
-      false);
-  if (!m_usable) return m_report.status;
-  if (m_alone) return solve_alone(B, X, k, op);
-  std::vector<Scalar> right(B.begin(), B.end());
-  if (op == Transposition::adjoint) {  // Aᴴ·x = b is Aᵀ·conj(x) = conj(b)
-    for (Scalar& value : right) value = ScalarTraits<Scalar>::conjugate(value);
-    const Status status = solve(right, X, k, Transposition::transposed);
-    for (Scalar& value : X) value = ScalarTraits<Scalar>::conjugate(value);
-    return status;
-  }
-  std::vector<Scalar> best = apply_inverse(right, k, op), R, trial_R;
-  m_report.times.solve = timer.seconds();
-  const Kokkos::Timer refining;
-  DistributedErrors errors = m_A.compute_errors(op, B, best, k, R);
-  const double success = m_options.error_tolerance > 0             ? m_options.error_tolerance
-                         : sizeof(RealOf<Scalar>) == sizeof(float) ? 1e-5
-                                                                   : 1e-12;
-  const double goal = m_options.error_tolerance > 0 ? m_options.error_tolerance : refinement_goal<Scalar>();
-  m_report.refinement_steps = 0;
-  for (bool improves = true;
-       improves && errors.worst() > goal && m_report.refinement_steps < m_options.max_refinement_steps;) {
-    std::vector<Scalar> trial = apply_inverse(R, k, op);
-    for (std::size_t e = 0; e < trial.size(); ++e) trial[e] += best[e];
-    const DistributedErrors after = m_A.compute_errors(op, B, trial, k, trial_R);
-    improves = false;
-    for (std::size_t c = 0; c < k; ++c) {
-      double& error = errors.componentwise[c];
-      improves = improves || after.componentwise[c] <= 0.5 * error;
-      if (!(after.componentwise[c] < error)) continue;
-      error = after.componentwise[c];
-      errors.normwise = after.normwise;
-      std::copy_n(trial.begin() + static_cast<std::ptrdiff_t>(c * mine), mine,
-                  best.begin() + static_cast<std::ptrdiff_t>(c * mine));
-      std::copy_n(trial_R.begin() + static_cast<std::ptrdiff_t>(c * mine), mine,
-                  R.begin() + static_cast<std::ptrdiff_t>(c * mine));
-    }
-    ++m_report.refinement_steps;
-  }
-  m_report.times.refine = refining.seconds();
-  std::copy(best.begin(), best.end(), X.begin());
-  m_report.errors.backward_componentwise = errors.worst();
-  m_report.errors.backward_normwise = errors.normwise;
-  m_report.status = !std::isfinite(errors.worst()) ? Status::breakdown
-                    : errors.worst() <= success    ? Status::success
-                                                   : Status::error_above_tolerance;
-  return m_report.status;
 }
 
 template <class Scalar>

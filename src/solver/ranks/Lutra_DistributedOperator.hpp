@@ -2,34 +2,25 @@
 #ifndef LUTRA_DISTRIBUTEDOPERATOR_HPP
 #define LUTRA_DISTRIBUTEDOPERATOR_HPP
 
-#include <algorithm>
 #include <cstdint>
-#include <optional>
-#include <span>
+#include <memory>
 #include <vector>
 
 #include "Lutra_Communicator.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_DistributedRows.hpp"
 #include "Lutra_Exchange.hpp"
+#include "Lutra_HaloOperator.hpp"
 
 namespace lutra {
 
-/// Backward errors of the columns of a solution.
-struct DistributedErrors {
-  std::vector<double> componentwise;  ///< [k]
-  double normwise = 0;
-  double worst() const {
-    return componentwise.empty() ? 0 : *std::max_element(componentwise.begin(), componentwise.end());
-  }
-};
-
-/// A matrix distributed by rows. A product needs the elements of X in the columns of this rank's rows: those
-/// in its own rows, and a halo that other ranks send. The transpose is built when a residual first needs it.
+/// A matrix distributed by rows, and its transpose, which is built when it is first needed.
 /// All calls are collective, and errors are thrown on all ranks.
 template <class Scalar>
 class DistributedOperator {
  public:
+  using Operator = Impl::HaloOperator<Scalar>;
+
   explicit DistributedOperator(Communicator& comm) : m_comm(comm) {}
 
   /// Copies the rows and plans the exchange of halos.
@@ -39,32 +30,20 @@ class DistributedOperator {
   /// Replaces the values.
   void set_values(const std::vector<Scalar>& values);
 
-  const DistributedRows<Scalar>& rows() const { return m_A.rows; }
+  /// The rows, empty at first.
+  const DistributedRows<Scalar>& rows() const { return m_A ? m_A->rows() : m_none; }
   /// Returns the row indices of each rank, on rank 0.
   const std::vector<std::vector<std::int64_t>>& all_rows() const { return m_all_rows; }
 
-  /// Computes R = B − op(A)·X and the backward errors of X over the rows of all ranks.
-  /// @param B,X,R [rows of this rank × k] stored by columns
-  DistributedErrors compute_errors(Transposition op, std::span<const Scalar> B, const std::vector<Scalar>& X,
-                                   std::size_t k, std::vector<Scalar>& R);
+  /// A or Aᵀ. @param op not adjoint
+  Operator& get(Transposition op);
 
  private:
-  struct Matrix {
-    DistributedRows<Scalar> rows;
-    double norm = 0;                  ///< ‖·‖∞ of the whole matrix
-    std::vector<int> slots;           ///< [entries] position of its column in own elements, then the halo
-    std::vector<Impl::Place> places;  ///< [halo] rank and position of each element
-    Impl::Exchange halo;
-  };
-  void find_places();
-  void plan_halo(Matrix& A);
-  void set_norm(Matrix& A);
-  const Matrix& get(Transposition op);
-  std::vector<Scalar> with_halo(const Matrix& A, const std::vector<Scalar>& X, std::size_t k);
+  void find_places(const DistributedRows<Scalar>& A);
 
   Communicator& m_comm;
-  Matrix m_A;
-  std::optional<Matrix> m_transposed;
+  DistributedRows<Scalar> m_none;
+  std::unique_ptr<Operator> m_A, m_transposed;
   std::vector<std::vector<std::int64_t>> m_all_rows;
   std::vector<Impl::Place> m_places;  ///< [n] on rank 0: rank of each row, and its position there
 };

@@ -14,6 +14,7 @@ namespace {
 template <class Scalar, class ExecutionSpace>
 class FrontsInSpace final : public FrontsOnRanks<Scalar> {
  public:
+  using Reals = std::vector<RealOf<Scalar>>;
   FrontsInSpace(Communicator& comm, const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& A,
                 const FrontAnalysis<Scalar>& analysis,
                 const std::vector<std::vector<std::int64_t>>& rows_of_ranks, const MemoryBudget& budget)
@@ -21,8 +22,9 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
         m_budget(budget),
         m_fronts(comm, analysis.tree, FrontEntries{A, analysis.row_order, analysis.col_order}, rows_of_ranks,
                  budget) {
-    const auto row_scale = deal(analysis.row_scale, rows_of_ranks);
-    m_fronts.set_scales(row_scale, deal(analysis.col_scale, rows_of_ranks));
+    m_row_scale = deal(analysis.row_scale, rows_of_ranks);
+    m_col_scale = deal(analysis.col_scale, rows_of_ranks);
+    m_fronts.set_scales(m_row_scale, m_col_scale);
   }
 
   FrontLuOutcome factorize(std::span<const Scalar> values, double perturbation) override {
@@ -40,6 +42,8 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
     Kokkos::deep_copy(host, vectors);
     return X;
   }
+  const Reals& row_scale() const override { return m_row_scale; }
+  const Reals& col_scale() const override { return m_col_scale; }
   RankStatistics statistics() const override { return m_solver ? m_solver->statistics() : RankStatistics{}; }
   void collect(FactorValues<Scalar>& factors) override {
     m_fronts.collect_factors();
@@ -49,7 +53,6 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
   }
 
  private:
-  using Reals = std::vector<RealOf<Scalar>>;
   /// Elements of a vector on rank 0 that belong to the rows of each rank.
   Reals deal(const Reals& whole, const std::vector<std::vector<std::int64_t>>& rows_of_ranks) {
     constexpr int tag = 31006;
@@ -66,6 +69,7 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
   Communicator& m_comm;
   MemoryBudget m_budget;
   DistributedFronts<Scalar, ExecutionSpace> m_fronts;
+  Reals m_row_scale, m_col_scale;
   std::optional<Solver> m_solver;
 };
 

@@ -40,6 +40,9 @@ class FrontsOnRanks {
   /// Returns op(A)⁻¹·B with the accuracy of the factors.
   /// @param B [rows × k] by columns, like the result
   virtual std::vector<Scalar> solve(std::span<const Scalar> B, std::size_t k, Transposition op) = 0;
+  /// Scales of this rank's rows, and of the columns with the same indices.
+  virtual const std::vector<RealOf<Scalar>>& row_scale() const = 0;
+  virtual const std::vector<RealOf<Scalar>>& col_scale() const = 0;
   /// Statistics of solves on this rank.
   virtual RankStatistics statistics() const = 0;
   /// Copies this rank's entries of L + U with their values to `factors`.
