@@ -77,7 +77,11 @@ class PortableFrontSweeps {
     const Data data = front_solve_data(plan, *m_lists, factors, system);
     for_each_group(data.n_columns, [&](int column, int width) {
       reserve(exec, plan, factors, width);
-      for (const bool forward : {true, false}) sweep(exec, plan, factors, {column, width, 0, forward}, data);
+      for (const bool forward : {true, false}) {
+        const Group group{column, width, 0, forward};
+        with_worker(with_vectors(data, factors, group), group,
+                    [&](const auto& worker) { sweep_fronts(exec, plan, forward, worker); });
+      }
     });
   }
 
@@ -139,13 +143,12 @@ class PortableFrontSweeps {
     return data;
   }
 
-  void sweep(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, const Group& group,
-             const Data& of_all) {
-    const Data data = with_vectors(of_all, factors, group);
+  template <class Visit>
+  static void with_worker(const Data& data, const Group& group, const Visit& visit) {
     if (group.width == 1) {
-      sweep_fronts(exec, plan, group.forward, FrontSolveWorker<1, Data>{data, group.column});
+      visit(FrontSolveWorker<1, Data>{data, group.column});
     } else {
-      sweep_fronts(exec, plan, group.forward, FrontSolveWorker<4, Data>{data, group.column});
+      visit(FrontSolveWorker<4, Data>{data, group.column});
     }
   }
 
@@ -159,7 +162,7 @@ class PortableFrontSweeps {
       const Data data = with_vectors(of_all, factors, group);
       Scalar* const vector = forward ? data.contributions : data.by_index;
       copy_rows(exec, in, group, of_all.n_columns, vector);
-      sweep(exec, plan, factors, group, of_all);
+      with_worker(data, group, [&](const auto& worker) { sweep_fronts(exec, plan, forward, worker); });
       copy_rows(exec, out, group, of_all.n_columns, vector);
       before += width;
     });
