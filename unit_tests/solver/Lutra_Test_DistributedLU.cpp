@@ -90,7 +90,7 @@ void check_solves(const LuOptions& options = {}, DistributedOptions distribution
                                                        static_cast<std::int64_t>(e / A.rows.size()));
         worst = std::max(worst, static_cast<double>(ScalarTraits<Scalar>::magnitude(x[e] - Scalar(exact))));
       }
-      CHECK(worst <= (is_single ? 1e-3 : 1e-11));
+      CHECK(worst <= (is_single ? 5e-3 : 1e-11));  // the tolerance times the condition
     }
     std::int64_t rows = 0;
     for (const RankStatistics& rank : solver.statistics()) rows += rank.rows;
