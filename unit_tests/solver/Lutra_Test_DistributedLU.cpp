@@ -199,32 +199,82 @@ TEST_CASE("residuals of distributed rows need a halo of X", "[distributed]") {
 
 TEST_CASE("GMRES follows on ranks where refinement stalls", "[distributed]") {
   Communicator comm;
-  auto A = grid_rows<double>(21, comm.rank(), comm.size());
-  for (std::size_t i = 0; i < A.rows.size(); ++i)  // a pivot that swamps its neighbours
-    for (auto e = A.row_map[i]; e < A.row_map[i + 1]; ++e)
-      if (A.rows[i] == 0 && A.columns[static_cast<std::size_t>(e)] == 0)
-        A.values[static_cast<std::size_t>(e)] = 1e-16;
+  const auto A = grid_rows<double>(21, comm.rank(), comm.size());
   LuOptions options;
   options.engine = Engine::multifrontal;
-  options.matching = Matching::none;
-  options.ordering = Ordering::natural;
-  options.perturbation = 1e-30;
+  options.error_tolerance = 1e-19;  // out of reach
   DistributedLU<double> solver(comm, options);
   succeed(solver.factorize(A));
   const std::size_t mine = A.rows.size(), k = 2;
   const auto B = multiply(A, k);
   std::vector<double> X(mine * k);
   for (const Transposition op : {Transposition::none, Transposition::transposed}) {
-    const Status status = solver.solve(B, X, k, op);
-    if (comm.size() == 1) continue;  // SparseLU factorizes, with larger pivots
-    CHECK(status == Status::success);
-    REQUIRE(solver.report().escalations.size() == 1);
-    CHECK(solver.report().escalations[0].find("refinement stalled") == 0);
-    CHECK(*solver.report().errors.backward_componentwise <= 1e-12);
+    CHECK(solver.solve(B, X, k, op) == Status::error_above_tolerance);
+    if (comm.rank() == 0 || comm.size() > 1) {
+      REQUIRE(solver.report().escalations.size() == 1);
+      CHECK(solver.report().escalations[0].find("refinement stalled") == 0);
+    }
+    CHECK(*solver.report().errors.backward_componentwise <= 1e-15);
     if (op != Transposition::none) continue;
     for (std::size_t e = 0; e < X.size(); ++e)
       CHECK(std::abs(X[e] - static_cast<double>(1 + A.rows[e % mine] % 5 + static_cast<int>(e / mine))) <
-            1e-9);
+            1e-11);
+  }
+  solver.close();
+  comm.close();
+}
+
+TEST_CASE("ranks do not take a matrix for regular that one process finds singular", "[distributed]") {
+  Communicator comm;
+  const auto solve = [&](std::int64_t n, double below, ProcessGrid grid = {0, 0}) {
+    DistributedRows<double> A;  // a triangle of ones, and `below` beyond the diagonal: no pivot is small
+    A.n = n;
+    A.row_map.push_back(0);
+    for (std::int64_t row = comm.rank(); row < n; row += comm.size()) {
+      for (std::int64_t column = row; column < n; ++column) {
+        A.columns.push_back(column);
+        A.values.push_back(
+            column == row ? 1 : below * (1 + 0.02 * static_cast<double>((7 * row + 13 * column) % 11)));
+      }
+      A.rows.push_back(row);
+      A.row_map.push_back(static_cast<std::int64_t>(A.columns.size()));
+    }
+    LuOptions options;
+    options.engine = Engine::multifrontal;
+    DistributedOptions distribution;
+    distribution.grid = grid;
+    DistributedLU<double> solver(comm, options, distribution);
+    Status status = solver.factorize(A);
+    const auto B = multiply(A, 1);
+    std::vector<double> X(B.size());
+    if (status == Status::success) status = solver.solve(B, X);
+    const bool alone =
+        comm.size() > 1 && solver.report().choice.why.find("ill-conditioned") != std::string::npos;
+    solver.close();
+    return std::pair(status, alone);
+  };
+  for (const ProcessGrid grid : {ProcessGrid{0, 0}, ProcessGrid{1, comm.size()}}) {
+    const auto [singular, alone] = solve(100, -0.8, grid);  // condition 1e27
+    CHECK(singular == Status::numerically_singular);
+    const auto [regular, also_alone] = solve(100, -0.001, grid);
+    CHECK(regular == Status::success);
+    if (comm.rank() == 0) CHECK(alone == (comm.size() > 1));
+    if (comm.rank() == 0) CHECK(!also_alone);
+  }
+  comm.close();
+}
+
+TEST_CASE("one solver takes rows that are dealt anew", "[distributed]") {
+  Communicator comm;
+  DistributedLU<double> solver(comm);
+  for (const int shift : {0, 1, 2}) {  // some ranks keep their number of rows
+    const auto A = grid_rows<double>(7, (comm.rank() + shift) % comm.size(), comm.size());
+    succeed(solver.factorize(A));
+    const auto B = multiply(A, 1);
+    std::vector<double> X(B.size());
+    CHECK(solver.solve(B, X) == Status::success);
+    for (std::size_t i = 0; i < X.size(); ++i)
+      CHECK(std::abs(X[i] - static_cast<double>(1 + A.rows[i] % 5)) < 1e-11);
   }
   solver.close();
   comm.close();

@@ -120,6 +120,9 @@ class DistributedLU {
   template <class ExecutionSpace>
   void factorize_on_first_rank(const HostMatrix<Scalar>& A);
   bool run_fronts();
+  double probe_condition();
+  bool seems_well_conditioned();
+  bool factorize_for_judgement();
   void solve_on_grid(FactorValues<Scalar>&& factors);
   void describe_place();
   Status solve_alone(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k, Transposition op);

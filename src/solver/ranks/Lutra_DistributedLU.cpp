@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "Lutra_AnalysisSteps.hpp"
 #include "Lutra_CheckMatrix.hpp"
@@ -93,6 +94,10 @@ Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
   const bool again = has_pattern(A);
   m_usable = false;
   m_report.status = Status::not_solved;
+  if (!again) {
+    m_work = m_column = {};
+    m_gmres = {};
+  }
   again ? m_A.set_values(A.values) : m_A.set_rows(A);
   m_report.times.distribution = timer.seconds();
   if (!again || !refactorize()) factorize_again();
@@ -283,7 +288,7 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
       m_stays_alone = false;
       return false;
     }
-    if (!on_grid) return true;
+    if (!on_grid) return seems_well_conditioned();
     FactorValues<Scalar> factors;
     m_fronts->collect(factors);
     factors.row_order.assign(analysis.row_order.begin(), analysis.row_order.end());
@@ -291,13 +296,42 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
     factors.row_scale = std::move(analysis.row_scale);
     factors.col_scale = std::move(analysis.col_scale);
     solve_on_grid(std::move(factors));
-    return true;
+    return seems_well_conditioned();
   } catch (const OutOfMemoryError& error) {  // thrown on all ranks
     close();
     m_why_alone = error.what();
     if (m_options.engine == Engine::multifrontal) throw;
     return false;  // the simplicial engine needs less memory
   }
+}
+
+/// Whether the factors of all ranks may be used: only rank 0 can tell an ill-conditioned matrix from a
+/// singular one. Discards them if not.
+template <class Scalar>
+bool DistributedLU<Scalar>::seems_well_conditioned() {
+  constexpr double most_probed = 1.0 / 128;  // of 1/√ε, as for one process
+  if (probe_condition() * std::sqrt(static_cast<double>(epsilon_of<Scalar>)) <= most_probed) return true;
+  close();
+  m_why_alone = "the matrix seems ill-conditioned";
+  m_stays_alone = false;
+  return false;
+}
+
+/// Factorizes on rank 0, which judges whether the matrix is singular. @returns true
+template <class Scalar>
+bool DistributedLU<Scalar>::factorize_for_judgement() {
+  const HostMatrix<Scalar> whole = assemble_rows();
+  close();
+  m_why_alone = "solutions are large, and the matrix may be singular";
+  m_stays_alone = false;
+  const ProcessGrid asked = std::exchange(m_asked, ProcessGrid{0, 0});
+  if (m_distribution.on_device)
+    factorize_on_first_rank<Device>(whole);
+  else
+    factorize_on_first_rank<Host>(whole);
+  m_asked = asked;
+  m_usable = m_report.status == Status::not_solved;
+  return true;
 }
 
 /// Factorizes the current values by fronts.
@@ -315,6 +349,10 @@ bool DistributedLU<Scalar>::run_fronts() {
   }
   m_report.pivots.perturbed = 0;
   if (outcome.largest_entry > 0) m_report.pivots.growth = outcome.largest_factor / outcome.largest_entry;
+  if (m_report.pivots.growth.value_or(0) * std::sqrt(static_cast<double>(epsilon_of<Scalar>)) >= 1) {
+    m_why_alone = "entries of the fronts grew";
+    return false;
+  }
   return true;
 }
 
@@ -329,6 +367,9 @@ void DistributedLU<Scalar>::factorize_on_first_rank(const HostMatrix<Scalar>& A)
   if (!m_why_alone.empty() && m_comm.size() > 1)
     Impl::add_reason(m_report, "rank 0 factorized alone: " + m_why_alone);
   if (m_asked.size() == 0) return;
+  std::vector<int> looked{m_comm.rank() == 0 && m_report.condition_solves > 1 ? 1 : 0};
+  m_comm.all_max(looked);
+  if (looked[0] != 0) return;  // only SparseLU judges solutions of an ill-conditioned matrix
   const auto alone = std::move(m_alone);
   if (m_report.status == Status::not_solved) solve_on_grid(alone->factors());
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -40,6 +42,10 @@ class RanksInverse final : public Preconditioner<Scalar, Host> {
  private:
   Apply m_apply;
 };
+
+/// ‖A‖·‖x‖/‖b‖ beyond which the condition may cost half of the digits, 1/√ε.
+template <class Scalar>
+const double largest_amplification = 1 / std::sqrt(static_cast<double>(epsilon_of<Scalar>));
 
 }  // namespace
 
@@ -102,6 +108,7 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
       false);
   if (!m_usable) return m_report.status;
   if (m_alone) return solve_alone(B, X, k, op);
+  if (k == 0) return m_report.status = Status::success;
   std::vector<Scalar> right(B.begin(), B.end());
   if (op == Transposition::adjoint) {  // Aᴴ·x = b is Aᵀ·conj(x) = conj(b)
     for (Scalar& value : right) value = ScalarTraits<Scalar>::conjugate(value);
@@ -118,6 +125,11 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
       [&](std::span<const Scalar> of, std::size_t columns) { return apply_inverse(of, columns, op); });
   RefinementOutcome outcome = solve_refined<Scalar, Host>(
       Host(), m_A.get(op), inverse, op, {m_options.max_refinement_steps, m_options.error_tolerance}, m_work);
+  const double growth = std::ranges::max(outcome.errors.amplification);
+  if (m_fronts && growth > largest_amplification<Scalar> && factorize_for_judgement()) {
+    if (!m_usable) return m_report.status;
+    return solve_alone(right, X, k, op);
+  }
   const double success = m_options.error_tolerance > 0             ? m_options.error_tolerance
                          : sizeof(RealOf<Scalar>) == sizeof(float) ? 1e-5
                                                                    : 1e-12;
@@ -138,6 +150,42 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
                     : error <= success    ? Status::success
                                           : Status::error_above_tolerance;
   return m_report.status;
+}
+
+/// Estimates the condition by one solve, like `probe_condition`: ‖|A⁻¹|·|A|·|D|‖∞ relative to D, for column
+/// scales D, from below.
+template <class Scalar>
+double DistributedLU<Scalar>::probe_condition() {
+  const auto& scale = m_fronts->col_scale();
+  const auto& rows = m_A.rows().rows;
+  std::vector<double> largest{0};
+  for (const auto own : scale) largest[0] = std::max(largest[0], static_cast<double>(own));
+  m_comm.all_max(largest);
+  const bool has_unit = largest[0] > 0 && std::isfinite(largest[0]);
+  const double unit = has_unit ? std::ldexp(1.0, -std::ilogb(largest[0])) : 1.0;
+  DenseRows<Scalar, Kokkos::HostSpace> X, G;
+  m_comm.agree("vectors of a distributed solve", [&] {
+    X = decltype(X)("lutra::solver::scales", rows.size(), 1);
+    G = decltype(G)("lutra::solver::sums of the rows", rows.size(), 1);
+  });
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    X(i, 0) = Scalar(static_cast<RealOf<Scalar>>(static_cast<double>(scale[i]) * unit));
+  m_A.get(Transposition::none).apply_magnitudes(Host(), X, G);
+  Host().fence("lutra::solver: the sums of the rows are known");
+  std::vector<Scalar> B(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto hash = static_cast<std::uint64_t>(rows[i]) * 0x9e3779b97f4a7c15U;  // Fibonacci hashing
+    B[i] = (hash >> 63 != 0 ? -G(i, 0) : G(i, 0)) * Scalar(RealOf<Scalar>(0.75));
+  }
+  const std::vector<Scalar> solution = apply_inverse(B, 1, Transposition::none);
+  std::vector<double> size{0};
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const double own = static_cast<double>(ScalarTraits<Scalar>::magnitude(solution[i])) /
+                       (static_cast<double>(scale[i]) * unit);
+    size[0] = own <= size[0] ? size[0] : std::isfinite(own) ? own : std::numeric_limits<double>::infinity();
+  }
+  m_comm.all_max(size);
+  return size[0];
 }
 
 /// Runs GMRES on each column whose error is above the tolerance after refinement, as Numeric does.
@@ -175,7 +223,7 @@ void DistributedLU<Scalar>::improve_by_gmres(Transposition op, double tolerance,
 template <class Scalar>
 void DistributedLU<Scalar>::reserve_gmres() {
   const std::size_t rows = m_work.B.extent(0);
-  if (m_gmres.restart() > 0 && m_column.B.extent(0) == rows) return;
+  if (m_gmres.restart() > 0) return;
   int restart = gmres_refinement_restart;
   const auto allocate = [&] {
     m_gmres = {};
@@ -194,9 +242,10 @@ void DistributedLU<Scalar>::reserve_gmres() {
   m_gmres.join_by(m_reductions);
 }
 
+/// All ranks decide alike: new rows have emptied the workspace.
 template <class Scalar>
 void DistributedLU<Scalar>::reserve_workspace(std::size_t rows, std::size_t k) {
-  if (m_work.B.extent(0) == rows && m_work.B.extent(1) == k) return;
+  if (m_work.B.extent(1) == k) return;
   m_comm.agree("vectors of a distributed solve", [&] {
     m_work = {};
     m_work = SolveWorkspace<Scalar, Host>(Host(), rows, k, MemoryBudget(m_options.memory_limit));
@@ -205,6 +254,7 @@ void DistributedLU<Scalar>::reserve_workspace(std::size_t rows, std::size_t k) {
 
 #define LUTRA_DISTRIBUTED_SOLVE(Scalar)                                                                 \
   template class Impl::RankReductions<Scalar>;                                                          \
+  template double DistributedLU<Scalar>::probe_condition();                                             \
   template Status DistributedLU<Scalar>::solve(std::span<const Scalar>, std::span<Scalar>, std::size_t, \
                                                Transposition);
 LUTRA_FOR_EACH_SCALAR(LUTRA_DISTRIBUTED_SOLVE)

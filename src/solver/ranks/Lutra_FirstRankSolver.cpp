@@ -17,7 +17,12 @@ class FirstRankLu final : public FirstRankSolver<Scalar> {
   FirstRankLu(Communicator& comm, const LuOptions& options) : m_comm(comm) {
     LuOptions checked = options;
     checked.check = SolutionCheck::always;
-    if (comm.rank() == 0) m_solver = std::make_unique<SparseLU<Scalar, ExecutionSpace>>(checked);
+    comm.agree(
+        "factorization on rank 0",
+        [&] {
+          if (comm.rank() == 0) m_solver = std::make_unique<SparseLU<Scalar, ExecutionSpace>>(checked);
+        },
+        false);
   }
 
   Status factorize(const HostMatrix<Scalar>& A) override {
