@@ -309,9 +309,7 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
 /// singular one. Discards them if not.
 template <class Scalar>
 bool DistributedLU<Scalar>::seems_well_conditioned() {
-  // Of 1/√ε. One solve may give less than the condition; a singular matrix has more than 1/ε.
-  constexpr double most_probed = 1.0 / 8;
-  if (probe_condition() * std::sqrt(static_cast<double>(epsilon_of<Scalar>)) <= most_probed) return true;
+  if (probe_condition() <= Impl::largest_condition_on_ranks<Scalar>) return true;
   close();
   m_why_alone = "the matrix seems ill-conditioned";
   m_stays_alone = false;

@@ -43,10 +43,6 @@ class RanksInverse final : public Preconditioner<Scalar, Host> {
   Apply m_apply;
 };
 
-/// ‖A‖·‖x‖/‖b‖ beyond which the condition may cost half of the digits, 1/√ε.
-template <class Scalar>
-const double largest_amplification = 1 / std::sqrt(static_cast<double>(epsilon_of<Scalar>));
-
 }  // namespace
 
 template <class Scalar>
@@ -126,7 +122,7 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
   RefinementOutcome outcome = solve_refined<Scalar, Host>(
       Host(), m_A.get(op), inverse, op, {m_options.max_refinement_steps, m_options.error_tolerance}, m_work);
   const double growth = std::ranges::max(outcome.errors.amplification);
-  if (m_fronts && growth > largest_amplification<Scalar> && factorize_for_judgement()) {
+  if (m_fronts && growth > Impl::largest_condition_on_ranks<Scalar> && factorize_for_judgement()) {
     if (!m_usable) return m_report.status;
     return solve_alone(right, X, k, op);
   }

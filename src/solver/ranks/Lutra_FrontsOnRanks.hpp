@@ -18,6 +18,12 @@
 
 namespace lutra::Impl {
 
+/// Condition, as one solve shows it, from which only SparseLU on rank 0 judges whether a matrix is singular.
+/// One solve may show less than the condition, which is more than 1/ε if the matrix is singular. In double
+/// precision half of the digits are then left, in single precision two.
+template <class Scalar>
+constexpr double largest_condition_on_ranks = sizeof(RealOf<Scalar>) == 8 ? 0x1p26 : 0x1p17;
+
 /// What the fronts of all ranks are planned from; on rank 0, empty on others.
 template <class Scalar>
 struct FrontAnalysis {
