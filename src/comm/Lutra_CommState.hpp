@@ -8,34 +8,17 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <memory>
-#include <new>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "Lutra_Communicator.hpp"
+#include "Lutra_UninitializedVector.hpp"
 
 namespace lutra::Impl {
 
-/// Leaves new elements uninitialised, since messages overwrite them.
-template <class T>
-struct Uninitialized : std::allocator<T> {
-  template <class U>
-  struct rebind {
-    using other = Uninitialized<U>;
-  };
-  template <class U>
-  void construct(U* at) {
-    ::new (static_cast<void*>(at)) U;
-  }
-  template <class U, class First, class... Rest>
-  void construct(U* at, First&& first, Rest&&... rest) {
-    ::new (static_cast<void*>(at)) U(std::forward<First>(first), std::forward<Rest>(rest)...);
-  }
-};
-using Bytes = std::vector<std::byte, Uninitialized<std::byte>>;
+/// Messages overwrite all bytes.
+using Bytes = UninitializedVector<std::byte>;
 
 /// Time of the steady clock, in seconds.
 double seconds_now();

@@ -63,7 +63,7 @@ struct PutHeader {
 class ReceiveTarget {
  public:
   virtual ~ReceiveTarget() = default;
-  /// Makes room for further bytes. @returns where they go
+  /// Extends the memory by so many bytes. @returns their address
   virtual std::byte* extend(std::size_t bytes) = 0;
   bool in_flight = false;  ///< MPI may still write to the memory, which then has to be kept
 };

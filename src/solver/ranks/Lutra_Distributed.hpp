@@ -122,7 +122,7 @@ class DistributedLU {
   bool run_fronts();
   double probe_condition();
   bool seems_well_conditioned();
-  bool factorize_for_judgement();
+  void factorize_for_judgement();
   void solve_on_grid(FactorValues<Scalar>&& factors);
   void describe_place();
   Status solve_alone(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k, Transposition op);

@@ -9,6 +9,7 @@
 #include "Lutra_AnalysisSteps.hpp"
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_ChooseEngine.hpp"
+#include "Lutra_ConditionGuard.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_FirstRankSolver.hpp"
 #include "Lutra_FrontsOnRanks.hpp"
@@ -316,9 +317,9 @@ bool DistributedLU<Scalar>::seems_well_conditioned() {
   return false;
 }
 
-/// Factorizes on rank 0, which judges whether the matrix is singular. @returns true
+/// Factorizes on rank 0, which judges whether the matrix is singular. Its solutions are rank 0's, too.
 template <class Scalar>
-bool DistributedLU<Scalar>::factorize_for_judgement() {
+void DistributedLU<Scalar>::factorize_for_judgement() {
   const HostMatrix<Scalar> whole = assemble_rows();
   close();
   m_why_alone = "solutions are large, and the matrix may be singular";
@@ -330,11 +331,10 @@ bool DistributedLU<Scalar>::factorize_for_judgement() {
     factorize_on_first_rank<Host>(whole);
   m_asked = asked;
   m_usable = m_report.status == Status::not_solved;
-  return true;
 }
 
 /// Factorizes the current values by fronts.
-/// @returns false on all ranks if pivots had to be perturbed
+/// @returns false on all ranks if pivots had to be perturbed, or entries grew or overflowed
 template <class Scalar>
 bool DistributedLU<Scalar>::run_fronts() {
   const double perturbation =
@@ -348,7 +348,7 @@ bool DistributedLU<Scalar>::run_fronts() {
   }
   m_report.pivots.perturbed = 0;
   if (outcome.largest_entry > 0) m_report.pivots.growth = outcome.largest_factor / outcome.largest_entry;
-  if (m_report.pivots.growth.value_or(0) * std::sqrt(static_cast<double>(epsilon_of<Scalar>)) >= 1) {
+  if (m_report.pivots.growth.value_or(0) >= Impl::ConditionGuard<Scalar, Host>::near_singular) {
     m_why_alone = "entries of the fronts grew";
     return false;
   }

@@ -109,6 +109,7 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
   if (op == Transposition::adjoint) {  // Aᴴ·x = b is Aᵀ·conj(x) = conj(b)
     for (Scalar& value : right) value = ScalarTraits<Scalar>::conjugate(value);
     const Status status = solve(right, X, k, Transposition::transposed);
+    if (!m_usable) return status;  // X is unchanged
     for (Scalar& value : X) value = ScalarTraits<Scalar>::conjugate(value);
     return status;
   }
@@ -121,10 +122,10 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
       [&](std::span<const Scalar> of, std::size_t columns) { return apply_inverse(of, columns, op); });
   RefinementOutcome outcome = solve_refined<Scalar, Host>(
       Host(), m_A.get(op), inverse, op, {m_options.max_refinement_steps, m_options.error_tolerance}, m_work);
-  const double growth = std::ranges::max(outcome.errors.amplification);
-  if (m_fronts && growth > Impl::largest_condition_on_ranks<Scalar> && factorize_for_judgement()) {
-    if (!m_usable) return m_report.status;
-    return solve_alone(right, X, k, op);
+  const double amplification = std::ranges::max(outcome.errors.amplification);
+  if (m_fronts && amplification > Impl::largest_condition_on_ranks<Scalar>) {
+    factorize_for_judgement();
+    return m_usable ? solve_alone(right, X, k, op) : m_report.status;
   }
   const double success = m_options.error_tolerance > 0             ? m_options.error_tolerance
                          : sizeof(RealOf<Scalar>) == sizeof(float) ? 1e-5
@@ -133,23 +134,20 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
   if (m_fronts && m_options.max_refinement_steps > 0) improve_by_gmres(op, success, inverse, outcome);
   for (std::size_t i = 0; i < mine; ++i)
     for (std::size_t c = 0; c < k; ++c) X[at(i, c)] = m_work.X(i, c);
-  const auto worst = [](const std::vector<double>& errors) {
-    return errors.empty() ? 0.0 : std::ranges::max(errors);
-  };
-  const double error = worst(outcome.errors.componentwise);
+  const double error = std::ranges::max(outcome.errors.componentwise);
   m_report.refinement_steps = outcome.steps;
   m_report.times.refine = outcome.refine_seconds;
   m_report.times.solve = timer.seconds() - outcome.refine_seconds;
   m_report.errors.backward_componentwise = error;
-  m_report.errors.backward_normwise = worst(outcome.errors.normwise);
+  m_report.errors.backward_normwise = std::ranges::max(outcome.errors.normwise);
   m_report.status = !std::isfinite(error) ? Status::breakdown
                     : error <= success    ? Status::success
                                           : Status::error_above_tolerance;
   return m_report.status;
 }
 
-/// Estimates the condition by one solve, like `probe_condition`: ‖|A⁻¹|·|A|·|D|‖∞ relative to D, for column
-/// scales D, from below.
+/// A lower bound of the condition ‖D⁻¹·|A⁻¹|·|A|·D‖∞ for column scales D, by one solve with signs that are
+/// random: what krylov's `probe_condition` computes where one process has all rows.
 template <class Scalar>
 double DistributedLU<Scalar>::probe_condition() {
   const auto& scale = m_fronts->col_scale();

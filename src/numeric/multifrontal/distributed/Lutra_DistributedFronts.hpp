@@ -18,7 +18,7 @@ namespace lutra {
 
 /// What the top exchanges with the subtrees of one rank in solves, in the top's numbering; on rank 0.
 struct TopBoundary {
-  std::vector<Offset> contributions;  ///< contribution rows of the leaves that stand for these subtrees
+  std::vector<Offset> contributions;  ///< contribution rows of the leaves that represent the subtrees
   std::vector<Offset> solutions;      ///< the pivots whose solutions the rank reads, ascending
 };
 

@@ -25,9 +25,9 @@ namespace lutra::Impl {
 
 /// The sweeps of a rank by kernels of the default execution space.
 ///
-///     peer   one persistent kernel per solve, which puts and waits itself, or in the order of arrival two,
-///     one
-///            of which waits; the host answers other ranks
+///     peer   one persistent kernel per solve, which puts and waits itself; for sums in the order of arrival
+///            the kernels WAIT and SOLVE (Lutra_MessageKernelsCuda.hpp)
+///            meanwhile the host answers other ranks
 ///     mpi    the host receives messages and counts the missing inputs of each task; one kernel processes all
 ///            ready tasks, then their results are sent:
 ///            arrivals ──► slots of the device ──► kernel over all ready tasks ──► host ──► puts

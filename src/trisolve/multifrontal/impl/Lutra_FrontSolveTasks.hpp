@@ -115,7 +115,7 @@ class FrontSolveTasks {
     }
   };
 
-  /// Tasks of the fronts of a class. Fronts without pivots stand for other parts of the tree.
+  /// Tasks of the fronts of a class. Fronts without pivots, which represent other parts, have none.
   std::vector<WarpTask> sorted_fronts(int of_class, const std::vector<double>& priority) const {
     std::vector<Ordinal> order;
     for (std::size_t f = 0; f < m_fronts.size(); ++f)
