@@ -11,9 +11,9 @@
 namespace lutra {
 namespace {
 
-/// A power of two near 1/max D, which keeps entries of D, and of arrays scaled by D, in range.
+/// max D, or 0 without entries.
 template <class ExecutionSpace, class Scale>
-static double inverse_of_largest(const ExecutionSpace& exec, const Scale& scale) {
+static double largest_scale(const ExecutionSpace& exec, const Scale& scale) {
   double largest = 0;
   Kokkos::parallel_reduce(
       "lutra::krylov::largest_scale",
@@ -23,7 +23,16 @@ static double inverse_of_largest(const ExecutionSpace& exec, const Scale& scale)
       },
       Kokkos::Max<double>(largest));
   exec.fence("lutra::krylov: the largest scale is known");
+  return std::max(largest, 0.0);
+}
+
+/// A power of two near 1/max D, which keeps entries of D, and of arrays scaled by D, in range.
+double inverse_of_largest(double largest) {
   return largest > 0 && std::isfinite(largest) ? std::ldexp(1.0, -std::ilogb(largest)) : 1.0;
+}
+template <class ExecutionSpace, class Scale>
+double inverse_of_largest(const ExecutionSpace& exec, const Scale& scale) {
+  return inverse_of_largest(largest_scale(exec, scale));
 }
 
 /// Largest scaled entry of a vector and its row.
@@ -278,16 +287,19 @@ ConditionEstimate estimate_condition(const ExecutionSpace& exec,
 
 template <class Scalar, class ExecutionSpace>
 double probe_condition(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
-                       Factorization<Scalar, ExecutionSpace>& F,
+                       Preconditioner<Scalar, ExecutionSpace>& F,
                        const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
                        const SolveWorkspace<Scalar, ExecutionSpace>& work) {
-  if (A.size() == 0) return 0;
-  const double unit = inverse_of_largest(exec, scales.col);
+  double largest_of_scale = largest_scale(exec, scales.col);
+  A.join_maxima({&largest_of_scale, 1});
+  const double unit = inverse_of_largest(largest_of_scale);
   scale_as_vector(exec, work.X, scales.col, unit);
   A.apply_magnitudes(exec, work.X, work.trial_R);
   weight_start(exec, work.trial_R, work.B);
   F.apply(exec, Transposition::none, work.B, work.X);
-  return largest_entry(exec, work.X, scales.col, unit).size;
+  double largest = std::max(0.0, largest_entry(exec, work.X, scales.col, unit).size);
+  A.join_maxima({&largest, 1});
+  return largest;
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -316,7 +328,7 @@ ConditionEstimate estimate_condition_of_solution(
 
 #define LUTRA_ESTIMATE_CONDITION(Scalar, Space)                                                         \
   template double probe_condition(                                                                      \
-      const Space&, const MatrixOperator<Scalar, Space>&, Factorization<Scalar, Space>&,                \
+      const Space&, const MatrixOperator<Scalar, Space>&, Preconditioner<Scalar, Space>&,               \
       const Scales<Scalar, typename Space::memory_space>&, const SolveWorkspace<Scalar, Space>&);       \
   template ConditionEstimate estimate_condition(                                                        \
       const Space&, const MatrixOperator<Scalar, Space>&, const MatrixOperator<Scalar, Space>&,         \

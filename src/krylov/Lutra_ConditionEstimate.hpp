@@ -62,10 +62,11 @@ ConditionEstimate estimate_condition(const ExecutionSpace& exec,
 /// Lower bound of that condition number from one solve, ‖D_c⁻¹·A⁻¹·(g∘s)‖∞, with the row sums g of |A|·D_c
 /// and a vector s with magnitudes from 1/2 to 1 and pseudo-random signs. The bound is seldom below the
 /// condition number divided by √n.
+/// If rows are on several processes, all of them call it, and it joins their maxima.
 /// @param work  workspace of one column; B, X and trial_R are overwritten
 template <class Scalar, class ExecutionSpace>
 double probe_condition(const ExecutionSpace& exec, const MatrixOperator<Scalar, ExecutionSpace>& A,
-                       Factorization<Scalar, ExecutionSpace>& F,
+                       Preconditioner<Scalar, ExecutionSpace>& F,
                        const Scales<Scalar, typename ExecutionSpace::memory_space>& scales,
                        const SolveWorkspace<Scalar, ExecutionSpace>& work);
 

@@ -12,12 +12,9 @@
 #include "Lutra_Communicator.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_DistributedFactors.hpp"
-#include "Lutra_DistributedOperator.hpp"
 #include "Lutra_DistributedTriangles.hpp"
-#include "Lutra_GmresRefinement.hpp"
 #include "Lutra_KrylovSolver.hpp"
 #include "Lutra_Options.hpp"
-#include "Lutra_Refinement.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
@@ -36,17 +33,12 @@ struct FrontAnalysis;
 template <class Scalar>
 class FirstRankSolver;
 
-/// Reductions over the ranks of a communicator, in the order of the ranks.
 template <class Scalar>
-class RankReductions final : public Reductions<Scalar> {
- public:
-  explicit RankReductions(Communicator& comm) : m_comm(comm) {}
-  void sum(std::span<Scalar> values) const override;
-  void max(std::span<RealOf<Scalar>> values) const override;
-
- private:
-  Communicator& m_comm;
-};
+class GridOnRanks;
+template <class Scalar>
+class RankRows;
+template <class Scalar>
+class RankSolver;
 }  // namespace Impl
 
 /// LU factorization of a matrix that is distributed by rows. Rank 0 analyzes it; all ranks factorize, solve
@@ -59,8 +51,8 @@ class RankReductions final : public Reductions<Scalar> {
 /// If the options name a grid of ranks, L and U are sent to it by blocks, and triangular solves are driven by
 /// messages (DistributedFactors).
 ///
-/// With DistributedOptions::on_device, the ranks factorize and solve on their devices (CUDA). The analysis
-/// and the residuals stay on hosts.
+/// With DistributedOptions::on_device, the ranks factorize, solve and refine on their devices (CUDA). The
+/// analysis stays on hosts, and so do the residuals of a grid.
 ///
 /// Rank 0 factorizes alone if SparseLU would not use fronts on this matrix or would interchange rows, if
 /// pivots had to be perturbed, or if the memory limit is too small for fronts; the reasons in the report say
@@ -104,7 +96,6 @@ class DistributedLU {
   std::vector<RankStatistics> statistics();
 
  private:
-  using Host = Kokkos::DefaultHostExecutionSpace;
   using Analysis = Impl::FrontAnalysis<Scalar>;
   bool has_pattern(const DistributedRows<Scalar>& A);
   HostMatrix<Scalar> assemble_rows();
@@ -120,33 +111,25 @@ class DistributedLU {
   template <class ExecutionSpace>
   void factorize_on_first_rank(const HostMatrix<Scalar>& A);
   bool run_fronts();
-  double probe_condition();
   bool seems_well_conditioned();
   void factorize_for_judgement();
   void solve_on_grid(FactorValues<Scalar>&& factors);
   void describe_place();
   Status solve_alone(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k, Transposition op);
-  std::vector<Scalar> apply_inverse(std::span<const Scalar> B, std::size_t k, Transposition op);
-  void reserve_workspace(std::size_t rows, std::size_t k);
-  void improve_by_gmres(Transposition op, double tolerance, Preconditioner<Scalar, Host>& inverse,
-                        RefinementOutcome& outcome);
-  void reserve_gmres();
+  Impl::RankSolver<Scalar>& solver();
 
   Communicator& m_comm;
   LuOptions m_options;
   DistributedOptions m_distribution;
   ProcessGrid m_asked;  ///< grid in the options; 0 × 0: none
   std::vector<GridPrediction> m_predictions;
-  DistributedOperator<Scalar> m_A;
+  std::unique_ptr<Impl::RankRows<Scalar>> m_A;
   std::unique_ptr<Impl::FrontsOnRanks<Scalar>> m_fronts;   ///< null if rank 0 factorized alone
   std::unique_ptr<Impl::FirstRankSolver<Scalar>> m_alone;  ///< set if it solves alone, too
   bool m_stays_alone = false;  ///< whatever the values are: fronts are not tried again
   std::string m_why_alone;     ///< why rank 0 factorizes alone, on rank 0; empty if there is only one rank
-  std::optional<DistributedFactors<Scalar>> m_factors;  ///< factors on the given grid
-  bool m_usable = false;                                ///< the factors are those of m_A
-  Impl::RankReductions<Scalar> m_reductions;
-  SolveWorkspace<Scalar, Host> m_work, m_column;  ///< vectors of this rank's rows, and for one column
-  Fgmres<Scalar, Host> m_gmres;                   ///< empty until needed
+  std::unique_ptr<Impl::GridOnRanks<Scalar>> m_grid;  ///< factors on the given grid; else null
+  bool m_usable = false;                              ///< the factors are those of m_A
   Report m_report;
 };
 

@@ -13,6 +13,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_FirstRankSolver.hpp"
 #include "Lutra_FrontsOnRanks.hpp"
+#include "Lutra_GridOnRanks.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Outcome.hpp"
 #include "Lutra_PivotOrder.hpp"
@@ -65,8 +66,7 @@ DistributedLU<Scalar>::DistributedLU(Communicator& comm, const LuOptions& option
       m_options(options),
       m_distribution(distribution),
       m_asked(distribution.grid),
-      m_A(comm),
-      m_reductions(comm) {
+      m_A(std::make_unique<Impl::RankRows<Scalar>>(comm)) {
   check_options(options);
 }
 
@@ -75,8 +75,9 @@ DistributedLU<Scalar>::~DistributedLU() = default;
 
 template <class Scalar>
 void DistributedLU<Scalar>::close() {
-  if (m_factors) m_factors->close();
-  m_factors.reset();
+  if (m_grid) m_grid->close();
+  m_grid.reset();
+  if (m_fronts) m_fronts->close();
   m_fronts.reset();
   m_alone.reset();
   m_usable = false;
@@ -95,11 +96,12 @@ Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
   const bool again = has_pattern(A);
   m_usable = false;
   m_report.status = Status::not_solved;
-  if (!again) {
-    m_work = m_column = {};
-    m_gmres = {};
+  if (again) {
+    m_A->set_values(A.values);
+  } else {
+    close();  // the operators refer to the rows
+    m_A->set_rows(A);
   }
-  again ? m_A.set_values(A.values) : m_A.set_rows(A);
   m_report.times.distribution = timer.seconds();
   if (!again || !refactorize()) factorize_again();
   m_usable = m_report.status == Status::not_solved;
@@ -109,7 +111,7 @@ Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
 /// Returns whether a matrix with this pattern has been factorized, so that its analysis can be reused.
 template <class Scalar>
 bool DistributedLU<Scalar>::has_pattern(const DistributedRows<Scalar>& A) {
-  const DistributedRows<Scalar>& old = m_A.rows();
+  const DistributedRows<Scalar>& old = m_A->rows();
   const bool same = (m_fronts || (m_alone && m_stays_alone)) && A.n == old.n && A.rows == old.rows &&
                     A.row_map == old.row_map && A.columns == old.columns;
   std::vector<int> differs{same ? 0 : 1};
@@ -120,14 +122,14 @@ bool DistributedLU<Scalar>::has_pattern(const DistributedRows<Scalar>& A) {
 /// Gathers the whole matrix on rank 0.
 template <class Scalar>
 HostMatrix<Scalar> DistributedLU<Scalar>::assemble_rows() {
-  const DistributedRows<Scalar>& A = m_A.rows();
+  const DistributedRows<Scalar>& A = m_A->rows();
   const auto row_maps = m_comm.gather(A.row_map), columns = m_comm.gather(A.columns);
   const auto values = m_comm.gather(A.values);
   HostMatrix<Scalar> whole;
   m_comm.agree(
       "factorization on rank 0",
       [&] {
-        if (m_comm.rank() == 0) whole = Impl::assemble_rows(A.n, m_A.all_rows(), row_maps, columns, values);
+        if (m_comm.rank() == 0) whole = Impl::assemble_rows(A.n, m_A->all_rows(), row_maps, columns, values);
       },
       false);
   return whole;
@@ -139,10 +141,10 @@ bool DistributedLU<Scalar>::refactorize() {
   if (m_alone) return refactorize_alone();
   const Kokkos::Timer timer;
   if (!run_fronts()) return false;
-  if (m_factors) {
+  if (m_grid) {
     FactorValues<Scalar> factors;
     m_fronts->collect(factors);
-    m_factors->set_values(factors.values);
+    m_grid->set_values(factors.values);
   }
   m_report.times.refactor = timer.seconds();
   m_report.status = Status::not_solved;
@@ -185,9 +187,11 @@ void DistributedLU<Scalar>::factorize_again() {
 template <class Scalar>
 void DistributedLU<Scalar>::solve_on_grid(FactorValues<Scalar>&& factors) {
   const Kokkos::Timer timer;
-  m_factors.emplace(m_comm, std::move(factors), m_A.rows().rows, m_distribution);
-  m_distribution.grid = m_factors->triangles().grid();
-  m_predictions = m_factors->triangles().predictions();
+  m_grid = std::make_unique<Impl::GridOnRanks<Scalar>>(m_comm, std::move(factors), *m_A, m_distribution,
+                                                       MemoryBudget(m_options.memory_limit));
+  if (m_fronts) m_grid->set_scales(m_fronts->row_scale(), m_fronts->col_scale());
+  m_distribution.grid = m_grid->triangles().grid();
+  m_predictions = m_grid->triangles().predictions();
   m_report.times.levelization = m_report.times.levelization.value_or(0) + timer.seconds();
 }
 
@@ -195,12 +199,12 @@ void DistributedLU<Scalar>::solve_on_grid(FactorValues<Scalar>&& factors) {
 template <class Scalar>
 void DistributedLU<Scalar>::describe_place() {
   if (m_alone) return;
-  m_report.choice.trisolve = m_factors ? "distributed" : "distributed fronts";
-  if (!m_factors)
-    Impl::add_reason(m_report, m_distribution.on_device
-                                   ? "solves by portable kernels on the fronts of the ranks' devices"
-                                   : "solves on the ranks' fronts, with one message per rank and sweep");
-  if (!m_distribution.on_device || !m_factors) return;
+  m_report.choice.trisolve = m_grid ? "distributed" : "distributed fronts";
+  if (!m_grid)
+    Impl::add_reason(m_report, std::string("solves on the fronts of the ranks") +
+                                   (m_distribution.on_device ? "' devices" : "") +
+                                   ", with one message per rank and sweep");
+  if (!m_distribution.on_device || !m_grid) return;
   Impl::add_reason(m_report, std::string(m_fronts ? "fronts and triangles on the ranks' devices"
                                                   : "factors computed on the device of rank 0, triangles "
                                                     "on the ranks' devices") +
@@ -277,7 +281,7 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
   try {
     const Kokkos::Timer planning;
     m_fronts = Impl::make_fronts_on_ranks<Scalar, ExecutionSpace>(
-        m_comm, make_view(A).pattern(), analysis, m_A.all_rows(), MemoryBudget(m_options.memory_limit));
+        m_comm, make_view(A).pattern(), analysis, *m_A, MemoryBudget(m_options.memory_limit));
     const bool on_grid = m_asked.size() > 0;
     on_grid ? m_fronts->plan_collection() : m_fronts->plan_solves();
     m_report.times.levelization = planning.seconds();
@@ -285,6 +289,7 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
     const bool usable = run_fronts();
     m_report.times.numeric = timer.seconds();
     if (!usable) {
+      m_fronts->close();
       m_fronts.reset();
       m_stays_alone = false;
       return false;
@@ -310,7 +315,7 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
 /// singular one. Discards them if not.
 template <class Scalar>
 bool DistributedLU<Scalar>::seems_well_conditioned() {
-  if (probe_condition() <= Impl::largest_condition_on_ranks<Scalar>) return true;
+  if (solver().condition() <= Impl::largest_condition_on_ranks<Scalar>) return true;
   close();
   m_why_alone = "the matrix seems ill-conditioned";
   m_stays_alone = false;
@@ -339,7 +344,7 @@ template <class Scalar>
 bool DistributedLU<Scalar>::run_fronts() {
   const double perturbation =
       m_options.perturbation > 0 ? m_options.perturbation : Impl::default_perturbation<Scalar>();
-  const auto outcome = m_fronts->factorize(m_A.rows().values, perturbation);
+  const auto outcome = m_fronts->factorize(perturbation);
   if (outcome.perturbed > 0 || !std::isfinite(outcome.largest_factor)) {
     m_why_alone = outcome.perturbed > 0
                       ? "pivots of the fronts had to be perturbed: " + std::to_string(outcome.perturbed)
@@ -376,10 +381,9 @@ void DistributedLU<Scalar>::factorize_on_first_rank(const HostMatrix<Scalar>& A)
 template <class Scalar>
 std::vector<RankStatistics> DistributedLU<Scalar>::statistics() {
   std::vector<RankStatistics> all, mine(1);
-  if (m_factors) mine[0] = m_factors->statistics();
-  if (m_fronts && !m_factors) mine[0] = m_fronts->statistics();
+  if (m_grid || m_fronts) mine[0] = solver().statistics();
   if (m_alone && m_comm.rank() == 0) {
-    mine[0].rows = m_A.rows().n;
+    mine[0].rows = m_A->rows().n;
     mine[0].entries = m_report.factors.nnz_l.value_or(0) + m_report.factors.nnz_u.value_or(0);
   }
   for (const auto& one : m_comm.gather(mine)) all.push_back(one.front());

@@ -11,37 +11,56 @@
 namespace lutra::Impl {
 namespace {
 
+/// The factors of all ranks as refinement applies them: vectors hold the rows of this rank.
+template <class Scalar, class ExecutionSpace>
+class FrontsInverse final : public Preconditioner<Scalar, ExecutionSpace> {
+ public:
+  using typename Preconditioner<Scalar, ExecutionSpace>::Rows;
+  using Solver = DistributedFrontSolver<Scalar, ExecutionSpace>;
+
+  explicit FrontsInverse(Solver& solver) : m_solver(solver) {}
+  void apply(const ExecutionSpace&, Transposition op, const Rows& B, const Rows& X) override {
+    m_solver.solve(op, B, X);
+  }
+
+ private:
+  Solver& m_solver;
+};
+
 template <class Scalar, class ExecutionSpace>
 class FrontsInSpace final : public FrontsOnRanks<Scalar> {
  public:
   using Reals = std::vector<RealOf<Scalar>>;
   FrontsInSpace(Communicator& comm, const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& A,
-                const FrontAnalysis<Scalar>& analysis,
-                const std::vector<std::vector<std::int64_t>>& rows_of_ranks, const MemoryBudget& budget)
+                const FrontAnalysis<Scalar>& analysis, const RankRows<Scalar>& rows,
+                const MemoryBudget& budget)
       : m_comm(comm),
         m_budget(budget),
-        m_fronts(comm, analysis.tree, FrontEntries{A, analysis.row_order, analysis.col_order}, rows_of_ranks,
-                 budget) {
-    m_row_scale = deal(analysis.row_scale, rows_of_ranks);
-    m_col_scale = deal(analysis.col_scale, rows_of_ranks);
+        m_fronts(comm, analysis.tree, FrontEntries{A, analysis.row_order, analysis.col_order},
+                 rows.all_rows(), budget),
+        m_refinement(m_fronts.channel(), rows, budget) {
+    m_row_scale = deal(analysis.row_scale, rows.all_rows());
+    m_col_scale = deal(analysis.col_scale, rows.all_rows());
     m_fronts.set_scales(m_row_scale, m_col_scale);
+    m_refinement.set_scales(m_row_scale, m_col_scale);
   }
 
-  FrontLuOutcome factorize(std::span<const Scalar> values, double perturbation) override {
-    return m_fronts.factorize(values, perturbation);
+  FrontLuOutcome factorize(double perturbation) override {
+    m_refinement.update_values();
+    return m_fronts.factorize(m_refinement.values(), perturbation);
   }
   void plan_solves() override { m_solver.emplace(m_comm, m_fronts, m_budget); }
   void plan_collection() override { m_fronts.note_entries(); }
-  std::vector<Scalar> solve(std::span<const Scalar> B, std::size_t k, Transposition op) override {
-    using Columns = typename Solver::template Columns<Scalar>;
-    using Host = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
-    std::vector<Scalar> X(B.begin(), B.end());
-    const Host host(X.data(), k == 0 ? 0 : B.size() / k, k);
-    const Columns vectors = Kokkos::create_mirror_view_and_copy(typename Solver::Memory(), host);
-    m_solver->solve(op, vectors, vectors);
-    Kokkos::deep_copy(host, vectors);
-    return X;
+  RankSolveOutcome solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k, Transposition op,
+                         const RankSolveOptions& options) override {
+    FrontsInverse<Scalar, ExecutionSpace> inverse(*m_solver);
+    return m_refinement.solve(B, X, k, op, inverse, options);
   }
+  double condition() override {
+    FrontsInverse<Scalar, ExecutionSpace> inverse(*m_solver);
+    return m_refinement.condition(inverse);
+  }
+  void close() override { m_fronts.close(); }
   const Reals& row_scale() const override { return m_row_scale; }
   const Reals& col_scale() const override { return m_col_scale; }
   RankStatistics statistics() const override { return m_solver ? m_solver->statistics() : RankStatistics{}; }
@@ -69,8 +88,9 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
   Communicator& m_comm;
   MemoryBudget m_budget;
   DistributedFronts<Scalar, ExecutionSpace> m_fronts;
+  RankRefinement<Scalar, ExecutionSpace> m_refinement;
   Reals m_row_scale, m_col_scale;
-  std::optional<Solver> m_solver;
+  std::optional<Solver> m_solver;  ///< if solves use the fronts
 };
 
 }  // namespace
@@ -78,15 +98,14 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
 template <class Scalar, class ExecutionSpace>
 std::unique_ptr<FrontsOnRanks<Scalar>> make_fronts_on_ranks(
     Communicator& comm, const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& A,
-    const FrontAnalysis<Scalar>& analysis, const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
-    const MemoryBudget& budget) {
-  return std::make_unique<FrontsInSpace<Scalar, ExecutionSpace>>(comm, A, analysis, rows_of_ranks, budget);
+    const FrontAnalysis<Scalar>& analysis, const RankRows<Scalar>& rows, const MemoryBudget& budget) {
+  return std::make_unique<FrontsInSpace<Scalar, ExecutionSpace>>(comm, A, analysis, rows, budget);
 }
 
 #define LUTRA_FRONTS_ON_RANKS(Scalar, Space)                                                                \
   template std::unique_ptr<FrontsOnRanks<Scalar>> make_fronts_on_ranks<Scalar, Space>(                      \
       Communicator&, const CsrPattern<int, std::int64_t, Kokkos::HostSpace>&, const FrontAnalysis<Scalar>&, \
-      const std::vector<std::vector<std::int64_t>>&, const MemoryBudget&);
+      const RankRows<Scalar>&, const MemoryBudget&);
 #define LUTRA_FRONTS_ON_HOSTS(Scalar) LUTRA_FRONTS_ON_RANKS(Scalar, Kokkos::DefaultHostExecutionSpace)
 LUTRA_FOR_EACH_SCALAR(LUTRA_FRONTS_ON_HOSTS)
 #ifdef KOKKOS_ENABLE_CUDA

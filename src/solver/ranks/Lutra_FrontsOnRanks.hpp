@@ -14,6 +14,8 @@
 #include "Lutra_FrontLu.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
+#include "Lutra_RankRefinement.hpp"
+#include "Lutra_RankRows.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
 namespace lutra::Impl {
@@ -32,38 +34,47 @@ struct FrontAnalysis {
   std::vector<RealOf<Scalar>> row_scale, col_scale;  ///< [n]
 };
 
-/// LU by fronts on all ranks, on any execution space. Vectors are on hosts, by the rows of the matrix that
-/// each rank has. Calls are collective, errors included.
+/// Factors of all ranks with refined solves, wherever they are. Vectors are on hosts, by the rows of the
+/// matrix that each rank has. Calls are collective, errors included.
 template <class Scalar>
-class FrontsOnRanks {
+class RankSolver {
  public:
-  virtual ~FrontsOnRanks() = default;
-  /// @param values of the entries in this rank's rows
-  virtual FrontLuOutcome factorize(std::span<const Scalar> values, double perturbation) = 0;
+  virtual ~RankSolver() = default;
+  /// As `RankRefinement::solve`.
+  virtual RankSolveOutcome solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
+                                 Transposition op, const RankSolveOptions& options) = 0;
+  /// A lower bound of the condition from one solve.
+  virtual double condition() = 0;
+  /// Statistics of solves on this rank.
+  virtual RankStatistics statistics() const = 0;
+  /// Frees what other ranks may still write to.
+  virtual void close() = 0;
+};
+
+/// LU by fronts on all ranks, on any execution space.
+template <class Scalar>
+class FrontsOnRanks : public RankSolver<Scalar> {
+ public:
+  /// Factorizes the present values of the rows.
+  virtual FrontLuOutcome factorize(double perturbation) = 0;
   /// To be called before the first factorization, depending on what its factors are for.
   virtual void plan_solves() = 0;
   virtual void plan_collection() = 0;
-  /// Returns op(A)⁻¹·B with the accuracy of the factors.
-  /// @param B [rows × k] by columns, like the result
-  virtual std::vector<Scalar> solve(std::span<const Scalar> B, std::size_t k, Transposition op) = 0;
   /// Scales of this rank's rows, and of the columns with the same indices.
   virtual const std::vector<RealOf<Scalar>>& row_scale() const = 0;
   virtual const std::vector<RealOf<Scalar>>& col_scale() const = 0;
-  /// Statistics of solves on this rank.
-  virtual RankStatistics statistics() const = 0;
   /// Copies this rank's entries of L + U with their values to `factors`.
   virtual void collect(FactorValues<Scalar>& factors) = 0;
 };
 
-/// @param A             the whole matrix, on rank 0, like the next two
-/// @param rows_of_ranks [ranks] rows of each rank
-/// @param budget        of each rank
+/// @param A      pattern of the whole matrix, on rank 0, like the next
+/// @param rows   of each rank; they outlive the result
+/// @param budget of each rank
 /// @throws OutOfMemoryError on all ranks
 template <class Scalar, class ExecutionSpace>
 std::unique_ptr<FrontsOnRanks<Scalar>> make_fronts_on_ranks(
     Communicator& comm, const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& A,
-    const FrontAnalysis<Scalar>& analysis, const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
-    const MemoryBudget& budget);
+    const FrontAnalysis<Scalar>& analysis, const RankRows<Scalar>& rows, const MemoryBudget& budget);
 
 }  // namespace lutra::Impl
 

@@ -4,24 +4,31 @@
 #include <algorithm>
 
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_Upload.hpp"
 
 namespace lutra::Impl {
-namespace {
 
-template <class T>
-Kokkos::View<const T*, Kokkos::HostSpace> view_of(const std::vector<T>& values) {
-  return Kokkos::View<const T*, Kokkos::HostSpace>(values.data(), values.size());
+template <class Scalar, class ExecutionSpace>
+HaloOperator<Scalar, ExecutionSpace>::HaloOperator(Channel& channel, SharedRows A,
+                                                   const std::vector<Place>& places,
+                                                   const MemoryBudget& budget)
+    : m_channel(channel), m_A(std::move(A)), m_budget(budget), m_reservation(budget) {
+  std::vector<std::int64_t> halo;
+  channel.comm().agree("halo of a distributed matrix", [&] { number_columns(halo); });
+  plan_halo(halo, places);
+  const Exchange plan = plan_exchange(channel.comm(), m_places);
+  channel.comm().agree("rows of a distributed matrix", [&] {
+    m_halo = ViewExchange<ExecutionSpace>(channel.exec(), plan, budget);
+    move_to_space();
+  });
 }
 
-}  // namespace
-
-template <class Scalar>
-HaloOperator<Scalar>::HaloOperator(Communicator& comm, DistributedRows<Scalar> A,
-                                   const std::vector<Place>& places)
-    : m_comm(comm), m_A(std::move(A)) {
+/// Rank 0 tells all ranks where the elements of their halos are.
+template <class Scalar, class ExecutionSpace>
+void HaloOperator<Scalar, ExecutionSpace>::plan_halo(const std::vector<std::int64_t>& halo,
+                                                     const std::vector<Place>& places) {
   constexpr int tag = 31003;
-  std::vector<std::int64_t> halo;
-  comm.agree("halo of a distributed matrix", [&] { number_columns(halo); });
+  Communicator& comm = m_channel.comm();
   const auto all = comm.gather(halo);
   for (std::size_t r = 0; r < all.size(); ++r) {
     std::vector<Place> of_rank;
@@ -30,23 +37,54 @@ HaloOperator<Scalar>::HaloOperator(Communicator& comm, DistributedRows<Scalar> A
     comm.send(static_cast<int>(r), tag, of_rank);
   }
   m_places = comm.template receive<Place>(0, tag);
-  m_halo = plan_exchange(comm, m_places);
-  const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> pattern{
-      static_cast<Ordinal>(m_A.rows.size()), static_cast<Ordinal>(m_A.rows.size() + m_places.size()),
-      view_of(m_A.row_map), view_of(m_slots)};
-  m_local = CsrOperator<Scalar, Exec>(Exec(), pattern, {}, false, MemoryBudget());
-  m_local.set_values(view_of(m_A.values));
+}
+
+/// The host's array, or a copy on the device.
+template <class Scalar, class ExecutionSpace>
+template <class T>
+auto HaloOperator<Scalar, ExecutionSpace>::in_space(std::string_view label, const std::vector<T>& host)
+    -> Kokkos::View<const T*, Memory> {
+  if constexpr (is_host_space<ExecutionSpace>)
+    return Kokkos::View<const T*, Memory>(host.data(), host.size());
+  else
+    return upload(m_channel.exec(), m_reservation, label, host);
+}
+
+template <class Scalar, class ExecutionSpace>
+void HaloOperator<Scalar, ExecutionSpace>::move_to_space() {
+  const auto& exec = m_channel.exec();
+  const CsrPattern<Ordinal, Offset, Memory> pattern{
+      static_cast<Ordinal>(m_A->rows.size()), static_cast<Ordinal>(m_A->rows.size() + m_places.size()),
+      in_space("lutra::solver::row_map", m_A->row_map), in_space("lutra::solver::columns", m_slots)};
+  m_local = CsrOperator<Scalar, ExecutionSpace>(exec, pattern, {}, false, m_budget);
+  if constexpr (is_host_space<ExecutionSpace>) {
+    m_values = in_space("", m_A->values);
+  } else {
+    m_own_values = m_reservation.template allocate<Kokkos::View<Scalar*, Memory>>(
+        exec, "lutra::solver::values of the rows", m_A->values.size());
+    m_values = m_own_values;
+  }
+  update_values();
+}
+
+template <class Scalar, class ExecutionSpace>
+void HaloOperator<Scalar, ExecutionSpace>::update_values() {
+  if constexpr (!is_host_space<ExecutionSpace>)
+    Kokkos::deep_copy(m_own_values, Kokkos::View<const Scalar*, Kokkos::HostSpace>(m_A->values.data(),
+                                                                                  m_A->values.size()));
+  m_local.set_values(m_values);
+  this->set_norm(-1);
 }
 
 /// Numbers the columns of the rows as elements of X on this rank.
 /// @param halo out: columns whose elements are on other ranks
-template <class Scalar>
-void HaloOperator<Scalar>::number_columns(std::vector<std::int64_t>& halo) {
-  std::vector<int> slot(static_cast<std::size_t>(m_A.n), -1);
+template <class Scalar, class ExecutionSpace>
+void HaloOperator<Scalar, ExecutionSpace>::number_columns(std::vector<std::int64_t>& halo) {
+  std::vector<int> slot(static_cast<std::size_t>(m_A->n), -1);
   int slots = 0;
-  for (const std::int64_t row : m_A.rows) slot[static_cast<std::size_t>(row)] = slots++;
-  m_slots.reserve(m_A.columns.size());
-  for (const std::int64_t column : m_A.columns) {
+  for (const std::int64_t row : m_A->rows) slot[static_cast<std::size_t>(row)] = slots++;
+  m_slots.reserve(m_A->columns.size());
+  for (const std::int64_t column : m_A->columns) {
     int& own = slot[static_cast<std::size_t>(column)];
     if (own < 0) {
       own = slots++;
@@ -56,36 +94,30 @@ void HaloOperator<Scalar>::number_columns(std::vector<std::int64_t>& halo) {
   }
 }
 
-template <class Scalar>
-void HaloOperator<Scalar>::set_values(const std::vector<Scalar>& values) {
-  std::copy(values.begin(), values.end(), m_A.values.begin());
-  this->set_norm(-1);
-}
-
-template <class Scalar>
-DistributedRows<Scalar> HaloOperator<Scalar>::transposed() const {
+template <class Scalar, class ExecutionSpace>
+DistributedRows<Scalar> HaloOperator<Scalar, ExecutionSpace>::transposed() const {
   struct Entry {
     std::int64_t row, column;
     Scalar value;
   };
-  std::vector<std::vector<Entry>> to(static_cast<std::size_t>(m_comm.size()));
+  std::vector<std::vector<Entry>> to(static_cast<std::size_t>(m_channel.comm().size()));
   const auto owner = [&](std::size_t e) {
     const auto slot = static_cast<std::size_t>(m_slots[e]);
-    return static_cast<std::size_t>(slot < m_A.rows.size() ? m_comm.rank()
-                                                           : m_places[slot - m_A.rows.size()].rank);
+    return static_cast<std::size_t>(slot < m_A->rows.size() ? m_channel.comm().rank()
+                                                           : m_places[slot - m_A->rows.size()].rank);
   };
-  for (std::size_t i = 0; i < m_A.rows.size(); ++i)
-    for (auto e = static_cast<std::size_t>(m_A.row_map[i]); e < static_cast<std::size_t>(m_A.row_map[i + 1]);
+  for (std::size_t i = 0; i < m_A->rows.size(); ++i)
+    for (auto e = static_cast<std::size_t>(m_A->row_map[i]); e < static_cast<std::size_t>(m_A->row_map[i + 1]);
          ++e)
-      to[owner(e)].push_back({m_A.columns[e], m_A.rows[i], m_A.values[e]});
+      to[owner(e)].push_back({m_A->columns[e], m_A->rows[i], m_A->values[e]});
   std::vector<Entry> entries;
-  for (const auto& part : m_comm.all_to_all(to)) entries.insert(entries.end(), part.begin(), part.end());
+  for (const auto& part : m_channel.comm().all_to_all(to)) entries.insert(entries.end(), part.begin(), part.end());
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return a.row != b.row ? a.row < b.row : a.column < b.column;
   });
   DistributedRows<Scalar> T;
-  T.n = m_A.n;
-  T.rows = m_A.rows;
+  T.n = m_A->n;
+  T.rows = m_A->rows;
   T.row_map.push_back(0);
   for (const std::int64_t row : T.rows) {
     auto next = std::lower_bound(entries.begin(), entries.end(), row,
@@ -99,69 +131,104 @@ DistributedRows<Scalar> HaloOperator<Scalar>::transposed() const {
   return T;
 }
 
+/// The part of an array of own elements and halo that holds the halo.
+template <class Scalar, class ExecutionSpace>
+template <class T>
+auto HaloOperator<Scalar, ExecutionSpace>::halo_part(const DenseRows<T, Memory>& needed) const
+    -> DenseRows<T, Memory> {
+  const std::size_t k = needed.extent(1);
+  return DenseRows<T, Memory>(needed.data() + m_A->rows.size() * k, m_places.size(), k);
+}
+
+/// Makes room for halos with elements of `bytes` each.
+template <class Scalar, class ExecutionSpace>
+void HaloOperator<Scalar, ExecutionSpace>::reserve(std::size_t bytes) const {
+  std::vector<std::size_t> room(static_cast<std::size_t>(m_channel.comm().size()));
+  for (std::size_t r = 0; r < room.size(); ++r) room[r] = m_halo.room_from(r, bytes);
+  m_channel.comm().agree("halo of a distributed matrix", [&] { m_halo.reserve(m_channel.exec(), bytes); });
+  m_channel.reserve(room);
+}
+
 /// Returns the elements of X that these rows need: own ones, then the halo.
-template <class Scalar>
-auto HaloOperator<Scalar>::with_halo(const Rows& X) const -> Rows {
-  const std::size_t mine = m_A.rows.size(), k = X.extent(1);
-  if (m_needed.extent(1) != k)
-    m_comm.agree("halo of a distributed matrix", [&] {
+template <class Scalar, class ExecutionSpace>
+auto HaloOperator<Scalar, ExecutionSpace>::with_halo(const Rows& X) const -> Rows {
+  const std::size_t mine = m_A->rows.size(), k = X.extent(1);
+  if (m_needed.extent(1) != k) {
+    m_channel.comm().agree("halo of a distributed matrix", [&] {
       m_needed = {};
-      m_needed = Rows("lutra::solver::X with its halo", mine + m_places.size(), k);
+      m_of_needed = MemoryReservation(m_budget);
+      m_needed = m_of_needed.template allocate<Rows>(m_channel.exec(), "lutra::solver::X with its halo",
+                                                     mine + m_places.size(), k);
     });
-  std::copy_n(X.data(), mine * k, m_needed.data());
-  m_halo.template forward<Scalar>(
-      m_comm, k, [&](std::size_t i, std::size_t c) { return X(i, c); },
-      [&](std::size_t h, std::size_t c, const Scalar& value) { m_needed(mine + h, c) = value; });
+    reserve(k * sizeof(Scalar));
+  }
+  Kokkos::deep_copy(m_channel.exec(), Rows(m_needed.data(), mine, k), X);
+  m_halo.forward(m_channel, X, halo_part(m_needed));
+  m_channel.end_round("halo of a distributed matrix");
   return m_needed;
 }
 
-template <class Scalar>
-void HaloOperator<Scalar>::apply(const Exec& exec, const Rows& X, const Rows& Y) const {
+template <class Scalar, class ExecutionSpace>
+void HaloOperator<Scalar, ExecutionSpace>::apply(const ExecutionSpace& exec, const Rows& X,
+                                                 const Rows& Y) const {
   m_local.apply(exec, with_halo(X), Y);
 }
-template <class Scalar>
-void HaloOperator<Scalar>::residual(const Exec& exec, const Rows& B, const Rows& X, const Rows& R,
-                                    const ResidualMaxima<Exec>& maxima) const {
+template <class Scalar, class ExecutionSpace>
+void HaloOperator<Scalar, ExecutionSpace>::residual(const ExecutionSpace& exec, const Rows& B, const Rows& X,
+                                                    const Rows& R,
+                                                    const ResidualMaxima<ExecutionSpace>& maxima) const {
   m_local.residual(exec, B, with_halo(X), R, maxima);
 }
-template <class Scalar>
-void HaloOperator<Scalar>::gather_norm(const Exec& exec, const Scale& row_scale, const Scale& col_scale,
-                                       const ResidualMaxima<Exec>& maxima) const {
+template <class Scalar, class ExecutionSpace>
+void HaloOperator<Scalar, ExecutionSpace>::gather_norm(const ExecutionSpace& exec, const Scale& row_scale,
+                                                       const Scale& col_scale,
+                                                       const ResidualMaxima<ExecutionSpace>& maxima) const {
   using Real = RealOf<Scalar>;
-  std::vector<Real> needed(col_scale.data(), col_scale.data() + col_scale.extent(0));
-  std::vector<char> scales{needed.empty() ? char(0) : char(1)};
-  m_comm.all_max(scales);  // a rank may have no rows
-  if (scales[0] != 0) {
-    needed.resize(m_A.rows.size() + m_places.size());
-    m_halo.template forward<Real>(
-        m_comm, 1, [&](std::size_t i, std::size_t) { return col_scale(i); },
-        [&](std::size_t h, std::size_t, const Real& value) { needed[m_A.rows.size() + h] = value; });
+  std::vector<char> scales{col_scale.extent(0) == 0 ? char(0) : char(1)};
+  m_channel.comm().all_max(scales);  // a rank may have no rows
+  if (scales[0] == 0) {
+    m_local.gather_norm(exec, row_scale, col_scale, maxima);
+  } else {
+    const std::size_t mine = m_A->rows.size();
+    const DenseRows<Real, Memory> needed("lutra::solver::scales with their halo", mine + m_places.size(), 1);
+    const DenseRows<const Real, Memory> own(col_scale.data(), mine, 1);
+    reserve(sizeof(Real));
+    Kokkos::deep_copy(exec, DenseRows<Real, Memory>(needed.data(), mine, 1), own);
+    m_halo.forward(m_channel, own, halo_part(needed));
+    m_channel.end_round("halo of a distributed matrix");
+    m_local.gather_norm(exec, row_scale, Scale(needed.data(), needed.extent(0)), maxima);
   }
-  m_local.gather_norm(exec, row_scale, view_of(needed), maxima);
   exec.fence("lutra::solver: the norm of these rows is known");
 }
-template <class Scalar>
-void HaloOperator<Scalar>::apply_magnitudes(const Exec& exec, const Rows& X, const Rows& G) const {
+template <class Scalar, class ExecutionSpace>
+void HaloOperator<Scalar, ExecutionSpace>::apply_magnitudes(const ExecutionSpace& exec, const Rows& X,
+                                                            const Rows& G) const {
   m_local.apply_magnitudes(exec, with_halo(X), G);
 }
-template <class Scalar>
-BilinearForm HaloOperator<Scalar>::bilinear_form(const Exec& exec, const Rows& W, const Rows& Z) const {
+template <class Scalar, class ExecutionSpace>
+BilinearForm HaloOperator<Scalar, ExecutionSpace>::bilinear_form(const ExecutionSpace& exec, const Rows& W,
+                                                                 const Rows& Z) const {
   BilinearForm sum;
-  for (const BilinearForm& part : m_comm.all_gather(m_local.bilinear_form(exec, W, with_halo(Z)))) {
+  for (const BilinearForm& part :
+       m_channel.comm().all_gather(m_local.bilinear_form(exec, W, with_halo(Z)))) {
     sum.real += part.real;
     sum.imaginary += part.imaginary;
     sum.size += part.size;
   }
   return sum;
 }
-template <class Scalar>
-void HaloOperator<Scalar>::join_maxima(std::span<double> maxima) const {
+template <class Scalar, class ExecutionSpace>
+void HaloOperator<Scalar, ExecutionSpace>::join_maxima(std::span<double> maxima) const {
   std::vector<double> all(maxima.begin(), maxima.end());
-  m_comm.all_max(all);
+  m_channel.comm().all_max(all);
   std::ranges::copy(all, maxima.begin());
 }
 
-#define LUTRA_HALO_OPERATOR(Scalar) template class HaloOperator<Scalar>;
+#define LUTRA_HALO_OPERATOR(Scalar) template class HaloOperator<Scalar, Kokkos::DefaultHostExecutionSpace>;
 LUTRA_FOR_EACH_SCALAR(LUTRA_HALO_OPERATOR)
+#ifdef KOKKOS_ENABLE_CUDA
+#define LUTRA_HALO_OPERATOR_CUDA(Scalar) template class HaloOperator<Scalar, Kokkos::Cuda>;
+LUTRA_FOR_EACH_SCALAR(LUTRA_HALO_OPERATOR_CUDA)
+#endif
 
 }  // namespace lutra::Impl

@@ -14,8 +14,6 @@
 namespace lutra {
 namespace {
 
-constexpr int sum_tag = 240, solution_tag = 241;  // used by no other exchange
-
 /// Values that cross the boundary of a part in one direction, in the memory of its execution space.
 template <class Scalar, class Memory>
 struct Crossing {
@@ -81,7 +79,6 @@ class PartSolver {
     m_is_top
         ? m_solver.sweep_up(exec(), m_part.plan(), m_part.factors(), system(op, vectors), up.in(k), nothing)
         : m_solver.sweep_up(exec(), m_part.plan(), m_part.factors(), system(op, vectors), {}, up.out(k));
-    exec().fence("lutra::trisolve: the sums of the part are there");
   }
   void sweep_down(Transposition op, const DenseRows<Scalar, Memory>& vectors) {
     const std::size_t k = vectors.extent(1);
@@ -90,7 +87,6 @@ class PartSolver {
         ? m_solver.sweep_down(exec(), m_part.plan(), m_part.factors(), system(op, vectors), {}, down.out(k))
         : m_solver.sweep_down(exec(), m_part.plan(), m_part.factors(), system(op, vectors), down.in(k),
                               nothing);
-    exec().fence("lutra::trisolve: the solutions of the part are there");
   }
 
  private:
@@ -120,6 +116,7 @@ class PartSolver {
 template <class Scalar, class ExecutionSpace>
 struct DistributedFrontSolver<Scalar, ExecutionSpace>::State {
   using Solver = PartSolver<Scalar, ExecutionSpace>;
+  using Channel = typename Fronts::Channel;
 
   Communicator& comm;
   const Fronts& fronts;
@@ -172,7 +169,10 @@ struct DistributedFrontSolver<Scalar, ExecutionSpace>::State {
       reservation = MemoryReservation(budget);
       vectors = reservation.template allocate<Kokkos::View<Scalar*, Memory>>(
           exec, "lutra::trisolve::pivots of the rank", static_cast<std::size_t>(statistics.rows) * k);
+      fronts.pivot_rows().reserve(exec, k * sizeof(Scalar));
+      fronts.pivot_columns().reserve(exec, k * sizeof(Scalar));
     });
+    reserve_room(k);
     most_columns = k;
   }
 
@@ -183,67 +183,65 @@ struct DistributedFrontSolver<Scalar, ExecutionSpace>::State {
                                      k);
   }
 
-  template <class Values>
-  void send(int to, int tag, const Values& values) {
-    comm.send(to, tag, std::span<const Scalar>(values.data(), values.size()));
+  /// Makes room for what a solve passes.
+  void reserve_room(std::size_t k) {
+    const std::size_t bytes = k * sizeof(Scalar);
+    std::vector<std::size_t> room(static_cast<std::size_t>(comm.size()));
+    for (std::size_t r = 0; r < room.size(); ++r)  // B and X
+      room[r] = 2 * std::max(fronts.pivot_rows().room_from(r, bytes), fronts.pivot_columns().room_from(r, bytes));
+    for (std::size_t r = 0; r < fronts.boundaries().size(); ++r)
+      room[r] += Channel::room(fronts.boundaries()[r].contributions.size() * bytes);
+    if (subtrees) room[0] += Channel::room(subtrees->down.size(k) * sizeof(Scalar));
+    fronts.channel().reserve(room);
+  }
+
+  using Part = Kokkos::View<Scalar*, Memory>;  ///< of the values that cross
+  void send(int to, const Part& values) {
+    fronts.channel().template send<Scalar>(to, values);
     if (to == comm.rank()) return;
     ++statistics.messages;
     statistics.message_bytes += static_cast<std::int64_t>(values.size() * sizeof(Scalar));
   }
-  template <class Values>
-  void receive(int from, int tag, const Values& to) {
+  void receive(int from, const Part& values) {
     const Kokkos::Timer timer;
-    const auto values = comm.template receive<Scalar>(from, tag);
+    fronts.channel().template receive<Scalar>(from, values);
     statistics.wait_seconds += timer.seconds();
-    std::copy(values.begin(), values.end(), to.data());
   }
 
   /// Calls visit(rank, part of `values`) for each rank, whose rows `list` names.
-  template <class List, class Values, class Visit>
-  void for_each_rank(const List& list, const Values& values, std::size_t k, const Visit& visit) const {
+  template <class List, class Visit>
+  void for_each_rank(const List& list, const Part& values, std::size_t k, const Visit& visit) const {
     std::size_t first = 0;
     for (std::size_t r = 0; r < fronts.boundaries().size(); ++r) {
       const std::size_t size = list(fronts.boundaries()[r]).size() * k;
-      if (size > 0) visit(static_cast<int>(r), Kokkos::subview(values, std::pair(first, first + size)));
+      if (size > 0)
+        visit(static_cast<int>(r), Part(Kokkos::subview(values, std::pair(first, first + size))));
       first += size;
     }
-  }
-
-  /// A crossing's values on the host.
-  auto on_host(const Crossing<Scalar, Memory>& crossing, std::size_t k) const {
-    return Kokkos::create_mirror_view(Kokkos::HostSpace(), crossing.flat(k));
   }
 
   /// The subtrees' sums to the top.
   void sweep_up(Transposition op, std::size_t k) {
     if (subtrees) {
       sweep([&] { subtrees->sweep_up(op, vectors_of(*subtrees, k)); });
-      const auto sums = on_host(subtrees->up, k);
-      Kokkos::deep_copy(sums, subtrees->up.flat(k));
-      if (sums.size() > 0) send(0, sum_tag, sums);
+      if (subtrees->up.size(k) > 0) send(0, subtrees->up.flat(k));
     }
     if (!top) return;
-    const auto sums = on_host(top->up, k);
     for_each_rank(
-        [](const TopBoundary& of) -> auto& { return of.contributions; }, sums, k,
-        [&](int rank, const auto& of_rank) { receive(rank, sum_tag, of_rank); });
-    Kokkos::deep_copy(top->up.flat(k), sums);
+        [](const TopBoundary& of) -> auto& { return of.contributions; }, top->up.flat(k), k,
+        [&](int rank, const Part& of_rank) { receive(rank, of_rank); });
     sweep([&] { top->sweep_up(op, vectors_of(*top, k)); });
   }
   /// The top's solutions to the subtrees.
   void sweep_down(Transposition op, std::size_t k) {
     if (top) {
       sweep([&] { top->sweep_down(op, vectors_of(*top, k)); });
-      const auto solutions = on_host(top->down, k);
-      Kokkos::deep_copy(solutions, top->down.flat(k));
       for_each_rank(
-          [](const TopBoundary& of) -> auto& { return of.solutions; }, solutions, k,
-          [&](int rank, const auto& of_rank) { send(rank, solution_tag, of_rank); });
+          [](const TopBoundary& of) -> auto& { return of.solutions; }, top->down.flat(k), k,
+          [&](int rank, const Part& of_rank) { send(rank, of_rank); });
     }
     if (!subtrees) return;
-    const auto solutions = on_host(subtrees->down, k);
-    if (solutions.size() > 0) receive(0, solution_tag, solutions);
-    Kokkos::deep_copy(subtrees->down.flat(k), solutions);
+    if (subtrees->down.size(k) > 0) receive(0, subtrees->down.flat(k));
     sweep([&] { subtrees->sweep_down(op, vectors_of(*subtrees, k)); });
   }
   template <class Task>
@@ -259,34 +257,27 @@ struct DistributedFrontSolver<Scalar, ExecutionSpace>::State {
     if (k == 0) return;
     reserve(k);
     const bool plain = op == Transposition::none;
-    const Impl::Exchange& in = plain ? fronts.pivot_rows() : fronts.pivot_columns();
-    const Impl::Exchange& out = plain ? fronts.pivot_columns() : fronts.pivot_rows();
-    const Kokkos::View<Scalar*, Memory> used(vectors.data(), static_cast<std::size_t>(statistics.rows) * k);
-    const auto host = Kokkos::create_mirror_view(Kokkos::HostSpace(), used);
-    const auto host_B = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), B);
-    in.forward<Scalar>(
-        comm, k, [&](std::size_t i, std::size_t c) { return host_B(i, c); },
-        [&](std::size_t p, std::size_t c, const Scalar& value) { host(p * k + c) = value; });
-    count_messages(in.sources, k);
-    Kokkos::deep_copy(used, host);
+    const auto& in = plain ? fronts.pivot_rows() : fronts.pivot_columns();
+    const auto& out = plain ? fronts.pivot_columns() : fronts.pivot_rows();
+    const DenseRows<Scalar, Memory> used(vectors.data(), static_cast<std::size_t>(statistics.rows), k);
+    in.forward(fronts.channel(), B, used);
     sweep_up(op, k);
     sweep_down(op, k);
-    Kokkos::deep_copy(host, used);
-    const auto host_X = Kokkos::create_mirror_view(Kokkos::HostSpace(), X);
-    out.backward<Scalar>(
-        comm, k, [&](std::size_t p, std::size_t c) { return host(p * k + c); },
-        [&](std::size_t i, std::size_t c, const Scalar& value) { host_X(i, c) = value; });
-    count_messages(out.targets, k);
-    Kokkos::deep_copy(X, host_X);
+    out.backward(fronts.channel(), used, X);
+    fronts.channel().end_round("trisolve: solve on fronts");
+    count_messages(k, [&](std::size_t rank) { return in.sources_of(rank); });
+    count_messages(k, [&](std::size_t rank) { return out.targets_of(rank); });
     statistics.flops += 2.0 * static_cast<double>(statistics.entries) * static_cast<double>(k);
     statistics.solve_seconds += timer.seconds();
   }
 
-  void count_messages(const std::vector<std::vector<std::size_t>>& sent, std::size_t k) {
-    for (std::size_t to = 0; to < sent.size(); ++to) {
-      if (static_cast<int>(to) == comm.rank() || sent[to].empty()) continue;
+  template <class Count>
+  void count_messages(std::size_t k, const Count& count) {
+    for (int to = 0; to < comm.size(); ++to) {
+      const std::size_t elements = count(static_cast<std::size_t>(to));
+      if (to == comm.rank() || elements == 0) continue;
       ++statistics.messages;
-      statistics.message_bytes += static_cast<std::int64_t>(sent[to].size() * k * sizeof(Scalar));
+      statistics.message_bytes += static_cast<std::int64_t>(elements * k * sizeof(Scalar));
     }
   }
 };

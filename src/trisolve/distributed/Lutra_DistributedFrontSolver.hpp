@@ -24,7 +24,8 @@ namespace lutra {
 ///
 /// A solve sends one message from each rank with subtrees to rank 0 and one back, besides those that carry B
 /// and X. Sums have the order of a solve on one rank, so that on hosts the result is bitwise the same. On
-/// devices the portable kernels sweep, and messages pass through host memory.
+/// devices that can map each other's memory a solve is queued as a whole: vectors, sums and solutions go from
+/// device to device (ViewChannel).
 ///
 /// Calls are collective, errors included. Instantiated like DistributedFronts.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultHostExecutionSpace>

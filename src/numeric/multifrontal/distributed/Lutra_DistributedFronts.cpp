@@ -18,7 +18,7 @@ namespace {
 
 using Impl::at;
 
-constexpr int plan_tag = 230, contribution_tag = 231;  // used by no other exchange
+constexpr int plan_tag = 230;  // used by no other exchange
 
 /// Calls visit(array) for each array of a plan that ranks need.
 template <class Plan, class Visit>
@@ -101,27 +101,36 @@ struct PartPlaces {
 
 template <class Scalar, class ExecutionSpace>
 struct DistributedFronts<Scalar, ExecutionSpace>::State {
+  using Values = Kokkos::View<const Scalar*, Memory>;
+  using Scale = Kokkos::View<Real*, Memory>;
+
   Communicator& comm;
+  MemoryBudget budget;
+  Channel channel;
+  MemoryReservation reservation;
   FrontRanks ranks;                     ///< on rank 0
   std::vector<int> leaf_rank;           ///< on rank 0: source rank of each of the top's leaves
   std::vector<TopBoundary> boundaries;  ///< on rank 0
   PartPlaces needed_by_top;             ///< on rank 0, until exchanges are planned
   std::optional<Part> subtrees, top;    ///< parts of this rank; empty without fronts
-  Impl::Exchange pivot_rows, pivot_columns;
+  Exchange pivot_rows, pivot_columns;
   /// As the two above, to the positions of the subtrees that are pivots of other parts.
-  Impl::Exchange other_rows, other_columns;
-  Impl::Exchange entries;        ///< from the entries of this rank's rows to those of its parts
-  std::vector<Scalar> of_parts;  ///< values of the entries of this rank's subtrees, then of the top
+  Exchange other_rows, other_columns;
+  Exchange entries;  ///< from the entries of this rank's rows to those of its parts
+  Kokkos::View<Scalar*, Memory> of_parts;  ///< values of the entries of the subtrees, then of the top
   std::vector<std::int64_t> rows, columns;
   std::vector<Scalar> values;
 
-  explicit State(Communicator& of) : comm(of) {}
+  State(Communicator& of, const MemoryBudget& within)
+      : comm(of), budget(within), channel(of, within), reservation(within) {}
+
+  const ExecutionSpace& exec() const { return channel.exec(); }
 
   /// On rank 0: plans all parts, returns the top's and sends the others.
   Impl::FrontPartPlan plan_parts(const AssemblyTree& tree, const FrontEntries& entries_of_A,
                                  const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
                                  DivisionGoal goal) {
-    ranks = distribute_fronts(tree, comm.size(), goal);
+    ranks = distribute_fronts(tree, comm.size(), goal, flops_per_entry());
     const std::vector<RowPlace> places = find_rows(rows_of_ranks, entries_of_A.A);
     Impl::FrontPartMaker maker(tree, entries_of_A, ranks.rank);
     Impl::FrontPartPlan of_top = maker.make(FrontRanks::top);
@@ -163,13 +172,54 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
       places.insert(places.end(), by_top.begin(), by_top.end());
       return Impl::plan_exchange(comm, places);
     };
-    pivot_rows = plan(needed.rows, needed_by_top.rows);
-    pivot_columns = plan(needed.columns, needed_by_top.columns);
-    other_rows = plan(needed.other_rows, {});  // the top has all pivots of its fronts
-    other_columns = plan(needed.other_columns, {});
-    entries = plan(needed.entries, needed_by_top.entries);
-    of_parts.resize(needed.entries.size());
+    const auto rows_plan = plan(needed.rows, needed_by_top.rows);
+    const auto columns_plan = plan(needed.columns, needed_by_top.columns);
+    const auto other_rows_plan = plan(needed.other_rows, {});  // the top has all pivots of its fronts
+    const auto other_columns_plan = plan(needed.other_columns, {});
+    const auto entries_plan = plan(needed.entries, needed_by_top.entries);
     needed_by_top = {};
+    comm.agree("numeric: exchanges of values and vectors", [&] {
+      const auto in_space = [&](const Impl::Exchange& made) { return Exchange(exec(), made, budget); };
+      pivot_rows = in_space(rows_plan);
+      pivot_columns = in_space(columns_plan);
+      other_rows = in_space(other_rows_plan);
+      other_columns = in_space(other_columns_plan);
+      entries = in_space(entries_plan);
+      for (Exchange* const exchange : {&pivot_rows, &pivot_columns, &other_rows, &other_columns})
+        exchange->reserve(exec(), sizeof(Real));
+      entries.reserve(exec(), sizeof(Scalar));
+      of_parts = reservation.template allocate<decltype(of_parts)>(
+          exec(), "lutra::numeric::values of the parts", entries.n_targets());
+    });
+  }
+
+  /// As `distribute_fronts` takes it.
+  double flops_per_entry() const {
+    if (Impl::is_host_space<ExecutionSpace>) return 100;  // 8 bytes at 2 GB/s, 25 Gflop/s
+    return channel.is_direct() ? 1        // 8 bytes at 200 GB/s, 20 Tflop/s
+                               : 100000;  // through hosts at 2 GB/s
+  }
+
+  /// Makes room for what a factorization passes, and for scales.
+  void reserve_room() {
+    std::vector<std::size_t> room(static_cast<std::size_t>(comm.size())), scales(room);
+    for (std::size_t r = 0; r < room.size(); ++r) {
+      room[r] = entries.room_from(r, sizeof(Scalar));
+      scales[r] = std::max(pivot_rows.room_from(r, sizeof(Real)) + other_rows.room_from(r, sizeof(Real)),
+                           pivot_columns.room_from(r, sizeof(Real)) + other_columns.room_from(r, sizeof(Real)));
+    }
+    if (top) {
+      const auto leaves = top->made().foreign_leaves();
+      for (std::size_t k = 0; k < leaves.size(); ++k)
+        if (leaf_rank[k] != 0) at(room, leaf_rank[k]) += Channel::room(contribution_bytes(*top, leaves[k]));
+    }
+    for (std::size_t r = 0; r < room.size(); ++r) room[r] = std::max(room[r], scales[r]);
+    channel.reserve(room);
+  }
+  static std::size_t contribution_bytes(const Part& part, int f) {
+    const auto rows = static_cast<std::size_t>(at(part.made().tree.row_begin, f + 1) -
+                                               at(part.made().tree.row_begin, f));
+    return rows * rows * sizeof(Scalar);
   }
 
   static void make_part(Impl::FrontPartPlan plan, const MemoryBudget& budget,
@@ -190,55 +240,67 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     std::size_t first = 0;
     for_each_part([&](Part& part) {
       const std::size_t size = part.made().columns.size();
-      visit(part, std::span<const Scalar>(of_parts).subspan(first, size));
+      visit(part, Values(Kokkos::subview(of_parts, std::pair(first, first + size))));
       first += size;
     });
   }
 
-  /// The scales at all positions of each part.
-  /// @param scale of this rank's rows
-  std::vector<std::vector<Real>> scales_of_parts(const Impl::Exchange& to_pivots,
-                                                 const Impl::Exchange& to_others,
-                                                 std::span<const Real> scale) {
-    std::vector<std::vector<Real>> result;
-    std::vector<Real> pivots;  // of the subtrees, then of the top
-    std::size_t size = 0;
-    for_each_part([&](const Part& part) {
-      result.emplace_back(part.made().position.size());
-      size += static_cast<std::size_t>(part.made().n_pivots());
+  /// Sets the scales at all positions of the parts.
+  /// @param scale  of this rank's rows
+  /// @param target target(part): the part's scales
+  template <class Target>
+  void set_scales(const Exchange& to_pivots, const Exchange& to_others, std::span<const Real> scale,
+                  const Target& target) {
+    using Column = Kokkos::View<Real**, Kokkos::LayoutLeft, Memory>;
+    const auto own = Kokkos::create_mirror_view_and_copy(
+        Memory(), Kokkos::View<const Real**, Kokkos::LayoutLeft, Kokkos::HostSpace>(scale.data(),
+                                                                                  scale.size(), 1));
+    const Column pivots("lutra::numeric::scales of pivots", to_pivots.n_targets(), 1);
+    const Column others("lutra::numeric::scales of other rows", to_others.n_targets(), 1);
+    to_pivots.forward(channel, own, pivots);
+    to_others.forward(channel, own, others);
+    std::size_t first = 0;
+    for_each_part([&](Part& part) {
+      const Scale to = target(part);
+      const auto count = static_cast<std::size_t>(part.made().n_pivots());
+      Kokkos::deep_copy(exec(), Kokkos::subview(to, std::pair(std::size_t(0), count)),
+                        Kokkos::subview(pivots, std::pair(first, first + count), 0));
+      if (count < to.extent(0))  // the subtrees: the top has all pivots of its fronts
+        Kokkos::deep_copy(exec(), Kokkos::subview(to, std::pair(count, to.extent(0))),
+                          Kokkos::subview(others, Kokkos::ALL, 0));
+      first += count;
     });
-    pivots.resize(size);
-    const auto get = [&](std::size_t i, std::size_t) { return scale[i]; };
-    to_pivots.template forward<Real>(comm, 1, get,
-                                     [&](std::size_t k, std::size_t, Real value) { pivots[k] = value; });
-    const auto of_subtrees = static_cast<std::size_t>(subtrees ? subtrees->made().n_pivots() : 0);
-    to_others.template forward<Real>(
-        comm, 1, get, [&](std::size_t k, std::size_t, Real value) { result[0][of_subtrees + k] = value; });
-    std::size_t part_number = 0;
-    auto next = pivots.begin();
-    for_each_part([&](const Part& part) {
-      std::copy_n(next, part.made().n_pivots(), result[part_number++].begin());
-      next += part.made().n_pivots();
-    });
-    return result;
+    channel.end_round("numeric: scales of the fronts");
   }
 
-  /// Largest scaled entry of all ranks.
-  double largest_entry() {
-    double own = 0;
-    for_each_part_with_values(
-        [&](const Part& part, auto of_part) { own = std::max(own, part.largest_entry(of_part)); });
-    const auto all = comm.all_gather(own);
-    return *std::max_element(all.begin(), all.end());
+  /// Sends the values of this rank's entries to the parts.
+  /// @returns the largest scaled entry of all ranks
+  double distribute_values(const Values& own) {
+    using Column = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Memory>;
+    entries.forward(channel, Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Memory>(own.data(),
+                                                                                    own.extent(0), 1),
+                    Column(of_parts.data(), of_parts.extent(0), 1));
+    for_each_part_with_values([](const Part& part, const Values& v) { part.queue_largest_entry(v); });
+    channel.wait("numeric: values of the fronts");
+    std::vector<double> largest{0};
+    for_each_part([&](const Part& part) { largest[0] = std::max(largest[0], part.largest_entry()); });
+    comm.all_max(largest);
+    return largest[0];
+  }
+
+  /// Queues the factorization of a part, if this rank has it.
+  void factorize(const std::optional<Part>& which, double perturbation, double largest) {
+    const Communicator::Work work(comm);
+    for_each_part_with_values([&](Part& part, const Values& v) {
+      if (which && &part == &*which) part.factorize(v, perturbation, largest);
+    });
   }
 
   /// Sends the contributions of this rank's subtrees to rank 0; its own stay there.
   void send_contributions() {
     if (!subtrees || comm.rank() == 0) return;
-    for (const int f : subtrees->made().open_roots()) {
-      const auto block = Impl::mirror_in<Kokkos::HostSpace>(subtrees->contribution(f));
-      comm.send(0, contribution_tag, std::span<const Scalar>(block.data(), block.extent(0)));
-    }
+    for (const int f : subtrees->made().open_roots())
+      channel.template send<Scalar>(0, subtrees->contribution(f));
   }
   /// Puts all contributions into the leaves of the top.
   void receive_contributions() {
@@ -247,13 +309,11 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     std::vector<int> own;
     if (subtrees) own = subtrees->made().open_roots();
     for (std::size_t k = 0, next = 0; k < leaves.size(); ++k) {
-      if (leaf_rank[k] == 0) {
-        Kokkos::deep_copy(top->contribution(leaves[k]), subtrees->contribution(own[next++]));
-        continue;
-      }
-      const auto block = comm.template receive<Scalar>(leaf_rank[k], contribution_tag);
-      Kokkos::deep_copy(top->contribution(leaves[k]),
-                        Kokkos::View<const Scalar*, Kokkos::HostSpace>(block.data(), block.size()));
+      const auto leaf = top->contribution(leaves[k]);
+      if (leaf_rank[k] == 0)
+        Kokkos::deep_copy(exec(), leaf, subtrees->contribution(own[next++]));
+      else
+        channel.template receive<Scalar>(leaf_rank[k], leaf);
     }
   }
 };
@@ -262,7 +322,7 @@ template <class Scalar, class ExecutionSpace>
 DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(
     Communicator& comm, const AssemblyTree& tree, const FrontEntries& entries,
     const std::vector<std::vector<std::int64_t>>& rows_of_ranks, const MemoryBudget& budget)
-    : m_state(std::make_unique<State>(comm)) {
+    : m_state(std::make_unique<State>(comm, budget)) {
   State& state = *m_state;
   Impl::FrontPartPlan top;
   comm.agree("numeric: division of the assembly tree", [&] {
@@ -279,49 +339,47 @@ DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(
     State::make_part(std::move(own), budget, std::nullopt, state.subtrees);
     State::make_part(std::move(top), budget, state.subtrees, state.top);
   });
+  state.reserve_room();
 }
 
 template <class Scalar, class ExecutionSpace>
 DistributedFronts<Scalar, ExecutionSpace>::~DistributedFronts() = default;
 
 template <class Scalar, class ExecutionSpace>
-void DistributedFronts<Scalar, ExecutionSpace>::set_scales(std::span<const Real> row_scale,
-                                                           std::span<const Real> col_scale) {
-  State& state = *m_state;
-  auto rows = state.scales_of_parts(state.pivot_rows, state.other_rows, row_scale);
-  auto columns = state.scales_of_parts(state.pivot_columns, state.other_columns, col_scale);
-  std::size_t part_number = 0;
-  state.for_each_part([&](Part& part) {
-    part.set_scales(std::move(rows[part_number]), std::move(columns[part_number]));
-    ++part_number;
-  });
+void DistributedFronts<Scalar, ExecutionSpace>::close() {
+  m_state->channel.close();
 }
 
 template <class Scalar, class ExecutionSpace>
-FrontLuOutcome DistributedFronts<Scalar, ExecutionSpace>::factorize(std::span<const Scalar> values,
-                                                                    double perturbation) {
+void DistributedFronts<Scalar, ExecutionSpace>::set_scales(std::span<const Real> row_scale,
+                                                           std::span<const Real> col_scale) {
+  State& state = *m_state;
+  state.set_scales(state.pivot_rows, state.other_rows, row_scale,
+                   [](const Part& part) { return part.row_scale(); });
+  state.set_scales(state.pivot_columns, state.other_columns, col_scale,
+                   [](const Part& part) { return part.col_scale(); });
+}
+
+template <class Scalar, class ExecutionSpace>
+FrontLuOutcome DistributedFronts<Scalar, ExecutionSpace>::factorize(
+    const Kokkos::View<const Scalar*, Memory>& values, double perturbation) {
   State& state = *m_state;
   Communicator& comm = state.comm;
   comm.agree("numeric: memory of fronts", [&] { state.for_each_part([](Part& part) { part.allocate(); }); });
-  state.entries.template forward<Scalar>(
-      comm, 1, [&](std::size_t e, std::size_t) { return values[e]; },
-      [&](std::size_t e, std::size_t, const Scalar& value) { state.of_parts[e] = value; });
-  const double largest = state.largest_entry();
+  const double largest = state.distribute_values(values);
+  comm.agree("numeric: factorization of subtrees",
+             [&] { state.factorize(state.subtrees, perturbation, largest); });
+  state.send_contributions();
+  state.receive_contributions();
+  comm.agree("numeric: factorization of the top", [&] { state.factorize(state.top, perturbation, largest); });
+  state.channel.end_round("numeric: factorization of fronts");
   FrontLuOutcome mine;
   const auto add = [&mine](const FrontLuOutcome& other) {
     mine.largest_factor = std::max(mine.largest_factor, other.largest_factor);
     mine.perturbed += other.perturbed;
   };
-  const auto factorize_one = [&](const std::optional<Part>& which) {
-    const Communicator::Work work(comm);
-    state.for_each_part_with_values([&](Part& part, auto of_part) {
-      if (which && &part == &*which) add(part.factorize(of_part, perturbation, largest));
-    });
-  };
-  comm.agree("numeric: factorization of subtrees", [&] { factorize_one(state.subtrees); });
-  state.send_contributions();
-  state.receive_contributions();
-  comm.agree("numeric: factorization of the top", [&] { factorize_one(state.top); });
+  comm.agree("numeric: factorization of fronts",
+             [&] { state.for_each_part([&](const Part& part) { add(part.outcome()); }); });
   const auto all = comm.all_gather(mine);
   mine = {};
   for (const FrontLuOutcome& outcome : all) add(outcome);
@@ -364,11 +422,15 @@ auto DistributedFronts<Scalar, ExecutionSpace>::top() const noexcept -> const Pa
   return m_state->top ? &*m_state->top : nullptr;
 }
 template <class Scalar, class ExecutionSpace>
-const Impl::Exchange& DistributedFronts<Scalar, ExecutionSpace>::pivot_rows() const noexcept {
+auto DistributedFronts<Scalar, ExecutionSpace>::channel() const noexcept -> Channel& {
+  return m_state->channel;
+}
+template <class Scalar, class ExecutionSpace>
+auto DistributedFronts<Scalar, ExecutionSpace>::pivot_rows() const noexcept -> Exchange& {
   return m_state->pivot_rows;
 }
 template <class Scalar, class ExecutionSpace>
-const Impl::Exchange& DistributedFronts<Scalar, ExecutionSpace>::pivot_columns() const noexcept {
+auto DistributedFronts<Scalar, ExecutionSpace>::pivot_columns() const noexcept -> Exchange& {
   return m_state->pivot_columns;
 }
 template <class Scalar, class ExecutionSpace>

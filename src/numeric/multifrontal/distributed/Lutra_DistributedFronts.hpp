@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "Lutra_Communicator.hpp"
-#include "Lutra_Exchange.hpp"
 #include "Lutra_FrontLu.hpp"
 #include "Lutra_FrontPart.hpp"
 #include "Lutra_FrontRanks.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_ViewChannel.hpp"
+#include "Lutra_ViewExchange.hpp"
 
 namespace lutra {
 
@@ -32,8 +33,8 @@ struct TopBoundary {
 ///
 /// In the top's tree a subtree is a leaf without pivots whose contribution block comes from its rank. Ranks
 /// factorize their subtrees without messages. Rank 0 plans all parts; then each rank needs memory for its
-/// fronts and the entries of A in them, and sends the values of its rows of A to the ranks that need them. On
-/// devices A and blocks in transit pass through host memory.
+/// fronts and the entries of A in them, and sends the values of its rows of A to the ranks that need them.
+/// Values and blocks go from device to device where devices can map each other's memory (ViewChannel).
 ///
 /// Factors stay where they were computed: `DistributedFrontSolver` solves with them. `collect_factors` copies
 /// them to the host by entries.
@@ -45,6 +46,9 @@ class DistributedFronts {
  public:
   using Part = Impl::FrontPart<Scalar, ExecutionSpace>;
   using Real = RealOf<Scalar>;
+  using Memory = typename ExecutionSpace::memory_space;
+  using Channel = Impl::ViewChannel<ExecutionSpace>;
+  using Exchange = Impl::ViewExchange<ExecutionSpace>;
 
   /// @param tree          on rank 0, like the next two; ignored on other ranks
   /// @param entries       A and its orders, which already follow `tree.order`
@@ -55,18 +59,21 @@ class DistributedFronts {
   DistributedFronts(Communicator& comm, const AssemblyTree& tree, const FrontEntries& entries,
                     const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
                     const MemoryBudget& budget = {});
+  /// Does not wait for other ranks. Without `close`, device memory that they may still write to is kept.
   ~DistributedFronts();
+  void close();
 
   /// Sets the scales of all further factorizations and solves; until then they are ones.
   /// @param row_scale, col_scale [rows of this rank] of these rows of A, and of the columns with their
   /// numbers
   void set_scales(std::span<const Real> row_scale, std::span<const Real> col_scale);
 
-  /// Allocates in the first call.
+  /// Allocates in the first call. Hosts meet three times.
   /// @param values of the entries in this rank's rows of A, by rows as in `rows_of_ranks`
   /// @param perturbation as in `factorize_fronts`
   /// @returns the combined outcome of all ranks, on all ranks
-  FrontLuOutcome factorize(std::span<const Scalar> values, double perturbation);
+  /// @throws TimeoutError on all ranks
+  FrontLuOutcome factorize(const Kokkos::View<const Scalar*, Memory>& values, double perturbation);
 
   /// On rank 0; empty on others.
   const FrontRanks& ranks() const noexcept;
@@ -78,8 +85,10 @@ class DistributedFronts {
   const Part* top() const noexcept;
   /// From this rank's rows of A to the pivots of its parts, those of the subtrees first: by the rows of the
   /// pivots, and by their columns, whose values the ranks hold like those of rows.
-  const Impl::Exchange& pivot_rows() const noexcept;
-  const Impl::Exchange& pivot_columns() const noexcept;
+  Exchange& pivot_rows() const noexcept;
+  Exchange& pivot_columns() const noexcept;
+  /// For the messages of solves, which make room for theirs.
+  Channel& channel() const noexcept;
   /// [ranks] on rank 0
   const std::vector<TopBoundary>& boundaries() const noexcept;
 

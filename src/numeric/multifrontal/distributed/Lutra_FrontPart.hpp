@@ -14,6 +14,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontLu.hpp"
+#include "Lutra_Upload.hpp"
 
 namespace lutra::Impl {
 
@@ -144,12 +145,29 @@ class FrontPartMaker {
   std::vector<int> m_local;            ///< [n] index of F's rows in the current part; else −1
 };
 
+/// The largest magnitude of scaled entries, row by row.
+template <class Scalar, class Memory>
+struct LargestScaledEntry {
+  Kokkos::View<const std::int64_t*, Memory> row_map;
+  Kokkos::View<const int*, Memory> columns;
+  Kokkos::View<const Scalar*, Memory> values;
+  Kokkos::View<const RealOf<Scalar>*, Memory> row_scale, col_scale;
+  KOKKOS_FUNCTION void operator()(const int i, double& largest) const {
+    for (auto e = row_map(i); e < row_map(i + 1); ++e) {
+      const Scalar scaled = values(e) * row_scale(i) * col_scale(columns(e));
+      largest = Kokkos::max(largest, static_cast<double>(ScalarTraits<Scalar>::magnitude(scaled)));
+    }
+  }
+};
+
 /// A part with its factors, in an execution space's memory.
 template <class Scalar, class ExecutionSpace>
 class FrontPart {
  public:
   using Memory = typename ExecutionSpace::memory_space;
   using Real = RealOf<Scalar>;
+  using Values = Kokkos::View<const Scalar*, Memory>;
+  using Scale = Kokkos::View<const Real*, Memory>;
 
   /// @param budget of that memory: plan, panels, contributions
   /// @param before null, or a part that is never factorized at the same time; on hosts the two share thread
@@ -161,9 +179,16 @@ class FrontPart {
     m_row_scale = allocate<decltype(m_row_scale)>("lutra::numeric::row_scale", n);
     m_col_scale = allocate<decltype(m_col_scale)>("lutra::numeric::col_scale", n);
     m_perturbed = allocate<decltype(m_perturbed)>("lutra::numeric::perturbed", n);
-    if (!is_host_space<ExecutionSpace>)
-      m_values = allocate<decltype(m_values)>("lutra::numeric::values of the part", m_made.columns.size());
-    set_scales(std::vector<Real>(n, Real(1)), std::vector<Real>(n, Real(1)));
+    m_largest = allocate<decltype(m_largest)>("lutra::numeric::largest entry of the part", 1);
+    Kokkos::deep_copy(m_exec, m_row_scale, Real(1));
+    Kokkos::deep_copy(m_exec, m_col_scale, Real(1));
+    if constexpr (is_host_space<ExecutionSpace>) {
+      m_row_map = view(m_made.row_map);
+      m_columns = view(m_made.columns);
+    } else {
+      m_row_map = upload(m_exec, m_reservation, "lutra::numeric::row_map of the part", m_made.row_map);
+      m_columns = upload(m_exec, m_reservation, "lutra::numeric::columns of the part", m_made.columns);
+    }
     std::vector<int> same(n);
     std::iota(same.begin(), same.end(), 0);
     const CsrPattern<int, std::int64_t, Kokkos::HostSpace> A{m_made.tree.n, m_made.tree.n,
@@ -198,39 +223,34 @@ class FrontPart {
   /// The contribution block of a front, by columns.
   Kokkos::View<Scalar*, Memory> contribution(int f) const { return contribution_of(m_plan, m_factors, f); }
 
-  /// @param row_scale, col_scale [n] of the rows and columns at each position
-  void set_scales(std::vector<Real> row_scale, std::vector<Real> col_scale) {
-    m_host_row_scale = std::move(row_scale);
-    m_host_col_scale = std::move(col_scale);
-    Kokkos::deep_copy(m_exec, m_row_scale, view(m_host_row_scale));
-    Kokkos::deep_copy(m_exec, m_col_scale, view(m_host_col_scale));
-    m_exec.fence("lutra::numeric: the scales of the part are there");
+  /// Queues the search for the largest magnitude of the part's scaled entries.
+  void queue_largest_entry(const Values& values) const {
+    Kokkos::parallel_reduce(
+        "lutra::numeric::largest_entry", Kokkos::RangePolicy<ExecutionSpace>(m_exec, 0, m_made.tree.n),
+        LargestScaledEntry<Scalar, Memory>{m_row_map, m_columns, values, m_row_scale, m_col_scale},
+        Kokkos::Max<double, Memory>(Kokkos::View<double, Memory>(m_largest.data())));
+  }
+  /// What the last search has found, once its work is complete.
+  double largest_entry() const {
+    double found = 0;
+    Kokkos::deep_copy(found, Kokkos::View<const double, Memory>(m_largest.data()));
+    return std::max(found, 0.0);
   }
 
-  /// The largest magnitude of the part's scaled entries.
-  double largest_entry(std::span<const Scalar> values) const {
-    double largest = 0;
-    for (std::size_t i = 0; i + 1 < m_made.row_map.size(); ++i) {
-      for (auto e = static_cast<std::size_t>(m_made.row_map[i]);
-           e < static_cast<std::size_t>(m_made.row_map[i + 1]); ++e) {
-        const Scalar scaled = values[e] * m_host_row_scale[i] * at(m_host_col_scale, m_made.columns[e]);
-        largest = std::max(largest, static_cast<double>(ScalarTraits<Scalar>::magnitude(scaled)));
-      }
-    }
-    return largest;
-  }
-
-  /// Follows `allocate`.
+  /// Follows `allocate`. Does not wait on devices.
   /// @param values  entries of the part; contributions of foreign leaves must already be in place
   /// @param largest magnitude of the largest scaled entry of the whole matrix
-  FrontLuOutcome factorize(std::span<const Scalar> values, double perturbation, double largest) {
+  void factorize(const Values& values, double perturbation, double largest) {
+    m_factors.min_largest_entry = largest;  // for the pivot threshold
+    factorize_fronts<Scalar>(m_exec, m_plan, {values, m_row_scale, m_col_scale}, perturbation, m_factors,
+                             m_perturbed);
+    find_largest_factor(m_exec, m_factors);
+  }
+  /// The outcome of the last factorization, once its work is complete.
+  /// @throws TimeoutError
+  FrontLuOutcome outcome() const {
     const auto outcome =
         make_uncounted<Kokkos::View<FrontLuOutcome, Kokkos::HostSpace>>("lutra::numeric::outcome");
-    m_factors.min_largest_entry = largest;  // for the pivot threshold
-    factorize_fronts<Scalar>(m_exec, m_plan, {in_memory(values), m_row_scale, m_col_scale}, perturbation,
-                             m_factors, m_perturbed);
-    find_largest_factor(m_exec, m_factors);
-    m_exec.fence("lutra::numeric: the part is factorized");
     Kokkos::deep_copy(outcome, m_factors.outcome);
     if (outcome().stopped_front >= 0)
       throw TimeoutError("factorize: front " + std::to_string(outcome().stopped_front) +
@@ -278,16 +298,6 @@ class FrontPart {
   static Kokkos::View<const T*, Kokkos::HostSpace> view(const std::vector<T>& values) {
     return Kokkos::View<const T*, Kokkos::HostSpace>(values.data(), values.size());
   }
-  /// The values in the memory of the execution space.
-  Kokkos::View<const Scalar*, Memory> in_memory(std::span<const Scalar> values) const {
-    const Kokkos::View<const Scalar*, Kokkos::HostSpace> host(values.data(), values.size());
-    if constexpr (is_host_space<ExecutionSpace>) {
-      return host;
-    } else {
-      Kokkos::deep_copy(m_exec, m_values, host);
-      return m_values;
-    }
-  }
   template <class View>
   View allocate(const char* label, std::size_t size) {
     return m_reservation.template allocate<View>(m_exec, label, size);
@@ -298,9 +308,10 @@ class FrontPart {
   MemoryBudget m_budget;
   MemoryReservation m_reservation;
   Kokkos::View<Real*, Memory> m_row_scale, m_col_scale;
-  std::vector<Real> m_host_row_scale, m_host_col_scale;
   Kokkos::View<unsigned char*, Memory> m_perturbed;
-  Kokkos::View<Scalar*, Memory> m_values;  ///< entries of the part; on devices only
+  Kokkos::View<double*, Memory> m_largest;  ///< [1] of the last search
+  Kokkos::View<const std::int64_t*, Memory> m_row_map;  ///< like the next, of `m_made`
+  Kokkos::View<const int*, Memory> m_columns;
   LuPlan<Memory> m_plan;
   FrontFactors<Scalar, ExecutionSpace> m_factors;
   std::vector<std::int64_t> m_source;  ///< [nnz] position in the panels of each entry of L + U by rows

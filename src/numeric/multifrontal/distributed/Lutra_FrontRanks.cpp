@@ -17,9 +17,10 @@ using Impl::at;
 /// Divides a tree among ranks, step by step.
 class FrontDistributor {
  public:
-  FrontDistributor(const AssemblyTree& tree, int ranks, DivisionGoal goal)
+  FrontDistributor(const AssemblyTree& tree, int ranks, DivisionGoal goal, double flops_per_entry)
       : m_tree(tree),
         m_for_time(goal == DivisionGoal::time),
+        m_flops_per_entry(flops_per_entry),
         m_ranks(static_cast<std::size_t>(ranks)),
         m_panels(tree.parent.size(), 0),
         m_arena(m_panels),
@@ -117,9 +118,6 @@ class FrontDistributor {
 
   /// @param count the first ranks, which get subtrees
   FrontRanks deal(std::size_t count) const {
-    // Flops that take as long as to pass an entry of a contribution to rank 0: 8 bytes at 2 GB/s and 25
-    // Gflop/s. Larger: lower cuts, fewer messages.
-    constexpr double flops_an_entry = 100;
     FrontRanks ranks{std::vector<int>(m_panels.size(), unknown), std::vector<double>(m_ranks, 0),
                      std::vector<double>(m_ranks, 0), 0.0};
     for (const std::size_t f : m_top) {
@@ -137,13 +135,14 @@ class FrontDistributor {
       ranks.rank[f] = static_cast<int>(least);
       ranks.entries[least] += subtree_entries(f);
       ranks.flops[least] += m_flops[f];
-      if (least > 0 && m_tree.parent[f] >= 0) ranks.top_flops += flops_an_entry * block_entries(f);
+      if (least > 0 && m_tree.parent[f] >= 0) ranks.top_flops += m_flops_per_entry * block_entries(f);
     }
     return ranks;
   }
 
   const AssemblyTree& m_tree;
   bool m_for_time;
+  double m_flops_per_entry;
   std::size_t m_ranks;
   std::vector<double> m_panels;  ///< [fronts] panel entries of each subtree
   std::vector<double> m_arena;   ///< [fronts] contribution entries of each subtree
@@ -156,8 +155,8 @@ class FrontDistributor {
 
 }  // namespace
 
-FrontRanks distribute_fronts(const AssemblyTree& tree, int ranks, DivisionGoal goal) {
-  return FrontDistributor(tree, ranks, goal).run();
+FrontRanks distribute_fronts(const AssemblyTree& tree, int ranks, DivisionGoal goal, double flops_per_entry) {
+  return FrontDistributor(tree, ranks, goal, flops_per_entry).run();
 }
 
 }  // namespace lutra

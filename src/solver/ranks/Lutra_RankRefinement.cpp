@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_RankRefinement.hpp"
+
+#include <algorithm>
+
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_RefinementKernels.hpp"
+
+namespace lutra::Impl {
+
+template <class Scalar>
+void RankReductions<Scalar>::sum(std::span<Scalar> values) const {
+  std::vector<Scalar> all(values.begin(), values.end());
+  const auto parts = m_comm.gather(all);
+  for (std::size_t r = 1; r < parts.size(); ++r)
+    for (std::size_t e = 0; e < all.size(); ++e) all[e] += parts[r][e];
+  m_comm.broadcast(all);
+  std::ranges::copy(all, values.begin());
+}
+template <class Scalar>
+void RankReductions<Scalar>::max(std::span<RealOf<Scalar>> values) const {
+  std::vector<RealOf<Scalar>> all(values.begin(), values.end());
+  m_comm.all_max(all);
+  std::ranges::copy(all, values.begin());
+}
+
+template <class Scalar, class ExecutionSpace>
+RankRefinement<Scalar, ExecutionSpace>::RankRefinement(Channel& channel, const RankRows<Scalar>& A,
+                                                       const MemoryBudget& budget)
+    : m_channel(channel),
+      m_budget(budget),
+      m_rows(A.rows().rows.size()),
+      m_A(channel, A, budget),
+      m_reductions(channel.comm()) {}
+
+template <class Scalar, class ExecutionSpace>
+void RankRefinement<Scalar, ExecutionSpace>::set_scales(const Reals& row, const Reals& col) {
+  const auto in_space = [](const Reals& scale) {
+    return Kokkos::create_mirror_view_and_copy(
+        Memory(), Kokkos::View<const RealOf<Scalar>*, Kokkos::HostSpace>(scale.data(), scale.size()));
+  };
+  m_scales = {in_space(row), in_space(col)};
+  m_has_scales = true;
+}
+
+template <class Scalar, class ExecutionSpace>
+RankSolveOutcome RankRefinement<Scalar, ExecutionSpace>::solve(std::span<const Scalar> B, std::span<Scalar> X,
+                                                               std::size_t k, Transposition op,
+                                                               Inverse& inverse,
+                                                               const RankSolveOptions& options) {
+  using HostColumns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
+  using HostInput = Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
+  reserve(k);
+  const HostInput host_B(B.data(), m_rows, k);
+  const HostColumns host_X(X.data(), m_rows, k);
+  if constexpr (is_host_space<ExecutionSpace>) {
+    copy_block(exec(), host_B, m_work.B);
+  } else {
+    Kokkos::deep_copy(exec(), m_columns, host_B);
+    copy_block(exec(), m_columns, m_work.B);
+  }
+  m_work.maxima.clear(exec());
+  RankSolveOutcome outcome{solve_refined<Scalar, ExecutionSpace>(exec(), m_A.get(op), inverse, op,
+                                                                 options.refinement, m_work)};
+  if (std::ranges::max(outcome.errors.amplification) > options.most_amplification) {
+    outcome.may_be_singular = true;
+    return outcome;
+  }
+  if (m_has_scales && options.refinement.max_steps > 0)
+    outcome.gmres_iterations = improve_by_gmres(op, options.success, inverse, outcome);
+  if constexpr (is_host_space<ExecutionSpace>) {
+    copy_block(exec(), m_work.X, host_X);
+  } else {
+    copy_block(exec(), m_work.X, m_columns);
+    Kokkos::deep_copy(exec(), host_X, m_columns);
+  }
+  exec().fence("lutra::solver: X is on the host");
+  return outcome;
+}
+
+template <class Scalar, class ExecutionSpace>
+double RankRefinement<Scalar, ExecutionSpace>::condition(Inverse& inverse) {
+  reserve_column();
+  return probe_condition(exec(), m_A.get(Transposition::none), inverse, m_scales, m_column);
+}
+
+/// Runs GMRES on each column whose error is above the tolerance after refinement, as Numeric does.
+template <class Scalar, class ExecutionSpace>
+int RankRefinement<Scalar, ExecutionSpace>::improve_by_gmres(Transposition op, double tolerance,
+                                                             Inverse& inverse, RefinementOutcome& outcome) {
+  auto& errors = outcome.errors;
+  const auto stalled = [&](double error) { return !(error <= tolerance); };
+  if (std::ranges::none_of(errors.componentwise, stalled)) return 0;
+  const Kokkos::Timer timer;
+  const auto& scale = op == Transposition::none ? m_scales.row : m_scales.col;
+  reserve_gmres();
+  int iterations = 0;
+  for (std::size_t c = 0; c < errors.componentwise.size(); ++c) {
+    if (!stalled(errors.componentwise[c])) continue;
+    copy_column(exec(), m_work.B, c, m_column.B, 0);
+    copy_column(exec(), m_work.X, c, m_column.X, 0);
+    const BackwardErrors before{{errors.componentwise[c]}, {errors.normwise[c]}, {errors.amplification[c]}};
+    const auto improved = refine_by_gmres<Scalar, ExecutionSpace>(
+        exec(), m_A.get(op), inverse, op, scale, 0.1 * tolerance, before, m_column, m_gmres);
+    copy_column(exec(), m_column.X, 0, m_work.X, c);
+    errors.componentwise[c] = improved.errors.componentwise[0];
+    errors.normwise[c] = improved.errors.normwise[0];
+    errors.amplification[c] = improved.errors.amplification[0];
+    iterations += improved.iterations;
+  }
+  outcome.refine_seconds += timer.seconds();
+  return iterations;
+}
+
+/// All ranks have the same k, and decide alike.
+template <class Scalar, class ExecutionSpace>
+void RankRefinement<Scalar, ExecutionSpace>::reserve(std::size_t k) {
+  if (m_work.B.extent(1) == k) return;
+  m_channel.comm().agree("vectors of a distributed solve", [&] {
+    m_work = {};
+    m_columns = {};
+    m_of_columns = MemoryReservation(m_budget);
+    m_work = Workspace(exec(), m_rows, k, m_budget);
+    if (!is_host_space<ExecutionSpace>)
+      m_columns = m_of_columns.template allocate<Columns>(exec(), "lutra::solver::B and X", m_rows, k);
+  });
+}
+
+template <class Scalar, class ExecutionSpace>
+void RankRefinement<Scalar, ExecutionSpace>::reserve_column() {
+  if (m_column.B.extent(1) == 1) return;
+  m_channel.comm().agree("vectors of a distributed solve",
+                         [&] { m_column = Workspace(exec(), m_rows, 1, m_budget); });
+}
+
+/// Allocates GMRES, with as many iterations a cycle as all ranks have memory for.
+template <class Scalar, class ExecutionSpace>
+void RankRefinement<Scalar, ExecutionSpace>::reserve_gmres() {
+  reserve_column();
+  if (m_gmres.restart() > 0) return;
+  int restart = gmres_refinement_restart;
+  const auto allocate = [&] {
+    m_gmres = {};
+    m_gmres = Fgmres<Scalar, ExecutionSpace>(exec(), m_rows, restart, m_budget);
+  };
+  Communicator& comm = m_channel.comm();
+  comm.agree("vectors of GMRES", allocate);
+  std::vector<int> fewest{-m_gmres.restart()};
+  comm.all_max(fewest);
+  restart = -fewest[0];
+  comm.agree("vectors of GMRES", [&] {
+    if (m_gmres.restart() != restart) allocate();
+  });
+  m_gmres.join_by(m_reductions);
+}
+
+#define LUTRA_RANK_REFINEMENT(Scalar)     \
+  template class RankReductions<Scalar>; \
+  template class RankRefinement<Scalar, Kokkos::DefaultHostExecutionSpace>;
+LUTRA_FOR_EACH_SCALAR(LUTRA_RANK_REFINEMENT)
+#ifdef KOKKOS_ENABLE_CUDA
+#define LUTRA_RANK_REFINEMENT_CUDA(Scalar) template class RankRefinement<Scalar, Kokkos::Cuda>;
+LUTRA_FOR_EACH_SCALAR(LUTRA_RANK_REFINEMENT_CUDA)
+#endif
+
+}  // namespace lutra::Impl

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_RANKREFINEMENT_HPP
+#define LUTRA_RANKREFINEMENT_HPP
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "Lutra_Communicator.hpp"
+#include "Lutra_ConditionEstimate.hpp"
+#include "Lutra_GmresRefinement.hpp"
+#include "Lutra_HaloOperator.hpp"
+#include "Lutra_RankRows.hpp"
+#include "Lutra_Reductions.hpp"
+#include "Lutra_Refinement.hpp"
+
+namespace lutra::Impl {
+
+/// Reductions over the ranks of a communicator, in the order of the ranks.
+template <class Scalar>
+class RankReductions final : public Reductions<Scalar> {
+ public:
+  explicit RankReductions(Communicator& comm) : m_comm(comm) {}
+  void sum(std::span<Scalar> values) const override;
+  void max(std::span<RealOf<Scalar>> values) const override;
+
+ private:
+  Communicator& m_comm;
+};
+
+/// What a refined solve on ranks is asked for.
+struct RankSolveOptions {
+  RefinementOptions refinement;
+  double success = 0;  ///< componentwise error from which a solution is one
+  /// Amplification from which the matrix may be singular: X is then not written, and GMRES not tried.
+  double most_amplification = std::numeric_limits<double>::infinity();
+};
+
+/// Outcome of a refined solve on ranks, the same on all of them.
+struct RankSolveOutcome : RefinementOutcome {
+  bool may_be_singular = false;  ///< X was not written
+  int gmres_iterations = 0;      ///< 0: refinement sufficed, or GMRES was not allowed
+};
+
+/// Refinement of solutions whose rows are on several ranks, in an execution space: residuals by a
+/// HaloOperator, errors and GMRES joined over the ranks. All calls are collective, errors included.
+template <class Scalar, class ExecutionSpace>
+class RankRefinement {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Channel = ViewChannel<ExecutionSpace>;
+  using Inverse = Preconditioner<Scalar, ExecutionSpace>;
+  using Reals = std::vector<RealOf<Scalar>>;
+
+  /// @param channel, A outlive this object
+  RankRefinement(Channel& channel, const RankRows<Scalar>& A, const MemoryBudget& budget);
+
+  /// Scales of this rank's rows, and of the columns with the same indices: for GMRES and the condition.
+  void set_scales(const Reals& row, const Reals& col);
+  /// To be called after the values of the rows have changed.
+  void update_values() { m_A.update_values(); }
+  /// The values of this rank's entries, by rows.
+  const Kokkos::View<const Scalar*, Memory>& values() { return m_A.get(Transposition::none).values(); }
+
+  /// Solves op(A)·X = B and refines; GMRES follows for columns that stall, if there are scales.
+  /// @param B, X [rows × k] by columns, on the host
+  /// @param op      not adjoint
+  /// @param inverse the factors
+  RankSolveOutcome solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k, Transposition op,
+                         Inverse& inverse, const RankSolveOptions& options);
+
+  /// A lower bound of the condition from one solve (`probe_condition`).
+  double condition(Inverse& inverse);
+
+ private:
+  using Workspace = SolveWorkspace<Scalar, ExecutionSpace>;
+  using Columns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Memory>;
+  const ExecutionSpace& exec() const { return m_channel.exec(); }
+  void reserve(std::size_t k);
+  void reserve_column();
+  void reserve_gmres();
+  int improve_by_gmres(Transposition op, double tolerance, Inverse& inverse, RefinementOutcome& outcome);
+
+  Channel& m_channel;
+  MemoryBudget m_budget;
+  std::size_t m_rows;  ///< of this rank
+  DistributedOperator<Scalar, ExecutionSpace> m_A;
+  RankReductions<Scalar> m_reductions;
+  Scales<Scalar, Memory> m_scales;  ///< of these rows
+  bool m_has_scales = false;
+  MemoryReservation m_of_columns;
+  Columns m_columns;                    ///< [rows × k] B or X by columns; on devices only
+  Workspace m_work, m_column;           ///< vectors of this rank's rows, and for one column
+  Fgmres<Scalar, ExecutionSpace> m_gmres;  ///< empty until needed
+};
+
+}  // namespace lutra::Impl
+
+#endif
