@@ -100,7 +100,7 @@ class ViewChannel {
   template <class T>
   void send(int to, const Kokkos::View<const T*, Memory>& values) {
     if constexpr (maps_peers) {
-      if (m_by_peers) return put(to, values);
+      if (m_by_peers) return this->put(to, values);
     }
     if constexpr (is_host_space<ExecutionSpace>) {
       m_comm.send(to, tag, std::span<const T>(values.data(), values.extent(0)));
@@ -113,7 +113,7 @@ class ViewChannel {
   template <class T>
   void receive(int from, const Kokkos::View<T*, Memory>& values) {
     if constexpr (maps_peers) {
-      if (m_by_peers) return take(from, values);
+      if (m_by_peers) return this->take(from, values);
     }
     const auto message = m_comm.template receive<T>(from, tag);
     Kokkos::deep_copy(values, Kokkos::View<const T*, Kokkos::HostSpace>(message.data(), message.size()));
@@ -124,7 +124,7 @@ class ViewChannel {
   /// @throws RemoteError if another rank has failed; the work of this rank is then over as well
   void wait(const char* what) {
     if constexpr (maps_peers) {
-      if (m_by_peers) return wait_for_stream(what);
+      if (m_by_peers) return this->wait_for_stream(what);
     }
     m_exec.fence("lutra::comm: the work of a round is complete");
   }
@@ -135,7 +135,7 @@ class ViewChannel {
     wait(what);
     if constexpr (maps_peers) {
       if (!m_by_peers) return;
-      m_comm.agree(what, [&] { check_arrivals(what); });
+      m_comm.agree(what, [&] { this->check_arrivals(what); });
       for (auto* const slots : {&m_in, &m_out})
         for (Slots& of_rank : *slots) of_rank.used = 0;
     }

@@ -68,6 +68,14 @@ std::vector<double> values_of(const HostMatrix<double>& A, const Rows& rows) {
   return values;
 }
 
+/// Values in the memory of an execution space.
+template <class Space>
+auto in_memory(const std::vector<double>& values) {
+  return Kokkos::create_mirror_view_and_copy(
+      typename Space::memory_space(),
+      Kokkos::View<const double*, Kokkos::HostSpace>(values.data(), values.size()));
+}
+
 /// L\U of one rank.
 Factors factors_of_one(const System& system, double perturbation, FrontLuOutcome& outcome) {
   const Exec exec;
@@ -105,7 +113,7 @@ void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, double p
   fronts.set_scales(elements(system.row_scale, own), elements(system.col_scale, own));
   for (int repetition = 0; repetition < 2; ++repetition) {
     const auto values = values_of(matrix, own);
-    const auto outcome = fronts.factorize(values, perturbation);
+    const auto outcome = fronts.factorize(in_memory<Space>(values), perturbation);
     fronts.collect_factors();
     CHECK(outcome.perturbed == expected_outcome.perturbed);
     CHECK(outcome.largest_entry == expected_outcome.largest_entry);
@@ -212,7 +220,7 @@ TEST_CASE("a budget too small for one rank suffices for several", "[numeric]") {
   const auto attempt = [&] {
     DistributedFronts<double> fronts(comm, mine.tree, mine.entries(), rows, budget);
     fronts.note_entries();
-    fronts.factorize(values_of(system.A, rows[static_cast<std::size_t>(comm.rank())]), 1e-10);
+    fronts.factorize(in_memory<Exec>(values_of(system.A, rows[static_cast<std::size_t>(comm.rank())])), 1e-10);
     fronts.collect_factors();
     return fronts.values().size();
   };
@@ -235,7 +243,7 @@ TEST_CASE("a device memory budget too small for one rank suffices for several", 
       const auto rows = deal(system.A.n_rows, ranks.size());
       DistributedFronts<double, Space> fronts(ranks, of.tree, of.entries(), rows, budget);
       fronts.note_entries();
-      fronts.factorize(values_of(system.A, rows[static_cast<std::size_t>(ranks.rank())]), 1e-10);
+      fronts.factorize(in_memory<Exec>(values_of(system.A, rows[static_cast<std::size_t>(ranks.rank())])), 1e-10);
       fronts.collect_factors();
       return fronts.values().size();
     };

@@ -158,7 +158,9 @@ void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, bool for
   for (const std::int64_t i : own)
     values.insert(values.end(), system.A.values.begin() + system.A.row_map[static_cast<std::size_t>(i)],
                   system.A.values.begin() + system.A.row_map[static_cast<std::size_t>(i) + 1]);
-  static_cast<void>(fronts.factorize(values, 1e-10));
+  const Kokkos::View<const Scalar*, Kokkos::HostSpace> host_values(values.data(), values.size());
+  static_cast<void>(fronts.factorize(
+      Kokkos::create_mirror_view_and_copy(typename Space::memory_space(), host_values), 1e-10));
   OneRank<Scalar> alone(system);
   for (const std::size_t k : {std::size_t(3), std::size_t(1), std::size_t(6), std::size_t(5)}) {
     const auto B = right_sides<Scalar>(system.n(), k);

@@ -6,6 +6,7 @@
 
 #include "Lutra_DistributedFrontSolver.hpp"
 #include "Lutra_DistributedFronts.hpp"
+#include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
 
 namespace lutra::Impl {
@@ -37,28 +38,33 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
       : m_comm(comm),
         m_budget(budget),
         m_fronts(comm, analysis.tree, FrontEntries{A, analysis.row_order, analysis.col_order},
-                 rows.all_rows(), budget),
-        m_refinement(m_fronts.channel(), rows, budget) {
+                 rows.all_rows(), budget) {
+    try {
+      m_refinement.emplace(m_fronts.channel(), rows, budget);
+    } catch (const OutOfMemoryError&) {  // thrown on all ranks
+      m_fronts.close();
+      throw;
+    }
     m_row_scale = deal(analysis.row_scale, rows.all_rows());
     m_col_scale = deal(analysis.col_scale, rows.all_rows());
     m_fronts.set_scales(m_row_scale, m_col_scale);
-    m_refinement.set_scales(m_row_scale, m_col_scale);
+    m_refinement->set_scales(m_row_scale, m_col_scale);
   }
 
   FrontLuOutcome factorize(double perturbation) override {
-    m_refinement.update_values();
-    return m_fronts.factorize(m_refinement.values(), perturbation);
+    m_refinement->update_values();
+    return m_fronts.factorize(m_refinement->values(), perturbation);
   }
   void plan_solves() override { m_solver.emplace(m_comm, m_fronts, m_budget); }
   void plan_collection() override { m_fronts.note_entries(); }
   RankSolveOutcome solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k, Transposition op,
                          const RankSolveOptions& options) override {
     FrontsInverse<Scalar, ExecutionSpace> inverse(*m_solver);
-    return m_refinement.solve(B, X, k, op, inverse, options);
+    return m_refinement->solve(B, X, k, op, inverse, options);
   }
   double condition() override {
     FrontsInverse<Scalar, ExecutionSpace> inverse(*m_solver);
-    return m_refinement.condition(inverse);
+    return m_refinement->condition(inverse);
   }
   void close() override { m_fronts.close(); }
   const Reals& row_scale() const override { return m_row_scale; }
@@ -88,7 +94,7 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
   Communicator& m_comm;
   MemoryBudget m_budget;
   DistributedFronts<Scalar, ExecutionSpace> m_fronts;
-  RankRefinement<Scalar, ExecutionSpace> m_refinement;
+  std::optional<RankRefinement<Scalar, ExecutionSpace>> m_refinement;
   Reals m_row_scale, m_col_scale;
   std::optional<Solver> m_solver;  ///< if solves use the fronts
 };

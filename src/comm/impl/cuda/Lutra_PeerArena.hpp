@@ -24,21 +24,12 @@ class PeerArena {
   PeerArena(Communicator& comm, std::size_t bytes, std::size_t signals) : m_comm(comm) {
     const std::size_t head = (signals * sizeof(PeerWindow::Word) + sizeof(PeerWindow::Word) + 15) / 16 * 16;
     Offer mine{};
-    comm.agree("allocation of peer memory", [&] {
-      if (comm.size() > PeerWindow::max_ranks)
-        throw InputError("communication backend 'peer' is for at most " +
-                         std::to_string(PeerWindow::max_ranks) + " ranks, not " +
-                         std::to_string(comm.size()));
-      if (cudaMalloc(&m_memory, head + bytes) != cudaSuccess)
-        throw OutOfMemoryError("peer memory of " + std::to_string(head + bytes) + " bytes does not fit",
-                               head + bytes);
-      check(cudaMemset(m_memory, 0, head + bytes), "memory cannot be set");
-      check(cudaDeviceSynchronize(), "the device does not answer");
-      check(cudaIpcGetMemHandle(&mine.handle, m_memory), "memory cannot be exported");
-      mine.head = head;
-      mine.signals = signals;
-      ::gethostname(mine.host.data(), mine.host.size() - 1);
-    });
+    try {
+      offer(mine, head, bytes, signals);
+    } catch (const OutOfMemoryError&) {  // thrown on all ranks
+      cudaFree(m_memory);
+      throw;
+    }
     const std::vector<Offer> offers = comm.all_gather(mine);
     comm.agree("mapping of peer memory", [&] { map(offers); });
   }
@@ -62,6 +53,25 @@ class PeerArena {
     std::size_t head, signals;
     std::array<char, 64> host;
   };
+
+  /// Allocates, and exports the memory for other ranks.
+  void offer(Offer& mine, std::size_t head, std::size_t bytes, std::size_t signals) {
+    m_comm.agree("allocation of peer memory", [&] {
+      if (m_comm.size() > PeerWindow::max_ranks)
+        throw InputError("communication backend 'peer' is for at most " +
+                         std::to_string(PeerWindow::max_ranks) + " ranks, not " +
+                         std::to_string(m_comm.size()));
+      if (cudaMalloc(&m_memory, head + bytes) != cudaSuccess)
+        throw OutOfMemoryError("peer memory of " + std::to_string(head + bytes) + " bytes does not fit",
+                               head + bytes);
+      check(cudaMemset(m_memory, 0, head + bytes), "memory cannot be set");
+      check(cudaDeviceSynchronize(), "the device does not answer");
+      check(cudaIpcGetMemHandle(&mine.handle, m_memory), "memory cannot be exported");
+      mine.head = head;
+      mine.signals = signals;
+      ::gethostname(mine.host.data(), mine.host.size() - 1);
+    });
+  }
 
   static void check(cudaError_t error, const std::string& what) {
     if (error != cudaSuccess)
