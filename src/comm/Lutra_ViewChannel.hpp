@@ -33,7 +33,8 @@ namespace lutra::Impl {
 ///                                                              │
 ///     receiver's stream                            … ─► wait for it ─► copy to the View ─► work
 ///
-/// Each pair of ranks has room for the messages of one round. A round ends with `end_round`, where hosts meet.
+/// Each pair of ranks has room for the messages of one round. A round ends with `end_round`, where hosts
+/// meet.
 ///
 /// On hosts, and between devices that cannot map each other's memory, messages pass through host memory and
 /// MPI.
@@ -152,8 +153,8 @@ class ViewChannel {
   /// Room for the messages of one rank to another, in the receiver's memory.
   struct Slots {
     std::size_t begin = 0, room = 0;
-    std::size_t used = 0;         ///< by the messages of this round
-    unsigned long long count = 0; ///< messages of all rounds; the value of the signal
+    std::size_t used = 0;          ///< by the messages of this round
+    unsigned long long count = 0;  ///< messages of all rounds; the value of the signal
 
     std::size_t next(std::size_t bytes) {
       const std::size_t at = begin + used;
@@ -175,8 +176,8 @@ class ViewChannel {
     const std::size_t offset = slots.next(values.extent(0) * sizeof(T));
     Kokkos::deep_copy(m_exec, Bytes<T>(reinterpret_cast<T*>(window.bytes[to] + offset), values.extent(0)),
                       values);
-    raise_signal_kernel<<<1, 1, 0, m_exec.cuda_stream()>>>(
-        window, to, static_cast<std::size_t>(window.rank), slots.count);
+    raise_signal_kernel<<<1, 1, 0, m_exec.cuda_stream()>>>(window, to, static_cast<std::size_t>(window.rank),
+                                                           slots.count);
     check_cuda(cudaGetLastError(), "sending a message to another device");
   }
   template <class T>

@@ -74,8 +74,7 @@ class ViewExchange {
     m_packed_sources = m_packed_targets = {};
     m_buffers = MemoryReservation(m_budget);
     const auto allocate = [&](std::size_t count) {
-      return m_buffers.template allocate<Buffer>(exec, "lutra::comm::elements of messages",
-                                                 (count * bytes + sizeof(Chunk) - 1) / sizeof(Chunk));
+      return m_buffers.template allocate<Buffer>(exec, "lutra::comm::elements of messages", count * bytes);
     };
     m_packed_sources = allocate(n_sources());
     m_packed_targets = allocate(n_targets());
@@ -101,10 +100,7 @@ class ViewExchange {
   }
 
  private:
-  struct alignas(16) Chunk {
-    std::byte bytes[16];
-  };
-  using Buffer = Kokkos::View<Chunk*, Memory>;
+  using Buffer = Kokkos::View<unsigned char*, Memory>;  // allocations are aligned for any scalar
 
   /// Positions of elements, rank by rank.
   struct Lists {
@@ -140,17 +136,17 @@ class ViewExchange {
               PackElements<decltype(out.positions), From, T>{out.positions, from, sent, columns});
     for (std::size_t r = 0; r + 1 < out.begin.size(); ++r)
       if (r != me && out.count(r) > 0)
-        channel.template send<T>(static_cast<int>(r), Kokkos::View<const T*, Memory>(
-                                                          sent + out.begin[r] * k, out.count(r) * k));
+        channel.template send<T>(static_cast<int>(r),
+                                 Kokkos::View<const T*, Memory>(sent + out.begin[r] * k, out.count(r) * k));
     for (std::size_t r = 0; r + 1 < in.begin.size(); ++r)
       if (r != me && in.count(r) > 0)
-        channel.template receive<T>(
-            static_cast<int>(r), Kokkos::View<T*, Memory>(received + in.begin[r] * k, in.count(r) * k));
-    for_range(exec, "lutra::comm::unpack", static_cast<std::int64_t>(in.begin.back() * k),
-              UnpackElements<decltype(in.positions), To, T>{
-                  in.positions, to, received, sent + out.begin[me] * k,
-                  static_cast<std::int64_t>(in.begin[me]), static_cast<std::int64_t>(in.begin[me + 1]),
-                  columns});
+        channel.template receive<T>(static_cast<int>(r),
+                                    Kokkos::View<T*, Memory>(received + in.begin[r] * k, in.count(r) * k));
+    for_range(
+        exec, "lutra::comm::unpack", static_cast<std::int64_t>(in.begin.back() * k),
+        UnpackElements<decltype(in.positions), To, T>{in.positions, to, received, sent + out.begin[me] * k,
+                                                      static_cast<std::int64_t>(in.begin[me]),
+                                                      static_cast<std::int64_t>(in.begin[me + 1]), columns});
   }
 
   MemoryBudget m_budget;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "Lutra_Distributed.hpp"
+#include "Lutra_Error.hpp"
 #include "Lutra_GridRows.hpp"
 #include "Lutra_HaloOperator.hpp"
 #include "Lutra_TestStatus.hpp"
@@ -155,6 +156,29 @@ TEST_CASE("one solver takes rows that are dealt anew", "[distributed]") {
     for (std::size_t i = 0; i < X.size(); ++i)
       CHECK(std::abs(X[i] - static_cast<double>(1 + A.rows[i] % 5)) < 1e-11);
   }
+  solver.close();
+  comm.close();
+}
+
+TEST_CASE("ranks factorize new values of a known pattern", "[distributed]") {
+  Communicator comm;
+  DistributedLU<double> solver(comm);
+  auto A = grid_rows<double>(8, comm.rank(), comm.size());
+  CHECK_THROWS_AS(solver.refactorize(A.values), CallOrderError);
+  succeed(solver.factorize(A));
+  for (const double scale : {3.0, 0.25}) {
+    for (double& value : A.values) value *= scale;
+    succeed(solver.refactorize(A.values));
+    const auto B = multiply(A, 1);
+    std::vector<double> X(B.size());
+    CHECK(solver.solve(B, X) == Status::success);
+    for (std::size_t i = 0; i < X.size(); ++i)
+      CHECK(std::abs(X[i] - static_cast<double>(1 + A.rows[i] % 5)) < 1e-11);
+  }
+  const std::vector<double> too_many(A.values.size() + 1, 1.0);
+  CHECK_THROWS_AS(solver.refactorize(too_many), InputError);
+  if (!A.values.empty()) A.values.back() = std::nan("");
+  CHECK_THROWS_AS(solver.refactorize(A.values), InputError);
   solver.close();
   comm.close();
 }

@@ -78,6 +78,13 @@ class DistributedLU {
   ///         rejects; OutOfMemoryError
   [[nodiscard]] Status factorize(const DistributedRows<Scalar>& A);
 
+  /// Factorizes new values of the matrix of the last `factorize`, without a look at its pattern.
+  /// @param values of the entries in this rank's rows
+  /// @returns as `factorize`
+  /// @throws on all ranks alike: CallOrderError if no matrix was factorized; InputError for the wrong number
+  ///         of values, or one that is not finite; OutOfMemoryError
+  [[nodiscard]] Status refactorize(std::span<const Scalar> values);
+
   /// Solves op(A)·X = B and refines as SparseLU does: in each column a correction is kept if it lowers the
   /// componentwise backward error, and GMRES follows where that stalls, except on a grid.
   /// @param B,X [rows of this rank × k] stored by columns
@@ -99,7 +106,8 @@ class DistributedLU {
   using Analysis = Impl::FrontAnalysis<Scalar>;
   bool has_pattern(const DistributedRows<Scalar>& A);
   HostMatrix<Scalar> assemble_rows();
-  bool refactorize();
+  bool run_known_pattern();
+  Status factorize_values(bool again);
   bool refactorize_alone();
   void factorize_again();
   template <class ExecutionSpace>

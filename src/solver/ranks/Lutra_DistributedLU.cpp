@@ -90,7 +90,7 @@ Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
       "factorization of a distributed matrix",
       [&] {
         Impl::check_rows(A);
-        Impl::check_values(A);
+        Impl::check_values<Scalar>(A, A.values);
       },
       false);
   const bool again = has_pattern(A);
@@ -103,7 +103,35 @@ Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
     m_A->set_rows(A);
   }
   m_report.times.distribution = timer.seconds();
-  if (!again || !refactorize()) factorize_again();
+  return factorize_values(again);
+}
+
+template <class Scalar>
+Status DistributedLU<Scalar>::refactorize(std::span<const Scalar> values) {
+  const Kokkos::Timer timer;
+  const DistributedRows<Scalar>& A = m_A->rows();
+  m_comm.agree(
+      "new values of a distributed matrix",
+      [&] {
+        if (!m_fronts && !m_alone)
+          throw CallOrderError("refactorize: no matrix has been factorized; call factorize first");
+        if (values.size() != A.columns.size())
+          throw InputError("A: " + std::to_string(values.size()) + " values for " +
+                           std::to_string(A.columns.size()) + " entries");
+        Impl::check_values<Scalar>(A, values);
+      },
+      false);
+  m_usable = false;
+  m_report.status = Status::not_solved;
+  m_A->set_values(values);
+  m_report.times.distribution = timer.seconds();
+  return factorize_values(m_fronts || m_stays_alone);
+}
+
+/// @param again whether the analysis holds for the present values, too
+template <class Scalar>
+Status DistributedLU<Scalar>::factorize_values(bool again) {
+  if (!again || !run_known_pattern()) factorize_again();
   m_usable = m_report.status == Status::not_solved;
   return Impl::outcome_of(m_report.status);
 }
@@ -137,7 +165,7 @@ HostMatrix<Scalar> DistributedLU<Scalar>::assemble_rows() {
 
 /// @returns false on all ranks if the matrix has to be analyzed again
 template <class Scalar>
-bool DistributedLU<Scalar>::refactorize() {
+bool DistributedLU<Scalar>::run_known_pattern() {
   if (m_alone) return refactorize_alone();
   const Kokkos::Timer timer;
   if (!run_fronts()) return false;
@@ -280,8 +308,8 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
   if (!analyze<ExecutionSpace>(A, analysis)) return false;
   try {
     const Kokkos::Timer planning;
-    m_fronts = Impl::make_fronts_on_ranks<Scalar, ExecutionSpace>(
-        m_comm, make_view(A).pattern(), analysis, *m_A, MemoryBudget(m_options.memory_limit));
+    m_fronts = Impl::make_fronts_on_ranks<Scalar, ExecutionSpace>(m_comm, make_view(A).pattern(), analysis,
+                                                                  *m_A, MemoryBudget(m_options.memory_limit));
     const bool on_grid = m_asked.size() > 0;
     on_grid ? m_fronts->plan_collection() : m_fronts->plan_solves();
     m_report.times.levelization = planning.seconds();

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "Lutra_AllFinite.hpp"
 #include "Lutra_Distributed.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_FirstRankSolver.hpp"
@@ -48,6 +49,9 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
         if (B.size() != mine * k || X.size() != mine * k)
           throw InputError("B and X: " + std::to_string(B.size()) + " and " + std::to_string(X.size()) +
                            " values, not " + std::to_string(mine * k));
+        using Real = RealOf<Scalar>;
+        constexpr std::size_t parts = sizeof(Scalar) / sizeof(Real);
+        if (Impl::all_finite(reinterpret_cast<const Real*>(B.data()), parts * B.size())) return;
         for (std::size_t e = 0; e < B.size(); ++e)
           if (!ScalarTraits<Scalar>::is_finite(B[e]))
             throw InputError("B: row " + std::to_string(m_A->rows().rows[e % mine]) + ", column " +
@@ -57,8 +61,8 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
   if (!m_usable) return m_report.status;
   if (m_alone) return solve_alone(B, X, k, op);
   if (k == 0) return m_report.status = Status::success;
-  std::vector<Scalar> right(B.begin(), B.end());
   if (op == Transposition::adjoint) {  // Aᴴ·x = b is Aᵀ·conj(x) = conj(b)
+    std::vector<Scalar> right(B.begin(), B.end());
     for (Scalar& value : right) value = ScalarTraits<Scalar>::conjugate(value);
     const Status status = solve(right, X, k, Transposition::transposed);
     if (!m_usable) return status;  // X is unchanged
@@ -70,10 +74,10 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
                                                                    : 1e-12;
   Impl::RankSolveOptions options{{m_options.max_refinement_steps, m_options.error_tolerance}, success};
   if (m_fronts) options.most_amplification = Impl::largest_condition_on_ranks<Scalar>;
-  const Impl::RankSolveOutcome outcome = solver().solve(right, X, k, op, options);
+  const Impl::RankSolveOutcome outcome = solver().solve(B, X, k, op, options);
   if (outcome.may_be_singular) {
     factorize_for_judgement();
-    return m_usable ? solve_alone(right, X, k, op) : m_report.status;
+    return m_usable ? solve_alone(B, X, k, op) : m_report.status;
   }
   m_report.escalations.clear();
   if (outcome.gmres_iterations > 0)
@@ -91,8 +95,8 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
   return m_report.status;
 }
 
-#define LUTRA_DISTRIBUTED_SOLVE(Scalar)                                                  \
-  template Impl::RankSolver<Scalar>& DistributedLU<Scalar>::solver();                    \
+#define LUTRA_DISTRIBUTED_SOLVE(Scalar)                                                                 \
+  template Impl::RankSolver<Scalar>& DistributedLU<Scalar>::solver();                                   \
   template Status DistributedLU<Scalar>::solve(std::span<const Scalar>, std::span<Scalar>, std::size_t, \
                                                Transposition);
 LUTRA_FOR_EACH_SCALAR(LUTRA_DISTRIBUTED_SOLVE)

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "Lutra_AllFinite.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_ScalarTraits.hpp"
@@ -91,9 +92,13 @@ void Impl::check_columns(const DistributedRows<Scalar>& A) {
 }
 
 template <class Scalar>
-void Impl::check_values(const DistributedRows<Scalar>& A) {
+void Impl::check_values(const DistributedRows<Scalar>& A, std::span<const Scalar> values) {
+  using Real = RealOf<Scalar>;
+  if (all_finite(reinterpret_cast<const Real*>(values.data()),
+                 values.size() * (sizeof(Scalar) / sizeof(Real))))
+    return;
   for_each_entry(A, [&](std::int64_t row, std::size_t e) {
-    if (!ScalarTraits<Scalar>::is_finite(A.values[e]))
+    if (!ScalarTraits<Scalar>::is_finite(values[e]))
       throw InputError("A: row " + std::to_string(row) + ", column " + std::to_string(A.columns[e]) +
                        " is not finite");
   });
@@ -139,7 +144,7 @@ DistributedRows<Scalar> deal_rows(Communicator& comm, const HostMatrix<Scalar>& 
       const std::vector<std::vector<Scalar>>&);                                                     \
   template void Impl::check_rows(const DistributedRows<Scalar>&);                                   \
   template void Impl::check_columns(const DistributedRows<Scalar>&);                                \
-  template void Impl::check_values(const DistributedRows<Scalar>&);
+  template void Impl::check_values(const DistributedRows<Scalar>&, std::span<const Scalar>);
 LUTRA_FOR_EACH_SCALAR(LUTRA_DISTRIBUTED_ROWS)
 
 }  // namespace lutra

@@ -3,6 +3,7 @@
 #define LUTRA_DISTRIBUTEDROWS_HPP
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "Lutra_Communicator.hpp"
@@ -34,9 +35,10 @@ void check_rows(const DistributedRows<Scalar>& A);
 /// @throws InputError naming a row and a column that is out of range
 template <class Scalar>
 void check_columns(const DistributedRows<Scalar>& A);
+/// @param values of the entries
 /// @throws InputError naming an entry that is not finite
 template <class Scalar>
-void check_values(const DistributedRows<Scalar>& A);
+void check_values(const DistributedRows<Scalar>& A, std::span<const Scalar> values);
 
 }  // namespace Impl
 

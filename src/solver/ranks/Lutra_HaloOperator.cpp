@@ -70,8 +70,8 @@ void HaloOperator<Scalar, ExecutionSpace>::move_to_space() {
 template <class Scalar, class ExecutionSpace>
 void HaloOperator<Scalar, ExecutionSpace>::update_values() {
   if constexpr (!is_host_space<ExecutionSpace>)
-    Kokkos::deep_copy(m_own_values, Kokkos::View<const Scalar*, Kokkos::HostSpace>(m_A->values.data(),
-                                                                                  m_A->values.size()));
+    Kokkos::deep_copy(m_own_values,
+                      Kokkos::View<const Scalar*, Kokkos::HostSpace>(m_A->values.data(), m_A->values.size()));
   m_local.set_values(m_values);
   this->set_norm(-1);
 }
@@ -104,14 +104,15 @@ DistributedRows<Scalar> HaloOperator<Scalar, ExecutionSpace>::transposed() const
   const auto owner = [&](std::size_t e) {
     const auto slot = static_cast<std::size_t>(m_slots[e]);
     return static_cast<std::size_t>(slot < m_A->rows.size() ? m_channel.comm().rank()
-                                                           : m_places[slot - m_A->rows.size()].rank);
+                                                            : m_places[slot - m_A->rows.size()].rank);
   };
   for (std::size_t i = 0; i < m_A->rows.size(); ++i)
-    for (auto e = static_cast<std::size_t>(m_A->row_map[i]); e < static_cast<std::size_t>(m_A->row_map[i + 1]);
-         ++e)
+    for (auto e = static_cast<std::size_t>(m_A->row_map[i]);
+         e < static_cast<std::size_t>(m_A->row_map[i + 1]); ++e)
       to[owner(e)].push_back({m_A->columns[e], m_A->rows[i], m_A->values[e]});
   std::vector<Entry> entries;
-  for (const auto& part : m_channel.comm().all_to_all(to)) entries.insert(entries.end(), part.begin(), part.end());
+  for (const auto& part : m_channel.comm().all_to_all(to))
+    entries.insert(entries.end(), part.begin(), part.end());
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return a.row != b.row ? a.row < b.row : a.column < b.column;
   });
@@ -209,8 +210,7 @@ template <class Scalar, class ExecutionSpace>
 BilinearForm HaloOperator<Scalar, ExecutionSpace>::bilinear_form(const ExecutionSpace& exec, const Rows& W,
                                                                  const Rows& Z) const {
   BilinearForm sum;
-  for (const BilinearForm& part :
-       m_channel.comm().all_gather(m_local.bilinear_form(exec, W, with_halo(Z)))) {
+  for (const BilinearForm& part : m_channel.comm().all_gather(m_local.bilinear_form(exec, W, with_halo(Z)))) {
     sum.real += part.real;
     sum.imaginary += part.imaginary;
     sum.size += part.size;

@@ -96,7 +96,10 @@ class DistributedOperator {
 
   /// @param channel, rows outlive this object
   DistributedOperator(Channel& channel, const RankRows<Scalar>& rows, const MemoryBudget& budget = {})
-      : m_channel(channel), m_rows(rows), m_budget(budget), m_A(channel, rows.shared(), rows.places(), budget) {}
+      : m_channel(channel),
+        m_rows(rows),
+        m_budget(budget),
+        m_A(channel, rows.shared(), rows.places(), budget) {}
 
   /// To be called after the values of the rows have changed.
   void update_values() {

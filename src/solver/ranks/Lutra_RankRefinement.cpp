@@ -60,8 +60,8 @@ RankSolveOutcome RankRefinement<Scalar, ExecutionSpace>::solve(std::span<const S
     copy_block(exec(), m_columns, m_work.B);
   }
   m_work.maxima.clear(exec());
-  RankSolveOutcome outcome{solve_refined<Scalar, ExecutionSpace>(exec(), m_A.get(op), inverse, op,
-                                                                 options.refinement, m_work)};
+  RankSolveOutcome outcome{
+      solve_refined<Scalar, ExecutionSpace>(exec(), m_A.get(op), inverse, op, options.refinement, m_work)};
   if (std::ranges::max(outcome.errors.amplification) > options.most_amplification) {
     outcome.may_be_singular = true;
     return outcome;
@@ -100,8 +100,8 @@ int RankRefinement<Scalar, ExecutionSpace>::improve_by_gmres(Transposition op, d
     copy_column(exec(), m_work.B, c, m_column.B, 0);
     copy_column(exec(), m_work.X, c, m_column.X, 0);
     const BackwardErrors before{{errors.componentwise[c]}, {errors.normwise[c]}, {errors.amplification[c]}};
-    const auto improved = refine_by_gmres<Scalar, ExecutionSpace>(
-        exec(), m_A.get(op), inverse, op, scale, 0.1 * tolerance, before, m_column, m_gmres);
+    const auto improved = refine_by_gmres<Scalar, ExecutionSpace>(exec(), m_A.get(op), inverse, op, scale,
+                                                                  0.1 * tolerance, before, m_column, m_gmres);
     copy_column(exec(), m_column.X, 0, m_work.X, c);
     errors.componentwise[c] = improved.errors.componentwise[0];
     errors.normwise[c] = improved.errors.normwise[0];
@@ -154,7 +154,7 @@ void RankRefinement<Scalar, ExecutionSpace>::reserve_gmres() {
   m_gmres.join_by(m_reductions);
 }
 
-#define LUTRA_RANK_REFINEMENT(Scalar)     \
+#define LUTRA_RANK_REFINEMENT(Scalar)    \
   template class RankReductions<Scalar>; \
   template class RankRefinement<Scalar, Kokkos::DefaultHostExecutionSpace>;
 LUTRA_FOR_EACH_SCALAR(LUTRA_RANK_REFINEMENT)

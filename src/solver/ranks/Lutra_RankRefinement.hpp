@@ -90,8 +90,8 @@ class RankRefinement {
   Scales<Scalar, Memory> m_scales;  ///< of these rows
   bool m_has_scales = false;
   MemoryReservation m_of_columns;
-  Columns m_columns;                    ///< [rows × k] B or X by columns; on devices only
-  Workspace m_work, m_column;           ///< vectors of this rank's rows, and for one column
+  Columns m_columns;                       ///< [rows × k] B or X by columns; on devices only
+  Workspace m_work, m_column;              ///< vectors of this rank's rows, and for one column
   Fgmres<Scalar, ExecutionSpace> m_gmres;  ///< empty until needed
 };
 

@@ -19,7 +19,7 @@ void RankRows<Scalar>::set_rows(const DistributedRows<Scalar>& A) {
 }
 
 template <class Scalar>
-void RankRows<Scalar>::set_values(const std::vector<Scalar>& values) {
+void RankRows<Scalar>::set_values(std::span<const Scalar> values) {
   std::copy(values.begin(), values.end(), m_rows->values.begin());
 }
 

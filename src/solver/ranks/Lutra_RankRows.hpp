@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "Lutra_Communicator.hpp"
@@ -25,7 +26,7 @@ class RankRows {
   ///         two; OutOfMemoryError
   void set_rows(const DistributedRows<Scalar>& A);
   /// Replaces the values in place.
-  void set_values(const std::vector<Scalar>& values);
+  void set_values(std::span<const Scalar> values);
 
   /// The rows, empty at first.
   const DistributedRows<Scalar>& rows() const { return *m_rows; }

@@ -188,7 +188,8 @@ struct DistributedFrontSolver<Scalar, ExecutionSpace>::State {
     const std::size_t bytes = k * sizeof(Scalar);
     std::vector<std::size_t> room(static_cast<std::size_t>(comm.size()));
     for (std::size_t r = 0; r < room.size(); ++r)  // B and X
-      room[r] = 2 * std::max(fronts.pivot_rows().room_from(r, bytes), fronts.pivot_columns().room_from(r, bytes));
+      room[r] =
+          2 * std::max(fronts.pivot_rows().room_from(r, bytes), fronts.pivot_columns().room_from(r, bytes));
     for (std::size_t r = 0; r < fronts.boundaries().size(); ++r)
       room[r] += Channel::room(fronts.boundaries()[r].contributions.size() * bytes);
     if (subtrees) room[0] += Channel::room(subtrees->down.size(k) * sizeof(Scalar));
@@ -214,8 +215,7 @@ struct DistributedFrontSolver<Scalar, ExecutionSpace>::State {
     std::size_t first = 0;
     for (std::size_t r = 0; r < fronts.boundaries().size(); ++r) {
       const std::size_t size = list(fronts.boundaries()[r]).size() * k;
-      if (size > 0)
-        visit(static_cast<int>(r), Part(Kokkos::subview(values, std::pair(first, first + size))));
+      if (size > 0) visit(static_cast<int>(r), Part(Kokkos::subview(values, std::pair(first, first + size))));
       first += size;
     }
   }

@@ -116,7 +116,7 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   Exchange pivot_rows, pivot_columns;
   /// As the two above, to the positions of the subtrees that are pivots of other parts.
   Exchange other_rows, other_columns;
-  Exchange entries;  ///< from the entries of this rank's rows to those of its parts
+  Exchange entries;                        ///< from the entries of this rank's rows to those of its parts
   Kokkos::View<Scalar*, Memory> of_parts;  ///< values of the entries of the subtrees, then of the top
   std::vector<std::int64_t> rows, columns;
   std::vector<Scalar> values;
@@ -196,8 +196,8 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   /// As `distribute_fronts` takes it.
   double flops_per_entry() const {
     if (Impl::is_host_space<ExecutionSpace>) return 100;  // 8 bytes at 2 GB/s, 25 Gflop/s
-    return channel.is_direct() ? 1        // 8 bytes at 200 GB/s, 20 Tflop/s
-                               : 100000;  // through hosts at 2 GB/s
+    return channel.is_direct() ? 1                        // 8 bytes at 200 GB/s, 20 Tflop/s
+                               : 100000;                  // through hosts at 2 GB/s
   }
 
   /// Makes room for what a factorization passes, and for scales.
@@ -205,8 +205,9 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     std::vector<std::size_t> room(static_cast<std::size_t>(comm.size())), scales(room);
     for (std::size_t r = 0; r < room.size(); ++r) {
       room[r] = entries.room_from(r, sizeof(Scalar));
-      scales[r] = std::max(pivot_rows.room_from(r, sizeof(Real)) + other_rows.room_from(r, sizeof(Real)),
-                           pivot_columns.room_from(r, sizeof(Real)) + other_columns.room_from(r, sizeof(Real)));
+      scales[r] =
+          std::max(pivot_rows.room_from(r, sizeof(Real)) + other_rows.room_from(r, sizeof(Real)),
+                   pivot_columns.room_from(r, sizeof(Real)) + other_columns.room_from(r, sizeof(Real)));
     }
     if (top) {
       const auto leaves = top->made().foreign_leaves();
@@ -217,8 +218,8 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     channel.reserve(room);
   }
   static std::size_t contribution_bytes(const Part& part, int f) {
-    const auto rows = static_cast<std::size_t>(at(part.made().tree.row_begin, f + 1) -
-                                               at(part.made().tree.row_begin, f));
+    const auto rows =
+        static_cast<std::size_t>(at(part.made().tree.row_begin, f + 1) - at(part.made().tree.row_begin, f));
     return rows * rows * sizeof(Scalar);
   }
 
@@ -253,8 +254,8 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
                   const Target& target) {
     using Column = Kokkos::View<Real**, Kokkos::LayoutLeft, Memory>;
     const auto own = Kokkos::create_mirror_view_and_copy(
-        Memory(), Kokkos::View<const Real**, Kokkos::LayoutLeft, Kokkos::HostSpace>(scale.data(),
-                                                                                  scale.size(), 1));
+        Memory(),
+        Kokkos::View<const Real**, Kokkos::LayoutLeft, Kokkos::HostSpace>(scale.data(), scale.size(), 1));
     const Column pivots("lutra::numeric::scales of pivots", to_pivots.n_targets(), 1);
     const Column others("lutra::numeric::scales of other rows", to_others.n_targets(), 1);
     to_pivots.forward(channel, own, pivots);
@@ -277,8 +278,8 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   /// @returns the largest scaled entry of all ranks
   double distribute_values(const Values& own) {
     using Column = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Memory>;
-    entries.forward(channel, Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Memory>(own.data(),
-                                                                                    own.extent(0), 1),
+    entries.forward(channel,
+                    Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Memory>(own.data(), own.extent(0), 1),
                     Column(of_parts.data(), of_parts.extent(0), 1));
     for_each_part_with_values([](const Part& part, const Values& v) { part.queue_largest_entry(v); });
     channel.wait("numeric: values of the fronts");

@@ -309,7 +309,7 @@ class FrontPart {
   MemoryReservation m_reservation;
   Kokkos::View<Real*, Memory> m_row_scale, m_col_scale;
   Kokkos::View<unsigned char*, Memory> m_perturbed;
-  Kokkos::View<double*, Memory> m_largest;  ///< [1] of the last search
+  Kokkos::View<double*, Memory> m_largest;              ///< [1] of the last search
   Kokkos::View<const std::int64_t*, Memory> m_row_map;  ///< like the next, of `m_made`
   Kokkos::View<const int*, Memory> m_columns;
   LuPlan<Memory> m_plan;
