@@ -35,6 +35,8 @@ template <class Scalar>
 struct FrontAnalysis;
 template <class Scalar>
 class FirstRankSolver;
+template <class ExecutionSpace>
+class PatternOnRanks;
 
 /// Reductions over the ranks of a communicator, in the order of the ranks.
 template <class Scalar>
@@ -61,6 +63,9 @@ class RankReductions final : public Reductions<Scalar> {
 ///
 /// With DistributedOptions::on_device, the ranks factorize and solve on their devices (CUDA). The analysis
 /// and the residuals stay on hosts.
+///
+/// With the options' symbolic method fill2 rank 0 factorizes alone on the pattern of L + U that all ranks
+/// have found: sources are dealt to them by chunks (SourceSchedule), and their rows are gathered on rank 0.
 ///
 /// Rank 0 factorizes alone if SparseLU would not use fronts on this matrix or would interchange rows, if
 /// pivots had to be perturbed, or if the memory limit is too small for fronts; the reasons in the report say
@@ -143,6 +148,7 @@ class DistributedLU {
   bool m_stays_alone = false;  ///< whatever the values are: fronts are not tried again
   std::string m_why_alone;     ///< why rank 0 factorizes alone, on rank 0; empty if there is only one rank
   std::optional<DistributedFactors<Scalar>> m_factors;  ///< factors on the given grid
+  RankStatistics m_search;                              ///< this rank's part of the symbolic factorization
   bool m_usable = false;                                ///< the factors are those of m_A
   Impl::RankReductions<Scalar> m_reductions;
   SolveWorkspace<Scalar, Host> m_work, m_column;  ///< vectors of this rank's rows, and for one column
@@ -156,7 +162,8 @@ class DistributedLU {
 ///     rank 0   A·x ── B ──► broadcast: apply ──► solve on the grid ──► X ── A·x ── … ── broadcast: the end
 ///     others                wait ──► solve on the grid ──► wait …
 ///
-/// Rank 0 holds the matrix, analyzes it and computes the factors. All calls are collective, and errors are
+/// Rank 0 holds the matrix, analyzes it and computes the factors; if `lu.symbolic` is fill2, all ranks find
+/// the pattern of L + U. All calls are collective, and errors are
 /// thrown on all ranks. Arguments and results are read and written on rank 0 only unless stated otherwise.
 /// The class uses host memory. It is instantiated for all scalars in builds with 32-bit ordinals.
 template <class Scalar>
@@ -202,6 +209,7 @@ class DistributedKrylov {
   Communicator& m_comm;
   KrylovSolverOptions m_options;
   DistributedOptions m_distribution;
+  std::shared_ptr<Impl::PatternOnRanks<Exec>> m_pattern;
   std::unique_ptr<KrylovSolver<Scalar, Exec>> m_solver;   ///< on rank 0
   std::unique_ptr<DistributedFactors<Scalar>> m_factors;  ///< null if there are no usable factors
   std::int64_t m_n = 0;
