@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "Lutra_Distributed.hpp"
@@ -53,11 +54,11 @@ std::int64_t sum_over_ranks(Communicator& comm, std::int64_t mine) {
   return std::accumulate(all.begin(), all.end(), std::int64_t{0});
 }
 
-}  // namespace
-
-TEST_CASE("all ranks find a pattern for rank 0, as often as it asks", "[distributed]") {
+/// Lets rank 0 find patterns twice within one call.
+template <class Searcher>
+void check_patterns() {
   Communicator comm;
-  Impl::PatternOnRanks<Host> ranks(comm, 0);
+  Impl::PatternOnRanks<Searcher> ranks(comm, 0);
   CHECK_FALSE(ranks.statistics().sources);
   for (const auto& matrix :
        {generate("circuit", 400, 5), generate("convdiff3d", 6), HostMatrix<double>{1, 1, {0, 1}, {0}, {2.0}},
@@ -79,17 +80,38 @@ TEST_CASE("all ranks find a pattern for rank 0, as often as it asks", "[distribu
   comm.close();
 }
 
+}  // namespace
+
+TEST_CASE("all ranks find a pattern for rank 0, as often as it asks", "[distributed]") {
+  check_patterns<Host>();
+}
+
+TEST_CASE("devices of all ranks find a pattern, and rank 0's factorizes on it", "[distributed][device]") {
+  using Device = Kokkos::DefaultExecutionSpace;
+  if constexpr (!std::is_same_v<Device, Host>) {
+    check_patterns<Device>();
+    Communicator comm;
+    DistributedOptions distribution;
+    distribution.on_device = true;
+    DistributedLU<double> solver(comm, simplicial_fill2(), distribution);
+    const DistributedRows<double> rows = deal_rows(comm, generate("convdiff3d", 8));
+    succeed(solver.factorize(rows));
+    const std::vector<double> B(rows.rows.size(), 1.0);
+    std::vector<double> X(B.size());
+    CHECK(solver.solve(B, X) == Status::success);
+    if (comm.rank() == 0) CHECK(says(solver.report(), "searched for by") == (comm.size() > 1));
+    solver.close();
+    comm.close();
+  }
+}
+
 TEST_CASE("each rank follows its edges: their number is that of one rank", "[distributed]") {
   Communicator comm;
-  const HostMatrix<double> dense =
-      [] {  // fill2 visits each edge of a dense matrix from each row: no revisits
-        HostMatrix<double> A{20, 20, {0}, {}, {}};
-        for (int i = 0; i < 20; ++i) {
-          for (int j = 0; j < 20; ++j) A.entries.push_back(j);
-          A.row_map.push_back(static_cast<std::int64_t>(A.entries.size()));
-        }
-        return A;
-      }();
+  HostMatrix<double> dense{20, 20, {0}, {}, {}};  // whose vertices no search visits again
+  for (int i = 0; i < 20; ++i) {
+    for (int j = 0; j < 20; ++j) dense.entries.push_back(j);
+    dense.row_map.push_back(dense.nnz());
+  }
   const Pattern pattern = make_view(dense).pattern();
   Impl::Fill2Statistics alone;
   Impl::fill2(Host(), pattern, MemoryBudget(), {}, &alone);
