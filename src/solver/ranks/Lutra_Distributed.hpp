@@ -163,9 +163,9 @@ class DistributedLU {
 ///     others                wait ──► solve on the grid ──► wait …
 ///
 /// Rank 0 holds the matrix, analyzes it and computes the factors; if `lu.symbolic` is fill2, all ranks find
-/// the pattern of L + U. All calls are collective, and errors are
-/// thrown on all ranks. Arguments and results are read and written on rank 0 only unless stated otherwise.
-/// The class uses host memory. It is instantiated for all scalars in builds with 32-bit ordinals.
+/// the pattern of L + U. All calls are collective, and errors are thrown on all ranks. Arguments and results
+/// are read and written on rank 0 only unless stated otherwise. The class uses host memory. It is
+/// instantiated for all scalars in builds with 32-bit ordinals.
 template <class Scalar>
 class DistributedKrylov {
  public:
@@ -209,7 +209,7 @@ class DistributedKrylov {
   Communicator& m_comm;
   KrylovSolverOptions m_options;
   DistributedOptions m_distribution;
-  std::shared_ptr<Impl::PatternOnRanks<Exec>> m_pattern;
+  std::shared_ptr<Impl::PatternOnRanks<Exec>> m_pattern;  ///< of complete factors
   std::unique_ptr<KrylovSolver<Scalar, Exec>> m_solver;   ///< on rank 0
   std::unique_ptr<DistributedFactors<Scalar>> m_factors;  ///< null if there are no usable factors
   std::int64_t m_n = 0;

@@ -116,7 +116,7 @@ class FirstRankLu final : public FirstRankSolver<Scalar> {
   }
 
   Communicator& m_comm;
-  std::shared_ptr<PatternOnRanks<ExecutionSpace>> m_pattern;
+  std::shared_ptr<PatternOnRanks<ExecutionSpace>> m_pattern;   ///< finds it for m_solver, if asked for fill2
   std::unique_ptr<SparseLU<Scalar, ExecutionSpace>> m_solver;  ///< on rank 0
   bool m_is_analyzed = false;
   Report m_report;
