@@ -111,7 +111,8 @@ GridRecord describe_grid(const ProcessGrid& grid, const std::vector<GridPredicti
   if (!predictions.empty()) record.predicted_seconds = predictions.front().seconds;
   for (const RankStatistics& rank : ranks)
     record.ranks.push_back({rank.rows, rank.blocks, rank.entries, rank.messages, rank.message_bytes,
-                            rank.flops, rank.solve_seconds, rank.wait_seconds});
+                            rank.flops, rank.solve_seconds, rank.wait_seconds, rank.sources, rank.edges,
+                            rank.search_seconds});
   return record;
 }
 

@@ -47,12 +47,16 @@ std::string grid_text(const GridRecord& grid) {
                                   : ""));
   for (std::size_t r = 0; r < grid.ranks.size(); ++r) {
     const RankRecord& rank = grid.ranks[r];
+    const std::string searched = rank.sources ? ", " + count(rank.sources) + " rows of L + U found along " +
+                                                    count(rank.edges) + " edges in " +
+                                                    short_number(rank.search_seconds) + " s"
+                                              : "";
     text +=
         text_line("", "rank " + std::to_string(r) + ": " + std::to_string(rank.rows) + " rows, " +
                           std::to_string(rank.entries) + " entries of L and U, " +
                           std::to_string(rank.messages) + " messages of " +
                           std::to_string(rank.message_bytes) + " bytes, " + short_number(rank.solve_seconds) +
-                          " s solving, " + short_number(rank.wait_seconds) + " s of it waiting");
+                          " s solving, " + short_number(rank.wait_seconds) + " s of it waiting" + searched);
   }
   return text;
 }

@@ -137,6 +137,9 @@ struct RankRecord {
   std::int64_t rows = 0, blocks = 0, entries = 0;  ///< of L and U
   std::int64_t messages = 0, message_bytes = 0;    ///< sent during solves
   double flops = 0, solve_seconds = 0, wait_seconds = 0;
+  /// Rows of L + U found, edges of A followed for them, and the time; empty if rank 0 found them all.
+  std::optional<std::int64_t> sources{}, edges{};
+  std::optional<double> search_seconds{};
 };
 
 /// Grid of ranks, with one record per rank.

@@ -46,7 +46,10 @@ Json make(const GridRecord& grid) {
                      {"message_bytes", rank.message_bytes},
                      {"flops", rank.flops},
                      {"solve_seconds", rank.solve_seconds},
-                     {"wait_seconds", rank.wait_seconds}});
+                     {"wait_seconds", rank.wait_seconds},
+                     {"sources", number(rank.sources)},
+                     {"edges", number(rank.edges)},
+                     {"search_seconds", number(rank.search_seconds)}});
   }
   return {{"name", grid.name},
           {"predicted_seconds", number(grid.predicted_seconds)},

@@ -116,9 +116,7 @@ std::pair<Engine, AssemblyTree> prepare_engine(
   if (engine == Engine::multifrontal || tree_order) pivots.reorder(tree.order);
   if (engine == Engine::multifrontal) {
     report.choice.symbolic = name_of(SymbolicMethod::etree);
-    if (options.symbolic != SymbolicMethod::automatic && options.symbolic != SymbolicMethod::etree)
-      Impl::add_reason(
-          report, "multifrontal engine: it takes etree instead of " + std::string(name_of(options.symbolic)));
+    if (const std::string why = Impl::reason_for_etree(options); !why.empty()) Impl::add_reason(report, why);
   }
   return {engine, std::move(tree)};
 }

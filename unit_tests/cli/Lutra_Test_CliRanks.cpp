@@ -75,6 +75,45 @@ TEST_CASE("under mpirun solves are on fronts, and the times of stages add up", "
   CHECK(sum >= 0.8 * json["times"]["total"].get<double>());  // 0.99 on a quiet machine
 }
 
+TEST_CASE("under mpirun all ranks find the pattern of L + U if fill2 is asked for", "[cli]") {
+  const Program program;
+  REQUIRE(program.run("generate convdiff3d --size 8 a.mtx").status == 0);
+  const std::string options = "solve a.mtx --engine simplicial --symbolic fill2 --json --out ";
+  const auto alone = program.run(options + "alone.mtx").json();
+  const Outcome solved = run_ranks(program, 3, options + "x.mtx");
+  INFO(solved.error);
+  REQUIRE(solved.status == 0);
+  const auto json = solved.json();
+  CHECK(json["choice"]["engine"] == "simplicial");
+  CHECK(json["choice"]["symbolic"] == "fill2");
+  const auto why = json["choice"]["why"].get<std::string>();
+  CHECK(count(why, "fill2: its rows were searched for by 3 ranks") == 1);
+  CHECK(count(why, "rank 0 factorized alone: ") == 1);
+  for (const char* factor : {"nnz_l", "nnz_u", "flops", "levels"})
+    CHECK(json["factors"][factor] == alone["factors"][factor]);
+  CHECK(program.read("x.mtx") == program.read("alone.mtx"));
+  std::int64_t sources = 0;
+  for (const auto& rank : json["grid"]["ranks"]) {
+    sources += rank["sources"].get<std::int64_t>();
+    CHECK(rank["edges"] > 0);
+    CHECK(rank["search_seconds"] > 0);
+  }
+  CHECK(sources == 512);
+
+  const Outcome other = run_ranks(program, 2, "solve a.mtx --engine simplicial --symbolic fill1 --json");
+  REQUIRE(other.status == 0);
+  for (const auto& rank : other.json()["grid"]["ranks"]) CHECK(rank["sources"].is_null());
+  const Outcome text = run_ranks(program, 2, "solve a.mtx --symbolic fill2 --verbose");
+  CHECK(text.status == 0);
+  CHECK(count(text.output, "256 rows of L + U found along ") == 2);
+  const Outcome small = run_ranks(program, 2, "solve a.mtx --symbolic fill2 --memory-limit 60K --json");
+  CHECK(small.status == 4);
+  CHECK(small.json()["status"] == "out_of_memory");
+  const Outcome wrong = run_ranks(program, 2, "solve a.mtx --symbolic fill3");
+  CHECK(wrong.status == 2);
+  CHECK(count(wrong.error, "fill3") == 1);
+}
+
 // README, Limitations: "Several ranks solve one system by LU and Krylov methods"
 TEST_CASE("under mpirun an error is printed once", "[cli]") {
   const Program program;

@@ -64,7 +64,8 @@ TEST_CASE("unknown values are null", "[io]") {
 
 TEST_CASE("known values are written", "[io]") {
   ReportRecord record;
-  record.run = {"cuda", 4, "GPU \"one\"", GridRecord{"1x2", 2e-5, {{}, {7, 2, 30, 4, 500, 60.0, 1.5, 0.5}}}};
+  record.run = {"cuda", 4, "GPU \"one\"",
+                GridRecord{"1x2", 2e-5, {{}, {7, 2, 30, 4, 500, 60.0, 1.5, 0.5, 9, 80, 0.25}}}};
   record.matrix.file = "a\n.mtx";
   record.matrix.nnz = std::int64_t{1} << 40;
   record.report.status = Status::success;
@@ -82,9 +83,14 @@ TEST_CASE("known values are written", "[io]") {
   CHECK(json["grid"]["name"] == "1x2");
   CHECK(json["grid"]["predicted_seconds"] == 2e-5);
   CHECK(keys(json["grid"]["ranks"][1]) == Keys{"rows", "blocks", "entries", "messages", "message_bytes",
-                                               "flops", "solve_seconds", "wait_seconds"});
+                                               "flops", "solve_seconds", "wait_seconds", "sources", "edges",
+                                               "search_seconds"});
   CHECK(json["grid"]["ranks"][1]["rows"] == 7);
   CHECK(json["grid"]["ranks"][1]["wait_seconds"] == 0.5);
+  CHECK(json["grid"]["ranks"][0]["sources"].is_null());
+  CHECK(json["grid"]["ranks"][1]["sources"] == 9);
+  CHECK(json["grid"]["ranks"][1]["edges"] == 80);
+  CHECK(json["grid"]["ranks"][1]["search_seconds"] == 0.25);
   CHECK(json["matrix"]["file"] == "a\n.mtx");
   CHECK(json["matrix"]["nnz"] == std::int64_t{1} << 40);
   CHECK(json["times"]["solve"] == 0.1);

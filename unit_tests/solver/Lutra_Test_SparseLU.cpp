@@ -2,7 +2,10 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_SparseLU.hpp"
@@ -10,6 +13,23 @@
 #include "Lutra_TestSystems.hpp"
 
 namespace lutra::Test {
+namespace {
+
+/// Finds patterns on the host, and counts them.
+struct CountingSource final : PatternSource {
+  int calls = 0;
+
+  LuPattern<Kokkos::HostSpace> find(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
+                                    const MemoryBudget&) override {
+    ++calls;
+    auto found = factorize_symbolic(Kokkos::DefaultHostExecutionSpace(), pattern, MemoryBudget(),
+                                    {.method = SymbolicMethod::fill1});
+    found.reason = "from a test";
+    return found;
+  }
+};
+
+}  // namespace
 
 TEMPLATE_LIST_TEST_CASE("a system solved by hand", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
@@ -54,6 +74,37 @@ TEMPLATE_LIST_TEST_CASE("solutions agree with dense elimination", "[solver]", Al
       }
     }
   }
+}
+
+TEMPLATE_LIST_TEST_CASE("a caller's source finds the pattern of the simplicial engine", "[solver]",
+                        AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  std::mt19937 random(56);
+  const auto A = permuted_matrix<Matrix<TestType>>(120, 2.0, random);
+  const auto system = known_system(A);
+  const auto solve = [&](const LuOptions& options) {
+    Solver<TestType> solver(options);
+    succeed(solver.analyze(A));
+    succeed(solver.factorize(A));
+    std::vector<Scalar> x(system.b.size());
+    CHECK(solver.solve_host(system.b, x) == Status::success);
+    return std::pair(solver.report(), solver.structure());
+  };
+  LuOptions options;
+  options.engine = Engine::simplicial;
+  options.symbolic = SymbolicMethod::fill2;
+  const auto expected = solve(options);
+  const auto source = std::make_shared<CountingSource>();
+  options.pattern_source = source;
+  const auto found = solve(options);
+  CHECK(source->calls == 1);
+  CHECK(found.first.choice.symbolic == "fill1");
+  CHECK(found.first.choice.why.find("from a test") != std::string::npos);
+  CHECK(found.second.row_map == expected.second.row_map);
+  CHECK(found.second.entries == expected.second.entries);
+  options.engine = Engine::multifrontal;
+  CHECK(solve(options).first.choice.symbolic == "etree");
+  CHECK(source->calls == 1);
 }
 
 TEMPLATE_LIST_TEST_CASE("every symbolic method leads to the solution", "[solver]", AllTypes) {

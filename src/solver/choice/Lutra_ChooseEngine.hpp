@@ -30,6 +30,12 @@ inline bool may_take_fronts(const LuOptions& options) {
           options.symbolic == SymbolicMethod::automatic);
 }
 
+/// Explains why the multifrontal engine does not use the symbolic method asked for; empty if it does.
+inline std::string reason_for_etree(const LuOptions& options) {
+  if (options.symbolic == SymbolicMethod::automatic || options.symbolic == SymbolicMethod::etree) return "";
+  return "multifrontal engine: it takes etree instead of " + std::string(name_of(options.symbolic));
+}
+
 /// Returns the requested engine, or the one with the shorter predicted time.
 ///
 /// On hosts the simplicial engine is faster unless fronts perform many flops per stored entry. On devices its

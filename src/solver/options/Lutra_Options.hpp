@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "Lutra_Krylov.hpp"
 #include "Lutra_Matching.hpp"
 #include "Lutra_Ordering.hpp"
+#include "Lutra_PatternSource.hpp"
 #include "Lutra_Symbolic.hpp"
 #include "Lutra_TriangularSolver.hpp"
 
@@ -119,6 +121,8 @@ struct LuChoices {
   FactorPrecision solve_precision = FactorPrecision::working;
   /// Method that finds the pattern of L + U; the multifrontal engine accepts only etree.
   SymbolicMethod symbolic = SymbolicMethod::automatic;
+  /// Finds that pattern for the simplicial engine, in place of the method; null: `factorize_symbolic` does.
+  std::shared_ptr<PatternSource> pattern_source{};
   /// Threshold of Pivoting::threshold, which requires the multifrontal engine and solves on the fronts in
   /// working precision. A diagonal entry remains the pivot if its magnitude is at least this value times the
   /// largest entry it could be interchanged with.
@@ -261,9 +265,9 @@ void check_options(const SolverOptions& options);
 // Options accessed by name, for interfaces without the option structs: the command-line program, other
 // languages, and parameter lists. An option has the name of its field. A field of a nested struct has both
 // names, as in "ilu.fill_level" of KrylovSolverOptions and "lu.engine" of SolverOptions. "tolerance" names
-// error_tolerance of the direct methods and residual_tolerance of Krylov methods. Permutations and device
-// models have no names. The template parameter `Options` is LuOptions, LdltOptions, SparseIluOptions,
-// KrylovSolverOptions or SolverOptions.
+// error_tolerance of the direct methods and residual_tolerance of Krylov methods. Permutations, device models
+// and pattern sources have no names. The template parameter `Options` is LuOptions, LdltOptions,
+// SparseIluOptions, KrylovSolverOptions or SolverOptions.
 
 /// Name, current value and allowed values of one option.
 struct NamedOption {

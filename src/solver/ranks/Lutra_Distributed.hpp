@@ -32,6 +32,8 @@ template <class Scalar>
 struct FrontAnalysis;
 template <class Scalar>
 class FirstRankSolver;
+template <class ExecutionSpace>
+class PatternOnRanks;
 
 template <class Scalar>
 class GridOnRanks;
@@ -53,6 +55,9 @@ class RankSolver;
 ///
 /// With DistributedOptions::on_device, the ranks factorize, solve and refine on their devices (CUDA). The
 /// analysis stays on hosts, and so do the residuals of a grid.
+///
+/// With the options' symbolic method fill2 rank 0 factorizes alone on the pattern of L + U that all ranks
+/// have found: sources are dealt to them by chunks (SourceSchedule), and their rows are gathered on rank 0.
 ///
 /// Rank 0 factorizes alone if SparseLU would not use fronts on this matrix or would interchange rows, if
 /// pivots had to be perturbed, or if the memory limit is too small for fronts; the reasons in the report say
@@ -137,6 +142,7 @@ class DistributedLU {
   bool m_stays_alone = false;  ///< whatever the values are: fronts are not tried again
   std::string m_why_alone;     ///< why rank 0 factorizes alone, on rank 0; empty if there is only one rank
   std::unique_ptr<Impl::GridOnRanks<Scalar>> m_grid;  ///< factors on the given grid; else null
+  RankStatistics m_search;                            ///< this rank's part of the symbolic factorization
   bool m_usable = false;                              ///< the factors are those of m_A
   Report m_report;
 };
@@ -147,9 +153,10 @@ class DistributedLU {
 ///     rank 0   A·x ── B ──► broadcast: apply ──► solve on the grid ──► X ── A·x ── … ── broadcast: the end
 ///     others                wait ──► solve on the grid ──► wait …
 ///
-/// Rank 0 holds the matrix, analyzes it and computes the factors. All calls are collective, and errors are
-/// thrown on all ranks. Arguments and results are read and written on rank 0 only unless stated otherwise.
-/// The class uses host memory. It is instantiated for all scalars in builds with 32-bit ordinals.
+/// Rank 0 holds the matrix, analyzes it and computes the factors; if `lu.symbolic` is fill2, all ranks find
+/// the pattern of L + U. All calls are collective, and errors are thrown on all ranks. Arguments and results
+/// are read and written on rank 0 only unless stated otherwise. The class uses host memory. It is
+/// instantiated for all scalars in builds with 32-bit ordinals.
 template <class Scalar>
 class DistributedKrylov {
  public:
@@ -193,6 +200,7 @@ class DistributedKrylov {
   Communicator& m_comm;
   KrylovSolverOptions m_options;
   DistributedOptions m_distribution;
+  std::shared_ptr<Impl::PatternOnRanks<Exec>> m_pattern;  ///< of complete factors
   std::unique_ptr<KrylovSolver<Scalar, Exec>> m_solver;   ///< on rank 0
   std::unique_ptr<DistributedFactors<Scalar>> m_factors;  ///< null if there are no usable factors
   std::int64_t m_n = 0;

@@ -7,6 +7,7 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Outcome.hpp"
+#include "Lutra_PatternOnRanks.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_SparseILU.hpp"
 #include "Lutra_SparseLU.hpp"
@@ -68,8 +69,13 @@ class DistributedKrylov<Scalar>::Inverse final : public Preconditioner<Scalar, E
 template <class Scalar>
 DistributedKrylov<Scalar>::DistributedKrylov(Communicator& comm, const KrylovSolverOptions& options,
                                              const DistributedOptions& distribution)
-    : m_comm(comm), m_options(options), m_distribution(distribution) {
+    : m_comm(comm),
+      m_options(options),
+      m_distribution(distribution),
+      m_pattern(std::make_shared<Impl::PatternOnRanks<Exec>>(comm, options.memory_limit)) {
   check_options(options);
+  if (comm.size() > 1 && options.lu.symbolic == SymbolicMethod::fill2)
+    m_options.lu.pattern_source = m_pattern;
   if (options.preconditioning != Preconditioning::ilu && options.preconditioning != Preconditioning::lu)
     throw InputError("options: ranks share the work with factors, incomplete or complete ones");
   if (options.side == PreconditionSide::split)
@@ -123,9 +129,10 @@ Status DistributedKrylov<Scalar>::factorize(const HostMatrix<Scalar>& A) {
   m_comm.agree(
       "preconditioner on rank 0",
       [&] {
-        if (m_comm.rank() != 0) return;
-        const Communicator::Work work(m_comm);
-        factors = compute_factors(A);
+        m_pattern->serve_during([&] {
+          const Communicator::Work work(m_comm);
+          factors = compute_factors(A);
+        });
       },
       false);
   agree_on_status();
@@ -211,7 +218,8 @@ void DistributedKrylov<Scalar>::agree_on_status() {
 template <class Scalar>
 std::vector<RankStatistics> DistributedKrylov<Scalar>::statistics() {
   std::vector<RankStatistics> all;
-  const std::vector<RankStatistics> mine{m_factors ? m_factors->statistics() : RankStatistics{}};
+  std::vector<RankStatistics> mine{m_factors ? m_factors->statistics() : RankStatistics{}};
+  m_pattern->statistics().copy_search_to(mine[0]);
   for (const auto& one : m_comm.gather(mine)) all.push_back(one.front());
   return all;
 }

@@ -201,6 +201,7 @@ void DistributedLU<Scalar>::factorize_again() {
   close();
   m_report = {};
   m_predictions.clear();
+  m_search = {};
   m_distribution.grid = m_asked;
   const HostMatrix<Scalar> whole = assemble_rows();
   m_report.times.distribution = before + timer.seconds();
@@ -256,6 +257,9 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
       [&] {
         if (m_comm.rank() != 0) return;
         const Communicator::Work work(m_comm);
+        m_why_alone = "the engine, the ordering or the symbolic method asked for is not that of fronts";
+        if (!Impl::may_take_fronts(m_options)) return;
+        m_why_alone.clear();
         const Host exec;
         const MemoryBudget budget;
         const auto view = make_view(A);
@@ -264,8 +268,6 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
         *m_report.times.distribution += checking.seconds();
         auto pivots = choose_pivots(exec, view, view, m_options, budget, m_report);
         if (!pivots) return;  // structurally singular: SparseLU reports it
-        m_why_alone = "the engine, the ordering or the symbolic method asked for is not that of fronts";
-        if (!Impl::may_take_fronts(m_options)) return;
         const Kokkos::Timer timer;
         AssemblyTree& tree = analysis.tree;
         tree = Impl::build_tree(exec, view.pattern(), view.pattern(), *pivots, budget);
@@ -286,6 +288,8 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
         analysis.row_scale.assign(scales.row_scale.begin(), scales.row_scale.end());
         analysis.col_scale.assign(scales.col_scale.begin(), scales.col_scale.end());
         describe_fronts(tree, m_comm.size(), static_cast<double>(A.nnz()), m_report);
+        if (const std::string why = Impl::reason_for_etree(m_options); !why.empty())
+          Impl::add_reason(m_report, why);
         m_report.times.symbolic = timer.seconds();
       },
       false);
@@ -395,6 +399,7 @@ void DistributedLU<Scalar>::factorize_on_first_rank(const HostMatrix<Scalar>& A)
   m_alone = Impl::make_first_rank_solver<Scalar, ExecutionSpace>(m_comm, m_options);
   m_alone->factorize(A);
   m_report = m_alone->report();
+  m_search = m_alone->statistics();
   m_report.times.distribution = distribution;
   if (!m_why_alone.empty() && m_comm.size() > 1)
     Impl::add_reason(m_report, "rank 0 factorized alone: " + m_why_alone);
@@ -414,6 +419,7 @@ std::vector<RankStatistics> DistributedLU<Scalar>::statistics() {
     mine[0].rows = m_A->rows().n;
     mine[0].entries = m_report.factors.nnz_l.value_or(0) + m_report.factors.nnz_u.value_or(0);
   }
+  m_search.copy_search_to(mine[0]);
   for (const auto& one : m_comm.gather(mine)) all.push_back(one.front());
   return all;
 }

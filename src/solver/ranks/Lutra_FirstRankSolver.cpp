@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_PatternOnRanks.hpp"
 #include "Lutra_SparseLU.hpp"
 
 namespace lutra::Impl {
@@ -14,9 +15,12 @@ namespace {
 template <class Scalar, class ExecutionSpace>
 class FirstRankLu final : public FirstRankSolver<Scalar> {
  public:
-  FirstRankLu(Communicator& comm, const LuOptions& options) : m_comm(comm) {
+  FirstRankLu(Communicator& comm, const LuOptions& options)
+      : m_comm(comm),
+        m_pattern(std::make_shared<PatternOnRanks<ExecutionSpace>>(comm, options.memory_limit)) {
     LuOptions checked = options;
     checked.check = SolutionCheck::always;
+    if (comm.size() > 1 && options.symbolic == SymbolicMethod::fill2) checked.pattern_source = m_pattern;
     comm.agree(
         "factorization on rank 0",
         [&] {
@@ -26,17 +30,12 @@ class FirstRankLu final : public FirstRankSolver<Scalar> {
   }
 
   Status factorize(const HostMatrix<Scalar>& A) override {
-    m_comm.agree(
-        "factorization on rank 0",
-        [&] {
-          if (!m_solver) return;
-          const Communicator::Work work(m_comm);
-          Status status = m_is_analyzed ? Status::success : m_solver->analyze(A);
-          m_is_analyzed = status == Status::success;
-          if (status == Status::success) status = m_solver->factorize(A);
-          m_report = m_solver->report();
-        },
-        false);
+    run_on_first_rank("factorization on rank 0", [&] {
+      Status status = m_is_analyzed ? Status::success : m_solver->analyze(A);
+      m_is_analyzed = status == Status::success;
+      if (status == Status::success) status = m_solver->factorize(A);
+      m_report = m_solver->report();
+    });
     return share_status();
   }
 
@@ -44,17 +43,12 @@ class FirstRankLu final : public FirstRankSolver<Scalar> {
                const std::vector<std::vector<std::int64_t>>& rows_of_ranks) override {
     constexpr int tag = 31004;
     auto parts = m_comm.gather(std::vector<Scalar>(B.begin(), B.end()));
-    m_comm.agree(
-        "solve on rank 0",
-        [&] {
-          if (!m_solver) return;
-          const Communicator::Work work(m_comm);
-          std::vector<Scalar> whole_B = assemble(parts, rows_of_ranks, k), whole_X(whole_B.size());
-          m_solver->solve_host(whole_B, whole_X, op);
-          m_report = m_solver->report();
-          divide(whole_X, rows_of_ranks, k, parts);
-        },
-        false);
+    run_on_first_rank("solve on rank 0", [&] {
+      std::vector<Scalar> whole_B = assemble(parts, rows_of_ranks, k), whole_X(whole_B.size());
+      m_solver->solve_host(whole_B, whole_X, op);
+      m_report = m_solver->report();
+      divide(whole_X, rows_of_ranks, k, parts);
+    });
     for (std::size_t r = 0; r < parts.size(); ++r) m_comm.send(static_cast<int>(r), tag, parts[r]);
     const auto mine = m_comm.template receive<Scalar>(0, tag);
     std::copy(mine.begin(), mine.end(), X.begin());
@@ -62,11 +56,26 @@ class FirstRankLu final : public FirstRankSolver<Scalar> {
   }
 
   const Report& report() const override { return m_report; }
+  const RankStatistics& statistics() const override { return m_pattern->statistics(); }
   FactorValues<Scalar> factors() const override {
     return m_solver ? m_solver->factors() : FactorValues<Scalar>{};
   }
 
  private:
+  /// Runs `task` on rank 0, while the others wait for analyses that need them.
+  template <class Task>
+  void run_on_first_rank(const char* where, const Task& task) {
+    m_comm.agree(
+        where,
+        [&] {
+          m_pattern->serve_during([&] {
+            const Communicator::Work work(m_comm);
+            task();
+          });
+        },
+        false);
+  }
+
   using Rows = std::vector<std::vector<std::int64_t>>;
   using Parts = std::vector<std::vector<Scalar>>;
 
@@ -107,6 +116,7 @@ class FirstRankLu final : public FirstRankSolver<Scalar> {
   }
 
   Communicator& m_comm;
+  std::shared_ptr<PatternOnRanks<ExecutionSpace>> m_pattern;   ///< finds it for m_solver, if asked for fill2
   std::unique_ptr<SparseLU<Scalar, ExecutionSpace>> m_solver;  ///< on rank 0
   bool m_is_analyzed = false;
   Report m_report;

@@ -10,13 +10,15 @@
 
 #include "Lutra_Communicator.hpp"
 #include "Lutra_CsrView.hpp"
+#include "Lutra_DistributedTriangles.hpp"
 #include "Lutra_Factorization.hpp"
 #include "Lutra_Options.hpp"
 #include "Lutra_Report.hpp"
 
 namespace lutra::Impl {
 
-/// SparseLU on rank 0, for the rows of all ranks. Calls are collective, errors included.
+/// SparseLU on rank 0, for the rows of all ranks. Calls are collective, errors included. If the options ask
+/// for fill2, all ranks find the pattern of L + U (PatternOnRanks).
 template <class Scalar>
 class FirstRankSolver {
  public:
@@ -32,6 +34,8 @@ class FirstRankSolver {
                        const std::vector<std::vector<std::int64_t>>& rows_of_ranks) = 0;
   /// Complete on rank 0; status and backward errors on all ranks.
   virtual const Report& report() const = 0;
+  /// This rank's part of the symbolic factorization.
+  virtual const RankStatistics& statistics() const = 0;
   /// The factors, on rank 0.
   virtual FactorValues<Scalar> factors() const = 0;
 };

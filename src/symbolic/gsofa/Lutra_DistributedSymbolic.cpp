@@ -114,6 +114,7 @@ void search(const ExecutionSpace& exec,
       const Offset before = part.row_map.back();
       for (std::int64_t k = 1; k <= size; ++k) part.row_map.push_back(before + row_map(k));
       part.entries.insert(part.entries.end(), entries.data(), entries.data() + row_map(size));
+      part.edges += found.edges;
       first += size;
       ++part.batches;
     } catch (const OutOfMemoryError&) {
@@ -280,7 +281,8 @@ DistributedLuPattern factorize_symbolic_distributed(
   return part;
 }
 
-LuPattern<Kokkos::HostSpace> gather_pattern(Communicator& comm, const DistributedLuPattern& part, int root) {
+LuPattern<Kokkos::HostSpace> gather_pattern(Communicator& comm, const DistributedLuPattern& part, int root,
+                                            const MemoryBudget& budget) {
   const int first_root = std::max(root, 0);
   const auto n = static_cast<std::size_t>(part.n);
   LuPattern<Kokkos::HostSpace> result;
@@ -288,7 +290,7 @@ LuPattern<Kokkos::HostSpace> gather_pattern(Communicator& comm, const Distribute
   Kokkos::View<Ordinal*, Kokkos::HostSpace> entries;
   comm.agree("symbolic: memory for the pattern", [&] {
     if (root >= 0 && comm.rank() != root) return;
-    MemoryReservation memory{MemoryBudget()};
+    MemoryReservation memory(budget);
     const Kokkos::DefaultHostExecutionSpace exec;
     row_map = memory.allocate<decltype(row_map)>(exec, "lutra::symbolic::row_map", n + 1);
     diagonal = memory.allocate<decltype(diagonal)>(exec, "lutra::symbolic::diagonal", n);
@@ -301,23 +303,25 @@ LuPattern<Kokkos::HostSpace> gather_pattern(Communicator& comm, const Distribute
       row_map(i + 1) = diagonal(i) + part.supernodes.upper(i);
     }
   });
-  for (const RowRange& range : cut_into_messages(lengths_of(part, part.rows))) {
-    const std::span<const Ordinal> piece(part.entries.data() + part.row_map[range.first],
-                                         part.entries.data() + part.row_map[range.end]);
-    comm.send(first_root, rows_tag, piece);
-  }
-  if (comm.rank() == first_root) {
+  const auto place = [&](const std::vector<Ordinal>& rows, const RowRange& range, const Ordinal* next) {
+    for (std::size_t k = range.first; k < range.end; ++k) {
+      const auto length = row_map(rows[k] + 1) - row_map(rows[k]);
+      std::copy(next, next + length, entries.data() + row_map(rows[k]));
+      next += length;
+    }
+  };
+  if (comm.rank() != first_root) {
+    for (const RowRange& range : cut_into_messages(lengths_of(part, part.rows)))
+      comm.send(first_root, rows_tag,
+                std::span<const Ordinal>(part.entries.data() + part.row_map[range.first],
+                                         part.entries.data() + part.row_map[range.end]));
+  } else {
+    place(part.rows, {0, part.rows.size()}, part.entries.data());
     for (int from = 0; from < comm.size(); ++from) {
+      if (from == first_root) continue;
       const auto rows = rows_of_rank(part.schedule, part.n, from);
-      for (const RowRange& range : cut_into_messages(lengths_of(part, rows))) {
-        const auto piece = comm.receive<Ordinal>(from, rows_tag);
-        auto next = piece.begin();
-        for (std::size_t k = range.first; k < range.end; ++k) {
-          const auto length = row_map(rows[k] + 1) - row_map(rows[k]);
-          std::copy(next, next + length, entries.data() + row_map(rows[k]));
-          next += length;
-        }
-      }
+      for (const RowRange& range : cut_into_messages(lengths_of(part, rows)))
+        place(rows, range, comm.receive<Ordinal>(from, rows_tag).data());
     }
   }
   const Offset nnz = part.nnz_l + part.nnz_u;

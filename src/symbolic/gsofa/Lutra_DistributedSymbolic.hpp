@@ -53,6 +53,7 @@ struct DistributedLuPattern {
   Offset nnz_l = 0;                          ///< entries left of the diagonal, all rows
   Offset nnz_u = 0;                          ///< entries on and right of the diagonal, all rows
   double search_seconds = 0;                 ///< own
+  std::int64_t edges = 0;                    ///< own: edges of A that the searches followed
   std::int64_t batches = 0;                  ///< own: number of successive searches
 };
 
@@ -81,11 +82,12 @@ DistributedLuPattern factorize_symbolic_distributed(
     const MemoryBudget& budget = {}, const DistributedSymbolicOptions& options = {});
 
 /// Gathers the whole pattern on one rank, with an empty one on the others; or on all ranks for `root` = −1.
-/// Collective. Rows are sent in messages of up to 32 million entries and received directly at their final
-/// positions.
+/// Collective. Rows are sent in messages of up to 32 million entries, each of which is copied to the final
+/// positions of its rows.
+/// @param budget of the gathered pattern, on this rank
 /// @throws OutOfMemoryError on all ranks
 LuPattern<Kokkos::HostSpace> gather_pattern(Communicator& comm, const DistributedLuPattern& part,
-                                            int root = 0);
+                                            int root = 0, const MemoryBudget& budget = {});
 
 }  // namespace lutra
 

@@ -22,6 +22,7 @@ struct SourceRows {
   Kokkos::View<const Offset*, MemorySpace> diagonal;  ///< [rows requested] position of each row's diagonal
   Offset nnz_l = 0;                                   ///< entries left of the diagonal
   MemoryReservation reservation;
+  std::int64_t edges = 0;  ///< edges of A that the searches followed
 };
 
 /// The rows of L + U for a list of sources, by fill2, which finds each row independently. Several devices or

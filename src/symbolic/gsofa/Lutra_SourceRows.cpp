@@ -41,7 +41,7 @@ SourceRows<typename ExecutionSpace::memory_space> factorize_symbolic_rows(
   if (sources.extent(0) == 0) {
     using Memory = typename ExecutionSpace::memory_space;
     return {
-        Impl::make_uncounted<Kokkos::View<Offset*, Memory>>("lutra::symbolic::row_map", 1), {}, {}, 0, {}};
+        Impl::make_uncounted<Kokkos::View<Offset*, Memory>>("lutra::symbolic::row_map", 1), {}, {}, 0, {}, 0};
   }
   return Impl::fill2_rows(exec, pattern, sources, budget, Impl::Fill2Ablation{.portable = options.portable});
 }

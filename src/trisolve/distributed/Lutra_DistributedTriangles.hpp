@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -112,6 +113,16 @@ struct RankStatistics {
   std::int64_t messages = 0, message_bytes = 0;  ///< sent to other ranks, over all solves
   double flops = 0;                              ///< over all solves
   double solve_seconds = 0, wait_seconds = 0;    ///< over all solves; waiting is included in solve_seconds
+  /// Rows of L + U that the rank found, and the edges of A that it followed for them, in the last symbolic
+  /// factorization by several ranks; empty if there was none
+  std::optional<std::int64_t> sources{}, edges{};
+  std::optional<double> search_seconds{};
+
+  void copy_search_to(RankStatistics& other) const {
+    other.sources = sources;
+    other.edges = edges;
+    other.search_seconds = search_seconds;
+  }
 };
 
 /// X = Tₖ⁻¹ ⋯ T₁⁻¹·B on a grid of ranks, message-driven: section 3 of N. Ding, Y. Liu, S. Williams and X. S.

@@ -147,6 +147,7 @@ TEST_CASE("a small budget leads to batches; too small a budget is an error on al
   // rank 0 alone has too little: all ranks throw the same
   const MemoryBudget small(comm.rank() == 0 ? 100 : 0);
   CHECK_THROWS_AS(factorize_symbolic_distributed(comm, Space(), pattern, small, options), OutOfMemoryError);
+  CHECK_THROWS_AS(gather_pattern(comm, part, 0, small), OutOfMemoryError);
   comm.close();
 }
 

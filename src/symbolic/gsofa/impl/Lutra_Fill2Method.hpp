@@ -80,6 +80,7 @@ struct Fill2Method {
         result.reservation.template allocate<OffsetView>(m_exec, "lutra::symbolic::diagonal", m_count);
     find_rows(result, diagonal);
     m_exec.fence("lutra::symbolic: scratch is freed");
+    result.edges = static_cast<std::int64_t>(statistics().edges);
     return result;
   }
 
