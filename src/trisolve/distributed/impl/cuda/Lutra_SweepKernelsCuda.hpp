@@ -60,6 +60,10 @@ class WindowKernels : public SweepKernels<Scalar> {
 
   void launch_wait(cudaStream_t stream, const MessageArrays<Scalar>& arrays, unsigned long long epoch,
                    int* is_resident) const override {
+    // CUDA loads a kernel when it is first asked for, which may wait for kernels that run: SOLVE before WAIT.
+    cudaFuncAttributes loaded{};
+    check_cuda(cudaFuncGetAttributes(&loaded, solve_columns_kernel<Scalar, Window>),
+               "loading the kernel SOLVE");
     wait_for_messages_kernel<Scalar, Window>
         <<<2, wait_threads, 0, stream>>>(arrays, m_window, epoch, is_resident);
     check_cuda(cudaGetLastError(), "launching the kernel WAIT");
