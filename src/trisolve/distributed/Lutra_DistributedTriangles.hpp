@@ -125,7 +125,8 @@ struct RankStatistics {
 /// before which no slot is reused.
 ///
 /// With `on_device`, values, slots and signals are in the memory of the rank's device. There one kernel
-/// processes rows as their blocks arrive (`peer`, `nvshmem`), or the host launches kernels over the rows that are ready
+/// processes rows as their blocks arrive (`peer`, `nvshmem`), or the host launches kernels over the rows that
+/// are ready
 /// (`mpi`). Without `deterministic`, columns are worked as in the paper's Algorithm 1: a kernel SOLVE with a
 /// block per column, beside a kernel WAIT that receives (`peer`, `nvshmem`).
 ///
