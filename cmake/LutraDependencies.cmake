@@ -24,6 +24,10 @@ foreach(package IN LISTS Lutra_private_packages)
 endforeach()
 find_package(nlohmann_json 3 REQUIRED)  # header-only and internal: an installed Lutra does not need it
 
+if(Lutra_ENABLE_NVSHMEM)  # Lutra::nvshmem alone; COMPONENTS nvshmem of the installed package finds it too
+  find_package(NVSHMEM REQUIRED)
+endif()
+
 # Packages of Trilinos for the adapters. Their Kokkos must be the one found above.
 set(Lutra_trilinos_packages Amesos2 Ifpack2 Stratimikos)
 if(Lutra_ENABLE_TRILINOS)

@@ -46,6 +46,7 @@ struct Arguments {
   // predict
   std::optional<int> ranks, ranks_per_node;
   std::optional<std::string> grid;  ///< also solve under mpirun
+  std::string transport = "auto";   ///< solve under mpirun
   std::optional<double> latency, bandwidth;
   std::string device = "auto";
 

@@ -39,6 +39,9 @@ int solve(const Arguments& arguments, const ProgramOptions& options, Input&& inp
 int run_solve(const Arguments& arguments) {
   if (arguments.grid && *arguments.grid != "1x1")
     throw InputError("--grid " + *arguments.grid + " is for several ranks: mpirun -n N lutra solve …");
+  if (arguments.transport != "auto")
+    throw InputError("--transport " + arguments.transport +
+                     " is for several ranks: mpirun -n N lutra solve …");
   ProgramOptions options = check_options(arguments);
   Input input = read_input(arguments);
   options = with_backend_chosen(std::move(options), arguments, input.matrix);

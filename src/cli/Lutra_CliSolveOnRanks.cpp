@@ -9,6 +9,9 @@
 #include "Lutra_CliSolveFiles.hpp"
 #include "Lutra_Distributed.hpp"
 #include "Lutra_MatrixProperties.hpp"
+#ifdef LUTRA_HAS_NVSHMEM
+#include "Lutra_Nvshmem.hpp"
+#endif
 
 namespace lutra::Cli {
 namespace {
@@ -64,6 +67,28 @@ void check_for_ranks(const Arguments& arguments) {
     if (given)
       throw InputError(what +
                        " is not available on several ranks, which solve with LU, complete or incomplete");
+}
+
+/// Refuses a transport that the solve would not use.
+void check_transport(const Arguments& arguments) {
+  const std::string& name = arguments.transport;
+  if (name == "auto" || (name == "mpi" && !is_on_device(arguments))) return;
+  if (!is_on_device(arguments) || !arguments.grid)
+    throw InputError("--transport " + name +
+                     " is for solves on a grid of devices: --backend cuda --grid PxQ");
+}
+
+/// Collective.
+CommBackend choose_transport(const Arguments& arguments, Communicator& ranks) {
+  if (arguments.transport == "auto")
+    return is_on_device(arguments) && can_use(ranks, CommBackend::peer) ? CommBackend::peer
+                                                                        : CommBackend::mpi;
+#ifdef LUTRA_HAS_NVSHMEM
+  if (arguments.transport == to_string(CommBackend::nvshmem)) use_nvshmem(ranks);
+#endif
+  for (const CommBackend backend : {CommBackend::peer, CommBackend::nvshmem})
+    if (arguments.transport == to_string(backend)) return backend;
+  return CommBackend::mpi;
 }
 
 /// Options for ranks that neither read nor write.
@@ -236,7 +261,7 @@ int solve(const Arguments& arguments, const ProgramOptions& options, Input&& inp
   DistributedOptions distribution;
   distribution.grid = parse_grid(arguments.grid, ranks.size());
   distribution.on_device = is_on_device(arguments);
-  if (distribution.on_device && can_use(ranks, CommBackend::peer)) distribution.backend = CommBackend::peer;
+  distribution.backend = choose_transport(arguments, ranks);
   distribution.costs =
       options.solver.device_model
           .value_or(distribution.on_device ? default_device_model<Device>() : host_device_model())
@@ -286,6 +311,7 @@ int run_solve_on_ranks(const Arguments& arguments, Communicator& ranks) {
         const Communicator::Work work(ranks);
         check_for_ranks(arguments);
         parse_grid(arguments.grid, ranks.size());
+        check_transport(arguments);
         options = check_options(arguments);
         input = read_input(arguments);
       },

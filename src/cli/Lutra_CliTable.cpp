@@ -68,6 +68,7 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, std::optiona
 const std::vector<std::string> preconditioners = {"auto",   "none",    "jacobi", "ilu0",   "iluk",
                                                   "parilu", "parilut", "ic0",    "parict", "lu"};
 const std::vector<std::string> backend_names = {"auto", "serial", "openmp", "cuda", "hip"};
+const std::vector<std::string> transports = {"auto", "mpi", "peer", "nvshmem"};
 const std::vector<std::string> scalars = {"f32", "f64"};
 
 }  // namespace
@@ -244,6 +245,9 @@ void CommandTable::add_solve() {
                   "by predicted time]")
       ->type_name("PxQ")
       ->group("System and accuracy");
+  choice(solve, "--transport", a.transport, transports,
+         ": what passes messages of solves on a grid of devices; auto is peer where it works",
+         "System and accuracy");
   solve.add_option("--out", a.out, "where to write X")->type_name("X.mtx")->group("Output");
   solve.footer("Example: lutra solve A.mtx --rhs B.mtx --out X.mtx --tol 1e-10");
 }

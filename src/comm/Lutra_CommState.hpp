@@ -65,6 +65,7 @@ struct CommState {
   MPI_Comm data = MPI_COMM_NULL;     ///< send and receive
   int rank = 0, size = 1;
   CommOptions options;
+  ArenaMaker nvshmem;
   MessagePool pool;
   std::map<std::int64_t, PutTarget*> targets;
   std::int64_t next_target = 0;

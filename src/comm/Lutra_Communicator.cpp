@@ -89,6 +89,12 @@ const CommOptions& Communicator::options() const noexcept {
 MPI_Comm Communicator::mpi() const noexcept {
   return m_state->data;
 }
+void Communicator::set_nvshmem(Impl::ArenaMaker maker) {
+  m_state->nvshmem = std::move(maker);
+}
+const Impl::ArenaMaker& Communicator::nvshmem() const noexcept {
+  return m_state->nvshmem;
+}
 const std::optional<Failure>& Communicator::failure() const noexcept {
   return m_state->failure;
 }

@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "Lutra_DeviceArena.hpp"
+
 namespace lutra {
 
 /// Kind of the exception that ended a rank; after `agree` all ranks throw the same kind.
@@ -276,6 +278,9 @@ class Communicator {
   void remove_target(std::int64_t memory);
   void post_put(int to, const Impl::PutHeader& header, std::span<const std::byte> data);
   MPI_Comm mpi() const noexcept;
+  /// Memory of the backend `nvshmem`, which `use_nvshmem` (Lutra_Nvshmem.hpp) sets; empty before.
+  void set_nvshmem(Impl::ArenaMaker maker);
+  const Impl::ArenaMaker& nvshmem() const noexcept;
 
  private:
   // Above the tags of callers; MPI guarantees tags up to 32767.
@@ -323,18 +328,19 @@ class MpiSession {
 };
 
 namespace Impl {
-class PeerArena;
 struct PeerWindow;
 }  // namespace Impl
 
 /// Transport of one-sided operations.
 enum class CommBackend {
-  mpi,   ///< host memory; MPI messages, delivered while the target is inside a call
-  peer,  ///< memory of CUDA devices of one host with peer access (CUDA IPC), written by kernels
+  mpi,      ///< host memory; MPI messages, delivered while the target is inside a call
+  peer,     ///< memory of CUDA devices of one host with peer access (CUDA IPC), written by kernels
+  nvshmem,  ///< symmetric memory of NVSHMEM, a CUDA device per rank, written by kernels; see use_nvshmem
 };
 
 std::string_view to_string(CommBackend backend);
-/// Whether this build includes the backend. Peer access between devices is only known once it is used.
+/// Whether this build includes the backend. Peer access between devices is only known once it is used;
+/// `nvshmem` has to be started as well (Lutra_Nvshmem.hpp).
 bool is_built(CommBackend backend);
 
 /// Collective: whether all ranks can use the backend, determined by a trial.
@@ -361,6 +367,7 @@ struct Arrival {
 /// | constructor, `close` | hosts, collectively |
 /// | `put`, `add`, `signal`, `next_arrival`, `wait` | `mpi`: the host that owns the Communicator |
 /// | put, add and wait of `Impl::PeerWindow` (Lutra_PeerWindow.hpp) | `peer`: kernels only |
+/// | the same of `Impl::NvshmemWindow` (Lutra_NvshmemWindow.hpp) | `nvshmem`: kernels of Lutra::nvshmem |
 ///
 /// MPI cannot put from a device. With `mpi`, a kernel leaves its results in host memory, and the host puts
 /// them.
@@ -382,7 +389,7 @@ class SymmetricMemory : private Impl::PutTarget {
   std::size_t bytes() const noexcept { return m_sizes[static_cast<std::size_t>(m_comm.rank())].bytes; }
   std::size_t signals() const noexcept { return m_sizes[static_cast<std::size_t>(m_comm.rank())].signals; }
 
-  /// This rank's bytes: host memory with `mpi`, device memory with `peer`. Aligned for any scalar.
+  /// This rank's bytes: host memory with `mpi`, device memory otherwise. Aligned for any scalar.
   std::byte* data() noexcept { return m_data; }
   template <class T>
   T* at(std::size_t offset) noexcept {
@@ -391,6 +398,8 @@ class SymmetricMemory : private Impl::PutTarget {
 
   /// With `peer`: handle for put, add and wait in kernels. @throws CallOrderError with another backend
   const Impl::PeerWindow& peer_window() const;
+  /// Device memory with `peer` and `nvshmem`; null with `mpi`.
+  const std::shared_ptr<Impl::DeviceArena>& arena() const noexcept { return m_arena; }
 
   /// Copies into a rank's bytes, possibly its own, then sets its signal. `data` may be reused at once.
   /// @throws InputError if it does not fit into the target
@@ -426,8 +435,8 @@ class SymmetricMemory : private Impl::PutTarget {
   std::byte* m_data = nullptr;
   std::vector<std::uint64_t> m_signals;  ///< `mpi` only
   std::deque<Arrival> m_arrivals;
-  std::shared_ptr<Impl::PeerArena> m_peers;  ///< `peer` only
-  std::int64_t m_number = -1;                ///< index among the communicator's targets; −1: closed
+  std::shared_ptr<Impl::DeviceArena> m_arena;  ///< not with `mpi`
+  std::int64_t m_number = -1;                  ///< index among the communicator's targets; −1: closed
 };
 
 }  // namespace lutra

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "Lutra_Watchdog.hpp"
+#include "Lutra_WindowWait.hpp"
 #if defined(__CUDACC__)
 #include "Lutra_TaskQueueCuda.hpp"
 #endif
@@ -29,6 +29,8 @@ struct PeerWindow {
   /// host.
   static constexpr int max_ranks = 16;
   using Word = unsigned long long;
+  /// Whether `put` accepts a source in any memory of the device, shared memory included.
+  static constexpr bool puts_from_anywhere = true;
 
   std::byte* bytes[max_ranks] = {};  ///< bytes of each rank, mapped into this process
   Word* signals[max_ranks] = {};     ///< signals of each rank; the last is followed by the rank's abort word
@@ -39,18 +41,11 @@ struct PeerWindow {
 #if defined(KOKKOS_ENABLE_CUDA)
   /// Ends the waits of this rank's kernels from the host while a kernel runs.
   void abort_from_host() const {
-    const Word word = static_cast<Word>(rank + 1);
-    cudaStream_t beside{};
-    cudaStreamCreateWithFlags(&beside, cudaStreamNonBlocking);
-    cudaMemcpyAsync(signals[rank] + n_signals[rank], &word, sizeof(Word), cudaMemcpyHostToDevice, beside);
-    cudaStreamSynchronize(beside);
-    cudaStreamDestroy(beside);
+    write_abort_word(signals[rank] + n_signals[rank], rank);
   }
   /// Host version of `aborted`, for use after the kernels have completed.
   Word aborted_on_host() const {
-    Word word = 0;
-    cudaMemcpy(&word, signals[rank] + n_signals[rank], sizeof(Word), cudaMemcpyDeviceToHost);
-    return word;
+    return read_abort_word(signals[rank] + n_signals[rank]);
   }
 #endif
 
@@ -70,6 +65,17 @@ struct PeerWindow {
     if (thread == 0) raise_system_flag(signals[to] + signal, value);
   }
 
+  /// Like `put`, by the 32 threads of a warp.
+  template <class T>
+  __device__ void put_by_warp(int to, std::size_t offset, const T* source, std::size_t count,
+                              std::size_t signal, Word value) const {
+    const unsigned lane = threadIdx.x % 32;
+    auto* const target = reinterpret_cast<T*>(bytes[to] + offset);
+    for (std::size_t e = lane; e < count; e += 32) target[e] = source[e];
+    __syncwarp();
+    if (lane == 0) raise_system_flag(signals[to] + signal, value);
+  }
+
   /// Sets a signal of this rank. Writes of the block before its last barrier are visible to readers of the
   /// value. Called by one thread.
   __device__ void raise(std::size_t signal, Word value) const {
@@ -83,13 +89,9 @@ struct PeerWindow {
     atomicAdd_system(signals[to] + signal, value);
   }
 
-  /// Waits until a signal of this rank is at least `value`. Called by all threads of a block.
-  /// @returns false if a rank has aborted, or if the watchdog ended the wait, in which case this rank aborts
-  /// all
+  /// `wait_in_block`
   __device__ bool wait(std::size_t signal, Word value) const {
-    int given_up = 0;
-    if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) given_up = !poll(signal, value);
-    return __syncthreads_or(given_up) == 0;
+    return wait_in_block(*this, signal, value);
   }
 
   /// Single test, for a block that has other work.
@@ -105,22 +107,6 @@ struct PeerWindow {
   /// The abort word of this rank: number of the rank that gave up first plus one, or 0.
   __device__ Word aborted() const {
     return load_system_flag(signals[rank] + n_signals[rank]);
-  }
-
- private:
-  __device__ bool poll(std::size_t signal, Word value) const {
-    // Timer and abort word are read rarely, because each reading delays the signal's next one.
-    constexpr int readings_a_look = 256;
-    WaitTimer<> timer;
-    for (int readings = 1; !has_come(signal, value); ++readings) {
-      if (readings % readings_a_look != 0) continue;
-      if (aborted() != 0) return false;
-      if (timer.exceeds(watchdog)) {
-        abort_all();
-        return false;
-      }
-    }
-    return true;
   }
 #endif
 };

@@ -20,6 +20,8 @@ std::string_view to_string(CommBackend backend) {
       return "mpi";
     case CommBackend::peer:
       return "peer";
+    case CommBackend::nvshmem:
+      return "nvshmem";
   }
   return "unknown";
 }
@@ -27,6 +29,9 @@ std::string_view to_string(CommBackend backend) {
 bool is_built(CommBackend backend) {
 #ifdef KOKKOS_ENABLE_CUDA
   if (backend == CommBackend::peer) return true;
+#endif
+#ifdef LUTRA_HAS_NVSHMEM
+  if (backend == CommBackend::nvshmem) return true;
 #endif
   return backend == CommBackend::mpi;
 }
@@ -48,7 +53,10 @@ SymmetricMemory::SymmetricMemory(Communicator& comm, std::size_t bytes, std::siz
     if (!is_built(backend))
       throw InputError("communication backend '" + std::string(to_string(backend)) +
                        "' is not in this build of Lutra; there is mpi" +
-                       (is_built(CommBackend::peer) ? ", peer" : ""));
+                       (is_built(CommBackend::peer) ? ", peer" : "") +
+                       (is_built(CommBackend::nvshmem) ? ", nvshmem" : ""));
+    if (backend == CommBackend::nvshmem && !comm.nvshmem())
+      throw InputError("communication backend 'nvshmem' is not started: call use_nvshmem(comm) first");
     if (backend != CommBackend::mpi) return;
     try {
       m_bytes.resize((bytes + sizeof(Chunk) - 1) / sizeof(Chunk));
@@ -62,13 +70,14 @@ SymmetricMemory::SymmetricMemory(Communicator& comm, std::size_t bytes, std::siz
     }
   });
 #ifdef KOKKOS_ENABLE_CUDA
-  if (backend == CommBackend::peer) {
-    m_peers = std::make_shared<Impl::PeerArena>(comm, bytes, signals);
-    m_data = m_peers->window().bytes[comm.rank()];
+  if (backend == CommBackend::peer) m_arena = std::make_shared<Impl::PeerArena>(comm, bytes, signals);
+#endif
+  if (backend == CommBackend::nvshmem) m_arena = comm.nvshmem()(comm, bytes, signals);
+  if (m_arena) {
+    m_data = m_arena->bytes();
     m_sizes = comm.all_gather(Sizes{bytes, signals});
     return;
   }
-#endif
   m_data = reinterpret_cast<std::byte*>(m_bytes.data());
   m_number = comm.add_target(this);  // before any rank knows that all have arrived
   m_sizes = comm.all_gather(Sizes{bytes, signals});
@@ -80,20 +89,19 @@ SymmetricMemory::~SymmetricMemory() {
 
 const Impl::PeerWindow& SymmetricMemory::peer_window() const {
 #ifdef KOKKOS_ENABLE_CUDA
-  if (m_peers) return m_peers->window();
+  if (m_arena && m_backend == CommBackend::peer)
+    return static_cast<const Impl::PeerArena&>(*m_arena).window();
 #endif
   throw CallOrderError("peer_window: the memory is of backend '" + std::string(to_string(m_backend)) +
                        "', not peer");
 }
 
 void SymmetricMemory::close() {
-#ifdef KOKKOS_ENABLE_CUDA
-  if (m_peers) {
-    m_peers->close();
-    m_peers.reset();
+  if (m_arena) {
+    m_arena->close();
+    m_arena.reset();
     return;
   }
-#endif
   m_comm.barrier();
   m_comm.remove_target(m_number);
   m_number = -1;

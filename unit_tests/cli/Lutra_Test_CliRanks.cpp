@@ -134,9 +134,11 @@ TEST_CASE("under mpirun an error is printed once", "[cli]") {
     check("solve a.mtx " + option, option + " is not available on several ranks");
   check("solve a.mtx --method gmres --precond jacobi", "--precond jacobi is not available on several ranks");
   check("solve a.mtx --wrong", "--wrong");
+  check("solve a.mtx --transport peer", "--transport peer is for solves on a grid of devices");
   const Outcome alone = program.run("solve a.mtx --grid 2x1");
   CHECK(alone.status == 2);
   CHECK(count(alone.error, "--grid 2x1 is for several ranks") == 1);
+  CHECK(count(program.run("solve a.mtx --transport mpi").error, "--transport mpi is for several ranks") == 1);
 }
 
 TEST_CASE("under mpirun a type that may not be built ends as on one rank", "[cli]") {

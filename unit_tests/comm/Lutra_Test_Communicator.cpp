@@ -144,6 +144,12 @@ TEST_CASE("all ranks report a missing backend or too little memory alike", "[com
     CHECK(contains(
         message_of<lutra::InputError>([&] { lutra::SymmetricMemory(comm, 8, 1, lutra::CommBackend::peer); }),
         "'peer' is not in this build of Lutra; there is mpi"));
+  CHECK(contains(
+      message_of<lutra::InputError>([&] { lutra::SymmetricMemory(comm, 8, 1, lutra::CommBackend::nvshmem); }),
+      lutra::is_built(lutra::CommBackend::nvshmem)
+          ? "'nvshmem' is not started: call use_nvshmem"
+          : "'nvshmem' is not in this build of Lutra; there is mpi"));
+  CHECK(!lutra::can_use(comm, lutra::CommBackend::nvshmem));
   const int last = comm.size() - 1;
   const std::size_t bytes = comm.rank() == last ? std::size_t{1} << 63 : 8;  // more than any vector holds
   const std::string refused =

@@ -152,9 +152,9 @@ class Pages(unittest.TestCase):
             for block in code_blocks(page.read_text(), "cmake"):
                 for target in re.findall(r"Lutra::(\w+)", block):
                     with self.subTest(page=page.name, target=target):
-                        self.assertIn(target, ("lutra", "c", "fortran", "trilinos"))
+                        self.assertIn(target, ("lutra", "c", "fortran", "nvshmem", "trilinos"))
                 for component in re.findall(r"COMPONENTS (\w+)", block):
-                    self.assertIn(component, ("C", "trilinos"))
+                    self.assertIn(component, ("C", "nvshmem", "trilinos"))
 
     def test_numbers_are_those_of_the_code(self):
         for page, stated, file, defined in CONSTANTS:

@@ -15,6 +15,9 @@
 #include "Lutra_DistributedTriangles.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
+#ifdef LUTRA_HAS_NVSHMEM
+#include "Lutra_Nvshmem.hpp"
+#endif
 #include "Lutra_ScalarTraits.hpp"
 
 using namespace lutra;
@@ -332,6 +335,31 @@ TEST_CASE("kernels solve distributed triangles with every way of sending message
   CHECK(refusal(true, CommBackend::mpi, false).find("deterministic: on devices sums have one order") !=
         std::string::npos);
   comm.close();
+}
+
+TEST_CASE("kernels solve distributed triangles by NVSHMEM", "[distributed][device][nvshmem]") {
+#ifdef LUTRA_HAS_NVSHMEM
+  Communicator comm;
+  std::string refusal;
+  try {
+    use_nvshmem(comm);
+  } catch (const InputError& error) {
+    refusal = error.what();
+  }
+  if (!refusal.empty()) {
+    CHECK(refusal.find("is for one rank a device; ranks 0 and ") != std::string::npos);
+    comm.close();
+    SKIP(refusal);
+  }
+  CHECK(can_use(comm, CommBackend::nvshmem));
+  for (const bool deterministic : {true, false}) {
+    LUTRA_IF_F64(check_kernels<double>(comm, CommBackend::nvshmem, false, deterministic);)
+    LUTRA_IF_C128(check_kernels<Kokkos::complex<double>>(comm, CommBackend::nvshmem, true, deterministic);)
+  }
+  comm.close();
+#else
+  SKIP("Lutra_ENABLE_NVSHMEM is OFF");
+#endif
 }
 
 TEST_CASE("distributed triangles solve on every grid", "[distributed]") {

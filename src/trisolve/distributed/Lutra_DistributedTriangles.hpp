@@ -75,15 +75,15 @@ struct DistributedOptions {
   ProcessGrid grid{0, 0};
   DistributedCosts costs = host_device_model().trisolve.distributed;  ///< costs of the performance model
   /// Sums follow one order, so that results on one grid are the same bit for bit from run to run. Otherwise
-  /// hosts sum in the order in which messages arrive. Devices do so with `peer`
+  /// hosts sum in the order in which messages arrive. Devices do so with `peer` and `nvshmem`
   /// (two kernels, WAIT and SOLVE), and reject false with `mpi`.
   bool deterministic = true;
   int max_width = 64;    ///< most rows of a block
   int max_columns = 16;  ///< right-hand sides solved at a time
   /// Kernels of Kokkos::DefaultExecutionSpace process rows; otherwise the rank's host thread does.
   bool on_device = false;
-  /// Transport of messages: `mpi`, sent by hosts, or `peer`, put by kernels of devices: by one persistent
-  /// kernel per solve, or without `deterministic` by WAIT and SOLVE on two streams.
+  /// Transport of messages: `mpi`, sent by hosts, or `peer` or `nvshmem`, put by kernels of devices: by one
+  /// persistent kernel per solve, or without `deterministic` by WAIT and SOLVE on two streams.
   CommBackend backend = CommBackend::mpi;
 };
 
@@ -136,9 +136,10 @@ struct RankStatistics {
 /// before which no slot is reused.
 ///
 /// With `on_device`, values, slots and signals are in the memory of the rank's device. There one kernel
-/// processes rows as their blocks arrive (`peer`), or the host launches kernels over the rows that are ready
+/// processes rows as their blocks arrive (`peer`, `nvshmem`), or the host launches kernels over the rows that
+/// are ready
 /// (`mpi`). Without `deterministic`, columns are worked as in the paper's Algorithm 1: a kernel SOLVE with a
-/// block per column, beside a kernel WAIT that receives (`peer`).
+/// block per column, beside a kernel WAIT that receives (`peer`, `nvshmem`).
 ///
 /// Departures from the paper: a host takes messages from one queue instead of polling flags; sums follow a
 /// fixed order by default; any number of right-hand sides at a time.

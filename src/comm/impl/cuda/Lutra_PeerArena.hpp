@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "Lutra_Communicator.hpp"
+#include "Lutra_DeviceArena.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_PeerWindow.hpp"
 
@@ -18,7 +19,7 @@ namespace lutra::Impl {
 
 /// Device memory of this rank that other ranks of the host map by CUDA IPC: signals, abort word, bytes.
 /// Allocated by one cudaMalloc, since Views cannot be mapped if Kokkos allocates asynchronously.
-class PeerArena {
+class PeerArena final : public DeviceArena {
  public:
   /// Collective. @throws InputError or OutOfMemoryError, the same on all ranks
   PeerArena(Communicator& comm, std::size_t bytes, std::size_t signals) : m_comm(comm) {
@@ -33,18 +34,17 @@ class PeerArena {
     const std::vector<Offer> offers = comm.all_gather(mine);
     comm.agree("mapping of peer memory", [&] { map(offers); });
   }
-  /// Does not wait. Without `close`, memory that others may still write to is kept until the process ends.
-  ~PeerArena() = default;
   PeerArena(const PeerArena&) = delete;
   PeerArena& operator=(const PeerArena&) = delete;
   /// Collective: all ranks unmap before any frees; the reverse order is undefined.
-  void close() {
+  void close() override {
     for (int rank = 0; rank < m_window.size; ++rank)
       if (rank != m_window.rank) cudaIpcCloseMemHandle(m_window.signals[rank]);
     m_comm.barrier();
     cudaFree(m_memory);
     m_memory = nullptr;
   }
+  std::byte* bytes() const override { return m_window.bytes[m_window.rank]; }
   const PeerWindow& window() const { return m_window; }
 
  private:

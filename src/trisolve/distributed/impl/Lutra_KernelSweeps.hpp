@@ -17,15 +17,16 @@
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_MessageSweepsCuda.hpp"
-#include "Lutra_ResidentBlocksCuda.hpp"
-#include "Lutra_RowTasksCuda.hpp"
+#include "Lutra_PeerWindow.hpp"
+#include "Lutra_SweepKernelsCuda.hpp"
 #endif
 
 namespace lutra::Impl {
 
 /// The sweeps of a rank by kernels of the default execution space.
 ///
-///     peer   one persistent kernel per solve, which puts and waits itself; for sums in the order of arrival
+///     peer, nvshmem
+///            one persistent kernel per solve, which puts and waits itself; for sums in the order of arrival
 ///            the kernels WAIT and SOLVE (Lutra_MessageKernelsCuda.hpp)
 ///            meanwhile the host answers other ranks
 ///     mpi    the host receives messages and counts the missing inputs of each task; one kernel processes all
@@ -43,11 +44,14 @@ class KernelSweeps {
   /// @param b_rows rows of b
   /// @param slot_rows rows of all slots
   /// @param columns most right-hand sides of a solve
-  /// @param in_arrival_order whether sums follow the order of messages; with `peer` only
+  /// @param in_arrival_order whether sums follow the order of messages; not with `mpi`
   KernelSweeps(const std::vector<Sweep<Scalar>>& sweeps, const std::vector<SlotEvent>& events,
                const std::vector<std::size_t>& b_offset, std::size_t b_rows, std::size_t slot_rows,
-               std::size_t columns, bool in_arrival_order)
-      : m_list(sweeps, events.size(), b_offset), m_slot_rows(slot_rows) {
+               std::size_t columns, CommBackend backend, bool in_arrival_order)
+      : m_list(sweeps, events.size(), b_offset),
+        m_slot_rows(slot_rows),
+        m_columns(columns),
+        m_sums_in_memory(backend == CommBackend::nvshmem) {
     m_tasks = upload(m_exec, m_reservation, "lutra::trisolve::row_tasks", m_list.tasks);
     m_blocks = upload(m_exec, m_reservation, "lutra::trisolve::row_blocks", m_list.blocks);
     m_children = upload(m_exec, m_reservation, "lutra::trisolve::row_children", m_list.children);
@@ -58,7 +62,8 @@ class KernelSweeps {
     m_values = make_uncounted<Values>("lutra::trisolve::values", m_list.column_in_block.size());
     m_triangles = make_uncounted<Values>("lutra::trisolve::diagonal_blocks", m_list.triangle_entries);
     m_b = make_uncounted<Values>("lutra::trisolve::b", b_rows * columns);
-    m_sums = make_uncounted<Values>("lutra::trisolve::sums", m_list.sum_rows * columns);
+    if (!m_sums_in_memory)
+      m_sums = make_uncounted<Values>("lutra::trisolve::sums", m_list.sum_rows * columns);
     m_ready = make_uncounted<Kokkos::View<int*, Memory>>("lutra::trisolve::ready", m_list.tasks.size() + 1);
 #ifdef KOKKOS_ENABLE_CUDA
     if (in_arrival_order)
@@ -81,8 +86,10 @@ class KernelSweeps {
   std::size_t signals() const {
     return m_list.signals;
   }
-  std::size_t slot_rows() const {
-    return m_slot_rows;
+  /// Rows of right-hand sides in that memory: slots, and then, with `nvshmem`, which puts from symmetric
+  /// memory only, the sums.
+  std::size_t memory_rows() const {
+    return m_slot_rows + (m_sums_in_memory ? m_list.sum_rows : 0);
   }
 
   void set_values(const std::vector<Sweep<Scalar>>& sweeps) {
@@ -101,10 +108,11 @@ class KernelSweeps {
     const auto rows = std::pair<std::size_t, std::size_t>(0, m_b.extent(0));
     Kokkos::deep_copy(m_exec, Kokkos::subview(m_b, rows), view(b));
     if (memory.backend() == CommBackend::mpi) {
-      if (m_slots.extent(0) == 0) m_slots = Values("lutra::trisolve::slots", memory.bytes() / sizeof(Scalar));
+      if (m_slots.extent(0) == 0) m_slots = Values("lutra::trisolve::slots", m_slot_rows * m_columns);
       solve_by_batches(comm, memory, k, epoch);
     } else {
-      m_slots = Values(memory.template at<Scalar>(0), memory.bytes() / sizeof(Scalar));
+      m_slots = Values(memory.template at<Scalar>(0), m_slot_rows * m_columns);
+      if (m_sums_in_memory) m_sums = Values(m_slots.data() + m_slots.extent(0), m_list.sum_rows * m_columns);
       solve_by_kernels(comm, memory, k, epoch);
     }
     for (const RowTask& task : m_list.tasks) {
@@ -259,50 +267,44 @@ class KernelSweeps {
   }
 
 #ifdef KOKKOS_ENABLE_CUDA
-  void launch_persistent(const PeerWindow& window, std::size_t k, std::uint64_t epoch) {
-    const auto stream = m_exec.cuda_stream();
-    int* const ticket = m_ready.data() + m_list.tasks.size();
-    const std::size_t bytes = static_cast<std::size_t>(m_list.max_width) * k * sizeof(Scalar);
-    constexpr std::size_t most_bytes = 48 << 10;  // default limit of shared memory
-    const bool in_shared = bytes <= most_bytes;
-    const int at_once =
-        resident_blocks(m_exec, row_tasks_kernel<Scalar>, row_task_threads, in_shared ? bytes : 0);
-    const auto blocks =
-        std::min(m_list.tasks.size(),
-                 static_cast<std::size_t>(std::max(at_once, m_exec.cuda_device_prop().multiProcessorCount)));
-    if (blocks == 0) return;
-    check_cuda(cudaMemsetAsync(ticket, 0, sizeof(int), stream), "starting a triangular solve");
-    row_tasks_kernel<Scalar>
-        <<<static_cast<unsigned>(blocks), row_task_threads, in_shared ? bytes : 0, stream>>>(
-            arrays(k), window, static_cast<int>(m_list.tasks.size()), ticket, epoch, in_shared);
-    check_cuda(cudaGetLastError(), "launching a triangular solve");
+  void find_kernels(const SymmetricMemory& memory) {
+    if (memory.backend() == CommBackend::peer)
+      m_kernels = std::make_shared<WindowKernels<Scalar, PeerWindow>>(memory.peer_window());
+    else
+      m_kernels = std::dynamic_pointer_cast<const SweepKernels<Scalar>>(memory.arena());
+    if (!m_kernels)
+      throw InputError("communication backend '" + std::string(to_string(memory.backend())) +
+                       "' has no kernels for triangles of this scalar");
   }
 
-  void solve_by_kernels(Communicator& comm, SymmetricMemory& memory, std::size_t k, std::uint64_t epoch) {
-    const PeerWindow& window = memory.peer_window();
+  void solve_by_kernels(Communicator& comm, const SymmetricMemory& memory, std::size_t k,
+                        std::uint64_t epoch) {
+    if (!m_kernels) find_kernels(memory);
     const auto synchronize = [&] {
       return m_messages ? m_messages->synchronize() : cudaStreamSynchronize(m_exec.cuda_stream());
     };
     try {  // meanwhile the host answers other ranks
       if (m_messages) {
-        m_messages->launch_wait(arrays(k), m_sums, window, epoch);
+        m_messages->launch_wait(arrays(k), m_sums, *m_kernels, epoch);
         comm.wait_until("the kernel WAIT of a triangular solve", [&] { return m_messages->is_waiting(); });
-        m_messages->launch_solve(arrays(k), window, epoch);
+        m_messages->launch_solve(arrays(k), *m_kernels, epoch);
       } else {
-        launch_persistent(window, k, epoch);
+        m_kernels->launch_rows(m_exec, arrays(k), m_list.tasks.size(),
+                               static_cast<std::size_t>(m_list.max_width) * k * sizeof(Scalar),
+                               m_ready.data() + m_list.tasks.size(), epoch);
       }
       comm.wait_until("kernels of a triangular solve", [&] {
         return m_messages ? m_messages->is_done()
                           : cudaStreamQuery(m_exec.cuda_stream()) != cudaErrorNotReady;
       });
     } catch (...) {
-      window.abort_from_host();
+      m_kernels->end_waits();
       synchronize();
       throw;
     }
     comm.agree("triangular solve by kernels", [&] {
       check_cuda(synchronize(), "a triangular solve");
-      if (const auto by = window.aborted_on_host(); by != 0)
+      if (const auto by = m_kernels->aborted_by(); by != 0)
         throw TimeoutError("a kernel of rank " + std::to_string(by - 1) +
                            " waited too long for x or a partial sum of a triangular solve");
     });
@@ -322,7 +324,8 @@ class KernelSweeps {
 
   Exec m_exec;
   RowTaskList<Scalar> m_list;
-  std::size_t m_slot_rows;
+  std::size_t m_slot_rows, m_columns;
+  bool m_sums_in_memory;  ///< in the symmetric memory, behind the slots
   MemoryReservation m_reservation{MemoryBudget()};
   Kokkos::View<const RowTask*, Memory> m_tasks;
   Kokkos::View<const RowBlock*, Memory> m_blocks;
@@ -335,7 +338,8 @@ class KernelSweeps {
   std::vector<std::vector<int>> m_waiting;  ///< [signals] tasks that wait for each signal, in batches
   std::vector<Scalar> m_found;
 #ifdef KOKKOS_ENABLE_CUDA
-  std::unique_ptr<MessageSweeps<Scalar>> m_messages;  ///< set in the order of arrival
+  std::unique_ptr<MessageSweeps<Scalar>> m_messages;      ///< set in the order of arrival
+  std::shared_ptr<const SweepKernels<Scalar>> m_kernels;  ///< set by the first solve; not with `mpi`
 #endif
 };
 

@@ -89,7 +89,8 @@ void DistributedTriangles<Scalar>::State::analyze(const DistributedPattern& patt
   comm.agree("allocation of a distributed triangle", [&] {
     if (options.on_device)
       kernels = std::make_shared<Impl::KernelSweeps<Scalar>>(sweeps, events, b_offset, b.size() / columns,
-                                                             slots.rows, columns, !options.deterministic);
+                                                             slots.rows, columns, options.backend,
+                                                             !options.deterministic);
     for (Impl::Sweep<Scalar>& sweep : sweeps) {
       sweep.values.resize(sweep.plan.count_entries());
       sweep.sums.resize(sweep.plan.sum_rows * columns);
@@ -97,7 +98,8 @@ void DistributedTriangles<Scalar>::State::analyze(const DistributedPattern& patt
       sweep.has_x.resize(sweep.plan.columns.size());
     }
   });
-  memory.emplace(comm, slots.rows * columns * sizeof(Scalar), kernels ? kernels->signals() : events.size(),
+  const std::size_t rows = kernels ? kernels->memory_rows() : slots.rows;
+  memory.emplace(comm, rows * columns * sizeof(Scalar), kernels ? kernels->signals() : events.size(),
                  options.backend);
 }
 

@@ -3,10 +3,10 @@
 #define LUTRA_MESSAGEKERNELSCUDA_HPP
 
 #include "Lutra_MessageTasks.hpp"
-#include "Lutra_PeerWindow.hpp"
 #include "Lutra_RowTasksCuda.hpp"
 #include "Lutra_SharedEntryCuda.hpp"
 #include "Lutra_TaskQueueCuda.hpp"
+#include "Lutra_Watchdog.hpp"
 
 namespace lutra::Impl {
 
@@ -33,7 +33,8 @@ inline constexpr int wait_threads = 1024;
 class MessageWatch {
  public:
   /// To be called at each unsuccessful poll. @returns whether to give up
-  __device__ bool expired(const PeerWindow& window) {
+  template <class Window>
+  __device__ bool expired(const Window& window) {
     constexpr int polls_a_look = 256;
     if (++m_polls % polls_a_look != 0) return false;
     if (window.aborted() != 0) return true;
@@ -49,10 +50,9 @@ class MessageWatch {
 
 /// Counts a contribution to a row that lanes of this warp have added; sends the sum if it is the last one.
 /// By a warp.
-template <class Scalar>
-__device__ __forceinline__ void count_contribution(const MessageArrays<Scalar>& arrays,
-                                                   const PeerWindow& window, int row_number,
-                                                   unsigned long long epoch) {
+template <class Scalar, class Window>
+__device__ __forceinline__ void count_contribution(const MessageArrays<Scalar>& arrays, const Window& window,
+                                                   int row_number, unsigned long long epoch) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   __syncwarp();
   int left = 0;
@@ -65,11 +65,9 @@ __device__ __forceinline__ void count_contribution(const MessageArrays<Scalar>& 
   const MessageRow row = arrays.rows[row_number];
   if (left > 0 || row.parent.rank < 0) return;
   const auto k = arrays.data.k;
-  auto* const to = reinterpret_cast<Scalar*>(window.bytes[row.parent.rank]) + row.parent.offset * k;
-  const Scalar* const sum = arrays.data.sums + row.sum * k;
-  for (std::int64_t i = lane; i < row.width * k; i += 32) to[i] = sum[i];
-  __syncwarp();
-  if (lane == 0) raise_system_flag(window.signals[row.parent.rank] + row.parent.signal, epoch);
+  window.put_by_warp(row.parent.rank, static_cast<std::size_t>(row.parent.offset * k) * sizeof(Scalar),
+                     arrays.data.sums + row.sum * k, static_cast<std::size_t>(row.width * k),
+                     static_cast<std::size_t>(row.parent.signal), epoch);
 }
 
 /// lsum(I) −= L(I, K)·x(K) for the rows of a piece; lanes share the entries of a row. By a warp.
@@ -98,7 +96,8 @@ __device__ __forceinline__ void subtract_piece(const MessageArrays<Scalar>& arra
 }
 
 /// Waits until a flag of this device has a value; by all threads of a block. @returns false if given up
-__device__ inline bool wait_for_message(const int* flag, int value, const PeerWindow& window) {
+template <class Window>
+__device__ bool wait_for_message(const int* flag, int value, const Window& window) {
   int given_up = 0;
   if (threadIdx.x == 0) {
     MessageWatch watch;
@@ -108,10 +107,9 @@ __device__ inline bool wait_for_message(const int* flag, int value, const PeerWi
 }
 
 /// The kernel SOLVE. @param ticket zero on entry @param epoch value of this solve's signals
-template <class Scalar>
+template <class Scalar, class Window>
 __global__ void __launch_bounds__(message_threads)
-    solve_columns_kernel(MessageArrays<Scalar> arrays, PeerWindow window, int* ticket,
-                         unsigned long long epoch) {
+    solve_columns_kernel(MessageArrays<Scalar> arrays, Window window, int* ticket, unsigned long long epoch) {
   __shared__ int taken;
   const RowTaskArrays<Scalar>& data = arrays.data;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, warps = message_threads / 32;
@@ -155,9 +153,9 @@ __global__ void __launch_bounds__(message_threads)
 /// Takes the messages `begin` … `end` − 1 whose masks this warp owns, as they arrive. @returns false if given
 /// up
 /// @param arrived called by the warp as arrived(message)
-template <class Arrived>
+template <class Window, class Arrived>
 __device__ __forceinline__ bool take_messages(const MessageArrival* messages, unsigned char* mask, int n,
-                                              const PeerWindow& window, unsigned long long epoch,
+                                              const Window& window, unsigned long long epoch,
                                               const Arrived& arrived) {
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   MessageWatch watch;
@@ -184,9 +182,9 @@ __device__ __forceinline__ bool take_messages(const MessageArrival* messages, un
 
 /// The kernel WAIT: block 0 receives x of columns, block 1 sums of rows.
 /// @param is_resident in host memory; set to 1 once the kernel runs, so that SOLVE may fill the device
-template <class Scalar>
+template <class Scalar, class Window>
 __global__ void __launch_bounds__(wait_threads)
-    wait_for_messages_kernel(MessageArrays<Scalar> arrays, PeerWindow window, unsigned long long epoch,
+    wait_for_messages_kernel(MessageArrays<Scalar> arrays, Window window, unsigned long long epoch,
                              volatile int* is_resident) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   if (threadIdx.x == 0) {

@@ -7,9 +7,8 @@
 #include <type_traits>
 
 #include "Lutra_CheckCuda.hpp"
-#include "Lutra_MessageKernelsCuda.hpp"
 #include "Lutra_MessageTaskList.hpp"
-#include "Lutra_ResidentBlocksCuda.hpp"
+#include "Lutra_SweepKernelsCuda.hpp"
 #include "Lutra_Upload.hpp"
 
 namespace lutra::Impl {
@@ -53,7 +52,7 @@ class MessageSweeps {
   /// Resets counters, masks and sums, and launches WAIT. SOLVE may follow once `is_waiting`.
   /// @param sums all sums of `data`
   void launch_wait(const RowTaskArrays<Scalar>& data, const Kokkos::View<Scalar*, Memory>& sums,
-                   const PeerWindow& window, std::uint64_t epoch) {
+                   const SweepKernels<Scalar>& kernels, std::uint64_t epoch) {
     const auto stream = m_exec.cuda_stream();
     Kokkos::deep_copy(m_exec, m_missing, m_contributions);
     const auto clear = [&](const auto& view) {
@@ -70,21 +69,14 @@ class MessageSweeps {
     m_is_resident[1] = 0;
     int* on_device = nullptr;
     check_cuda(cudaHostGetDevicePointer(&on_device, const_cast<int*>(m_is_resident), 0), "mapping a flag");
-    wait_for_messages_kernel<Scalar>
-        <<<2, wait_threads, 0, m_wait_stream>>>(arrays(data), window, epoch, on_device);
-    check_cuda(cudaGetLastError(), "launching the kernel WAIT");
+    kernels.launch_wait(m_wait_stream, arrays(data), epoch, on_device);
   }
   /// Whether both blocks of WAIT are on the device (the paper's flag_w).
   bool is_waiting() const { return m_is_resident[0] != 0 && m_is_resident[1] != 0; }
 
-  void launch_solve(const RowTaskArrays<Scalar>& data, const PeerWindow& window, std::uint64_t epoch) {
-    const auto most = static_cast<std::size_t>(
-        std::max(resident_blocks(m_exec, solve_columns_kernel<Scalar>, message_threads, 0), 1));
-    const auto blocks = static_cast<unsigned>(std::min(m_columns.extent(0), most));
-    if (blocks == 0) return;
-    solve_columns_kernel<Scalar><<<blocks, message_threads, 0, m_exec.cuda_stream()>>>(
-        arrays(data), window, m_flags.data() + m_columns.extent(0), epoch);
-    check_cuda(cudaGetLastError(), "launching the kernel SOLVE");
+  void launch_solve(const RowTaskArrays<Scalar>& data, const SweepKernels<Scalar>& kernels,
+                    std::uint64_t epoch) {
+    kernels.launch_solve(m_exec, arrays(data), m_flags.data() + m_columns.extent(0), epoch);
   }
   bool is_done() const {
     return cudaStreamQuery(m_wait_stream) != cudaErrorNotReady &&

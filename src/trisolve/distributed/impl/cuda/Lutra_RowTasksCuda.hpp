@@ -2,16 +2,15 @@
 #ifndef LUTRA_ROWTASKSCUDA_HPP
 #define LUTRA_ROWTASKSCUDA_HPP
 
-#include "Lutra_PeerWindow.hpp"
 #include "Lutra_RowTasks.hpp"
 #include "Lutra_ShufflesCuda.hpp"
 #include "Lutra_TaskQueueCuda.hpp"
 
 namespace lutra::Impl {
 
-// One persistent kernel for a distributed triangular solve over peer memory (N. Ding, Y. Liu, S. Williams and
-// X. S. Li, A Message-Driven, Multi-GPU Parallel Sparse Triangular Solver, 2020, section 3; one kernel
-// replaces the paper's waiting and solving kernels). Blocks take tasks by a ticket, in order
+// One persistent kernel for a distributed triangular solve, whose messages a window puts (N. Ding, Y. Liu, S.
+// Williams and X. S. Li, A Message-Driven, Multi-GPU Parallel Sparse Triangular Solver, 2020, section 3; one
+// kernel replaces the paper's waiting and solving kernels). Blocks take tasks by a ticket, in order
 // (Lutra_RowTasks.hpp), and poll the signals of this rank's inbox for the inputs of a task:
 //
 //     rank 0, block of row I                          rank 1, block of row J
@@ -53,10 +52,11 @@ __global__ void __launch_bounds__(row_task_threads)
 /// @param ticket  zero on entry
 /// @param epoch   value of this solve's signals
 /// @param in_shared whether shared memory holds a row's sum
-template <class Scalar>
+/// @tparam Window PeerWindow, or one with its members
+template <class Scalar, class Window>
 __global__ void __launch_bounds__(row_task_threads)
-    row_tasks_kernel(RowTaskArrays<Scalar> data, PeerWindow window, int n, int* ticket,
-                     unsigned long long epoch, bool in_shared) {
+    row_tasks_kernel(RowTaskArrays<Scalar> data, Window window, int n, int* ticket, unsigned long long epoch,
+                     bool in_shared) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   __shared__ int taken;
   const RowBlockTeam team;
