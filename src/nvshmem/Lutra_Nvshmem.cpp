@@ -38,6 +38,12 @@ class NvshmemArena final : public DeviceArena LUTRA_FOR_EACH_SCALAR(LUTRA_BASE) 
 #undef LUTRA_BASE
 #undef LUTRA_INITIALIZE
 
+[[noreturn]] void throw_too_large(std::size_t bytes) {
+  throw OutOfMemoryError("symmetric memory of NVSHMEM of " + std::to_string(bytes) +
+                             " bytes does not fit; NVSHMEM_SYMMETRIC_SIZE may limit it",
+                         bytes);
+}
+
 std::shared_ptr<DeviceArena> make_arena(Communicator& comm, std::size_t bytes, std::size_t signals) {
   std::vector<std::size_t> most{bytes, signals};
   comm.all_max(most);
@@ -46,13 +52,15 @@ std::shared_ptr<DeviceArena> make_arena(Communicator& comm, std::size_t bytes, s
   window.rank = comm.rank();
   window.size = comm.size();
   window.watchdog = static_cast<std::uint64_t>(1e9 * comm.options().watchdog_seconds);
+  comm.agree("allocation of NVSHMEM memory", [&] {  // NVSHMEM ends the process if its heap cannot grow
+    std::size_t free = 0, total = 0;
+    check_cuda(cudaMemGetInfo(&free, &total), "asking for free memory");
+    if (all > free) throw_too_large(all);
+  });
   comm.agree("allocation of NVSHMEM memory", [&] {
     const Communicator::Work work(comm);
     void* const memory = nvshmem_calloc(1, all);  // collective; returns once all ranks have the memory
-    if (memory == nullptr)
-      throw OutOfMemoryError("symmetric memory of NVSHMEM of " + std::to_string(all) +
-                                 " bytes does not fit; NVSHMEM_SYMMETRIC_SIZE may limit it",
-                             all);
+    if (memory == nullptr) throw_too_large(all);
     check_cuda(cudaDeviceSynchronize(), "clearing memory of NVSHMEM");
     window.n_signals = most[1];
     window.signals = static_cast<std::uint64_t*>(memory);

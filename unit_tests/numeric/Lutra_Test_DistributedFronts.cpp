@@ -244,7 +244,7 @@ TEST_CASE("a device memory budget too small for one rank suffices for several", 
       const auto rows = deal(system.A.n_rows, ranks.size());
       DistributedFronts<double, Space> fronts(ranks, of.tree, of.entries(), rows, budget);
       fronts.note_entries();
-      fronts.factorize(in_memory<Exec>(values_of(system.A, rows[static_cast<std::size_t>(ranks.rank())])),
+      fronts.factorize(in_memory<Space>(values_of(system.A, rows[static_cast<std::size_t>(ranks.rank())])),
                        1e-10);
       fronts.collect_factors();
       return fronts.values().size();
