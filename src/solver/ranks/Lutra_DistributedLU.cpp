@@ -38,6 +38,22 @@ double stored_entries(const AssemblyTree& tree) {
   return entries;
 }
 
+/// The tree whose fronts an execution space factorizes, built by its threads.
+template <class ExecutionSpace>
+AssemblyTree build_tree_for(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, PivotOrder& pivots,
+                            const MemoryBudget& budget) {
+  const ExecutionSpace exec;
+  if constexpr (Impl::is_host_space<ExecutionSpace>) {
+    return Impl::build_tree(exec, A, A, pivots, budget);
+  } else {
+    using Memory = typename ExecutionSpace::memory_space;
+    const CsrPattern<Ordinal, Offset, Memory> copy{A.n_rows, A.n_cols,
+                                                   Kokkos::create_mirror_view_and_copy(Memory(), A.row_map),
+                                                   Kokkos::create_mirror_view_and_copy(Memory(), A.entries)};
+    return Impl::build_tree(exec, copy, A, pivots, budget);
+  }
+}
+
 /// Adds the counts of fronts on several ranks to the report.
 void describe_fronts(const AssemblyTree& tree, int ranks, double nnz, Report& report) {
   const double stored = stored_entries(tree);
@@ -270,7 +286,7 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
         if (!pivots) return;  // structurally singular: SparseLU reports it
         const Kokkos::Timer timer;
         AssemblyTree& tree = analysis.tree;
-        tree = Impl::build_tree(exec, view.pattern(), view.pattern(), *pivots, budget);
+        tree = build_tree_for<ExecutionSpace>(view.pattern(), *pivots, budget);
         const double entries = stored_entries(tree);
         const auto choice = Impl::choose_engine(m_options, {entries > 0 ? tree.flops / entries : 0.0},
                                                 default_device_model<ExecutionSpace>().numeric);
