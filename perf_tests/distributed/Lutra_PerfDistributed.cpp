@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// LU on several ranks beside SparseLU on one, and triangular solves by grid beside the model's prediction:
+//     first           analysis, factorization, solve
+//     numeric         new values
+//     refactor-solve  new values and a solve
+//     solve, solve-16 one and 16 right-hand sides
+//     triangles-PxQ   the triangles of the matrix on a grid, with `predicted_s`
+//     symbolic        the pattern of L + U by fill2
+// "lutra" uses all ranks, "one" rank 0 alone.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+
+#include "Lutra_Distributed.hpp"
+#include "Lutra_DistributedSymbolic.hpp"
+#include "Lutra_DistributedTriangles.hpp"
+#include "Lutra_PerfOrdered.hpp"
+#include "Lutra_PerfRanks.hpp"
+#include "Lutra_PerfRun.hpp"
+#include "Lutra_PerfSolver.hpp"
+#include "Lutra_SparseLU.hpp"
+
+namespace lutra::Perf {
+namespace {
+
+constexpr bool on_device = !std::is_same_v<Kokkos::DefaultExecutionSpace, Kokkos::DefaultHostExecutionSpace>;
+
+/// Columns of right-hand sides of a matrix on rank 0, c + 1 times the first.
+std::vector<double> right_hand_sides(const std::vector<double>& b, std::size_t k) {
+  std::vector<double> B;
+  for (std::size_t c = 0; c < k; ++c)
+    for (const double value : b) B.push_back(value * static_cast<double>(c + 1));
+  return B;
+}
+
+/// The rows of each rank are one run, so that a part of a column is one, too.
+std::vector<double> own_rows(const std::vector<double>& B, std::size_t n, const DistributedRows<double>& A) {
+  std::vector<double> part;
+  if (A.rows.empty()) return part;
+  for (std::size_t begin = static_cast<std::size_t>(A.rows.front()); begin < B.size(); begin += n)
+    part.insert(part.end(), B.begin() + static_cast<std::ptrdiff_t>(begin),
+                B.begin() + static_cast<std::ptrdiff_t>(begin + A.rows.size()));
+  return part;
+}
+
+/// A matrix on all ranks, with a solver over them.
+struct RankCase {
+  DistributedRows<double> rows;
+  std::vector<double> B, X;
+  std::size_t columns;
+  DistributedLU<double> solver;
+
+  RankCase(const HostMatrix<double>& A, std::size_t k)
+      : rows(deal_rows(ranks(), A)), columns(k), solver(ranks(), options(), distribution()) {
+    B = own_rows(right_hand_sides(make_right_hand_side(A), k), static_cast<std::size_t>(A.n_rows), rows);
+    X.resize(B.size());
+  }
+  static LuOptions options() {
+    LuOptions result;
+    result.expected_factorizations = repeated_factorizations;
+    return result;
+  }
+  static DistributedOptions distribution() {
+    DistributedOptions result;
+    result.on_device = on_device;
+    if (on_device) result.backend = CommBackend::peer;
+    return result;
+  }
+  void first() {
+    solver.close();
+    refuse(solver.factorize(rows));
+    solve();
+  }
+  void numeric() { refuse(solver.refactorize(rows.values)); }
+  void solve() { refuse(solver.solve(B, X, columns)); }
+  static void refuse(Status status) {
+    if (status != Status::success) throw std::runtime_error("status " + std::string(to_string(status)));
+  }
+  Measurement described(Samples samples) {
+    solve();
+    Measurement result{std::move(samples)};
+    result.check_errors({solver.report().errors.backward_componentwise.value_or(0),
+                         solver.report().errors.backward_normwise.value_or(0)});
+    result.label = solver.report().choice.why;
+    solver.close();
+    return result;
+  }
+};
+
+using Operation = void (*)(RankCase&);
+
+Measurement measure_ranks(const PerfRun& run, const HostMatrix<double>& A, std::size_t k, Operation timed) {
+  RankCase of(A, k);
+  of.first();
+  return of.described(measure_on_ranks(ranks(), run.samples, [&] { timed(of); }));
+}
+
+/// The same by SparseLU, on rank 0.
+Measurement measure_one(const PerfRun& run, const HostMatrix<double>& A, std::size_t k,
+                        const std::string& stage) {
+  struct One {
+    DeviceMatrix<double> matrix;
+    Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace> B, X;
+    std::unique_ptr<SparseLU<double>> solver;
+    void first() {
+      solver = std::make_unique<SparseLU<double>>(RankCase::options());
+      RankCase::refuse(solver->analyze(matrix));
+      numeric();
+      solve();
+    }
+    void numeric() { RankCase::refuse(solver->factorize(matrix)); }
+    void solve() { RankCase::refuse(solver->solve(B, X)); }
+  };
+  std::unique_ptr<One> one;
+  if (ranks().rank() == 0) {
+    const Communicator::Work work(ranks());
+    const auto B = right_hand_sides(make_right_hand_side(A), k);
+    using Host = Kokkos::View<const double**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
+    const auto n = static_cast<std::size_t>(A.n_rows);
+    one = std::make_unique<One>();
+    one->matrix = to_device(A);
+    one->B = decltype(one->B)("lutra::perf::b", n, k);
+    one->X = decltype(one->X)("lutra::perf::x", n, k);
+    Kokkos::deep_copy(one->B, Host(B.data(), n, k));
+    one->first();
+  }
+  Measurement result{measure_on_first_rank(ranks(), run.samples, [&] {
+    if (stage == "first") return one->first();
+    if (stage == "numeric" || stage == "refactor-solve") one->numeric();
+    if (stage != "numeric") one->solve();
+  })};
+  if (one) {
+    const Communicator::Work work(ranks());
+    one->solve();
+    result.check_errors({one->solver->report().errors.backward_componentwise.value_or(0),
+                         one->solver->report().errors.backward_normwise.value_or(0)});
+  }
+  return result;
+}
+
+/// L and U of A's pattern, made diagonally dominant, on a grid.
+Measurement measure_triangles(const PerfRun& run, const HostMatrix<double>& A, const ProcessGrid& grid) {
+  const DistributedRows<double> part = deal_rows(ranks(), A);
+  DistributedEntries<double> entries;
+  for (std::size_t i = 0; i < part.rows.size(); ++i)
+    for (auto e = static_cast<std::size_t>(part.row_map[i]);
+         e < static_cast<std::size_t>(part.row_map[i + 1]); ++e) {
+      const bool is_diagonal = part.columns[e] == part.rows[i];
+      entries.rows.push_back(part.rows[i]);
+      entries.columns.push_back(part.columns[e]);
+      entries.values.push_back(
+          is_diagonal ? 2.0 : 1.0 / static_cast<double>(part.row_map[i + 1] - part.row_map[i]));
+    }
+  DistributedOptions options = RankCase::distribution();
+  options.grid = grid;
+  const DistributedPattern pattern{
+      part.n,          entries.rows,
+      entries.columns, {{TriangleSide::lower, DiagonalKind::unit}, {TriangleSide::upper}},
+      part.rows,       part.rows};
+  DistributedTriangles<double> triangles(ranks(), pattern, options);
+  triangles.set_values(entries.values);
+  const std::vector<double> B(part.rows.size(), 1.0);
+  std::vector<double> X(B.size());
+  Measurement result{measure_on_ranks(ranks(), run.samples, [&] { triangles.solve(B, X); })};
+  for (const GridPrediction& prediction : predict_grids(ranks(), pattern, options, {grid}))
+    result.counters["predicted_s"] = prediction.seconds;
+  triangles.close();
+  return result;
+}
+
+/// The pattern of L + U by fill2, in the order of METIS.
+Measurement measure_symbolic(const PerfRun& run, const PerfMatrix& matrix, bool all_ranks) {
+  using Exec = Kokkos::DefaultExecutionSpace;
+  std::optional<Ordered> made;
+  {
+    const Communicator::Work work(ranks());
+    made.emplace(matrix);
+  }
+  const Ordered& ordered = *made;
+  if (all_ranks) {
+    Measurement result{measure_on_ranks(ranks(), run.samples, [&] {
+      static_cast<void>(factorize_symbolic_distributed(ranks(), Exec(), ordered.device));
+    })};
+    const auto pattern = factorize_symbolic_distributed(ranks(), Exec(), ordered.device);
+    const auto edges = ranks().all_gather(pattern.edges);
+    result.counters["edges"] =
+        static_cast<double>(std::accumulate(edges.begin(), edges.end(), std::int64_t(0)));
+    result.counters["most_edges"] = static_cast<double>(std::ranges::max(edges));
+    return result;
+  }
+  const SymbolicOptions options{SymbolicMethod::fill2};
+  return {measure_on_first_rank(ranks(), run.samples, [&] {
+    static_cast<void>(factorize_symbolic(Exec(), ordered.device, MemoryBudget(), options));
+  })};
+}
+
+void register_matrix(const PerfRun& run, const PerfMatrix& matrix, const HostMatrix<double>& A) {
+  const std::string& name = matrix.name;
+  const auto add = [&](const std::string& stage, std::size_t k, Operation timed) {
+    add_benchmark(name, stage, "lutra", [&run, &A, k, timed] { return measure_ranks(run, A, k, timed); });
+    add_benchmark(name, stage, "one", [&run, &A, k, stage] { return measure_one(run, A, k, stage); });
+  };
+  add("first", 1, [](RankCase& of) { of.first(); });
+  add("numeric", 1, [](RankCase& of) { of.numeric(); });
+  add("refactor-solve", 1, [](RankCase& of) {
+    of.numeric();
+    of.solve();
+  });
+  add("solve", 1, [](RankCase& of) { of.solve(); });
+  add("solve-16", 16, [](RankCase& of) { of.solve(); });
+  for (const ProcessGrid& grid : grids_of(ranks().size()))
+    add_benchmark(name, "triangles-" + name_of(grid), "lutra",
+                  [&run, &A, grid] { return measure_triangles(run, A, grid); });
+  add_benchmark(name, "symbolic", "lutra", [&run, &matrix] { return measure_symbolic(run, matrix, true); });
+  add_benchmark(name, "symbolic", "one", [&run, &matrix] { return measure_symbolic(run, matrix, false); });
+}
+
+}  // namespace
+
+void register_benchmarks(const PerfRun& run) {
+  for (const PerfMatrix& matrix : run.matrices) {
+    if (const auto* const real = std::get_if<HostMatrix<double>>(&matrix.values))
+      register_matrix(run, matrix, *real);
+  }
+}
+
+}  // namespace lutra::Perf
