@@ -344,6 +344,7 @@ TEST_CASE("fronts are assigned to ranks by time", "[numeric]") {
         CHECK(std::abs(std::accumulate(divided.flops.begin(), divided.flops.end(), 0.0) - tree.flops) <=
               1e-12 * tree.flops);
         CHECK(divided.time <= one.time);
+        CHECK(divided.rank(tree.parent.size() - 1) == 0);  // the only root
         CHECK(std::abs(divided.time - simulated(tree, divided, costs)) <= 1e-12 * divided.time);
         const auto subtrees = distribute_fronts(tree, ranks, DivisionGoal::memory);
         CHECK(divided.time <= 1.01 * simulated(tree, subtrees, costs));

@@ -42,9 +42,11 @@ class TimeDivider {
   }
 
   FrontRanks run() {
-    constexpr int splits_a_rank = 12;  // bounds the time: each split maps all tasks anew
-    for (int split = 0; split <= splits_a_rank * m_ranks && !m_cut.empty(); ++split) {
-      map_cut();
+    // Bounds the time, since each split maps all tasks anew: that many splits a rank without a better
+    // mapping.
+    constexpr int splits_a_rank = 3;
+    for (int vain = 0; vain <= splits_a_rank * m_ranks + 8 && !m_cut.empty(); ++vain) {
+      if (map_cut()) vain = 0;
       const std::size_t f = m_cut.top().second;
       if (m_ranks == 1 || m_children[f].empty()) break;  // the largest subtree is a single front
       m_cut.pop();
@@ -52,6 +54,7 @@ class TimeDivider {
       for (const std::size_t c : m_children[f]) m_cut.push({m_subtree[c], c});
     }
     improve();
+    put_largest_root_on_rank_0();
     return result();
   }
 
@@ -95,15 +98,17 @@ class TimeDivider {
     return tasks;
   }
 
-  /// Maps the tasks of the current cut in several ways.
-  void map_cut() {
+  /// Maps the tasks of the current cut in several ways. @returns true if one is the best so far
+  bool map_cut() {
     const TaskTree tasks = make_tasks();
+    bool better = false;
     // also to fewer ranks, whose contributions take less time to pass
     for (int count = m_ranks; count > 0; count /= 2) {
-      take(tasks, assign(tasks, count, 0), max_parts);
+      better = take(tasks, assign(tasks, count, 0), max_parts) || better;
       for (int uncounted = 1, rank = 1; count > 1 && rank <= count; rank *= 2)
-        take(tasks, assign(tasks, count, uncounted++), max_parts);
+        better = take(tasks, assign(tasks, count, uncounted++), max_parts) || better;
     }
+    return better;
   }
 
   /// Assigns single fronts from the roots down: the largest child of a front to its parent's rank, others to
@@ -163,14 +168,13 @@ class TimeDivider {
   bool take(const TaskTree& tasks, const std::vector<int>& rank, std::size_t most_parts) {
     const TaskSchedule schedule(tasks, m_ranks, m_costs.flops_per_part);
     std::vector<int> order;
-    constexpr double gain = 0.995;  // smaller ones are not worth the search
-    if (schedule.run(rank, order) >= gain * m_best.time) return false;
+    const double enough = (1 - least_gain) * m_best.time;
+    if (schedule.run(rank, order) >= enough) return false;
     std::vector<TaskGroup> groups = schedule.group(rank, order);
     const double time = schedule.time_of(groups);
     std::vector<std::size_t> parts(static_cast<std::size_t>(m_ranks), 0);
     for (const TaskGroup& group : groups) ++at(parts, group.rank);
-    if (time >= gain * m_best.time || *std::max_element(parts.begin(), parts.end()) > most_parts)
-      return false;
+    if (time >= enough || *std::max_element(parts.begin(), parts.end()) > most_parts) return false;
     m_best = {tasks, rank, std::move(groups), time};
     return true;
   }
@@ -182,6 +186,7 @@ class TimeDivider {
       changed = 0;
       for (const std::size_t t : by_work(m_best.tasks))
         for (int r = 0; r < m_ranks; ++r) {
+          if (m_best.tasks.work[t] + m_best.tasks.passing[t] < least_gain * m_best.time) continue;
           std::vector<int> rank(m_best.rank);
           if (rank[t] == r) continue;
           rank[t] = r;
@@ -189,6 +194,17 @@ class TimeDivider {
           if (take(tasks, rank, max_parts)) ++changed;
         }
     }
+  }
+
+  /// Exchanges the numbers of two ranks.
+  void put_largest_root_on_rank_0() {
+    int largest = -1;
+    for (std::size_t t = 0; t < m_best.tasks.count(); ++t)
+      if (m_best.tasks.parent[t] < 0 && is_largest(m_best.tasks, t)) largest = static_cast<int>(t);
+    if (largest < 0) return;
+    const int its = at(m_best.rank, largest);
+    for (TaskGroup& group : m_best.groups)
+      if (group.rank == 0 || group.rank == its) group.rank = its - group.rank;
   }
 
   FrontRanks result() const {
@@ -210,6 +226,7 @@ class TimeDivider {
   }
 
   static constexpr std::size_t max_parts = 8;  ///< of a rank
+  static constexpr double least_gain = 0.005;  ///< share of the time; smaller ones are not worth the search
 
   const AssemblyTree& m_tree;
   int m_ranks;
