@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
+#include <deque>
 #include <map>
 #include <numeric>
+#include <random>
 #include <type_traits>
 
 #include "Lutra_DistributedFronts.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_FrontMapping.hpp"
 #include "Lutra_MatrixMarket.hpp"
 #include "Lutra_Ordering.hpp"
 
@@ -98,9 +102,18 @@ Factors factors_of_one(const System& system, double perturbation, FrontLuOutcome
   return result;
 }
 
+/// A mapping under which fronts that follow each other change their rank after `length` of them: many parts,
+/// below and above those of all ranks.
+FrontRanks alternate(const AssemblyTree& tree, int ranks, int length) {
+  std::vector<int> rank;
+  for (int f = 0; f < tree.count(); ++f) rank.push_back(f / length % ranks);
+  return make_parts(tree, rank, ranks);
+}
+
 /// @param Space of each rank; on hosts factors have the same bits as those of one rank
+/// @param length of `alternate`; 0: divided for time
 template <class Space = Exec>
-void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, double perturbation) {
+void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, double perturbation, int length = 0) {
   const System system(matrix);  // on rank 0; others hand over nothing
   const System nothing(HostMatrix<double>{0, 0, {0}, {}, {}});
   const System& mine = comm.rank() == 0 ? system : nothing;
@@ -108,7 +121,10 @@ void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, double p
   const Factors expected = factors_of_one(system, perturbation, expected_outcome);
   const double tolerance = std::is_same_v<Space, Exec> ? 0 : 1e-11;
   const auto rows = deal(matrix.n_rows, comm.size());
-  DistributedFronts<double, Space> fronts(comm, mine.tree, mine.entries(), rows);
+  const FrontRanks forced = length > 0 ? alternate(system.tree, comm.size(), length) : FrontRanks();
+  DistributedFronts<double, Space> fronts(comm, mine.tree, mine.entries(), rows, MemoryBudget(),
+                                          length > 0 ? &forced : nullptr);
+  if (length > 0 && comm.size() > 1 && comm.rank() == 0) CHECK(forced.n_parts() > comm.size() + 1);
   const auto& own = rows[static_cast<std::size_t>(comm.rank())];
   fronts.set_scales(elements(system.row_scale, own), elements(system.col_scale, own));
   for (int repetition = 0; repetition < 2; ++repetition) {
@@ -131,6 +147,117 @@ void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, double p
   }
 }
 
+/// Each part needs parts before it only, and all fronts are on a rank.
+void check_parts(const AssemblyTree& tree, const FrontRanks& divided, int ranks) {
+  REQUIRE(divided.part.size() == tree.parent.size());
+  std::vector<int> fronts(divided.rank_of_part.size(), 0);
+  for (std::size_t f = 0; f < divided.part.size(); ++f) {
+    REQUIRE(divided.part[f] >= 0);
+    REQUIRE(divided.part[f] < divided.n_parts());
+    REQUIRE(divided.rank(f) >= 0);
+    REQUIRE(divided.rank(f) < ranks);
+    ++fronts[static_cast<std::size_t>(divided.part[f])];
+    if (tree.parent[f] >= 0)
+      REQUIRE(divided.part[f] <= divided.part[static_cast<std::size_t>(tree.parent[f])]);
+  }
+  CHECK(std::count(fronts.begin(), fronts.end(), 0) == 0);
+}
+
+/// The boundaries of all parts, whose lists correspond and have every row that others eliminate once.
+std::vector<PartBoundary> boundaries_of(const System& system, const FrontRanks& divided) {
+  lutra::Impl::FrontPartMaker maker(system.tree, system.entries(), divided.part);
+  std::vector<lutra::Impl::PartOutline> outlines;
+  for (int p = 0; p < divided.n_parts(); ++p) outlines.emplace_back(maker.make(p));
+  auto boundaries = lutra::Impl::find_boundaries(system.tree, divided, outlines);
+  for (std::size_t p = 0; p < boundaries.size(); ++p) {
+    boundaries[p] = lutra::Impl::unpacked(lutra::Impl::packed(boundaries[p]));
+    const auto& own = outlines[p];
+    std::vector<int> read;
+    for (const PartEdge& edge : boundaries[p].above) {
+      const auto& other = outlines[static_cast<std::size_t>(edge.part)];
+      const auto& there =
+          lutra::Impl::edge_to(boundaries[static_cast<std::size_t>(edge.part)].below, static_cast<int>(p));
+      REQUIRE(edge.fronts.size() == there.fronts.size());
+      REQUIRE(edge.solutions.size() == there.solutions.size());
+      for (std::size_t k = 0; k < edge.solutions.size(); ++k) {
+        REQUIRE(own.position[static_cast<std::size_t>(edge.solutions[k])] ==
+                other.position[static_cast<std::size_t>(there.solutions[k])]);
+        read.push_back(edge.solutions[k]);
+      }
+    }
+    std::sort(read.begin(), read.end());
+    std::vector<int> others(own.position.size() - static_cast<std::size_t>(own.n_pivots));
+    std::iota(others.begin(), others.end(), own.n_pivots);
+    CHECK(read == others);
+  }
+  return boundaries;
+}
+
+/// Lets the parts send and receive one after another: each message must be the oldest of its rank.
+/// @returns the number of messages received for a later part than the current one
+std::size_t replay(const std::vector<PartBoundary>& boundaries, const FrontRanks& divided, int n_ranks,
+                   bool upward) {
+  std::vector<std::vector<PartBoundary>> of_ranks(static_cast<std::size_t>(n_ranks));
+  for (const PartBoundary& boundary : boundaries)
+    of_ranks[static_cast<std::size_t>(divided.rank_of_part[static_cast<std::size_t>(boundary.number)])]
+        .push_back(boundary);
+  std::vector<lutra::Impl::PartArrivals> arrivals;
+  for (int r = 0; r < n_ranks; ++r)
+    arrivals.emplace_back(of_ranks[static_cast<std::size_t>(r)], r, n_ranks, upward);
+  std::map<std::pair<int, int>, std::deque<std::pair<int, int>>> sent;  // parts, by ranks
+  std::size_t early = 0;
+  for (std::size_t step = 0; step < boundaries.size(); ++step) {
+    const std::size_t p = upward ? step : boundaries.size() - 1 - step;
+    const int me = divided.rank_of_part[p];
+    const auto& mine = of_ranks[static_cast<std::size_t>(me)];
+    const std::size_t index = lutra::Impl::index_of_part(mine, static_cast<int>(p));
+    arrivals[static_cast<std::size_t>(me)].take(index, [&](int from, const auto& arrival) {
+      auto& messages = sent[{from, me}];
+      REQUIRE(!messages.empty());
+      REQUIRE(messages.front() == std::pair(arrival.sender, mine[arrival.part].number));
+      messages.pop_front();
+      if (arrival.part != index) ++early;
+    });
+    const auto& edges = upward ? mine[index].above : mine[index].below;
+    for (std::size_t k = 0; k < edges.size(); ++k) {
+      const PartEdge& edge = edges[upward ? k : edges.size() - 1 - k];
+      if (edge.rank != me) sent[{me, edge.rank}].push_back({static_cast<int>(p), edge.part});
+    }
+    for (const auto& [ranks, messages] : sent)
+      for (const auto& message : messages)
+        if (ranks.second == me) REQUIRE(message.second != static_cast<int>(p));  // has all that it needs
+  }
+  for (const auto& [ranks, messages] : sent) CHECK(messages.empty());
+  return early;
+}
+
+/// The time of parts without start costs, in which the parent's rank receives a contribution.
+double simulated(const AssemblyTree& tree, const FrontRanks& divided, const DivisionCosts& costs) {
+  const auto n_parts = divided.rank_of_part.size();
+  std::vector<double> work(n_parts, 0), end(n_parts, 0), free(divided.flops.size(), 0);
+  for (std::size_t f = 0; f < divided.part.size(); ++f) {
+    const double rows = lutra::Impl::contribution_rows(tree, f);
+    const double order = rows + lutra::Impl::pivots_of(tree, f);
+    work[static_cast<std::size_t>(divided.part[f])] +=
+        costs.time_of(lutra::Impl::front_flops(tree, f), order);
+    if (tree.parent[f] < 0) continue;
+    const auto parent = static_cast<std::size_t>(tree.parent[f]);
+    if (divided.rank(f) != divided.rank(parent))
+      work[static_cast<std::size_t>(divided.part[parent])] += costs.flops_per_entry * rows * rows;
+  }
+  for (std::size_t p = 0; p < n_parts; ++p) {
+    double& of_rank = free[static_cast<std::size_t>(divided.rank_of_part[p])];
+    double start = of_rank;
+    for (std::size_t f = 0; f < divided.part.size(); ++f) {
+      const bool gives = tree.parent[f] >= 0 && divided.part[f] != static_cast<int>(p) &&
+                         divided.part[static_cast<std::size_t>(tree.parent[f])] == static_cast<int>(p);
+      if (gives) start = std::max(start, end[static_cast<std::size_t>(divided.part[f])]);
+    }
+    end[p] = of_rank = start + work[p];
+  }
+  return *std::max_element(end.begin(), end.end());
+}
+
 }  // namespace
 
 TEST_CASE("factors do not depend on the number of ranks, bit by bit", "[numeric]") {
@@ -150,7 +277,15 @@ TEST_CASE("factors do not depend on the number of ranks, bit by bit", "[numeric]
   comm.close();
 }
 
-TEST_CASE("ranks factorize subtrees and the top on their devices", "[numeric][device]") {
+TEST_CASE("factors of parts that alternate between ranks have the bits of one rank's", "[numeric]") {
+  Communicator comm;
+  check_matrix(comm, generate("poisson2d", 30), 1e-10, 1);
+  check_matrix(comm, generate("poisson3d", 12), 1e-10, 7);
+  check_matrix(comm, generate("circuit", 300, 3), 0.3, 2);
+  comm.close();
+}
+
+TEST_CASE("ranks factorize parts on their devices", "[numeric][device]") {
   using Space = Kokkos::DefaultExecutionSpace;
   Communicator comm;
   if constexpr (!std::is_same_v<Space, Exec>) {
@@ -158,6 +293,8 @@ TEST_CASE("ranks factorize subtrees and the top on their devices", "[numeric][de
     check_matrix<Space>(comm, generate("poisson2d", 60), 1e-10);   // of fronts as a whole
     check_matrix<Space>(comm, generate("convdiff3d", 14), 1e-10);  // of tiled fronts
     check_matrix<Space>(comm, generate("circuit", 300, 3), 1e-10);
+    check_matrix<Space>(comm, generate("poisson3d", 12), 1e-10, 7);
+    check_matrix<Space>(comm, generate("convdiff3d", 14), 1e-10, 20);
   }
   comm.close();
 }
@@ -166,7 +303,8 @@ TEST_CASE("subtrees are assigned to ranks by memory", "[numeric]") {
   const System system(generate("poisson2d", 40));
   const auto& tree = system.tree;
   const auto one = distribute_fronts(tree, 1, DivisionGoal::memory);
-  CHECK(std::count(one.rank.begin(), one.rank.end(), 0) == tree.count());
+  CHECK(one.rank_of_part == std::vector<int>{0});
+  CHECK(std::count(one.part.begin(), one.part.end(), 0) == tree.count());
   const auto sizes = sizes_of_fronts<double>(Exec(), tree);
   CHECK(one.entries[0] >= 0.9 * static_cast<double>(sizes.panels + sizes.contributions));
   CHECK(one.entries[0] <= 1.1 * static_cast<double>(sizes.panels + sizes.contributions));
@@ -178,33 +316,87 @@ TEST_CASE("subtrees are assigned to ranks by memory", "[numeric]") {
       CHECK(entries < 0.75 * one.entries[0]);
     }
     CHECK(all >= one.entries[0]);  // blocks that pass to the top count twice
-    for (std::size_t f = 0; f < divided.rank.size(); ++f) {
-      REQUIRE(divided.rank[f] >= FrontRanks::top);
-      REQUIRE(divided.rank[f] < ranks);
+    check_parts(tree, divided, ranks);
+    CHECK(divided.n_parts() <= ranks + 1);
+    const int top = divided.n_parts() - 1;
+    CHECK(divided.rank_of_part.back() == 0);
+    for (std::size_t f = 0; f < divided.part.size(); ++f) {
       if (tree.parent[f] < 0) continue;
-      const int above = divided.rank[static_cast<std::size_t>(tree.parent[f])];
-      CHECK((above == FrontRanks::top || above == divided.rank[f]));  // subtrees are whole
+      const int above = divided.part[static_cast<std::size_t>(tree.parent[f])];
+      CHECK((above == top || above == divided.part[f]));  // subtrees are whole
     }
   }
 }
 
-TEST_CASE("subtrees are assigned to ranks by time", "[numeric]") {
-  const System system(generate("poisson2d", 40));
-  const auto& tree = system.tree;
-  const auto time = [](const FrontRanks& ranks) {
-    return *std::max_element(ranks.flops.begin(), ranks.flops.end()) + ranks.top_flops;
-  };
-  const auto one = distribute_fronts(tree, 1, DivisionGoal::time);
-  CHECK(std::abs(one.flops[0] - tree.flops) <= 1e-12 * tree.flops);
-  CHECK(one.top_flops == 0);
-  double before = time(one);
-  for (const int ranks : {2, 4}) {
-    const auto divided = distribute_fronts(tree, ranks, DivisionGoal::time);
-    CHECK(time(divided) <= before);
-    CHECK(time(divided) <= time(distribute_fronts(tree, ranks, DivisionGoal::memory)));
-    before = time(divided);
+TEST_CASE("fronts are assigned to ranks by time", "[numeric]") {
+  for (const auto& matrix :
+       {generate("poisson2d", 40), generate("poisson3d", 12), generate("circuit", 300, 3)}) {
+    const System system(matrix);
+    const auto& tree = system.tree;
+    for (const double half_order : {0.0, 100.0}) {
+      const DivisionCosts costs{10, half_order, 0};
+      const auto one = distribute_fronts(tree, 1, DivisionGoal::time, costs);
+      CHECK(one.rank_of_part == std::vector<int>{0});
+      CHECK(std::abs(one.flops[0] - tree.flops) <= 1e-12 * tree.flops);
+      for (const int ranks : {2, 3, 4}) {
+        const auto divided = distribute_fronts(tree, ranks, DivisionGoal::time, costs);
+        check_parts(tree, divided, ranks);
+        CHECK(std::abs(std::accumulate(divided.flops.begin(), divided.flops.end(), 0.0) - tree.flops) <=
+              1e-12 * tree.flops);
+        CHECK(divided.time <= one.time);
+        CHECK(divided.rank(tree.parent.size() - 1) == 0);  // the only root
+        CHECK(std::abs(divided.time - simulated(tree, divided, costs)) <= 1e-12 * divided.time);
+        const auto subtrees = distribute_fronts(tree, ranks, DivisionGoal::memory);
+        CHECK(divided.time <= 1.01 * simulated(tree, subtrees, costs));
+        for (int r = 0; r < ranks; ++r)
+          CHECK(std::count(divided.rank_of_part.begin(), divided.rank_of_part.end(), r) <= 8);
+      }
+    }
   }
-  CHECK(before < 0.85 * time(one));
+}
+
+TEST_CASE("the front of a large child stays beside the root while another rank works below it", "[numeric]") {
+  // a root of 40 pivots over three subtrees; the first is a front of 30 over two of 32, the others are single
+  AssemblyTree tree;
+  tree.pivot_begin = {0, 32, 64, 94, 132, 168, 208};
+  tree.parent = {2, 2, 5, 5, 5, -1};
+  tree.n = 208;
+  tree.row_begin = {0};
+  for (const int f : {0, 1, 2, 3, 4, 5}) {
+    for (int row = 64; f < 2 && row < 94; ++row) tree.rows.push_back(row);
+    for (int row = 168; f < 5 && row < 208; ++row) tree.rows.push_back(row);
+    tree.row_begin.push_back(static_cast<std::int64_t>(tree.rows.size()));
+  }
+  const DivisionCosts costs{0.01, 0, 0};
+  const auto divided = distribute_fronts(tree, 2, DivisionGoal::time, costs);
+  check_parts(tree, divided, 2);
+  CHECK(divided.rank(5) == 0);
+  double top_on_one = 0, all = 0;  // with the front of 30 behind all subtrees
+  for (std::size_t f = 0; f < 6; ++f) {
+    const double work = lutra::Impl::front_flops(tree, f);
+    all += work;
+    if (f == 2 || f == 5) top_on_one += work;
+  }
+  CHECK(divided.time < top_on_one + 0.5 * (all - top_on_one));
+}
+
+TEST_CASE("messages between parts are received in the order in which they are sent", "[numeric]") {
+  const System system(generate("poisson2d", 30));
+  const auto& tree = system.tree;
+  std::mt19937 random(7);
+  std::size_t early = 0;  // messages received for a later part than the current one
+  for (int trial = 0; trial < 20; ++trial) {
+    const int n_ranks = 2 + trial % 4;
+    std::vector<int> rank;
+    for (int f = 0; f < tree.count(); ++f)
+      rank.push_back(f > 0 && random() % 2 > 0 ? rank.back()
+                                               : static_cast<int>(random() % static_cast<unsigned>(n_ranks)));
+    const FrontRanks divided = make_parts(tree, rank, n_ranks);
+    check_parts(tree, divided, n_ranks);
+    const auto boundaries = boundaries_of(system, divided);
+    for (const bool upward : {true, false}) early += replay(boundaries, divided, n_ranks, upward);
+  }
+  CHECK(early > 0);
 }
 
 TEST_CASE("a budget too small for one rank suffices for several", "[numeric]") {

@@ -255,15 +255,23 @@ void check_clearing(const Tasks& tasks, Counts& counts) {
   }
 }
 
-/// What a tree's parts on three ranks are: some with roots whose contributions others assemble, the top with
-/// leaves whose contributions are given.
+/// Parts of a tree on three ranks: by memory, where one has given leaves and others roots whose contributions
+/// others assemble, and with every front on another rank than its neighbours, where parts have both.
 std::vector<AssemblyTree> parts_of(const AssemblyTree& tree) {
   std::vector<int> same(static_cast<std::size_t>(tree.n));
   std::iota(same.begin(), same.end(), 0);
   const Kokkos::View<Offset*, Kokkos::HostSpace> row_map("row_map", same.size() + 1);
   const FrontEntries entries{{tree.n, tree.n, row_map, {}}, same, same};
-  lutra::Impl::FrontPartMaker maker(tree, entries, distribute_fronts(tree, 3, DivisionGoal::memory).rank);
-  return {maker.make(FrontRanks::top).tree, maker.make(1).tree};
+  std::vector<int> alternate;
+  for (int f = 0; f < tree.count(); ++f) alternate.push_back(f / 4 % 3);
+  std::vector<AssemblyTree> parts;
+  for (const FrontRanks& ranks :
+       {distribute_fronts(tree, 3, DivisionGoal::memory), make_parts(tree, alternate, 3)}) {
+    lutra::Impl::FrontPartMaker maker(tree, entries, ranks.part);
+    const int n_parts = ranks.n_parts();
+    for (int p = std::max(0, n_parts - 4); p < n_parts; ++p) parts.push_back(maker.make(p).tree);
+  }
+  return parts;
 }
 
 /// All that the tasks and the lists of small children hold, made by a number of chunks.

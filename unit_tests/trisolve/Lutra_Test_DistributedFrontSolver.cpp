@@ -139,14 +139,19 @@ class OneRank {
   Uploaded m_rows;
 };
 
+/// @param length if positive, fronts change their rank after that many, so that parts alternate between ranks
 /// @param Space of each rank; on hosts solutions have the bits of one rank's
 template <class Scalar, class Space = Exec>
-void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, bool forest = false) {
+void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, bool forest = false, int length = 0) {
   const System<Scalar> system(matrix), nothing(HostMatrix<double>{0, 0, {0}, {}, {}});
   const System<Scalar>& mine = comm.rank() == 0 ? system : nothing;
   const auto rows = deal(matrix.n_rows, comm.size());
   const auto& own = rows[static_cast<std::size_t>(comm.rank())];
-  DistributedFronts<Scalar, Space> fronts(comm, mine.tree, mine.entries(), rows);
+  std::vector<int> rank;
+  for (int f = 0; length > 0 && f < mine.tree.count(); ++f) rank.push_back(f / length % comm.size());
+  const FrontRanks forced = make_parts(length > 0 ? mine.tree : AssemblyTree(), rank, comm.size());
+  DistributedFronts<Scalar, Space> fronts(comm, mine.tree, mine.entries(), rows, MemoryBudget(),
+                                          length > 0 ? &forced : nullptr);
   std::vector<RealOf<Scalar>> row_scale, col_scale;
   for (const std::int64_t i : own) {
     row_scale.push_back(system.row_scale[static_cast<std::size_t>(i)]);
@@ -220,12 +225,23 @@ TEST_CASE("solves on the fronts of several ranks have the bits of one rank's", "
   comm.close();
 }
 
+TEST_CASE("solves on parts that alternate between ranks have the bits of one rank's", "[trisolve]") {
+  Communicator comm;
+  LUTRA_IF_F64(check_matrix<double>(comm, generate("poisson3d", 12), false, 7);
+               check_matrix<double>(comm, generate("poisson2d", 30), false, 1);
+               check_matrix<double>(comm, generate("circuit", 300, 3), false, 3);)
+  LUTRA_IF_C128(check_matrix<Kokkos::complex<double>>(comm, generate("convdiff3d", 6), false, 2);)
+  comm.close();
+}
+
 TEST_CASE("ranks solve on the fronts of their devices", "[trisolve][device]") {
   using Space = Kokkos::DefaultExecutionSpace;
   Communicator comm;
   if constexpr (!std::is_same_v<Space, Exec>) {
     check_matrix<double, Space>(comm, generate("poisson2d", 60));
     check_matrix<double, Space>(comm, generate("convdiff3d", 14));
+    check_matrix<double, Space>(comm, generate("convdiff3d", 14), false, 20);
+    check_matrix<double, Space>(comm, generate("poisson3d", 12), false, 7);
   }
   comm.close();
 }

@@ -64,8 +64,8 @@ void describe_fronts(const AssemblyTree& tree, int ranks, double nnz, Report& re
   report.choice.precond = "none";
   report.choice.trisolve = name_of(TrisolveMethod::supernodal);
   if (ranks > 1)
-    Impl::add_reason(report, "multifrontal engine: subtrees of the assembly tree on " +
-                                 std::to_string(ranks) + " ranks, the top on rank 0");
+    Impl::add_reason(report, "multifrontal engine: parts of the assembly tree on " +
+                                 std::to_string(ranks) + " ranks, the root on rank 0");
   report.factors.nnz_l = static_cast<std::int64_t>((stored - tree.n) / 2);
   report.factors.nnz_u = static_cast<std::int64_t>((stored + tree.n) / 2);
   report.factors.flops = tree.flops;

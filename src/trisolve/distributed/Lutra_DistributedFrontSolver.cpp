@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_DistributedFrontSolver.hpp"
 
+#include <memory>
 #include <numeric>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,21 +14,24 @@
 namespace lutra {
 namespace {
 
-/// Values that cross the boundary of a part in one direction, in the memory of its execution space.
+/// Values that pass between a part and its neighbours on one side, in one direction, in the memory of its
+/// execution space.
 template <class Scalar, class Memory>
 struct Crossing {
+  using Flat = Kokkos::View<Scalar*, Memory>;
+  std::vector<std::size_t> begin{0};  ///< [edges + 1] first row of each edge
   Kokkos::View<const Offset*, Memory> rows;
-  Kokkos::View<Scalar*, Memory> storage;  ///< [rows × most columns so far]
+  Flat storage;  ///< [rows × most columns so far]
 
   DenseRows<Scalar, Memory> values(std::size_t columns) const {
     return DenseRows<Scalar, Memory>(storage.data(), rows.extent(0), columns);
   }
-  Kokkos::View<Scalar*, Memory> flat(std::size_t columns) const {
-    return Kokkos::View<Scalar*, Memory>(storage.data(), size(columns));
+  /// The values of an edge.
+  Flat of_edge(std::size_t edge, std::size_t columns) const {
+    return Flat(Kokkos::subview(storage, std::pair(begin[edge] * columns, begin[edge + 1] * columns)));
   }
   FrontValues<Scalar, Memory> out(std::size_t columns) const { return {rows, values(columns)}; }
   FrontValues<const Scalar, Memory> in(std::size_t columns) const { return {rows, values(columns)}; }
-  std::size_t size(std::size_t columns) const { return rows.extent(0) * columns; }
 };
 
 /// One part with its solver.
@@ -38,23 +41,29 @@ class PartSolver {
   using Memory = typename ExecutionSpace::memory_space;
   using Part = Impl::FrontPart<Scalar, ExecutionSpace>;
 
-  /// @param up_rows   contribution rows whose sums cross the boundary
-  /// @param down_rows permuted indices whose solutions cross it
-  PartSolver(const Part& part, const std::vector<Offset>& up_rows, const std::vector<Offset>& down_rows,
-             bool is_top, const MemoryBudget& budget)
-      : m_part(part),
-        m_is_top(is_top),
-        m_budget(budget),
-        m_reservation(budget),
-        m_solver(part.exec(), part.plan(), budget) {
+  PartSolver(const Part& part, const PartBoundary& boundary, const MemoryBudget& budget)
+      : m_part(part), m_budget(budget), m_reservation(budget), m_solver(part.exec(), part.plan(), budget) {
     std::vector<Ordinal> same(static_cast<std::size_t>(part.plan().n));
     std::iota(same.begin(), same.end(), Ordinal(0));
     m_index = Impl::upload(part.exec(), m_reservation, "lutra::trisolve::pivots of the part", same);
-    up.rows = Impl::upload(part.exec(), m_reservation, "lutra::trisolve::rows of sums", up_rows);
-    down.rows = Impl::upload(part.exec(), m_reservation, "lutra::trisolve::rows of solutions", down_rows);
+    const auto& layout = part.plan().layout.fronts;
+    const auto sums = [&](const PartEdge& edge, std::vector<Offset>& rows) {
+      for (const int f : edge.fronts) {
+        const Front& front = Impl::at(layout, f);
+        for (Offset row = front.rows; row < front.rows + front.cb_rows; ++row) rows.push_back(row);
+      }
+    };
+    const auto solutions = [](const PartEdge& edge, std::vector<Offset>& rows) {
+      rows.insert(rows.end(), edge.solutions.begin(), edge.solutions.end());
+    };
+    given = crossing(boundary.below, sums);
+    passed = crossing(boundary.above, sums);
+    solved = crossing(boundary.above, solutions);
+    read = crossing(boundary.below, solutions);
   }
 
-  Crossing<Scalar, Memory> up, down;
+  Crossing<Scalar, Memory> given, passed;  ///< sums of contribution rows, from below and to above
+  Crossing<Scalar, Memory> solved, read;   ///< solutions, from above and to below
 
   const ExecutionSpace& exec() const { return m_part.exec(); }
   int n_pivots() const { return m_part.made().n_pivots(); }
@@ -65,31 +74,39 @@ class PartSolver {
   /// @throws OutOfMemoryError
   void reserve(std::size_t columns) {
     m_solver.reserve(exec(), m_part.plan(), m_part.factors(), static_cast<int>(columns));
-    up.storage = down.storage = {};
+    for (auto* const crossing : {&given, &passed, &solved, &read}) crossing->storage = {};
     m_crossings = MemoryReservation(m_budget);
-    for (auto* const crossing : {&up, &down})
+    for (auto* const crossing : {&given, &passed, &solved, &read})
       crossing->storage = m_crossings.template allocate<Kokkos::View<Scalar*, Memory>>(
-          exec(), "lutra::trisolve::values of other parts", crossing->size(columns));
+          exec(), "lutra::trisolve::values of other parts", crossing->rows.extent(0) * columns);
   }
 
   /// @param vectors [pivots × columns], right-hand sides, then solutions
   void sweep_up(Transposition op, const DenseRows<Scalar, Memory>& vectors) {
     const std::size_t k = vectors.extent(1);
-    const FrontValues<Scalar, Memory> nothing;
-    m_is_top
-        ? m_solver.sweep_up(exec(), m_part.plan(), m_part.factors(), system(op, vectors), up.in(k), nothing)
-        : m_solver.sweep_up(exec(), m_part.plan(), m_part.factors(), system(op, vectors), {}, up.out(k));
+    m_solver.sweep_up(exec(), m_part.plan(), m_part.factors(), system(op, vectors), given.in(k),
+                      passed.out(k));
   }
   void sweep_down(Transposition op, const DenseRows<Scalar, Memory>& vectors) {
     const std::size_t k = vectors.extent(1);
-    const FrontValues<Scalar, Memory> nothing;
-    m_is_top
-        ? m_solver.sweep_down(exec(), m_part.plan(), m_part.factors(), system(op, vectors), {}, down.out(k))
-        : m_solver.sweep_down(exec(), m_part.plan(), m_part.factors(), system(op, vectors), down.in(k),
-                              nothing);
+    m_solver.sweep_down(exec(), m_part.plan(), m_part.factors(), system(op, vectors), solved.in(k),
+                        read.out(k));
   }
 
  private:
+  /// @param list adds the rows of an edge
+  template <class List>
+  Crossing<Scalar, Memory> crossing(const std::vector<PartEdge>& edges, const List& list) {
+    Crossing<Scalar, Memory> made;
+    std::vector<Offset> rows;
+    for (const PartEdge& edge : edges) {
+      list(edge, rows);
+      made.begin.push_back(rows.size());
+    }
+    made.rows = Impl::upload(exec(), m_reservation, "lutra::trisolve::rows of other parts", rows);
+    return made;
+  }
+
   FrontSystem<Scalar, Memory> system(Transposition op, const DenseRows<Scalar, Memory>& vectors) const {
     const bool plain = op == Transposition::none;
     const auto k = vectors.extent(1);
@@ -103,7 +120,6 @@ class PartSolver {
   }
 
   const Part& m_part;
-  bool m_is_top;
   MemoryBudget m_budget;
   MemoryReservation m_reservation;  ///< of lists
   MemoryReservation m_crossings;    ///< of the values that cross
@@ -123,48 +139,34 @@ struct DistributedFrontSolver<Scalar, ExecutionSpace>::State {
   ExecutionSpace exec;
   MemoryBudget budget;
   MemoryReservation reservation;
-  std::optional<Solver> subtrees, top;    ///< parts of this rank
+  std::vector<std::unique_ptr<Solver>> parts;  ///< of this rank, like the next
+  std::vector<std::size_t> first_pivot;        ///< of each part among those of the rank
+  Impl::PartArrivals sums, solutions;
   Kokkos::View<Scalar*, Memory> vectors;  ///< [pivots of this rank × most columns so far]
   std::size_t most_columns = 0;
   RankStatistics statistics;
 
   State(Communicator& with, const Fronts& of, const MemoryBudget& within)
-      : comm(with), fronts(of), budget(within) {
-    if (const auto* const part = fronts.subtrees()) make_subtrees(*part);
-    if (const auto* const part = fronts.top()) make_top(*part);
-    for (const std::optional<Solver>* const one : {&subtrees, &top}) {
-      if (!*one) continue;
-      statistics.rows += (*one)->n_pivots();
-      statistics.blocks += (*one)->n_fronts();
-      statistics.entries += (*one)->entries();
+      : comm(with),
+        fronts(of),
+        budget(within),
+        sums(of.boundaries(), with.rank(), with.size(), true),
+        solutions(of.boundaries(), with.rank(), with.size(), false) {
+    for (std::size_t p = 0; p < boundaries().size(); ++p) {
+      parts.push_back(std::make_unique<Solver>(fronts.part(p), boundaries()[p], budget));
+      first_pivot.push_back(static_cast<std::size_t>(statistics.rows));
+      statistics.rows += parts[p]->n_pivots();
+      statistics.blocks += parts[p]->n_fronts();
+      statistics.entries += parts[p]->entries();
     }
   }
-
-  void make_subtrees(const typename Fronts::Part& part) {
-    const auto& layout = part.plan().layout.fronts;
-    std::vector<Offset> sums, solutions;
-    for (const int root : part.made().open_roots()) {
-      const Front& front = Impl::at(layout, root);
-      for (Offset row = front.rows; row < front.rows + front.cb_rows; ++row) sums.push_back(row);
-    }
-    for (Offset k = part.made().n_pivots(); k < part.plan().n; ++k) solutions.push_back(k);
-    subtrees.emplace(part, sums, solutions, false, budget);
-  }
-  void make_top(const typename Fronts::Part& part) {
-    std::vector<Offset> sums, solutions;
-    for (const TopBoundary& of_rank : fronts.boundaries()) {
-      sums.insert(sums.end(), of_rank.contributions.begin(), of_rank.contributions.end());
-      solutions.insert(solutions.end(), of_rank.solutions.begin(), of_rank.solutions.end());
-    }
-    top.emplace(part, sums, solutions, true, budget);
-  }
+  const std::vector<PartBoundary>& boundaries() const { return fronts.boundaries(); }
 
   void reserve(std::size_t k) {
     if (k <= most_columns) return;
     most_columns = 0;  // if memory runs out, there are no vectors
     comm.agree("trisolve: vectors of a solve", [&] {
-      for (std::optional<Solver>* const one : {&subtrees, &top})
-        if (*one) (*one)->reserve(k);
+      for (const auto& part : parts) part->reserve(k);
       vectors = {};
       reservation = MemoryReservation(budget);
       vectors = reservation.template allocate<Kokkos::View<Scalar*, Memory>>(
@@ -177,10 +179,9 @@ struct DistributedFrontSolver<Scalar, ExecutionSpace>::State {
   }
 
   /// The vectors of a part, which follow those of the parts before it.
-  DenseRows<Scalar, Memory> vectors_of(const Solver& part, std::size_t k) const {
-    const auto first = &part == &*subtrees || !subtrees ? 0 : static_cast<std::size_t>(subtrees->n_pivots());
-    return DenseRows<Scalar, Memory>(vectors.data() + first * k, static_cast<std::size_t>(part.n_pivots()),
-                                     k);
+  DenseRows<Scalar, Memory> vectors_of(std::size_t p, std::size_t k) const {
+    return DenseRows<Scalar, Memory>(vectors.data() + first_pivot[p] * k,
+                                     static_cast<std::size_t>(parts[p]->n_pivots()), k);
   }
 
   /// Makes room for what a solve passes.
@@ -190,59 +191,69 @@ struct DistributedFrontSolver<Scalar, ExecutionSpace>::State {
     for (std::size_t r = 0; r < room.size(); ++r)  // B and X
       room[r] =
           2 * std::max(fronts.pivot_rows().room_from(r, bytes), fronts.pivot_columns().room_from(r, bytes));
-    for (std::size_t r = 0; r < fronts.boundaries().size(); ++r)
-      room[r] += Channel::room(fronts.boundaries()[r].contributions.size() * bytes);
-    if (subtrees) room[0] += Channel::room(subtrees->down.size(k) * sizeof(Scalar));
+    const auto add = [&](const std::vector<PartEdge>& edges, const auto& crossing) {
+      for (std::size_t e = 0; e < edges.size(); ++e)
+        Impl::at(room, edges[e].rank) += Channel::room((crossing.begin[e + 1] - crossing.begin[e]) * bytes);
+    };
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      add(boundaries()[p].below, parts[p]->given);
+      add(boundaries()[p].above, parts[p]->solved);
+    }
     fronts.channel().reserve(room);
   }
 
-  using Part = Kokkos::View<Scalar*, Memory>;  ///< of the values that cross
-  void send(int to, const Part& values) {
+  using Values = Kokkos::View<Scalar*, Memory>;  ///< that pass an edge
+  void send(int to, const Values& values) {
+    if (values.size() == 0) return;  // another edge has the rows
     fronts.channel().template send<Scalar>(to, values);
-    if (to == comm.rank()) return;
     ++statistics.messages;
     statistics.message_bytes += static_cast<std::int64_t>(values.size() * sizeof(Scalar));
   }
-  void receive(int from, const Part& values) {
+  void receive(int from, const Values& values) {
+    if (values.size() == 0) return;
     const Kokkos::Timer timer;
     fronts.channel().template receive<Scalar>(from, values);
     statistics.wait_seconds += timer.seconds();
   }
 
-  /// Calls visit(rank, part of `values`) for each rank, whose rows `list` names.
-  template <class List, class Visit>
-  void for_each_rank(const List& list, const Part& values, std::size_t k, const Visit& visit) const {
-    std::size_t first = 0;
-    for (std::size_t r = 0; r < fronts.boundaries().size(); ++r) {
-      const std::size_t size = list(fronts.boundaries()[r]).size() * k;
-      if (size > 0) visit(static_cast<int>(r), Part(Kokkos::subview(values, std::pair(first, first + size))));
-      first += size;
-    }
-  }
-
-  /// The subtrees' sums to the top.
+  /// Part by part: sums to the parts above.
   void sweep_up(Transposition op, std::size_t k) {
-    if (subtrees) {
-      sweep([&] { subtrees->sweep_up(op, vectors_of(*subtrees, k)); });
-      if (subtrees->up.size(k) > 0) send(0, subtrees->up.flat(k));
+    sums.reset();
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      sums.take(p,
+                [&](int rank, const auto& at) { receive(rank, parts[at.part]->given.of_edge(at.edge, k)); });
+      sweep([&] { parts[p]->sweep_up(op, vectors_of(p, k)); });
+      const auto& above = boundaries()[p].above;
+      for (std::size_t e = 0; e < above.size(); ++e)
+        pass(above[e], parts[p]->passed.of_edge(e, k), [&](std::size_t to) {
+          return parts[to]->given.of_edge(edge_from(boundaries()[to].below, p), k);
+        });
     }
-    if (!top) return;
-    for_each_rank(
-        [](const TopBoundary& of) -> auto& { return of.contributions; }, top->up.flat(k), k,
-        [&](int rank, const Part& of_rank) { receive(rank, of_rank); });
-    sweep([&] { top->sweep_up(op, vectors_of(*top, k)); });
   }
-  /// The top's solutions to the subtrees.
+  /// Part by part, the last first: solutions to the parts below, the last first as PartArrivals expects.
   void sweep_down(Transposition op, std::size_t k) {
-    if (top) {
-      sweep([&] { top->sweep_down(op, vectors_of(*top, k)); });
-      for_each_rank(
-          [](const TopBoundary& of) -> auto& { return of.solutions; }, top->down.flat(k), k,
-          [&](int rank, const Part& of_rank) { send(rank, of_rank); });
+    solutions.reset();
+    for (std::size_t p = parts.size(); p-- > 0;) {
+      solutions.take(
+          p, [&](int rank, const auto& at) { receive(rank, parts[at.part]->solved.of_edge(at.edge, k)); });
+      sweep([&] { parts[p]->sweep_down(op, vectors_of(p, k)); });
+      const auto& below = boundaries()[p].below;
+      for (std::size_t e = below.size(); e-- > 0;)
+        pass(below[e], parts[p]->read.of_edge(e, k), [&](std::size_t to) {
+          return parts[to]->solved.of_edge(edge_from(boundaries()[to].above, p), k);
+        });
     }
-    if (!subtrees) return;
-    if (subtrees->down.size(k) > 0) receive(0, subtrees->down.flat(k));
-    sweep([&] { subtrees->sweep_down(op, vectors_of(*subtrees, k)); });
+  }
+  /// Passes values to the part at the other end of an edge.
+  /// @param target target(part): where they go if the part is one of this rank
+  template <class Target>
+  void pass(const PartEdge& edge, const Values& values, const Target& target) {
+    if (edge.rank != comm.rank()) return send(edge.rank, values);
+    Kokkos::deep_copy(exec, target(Impl::index_of_part(boundaries(), edge.part)), values);
+  }
+  /// The edge to a part of this rank.
+  std::size_t edge_from(const std::vector<PartEdge>& edges, std::size_t p) const {
+    return static_cast<std::size_t>(&Impl::edge_to(edges, boundaries()[p].number) - edges.data());
   }
   template <class Task>
   void sweep(const Task& task) {

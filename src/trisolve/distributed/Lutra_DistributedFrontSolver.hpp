@@ -14,18 +14,18 @@
 namespace lutra {
 
 /// Solves with L·U where `DistributedFronts` has left it, transposed or adjoint if requested: each rank
-/// sweeps through its own fronts by `FrontSolver`.
+/// sweeps through its own parts by `FrontSolver`, up in their order and down in reverse.
 ///
 ///     B by rows ──► right-hand sides of pivots          X by rows ◄── solutions of pivots
 ///                     │                                                 ▲
-///     top (rank 0)    │    sweep up ───────────────────────► sweep down │
+///     part            │    sweep up ───────────────────────► sweep down │
 ///                     ▼      ▲ sums of contribution rows          │ x of these rows
-///     subtrees          sweep up                                  ▼ sweep down
+///     parts below it    sweep up                                  ▼ sweep down
 ///
-/// A solve sends one message from each rank with subtrees to rank 0 and one back, besides those that carry B
-/// and X. Sums have the order of a solve on one rank, so that on hosts the result is bitwise the same. On
-/// devices that can map each other's memory a solve is queued as a whole: vectors, sums and solutions go from
-/// device to device (ViewChannel).
+/// A solve sends one message up and one down between two parts of different ranks that pass contributions,
+/// besides those that carry B and X. Sums have the order of a solve on one rank, so that on hosts the result
+/// is bitwise the same. On devices that can map each other's memory a solve is queued as a whole: vectors,
+/// sums and solutions go from device to device (ViewChannel).
 ///
 /// Calls are collective, errors included. Instantiated like DistributedFronts.
 template <class Scalar, class ExecutionSpace = Kokkos::DefaultHostExecutionSpace>

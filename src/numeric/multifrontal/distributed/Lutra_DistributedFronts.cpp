@@ -2,13 +2,14 @@
 #include "Lutra_DistributedFronts.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <exception>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "Lutra_Allocate.hpp"
 #include "Lutra_At.hpp"
+#include "Lutra_Error.hpp"
 #include "Lutra_FrontPart.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 using Impl::at;
 
-constexpr int plan_tag = 230;  // used by no other exchange
+constexpr int plan_tag = 230, boundary_tag = 231;  // used by no other exchange
 
 /// Calls visit(array) for each array of a plan that ranks need.
 template <class Plan, class Visit>
@@ -35,6 +36,20 @@ void for_each_array(Plan& plan, const Visit& visit) {
   visit(plan.in_row);
 }
 
+/// Where a row of A is: its rank, its position there, and its first entry among those of the rank.
+struct RowPlace {
+  std::int64_t rank = -1;
+  std::size_t position = 0, first_entry = 0;
+};
+
+/// A part as its rank gets it, with the places of the rows of A, and of those with the numbers of the
+/// columns, at all positions.
+struct PlannedPart {
+  Impl::FrontPartPlan plan;
+  PartBoundary boundary;
+  std::vector<RowPlace> of_rows, of_columns;
+};
+
 void send_plan(Communicator& comm, int to, const Impl::FrontPartPlan& plan) {
   for_each_array(plan, [&](const auto& array) { comm.send(to, plan_tag, array); });
 }
@@ -45,12 +60,6 @@ Impl::FrontPartPlan receive_plan(Communicator& comm) {
   plan.tree.n = static_cast<int>(plan.position.size());
   return plan;
 }
-
-/// Where a row of A is: its rank, its position there, and its first entry among those of the rank.
-struct RowPlace {
-  std::int64_t rank = -1;
-  std::size_t position = 0, first_entry = 0;
-};
 
 std::vector<RowPlace> find_rows(const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
                                 const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& A) {
@@ -79,10 +88,8 @@ std::vector<RowPlace> select(const std::vector<RowPlace>& places, std::span<cons
 struct PartPlaces {
   std::vector<Impl::Place> rows, columns, other_rows, other_columns, entries;
 
-  /// @param of_rows, of_columns places of the rows of A, and of those with the numbers of the columns, at all
-  ///                            positions of the part
-  void add(const Impl::FrontPartPlan& plan, const std::vector<RowPlace>& of_rows,
-           const std::vector<RowPlace>& of_columns) {
+  void add(const PlannedPart& part) {
+    const auto& [plan, boundary, of_rows, of_columns] = part;
     const auto pivots = static_cast<std::size_t>(plan.n_pivots());
     for (std::size_t k = 0; k < of_rows.size(); ++k) {
       (k < pivots ? rows : other_rows).push_back({of_rows[k].rank, of_rows[k].position});
@@ -108,16 +115,15 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   MemoryBudget budget;
   Channel channel;
   MemoryReservation reservation;
-  FrontRanks ranks;                     ///< on rank 0
-  std::vector<int> leaf_rank;           ///< on rank 0: source rank of each of the top's leaves
-  std::vector<TopBoundary> boundaries;  ///< on rank 0
-  PartPlaces needed_by_top;             ///< on rank 0, until exchanges are planned
-  std::optional<Part> subtrees, top;    ///< parts of this rank; empty without fronts
+  FrontRanks ranks;                          ///< on rank 0
+  std::vector<std::unique_ptr<Part>> parts;  ///< of this rank, in the order of its work, like the next
+  std::vector<PartBoundary> boundaries;
+  Impl::PartArrivals arrivals;  ///< of contributions
   Exchange pivot_rows, pivot_columns;
-  /// As the two above, to the positions of the subtrees that are pivots of other parts.
+  /// As the two above, to the positions of the parts that are pivots of other parts.
   Exchange other_rows, other_columns;
   Exchange entries;                        ///< from the entries of this rank's rows to those of its parts
-  Kokkos::View<Scalar*, Memory> of_parts;  ///< values of the entries of the subtrees, then of the top
+  Kokkos::View<Scalar*, Memory> of_parts;  ///< values of the entries of each part
   std::vector<std::int64_t> rows, columns;
   std::vector<Scalar> values;
 
@@ -126,58 +132,47 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
 
   const ExecutionSpace& exec() const { return channel.exec(); }
 
-  /// On rank 0: plans all parts, returns the top's and sends the others.
-  Impl::FrontPartPlan plan_parts(const AssemblyTree& tree, const FrontEntries& entries_of_A,
-                                 const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
-                                 DivisionGoal goal) {
-    ranks = distribute_fronts(tree, comm.size(), goal, flops_per_entry());
+  /// On rank 0: plans all parts and sends them to their ranks.
+  void plan_parts(const AssemblyTree& tree, const FrontEntries& entries_of_A,
+                  const std::vector<std::vector<std::int64_t>>& rows_of_ranks) {
+    std::vector<std::vector<int>> numbers(static_cast<std::size_t>(comm.size()));
+    for (int p = 0; p < ranks.n_parts(); ++p) at(numbers, at(ranks.rank_of_part, p)).push_back(p);
+    for (int r = 0; r < comm.size(); ++r) comm.send(r, plan_tag, at(numbers, r));
     const std::vector<RowPlace> places = find_rows(rows_of_ranks, entries_of_A.A);
-    Impl::FrontPartMaker maker(tree, entries_of_A, ranks.rank);
-    Impl::FrontPartPlan of_top = maker.make(FrontRanks::top);
-    std::vector<int> in_top(static_cast<std::size_t>(tree.n), -1);
-    for (std::size_t k = 0; k < of_top.position.size(); ++k)
-      at(in_top, of_top.position[k]) = static_cast<int>(k);
-    boundaries.resize(static_cast<std::size_t>(comm.size()));
-    for (int r = 0; r < comm.size(); ++r) {
-      Impl::FrontPartPlan plan = maker.make(r);
-      for (auto k = static_cast<std::size_t>(plan.n_pivots()); k < plan.position.size(); ++k)
-        at(boundaries, r).solutions.push_back(at(in_top, plan.position[k]));
-      send_plan(comm, r, plan);
-      comm.send(r, plan_tag, select(places, plan.user_row));
-      comm.send(r, plan_tag, select(places, plan.user_column));
+    Impl::FrontPartMaker maker(tree, entries_of_A, ranks.part);
+    std::vector<Impl::PartOutline> outlines;
+    for (int p = 0; p < ranks.n_parts(); ++p) {
+      const Impl::FrontPartPlan plan = maker.make(p);
+      const int to = at(ranks.rank_of_part, p);
+      send_plan(comm, to, plan);
+      comm.send(to, plan_tag, select(places, plan.user_row));
+      comm.send(to, plan_tag, select(places, plan.user_column));
+      outlines.emplace_back(plan);
     }
-    needed_by_top.add(of_top, select(places, of_top.user_row), select(places, of_top.user_column));
-    for (int f = 0; f < tree.count(); ++f) {
-      const bool is_leaf = at(tree.parent, f) >= 0 && at(ranks.rank, f) != FrontRanks::top &&
-                           at(ranks.rank, at(tree.parent, f)) == FrontRanks::top;
-      if (is_leaf) leaf_rank.push_back(at(ranks.rank, f));
-    }
-    const auto leaves = of_top.foreign_leaves();
-    for (std::size_t k = 0; k < leaves.size(); ++k) {
-      auto& given = at(boundaries, leaf_rank[k]).contributions;
-      for (auto row = at(of_top.tree.row_begin, leaves[k]); row < at(of_top.tree.row_begin, leaves[k] + 1);
-           ++row)
-        given.push_back(row);
-    }
-    return of_top;
+    for (const PartBoundary& boundary : Impl::find_boundaries(tree, ranks, outlines))
+      comm.send(at(ranks.rank_of_part, boundary.number), boundary_tag, Impl::packed(boundary));
   }
 
-  /// @param own the plan of this rank's subtrees
-  void plan_exchanges(const Impl::FrontPartPlan& own) {
-    const auto of_rows = comm.template receive<RowPlace>(0, plan_tag);
-    const auto of_columns = comm.template receive<RowPlace>(0, plan_tag);
+  std::vector<PlannedPart> receive_parts() {
+    std::vector<PlannedPart> planned(comm.template receive<int>(0, plan_tag).size());
+    for (PlannedPart& part : planned) {
+      part.plan = receive_plan(comm);
+      part.of_rows = comm.template receive<RowPlace>(0, plan_tag);
+      part.of_columns = comm.template receive<RowPlace>(0, plan_tag);
+    }
+    for (PlannedPart& part : planned)
+      part.boundary = Impl::unpacked(comm.template receive<int>(0, boundary_tag));
+    return planned;
+  }
+
+  void plan_exchanges(const std::vector<PlannedPart>& planned) {
     PartPlaces needed;
-    needed.add(own, of_rows, of_columns);
-    const auto plan = [&](std::vector<Impl::Place>& places, const std::vector<Impl::Place>& by_top) {
-      places.insert(places.end(), by_top.begin(), by_top.end());
-      return Impl::plan_exchange(comm, places);
-    };
-    const auto rows_plan = plan(needed.rows, needed_by_top.rows);
-    const auto columns_plan = plan(needed.columns, needed_by_top.columns);
-    const auto other_rows_plan = plan(needed.other_rows, {});  // the top has all pivots of its fronts
-    const auto other_columns_plan = plan(needed.other_columns, {});
-    const auto entries_plan = plan(needed.entries, needed_by_top.entries);
-    needed_by_top = {};
+    for (const PlannedPart& part : planned) needed.add(part);
+    const auto rows_plan = Impl::plan_exchange(comm, needed.rows);
+    const auto columns_plan = Impl::plan_exchange(comm, needed.columns);
+    const auto other_rows_plan = Impl::plan_exchange(comm, needed.other_rows);
+    const auto other_columns_plan = Impl::plan_exchange(comm, needed.other_columns);
+    const auto entries_plan = Impl::plan_exchange(comm, needed.entries);
     comm.agree("numeric: exchanges of values and vectors", [&] {
       const auto in_space = [&](const Impl::Exchange& made) { return Exchange(exec(), made, budget); };
       pivot_rows = in_space(rows_plan);
@@ -193,11 +188,12 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     });
   }
 
-  /// As `distribute_fronts` takes it.
-  double flops_per_entry() const {
-    if (Impl::is_host_space<ExecutionSpace>) return 100;  // 8 bytes at 2 GB/s, 25 Gflop/s
-    return channel.is_direct() ? 1                        // 8 bytes at 200 GB/s, 20 Tflop/s
-                               : 100000;                  // through hosts at 2 GB/s
+  /// As `distribute_fronts` takes them. Those of devices: 48 Tflop/s, fitted to an H200 in double precision
+  /// (19 Tflop/s for poisson3d 64, 26 for 80).
+  DivisionCosts costs() const {
+    if (Impl::is_host_space<ExecutionSpace>) return {};
+    return {channel.is_direct() ? 1.9 : 190000,  // 8 bytes at 200 GB/s, or through hosts at 2 GB/s
+            4000, 1.4e9};                        // 30 µs
   }
 
   /// Makes room for what a factorization passes, and for scales.
@@ -209,11 +205,11 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
           std::max(pivot_rows.room_from(r, sizeof(Real)) + other_rows.room_from(r, sizeof(Real)),
                    pivot_columns.room_from(r, sizeof(Real)) + other_columns.room_from(r, sizeof(Real)));
     }
-    if (top) {
-      const auto leaves = top->made().foreign_leaves();
-      for (std::size_t k = 0; k < leaves.size(); ++k)
-        if (leaf_rank[k] != 0) at(room, leaf_rank[k]) += Channel::room(contribution_bytes(*top, leaves[k]));
-    }
+    for (std::size_t p = 0; p < parts.size(); ++p)
+      for (const PartEdge& edge : boundaries[p].below)
+        for (const int leaf : edge.fronts)
+          if (edge.rank != comm.rank())
+            at(room, edge.rank) += Channel::room(contribution_bytes(*parts[p], leaf));
     for (std::size_t r = 0; r < room.size(); ++r) room[r] = std::max(room[r], scales[r]);
     channel.reserve(room);
   }
@@ -223,16 +219,19 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     return rows * rows * sizeof(Scalar);
   }
 
-  static void make_part(Impl::FrontPartPlan plan, const MemoryBudget& budget,
-                        const std::optional<Part>& before, std::optional<Part>& part) {
-    if (plan.tree.count() == 0) return;
-    part.emplace(std::move(plan), budget, before ? &*before : nullptr);
+  void make_parts(std::vector<PlannedPart>& planned) {
+    for (PlannedPart& part : planned) {
+      part.plan.in_row = {};
+      boundaries.push_back(std::move(part.boundary));
+      parts.push_back(std::make_unique<Part>(std::move(part.plan), budget,
+                                             parts.empty() ? nullptr : parts.front().get()));
+    }
+    arrivals = Impl::PartArrivals(boundaries, comm.rank(), comm.size(), true);
   }
 
   template <class Visit>
   void for_each_part(const Visit& visit) {
-    for (std::optional<Part>* const part : {&subtrees, &top})
-      if (*part) visit(**part);
+    for (const auto& part : parts) visit(*part);
   }
 
   /// Calls visit(part, values) with the values of each part's entries of A.
@@ -260,15 +259,16 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     const Column others("lutra::numeric::scales of other rows", to_others.n_targets(), 1);
     to_pivots.forward(channel, own, pivots);
     to_others.forward(channel, own, others);
-    std::size_t first = 0;
+    std::size_t first = 0, first_other = 0;
     for_each_part([&](Part& part) {
       const Scale to = target(part);
       const auto count = static_cast<std::size_t>(part.made().n_pivots());
       Kokkos::deep_copy(exec(), Kokkos::subview(to, std::pair(std::size_t(0), count)),
                         Kokkos::subview(pivots, std::pair(first, first + count), 0));
-      if (count < to.extent(0))  // the subtrees: the top has all pivots of its fronts
-        Kokkos::deep_copy(exec(), Kokkos::subview(to, std::pair(count, to.extent(0))),
-                          Kokkos::subview(others, Kokkos::ALL, 0));
+      const std::size_t rest = to.extent(0) - count;
+      Kokkos::deep_copy(exec(), Kokkos::subview(to, std::pair(count, to.extent(0))),
+                        Kokkos::subview(others, std::pair(first_other, first_other + rest), 0));
+      first_other += rest;
       first += count;
     });
     channel.end_round("numeric: scales of the fronts");
@@ -289,56 +289,65 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     return largest[0];
   }
 
-  /// Queues the factorization of a part, if this rank has it.
-  void factorize(const std::optional<Part>& which, double perturbation, double largest) {
-    const Communicator::Work work(comm);
+  /// Queues the factorization of all parts with the messages between them. A part that fails still passes its
+  /// contributions, which other ranks wait for.
+  /// @returns the first failure, or null
+  std::exception_ptr factorize(double perturbation, double largest) {
+    std::exception_ptr failure;
+    arrivals.reset();
+    std::size_t p = 0;
     for_each_part_with_values([&](Part& part, const Values& v) {
-      if (which && &part == &*which) part.factorize(v, perturbation, largest);
+      arrivals.take(p, [&](int rank, const Impl::PartArrivals::Arrival& arrival) {
+        const Part& to = *parts[arrival.part];
+        for (const int leaf : boundaries[arrival.part].below[arrival.edge].fronts)
+          channel.template receive<Scalar>(rank, to.contribution(leaf));
+      });
+      try {
+        const Communicator::Work work(comm);
+        part.factorize(v, perturbation, largest);
+      } catch (const RemoteError&) {
+        throw;
+      } catch (...) {
+        if (!failure) failure = std::current_exception();
+      }
+      for (const PartEdge& edge : boundaries[p].above) pass_contributions(p, edge);
+      ++p;
     });
+    return failure;
   }
-
-  /// Sends the contributions of this rank's subtrees to rank 0; its own stay there.
-  void send_contributions() {
-    if (!subtrees || comm.rank() == 0) return;
-    for (const int f : subtrees->made().open_roots())
-      channel.template send<Scalar>(0, subtrees->contribution(f));
-  }
-  /// Puts all contributions into the leaves of the top.
-  void receive_contributions() {
-    if (!top) return;
-    const auto leaves = top->made().foreign_leaves();
-    std::vector<int> own;
-    if (subtrees) own = subtrees->made().open_roots();
-    for (std::size_t k = 0, next = 0; k < leaves.size(); ++k) {
-      const auto leaf = top->contribution(leaves[k]);
-      if (leaf_rank[k] == 0)
-        Kokkos::deep_copy(exec(), leaf, subtrees->contribution(own[next++]));
-      else
-        channel.template receive<Scalar>(leaf_rank[k], leaf);
+  void pass_contributions(std::size_t p, const PartEdge& edge) {
+    if (edge.rank != comm.rank()) {
+      for (const int root : edge.fronts)
+        channel.template send<Scalar>(edge.rank, parts[p]->contribution(root));
+      return;
     }
+    const std::size_t to = Impl::index_of_part(boundaries, edge.part);
+    const PartEdge& there = Impl::edge_to(boundaries[to].below, boundaries[p].number);
+    for (std::size_t k = 0; k < edge.fronts.size(); ++k)
+      Kokkos::deep_copy(exec(), parts[to]->contribution(there.fronts[k]),
+                        parts[p]->contribution(edge.fronts[k]));
   }
 };
 
 template <class Scalar, class ExecutionSpace>
 DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(
     Communicator& comm, const AssemblyTree& tree, const FrontEntries& entries,
-    const std::vector<std::vector<std::int64_t>>& rows_of_ranks, const MemoryBudget& budget)
+    const std::vector<std::vector<std::int64_t>>& rows_of_ranks, const MemoryBudget& budget,
+    const FrontRanks* division)
     : m_state(std::make_unique<State>(comm, budget)) {
   State& state = *m_state;
-  Impl::FrontPartPlan top;
   comm.agree("numeric: division of the assembly tree", [&] {
     if (comm.rank() != 0) return;
     const Communicator::Work work(comm);
-    top = state.plan_parts(tree, entries, rows_of_ranks,
-                           budget.limit_bytes() > 0 ? DivisionGoal::memory : DivisionGoal::time);
+    const auto goal = budget.limit_bytes() > 0 ? DivisionGoal::memory : DivisionGoal::time;
+    state.ranks = division != nullptr ? *division : distribute_fronts(tree, comm.size(), goal, state.costs());
+    state.plan_parts(tree, entries, rows_of_ranks);
   });
-  Impl::FrontPartPlan own = receive_plan(comm);
-  state.plan_exchanges(own);
-  own.in_row = top.in_row = {};
+  std::vector<PlannedPart> planned = state.receive_parts();
+  state.plan_exchanges(planned);
   comm.agree("numeric: plan and memory of fronts", [&] {
     const Communicator::Work work(comm);
-    State::make_part(std::move(own), budget, std::nullopt, state.subtrees);
-    State::make_part(std::move(top), budget, state.subtrees, state.top);
+    state.make_parts(planned);
   });
   state.reserve_room();
 }
@@ -368,19 +377,17 @@ FrontLuOutcome DistributedFronts<Scalar, ExecutionSpace>::factorize(
   Communicator& comm = state.comm;
   comm.agree("numeric: memory of fronts", [&] { state.for_each_part([](Part& part) { part.allocate(); }); });
   const double largest = state.distribute_values(values);
-  comm.agree("numeric: factorization of subtrees",
-             [&] { state.factorize(state.subtrees, perturbation, largest); });
-  state.send_contributions();
-  state.receive_contributions();
-  comm.agree("numeric: factorization of the top", [&] { state.factorize(state.top, perturbation, largest); });
+  const std::exception_ptr failure = state.factorize(perturbation, largest);
   state.channel.end_round("numeric: factorization of fronts");
   FrontLuOutcome mine;
   const auto add = [&mine](const FrontLuOutcome& other) {
     mine.largest_factor = std::max(mine.largest_factor, other.largest_factor);
     mine.perturbed += other.perturbed;
   };
-  comm.agree("numeric: factorization of fronts",
-             [&] { state.for_each_part([&](const Part& part) { add(part.outcome()); }); });
+  comm.agree("numeric: factorization of fronts", [&] {
+    if (failure) std::rethrow_exception(failure);
+    state.for_each_part([&](const Part& part) { add(part.outcome()); });
+  });
   const auto all = comm.all_gather(mine);
   mine = {};
   for (const FrontLuOutcome& outcome : all) add(outcome);
@@ -415,12 +422,8 @@ void DistributedFronts<Scalar, ExecutionSpace>::collect_factors() {
 }
 
 template <class Scalar, class ExecutionSpace>
-auto DistributedFronts<Scalar, ExecutionSpace>::subtrees() const noexcept -> const Part* {
-  return m_state->subtrees ? &*m_state->subtrees : nullptr;
-}
-template <class Scalar, class ExecutionSpace>
-auto DistributedFronts<Scalar, ExecutionSpace>::top() const noexcept -> const Part* {
-  return m_state->top ? &*m_state->top : nullptr;
+auto DistributedFronts<Scalar, ExecutionSpace>::part(std::size_t p) const noexcept -> const Part& {
+  return *m_state->parts[p];
 }
 template <class Scalar, class ExecutionSpace>
 auto DistributedFronts<Scalar, ExecutionSpace>::channel() const noexcept -> Channel& {
@@ -435,7 +438,7 @@ auto DistributedFronts<Scalar, ExecutionSpace>::pivot_columns() const noexcept -
   return m_state->pivot_columns;
 }
 template <class Scalar, class ExecutionSpace>
-const std::vector<TopBoundary>& DistributedFronts<Scalar, ExecutionSpace>::boundaries() const noexcept {
+const std::vector<PartBoundary>& DistributedFronts<Scalar, ExecutionSpace>::boundaries() const noexcept {
   return m_state->boundaries;
 }
 template <class Scalar, class ExecutionSpace>

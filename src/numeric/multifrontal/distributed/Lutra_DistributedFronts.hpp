@@ -12,29 +12,26 @@
 #include "Lutra_FrontPart.hpp"
 #include "Lutra_FrontRanks.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_PartBoundaries.hpp"
 #include "Lutra_ViewChannel.hpp"
 #include "Lutra_ViewExchange.hpp"
 
 namespace lutra {
 
-/// What the top exchanges with the subtrees of one rank in solves, in the top's numbering; on rank 0.
-struct TopBoundary {
-  std::vector<Offset> contributions;  ///< contribution rows of the leaves that represent the subtrees
-  std::vector<Offset> solutions;      ///< the pivots whose solutions the rank reads, ascending
-};
-
-/// Multifrontal LU on several ranks, each with its own execution space: each rank factorizes its fronts with
-/// `factorize_fronts`. On hosts the result is bitwise that of one rank.
+/// Multifrontal LU on several ranks, each with its own execution space: each rank factorizes its parts of the
+/// tree with `factorize_fronts`. On hosts the result is bitwise that of one rank.
 ///
-///          top          rank 0    ▲ extend-add within the top
-///        ╱   │  ╲                 │
-///      ▲     ▲    ▲               │ one dense block per subtree, once it is complete
-///      1     2    0     ranks ────┘
+///          root         rank 0, part 3      ▲ extend-add within a part
+///        ╱   │  ╲                           │
+///      ▲     A    ▲     rank 0, part 1      │ between parts one dense block per subtree, once its part is
+///      2    ╱ ╲   2     rank 1, part 2      │ complete
+///          ▲   ▲                            │
+///          0   1        ranks 1 and 0 ──────┘
 ///
-/// In the top's tree a subtree is a leaf without pivots whose contribution block comes from its rank. Ranks
-/// factorize their subtrees without messages. Rank 0 plans all parts; then each rank needs memory for its
-/// fronts and the entries of A in them, and sends the values of its rows of A to the ranks that need them.
-/// Values and blocks go from device to device where devices can map each other's memory (ViewChannel).
+/// In the tree of a part, fronts of other parts below it are leaves without pivots whose contribution blocks
+/// come from there (PartBoundary). Rank 0 plans all parts; then each rank needs memory for its fronts and the
+/// entries of A in them, and sends the values of its rows of A to the ranks that need them. Values and blocks
+/// go from device to device where devices can map each other's memory (ViewChannel).
 ///
 /// Factors stay where they were computed: `DistributedFrontSolver` solves with them. `collect_factors` copies
 /// them to the host by entries.
@@ -55,10 +52,11 @@ class DistributedFronts {
   /// @param rows_of_ranks [ranks] rows of A of each rank
   /// @param budget        of each rank: plan, panels, contributions. With a limit the tree is divided for
   ///                      memory, otherwise for time
+  /// @param division      on rank 0, instead of that of `distribute_fronts`
   /// @throws OutOfMemoryError on all ranks, naming the rank, like all calls that allocate
   DistributedFronts(Communicator& comm, const AssemblyTree& tree, const FrontEntries& entries,
                     const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
-                    const MemoryBudget& budget = {});
+                    const MemoryBudget& budget = {}, const FrontRanks* division = nullptr);
   /// Does not wait for other ranks. Without `close`, device memory that they may still write to is kept.
   ~DistributedFronts();
   void close();
@@ -80,17 +78,16 @@ class DistributedFronts {
 
   // For solves ----------------------------------------------------------------------------------------------
 
-  /// The part of this rank's subtrees, and on rank 0 the top; null without fronts.
-  const Part* subtrees() const noexcept;
-  const Part* top() const noexcept;
-  /// From this rank's rows of A to the pivots of its parts, those of the subtrees first: by the rows of the
-  /// pivots, and by their columns, whose values the ranks hold like those of rows.
+  /// A part of this rank, in the order of `boundaries`.
+  const Part& part(std::size_t p) const noexcept;
+  /// The rank's parts with their neighbours, ascending.
+  const std::vector<PartBoundary>& boundaries() const noexcept;
+  /// From this rank's rows of A to the pivots of its parts, part by part: by the rows of the pivots, and by
+  /// their columns, whose values the ranks hold like those of rows.
   Exchange& pivot_rows() const noexcept;
   Exchange& pivot_columns() const noexcept;
   /// For the messages of solves, which make room for theirs.
   Channel& channel() const noexcept;
-  /// [ranks] on rank 0
-  const std::vector<TopBoundary>& boundaries() const noexcept;
 
   // For other uses of the factors ---------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 #ifndef LUTRA_FRONTRANKS_HPP
 #define LUTRA_FRONTRANKS_HPP
 
+#include <cstddef>
 #include <vector>
 
 #include "Lutra_AssemblyTree.hpp"
@@ -10,29 +11,53 @@ namespace lutra {
 
 /// What a division of a tree among ranks makes small.
 enum class DivisionGoal {
-  time,   ///< flops of the rank with most in its subtrees, followed by those of the top
-  memory  ///< entries on the rank with most, the top being on rank 0
+  time,   ///< the time until all fronts are factorized
+  memory  ///< entries on the rank with most, the fronts above all subtrees being on rank 0
 };
 
-/// Mapping of fronts to ranks. Each subtree of the assembly tree belongs to one rank, which may own several;
-/// the fronts above all subtrees, the top, belong to rank 0.
+/// Costs of fronts on ranks, in flops at full speed. The defaults are for hosts of 25 Gflop/s.
+struct DivisionCosts {
+  double flops_per_entry = 100;  ///< for receiving an entry of a contribution: 8 bytes at 2 GB/s
+  double half_order = 0;         ///< order of a front that is factorized at half of the full speed
+  double flops_per_part = 2e5;   ///< for starting a part: 10 µs
+
+  /// The time of a front: its speed is order / (order + half_order) of the full one.
+  double time_of(double flops, double order) const { return flops * (1 + half_order / order); }
+};
+
+/// Mapping of fronts to parts and of parts to ranks. A part is factorized as a whole once the contributions
+/// that it needs from other parts have arrived. Parts are numbered such that these have smaller numbers; a
+/// rank works on its parts in this order. Each rank may have several parts, or none.
 struct FrontRanks {
-  static constexpr int top = -1;
-  std::vector<int> rank;        ///< [fronts] rank of each front, or `top`
-  std::vector<double> entries;  ///< [ranks] entries of panels and contributions
-  std::vector<double> flops;    ///< [ranks] flops of subtrees, for real scalars
-  double top_flops = 0;         ///< flops of the top, and of as many as passing contributions to it costs
+  std::vector<int> part;          ///< [fronts]
+  std::vector<int> rank_of_part;  ///< [parts]
+  std::vector<double> entries;    ///< [ranks] of panels and contributions, if divided for memory
+  std::vector<double> flops;      ///< [ranks] for real scalars
+  double time = 0;                ///< of the simulation, in flops at full speed, if divided for time
+
+  int rank(std::size_t f) const { return rank_of_part[static_cast<std::size_t>(part[f])]; }
+  int n_parts() const { return static_cast<int>(rank_of_part.size()); }
 };
 
-/// Starting with whole trees, replaces the largest subtree by its children, whose parent front moves to the
-/// top, and keeps the division that is best for the goal. Subtrees go in descending order to the least loaded
-/// rank (G. A. Geist and E. Ng, Int. J. Parallel Programming 18, 1989; for memory with the top as a load of
-/// rank 0). With one rank all fronts are one subtree.
-/// @param flops_per_entry flops that take as long as to pass an entry of a contribution to rank 0, for time.
-///                        Larger: lower cuts, fewer messages. The default is for hosts: 8 bytes at 2 GB/s and
-///                        25 Gflop/s
+/// For time, any front may be on any rank. Starting with whole trees, the largest subtree is replaced by its
+/// root front and the subtrees of its children. For each such cut subtrees and fronts are mapped to ranks in
+/// several ways, by load (G. A. Geist and E. Ng, Int. J. Parallel Programming 18, 1989) and along the tree
+/// (A. Pothen and C. Sun, SIAM J. Sci. Comput. 14, 1993). The mapping whose simulated time is least is
+/// improved by moving single tasks. One of them has all fronts above the cut on rank 0.
+///
+///     rank 0   [subtrees]──[front A]──────[root]      A waits for the first part of rank 1,
+///     rank 1   [a]──[other subtrees]───────▲          the root for the second
+///               └───────────▲
+///
+/// For memory, subtrees go to the rank with the fewest entries, and the fronts above all of them, the last
+/// part, to rank 0. With one rank all fronts are one part.
 FrontRanks distribute_fronts(const AssemblyTree& tree, int ranks, DivisionGoal goal,
-                             double flops_per_entry = 100);
+                             const DivisionCosts& costs = {});
+
+/// Parts for a given mapping of fronts to ranks, as few as hardly take more time.
+/// @param rank [fronts]
+FrontRanks make_parts(const AssemblyTree& tree, const std::vector<int>& rank, int ranks,
+                      const DivisionCosts& costs = {});
 
 }  // namespace lutra
 

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Lutra_FrontMapping.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <queue>
+#include <utility>
+
+#include "Lutra_At.hpp"
+
+namespace lutra::Impl {
+
+double front_flops(const AssemblyTree& tree, std::size_t f) {
+  const auto up_to = [](double m) { return m * (m + 1) / 2 + m * (m + 1) * (2 * m + 1) / 3; };
+  const double rest = contribution_rows(tree, f);
+  return up_to(rest + pivots_of(tree, f) - 1) - up_to(rest - 1);
+}
+
+namespace {
+
+/// A mapping of a tree's tasks to ranks with its groups.
+struct Mapping {
+  TaskTree tasks;
+  std::vector<int> rank;  ///< [tasks]
+  std::vector<TaskGroup> groups;
+  double time = std::numeric_limits<double>::infinity();
+};
+
+/// Searches for the mapping with the least time.
+class TimeDivider {
+ public:
+  TimeDivider(const AssemblyTree& tree, int ranks, const DivisionCosts& costs)
+      : m_tree(tree), m_ranks(ranks), m_costs(costs), m_children(tree.parent.size()) {
+    for (std::size_t f = 0; f < tree.parent.size(); ++f) {
+      m_work.push_back(costs.time_of(front_flops(tree, f), pivots_of(tree, f) + contribution_rows(tree, f)));
+      m_subtree.push_back(m_work[f]);
+      for (const std::size_t c : m_children[f]) m_subtree[f] += m_subtree[c];
+      if (tree.parent[f] >= 0) at(m_children, tree.parent[f]).push_back(f);
+      if (tree.parent[f] < 0) m_cut.push({m_subtree[f], f});
+    }
+  }
+
+  FrontRanks run() {
+    // Bounds the time, since each split maps all tasks anew: that many splits a rank without a better
+    // mapping.
+    constexpr int splits_a_rank = 3;
+    for (int vain = 0; vain <= splits_a_rank * m_ranks + 8 && !m_cut.empty(); ++vain) {
+      if (map_cut()) vain = 0;
+      const std::size_t f = m_cut.top().second;
+      if (m_ranks == 1 || m_children[f].empty()) break;  // the largest subtree is a single front
+      m_cut.pop();
+      m_top.push_back(f);
+      for (const std::size_t c : m_children[f]) m_cut.push({m_subtree[c], c});
+    }
+    improve();
+    put_largest_root_on_rank_0();
+    return result();
+  }
+
+  /// Parts of a given mapping.
+  FrontRanks run_with(const std::vector<int>& rank_of_front) {
+    std::vector<bool> is_whole(m_tree.parent.size(), true);
+    for (std::size_t f = 0; f < is_whole.size(); ++f)
+      for (const std::size_t c : m_children[f])
+        is_whole[f] = is_whole[f] && is_whole[c] && rank_of_front[c] == rank_of_front[f];
+    m_cut = {};
+    for (std::size_t f = is_whole.size(); f-- > 0;) {
+      if (!is_whole[f]) m_top.push_back(f);
+      if (is_whole[f] && (m_tree.parent[f] < 0 || !at(is_whole, m_tree.parent[f])))
+        m_cut.push({m_subtree[f], f});
+    }
+    const TaskTree tasks = make_tasks();
+    std::vector<int> rank;
+    for (const std::size_t root : tasks.root) rank.push_back(rank_of_front[root]);
+    take(tasks, rank, std::numeric_limits<std::size_t>::max());
+    return result();
+  }
+
+ private:
+  /// The subtrees of the cut and the fronts above it.
+  TaskTree make_tasks() const {
+    TaskTree tasks;
+    tasks.root = m_top;
+    for (auto rest = m_cut; !rest.empty(); rest.pop()) tasks.root.push_back(rest.top().second);
+    std::sort(tasks.root.begin(), tasks.root.end());
+    std::vector<bool> is_top(m_tree.parent.size(), false);
+    for (const std::size_t f : m_top) is_top[f] = true;
+    for (const std::size_t f : tasks.root) {
+      const double rows = contribution_rows(m_tree, f);
+      const auto above =
+          std::lower_bound(tasks.root.begin(), tasks.root.end(), static_cast<std::size_t>(m_tree.parent[f]));
+      tasks.parent.push_back(m_tree.parent[f] < 0 ? -1 : static_cast<int>(above - tasks.root.begin()));
+      tasks.whole.push_back(!is_top[f]);
+      tasks.work.push_back(is_top[f] ? m_work[f] : m_subtree[f]);
+      tasks.passing.push_back(m_costs.flops_per_entry * rows * rows);
+    }
+    return tasks;
+  }
+
+  /// Maps the tasks of the current cut in several ways. @returns true if one is the best so far
+  bool map_cut() {
+    const TaskTree tasks = make_tasks();
+    bool better = false;
+    // also to fewer ranks, whose contributions take less time to pass
+    for (int count = m_ranks; count > 0; count /= 2) {
+      better = take(tasks, assign(tasks, count, 0), max_parts) || better;
+      for (int uncounted = 1, rank = 1; count > 1 && rank <= count; rank *= 2)
+        better = take(tasks, assign(tasks, count, uncounted++), max_parts) || better;
+    }
+    return better;
+  }
+
+  /// Assigns single fronts from the roots down: the largest child of a front to its parent's rank, others to
+  /// the least loaded rank; then subtrees, the largest first, to the least loaded rank. The largest tree has
+  /// its root on rank 0.
+  /// @param count     the first ranks, which get tasks
+  /// @param uncounted that many fronts on the way down from a root are no load, since nothing else is left to
+  ///                  do then; 0: all single fronts are on rank 0
+  std::vector<int> assign(const TaskTree& tasks, int count, int uncounted) const {
+    std::vector<int> rank(tasks.count(), 0);
+    std::vector<int> depth(rank);
+    std::vector<double> load(static_cast<std::size_t>(count), 0);
+    for (std::size_t t = tasks.count(); uncounted > 0 && t-- > 0;) {
+      if (tasks.whole[t]) continue;
+      const int parent = tasks.parent[t];
+      depth[t] = parent < 0 ? 0 : at(depth, parent) + 1;
+      rank[t] =
+          is_largest(tasks, t) ? (parent < 0 ? 0 : at(rank, parent)) : least_loaded(tasks, t, rank, load);
+      if (depth[t] >= uncounted) at(load, rank[t]) += tasks.work[t];
+    }
+    for (const std::size_t t : by_work(tasks)) {
+      if (!tasks.whole[t]) continue;
+      rank[t] = least_loaded(tasks, t, rank, load);
+      at(load, rank[t]) += tasks.work[t];
+    }
+    return rank;
+  }
+  /// Whether a task is the root of the largest subtree below its parent, or of the largest tree.
+  bool is_largest(const TaskTree& tasks, std::size_t t) const {
+    const auto size = [&](std::size_t s) { return m_subtree[tasks.root[s]]; };
+    for (std::size_t s = 0; s < tasks.count(); ++s) {
+      if (s == t || tasks.parent[s] != tasks.parent[t]) continue;
+      if (size(s) > size(t) || (size(s) == size(t) && s > t)) return false;
+    }
+    return true;
+  }
+  static int least_loaded(const TaskTree& tasks, std::size_t t, const std::vector<int>& rank,
+                          const std::vector<double>& load) {
+    const int near = tasks.parent[t] < 0 ? 0 : at(rank, tasks.parent[t]);
+    const auto with = [&](std::size_t r) {
+      return load[r] + (tasks.parent[t] >= 0 && static_cast<int>(r) != near ? tasks.passing[t] : 0.0);
+    };
+    std::size_t least = static_cast<std::size_t>(near) < load.size() ? static_cast<std::size_t>(near) : 0;
+    for (std::size_t r = 0; r < load.size(); ++r)
+      if (with(r) < with(least)) least = r;
+    return static_cast<int>(least);
+  }
+  static std::vector<std::size_t> by_work(const TaskTree& tasks) {
+    std::vector<std::size_t> order(tasks.count());
+    std::iota(order.begin(), order.end(), std::size_t(0));
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return tasks.work[a] > tasks.work[b]; });
+    return order;
+  }
+
+  /// Keeps a mapping if it is the best so far.
+  bool take(const TaskTree& tasks, const std::vector<int>& rank, std::size_t most_parts) {
+    const TaskSchedule schedule(tasks, m_ranks, m_costs.flops_per_part);
+    std::vector<int> order;
+    const double enough = (1 - least_gain) * m_best.time;
+    if (schedule.run(rank, order) >= enough) return false;
+    std::vector<TaskGroup> groups = schedule.group(rank, order);
+    const double time = schedule.time_of(groups);
+    std::vector<std::size_t> parts(static_cast<std::size_t>(m_ranks), 0);
+    for (const TaskGroup& group : groups) ++at(parts, group.rank);
+    if (time >= enough || *std::max_element(parts.begin(), parts.end()) > most_parts) return false;
+    m_best = {tasks, rank, std::move(groups), time};
+    return true;
+  }
+
+  /// Moves single tasks of the best mapping to other ranks as long as that helps.
+  void improve() {
+    constexpr int rounds = 4;
+    for (int round = 0, changed = 1; round < rounds && changed > 0; ++round) {
+      changed = 0;
+      for (const std::size_t t : by_work(m_best.tasks))
+        for (int r = 0; r < m_ranks; ++r) {
+          if (m_best.tasks.work[t] + m_best.tasks.passing[t] < least_gain * m_best.time) continue;
+          std::vector<int> rank(m_best.rank);
+          if (rank[t] == r) continue;
+          rank[t] = r;
+          const TaskTree tasks(m_best.tasks);
+          if (take(tasks, rank, max_parts)) ++changed;
+        }
+    }
+  }
+
+  /// Exchanges the numbers of two ranks.
+  void put_largest_root_on_rank_0() {
+    int largest = -1;
+    for (std::size_t t = 0; t < m_best.tasks.count(); ++t)
+      if (m_best.tasks.parent[t] < 0 && is_largest(m_best.tasks, t)) largest = static_cast<int>(t);
+    if (largest < 0) return;
+    const int its = at(m_best.rank, largest);
+    for (TaskGroup& group : m_best.groups)
+      if (group.rank == 0 || group.rank == its) group.rank = its - group.rank;
+  }
+
+  FrontRanks result() const {
+    FrontRanks ranks;
+    ranks.entries.resize(static_cast<std::size_t>(m_ranks), 0);
+    ranks.flops = ranks.entries;
+    ranks.time = m_best.groups.empty() ? 0 : m_best.time;
+    ranks.part.assign(m_tree.parent.size(), -1);
+    for (std::size_t g = 0; g < m_best.groups.size(); ++g) {
+      ranks.rank_of_part.push_back(m_best.groups[g].rank);
+      for (const int t : m_best.groups[g].tasks)
+        at(ranks.part, at(m_best.tasks.root, t)) = static_cast<int>(g);
+    }
+    for (std::size_t f = ranks.part.size(); f-- > 0;) {
+      if (ranks.part[f] < 0) ranks.part[f] = at(ranks.part, m_tree.parent[f]);
+      at(ranks.flops, ranks.rank(f)) += front_flops(m_tree, f);
+    }
+    return ranks;
+  }
+
+  static constexpr std::size_t max_parts = 8;  ///< of a rank
+  static constexpr double least_gain = 0.005;  ///< share of the time; smaller ones are not worth the search
+
+  const AssemblyTree& m_tree;
+  int m_ranks;
+  DivisionCosts m_costs;
+  std::vector<double> m_work, m_subtree;             ///< [fronts] time of each front, and of its subtree
+  std::vector<std::vector<std::size_t>> m_children;  ///< [fronts]
+  std::vector<std::size_t> m_top;                    ///< fronts above the cut
+  std::priority_queue<std::pair<double, std::size_t>> m_cut;  ///< roots of subtrees, the largest first
+  Mapping m_best;
+};
+
+}  // namespace
+
+FrontRanks divide_for_time(const AssemblyTree& tree, int ranks, const DivisionCosts& costs) {
+  return TimeDivider(tree, ranks, costs).run();
+}
+
+}  // namespace lutra::Impl
+
+namespace lutra {
+
+FrontRanks make_parts(const AssemblyTree& tree, const std::vector<int>& rank, int ranks,
+                      const DivisionCosts& costs) {
+  return Impl::TimeDivider(tree, ranks, costs).run_with(rank);
+}
+
+}  // namespace lutra
