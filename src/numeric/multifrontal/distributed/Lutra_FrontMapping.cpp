@@ -42,10 +42,9 @@ class TimeDivider {
   }
 
   FrontRanks run() {
-    // Bounds the time, since each split maps all tasks anew: that many splits a rank without a better
-    // mapping.
-    constexpr int splits_a_rank = 3;
-    for (int vain = 0; vain <= splits_a_rank * m_ranks + 8 && !m_cut.empty(); ++vain) {
+    // Bounds the time, since each split maps all tasks anew: that many splits without a better mapping.
+    const int most_splits = std::min(3 * m_ranks + 8, 48);
+    for (int vain = 0; vain <= most_splits && !m_cut.empty(); ++vain) {
       if (map_cut()) vain = 0;
       const std::size_t f = m_cut.top().second;
       if (m_ranks == 1 || m_children[f].empty()) break;  // the largest subtree is a single front
@@ -181,18 +180,20 @@ class TimeDivider {
 
   /// Moves single tasks of the best mapping to other ranks as long as that helps.
   void improve() {
-    constexpr int rounds = 4;
-    for (int round = 0, changed = 1; round < rounds && changed > 0; ++round) {
-      changed = 0;
-      for (const std::size_t t : by_work(m_best.tasks))
-        for (int r = 0; r < m_ranks; ++r) {
-          if (m_best.tasks.work[t] + m_best.tasks.passing[t] < least_gain * m_best.time) continue;
+    int trials = 1000;  // bounds the time
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const std::size_t t : by_work(m_best.tasks)) {
+        if (m_best.tasks.work[t] + m_best.tasks.passing[t] < least_gain * m_best.time) continue;
+        for (int r = 0; r < m_ranks && trials > 0; ++r) {
           std::vector<int> rank(m_best.rank);
           if (rank[t] == r) continue;
           rank[t] = r;
+          --trials;
           const TaskTree tasks(m_best.tasks);
-          if (take(tasks, rank, max_parts)) ++changed;
+          changed = take(tasks, rank, max_parts) || changed;
         }
+      }
     }
   }
 
