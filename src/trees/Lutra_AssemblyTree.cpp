@@ -162,22 +162,9 @@ class Amalgamation {
     const auto is_larger = [&](Index a, Index b) { return at(m_tree.count, a) > at(m_tree.count, b); };
     if (!std::is_sorted(m_children.begin(), m_children.end(), is_larger))
       std::stable_sort(m_children.begin(), m_children.end(), is_larger);
-    const bool takes_thin = has_too_many_thin_children(group);
     for (const Index c : m_children) {
-      if ((takes_thin && is_thin(c)) || worth_merging(c, group)) merge(c, group);
+      if (worth_merging(c, group)) merge(c, group);
     }
-  }
-
-  bool is_thin(Index group) const { return at(m_pivots, group) <= 4 && at(m_tree.count, group) > 96; }
-  bool has_too_many_thin_children(Index group) const {
-    if (m_options.max_thin_children == 0) return false;
-    Index children = 0, pivots = 0;
-    for (const Index c : m_children) {
-      if (!is_thin(c)) continue;
-      ++children;
-      pivots += at(m_pivots, c);
-    }
-    return children > m_options.max_thin_children && pivots <= at(m_pivots, group) + at(m_tree.count, group);
   }
 
   const PostorderedTree<Index>& m_tree;

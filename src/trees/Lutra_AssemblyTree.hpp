@@ -22,17 +22,6 @@ struct AssemblyTreeOptions {
   double wide_zeros = 0.15;       ///< … this share of zeros
   double zeros = 0.05;            ///< share of zeros allowed in wider fronts
   std::int64_t max_always = 256;  ///< maximum entries of a front for `always` to apply
-  /// A front with more thin children than this takes all of them in, as long as that does not more than
-  /// double its order; 0: never. A thin child has at most 4 pivots and more than 96 contribution rows.
-  int max_thin_children = 0;
-
-  /// Limits for devices. There each tile of a front adds one wide contribution after the other, which takes
-  /// longer than the elimination of the child's pivots in the front.
-  static AssemblyTreeOptions of_devices() {
-    AssemblyTreeOptions options;
-    options.max_thin_children = 64;
-    return options;
-  }
 };
 
 /// Pairs of rows of F to be pivots of one front, as candidates for 2 × 2 pivots: the partner of each row, or

@@ -97,7 +97,7 @@ struct OneFront {
   /// L's entry in column c of the row that pivot q was taken from.
   Scalar lower(int q, int c) const {
     if (q == c) return Scalar(1);
-    const bool unmoved = tiled && q < pivots && c < block_begin(q);
+    const bool unmoved = tiled && !row_of_pivot.empty() && q < pivots && c < block_begin(q);
     return stored(unmoved ? static_cast<int>(row_of_pivot[static_cast<std::size_t>(q)]) : q, c);
   }
   /// U's entry in row q of the column that pivot c was taken from.
@@ -105,45 +105,10 @@ struct OneFront {
     const bool unmoved = tiled && !column_of_pivot.empty() && c < pivots && q < block_begin(c);
     return stored(q, unmoved ? static_cast<int>(column_of_pivot[static_cast<std::size_t>(c)]) : c);
   }
-  /// The largest ‖|T⁻¹||T|‖∞ (R. D. Skeel) of the diagonal tiles T of L and Uᵀ, by whose inverses other tiles
-  /// are multiplied.
-  double tile_condition() const {
-    double condition = 1;
-    for (int begin = 0; begin < pivots; begin += plan.options.tile) {
-      const int edge = std::min<int>(plan.options.tile, pivots - begin);
-      condition = std::max(condition, triangle_condition(edge, [&](int r, int c) {
-                             return r == c ? Scalar(1) : stored(begin + r, begin + c);
-                           }));
-      condition = std::max(
-          condition, triangle_condition(edge, [&](int r, int c) { return stored(begin + c, begin + r); }));
-    }
-    return condition;
-  }
-  /// ‖|T⁻¹||T|‖∞ of a lower triangle with entries at(r, c).
-  template <class At>
-  static double triangle_condition(int n, const At& at) {
-    std::vector<double> sums(static_cast<std::size_t>(n), 0), row_sums;
-    std::vector<Scalar> x(static_cast<std::size_t>(n));
-    for (int c = 0; c < n; ++c) {
-      double sum = 0;  // |T|·1, by rows
-      for (int j = 0; j <= c; ++j) sum += static_cast<double>(Kokkos::abs(at(c, j)));
-      row_sums.push_back(sum);
-    }
-    for (int c = 0; c < n; ++c) {  // column c of T⁻¹
-      for (int r = c; r < n; ++r) {
-        Scalar rest(r == c ? 1 : 0);
-        for (int j = c; j < r; ++j) rest -= at(r, j) * x[static_cast<std::size_t>(j)];
-        x[static_cast<std::size_t>(r)] = rest / at(r, r);
-        sums[static_cast<std::size_t>(r)] +=
-            static_cast<double>(Kokkos::abs(x[static_cast<std::size_t>(r)])) *
-            row_sums[static_cast<std::size_t>(c)];
-      }
-    }
-    return *std::ranges::max_element(sums);
-  }
   /// The row of the matrix that stands at position q once rows are interchanged.
   int row(int q) const {
-    return q < pivots ? static_cast<int>(row_of_pivot[static_cast<std::size_t>(q)]) : q;
+    return q < pivots && !row_of_pivot.empty() ? static_cast<int>(row_of_pivot[static_cast<std::size_t>(q)])
+                                               : q;
   }
   /// The column likewise.
   int column(int c) const {

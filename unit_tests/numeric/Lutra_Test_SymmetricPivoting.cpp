@@ -81,10 +81,8 @@ void check_front(int pivots, int cb_rows, Symmetry symmetry, Interchanges kind, 
       for (int q = c + 1; q < pivots; ++q)
         REQUIRE(static_cast<double>(Kokkos::abs(front.lower(q, c))) <= 10.01);
   }
-  // Tiles are multiplied by computed inverses V of triangles U: L = A·V leaves A − L·U = A·(I − V·U), which
-  // is up to |A||V||U||V||U|, and |A||V| may exceed |L| by as much again.
-  const double condition = front.tiled ? front.tile_condition() : 1;
-  check_product(front, value, 8 * condition * condition);
+  // tiles are multiplied by computed inverses of triangles, which adds to the errors
+  check_product(front, value, front.tiled ? 30 : 8);
 }
 
 }  // namespace
@@ -161,6 +159,23 @@ TEMPLATE_LIST_TEST_CASE("symmetric interchanges in fronts whose tiles devices pr
   std::mt19937 random(33);
   check_front<TestType>(2830, 0, Symmetry::hermitian, Interchanges::pairs, false, random);
   check_front<TestType>(900, 1950, Symmetry::symmetric, Interchanges::symmetric, false, random);
+}
+
+// In a diagonal tile, products round differently on both sides of the diagonal. The difference grew from tile
+// to tile where |L| exceeds 1, as long as U was taken from L but diagonal tiles were not made symmetric.
+TEMPLATE_LIST_TEST_CASE("tiles of symmetric fronts with a weak diagonal", "[numeric]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  constexpr int pivots = 800, size = 900;
+  std::mt19937 random(37);
+  for (const Symmetry symmetry : {Symmetry::hermitian, Symmetry::symmetric}) {
+    auto numbers = weak_symmetric<Scalar>(size, symmetry, size, 1, random);
+    for (int r = 0; r < size; ++r)
+      numbers[static_cast<std::size_t>(r * size + r)] = as_scalar<Scalar>(size / 30);
+    const auto value = [&](int r, int c) { return numbers[static_cast<std::size_t>(r * size + c)]; };
+    const OneFront<TestType> front(pivots, size - pivots, value, 0, 0, false, 1, symmetry);
+    INFO((symmetry == Symmetry::hermitian ? "hermitian" : "symmetric"));
+    check_product(front, value, 60);
+  }
 }
 
 TEMPLATE_LIST_TEST_CASE("symmetric interchanges give the same bits in every run", "[numeric]", AllTypes) {

@@ -210,28 +210,6 @@ TEMPLATE_LIST_TEST_CASE("fronts of matrices worked by hand", "[numeric]", HostTy
     check_tree(A, relaxed);
     CHECK(relaxed.count() == 2);
   }
-  SECTION("many thin children are taken in") {
-    // 70 columns with 100 rows each of a dense block of order 150
-    constexpr std::size_t thin = 70, block = 150, n = thin + block;
-    std::vector<std::vector<double>> picture(n, std::vector<double>(n, nothing));
-    for (std::size_t j = 0; j < n; ++j) {
-      picture[j][j] = 1;
-      for (std::size_t r = 0; r < (j < thin ? 100 : block); ++r) {
-        const std::size_t i = thin + (3 * j + r) % block;
-        picture[i][j] = picture[j][i] = 1;
-      }
-    }
-    const auto A = from_dense<Matrix<TestType>>(picture);
-    AssemblyTreeOptions options = no_zeros;
-    CHECK(make_assembly_tree(make_view(A).pattern(), options).count() == 71);
-    options.max_thin_children = 70;
-    CHECK(make_assembly_tree(make_view(A).pattern(), options).count() == 71);
-    options.max_thin_children = 69;
-    const auto merged = make_assembly_tree(make_view(A).pattern(), options);
-    check_tree(A, merged);
-    CHECK(merged.count() == 1);
-    CHECK(merged.zeros == n * n - thin * (1 + 2 * 100) - block * block);
-  }
   SECTION("an empty matrix has no fronts") {
     const auto A = from_dense<Matrix<TestType>>({});
     const auto tree = make_assembly_tree(make_view(A).pattern());

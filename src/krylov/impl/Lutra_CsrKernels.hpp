@@ -58,14 +58,6 @@ KOKKOS_FORCEINLINE_FUNCTION void raise_to(T& maximum, const T& value) {
   if (value > maximum) maximum = value;
 }
 
-/// Raises a slot that threads of a device share. Bits of numbers that are not negative are ordered like the
-/// numbers, and devices have an instruction for the maximum of integers.
-KOKKOS_FORCEINLINE_FUNCTION void raise_shared(double& slot, double value) {
-  static_assert(sizeof(double) == sizeof(unsigned long long));
-  Kokkos::atomic_max(reinterpret_cast<unsigned long long*>(&slot),
-                     Kokkos::bit_cast<unsigned long long>(value));
-}
-
 /// R = B − A·X with the maxima of backward errors. Values that are not finite become infinity, so that no
 /// comparison loses them. Entries of X and B below the smallest normal number count as that number: their
 /// absolute rounding error is not the solver's fault.
@@ -339,13 +331,11 @@ void visit_short_rows(const ExecutionSpace& exec, const char* label, const Row& 
           row.finish(i, column, sum, maxima);  // called by all lanes, which hold the same sum
         }
         if (n_maxima > 0) {
-          Kokkos::single(Kokkos::PerThread(member), [&] {
-            for (int m = 0; m < n_maxima; ++m) raise_shared(shared(c * n_maxima + m), maxima[m]);
-          });
+          for (int m = 0; m < n_maxima; ++m) Kokkos::atomic_max(&shared(c * n_maxima + m), maxima[m]);
           member.team_barrier();  // every thread has raised the team's maxima
           Kokkos::parallel_for(Kokkos::TeamVectorRange(member, n_maxima * n_columns), [&](const int s) {
             const std::size_t slot = row.slot(first + static_cast<std::size_t>(s / stored), s % stored);
-            raise_shared(slots(slot), shared(s));
+            Kokkos::atomic_max(&slots(slot), shared(s));
           });
         }
       });
@@ -374,18 +364,10 @@ void visit_long_rows(const ExecutionSpace& exec, const char* label, const Row& r
             sum += part;
             double maxima[n_maxima > 0 ? n_maxima : 1] = {};
             row.finish(i, c, sum, maxima);
-            for (int m = 0; m < n_maxima; ++m) raise_shared(slots(row.slot(c, m)), maxima[m]);
+            for (int m = 0; m < n_maxima; ++m) Kokkos::atomic_max(&slots(row.slot(c, m)), maxima[m]);
           });
         }
       });
-}
-
-/// Threads that share a row: their loads are neighbours in memory. More than that if rows are too few for all
-/// threads of the device.
-inline int lanes_of_rows(double rows, double mean, double columns, double threads) {
-  int lanes = mean < 3 ? 1 : mean < 12 ? 4 : 8;
-  while (lanes < 32 && 2 * lanes * rows * columns <= threads) lanes *= 2;
-  return lanes;
 }
 
 /// Visits all rows for columns 0 to `n_columns`. Does not wait.
@@ -397,9 +379,7 @@ void visit_rows(const ExecutionSpace& exec, const char* label, const Row& row, s
   // Columns of a launch: larger blocks read A less often, smaller ones keep their part of X in cache.
   constexpr std::size_t block = 32;
   const double mean = static_cast<double>(row.rows.pattern.nnz()) / static_cast<double>(n);
-  const int lanes =
-      lanes_of_rows(static_cast<double>(n), mean, static_cast<double>(std::min(block, n_columns)),
-                    static_cast<double>(exec.concurrency()));
+  const int lanes = mean < 3 ? 1 : mean < 12 ? 4 : 8;  // of a row: their loads are neighbours in memory
   for (std::size_t first = 0; first < n_columns; first += block)
     visit_short_rows(exec, label, row, first, static_cast<int>(std::min(block, n_columns - first)), lanes,
                      slots);

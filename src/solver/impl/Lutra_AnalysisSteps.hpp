@@ -105,18 +105,17 @@ inline HostMatrix<char, Ordinal, Offset> permuted_pattern(
 /// @param on_host   copy of A on the host
 /// @param with_rows if false, the tree may lack contribution rows
 inline AssemblyTree build_tree_on_host(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host,
-                                       PivotOrder& pivots, bool with_rows,
-                                       const AssemblyTreeOptions& options = {}) {
+                                       PivotOrder& pivots, bool with_rows) {
   const RowPairs pairs = pivots.pairs();
   return std::visit(
       [&]<class Ordered>(Ordered& ordered) {
         if constexpr (std::is_same_v<Ordered, std::monostate>) {
-          return make_assembly_tree(make_view(permuted_pattern(on_host, pivots)).pattern(), options, pairs);
+          return make_assembly_tree(make_view(permuted_pattern(on_host, pivots)).pattern(), {}, pairs);
         } else {
           auto& elimination = ordered.elimination;
           if (elimination.count.empty())
             elimination = eliminate(ordered.graph, std::move(elimination.permutation));
-          auto tree = make_assembly_tree(elimination, options, pairs);
+          auto tree = make_assembly_tree(elimination, {}, pairs);
           if (with_rows) collect_front_rows(ordered.graph, elimination, tree);
           return tree;
         }
@@ -133,7 +132,6 @@ AssemblyTree build_tree(const ExecutionSpace& exec,
                         const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host, PivotOrder& pivots,
                         const MemoryBudget& budget) {
   const RowPairs pairs = pivots.pairs();
-  const auto options = AssemblyTreeOptions::of_devices();
   try {
     if (A.n_rows < std::numeric_limits<int>::max())
       return std::visit(
@@ -141,14 +139,13 @@ AssemblyTree build_tree(const ExecutionSpace& exec,
             if constexpr (!std::is_same_v<Ordered, std::monostate>)
               if (!ordered.elimination.count.empty() && !pivots.block_triangular)
                 return make_assembly_tree(exec, A, pivots.rows, pivots.columns, ordered.elimination, budget,
-                                          options, pairs);
-            return make_assembly_tree(exec, A, pivots.rows, pivots.columns, budget, options, pairs);
+                                          {}, pairs);
+            return make_assembly_tree(exec, A, pivots.rows, pivots.columns, budget, {}, pairs);
           },
           pivots.ordered);
   } catch (const OutOfMemoryError&) {  // continue on the host
   }
-  return build_tree_on_host(on_host, pivots, true,
-                            options);  // front sizes on devices depend on the contribution rows
+  return build_tree_on_host(on_host, pivots, true);  // front sizes on devices depend on the contribution rows
 }
 /// Overload for host spaces. The tree may lack contribution rows until `collect_rows` adds them.
 template <HostExecution ExecutionSpace>

@@ -35,6 +35,23 @@ __device__ __forceinline__ TileMemory<Scalar>& tile_memory() {
   return *reinterpret_cast<TileMemory<Scalar>*>(shared_memory);
 }
 
+/// Makes a diagonal tile in shared memory symmetric or Hermitian, by its lower triangle; between barriers.
+/// Products round differently on both sides of the diagonal. U right of the tile is taken from L below it, so
+/// that the difference would not be part of L·U, and would grow from tile to tile.
+template <class Scalar>
+__device__ __forceinline__ void mirror_lower(Scalar* tile, bool hermitian) {
+  constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad;
+#pragma unroll 4
+  for (int e = static_cast<int>(threadIdx.x); e < edge * edge; e += front_threads) {
+    const int r = e % edge, c = e / edge;
+    const Scalar own = tile[c * pitch + r];
+    if (r > c) tile[r * pitch + c] = hermitian ? ScalarTraits<Scalar>::conjugate(own) : own;
+    if constexpr (ScalarTraits<Scalar>::is_complex) {
+      if (r == c && hermitian) tile[c * pitch + r] = Scalar(own.real());
+    }
+  }
+}
+
 /// A diagonal tile in shared memory, and the destination of its factors.
 template <class Scalar>
 struct DiagonalTile {

@@ -113,7 +113,7 @@ __device__ __noinline__ void advance(int s) {
 }
 
 /// Executes the task of a sweep.
-template <class Scalar>
+template <bool symmetric, class Scalar>
 __device__ __forceinline__ void work_diagonal(const FrontLaunch<Scalar>& launch, const FrontTask& task,
                                               const Front& front, const PivotRule<Scalar>& rule,
                                               const TaskNumber& number) {
@@ -137,6 +137,7 @@ __device__ __forceinline__ void work_diagonal(const FrontLaunch<Scalar>& launch,
   __syncthreads();
   begin_sweep<Scalar>();
   for (int s = 0;; ++s) {
+    if constexpr (symmetric) mirror_lower(tile_memory<Scalar>().space, launch.hermitian);
     factorize_tile(shared_sweep<Scalar>().diagonal(s));
     if (s + 1 == cut.pivot_tiles()) break;
     advance<Scalar>(s);

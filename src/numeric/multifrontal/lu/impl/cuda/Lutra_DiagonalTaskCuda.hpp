@@ -169,7 +169,9 @@ __device__ inline void TileWork<tiles, interchanges, symmetric, Scalar>::factori
 
 template <int tiles, bool interchanges, bool symmetric, class Scalar>
 __device__ inline void TileWork<tiles, interchanges, symmetric, Scalar>::factorize_diagonal() const {
+  if constexpr (symmetric) mirror_lower(memory.space, launch.hermitian);
   if constexpr (interchanges) {
+    __syncthreads();
     factorize_interchanged(cut.begin(task.row), diagonal_tile());
   } else {
     factorize_tile(diagonal_tile());

@@ -74,96 +74,15 @@ class SmallChildAdder {
   int m_at = 0;
 };
 
-/// Assembles the targets of one front by a warp. Fronts of small subtrees follow each other with nothing to
-/// hide the latency of loads, so a lane takes several targets at once, and loads the first two levels of
-/// sources while children are waited for. Sums have the same order as those of SmallChildAdder.
-template <class Scalar>
-class WarpChildAdder {
- public:
-  __device__ WarpChildAdder(const SmallChildArrays& lists, const SmallChildPart& part, int lane)
-      : m_part(part),
-        m_position(lists.position + part.targets),
-        m_widths(lists.source + part.sources - 1),
-        m_target(lane) {
-    load();
-  }
-
-  template <class To>
-  __device__ void add(const Scalar* values, const To& to) {
-    for (; m_target < m_part.count; m_target += targets * 32, load()) {
-      Scalar sum[targets];
-      for_each([&](int u, int target) {
-        if (target < m_part.count) sum[u] = values[m_first[u]];
-      });
-      const std::uint32_t* level = m_widths + m_part.levels + m_part.count;
-      int width = m_width;
-      for (int k = 1; m_target < width; ++k) {
-        Scalar value[targets];
-        for_each([&](int u, int target) {
-          if (target < width) value[u] = values[m_next[u]];
-        });
-        level += width;
-        const int last = width;
-        width = width_of(k + 1);
-        load_level(level, width);
-        for_each([&](int u, int target) {
-          if (target < last) sum[u] += value[u];
-        });
-      }
-      for_each([&](int u, int target) {
-        if (target < m_part.count) to(m_at[u] / packed_edge, m_at[u] % packed_edge) += sum[u];
-      });
-    }
-  }
-
- private:
-  static constexpr int targets = 4;  ///< of a lane; more would exceed those of most fronts
-
-  template <class Visit>
-  __device__ __forceinline__ void for_each(const Visit& visit) const {
-#pragma unroll
-    for (int u = 0; u < targets; ++u) visit(u, m_target + 32 * u);
-  }
-  __device__ __forceinline__ int width_of(int level) const {
-    return level < m_part.levels ? static_cast<int>(m_widths[level]) : 0;
-  }
-  __device__ __forceinline__ void load_level(const std::uint32_t* level, int width) {
-    for_each([&](int u, int target) {
-      if (target < width) m_next[u] = level[target];
-    });
-  }
-  __device__ __forceinline__ void load() {
-    for_each([&](int u, int target) {
-      if (target >= m_part.count) return;
-      m_at[u] = m_position[target];
-      m_first[u] = m_widths[m_part.levels + target];
-    });
-    m_width = width_of(1);
-    load_level(m_widths + m_part.levels + m_part.count, m_width);
-  }
-
-  const SmallChildPart m_part;
-  const unsigned short* const m_position;
-  const std::uint32_t* const m_widths;                        ///< number of targets on level k, at k
-  int m_target;                                               ///< the first one of this lane
-  int m_width = 0;                                            ///< targets on level 1
-  std::uint32_t m_first[targets] = {}, m_next[targets] = {};  ///< sources on level 0 and on the next level
-  int m_at[targets] = {};
-};
-
 // Extend-add into fronts and tiles in shared memory.
 
 /// Threads that assemble a whole front: one warp, or a block.
 struct WarpAssembly {
-  template <class Scalar>
-  using Adder = WarpChildAdder<Scalar>;
   static constexpr int threads = 32;  ///< one warp
   __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x) % 32; }
   __device__ __forceinline__ static void barrier() { __syncwarp(); }
 };
 struct BlockAssembly {
-  template <class Scalar>
-  using Adder = SmallChildAdder<front_threads, Scalar>;
   static constexpr int threads = front_threads;
   __device__ __forceinline__ static int thread() { return static_cast<int>(threadIdx.x); }
   __device__ __forceinline__ static void barrier() { __syncthreads(); }
@@ -177,7 +96,7 @@ __device__ __forceinline__ void assemble_whole(const Launch& launch, const Front
                                                int ld, const AddChild& add_child) {
   const auto& data = launch.data;
   const int thread = Group::thread(), size = front.size();
-  typename Group::template Adder<Scalar> small_children(*launch.lists, small, thread);
+  SmallChildAdder<Group::threads, Scalar> small_children(*launch.lists, small, thread);
   for (int e = thread; e < size * ld; e += Group::threads) S[e] = Scalar(0);
   Group::barrier();
   for (Offset e = front.entries + thread; e < front.entries_end; e += Group::threads) {

@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(front_threads, 2)
       if constexpr (interchanges) {
         if (threadIdx.x == 0) count_task(launch.progress, number.task, number.tasks);
       } else {
-        work_diagonal(launch, task, front, rule, number);
+        work_diagonal<symmetric>(launch, task, front, rule, number);
       }
       continue;
     }
