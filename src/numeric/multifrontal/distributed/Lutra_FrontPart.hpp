@@ -138,7 +138,7 @@ class FrontPartMaker {
   }
 
   const AssemblyTree& m_tree;
-  const FrontEntries& m_entries;
+  FrontEntries m_entries;
   std::vector<int> m_part;             ///< [fronts]
   std::vector<int> m_part_of_pivot;    ///< [n]
   std::vector<int> m_column_position;  ///< [n] index in F of A's columns
