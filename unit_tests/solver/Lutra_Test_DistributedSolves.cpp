@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -162,7 +163,14 @@ TEST_CASE("one solver takes rows that are dealt anew", "[distributed]") {
 
 TEST_CASE("ranks factorize new values of a known pattern", "[distributed]") {
   Communicator comm;
-  DistributedLU<double> solver(comm);
+  const bool on_grid = GENERATE(false, true);
+  LuOptions options;
+  DistributedOptions distribution;
+  if (on_grid) {  // rank 0 factorizes alone, and hands its factors over
+    options.pivoting = Pivoting::threshold;
+    distribution.grid = {comm.size(), 1};
+  }
+  DistributedLU<double> solver(comm, options, distribution);
   auto A = grid_rows<double>(8, comm.rank(), comm.size());
   CHECK_THROWS_AS(solver.refactorize(A.values), CallOrderError);
   succeed(solver.factorize(A));

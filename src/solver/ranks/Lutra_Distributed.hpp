@@ -144,6 +144,7 @@ class DistributedLU {
   std::unique_ptr<Impl::GridOnRanks<Scalar>> m_grid;  ///< factors on the given grid; else null
   RankStatistics m_search;                            ///< this rank's part of the symbolic factorization
   bool m_usable = false;                              ///< the factors are those of m_A
+  bool m_has_matrix = false;                          ///< `factorize` has returned
   Report m_report;
 };
 

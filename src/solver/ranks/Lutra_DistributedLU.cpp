@@ -64,8 +64,8 @@ void describe_fronts(const AssemblyTree& tree, int ranks, double nnz, Report& re
   report.choice.precond = "none";
   report.choice.trisolve = name_of(TrisolveMethod::supernodal);
   if (ranks > 1)
-    Impl::add_reason(report, "multifrontal engine: parts of the assembly tree on " +
-                                 std::to_string(ranks) + " ranks, the root on rank 0");
+    Impl::add_reason(report, "multifrontal engine: parts of the assembly tree on " + std::to_string(ranks) +
+                                 " ranks, the root on rank 0");
   report.factors.nnz_l = static_cast<std::int64_t>((stored - tree.n) / 2);
   report.factors.nnz_u = static_cast<std::int64_t>((stored + tree.n) / 2);
   report.factors.flops = tree.flops;
@@ -129,7 +129,7 @@ Status DistributedLU<Scalar>::refactorize(std::span<const Scalar> values) {
   m_comm.agree(
       "new values of a distributed matrix",
       [&] {
-        if (!m_fronts && !m_alone)
+        if (!m_has_matrix)
           throw CallOrderError("refactorize: no matrix has been factorized; call factorize first");
         if (values.size() != A.columns.size())
           throw InputError("A: " + std::to_string(values.size()) + " values for " +
@@ -141,7 +141,7 @@ Status DistributedLU<Scalar>::refactorize(std::span<const Scalar> values) {
   m_report.status = Status::not_solved;
   m_A->set_values(values);
   m_report.times.distribution = timer.seconds();
-  return factorize_values(m_fronts || m_stays_alone);
+  return factorize_values(m_fronts || (m_alone && m_stays_alone));
 }
 
 /// @param again whether the analysis holds for the present values, too
@@ -149,6 +149,7 @@ template <class Scalar>
 Status DistributedLU<Scalar>::factorize_values(bool again) {
   if (!again || !run_known_pattern()) factorize_again();
   m_usable = m_report.status == Status::not_solved;
+  m_has_matrix = true;
   return Impl::outcome_of(m_report.status);
 }
 
@@ -248,7 +249,7 @@ void DistributedLU<Scalar>::describe_place() {
   if (!m_grid)
     Impl::add_reason(m_report, std::string("solves on the fronts of the ranks") +
                                    (m_distribution.on_device ? "' devices" : "") +
-                                   ", with one message per rank and sweep");
+                                   ", with one message per sweep between two parts");
   if (!m_distribution.on_device || !m_grid) return;
   Impl::add_reason(m_report, std::string(m_fronts ? "fronts and triangles on the ranks' devices"
                                                   : "factors computed on the device of rank 0, triangles "
