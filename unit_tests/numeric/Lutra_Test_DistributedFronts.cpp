@@ -380,6 +380,26 @@ TEST_CASE("the front of a large child stays beside the root while another rank w
   CHECK(divided.time < top_on_one + 0.5 * (all - top_on_one));
 }
 
+TEST_CASE("thousands of trees or children are divided in a moment", "[numeric]") {
+  for (const bool is_forest : {true, false}) {
+    const int leaves = 20000;
+    AssemblyTree tree;
+    tree.n = leaves + 1;
+    tree.row_begin = {0};
+    for (int f = 0; f <= leaves; ++f) {
+      tree.pivot_begin.push_back(f);
+      tree.parent.push_back(is_forest || f == leaves ? -1 : leaves);
+      if (tree.parent.back() >= 0) tree.rows.push_back(leaves);
+      tree.row_begin.push_back(static_cast<std::int64_t>(tree.rows.size()));
+    }
+    tree.pivot_begin.push_back(leaves + 1);
+    const Kokkos::Timer timer;
+    const auto divided = distribute_fronts(tree, 4, DivisionGoal::time);
+    CHECK(timer.seconds() < 10);  // with each leaf a task it took over a minute
+    check_parts(tree, divided, 4);
+  }
+}
+
 TEST_CASE("messages between parts are received in the order in which they are sent", "[numeric]") {
   const System system(generate("poisson2d", 30));
   const auto& tree = system.tree;

@@ -45,6 +45,7 @@ class TimeDivider {
     // Bounds the time, since each split maps all tasks anew: that many splits without a better mapping.
     const int most_splits = std::min(3 * m_ranks + 8, 48);
     for (int vain = 0; vain <= most_splits && !m_cut.empty(); ++vain) {
+      if (m_cut.size() + m_top.size() > max_tasks) break;
       if (map_cut()) vain = 0;
       const std::size_t f = m_cut.top().second;
       if (m_ranks == 1 || m_children[f].empty()) break;  // the largest subtree is a single front
@@ -56,6 +57,8 @@ class TimeDivider {
     put_largest_root_on_rank_0();
     return result();
   }
+  /// Whether there are so many trees that no mapping of them is tried.
+  bool has_too_many_trees() const { return m_cut.size() > max_tasks; }
 
   /// Parts of a given mapping.
   FrontRanks run_with(const std::vector<int>& rank_of_front) {
@@ -226,8 +229,9 @@ class TimeDivider {
     return ranks;
   }
 
-  static constexpr std::size_t max_parts = 8;  ///< of a rank
-  static constexpr double least_gain = 0.005;  ///< share of the time; smaller ones are not worth the search
+  static constexpr std::size_t max_parts = 8;    ///< of a rank
+  static constexpr std::size_t max_tasks = 128;  ///< of a cut: grouping them takes the cube of that
+  static constexpr double least_gain = 0.005;    ///< share of the time; smaller ones are not worth the search
 
   const AssemblyTree& m_tree;
   int m_ranks;
@@ -241,8 +245,10 @@ class TimeDivider {
 
 }  // namespace
 
-FrontRanks divide_for_time(const AssemblyTree& tree, int ranks, const DivisionCosts& costs) {
-  return TimeDivider(tree, ranks, costs).run();
+std::optional<FrontRanks> divide_for_time(const AssemblyTree& tree, int ranks, const DivisionCosts& costs) {
+  TimeDivider divider(tree, ranks, costs);
+  if (divider.has_too_many_trees()) return std::nullopt;
+  return divider.run();
 }
 
 }  // namespace lutra::Impl

@@ -3,6 +3,7 @@
 #define LUTRA_FRONTMAPPING_HPP
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "Lutra_AssemblyTree.hpp"
@@ -65,8 +66,8 @@ class TaskSchedule {
   double m_flops_per_part;
 };
 
-/// The division of a tree among ranks for time, see `distribute_fronts`.
-FrontRanks divide_for_time(const AssemblyTree& tree, int ranks, const DivisionCosts& costs);
+/// The division of a tree among ranks for time, see `distribute_fronts`; nothing if there are too many trees.
+std::optional<FrontRanks> divide_for_time(const AssemblyTree& tree, int ranks, const DivisionCosts& costs);
 
 }  // namespace lutra::Impl
 

@@ -145,8 +145,9 @@ class MemoryDivider {
 
 FrontRanks distribute_fronts(const AssemblyTree& tree, int ranks, DivisionGoal goal,
                              const DivisionCosts& costs) {
-  return goal == DivisionGoal::memory ? MemoryDivider(tree, ranks).run()
-                                      : Impl::divide_for_time(tree, ranks, costs);
+  if (goal == DivisionGoal::time)
+    if (auto divided = Impl::divide_for_time(tree, ranks, costs)) return std::move(*divided);
+  return MemoryDivider(tree, ranks).run();
 }
 
 }  // namespace lutra

@@ -49,8 +49,9 @@ struct FrontRanks {
 ///     rank 1   [a]──[other subtrees]───────▲          the root for the second
 ///               └───────────▲
 ///
-/// For memory, subtrees go to the rank with the fewest entries, and the fronts above all of them, the last
-/// part, to rank 0. With one rank all fronts are one part.
+/// For memory, and if there are more than some hundred trees, subtrees go to the rank with the fewest
+/// entries, and the fronts above all of them, the last part, to rank 0. With one rank all fronts are one
+/// part.
 FrontRanks distribute_fronts(const AssemblyTree& tree, int ranks, DivisionGoal goal,
                              const DivisionCosts& costs = {});
 
