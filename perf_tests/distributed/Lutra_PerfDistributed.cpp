@@ -8,10 +8,12 @@
 //     symbolic        the pattern of L + U by fill2
 // "lutra" uses all ranks, "one" rank 0 alone.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
 
 #include "Lutra_Distributed.hpp"
 #include "Lutra_DistributedSymbolic.hpp"
@@ -47,13 +49,14 @@ std::vector<double> own_rows(const std::vector<double>& B, std::size_t n, const 
 
 /// A matrix on all ranks, with a solver over them.
 struct RankCase {
+  const HostMatrix<double>& matrix;
   DistributedRows<double> rows;
   std::vector<double> B, X;
   std::size_t columns;
   DistributedLU<double> solver;
 
   RankCase(const HostMatrix<double>& A, std::size_t k)
-      : rows(deal_rows(ranks(), A)), columns(k), solver(ranks(), options(), distribution()) {
+      : matrix(A), rows(deal_rows(ranks(), A)), columns(k), solver(ranks(), options(), distribution()) {
     B = own_rows(right_hand_sides(make_right_hand_side(A), k), static_cast<std::size_t>(A.n_rows), rows);
     X.resize(B.size());
   }
@@ -78,13 +81,17 @@ struct RankCase {
   static void refuse(Status status) {
     if (status != Status::success) throw std::runtime_error("status " + std::string(to_string(status)));
   }
+  /// Adds the backward errors of the first column, on rank 0.
   Measurement described(Samples samples) {
     solve();
-    Measurement result{std::move(samples)};
-    result.check_errors({solver.report().errors.backward_componentwise.value_or(0),
-                         solver.report().errors.backward_normwise.value_or(0)});
-    result.label = solver.report().choice.why;
+    Measurement result{std::move(samples), {}, solver.report().choice.why};
+    const auto end = X.begin() + static_cast<std::ptrdiff_t>(rows.rows.size());
+    std::vector<double> x;
+    for (const auto& part : ranks().gather(std::vector<double>(X.begin(), end)))
+      x.insert(x.end(), part.begin(), part.end());
     solver.close();
+    const Communicator::Work work(ranks());
+    if (ranks().rank() == 0) result.check_errors(backward_errors(matrix, make_right_hand_side(matrix), x));
     return result;
   }
 };
@@ -134,10 +141,30 @@ Measurement measure_one(const PerfRun& run, const HostMatrix<double>& A, std::si
   if (one) {
     const Communicator::Work work(ranks());
     one->solve();
-    result.check_errors({one->solver->report().errors.backward_componentwise.value_or(0),
-                         one->solver->report().errors.backward_normwise.value_or(0)});
+    result.check_errors(
+        backward_errors(A, make_right_hand_side(A), to_host(Kokkos::subview(one->X, Kokkos::ALL, 0))));
   }
   return result;
+}
+
+/// The solution of the triangles that `measure_triangles` makes for B of ones, row by row.
+std::vector<double> solve_in_turn(const HostMatrix<double>& A) {
+  const auto n = static_cast<std::size_t>(A.n_rows);
+  std::vector<double> x(n, 1.0);
+  const auto subtract = [&](std::size_t i, bool lower) {
+    const auto begin = static_cast<std::size_t>(A.row_map[i]),
+               end = static_cast<std::size_t>(A.row_map[i + 1]);
+    for (std::size_t e = begin; e < end; ++e) {
+      const auto j = static_cast<std::size_t>(A.entries[e]);
+      if (lower ? j < i : j > i) x[i] -= x[j] / static_cast<double>(end - begin);
+    }
+  };
+  for (std::size_t i = 0; i < n; ++i) subtract(i, true);
+  for (std::size_t i = n; i-- > 0;) {
+    subtract(i, false);
+    x[i] /= 2;
+  }
+  return x;
 }
 
 /// L and U of A's pattern, made diagonally dominant, on a grid.
@@ -167,7 +194,22 @@ Measurement measure_triangles(const PerfRun& run, const HostMatrix<double>& A, c
   for (const GridPrediction& prediction : predict_grids(ranks(), pattern, options, {grid}))
     result.counters["predicted_s"] = prediction.seconds;
   triangles.close();
+  const Communicator::Work work(ranks());
+  const std::vector<double> expected = solve_in_turn(A);
+  double error = 0;
+  for (std::size_t i = 0; i < X.size(); ++i) {
+    const double x = expected[static_cast<std::size_t>(part.rows[i])];
+    error = std::max(error, std::abs(X[i] - x));
+  }
+  result.counters["error"] = error;
+  if (!(error <= tolerance)) throw std::runtime_error("FAILED: error of X " + std::to_string(error));
   return result;
+}
+
+/// @throws std::runtime_error unless a pattern has as many entries as that of fill1
+void check_count(const Ordered& ordered, double entries) {
+  if (entries != ordered.nnz_lu)
+    throw std::runtime_error("FAILED: a pattern of " + std::to_string(entries) + " entries");
 }
 
 /// The pattern of L + U by fill2, in the order of METIS.
@@ -184,6 +226,7 @@ Measurement measure_symbolic(const PerfRun& run, const PerfMatrix& matrix, bool 
       static_cast<void>(factorize_symbolic_distributed(ranks(), Exec(), ordered.device));
     })};
     const auto pattern = factorize_symbolic_distributed(ranks(), Exec(), ordered.device);
+    check_count(ordered, static_cast<double>(pattern.nnz_l + pattern.nnz_u));
     const auto edges = ranks().all_gather(pattern.edges);
     result.counters["edges"] =
         static_cast<double>(std::accumulate(edges.begin(), edges.end(), std::int64_t(0)));
@@ -192,7 +235,8 @@ Measurement measure_symbolic(const PerfRun& run, const PerfMatrix& matrix, bool 
   }
   const SymbolicOptions options{SymbolicMethod::fill2};
   return {measure_on_first_rank(ranks(), run.samples, [&] {
-    static_cast<void>(factorize_symbolic(Exec(), ordered.device, MemoryBudget(), options));
+    const auto found = factorize_symbolic(Exec(), ordered.device, MemoryBudget(), options);
+    check_count(ordered, static_cast<double>(found.nnz_l + found.nnz_u));
   })};
 }
 

@@ -33,8 +33,8 @@ namespace lutra::Impl {
 ///                                                              │
 ///     receiver's stream                            … ─► wait for it ─► copy to the View ─► work
 ///
-/// Each pair of ranks has room for the messages of one round. A round ends with `end_round`, where hosts
-/// meet.
+/// Each receiver has a buffer for the messages that one rank sends it in a round. `end_round` ends a round on
+/// all ranks; then the buffers are written again.
 ///
 /// On hosts, and between devices that cannot map each other's memory, messages pass through host memory and
 /// MPI.
@@ -43,7 +43,7 @@ class ViewChannel {
  public:
   using Memory = typename ExecutionSpace::memory_space;
 
-  /// Collective. @param budget is charged with the room for messages
+  /// Collective. @param budget is charged with the buffers
   explicit ViewChannel(Communicator& comm, const MemoryBudget& budget = {}) : m_comm(comm), m_budget(budget) {
     if constexpr (maps_peers) m_by_peers = can_use(comm, CommBackend::peer);
   }
@@ -51,7 +51,7 @@ class ViewChannel {
   ~ViewChannel() { m_budget.release(m_charged); }
   ViewChannel(const ViewChannel&) = delete;
   ViewChannel& operator=(const ViewChannel&) = delete;
-  /// Collective: frees the room for messages.
+  /// Collective: frees the buffers.
   void close() {
     if (m_memory) m_memory->close();
     m_memory.reset();
@@ -65,10 +65,10 @@ class ViewChannel {
   /// Whether messages go from device to device.
   bool is_direct() const { return m_by_peers; }
 
-  /// Room that a message takes.
+  /// Bytes of a buffer that a message takes.
   static std::size_t room(std::size_t bytes) { return MemoryReservation::padded(bytes); }
 
-  /// Collective. Makes room for the messages of a round, between two rounds.
+  /// Collective. Enlarges the buffers for the messages of a round. To be called between two rounds.
   /// @param room_from [P] sum of `room` over the messages that arrive from each rank
   /// @throws OutOfMemoryError on all ranks
   void reserve(const std::vector<std::size_t>& room_from) {
@@ -130,7 +130,7 @@ class ViewChannel {
     m_exec.fence("lutra::comm: the work of a round is complete");
   }
 
-  /// Collective: waits as `wait` does, for the work of all ranks. The next messages reuse the room.
+  /// Collective: waits as `wait` does, for the work of all ranks. The next messages reuse the buffers.
   /// @throws TimeoutError on all ranks if one waited too long for a message
   void end_round(const char* what) {
     wait(what);

@@ -137,9 +137,8 @@ struct RankStatistics {
 ///
 /// With `on_device`, values, slots and signals are in the memory of the rank's device. There one kernel
 /// processes rows as their blocks arrive (`peer`, `nvshmem`), or the host launches kernels over the rows that
-/// are ready
-/// (`mpi`). Without `deterministic`, columns are worked as in the paper's Algorithm 1: a kernel SOLVE with a
-/// block per column, beside a kernel WAIT that receives (`peer`, `nvshmem`).
+/// are ready (`mpi`). Without `deterministic`, columns are worked as in the paper's Algorithm 1: a kernel
+/// SOLVE with a block per column, beside a kernel WAIT that receives (`peer`, `nvshmem`).
 ///
 /// Departures from the paper: a host takes messages from one queue instead of polling flags; sums follow a
 /// fixed order by default; any number of right-hand sides at a time.

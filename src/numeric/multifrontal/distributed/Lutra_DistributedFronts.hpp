@@ -86,7 +86,7 @@ class DistributedFronts {
   /// their columns, whose values the ranks hold like those of rows.
   Exchange& pivot_rows() const noexcept;
   Exchange& pivot_columns() const noexcept;
-  /// For the messages of solves, which make room for theirs.
+  /// The channel of the factorization, which solves also use; they reserve their own buffers.
   Channel& channel() const noexcept;
 
   // For other uses of the factors ---------------------------------------------------------------------------

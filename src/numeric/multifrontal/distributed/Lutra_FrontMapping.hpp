@@ -20,8 +20,8 @@ inline double contribution_rows(const AssemblyTree& tree, std::size_t f) {
 /// The sum of m + 2m² for m = order − 1, …, contribution rows.
 double front_flops(const AssemblyTree& tree, std::size_t f);
 
-/// Subtrees and single fronts as tasks, of which each runs on one rank. Children have smaller numbers than
-/// their parents. Times are those of flops at full speed.
+/// Tasks are subtrees and single fronts; one rank runs a task. Children have smaller numbers than their
+/// parents. Times are those of flops at full speed.
 struct TaskTree {
   std::vector<std::size_t> root;  ///< the front of each task whose contribution it passes to its parent
   std::vector<int> parent;        ///< the task with the parent of that front, or −1
