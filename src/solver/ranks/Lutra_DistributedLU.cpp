@@ -19,6 +19,7 @@
 #include "Lutra_PivotOrder.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_Refinement.hpp"
+#include "Lutra_SplitFronts.hpp"
 
 namespace lutra {
 namespace {
@@ -298,6 +299,7 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
         m_why_alone.clear();
         takes_fronts[0] = 1;
         Impl::collect_rows(*pivots, tree);
+        if (m_comm.size() > 1) split_fronts(tree);
         pivots->reorder(tree.order);
         const auto& scales = pivots->matching;
         analysis.row_order = std::move(pivots->rows);
