@@ -231,11 +231,11 @@ Measurement measure_symbolic(const PerfRun& run, const PerfMatrix& matrix, bool 
   const Ordered& ordered = *made;
   if (all_ranks) {
     Measurement result{measure_on_ranks(ranks(), run.samples, [&] {
-      static_cast<void>(factorize_symbolic_distributed(ranks(), Exec(), ordered.device));
+      static_cast<void>(find_rows_of_rank(ranks(), Exec(), ordered.device));
     })};
-    const auto pattern = factorize_symbolic_distributed(ranks(), Exec(), ordered.device);
+    const auto pattern = find_rows_of_rank(ranks(), Exec(), ordered.device);
     check_count(ordered, static_cast<double>(pattern.nnz_l + pattern.nnz_u));
-    const auto edges = ranks().all_gather(pattern.edges);
+    const auto edges = ranks().all_gather(pattern.found.edges);
     result.counters["edges"] =
         static_cast<double>(std::accumulate(edges.begin(), edges.end(), std::int64_t(0)));
     result.counters["most_edges"] = static_cast<double>(std::ranges::max(edges));
