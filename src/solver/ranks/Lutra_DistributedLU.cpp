@@ -185,7 +185,8 @@ template <class Scalar>
 HostMatrix<Scalar> DistributedLU<Scalar>::assemble_rows() {
   fetch_values();
   const DistributedRows<Scalar>& A = m_A->rows();
-  const auto row_maps = m_comm.gather(A.row_map), columns = m_comm.gather(A.columns);
+  const auto row_maps = m_comm.gather(A.row_map);
+  const auto columns = m_comm.gather(std::vector<int>(A.columns.begin(), A.columns.end()));
   const auto values = m_comm.gather(A.values);
   HostMatrix<Scalar> whole;
   m_comm.agree(
