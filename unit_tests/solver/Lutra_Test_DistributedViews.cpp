@@ -6,6 +6,7 @@
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <vector>
@@ -159,6 +160,26 @@ TEST_CASE("values and vectors in the memory of the execution space are checked",
   CHECK_THROWS_AS(solver.solve(Columns("B", A.rows.size(), 2), X), InputError);
   if (last) CHECK_THROWS_AS(solver.solve(Columns("B", A.rows.size() + 1, 1), X), InputError);
   if (!last) CHECK_THROWS_AS(solver.solve(X, X), InputError);
+  solver.close();
+  comm.close();
+}
+
+TEST_CASE("ten refactorizations and solves under load", "[distributed][device]") {
+  Communicator comm;
+  auto A = grid_rows<double>(23, comm.rank(), comm.size());
+  LuOptions options;
+  options.engine = Engine::multifrontal;
+  Ranks solver(comm, options, options_for(true));
+  succeed(solver.factorize(A));
+  const Columns X("X", A.rows.size(), 1);
+  const char* const solves = std::getenv("LUTRA_RANK_SOLVES");  // scripts/ranks.sh
+  for (int run = 0, runs = solves != nullptr ? std::atoi(solves) : 10; run < runs; ++run) {
+    for (std::size_t e = 0; e < A.values.size(); ++e)
+      A.values[e] *= (static_cast<std::size_t>(run) + e) % 5 == 0 ? 1.001 : 0.9995;
+    REQUIRE(solver.refactorize(to_space(A.values)) == Status::success);
+    REQUIRE(solver.solve(padded(multiply(A, 1), A.rows.size(), 1), X) == Status::success);
+    check_solution(A, X);
+  }
   solver.close();
   comm.close();
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -212,6 +213,15 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
             4000, 1.4e9};                        // 30 µs
   }
 
+  /// A device may wait for a message as long as another works: all flops at a tenth of a device's speed.
+  void set_patience() {
+    constexpr double flops_per_second = 2e12;
+    std::vector<double> seconds{std::accumulate(ranks.flops.begin(), ranks.flops.end(), 0.0) /
+                                flops_per_second};
+    comm.broadcast(seconds);
+    channel.wait_at_least(seconds[0]);
+  }
+
   /// Makes room for what a factorization passes, and for scales.
   void reserve_room() {
     std::vector<std::size_t> room(static_cast<std::size_t>(comm.size())), scales(room);
@@ -366,6 +376,7 @@ DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(
     state.make_parts(planned);
   });
   state.reserve_room();
+  state.set_patience();
 }
 
 template <class Scalar, class ExecutionSpace>
