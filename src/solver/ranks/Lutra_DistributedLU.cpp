@@ -17,6 +17,7 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Outcome.hpp"
 #include "Lutra_PivotOrder.hpp"
+#include "Lutra_RankDivision.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_Refinement.hpp"
 #include "Lutra_SplitFronts.hpp"
@@ -288,6 +289,11 @@ template <class Scalar>
 template <class ExecutionSpace>
 bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analysis) {
   std::vector<char> takes_fronts{0};
+  constexpr bool on_device = !Impl::is_host_space<ExecutionSpace>;
+  bool direct = false;
+#ifdef KOKKOS_ENABLE_CUDA
+  direct = on_device && can_use(m_comm, CommBackend::peer);
+#endif
   m_comm.agree(
       "analysis on rank 0",
       [&] {
@@ -315,9 +321,19 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
           return;
         }
         m_why_alone.clear();
-        takes_fronts[0] = 1;
         Impl::collect_rows(*pivots, tree);
         if (m_comm.size() > 1) split_fronts(tree);
+        if (m_comm.size() > 1 && m_options.memory_limit == 0) {
+          DivisionCosts costs = on_device ? DivisionCosts::of_devices(direct) : DivisionCosts{};
+          if (!on_device) costs.flops_per_second *= Host().concurrency();
+          auto division = Impl::divide_among_ranks(tree, m_comm.size(), costs, static_cast<double>(A.nnz()),
+                                                   m_options.expected_factorizations);
+          analysis.division = std::move(division.ranks);
+          if (m_options.engine == Engine::automatic && m_asked.size() == 0)
+            m_why_alone = division.why_one_rank;
+          if (!m_why_alone.empty()) return;
+        }
+        takes_fronts[0] = 1;
         pivots->reorder(tree.order);
         const auto& scales = pivots->matching;
         analysis.row_order = std::move(pivots->rows);

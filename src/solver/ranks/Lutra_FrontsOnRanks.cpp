@@ -39,7 +39,7 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
       : m_comm(comm),
         m_budget(budget),
         m_fronts(comm, analysis.tree, FrontEntries{A, analysis.row_order, analysis.col_order},
-                 rows.all_rows(), budget) {
+                 rows.all_rows(), budget, analysis.division ? &*analysis.division : nullptr) {
     try {
       m_refinement.emplace(m_fronts.channel(), rows, budget);
     } catch (const OutOfMemoryError&) {  // thrown on all ranks

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "Lutra_DistributedTriangles.hpp"
 #include "Lutra_Factorization.hpp"
 #include "Lutra_FrontLu.hpp"
+#include "Lutra_FrontRanks.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_RankRefinement.hpp"
@@ -36,6 +38,7 @@ struct FrontAnalysis {
   AssemblyTree tree;
   std::vector<Ordinal> row_order, col_order;         ///< [n] they follow `tree.order`
   std::vector<RealOf<Scalar>> row_scale, col_scale;  ///< [n]
+  std::optional<FrontRanks> division;                ///< of the tree; if absent, `distribute_fronts` divides
 };
 
 /// Factors of all ranks with refined solves, wherever they are. Vectors are by the rows of the matrix that

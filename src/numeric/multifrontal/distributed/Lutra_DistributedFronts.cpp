@@ -205,12 +205,9 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     });
   }
 
-  /// As `distribute_fronts` takes them. Those of devices: 48 Tflop/s, fitted to an H200 in double precision
-  /// (19 Tflop/s for poisson3d 64, 26 for 80).
   DivisionCosts costs() const {
     if (Impl::is_host_space<ExecutionSpace>) return {};
-    return {channel.is_direct() ? 1.9 : 190000,  // 8 bytes at 200 GB/s, or through hosts at 2 GB/s
-            4000, 1.4e9};                        // 30 µs
+    return DivisionCosts::of_devices(channel.is_direct());
   }
 
   /// A device may wait for a message as long as another works: all flops at a tenth of a device's speed.
