@@ -113,6 +113,7 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
 
   Communicator& comm;
   MemoryBudget budget;
+  std::optional<Symmetry> symmetry;
   Channel channel;
   MemoryReservation reservation;
   FrontRanks ranks;                          ///< on rank 0
@@ -127,8 +128,8 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   std::vector<std::int64_t> rows, columns;
   std::vector<Scalar> values;
 
-  State(Communicator& of, const MemoryBudget& within)
-      : comm(of), budget(within), channel(of, within), reservation(within) {}
+  State(Communicator& of, const MemoryBudget& within, const std::optional<Symmetry>& with)
+      : comm(of), budget(within), symmetry(with), channel(of, within), reservation(within) {}
 
   const ExecutionSpace& exec() const { return channel.exec(); }
 
@@ -224,7 +225,7 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
       part.plan.in_row = {};
       boundaries.push_back(std::move(part.boundary));
       parts.push_back(std::make_unique<Part>(std::move(part.plan), budget,
-                                             parts.empty() ? nullptr : parts.front().get()));
+                                             parts.empty() ? nullptr : parts.front().get(), symmetry));
     }
     arrivals = Impl::PartArrivals(boundaries, comm.rank(), comm.size(), true);
   }
@@ -333,8 +334,8 @@ template <class Scalar, class ExecutionSpace>
 DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(
     Communicator& comm, const AssemblyTree& tree, const FrontEntries& entries,
     const std::vector<std::vector<std::int64_t>>& rows_of_ranks, const MemoryBudget& budget,
-    const FrontRanks* division)
-    : m_state(std::make_unique<State>(comm, budget)) {
+    const FrontRanks* division, const std::optional<Symmetry>& symmetry)
+    : m_state(std::make_unique<State>(comm, budget, symmetry)) {
   State& state = *m_state;
   comm.agree("numeric: division of the assembly tree", [&] {
     if (comm.rank() != 0) return;
@@ -393,6 +394,21 @@ FrontLuOutcome DistributedFronts<Scalar, ExecutionSpace>::factorize(
   for (const FrontLuOutcome& outcome : all) add(outcome);
   mine.largest_entry = largest;
   return mine;
+}
+
+template <class Scalar, class ExecutionSpace>
+void DistributedFronts<Scalar, ExecutionSpace>::set_interchanges(double threshold, Impl::Interchanges kind) {
+  m_state->for_each_part([&](Part& part) { part.set_interchanges(threshold, kind); });
+}
+
+template <class Scalar, class ExecutionSpace>
+DiagonalPivots DistributedFronts<Scalar, ExecutionSpace>::inspect_pivots() {
+  DiagonalPivots mine, all;
+  m_state->comm.agree("numeric: pivots of fronts", [&] {
+    m_state->for_each_part([&](const Part& part) { mine.add(part.inspect_pivots()); });
+  });
+  for (const DiagonalPivots& pivots : m_state->comm.all_gather(mine)) all.add(pivots);
+  return all;
 }
 
 template <class Scalar, class ExecutionSpace>

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "Lutra_Allocate.hpp"
 #include "Lutra_At.hpp"
+#include "Lutra_DiagonalPivots.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontLu.hpp"
@@ -172,9 +174,11 @@ class FrontPart {
   /// @param budget of that memory: plan, panels, contributions
   /// @param before null, or a part that is never factorized at the same time; on hosts the two share thread
   ///               buffers
+  /// @param symmetry as for make_front_schedule
   /// @throws OutOfMemoryError
-  FrontPart(FrontPartPlan made, const MemoryBudget& budget, const FrontPart* before = nullptr)
-      : m_made(std::move(made)), m_budget(budget), m_reservation(budget) {
+  FrontPart(FrontPartPlan made, const MemoryBudget& budget, const FrontPart* before = nullptr,
+            const std::optional<Symmetry>& symmetry = {})
+      : m_made(std::move(made)), m_budget(budget), m_symmetry(symmetry), m_reservation(budget) {
     const auto n = static_cast<std::size_t>(m_made.tree.n);
     m_row_scale = allocate<decltype(m_row_scale)>("lutra::numeric::row_scale", n);
     m_col_scale = allocate<decltype(m_col_scale)>("lutra::numeric::col_scale", n);
@@ -199,7 +203,8 @@ class FrontPart {
       m_plan = plan_lu(m_exec, m_made.tree, entries, budget, options, A);
     else
       m_plan = plan_lu(m_exec, m_made.tree, entries, budget, options);
-    const auto schedule = make_front_schedule<Scalar>(m_exec, m_plan, budget);
+    const auto schedule =
+        make_front_schedule<Scalar>(m_exec, m_plan, budget, default_device_model<ExecutionSpace>(), symmetry);
     if (is_host_space<ExecutionSpace> && before != nullptr) {
       m_factors.schedule = schedule;
       m_factors.state = before->m_factors.state;
@@ -211,9 +216,21 @@ class FrontPart {
   /// Allocates what the first factorization needs.
   /// @throws OutOfMemoryError
   void allocate() { allocate_values(m_exec, m_plan, m_budget, m_factors); }
+  /// Sets the symmetric interchanges of further factorizations; frees the values if these differ.
+  /// @param threshold 0: none
+  void set_interchanges(double threshold, Interchanges kind) {
+    const auto& present = m_factors.interchanges;
+    if (present ? threshold == present->threshold && kind == present->kind : threshold == 0) return;
+    FrontFactors<Scalar, ExecutionSpace> fresh;
+    fresh.schedule = m_factors.schedule;
+    fresh.state = m_factors.state;
+    if (threshold > 0) fresh.interchanges = {threshold, {}, kind};
+    m_factors = fresh;
+  }
 
   const ExecutionSpace& exec() const { return m_exec; }
   const FrontPartPlan& made() const { return m_made; }
+  const std::optional<Symmetry>& symmetry() const { return m_symmetry; }
   const LuPlan<Memory>& plan() const { return m_plan; }
   /// Valid after `factorize`.
   const FrontFactors<Scalar, ExecutionSpace>& factors() const { return m_factors; }
@@ -257,6 +274,9 @@ class FrontPart {
                          " waited too long for its children, and the factorization was given up");
     return outcome();
   }
+
+  /// Pivots of the last factorization of a symmetric matrix. Fences.
+  DiagonalPivots inspect_pivots() const { return inspect_diagonal_pivots(m_exec, m_plan, m_factors); }
 
   /// Computes the rows and columns of this part's entries of L + U, as indices of F, if that was not done.
   /// Their pattern takes memory, which is freed again: best before `allocate`.
@@ -306,6 +326,7 @@ class FrontPart {
   ExecutionSpace m_exec;
   FrontPartPlan m_made;
   MemoryBudget m_budget;
+  std::optional<Symmetry> m_symmetry;
   MemoryReservation m_reservation;
   Kokkos::View<Real*, Memory> m_row_scale, m_col_scale;
   Kokkos::View<unsigned char*, Memory> m_perturbed;
