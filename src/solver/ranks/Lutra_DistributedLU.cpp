@@ -278,6 +278,7 @@ void DistributedLU<Scalar>::describe_place() {
 template <class Scalar>
 template <class ExecutionSpace>
 void DistributedLU<Scalar>::factorize_in(const HostMatrix<Scalar>& A) {
+  m_why_alone.clear();
   if (!factorize_on_ranks<ExecutionSpace>(A)) factorize_on_first_rank<ExecutionSpace>(A);
 }
 
@@ -339,7 +340,6 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
 template <class Scalar>
 template <class ExecutionSpace>
 bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
-  m_why_alone.clear();
   m_stays_alone = true;
   if (!m_symmetric && m_options.pivoting == Pivoting::threshold) {
     m_why_alone = "threshold pivoting interchanges rows";
@@ -362,7 +362,7 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
       m_fronts->close();
       m_fronts.reset();
       m_stays_alone = false;
-      return false;
+      return m_symmetric && m_symmetric->pair_rows() && factorize_on_ranks<ExecutionSpace>(A);
     }
     if (!on_grid) return seems_well_conditioned();
     FactorValues<Scalar> factors;

@@ -51,8 +51,8 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
     m_refinement->set_scales(m_row_scale, m_col_scale);
     if (!symmetry) return;
     const auto& of_errors = analysis.error_scale.empty() ? analysis.row_scale : analysis.error_scale;
-    const Reals scale = deal(of_errors, rows.all_rows());
-    m_refinement->set_scales(scale, scale);
+    m_error_scale = deal(of_errors, rows.all_rows());
+    m_refinement->set_scales(m_error_scale, m_error_scale);
   }
 
   FrontLuOutcome factorize(double perturbation) override {
@@ -106,7 +106,7 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
   MemoryBudget m_budget;
   DistributedFronts<Scalar, ExecutionSpace> m_fronts;
   std::optional<RankRefinement<Scalar, ExecutionSpace>> m_refinement;
-  Reals m_row_scale, m_col_scale;
+  Reals m_row_scale, m_col_scale, m_error_scale;  ///< m_refinement may refer to them
   std::optional<Solver> m_solver;  ///< if solves use the fronts
   double m_threshold = 0;          ///< of interchanges
 };

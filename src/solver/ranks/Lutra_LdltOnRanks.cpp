@@ -28,22 +28,31 @@ bool LdltOnRanks<Scalar>::analyze(Communicator& comm, const HostMatrix<Scalar>& 
                                   FrontAnalysis<Scalar>& analysis, Report& report, std::string& why) {
   using Host = Kokkos::DefaultHostExecutionSpace;
   std::vector<LdltAttempt> first{LdltAttempt::delays};
+  m_has_pairs = std::exchange(m_pairs_rows, false);
+  LdltOptions options = m_completed;
+  options.pair_ordering = options.pair_ordering || m_has_pairs;
   comm.agree(
       "analysis on rank 0",
       [&] {
         if (comm.rank() != 0) return;
         const Communicator::Work work(comm);
-        const auto distribution = report.times.distribution;
+        const StageTimes before = report.times;
         const MemoryBudget budget;
         const auto view = make_view(A);
         const Kokkos::Timer timer;
-        check_square_matrix(Host(), view, MatrixCheckWorkspace<Host>(Host(), budget));
+        if (!m_has_pairs) check_square_matrix(Host(), view, MatrixCheckWorkspace<Host>(Host(), budget));
         const double checking = timer.seconds();
+        const std::string paired = why.empty() ? why : "matched rows side by side: " + why;
         why = "the pivoting asked for delays or perturbs pivots";
-        if (m_completed.pivoting == Pivoting::static_perturbed || !m_completed.in_place_first.value_or(true))
-          return;
-        auto order = order_symmetric_matrix<Scalar>(ExecutionSpace(), view, m_completed, budget, report);
-        report.times.distribution = distribution.value_or(0) + checking;
+        if (options.pivoting == Pivoting::static_perturbed || !options.in_place_first.value_or(true)) return;
+        auto order = order_symmetric_matrix<Scalar>(ExecutionSpace(), view, options, budget, report);
+        report.times.distribution = before.distribution.value_or(0) + checking;
+        if (m_has_pairs) {
+          add_reason(report, paired);
+          *report.times.ordering += before.ordering.value_or(0);
+          *report.times.symbolic += before.symbolic.value_or(0);
+          order.first = LdltAttempt::interchanges;
+        }
         why = "the matrix is structurally singular";
         if (report.structural_rank.value_or(A.n_rows) < A.n_rows) return;
         why = "zeros on the diagonal cannot be pivots in this order";
@@ -101,11 +110,21 @@ bool LdltOnRanks<Scalar>::factorize(FrontsOnRanks<Scalar>& fronts, std::int64_t 
     outcome.symmetric->write(static_cast<std::size_t>(m_nnz), report);
     report.pivots.perturbed = 0;
     report.pivots.growth = outcome.growth();
-    if (!Guard::is_suspicious(outcome) || fronts.condition() <= Guard::max_probed) return true;
+    // without scales, as for Cholesky, pivots are small in badly scaled matrices, too
+    const double most = m_rule.definite ? largest_condition_on_ranks<Scalar> : Guard::max_probed;
+    if (!Guard::is_suspicious(outcome) || fronts.condition() <= most) return true;
     why = "a pivot is small, and the matrix may be singular";
     return false;
   }
   return false;
+}
+
+template <class Scalar>
+bool LdltOnRanks<Scalar>::pair_rows() {
+  m_pairs_rows = m_rule.pivoting == Pivoting::threshold && m_attempt == LdltAttempt::delays && !m_has_pairs &&
+                 !m_completed.pair_ordering && m_completed.ordering != Ordering::user &&
+                 m_completed.matching != Matching::none;
+  return m_pairs_rows;
 }
 
 /// Why pivots in place were rejected.

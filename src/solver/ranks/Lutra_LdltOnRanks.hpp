@@ -42,6 +42,10 @@ class LdltOnRanks {
   /// @param why out: why rank 0 has to factorize alone
   /// @returns on all ranks: whether the pivots were accepted; `report` then has their counts
   bool factorize(FrontsOnRanks<Scalar>& fronts, std::int64_t n, Report& report, std::string& why);
+  /// To be called after pivots were rejected.
+  /// @returns on all ranks: whether `analyze` will find an order in which matched rows are adjacent, so that
+  ///          pivots in place may be tried once more
+  bool pair_rows();
 
  private:
   void describe(const AssemblyTree& tree, int ranks, std::int64_t nnz, Report& report);
@@ -51,6 +55,8 @@ class LdltOnRanks {
   LdltOptions m_completed;
   LdltPivotRule m_rule;
   LdltAttempt m_attempt = LdltAttempt::delays;
+  bool m_pairs_rows = false;              ///< in the next analysis
+  bool m_has_pairs = false;               ///< in the last analysis
   std::int64_t m_entries = 0, m_nnz = 0;  ///< of L and D, and of A; on rank 0
 };
 
