@@ -35,7 +35,8 @@ struct FrontSchedule<Scalar, ExecutionSpace> : PortableLuSchedule<Scalar, Execut
 
   void run(const ExecutionSpace& exec, const Plan&, const FrontLuData<Scalar>& data,
            const State& state) const {
-    if (m_symmetry && data.pivot_threshold == 0 && data.complement == nullptr)
+    const bool by_rows = data.pivot_threshold > 0 && data.interchanges == Interchanges::rows;
+    if (m_symmetry && !by_rows && data.complement == nullptr)
       return run(exec, SymmetricLuWorker<Scalar>{data, m_symmetry == Symmetry::hermitian}, state);
     run(exec, LuWorker<Scalar>{data}, state);
   }
@@ -54,7 +55,7 @@ struct FrontSchedule<Scalar, ExecutionSpace> : PortableLuSchedule<Scalar, Execut
   }
 
   HostFronts m_fronts;
-  std::optional<Symmetry> m_symmetry;  ///< if set, fronts without interchanges compute their lower triangles
+  std::optional<Symmetry> m_symmetry;  ///< if set, fronts compute their lower triangles
 };
 
 template <class Scalar, class ExecutionSpace>

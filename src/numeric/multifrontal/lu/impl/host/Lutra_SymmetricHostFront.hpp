@@ -127,8 +127,8 @@ class SymmetricHostFront {
   bool m_hermitian;
 };
 
-/// LuWorker for the fronts of a symmetric or Hermitian matrix without interchanges. Contributions have lower
-/// triangles only, those of roots both.
+/// LuWorker for the fronts of a symmetric or Hermitian matrix, without interchanges or with symmetric ones.
+/// Contributions have lower triangles only, those of roots both.
 template <class Scalar>
 struct SymmetricLuWorker {
   FrontLuData<Scalar> data;
@@ -144,9 +144,18 @@ struct SymmetricLuWorker {
     assembly.add_entries(team, front, dense);
     for (Offset c = front.children; c < front.children_end; ++c)
       assembly.add_child(team, data.fronts[data.children[c]], dense);
+    data.start_order(team, front);
+    const PivotRule<Scalar> rule = data.pivot_rule();
+    const auto note_pivot = [&](int j, bool is_perturbed) { data.note_pivot(front, j, is_perturbed); };
     const SymmetricHostFront<Scalar, Loop> symmetric(team.products, hermitian);
-    symmetric.factorize(dense, data.pivot_rule(),
-                        [&](int j, bool is_perturbed) { data.note_pivot(front, j, is_perturbed); });
+    if (rule.interchanges()) {
+      const NoteExchanges<Scalar> note_exchange{data, front};
+      FrontElimination<HostFrontTeam<Scalar, Loop>, Scalar, decltype(note_pivot), NoteExchanges<Scalar>>{
+          team, dense, rule, note_pivot, note_exchange, {true, hermitian}}
+          .run();
+    } else {
+      symmetric.factorize(dense, rule, note_pivot);
+    }
     if (front.parent < 0) symmetric.mirror_contribution(dense);
   }
 };
