@@ -368,6 +368,35 @@ TEST_CASE("ranks refuse unsymmetric matrices, triangles and grids for LDLT", "[d
   DistributedLDLT<double> solver(comm);
   const auto rows = deal_rows(comm, A);
   CHECK_THROWS_AS(solver.factorize(rows), InputError);
+  A = grid_matrix<double>(6, Symmetry::symmetric, [](int) { return 5.0; });
+  const auto good = deal_rows(comm, A);
+  succeed(solver.factorize(good));
+  for (std::size_t e = 0; e < A.values.size(); e += 7) {
+    auto bad = A;
+    bad.values[e] += 1e-3;
+    const auto values = deal_rows(comm, bad).values;
+    const auto row =
+        std::ranges::upper_bound(A.row_map, static_cast<std::int64_t>(e)) - A.row_map.begin() - 1;
+    if (A.entries[e] == row) {
+      succeed(solver.refactorize(values));
+      continue;
+    }
+    std::string message;
+    try {
+      static_cast<void>(solver.refactorize(values));
+    } catch (const InputError& error) {
+      message = error.what();
+    }
+    INFO(message);
+    CHECK(message.find("differs from its mirror image") != std::string::npos);
+    CHECK((message.find("row " + std::to_string(row) + ", column " + std::to_string(A.entries[e])) !=
+               std::string::npos ||
+           message.find("row " + std::to_string(A.entries[e]) + ", column " + std::to_string(row)) !=
+               std::string::npos));
+    std::vector<double> x(good.rows.size());
+    CHECK_THROWS_AS(solver.solve(x, x), CallOrderError);
+    succeed(solver.refactorize(good.values));
+  }
   solver.close();
   LdltOptions options;
   options.triangle = Triangle::lower;

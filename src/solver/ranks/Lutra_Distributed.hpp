@@ -165,20 +165,19 @@ class DistributedLU {
 /// to be delayed to another front, if a pivot of Cholesky is not positive, and where DistributedLU does; the
 /// reasons in the report say why. There is no grid. On all ranks the report has the inertia.
 ///
-/// `refactorize` does not check whether new values are symmetric; errors are those of the matrix as given.
+/// `factorize` and `refactorize` also throw InputError on all ranks if the values are not symmetric. There
+/// are then no factors.
 template <class Scalar>
 class DistributedLDLT : private DistributedLU<Scalar> {
   using Base = DistributedLU<Scalar>;
 
  public:
   /// Creates a solver without factors. `LdltOptions::check` is not used: all solutions are checked.
-  /// @throws InputError if an option is out of range, if only a triangle is to be read, or if the
-  /// distribution
-  ///         has a grid
+  /// @throws InputError if an option is out of range, if only a triangle is to be read, or if there is a grid
   explicit DistributedLDLT(Communicator& comm, const LdltOptions& options = {},
                            const DistributedOptions& distribution = {});
   using Base::close;
-  using Base::factorize;  ///< throws InputError if the matrix is not symmetric, too
+  using Base::factorize;
   using Base::grid;
   using Base::predictions;
   using Base::refactorize;

@@ -282,8 +282,15 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     entries.forward(channel,
                     Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Memory>(own.data(), own.extent(0), 1),
                     Column(of_parts.data(), of_parts.extent(0), 1));
-    for_each_part_with_values([](const Part& part, const Values& v) { part.queue_largest_entry(v); });
+    for_each_part_with_values([&](const Part& part, const Values& v) {
+      part.queue_largest_entry(v);
+      if (symmetry) part.queue_comparison(v);
+    });
     channel.wait("numeric: values of the fronts");
+    if (symmetry)
+      comm.agree(
+          "numeric: symmetry of the values",
+          [&] { for_each_part([](const Part& part) { part.require_symmetry(); }); }, false);
     std::vector<double> largest{0};
     for_each_part([&](const Part& part) { largest[0] = std::max(largest[0], part.largest_entry()); });
     comm.all_max(largest);

@@ -79,7 +79,8 @@ class DistributedFronts {
   /// @param values of the entries in this rank's rows of A, by rows as in `rows_of_ranks`
   /// @param perturbation as in `factorize_fronts`
   /// @returns the combined outcome of all ranks, on all ranks
-  /// @throws TimeoutError on all ranks
+  /// @throws InputError if the values are not symmetric, though there is a symmetry; TimeoutError; on all
+  /// ranks
   FrontLuOutcome factorize(const Kokkos::View<const Scalar*, Memory>& values, double perturbation);
 
   /// The pivots of all ranks in the last factorization of a symmetric matrix.
