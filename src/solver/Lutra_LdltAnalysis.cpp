@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_Numeric.hpp"
 
+#include <cmath>
 #include <type_traits>
 
 #include "Lutra_AnalysisSteps.hpp"
@@ -180,11 +181,13 @@ SymmetricOrder order_symmetric_matrix(const ExecutionSpace& exec,
   report = report_of(options);
   auto [pivots, tree, front] = scale_and_order(exec, S, on_host, false, options, budget, report);
   const auto first = first_attempt<ExecutionSpace>(on_host, pivots.columns, options);
-  std::vector<double> diagonal(static_cast<std::size_t>(A.n_rows));
-  const Kokkos::View<double*, Kokkos::HostSpace> scale(diagonal.data(), diagonal.size());
-  const Kokkos::DefaultHostExecutionSpace host;
-  scale_by_diagonal(host, on_host.pattern(), on_host.values, scale);
-  host.fence("lutra::solver: the scales of the diagonal are there");
+  std::vector<double> diagonal(static_cast<std::size_t>(A.n_rows), 1.0);  // as scale_by_diagonal
+  for (Ordinal i = 0; i < A.n_rows; ++i) {
+    for (Offset e = on_host.row_map(i); e < on_host.row_map(i + 1); ++e) {
+      const auto size = static_cast<double>(ScalarTraits<Scalar>::magnitude(on_host.values(e)));
+      if (on_host.entries(e) == i && size > 0) at(diagonal, i) = 1 / std::sqrt(size);
+    }
+  }
   return {std::move(pivots), std::move(tree), first, std::move(diagonal)};
 }
 

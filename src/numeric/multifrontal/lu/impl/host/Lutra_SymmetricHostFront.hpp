@@ -135,7 +135,7 @@ struct SymmetricLuWorker {
   bool hermitian;
 
   template <class Loop>
-  void work(const HostFrontTeam<Scalar, Loop>& team, Ordinal f) const {
+  KOKKOS_FUNCTION void work(const HostFrontTeam<Scalar, Loop>& team, Ordinal f) const {
     const Front front = data.fronts[f];
     if (front.pivots == 0) return;  // its contribution is given
     const SymmetricFront<Scalar> dense{data.dense(front, f)};
@@ -147,16 +147,18 @@ struct SymmetricLuWorker {
     data.start_order(team, front);
     const PivotRule<Scalar> rule = data.pivot_rule();
     const auto note_pivot = [&](int j, bool is_perturbed) { data.note_pivot(front, j, is_perturbed); };
-    const SymmetricHostFront<Scalar, Loop> symmetric(team.products, hermitian);
     if (rule.interchanges()) {
       const NoteExchanges<Scalar> note_exchange{data, front};
       FrontElimination<HostFrontTeam<Scalar, Loop>, Scalar, decltype(note_pivot), NoteExchanges<Scalar>>{
           team, dense, rule, note_pivot, note_exchange, {true, hermitian}}
           .run();
     } else {
-      symmetric.factorize(dense, rule, note_pivot);
+      KOKKOS_IF_ON_HOST(
+          (SymmetricHostFront<Scalar, Loop>(team.products, hermitian).factorize(dense, rule, note_pivot);))
     }
-    if (front.parent < 0) symmetric.mirror_contribution(dense);
+    if (front.parent >= 0) return;
+    KOKKOS_IF_ON_HOST(
+        (SymmetricHostFront<Scalar, Loop>(team.products, hermitian).mirror_contribution(dense);))
   }
 };
 
