@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_LdltOnRanks.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -100,8 +102,10 @@ bool LdltOnRanks<Scalar>::factorize(FrontsOnRanks<Scalar>& fronts, std::int64_t 
     const auto [threshold, kind] = pivoting_of(m_attempt, m_rule);
     fronts.set_interchanges(threshold, kind);
     const FrontLuOutcome lu = fronts.factorize(smallest_in_place<Scalar>(m_completed, m_rule));
-    FactorizationOutcome outcome{lu.perturbed, std::nullopt, lu.largest_entry, lu.largest_factor};
     const DiagonalPivots pivots = fronts.inspect_pivots();
+    // no entry of U = D·Lᵀ is greater
+    const double largest = pivots.largest_d * std::max(1.0, pivots.largest_l);
+    FactorizationOutcome outcome{lu.perturbed, std::nullopt, lu.largest_entry, largest};
     if (!passes(outcome, pivots, m_rule, n)) {
       why = reason(outcome, pivots);
       continue;

@@ -78,7 +78,7 @@ class DistributedFronts {
   /// Allocates in the first call. Hosts meet three times.
   /// @param values of the entries in this rank's rows of A, by rows as in `rows_of_ranks`
   /// @param perturbation as in `factorize_fronts`
-  /// @returns the combined outcome of all ranks, on all ranks
+  /// @returns the combined outcome of all ranks, on all ranks; with a symmetry without `largest_factor`
   /// @throws InputError if the values are not symmetric, though there is a symmetry; TimeoutError; on all
   /// ranks
   FrontLuOutcome factorize(const Kokkos::View<const Scalar*, Memory>& values, double perturbation);

@@ -324,9 +324,10 @@ class FrontPart {
     m_factors.min_largest_entry = largest;  // for the pivot threshold
     factorize_fronts<Scalar>(m_exec, m_plan, {values, m_row_scale, m_col_scale}, perturbation, m_factors,
                              m_perturbed);
-    find_largest_factor(m_exec, m_factors);
+    if (!m_symmetry) find_largest_factor(m_exec, m_factors);
   }
-  /// The outcome of the last factorization, once its work is complete.
+  /// The outcome of the last factorization, once its work is complete. Of a symmetric matrix without
+  /// `largest_factor`: see `inspect_pivots`.
   /// @throws TimeoutError
   FrontLuOutcome outcome() const {
     const auto outcome =
