@@ -10,6 +10,7 @@
 #include "Lutra_ConditionGuard.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_RankAnalysis.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_SymmetricOrder.hpp"
 #include "Lutra_Timer.hpp"
@@ -61,6 +62,7 @@ bool LdltOnRanks<Scalar>::analyze(Communicator& comm, const HostMatrix<Scalar>& 
         if (order.first == LdltAttempt::delays) return;
         why.clear();
         first[0] = order.first;
+        if (comm.size() > 1 && !options.pair_ordering) split_ordered_fronts(order.tree, order.pivots);
         describe(order.tree, comm.size(), A.nnz(), report);
         analysis.tree = std::move(order.tree);
         analysis.row_order = std::move(order.pivots.rows);
