@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_RANKCALLS_HPP
+#define LUTRA_RANKCALLS_HPP
+
+#include <mpi.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "Lutra_Communicator.hpp"
+#include "Lutra_Options.hpp"
+
+namespace lutra::Impl {
+
+/// Whether MPI runs: between MPI_Init and MPI_Finalize.
+bool is_mpi_running();
+
+/// A communicator, and the collective calls that the interfaces to other languages make on it. What one rank
+/// does wrong is an error on all: wrong arguments, and a call that is not the one of the other ranks.
+///
+///     rank 0   caller … ──► run ─ request, own arguments ──┐ compares ──► action ──► caller …
+///     rank 1   caller …………………………………………… ──► run ─ request ──┘ or all throw
+///                 └ Work: the others wait for it without a limit
+class RankCalls {
+ public:
+  /// Collective.
+  /// @throws on this rank alone: CallOrderError if MPI does not run; InputError for a null communicator, and
+  ///         for one between two groups
+  explicit RankCalls(MPI_Comm ranks);
+  /// Does not wait for other ranks. They get an error from their next call.
+  ~RankCalls();
+  RankCalls(const RankCalls&) = delete;
+  RankCalls& operator=(const RankCalls&) = delete;
+  /// Collective: waits until all ranks have called it, then frees the communicator.
+  void close();
+
+  Communicator& communicator() noexcept { return *m_comm; }
+  /// The size stays known after `close`.
+  int rank() const noexcept { return m_rank; }
+  int size() const noexcept { return m_size; }
+
+  /// Collective. Runs `check` on each rank, compares the requests of all ranks, and then runs `action`.
+  /// @param request the function and what all ranks must pass alike, one a line
+  /// @param check throws for wrong arguments of this rank
+  /// @param action collective; its errors are thrown on all ranks
+  /// @throws on all ranks: the exception of the lowest rank whose check threw; InputError if requests differ
+  template <class Check, class Action>
+  void run(const std::string& request, const Check& check, const Action& action) {
+    const std::string name = begin(request);
+    try {
+      const auto requests = m_comm->gather(std::vector<char>(request.begin(), request.end()));
+      m_comm->agree(name.c_str(), [&] {
+        check();
+        compare(requests);
+      });
+      action();
+    } catch (...) {
+      end();
+      m_comm->fail(name.c_str());
+    }
+    end();
+  }
+
+  /// Tells the ranks that wait for this one that it will not come; they throw RemoteError.
+  void abandon(const std::string& reason);
+
+ private:
+  std::string begin(const std::string& request);
+  void end();
+  static void compare(const std::vector<std::vector<char>>& requests);
+
+  int m_rank = 0, m_size = 1;
+  std::unique_ptr<Communicator> m_comm;        ///< null after `close`
+  std::unique_ptr<Communicator::Work> m_away;  ///< while the caller computes
+};
+
+/// Sets an option of DistributedLU.
+/// @throws InputError as set_option, and for options without effect on several ranks
+void set_rank_option(LuOptions& options, std::string_view name, std::string_view value);
+/// The options that set_rank_option takes.
+std::vector<NamedOption> rank_options(const LuOptions& options);
+/// Names and values, a line each, for the request of a factorization.
+std::string text_of(const LuOptions& options);
+
+}  // namespace lutra::Impl
+
+#endif
