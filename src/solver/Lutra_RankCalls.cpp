@@ -99,7 +99,7 @@ void RankCalls::compare(const std::vector<std::vector<char>>& requests) {
     if (requests[r] == requests[0]) continue;
     const auto here = lines_of(requests[0]), there = lines_of(requests[r]);
     const auto [mine, other] = std::ranges::mismatch(here, there);
-    throw InputError("ranks ask for different things: this one for '" +
+    throw InputError("ranks ask for different things: rank 0 for '" +
                      (mine == here.end() ? std::string() : *mine) + "', rank " + std::to_string(r) +
                      " for '" + (other == there.end() ? std::string() : *other) + "'");
   }
