@@ -80,6 +80,17 @@ void RankCalls::end() {
   m_away = std::make_unique<Communicator::Work>(*m_comm);
 }
 
+/// To be called in a catch block. Rethrows an error, and notifies the others if it is not one of all ranks.
+void RankCalls::pass_on(const std::string& name) {
+  try {
+    m_comm->fail(name.c_str());
+  } catch (...) {
+    if (!m_comm->failure()) m_comm->agree(name.c_str(), [] {});  // so that a later `fail` notifies again
+    end();
+    throw;
+  }
+}
+
 void RankCalls::abandon(const std::string& reason) {
   if (!m_comm || !is_mpi_running()) return;
   try {
