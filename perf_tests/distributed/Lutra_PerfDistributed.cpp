@@ -51,14 +51,23 @@ std::vector<double> own_rows(const std::vector<double>& B, std::size_t n, const 
 struct RankCase {
   const HostMatrix<double>& matrix;
   DistributedRows<double> rows;
-  std::vector<double> B, X;
-  std::size_t columns;
+  Kokkos::View<double*, MemorySpace> values;
+  Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace> B, X;
   DistributedLU<double> solver;
 
   RankCase(const HostMatrix<double>& A, std::size_t k)
-      : matrix(A), rows(deal_rows(ranks(), A)), columns(k), solver(ranks(), options(), distribution()) {
-    B = own_rows(right_hand_sides(make_right_hand_side(A), k), static_cast<std::size_t>(A.n_rows), rows);
-    X.resize(B.size());
+      : matrix(A),
+        rows(deal_rows(ranks(), A)),
+        values("lutra::perf::values", rows.values.size()),
+        B("lutra::perf::b", rows.rows.size(), k),
+        X("lutra::perf::x", rows.rows.size(), k),
+        solver(ranks(), options(), distribution()) {
+    const auto b =
+        own_rows(right_hand_sides(make_right_hand_side(A), k), static_cast<std::size_t>(A.n_rows), rows);
+    using Host = Kokkos::View<const double**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
+    Kokkos::deep_copy(B, Host(b.data(), rows.rows.size(), k));
+    Kokkos::deep_copy(values,
+                      Kokkos::View<const double*, Kokkos::HostSpace>(rows.values.data(), rows.values.size()));
   }
   static LuOptions options() {
     LuOptions result;
@@ -76,8 +85,8 @@ struct RankCase {
     refuse(solver.factorize(rows));
     solve();
   }
-  void numeric() { refuse(solver.refactorize(rows.values)); }
-  void solve() { refuse(solver.solve(B, X, columns)); }
+  void numeric() { refuse(solver.refactorize(values)); }
+  void solve() { refuse(solver.solve(B, X)); }
   static void refuse(Status status) {
     if (status != Status::success) throw std::runtime_error("status " + std::string(to_string(status)));
   }
@@ -85,9 +94,8 @@ struct RankCase {
   Measurement described(Samples samples) {
     solve();
     Measurement result{std::move(samples), {}, solver.report().choice.why};
-    const auto end = X.begin() + static_cast<std::ptrdiff_t>(rows.rows.size());
     std::vector<double> x;
-    for (const auto& part : ranks().gather(std::vector<double>(X.begin(), end)))
+    for (const auto& part : ranks().gather(to_host(Kokkos::subview(X, Kokkos::ALL, 0))))
       x.insert(x.end(), part.begin(), part.end());
     solver.close();
     const Communicator::Work work(ranks());
@@ -223,11 +231,11 @@ Measurement measure_symbolic(const PerfRun& run, const PerfMatrix& matrix, bool 
   const Ordered& ordered = *made;
   if (all_ranks) {
     Measurement result{measure_on_ranks(ranks(), run.samples, [&] {
-      static_cast<void>(factorize_symbolic_distributed(ranks(), Exec(), ordered.device));
+      static_cast<void>(find_rows_of_rank(ranks(), Exec(), ordered.device));
     })};
-    const auto pattern = factorize_symbolic_distributed(ranks(), Exec(), ordered.device);
+    const auto pattern = find_rows_of_rank(ranks(), Exec(), ordered.device);
     check_count(ordered, static_cast<double>(pattern.nnz_l + pattern.nnz_u));
-    const auto edges = ranks().all_gather(pattern.edges);
+    const auto edges = ranks().all_gather(pattern.found.edges);
     result.counters["edges"] =
         static_cast<double>(std::accumulate(edges.begin(), edges.end(), std::int64_t(0)));
     result.counters["most_edges"] = static_cast<double>(std::ranges::max(edges));

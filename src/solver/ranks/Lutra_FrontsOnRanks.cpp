@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 
 #include "Lutra_DistributedFrontSolver.hpp"
 #include "Lutra_DistributedFronts.hpp"
@@ -51,16 +52,21 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
     m_refinement->set_scales(m_row_scale, m_col_scale);
   }
 
+  bool takes_device_memory() const override { return on_device; }
+  void update_values() override { m_refinement->update_values(); }
+  void update_values(const RankValues<Scalar>& values) override {
+    if constexpr (on_device) m_refinement->update_values(values);
+  }
+  std::vector<Scalar> host_values() override { return m_refinement->host_values(); }
   FrontLuOutcome factorize(double perturbation) override {
-    m_refinement->update_values();
     return m_fronts.factorize(m_refinement->values(), perturbation);
   }
   void plan_solves() override { m_solver.emplace(m_comm, m_fronts, m_budget); }
   void plan_collection() override { m_fronts.note_entries(); }
-  RankSolveOutcome solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k, Transposition op,
+  RankSolveOutcome solve(const RankColumns<const Scalar>& B, const RankColumns<Scalar>& X, Transposition op,
                          const RankSolveOptions& options) override {
     FrontsInverse<Scalar, ExecutionSpace> inverse(*m_solver);
-    return m_refinement->solve(B, X, k, op, inverse, options);
+    return m_refinement->solve(B, X, op, inverse, options);
   }
   double condition() override {
     FrontsInverse<Scalar, ExecutionSpace> inverse(*m_solver);
@@ -78,6 +84,9 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
   }
 
  private:
+  static constexpr bool on_device =
+      !is_host_space<ExecutionSpace> && std::is_same_v<ExecutionSpace, Kokkos::DefaultExecutionSpace>;
+
   /// Elements of a vector on rank 0 that belong to the rows of each rank.
   Reals deal(const Reals& whole, const std::vector<std::vector<std::int64_t>>& rows_of_ranks) {
     constexpr int tag = 31006;

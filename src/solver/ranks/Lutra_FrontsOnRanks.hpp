@@ -26,6 +26,10 @@ namespace lutra::Impl {
 template <class Scalar>
 constexpr double largest_condition_on_ranks = sizeof(RealOf<Scalar>) == 8 ? 0x1p26 : 0x1p17;
 
+/// Values of this rank's entries, by rows, in the memory of the default execution space.
+template <class Scalar>
+using RankValues = Kokkos::View<const Scalar*, Kokkos::DefaultExecutionSpace::memory_space>;
+
 /// What the fronts of all ranks are planned from; on rank 0, empty on others.
 template <class Scalar>
 struct FrontAnalysis {
@@ -34,15 +38,17 @@ struct FrontAnalysis {
   std::vector<RealOf<Scalar>> row_scale, col_scale;  ///< [n]
 };
 
-/// Factors of all ranks with refined solves, wherever they are. Vectors are on hosts, by the rows of the
-/// matrix that each rank has. Calls are collective, errors included.
+/// Factors of all ranks with refined solves, wherever they are. Vectors are by the rows of the matrix that
+/// each rank has. Calls are collective, errors included.
 template <class Scalar>
 class RankSolver {
  public:
   virtual ~RankSolver() = default;
-  /// As `RankRefinement::solve`.
-  virtual RankSolveOutcome solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
+  /// As `RankRefinement::solve`. Vectors are on hosts where `takes_device_memory` is false.
+  virtual RankSolveOutcome solve(const RankColumns<const Scalar>& B, const RankColumns<Scalar>& X,
                                  Transposition op, const RankSolveOptions& options) = 0;
+  /// Whether values and vectors may be in the memory of the default execution space.
+  virtual bool takes_device_memory() const { return false; }
   /// A lower bound of the condition from one solve.
   virtual double condition() = 0;
   /// Statistics of solves on this rank.
@@ -55,7 +61,13 @@ class RankSolver {
 template <class Scalar>
 class FrontsOnRanks : public RankSolver<Scalar> {
  public:
-  /// Factorizes the present values of the rows.
+  /// To be called after the values of the rows have changed.
+  virtual void update_values() = 0;
+  /// Takes other values than those of the rows. Only if device memory is taken.
+  virtual void update_values(const RankValues<Scalar>& values) = 0;
+  /// A copy of the values on the host.
+  virtual std::vector<Scalar> host_values() = 0;
+  /// Factorizes the last values.
   virtual FrontLuOutcome factorize(double perturbation) = 0;
   /// To be called before the first factorization, depending on what its factors are for.
   virtual void plan_solves() = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -83,23 +84,24 @@ std::vector<RowPlace> select(const std::vector<RowPlace>& places, std::span<cons
   return result;
 }
 
-/// Places of what a rank's parts read: rows and columns of their pivots, those of other parts' pivots in
-/// their fronts, and entries of A.
-struct PartPlaces {
-  std::vector<Impl::Place> rows, columns, other_rows, other_columns, entries;
+/// What a rank's parts read: rows and columns of their pivots, those of other parts' pivots in their fronts,
+/// and entries of A.
+struct PartRequests {
+  Impl::ElementRequests rows, columns, other_rows, other_columns, entries;
+
+  explicit PartRequests(int ranks)
+      : rows(ranks), columns(ranks), other_rows(ranks), other_columns(ranks), entries(ranks) {}
 
   void add(const PlannedPart& part) {
     const auto& [plan, boundary, of_rows, of_columns] = part;
     const auto pivots = static_cast<std::size_t>(plan.n_pivots());
     for (std::size_t k = 0; k < of_rows.size(); ++k) {
-      (k < pivots ? rows : other_rows).push_back({of_rows[k].rank, of_rows[k].position});
-      (k < pivots ? columns : other_columns).push_back({of_columns[k].rank, of_columns[k].position});
+      (k < pivots ? rows : other_rows).add({of_rows[k].rank, of_rows[k].position});
+      (k < pivots ? columns : other_columns).add({of_columns[k].rank, of_columns[k].position});
     }
-    entries.reserve(entries.size() + plan.columns.size());
     for (std::size_t k = 0; k < of_rows.size(); ++k) {
       for (auto e = plan.row_map[k]; e < plan.row_map[k + 1]; ++e)
-        entries.push_back(
-            {of_rows[k].rank, of_rows[k].first_entry + static_cast<std::size_t>(at(plan.in_row, e))});
+        entries.add({of_rows[k].rank, of_rows[k].first_entry + static_cast<std::size_t>(at(plan.in_row, e))});
     }
   }
 };
@@ -139,10 +141,25 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     for (int p = 0; p < ranks.n_parts(); ++p) at(numbers, at(ranks.rank_of_part, p)).push_back(p);
     for (int r = 0; r < comm.size(); ++r) comm.send(r, plan_tag, at(numbers, r));
     const std::vector<RowPlace> places = find_rows(rows_of_ranks, entries_of_A.A);
-    Impl::FrontPartMaker maker(tree, entries_of_A, ranks.part);
+    const Impl::FrontPartMaker maker(tree, entries_of_A, ranks.part);
+    std::vector<Impl::FrontPartPlan> plans(static_cast<std::size_t>(ranks.n_parts()));
+    std::vector<std::exception_ptr> failures(plans.size());
+    Kokkos::parallel_for(
+        "lutra::numeric::plans of parts",
+        Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace, Kokkos::Schedule<Kokkos::Dynamic>>(
+            0, ranks.n_parts()),
+        [&](const int p) {
+          try {
+            at(plans, p) = maker.make(p);
+          } catch (...) {
+            at(failures, p) = std::current_exception();
+          }
+        });
+    for (const auto& failure : failures)
+      if (failure) std::rethrow_exception(failure);
     std::vector<Impl::PartOutline> outlines;
     for (int p = 0; p < ranks.n_parts(); ++p) {
-      const Impl::FrontPartPlan plan = maker.make(p);
+      const Impl::FrontPartPlan& plan = at(plans, p);
       const int to = at(ranks.rank_of_part, p);
       send_plan(comm, to, plan);
       comm.send(to, plan_tag, select(places, plan.user_row));
@@ -166,13 +183,13 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   }
 
   void plan_exchanges(const std::vector<PlannedPart>& planned) {
-    PartPlaces needed;
+    PartRequests needed(comm.size());
     for (const PlannedPart& part : planned) needed.add(part);
-    const auto rows_plan = Impl::plan_exchange(comm, needed.rows);
-    const auto columns_plan = Impl::plan_exchange(comm, needed.columns);
-    const auto other_rows_plan = Impl::plan_exchange(comm, needed.other_rows);
-    const auto other_columns_plan = Impl::plan_exchange(comm, needed.other_columns);
-    const auto entries_plan = Impl::plan_exchange(comm, needed.entries);
+    const auto rows_plan = std::move(needed.rows).plan(comm);
+    const auto columns_plan = std::move(needed.columns).plan(comm);
+    const auto other_rows_plan = std::move(needed.other_rows).plan(comm);
+    const auto other_columns_plan = std::move(needed.other_columns).plan(comm);
+    const auto entries_plan = std::move(needed.entries).plan(comm);
     comm.agree("numeric: exchanges of values and vectors", [&] {
       const auto in_space = [&](const Impl::Exchange& made) { return Exchange(exec(), made, budget); };
       pivot_rows = in_space(rows_plan);
@@ -194,6 +211,15 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     if (Impl::is_host_space<ExecutionSpace>) return {};
     return {channel.is_direct() ? 1.9 : 190000,  // 8 bytes at 200 GB/s, or through hosts at 2 GB/s
             4000, 1.4e9};                        // 30 µs
+  }
+
+  /// A device may wait for a message as long as another works: all flops at a tenth of a device's speed.
+  void set_patience() {
+    constexpr double flops_per_second = 2e12;
+    std::vector<double> seconds{std::accumulate(ranks.flops.begin(), ranks.flops.end(), 0.0) /
+                                flops_per_second};
+    comm.broadcast(seconds);
+    channel.wait_at_least(seconds[0]);
   }
 
   /// Makes room for what a factorization passes, and for scales.
@@ -350,6 +376,7 @@ DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(
     state.make_parts(planned);
   });
   state.reserve_room();
+  state.set_patience();
 }
 
 template <class Scalar, class ExecutionSpace>
