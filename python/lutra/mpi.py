@@ -99,8 +99,10 @@ class DistributedLU:
             csr = csr_rows(A)
             return csr, _indices_of_rows(rows, csr.shape[0])
 
-        def run(given: tuple[Csr, np.ndarray], scalar: str, rows_before: int) -> str:
-            csr, indices = given
+        def run(given: tuple[Csr, np.ndarray] | None, problem: str) -> str:
+            csr, indices = given or (None, None)
+            own, count = ("float32", 0) if csr is None else (csr.scalar, csr.shape[0])
+            scalar, rows_before = self._solver.agree(own, count, problem)
             if rows is None:
                 indices = indices + rows_before
             pattern = (np.array(csr.indptr, np.int64), np.array(csr.indices, np.int64))
@@ -109,7 +111,7 @@ class DistributedLU:
             self._pattern, self._scalar, self._n = pattern, scalar, csr.shape[1]
             return status
 
-        self._collective("factorize", prepare, run)
+        self._collective(prepare, run)
 
     def refactorize(self, A: Any) -> None:
         """Factorizes new values of the last matrix, without a new analysis.
@@ -120,7 +122,8 @@ class DistributedLU:
 
         def prepare() -> np.ndarray:
             csr = csr_rows(A)
-            self._require_factors()
+            if self._pattern is None:
+                return np.empty(0)  # the library refuses
             same = all(np.array_equal(*pair) for pair in zip(self._pattern, (csr.indptr, csr.indices)))
             if csr.shape[1] != self._n or not same:
                 raise ValueError("A: its pattern is not that of the factors; call factorize")
@@ -128,7 +131,10 @@ class DistributedLU:
                 raise TypeError(f"A: the factors are of {self._scalar}, the matrix of {csr.scalar}; call factorize")
             return np.ascontiguousarray(csr.data, self._scalar)
 
-        self._collective("refactorize", prepare, lambda data, *_: self._solver.refactorize(data))
+        def run(data: np.ndarray | None, problem: str) -> str:
+            return self._solver.refactorize(np.empty(0) if data is None else data, problem)
+
+        self._collective(prepare, run)
 
     def solve(self, b: Any, trans: str = "N") -> np.ndarray:
         """Solves A x = b for one or several columns, or with trans 'T' or 'H' the transposed or adjoint system.
@@ -140,20 +146,20 @@ class DistributedLU:
         out = np.empty(0)
 
         def prepare() -> np.ndarray:
-            self._require_factors()
             if trans not in ("N", "T", "H"):
                 raise ValueError("trans has to be 'N', 'T' or 'H'")
             return as_vectors(b if scipy.sparse.issparse(b) else np.asarray(b), self._scalar).array
 
-        def run(array: np.ndarray, *_: Any) -> str:
+        def run(array: np.ndarray | None, problem: str) -> str:
             nonlocal out
+            array = np.empty(0, self._scalar) if array is None else array
             columns = np.asfortranarray(array[:, np.newaxis] if array.ndim == 1 else array)
             x = np.empty_like(columns)
-            status = self._solver.solve(columns, x, trans)
+            status = self._solver.solve(columns, x, trans, problem)
             out = x[:, 0] if array.ndim == 1 else x
             return status
 
-        self._collective("solve", prepare, run)
+        self._collective(prepare, run)
         return out
 
     @property
@@ -165,27 +171,20 @@ class DistributedLU:
         """Waits for all ranks, and frees factors and communicator. Further calls raise ValueError."""
         self._solver.close()
 
-    def _require_factors(self) -> None:
-        if self._pattern is None:
-            raise ValueError("there is no factorization; call factorize first")
-
-    def _collective(self, name: str, prepare: Callable[[], Any], run: Callable[..., str]) -> None:
-        """Calls run(prepare(), scalar type, rows of lower ranks) if prepare() raised on no rank."""
-        given, own, scalar, rows = None, None, "float32", 0
+    def _collective(self, prepare: Callable[[], Any], run: Callable[[Any, str], str]) -> None:
+        """Calls run(prepare(), ""); if prepare raises, run(None, the message), because other ranks must not wait."""
+        given, own = None, None
         try:
             given = prepare()
-        except Exception as error:  # whatever it is, the other ranks must not wait
+        except Exception as error:
             own = error
-        if name == "factorize" and own is None:
-            scalar, rows = given[0].scalar, given[0].shape[0]
         try:
             try:
-                agreed = self._solver.agree(name, "" if own is None else str(own) or type(own).__name__, scalar, rows)
+                judge(run(given, "" if own is None else str(own) or type(own).__name__), self.report)
             except ValueError as error:
                 if not isinstance(own, TypeError):
                     raise
                 raise TypeError(str(error)) from own
-            judge(run(given, *agreed), self.report)
         except Exception as error:
             self._raised = error
             raise

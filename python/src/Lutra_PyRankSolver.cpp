@@ -19,11 +19,17 @@ class LuOfRanks {
  public:
   virtual ~LuOfRanks() = default;
   virtual Status factorize(const LuOptions& options, const RowArrays& A) = 0;
-  virtual Status refactorize(const void* values, std::size_t nnz) = 0;
-  virtual Status solve(const void* B, void* X, std::size_t rows, std::size_t k, Transposition op) = 0;
+  virtual Status refactorize(const void* values, std::size_t nnz, const std::string& problem) = 0;
+  virtual Status solve(const void* B, void* X, std::size_t rows, std::size_t k, Transposition op,
+                       const std::string& problem) = 0;
   virtual const Report& report() const = 0;
   virtual void close() = 0;
 };
+
+/// @throws InputError
+void require_none(const std::string& problem) {
+  if (!problem.empty()) throw InputError(problem);
+}
 
 template <class T>
 std::vector<T> copy(const void* from, std::size_t count) {
@@ -43,13 +49,18 @@ class TypedLuOfRanks final : public LuOfRanks {
                                      copy<std::int64_t>(A.columns, A.nnz), copy<Scalar>(A.values, A.nnz)};
     });
   }
-  Status refactorize(const void* values, std::size_t nnz) override {
-    return m_lu.refactorize("refactorize", [&] { return copy<Scalar>(values, nnz); });
+  Status refactorize(const void* values, std::size_t nnz, const std::string& problem) override {
+    return m_lu.refactorize("refactorize", [&] {
+      require_none(problem);
+      return copy<Scalar>(values, nnz);
+    });
   }
-  Status solve(const void* B, void* X, std::size_t rows, std::size_t k, Transposition op) override {
+  Status solve(const void* B, void* X, std::size_t rows, std::size_t k, Transposition op,
+               const std::string& problem) override {
     return m_lu.solve(
         "solve", static_cast<std::int64_t>(k), op,
         [&] {
+          require_none(problem);
           if (rows != m_lu.rows())
             throw InputError("b: it has " + std::to_string(rows) + " rows, but A has " +
                              std::to_string(m_lu.rows()) + " on this rank");
@@ -100,7 +111,7 @@ class RankSolverOf final : public RankSolver {
       m_calls.run(
           "DistributedLU",
           [&] {
-            if (!problem.empty()) throw InputError(problem);
+            require_none(problem);
             for (const auto& [name, value] : options.named) Impl::set_rank_option(m_options, name, value);
             set_permutation(options.user_permutation);
             check_options(m_options);
@@ -112,19 +123,15 @@ class RankSolverOf final : public RankSolver {
     }
   }
 
-  Agreement agree(const std::string& call, const std::string& problem, ScalarType scalar,
-                  std::size_t rows) override {
+  Agreement agree(ScalarType scalar, std::size_t rows, const std::string& problem) override {
     Agreement agreement{scalar, 0};
     m_calls.run(
-        call,
-        [&] {
-          if (!problem.empty()) throw InputError(problem);
-        },
+        "factorize", [&] { require_none(problem); },
         [&] {
           const auto ranks = m_calls.communicator().all_gather(Part{scalar, static_cast<std::int64_t>(rows)});
           for (std::size_t r = 0; r < ranks.size(); ++r) {
             agreement.scalar = common_type(agreement.scalar, ranks[r].scalar);
-            if (static_cast<int>(r) < m_calls.rank()) agreement.rows_before += ranks[r].rows;
+            if (static_cast<int>(r) < m_calls.communicator().rank()) agreement.rows_before += ranks[r].rows;
           }
         });
     return agreement;
@@ -138,11 +145,12 @@ class RankSolverOf final : public RankSolver {
     }
     return m_lu->factorize(m_options, A);
   }
-  Status refactorize(const void* values, std::size_t nnz) override {
-    return factorized().refactorize(values, nnz);
+  Status refactorize(const void* values, std::size_t nnz, const std::string& problem) override {
+    return factorized("refactorize").refactorize(values, nnz, problem);
   }
-  Status solve(const void* B, void* X, std::size_t rows, std::size_t k, Transposition op) override {
-    return factorized().solve(B, X, rows, k, op);
+  Status solve(const void* B, void* X, std::size_t rows, std::size_t k, Transposition op,
+               const std::string& problem) override {
+    return factorized("solve").solve(B, X, rows, k, op, problem);
   }
   const Report& report() const override { return m_lu ? m_lu->report() : m_no_report; }
   void close() override {
@@ -159,8 +167,11 @@ class RankSolverOf final : public RankSolver {
     m_options.ordering = Ordering::user;
     m_options.user_permutation = permutation;
   }
-  LuOfRanks& factorized() {
-    if (!m_lu) throw CallOrderError("there is no factorization; factorize a matrix first");
+  LuOfRanks& factorized(const std::string& call) {
+    const auto refuse = [&] {
+      throw CallOrderError(call + ": there is no factorization; factorize a matrix first");
+    };
+    if (!m_lu) m_calls.run(call, refuse, [] {});
     return *m_lu;
   }
 

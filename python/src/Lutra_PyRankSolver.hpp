@@ -28,7 +28,8 @@ struct RowArrays {
 };
 
 /// DistributedLU on the ranks of a communicator. All calls but `report`, `abandon` and the destructor are
-/// collective. Errors are those of the library, on all ranks.
+/// collective. Errors are those of the library, on all ranks. `problem` is what the caller finds wrong with
+/// the arguments of this rank, which are then not read; empty: nothing. It is an InputError on all ranks.
 class RankSolver {
  public:
   /// What all ranks agreed on.
@@ -38,17 +39,16 @@ class RankSolver {
   };
 
   virtual ~RankSolver() = default;
-  /// Precedes a call of the caller that reads its arguments first.
-  /// @param call name of the function
-  /// @param problem what is wrong with the arguments of this rank; empty: nothing
-  /// @throws InputError with the problem of the lowest rank that has one
-  virtual Agreement agree(const std::string& call, const std::string& problem, ScalarType scalar,
-                          std::size_t rows) = 0;
+  /// To precede `factorize`.
+  /// @param scalar type that holds the values of this rank
+  /// @param rows of this rank
+  virtual Agreement agree(ScalarType scalar, std::size_t rows, const std::string& problem) = 0;
   /// @param scalar type of the values, as agreed
   virtual Status factorize(ScalarType scalar, const RowArrays& A) = 0;
-  virtual Status refactorize(const void* values, std::size_t nnz) = 0;
+  virtual Status refactorize(const void* values, std::size_t nnz, const std::string& problem) = 0;
   /// @param B,X [rows × k] by columns, without gaps
-  virtual Status solve(const void* B, void* X, std::size_t rows, std::size_t k, Transposition op) = 0;
+  virtual Status solve(const void* B, void* X, std::size_t rows, std::size_t k, Transposition op,
+                       const std::string& problem) = 0;
   virtual const Report& report() const = 0;
   virtual void close() = 0;
   /// Tells ranks that wait for this one that it will not come.
@@ -57,7 +57,7 @@ class RankSolver {
 
 /// Collective.
 /// @param communicator of MPI, as an integer of Fortran
-/// @param problem as in RankSolver::agree
+/// @param problem as for RankSolver
 std::unique_ptr<RankSolver> make_rank_solver(int communicator, const Options& options,
                                              const std::string& problem);
 

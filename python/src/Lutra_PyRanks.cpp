@@ -81,11 +81,10 @@ class RankHandle final : public Closable {
   std::unique_ptr<RankSolver> m_solver;
 };
 
-std::pair<std::string, std::int64_t> agree(const RankHandle& handle, const std::string& call,
-                                           const std::string& problem, const std::string& scalar,
-                                           std::size_t rows) {
+std::pair<std::string, std::int64_t> agree(const RankHandle& handle, const std::string& scalar,
+                                           std::size_t rows, const std::string& problem) {
   const auto agreed =
-      handle.use([&](RankSolver& solver) { return solver.agree(call, problem, scalar_of(scalar), rows); });
+      handle.use([&](RankSolver& solver) { return solver.agree(scalar_of(scalar), rows, problem); });
   return {scalar_names[static_cast<std::size_t>(agreed.scalar)], agreed.rows_before};
 }
 
@@ -98,12 +97,14 @@ std::string factorize(const RankHandle& handle, const std::string& scalar, std::
       to_string(handle.use([&](RankSolver& solver) { return solver.factorize(scalar_of(scalar), A); })));
 }
 
-std::string solve(const RankHandle& handle, const Columns& B, const Columns& X, const std::string& trans) {
+std::string solve(const RankHandle& handle, const Columns& B, const Columns& X, const std::string& trans,
+                  const std::string& problem) {
   const Transposition op = trans == "N"   ? Transposition::none
                            : trans == "T" ? Transposition::transposed
                                           : Transposition::adjoint;
-  return std::string(to_string(handle.use(
-      [&](RankSolver& solver) { return solver.solve(B.data(), X.data(), B.shape(0), B.shape(1), op); })));
+  return std::string(to_string(handle.use([&](RankSolver& solver) {
+    return solver.solve(B.data(), X.data(), B.shape(0), B.shape(1), op, problem);
+  })));
 }
 
 }  // namespace
@@ -117,16 +118,16 @@ void bind_ranks(nb::module_& m) {
       .def_prop_ro(
           "report",
           [](const RankHandle& h) { return h.use([](const RankSolver& solver) { return solver.report(); }); })
-      .def("agree", &agree, "call"_a, "problem"_a, "scalar"_a, "rows"_a)
+      .def("agree", &agree, "scalar"_a, "rows"_a, "problem"_a)
       .def("factorize", &factorize, "scalar"_a, "n"_a, "rows"_a, "indptr"_a, "indices"_a, "data"_a)
       .def(
           "refactorize",
-          [](const RankHandle& h, const Values& data) {
-            return std::string(to_string(
-                h.use([&](RankSolver& solver) { return solver.refactorize(data.data(), data.size()); })));
+          [](const RankHandle& h, const Values& data, const std::string& problem) {
+            return std::string(to_string(h.use(
+                [&](RankSolver& solver) { return solver.refactorize(data.data(), data.size(), problem); })));
           },
-          "data"_a)
-      .def("solve", &solve, "b"_a, "out"_a, "trans"_a)
+          "data"_a, "problem"_a)
+      .def("solve", &solve, "b"_a, "out"_a, "trans"_a, "problem"_a)
       .def("close", &RankHandle::close)
       .def("drop",
            [](RankHandle& h) {

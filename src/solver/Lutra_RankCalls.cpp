@@ -35,6 +35,19 @@ std::vector<std::string> lines_of(const std::vector<char>& text) {
   return lines;
 }
 
+/// @param requests of all ranks on rank 0, else empty
+/// @throws InputError naming the first line that differs
+void compare(const std::vector<std::vector<char>>& requests) {
+  for (std::size_t r = 1; r < requests.size(); ++r) {
+    if (requests[r] == requests[0]) continue;
+    const auto here = lines_of(requests[0]), there = lines_of(requests[r]);
+    const auto [mine, other] = std::ranges::mismatch(here, there);
+    throw InputError("it asks for '" + (mine == here.end() ? std::string() : *mine) + "', rank " +
+                     std::to_string(r) + " for '" + (other == there.end() ? std::string() : *other) +
+                     "'; all ranks have to ask for the same");
+  }
+}
+
 }  // namespace
 
 bool is_mpi_running() {
@@ -44,12 +57,9 @@ bool is_mpi_running() {
   return begun != 0 && ended == 0;
 }
 
-RankCalls::RankCalls(MPI_Comm ranks)
-    : m_comm(std::make_unique<Communicator>(checked(ranks))),
-      m_away(std::make_unique<Communicator::Work>(*m_comm)) {
-  m_rank = m_comm->rank();
-  m_size = m_comm->size();
-}
+RankCalls::RankCalls(MPI_Comm ranks, double watchdog_seconds)
+    : m_comm(std::make_unique<Communicator>(checked(ranks), CommOptions{watchdog_seconds})),
+      m_away(std::make_unique<Communicator::Work>(*m_comm)) {}
 
 RankCalls::~RankCalls() {
   if (!is_mpi_running()) static_cast<void>(m_away.release());  // its end is a message
@@ -103,17 +113,18 @@ void RankCalls::abandon(const std::string& reason) {
   }
 }
 
-/// @param requests of all ranks on rank 0, else empty
-/// @throws InputError naming the first line that differs
-void RankCalls::compare(const std::vector<std::vector<char>>& requests) {
-  for (std::size_t r = 1; r < requests.size(); ++r) {
-    if (requests[r] == requests[0]) continue;
-    const auto here = lines_of(requests[0]), there = lines_of(requests[r]);
-    const auto [mine, other] = std::ranges::mismatch(here, there);
-    throw InputError("ranks ask for different things: rank 0 for '" +
-                     (mine == here.end() ? std::string() : *mine) + "', rank " + std::to_string(r) +
-                     " for '" + (other == there.end() ? std::string() : *other) + "'");
-  }
+/// Throws on all ranks what is wrong on the lowest rank with a problem; if there is none, that requests
+/// differ.
+void RankCalls::agree(const std::string& name, const std::string& request,
+                      const std::exception_ptr& problem) {
+  std::vector<char> mine(request.begin(), request.end());
+  if (problem) mine.clear();
+  const auto requests = m_comm->gather(mine);
+  m_comm->agree(name.c_str(), [&] {
+    if (problem) std::rethrow_exception(problem);
+    const auto is_empty = [](const std::vector<char>& one) { return one.empty(); };
+    if (std::ranges::none_of(requests, is_empty)) compare(requests);
+  });
 }
 
 void set_rank_option(LuOptions& options, std::string_view name, std::string_view value) {

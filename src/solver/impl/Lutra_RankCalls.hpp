@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,10 +26,14 @@ bool is_mpi_running();
 ///                 └ Work: the others wait for it without a limit
 class RankCalls {
  public:
+  /// Seconds after which a rank that is silent inside a call is taken for stalled. Longer than CommOptions
+  /// has it, since programs of these callers also run where ranks share processors with others.
+  static constexpr double patience = 60;
+
   /// Collective.
   /// @throws on this rank alone: CallOrderError if MPI does not run; InputError for a null communicator, and
   ///         for one between two groups
-  explicit RankCalls(MPI_Comm ranks);
+  explicit RankCalls(MPI_Comm ranks, double watchdog_seconds = patience);
   /// Does not wait for other ranks. They get an error from their next call.
   ~RankCalls();
   RankCalls(const RankCalls&) = delete;
@@ -37,11 +42,9 @@ class RankCalls {
   void close();
 
   Communicator& communicator() noexcept { return *m_comm; }
-  /// The size stays known after `close`.
-  int rank() const noexcept { return m_rank; }
-  int size() const noexcept { return m_size; }
 
-  /// Collective. Runs `check` on each rank, compares the requests of all ranks, and then runs `action`.
+  /// Collective. Runs `check` on each rank, compares the requests of all ranks, and then runs `action`. Costs
+  /// a gather and an all-gather of a few bytes.
   /// @param request the function and what all ranks must pass alike, one a line
   /// @param check throws for wrong arguments of this rank
   /// @param action collective; its errors are thrown on all ranks
@@ -49,11 +52,14 @@ class RankCalls {
   template <class Check, class Action>
   void run(const std::string& request, const Check& check, const Action& action) {
     const std::string name = begin(request);
+    std::exception_ptr problem;
     try {
-      const auto requests = m_comm->gather(std::vector<char>(request.begin(), request.end()));
-      m_comm->agree(name.c_str(), check);  // says more than that requests differ
-      m_comm->agree(
-          name.c_str(), [&] { compare(requests); }, false);
+      check();
+    } catch (...) {
+      problem = std::current_exception();
+    }
+    try {
+      agree(name, request, problem);
       action();
     } catch (...) {
       pass_on(name);
@@ -66,11 +72,10 @@ class RankCalls {
 
  private:
   std::string begin(const std::string& request);
+  void agree(const std::string& name, const std::string& request, const std::exception_ptr& problem);
   void end();
   [[noreturn]] void pass_on(const std::string& name);
-  static void compare(const std::vector<std::vector<char>>& requests);
 
-  int m_rank = 0, m_size = 1;
   std::unique_ptr<Communicator> m_comm;        ///< null after `close`
   std::unique_ptr<Communicator::Work> m_away;  ///< while the caller computes
 };
