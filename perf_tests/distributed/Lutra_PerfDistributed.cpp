@@ -6,7 +6,8 @@
 //     solve, solve-16 one and 16 right-hand sides
 //     triangles-PxQ   the triangles of the matrix on a grid, with `predicted_s`
 //     symbolic        the pattern of L + U by fill2
-// "lutra" uses all ranks, "one" rank 0 alone.
+// "lutra" uses all ranks, "one" rank 0 alone; "cudss" is cuDSS on rank 0's device, "cudss-mg" in its
+// multi-GPU mode on as many devices as there are ranks.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -19,6 +20,9 @@
 #include "Lutra_DistributedSymbolic.hpp"
 #include "Lutra_DistributedTriangles.hpp"
 #include "Lutra_PerfOrdered.hpp"
+#ifdef LUTRA_PERF_CUDSS
+#include "Lutra_PerfPeers.hpp"
+#endif
 #include "Lutra_PerfRanks.hpp"
 #include "Lutra_PerfRun.hpp"
 #include "Lutra_PerfSolver.hpp"
@@ -155,6 +159,37 @@ Measurement measure_one(const PerfRun& run, const HostMatrix<double>& A, std::si
   return result;
 }
 
+#ifdef LUTRA_PERF_CUDSS
+/// The same by cuDSS on some devices, by rank 0.
+Measurement measure_cudss(const PerfRun& run, const HostMatrix<double>& A, const std::string& stage,
+                          int devices) {
+  std::unique_ptr<Peer> peer;
+  ranks().agree("cuDSS", [&] {
+    if (ranks().rank() != 0) return;
+    const Communicator::Work work(ranks());
+    peer = make_cudss_on_devices(A, make_right_hand_side(A), devices);
+    peer->analyze();
+    peer->factorize();
+    peer->solve();
+  });
+  Measurement result{measure_on_first_rank(ranks(), run.samples, [&] {
+    if (stage == "first") {
+      peer->analyze();
+      peer->factorize();
+    }
+    if (stage == "numeric" || stage == "refactor-solve") peer->refactorize();
+    if (stage != "numeric") peer->solve();
+    Kokkos::fence("lutra::perf: cuDSS is done");
+  })};
+  if (peer) {
+    const Communicator::Work work(ranks());
+    peer->solve();
+    result.check_errors(backward_errors(A, make_right_hand_side(A), peer->solution()));
+  }
+  return result;
+}
+#endif
+
 /// The solution of the triangles that `measure_triangles` makes for B of ones, row by row.
 std::vector<double> solve_in_turn(const HostMatrix<double>& A) {
   const auto n = static_cast<std::size_t>(A.n_rows);
@@ -253,6 +288,14 @@ void register_matrix(const PerfRun& run, const PerfMatrix& matrix, const HostMat
   const auto add = [&](const std::string& stage, std::size_t k, Operation timed) {
     add_benchmark(name, stage, "lutra", [&run, &A, k, timed] { return measure_ranks(run, A, k, timed); });
     add_benchmark(name, stage, "one", [&run, &A, k, stage] { return measure_one(run, A, k, stage); });
+#ifdef LUTRA_PERF_CUDSS
+    if (k > 1) return;
+    add_benchmark(name, stage, "cudss", [&run, &A, stage] { return measure_cudss(run, A, stage, 1); });
+    const int devices = std::min(ranks().size(), Kokkos::num_devices());
+    if (devices > 1)
+      add_benchmark(name, stage, "cudss-mg",
+                    [&run, &A, stage, devices] { return measure_cudss(run, A, stage, devices); });
+#endif
   };
   add("first", 1, [](RankCase& of) { of.first(); });
   add("numeric", 1, [](RankCase& of) { of.numeric(); });

@@ -45,28 +45,27 @@ bool is_on_device(const Arguments& arguments) {
 
 /// Rejects options that the solve on several ranks does not support.
 void check_for_ranks(const Arguments& arguments) {
-  const bool lu = arguments.method == "auto" || arguments.method == "lu";
+  const bool symmetric = arguments.method == "ldlt" || arguments.method == "cholesky";
+  const bool direct = symmetric || arguments.method == "auto" || arguments.method == "lu";
   const std::string host = backend_name<Kokkos::DefaultHostExecutionSpace>();
   const std::vector<std::pair<std::string, bool>> refused = {
-      {"--method " + arguments.method, arguments.method == "ldlt" || arguments.method == "cholesky"},
+      {"--grid with --method " + arguments.method, symmetric && arguments.grid},
       {"--backend " + arguments.backend,
        arguments.backend != "auto" && arguments.backend != host && !is_on_device(arguments)},
       {"--backend " + arguments.backend + " with --method " + arguments.method,
-       is_on_device(arguments) && !lu},
+       is_on_device(arguments) && !direct},
       {"--trisolve " + arguments.text("--trisolve"), arguments.is_given("--trisolve")},
       {"--solve-precision " + arguments.text("--solve-precision"), arguments.is_given("--solve-precision")},
       {"--solve-singular", arguments.is_given("--solve-singular")},
       {"--check", arguments.is_given("--check")},
       {"--condition", arguments.is_given("--condition")},
-      {"--repeat with --method " + arguments.method, arguments.repeat && !lu},
+      {"--repeat with --method " + arguments.method, arguments.repeat && !direct},
       {"--precond " + arguments.precond,
-       !lu && (arguments.precond == "none" || arguments.precond == "jacobi")},
+       !direct && (arguments.precond == "none" || arguments.precond == "jacobi")},
       {"--apply jacobi", arguments.text("--apply") == "jacobi"},
       {"--side split", arguments.text("--side") == "split"}};
   for (const auto& [what, given] : refused)
-    if (given)
-      throw InputError(what +
-                       " is not available on several ranks, which solve with LU, complete or incomplete");
+    if (given) throw InputError(what + " is not available on several ranks");
 }
 
 /// Refuses a transport that the solve would not use.
@@ -170,7 +169,13 @@ System<Scalar> make_system(const Arguments& arguments, const ProgramOptions& opt
       [&] {
         if (ranks.rank() != 0) return;
         const Communicator::Work work(ranks);
+        const MatrixMarketHeader header = input.matrix.header;
         system.A = convert_matrix<Scalar>(file, std::move(input.matrix));
+        system.options = with_symmetry(with_ordering(options, system.A.n_rows), header);
+        record.matrix = summarize<Scalar>(file, matrix_properties(make_view(system.A)));
+        const LdltChoices& ldlt = system.options.solver.ldlt;
+        if (ldlt.triangle != Triangle::both && system.A.n_rows == system.A.n_cols)
+          system.A = mirrored_triangle(system.A, ldlt.triangle, ldlt.symmetry);
         if (input.rhs) {
           system.B = convert_array<Scalar>(*arguments.rhs, *input.rhs);
         } else {
@@ -178,22 +183,27 @@ System<Scalar> make_system(const Arguments& arguments, const ProgramOptions& opt
                                                 static_cast<std::size_t>(arguments.n_rhs.value_or(1)));
           system.B = multiply(file, system.A, system.known, transposition(arguments));
         }
-        system.options = with_ordering(options, system.A.n_rows);
-        record.matrix = summarize<Scalar>(file, matrix_properties(make_view(system.A)));
       },
       false);
-  std::vector<std::size_t> columns{
-      system.A.n_rows == 0 ? 0 : system.B.size() / static_cast<std::size_t>(system.A.n_rows)};
-  ranks.broadcast(columns);
-  system.columns = columns[0];
+  struct Shared {
+    std::size_t columns;
+    Symmetry symmetry;
+  };
+  LdltChoices& ldlt = system.options.solver.ldlt;
+  std::vector<Shared> shared{
+      {system.A.n_rows == 0 ? 0 : system.B.size() / static_cast<std::size_t>(system.A.n_rows),
+       ldlt.symmetry}};
+  ranks.broadcast(shared);
+  system.columns = shared[0].columns;
+  ldlt.symmetry = shared[0].symmetry;
+  ldlt.triangle = Triangle::both;  // A has both now
   return system;
 }
 
 /// Refactorizes and solves repeatedly; the times of `report` become medians.
-template <class Scalar>
-void repeat(int runs, DistributedLU<Scalar>& solver, const DistributedRows<Scalar>& A,
-            const std::vector<Scalar>& B, std::vector<Scalar>& X, std::size_t k, Transposition op,
-            Report& report) {
+template <class Scalar, class Solver>
+void repeat(int runs, Solver& solver, const DistributedRows<Scalar>& A, const std::vector<Scalar>& B,
+            std::vector<Scalar>& X, std::size_t k, Transposition op, Report& report) {
   constexpr int warm_ups = 2;  // runs not counted: the first ones find cold caches
   std::vector<double> refactor, solve, refine;
   for (int run = 0; run < warm_ups + runs; ++run) {
@@ -210,16 +220,18 @@ void repeat(int runs, DistributedLU<Scalar>& solver, const DistributedRows<Scala
   report.times.refine = median(std::move(refine));
 }
 
-template <class Scalar>
+/// @tparam Solver DistributedLU or DistributedLDLT
+template <class Solver, class Scalar, class Options>
 Solution<Scalar> solve_directly(const Arguments& arguments, const System<Scalar>& system,
-                                const DistributedOptions& distribution, Communicator& ranks) {
+                                const Options& options, const DistributedOptions& distribution,
+                                Communicator& ranks) {
   const Kokkos::Timer dealing;
   const DistributedRows<Scalar> mine = deal_rows(ranks, system.A);
   const std::vector<Scalar> B = deal_columns(ranks, system.B, mine.n, mine.rows);
   double distribution_seconds = dealing.seconds();
   std::vector<Scalar> X(B.size());
   const Transposition op = transposition(arguments);
-  DistributedLU<Scalar> solver(ranks, system.options.solver.lu_options(), distribution);
+  Solver solver(ranks, options, distribution);
   Solution<Scalar> solution;
   static_cast<void>(solver.factorize(mine));  // the report has the status
   solver.solve(B, X, system.columns, op);
@@ -271,8 +283,14 @@ int solve(const Arguments& arguments, const ProgramOptions& options, Input&& inp
   Solution<Scalar> solution;
   solution.ranks.resize(static_cast<std::size_t>(ranks.size()));
   try {
+    const SolverOptions& chosen = system.options.solver;
     solution = options.is_krylov() ? solve_iteratively(arguments, system, distribution, ranks)
-                                   : solve_directly(arguments, system, distribution, ranks);
+               : options.is_symmetric()
+                   ? solve_directly<DistributedLDLT<Scalar>>(
+                         arguments, system, chosen.ldlt_options(chosen.method == Method::cholesky),
+                         distribution, ranks)
+                   : solve_directly<DistributedLU<Scalar>>(arguments, system, chosen.lu_options(),
+                                                           distribution, ranks);
     record.report = solution.report;
     count_rows_from_one(record.report);
     record.message = record.report.status == Status::success ? "" : describe(record.report, 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_Numeric.hpp"
 
+#include <cmath>
 #include <type_traits>
 
 #include "Lutra_AnalysisSteps.hpp"
@@ -8,24 +9,15 @@
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_LdltAttempts.hpp"
 #include "Lutra_LdltEngine.hpp"
 #include "Lutra_PivotCascade.hpp"
 #include "Lutra_ScaleFit.hpp"
+#include "Lutra_SymmetricOrder.hpp"
 #include "Lutra_Timer.hpp"
 
 namespace lutra {
 namespace {
-
-/// Completes the options with the choices that follow from others.
-LdltOptions completed(LdltOptions options) {
-  if (options.positive_definite) {
-    options.pivoting = Pivoting::none;
-    options.symmetry = Symmetry::hermitian;
-    if (options.matching == Matching::automatic) options.matching = Matching::none;
-  }
-  if (options.pivoting == Pivoting::automatic) options.pivoting = Pivoting::threshold;
-  return options;
-}
 
 /// Returns whether an analysis was made for LDLᵀ with these options.
 template <class Analysis>
@@ -148,7 +140,56 @@ OrderedTree order_without_cascade(
   return ordered;
 }
 
+/// Computes scaling, order and assembly tree, with its contribution rows. May set the option of pairs.
+/// @param bordered whether the order ends with a border, so that it may not change
+template <class Scalar, class ExecutionSpace>
+OrderedTree scale_and_order(const ExecutionSpace& exec,
+                            const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
+                            const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, bool bordered,
+                            LdltOptions& options, const MemoryBudget& budget, Report& report) {
+  const auto matching = match_symmetric(exec, S, on_host, options.matching, budget, report);
+  auto ordered = bordered ? order_and_build_tree(exec, S, on_host, matching, options, budget, report)
+                          : order_without_cascade(exec, S, on_host, matching, options, budget, report);
+  const StageTimer timer(exec, true);
+  collect_rows(ordered.pivots, ordered.tree);
+  ordered.pivots.reorder(ordered.tree.order);
+  *report.times.symbolic += timer.seconds();
+  return ordered;
+}
+
 }  // namespace
+
+template <class Scalar, class ExecutionSpace>
+SymmetricOrder order_symmetric_matrix(const ExecutionSpace& exec,
+                                      const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
+                                      LdltOptions options, const MemoryBudget& budget, Report& report) {
+  using Memory = typename ExecutionSpace::memory_space;
+  if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
+  options.in_place_first = true;
+  const CsrView<Scalar, Ordinal, Offset, Memory> in_space{
+      A.n_rows, A.n_cols, Kokkos::create_mirror_view_and_copy(Memory(), A.row_map),
+      Kokkos::create_mirror_view_and_copy(Memory(), A.entries),
+      Kokkos::create_mirror_view_and_copy(Memory(), A.values)};
+  const auto filled = fill_triangles(exec, A.pattern(), Triangle::both, budget);
+  check_symmetry(exec, in_space, filled, options.symmetry);
+  MemoryReservation scratch(budget);
+  const auto values = scratch.template allocate<Kokkos::View<Scalar*, Memory>>(
+      exec, "lutra::solver::S_values", filled.source.extent(0));
+  gather_triangles<Scalar>(exec, filled, options.symmetry, in_space.values, values);
+  const auto S = with_values<Scalar>(filled.pattern, values);
+  const auto on_host = copy_to_host(exec, S);
+  report = report_of(options);
+  auto [pivots, tree, front] = scale_and_order(exec, S, on_host, false, options, budget, report);
+  const auto first = first_attempt<ExecutionSpace>(on_host, pivots.columns, options);
+  std::vector<double> diagonal(static_cast<std::size_t>(A.n_rows), 1.0);  // as scale_by_diagonal
+  for (Ordinal i = 0; i < A.n_rows; ++i) {
+    for (Offset e = on_host.row_map(i); e < on_host.row_map(i + 1); ++e) {
+      const auto size = static_cast<double>(ScalarTraits<Scalar>::magnitude(on_host.values(e)));
+      if (on_host.entries(e) == i && size > 0) at(diagonal, i) = 1 / std::sqrt(size);
+    }
+  }
+  return {std::move(pivots), std::move(tree), first, std::move(diagonal)};
+}
 
 /// Computes the scaling, ordering, assembly tree and plan of a symmetric matrix. Fences.
 /// @param S       checked matrix with both triangles; the analysis shares its pattern
@@ -166,17 +207,11 @@ void analyze_symmetric(const ExecutionSpace& exec,
   Report& report = analysis.report = report_of(options);
   report.choice.device_model = options.device_model.value_or(default_device_model<ExecutionSpace>()).name;
   const auto on_host = copy_to_host(exec, S);
-  const auto matching = match_symmetric(exec, S, on_host, options.matching, budget, report);
-  auto ordered = border ? order_and_build_tree(exec, S, on_host, matching, options, budget, report)
-                        : order_without_cascade(exec, S, on_host, matching, options, budget, report);
+  auto ordered = scale_and_order(exec, S, on_host, border != nullptr, options, budget, report);
   PivotOrder& pivots = ordered.pivots;
   AssemblyTree& tree = ordered.tree;
   analysis.paired = options.pair_ordering;
   analysis.row_front = std::move(ordered.front);
-  const StageTimer tree_timer(exec, true);
-  collect_rows(pivots, tree);
-  pivots.reorder(tree.order);
-  *report.times.symbolic += tree_timer.seconds();
   const StageTimer timer(exec, true);
   analysis.reservation = MemoryReservation(budget);
   upload_scales(exec, pivots.matching, analysis);
@@ -212,7 +247,7 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
                            const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border)
     -> AnalysisPointer<Scalar, ExecutionSpace> {
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
-  const LdltOptions chosen = completed(options);
+  const LdltOptions chosen = Impl::completed(options);
   auto analysis = std::make_shared<Analysis<Scalar, ExecutionSpace>>();
   analysis->options = options;
   auto& input = analysis->symmetric.emplace();
@@ -244,7 +279,7 @@ std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> Impl::renew_symmetric(
     const ExecutionSpace& exec, const Analysis<Scalar, ExecutionSpace>& former,
     const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& values,
     const MemoryBudget& budget) {
-  const LdltOptions chosen = completed(std::get<LdltOptions>(former.options));
+  const LdltOptions chosen = Impl::completed(std::get<LdltOptions>(former.options));
   const auto S = with_values<Scalar>(former.symmetric->S.pattern, values);
   if (auto rescaled = with_scales_of(exec, former, S, chosen, budget)) return rescaled;
   auto analysis = std::make_shared<Analysis<Scalar, ExecutionSpace>>();
@@ -259,7 +294,7 @@ std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> Impl::with_paired_order(
     const ExecutionSpace& exec, const Analysis<Scalar, ExecutionSpace>& former,
     const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& values, double pivot_threshold,
     const MemoryBudget& budget) {
-  LdltOptions options = completed(std::get<LdltOptions>(former.options));
+  LdltOptions options = Impl::completed(std::get<LdltOptions>(former.options));
   options.pair_ordering = true;
   options.pivot_threshold = pivot_threshold;
   if (options.matching == Matching::none) options.matching = Matching::automatic;
@@ -282,5 +317,11 @@ std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> Impl::with_paired_order(
       const Space&, const Analysis<Scalar, Space>&,                                                    \
       const Kokkos::View<const Scalar*, typename Space::memory_space>&, double, const MemoryBudget&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_ANALYZE_LDLT)
+
+#define LUTRA_SYMMETRIC_ORDER(Scalar, Space)                                                 \
+  template Impl::SymmetricOrder Impl::order_symmetric_matrix<Scalar, Space>(                 \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, LdltOptions, \
+      const MemoryBudget&, Report&);
+LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_SYMMETRIC_ORDER)
 
 }  // namespace lutra

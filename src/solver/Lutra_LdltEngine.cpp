@@ -32,26 +32,6 @@ constexpr double min_margin = 4;       ///< least ratio of a raised tolerance to
 template <class Scalar>
 constexpr double max_zero_tolerance = sizeof(RealOf<Scalar>) == 8 ? 0x1p-26 : 0x1p-11;
 
-LdltPivotRule rule_of(const LdltOptions& options) {
-  LdltPivotRule rule;
-  rule.pivoting = options.pivoting;
-  rule.symmetry = options.symmetry;
-  rule.definite = options.positive_definite;
-  rule.threshold = options.pivot_threshold;
-  return rule;
-}
-
-/// Returns the tolerance for zero pivots. In fronts, entries that would be zero in exact arithmetic can reach
-/// several hundred ε. A matrix that may be nonsingular starts with a smaller tolerance, which is raised if a
-/// null vector without a zero pivot is found.
-/// @param is_singular whether the pattern makes the matrix singular
-template <class Scalar>
-double zero_tolerance(const LdltOptions& options, bool is_singular) {
-  const int factor = is_singular && sizeof(RealOf<Scalar>) == 8 ? 1024 : 16;
-  return options.zero_tolerance > 0 ? options.zero_tolerance
-                                    : factor * static_cast<double>(epsilon_of<Scalar>);
-}
-
 /// Returns the number of zero eigenvalues that follow from the positions of the nonzero entries, whatever
 /// their values. Fences.
 template <class ExecutionSpace, class Values>
@@ -99,11 +79,10 @@ FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize(
   m_events.clear();
   m_rule.perturbation = perturbation;
   m_state = State::fronts;
-  for (; m_attempt != LdltAttempt::delays; m_attempt = next_attempt()) {
+  for (; m_attempt != LdltAttempt::delays; m_attempt = next_attempt(m_attempt, m_rule)) {
     try {
       need_in_place(exec);
-      const bool may_delay = m_rule.pivoting == Pivoting::threshold;
-      const double smallest = may_delay ? zero_tolerance<Scalar>(m_plan.options, false) : 0.0;
+      const double smallest = smallest_in_place<Scalar>(m_plan.options, m_rule);
       if (auto kept = keep_in_place(exec, m_in_place->factorize(exec, m_A, smallest))) return *kept;
     } catch (const OutOfMemoryError&) {  // L and U need more memory than L and D
     }
@@ -117,38 +96,15 @@ FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize(
   return cascaded.empty() ? outcome_of(exec, outcome) : give_up(cascaded);
 }
 
-template <class Scalar, class ExecutionSpace>
-LdltAttempt LdltFactorization<Scalar, ExecutionSpace>::next_attempt() const {
-  if (m_rule.pivoting != Pivoting::threshold) return LdltAttempt::delays;
-  return m_attempt == LdltAttempt::diagonal ? LdltAttempt::pairs
-         : m_attempt == LdltAttempt::pairs  ? LdltAttempt::interchanges
-                                            : LdltAttempt::delays;
-}
-
 /// Creates the factorization L·U for this attempt, unless it exists.
 template <class Scalar, class ExecutionSpace>
 void LdltFactorization<Scalar, ExecutionSpace>::need_in_place(const ExecutionSpace& exec) {
-  // pivots are chosen more strictly than they are tested: √u for u
-  const double threshold = m_attempt == LdltAttempt::diagonal ? 0.0 : std::sqrt(m_rule.threshold);
+  const auto [threshold, kind] = pivoting_of(m_attempt, m_rule);
   if (m_in_place && threshold == m_interchange_threshold) return;
   m_interchange_threshold = threshold;
-  const auto kind = m_attempt == LdltAttempt::pairs ? Interchanges::pairs : Interchanges::symmetric;
   m_in_place.reset();
   m_in_place.emplace(exec, static_cast<const typename InPlace::Plan&>(*m_plan.in_place), m_budget,
                      typename InPlace::Pivoted{threshold, kind});
-}
-
-/// Returns whether the pivots are accepted. With a threshold u either all entries of L are at most 1/u, or
-/// all products of L·D·Lᵀ at most what that implies for pivots as large as the entries of A, which bounds the
-/// backward error alike. For Cholesky the signs of D decide.
-template <class Scalar, class ExecutionSpace>
-bool LdltFactorization<Scalar, ExecutionSpace>::passes(const FactorizationOutcome& lu,
-                                                       const DiagonalPivots& pivots) const {
-  if (!lu.is_finite() || lu.perturbed > 0 || !(pivots.largest_d < HUGE_VAL)) return false;
-  if (m_rule.definite) return pivots.positive == m_plan.F.A.n_rows;
-  if (m_rule.pivoting == Pivoting::none) return true;
-  const double bound = 1 / m_rule.threshold;
-  return pivots.largest_l <= bound || pivots.largest_term <= bound * bound * lu.largest_entry;
 }
 
 /// Returns the outcome of L·U, or an empty optional if its pivots are rejected.
@@ -157,17 +113,11 @@ std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::k
     const ExecutionSpace& exec, FactorizationOutcome outcome) {
   const DiagonalPivots pivots =
       inspect_diagonal_pivots(exec, m_in_place->plan().fronts, m_in_place->fronts());
-  if (!passes(outcome, pivots)) return {};
+  if (!passes(outcome, pivots, m_rule, m_plan.F.A.n_rows)) return {};
   m_state = State::in_place;
-  outcome.interchanged.reset();
-  outcome.largest_factor = pivots.largest_d;
-  outcome.smallest_pivot = pivots.smallest_d;
+  take_pivots<Scalar>(pivots, m_attempt, m_rule, static_cast<std::int64_t>(m_plan.predicted_entries),
+                      outcome);
   m_relative_smallest = outcome.largest_entry > 0 ? pivots.smallest_d / outcome.largest_entry : 0.0;
-  SymmetricOutcome& symmetric = outcome.symmetric.emplace();
-  if (has_inertia()) symmetric.inertia = {pivots.positive, pivots.negative, 0};
-  symmetric.two_by_two = pivots.pairs;
-  symmetric.attempt = name_of(m_attempt);
-  symmetric.entries = static_cast<std::int64_t>(m_plan.predicted_entries);
   return outcome;
 }
 
@@ -280,7 +230,7 @@ FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::outcome_of(const
   if (outcome.not_finite != LdltOutcome::none)
     result.largest_factor = std::numeric_limits<double>::infinity();
   SymmetricOutcome& symmetric = result.symmetric.emplace();
-  if (has_inertia() && outcome.perturbed == 0 && outcome.succeeded() && !m_doubtful)
+  if (has_inertia<Scalar>(m_rule) && outcome.perturbed == 0 && outcome.succeeded() && !m_doubtful)
     symmetric.inertia = {outcome.positive, outcome.negative, outcome.zero};
   symmetric.delayed = outcome.delayed;
   symmetric.two_by_two = outcome.two_by_two;

@@ -116,7 +116,28 @@ TEST_CASE("under mpirun all ranks find the pattern of L + U if fill2 is asked fo
   CHECK(count(wrong.error, "fill3") == 1);
 }
 
-// README, Limitations: "Several ranks solve one system by LU and Krylov methods"
+TEST_CASE("under mpirun symmetric matrices are solved by LDLT and Cholesky", "[cli]") {
+  const Program program;
+  REQUIRE(program.run("generate poisson3d --size 12 a.mtx").status == 0);
+  REQUIRE(program.run("generate kkt --size 900 k.mtx").status == 0);
+  for (const std::string arguments : {"a.mtx --method cholesky", "a.mtx --method ldlt", "k.mtx --method ldlt",
+                                      "a.mtx --method ldlt --triangle upper"}) {
+    const Outcome solved = run_ranks(program, 3, "solve " + arguments + " --repeat 1 --json");
+    INFO(arguments << "\n" << solved.error);
+    REQUIRE(solved.status == 0);
+    const auto json = solved.json(), alone = program.run("solve " + arguments + " --json").json();
+    CHECK(json["choice"]["method"] == alone["choice"]["method"]);
+    CHECK(json["errors"]["backward_componentwise"] <= 1e-12);
+    CHECK(json["errors"]["forward"] <= 1e-10);
+    CHECK(json["inertia"] == alone["inertia"]);
+    if (arguments[0] == 'a') CHECK(json["choice"]["trisolve"] == "distributed fronts");
+  }
+  const Outcome indefinite = run_ranks(program, 2, "solve k.mtx --method cholesky --json");
+  CHECK(indefinite.status == program.run("solve k.mtx --method cholesky --json").status);
+  CHECK(indefinite.json()["status"] == "not_positive_definite");
+}
+
+// README, Limitations: "Several ranks solve one system by LU, LDLᵀ and Krylov methods"
 TEST_CASE("under mpirun an error is printed once", "[cli]") {
   const Program program;
   program.write_small();
@@ -131,10 +152,11 @@ TEST_CASE("under mpirun an error is printed once", "[cli]") {
   };
   check("solve bad.mtx", "bad.mtx:3");
   check("solve a.mtx --grid 2x2", "--grid: invalid value '2x2' (choose from 3x1, 1x3, 1x1)");
-  for (const std::string option : {"--method ldlt", "--method cholesky", "--trisolve levels",
-                                   "--solve-precision single", "--solve-singular"})
+  for (const std::string option : {"--trisolve levels", "--solve-precision single", "--solve-singular"})
     check("solve a.mtx " + option, option + " is not available on several ranks");
   check("solve a.mtx --method gmres --precond jacobi", "--precond jacobi is not available on several ranks");
+  check("solve a.mtx --method ldlt --grid 3x1",
+        "--grid with --method ldlt is not available on several ranks");
   check("solve a.mtx --wrong", "--wrong");
   check("solve a.mtx --transport peer", "--transport peer is for solves on a grid of devices");
   const Outcome alone = program.run("solve a.mtx --grid 2x1");

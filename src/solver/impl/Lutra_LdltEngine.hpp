@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <optional>
-#include <string_view>
 
 #include "Lutra_Border.hpp"
 #include "Lutra_DiagonalPivots.hpp"
@@ -12,6 +11,7 @@
 #include "Lutra_FrontLdlt.hpp"
 #include "Lutra_FrontSolver.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_LdltAttempts.hpp"
 #include "Lutra_MultifrontalPlan.hpp"
 #include "Lutra_Options.hpp"
 #include "Lutra_PlanTools.hpp"
@@ -32,22 +32,6 @@ struct PivotedInput {
   CsrPattern<Ordinal, Offset, Kokkos::HostSpace> A;
   std::vector<Ordinal> order;  ///< [n] user row at each permuted index
 };
-
-/// How a factorization finds its pivots, each kind tried only after those before it have failed.
-enum class LdltAttempt {
-  diagonal,      ///< the diagonal in order, by the kernels of L·U
-  pairs,         ///< likewise, with pivots of order two where they are better
-  interchanges,  ///< symmetric interchanges within fronts, or within tiles of fronts, by the kernels of L·U
-  delays         ///< by threshold, with columns delayed to the parent front
-};
-
-/// Name in the report.
-constexpr std::string_view name_of(LdltAttempt attempt) {
-  return attempt == LdltAttempt::diagonal       ? "diagonal"
-         : attempt == LdltAttempt::pairs        ? "pairs"
-         : attempt == LdltAttempt::interchanges ? "interchanges"
-                                                : "delays";
-}
 
 /// Plan of multifrontal LDLᵀ on one pattern. Where factorizations first try pivots in place, most matrices
 /// need no fronts with delayed pivots, so that these are planned by the first factorization that does.
@@ -79,7 +63,7 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
 ///
 /// If the plan says so, the factorization first tries pivots in place, without delays: the diagonal in order,
 /// then with pairs, then symmetric interchanges. It uses L·U, whose CUDA kernels are faster, and keeps these
-/// pivots if none is small and they pass the test of `passes` (Lutra_DiagonalPivots.hpp). An attempt that has
+/// pivots if none is small and they pass the test of `passes` (Lutra_LdltAttempts.hpp). An attempt that has
 /// failed is not made again by this object. `solve_parts` and `determinant` need the factors L, D and Lᵀ; if
 /// L·U was kept, they compute these first. Each of these plans the fronts of L·D·Lᵀ if the analysis has not,
 /// and may therefore run out of memory.
@@ -136,8 +120,6 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   /// Kinds of factors that exist for the last matrix factorized.
   enum class State { fronts, in_place, both };
   const LdltPlan<Memory>& need_plan(const ExecutionSpace& exec);
-  bool passes(const FactorizationOutcome& lu, const DiagonalPivots& pivots) const;
-  LdltAttempt next_attempt() const;
   void need_in_place(const ExecutionSpace& exec);
   std::optional<FactorizationOutcome> keep_in_place(const ExecutionSpace& exec, FactorizationOutcome outcome);
   void need_fronts(const ExecutionSpace& exec);
@@ -146,9 +128,6 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   bool is_cascading(const ExecutionSpace& exec) const;
   LdltOutcome raise_tolerance(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A,
                               LdltOutcome outcome);
-  bool has_inertia() const {
-    return !ScalarTraits<Scalar>::is_complex || m_rule.symmetry == Symmetry::hermitian;
-  }
   FactorizationOutcome outcome_of(const ExecutionSpace& exec, const LdltOutcome& outcome);
   bool may_reorder() const;
   std::string cascade(const LdltOutcome& outcome) const;

@@ -34,6 +34,8 @@ template <class Scalar>
 struct FrontAnalysis;
 template <class Scalar>
 class FirstRankSolver;
+template <class Scalar>
+class LdltOnRanks;
 template <class ExecutionSpace>
 class PatternOnRanks;
 
@@ -124,6 +126,10 @@ class DistributedLU {
   /// Collective. Returns the statistics of all ranks on rank 0, and an empty vector on the others.
   std::vector<RankStatistics> statistics();
 
+ protected:
+  /// For DistributedLDLT.
+  DistributedLU(Communicator& comm, const LdltOptions& options, const DistributedOptions& distribution);
+
  private:
   using Analysis = Impl::FrontAnalysis<Scalar>;
   bool has_pattern(const DistributedRows<Scalar>& A);
@@ -155,7 +161,8 @@ class DistributedLU {
   Impl::RankSolver<Scalar>& solver();
 
   Communicator& m_comm;
-  LuOptions m_options;
+  LuOptions m_options;                                     ///< with m_symmetric only those of DirectOptions
+  std::unique_ptr<Impl::LdltOnRanks<Scalar>> m_symmetric;  ///< null: LU
   DistributedOptions m_distribution;
   ProcessGrid m_asked;  ///< grid in the options; 0 × 0: none
   std::vector<GridPrediction> m_predictions;
@@ -170,6 +177,37 @@ class DistributedLU {
   bool m_has_matrix = false;                          ///< `factorize` has returned
   bool m_has_newer_values = false;                    ///< those of the fronts are newer than those of m_A
   Report m_report;
+};
+
+/// LDLᵀ or Cholesky factorization of a symmetric or Hermitian matrix that is distributed by rows, both
+/// triangles of it. All ranks factorize, solve and refine as DistributedLU does, in the order and with the
+/// scales of SparseLDLT; U is D·Lᵀ, which hosts and devices copy from L.
+///
+/// Pivots are those in place that SparseLDLT tries first on CUDA (`LdltOptions::in_place_first`): the
+/// diagonal in order, then with pairs, then symmetric interchanges within fronts. They are kept if they are
+/// as stable as those of the threshold test. Rank 0 factorizes alone, by SparseLDLT, if a column would have
+/// to be delayed to another front, if a pivot of Cholesky is not positive, and where DistributedLU does; the
+/// reasons in the report say why. There is no grid. On all ranks the report has the inertia.
+///
+/// `factorize` and `refactorize` also throw InputError on all ranks if the values are not symmetric. There
+/// are then no factors.
+template <class Scalar>
+class DistributedLDLT : private DistributedLU<Scalar> {
+  using Base = DistributedLU<Scalar>;
+
+ public:
+  /// Creates a solver without factors. `LdltOptions::check` is not used: all solutions are checked.
+  /// @throws InputError if an option is out of range, if only a triangle is to be read, or if there is a grid
+  explicit DistributedLDLT(Communicator& comm, const LdltOptions& options = {},
+                           const DistributedOptions& distribution = {});
+  using Base::close;
+  using Base::factorize;
+  using Base::grid;
+  using Base::predictions;
+  using Base::refactorize;
+  using Base::report;
+  using Base::solve;
+  using Base::statistics;
 };
 
 /// Krylov method that runs on rank 0, with a preconditioner that all ranks apply. The preconditioner consists

@@ -15,8 +15,10 @@
 #include "Lutra_FrontsOnRanks.hpp"
 #include "Lutra_GridOnRanks.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_LdltOnRanks.hpp"
 #include "Lutra_Outcome.hpp"
 #include "Lutra_PivotOrder.hpp"
+#include "Lutra_RankDivision.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_Refinement.hpp"
 #include "Lutra_SplitFronts.hpp"
@@ -86,6 +88,23 @@ DistributedLU<Scalar>::DistributedLU(Communicator& comm, const LuOptions& option
       m_A(std::make_unique<Impl::RankRows<Scalar>>(comm)) {
   check_options(options);
 }
+
+template <class Scalar>
+DistributedLU<Scalar>::DistributedLU(Communicator& comm, const LdltOptions& options,
+                                     const DistributedOptions& distribution)
+    : m_comm(comm),
+      m_symmetric(std::make_unique<Impl::LdltOnRanks<Scalar>>(options)),
+      m_distribution(distribution),
+      m_asked(distribution.grid),
+      m_A(std::make_unique<Impl::RankRows<Scalar>>(comm)) {
+  static_cast<DirectOptions&>(m_options) = options;
+  if (m_asked.size() > 0) throw InputError("grid: LDLᵀ and Cholesky solve on fronts, not on a grid");
+}
+
+template <class Scalar>
+DistributedLDLT<Scalar>::DistributedLDLT(Communicator& comm, const LdltOptions& options,
+                                         const DistributedOptions& distribution)
+    : Base(comm, options, distribution) {}
 
 template <class Scalar>
 DistributedLU<Scalar>::~DistributedLU() = default;
@@ -279,6 +298,7 @@ void DistributedLU<Scalar>::describe_place() {
 template <class Scalar>
 template <class ExecutionSpace>
 void DistributedLU<Scalar>::factorize_in(const HostMatrix<Scalar>& A) {
+  m_why_alone.clear();
   if (!factorize_on_ranks<ExecutionSpace>(A)) factorize_on_first_rank<ExecutionSpace>(A);
 }
 
@@ -287,7 +307,14 @@ void DistributedLU<Scalar>::factorize_in(const HostMatrix<Scalar>& A) {
 template <class Scalar>
 template <class ExecutionSpace>
 bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analysis) {
+  if (m_symmetric)
+    return m_symmetric->template analyze<ExecutionSpace>(m_comm, A, analysis, m_report, m_why_alone);
   std::vector<char> takes_fronts{0};
+  constexpr bool on_device = !Impl::is_host_space<ExecutionSpace>;
+  bool direct = false;
+#ifdef KOKKOS_ENABLE_CUDA
+  direct = on_device && can_use(m_comm, CommBackend::peer);
+#endif
   m_comm.agree(
       "analysis on rank 0",
       [&] {
@@ -315,9 +342,19 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
           return;
         }
         m_why_alone.clear();
-        takes_fronts[0] = 1;
         Impl::collect_rows(*pivots, tree);
         if (m_comm.size() > 1) split_fronts(tree);
+        if (m_comm.size() > 1 && m_options.memory_limit == 0) {
+          DivisionCosts costs = on_device ? DivisionCosts::of_devices(direct) : DivisionCosts{};
+          if (!on_device) costs.flops_per_second *= Host().concurrency();
+          auto division = Impl::divide_among_ranks(tree, m_comm.size(), costs, static_cast<double>(A.nnz()),
+                                                   m_options.expected_factorizations);
+          analysis.division = std::move(division.ranks);
+          if (m_options.engine == Engine::automatic && m_asked.size() == 0)
+            m_why_alone = division.why_one_rank;
+          if (!m_why_alone.empty()) return;
+        }
+        takes_fronts[0] = 1;
         pivots->reorder(tree.order);
         const auto& scales = pivots->matching;
         analysis.row_order = std::move(pivots->rows);
@@ -339,9 +376,8 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
 template <class Scalar>
 template <class ExecutionSpace>
 bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
-  m_why_alone.clear();
   m_stays_alone = true;
-  if (m_options.pivoting == Pivoting::threshold) {
+  if (!m_symmetric && m_options.pivoting == Pivoting::threshold) {
     m_why_alone = "threshold pivoting interchanges rows";
     return false;
   }
@@ -349,8 +385,9 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
   if (!analyze<ExecutionSpace>(A, analysis)) return false;
   try {
     const Kokkos::Timer planning;
-    m_fronts = Impl::make_fronts_on_ranks<Scalar, ExecutionSpace>(m_comm, make_view(A).pattern(), analysis,
-                                                                  *m_A, MemoryBudget(m_options.memory_limit));
+    const auto symmetry = m_symmetric ? std::optional(m_symmetric->symmetry()) : std::nullopt;
+    m_fronts = Impl::make_fronts_on_ranks<Scalar, ExecutionSpace>(
+        m_comm, make_view(A).pattern(), analysis, *m_A, MemoryBudget(m_options.memory_limit), symmetry);
     const bool on_grid = m_asked.size() > 0;
     on_grid ? m_fronts->plan_collection() : m_fronts->plan_solves();
     m_report.times.levelization = planning.seconds();
@@ -361,7 +398,7 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
       m_fronts->close();
       m_fronts.reset();
       m_stays_alone = false;
-      return false;
+      return m_symmetric && m_symmetric->pair_rows() && factorize_on_ranks<ExecutionSpace>(A);
     }
     if (!on_grid) return seems_well_conditioned();
     FactorValues<Scalar> factors;
@@ -411,6 +448,7 @@ void DistributedLU<Scalar>::factorize_for_judgement() {
 /// @returns false on all ranks if pivots had to be perturbed, or entries grew or overflowed
 template <class Scalar>
 bool DistributedLU<Scalar>::run_fronts() {
+  if (m_symmetric) return m_symmetric->factorize(*m_fronts, m_A->rows().n, m_report, m_why_alone);
   const double perturbation =
       m_options.perturbation > 0 ? m_options.perturbation : Impl::default_perturbation<Scalar>();
   const auto outcome = m_fronts->factorize(perturbation);
@@ -433,7 +471,8 @@ template <class Scalar>
 template <class ExecutionSpace>
 void DistributedLU<Scalar>::factorize_on_first_rank(const HostMatrix<Scalar>& A) {
   const auto distribution = m_report.times.distribution;
-  m_alone = Impl::make_first_rank_solver<Scalar, ExecutionSpace>(m_comm, m_options);
+  m_alone = m_symmetric ? Impl::make_first_rank_solver<Scalar, ExecutionSpace>(m_comm, m_symmetric->options())
+                        : Impl::make_first_rank_solver<Scalar, ExecutionSpace>(m_comm, m_options);
   m_alone->factorize(A);
   m_report = m_alone->report();
   m_search = m_alone->statistics();
@@ -461,7 +500,9 @@ std::vector<RankStatistics> DistributedLU<Scalar>::statistics() {
   return all;
 }
 
-#define LUTRA_INSTANTIATE(Scalar) template class DistributedLU<Scalar>;
+#define LUTRA_INSTANTIATE(Scalar)       \
+  template class DistributedLU<Scalar>; \
+  template class DistributedLDLT<Scalar>;
 LUTRA_FOR_EACH_SCALAR(LUTRA_INSTANTIATE)
 #undef LUTRA_INSTANTIATE
 

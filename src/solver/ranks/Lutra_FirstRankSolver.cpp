@@ -7,24 +7,26 @@
 
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PatternOnRanks.hpp"
+#include "Lutra_SparseLDLT.hpp"
 #include "Lutra_SparseLU.hpp"
 
 namespace lutra::Impl {
 namespace {
 
-template <class Scalar, class ExecutionSpace>
-class FirstRankLu final : public FirstRankSolver<Scalar> {
+template <class Scalar, class ExecutionSpace, class Solver, class Options>
+class FirstRankDirect final : public FirstRankSolver<Scalar> {
  public:
-  FirstRankLu(Communicator& comm, const LuOptions& options)
+  FirstRankDirect(Communicator& comm, const Options& options)
       : m_comm(comm),
         m_pattern(std::make_shared<PatternOnRanks<ExecutionSpace>>(comm, options.memory_limit)) {
-    LuOptions checked = options;
+    Options checked = options;
     checked.check = SolutionCheck::always;
-    if (comm.size() > 1 && options.symbolic == SymbolicMethod::fill2) checked.pattern_source = m_pattern;
+    if constexpr (requires { checked.pattern_source; })
+      if (comm.size() > 1 && options.symbolic == SymbolicMethod::fill2) checked.pattern_source = m_pattern;
     comm.agree(
         "factorization on rank 0",
         [&] {
-          if (comm.rank() == 0) m_solver = std::make_unique<SparseLU<Scalar, ExecutionSpace>>(checked);
+          if (comm.rank() == 0) m_solver = std::make_unique<Solver>(checked);
         },
         false);
   }
@@ -100,24 +102,26 @@ class FirstRankLu final : public FirstRankSolver<Scalar> {
     for_each_element(parts, rows, k, [&](std::size_t at, Scalar& value) { value = whole[at]; });
   }
 
-  /// Gives all ranks the status and the backward errors of rank 0.
+  /// Gives all ranks the status, the inertia and the backward errors of rank 0.
   Status share_status() {
     struct Shared {
       Status status;
       std::optional<double> componentwise, normwise;
+      Inertia inertia;
     };
-    std::vector<Shared> shared{
-        {m_report.status, m_report.errors.backward_componentwise, m_report.errors.backward_normwise}};
+    std::vector<Shared> shared{{m_report.status, m_report.errors.backward_componentwise,
+                                m_report.errors.backward_normwise, m_report.inertia}};
     m_comm.broadcast(shared);
     m_report.status = shared[0].status;
+    m_report.inertia = shared[0].inertia;
     m_report.errors.backward_componentwise = shared[0].componentwise;
     m_report.errors.backward_normwise = shared[0].normwise;
     return m_report.status;
   }
 
   Communicator& m_comm;
-  std::shared_ptr<PatternOnRanks<ExecutionSpace>> m_pattern;   ///< finds it for m_solver, if asked for fill2
-  std::unique_ptr<SparseLU<Scalar, ExecutionSpace>> m_solver;  ///< on rank 0
+  std::shared_ptr<PatternOnRanks<ExecutionSpace>> m_pattern;  ///< finds it for m_solver, if asked for fill2
+  std::unique_ptr<Solver> m_solver;                           ///< on rank 0
   bool m_is_analyzed = false;
   Report m_report;
 };
@@ -127,12 +131,21 @@ class FirstRankLu final : public FirstRankSolver<Scalar> {
 template <class Scalar, class ExecutionSpace>
 std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver(Communicator& comm,
                                                                 const LuOptions& options) {
-  return std::make_unique<FirstRankLu<Scalar, ExecutionSpace>>(comm, options);
+  using Solver = SparseLU<Scalar, ExecutionSpace>;
+  return std::make_unique<FirstRankDirect<Scalar, ExecutionSpace, Solver, LuOptions>>(comm, options);
+}
+template <class Scalar, class ExecutionSpace>
+std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver(Communicator& comm,
+                                                                const LdltOptions& options) {
+  using Solver = SparseLDLT<Scalar, ExecutionSpace>;
+  return std::make_unique<FirstRankDirect<Scalar, ExecutionSpace, Solver, LdltOptions>>(comm, options);
 }
 
-#define LUTRA_FIRST_RANK_SOLVER(Scalar, Space)                                                           \
-  template std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver<Scalar, Space>(Communicator&, \
-                                                                                          const LuOptions&);
+#define LUTRA_FIRST_RANK_SOLVER(Scalar, Space)                                                               \
+  template std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver<Scalar, Space>(Communicator&,     \
+                                                                                          const LuOptions&); \
+  template std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver<Scalar, Space>(                   \
+      Communicator&, const LdltOptions&);
 #define LUTRA_FIRST_RANK_ON_HOST(Scalar) LUTRA_FIRST_RANK_SOLVER(Scalar, Kokkos::DefaultHostExecutionSpace)
 LUTRA_FOR_EACH_SCALAR(LUTRA_FIRST_RANK_ON_HOST)
 #ifdef KOKKOS_ENABLE_CUDA

@@ -17,8 +17,8 @@
 
 namespace lutra::Impl {
 
-/// SparseLU on rank 0, for the rows of all ranks. Calls are collective, errors included. If the options ask
-/// for fill2, all ranks find the pattern of L + U (PatternOnRanks).
+/// SparseLU or SparseLDLT on rank 0, for the rows of all ranks. Calls are collective, errors included. If the
+/// options ask for fill2, all ranks find the pattern of L + U (PatternOnRanks).
 template <class Scalar>
 class FirstRankSolver {
  public:
@@ -32,7 +32,7 @@ class FirstRankSolver {
   /// @returns on all ranks: the status of the report
   virtual Status solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k, Transposition op,
                        const std::vector<std::vector<std::int64_t>>& rows_of_ranks) = 0;
-  /// Complete on rank 0; status and backward errors on all ranks.
+  /// Complete on rank 0; status, inertia and backward errors on all ranks.
   virtual const Report& report() const = 0;
   /// This rank's part of the symbolic factorization.
   virtual const RankStatistics& statistics() const = 0;
@@ -42,6 +42,9 @@ class FirstRankSolver {
 
 template <class Scalar, class ExecutionSpace>
 std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver(Communicator& comm, const LuOptions& options);
+template <class Scalar, class ExecutionSpace>
+std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver(Communicator& comm,
+                                                                const LdltOptions& options);
 
 }  // namespace lutra::Impl
 

@@ -35,11 +35,11 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
   using Reals = std::vector<RealOf<Scalar>>;
   FrontsInSpace(Communicator& comm, const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& A,
                 const FrontAnalysis<Scalar>& analysis, const RankRows<Scalar>& rows,
-                const MemoryBudget& budget)
+                const MemoryBudget& budget, const std::optional<Symmetry>& symmetry)
       : m_comm(comm),
         m_budget(budget),
         m_fronts(comm, analysis.tree, FrontEntries{A, analysis.row_order, analysis.col_order},
-                 rows.all_rows(), budget) {
+                 rows.all_rows(), budget, analysis.division ? &*analysis.division : nullptr, symmetry) {
     try {
       m_refinement.emplace(m_fronts.channel(), rows, budget);
     } catch (const OutOfMemoryError&) {  // thrown on all ranks
@@ -50,6 +50,10 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
     m_col_scale = deal(analysis.col_scale, rows.all_rows());
     m_fronts.set_scales(m_row_scale, m_col_scale);
     m_refinement->set_scales(m_row_scale, m_col_scale);
+    if (!symmetry) return;
+    const auto& of_errors = analysis.error_scale.empty() ? analysis.row_scale : analysis.error_scale;
+    m_error_scale = deal(of_errors, rows.all_rows());
+    m_refinement->set_scales(m_error_scale, m_error_scale);
   }
 
   bool takes_device_memory() const override { return on_device; }
@@ -61,6 +65,13 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
   FrontLuOutcome factorize(double perturbation) override {
     return m_fronts.factorize(m_refinement->values(), perturbation);
   }
+  void set_interchanges(double threshold, Interchanges kind) override {
+    m_fronts.set_interchanges(threshold, kind);
+    if (threshold == m_threshold) return;
+    m_threshold = threshold;
+    if (m_solver) plan_solves();  // solves with interchanges need other vectors
+  }
+  DiagonalPivots inspect_pivots() override { return m_fronts.inspect_pivots(); }
   void plan_solves() override { m_solver.emplace(m_comm, m_fronts, m_budget); }
   void plan_collection() override { m_fronts.note_entries(); }
   RankSolveOutcome solve(const RankColumns<const Scalar>& B, const RankColumns<Scalar>& X, Transposition op,
@@ -104,8 +115,9 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
   MemoryBudget m_budget;
   DistributedFronts<Scalar, ExecutionSpace> m_fronts;
   std::optional<RankRefinement<Scalar, ExecutionSpace>> m_refinement;
-  Reals m_row_scale, m_col_scale;
-  std::optional<Solver> m_solver;  ///< if solves use the fronts
+  Reals m_row_scale, m_col_scale, m_error_scale;  ///< m_refinement may refer to them
+  std::optional<Solver> m_solver;                 ///< if solves use the fronts
+  double m_threshold = 0;                         ///< of interchanges
 };
 
 }  // namespace
@@ -113,14 +125,15 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
 template <class Scalar, class ExecutionSpace>
 std::unique_ptr<FrontsOnRanks<Scalar>> make_fronts_on_ranks(
     Communicator& comm, const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& A,
-    const FrontAnalysis<Scalar>& analysis, const RankRows<Scalar>& rows, const MemoryBudget& budget) {
-  return std::make_unique<FrontsInSpace<Scalar, ExecutionSpace>>(comm, A, analysis, rows, budget);
+    const FrontAnalysis<Scalar>& analysis, const RankRows<Scalar>& rows, const MemoryBudget& budget,
+    const std::optional<Symmetry>& symmetry) {
+  return std::make_unique<FrontsInSpace<Scalar, ExecutionSpace>>(comm, A, analysis, rows, budget, symmetry);
 }
 
 #define LUTRA_FRONTS_ON_RANKS(Scalar, Space)                                                                \
   template std::unique_ptr<FrontsOnRanks<Scalar>> make_fronts_on_ranks<Scalar, Space>(                      \
       Communicator&, const CsrPattern<int, std::int64_t, Kokkos::HostSpace>&, const FrontAnalysis<Scalar>&, \
-      const RankRows<Scalar>&, const MemoryBudget&);
+      const RankRows<Scalar>&, const MemoryBudget&, const std::optional<Symmetry>&);
 #define LUTRA_FRONTS_ON_HOSTS(Scalar) LUTRA_FRONTS_ON_RANKS(Scalar, Kokkos::DefaultHostExecutionSpace)
 LUTRA_FOR_EACH_SCALAR(LUTRA_FRONTS_ON_HOSTS)
 #ifdef KOKKOS_ENABLE_CUDA

@@ -4,14 +4,17 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "Lutra_AssemblyTree.hpp"
 #include "Lutra_Communicator.hpp"
+#include "Lutra_DiagonalPivots.hpp"
 #include "Lutra_DistributedTriangles.hpp"
 #include "Lutra_Factorization.hpp"
 #include "Lutra_FrontLu.hpp"
+#include "Lutra_FrontRanks.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_RankRefinement.hpp"
@@ -36,6 +39,10 @@ struct FrontAnalysis {
   AssemblyTree tree;
   std::vector<Ordinal> row_order, col_order;         ///< [n] they follow `tree.order`
   std::vector<RealOf<Scalar>> row_scale, col_scale;  ///< [n]
+  /// [n] scales of rows and columns for GMRES and the condition, with factors of a symmetric matrix; empty:
+  /// the two above
+  std::vector<RealOf<Scalar>> error_scale;
+  std::optional<FrontRanks> division;                ///< of the tree; if absent, `distribute_fronts` divides
 };
 
 /// Factors of all ranks with refined solves, wherever they are. Vectors are by the rows of the matrix that
@@ -57,7 +64,7 @@ class RankSolver {
   virtual void close() = 0;
 };
 
-/// LU by fronts on all ranks, on any execution space.
+/// LU by fronts on all ranks, on any execution space; of a symmetric matrix with U = D·Lᵀ.
 template <class Scalar>
 class FrontsOnRanks : public RankSolver<Scalar> {
  public:
@@ -69,6 +76,9 @@ class FrontsOnRanks : public RankSolver<Scalar> {
   virtual std::vector<Scalar> host_values() = 0;
   /// Factorizes the last values.
   virtual FrontLuOutcome factorize(double perturbation) = 0;
+  /// As those of `DistributedFronts`, for symmetric matrices.
+  virtual void set_interchanges(double threshold, Interchanges kind) = 0;
+  virtual DiagonalPivots inspect_pivots() = 0;
   /// To be called before the first factorization, depending on what its factors are for.
   virtual void plan_solves() = 0;
   virtual void plan_collection() = 0;
@@ -82,11 +92,13 @@ class FrontsOnRanks : public RankSolver<Scalar> {
 /// @param A      pattern of the whole matrix, on rank 0, like the next
 /// @param rows   of each rank; they outlive the result
 /// @param budget of each rank
+/// @param symmetry of all values to come, on all ranks alike
 /// @throws OutOfMemoryError on all ranks
 template <class Scalar, class ExecutionSpace>
 std::unique_ptr<FrontsOnRanks<Scalar>> make_fronts_on_ranks(
     Communicator& comm, const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& A,
-    const FrontAnalysis<Scalar>& analysis, const RankRows<Scalar>& rows, const MemoryBudget& budget);
+    const FrontAnalysis<Scalar>& analysis, const RankRows<Scalar>& rows, const MemoryBudget& budget,
+    const std::optional<Symmetry>& symmetry = {});
 
 }  // namespace lutra::Impl
 

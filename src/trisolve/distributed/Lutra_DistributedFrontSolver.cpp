@@ -42,7 +42,10 @@ class PartSolver {
   using Part = Impl::FrontPart<Scalar, ExecutionSpace>;
 
   PartSolver(const Part& part, const PartBoundary& boundary, const MemoryBudget& budget)
-      : m_part(part), m_budget(budget), m_reservation(budget), m_solver(part.exec(), part.plan(), budget) {
+      : m_part(part),
+        m_budget(budget),
+        m_reservation(budget),
+        m_solver(part.exec(), part.plan(), budget, solver_options(part)) {
     std::vector<Ordinal> same(static_cast<std::size_t>(part.plan().n));
     std::iota(same.begin(), same.end(), Ordinal(0));
     m_index = Impl::upload(part.exec(), m_reservation, "lutra::trisolve::pivots of the part", same);
@@ -94,6 +97,12 @@ class PartSolver {
   }
 
  private:
+  static FrontSolverOptions solver_options(const Part& part) {
+    FrontSolverOptions options;
+    options.interchanges = part.symmetry().has_value();
+    return options;
+  }
+
   /// @param list adds the rows of an edge
   template <class List>
   Crossing<Scalar, Memory> crossing(const std::vector<PartEdge>& edges, const List& list) {

@@ -115,6 +115,7 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
 
   Communicator& comm;
   MemoryBudget budget;
+  std::optional<Symmetry> symmetry;
   Channel channel;
   MemoryReservation reservation;
   FrontRanks ranks;                          ///< on rank 0
@@ -129,8 +130,8 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   std::vector<std::int64_t> rows, columns;
   std::vector<Scalar> values;
 
-  State(Communicator& of, const MemoryBudget& within)
-      : comm(of), budget(within), channel(of, within), reservation(within) {}
+  State(Communicator& of, const MemoryBudget& within, const std::optional<Symmetry>& with)
+      : comm(of), budget(within), symmetry(with), channel(of, within), reservation(within) {}
 
   const ExecutionSpace& exec() const { return channel.exec(); }
 
@@ -205,12 +206,9 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     });
   }
 
-  /// As `distribute_fronts` takes them. Those of devices: 48 Tflop/s, fitted to an H200 in double precision
-  /// (19 Tflop/s for poisson3d 64, 26 for 80).
   DivisionCosts costs() const {
     if (Impl::is_host_space<ExecutionSpace>) return {};
-    return {channel.is_direct() ? 1.9 : 190000,  // 8 bytes at 200 GB/s, or through hosts at 2 GB/s
-            4000, 1.4e9};                        // 30 µs
+    return DivisionCosts::of_devices(channel.is_direct());
   }
 
   /// A device may wait for a message as long as another works: all flops at a tenth of a device's speed.
@@ -250,7 +248,7 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
       part.plan.in_row = {};
       boundaries.push_back(std::move(part.boundary));
       parts.push_back(std::make_unique<Part>(std::move(part.plan), budget,
-                                             parts.empty() ? nullptr : parts.front().get()));
+                                             parts.empty() ? nullptr : parts.front().get(), symmetry));
     }
     arrivals = Impl::PartArrivals(boundaries, comm.rank(), comm.size(), true);
   }
@@ -307,8 +305,15 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     entries.forward(channel,
                     Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Memory>(own.data(), own.extent(0), 1),
                     Column(of_parts.data(), of_parts.extent(0), 1));
-    for_each_part_with_values([](const Part& part, const Values& v) { part.queue_largest_entry(v); });
+    for_each_part_with_values([&](const Part& part, const Values& v) {
+      part.queue_largest_entry(v);
+      if (symmetry) part.queue_comparison(v);
+    });
     channel.wait("numeric: values of the fronts");
+    if (symmetry)
+      comm.agree(
+          "numeric: symmetry of the values",
+          [&] { for_each_part([](const Part& part) { part.require_symmetry(); }); }, false);
     std::vector<double> largest{0};
     for_each_part([&](const Part& part) { largest[0] = std::max(largest[0], part.largest_entry()); });
     comm.all_max(largest);
@@ -359,8 +364,8 @@ template <class Scalar, class ExecutionSpace>
 DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(
     Communicator& comm, const AssemblyTree& tree, const FrontEntries& entries,
     const std::vector<std::vector<std::int64_t>>& rows_of_ranks, const MemoryBudget& budget,
-    const FrontRanks* division)
-    : m_state(std::make_unique<State>(comm, budget)) {
+    const FrontRanks* division, const std::optional<Symmetry>& symmetry)
+    : m_state(std::make_unique<State>(comm, budget, symmetry)) {
   State& state = *m_state;
   comm.agree("numeric: division of the assembly tree", [&] {
     if (comm.rank() != 0) return;
@@ -420,6 +425,21 @@ FrontLuOutcome DistributedFronts<Scalar, ExecutionSpace>::factorize(
   for (const FrontLuOutcome& outcome : all) add(outcome);
   mine.largest_entry = largest;
   return mine;
+}
+
+template <class Scalar, class ExecutionSpace>
+void DistributedFronts<Scalar, ExecutionSpace>::set_interchanges(double threshold, Impl::Interchanges kind) {
+  m_state->for_each_part([&](Part& part) { part.set_interchanges(threshold, kind); });
+}
+
+template <class Scalar, class ExecutionSpace>
+DiagonalPivots DistributedFronts<Scalar, ExecutionSpace>::inspect_pivots() {
+  DiagonalPivots mine, all;
+  m_state->comm.agree("numeric: pivots of fronts", [&] {
+    m_state->for_each_part([&](const Part& part) { mine.add(part.inspect_pivots()); });
+  });
+  for (const DiagonalPivots& pivots : m_state->comm.all_gather(mine)) all.add(pivots);
+  return all;
 }
 
 template <class Scalar, class ExecutionSpace>

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "Lutra_Communicator.hpp"
+#include "Lutra_DiagonalPivots.hpp"
 #include "Lutra_FrontLu.hpp"
 #include "Lutra_FrontPart.hpp"
 #include "Lutra_FrontRanks.hpp"
@@ -53,10 +55,12 @@ class DistributedFronts {
   /// @param budget        of each rank: plan, panels, contributions. With a limit the tree is divided for
   ///                      memory, otherwise for time
   /// @param division      on rank 0, instead of that of `distribute_fronts`
+  /// @param symmetry      of all matrices to come, the same on all ranks: as for make_front_schedule
   /// @throws OutOfMemoryError on all ranks, naming the rank, like all calls that allocate
   DistributedFronts(Communicator& comm, const AssemblyTree& tree, const FrontEntries& entries,
                     const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
-                    const MemoryBudget& budget = {}, const FrontRanks* division = nullptr);
+                    const MemoryBudget& budget = {}, const FrontRanks* division = nullptr,
+                    const std::optional<Symmetry>& symmetry = {});
   /// Does not wait for other ranks. Without `close`, device memory that they may still write to is kept.
   ~DistributedFronts();
   void close();
@@ -66,12 +70,21 @@ class DistributedFronts {
   /// numbers
   void set_scales(std::span<const Real> row_scale, std::span<const Real> col_scale);
 
+  /// Sets the symmetric interchanges of all further factorizations, on all ranks alike; at first there are
+  /// none. Frees the factors if they differ from the present ones.
+  /// @param threshold as in FrontInterchanges; 0: none
+  void set_interchanges(double threshold, Impl::Interchanges kind);
+
   /// Allocates in the first call. Hosts meet three times.
   /// @param values of the entries in this rank's rows of A, by rows as in `rows_of_ranks`
   /// @param perturbation as in `factorize_fronts`
-  /// @returns the combined outcome of all ranks, on all ranks
-  /// @throws TimeoutError on all ranks
+  /// @returns the combined outcome of all ranks, on all ranks; with a symmetry without `largest_factor`
+  /// @throws InputError if the values are not symmetric, though there is a symmetry; TimeoutError; on all
+  /// ranks
   FrontLuOutcome factorize(const Kokkos::View<const Scalar*, Memory>& values, double perturbation);
+
+  /// The pivots of all ranks in the last factorization of a symmetric matrix.
+  DiagonalPivots inspect_pivots();
 
   /// On rank 0; empty on others.
   const FrontRanks& ranks() const noexcept;

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "Lutra_Allocate.hpp"
 #include "Lutra_At.hpp"
+#include "Lutra_DiagonalPivots.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_FrontLu.hpp"
@@ -160,6 +162,44 @@ struct LargestScaledEntry {
   }
 };
 
+/// The first entry that differs from its mirror image, as check_symmetry compares them.
+template <class Scalar, class Memory>
+struct UnsymmetricEntry {
+  Kokkos::View<const std::int64_t*, Memory> opposite;  ///< [entries] position of the mirror image; −1: none
+  Kokkos::View<const Scalar*, Memory> values;
+  bool hermitian;
+  KOKKOS_FUNCTION void operator()(const std::int64_t e, std::int64_t& first) const {
+    const Scalar value = values(e), other = opposite(e) < 0 ? Scalar(0) : values(opposite(e));
+    const Scalar mirrored = hermitian ? ScalarTraits<Scalar>::conjugate(other) : other;
+    const auto tolerance = 8 * epsilon_of<Scalar> * ScalarTraits<Scalar>::magnitude(value);
+    if (!(ScalarTraits<Scalar>::magnitude(value - mirrored) <= tolerance) && e < first) first = e;
+  }
+};
+
+/// Position of the mirror image of each entry of a part; −1: none.
+inline std::vector<std::int64_t> opposite_entries(const FrontPartPlan& plan) {
+  const auto n = static_cast<std::size_t>(plan.tree.n);
+  std::vector<std::int64_t> opposite(plan.columns.size(), -1), begin(n + 1);
+  for (const int column : plan.columns) ++at(begin, column + 1);
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<std::int64_t> of_columns(plan.columns.size());  // entries by columns
+  std::vector<std::int64_t> next(begin);
+  for (std::size_t e = 0; e < plan.columns.size(); ++e)
+    at(of_columns, at(next, plan.columns[e])++) = static_cast<std::int64_t>(e);
+  std::vector<int> row_of(plan.columns.size());
+  for (std::size_t i = 0; i < n; ++i)
+    for (auto e = plan.row_map[i]; e < plan.row_map[i + 1]; ++e) at(row_of, e) = static_cast<int>(i);
+  std::vector<std::int64_t> in_column(n, -1);  // entry of the present column in each row
+  for (std::size_t i = 0; i < n; ++i) {
+    for (auto p = begin[i]; p < begin[i + 1]; ++p)
+      at(in_column, at(row_of, at(of_columns, p))) = at(of_columns, p);
+    for (auto e = plan.row_map[i]; e < plan.row_map[i + 1]; ++e)
+      at(opposite, e) = at(in_column, at(plan.columns, e));
+    for (auto p = begin[i]; p < begin[i + 1]; ++p) at(in_column, at(row_of, at(of_columns, p))) = -1;
+  }
+  return opposite;
+}
+
 /// A part with its factors, in an execution space's memory.
 template <class Scalar, class ExecutionSpace>
 class FrontPart {
@@ -172,9 +212,11 @@ class FrontPart {
   /// @param budget of that memory: plan, panels, contributions
   /// @param before null, or a part that is never factorized at the same time; on hosts the two share thread
   ///               buffers
+  /// @param symmetry as for make_front_schedule
   /// @throws OutOfMemoryError
-  FrontPart(FrontPartPlan made, const MemoryBudget& budget, const FrontPart* before = nullptr)
-      : m_made(std::move(made)), m_budget(budget), m_reservation(budget) {
+  FrontPart(FrontPartPlan made, const MemoryBudget& budget, const FrontPart* before = nullptr,
+            const std::optional<Symmetry>& symmetry = {})
+      : m_made(std::move(made)), m_budget(budget), m_symmetry(symmetry), m_reservation(budget) {
     const auto n = static_cast<std::size_t>(m_made.tree.n);
     m_row_scale = allocate<decltype(m_row_scale)>("lutra::numeric::row_scale", n);
     m_col_scale = allocate<decltype(m_col_scale)>("lutra::numeric::col_scale", n);
@@ -189,6 +231,10 @@ class FrontPart {
       m_row_map = upload(m_exec, m_reservation, "lutra::numeric::row_map of the part", m_made.row_map);
       m_columns = upload(m_exec, m_reservation, "lutra::numeric::columns of the part", m_made.columns);
     }
+    if (symmetry) {
+      m_opposite = upload(m_exec, m_reservation, "lutra::numeric::mirror images", opposite_entries(m_made));
+      m_unsymmetric = allocate<decltype(m_unsymmetric)>("lutra::numeric::unsymmetric entry", 1);
+    }
     std::vector<int> same(n);
     std::iota(same.begin(), same.end(), 0);
     const CsrPattern<int, std::int64_t, Kokkos::HostSpace> A{m_made.tree.n, m_made.tree.n,
@@ -199,7 +245,8 @@ class FrontPart {
       m_plan = plan_lu(m_exec, m_made.tree, entries, budget, options, A);
     else
       m_plan = plan_lu(m_exec, m_made.tree, entries, budget, options);
-    const auto schedule = make_front_schedule<Scalar>(m_exec, m_plan, budget);
+    const auto schedule =
+        make_front_schedule<Scalar>(m_exec, m_plan, budget, default_device_model<ExecutionSpace>(), symmetry);
     if (is_host_space<ExecutionSpace> && before != nullptr) {
       m_factors.schedule = schedule;
       m_factors.state = before->m_factors.state;
@@ -211,9 +258,21 @@ class FrontPart {
   /// Allocates what the first factorization needs.
   /// @throws OutOfMemoryError
   void allocate() { allocate_values(m_exec, m_plan, m_budget, m_factors); }
+  /// Sets the symmetric interchanges of further factorizations; frees the values if these differ.
+  /// @param threshold 0: none
+  void set_interchanges(double threshold, Interchanges kind) {
+    const auto& present = m_factors.interchanges;
+    if (present ? threshold == present->threshold && kind == present->kind : threshold == 0) return;
+    FrontFactors<Scalar, ExecutionSpace> fresh;
+    fresh.schedule = m_factors.schedule;
+    fresh.state = m_factors.state;
+    if (threshold > 0) fresh.interchanges = {threshold, {}, kind};
+    m_factors = fresh;
+  }
 
   const ExecutionSpace& exec() const { return m_exec; }
   const FrontPartPlan& made() const { return m_made; }
+  const std::optional<Symmetry>& symmetry() const { return m_symmetry; }
   const LuPlan<Memory>& plan() const { return m_plan; }
   /// Valid after `factorize`.
   const FrontFactors<Scalar, ExecutionSpace>& factors() const { return m_factors; }
@@ -230,6 +289,27 @@ class FrontPart {
         LargestScaledEntry<Scalar, Memory>{m_row_map, m_columns, values, m_row_scale, m_col_scale},
         Kokkos::Max<double, Memory>(Kokkos::View<double, Memory>(m_largest.data())));
   }
+  /// Queues the comparison of a symmetric matrix's entries.
+  void queue_comparison(const Values& values) const {
+    const auto entries = static_cast<std::int64_t>(m_opposite.extent(0));
+    Kokkos::parallel_reduce(
+        "lutra::numeric::unsymmetric entry",
+        Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(m_exec, 0, entries),
+        UnsymmetricEntry<Scalar, Memory>{m_opposite, values, m_symmetry == Symmetry::hermitian},
+        Kokkos::Min<std::int64_t, Memory>(Kokkos::View<std::int64_t, Memory>(m_unsymmetric.data())));
+  }
+  /// @throws InputError for what the last comparison has found, once its work is complete
+  void require_symmetry() const {
+    std::int64_t first = 0;
+    Kokkos::deep_copy(first, Kokkos::View<const std::int64_t, Memory>(m_unsymmetric.data()));
+    if (first >= static_cast<std::int64_t>(m_made.columns.size())) return;
+    const auto row = std::ranges::upper_bound(m_made.row_map, first) - m_made.row_map.begin() - 1;
+    throw InputError(std::string("matrix: it is not ") +
+                     (m_symmetry == Symmetry::hermitian ? "Hermitian" : "symmetric") + ": row " +
+                     std::to_string(at(m_made.user_row, row)) + ", column " +
+                     std::to_string(at(m_made.user_column, at(m_made.columns, first))) +
+                     " (counted from 0) differs from its mirror image");
+  }
   /// What the last search has found, once its work is complete.
   double largest_entry() const {
     double found = 0;
@@ -244,9 +324,10 @@ class FrontPart {
     m_factors.min_largest_entry = largest;  // for the pivot threshold
     factorize_fronts<Scalar>(m_exec, m_plan, {values, m_row_scale, m_col_scale}, perturbation, m_factors,
                              m_perturbed);
-    find_largest_factor(m_exec, m_factors);
+    if (!m_symmetry) find_largest_factor(m_exec, m_factors);
   }
-  /// The outcome of the last factorization, once its work is complete.
+  /// The outcome of the last factorization, once its work is complete. Of a symmetric matrix without
+  /// `largest_factor`: see `inspect_pivots`.
   /// @throws TimeoutError
   FrontLuOutcome outcome() const {
     const auto outcome =
@@ -257,6 +338,9 @@ class FrontPart {
                          " waited too long for its children, and the factorization was given up");
     return outcome();
   }
+
+  /// Pivots of the last factorization of a symmetric matrix. Fences.
+  DiagonalPivots inspect_pivots() const { return inspect_diagonal_pivots(m_exec, m_plan, m_factors); }
 
   /// Computes the rows and columns of this part's entries of L + U, as indices of F, if that was not done.
   /// Their pattern takes memory, which is freed again: best before `allocate`.
@@ -306,11 +390,14 @@ class FrontPart {
   ExecutionSpace m_exec;
   FrontPartPlan m_made;
   MemoryBudget m_budget;
+  std::optional<Symmetry> m_symmetry;
   MemoryReservation m_reservation;
   Kokkos::View<Real*, Memory> m_row_scale, m_col_scale;
   Kokkos::View<unsigned char*, Memory> m_perturbed;
-  Kokkos::View<double*, Memory> m_largest;              ///< [1] of the last search
-  Kokkos::View<const std::int64_t*, Memory> m_row_map;  ///< like the next, of `m_made`
+  Kokkos::View<double*, Memory> m_largest;               ///< [1] of the last search
+  Kokkos::View<const std::int64_t*, Memory> m_opposite;  ///< of a symmetric matrix, like the next; else empty
+  Kokkos::View<std::int64_t*, Memory> m_unsymmetric;     ///< [1] of the last comparison
+  Kokkos::View<const std::int64_t*, Memory> m_row_map;   ///< like the next, of `m_made`
   Kokkos::View<const int*, Memory> m_columns;
   LuPlan<Memory> m_plan;
   FrontFactors<Scalar, ExecutionSpace> m_factors;

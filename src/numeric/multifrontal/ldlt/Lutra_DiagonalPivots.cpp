@@ -70,15 +70,7 @@ struct PivotInspection {
     ++found.negative;
   }
   KOKKOS_FUNCTION void init(value_type& found) const { found = {}; }
-  KOKKOS_FUNCTION void join(value_type& found, const value_type& other) const {
-    found.largest_l = Kokkos::max(found.largest_l, other.largest_l);
-    found.largest_term = Kokkos::max(found.largest_term, other.largest_term);
-    found.largest_d = Kokkos::max(found.largest_d, other.largest_d);
-    found.smallest_d = Kokkos::min(found.smallest_d, other.smallest_d);
-    found.positive += other.positive;
-    found.negative += other.negative;
-    found.pairs += other.pairs;
-  }
+  KOKKOS_FUNCTION void join(value_type& found, const value_type& other) const { found.add(other); }
 };
 
 }  // namespace
@@ -88,11 +80,12 @@ DiagonalPivots inspect_diagonal_pivots(const ExecutionSpace& exec,
                                        const LuPlan<typename ExecutionSpace::memory_space>& plan,
                                        const FrontFactors<Scalar, ExecutionSpace>& factors) {
   const int lanes = Impl::team_width<ExecutionSpace>(16);
+  const auto& fronts = plan.layout.fronts;
+  const std::int64_t pivots = fronts.empty() ? 0 : fronts.back().first_pivot + fronts.back().pivots;
   DiagonalPivots found;
   Kokkos::parallel_reduce(
       "lutra::numeric::diagonal_pivots",
-      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
-          exec, 0, static_cast<std::int64_t>(plan.n) * lanes),
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0, pivots * lanes),
       PivotInspection<Scalar>{plan.fronts.data(), plan.panels.data(), plan.count, factors.panels.data(),
                               factors.row_of_pivot().data(), factors.column_of_pivot().data(), lanes},
       found);

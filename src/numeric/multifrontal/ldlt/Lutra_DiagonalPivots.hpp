@@ -18,9 +18,21 @@ struct DiagonalPivots {
   std::int64_t positive = 0;                                    ///< positive eigenvalues of D
   std::int64_t negative = 0;                                    ///< negative eigenvalues of D
   std::int64_t pairs = 0;                                       ///< pivots of order two
+
+  /// Adds those of other fronts.
+  KOKKOS_FUNCTION void add(const DiagonalPivots& other) {
+    largest_l = Kokkos::max(largest_l, other.largest_l);
+    largest_term = Kokkos::max(largest_term, other.largest_term);
+    largest_d = Kokkos::max(largest_d, other.largest_d);
+    smallest_d = Kokkos::min(smallest_d, other.smallest_d);
+    positive += other.positive;
+    negative += other.negative;
+    pairs += other.pairs;
+  }
 };
 
-/// Computes these values from the factors. Cost: one read of L. Fences.
+/// Computes these values from the factors; of a part of a tree, from its own pivots. Cost: one read of L.
+/// Fences.
 /// @param factors of a factorization without interchanges, or with symmetric ones
 template <class Scalar, class ExecutionSpace>
 DiagonalPivots inspect_diagonal_pivots(const ExecutionSpace& exec,

@@ -68,8 +68,15 @@ struct NoteNoExchange {
 /// Pivots per block; right-looking updates of the other columns follow each block.
 inline constexpr int pivot_block = 32;
 
+/// How the triangles of a front are related.
+struct FrontSymmetry {
+  bool lower_only = false;  ///< whether only the lower triangle is assembled, and updated by products
+  bool hermitian = false;
+};
+
 /// Partial LU of a front by any kind of team. Right-looking by blocks of pivots; the contribution is updated
-/// once, by all pivots.
+/// once, by all pivots. Of symmetric fronts, with symmetric interchanges, a block's rows of U are copied from
+/// its columns before it is eliminated.
 template <class Team, class Scalar, class NotePivot, class NoteExchange>
 struct FrontElimination {
   using Real = RealOf<Scalar>;
@@ -79,6 +86,7 @@ struct FrontElimination {
   const NotePivot& note_pivot;  ///< called by one thread with the pivot's index and whether it was perturbed
   const NoteExchange& note_exchange;  ///< `rows` and `columns` are called by one thread with the two of an
                                       ///< interchange
+  FrontSymmetry symmetry = {};
 
   KOKKOS_FUNCTION void run() const {
     const std::int64_t ld = front.size();
@@ -86,6 +94,7 @@ struct FrontElimination {
       const int end = Kokkos::min(begin + pivot_block, front.pivots);
       const int depth = end - begin, rest = front.pivots - end;
       int settled = begin;  // pivots before it are final
+      if (symmetry.lower_only) mirror_columns(begin, end);
       for (int j = begin; j < end; ++j) {
         if (rule.kind != Interchanges::rows && j >= settled) settled = j + bring_up_symmetric(j, end);
         eliminate(j, end);
@@ -94,15 +103,39 @@ struct FrontElimination {
       if (rest == 0) continue;
       const Scalar* const L = front.lower + begin * ld;
       Scalar* const next = front.lower + end * ld;
+      if (symmetry.lower_only) {
+        team.subtract_lower(front.size() - end, rest, depth, L + end, ld, {next + begin, 1, ld}, next + end,
+                            ld);
+        continue;
+      }
       team.subtract(front.size() - end, rest, depth, L + end, ld, {next + begin, 1, ld}, next + end, ld);
       team.subtract(front.cb_rows, rest, depth, row(begin), front.cb_rows, {L + end, ld, 1}, row(end),
                     front.cb_rows);  // rows of U as columns of its transpose
     }
-    team.subtract(front.cb_rows, front.cb_rows, front.pivots, front.lower + front.pivots, ld,
-                  {front.upper, front.cb_rows, 1}, front.contribution, front.cb_rows);
+    if (symmetry.lower_only) {
+      team.subtract_lower(front.cb_rows, front.cb_rows, front.pivots, front.lower + front.pivots, ld,
+                          {front.upper, front.cb_rows, 1}, front.contribution, front.cb_rows);
+    } else {
+      team.subtract(front.cb_rows, front.cb_rows, front.pivots, front.lower + front.pivots, ld,
+                    {front.upper, front.cb_rows, 1}, front.contribution, front.cb_rows);
+    }
   }
 
  private:
+  /// Copies the columns [begin, end) to the rows, right of the diagonal.
+  KOKKOS_FUNCTION void mirror_columns(int begin, int end) const {
+    const auto mirrored = [&](const Scalar& value) {
+      return symmetry.hermitian ? ScalarTraits<Scalar>::conjugate(value) : value;
+    };
+    team.ranges(end - begin, 4.0 * front.size(), [&](int first, int last) {
+      for (int r = begin + first; r < begin + last; ++r) {
+        const Scalar* const from = column(r);
+        for (int c = r + 1; c < front.pivots; ++c) column(c)[r] = mirrored(from[c]);
+        for (int c = 0; c < front.cb_rows; ++c) row(r)[c] = mirrored(from[front.pivots + c]);
+      }
+    });
+  }
+
   KOKKOS_FUNCTION Scalar* column(int c) const {
     return front.lower + static_cast<std::int64_t>(c) * front.size();
   }

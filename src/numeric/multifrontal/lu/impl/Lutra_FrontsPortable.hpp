@@ -68,6 +68,18 @@ struct FrontLuData {
       }
     }
   }
+  /// Sets the orders of a front's pivots to those without interchanges, if there are orders.
+  template <class Team>
+  KOKKOS_FUNCTION void start_order(const Team& team, const Front& front) const {
+    if (row_of_pivot == nullptr) return;
+    team.ranges(front.pivots, 1.0, [&](int begin, int end) {
+      for (int j = begin; j < end; ++j) {
+        const Ordinal own = front.first_pivot + static_cast<Ordinal>(j);
+        row_of_pivot[own] = own;
+        if (column_of_pivot != nullptr) column_of_pivot[own] = own;
+      }
+    });
+  }
   KOKKOS_FUNCTION PivotRule<Scalar> pivot_rule() const {
     const double largest = outcome->largest_entry;
     return {static_cast<RealOf<Scalar>>(perturbation * (largest > 0 ? largest : 1.0)),
@@ -134,7 +146,7 @@ struct LuWorker {
     assembly.add_entries(team, front, dense);
     for (Offset c = front.children; c < front.children_end; ++c)
       assembly.add_child(team, data.fronts[data.children[c]], dense);
-    if (data.row_of_pivot != nullptr) start_order(team, front);
+    data.start_order(team, front);
     if (data.is_assembled_only(front)) {
       team.ranges(front.pivots, 2.0 * front.pivots,
                   [&](int begin, int end) { data.take_complement(f, begin, end); });
@@ -144,18 +156,6 @@ struct LuWorker {
         team, dense, data.pivot_rule(),
         [&](int j, bool is_perturbed) { data.note_pivot(front, j, is_perturbed); },
         NoteExchanges<Scalar>{data, front});
-  }
-
- private:
-  template <class Team>
-  KOKKOS_FUNCTION void start_order(const Team& team, const Front& front) const {
-    team.ranges(front.pivots, 1.0, [&](int begin, int end) {
-      for (int j = begin; j < end; ++j) {
-        const Ordinal own = front.first_pivot + static_cast<Ordinal>(j);
-        data.row_of_pivot[own] = own;
-        if (data.column_of_pivot != nullptr) data.column_of_pivot[own] = own;
-      }
-    });
   }
 };
 

@@ -7,6 +7,7 @@
 #include "Lutra_FrontsPortable.hpp"
 #include "Lutra_HostFront.hpp"
 #include "Lutra_HostFronts.hpp"
+#include "Lutra_SymmetricHostFront.hpp"
 
 namespace lutra::Impl {
 
@@ -29,24 +30,32 @@ struct FrontSchedule<Scalar, ExecutionSpace> : PortableLuSchedule<Scalar, Execut
   using typename Base::State;
 
   FrontSchedule(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget&, const NumericDeviceModel&,
-                const std::optional<Symmetry>&)
-      : m_fronts(plan.layout.fronts, exec.concurrency()) {}
+                const std::optional<Symmetry>& symmetry)
+      : m_fronts(plan.layout.fronts, exec.concurrency()), m_symmetry(symmetry) {}
 
   void run(const ExecutionSpace& exec, const Plan&, const FrontLuData<Scalar>& data,
            const State& state) const {
+    const bool by_rows = data.pivot_threshold > 0 && data.interchanges == Interchanges::rows;
+    if (m_symmetry && !by_rows && data.complement == nullptr)
+      return run(exec, SymmetricLuWorker<Scalar>{data, m_symmetry == Symmetry::hermitian}, state);
+    run(exec, LuWorker<Scalar>{data}, state);
+  }
+  /// Rows are interchanged among all pivots of a front.
+  static int interchanged_pivots(const Plan&) { return std::numeric_limits<int>::max(); }
+
+ private:
+  template <class Worker>
+  void run(const ExecutionSpace& exec, const Worker& worker, const State& state) const {
     struct None {};
-    const LuWorker<Scalar> worker{data};
     m_fronts.template for_each<None, Scalar>(
         exec, "lutra::numeric::subtrees", state.buffers.data(),
         [&]<class Loop>(const HostProducts<Scalar, Loop>& products, Ordinal f, int, None&) {
           worker.work(HostFrontTeam<Scalar, Loop>{products}, f);
         });
   }
-  /// Rows are interchanged among all pivots of a front.
-  static int interchanged_pivots(const Plan&) { return std::numeric_limits<int>::max(); }
 
- private:
   HostFronts m_fronts;
+  std::optional<Symmetry> m_symmetry;  ///< if set, fronts compute their lower triangles
 };
 
 template <class Scalar, class ExecutionSpace>
