@@ -16,6 +16,18 @@ function(lutra_has_scipy result python)
     set(${result} FALSE PARENT_SCOPE)
   endif()
 endfunction()
+
+# lutra_has_mpi4py(<result>): whether Python_EXECUTABLE has mpi4py, for lutra.mpi
+function(lutra_has_mpi4py result)
+  set(${result} FALSE PARENT_SCOPE)
+  if(Python_EXECUTABLE)
+    execute_process(COMMAND "${Python_EXECUTABLE}" -c "import mpi4py" RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+    if(NOT failed)
+      set(${result} TRUE PARENT_SCOPE)
+    endif()
+  endif()
+endfunction()
+
 find_program(Python_EXECUTABLE NAMES python3 VALIDATOR lutra_has_scipy)
 
 set(Lutra_python_problem "")

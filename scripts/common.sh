@@ -144,7 +144,7 @@ provide_packages() {
     install_missing
     probe
     missing_packages "$purpose"
-    [[ ${#missing[@]} -eq 0 || ${missing[*]} == nanobind ]] || die "still not found by CMake after installing: ${missing[*]}
+    [[ ${#missing[@]} -eq 0 || "nanobind mpi4py" == *"${missing[*]}"* ]] || die "still not found by CMake after installing: ${missing[*]}
 $(cat "$probe_log")"
   fi
   say "Kokkos $(found Kokkos)"
@@ -200,9 +200,9 @@ missing_packages() {
   done
   missing_kokkos
   # Packages for Python are installed with others. They alone are no reason to ask.
-  if [[ $purpose == test ]] && ! has nanobind && command -v apt-get >/dev/null && apt_has_nanobind &&
-    { $assume_yes || [[ ${#missing[@]} -gt 0 ]]; }; then
-    missing+=(nanobind)
+  if [[ $purpose == test ]] && command -v apt-get >/dev/null && { $assume_yes || [[ ${#missing[@]} -gt 0 ]]; }; then
+    if ! has nanobind && apt_has_nanobind; then missing+=(nanobind); fi
+    if ! has mpi4py && [[ -n $(candidate_of python3-mpi4py) ]]; then missing+=(mpi4py); fi
   fi
 }
 

@@ -33,6 +33,7 @@ packages_for() {
       KLU | UMFPACK) packages+=(libsuitesparse-dev) ;;
       MUMPS) packages+=(libmumps-dev) ;;
       nanobind) packages+=(nanobind-dev robin-map-dev python3-dev python3-numpy python3-scipy python3-venv) ;;
+      mpi4py) packages+=(python3-mpi4py) ;;
       BLAS) packages+=(libopenblas-dev) ;;
       Kokkos) packages+=("${kokkos_packages[@]}" libopenblas-dev) ;;
       *) die "no Debian package known for $name" ;;

@@ -102,6 +102,18 @@ def _from_scipy(A: Any) -> Csr:
     return Csr(rows.shape, indptr, np.ascontiguousarray(indices), data, scalar, ordinal)
 
 
+def csr_rows(A: Any) -> Csr:
+    """Some rows of a matrix, from any format of SciPy."""
+    if not scipy.sparse.issparse(A):
+        raise TypeError(f"A: a sparse matrix of SciPy is wanted, not {type(A).__name__}")
+    if A.ndim != 2:
+        raise ValueError(f"A: rows × columns are wanted, this one has the shape {tuple(A.shape)}")
+    rows = _from_scipy(A)
+    if len(rows.indptr) != rows.shape[0] + 1 or len(rows.indices) != len(rows.data):
+        raise ValueError("A: lengths of indptr, indices and data do not fit")
+    return rows
+
+
 def _shared(A: Any) -> Csr | None:
     """A square csr matrix that SciPy knows to be canonical and the library reads without conversion, or None."""
     if getattr(A, "format", None) != "csr" or not getattr(A, "_has_canonical_format", False):

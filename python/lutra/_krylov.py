@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _core
 from ._arrays import as_csr, as_vectors, from_dlpack, on_device
 from ._core import Report
 from ._errors import judge
@@ -24,7 +25,7 @@ def _function(M: Any) -> Any:
     raise TypeError(f"M: {type(M).__name__} is no preconditioner: it has no solve, no matmat, and is no function")
 
 
-@lists_options("krylov")
+@lists_options(_core.list_options("krylov"))
 def gmres(A: Any, b: Any, M: Any = "ilu", x0: Any = None, trans: str = "N", **options: Any) -> tuple[Any, Report]:
     """Solves A x = b by restarted GMRES for one or several columns. Returns x and the report.
 

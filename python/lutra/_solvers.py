@@ -25,21 +25,32 @@ def _text(name: str, value: Any) -> str:
     raise TypeError(f"{name}: a name, a number, True or False is wanted, not {type(value).__name__}")
 
 
+class OptionTexts(NamedTuple):
+    """Options in the format of the library."""
+
+    named: list[tuple[str, str]]
+    order: list[int]  # a permutation of the user, or empty
+
+
+def option_texts(options: dict[str, Any]) -> OptionTexts:
+    """Options given as keyword arguments; None leaves the default."""
+    given = {name: value for name, value in options.items() if value is not None}
+    order = [int(column) for column in given.pop("user_permutation", ())]
+    return OptionTexts([(name, _text(name, value)) for name, value in given.items()], order)
+
+
 def make_solver(method: str, A: Csr, options: dict[str, Any]) -> _core.Solver:
     """A solver of the library for matrices like A."""
     if not options:
         return _core.Solver(method, A.scalar, A.ordinal, [], [])
-    given = {name: value for name, value in options.items() if value is not None}
-    order = [int(column) for column in given.pop("user_permutation", ())]
-    texts = [(name, _text(name, value)) for name, value in given.items()]
-    return _core.Solver(method, A.scalar, A.ordinal, texts, order)
+    return _core.Solver(method, A.scalar, A.ordinal, *option_texts(options))
 
 
-def lists_options(method: str) -> Callable[[Any], Any]:
-    """A decorator that adds the library's list of the method's options to a docstring."""
+def lists_options(listed: str) -> Callable[[Any], Any]:
+    """A decorator that adds options to a docstring, a line each as the library lists them."""
 
     def add(function: Any) -> Any:
-        lines = _core.list_options(method).splitlines()
+        lines = listed.splitlines()
         function.__doc__ += "\n    Options:\n" + "".join(f"      {line}\n" for line in lines)
         return function
 
@@ -349,7 +360,7 @@ class ILU(Factors):
         return self._triangle(lower=False)
 
 
-@lists_options("lu")
+@lists_options(_core.list_options("lu"))
 def splu(A: Any, **options: Any) -> LU:
     """Factorizes a square sparse matrix by LU.
 
@@ -376,7 +387,7 @@ def splu(A: Any, **options: Any) -> LU:
     return LU(A, options)
 
 
-@lists_options("ldlt")
+@lists_options(_core.list_options("ldlt"))
 def ldlt(A: Any, **options: Any) -> LDLT:
     """Factorizes a symmetric or Hermitian matrix, definite or indefinite, and finds its inertia.
 
@@ -403,7 +414,7 @@ def cholesky(A: Any, **options: Any) -> LDLT:
     return LDLT(A, {"symmetry": "hermitian", **options, "positive_definite": True})
 
 
-@lists_options("ilu")
+@lists_options(_core.list_options("ilu"))
 def spilu(A: Any, **options: Any) -> ILU:
     """Computes incomplete factors: a preconditioner for `gmres`, or for SciPy by `as_linear_operator`.
 

@@ -23,7 +23,15 @@ namespace lutra::Python {
 
 namespace nb = nanobind;
 
-class Handle;
+/// Something with a solver of the library, which must not outlive Kokkos.
+class Closable {
+ public:
+  /// Frees the solver, without waiting for other processes.
+  virtual void drop() = 0;
+
+ protected:
+  ~Closable() = default;
+};
 
 /// Knows all solvers and Kokkos, which they must not outlive, and ends them with the interpreter. This is the
 /// only global object.
@@ -49,21 +57,21 @@ class Life {
     ~Call() { --instance().m_calls; }
   };
 
-  void begin(Handle* handle);
-  void end(Handle* handle);
+  void begin(Closable* handle);
+  void end(Closable* handle);
   bool is_finished() const { return m_finished; }
   /// Waits for calls, closes all solvers, and stops Kokkos.
   void finish();
 
  private:
   std::mutex m_mutex;
-  std::set<Handle*> m_handles;
+  std::set<Closable*> m_handles;
   std::atomic<int> m_calls = 0;
   std::atomic<bool> m_finished = false;
 };
 
 /// The object that Python holds: a solver, used by one thread at a time, until it is closed.
-class Handle {
+class Handle final : public Closable {
  public:
   Handle(const std::string& method, const std::string& scalar, const std::string& ordinal,
          std::vector<std::pair<std::string, std::string>> options,
@@ -90,6 +98,7 @@ class Handle {
     const std::lock_guard lock(m_mutex);
     m_solver.reset();
   }
+  void drop() override { close(); }
   bool is_closed() const {
     const std::lock_guard lock(m_mutex);
     return m_solver == nullptr;
@@ -137,14 +146,14 @@ class Handle {
   std::string m_scalar, m_ordinal;
 };
 
-inline void Life::begin(Handle* handle) {
+inline void Life::begin(Closable* handle) {
   const std::lock_guard lock(m_mutex);
   if (m_finished) throw InputError("Python is shutting down; nothing can be solved any more");
   start_kokkos();
   m_handles.insert(handle);
 }
 
-inline void Life::end(Handle* handle) {
+inline void Life::end(Closable* handle) {
   const std::lock_guard lock(m_mutex);
   m_handles.erase(handle);
 }
@@ -154,9 +163,12 @@ inline void Life::finish() {
   const nb::gil_scoped_release release;
   while (m_calls > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const std::lock_guard lock(m_mutex);
-  for (Handle* handle : m_handles) handle->close();
+  for (Closable* handle : m_handles) handle->drop();
   stop_kokkos();
 }
+
+/// The part of the module for several ranks of MPI.
+void bind_ranks(nb::module_& m);
 
 }  // namespace lutra::Python
 

@@ -8,6 +8,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "Lutra_Communicator.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_PyHandle.hpp"
 #include "Lutra_Report.hpp"
@@ -384,6 +385,9 @@ void bind_errors() {
       PyErr_SetString(PyExc_RuntimeError, error.what());
     } catch (const TimeoutError& error) {
       PyErr_SetString(PyExc_TimeoutError, error.what());
+    } catch (const RemoteError& error) {
+      const bool late = error.failure().kind == FailureKind::timeout;
+      PyErr_SetString(late ? PyExc_TimeoutError : PyExc_RuntimeError, error.what());
     }
   });
 }
@@ -398,6 +402,7 @@ NB_MODULE(_core, m) {
   bind_errors();
   bind_report(m);
   bind_solver(m);
+  bind_ranks(m);
   nb::class_<lutra::DensityGrid>(m, "DensityGrid", "A pattern counted over the cells of a grid.")
       .def_ro("title", &lutra::DensityGrid::title)
       .def_ro("nnz", &lutra::DensityGrid::nnz);

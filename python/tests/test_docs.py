@@ -16,7 +16,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "python.md"
 
 def load_tests(loader: unittest.TestLoader, tests: unittest.TestSuite, pattern: str | None) -> unittest.TestSuite:
     for module in pkgutil.iter_modules(lutra.__path__):
-        if module.name != "_core":
+        if module.name not in ("_core", "mpi"):  # mpi needs mpi4py, and has no examples to run
             tests.addTests(doctest.DocTestSuite(import_module(f"lutra.{module.name}")))
     tests.addTests(doctest.DocTestSuite(lutra))
     if PAGE.exists():

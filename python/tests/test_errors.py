@@ -20,6 +20,14 @@ def with_value(A: sp.csr_matrix, value: float, entry: int) -> sp.csr_matrix:
     return A
 
 
+class WithoutMpi4py(unittest.TestCase):
+    def test_lutra_mpi_says_what_to_install(self) -> None:
+        program = "import sys; sys.modules['mpi4py'] = None; import lutra.mpi"
+        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+        self.assertIn("ImportError: lutra.mpi needs mpi4py", ended.stderr)
+        self.assertIn("python3-mpi4py", ended.stderr)
+
+
 class BadMatrices(unittest.TestCase):
     def test_shapes_and_values(self) -> None:
         A = unsymmetric(20)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_Error.hpp"
 #include "Lutra_Options.hpp"
 #include "Lutra_Report.hpp"
 #include "lutra.h"
@@ -44,7 +45,8 @@ class AnySolver {
   virtual void analyze(const lutra_matrix& A) = 0;
   virtual void factorize(const lutra_matrix& A) = 0;
   virtual void factorize_shifted(const lutra_matrix& A, const void* shift) = 0;
-  virtual void solve(Transposition op, const Columns& columns) = 0;
+  /// @param op a lutra_operation, not yet checked
+  virtual void solve(int op, const Columns& columns) = 0;
   virtual void apply(Transposition op, const Columns& columns) = 0;
   virtual void solve_parts(int parts, Transposition op, const Columns& columns) = 0;
   /// @param sign receives the sign, in the solver's scalar type
@@ -55,7 +57,18 @@ class AnySolver {
   virtual const Report& report() const = 0;
   /// The report, with the matrix and run it describes.
   virtual ReportRecord record() const = 0;
+  /// Called before the destructor. Collective for a solver of several ranks.
+  virtual void close() {}
 };
+
+/// @param op a lutra_operation. @throws InputError
+inline Transposition to_transposition(int op) {
+  if (op != LUTRA_NONE && op != LUTRA_TRANSPOSED && op != LUTRA_ADJOINT)
+    throw InputError("op: it is none of LUTRA_NONE, LUTRA_TRANSPOSED, LUTRA_ADJOINT");
+  return op == LUTRA_NONE      ? Transposition::none
+         : op == LUTRA_ADJOINT ? Transposition::adjoint
+                               : Transposition::transposed;
+}
 
 /// Creates a solver with default options.
 /// @param method as Impl::MethodOptions takes it

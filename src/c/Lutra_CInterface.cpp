@@ -22,35 +22,6 @@ std::atomic<bool>& started_kokkos() {
   return started;
 }
 
-/// Status of a call that ended without exception. `not_solved` means success of analyze and factorize.
-lutra_status outcome(const AnySolver& solver) {
-  const lutra_status status = to_c(solver.report().status);
-  if (status == LUTRA_SUCCESS || status == LUTRA_NOT_SOLVED) return LUTRA_SUCCESS;
-  return fail(status, describe(solver.report()).c_str());
-}
-
-Transposition to_transposition(int op) {
-  require(op == LUTRA_NONE || op == LUTRA_TRANSPOSED || op == LUTRA_ADJOINT,
-          "op: it is none of LUTRA_NONE, LUTRA_TRANSPOSED, LUTRA_ADJOINT");
-  return op == LUTRA_NONE      ? Transposition::none
-         : op == LUTRA_ADJOINT ? Transposition::adjoint
-                               : Transposition::transposed;
-}
-
-void start_kokkos(int num_threads, int device) {
-  static std::mutex mutex;  // serializes concurrent first calls of lutra_create
-  const std::lock_guard lock(mutex);
-  if (Kokkos::is_initialized()) return;
-  if (Kokkos::is_finalized())
-    throw CallOrderError("lutra_initialize: Kokkos was ended, and starts once in a process");
-  Kokkos::InitializationSettings settings;
-  settings.set_disable_warnings(true);
-  if (num_threads > 0) settings.set_num_threads(num_threads);
-  if (device >= 0) settings.set_device_id(device);
-  Kokkos::initialize(settings);
-  started_kokkos() = true;
-}
-
 /// Name of a built backend. @throws NotBuiltError
 std::string backend_of(const char* asked) {
   const std::vector<std::string> built = version_info().backends;
@@ -63,9 +34,8 @@ std::string backend_of(const char* asked) {
 }
 
 std::unique_ptr<AnySolver> make(int method, int scalar, int index, const std::string& backend) {
-  require(scalar >= LUTRA_F32 && scalar <= LUTRA_C128,
-          "scalar: it is none of LUTRA_F32, LUTRA_F64, LUTRA_C64, LUTRA_C128");
-  require(index == LUTRA_INT32 || index == LUTRA_INT64, "index: it is neither LUTRA_INT32 nor LUTRA_INT64");
+  check_scalar(scalar);
+  check_index(index);
   // by lutra_method
   constexpr std::array<const char*, 6> names = {"lu", "ldlt", "cholesky", "ilu", "krylov", "auto"};
   require(method >= LUTRA_LU && method <= LUTRA_AUTO,
@@ -89,6 +59,43 @@ const char* constant_text(const Make& make) noexcept {
 }
 
 }  // namespace
+
+lutra_status outcome(const AnySolver& solver) {
+  const lutra_status status = to_c(solver.report().status);
+  if (status == LUTRA_SUCCESS || status == LUTRA_NOT_SOLVED) return LUTRA_SUCCESS;
+  return fail(status, describe(solver.report()).c_str());
+}
+
+void start_kokkos(int num_threads, int device) {
+  static std::mutex mutex;  // serializes concurrent first calls of lutra_create
+  const std::lock_guard lock(mutex);
+  if (Kokkos::is_initialized()) return;
+  if (Kokkos::is_finalized())
+    throw CallOrderError("lutra_initialize: Kokkos was ended, and starts once in a process");
+  Kokkos::InitializationSettings settings;
+  settings.set_disable_warnings(true);
+  if (num_threads > 0) settings.set_num_threads(num_threads);
+  if (device >= 0) settings.set_device_id(device);
+  Kokkos::initialize(settings);
+  started_kokkos() = true;
+}
+
+void check_scalar(int scalar) {
+  require(scalar >= LUTRA_F32 && scalar <= LUTRA_C128,
+          "scalar: it is none of LUTRA_F32, LUTRA_F64, LUTRA_C64, LUTRA_C128");
+}
+
+void check_index(int index) {
+  require(index == LUTRA_INT32 || index == LUTRA_INT64, "index: it is neither LUTRA_INT32 nor LUTRA_INT64");
+}
+
+lutra_solver* make_handle(std::unique_ptr<AnySolver> solver) {
+  auto handle = std::make_unique<lutra_solver>();
+  handle->solver = std::move(solver);
+  ++solver_count();
+  return handle.release();
+}
+
 }  // namespace lutra::C
 
 using namespace lutra::C;
@@ -132,16 +139,17 @@ lutra_status lutra_create(lutra_solver** solver, int method, int scalar, int ind
     *solver = nullptr;
     const std::string name = backend_of(backend);
     start_kokkos(0, -1);
-    auto handle = std::make_unique<lutra_solver>();
-    handle->solver = make(method, scalar, index, name);
-    *solver = handle.release();
-    ++solver_count();
+    *solver = make_handle(make(method, scalar, index, name));
     return LUTRA_SUCCESS;
   });
 }
 
 void lutra_destroy(lutra_solver* solver) {
   if (solver == nullptr) return;
+  guarded([&] {
+    solver->solver->close();
+    return LUTRA_SUCCESS;
+  });
   guarded([&] {
     delete solver;
     --solver_count();
@@ -223,7 +231,7 @@ lutra_status lutra_factorize_shifted(lutra_solver* solver, const lutra_matrix* A
 lutra_status lutra_solve(lutra_solver* solver, int op, int64_t n_rhs, const void* B, int64_t ldb, void* X,
                          int64_t ldx) {
   return with_solver(solver, [&](AnySolver& s) {
-    s.solve(to_transposition(op), {n_rhs, B, ldb, X, ldx});
+    s.solve(op, {n_rhs, B, ldb, X, ldx});
     return outcome(s);
   });
 }

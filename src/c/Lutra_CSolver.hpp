@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "Lutra_AnySolver.hpp"
+#include "Lutra_Communicator.hpp"
 #include "Lutra_Error.hpp"
 
 /// A solver, and the storage that pointers into its report refer to.
@@ -61,6 +62,24 @@ inline lutra_status to_c(Status status) noexcept {
   return LUTRA_INTERNAL_ERROR;
 }
 
+/// Status of an exception that another rank sent.
+inline lutra_status to_c(FailureKind kind) noexcept {
+  switch (kind) {
+    case FailureKind::input:
+    case FailureKind::file:
+      return LUTRA_INPUT_ERROR;
+    case FailureKind::call_order:
+      return LUTRA_CALL_ORDER_ERROR;
+    case FailureKind::out_of_memory:
+      return LUTRA_OUT_OF_MEMORY;
+    case FailureKind::timeout:
+      return LUTRA_TIMEOUT;
+    case FailureKind::other:
+      break;
+  }
+  return LUTRA_INTERNAL_ERROR;
+}
+
 /// Exception barrier: runs `call`, which returns a lutra_status.
 template <class Call>
 lutra_status guarded(const Call& call) noexcept {
@@ -74,6 +93,8 @@ lutra_status guarded(const Call& call) noexcept {
     return fail(LUTRA_OUT_OF_MEMORY, error.what());
   } catch (const TimeoutError& error) {
     return fail(LUTRA_TIMEOUT, error.what());
+  } catch (const RemoteError& error) {
+    return fail(to_c(error.failure().kind), error.what());
   } catch (const NotBuiltError& error) {
     return fail(LUTRA_NOT_BUILT, error.what());
   } catch (const std::exception& error) {
@@ -96,6 +117,17 @@ lutra_status with_solver(lutra_solver* handle, const Call& call) noexcept {
     return call(*handle->solver);
   });
 }
+
+/// Status of a call that ended without exception. `not_solved` means success of analyze and factorize.
+lutra_status outcome(const AnySolver& solver);
+/// Starts Kokkos unless it runs. @throws CallOrderError
+void start_kokkos(int num_threads, int device);
+/// @throws InputError for a number that is no lutra_scalar
+void check_scalar(int scalar);
+/// @throws InputError for a number that is no lutra_index
+void check_index(int index);
+/// Makes a handle, which lutra_destroy frees and lutra_finalize counts.
+lutra_solver* make_handle(std::unique_ptr<AnySolver> solver);
 
 }  // namespace lutra::C
 

@@ -110,7 +110,8 @@ class TypedSolver final : public AnySolver {
     });
   }
 
-  void solve(Transposition op, const Columns& columns) override {
+  void solve(int operation, const Columns& columns) override {
+    const Transposition op = to_transposition(operation);
     analyzed("lutra_solve");
     if constexpr (is_incomplete) {
       throw InputError("lutra_solve: incomplete factors are no solver; use lutra_apply, or LUTRA_KRYLOV");

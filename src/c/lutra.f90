@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 !
-! Fortran 2003 interface: the functions of lutra.h under the same names, with the same arguments; lutra.h
-! documents them. The calling program compiles this module (CMake: link Lutra::fortran), because compiled
+! Fortran 2003 interface: the functions of lutra.h and lutra_mpi.h under the same names, with the same
+! arguments; these headers document them. The calling program compiles this module (CMake: link Lutra::fortran), because compiled
 ! module files are specific to a compiler. Pass arrays by c_loc; they must be targets. Rows, columns and
 ! offsets count from 0.
 !
@@ -47,6 +47,12 @@ module lutra
   type, bind(c) :: lutra_matrix
     integer(c_int64_t) :: n_rows = 0, n_cols = 0, nnz = 0
     type(c_ptr) :: row_map = c_null_ptr, columns = c_null_ptr, values = c_null_ptr
+    integer(c_int) :: row_map_type = LUTRA_INT32
+  end type
+
+  type, bind(c) :: lutra_rows  ! of lutra_mpi.h
+    integer(c_int64_t) :: n = 0, n_rows = 0, nnz = 0
+    type(c_ptr) :: rows = c_null_ptr, row_map = c_null_ptr, columns = c_null_ptr, values = c_null_ptr
     integer(c_int) :: row_map_type = LUTRA_INT32
   end type
 
@@ -151,6 +157,25 @@ module lutra
       import
       type(c_ptr), value :: solver
       integer(c_int), intent(out) :: raised
+    end function
+
+    ! Functions of lutra_mpi.h
+    integer(c_int) function lutra_mpi_create(solver, ranks, scalar, index, backend) bind(c, name="lutra_mpi_create_f")
+      import
+      type(c_ptr), intent(out) :: solver
+      integer(c_int), value :: ranks  ! communicator of mpi or mpif.h; that of mpi_f08 has it as MPI_VAL
+      integer(c_int), value :: scalar, index
+      type(c_ptr), value :: backend
+    end function
+    integer(c_int) function lutra_mpi_factorize(solver, A) bind(c)
+      import
+      type(c_ptr), value :: solver
+      type(lutra_rows), intent(in) :: A
+    end function
+    integer(c_int) function lutra_mpi_refactorize(solver, nnz, values) bind(c)
+      import
+      type(c_ptr), value :: solver, values
+      integer(c_int64_t), value :: nnz
     end function
 
     integer(c_int) function lutra_report_status(solver) bind(c)

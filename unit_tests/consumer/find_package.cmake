@@ -83,6 +83,11 @@ if(PKG_CONFIG)
   run("${WORK}/c_solve")
 endif()
 
+# On ranks of MPI, whose C interface has a header of its own. Alone, the program is one rank.
+file(COPY "${LUTRA_SOURCE}/example/c_distributed" DESTINATION "${WORK}")
+build_and_run("${WORK}/c_distributed" "${WORK}/c_distributed_build" c_distributed "-DLutra_ROOT=${WORK}/moved"
+              "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_C_FLAGS=${CXX_FLAGS}")
+
 # The same in Fortran, whose module is installed as source.
 find_program(FORTRAN_COMPILER NAMES gfortran flang)
 if(FORTRAN_COMPILER)

@@ -26,6 +26,7 @@ run("${CMAKE_COMMAND}" --fresh -S "${CMAKE_CURRENT_LIST_DIR}/c_only" -B "${WORK}
     "-DLutra_ROOT=${WORK}/moved" "-DCMAKE_BUILD_TYPE=${CONFIG}")
 run("${CMAKE_COMMAND}" --build "${WORK}/c_only" --config "${CONFIG}")
 run("${WORK}/c_only/c_solve")
+run("${WORK}/c_only/c_distributed")  # alone, it is one rank
 
 # A type that was not compiled is an error of the compiler, with a message that names the option, not of the linker.
 run("${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/types_not_built" -B "${WORK}/types" -G "${GENERATOR}"

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_RANKCALLS_HPP
+#define LUTRA_RANKCALLS_HPP
+
+#include <mpi.h>
+
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "Lutra_Communicator.hpp"
+#include "Lutra_Options.hpp"
+
+namespace lutra::Impl {
+
+/// Whether MPI runs: between MPI_Init and MPI_Finalize.
+bool is_mpi_running();
+
+/// A communicator, and the collective calls that the interfaces to other languages make on it. What one rank
+/// does wrong is an error on all: wrong arguments, and a call that is not the one of the other ranks.
+///
+///     rank 0   caller … ──► run ─ request, own arguments ──┐ compares ──► action ──► caller …
+///     rank 1   caller …………………………………………… ──► run ─ request ──┘ or all throw
+///                 └ Work: the others wait for it without a limit
+class RankCalls {
+ public:
+  /// Seconds after which a rank that is silent inside a call is taken for stalled. Longer than CommOptions
+  /// has it, since programs of these callers also run where ranks share processors with others.
+  static constexpr double patience = 60;
+
+  /// Collective.
+  /// @throws on this rank alone: CallOrderError if MPI does not run; InputError for a null communicator, and
+  ///         for one between two groups
+  explicit RankCalls(MPI_Comm ranks, double watchdog_seconds = patience);
+  /// Does not wait for other ranks. They get an error from their next call.
+  ~RankCalls();
+  RankCalls(const RankCalls&) = delete;
+  RankCalls& operator=(const RankCalls&) = delete;
+  /// Collective: waits until all ranks have called it, then frees the communicator.
+  void close();
+
+  Communicator& communicator() noexcept { return *m_comm; }
+
+  /// Collective. Runs `check` on each rank, compares the requests of all ranks, and then runs `action`. Costs
+  /// a gather and an all-gather of a few bytes.
+  /// @param request the function and what all ranks must pass alike, one a line
+  /// @param check throws for wrong arguments of this rank
+  /// @param action collective; its errors are thrown on all ranks
+  /// @throws on all ranks: the exception of the lowest rank whose check threw; InputError if requests differ
+  template <class Check, class Action>
+  void run(const std::string& request, const Check& check, const Action& action) {
+    const std::string name = begin(request);
+    std::exception_ptr problem;
+    try {
+      check();
+    } catch (...) {
+      problem = std::current_exception();
+    }
+    try {
+      agree(name, request, problem);
+      action();
+    } catch (...) {
+      pass_on(name);
+    }
+    end();
+  }
+
+  /// Tells the ranks that wait for this one that it will not come; they throw RemoteError.
+  void abandon(const std::string& reason);
+
+ private:
+  std::string begin(const std::string& request);
+  void agree(const std::string& name, const std::string& request, const std::exception_ptr& problem);
+  void end();
+  [[noreturn]] void pass_on(const std::string& name);
+
+  std::unique_ptr<Communicator> m_comm;        ///< null after `close`
+  std::unique_ptr<Communicator::Work> m_away;  ///< while the caller computes
+};
+
+/// Sets an option of DistributedLU.
+/// @throws InputError as set_option, and for options without effect on several ranks
+void set_rank_option(LuOptions& options, std::string_view name, std::string_view value);
+/// The options that set_rank_option takes.
+std::vector<NamedOption> rank_options(const LuOptions& options);
+/// Names and values, a line each, for the request of a factorization.
+std::string text_of(const LuOptions& options);
+
+}  // namespace lutra::Impl
+
+#endif
