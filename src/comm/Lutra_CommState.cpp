@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <thread>
 
 namespace lutra::Impl {
 namespace {
@@ -165,6 +166,23 @@ void CommState::hear(int from, Control what, std::span<const std::byte> text) {
       left[at] = 1;
       return;
   }
+}
+
+void CommState::sleep(std::chrono::microseconds time) {
+  std::this_thread::sleep_for(time);
+  yields = 0;
+}
+
+void CommState::give_way() {
+  // Linux puts a thread that yields behind others by a time slice each time, even if there are none yet:
+  // after thousands of yields a rank of a host that has become busy would not run for seconds. Sleeping ends
+  // that.
+  constexpr int polls_a_yield = 8, most_yields = 64;
+  if (++polls % polls_a_yield != 0) return;
+  if (++yields < most_yields)
+    std::this_thread::yield();
+  else
+    sleep(std::chrono::microseconds(1));
 }
 
 void CommState::end(Failure failed) {

@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -77,6 +78,8 @@ struct CommState {
   std::vector<Control> answers;  ///< [P] answers to the last question; `question`: none yet
   std::vector<char> left;        ///< [P] whether the rank has left after a failure
   double last_arrival = 0;       ///< time of the last data arrival
+  int polls = 0;                 ///< calls of `give_way`
+  int yields = 0;                ///< since this rank has slept
 
   void tell(int to, Control what, std::span<const std::byte> text = {});
   void tell_others(Control what, std::span<const std::byte> text = {});
@@ -85,6 +88,10 @@ struct CommState {
   void take(const MessagePool::Message& message);
   void hear(int from, Control what, std::span<const std::byte> text);
   [[noreturn]] void end(Failure failed);
+
+  void sleep(std::chrono::microseconds time);
+  /// Gives the processor to another thread now and then, between two polls.
+  void give_way();
 };
 
 }  // namespace lutra::Impl

@@ -232,13 +232,13 @@ void Communicator::Waiting::idle() {
   // 6.4 ms, far below the watchdog's limit.
   constexpr int readings_a_look = 64;
   constexpr double long_wait = 0.02;  // seconds after which a wait stops using the processor
+  Impl::CommState& state = *m_comm.m_state;
   if (m_sleeps)
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    state.sleep(std::chrono::microseconds(100));
   else
-    std::this_thread::yield();
+    state.give_way();
   if (++m_readings < readings_a_look) return;
   m_readings = 0;
-  Impl::CommState& state = *m_comm.m_state;
   const double limit = state.options.watchdog_seconds, now = Impl::seconds_now();
   m_sleeps = m_sleeps || now - m_since > long_wait;
   if (state.last_arrival > m_since) {
@@ -323,7 +323,7 @@ bool Communicator::leave() {
     state.poll();
     if (!state.pool.has_sends() && std::find(state.left.begin(), state.left.end(), 0) == state.left.end())
       return true;
-    std::this_thread::yield();
+    state.give_way();
   }
   return false;
 }

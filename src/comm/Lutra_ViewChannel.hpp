@@ -171,7 +171,14 @@ class ViewChannel {
     }
   };
 
-#ifdef KOKKOS_ENABLE_CUDA
+#ifndef KOKKOS_ENABLE_CUDA  // never called
+  template <class T>
+  void put(int, const Kokkos::View<const T*, Memory>&);
+  template <class T>
+  void take(int, const Kokkos::View<T*, Memory>&);
+  void wait_for_stream(const char*);
+  void check_arrivals(const char*);
+#else
   template <class T>
   using Bytes = Kokkos::View<T*, Memory, Kokkos::MemoryUnmanaged>;
 

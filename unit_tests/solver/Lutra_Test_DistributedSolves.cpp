@@ -190,3 +190,24 @@ TEST_CASE("ranks factorize new values of a known pattern", "[distributed]") {
   solver.close();
   comm.close();
 }
+
+TEST_CASE("rows that are refused leave the matrix what it was", "[distributed]") {
+  Communicator comm;
+  const auto A = grid_rows<double>(7, comm.rank(), comm.size());
+  LuOptions options;
+  options.engine = Engine::multifrontal;
+  DistributedLU<double> solver(comm, options);
+  succeed(solver.factorize(A));
+  auto other = grid_rows<double>(9, comm.rank(), comm.size());
+  if (comm.rank() == comm.size() - 1) other.columns[0] = other.n;
+  CHECK_THROWS_AS(solver.factorize(other), InputError);
+  const Status again = solver.refactorize(A.values);
+  const auto B = multiply(A, 1);
+  std::vector<double> X(B.size());
+  REQUIRE(again == Status::success);
+  REQUIRE(solver.solve(B, X) == Status::success);
+  for (std::size_t i = 0; i < X.size(); ++i)
+    CHECK(std::abs(X[i] - static_cast<double>(1 + A.rows[i] % 5)) < 1e-11);
+  solver.close();
+  comm.close();
+}

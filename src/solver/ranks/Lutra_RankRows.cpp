@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -13,8 +14,10 @@ template <class Scalar>
 void RankRows<Scalar>::set_rows(const DistributedRows<Scalar>& A) {
   m_comm.agree(
       "rows of a distributed matrix", [&] { check_rows(A); }, false);
-  m_all_rows = m_comm.gather(A.rows);
-  find_places(A);
+  auto all_rows = m_comm.gather(A.rows);
+  auto places = find_places(A, all_rows);  // where it throws, the rows stay what they were
+  m_all_rows = std::move(all_rows);
+  m_places = std::move(places);
   m_rows = std::make_shared<DistributedRows<Scalar>>(A);
 }
 
@@ -25,7 +28,9 @@ void RankRows<Scalar>::set_values(std::span<const Scalar> values) {
 
 /// Finds on rank 0 where each row is, and checks rows and columns.
 template <class Scalar>
-void RankRows<Scalar>::find_places(const DistributedRows<Scalar>& A) {
+std::vector<Place> RankRows<Scalar>::find_places(const DistributedRows<Scalar>& A,
+                                                 const std::vector<std::vector<std::int64_t>>& all_rows) {
+  std::vector<Place> places;
   const auto orders = m_comm.all_gather(A.n);
   m_comm.agree(
       "rows of a distributed matrix",
@@ -35,9 +40,10 @@ void RankRows<Scalar>::find_places(const DistributedRows<Scalar>& A) {
           if (orders[r] != orders[0])
             throw InputError("n is " + std::to_string(orders[0]) + " on rank 0, and " +
                              std::to_string(orders[r]) + " on rank " + std::to_string(r));
-        if (m_comm.rank() == 0) m_places = places_of_rows(A.n, m_all_rows);
+        if (m_comm.rank() == 0) places = places_of_rows(A.n, all_rows);
       },
       false);
+  return places;
 }
 
 #define LUTRA_INSTANTIATE(Scalar) template class RankRows<Scalar>;

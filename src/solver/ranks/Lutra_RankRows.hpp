@@ -37,7 +37,8 @@ class RankRows {
   const std::vector<Place>& places() const { return m_places; }
 
  private:
-  void find_places(const DistributedRows<Scalar>& A);
+  std::vector<Place> find_places(const DistributedRows<Scalar>& A,
+                                 const std::vector<std::vector<std::int64_t>>& all_rows);
 
   Communicator& m_comm;
   std::shared_ptr<DistributedRows<Scalar>> m_rows = std::make_shared<DistributedRows<Scalar>>();
