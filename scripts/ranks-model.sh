@@ -6,6 +6,7 @@ set -euo pipefail
 usage() {
   cat <<END
 Usage: scripts/ranks-model.sh BUILD [RANKS [MATRIX…]]
+With LUTRA_BACKEND=cuda the ranks' devices are calibrated and solve; all grids have RANKS ranks then.
 BUILD is a build folder with bin/lutra. Calibrates on RANKS ranks (default 4). Then solves each matrix on all grids of 1
 to RANKS ranks, each rank on its own core if there are enough. Prints predicted and measured seconds of a solve (median
 of several) and the median of their errors. The default is six generated matrices.
@@ -14,6 +15,8 @@ END
 
 [[ $# -ge 1 && $1 != --help ]] || { usage && exit 1; }
 lutra=$(realpath "$1")/bin/lutra
+backend=()
+[[ -z ${LUTRA_BACKEND:-} ]] || backend=(--backend "$LUTRA_BACKEND")
 most=${2:-4}
 shift $(($# < 2 ? $# : 2))
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
@@ -30,15 +33,15 @@ if [[ ${#files[@]} -eq 0 ]]; then
     "$lutra" generate "${kind%:*}" --size "${kind#*:}" "${files[-1]}"
   done
 fi
-"${launch[@]}" -n "$most" "$lutra" calibrate "$folder/model"
+"${launch[@]}" -n "$most" "$lutra" calibrate "$folder/model" "${backend[@]}"
 grep trisolve.distributed "$folder/model"
 for file in "${files[@]}"; do
-  for ((ranks = 1; ranks <= most; ++ranks)); do
+  for ((ranks = ${#backend[@]} > 0 ? most : 1; ranks <= most; ++ranks)); do
     for ((columns = 1; columns <= ranks; ++columns)); do
       ((ranks % columns == 0)) || continue
       grid=$((ranks / columns))x$columns
       # one rank: the second one only holds half of B and X
-      "${launch[@]}" -n $((ranks > 1 ? ranks : 2)) "$lutra" solve "$file" --grid $grid --repeat 5 \
+      "${launch[@]}" -n $((ranks > 1 ? ranks : 2)) "$lutra" solve "$file" --grid $grid --repeat 5 "${backend[@]}" \
         --device-model "$folder/model" --json > "$folder/$(basename "$file")-$ranks-$grid.json"
     done
   done

@@ -2,6 +2,7 @@
 #include <cudss.h>
 
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 
 #include "Lutra_PerfErrors.hpp"
@@ -48,11 +49,11 @@ struct Owned {
 using OwnedMatrix = Owned<cudssMatrix_t, cudssMatrixDestroy>;
 
 /// cuDSS with its defaults. If its threading layer was found, it orders on all cores. Matrix and vectors are
-/// on the device, as for Lutra.
+/// on the device, as for Lutra. On several devices (its multi-GPU mode, one process) they are on the first.
 class CudssSolver final : public Peer {
  public:
   CudssSolver(const HostMatrix<double>& matrix, const std::vector<double>& b,
-              PeerMatrix type = PeerMatrix::general);
+              PeerMatrix type = PeerMatrix::general, int devices = 1);
   ~CudssSolver() override { cudssDataDestroy(m_library.handle, m_data); }
   CudssSolver(const CudssSolver&) = delete;
   CudssSolver& operator=(const CudssSolver&) = delete;
@@ -83,6 +84,7 @@ class CudssSolver final : public Peer {
     run(CUDSS_PHASE_SOLVE, "solve");
   }
   void describe();
+  void use_devices(int count);
 
   HostMatrix<double> m_matrix;  // to find the number of refinement steps
   std::vector<double> m_host_b;
@@ -96,7 +98,8 @@ class CudssSolver final : public Peer {
   cudssData_t m_data = nullptr;
 };
 
-CudssSolver::CudssSolver(const HostMatrix<double>& all, const std::vector<double>& b, PeerMatrix type)
+CudssSolver::CudssSolver(const HostMatrix<double>& all, const std::vector<double>& b, PeerMatrix type,
+                         int devices)
     : m_matrix(all), m_host_b(b), m_type(type), m_b(to_device(b)), m_x("lutra::perf::x", b.size()) {
   const HostMatrix<double> matrix = part_for_peer(all, type);
   m_entries = to_device(matrix.entries);
@@ -104,14 +107,28 @@ CudssSolver::CudssSolver(const HostMatrix<double>& all, const std::vector<double
   if (matrix.nnz() > std::numeric_limits<int>::max())
     throw std::runtime_error("more entries than this peer counts");
   m_row_map = to_device(std::vector<int>(matrix.row_map.begin(), matrix.row_map.end()));
-  check(cudssCreate(&m_library.handle), "cudssCreate");
+  check(cudssConfigCreate(&m_config.handle), "cudssConfigCreate");
+  use_devices(devices);
 #ifdef LUTRA_PERF_CUDSS_THREADS
   check(cudssSetThreadingLayer(m_library.handle, LUTRA_PERF_CUDSS_THREADS), "cudssSetThreadingLayer");
 #endif
-  check(cudssSetStream(m_library.handle, ExecutionSpace().cuda_stream()), "cudssSetStream");
-  check(cudssConfigCreate(&m_config.handle), "cudssConfigCreate");
   check(cudssDataCreate(m_library.handle, &m_data), "cudssDataCreate");
   describe();
+}
+
+void CudssSolver::use_devices(int count) {
+  if (count == 1) {
+    check(cudssCreate(&m_library.handle), "cudssCreate");
+    check(cudssSetStream(m_library.handle, ExecutionSpace().cuda_stream()), "cudssSetStream");
+    return;
+  }
+  std::vector<int> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  check(cudssCreateMg(&m_library.handle, count, numbers.data()), "cudssCreateMg");
+  check(cudssConfigSet(m_config.handle, CUDSS_CONFIG_DEVICE_COUNT, &count, sizeof count), "device count");
+  check(cudssConfigSet(m_config.handle, CUDSS_CONFIG_DEVICE_INDICES, numbers.data(),
+                       numbers.size() * sizeof(int)),
+        "device indices");
 }
 
 void CudssSolver::describe() {
@@ -174,6 +191,11 @@ std::unique_ptr<Peer> make_symmetric(const HostMatrix<double>& matrix, const std
 }
 
 }  // namespace
+
+std::unique_ptr<Peer> make_cudss_on_devices(const HostMatrix<double>& matrix, const std::vector<double>& b,
+                                            int devices) {
+  return std::make_unique<CudssSolver>(matrix, b, PeerMatrix::general, devices);
+}
 
 std::vector<PeerKind> symmetric_cudss_kinds(bool definite) {
   auto kinds = cudss_kinds();

@@ -2,6 +2,7 @@
 #ifndef LUTRA_PERFPEERS_HPP
 #define LUTRA_PERFPEERS_HPP
 
+#include <memory>
 #include <vector>
 
 #include "Lutra_PerfSolver.hpp"
@@ -20,6 +21,10 @@ std::vector<PeerKind> cusolver_rf_kinds();
 std::vector<PeerKind> symmetric_mumps_kinds(bool definite);
 std::vector<PeerKind> symmetric_pardiso_kinds(bool definite);
 std::vector<PeerKind> symmetric_cudss_kinds(bool definite);
+
+/// cuDSS for a general matrix on the first devices of this host.
+std::unique_ptr<Peer> make_cudss_on_devices(const HostMatrix<double>& matrix, const std::vector<double>& b,
+                                            int devices);
 
 /// Peers of this build for symmetric matrices.
 std::vector<PeerKind> symmetric_peer_kinds(bool definite);

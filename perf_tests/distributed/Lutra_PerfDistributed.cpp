@@ -6,7 +6,8 @@
 //     solve, solve-16 one and 16 right-hand sides
 //     triangles-PxQ   the triangles of the matrix on a grid, with `predicted_s`
 //     symbolic        the pattern of L + U by fill2
-// "lutra" uses all ranks, "one" rank 0 alone.
+// "lutra" uses all ranks, "one" rank 0 alone; "cudss" is cuDSS on rank 0's device, "cudss-mg" in its
+// multi-GPU mode on as many devices as there are ranks.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -19,6 +20,9 @@
 #include "Lutra_DistributedSymbolic.hpp"
 #include "Lutra_DistributedTriangles.hpp"
 #include "Lutra_PerfOrdered.hpp"
+#ifdef LUTRA_PERF_CUDSS
+#include "Lutra_PerfPeers.hpp"
+#endif
 #include "Lutra_PerfRanks.hpp"
 #include "Lutra_PerfRun.hpp"
 #include "Lutra_PerfSolver.hpp"
@@ -51,14 +55,23 @@ std::vector<double> own_rows(const std::vector<double>& B, std::size_t n, const 
 struct RankCase {
   const HostMatrix<double>& matrix;
   DistributedRows<double> rows;
-  std::vector<double> B, X;
-  std::size_t columns;
+  Kokkos::View<double*, MemorySpace> values;
+  Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace> B, X;
   DistributedLU<double> solver;
 
   RankCase(const HostMatrix<double>& A, std::size_t k)
-      : matrix(A), rows(deal_rows(ranks(), A)), columns(k), solver(ranks(), options(), distribution()) {
-    B = own_rows(right_hand_sides(make_right_hand_side(A), k), static_cast<std::size_t>(A.n_rows), rows);
-    X.resize(B.size());
+      : matrix(A),
+        rows(deal_rows(ranks(), A)),
+        values("lutra::perf::values", rows.values.size()),
+        B("lutra::perf::b", rows.rows.size(), k),
+        X("lutra::perf::x", rows.rows.size(), k),
+        solver(ranks(), options(), distribution()) {
+    const auto b =
+        own_rows(right_hand_sides(make_right_hand_side(A), k), static_cast<std::size_t>(A.n_rows), rows);
+    using Host = Kokkos::View<const double**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
+    Kokkos::deep_copy(B, Host(b.data(), rows.rows.size(), k));
+    Kokkos::deep_copy(values,
+                      Kokkos::View<const double*, Kokkos::HostSpace>(rows.values.data(), rows.values.size()));
   }
   static LuOptions options() {
     LuOptions result;
@@ -76,8 +89,8 @@ struct RankCase {
     refuse(solver.factorize(rows));
     solve();
   }
-  void numeric() { refuse(solver.refactorize(rows.values)); }
-  void solve() { refuse(solver.solve(B, X, columns)); }
+  void numeric() { refuse(solver.refactorize(values)); }
+  void solve() { refuse(solver.solve(B, X)); }
   static void refuse(Status status) {
     if (status != Status::success) throw std::runtime_error("status " + std::string(to_string(status)));
   }
@@ -85,9 +98,8 @@ struct RankCase {
   Measurement described(Samples samples) {
     solve();
     Measurement result{std::move(samples), {}, solver.report().choice.why};
-    const auto end = X.begin() + static_cast<std::ptrdiff_t>(rows.rows.size());
     std::vector<double> x;
-    for (const auto& part : ranks().gather(std::vector<double>(X.begin(), end)))
+    for (const auto& part : ranks().gather(to_host(Kokkos::subview(X, Kokkos::ALL, 0))))
       x.insert(x.end(), part.begin(), part.end());
     solver.close();
     const Communicator::Work work(ranks());
@@ -146,6 +158,37 @@ Measurement measure_one(const PerfRun& run, const HostMatrix<double>& A, std::si
   }
   return result;
 }
+
+#ifdef LUTRA_PERF_CUDSS
+/// The same by cuDSS on some devices, by rank 0.
+Measurement measure_cudss(const PerfRun& run, const HostMatrix<double>& A, const std::string& stage,
+                          int devices) {
+  std::unique_ptr<Peer> peer;
+  ranks().agree("cuDSS", [&] {
+    if (ranks().rank() != 0) return;
+    const Communicator::Work work(ranks());
+    peer = make_cudss_on_devices(A, make_right_hand_side(A), devices);
+    peer->analyze();
+    peer->factorize();
+    peer->solve();
+  });
+  Measurement result{measure_on_first_rank(ranks(), run.samples, [&] {
+    if (stage == "first") {
+      peer->analyze();
+      peer->factorize();
+    }
+    if (stage == "numeric" || stage == "refactor-solve") peer->refactorize();
+    if (stage != "numeric") peer->solve();
+    Kokkos::fence("lutra::perf: cuDSS is done");
+  })};
+  if (peer) {
+    const Communicator::Work work(ranks());
+    peer->solve();
+    result.check_errors(backward_errors(A, make_right_hand_side(A), peer->solution()));
+  }
+  return result;
+}
+#endif
 
 /// The solution of the triangles that `measure_triangles` makes for B of ones, row by row.
 std::vector<double> solve_in_turn(const HostMatrix<double>& A) {
@@ -223,11 +266,11 @@ Measurement measure_symbolic(const PerfRun& run, const PerfMatrix& matrix, bool 
   const Ordered& ordered = *made;
   if (all_ranks) {
     Measurement result{measure_on_ranks(ranks(), run.samples, [&] {
-      static_cast<void>(factorize_symbolic_distributed(ranks(), Exec(), ordered.device));
+      static_cast<void>(find_rows_of_rank(ranks(), Exec(), ordered.device));
     })};
-    const auto pattern = factorize_symbolic_distributed(ranks(), Exec(), ordered.device);
+    const auto pattern = find_rows_of_rank(ranks(), Exec(), ordered.device);
     check_count(ordered, static_cast<double>(pattern.nnz_l + pattern.nnz_u));
-    const auto edges = ranks().all_gather(pattern.edges);
+    const auto edges = ranks().all_gather(pattern.found.edges);
     result.counters["edges"] =
         static_cast<double>(std::accumulate(edges.begin(), edges.end(), std::int64_t(0)));
     result.counters["most_edges"] = static_cast<double>(std::ranges::max(edges));
@@ -245,6 +288,14 @@ void register_matrix(const PerfRun& run, const PerfMatrix& matrix, const HostMat
   const auto add = [&](const std::string& stage, std::size_t k, Operation timed) {
     add_benchmark(name, stage, "lutra", [&run, &A, k, timed] { return measure_ranks(run, A, k, timed); });
     add_benchmark(name, stage, "one", [&run, &A, k, stage] { return measure_one(run, A, k, stage); });
+#ifdef LUTRA_PERF_CUDSS
+    if (k > 1) return;
+    add_benchmark(name, stage, "cudss", [&run, &A, stage] { return measure_cudss(run, A, stage, 1); });
+    const int devices = std::min(ranks().size(), Kokkos::num_devices());
+    if (devices > 1)
+      add_benchmark(name, stage, "cudss-mg",
+                    [&run, &A, stage, devices] { return measure_cudss(run, A, stage, devices); });
+#endif
   };
   add("first", 1, [](RankCase& of) { of.first(); });
   add("numeric", 1, [](RankCase& of) { of.numeric(); });

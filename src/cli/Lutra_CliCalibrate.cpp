@@ -70,12 +70,12 @@ void check_replaced_model(const std::string& file) {
     throw InputError("calibrate: " + file + " exists and is not a device model; it is not replaced");
 }
 
-/// Costs of solves on several ranks.
-DistributedCosts measure_ranks(Communicator& ranks) {
+/// Costs of solves on several ranks. @param on_device of the ranks' devices
+DistributedCosts measure_ranks(Communicator& ranks, bool on_device) {
   return with_types("f64", false, backend_name<Kokkos::DefaultHostExecutionSpace>(),
                     [&]<class Scalar, class ExecutionSpace>() -> DistributedCosts {
                       if constexpr (std::is_same_v<Scalar, double>)
-                        return measure_distributed_costs<double>(ranks);
+                        return measure_distributed_costs<double>(ranks, on_device);
                       else
                         throw std::logic_error("calibrate: another type than f64");
                     });
@@ -103,8 +103,12 @@ int run_calibrate(const Arguments& arguments, Communicator* ranks) {
           measure_alone();
         },
         false);
-    calibrated.built_in.trisolve.distributed = host_device_model().trisolve.distributed;
-    model.trisolve.distributed = measure_ranks(*ranks);
+    const bool on_device =
+        arguments.backend != "auto" && arguments.backend != backend_name<Kokkos::DefaultHostExecutionSpace>();
+    calibrated.built_in.trisolve.distributed =
+        on_device ? default_device_model<Kokkos::DefaultExecutionSpace>().trisolve.distributed
+                  : host_device_model().trisolve.distributed;
+    model.trisolve.distributed = measure_ranks(*ranks, on_device);
     if (ranks->rank() != 0) return exit_solved;
     model.name += ", " + std::to_string(ranks->size()) + " ranks";
   }

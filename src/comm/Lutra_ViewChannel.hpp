@@ -4,7 +4,9 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -67,6 +69,10 @@ class ViewChannel {
 
   /// Bytes of a buffer that a message takes.
   static std::size_t room(std::size_t bytes) { return MemoryReservation::padded(bytes); }
+
+  /// Lets devices wait longer for messages than the watchdog of the communicator does, since the work before
+  /// them may take as long.
+  void wait_at_least(double seconds) { m_patience = static_cast<std::uint64_t>(1e9 * seconds); }
 
   /// Collective. Enlarges the buffers for the messages of a round. To be called between two rounds.
   /// @param room_from [P] sum of `room` over the messages that arrive from each rank
@@ -182,7 +188,8 @@ class ViewChannel {
   }
   template <class T>
   void take(int from, const Kokkos::View<T*, Memory>& values) {
-    const PeerWindow& window = m_memory->peer_window();
+    PeerWindow window = m_memory->peer_window();
+    window.watchdog = std::max(window.watchdog, m_patience);
     Slots& slots = m_in[static_cast<std::size_t>(from)];
     const std::size_t offset = slots.next(values.extent(0) * sizeof(T));
     wait_for_signal_kernel<<<1, 32, 0, m_exec.cuda_stream()>>>(window, static_cast<std::size_t>(from),
@@ -215,6 +222,7 @@ class ViewChannel {
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
   std::size_t m_charged = 0;
+  std::uint64_t m_patience = 0;  ///< nanoseconds
   bool m_by_peers = false;
   std::unique_ptr<SymmetricMemory> m_memory;  ///< messages from rank r raise signal r
   std::vector<Slots> m_in, m_out;             ///< [P] from and to each rank

@@ -105,12 +105,11 @@ class ViewExchange {
   /// Positions of elements, rank by rank.
   struct Lists {
     std::vector<std::size_t> begin{0};  ///< [P + 1]
-    Kokkos::View<const std::size_t*, Memory> positions;
+    Kokkos::View<const Exchange::Position*, Memory> positions;
 
     Lists() = default;
-    Lists(const ExecutionSpace& exec, MemoryReservation& reservation,
-          const std::vector<std::vector<std::size_t>>& of_ranks) {
-      std::vector<std::span<const std::size_t>> parts;
+    Lists(const ExecutionSpace& exec, MemoryReservation& reservation, const Exchange::Lists& of_ranks) {
+      std::vector<std::span<const Exchange::Position>> parts;
       for (const auto& list : of_ranks) {
         begin.push_back(begin.back() + list.size());
         parts.emplace_back(list);

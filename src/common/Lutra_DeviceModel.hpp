@@ -67,6 +67,7 @@ struct DistributedCosts {
   double max_block_bandwidth = 1;  ///< bytes per second of one block's team when few teams are active
   double latency_seconds = 0;      ///< latency of a message between devices, without its bytes
   double link_bandwidth = 1;       ///< bytes per second of the messages one device sends
+  double row_seconds = 0;          ///< a row of a right-hand side from its host to a device, and x back
   bool operator==(const DistributedCosts&) const = default;
 };
 

@@ -53,7 +53,8 @@ inline constexpr auto fields_of<DistributedCosts> =
                field("min_block_bandwidth", &DistributedCosts::min_block_bandwidth),
                field("max_block_bandwidth", &DistributedCosts::max_block_bandwidth),
                field("latency_seconds", &DistributedCosts::latency_seconds),
-               field("link_bandwidth", &DistributedCosts::link_bandwidth));
+               field("link_bandwidth", &DistributedCosts::link_bandwidth),
+               field("row_seconds", &DistributedCosts::row_seconds));
 
 template <>
 inline constexpr auto fields_of<TrisolveDeviceModel> = std::tuple(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -388,10 +389,11 @@ TEST_CASE("rank 0 solves alone what it factorized alone, also with new values", 
   comm.close();
 }
 
-TEST_CASE("ranks measure messages and blocks", "[distributed]") {
+TEST_CASE("ranks measure messages and blocks", "[distributed][device]") {
   Communicator comm;
-  if (comm.size() == 2) {  // takes a second
-    const DistributedCosts costs = measure_distributed_costs<double>(comm);
+  const bool on_device = GENERATE(false, true);
+  if (comm.size() == 2) {  // takes some seconds
+    const DistributedCosts costs = measure_distributed_costs<double>(comm, on_device);
     CHECK((costs.latency_seconds > 1e-8 && costs.latency_seconds < 1e-2));
     CHECK((costs.link_bandwidth > 1e6 && costs.link_bandwidth < 1e13));
     CHECK((costs.dependency_seconds > 1e-10 && costs.dependency_seconds < 1e-3));

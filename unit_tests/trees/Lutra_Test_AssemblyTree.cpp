@@ -7,6 +7,7 @@
 #include "Lutra_Allocate.hpp"
 #include "Lutra_AssemblyTree.hpp"
 #include "Lutra_Reference_Lu.hpp"
+#include "Lutra_SplitFronts.hpp"
 #include "Lutra_TestMatrices.hpp"
 #include "Lutra_TestTypes.hpp"
 
@@ -339,6 +340,57 @@ TEMPLATE_LIST_TEST_CASE("pairs of random patterns are adjacent in one front", "[
     }
   }
   CHECK(pairs_found > 100);
+}
+
+/// Halves {0 … 3} and {4, 5} of a graph with the separator {8, 9, 10}; {6, 7} separates the first half.
+template <class MatrixType>
+MatrixType nested_separators() {
+  std::vector<std::vector<double>> picture(11, std::vector<double>(11, nothing));
+  const auto connect = [&](std::vector<std::size_t> clique) {
+    for (const std::size_t i : clique)
+      for (const std::size_t j : clique) picture[i][j] = 1;
+  };
+  connect({0, 1, 6, 7, 8, 9});
+  connect({2, 3, 6, 7, 9, 10});
+  connect({4, 5, 8, 10});
+  connect({6, 7, 8, 9, 10});
+  return from_dense<MatrixType>(picture);
+}
+
+TEST_CASE("a front is split where it holds up a subtree", "[trees]") {
+  using MatrixType = HostMatrix<double>;
+  const auto A = nested_separators<MatrixType>();
+  AssemblyTree tree = make_assembly_tree(make_view(A).pattern(), no_zeros);
+  CHECK(tree.pivot_begin == std::vector<Ordinal>{0, 2, 4, 6, 11});
+  AssemblyTree same = tree;
+  CHECK(split_fronts(same, 0.9) == 0);
+  check_same(same, tree);
+
+  const double flops = tree.flops;
+  CHECK(split_fronts(tree, 0.01) == 1);
+  CHECK(tree.order == std::vector<Ordinal>{4, 5, 0, 1, 2, 3, 6, 7, 8, 9, 10});
+  CHECK(tree.pivot_begin == std::vector<Ordinal>{0, 2, 4, 6, 8, 11});
+  CHECK(tree.parent == std::vector<Ordinal>{4, 3, 3, 4, -1});
+  CHECK(tree.rows == std::vector<Ordinal>{8, 10, 6, 7, 8, 9, 6, 7, 9, 10, 8, 9, 10});
+  CHECK(tree.row_begin == std::vector<std::int64_t>{0, 2, 6, 10, 13, 13});
+  CHECK(tree.flops == flops);
+  check_tree(A, tree);
+}
+
+TEST_CASE("split fronts of random patterns cover the fill", "[trees]") {
+  std::mt19937 random(17);
+  int splits = 0;
+  for (const int n : {1, 40, 120}) {
+    for (const double mean : {0.5, 1.5, 4.0}) {
+      INFO("n " << n << ", mean " << mean);
+      const auto A = random_matrix<HostMatrix<double>>(n, mean / n, 0.0, random);
+      AssemblyTree tree = make_assembly_tree(make_view(A).pattern());
+      const double stored = check_tree(A, tree);
+      splits += split_fronts(tree, 0.001);
+      CHECK(check_tree(A, tree) == stored);
+    }
+  }
+  CHECK(splits > 0);
 }
 
 }  // namespace lutra::Test

@@ -13,6 +13,9 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_MatrixMarket.hpp"
 #include "Lutra_SparseLU.hpp"
+#ifdef KOKKOS_ENABLE_CUDA
+#include "Lutra_PingPongCuda.hpp"
+#endif
 
 namespace lutra {
 namespace {
@@ -46,48 +49,104 @@ double put_seconds(Communicator& comm, std::size_t bytes) {
   return least;
 }
 
-/// A solve of this rank alone: the number of its blocks, their bytes, and the least time of several runs.
-struct Sample {
-  double blocks = 0, bytes = 0, seconds = HUGE_VAL;
+#ifdef KOKKOS_ENABLE_CUDA
+/// The same between devices, by a kernel of each.
+double put_seconds_of_devices(Communicator& comm, std::size_t bytes) {
+  constexpr int runs = 5, turns = 200;
+  SymmetricMemory memory(comm, bytes, 1, CommBackend::peer);
+  const Kokkos::Cuda exec;
+  const Kokkos::View<double*, Kokkos::CudaSpace> data("lutra::solver::put", bytes / sizeof(double));
+  const int last = comm.size() - 1, peer = comm.rank() == 0 ? last : 0;
+  double least = HUGE_VAL;
+  for (int run = 0; run < runs; ++run) {
+    comm.barrier();
+    const Kokkos::Timer timer;
+    if (comm.rank() == 0 || comm.rank() == last)
+      Impl::launch_ping_pong(exec, memory.peer_window(), peer, data, turns,
+                             static_cast<unsigned long long>(run) * turns, comm.rank() == 0);
+    comm.wait_until("puts between devices",
+                    [&] { return cudaStreamQuery(exec.cuda_stream()) != cudaErrorNotReady; });
+    if (run > 0) least = std::min(least, timer.seconds() / (2 * turns));  // the first loads the kernel
+  }
+  comm.agree("puts between devices", [&] {
+    Impl::check_cuda(cudaStreamSynchronize(exec.cuda_stream()), "puts between devices");
+    if (memory.peer_window().aborted_on_host() != 0)
+      throw TimeoutError("puts between devices: a rank waited too long");
+  });
+  memory.close();
+  return least;
+}
+#endif
+
+/// A solve of this rank alone, to be repeated with its factors.
+template <class Scalar>
+class LoneSolve {
+ public:
+  LoneSolve(Communicator& self, const char* kind, std::int64_t size, bool on_device) : m_self(self) {
+    const HostMatrix<Scalar> A = generate(kind, size);
+    LuOptions options;
+    options.ordering = Ordering::amd;
+    SparseLU<Scalar, Kokkos::DefaultHostExecutionSpace> solver(options);
+    // The generated matrices can be factorized; otherwise `factors` throws.
+    static_cast<void>(solver.analyze(A));
+    static_cast<void>(solver.factorize(A));
+    m_factors = solver.factors();
+    m_rows.resize(static_cast<std::size_t>(A.n_rows));
+    std::iota(m_rows.begin(), m_rows.end(), std::int64_t{0});
+    m_distribution.on_device = on_device;
+#ifdef KOKKOS_ENABLE_CUDA
+    if (on_device && can_use(self, CommBackend::peer)) m_distribution.backend = CommBackend::peer;
+#endif
+  }
+  double predict(const DistributedCosts& costs) {
+    m_distribution.costs = costs;
+    return predict_grids(m_self, pattern(), m_distribution, {{1, 1}})[0].seconds;
+  }
+  /// The least time of several runs.
+  double measure() {
+    m_distribution.grid = {1, 1};
+    DistributedTriangles<Scalar> triangles(m_self, pattern(), m_distribution);
+    std::vector<Scalar> b(m_rows.size(), Scalar(1)), x(m_rows.size());
+    double least = HUGE_VAL;
+    for (int run = 0; run < 20; ++run) {
+      triangles.set_values(m_factors.values);  // as after a new factorization
+      const Kokkos::Timer timer;
+      triangles.solve(b, x);
+      least = std::min(least, timer.seconds());
+    }
+    triangles.close();
+    return least;
+  }
+
+ private:
+  DistributedPattern pattern() const {
+    return {static_cast<std::int64_t>(m_rows.size()),
+            m_factors.rows,
+            m_factors.columns,
+            {{TriangleSide::lower, DiagonalKind::unit}, {TriangleSide::upper, DiagonalKind::stored}},
+            m_rows,
+            m_rows};
+  }
+
+  Communicator& m_self;
+  FactorValues<Scalar> m_factors;
+  std::vector<std::int64_t> m_rows;
+  DistributedOptions m_distribution;
 };
 
 template <class Scalar>
-Sample solve_alone(Communicator& self, const char* kind, std::int64_t size) {
-  const HostMatrix<Scalar> A = generate(kind, size);
-  LuOptions options;
-  options.ordering = Ordering::amd;
-  SparseLU<Scalar, Kokkos::DefaultHostExecutionSpace> solver(options);
-  // The generated matrices can be factorized; otherwise `factors` throws.
-  static_cast<void>(solver.analyze(A));
-  static_cast<void>(solver.factorize(A));
-  const FactorValues<Scalar> factors = solver.factors();
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(A.n_rows));
-  std::iota(rows.begin(), rows.end(), std::int64_t{0});
-  const DistributedPattern pattern{
-      A.n_rows,
-      factors.rows,
-      factors.columns,
-      {{TriangleSide::lower, DiagonalKind::unit}, {TriangleSide::upper, DiagonalKind::stored}},
-      rows,
-      rows};
-  DistributedOptions distribution;
-  const auto predicted = [&](double block_seconds, double bandwidth) {
-    distribution.costs = {0, block_seconds, bandwidth, bandwidth, bandwidth, 0, 1};
-    return predict_grids(self, pattern, distribution, {{1, 1}})[0].seconds;
-  };
-  Sample sample{predicted(1, 1e300), predicted(0, 1), HUGE_VAL};
-  distribution.grid = {1, 1};
-  DistributedTriangles<Scalar> triangles(self, pattern, distribution);
-  std::vector<Scalar> b(rows.size(), Scalar(1)), x(rows.size());
-  for (int run = 0; run < 20; ++run) {
-    triangles.set_values(factors.values);  // as after a new factorization
-    const Kokkos::Timer timer;
-    triangles.solve(b, x);
-    sample.seconds = std::min(sample.seconds, timer.seconds());
-  }
-  triangles.close();
-  return sample;
+std::vector<LoneSolve<Scalar>> make_solves(Communicator& self, bool on_device) {
+  std::vector<LoneSolve<Scalar>> solves;
+  for (const auto& [kind, size] :
+       {std::pair("poisson2d", 80), std::pair("poisson3d", 14), std::pair("circuit", 4000)})
+    solves.emplace_back(self, kind, size, on_device);
+  return solves;
 }
+
+/// The number of blocks of a solve, their bytes, and its time.
+struct Sample {
+  double blocks = 0, bytes = 0, seconds = 0;
+};
 
 /// Fits the seconds per block and per byte by least squares of the relative errors.
 std::array<double, 2> fit(const std::vector<Sample>& samples) {
@@ -102,30 +161,95 @@ std::array<double, 2> fit(const std::vector<Sample>& samples) {
   return {a1 / aa / 2, b1 / bb / 2};  // attribute half of the time to each
 }
 
+/// Costs of blocks on a host, where times are sums over them.
+template <class Scalar>
+DistributedCosts fit_host(Communicator& self, DistributedCosts costs) {
+  std::vector<Sample> samples;
+  for (LoneSolve<Scalar>& solve : make_solves<Scalar>(self, false))
+    samples.push_back({solve.predict({0, 1, 1e300, 1e300, 1e300, 0, 1}), solve.predict({0, 0, 1, 1, 1, 0, 1}),
+                       solve.measure()});
+  const auto [block, byte] = fit(samples);
+  costs.dependency_seconds = block;
+  costs.bandwidth = costs.min_block_bandwidth = costs.max_block_bandwidth = 1 / byte;
+  return costs;
+}
+
+/// Costs of dependencies, of a lone team's bytes and of rows on a device: where the simulated times fit best,
+/// by a search along each of them with steps that become smaller.
+template <class Scalar>
+DistributedCosts fit_device(Communicator& self, DistributedCosts costs) {
+  std::vector<LoneSolve<Scalar>> solves = make_solves<Scalar>(self, true);
+  std::vector<double> seconds;
+  for (LoneSolve<Scalar>& solve : solves) seconds.push_back(solve.measure());
+  const auto error = [&](const DistributedCosts& with) {
+    double sum = 0;
+    for (std::size_t s = 0; s < solves.size(); ++s) {
+      const double ratio = std::log(solves[s].predict(with) / seconds[s]);
+      sum += ratio * ratio;
+    }
+    return sum;
+  };
+  if (costs.row_seconds == 0) costs.row_seconds = 1e-8;
+  double least = error(costs);
+  for (const double step : {4.0, 2.0, 1.4, 1.2, 1.1}) {
+    for (double DistributedCosts::*const cost :
+         {&DistributedCosts::dependency_seconds, &DistributedCosts::row_seconds,
+          &DistributedCosts::max_block_bandwidth}) {
+      for (const double factor : {step, 1 / step}) {
+        DistributedCosts other = costs;
+        other.*cost *= factor;
+        other.max_block_bandwidth = std::max(other.max_block_bandwidth, other.min_block_bandwidth);
+        const double of_other = error(other);
+        if (of_other >= least) continue;
+        least = of_other;
+        costs = other;
+        break;
+      }
+    }
+  }
+  return costs;
+}
+
+/// Seconds of a put, by the ranks' devices or hosts.
+double put_seconds(Communicator& comm, std::size_t bytes, bool by_devices) {
+#ifdef KOKKOS_ENABLE_CUDA
+  if (by_devices) return put_seconds_of_devices(comm, bytes);
+#endif
+  static_cast<void>(by_devices);
+  return put_seconds(comm, bytes);
+}
+
 }  // namespace
 
 template <class Scalar>
-DistributedCosts measure_distributed_costs(Communicator& comm) {
-  std::array<double, 2> fitted{};
-  {
+DistributedCosts measure_distributed_costs(Communicator& comm, bool on_device) {
+  DistributedCosts costs = on_device
+                               ? default_device_model<Kokkos::DefaultExecutionSpace>().trisolve.distributed
+                               : host_device_model().trisolve.distributed;
+  comm.agree("calibration of solves", [&] {
     const Communicator::Work work(comm);
     Communicator self(MPI_COMM_SELF);
-    std::vector<Sample> samples;
-    for (const auto& [kind, size] :
-         {std::pair("poisson2d", 80), std::pair("poisson3d", 14), std::pair("circuit", 4000)})
-      samples.push_back(solve_alone<Scalar>(self, kind, size));
-    fitted = fit(samples);
+    costs = on_device ? fit_device<Scalar>(self, costs) : fit_host<Scalar>(self, costs);
     self.close();
-  }
-  std::vector<double> measured{fitted[0], fitted[1]};
+  });
+  std::vector<double> measured{costs.dependency_seconds, 1 / costs.bandwidth, 1 / costs.min_block_bandwidth,
+                               1 / costs.max_block_bandwidth, costs.row_seconds};
   comm.all_max(measured);
-  DistributedCosts costs = host_device_model().trisolve.distributed;
   costs.dependency_seconds = measured[0];
-  costs.bandwidth = costs.min_block_bandwidth = costs.max_block_bandwidth = 1 / measured[1];
+  costs.bandwidth = 1 / measured[1];
+  costs.min_block_bandwidth = 1 / measured[2];
+  costs.max_block_bandwidth = 1 / measured[3];
+  costs.row_seconds = measured[4];
   if (comm.size() > 1) {
-    constexpr std::size_t few = 8, many = 2048;
-    const double seconds_few = put_seconds(comm, few), seconds_many = put_seconds(comm, many);
-    std::vector<double> link{seconds_few, std::max(seconds_many - seconds_few, 1e-9) / (many - few)};
+    bool by_devices = false;
+#ifdef KOKKOS_ENABLE_CUDA
+    by_devices = on_device && can_use(comm, CommBackend::peer);
+#endif
+    const std::size_t few = 8, many = on_device ? 16384 : 2048;
+    const double seconds_few = put_seconds(comm, few, by_devices);
+    const double seconds_many = put_seconds(comm, many, by_devices);
+    std::vector<double> link{seconds_few,
+                             std::max(seconds_many - seconds_few, 1e-9) / static_cast<double>(many - few)};
     comm.broadcast(link);
     costs.latency_seconds = link[0];
     costs.link_bandwidth = 1 / link[1];
@@ -133,6 +257,6 @@ DistributedCosts measure_distributed_costs(Communicator& comm) {
   return costs;
 }
 
-LUTRA_IF_F64(template DistributedCosts measure_distributed_costs<double>(Communicator&);)
+LUTRA_IF_F64(template DistributedCosts measure_distributed_costs<double>(Communicator&, bool);)
 
 }  // namespace lutra

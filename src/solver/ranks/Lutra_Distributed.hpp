@@ -2,6 +2,8 @@
 #ifndef LUTRA_DISTRIBUTED_HPP
 #define LUTRA_DISTRIBUTED_HPP
 
+#include <Kokkos_Core.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -43,6 +45,8 @@ template <class Scalar>
 class RankRows;
 template <class Scalar>
 class RankSolver;
+template <class T>
+struct RankColumns;
 }  // namespace Impl
 
 /// LU factorization of a matrix that is distributed by rows. Rank 0 analyzes it; all ranks factorize, solve
@@ -70,6 +74,12 @@ class RankSolver;
 template <class Scalar>
 class DistributedLU {
  public:
+  using DeviceMemory = Kokkos::DefaultExecutionSpace::memory_space;
+  using DeviceValues = Kokkos::View<const Scalar*, DeviceMemory>;
+  /// Vectors by columns: [rows of this rank × k]
+  template <class T>
+  using DeviceColumns = Kokkos::View<T**, Kokkos::LayoutLeft, DeviceMemory>;
+
   /// Creates a solver without factors. `LuOptions::check` is not used: all solutions are checked.
   /// @throws InputError if an option is out of range
   explicit DistributedLU(Communicator& comm, const LuOptions& options = {},
@@ -91,6 +101,9 @@ class DistributedLU {
   /// @throws on all ranks alike: CallOrderError if no matrix was factorized; InputError for the wrong number
   ///         of values, or one that is not finite; OutOfMemoryError
   [[nodiscard]] Status refactorize(std::span<const Scalar> values);
+  /// The same from the memory of the default execution space. Values stay on a device if the fronts are on
+  /// it.
+  [[nodiscard]] Status refactorize(const DeviceValues& values);
 
   /// Solves op(A)·X = B and refines as SparseLU does: in each column a correction is kept if it lowers the
   /// componentwise backward error, and GMRES follows where that stalls, except on a grid.
@@ -98,6 +111,10 @@ class DistributedLU {
   /// @returns the status of `report()`. If it is singular, X is left unchanged.
   /// @throws on all ranks alike: CallOrderError; InputError if B has the wrong size or is not finite
   Status solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k = 1,
+               Transposition op = Transposition::none);
+  /// The same in the memory of the default execution space, X and B possibly the same; strides are free.
+  /// Vectors stay on a device if the fronts are on it, unless op is adjoint. Waits.
+  Status solve(const DeviceColumns<const Scalar>& B, const DeviceColumns<Scalar>& X,
                Transposition op = Transposition::none);
 
   /// Returns the status and the errors on all ranks. The other fields are complete on rank 0 only.
@@ -116,6 +133,12 @@ class DistributedLU {
  private:
   using Analysis = Impl::FrontAnalysis<Scalar>;
   bool has_pattern(const DistributedRows<Scalar>& A);
+  bool takes_device_memory();
+  void check_for_refactorization(std::size_t values);
+  bool check_for_solve(const Impl::RankColumns<const Scalar>& B, const Impl::RankColumns<Scalar>& X);
+  bool solve_refined(const Impl::RankColumns<const Scalar>& B, const Impl::RankColumns<Scalar>& X,
+                     Transposition op);
+  void fetch_values();
   HostMatrix<Scalar> assemble_rows();
   bool run_known_pattern();
   Status factorize_values(bool again);
@@ -152,6 +175,7 @@ class DistributedLU {
   RankStatistics m_search;                            ///< this rank's part of the symbolic factorization
   bool m_usable = false;                              ///< the factors are those of m_A
   bool m_has_matrix = false;                          ///< `factorize` has returned
+  bool m_has_newer_values = false;                    ///< those of the fronts are newer than those of m_A
   Report m_report;
 };
 
@@ -163,7 +187,8 @@ class DistributedLU {
 /// diagonal in order, then with pairs, then symmetric interchanges within fronts. They are kept if they are
 /// as stable as those of the threshold test. Rank 0 factorizes alone, by SparseLDLT, if a column would have
 /// to be delayed to another front, if a pivot of Cholesky is not positive, and where DistributedLU does; the
-/// reasons in the report say why. There is no grid. On all ranks the report has the inertia.
+/// reasons in the report say why. With `in_place_first` set to true ranks are used whether or not they are
+/// predicted to pay. There is no grid. On all ranks the report has the inertia.
 ///
 /// `factorize` and `refactorize` also throw InputError on all ranks if the values are not symmetric. There
 /// are then no factors.

@@ -18,8 +18,10 @@
 #include "Lutra_LdltOnRanks.hpp"
 #include "Lutra_Outcome.hpp"
 #include "Lutra_PivotOrder.hpp"
+#include "Lutra_RankDivision.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_Refinement.hpp"
+#include "Lutra_SplitFronts.hpp"
 
 namespace lutra {
 namespace {
@@ -100,11 +102,6 @@ DistributedLU<Scalar>::DistributedLU(Communicator& comm, const LdltOptions& opti
 }
 
 template <class Scalar>
-DistributedLDLT<Scalar>::DistributedLDLT(Communicator& comm, const LdltOptions& options,
-                                         const DistributedOptions& distribution)
-    : Base(comm, options, distribution) {}
-
-template <class Scalar>
 DistributedLU<Scalar>::~DistributedLU() = default;
 
 template <class Scalar>
@@ -130,8 +127,10 @@ Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
   const bool again = has_pattern(A);
   m_usable = false;
   m_report.status = Status::not_solved;
+  m_has_newer_values = false;
   if (again) {
     m_A->set_values(A.values);
+    if (m_fronts) m_fronts->update_values();
   } else {
     close();  // the operators refer to the rows
     m_A->set_rows(A);
@@ -147,17 +146,15 @@ Status DistributedLU<Scalar>::refactorize(std::span<const Scalar> values) {
   m_comm.agree(
       "new values of a distributed matrix",
       [&] {
-        if (!m_has_matrix)
-          throw CallOrderError("refactorize: no matrix has been factorized; call factorize first");
-        if (values.size() != A.columns.size())
-          throw InputError("A: " + std::to_string(values.size()) + " values for " +
-                           std::to_string(A.columns.size()) + " entries");
+        check_for_refactorization(values.size());
         Impl::check_values<Scalar>(A, values);
       },
       false);
   m_usable = false;
   m_report.status = Status::not_solved;
+  m_has_newer_values = false;
   m_A->set_values(values);
+  if (m_fronts) m_fronts->update_values();
   m_report.times.distribution = timer.seconds();
   return factorize_values(m_fronts || (m_alone && m_stays_alone));
 }
@@ -182,11 +179,28 @@ bool DistributedLU<Scalar>::has_pattern(const DistributedRows<Scalar>& A) {
   return differs[0] == 0;
 }
 
+/// Copies the values of the fronts to the rows if they are newer.
+template <class Scalar>
+void DistributedLU<Scalar>::fetch_values() {
+  if (m_has_newer_values) m_A->set_values(m_fronts->host_values());
+  m_has_newer_values = false;
+}
+
+template <class Scalar>
+void DistributedLU<Scalar>::check_for_refactorization(std::size_t values) {
+  if (!m_has_matrix) throw CallOrderError("refactorize: no matrix has been factorized; call factorize first");
+  const std::size_t entries = m_A->rows().columns.size();
+  if (values != entries)
+    throw InputError("A: " + std::to_string(values) + " values for " + std::to_string(entries) + " entries");
+}
+
 /// Gathers the whole matrix on rank 0.
 template <class Scalar>
 HostMatrix<Scalar> DistributedLU<Scalar>::assemble_rows() {
+  fetch_values();
   const DistributedRows<Scalar>& A = m_A->rows();
-  const auto row_maps = m_comm.gather(A.row_map), columns = m_comm.gather(A.columns);
+  const auto row_maps = m_comm.gather(A.row_map);
+  const auto columns = m_comm.gather(std::vector<int>(A.columns.begin(), A.columns.end()));
   const auto values = m_comm.gather(A.values);
   HostMatrix<Scalar> whole;
   m_comm.agree(
@@ -233,6 +247,7 @@ template <class Scalar>
 void DistributedLU<Scalar>::factorize_again() {
   const Kokkos::Timer timer;
   const double before = m_report.times.distribution.value_or(0);
+  fetch_values();
   close();
   m_report = {};
   m_predictions.clear();
@@ -290,6 +305,7 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
   if (m_symmetric)
     return m_symmetric->template analyze<ExecutionSpace>(m_comm, A, analysis, m_report, m_why_alone);
   std::vector<char> takes_fronts{0};
+  const DivisionCosts costs = Impl::division_costs<ExecutionSpace>(m_comm);
   m_comm.agree(
       "analysis on rank 0",
       [&] {
@@ -317,8 +333,17 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
           return;
         }
         m_why_alone.clear();
-        takes_fronts[0] = 1;
         Impl::collect_rows(*pivots, tree);
+        if (m_comm.size() > 1) split_fronts(tree);
+        if (m_comm.size() > 1 && m_options.memory_limit == 0) {
+          auto division = Impl::divide_among_ranks(tree, m_comm.size(), costs, static_cast<double>(A.nnz()),
+                                                   m_options.expected_factorizations);
+          analysis.division = std::move(division.ranks);
+          if (m_options.engine == Engine::automatic && m_asked.size() == 0)
+            m_why_alone = division.why_one_rank;
+          if (!m_why_alone.empty()) return;
+        }
+        takes_fronts[0] = 1;
         pivots->reorder(tree.order);
         const auto& scales = pivots->matching;
         analysis.row_order = std::move(pivots->rows);
@@ -464,9 +489,7 @@ std::vector<RankStatistics> DistributedLU<Scalar>::statistics() {
   return all;
 }
 
-#define LUTRA_INSTANTIATE(Scalar)       \
-  template class DistributedLU<Scalar>; \
-  template class DistributedLDLT<Scalar>;
+#define LUTRA_INSTANTIATE(Scalar) template class DistributedLU<Scalar>;
 LUTRA_FOR_EACH_SCALAR(LUTRA_INSTANTIATE)
 #undef LUTRA_INSTANTIATE
 

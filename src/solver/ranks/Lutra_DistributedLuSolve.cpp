@@ -3,9 +3,11 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
-#include <utility>
+#include <type_traits>
+#include <vector>
 
 #include "Lutra_AllFinite.hpp"
+#include "Lutra_CheckVector.hpp"
 #include "Lutra_Distributed.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_FirstRankSolver.hpp"
@@ -13,6 +15,71 @@
 #include "Lutra_Instantiate.hpp"
 
 namespace lutra {
+namespace {
+
+using Impl::RankColumns;
+
+/// Whether all elements of a View on a device are finite. Waits.
+template <class View>
+bool is_finite(const View& view) {
+  using Exec = Kokkos::DefaultExecutionSpace;
+  const Exec exec;
+  const auto n = static_cast<std::int64_t>(view.extent(0));
+  std::int64_t first = n;
+  if (n > 0)
+    Kokkos::parallel_reduce("lutra::solver::check_finite", Kokkos::RangePolicy<Exec>(exec, 0, n),
+                            Impl::FirstBadRow<View>{view}, Kokkos::Min<std::int64_t>(first));
+  exec.fence("lutra::solver: whether values are finite is known");
+  return first >= n;
+}
+template <class Scalar>
+bool is_finite_on_host(const RankColumns<const Scalar>& columns) {
+  using Real = RealOf<Scalar>;
+  bool finite = true;
+  for (std::size_t c = 0; c < columns.count; ++c)
+    finite = finite && Impl::all_finite(reinterpret_cast<const Real*>(columns.data + c * columns.stride),
+                                        columns.rows * (sizeof(Scalar) / sizeof(Real)));
+  return finite;
+}
+
+/// Copies of elements on the host, column by column.
+template <class Scalar, class Memory>
+std::vector<Scalar> on_host(const Kokkos::View<const Scalar*, Memory>& values) {
+  std::vector<Scalar> copy(values.extent(0));
+  Kokkos::deep_copy(Kokkos::View<Scalar*, Kokkos::HostSpace>(copy.data(), copy.size()), values);
+  return copy;
+}
+template <class T>
+using ContiguousColumn = Kokkos::View<T*, Kokkos::DefaultExecutionSpace::memory_space>;
+template <class Scalar>
+std::vector<Scalar> on_host(const RankColumns<const Scalar>& columns) {
+  std::vector<Scalar> copy(columns.rows * columns.count);
+  for (std::size_t c = 0; c < columns.count; ++c) {
+    const Scalar* const column = columns.data + c * columns.stride;
+    Scalar* const to = copy.data() + c * columns.rows;
+    if (columns.on_device)
+      Kokkos::deep_copy(Kokkos::View<Scalar*, Kokkos::HostSpace>(to, columns.rows),
+                        ContiguousColumn<const Scalar>(column, columns.rows));
+    else
+      std::copy_n(column, columns.rows, to);
+  }
+  return copy;
+}
+/// The way back.
+template <class Scalar>
+void copy_to(const RankColumns<Scalar>& columns, const std::vector<Scalar>& from) {
+  for (std::size_t c = 0; c < columns.count; ++c)
+    Kokkos::deep_copy(
+        ContiguousColumn<Scalar>(columns.data + c * columns.stride, columns.rows),
+        Kokkos::View<const Scalar*, Kokkos::HostSpace>(from.data() + c * columns.rows, columns.rows));
+}
+
+template <class T>
+std::string shape(const RankColumns<T>& of) {
+  return std::to_string(of.rows) + " × " + std::to_string(of.count);
+}
+
+}  // namespace
 
 template <class Scalar>
 Status DistributedLU<Scalar>::solve_alone(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
@@ -36,31 +103,71 @@ Impl::RankSolver<Scalar>& DistributedLU<Scalar>::solver() {
   return *m_fronts;
 }
 
+/// Whether values and vectors of a device are used where they are.
 template <class Scalar>
-Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
-                                    Transposition op) {
+bool DistributedLU<Scalar>::takes_device_memory() {
+  return !m_alone && m_fronts && solver().takes_device_memory();
+}
+
+template <class Scalar>
+Status DistributedLU<Scalar>::refactorize(const DeviceValues& values) {
   const Kokkos::Timer timer;
-  const std::size_t mine = m_A->rows().rows.size();
+  if (!takes_device_memory()) return refactorize(std::span<const Scalar>(on_host(values)));
+  m_comm.agree(
+      "new values of a distributed matrix",
+      [&] {
+        check_for_refactorization(values.extent(0));
+        if (is_finite(values)) return;
+        Impl::check_values<Scalar>(m_A->rows(), on_host(values));  // names the entry
+      },
+      false);
+  m_usable = false;
+  m_report.status = Status::not_solved;
+  m_fronts->update_values(values);
+  m_has_newer_values = true;
+  m_report.times.distribution = timer.seconds();
+  return factorize_values(true);
+}
+
+/// @returns whether there is something to solve with
+template <class Scalar>
+bool DistributedLU<Scalar>::check_for_solve(const Impl::RankColumns<const Scalar>& B,
+                                            const Impl::RankColumns<Scalar>& X) {
   m_comm.agree(
       "right-hand sides of a distributed matrix",
       [&] {
         if (!m_usable && m_report.status == Status::not_solved)
           throw CallOrderError("solve: there is no factorization; call factorize first");
-        if (B.size() != mine * k || X.size() != mine * k)
-          throw InputError("B and X: " + std::to_string(B.size()) + " and " + std::to_string(X.size()) +
-                           " values, not " + std::to_string(mine * k));
-        using Real = RealOf<Scalar>;
-        constexpr std::size_t parts = sizeof(Scalar) / sizeof(Real);
-        if (Impl::all_finite(reinterpret_cast<const Real*>(B.data()), parts * B.size())) return;
-        for (std::size_t e = 0; e < B.size(); ++e)
-          if (!ScalarTraits<Scalar>::is_finite(B[e]))
+        if (!m_usable) return;
+        const std::size_t mine = m_A->rows().rows.size();
+        if (B.rows != mine || X.rows != mine || B.count != X.count)
+          throw InputError("B and X: " + shape(B) + " and " + shape(X) + ", not both with " +
+                           std::to_string(mine) + " rows and as many columns");
+        if (B.on_device ? is_finite(B.template view<DeviceMemory>()) : is_finite_on_host(B)) return;
+        const std::vector<Scalar> columns = on_host(B);
+        for (std::size_t e = 0; e < columns.size(); ++e)
+          if (!ScalarTraits<Scalar>::is_finite(columns[e]))
             throw InputError("B: row " + std::to_string(m_A->rows().rows[e % mine]) + ", column " +
                              std::to_string(e / mine) + " is not finite");
       },
       false);
-  if (!m_usable) return m_report.status;
+  return m_usable;
+}
+
+template <class Scalar>
+Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
+                                    Transposition op) {
+  const std::size_t mine = m_A->rows().rows.size();
+  m_comm.agree(
+      "right-hand sides of a distributed matrix",
+      [&] {
+        if (m_usable && (B.size() != mine * k || X.size() != mine * k))
+          throw InputError("B and X: " + std::to_string(B.size()) + " and " + std::to_string(X.size()) +
+                           " values, not " + std::to_string(mine * k));
+      },
+      false);
+  if (!check_for_solve({B.data(), mine, k, mine}, {X.data(), mine, k, mine})) return m_report.status;
   if (m_alone) return solve_alone(B, X, k, op);
-  if (k == 0) return m_report.status = Status::success;
   if (op == Transposition::adjoint) {  // Aᴴ·x = b is Aᵀ·conj(x) = conj(b)
     std::vector<Scalar> right(B.begin(), B.end());
     for (Scalar& value : right) value = ScalarTraits<Scalar>::conjugate(value);
@@ -69,15 +176,43 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
     for (Scalar& value : X) value = ScalarTraits<Scalar>::conjugate(value);
     return status;
   }
+  const bool done = solve_refined({B.data(), mine, k, mine}, {X.data(), mine, k, mine}, op);
+  return done || !m_usable ? m_report.status : solve_alone(B, X, k, op);
+}
+
+template <class Scalar>
+Status DistributedLU<Scalar>::solve(const DeviceColumns<const Scalar>& B, const DeviceColumns<Scalar>& X,
+                                    Transposition op) {
+  constexpr bool on_device = !Impl::is_host_space<Kokkos::DefaultExecutionSpace>;
+  const Impl::RankColumns<const Scalar> in{B.data(), B.extent(0), B.extent(1), B.stride(1), on_device};
+  const Impl::RankColumns<Scalar> out{X.data(), X.extent(0), X.extent(1), X.stride(1), on_device};
+  if (!check_for_solve(in, out)) return m_report.status;
+  if (takes_device_memory() && op != Transposition::adjoint && solve_refined(in, out, op))
+    return m_report.status;
+  if (!m_usable) return m_report.status;
+  std::vector<Scalar> columns = on_host(in);
+  const Status status = solve(columns, columns, in.count, op);
+  if (m_usable) copy_to(out, columns);
+  return status;
+}
+
+/// Solves with the fronts or the grid, and refines.
+/// @returns false if the matrix may be singular; rank 0 has then factorized alone, and X is not written
+template <class Scalar>
+bool DistributedLU<Scalar>::solve_refined(const Impl::RankColumns<const Scalar>& B,
+                                          const Impl::RankColumns<Scalar>& X, Transposition op) {
+  const Kokkos::Timer timer;
+  m_report.status = Status::success;
+  if (B.count == 0) return true;
   const double success = m_options.error_tolerance > 0             ? m_options.error_tolerance
                          : sizeof(RealOf<Scalar>) == sizeof(float) ? 1e-5
                                                                    : 1e-12;
   Impl::RankSolveOptions options{{m_options.max_refinement_steps, m_options.error_tolerance}, success};
   if (m_fronts) options.most_amplification = Impl::largest_condition_on_ranks<Scalar>;
-  const Impl::RankSolveOutcome outcome = solver().solve(B, X, k, op, options);
+  const Impl::RankSolveOutcome outcome = solver().solve(B, X, op, options);
   if (outcome.may_be_singular) {
     factorize_for_judgement();
-    return m_usable ? solve_alone(B, X, k, op) : m_report.status;
+    return false;
   }
   m_report.escalations.clear();
   if (outcome.gmres_iterations > 0)
@@ -92,13 +227,16 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
   m_report.status = !std::isfinite(error) ? Status::breakdown
                     : error <= success    ? Status::success
                                           : Status::error_above_tolerance;
-  return m_report.status;
+  return true;
 }
 
 #define LUTRA_DISTRIBUTED_SOLVE(Scalar)                                                                 \
   template Impl::RankSolver<Scalar>& DistributedLU<Scalar>::solver();                                   \
   template Status DistributedLU<Scalar>::solve(std::span<const Scalar>, std::span<Scalar>, std::size_t, \
-                                               Transposition);
+                                               Transposition);                                          \
+  template Status DistributedLU<Scalar>::solve(const DeviceColumns<const Scalar>&,                      \
+                                               const DeviceColumns<Scalar>&, Transposition);            \
+  template Status DistributedLU<Scalar>::refactorize(const DeviceValues&);
 LUTRA_FOR_EACH_SCALAR(LUTRA_DISTRIBUTED_SOLVE)
 
 }  // namespace lutra

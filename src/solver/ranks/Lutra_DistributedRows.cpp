@@ -37,7 +37,7 @@ std::vector<Impl::Place> Impl::places_of_rows(std::int64_t n,
 template <class Scalar>
 HostMatrix<Scalar> Impl::assemble_rows(std::int64_t n, const std::vector<std::vector<std::int64_t>>& rows,
                                        const std::vector<std::vector<std::int64_t>>& row_maps,
-                                       const std::vector<std::vector<std::int64_t>>& columns,
+                                       const std::vector<std::vector<int>>& columns,
                                        const std::vector<std::vector<Scalar>>& values) {
   if (n > std::numeric_limits<int>::max())
     throw InputError("a matrix of " + std::to_string(n) + " rows: rank 0 factorizes with 32-bit indices");
@@ -50,13 +50,13 @@ HostMatrix<Scalar> Impl::assemble_rows(std::int64_t n, const std::vector<std::ve
   A.entries.resize(static_cast<std::size_t>(A.row_map.back()));
   A.values.resize(A.entries.size());
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    for (std::size_t i = 0; i < rows[r].size(); ++i) {
-      auto to = static_cast<std::size_t>(A.row_map[static_cast<std::size_t>(rows[r][i])]);
-      for (auto e = static_cast<std::size_t>(row_maps[r][i]);
-           e < static_cast<std::size_t>(row_maps[r][i + 1]); ++e, ++to) {
-        A.entries[to] = static_cast<int>(columns[r][e]);
-        A.values[to] = values[r][e];
-      }
+    for (std::size_t i = 0, end = 0; i < rows[r].size(); i = end) {  // runs of consecutive rows
+      end = i + 1;
+      while (end < rows[r].size() && rows[r][end] == rows[r][end - 1] + 1) ++end;
+      const std::int64_t to = A.row_map[static_cast<std::size_t>(rows[r][i])];
+      const std::int64_t first = row_maps[r][i], last = row_maps[r][end];
+      std::copy(columns[r].begin() + first, columns[r].begin() + last, A.entries.begin() + to);
+      std::copy(values[r].begin() + first, values[r].begin() + last, A.values.begin() + to);
     }
   }
   return A;
@@ -136,14 +136,14 @@ DistributedRows<Scalar> deal_rows(Communicator& comm, const HostMatrix<Scalar>& 
   return mine;
 }
 
-#define LUTRA_DISTRIBUTED_ROWS(Scalar)                                                              \
-  template DistributedRows<Scalar> deal_rows(Communicator&, const HostMatrix<Scalar>&, int);        \
-  template HostMatrix<Scalar> Impl::assemble_rows(                                                  \
-      std::int64_t, const std::vector<std::vector<std::int64_t>>&,                                  \
-      const std::vector<std::vector<std::int64_t>>&, const std::vector<std::vector<std::int64_t>>&, \
-      const std::vector<std::vector<Scalar>>&);                                                     \
-  template void Impl::check_rows(const DistributedRows<Scalar>&);                                   \
-  template void Impl::check_columns(const DistributedRows<Scalar>&);                                \
+#define LUTRA_DISTRIBUTED_ROWS(Scalar)                                                       \
+  template DistributedRows<Scalar> deal_rows(Communicator&, const HostMatrix<Scalar>&, int); \
+  template HostMatrix<Scalar> Impl::assemble_rows(                                           \
+      std::int64_t, const std::vector<std::vector<std::int64_t>>&,                           \
+      const std::vector<std::vector<std::int64_t>>&, const std::vector<std::vector<int>>&,   \
+      const std::vector<std::vector<Scalar>>&);                                              \
+  template void Impl::check_rows(const DistributedRows<Scalar>&);                            \
+  template void Impl::check_columns(const DistributedRows<Scalar>&);                         \
   template void Impl::check_values(const DistributedRows<Scalar>&, std::span<const Scalar>);
 LUTRA_FOR_EACH_SCALAR(LUTRA_DISTRIBUTED_ROWS)
 

@@ -26,7 +26,7 @@ std::vector<Place> places_of_rows(std::int64_t n, const std::vector<std::vector<
 template <class Scalar>
 HostMatrix<Scalar> assemble_rows(std::int64_t n, const std::vector<std::vector<std::int64_t>>& rows,
                                  const std::vector<std::vector<std::int64_t>>& row_maps,
-                                 const std::vector<std::vector<std::int64_t>>& columns,
+                                 const std::vector<std::vector<int>>& columns,
                                  const std::vector<std::vector<Scalar>>& values);
 
 /// @throws InputError if the lengths of the arrays do not match

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 
 #include "Lutra_DistributedFrontSolver.hpp"
 #include "Lutra_DistributedFronts.hpp"
@@ -38,7 +39,7 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
       : m_comm(comm),
         m_budget(budget),
         m_fronts(comm, analysis.tree, FrontEntries{A, analysis.row_order, analysis.col_order},
-                 rows.all_rows(), budget, nullptr, symmetry) {
+                 rows.all_rows(), budget, analysis.division ? &*analysis.division : nullptr, symmetry) {
     try {
       m_refinement.emplace(m_fronts.channel(), rows, budget);
     } catch (const OutOfMemoryError&) {  // thrown on all ranks
@@ -55,8 +56,13 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
     m_refinement->set_scales(m_error_scale, m_error_scale);
   }
 
+  bool takes_device_memory() const override { return on_device; }
+  void update_values() override { m_refinement->update_values(); }
+  void update_values(const RankValues<Scalar>& values) override {
+    if constexpr (on_device) m_refinement->update_values(values);
+  }
+  std::vector<Scalar> host_values() override { return m_refinement->host_values(); }
   FrontLuOutcome factorize(double perturbation) override {
-    m_refinement->update_values();
     return m_fronts.factorize(m_refinement->values(), perturbation);
   }
   void set_interchanges(double threshold, Interchanges kind) override {
@@ -68,10 +74,10 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
   DiagonalPivots inspect_pivots() override { return m_fronts.inspect_pivots(); }
   void plan_solves() override { m_solver.emplace(m_comm, m_fronts, m_budget); }
   void plan_collection() override { m_fronts.note_entries(); }
-  RankSolveOutcome solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k, Transposition op,
+  RankSolveOutcome solve(const RankColumns<const Scalar>& B, const RankColumns<Scalar>& X, Transposition op,
                          const RankSolveOptions& options) override {
     FrontsInverse<Scalar, ExecutionSpace> inverse(*m_solver);
-    return m_refinement->solve(B, X, k, op, inverse, options);
+    return m_refinement->solve(B, X, op, inverse, options);
   }
   double condition() override {
     FrontsInverse<Scalar, ExecutionSpace> inverse(*m_solver);
@@ -89,6 +95,9 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
   }
 
  private:
+  static constexpr bool on_device =
+      !is_host_space<ExecutionSpace> && std::is_same_v<ExecutionSpace, Kokkos::DefaultExecutionSpace>;
+
   /// Elements of a vector on rank 0 that belong to the rows of each rank.
   Reals deal(const Reals& whole, const std::vector<std::vector<std::int64_t>>& rows_of_ranks) {
     constexpr int tag = 31006;
@@ -107,8 +116,8 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
   DistributedFronts<Scalar, ExecutionSpace> m_fronts;
   std::optional<RankRefinement<Scalar, ExecutionSpace>> m_refinement;
   Reals m_row_scale, m_col_scale, m_error_scale;  ///< m_refinement may refer to them
-  std::optional<Solver> m_solver;  ///< if solves use the fronts
-  double m_threshold = 0;          ///< of interchanges
+  std::optional<Solver> m_solver;                 ///< if solves use the fronts
+  double m_threshold = 0;                         ///< of interchanges
 };
 
 }  // namespace

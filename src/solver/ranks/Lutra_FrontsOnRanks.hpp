@@ -14,6 +14,7 @@
 #include "Lutra_DistributedTriangles.hpp"
 #include "Lutra_Factorization.hpp"
 #include "Lutra_FrontLu.hpp"
+#include "Lutra_FrontRanks.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_RankRefinement.hpp"
@@ -28,26 +29,33 @@ namespace lutra::Impl {
 template <class Scalar>
 constexpr double largest_condition_on_ranks = sizeof(RealOf<Scalar>) == 8 ? 0x1p26 : 0x1p17;
 
+/// Values of this rank's entries, by rows, in the memory of the default execution space.
+template <class Scalar>
+using RankValues = Kokkos::View<const Scalar*, Kokkos::DefaultExecutionSpace::memory_space>;
+
 /// What the fronts of all ranks are planned from; on rank 0, empty on others.
 template <class Scalar>
 struct FrontAnalysis {
   AssemblyTree tree;
   std::vector<Ordinal> row_order, col_order;         ///< [n] they follow `tree.order`
   std::vector<RealOf<Scalar>> row_scale, col_scale;  ///< [n]
+  std::optional<FrontRanks> division;                ///< of the tree; if absent, `distribute_fronts` divides
   /// [n] scales of rows and columns for GMRES and the condition, with factors of a symmetric matrix; empty:
   /// the two above
   std::vector<RealOf<Scalar>> error_scale;
 };
 
-/// Factors of all ranks with refined solves, wherever they are. Vectors are on hosts, by the rows of the
-/// matrix that each rank has. Calls are collective, errors included.
+/// Factors of all ranks with refined solves, wherever they are. Vectors are by the rows of the matrix that
+/// each rank has. Calls are collective, errors included.
 template <class Scalar>
 class RankSolver {
  public:
   virtual ~RankSolver() = default;
-  /// As `RankRefinement::solve`.
-  virtual RankSolveOutcome solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
+  /// As `RankRefinement::solve`. Vectors are on hosts where `takes_device_memory` is false.
+  virtual RankSolveOutcome solve(const RankColumns<const Scalar>& B, const RankColumns<Scalar>& X,
                                  Transposition op, const RankSolveOptions& options) = 0;
+  /// Whether values and vectors may be in the memory of the default execution space.
+  virtual bool takes_device_memory() const { return false; }
   /// A lower bound of the condition from one solve.
   virtual double condition() = 0;
   /// Statistics of solves on this rank.
@@ -60,7 +68,13 @@ class RankSolver {
 template <class Scalar>
 class FrontsOnRanks : public RankSolver<Scalar> {
  public:
-  /// Factorizes the present values of the rows.
+  /// To be called after the values of the rows have changed.
+  virtual void update_values() = 0;
+  /// Takes other values than those of the rows. Only if device memory is taken.
+  virtual void update_values(const RankValues<Scalar>& values) = 0;
+  /// A copy of the values on the host.
+  virtual std::vector<Scalar> host_values() = 0;
+  /// Factorizes the last values.
   virtual FrontLuOutcome factorize(double perturbation) = 0;
   /// As those of `DistributedFronts`, for symmetric matrices.
   virtual void set_interchanges(double threshold, Interchanges kind) = 0;

@@ -36,10 +36,10 @@ class GridOnRanks final : public RankSolver<Scalar> {
   }
   const DistributedTriangles<Scalar>& triangles() const { return m_factors.triangles(); }
 
-  RankSolveOutcome solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k, Transposition op,
+  RankSolveOutcome solve(const RankColumns<const Scalar>& B, const RankColumns<Scalar>& X, Transposition op,
                          const RankSolveOptions& options) override {
     Inverse inverse(m_factors);
-    return m_refinement.solve(B, X, k, op, inverse, options);
+    return m_refinement.solve(B, X, op, inverse, options);
   }
   double condition() override {
     Inverse inverse(m_factors);

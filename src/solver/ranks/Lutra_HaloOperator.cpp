@@ -72,8 +72,25 @@ void HaloOperator<Scalar, ExecutionSpace>::update_values() {
   if constexpr (!is_host_space<ExecutionSpace>)
     Kokkos::deep_copy(m_own_values,
                       Kokkos::View<const Scalar*, Kokkos::HostSpace>(m_A->values.data(), m_A->values.size()));
+  use_values();
+}
+template <class Scalar, class ExecutionSpace>
+void HaloOperator<Scalar, ExecutionSpace>::update_values(const Kokkos::View<const Scalar*, Memory>& values) {
+  if constexpr (!is_host_space<ExecutionSpace>) Kokkos::deep_copy(m_channel.exec(), m_own_values, values);
+  use_values();
+}
+/// Products use `m_values` from now on.
+template <class Scalar, class ExecutionSpace>
+void HaloOperator<Scalar, ExecutionSpace>::use_values() {
   m_local.set_values(m_values);
   this->set_norm(-1);
+}
+
+template <class Scalar, class ExecutionSpace>
+std::vector<Scalar> HaloOperator<Scalar, ExecutionSpace>::host_values() const {
+  std::vector<Scalar> values(m_values.extent(0));
+  Kokkos::deep_copy(Kokkos::View<Scalar*, Kokkos::HostSpace>(values.data(), values.size()), m_values);
+  return values;
 }
 
 /// Numbers the columns of the rows as elements of X on this rank.
@@ -106,10 +123,11 @@ DistributedRows<Scalar> HaloOperator<Scalar, ExecutionSpace>::transposed() const
     return static_cast<std::size_t>(slot < m_A->rows.size() ? m_channel.comm().rank()
                                                             : m_places[slot - m_A->rows.size()].rank);
   };
+  const std::vector<Scalar> values = host_values();
   for (std::size_t i = 0; i < m_A->rows.size(); ++i)
     for (auto e = static_cast<std::size_t>(m_A->row_map[i]);
          e < static_cast<std::size_t>(m_A->row_map[i + 1]); ++e)
-      to[owner(e)].push_back({m_A->columns[e], m_A->rows[i], m_A->values[e]});
+      to[owner(e)].push_back({m_A->columns[e], m_A->rows[i], values[e]});
   std::vector<Entry> entries;
   for (const auto& part : m_channel.comm().all_to_all(to))
     entries.insert(entries.end(), part.begin(), part.end());

@@ -48,6 +48,10 @@ class HaloOperator final : public MatrixOperator<Scalar, ExecutionSpace> {
   const Kokkos::View<const Scalar*, Memory>& values() const { return m_values; }
   /// To be called after the values of the rows have changed.
   void update_values();
+  /// Devices: copies other values of the same entries. Those of `rows()` are then out of date.
+  void update_values(const Kokkos::View<const Scalar*, Memory>& values);
+  /// A copy of the values on the host.
+  std::vector<Scalar> host_values() const;
   /// The rows of the transposed matrix, distributed alike: each entry goes to the rank of its column.
   DistributedRows<Scalar> transposed() const;
 
@@ -65,6 +69,7 @@ class HaloOperator final : public MatrixOperator<Scalar, ExecutionSpace> {
   void number_columns(std::vector<std::int64_t>& halo);
   void plan_halo(const std::vector<std::int64_t>& halo, const std::vector<Place>& places);
   void move_to_space();
+  void use_values();
   template <class T>
   Kokkos::View<const T*, Memory> in_space(std::string_view label, const std::vector<T>& host);
   template <class T>
@@ -104,6 +109,11 @@ class DistributedOperator {
   /// To be called after the values of the rows have changed.
   void update_values() {
     m_A.update_values();
+    m_transposed.reset();
+  }
+  /// Devices: takes other values.
+  void update_values(const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& values) {
+    m_A.update_values(values);
     m_transposed.reset();
   }
   /// A or Aᵀ. @param op not adjoint

@@ -44,21 +44,12 @@ void RankRefinement<Scalar, ExecutionSpace>::set_scales(const Reals& row, const 
 }
 
 template <class Scalar, class ExecutionSpace>
-RankSolveOutcome RankRefinement<Scalar, ExecutionSpace>::solve(std::span<const Scalar> B, std::span<Scalar> X,
-                                                               std::size_t k, Transposition op,
+RankSolveOutcome RankRefinement<Scalar, ExecutionSpace>::solve(const RankColumns<const Scalar>& B,
+                                                               const RankColumns<Scalar>& X, Transposition op,
                                                                Inverse& inverse,
                                                                const RankSolveOptions& options) {
-  using HostColumns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
-  using HostInput = Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
-  reserve(k);
-  const HostInput host_B(B.data(), m_rows, k);
-  const HostColumns host_X(X.data(), m_rows, k);
-  if constexpr (is_host_space<ExecutionSpace>) {
-    copy_block(exec(), host_B, m_work.B);
-  } else {
-    Kokkos::deep_copy(exec(), m_columns, host_B);
-    copy_block(exec(), m_columns, m_work.B);
-  }
+  reserve(B.count);
+  take_right_hand_sides(B);
   m_work.maxima.clear(exec());
   RankSolveOutcome outcome{
       solve_refined<Scalar, ExecutionSpace>(exec(), m_A.get(op), inverse, op, options.refinement, m_work)};
@@ -68,14 +59,32 @@ RankSolveOutcome RankRefinement<Scalar, ExecutionSpace>::solve(std::span<const S
   }
   if (m_has_scales && options.refinement.max_steps > 0)
     outcome.gmres_iterations = improve_by_gmres(op, options.success, inverse, outcome);
-  if constexpr (is_host_space<ExecutionSpace>) {
-    copy_block(exec(), m_work.X, host_X);
-  } else {
-    copy_block(exec(), m_work.X, m_columns);
-    Kokkos::deep_copy(exec(), host_X, m_columns);
-  }
-  exec().fence("lutra::solver: X is on the host");
+  give_solutions(X);
   return outcome;
+}
+
+template <class Scalar, class ExecutionSpace>
+void RankRefinement<Scalar, ExecutionSpace>::take_right_hand_sides(const RankColumns<const Scalar>& B) {
+  if (is_host_space<ExecutionSpace> || B.on_device)
+    return copy_block(exec(), B.template view<Memory>(), m_work.B);
+  reserve_columns(B.count);
+  const Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace> on_host(B.data, m_rows, B.count);
+  Kokkos::deep_copy(exec(), m_columns, on_host);
+  copy_block(exec(), m_columns, m_work.B);
+}
+
+/// Waits.
+template <class Scalar, class ExecutionSpace>
+void RankRefinement<Scalar, ExecutionSpace>::give_solutions(const RankColumns<Scalar>& X) {
+  if (is_host_space<ExecutionSpace> || X.on_device) {
+    copy_block(exec(), m_work.X, X.template view<Memory>());
+  } else {
+    reserve_columns(X.count);
+    const Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace> on_host(X.data, m_rows, X.count);
+    copy_block(exec(), m_work.X, m_columns);
+    Kokkos::deep_copy(exec(), on_host, m_columns);
+  }
+  exec().fence("lutra::solver: X is there");
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -118,11 +127,18 @@ void RankRefinement<Scalar, ExecutionSpace>::reserve(std::size_t k) {
   if (m_work.B.extent(1) == k) return;
   m_channel.comm().agree("vectors of a distributed solve", [&] {
     m_work = {};
+    m_work = Workspace(exec(), m_rows, k, m_budget);
+  });
+}
+
+/// For B and X of hosts: all ranks have the same kind.
+template <class Scalar, class ExecutionSpace>
+void RankRefinement<Scalar, ExecutionSpace>::reserve_columns(std::size_t k) {
+  if (m_columns.extent(1) == k) return;
+  m_channel.comm().agree("vectors of a distributed solve", [&] {
     m_columns = {};
     m_of_columns = MemoryReservation(m_budget);
-    m_work = Workspace(exec(), m_rows, k, m_budget);
-    if (!is_host_space<ExecutionSpace>)
-      m_columns = m_of_columns.template allocate<Columns>(exec(), "lutra::solver::B and X", m_rows, k);
+    m_columns = m_of_columns.template allocate<Columns>(exec(), "lutra::solver::B and X", m_rows, k);
   });
 }
 

@@ -43,6 +43,22 @@ struct RankSolveOutcome : RefinementOutcome {
   int gmres_iterations = 0;      ///< 0: refinement sufficed, or GMRES was not allowed
 };
 
+/// Columns of vectors with the elements of this rank's rows.
+template <class T>
+struct RankColumns {
+  T* data = nullptr;
+  std::size_t rows = 0, count = 0;
+  std::size_t stride = 0;  ///< between two columns
+  bool on_device = false;  ///< whether `data` is in the memory of the default execution space, not a host's
+
+  /// As a View in some memory.
+  template <class Memory>
+  Kokkos::View<T**, Kokkos::LayoutStride, Memory> view() const {
+    return Kokkos::View<T**, Kokkos::LayoutStride, Memory>(data,
+                                                           Kokkos::LayoutStride(rows, 1, count, stride));
+  }
+};
+
 /// Refinement of solutions whose rows are on several ranks, in an execution space: residuals by a
 /// HaloOperator, errors and GMRES joined over the ranks. All calls are collective, errors included.
 template <class Scalar, class ExecutionSpace>
@@ -60,14 +76,18 @@ class RankRefinement {
   void set_scales(const Reals& row, const Reals& col);
   /// To be called after the values of the rows have changed.
   void update_values() { m_A.update_values(); }
+  /// Devices: takes other values. Those of the rows are then out of date.
+  void update_values(const Kokkos::View<const Scalar*, Memory>& values) { m_A.update_values(values); }
+  /// A copy of the values on the host.
+  std::vector<Scalar> host_values() { return m_A.get(Transposition::none).host_values(); }
   /// The values of this rank's entries, by rows.
   const Kokkos::View<const Scalar*, Memory>& values() { return m_A.get(Transposition::none).values(); }
 
   /// Solves op(A)·X = B and refines; GMRES follows for columns that stall, if there are scales.
-  /// @param B, X [rows × k] by columns, on the host
+  /// @param B, X    by hosts only on hosts; X may be B
   /// @param op      not adjoint
   /// @param inverse the factors
-  RankSolveOutcome solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k, Transposition op,
+  RankSolveOutcome solve(const RankColumns<const Scalar>& B, const RankColumns<Scalar>& X, Transposition op,
                          Inverse& inverse, const RankSolveOptions& options);
 
   /// A lower bound of the condition from one solve (`probe_condition`).
@@ -78,6 +98,9 @@ class RankRefinement {
   using Columns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Memory>;
   const ExecutionSpace& exec() const { return m_channel.exec(); }
   void reserve(std::size_t k);
+  void take_right_hand_sides(const RankColumns<const Scalar>& B);
+  void give_solutions(const RankColumns<Scalar>& X);
+  void reserve_columns(std::size_t k);
   void reserve_column();
   void reserve_gmres();
   int improve_by_gmres(Transposition op, double tolerance, Inverse& inverse, RefinementOutcome& outcome);
@@ -90,7 +113,7 @@ class RankRefinement {
   Scales<Scalar, Memory> m_scales;  ///< of these rows
   bool m_has_scales = false;
   MemoryReservation m_of_columns;
-  Columns m_columns;                       ///< [rows × k] B or X by columns; on devices only
+  Columns m_columns;                       ///< [rows × k] B or X of hosts on a device
   Workspace m_work, m_column;              ///< vectors of this rank's rows, and for one column
   Fgmres<Scalar, ExecutionSpace> m_gmres;  ///< empty until needed
 };

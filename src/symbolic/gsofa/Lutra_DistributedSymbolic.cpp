@@ -79,8 +79,15 @@ SourceSchedule make_schedule(Communicator& comm, std::int64_t n, const Distribut
 /// Rows of a rank, ascending.
 std::vector<Ordinal> rows_of_rank(const SourceSchedule& schedule, Ordinal n, int rank) {
   std::vector<Ordinal> rows;
-  for (Ordinal row = 0; row < n; ++row) {
-    if (schedule.rank_of(row) == rank) rows.push_back(row);
+  const std::int64_t together = schedule.ranks_per_node, node = rank / together, place = rank % together;
+  for (std::int64_t number = node, before = 0; number * schedule.chunk < n;
+       number += schedule.nodes, before += schedule.chunk) {
+    const std::int64_t begin = number * schedule.chunk;
+    const std::int64_t end = std::min<std::int64_t>(begin + schedule.chunk, n);
+    // the first row whose position among the node's rows is the rank's
+    for (std::int64_t row = begin + (place - before % together + together) % together; row < end;
+         row += together)
+      rows.push_back(static_cast<Ordinal>(row));
   }
   return rows;
 }
@@ -281,6 +288,33 @@ DistributedLuPattern factorize_symbolic_distributed(
   return part;
 }
 
+template <class ExecutionSpace>
+RowsOfRank<typename ExecutionSpace::memory_space> find_rows_of_rank(
+    Communicator& comm, const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const MemoryBudget& budget, const DistributedSymbolicOptions& options) {
+  RowsOfRank<typename ExecutionSpace::memory_space> part;
+  part.n = pattern.n_rows;
+  part.schedule = make_schedule(comm, pattern.n_rows, options);
+  std::array<Offset, 2> entries{};  // all, and left of the diagonal
+  comm.agree("symbolic: search", [&] {
+    const Communicator::Work alone(comm);
+    if (pattern.n_rows != pattern.n_cols) throw InputError("pattern: it is not square");
+    part.rows = rows_of_rank(part.schedule, part.n, comm.rank());
+    if (part.rows.empty()) return;
+    MemoryReservation reservation(budget);
+    const auto sources = Impl::upload(exec, reservation, "lutra::symbolic::sources", part.rows);
+    part.found = Impl::fill2_rows(exec, pattern, sources, budget,
+                                  Impl::Fill2Ablation{.portable = options.symbolic.portable});
+    entries = {static_cast<Offset>(part.found.entries.extent(0)), part.found.nnz_l};
+  });
+  for (const auto& [all, lower] : comm.all_gather(entries)) {
+    part.nnz_l += lower;
+    part.nnz_u += all - lower;
+  }
+  return part;
+}
+
 LuPattern<Kokkos::HostSpace> gather_pattern(Communicator& comm, const DistributedLuPattern& part, int root,
                                             const MemoryBudget& budget) {
   const int first_root = std::max(root, 0);
@@ -346,6 +380,9 @@ LuPattern<Kokkos::HostSpace> gather_pattern(Communicator& comm, const Distribute
 
 #define LUTRA_DISTRIBUTED_SYMBOLIC(Space)                                                            \
   template DistributedLuPattern factorize_symbolic_distributed(                                      \
+      Communicator&, const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, \
+      const MemoryBudget&, const DistributedSymbolicOptions&);                                       \
+  template RowsOfRank<typename Space::memory_space> find_rows_of_rank(                               \
       Communicator&, const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, \
       const MemoryBudget&, const DistributedSymbolicOptions&);
 LUTRA_FOR_EACH_SPACE(LUTRA_DISTRIBUTED_SYMBOLIC)

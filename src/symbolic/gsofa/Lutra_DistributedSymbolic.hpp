@@ -81,6 +81,27 @@ DistributedLuPattern factorize_symbolic_distributed(
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const MemoryBudget& budget = {}, const DistributedSymbolicOptions& options = {});
 
+/// Rows of L + U where a rank has found them. `nnz_l` and `nnz_u` are the same on all ranks.
+template <class MemorySpace>
+struct RowsOfRank {
+  Ordinal n = 0;
+  SourceSchedule schedule;
+  std::vector<Ordinal> rows;      ///< the rank's rows, ascending
+  SourceRows<MemorySpace> found;  ///< in their order
+  Offset nnz_l = 0;               ///< entries left of the diagonal, all rows
+  Offset nnz_u = 0;               ///< entries on and right of the diagonal, all rows
+};
+
+/// The same search, all rows of a rank at a time, for who uses the rows where they are: nothing is copied to
+/// hosts, and no supernodes are found. Collective.
+/// @param budget of the rank's memory of `exec`, pattern included
+/// @throws as `factorize_symbolic_distributed`; OutOfMemoryError on all ranks
+template <class ExecutionSpace>
+RowsOfRank<typename ExecutionSpace::memory_space> find_rows_of_rank(
+    Communicator& comm, const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
+    const MemoryBudget& budget = {}, const DistributedSymbolicOptions& options = {});
+
 /// Gathers the whole pattern on one rank, with an empty one on the others; or on all ranks for `root` = −1.
 /// Collective. Rows are sent in messages of up to 32 million entries, each of which is copied to the final
 /// positions of its rows.

@@ -426,11 +426,12 @@ SimulatedTimes simulate_solve(const BlockTriangle& triangle, const ProcessGrid& 
 }
 
 double exchange_seconds(std::int64_t rows, int ranks, const DistributedCosts& costs, int n_rhs) {
-  if (ranks == 1) return 0;
+  const double rows_of_rank = static_cast<double>(rows) * n_rhs / ranks;
+  if (ranks == 1) return rows_of_rank * costs.row_seconds;
   const double meeting = 2 * std::ceil(std::log2(ranks)) * costs.latency_seconds;
-  const double elements = static_cast<double>(rows) * n_rhs * value_bytes / ranks;
-  const double vector = (ranks - 1) * costs.latency_seconds + elements / costs.link_bandwidth;
-  return 2 * meeting + 2 * vector;
+  const double vector =
+      (ranks - 1) * costs.latency_seconds + rows_of_rank * value_bytes / costs.link_bandwidth;
+  return 2 * meeting + 2 * vector + rows_of_rank * costs.row_seconds;
 }
 
 std::vector<GridTimes> compare_grids(const BlockTriangle& lower, int ranks, const DistributedCosts& costs,

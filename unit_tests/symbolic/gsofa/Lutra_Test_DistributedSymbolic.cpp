@@ -70,7 +70,48 @@ void check_matrix(Communicator& comm, const HostMatrix<double>& matrix, const Su
   }
 }
 
+/// Compares the rows of each rank with those of one rank on a host.
+template <class Searcher>
+void check_rows(Communicator& comm, const HostMatrix<double>& matrix, int ranks_per_node) {
+  const auto pattern = make_view(matrix).pattern();
+  const auto expected =
+      factorize_symbolic(Space(), pattern, MemoryBudget(), {.method = SymbolicMethod::fill1});
+  const typename Searcher::memory_space memory;
+  const CsrPattern<int, std::int64_t, typename Searcher::memory_space> searched{
+      pattern.n_rows, pattern.n_cols, Kokkos::create_mirror_view_and_copy(memory, pattern.row_map),
+      Kokkos::create_mirror_view_and_copy(memory, pattern.entries)};
+  const auto part =
+      find_rows_of_rank(comm, Searcher(), searched, MemoryBudget(), {{.max_size = 8}, ranks_per_node});
+  CHECK(part.nnz_l == expected.nnz_l);
+  CHECK(part.nnz_u == expected.nnz_u);
+  std::vector<Ordinal> rows;
+  for (Ordinal row = 0; row < expected.n; ++row)
+    if (part.schedule.rank_of(row) == comm.rank()) rows.push_back(row);
+  CHECK(part.rows == rows);
+  const auto row_map = to_vector(part.found.row_map);
+  const auto entries = to_vector(part.found.entries);
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    const auto begin = expected.entries.data() + expected.row_map(rows[k]);
+    const auto end = expected.entries.data() + expected.row_map(rows[k] + 1);
+    CHECK(std::vector<Ordinal>(entries.begin() + row_map[k], entries.begin() + row_map[k + 1]) ==
+          std::vector<Ordinal>(begin, end));
+  }
+}
+
 }  // namespace
+
+TEST_CASE("rows of L + U stay where a rank has found them", "[symbolic][device]") {
+  Communicator comm;
+  std::mt19937 random(5);
+  for (const int n : {1, 7, 90}) {
+    const auto matrix = random_matrix<HostMatrix<double>>(n, 3.0 / n, 0.0, random);
+    for (const int together : divisors(comm.size())) {
+      check_rows<Space>(comm, matrix, together);
+      check_rows<Kokkos::DefaultExecutionSpace>(comm, matrix, together);
+    }
+  }
+  comm.close();
+}
 
 TEST_CASE("chunks are dealt to nodes in turn, and their rows to the ranks of a node", "[symbolic]") {
   const SourceSchedule schedule{4, 2, 2};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,11 +14,17 @@
 #include "Lutra_FrontPart.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_PlannedPart.hpp"
 
 namespace lutra {
 namespace {
 
 using Impl::at;
+using Impl::find_rows;
+using Impl::PartRequests;
+using Impl::PlannedPart;
+using Impl::RowPlace;
+using Impl::select;
 
 constexpr int plan_tag = 230, boundary_tag = 231;  // used by no other exchange
 
@@ -36,20 +43,6 @@ void for_each_array(Plan& plan, const Visit& visit) {
   visit(plan.in_row);
 }
 
-/// Where a row of A is: its rank, its position there, and its first entry among those of the rank.
-struct RowPlace {
-  std::int64_t rank = -1;
-  std::size_t position = 0, first_entry = 0;
-};
-
-/// A part as its rank gets it, with the places of the rows of A, and of those with the numbers of the
-/// columns, at all positions.
-struct PlannedPart {
-  Impl::FrontPartPlan plan;
-  PartBoundary boundary;
-  std::vector<RowPlace> of_rows, of_columns;
-};
-
 void send_plan(Communicator& comm, int to, const Impl::FrontPartPlan& plan) {
   for_each_array(plan, [&](const auto& array) { comm.send(to, plan_tag, array); });
 }
@@ -60,49 +53,6 @@ Impl::FrontPartPlan receive_plan(Communicator& comm) {
   plan.tree.n = static_cast<int>(plan.position.size());
   return plan;
 }
-
-std::vector<RowPlace> find_rows(const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
-                                const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& A) {
-  std::vector<RowPlace> places(static_cast<std::size_t>(A.n_rows));
-  for (std::size_t r = 0; r < rows_of_ranks.size(); ++r) {
-    std::size_t entries = 0;
-    for (std::size_t k = 0; k < rows_of_ranks[r].size(); ++k) {
-      const std::int64_t i = rows_of_ranks[r][k];
-      at(places, i) = {static_cast<std::int64_t>(r), k, entries};
-      entries += static_cast<std::size_t>(A.row_map(i + 1) - A.row_map(i));
-    }
-  }
-  return places;
-}
-
-/// The elements of `places` at some indices.
-std::vector<RowPlace> select(const std::vector<RowPlace>& places, std::span<const int> indices) {
-  std::vector<RowPlace> result;
-  result.reserve(indices.size());
-  for (const int i : indices) result.push_back(at(places, i));
-  return result;
-}
-
-/// Places of what a rank's parts read: rows and columns of their pivots, those of other parts' pivots in
-/// their fronts, and entries of A.
-struct PartPlaces {
-  std::vector<Impl::Place> rows, columns, other_rows, other_columns, entries;
-
-  void add(const PlannedPart& part) {
-    const auto& [plan, boundary, of_rows, of_columns] = part;
-    const auto pivots = static_cast<std::size_t>(plan.n_pivots());
-    for (std::size_t k = 0; k < of_rows.size(); ++k) {
-      (k < pivots ? rows : other_rows).push_back({of_rows[k].rank, of_rows[k].position});
-      (k < pivots ? columns : other_columns).push_back({of_columns[k].rank, of_columns[k].position});
-    }
-    entries.reserve(entries.size() + plan.columns.size());
-    for (std::size_t k = 0; k < of_rows.size(); ++k) {
-      for (auto e = plan.row_map[k]; e < plan.row_map[k + 1]; ++e)
-        entries.push_back(
-            {of_rows[k].rank, of_rows[k].first_entry + static_cast<std::size_t>(at(plan.in_row, e))});
-    }
-  }
-};
 
 }  // namespace
 
@@ -140,10 +90,25 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     for (int p = 0; p < ranks.n_parts(); ++p) at(numbers, at(ranks.rank_of_part, p)).push_back(p);
     for (int r = 0; r < comm.size(); ++r) comm.send(r, plan_tag, at(numbers, r));
     const std::vector<RowPlace> places = find_rows(rows_of_ranks, entries_of_A.A);
-    Impl::FrontPartMaker maker(tree, entries_of_A, ranks.part);
+    const Impl::FrontPartMaker maker(tree, entries_of_A, ranks.part);
+    std::vector<Impl::FrontPartPlan> plans(static_cast<std::size_t>(ranks.n_parts()));
+    std::vector<std::exception_ptr> failures(plans.size());
+    Kokkos::parallel_for(
+        "lutra::numeric::plans of parts",
+        Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace, Kokkos::Schedule<Kokkos::Dynamic>>(
+            0, ranks.n_parts()),
+        [&](const int p) {
+          try {
+            at(plans, p) = maker.make(p);
+          } catch (...) {
+            at(failures, p) = std::current_exception();
+          }
+        });
+    for (const auto& failure : failures)
+      if (failure) std::rethrow_exception(failure);
     std::vector<Impl::PartOutline> outlines;
     for (int p = 0; p < ranks.n_parts(); ++p) {
-      const Impl::FrontPartPlan plan = maker.make(p);
+      const Impl::FrontPartPlan& plan = at(plans, p);
       const int to = at(ranks.rank_of_part, p);
       send_plan(comm, to, plan);
       comm.send(to, plan_tag, select(places, plan.user_row));
@@ -167,13 +132,13 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   }
 
   void plan_exchanges(const std::vector<PlannedPart>& planned) {
-    PartPlaces needed;
+    PartRequests needed(comm.size());
     for (const PlannedPart& part : planned) needed.add(part);
-    const auto rows_plan = Impl::plan_exchange(comm, needed.rows);
-    const auto columns_plan = Impl::plan_exchange(comm, needed.columns);
-    const auto other_rows_plan = Impl::plan_exchange(comm, needed.other_rows);
-    const auto other_columns_plan = Impl::plan_exchange(comm, needed.other_columns);
-    const auto entries_plan = Impl::plan_exchange(comm, needed.entries);
+    const auto rows_plan = std::move(needed.rows).plan(comm);
+    const auto columns_plan = std::move(needed.columns).plan(comm);
+    const auto other_rows_plan = std::move(needed.other_rows).plan(comm);
+    const auto other_columns_plan = std::move(needed.other_columns).plan(comm);
+    const auto entries_plan = std::move(needed.entries).plan(comm);
     comm.agree("numeric: exchanges of values and vectors", [&] {
       const auto in_space = [&](const Impl::Exchange& made) { return Exchange(exec(), made, budget); };
       pivot_rows = in_space(rows_plan);
@@ -189,12 +154,18 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     });
   }
 
-  /// As `distribute_fronts` takes them. Those of devices: 48 Tflop/s, fitted to an H200 in double precision
-  /// (19 Tflop/s for poisson3d 64, 26 for 80).
   DivisionCosts costs() const {
     if (Impl::is_host_space<ExecutionSpace>) return {};
-    return {channel.is_direct() ? 1.9 : 190000,  // 8 bytes at 200 GB/s, or through hosts at 2 GB/s
-            4000, 1.4e9};                        // 30 µs
+    return DivisionCosts::of_devices(channel.is_direct());
+  }
+
+  /// A device may wait for a message as long as another works: all flops at a tenth of a device's speed.
+  void set_patience() {
+    constexpr double flops_per_second = 2e12;
+    std::vector<double> seconds{std::accumulate(ranks.flops.begin(), ranks.flops.end(), 0.0) /
+                                flops_per_second};
+    comm.broadcast(seconds);
+    channel.wait_at_least(seconds[0]);
   }
 
   /// Makes room for what a factorization passes, and for scales.
@@ -358,6 +329,7 @@ DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(
     state.make_parts(planned);
   });
   state.reserve_room();
+  state.set_patience();
 }
 
 template <class Scalar, class ExecutionSpace>

@@ -64,8 +64,7 @@ class FrontPartMaker {
         m_entries(entries),
         m_part(std::move(part)),
         m_part_of_pivot(static_cast<std::size_t>(tree.n)),
-        m_column_position(m_part_of_pivot.size()),
-        m_local(m_part_of_pivot.size(), -1) {
+        m_column_position(m_part_of_pivot.size()) {
     for (int f = 0; f < tree.count(); ++f)
       std::fill(m_part_of_pivot.begin() + at(tree.pivot_begin, f),
                 m_part_of_pivot.begin() + at(tree.pivot_begin, f + 1), at(m_part, f));
@@ -73,11 +72,12 @@ class FrontPartMaker {
       at(m_column_position, entries.col_order[k]) = static_cast<int>(k);
   }
 
-  FrontPartPlan make(int part) {
+  /// Threads may call it for different parts.
+  FrontPartPlan make(int part) const {
     FrontPartPlan plan;
-    take_fronts(part, plan);
-    take_entries(part, plan);
-    for (const int position : plan.position) at(m_local, position) = -1;
+    std::vector<int> local(m_part_of_pivot.size(), -1);  // the part's index of F's rows
+    take_fronts(part, plan, local);
+    take_entries(part, plan, local);
     return plan;
   }
 
@@ -87,7 +87,7 @@ class FrontPartMaker {
   }
 
   /// Takes the part's fronts and, as leaves without pivots, their children from other parts.
-  void take_fronts(int part, FrontPartPlan& plan) {
+  void take_fronts(int part, FrontPartPlan& plan, std::vector<int>& local) const {
     AssemblyTree& tree = plan.tree;
     tree.pivot_begin.push_back(0);
     tree.row_begin.push_back(0);
@@ -98,7 +98,7 @@ class FrontPartMaker {
       at(number, f) = static_cast<int>(taken.size());
       taken.push_back(f);
       for (int k = at(m_tree.pivot_begin, f); own && k < at(m_tree.pivot_begin, f + 1); ++k) {
-        at(m_local, k) = static_cast<int>(plan.position.size());
+        at(local, k) = static_cast<int>(plan.position.size());
         plan.position.push_back(k);
       }
       tree.pivot_begin.push_back(static_cast<int>(plan.position.size()));
@@ -110,19 +110,20 @@ class FrontPartMaker {
       tree.parent.push_back(at(m_tree.parent, f) < 0 ? -1 : at(number, at(m_tree.parent, f)));
     std::vector<int> others;
     for (const int row : tree.rows) {
-      if (at(m_local, row) < 0) others.push_back(row);
+      if (at(local, row) != -1) continue;
+      at(local, row) = -2;  // once
+      others.push_back(row);
     }
     std::sort(others.begin(), others.end());
-    others.erase(std::unique(others.begin(), others.end()), others.end());
     for (const int row : others) {
-      at(m_local, row) = static_cast<int>(plan.position.size());
+      at(local, row) = static_cast<int>(plan.position.size());
       plan.position.push_back(row);
     }
-    for (int& row : tree.rows) row = at(m_local, row);
+    for (int& row : tree.rows) row = at(local, row);
     tree.n = static_cast<int>(plan.position.size());
   }
 
-  void take_entries(int part, FrontPartPlan& plan) const {
+  void take_entries(int part, FrontPartPlan& plan, const std::vector<int>& local) const {
     const auto& A = m_entries.A;
     plan.row_map.push_back(0);
     for (const int k : plan.position) {
@@ -132,7 +133,7 @@ class FrontPartMaker {
       for (auto p = A.row_map(i); p < A.row_map(i + 1); ++p) {
         const int l = at(m_column_position, A.entries(p));
         if (at(m_part_of_pivot, std::min(k, l)) != part) continue;
-        plan.columns.push_back(at(m_local, l));
+        plan.columns.push_back(at(local, l));
         plan.in_row.push_back(static_cast<int>(p - A.row_map(i)));
       }
       plan.row_map.push_back(static_cast<std::int64_t>(plan.columns.size()));
@@ -144,7 +145,6 @@ class FrontPartMaker {
   std::vector<int> m_part;             ///< [fronts]
   std::vector<int> m_part_of_pivot;    ///< [n]
   std::vector<int> m_column_position;  ///< [n] index in F of A's columns
-  std::vector<int> m_local;            ///< [n] index of F's rows in the current part; else −1
 };
 
 /// The largest magnitude of scaled entries, row by row.

@@ -21,8 +21,17 @@ struct DivisionCosts {
   double half_order = 0;         ///< order of a front that is factorized at half of the full speed
   double flops_per_part = 2e5;   ///< for starting a part: 10 µs
 
+  double flops_per_second = 25e9;  ///< full speed
+
   /// The time of a front: its speed is order / (order + half_order) of the full one.
   double time_of(double flops, double order) const { return flops * (1 + half_order / order); }
+
+  /// Those of devices: 48 Tflop/s, fitted to an H200 in double precision (19 Tflop/s for poisson3d 64, 26 for
+  /// 80).
+  /// @param direct whether contributions go from device to device, at 200 GB/s, or through hosts at 2 GB/s
+  static DivisionCosts of_devices(bool direct) {
+    return {direct ? 1.9 : 190000, 4000, 1.4e9, 48e12};  // a part: 30 µs
+  }
 };
 
 /// Mapping of fronts to parts and of parts to ranks. A part is factorized as a whole once the contributions

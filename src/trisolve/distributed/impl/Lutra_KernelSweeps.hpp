@@ -146,7 +146,8 @@ class KernelSweeps {
             m_b.data(),
             m_sums.data(),
             m_slots.data(),
-            static_cast<std::int64_t>(k)};
+            static_cast<std::int64_t>(k),
+            m_list.max_width};
   }
 
  public:  // public because device lambdas require it
@@ -157,8 +158,10 @@ class KernelSweeps {
     const RowTaskArrays<Scalar> data = arrays(k);
     const int* const numbers = m_ready.data();
 #ifdef KOKKOS_ENABLE_CUDA
+    const std::size_t bytes = bytes_of_triangle<Scalar>(data.max_width, 48 << 10);
     row_batch_kernel<Scalar>
-        <<<static_cast<unsigned>(tasks.size()), row_task_threads, 0, m_exec.cuda_stream()>>>(data, numbers);
+        <<<static_cast<unsigned>(tasks.size()), row_task_threads, bytes, m_exec.cuda_stream()>>>(
+            data, numbers, bytes > 0);
     check_cuda(cudaGetLastError(), "launching rows of a triangular solve");
 #else
     using Policy = Kokkos::TeamPolicy<Exec>;

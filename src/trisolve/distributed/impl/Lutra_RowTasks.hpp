@@ -66,6 +66,7 @@ struct RowTaskArrays {
   Scalar* sums;             ///< [rows × k]
   Scalar* slots;            ///< [rows × k]
   std::int64_t k;
+  int max_width;  ///< of the rows
 };
 
 /// A Kokkos team in the form that tasks require.
@@ -77,6 +78,9 @@ struct RowTeam {
   KOKKOS_FUNCTION int size() const { return member.team_size(); }
   KOKKOS_FUNCTION void sync() const { member.team_barrier(); }
   KOKKOS_FUNCTION void sync_lanes() const {}
+  /// Fetches a diagonal block before it is needed.
+  template <class Scalar>
+  KOKKOS_FUNCTION void prefetch(const RowTaskArrays<Scalar>&, const RowTask&) const {}
   /// Sum over lanes whose numbers are congruent modulo `stride`.
   template <class Scalar>
   KOKKOS_FUNCTION Scalar sum_lanes(const Scalar& value, int) const {
@@ -139,6 +143,7 @@ template <class Team, class Scalar, class Wait>
 KOKKOS_INLINE_FUNCTION bool work_row(const Team& team, const RowTaskArrays<Scalar>& data, const RowTask& task,
                                      Scalar* sum, const Wait& wait) {
   const std::int64_t n = task.width * data.k;
+  if (task.has_diagonal) team.prefetch(data, task);
   for (std::int64_t i = team.rank(); i < n; i += team.size()) sum[i] = Scalar(0);
   for (std::int64_t b = task.first_block; b < task.end_block; ++b) {
     if (!wait(data.blocks[b].x.signal)) return false;

@@ -58,17 +58,19 @@ void DistributedTriangles<Scalar>::State::analyze(const DistributedPattern& patt
     Impl::Sweep<Scalar>& sweep = sweeps[s];
     std::vector<std::vector<Impl::Position>> to(P);
     sweep.entries.sources.resize(P);
+    comm.agree("entries of a distributed triangle", [&] { Impl::Exchange::check_size(pattern.rows.size()); });
     for (std::size_t e = 0; e < pattern.rows.size(); ++e) {
       const std::int64_t row = pattern.rows[e], column = pattern.columns[e];
       if (!Impl::belongs(pattern.sweeps[s], row, column)) continue;
       const auto owner = static_cast<std::size_t>(
           grid.rank_of(block_of[static_cast<std::size_t>(row)], block_of[static_cast<std::size_t>(column)]));
       to[owner].push_back({row, column});
-      sweep.entries.sources[owner].push_back(e);
+      sweep.entries.sources[owner].push_back(static_cast<Impl::Exchange::Position>(e));
     }
     const auto from = comm.all_to_all(to);
     std::vector<Impl::Position> entries;
     for (const auto& part : from) entries.insert(entries.end(), part.begin(), part.end());
+    comm.agree("entries of a distributed triangle", [&] { Impl::Exchange::check_size(entries.size()); });
     std::vector<std::size_t> order;
     sweep.plan = Impl::plan_sweep(comm, grid, begin, pattern.sweeps[s].side, pattern.sweeps[s].diagonal,
                                   entries, order);
@@ -158,7 +160,7 @@ void DistributedTriangles<Scalar>::State::plan_vectors(const DistributedPattern&
     for (std::size_t e = 0; e < elements.size(); ++e) {
       const std::size_t block = block_of(elements[e]);
       const auto owner = static_cast<std::size_t>(options.grid.rank_of(block, block));
-      exchange.sources[owner].push_back(e);
+      exchange.sources[owner].push_back(static_cast<Impl::Exchange::Position>(e));
       keys[owner].push_back(elements[e]);
     }
     const auto asked = comm.all_to_all(keys);
@@ -183,9 +185,8 @@ void DistributedTriangles<Scalar>::State::plan_vectors(const DistributedPattern&
                 throw InputError(std::string(name) + ": row " + std::to_string(key) + " stands twice");
               once = 1;
               ++count;
-              exchange.targets[from].push_back(is_solution
-                                                   ? plan.columns[plan.rows[row].column].x.offset + within
-                                                   : b_offset[row] + within);
+              exchange.targets[from].push_back(static_cast<Impl::Exchange::Position>(
+                  (is_solution ? plan.columns[plan.rows[row].column].x.offset : b_offset[row]) + within));
             }
           }
           if (count < rows) throw InputError(std::string(name) + ": a row of the matrix is on no rank");

@@ -107,10 +107,14 @@ __device__ bool wait_for_message(const int* flag, int value, const Window& windo
 }
 
 /// The kernel SOLVE. @param ticket zero on entry @param epoch value of this solve's signals
+/// @param prefetches whether dynamic shared memory holds a diagonal block
 template <class Scalar, class Window>
 __global__ void __launch_bounds__(message_threads)
-    solve_columns_kernel(MessageArrays<Scalar> arrays, Window window, int* ticket, unsigned long long epoch) {
+    solve_columns_kernel(MessageArrays<Scalar> arrays, Window window, int* ticket, unsigned long long epoch,
+                         bool prefetches) {
+  extern __shared__ __align__(16) unsigned char shared_memory[];
   __shared__ int taken;
+  const RowBlockTeam team{prefetches ? shared_memory : nullptr};
   const RowTaskArrays<Scalar>& data = arrays.data;
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, warps = message_threads / 32;
   for (;;) {
@@ -121,13 +125,14 @@ __global__ void __launch_bounds__(message_threads)
     const std::int64_t count = task.width * data.k;
     Scalar* const x = data.slots + task.x.offset * data.k;
     if (task.has_diagonal) {
+      team.prefetch(data, task);
       if (!wait_for_message(arrays.missing + column.row, 0, window)) return;
       Scalar* const sum = data.sums + arrays.rows[column.row].sum * data.k;
       if (column.takes_b) {
         for (std::int64_t i = thread; i < count; i += message_threads) sum[i] += data.b[task.b * data.k + i];
         __syncthreads();
       }
-      solve_row_triangle(RowBlockTeam(), data, task, sum);
+      solve_row_triangle(team, data, task, sum);
       __syncthreads();
     } else if (!wait_for_message(arrays.has_x + taken, 1, window)) {
       return;

@@ -23,13 +23,32 @@ namespace lutra::Impl {
 /// Larger: more threads share a long row; smaller: more tasks in flight.
 inline constexpr int row_task_threads = 256;
 
+/// Bytes of shared memory that hold any diagonal block; 0 if that is more than `room`, and it is read from
+/// global memory.
+template <class Scalar>
+std::size_t bytes_of_triangle(int max_width, std::size_t room) {
+  const std::size_t bytes = static_cast<std::size_t>(max_width) * max_width * sizeof(Scalar);
+  return bytes <= room ? bytes : 0;
+}
+
 /// A thread block in the form that tasks require.
 struct RowBlockTeam {
   static constexpr int lanes = 32;
+  void* triangle = nullptr;  ///< in shared memory, room for a diagonal block; or null
+
   __device__ int rank() const { return static_cast<int>(threadIdx.x); }
   __device__ int size() const { return static_cast<int>(blockDim.x); }
   __device__ void sync() const { __syncthreads(); }
   __device__ void sync_lanes() const { __syncwarp(); }
+  /// Copies a diagonal block to shared memory, while the inputs of its row are on their way. The team's next
+  /// barrier completes it.
+  template <class Scalar>
+  __device__ void prefetch(const RowTaskArrays<Scalar>& data, const RowTask& task) const {
+    if (triangle == nullptr) return;
+    const Scalar* const from = data.triangles + task.triangle;
+    for (int e = rank(); e < task.width * task.width; e += size())
+      static_cast<Scalar*>(triangle)[e] = from[e];
+  }
   template <class Scalar>
   __device__ Scalar sum_lanes(Scalar value, int stride) const {
     for (int distance = lanes / 2; distance >= stride; distance /= 2) value += shuffle_xor(value, distance);
@@ -37,12 +56,52 @@ struct RowBlockTeam {
   }
 };
 
-/// A batch of ready tasks, one block per task.
+/// x = T(I, I)⁻¹·sum for one right-hand side, by a warp that keeps two rows a lane in registers. Each step
+/// passes one element of x to all lanes. A substitution in memory takes a microsecond a step, this one 50 ns.
+template <class Scalar>
+__device__ __forceinline__ void solve_triangle_in_registers(const Scalar* triangle, const RowTask& task,
+                                                            const Scalar* sum, Scalar* x, int k) {
+  const int width = task.width, lane = static_cast<int>(threadIdx.x) % 32;
+  Scalar rest[2], scale[2];  // of rows lane and lane + 32: the sum that is left, the inverse of the diagonal
+  for (int h = 0; h < 2; ++h) {
+    const int i = lane + 32 * h;
+    rest[h] = i < width ? sum[i * k] : Scalar(0);
+    scale[h] = task.is_stored && i < width ? Scalar(1) / triangle[i * width + i] : Scalar(1);
+  }
+  for (int step = 0; step < width; ++step) {
+    const int j = task.is_lower ? step : width - 1 - step;
+    const Scalar value = shuffle_from(j < 32 ? rest[0] * scale[0] : rest[1] * scale[1], j % 32);
+    if (lane == 0) x[j * k] = value;
+    for (int h = 0; h < 2; ++h) {
+      const int i = lane + 32 * h;
+      if (i < width && (task.is_lower ? i > j : i < j)) rest[h] -= triangle[j * width + i] * value;
+    }
+  }
+}
+
+/// `solve_row_triangle` for thread blocks; each warp takes a right-hand side.
+template <class Scalar>
+__device__ __forceinline__ void solve_row_triangle(const RowBlockTeam& team,
+                                                   const RowTaskArrays<Scalar>& data, const RowTask& task,
+                                                   Scalar* sum) {
+  if (task.width > 64) return solve_row_triangle<RowBlockTeam, Scalar>(team, data, task, sum);
+  const auto k = static_cast<int>(data.k);
+  const Scalar* const triangle =
+      team.triangle != nullptr ? static_cast<const Scalar*>(team.triangle) : data.triangles + task.triangle;
+  Scalar* const x = data.slots + task.x.offset * k;
+  for (int c = team.rank() / 32; c < k; c += team.size() / 32)
+    solve_triangle_in_registers(triangle, task, sum + c, x + c, k);
+}
+
+/// A batch of ready tasks, one block per task. @param prefetches whether dynamic shared memory holds a
+/// diagonal block
 template <class Scalar>
 __global__ void __launch_bounds__(row_task_threads)
-    row_batch_kernel(RowTaskArrays<Scalar> data, const int* tasks) {
+    row_batch_kernel(RowTaskArrays<Scalar> data, const int* tasks, bool prefetches) {
+  extern __shared__ __align__(16) unsigned char shared_memory[];
   const RowTask task = data.tasks[tasks[blockIdx.x]];
-  work_row(RowBlockTeam(), data, task, data.sums + task.sum * data.k, [](std::int64_t) {
+  const RowBlockTeam team{prefetches ? shared_memory : nullptr};
+  work_row(team, data, task, data.sums + task.sum * data.k, [](std::int64_t) {
     __syncthreads();
     return true;
   });
@@ -51,15 +110,16 @@ __global__ void __launch_bounds__(row_task_threads)
 /// @param n number of tasks
 /// @param ticket  zero on entry
 /// @param epoch   value of this solve's signals
-/// @param in_shared whether shared memory holds a row's sum
+/// @param triangle_bytes of shared memory for a diagonal block, or 0
+/// @param in_shared whether shared memory behind it holds a row's sum
 /// @tparam Window PeerWindow, or one with its members
 template <class Scalar, class Window>
 __global__ void __launch_bounds__(row_task_threads)
     row_tasks_kernel(RowTaskArrays<Scalar> data, Window window, int n, int* ticket, unsigned long long epoch,
-                     bool in_shared) {
+                     unsigned triangle_bytes, bool in_shared) {
   extern __shared__ __align__(16) unsigned char shared_memory[];
   __shared__ int taken;
-  const RowBlockTeam team;
+  const RowBlockTeam team{triangle_bytes > 0 ? shared_memory : nullptr};
   const auto wait = [&](std::int64_t signal) {
     return window.wait(static_cast<std::size_t>(signal), epoch);  // its barrier also covers the team's sum
   };
@@ -67,7 +127,8 @@ __global__ void __launch_bounds__(row_task_threads)
     take_ticket_of_block(ticket, taken);
     if (taken >= n) return;
     const RowTask task = data.tasks[taken];
-    Scalar* const sum = in_shared ? reinterpret_cast<Scalar*>(shared_memory) : data.sums + task.sum * data.k;
+    Scalar* const sum =
+        in_shared ? reinterpret_cast<Scalar*>(shared_memory + triangle_bytes) : data.sums + task.sum * data.k;
     const bool there = task.passes_on ? wait(task.x.signal) : work_row(team, data, task, sum, wait);
     if (!there) return;
     if (task.has_diagonal && threadIdx.x == 0) window.raise(static_cast<std::size_t>(task.x.signal), epoch);

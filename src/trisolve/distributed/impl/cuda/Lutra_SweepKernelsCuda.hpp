@@ -45,16 +45,17 @@ class WindowKernels : public SweepKernels<Scalar> {
   void launch_rows(const Kokkos::Cuda& exec, const RowTaskArrays<Scalar>& data, std::size_t n,
                    std::size_t sum_bytes, int* ticket, unsigned long long epoch) const override {
     if (n == 0) return;
-    constexpr std::size_t most_bytes = 48 << 10;  // default limit of shared memory
-    const bool in_shared = Window::puts_from_anywhere && sum_bytes <= most_bytes;
-    const std::size_t bytes = in_shared ? sum_bytes : 0;
+    const std::size_t triangle_bytes = bytes_of_triangle<Scalar>(data.max_width, most_bytes);
+    const bool in_shared = Window::puts_from_anywhere && triangle_bytes + sum_bytes <= most_bytes;
+    const std::size_t bytes = triangle_bytes + (in_shared ? sum_bytes : 0);
     const int at_once = resident_blocks(exec, row_tasks_kernel<Scalar, Window>, row_task_threads, bytes);
     const auto blocks =
         std::min(n, static_cast<std::size_t>(std::max(at_once, exec.cuda_device_prop().multiProcessorCount)));
     check_cuda(cudaMemsetAsync(ticket, 0, sizeof(int), exec.cuda_stream()), "starting a triangular solve");
     row_tasks_kernel<Scalar, Window>
         <<<static_cast<unsigned>(blocks), row_task_threads, bytes, exec.cuda_stream()>>>(
-            data, m_window, static_cast<int>(n), ticket, epoch, in_shared);
+            data, m_window, static_cast<int>(n), ticket, epoch, static_cast<unsigned>(triangle_bytes),
+            in_shared);
     check_cuda(cudaGetLastError(), "launching a triangular solve");
   }
 
@@ -71,13 +72,14 @@ class WindowKernels : public SweepKernels<Scalar> {
 
   void launch_solve(const Kokkos::Cuda& exec, const MessageArrays<Scalar>& arrays, int* ticket,
                     unsigned long long epoch) const override {
+    const std::size_t bytes = bytes_of_triangle<Scalar>(arrays.data.max_width, most_bytes);
     const int most =
-        std::max(resident_blocks(exec, solve_columns_kernel<Scalar, Window>, message_threads, 0), 1);
+        std::max(resident_blocks(exec, solve_columns_kernel<Scalar, Window>, message_threads, bytes), 1);
     const int blocks = std::min(arrays.n_columns, most);
     if (blocks == 0) return;
     solve_columns_kernel<Scalar, Window>
-        <<<static_cast<unsigned>(blocks), message_threads, 0, exec.cuda_stream()>>>(arrays, m_window, ticket,
-                                                                                    epoch);
+        <<<static_cast<unsigned>(blocks), message_threads, bytes, exec.cuda_stream()>>>(
+            arrays, m_window, ticket, epoch, bytes > 0);
     check_cuda(cudaGetLastError(), "launching the kernel SOLVE");
   }
 
@@ -85,6 +87,7 @@ class WindowKernels : public SweepKernels<Scalar> {
   unsigned long long aborted_by() const override { return m_window.aborted_on_host(); }
 
  private:
+  static constexpr std::size_t most_bytes = 48 << 10;  // default limit of shared memory
   Window m_window;
 };
 
