@@ -13,7 +13,6 @@
 #include "Lutra_LdltEngine.hpp"
 #include "Lutra_PivotCascade.hpp"
 #include "Lutra_ScaleFit.hpp"
-#include "Lutra_SplitFronts.hpp"
 #include "Lutra_SymmetricOrder.hpp"
 #include "Lutra_Timer.hpp"
 
@@ -143,18 +142,16 @@ OrderedTree order_without_cascade(
 
 /// Computes scaling, order and assembly tree, with its contribution rows. May set the option of pairs.
 /// @param bordered whether the order ends with a border, so that it may not change
-/// @param splits   as for order_symmetric_matrix
 template <class Scalar, class ExecutionSpace>
 OrderedTree scale_and_order(const ExecutionSpace& exec,
                             const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
                             const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, bool bordered,
-                            bool splits, LdltOptions& options, const MemoryBudget& budget, Report& report) {
+                            LdltOptions& options, const MemoryBudget& budget, Report& report) {
   const auto matching = match_symmetric(exec, S, on_host, options.matching, budget, report);
   auto ordered = bordered ? order_and_build_tree(exec, S, on_host, matching, options, budget, report)
                           : order_without_cascade(exec, S, on_host, matching, options, budget, report);
   const StageTimer timer(exec, true);
   collect_rows(ordered.pivots, ordered.tree);
-  if (splits && !options.pair_ordering) split_fronts(ordered.tree);
   ordered.pivots.reorder(ordered.tree.order);
   *report.times.symbolic += timer.seconds();
   return ordered;
@@ -165,8 +162,7 @@ OrderedTree scale_and_order(const ExecutionSpace& exec,
 template <class Scalar, class ExecutionSpace>
 SymmetricOrder order_symmetric_matrix(const ExecutionSpace& exec,
                                       const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
-                                      LdltOptions options, bool splits, const MemoryBudget& budget,
-                                      Report& report) {
+                                      LdltOptions options, const MemoryBudget& budget, Report& report) {
   using Memory = typename ExecutionSpace::memory_space;
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
   options.in_place_first = true;
@@ -183,7 +179,7 @@ SymmetricOrder order_symmetric_matrix(const ExecutionSpace& exec,
   const auto S = with_values<Scalar>(filled.pattern, values);
   const auto on_host = copy_to_host(exec, S);
   report = report_of(options);
-  auto [pivots, tree, front] = scale_and_order(exec, S, on_host, false, splits, options, budget, report);
+  auto [pivots, tree, front] = scale_and_order(exec, S, on_host, false, options, budget, report);
   const auto first = first_attempt<ExecutionSpace>(on_host, pivots.columns, options);
   std::vector<double> diagonal(static_cast<std::size_t>(A.n_rows), 1.0);  // as scale_by_diagonal
   for (Ordinal i = 0; i < A.n_rows; ++i) {
@@ -211,7 +207,7 @@ void analyze_symmetric(const ExecutionSpace& exec,
   Report& report = analysis.report = report_of(options);
   report.choice.device_model = options.device_model.value_or(default_device_model<ExecutionSpace>()).name;
   const auto on_host = copy_to_host(exec, S);
-  auto ordered = scale_and_order(exec, S, on_host, border != nullptr, false, options, budget, report);
+  auto ordered = scale_and_order(exec, S, on_host, border != nullptr, options, budget, report);
   PivotOrder& pivots = ordered.pivots;
   AssemblyTree& tree = ordered.tree;
   analysis.paired = options.pair_ordering;
@@ -322,9 +318,9 @@ std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> Impl::with_paired_order(
       const Kokkos::View<const Scalar*, typename Space::memory_space>&, double, const MemoryBudget&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_ANALYZE_LDLT)
 
-#define LUTRA_SYMMETRIC_ORDER(Scalar, Space)                                                       \
-  template Impl::SymmetricOrder Impl::order_symmetric_matrix<Scalar, Space>(                       \
-      const Space&, const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, LdltOptions, bool, \
+#define LUTRA_SYMMETRIC_ORDER(Scalar, Space)                                                 \
+  template Impl::SymmetricOrder Impl::order_symmetric_matrix<Scalar, Space>(                 \
+      const Space&, const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, LdltOptions, \
       const MemoryBudget&, Report&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_SYMMETRIC_ORDER)
 

@@ -34,8 +34,8 @@ CONSTANTS = [
      r"(?s)distributed = \{\.start_seconds = [\de.-]+,\s+\.dependency_seconds = ([\d.]+)e-6.*"
      r"distributed = \{\.start_seconds = [\de.-]+,\s+\.dependency_seconds = ([\d.]+)e-6"),
     ("comm.md", r"watchdog of T = (\d+) s", "src/comm/Lutra_Communicator.hpp", r"watchdog_seconds = (\d+);"),
-    ("distributed.md", r"need each other\s+\(up\s+to (\d+);", "src/trisolve/distributed/Lutra_DistributedTriangles.hpp", r"max_width = (\d+);"),
-    ("distributed.md", r"solved\s+in\s+groups\s+of\s+up\s+to\s+(\d+)", "src/trisolve/distributed/Lutra_DistributedTriangles.hpp", r"max_columns = (\d+);"),
+    ("distributed-triangles.md", r"need each other\s+\(up\s+to (\d+);", "src/trisolve/distributed/Lutra_DistributedTriangles.hpp", r"max_width = (\d+);"),
+    ("distributed-triangles.md", r"solved\s+in\s+groups\s+of\s+up\s+to\s+(\d+)", "src/trisolve/distributed/Lutra_DistributedTriangles.hpp", r"max_columns = (\d+);"),
     ("building.md", r"Kokkos and Kokkos Kernels \| ([\d.]+) ", "cmake/LutraDependencies.cmake", r"find_package\(Kokkos ([\d.]+) "),
     ("building.md", r"a C\+\+20 compiler \| ([\d.]+),", "CMakeLists.txt", r"cmake_minimum_required\(VERSION ([\d.]+)\)"),
     ("building.md", r"find_package\(Lutra ([\d.]+) REQUIRED\)", "CMakeLists.txt", r"project\(Lutra VERSION (\d+\.\d+)\."),

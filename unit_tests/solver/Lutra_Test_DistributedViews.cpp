@@ -38,7 +38,7 @@ Columns padded(const std::vector<double>& columns, std::size_t rows, std::size_t
   const Columns all("columns", rows + 3, k);
   const Columns used = Kokkos::subview(all, std::pair<std::size_t, std::size_t>(0, rows), Kokkos::ALL);
   for (std::size_t c = 0; c < k; ++c)
-    Kokkos::deep_copy(Kokkos::subview(used, Kokkos::ALL, c),
+    Kokkos::deep_copy(Kokkos::View<double*, Ranks::DeviceMemory>(used.data() + c * used.stride(1), rows),
                       Kokkos::View<const double*, Kokkos::HostSpace>(columns.data() + c * rows, rows));
   return used;
 }
@@ -62,7 +62,9 @@ std::vector<double> multiply_transposed(Communicator& comm, const DistributedRow
 }
 
 void check_solution(const DistributedRows<double>& A, const Columns& X) {
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), X);
+  const Columns contiguous("X by itself", X.extent(0), X.extent(1));
+  Kokkos::deep_copy(contiguous, X);  // in one memory, whatever the strides
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), contiguous);
   for (std::size_t c = 0; c < X.extent(1); ++c)
     for (std::size_t i = 0; i < A.rows.size(); ++i)
       CHECK(std::abs(host(i, c) - static_cast<double>(1 + A.rows[i] % 5 + static_cast<std::int64_t>(c))) <

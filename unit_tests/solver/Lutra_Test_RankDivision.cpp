@@ -18,7 +18,7 @@ TEST_CASE("ranks pay if they spare more than their plans take", "[distributed]")
   costs.flops_per_second = 1e12;
   const auto nnz = static_cast<double>(A.nnz());
   CHECK_THAT(lutra::Impl::divide_among_ranks(tree, 2, costs, nnz, 1).why_one_rank,
-             ContainsSubstring("1 factorizations on 2 ranks are predicted to spare"));
+             ContainsSubstring("2 ranks would spare") && ContainsSubstring(" in 1 factorization,"));
   const auto many = lutra::Impl::divide_among_ranks(tree, 2, costs, nnz, 100000);
   CHECK(many.why_one_rank.empty());
   CHECK(many.ranks.part == distribute_fronts(tree, 2, DivisionGoal::time, costs).part);
@@ -36,7 +36,7 @@ TEST_CASE("rank 0 factorizes alone where ranks do not pay", "[distributed]") {
     const std::string& why = solver.report().choice.why;
     if (comm.rank() == 0 && comm.size() > 1) {
       if (factorizations == 1)
-        CHECK_THAT(why, ContainsSubstring("rank 0 factorized alone: 1 factorizations on"));
+        CHECK_THAT(why, ContainsSubstring("rank 0 factorized alone: ") && ContainsSubstring("would spare"));
       else
         CHECK_THAT(why, ContainsSubstring("parts of the assembly tree on"));
     }

@@ -26,15 +26,12 @@ struct SymmetricOrder {
 /// Computes scaling, order and assembly tree as the analysis of SparseLDLT does. Fences.
 /// @param A       checked square matrix with both triangles
 /// @param options `completed`
-/// @param splits  whether to split fronts that hold up other subtrees (split_fronts), unless this could part
-///                matched rows
 /// @param report  replaced
 /// @throws InputError if A is not symmetric; OutOfMemoryError
 template <class Scalar, class ExecutionSpace>
 SymmetricOrder order_symmetric_matrix(const ExecutionSpace& exec,
                                       const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
-                                      LdltOptions options, bool splits, const MemoryBudget& budget,
-                                      Report& report);
+                                      LdltOptions options, const MemoryBudget& budget, Report& report);
 
 }  // namespace lutra::Impl
 

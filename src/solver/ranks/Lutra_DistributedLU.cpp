@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "Lutra_AnalysisSteps.hpp"
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_ChooseEngine.hpp"
 #include "Lutra_ConditionGuard.hpp"
@@ -17,11 +16,10 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LdltOnRanks.hpp"
 #include "Lutra_Outcome.hpp"
-#include "Lutra_PivotOrder.hpp"
+#include "Lutra_RankAnalysis.hpp"
 #include "Lutra_RankDivision.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_Refinement.hpp"
-#include "Lutra_SplitFronts.hpp"
 
 namespace lutra {
 namespace {
@@ -32,49 +30,6 @@ using Device = Kokkos::Cuda;
 #else
 using Device = Host;
 #endif
-
-/// Returns the number of entries of L + U that the fronts store.
-double stored_entries(const AssemblyTree& tree) {
-  double entries = 0;
-  for (const auto& front : lay_out_fronts(tree).fronts)
-    entries += static_cast<double>(front.pivots) * (front.pivots + 2.0 * front.cb_rows);
-  return entries;
-}
-
-/// The tree whose fronts an execution space factorizes, built by its threads.
-template <class ExecutionSpace>
-AssemblyTree build_tree_for(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, PivotOrder& pivots,
-                            const MemoryBudget& budget) {
-  const ExecutionSpace exec;
-  if constexpr (Impl::is_host_space<ExecutionSpace>) {
-    return Impl::build_tree(exec, A, A, pivots, budget);
-  } else {
-    using Memory = typename ExecutionSpace::memory_space;
-    const CsrPattern<Ordinal, Offset, Memory> copy{A.n_rows, A.n_cols,
-                                                   Kokkos::create_mirror_view_and_copy(Memory(), A.row_map),
-                                                   Kokkos::create_mirror_view_and_copy(Memory(), A.entries)};
-    return Impl::build_tree(exec, copy, A, pivots, budget);
-  }
-}
-
-/// Adds the counts of fronts on several ranks to the report.
-void describe_fronts(const AssemblyTree& tree, int ranks, double nnz, Report& report) {
-  const double stored = stored_entries(tree);
-  report.choice.method = "lu";
-  report.choice.engine = name_of(Engine::multifrontal);
-  report.choice.symbolic = name_of(SymbolicMethod::etree);
-  report.choice.pivot = name_of(Pivoting::static_perturbed);
-  report.choice.precond = "none";
-  report.choice.trisolve = name_of(TrisolveMethod::supernodal);
-  if (ranks > 1)
-    Impl::add_reason(report, "multifrontal engine: parts of the assembly tree on " + std::to_string(ranks) +
-                                 " ranks, the root on rank 0");
-  report.factors.nnz_l = static_cast<std::int64_t>((stored - tree.n) / 2);
-  report.factors.nnz_u = static_cast<std::int64_t>((stored + tree.n) / 2);
-  report.factors.flops = tree.flops;
-  report.factors.supernodes = tree.count();
-  report.factors.fill_ratio = nnz > 0 ? stored / nnz : 0.0;
-}
 
 }  // namespace
 
@@ -324,8 +279,8 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
         if (!pivots) return;  // structurally singular: SparseLU reports it
         const Kokkos::Timer timer;
         AssemblyTree& tree = analysis.tree;
-        tree = build_tree_for<ExecutionSpace>(view.pattern(), *pivots, budget);
-        const double entries = stored_entries(tree);
+        tree = Impl::build_tree_for<ExecutionSpace>(view.pattern(), *pivots, budget);
+        const double entries = Impl::stored_entries(tree);
         const auto choice = Impl::choose_engine(m_options, {entries > 0 ? tree.flops / entries : 0.0},
                                                 default_device_model<ExecutionSpace>().numeric);
         if (choice.engine != Engine::multifrontal) {
@@ -350,7 +305,7 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
         analysis.col_order = std::move(pivots->columns);
         analysis.row_scale.assign(scales.row_scale.begin(), scales.row_scale.end());
         analysis.col_scale.assign(scales.col_scale.begin(), scales.col_scale.end());
-        describe_fronts(tree, m_comm.size(), static_cast<double>(A.nnz()), m_report);
+        Impl::describe_fronts(tree, m_comm.size(), static_cast<double>(A.nnz()), m_report);
         if (const std::string why = Impl::reason_for_etree(m_options); !why.empty())
           Impl::add_reason(m_report, why);
         m_report.times.symbolic = timer.seconds();

@@ -39,10 +39,10 @@ struct FrontAnalysis {
   AssemblyTree tree;
   std::vector<Ordinal> row_order, col_order;         ///< [n] they follow `tree.order`
   std::vector<RealOf<Scalar>> row_scale, col_scale;  ///< [n]
-  std::optional<FrontRanks> division;                ///< of the tree; if absent, `distribute_fronts` divides
   /// [n] scales of rows and columns for GMRES and the condition, with factors of a symmetric matrix; empty:
   /// the two above
   std::vector<RealOf<Scalar>> error_scale;
+  std::optional<FrontRanks> division;  ///< of the tree; if absent, `distribute_fronts` divides
 };
 
 /// Factors of all ranks with refined solves, wherever they are. Vectors are by the rows of the matrix that

@@ -11,6 +11,7 @@
 #include "Lutra_Distributed.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_RankAnalysis.hpp"
 #include "Lutra_RankDivision.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_SymmetricOrder.hpp"
@@ -65,8 +66,7 @@ bool LdltOnRanks<Scalar>::analyze(Communicator& comm, const HostMatrix<Scalar>& 
         const std::string paired = why.empty() ? why : "matched rows side by side: " + why;
         why = "the pivoting asked for delays or perturbs pivots";
         if (options.pivoting == Pivoting::static_perturbed || !options.in_place_first.value_or(true)) return;
-        auto order =
-            order_symmetric_matrix<Scalar>(ExecutionSpace(), view, options, comm.size() > 1, budget, report);
+        auto order = order_symmetric_matrix<Scalar>(ExecutionSpace(), view, options, budget, report);
         report.times.distribution = before.distribution.value_or(0) + checking;
         if (m_has_pairs) {
           add_reason(report, paired);
@@ -79,6 +79,7 @@ bool LdltOnRanks<Scalar>::analyze(Communicator& comm, const HostMatrix<Scalar>& 
         why = "zeros on the diagonal cannot be pivots in this order";
         if (order.first == LdltAttempt::delays) return;
         why.clear();
+        if (comm.size() > 1 && !options.pair_ordering) split_ordered_fronts(order.tree, order.pivots);
         if (comm.size() > 1 && options.memory_limit == 0) {
           auto division = divide_among_ranks(order.tree, comm.size(), costs, static_cast<double>(A.nnz()),
                                              options.expected_factorizations, time_alone<ExecutionSpace>);

@@ -19,9 +19,9 @@ RankDivision divide_among_ranks(const AssemblyTree& tree, int ranks, const Divis
   const int times = std::max(factorizations, 1);
   const double spared = times * (one - all) + (times - 1) * gather_seconds * nnz;
   if (spared < plan_seconds * nnz)
-    division.why_one_rank =
-        formatted("%d factorizations on %d ranks are predicted to spare %.2g s, and plans to take %.2g s",
-                  times, ranks, spared, plan_seconds * nnz);
+    division.why_one_rank = formatted(
+        "%d ranks would spare %.2g s in %d factorization%s, and their plans take %.2g s (predicted)", ranks,
+        spared, times, times == 1 ? "" : "s", plan_seconds * nnz);
   return division;
 }
 

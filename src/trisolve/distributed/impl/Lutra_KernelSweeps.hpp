@@ -105,8 +105,9 @@ class KernelSweeps {
   /// @throws TimeoutError on all ranks if a kernel timed out; RemoteError if a rank has failed
   const Scalar* solve(Communicator& comm, SymmetricMemory& memory, const std::vector<Scalar>& b,
                       std::size_t k, std::uint64_t epoch, RankStatistics& statistics) {
-    const auto rows = std::pair<std::size_t, std::size_t>(0, m_b.extent(0));
-    Kokkos::deep_copy(m_exec, Kokkos::subview(m_b, rows), view(b));
+    const std::size_t used = b.size() / m_columns * k;  // b has room for more right-hand sides
+    Kokkos::deep_copy(m_exec, Kokkos::subview(m_b, std::pair<std::size_t, std::size_t>(0, used)),
+                      Kokkos::View<const Scalar*, Kokkos::HostSpace>(b.data(), used));
     if (memory.backend() == CommBackend::mpi) {
       if (m_slots.extent(0) == 0) m_slots = Values("lutra::trisolve::slots", m_slot_rows * m_columns);
       solve_by_batches(comm, memory, k, epoch);
@@ -121,8 +122,9 @@ class KernelSweeps {
       statistics.message_bytes += sent * task.width * static_cast<std::int64_t>(k * sizeof(Scalar));
     }
     m_found.resize(m_slots.extent(0));
-    Kokkos::deep_copy(m_exec, Kokkos::View<Scalar*, Kokkos::HostSpace>(m_found.data(), m_found.size()),
-                      m_slots);
+    const std::size_t found = m_slot_rows * k;
+    Kokkos::deep_copy(m_exec, Kokkos::View<Scalar*, Kokkos::HostSpace>(m_found.data(), found),
+                      Kokkos::subview(m_slots, std::pair<std::size_t, std::size_t>(0, found)));
     m_exec.fence("lutra::trisolve: solutions are on the host");
     return m_found.data();
   }
