@@ -120,9 +120,11 @@ TEST_CASE("under mpirun symmetric matrices are solved by LDLT and Cholesky", "[c
   const Program program;
   REQUIRE(program.run("generate poisson3d --size 12 a.mtx").status == 0);
   REQUIRE(program.run("generate kkt --size 900 k.mtx").status == 0);
+  // with a limit ranks are used whether or not they are predicted to pay
   for (const std::string arguments : {"a.mtx --method cholesky", "a.mtx --method ldlt", "k.mtx --method ldlt",
                                       "a.mtx --method ldlt --triangle upper"}) {
-    const Outcome solved = run_ranks(program, 3, "solve " + arguments + " --repeat 1 --json");
+    const Outcome solved =
+        run_ranks(program, 3, "solve " + arguments + " --memory-limit 1G --repeat 1 --json");
     INFO(arguments << "\n" << solved.error);
     REQUIRE(solved.status == 0);
     const auto json = solved.json(), alone = program.run("solve " + arguments + " --json").json();
@@ -132,6 +134,9 @@ TEST_CASE("under mpirun symmetric matrices are solved by LDLT and Cholesky", "[c
     CHECK(json["inertia"] == alone["inertia"]);
     if (arguments[0] == 'a') CHECK(json["choice"]["trisolve"] == "distributed fronts");
   }
+  const Outcome small = run_ranks(program, 2, "solve a.mtx --method ldlt --json");
+  CHECK(count(small.json()["choice"]["why"].get<std::string>(),
+              "rank 0 factorized alone: 2 ranks would spare") == 1);
   const Outcome indefinite = run_ranks(program, 2, "solve k.mtx --method cholesky --json");
   CHECK(indefinite.status == program.run("solve k.mtx --method cholesky --json").status);
   CHECK(indefinite.json()["status"] == "not_positive_definite");

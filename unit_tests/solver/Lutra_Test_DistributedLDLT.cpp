@@ -31,6 +31,13 @@ Scalar number(double real, double imaginary = 0) {
     return static_cast<Scalar>(real);
 }
 
+/// Options with which ranks are used whether or not they are predicted to pay.
+LdltOptions on_ranks() {
+  LdltOptions options;
+  options.in_place_first = true;
+  return options;
+}
+
 /// n × n with lower(i, j) for j ≤ i, 0 where there is no entry; diagonal entries are stored.
 template <class Scalar, class Lower>
 HostMatrix<Scalar> symmetric_matrix(int n, Symmetry symmetry, const Lower& lower) {
@@ -168,7 +175,7 @@ void check_symmetric(Symmetry symmetry) {
       if (cholesky && (!definite || (ScalarTraits<Scalar>::is_complex && !hermitian))) continue;
       const auto A = grid_matrix<Scalar>(
           m, symmetry, [&](int i) { return (definite || i % 3 != 0 ? 1 : -1) * (4.7 + 0.01 * (i % 13)); });
-      LdltOptions options;
+      LdltOptions options = on_ranks();
       options.symmetry = symmetry;
       options.positive_definite = cholesky;
       for (const std::size_t k : {std::size_t{1}, std::size_t{5}})
@@ -209,7 +216,7 @@ template <class Scalar>
 void check_pairs(Symmetry symmetry) {
   Communicator comm;
   const auto A = paired_matrix<Scalar>(11, symmetry);
-  LdltOptions options;
+  LdltOptions options = on_ranks();
   options.symmetry = symmetry;
   const auto solution = solve_on_ranks(comm, A, options, 3);
   CHECK(solution.factorized == Status::success);
@@ -248,7 +255,7 @@ TEST_CASE("ranks find the inertia that one process finds", "[distributed][ldlt]"
   Communicator comm;
   for (const char* const kind : {"kkt", "poisson3d"}) {
     const HostMatrix<double> A = generate(kind, kind[0] == 'k' ? 700 : 9);
-    const auto solution = solve_on_ranks(comm, A, LdltOptions());
+    const auto solution = solve_on_ranks(comm, A, on_ranks());
     check_errors(A, solution);
     if (comm.rank() != 0) continue;
     const Report one = report_of_one(A, LdltOptions());
@@ -261,7 +268,7 @@ TEST_CASE("ranks find the inertia that one process finds", "[distributed][ldlt]"
 
 TEST_CASE("ranks refuse Cholesky of an indefinite matrix", "[distributed][ldlt]") {
   Communicator comm;
-  LdltOptions options;
+  LdltOptions options = on_ranks();
   options.positive_definite = true;
   const auto A = grid_matrix<double>(9, Symmetry::symmetric, [](int i) { return i == 40 ? -3.0 : 5.0; });
   const auto solution = solve_on_ranks(comm, A, options);
@@ -288,7 +295,7 @@ TEST_CASE("ranks find singular symmetric matrices as one process does", "[distri
     return i > 2 && j > 2 ? 0.0 : i == j ? 1.0 + i : j == 0 ? 1.0 : 0.0;
   }));
   for (const auto& A : matrices) {
-    const auto solution = solve_on_ranks(comm, A, LdltOptions());
+    const auto solution = solve_on_ranks(comm, A, on_ranks());
     CHECK(solution.factorized == Status::numerically_singular);
     CHECK(solution.solved == solution.factorized);
     if (comm.rank() != 0) continue;
@@ -309,7 +316,7 @@ TEST_CASE("ranks factorize new values of a symmetric matrix", "[distributed][ldl
     });
   };
   const auto rows = deal_rows(comm, matrix(0));
-  DistributedLDLT<double> solver(comm);
+  DistributedLDLT<double> solver(comm, on_ranks());
   CHECK_THROWS_AS(solver.refactorize(rows.values), CallOrderError);
   succeed(solver.factorize(rows));
   for (const int kind : {1, 2, 3, 0}) {  // 2: small diagonal entries
@@ -346,10 +353,13 @@ TEST_CASE("the report says why rank 0 factorizes a symmetric matrix alone", "[di
   options.pivoting = Pivoting::static_perturbed;
   has(why(A, options), "the pivoting asked for delays or perturbs pivots");
   options = {};
+  has(why(symmetric_matrix<double>(2, Symmetry::symmetric, [](int i, int j) { return i == j ? 2.0 : 1.0; }),
+          options),
+      std::to_string(comm.size()) + " ranks would spare");
   options.in_place_first = false;
   has(why(A, options), "the pivoting asked for delays or perturbs pivots");
   // an arrow whose leaves are zero: each is delayed to the root
-  options = {};
+  options = on_ranks();
   options.ordering = Ordering::natural;
   options.matching = Matching::none;
   const auto arrow = symmetric_matrix<double>(40, Symmetry::symmetric, [](int i, int j) {
@@ -365,7 +375,7 @@ TEST_CASE("ranks refuse unsymmetric matrices, triangles and grids for LDLT", "[d
   Communicator comm;
   auto A = grid_matrix<double>(6, Symmetry::symmetric, [](int) { return 5.0; });
   A.values[1] += 1e-3;
-  DistributedLDLT<double> solver(comm);
+  DistributedLDLT<double> solver(comm, on_ranks());
   const auto rows = deal_rows(comm, A);
   CHECK_THROWS_AS(solver.factorize(rows), InputError);
   A = grid_matrix<double>(6, Symmetry::symmetric, [](int) { return 5.0; });

@@ -187,7 +187,8 @@ class DistributedLU {
 /// diagonal in order, then with pairs, then symmetric interchanges within fronts. They are kept if they are
 /// as stable as those of the threshold test. Rank 0 factorizes alone, by SparseLDLT, if a column would have
 /// to be delayed to another front, if a pivot of Cholesky is not positive, and where DistributedLU does; the
-/// reasons in the report say why. There is no grid. On all ranks the report has the inertia.
+/// reasons in the report say why. With `in_place_first` set to true ranks are used whether or not they are
+/// predicted to pay. There is no grid. On all ranks the report has the inertia.
 ///
 /// `factorize` and `refactorize` also throw InputError on all ranks if the values are not symmetric. There
 /// are then no factors.

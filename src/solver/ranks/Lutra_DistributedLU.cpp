@@ -57,11 +57,6 @@ DistributedLU<Scalar>::DistributedLU(Communicator& comm, const LdltOptions& opti
 }
 
 template <class Scalar>
-DistributedLDLT<Scalar>::DistributedLDLT(Communicator& comm, const LdltOptions& options,
-                                         const DistributedOptions& distribution)
-    : Base(comm, options, distribution) {}
-
-template <class Scalar>
 DistributedLU<Scalar>::~DistributedLU() = default;
 
 template <class Scalar>
@@ -265,11 +260,7 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
   if (m_symmetric)
     return m_symmetric->template analyze<ExecutionSpace>(m_comm, A, analysis, m_report, m_why_alone);
   std::vector<char> takes_fronts{0};
-  constexpr bool on_device = !Impl::is_host_space<ExecutionSpace>;
-  bool direct = false;
-#ifdef KOKKOS_ENABLE_CUDA
-  direct = on_device && can_use(m_comm, CommBackend::peer);
-#endif
+  const DivisionCosts costs = Impl::division_costs<ExecutionSpace>(m_comm);
   m_comm.agree(
       "analysis on rank 0",
       [&] {
@@ -300,8 +291,6 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
         Impl::collect_rows(*pivots, tree);
         if (m_comm.size() > 1) split_fronts(tree);
         if (m_comm.size() > 1 && m_options.memory_limit == 0) {
-          DivisionCosts costs = on_device ? DivisionCosts::of_devices(direct) : DivisionCosts{};
-          if (!on_device) costs.flops_per_second *= Host().concurrency();
           auto division = Impl::divide_among_ranks(tree, m_comm.size(), costs, static_cast<double>(A.nnz()),
                                                    m_options.expected_factorizations);
           analysis.division = std::move(division.ranks);
@@ -455,9 +444,7 @@ std::vector<RankStatistics> DistributedLU<Scalar>::statistics() {
   return all;
 }
 
-#define LUTRA_INSTANTIATE(Scalar)       \
-  template class DistributedLU<Scalar>; \
-  template class DistributedLDLT<Scalar>;
+#define LUTRA_INSTANTIATE(Scalar) template class DistributedLU<Scalar>;
 LUTRA_FOR_EACH_SCALAR(LUTRA_INSTANTIATE)
 #undef LUTRA_INSTANTIATE
 

@@ -8,12 +8,13 @@
 namespace lutra::Impl {
 
 RankDivision divide_among_ranks(const AssemblyTree& tree, int ranks, const DivisionCosts& costs, double nnz,
-                                int factorizations) {
+                                int factorizations, double alone) {
   // Seconds for an entry of A, measured on two H200s and their hosts.
   constexpr double plan_seconds = 1e-7, gather_seconds = 4e-9;
   RankDivision division{distribute_fronts(tree, ranks, DivisionGoal::time, costs), {}};
   if (division.ranks.time == 0) return division;  // divided for memory
-  const double one = distribute_fronts(tree, 1, DivisionGoal::time, costs).time / costs.flops_per_second;
+  const double one =
+      alone * distribute_fronts(tree, 1, DivisionGoal::time, costs).time / costs.flops_per_second;
   const double all = division.ranks.time / costs.flops_per_second;
   const int times = std::max(factorizations, 1);
   const double spared = times * (one - all) + (times - 1) * gather_seconds * nnz;

@@ -14,11 +14,17 @@
 #include "Lutra_FrontPart.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_PlannedPart.hpp"
 
 namespace lutra {
 namespace {
 
 using Impl::at;
+using Impl::find_rows;
+using Impl::PartRequests;
+using Impl::PlannedPart;
+using Impl::RowPlace;
+using Impl::select;
 
 constexpr int plan_tag = 230, boundary_tag = 231;  // used by no other exchange
 
@@ -37,20 +43,6 @@ void for_each_array(Plan& plan, const Visit& visit) {
   visit(plan.in_row);
 }
 
-/// Where a row of A is: its rank, its position there, and its first entry among those of the rank.
-struct RowPlace {
-  std::int64_t rank = -1;
-  std::size_t position = 0, first_entry = 0;
-};
-
-/// A part as its rank gets it, with the places of the rows of A, and of those with the numbers of the
-/// columns, at all positions.
-struct PlannedPart {
-  Impl::FrontPartPlan plan;
-  PartBoundary boundary;
-  std::vector<RowPlace> of_rows, of_columns;
-};
-
 void send_plan(Communicator& comm, int to, const Impl::FrontPartPlan& plan) {
   for_each_array(plan, [&](const auto& array) { comm.send(to, plan_tag, array); });
 }
@@ -61,50 +53,6 @@ Impl::FrontPartPlan receive_plan(Communicator& comm) {
   plan.tree.n = static_cast<int>(plan.position.size());
   return plan;
 }
-
-std::vector<RowPlace> find_rows(const std::vector<std::vector<std::int64_t>>& rows_of_ranks,
-                                const CsrPattern<int, std::int64_t, Kokkos::HostSpace>& A) {
-  std::vector<RowPlace> places(static_cast<std::size_t>(A.n_rows));
-  for (std::size_t r = 0; r < rows_of_ranks.size(); ++r) {
-    std::size_t entries = 0;
-    for (std::size_t k = 0; k < rows_of_ranks[r].size(); ++k) {
-      const std::int64_t i = rows_of_ranks[r][k];
-      at(places, i) = {static_cast<std::int64_t>(r), k, entries};
-      entries += static_cast<std::size_t>(A.row_map(i + 1) - A.row_map(i));
-    }
-  }
-  return places;
-}
-
-/// The elements of `places` at some indices.
-std::vector<RowPlace> select(const std::vector<RowPlace>& places, std::span<const int> indices) {
-  std::vector<RowPlace> result;
-  result.reserve(indices.size());
-  for (const int i : indices) result.push_back(at(places, i));
-  return result;
-}
-
-/// What a rank's parts read: rows and columns of their pivots, those of other parts' pivots in their fronts,
-/// and entries of A.
-struct PartRequests {
-  Impl::ElementRequests rows, columns, other_rows, other_columns, entries;
-
-  explicit PartRequests(int ranks)
-      : rows(ranks), columns(ranks), other_rows(ranks), other_columns(ranks), entries(ranks) {}
-
-  void add(const PlannedPart& part) {
-    const auto& [plan, boundary, of_rows, of_columns] = part;
-    const auto pivots = static_cast<std::size_t>(plan.n_pivots());
-    for (std::size_t k = 0; k < of_rows.size(); ++k) {
-      (k < pivots ? rows : other_rows).add({of_rows[k].rank, of_rows[k].position});
-      (k < pivots ? columns : other_columns).add({of_columns[k].rank, of_columns[k].position});
-    }
-    for (std::size_t k = 0; k < of_rows.size(); ++k) {
-      for (auto e = plan.row_map[k]; e < plan.row_map[k + 1]; ++e)
-        entries.add({of_rows[k].rank, of_rows[k].first_entry + static_cast<std::size_t>(at(plan.in_row, e))});
-    }
-  }
-};
 
 }  // namespace
 
