@@ -78,11 +78,12 @@ double put_seconds_of_devices(Communicator& comm, std::size_t bytes) {
 }
 #endif
 
-/// A solve of this rank alone, to be repeated with its factors.
+/// A solve with complete factors on the ranks of a communicator, to be predicted and measured. Each rank
+/// computes all factors and takes every P-th row.
 template <class Scalar>
-class LoneSolve {
+class SampleSolve {
  public:
-  LoneSolve(Communicator& self, const char* kind, std::int64_t size, bool on_device) : m_self(self) {
+  SampleSolve(Communicator& comm, const char* kind, std::int64_t size, bool on_device) : m_comm(comm) {
     const HostMatrix<Scalar> A = generate(kind, size);
     LuOptions options;
     options.ordering = Ordering::amd;
@@ -90,56 +91,68 @@ class LoneSolve {
     // The generated matrices can be factorized; otherwise `factors` throws.
     static_cast<void>(solver.analyze(A));
     static_cast<void>(solver.factorize(A));
-    m_factors = solver.factors();
-    m_rows.resize(static_cast<std::size_t>(A.n_rows));
-    std::iota(m_rows.begin(), m_rows.end(), std::int64_t{0});
+    const FactorValues<Scalar> factors = solver.factors();
+    m_n = A.n_rows;
+    const auto is_own = [&](std::int64_t row) { return row % comm.size() == comm.rank(); };
+    for (std::size_t e = 0; e < factors.rows.size(); ++e) {
+      if (!is_own(factors.rows[e])) continue;
+      m_rows.push_back(factors.rows[e]);
+      m_columns.push_back(factors.columns[e]);
+      m_values.push_back(factors.values[e]);
+    }
+    for (std::int64_t row = 0; row < m_n; ++row)
+      if (is_own(row)) m_own_rows.push_back(row);
     m_distribution.on_device = on_device;
 #ifdef KOKKOS_ENABLE_CUDA
-    if (on_device && can_use(self, CommBackend::peer)) m_distribution.backend = CommBackend::peer;
+    if (on_device && can_use(comm, CommBackend::peer)) m_distribution.backend = CommBackend::peer;
 #endif
   }
-  double predict(const DistributedCosts& costs) {
+  /// Collective.
+  double predict(const DistributedCosts& costs, const ProcessGrid& grid) {
     m_distribution.costs = costs;
-    return predict_grids(m_self, pattern(), m_distribution, {{1, 1}})[0].seconds;
+    return predict_grids(m_comm, pattern(), m_distribution, {grid})[0].seconds;
   }
-  /// The least time of several runs.
-  double measure() {
-    m_distribution.grid = {1, 1};
-    DistributedTriangles<Scalar> triangles(m_self, pattern(), m_distribution);
-    std::vector<Scalar> b(m_rows.size(), Scalar(1)), x(m_rows.size());
+  /// Collective. The least time of several runs.
+  double measure(const ProcessGrid& grid) {
+    m_distribution.grid = grid;
+    DistributedTriangles<Scalar> triangles(m_comm, pattern(), m_distribution);
+    std::vector<Scalar> b(m_own_rows.size(), Scalar(1)), x(b.size());
     double least = HUGE_VAL;
     for (int run = 0; run < 20; ++run) {
-      triangles.set_values(m_factors.values);  // as after a new factorization
+      triangles.set_values(m_values);  // as after a new factorization
+      m_comm.barrier();
       const Kokkos::Timer timer;
       triangles.solve(b, x);
       least = std::min(least, timer.seconds());
     }
     triangles.close();
-    return least;
+    std::vector<double> slowest{least};
+    m_comm.all_max(slowest);
+    return slowest[0];
   }
 
  private:
   DistributedPattern pattern() const {
-    return {static_cast<std::int64_t>(m_rows.size()),
-            m_factors.rows,
-            m_factors.columns,
-            {{TriangleSide::lower, DiagonalKind::unit}, {TriangleSide::upper, DiagonalKind::stored}},
-            m_rows,
-            m_rows};
+    return {
+        m_n,        m_rows,
+        m_columns,  {{TriangleSide::lower, DiagonalKind::unit}, {TriangleSide::upper, DiagonalKind::stored}},
+        m_own_rows, m_own_rows};
   }
 
-  Communicator& m_self;
-  FactorValues<Scalar> m_factors;
-  std::vector<std::int64_t> m_rows;
+  Communicator& m_comm;
+  std::int64_t m_n = 0;
+  std::vector<std::int64_t> m_rows, m_columns;  ///< of this rank's entries of L + U
+  std::vector<Scalar> m_values;
+  std::vector<std::int64_t> m_own_rows;  ///< of B and X
   DistributedOptions m_distribution;
 };
 
 template <class Scalar>
-std::vector<LoneSolve<Scalar>> make_solves(Communicator& self, bool on_device) {
-  std::vector<LoneSolve<Scalar>> solves;
+std::vector<SampleSolve<Scalar>> make_solves(Communicator& comm, bool on_device) {
+  std::vector<SampleSolve<Scalar>> solves;
   for (const auto& [kind, size] :
        {std::pair("poisson2d", 80), std::pair("poisson3d", 14), std::pair("circuit", 4000)})
-    solves.emplace_back(self, kind, size, on_device);
+    solves.emplace_back(comm, kind, size, on_device);
   return solves;
 }
 
@@ -165,32 +178,51 @@ std::array<double, 2> fit(const std::vector<Sample>& samples) {
 template <class Scalar>
 DistributedCosts fit_host(Communicator& self, DistributedCosts costs) {
   std::vector<Sample> samples;
-  for (LoneSolve<Scalar>& solve : make_solves<Scalar>(self, false))
-    samples.push_back({solve.predict({0, 1, 1e300, 1e300, 1e300, 0, 1}), solve.predict({0, 0, 1, 1, 1, 0, 1}),
-                       solve.measure()});
+  const ProcessGrid one{1, 1};
+  for (SampleSolve<Scalar>& solve : make_solves<Scalar>(self, false))
+    samples.push_back({solve.predict({0, 1, 1e300, 1e300, 1e300, 0, 1}, one),
+                       solve.predict({0, 0, 1, 1, 1, 0, 1}, one), solve.measure(one)});
   const auto [block, byte] = fit(samples);
   costs.dependency_seconds = block;
   costs.bandwidth = costs.min_block_bandwidth = costs.max_block_bandwidth = 1 / byte;
   return costs;
 }
 
+/// Solves with their times on some grids.
+template <class Scalar>
+class MeasuredSolves {
+ public:
+  /// Collective.
+  MeasuredSolves(Communicator& comm, bool on_device, const std::vector<ProcessGrid>& grids)
+      : m_grids(grids), m_solves(make_solves<Scalar>(comm, on_device)) {
+    for (auto& solve : m_solves)
+      for (const ProcessGrid& grid : grids) m_seconds.push_back(solve.measure(grid));
+  }
+  /// Collective. Sum of squares of the logarithms of predicted over measured times.
+  double error(const DistributedCosts& costs) const {
+    double sum = 0;
+    auto measured = m_seconds.begin();
+    for (auto& solve : m_solves)
+      for (const ProcessGrid& grid : m_grids) {
+        const double ratio = std::log(solve.predict(costs, grid) / *measured++);
+        sum += ratio * ratio;
+      }
+    return sum;
+  }
+
+ private:
+  std::vector<ProcessGrid> m_grids;
+  mutable std::vector<SampleSolve<Scalar>> m_solves;
+  std::vector<double> m_seconds;  ///< [solves × grids]
+};
+
 /// Costs of dependencies, of a lone team's bytes and of rows on a device: where the simulated times fit best,
 /// by a search along each of them with steps that become smaller.
 template <class Scalar>
 DistributedCosts fit_device(Communicator& self, DistributedCosts costs) {
-  std::vector<LoneSolve<Scalar>> solves = make_solves<Scalar>(self, true);
-  std::vector<double> seconds;
-  for (LoneSolve<Scalar>& solve : solves) seconds.push_back(solve.measure());
-  const auto error = [&](const DistributedCosts& with) {
-    double sum = 0;
-    for (std::size_t s = 0; s < solves.size(); ++s) {
-      const double ratio = std::log(solves[s].predict(with) / seconds[s]);
-      sum += ratio * ratio;
-    }
-    return sum;
-  };
+  const MeasuredSolves<Scalar> solves(self, true, {{1, 1}});
   if (costs.row_seconds == 0) costs.row_seconds = 1e-8;
-  double least = error(costs);
+  double least = solves.error(costs);
   for (const double step : {4.0, 2.0, 1.4, 1.2, 1.1}) {
     for (double DistributedCosts::*const cost :
          {&DistributedCosts::dependency_seconds, &DistributedCosts::row_seconds,
@@ -199,7 +231,7 @@ DistributedCosts fit_device(Communicator& self, DistributedCosts costs) {
         DistributedCosts other = costs;
         other.*cost *= factor;
         other.max_block_bandwidth = std::max(other.max_block_bandwidth, other.min_block_bandwidth);
-        const double of_other = error(other);
+        const double of_other = solves.error(other);
         if (of_other >= least) continue;
         least = of_other;
         costs = other;
@@ -208,6 +240,23 @@ DistributedCosts fit_device(Communicator& self, DistributedCosts costs) {
     }
   }
   return costs;
+}
+
+/// The latency of messages within solves, where each rank has other work before it looks for them: the
+/// multiple of a put's alone with which times on all ranks fit best. Collective.
+template <class Scalar>
+double fit_latency(Communicator& comm, const DistributedCosts& costs, bool on_device) {
+  const MeasuredSolves<Scalar> solves(comm, on_device, {{comm.size(), 1}, {1, comm.size()}});
+  double best = 1, least = HUGE_VAL;
+  for (const double factor : {1.0, 1.25, 1.6, 2.0, 2.5, 3.2, 4.0, 5.0, 6.4, 8.0}) {
+    DistributedCosts with = costs;
+    with.latency_seconds *= factor;
+    const double error = solves.error(with);
+    if (error >= least) continue;
+    least = error;
+    best = factor;
+  }
+  return best * costs.latency_seconds;
 }
 
 /// Seconds of a put, by the ranks' devices or hosts.
@@ -253,6 +302,7 @@ DistributedCosts measure_distributed_costs(Communicator& comm, bool on_device) {
     comm.broadcast(link);
     costs.latency_seconds = link[0];
     costs.link_bandwidth = 1 / link[1];
+    costs.latency_seconds = fit_latency<Scalar>(comm, costs, on_device);
   }
   return costs;
 }

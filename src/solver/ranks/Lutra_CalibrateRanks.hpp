@@ -8,9 +8,9 @@
 namespace lutra {
 
 /// Collective. Measures the costs of solves on several ranks. Latency and bandwidth are those of one put and
-/// its arrival, between rank 0 and the last rank. The costs of blocks, of their bytes, and on devices of rows
-/// come from solves that all ranks run separately at the same time; the slowest rank counts. Takes some
-/// seconds. Returns the same values on all ranks.
+/// its arrival, between rank 0 and the last rank; the latency is then fitted to solves on all ranks. The
+/// costs of blocks, of their bytes, and on devices of rows come from solves that all ranks run separately at
+/// the same time; the slowest rank counts. Takes some seconds. Returns the same values on all ranks.
 /// @param on_device measures the ranks' devices, with peer memory where they can map it
 /// @tparam Scalar double
 template <class Scalar>
