@@ -185,3 +185,24 @@ TEST_CASE("ten refactorizations and solves under load", "[distributed][device]")
   solver.close();
   comm.close();
 }
+
+TEST_CASE("ranks without rows have empty Views", "[distributed][device]") {
+  Communicator comm;
+  for (const std::int64_t m : {1, 2}) {
+    auto A = grid_rows<double>(m, comm.rank(), comm.size());
+    LuOptions options;
+    options.engine = Engine::multifrontal;
+    Ranks solver(comm, options, options_for(true));
+    succeed(solver.factorize(A));
+    for (double& value : A.values) value *= 3;
+    succeed(solver.refactorize(to_space(A.values)));
+    for (const Transposition op : {Transposition::none, Transposition::transposed}) {
+      const auto b = op == Transposition::none ? multiply(A, 2) : multiply_transposed(comm, A, 2);
+      const Columns X("X", A.rows.size(), 2);
+      REQUIRE(solver.solve(padded(b, A.rows.size(), 2), X, op) == Status::success);
+      check_solution(A, X);
+    }
+    solver.close();
+  }
+  comm.close();
+}
