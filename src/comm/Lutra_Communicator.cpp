@@ -24,7 +24,10 @@ std::string describe_failure(const Failure& failure) {
 // Throws the same exception on every participating rank.
 [[noreturn]] void throw_as(FailureKind kind, const std::string& text) {
   switch (kind) {
-    case FailureKind::file:
+    case FailureKind::file: {  // FileError joins the two parts again
+      const std::size_t end = std::min(text.find(": "), text.size());
+      throw FileError(text.substr(0, end), 0, text.substr(std::min(end + 2, text.size())));
+    }
     case FailureKind::input:
       throw InputError(text);
     case FailureKind::call_order:

@@ -168,6 +168,9 @@ TEST_CASE("all ranks agree on an error of one rank", "[comm]") {
     const std::string text = message_of<lutra::InputError>([&] { comm.agree("a check", task, false); });
     CHECK(text == "entry " + std::to_string(failing) + " is bad");  // of the lowest rank
   }
+  const auto read = [&] { throw lutra::FileError("A.mtx", 7, "row 3: not a number"); };
+  CHECK(message_of<lutra::FileError>([&] { comm.agree("a file", read, false); }) ==
+        "A.mtx:7: row 3: not a number");
   comm.agree("nothing", [] {});
   comm.close();
 }
