@@ -59,6 +59,7 @@ TEST_CASE("under mpirun solves are on fronts, and the times of stages add up", "
   REQUIRE(solved.status == 0);
   const auto json = solved.json();
   CHECK(json["grid"]["name"] == "0x0");
+  CHECK(json["memory"]["device_peak_bytes"].get<double>() > 0);
   CHECK(json["choice"]["trisolve"] == "distributed fronts");
   CHECK(json["errors"]["backward_componentwise"] <= 1e-12);
   std::int64_t rows = 0;

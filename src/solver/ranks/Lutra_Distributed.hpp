@@ -16,6 +16,7 @@
 #include "Lutra_DistributedFactors.hpp"
 #include "Lutra_DistributedTriangles.hpp"
 #include "Lutra_KrylovSolver.hpp"
+#include "Lutra_MemoryBudget.hpp"
 #include "Lutra_Options.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_ScalarTraits.hpp"
@@ -117,7 +118,8 @@ class DistributedLU {
   Status solve(const DeviceColumns<const Scalar>& B, const DeviceColumns<Scalar>& X,
                Transposition op = Transposition::none);
 
-  /// Returns the status and the errors on all ranks. The other fields are complete on rank 0 only.
+  /// Returns the status and the errors on all ranks, and each rank's memory. The other fields are complete on
+  /// rank 0 only.
   const Report& report() const noexcept { return m_report; }
   /// Returns the grid given in the options; 0 × 0 if there is none, and solves use the fronts or rank 0.
   const ProcessGrid& grid() const noexcept { return m_distribution.grid; }
@@ -139,6 +141,7 @@ class DistributedLU {
   bool solve_refined(const Impl::RankColumns<const Scalar>& B, const Impl::RankColumns<Scalar>& X,
                      Transposition op);
   void fetch_values();
+  void note_memory();
   HostMatrix<Scalar> assemble_rows();
   bool run_known_pattern();
   Status factorize_values(bool again);
@@ -173,6 +176,7 @@ class DistributedLU {
   std::string m_why_alone;     ///< why rank 0 factorizes alone, on rank 0; empty if there is only one rank
   std::unique_ptr<Impl::GridOnRanks<Scalar>> m_grid;  ///< factors on the given grid; else null
   RankStatistics m_search;                            ///< this rank's part of the symbolic factorization
+  MemoryBudget m_budget;                              ///< of fronts and solves on this rank
   bool m_usable = false;                              ///< the factors are those of m_A
   bool m_has_matrix = false;                          ///< `factorize` has returned
   bool m_has_newer_values = false;                    ///< those of the fronts are newer than those of m_A

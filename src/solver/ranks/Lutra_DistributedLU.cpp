@@ -114,12 +114,21 @@ Status DistributedLU<Scalar>::refactorize(std::span<const Scalar> values) {
   return factorize_values(m_fronts || (m_alone && m_stays_alone));
 }
 
+/// Adds this rank's memory of fronts and solves to the report.
+template <class Scalar>
+void DistributedLU<Scalar>::note_memory() {
+  if (m_alone) return;  // its report has rank 0's
+  m_report.memory.device_peak_bytes = m_budget.peak_bytes();
+  if (m_options.memory_limit > 0) m_report.memory.limit_bytes = m_options.memory_limit;
+}
+
 /// @param again whether the analysis holds for the present values, too
 template <class Scalar>
 Status DistributedLU<Scalar>::factorize_values(bool again) {
   if (!again || !run_known_pattern()) factorize_again();
   m_usable = m_report.status == Status::not_solved;
   m_has_matrix = true;
+  note_memory();
   return Impl::outcome_of(m_report.status);
 }
 
@@ -207,6 +216,7 @@ void DistributedLU<Scalar>::factorize_again() {
   m_report = {};
   m_predictions.clear();
   m_search = {};
+  m_budget = MemoryBudget(m_options.memory_limit);
   m_distribution.grid = m_asked;
   const HostMatrix<Scalar> whole = assemble_rows();
   m_report.times.distribution = before + timer.seconds();
@@ -221,8 +231,8 @@ void DistributedLU<Scalar>::factorize_again() {
 template <class Scalar>
 void DistributedLU<Scalar>::solve_on_grid(FactorValues<Scalar>&& factors) {
   const Kokkos::Timer timer;
-  m_grid = std::make_unique<Impl::GridOnRanks<Scalar>>(m_comm, std::move(factors), *m_A, m_distribution,
-                                                       MemoryBudget(m_options.memory_limit));
+  m_grid =
+      std::make_unique<Impl::GridOnRanks<Scalar>>(m_comm, std::move(factors), *m_A, m_distribution, m_budget);
   if (m_fronts) m_grid->set_scales(m_fronts->row_scale(), m_fronts->col_scale());
   m_distribution.grid = m_grid->triangles().grid();
   m_predictions = m_grid->triangles().predictions();
@@ -330,8 +340,8 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
   try {
     const Kokkos::Timer planning;
     const auto symmetry = m_symmetric ? std::optional(m_symmetric->symmetry()) : std::nullopt;
-    m_fronts = Impl::make_fronts_on_ranks<Scalar, ExecutionSpace>(
-        m_comm, make_view(A).pattern(), analysis, *m_A, MemoryBudget(m_options.memory_limit), symmetry);
+    m_fronts = Impl::make_fronts_on_ranks<Scalar, ExecutionSpace>(m_comm, make_view(A).pattern(), analysis,
+                                                                  *m_A, m_budget, symmetry);
     const bool on_grid = m_asked.size() > 0;
     on_grid ? m_fronts->plan_collection() : m_fronts->plan_solves();
     m_report.times.levelization = planning.seconds();

@@ -214,6 +214,7 @@ bool DistributedLU<Scalar>::solve_refined(const Impl::RankColumns<const Scalar>&
     factorize_for_judgement();
     return false;
   }
+  note_memory();
   m_report.escalations.clear();
   if (outcome.gmres_iterations > 0)
     m_report.escalations.push_back("refinement stalled: " + std::to_string(outcome.gmres_iterations) +
