@@ -311,7 +311,8 @@ MpiSession::~MpiSession() {
 
 int MpiSession::finish(int exit_status, Communicator* comm) {
   m_finished = true;
-  if (comm != nullptr && comm->failure() && !comm->leave()) MPI_Abort(MPI_COMM_WORLD, exit_status);
+  if (comm != nullptr && comm->failure() && !comm->leave())
+    MPI_Abort(MPI_COMM_WORLD, exit_status != 0 ? exit_status : 1);  // a rank is lost
   if (m_started_here) MPI_Finalize();
   return exit_status;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -209,5 +210,30 @@ TEST_CASE("rows that are refused leave the matrix what it was", "[distributed]")
   for (std::size_t i = 0; i < X.size(); ++i)
     CHECK(std::abs(X[i] - static_cast<double>(1 + A.rows[i] % 5)) < 1e-11);
   solver.close();
+  comm.close();
+}
+
+TEST_CASE("ranks that differ in a solve are told so", "[distributed]") {
+  Communicator comm;
+  if (comm.size() == 1) return;
+  const auto A = grid_rows<double>(6, comm.rank(), comm.size());
+  for (const Pivoting pivoting : {Pivoting::automatic, Pivoting::threshold}) {  // on fronts, and rank 0 alone
+    LuOptions options;
+    options.engine = Engine::multifrontal;
+    options.pivoting = pivoting;
+    DistributedLU<double> solver(comm, options);
+    succeed(solver.factorize(A));
+    const bool last = comm.rank() == comm.size() - 1;
+    const std::size_t k = last ? 4 : 1;
+    std::vector<double> X(A.rows.size() * k);
+    CHECK_THROWS_WITH(solver.solve(multiply(A, k), X, k),
+                      "solve: rank 0 has 1 right-hand sides of A, and rank " +
+                          std::to_string(comm.size() - 1) + " has 4 right-hand sides of A");
+    X.resize(A.rows.size());
+    const Transposition op = last ? Transposition::transposed : Transposition::none;
+    CHECK_THROWS_AS(solver.solve(multiply(A, 1), X, 1, op), InputError);
+    CHECK(solver.solve(multiply(A, 1), X) == Status::success);  // goes on
+    solver.close();
+  }
   comm.close();
 }

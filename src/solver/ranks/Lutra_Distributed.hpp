@@ -109,8 +109,10 @@ class DistributedLU {
   /// Solves op(A)·X = B and refines as SparseLU does: in each column a correction is kept if it lowers the
   /// componentwise backward error, and GMRES follows where that stalls, except on a grid.
   /// @param B,X [rows of this rank × k] stored by columns
+  /// @param k,op the same on all ranks
   /// @returns the status of `report()`. If it is singular, X is left unchanged.
-  /// @throws on all ranks alike: CallOrderError; InputError if B has the wrong size or is not finite
+  /// @throws on all ranks alike: CallOrderError; InputError if B has the wrong size or is not finite, or if
+  ///         ranks differ in k or op
   Status solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k = 1,
                Transposition op = Transposition::none);
   /// The same in the memory of the default execution space, X and B possibly the same; strides are free.
@@ -137,7 +139,8 @@ class DistributedLU {
   bool has_pattern(const DistributedRows<Scalar>& A);
   bool takes_device_memory();
   void check_for_refactorization(std::size_t values);
-  bool check_for_solve(const Impl::RankColumns<const Scalar>& B, const Impl::RankColumns<Scalar>& X);
+  bool check_for_solve(const Impl::RankColumns<const Scalar>& B, const Impl::RankColumns<Scalar>& X,
+                       Transposition op);
   bool solve_refined(const Impl::RankColumns<const Scalar>& B, const Impl::RankColumns<Scalar>& X,
                      Transposition op);
   void fetch_values();

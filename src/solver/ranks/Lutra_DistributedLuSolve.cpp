@@ -74,6 +74,18 @@ void copy_to(const RankColumns<Scalar>& columns, const std::vector<Scalar>& from
         Kokkos::View<const Scalar*, Kokkos::HostSpace>(from.data() + c * columns.rows, columns.rows));
 }
 
+/// What all ranks must agree on.
+struct Call {
+  std::int64_t columns;
+  Transposition op;
+};
+std::string describe(const Call& call) {
+  return std::to_string(call.columns) + " right-hand sides of " +
+         (call.op == Transposition::none         ? "A"
+          : call.op == Transposition::transposed ? "the transpose"
+                                                 : "the adjoint");
+}
+
 template <class T>
 std::string shape(const RankColumns<T>& of) {
   return std::to_string(of.rows) + " × " + std::to_string(of.count);
@@ -132,10 +144,15 @@ Status DistributedLU<Scalar>::refactorize(const DeviceValues& values) {
 /// @returns whether there is something to solve with
 template <class Scalar>
 bool DistributedLU<Scalar>::check_for_solve(const Impl::RankColumns<const Scalar>& B,
-                                            const Impl::RankColumns<Scalar>& X) {
+                                            const Impl::RankColumns<Scalar>& X, Transposition op) {
+  const auto calls = m_comm.all_gather(Call{static_cast<std::int64_t>(B.count), op});
   m_comm.agree(
       "right-hand sides of a distributed matrix",
       [&] {
+        for (std::size_t r = 1; r < calls.size(); ++r)
+          if (calls[r].columns != calls[0].columns || calls[r].op != calls[0].op)
+            throw InputError("solve: rank 0 has " + describe(calls[0]) + ", and rank " + std::to_string(r) +
+                             " has " + describe(calls[r]));
         if (!m_usable && m_report.status == Status::not_solved)
           throw CallOrderError("solve: there is no factorization; call factorize first");
         if (!m_usable) return;
@@ -162,11 +179,12 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
       "right-hand sides of a distributed matrix",
       [&] {
         if (m_usable && (B.size() != mine * k || X.size() != mine * k))
-          throw InputError("B and X: " + std::to_string(B.size()) + " and " + std::to_string(X.size()) +
-                           " values, not " + std::to_string(mine * k));
+          throw InputError("B and X of rank " + std::to_string(m_comm.rank()) + ": " +
+                           std::to_string(B.size()) + " and " + std::to_string(X.size()) + " values, not " +
+                           std::to_string(mine * k));
       },
       false);
-  if (!check_for_solve({B.data(), mine, k, mine}, {X.data(), mine, k, mine})) return m_report.status;
+  if (!check_for_solve({B.data(), mine, k, mine}, {X.data(), mine, k, mine}, op)) return m_report.status;
   if (m_alone) return solve_alone(B, X, k, op);
   if (op == Transposition::adjoint) {  // Aᴴ·x = b is Aᵀ·conj(x) = conj(b)
     std::vector<Scalar> right(B.begin(), B.end());
@@ -186,7 +204,7 @@ Status DistributedLU<Scalar>::solve(const DeviceColumns<const Scalar>& B, const 
   constexpr bool on_device = !Impl::is_host_space<Kokkos::DefaultExecutionSpace>;
   const Impl::RankColumns<const Scalar> in{B.data(), B.extent(0), B.extent(1), B.stride(1), on_device};
   const Impl::RankColumns<Scalar> out{X.data(), X.extent(0), X.extent(1), X.stride(1), on_device};
-  if (!check_for_solve(in, out)) return m_report.status;
+  if (!check_for_solve(in, out, op)) return m_report.status;
   if (takes_device_memory() && op != Transposition::adjoint && solve_refined(in, out, op))
     return m_report.status;
   if (!m_usable) return m_report.status;
