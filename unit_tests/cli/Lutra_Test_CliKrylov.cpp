@@ -90,6 +90,29 @@ TEST_CASE("ParILUT's start, finish and thresholds are chosen, and its steps repo
   CHECK(program.run("solve a.mtx --method gmres --json").json()["parilut_steps"].is_null());
 }
 
+TEST_CASE("approximate thresholds of ParILUT keep as many entries as exact ones", "[cli]") {
+  const Program program;
+  if (!program.has_scalar("f64")) return;
+  REQUIRE(program.run("generate aniso2d --size 120 a.mtx").status == 0);  // more keys than are sorted at once
+  const auto step = [&](const std::string& selection) {
+    const Outcome outcome = program.run(
+        "solve a.mtx --backend serial --method gmres --precond parilut --steps 1 --deterministic --json "
+        "--selection " +
+        selection);
+    INFO(selection << ": " << outcome.error);
+    REQUIRE(outcome.status == 0);
+    return outcome.json()["parilut_steps"][0];
+  };
+  const auto exact = step("exact"), approximate = step("approximate");
+  CHECK(step("auto") == exact);  // on hosts
+  for (const std::string factor : {"l", "u"}) {
+    CHECK(approximate["nnz_" + factor] == exact["nnz_" + factor]);
+    const double bound = approximate["threshold_" + factor], threshold = exact["threshold_" + factor];
+    CHECK(bound < threshold);
+    CHECK(bound > 0.9 * threshold);
+  }
+}
+
 TEST_CASE("a Krylov method that does not converge ends with status 3 and prints its report", "[cli]") {
   const Program program;
   if (!program.has_scalar("f64")) return;

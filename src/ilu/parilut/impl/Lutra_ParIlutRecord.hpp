@@ -12,7 +12,6 @@
 #include "Lutra_PowerOfTwo.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_ScalarTraits.hpp"
-#include "Lutra_Select.hpp"
 
 // What a step of ParILUT reports: entries kept, thresholds, and the nonlinear residual.
 
