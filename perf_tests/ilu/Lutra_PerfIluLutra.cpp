@@ -88,7 +88,7 @@ IluKind parilut_kind(const std::string& name, bool deterministic, bool approxima
     options.fill_factor = task.fill_factor;
     options.step_tolerance = 0;
     options.deterministic = deterministic;
-    options.approximate_selection = approximate;
+    options.selection = approximate ? IluSelection::automatic : IluSelection::exact;
     return std::make_unique<LutraParIlut>(A, options);
   };
   return kind;

@@ -290,6 +290,15 @@ void bind_report(nb::module_& m) {
       .def_ro("growth", &PivotCounts::growth)
       .def_ro("shift", &PivotCounts::shift)
       .def_ro("attempt", &PivotCounts::attempt);
+  nb::class_<ParIlutStep>(m, "ParIlutStep", "One step of ParILUT.")
+      .def_ro("nnz_l", &ParIlutStep::nnz_l)
+      .def_ro("nnz_u", &ParIlutStep::nnz_u)
+      .def_ro("candidates", &ParIlutStep::candidates)
+      .def_ro("threshold_l", &ParIlutStep::threshold_l)
+      .def_ro("threshold_u", &ParIlutStep::threshold_u)
+      .def_ro("sweeps", &ParIlutStep::sweeps)
+      .def_ro("nonlinear_residual", &ParIlutStep::nonlinear_residual)
+      .def_ro("is_taken_back", &ParIlutStep::is_taken_back);
   nb::class_<lutra::Inertia>(m, "Inertia", "Eigenvalue signs, where the factorization gives them.")
       .def_ro("positive", &Inertia::positive)
       .def_ro("negative", &Inertia::negative)
@@ -309,6 +318,7 @@ void bind_report(nb::module_& m) {
       .def_ro("predicted", &Report::predicted)
       .def_ro("factors", &Report::factors)
       .def_ro("pivots", &Report::pivots)
+      .def_ro("parilut_steps", &Report::parilut_steps)
       .def_ro("inertia", &Report::inertia)
       .def_ro("iterations", &Report::iterations)
       .def_ro("residual_history", &Report::residual_history)

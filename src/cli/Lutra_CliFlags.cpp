@@ -75,7 +75,11 @@ const std::vector<Flag>& flags() {
       {"--fill-factor", "krylov.ilu.fill_factor", "X"},
       {"--drop-tol", "krylov.ilu.drop_tolerance", "X"},
       {"--steps", "krylov.ilu.steps", "N"},
-      {"--sweeps", "krylov.ilu.sweeps", "N"}};
+      {"--sweeps", "krylov.ilu.sweeps", "N"},
+      {"--parilut-start", "krylov.ilu.start"},
+      {"--parilut-finish", "krylov.ilu.finish"},
+      {"--parilut-residual", "krylov.ilu.nonlinear_residual"},
+      {"--selection", "krylov.ilu.selection"}};
   return all;
 }
 

@@ -51,8 +51,13 @@ void check_use(const Arguments& a, const Kind& kind, KrylovMethod method) {
   require_use(a, chosen, method != KrylovMethod::cg, {"--side"});
   chosen = "--precond " + a.precond;
   require_use(a, chosen, kind.takes_fill_level, {"--fill-level"});
-  require_use(a, chosen, parilut, {"--fill-factor", "--steps", "--drop-tol"});
-  require_use(a, chosen, ilu && kind.method == IluMethod::parilu, {"--sweeps"});
+  require_use(a, chosen, parilut,
+              {"--fill-factor", "--steps", "--drop-tol", "--parilut-start", "--parilut-finish",
+               "--parilut-residual", "--selection"});
+  const bool by_sweeps = a.text("--parilut-finish") == "sweeps";
+  require_use(a, chosen + (parilut ? " --parilut-finish exact" : ""),
+              parilut ? by_sweeps : ilu && kind.method == IluMethod::parilu, {"--sweeps"});
+  require_use(a, "--steps 0", a.text("--steps") != "0", {"--parilut-residual"});
   require_use(a, chosen, ilu, {"--apply"});
   require_use(a, chosen, lu || ilu, {"--ordering", "--trisolve"});
   require_use(a, chosen, (lu || ilu) && !kind.symmetric, {"--matching"});
@@ -99,7 +104,8 @@ void set_krylov(const Arguments& a, ProgramOptions& options) {
     const std::string others = "--method " + a.method + ", but with --method gmres, bicgstab and cg";
     if (a.precond != "auto") throw InputError("--precond is not used with " + others);
     return require_use(a, others, false,
-                       {"--fill-level", "--fill-factor", "--steps", "--sweeps", "--drop-tol", "--apply",
+                       {"--fill-level", "--fill-factor", "--steps", "--sweeps", "--drop-tol",
+                        "--parilut-start", "--parilut-finish", "--parilut-residual", "--selection", "--apply",
                         "--side", "--restart", "--max-iterations"});
   }
   KrylovChoices& krylov = options.solver.krylov;

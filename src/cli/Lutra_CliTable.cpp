@@ -190,9 +190,10 @@ void CommandTable::add_choices(CLI::App& command) {
 void CommandTable::add_krylov(CLI::App& command) {
   const std::string group = "Krylov methods";
   choice(command, "--precond", m_arguments.precond, preconditioners, ": auto is ilu0, ic0 for cg", group);
-  add_flags(command, group,
-            {"--side", "--apply", "--max-iterations", "--restart", "--fill-level", "--fill-factor",
-             "--drop-tol", "--steps", "--sweeps"});
+  add_flags(
+      command, group,
+      {"--side", "--apply", "--max-iterations", "--restart", "--fill-level", "--fill-factor", "--drop-tol",
+       "--steps", "--sweeps", "--parilut-start", "--parilut-finish", "--parilut-residual", "--selection"});
 }
 
 void CommandTable::add_output(CLI::App& command) {

@@ -211,6 +211,24 @@ std::string message_of(const ReportRecord& record) {
   return record.message.empty() ? describe(record.report, 1) : record.message;
 }
 
+/// A line for each step of ParILUT.
+std::string steps_text(const std::vector<ParIlutStep>& steps) {
+  std::string lines;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    const ParIlutStep& step = steps[s];
+    std::string text = "step " + std::to_string(s + 1);
+    append(text, "candidates", std::to_string(step.candidates));
+    append(text, "threshold of L", short_number(step.threshold_l));
+    append(text, "of U", short_number(step.threshold_u));
+    append(text, "nnz(L)", std::to_string(step.nnz_l));
+    append(text, "nnz(U)", std::to_string(step.nnz_u));
+    append(text, "sweeps", std::to_string(step.sweeps));
+    if (step.nonlinear_residual) append(text, "nonlinear residual", short_number(step.nonlinear_residual));
+    lines += text_line(s == 0 ? "parilut" : "", text + (step.is_taken_back ? ", taken back" : ""));
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::string short_number(const std::optional<double>& value) {
@@ -284,7 +302,8 @@ std::string to_verbose_text(const ReportRecord& record, const std::string& solut
   std::string text = matrix_line(record.matrix) + properties_text(record.matrix) + run_text(record.run) +
                      choice_text(report.choice) + times_text(report.times) +
                      predicted_text(report.predicted, report.times) + factors_text(report.factors, true) +
-                     pivots_text(report.pivots) + inertia_text(report.inertia);
+                     pivots_text(report.pivots) + steps_text(report.parilut_steps) +
+                     inertia_text(report.inertia);
   for (const std::string& escalation : report.escalations) text += text_line("escalated", escalation);
   text += errors_text(report, "errors") + condition_text(report) + memory_text(report.memory);
   text += text_line("status", std::string(to_string(report.status)) + ": " + message_of(record));

@@ -90,6 +90,19 @@ struct MemoryUse {
   std::optional<std::size_t> limit_bytes;
 };
 
+/// One step of ParILUT: from L and U of the step before, with candidates, to those entries that are kept.
+struct ParIlutStep {
+  std::int64_t nnz_l = 0, nnz_u = 0;  ///< entries kept; L without, U with its diagonal
+  std::int64_t candidates = 0;        ///< entries added to L and U
+  /// Least key of entries that are certainly kept or tied; the last chunk's if rows are added in chunks.
+  /// Empty if no threshold was needed.
+  std::optional<double> threshold_l, threshold_u;
+  int sweeps = 0;  ///< fixed-point sweeps, over L and U with candidates and over those kept
+  /// Nonlinear residual after the step, ‖A − L·U‖_F over the pattern of L + U only; empty unless asked for.
+  std::optional<double> nonlinear_residual;
+  bool is_taken_back = false;  ///< the step raised the residual over all entries, and was reverted
+};
+
 /// Outcome of a solver's last calls.
 struct Report {
   Status status = Status::not_solved;
@@ -98,6 +111,7 @@ struct Report {
   PredictedTimes predicted;
   FactorCounts factors;
   PivotCounts pivots;
+  std::vector<ParIlutStep> parilut_steps;  ///< of the factorization that found the pattern; others: empty
   Inertia inertia;
   std::optional<std::int64_t> iterations;  ///< Krylov methods: applications of A; empty for a direct solve
   std::vector<double> residual_history;  ///< ‖b − A·x‖₂/‖b‖₂ at the start and after each iteration, for the

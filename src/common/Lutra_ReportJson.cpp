@@ -120,6 +120,22 @@ Json make(const PivotCounts& pivots) {
           {"attempt", text(pivots.attempt)}};
 }
 
+Json make(const std::vector<ParIlutStep>& steps) {
+  if (steps.empty()) return nullptr;
+  Json result = Json::array();
+  for (const ParIlutStep& step : steps) {
+    result.push_back({{"nnz_l", step.nnz_l},
+                      {"nnz_u", step.nnz_u},
+                      {"candidates", step.candidates},
+                      {"threshold_l", number(step.threshold_l)},
+                      {"threshold_u", number(step.threshold_u)},
+                      {"sweeps", step.sweeps},
+                      {"nonlinear_residual", number(step.nonlinear_residual)},
+                      {"is_taken_back", step.is_taken_back}});
+  }
+  return result;
+}
+
 Json make(const Inertia& inertia) {
   return {{"positive", number(inertia.positive)},
           {"negative", number(inertia.negative)},
@@ -154,6 +170,7 @@ Json make(const ReportRecord& record) {
           {"predicted", make(report.predicted)},
           {"factors", make(report.factors)},
           {"pivots", make(report.pivots)},
+          {"parilut_steps", make(report.parilut_steps)},
           {"inertia", make(report.inertia)},
           {"iterations", number(report.iterations)},
           {"residual_history", report.iterations ? list(report.residual_history) : Json(nullptr)},

@@ -16,6 +16,17 @@ template <>
 inline constexpr Choices<FillRule, 2> choices_of<FillRule> = {
     {{"total", FillRule::total}, {"row", FillRule::row}}};
 template <>
+inline constexpr Choices<IluStart, 2> choices_of<IluStart> = {
+    {{"ilu0", IluStart::ilu0}, {"pattern", IluStart::pattern}}};
+template <>
+inline constexpr Choices<IluFinish, 2> choices_of<IluFinish> = {
+    {{"exact", IluFinish::exact}, {"sweeps", IluFinish::sweeps}}};
+template <>
+inline constexpr Choices<IluSelection, 3> choices_of<IluSelection> = {
+    {{"auto", IluSelection::automatic},
+     {"exact", IluSelection::exact},
+     {"approximate", IluSelection::approximate}}};
+template <>
 inline constexpr Choices<IluSchedule, 3> choices_of<IluSchedule> = {
     {{"auto", IluSchedule::automatic}, {"levels", IluSchedule::levels}, {"syncfree", IluSchedule::syncfree}}};
 template <>
@@ -36,11 +47,15 @@ inline constexpr auto fields_of<IluOptions> = std::tuple{
     OptionField{"steps", &IluOptions::steps, "most steps of parilut", at_least(0)},
     OptionField{"step_tolerance", &IluOptions::step_tolerance,
                 "parilut: relative change of the residual that ends the steps", at_least(0)},
-    OptionField{"sweeps", &IluOptions::sweeps, "most sweeps of parilu", at_least(0)},
+    OptionField{"start", &IluOptions::start, "parilut: initial L and U, exact or A on its own pattern"},
+    OptionField{"finish", &IluOptions::finish, "parilut: values on the final pattern"},
+    OptionField{"sweeps", &IluOptions::sweeps, "most sweeps of parilu, and of parilut that finishes by them",
+                at_least(0)},
     OptionField{"sweep_tolerance", &IluOptions::sweep_tolerance,
                 "relative residual on the pattern that ends the sweeps", at_least(0)},
-    OptionField{"approximate_selection", &IluOptions::approximate_selection,
-                "parilut: thresholds from one pass of SampleSelect"},
+    OptionField{"selection", &IluOptions::selection, "parilut: thresholds, approximate by one pass"},
+    OptionField{"nonlinear_residual", &IluOptions::nonlinear_residual,
+                "parilut: report the residual on the pattern after each step"},
     OptionField{"symmetric", &IluOptions::symmetric,
                 "A is Hermitian positive definite: IC(k), ParIC, ParICT"},
     OptionField{"deterministic", &IluOptions::deterministic, "the same bits from run to run"},

@@ -9,11 +9,13 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "Lutra_BuiltTypes.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_MemoryBudget.hpp"
+#include "Lutra_Report.hpp"
 
 namespace lutra {
 
@@ -30,7 +32,26 @@ enum class FillRule {
   row     ///< entries of each row of L and of U
 };
 
-/// Schedule of an elimination on a fixed pattern: ILU(k), and ParILUT once its pattern is known.
+/// Values that ParILUT starts from, on the pattern of ILU(k).
+enum class IluStart {
+  ilu0,    ///< exact on the pattern, by an elimination
+  pattern  ///< those of A: U its upper triangle, L its strict lower triangle over the diagonal
+};
+
+/// How the values on ParILUT's final pattern are computed, also those of later matrices.
+enum class IluFinish {
+  exact,  ///< by an elimination
+  sweeps  ///< by fixed-point sweeps, as ParILU does
+};
+
+/// Thresholds of ParILUT.
+enum class IluSelection {
+  automatic,   ///< approximate on devices, exact on hosts
+  exact,       ///< the limits on fill are met by the largest entries
+  approximate  ///< from one pass of SampleSelect: entries of one bucket count as equal
+};
+
+/// Schedule of an elimination on a fixed pattern: ILU(k), and ParILUT before and after its steps.
 enum class IluSchedule {
   automatic,  ///< the schedule of least predicted time
   levels,     ///< one launch per level set of L's rows
@@ -54,11 +75,15 @@ struct IluOptions {
   double drop_tolerance =
       0;          ///< ParILUT: entries of L and U below this, relative to the largest of A's row, are dropped
   int steps = 5;  ///< ParILUT: most steps
-  double step_tolerance = 1e-2;  ///< ParILUT: relative change of the residual at which steps stop
-  int sweeps = 5;  ///< ParILU: most sweeps. ParILUT makes one sweep after adding and one after dropping
+  double step_tolerance = 1e-2;         ///< ParILUT: relative change of the residual at which steps stop
+  IluStart start = IluStart::ilu0;      ///< ParILUT
+  IluFinish finish = IluFinish::exact;  ///< ParILUT
+  int sweeps = 5;  ///< ParILU, and the finish of ParILUT by sweeps: most sweeps. Each step of ParILUT makes
+                   ///< one sweep after adding and one after dropping
   double sweep_tolerance =
       1e-2;  ///< residual on the pattern, relative to that before the first sweep, at which sweeps stop
-  bool approximate_selection = true;  ///< ParILUT: thresholds from one pass of SampleSelect
+  IluSelection selection = IluSelection::automatic;  ///< ParILUT
+  bool nonlinear_residual = false;                   ///< ParILUT: steps report it; costs about a sweep each
   bool symmetric =
       false;  ///< IC(k), ParIC, ParICT: A is Hermitian positive definite with a symmetric pattern; applied as
               ///< Uᴴ·D⁻¹·U from U only. A pivot that is not positive leads to a shift
@@ -225,14 +250,15 @@ class ParIlu : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
 /// Outcome of ParILUT. The residual is the root mean square over the rows of ‖row of A − L·U‖ / max |entry of
 /// A's row|, over all entries of A − L·U and not only those of the pattern.
 struct ParIlutOutcome {
-  int steps = 0;                 ///< steps made
-  int chunks = 1;                ///< most chunks of rows in a step
-  int limited_steps = 0;         ///< steps that left out small candidates for lack of memory
-  double first_residual = 0;     ///< before the first step
-  double residual = 0;           ///< residual of the result
-  std::int64_t max_entries = 0;  ///< most entries of L and U, with candidates
-  bool is_taken_back = false;    ///< the last step raised the residual and was reverted
-  bool is_finite = true;         ///< false: the residual is NaN or infinite
+  int steps = 0;                       ///< steps made
+  int chunks = 1;                      ///< most chunks of rows in a step
+  int limited_steps = 0;               ///< steps that left out small candidates for lack of memory
+  double first_residual = 0;           ///< before the first step
+  double residual = 0;                 ///< residual of the result
+  std::int64_t max_entries = 0;        ///< most entries of L and U, with candidates
+  bool is_taken_back = false;          ///< the last step raised the residual and was reverted
+  bool is_finite = true;               ///< false: the residual is NaN or infinite
+  std::vector<ParIlutStep> records{};  ///< [steps] in order
 };
 
 /// ParILUT (Anzt, Ribizel, Flegar, Chow and Dongarra): finds a pattern for L and U that suits the values of

@@ -51,6 +51,13 @@ Elimination make_elimination(const ExecutionSpace& exec, const Factors& factors,
   return Elimination(exec, factors, options.schedule, budget, max_wait_seconds, model.ilu, is_prototype);
 }
 
+/// Whether values come from an elimination rather than from sweeps.
+/// @param is_found  ParILUT has found its pattern
+bool uses_elimination(const IluOptions& options, bool is_found) {
+  if (options.method != IluMethod::parilut) return options.method == IluMethod::iluk;
+  return is_found ? options.finish == IluFinish::exact : options.start == IluStart::ilu0;
+}
+
 }  // namespace
 
 template <class Scalar, class ExecutionSpace>
@@ -65,7 +72,7 @@ std::shared_ptr<const Impl::IncompletePlan<Scalar, ExecutionSpace>> Impl::plan_i
   plan->counts.nnz_l = plan->nnz_l;
   plan->counts.nnz_u = static_cast<std::int64_t>(plan->pattern.nnz()) - plan->nnz_l;
   using Elimination = IluElimination<Scalar, ExecutionSpace>;
-  if (options.method != IluMethod::parilu)
+  if (uses_elimination(options, false))
     plan->elimination = std::make_unique<const Elimination>(
         make_elimination<Elimination>(exec, plan->pattern, options, budget, true));
   if (options.method == IluMethod::parilut) return plan;
@@ -103,22 +110,25 @@ IncompleteFactorization<Scalar, ExecutionSpace>::IncompleteFactorization(const E
   if (plan.F.source.extent(0) > 0)
     m_values = m_reservation.template allocate<Kokkos::View<Scalar*, Memory>>(exec, "lutra::solver::F_values",
                                                                               plan.F.source.extent(0));
-  set_pattern(exec, plan.pattern.with_own_values(exec, budget), plan.nnz_l);
+  set_pattern(exec, plan.pattern.with_own_values(exec, budget), plan.nnz_l, false);
   if (plan.solves) m_parts = plan.solves->with_own_values(exec, m_factors, budget);
 }
 
 /// Adopts a pattern and analyzes the computation of values on it.
+/// @param is_found  it is the final pattern of ParILUT
 template <class Scalar, class ExecutionSpace>
 void IncompleteFactorization<Scalar, ExecutionSpace>::set_pattern(const ExecutionSpace& exec,
-                                                                  const Factors& factors,
-                                                                  std::int64_t nnz_l) {
+                                                                  const Factors& factors, std::int64_t nnz_l,
+                                                                  bool is_found) {
   std::unique_ptr<Sweeps> sweeps;
   std::unique_ptr<Elimination> elimination;
-  if (m_options.method == IluMethod::parilu) {
-    sweeps = std::make_unique<Sweeps>(exec, factors, m_options, m_budget);
+  if (!uses_elimination(m_options, is_found)) {
+    IluOptions options = m_options;
+    if (options.method == IluMethod::parilut && !is_found) options.sweeps = 0;  // the steps make the sweeps
+    sweeps = std::make_unique<Sweeps>(exec, factors, options, m_budget);
   } else {
     elimination = std::make_unique<Elimination>(
-        factors.entries.data() == m_plan.pattern.entries.data()
+        m_plan.elimination && factors.entries.data() == m_plan.pattern.entries.data()
             ? m_plan.elimination->with_own_workspace(exec, m_budget)
             : make_elimination<Elimination>(exec, factors, m_plan.options, m_budget, false));
   }
@@ -126,6 +136,7 @@ void IncompleteFactorization<Scalar, ExecutionSpace>::set_pattern(const Executio
   m_elimination = std::move(elimination);
   m_factors = factors;
   m_nnz_l = nnz_l;
+  m_is_found = is_found;
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -193,23 +204,31 @@ template <class Scalar, class ExecutionSpace>
 IncompleteOutcome IncompleteFactorization<Scalar, ExecutionSpace>::compute(const ExecutionSpace& exec,
                                                                            const View& F, double shift,
                                                                            ParIluStart start) {
-  const auto inspect = [&] { return inspect_factors(exec, F, m_factors, m_options.symmetric, m_inspection); };
-  if (m_sweeps) {
-    const auto outcome = m_sweeps->compute(exec, F, shift, m_factors, start);
-    m_steps.sweeps = outcome.sweeps;
-    m_steps.residual = outcome.first_residual > 0 ? outcome.last_residual / outcome.first_residual : 0.0;
-    return inspect();
-  }
   if (m_options.method == IluMethod::parilut && !m_parts) {
-    if (m_factors.entries.data() != m_plan.pattern.entries.data())  // an earlier attempt failed
-      set_pattern(exec, m_plan.pattern.with_own_values(exec, m_budget), m_plan.nnz_l);
-    m_elimination->eliminate(exec, F, shift, m_factors);
-    const IncompleteOutcome outcome = inspect();
+    if (m_is_found)  // by an attempt that failed
+      set_pattern(exec, m_plan.pattern.with_own_values(exec, m_budget), m_plan.nnz_l, false);
+    const IncompleteOutcome outcome = compute_values(exec, F, shift, ParIluStart::matrix);
     if (!fault_of(outcome).empty()) return outcome;
     find_pattern(exec, F, shift);
+    start = ParIluStart::factors;
   }
-  m_elimination->eliminate(exec, F, shift, m_factors);
-  return inspect();
+  return compute_values(exec, F, shift, start);
+}
+
+/// Computes values on the present pattern.
+template <class Scalar, class ExecutionSpace>
+IncompleteOutcome IncompleteFactorization<Scalar, ExecutionSpace>::compute_values(const ExecutionSpace& exec,
+                                                                                  const View& F, double shift,
+                                                                                  ParIluStart start) {
+  if (m_elimination) {
+    m_elimination->eliminate(exec, F, shift, m_factors);
+  } else {
+    const auto outcome = m_sweeps->compute(exec, F, shift, m_factors, start);
+    m_steps.sweeps = outcome.sweeps;
+    if (m_options.method == IluMethod::parilu)
+      m_steps.residual = outcome.first_residual > 0 ? outcome.last_residual / outcome.first_residual : 0.0;
+  }
+  return inspect_factors(exec, F, m_factors, m_options.symmetric, m_inspection);
 }
 
 /// Runs ParILUT from the current factors.
@@ -219,9 +238,10 @@ void IncompleteFactorization<Scalar, ExecutionSpace>::find_pattern(const Executi
   Factors found = m_factors;
   const ParIlutOutcome outcome = parilut(exec, F, shift, m_options, m_budget, found);
   m_steps.steps = outcome.steps;
+  m_steps.records = outcome.records;
   m_chunks = outcome.chunks;
   m_steps.residual = outcome.first_residual > 0 ? outcome.residual / outcome.first_residual : 0.0;
-  set_pattern(exec, found, count_lower(exec, found));
+  set_pattern(exec, found, count_lower(exec, found), true);
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -240,6 +260,7 @@ std::string IncompleteFactorization<Scalar, ExecutionSpace>::reason() const {
 template <class Scalar, class ExecutionSpace>
 void IncompleteFactorization<Scalar, ExecutionSpace>::describe(Report& report) const {
   if (m_has_steps) report.pivots.shift = m_steps.shift;
+  report.parilut_steps = m_steps.records;
   if (m_steps.shifts > 0) {
     report.escalations.push_back(Impl::formatted("diagonal shift %.3g%s: ", m_steps.shift,
                                                  m_has_values ? "" : " and none before it helped") +

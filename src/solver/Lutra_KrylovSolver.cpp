@@ -133,6 +133,7 @@ Status KrylovSolver<Scalar, ExecutionSpace>::factorize(const matrix_type& A) {
   m_stage = Stage::analyzed;
   m_factor_escalations = 0;
   m_report.pivots = {};
+  m_report.parilut_steps.clear();
   start_solution(Status::not_solved);
   Impl::report_failure(
       [&] {
@@ -181,6 +182,7 @@ void KrylovSolver<Scalar, ExecutionSpace>::compute_preconditioner() {
     m_report.status = report.status;
     m_report.factors = report.factors;
     m_report.pivots = report.pivots;
+    m_report.parilut_steps = report.parilut_steps;
     m_report.escalations = report.escalations;
     m_report.choice.trisolve = report.choice.trisolve;
     m_report.choice.why = report.choice.why;

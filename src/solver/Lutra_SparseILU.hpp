@@ -19,9 +19,10 @@ struct IncompleteSteps {
   double shift = 0;     ///< diagonal shift, relative to max |entry of the row|
   int shifts = 0;       ///< number of times the shift was raised
   std::string why;      ///< defect of the factors that caused the last raise
-  int sweeps = 0;       ///< sweeps of ParILU
+  int sweeps = 0;       ///< sweeps of ParILU, or of the finish of ParILUT
   int steps = 0;        ///< steps of ParILUT; 0 if the pattern was kept
   double residual = 0;  ///< residual after the last sweep or step, relative to that of the first
+  std::vector<ParIlutStep> records{};  ///< [steps] in order
 };
 
 /// Incomplete factors as a `Factorization`, for one matrix after another on one pattern. Refinement, Krylov
@@ -34,8 +35,9 @@ struct IncompleteSteps {
 /// each row; each later shift is four times the previous one (Manteuffel, Math. Comp. 34, 1980). Shifts
 /// replace the perturbation of pivots, and `perturbation` is not read.
 ///
-/// ParILUT determines its pattern in the first factorization; the values come from an elimination on that
-/// pattern. Later factorizations keep the pattern.
+/// ParILUT determines its pattern in the first factorization, from an elimination on the pattern of ILU(k) or
+/// from the values of A there (`IluOptions::start`). The values come from an elimination or from sweeps on
+/// that pattern (`IluOptions::finish`). Later factorizations keep the pattern.
 template <class Scalar, class ExecutionSpace>
 class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpace>,
                                       public WritableFactors<Scalar, ExecutionSpace> {
@@ -88,7 +90,9 @@ class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpac
   using View = CsrView<Scalar, Ordinal, Offset, Memory>;
 
   View matrix_of(const ExecutionSpace& exec, const Kokkos::View<const Scalar*, Memory>& values);
-  void set_pattern(const ExecutionSpace& exec, const Factors& factors, std::int64_t nnz_l);
+  void set_pattern(const ExecutionSpace& exec, const Factors& factors, std::int64_t nnz_l, bool is_found);
+  IncompleteOutcome compute_values(const ExecutionSpace& exec, const View& F, double shift,
+                                   ParIluStart start);
   IncompleteOutcome compute(const ExecutionSpace& exec, const View& F, double shift, ParIluStart start);
   void find_pattern(const ExecutionSpace& exec, const View& F, double shift);
   std::string fault_of(const IncompleteOutcome& outcome) const;
@@ -100,14 +104,15 @@ class IncompleteFactorization final : public Factorization<Scalar, ExecutionSpac
   InspectWorkspace<Scalar, ExecutionSpace> m_inspection;
   Kokkos::View<Scalar*, Memory> m_values;  ///< [nnz(F)] values of F; empty if F is A
   Factors m_factors;
-  std::unique_ptr<Elimination> m_elimination;  ///< null for ParILU
+  std::unique_ptr<Elimination> m_elimination;  ///< null if values come from sweeps
   std::unique_ptr<Solve> m_parts;              ///< null until ParILUT has determined its pattern
-  std::unique_ptr<Sweeps> m_sweeps;            ///< sweeps of ParILU
+  std::unique_ptr<Sweeps> m_sweeps;            ///< null if values come from an elimination
   IncompleteSteps m_steps;
   std::int64_t m_nnz_l = 0;
   int m_chunks = 1;          ///< number of row chunks in which ParILUT processed its candidates
+  bool m_is_found = false;   ///< the pattern is the final one of ParILUT
   bool m_has_steps = false;  ///< a factorization has been tried
-  /// There are usable values of an earlier factorization, from which ParILU starts.
+  /// There are usable values of an earlier factorization, from which sweeps start.
   bool m_has_values = false;
 };
 

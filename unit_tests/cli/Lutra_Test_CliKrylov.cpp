@@ -49,6 +49,70 @@ TEST_CASE("every Krylov method and preconditioner runs from the command line", "
   CHECK(solve("--method gmres --precond lu --perturbation 3.5")["pivots"]["perturbed"] > 0);
 }
 
+TEST_CASE("ParILUT's start, finish and thresholds are chosen, and its steps reported", "[cli]") {
+  const Program program;
+  if (!program.has_scalar("f64")) return;
+  REQUIRE(program.run("generate aniso2d --size 12 a.mtx").status == 0);
+  const std::string all =
+      " --parilut-start pattern --parilut-finish sweeps --sweeps 4 --selection approximate ";
+  for (const std::string method : {"gmres --precond parilut", "cg --precond parict"}) {
+    for (const std::string& options :
+         {std::string(" --parilut-start pattern "), std::string(" --parilut-finish sweeps "),
+          std::string(" --selection exact "), all}) {
+      const std::string command = "solve a.mtx --steps 3 --method " + method + options;
+      const Outcome outcome = program.run(command + "--parilut-residual --json");
+      INFO(command << outcome.error);
+      REQUIRE(outcome.status == 0);
+      const auto json = outcome.json();
+      CHECK(json["errors"]["forward"].get<double>() < 1e-7);
+      const auto steps = json["parilut_steps"];
+      REQUIRE(steps.size() >= 1);
+      REQUIRE(steps.size() <= 3);
+      for (const auto& step : steps) {
+        CHECK(step["nnz_l"] > 0);
+        CHECK(step["nnz_u"] > step["nnz_l"]);
+        CHECK(step["candidates"] > 0);
+        CHECK(step["threshold_u"].is_number());
+        CHECK(step["sweeps"] == 2);
+        CHECK(step["nonlinear_residual"] >= 0);
+        CHECK(step["is_taken_back"].is_boolean());
+      }
+      if (!steps.back()["is_taken_back"].get<bool>()) {
+        CHECK(steps.back()["nnz_l"] == json["factors"]["nnz_l"]);
+        CHECK(steps.back()["nnz_u"] == json["factors"]["nnz_u"]);
+      }
+    }
+  }
+  const std::string command = "solve a.mtx --method gmres --precond parilut";
+  CHECK(program.run(command + " --json").json()["parilut_steps"][0]["nonlinear_residual"].is_null());
+  CHECK_THAT(program.run(command + " --parilut-residual --verbose").output,
+             ContainsSubstring("step 1, candidates ") && ContainsSubstring("nonlinear residual "));
+  CHECK(program.run("solve a.mtx --method gmres --json").json()["parilut_steps"].is_null());
+}
+
+TEST_CASE("approximate thresholds of ParILUT keep as many entries as exact ones", "[cli]") {
+  const Program program;
+  if (!program.has_scalar("f64")) return;
+  REQUIRE(program.run("generate aniso2d --size 120 a.mtx").status == 0);  // more keys than are sorted at once
+  const auto step = [&](const std::string& selection) {
+    const Outcome outcome = program.run(
+        "solve a.mtx --backend serial --method gmres --precond parilut --steps 1 --deterministic --json "
+        "--selection " +
+        selection);
+    INFO(selection << ": " << outcome.error);
+    REQUIRE(outcome.status == 0);
+    return outcome.json()["parilut_steps"][0];
+  };
+  const auto exact = step("exact"), approximate = step("approximate");
+  CHECK(step("auto") == exact);  // on hosts
+  for (const std::string factor : {"l", "u"}) {
+    CHECK(approximate["nnz_" + factor] == exact["nnz_" + factor]);
+    const double bound = approximate["threshold_" + factor], threshold = exact["threshold_" + factor];
+    CHECK(bound < threshold);
+    CHECK(bound > 0.9 * threshold);
+  }
+}
+
 TEST_CASE("a Krylov method that does not converge ends with status 3 and prints its report", "[cli]") {
   const Program program;
   if (!program.has_scalar("f64")) return;
@@ -150,6 +214,18 @@ TEST_CASE("options that a method or preconditioner does not use are refused", "[
   refused("--method gmres --precond parilut --fill-factor 0", "--fill-factor: 0 is out of range (above 0)");
   refused("--method gmres --precond parilut --drop-tol -1e-3",
           "--drop-tol: -0.001 is out of range (0 or more)");
+  for (const std::string flag : {"--parilut-start pattern", "--parilut-finish sweeps", "--parilut-residual",
+                                 "--selection approximate"}) {
+    const std::string name = flag.substr(0, flag.find(' '));
+    refused("--method gmres --precond iluk " + flag, name + " is not used with --precond iluk");
+    refused("--method lu " + flag, name + " is not used with --method lu");
+  }
+  refused("--method gmres --precond parilut --sweeps 3",
+          "--sweeps is not used with --precond parilut --parilut-finish exact");
+  refused("--method gmres --precond parilut --steps 0 --parilut-residual",
+          "--parilut-residual is not used with --steps 0");
+  refused("--method gmres --precond parilut --parilut-start ilu1",
+          "invalid value 'ilu1' (choose from ilu0, pattern)");
   for (const std::string name :
        {"--method gmres --precond", "--method gmres --side", "--method gmres --apply"})
     refused(name + " nonsense", "invalid value 'nonsense' (choose from auto, ");

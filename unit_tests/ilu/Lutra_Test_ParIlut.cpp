@@ -109,7 +109,7 @@ IluOptions exact_options(int steps) {
   options.steps = steps;
   options.step_tolerance = 0;
   options.deterministic = true;
-  options.approximate_selection = false;
+  options.selection = IluSelection::exact;
   return options;
 }
 
@@ -200,7 +200,7 @@ TEMPLATE_LIST_TEST_CASE("ParILUT keeps its fill limits among equal values", "[il
       for (const FillRule rule : {FillRule::total, FillRule::row}) {
         for (const double fill_factor : {0.5, 1.0, 1.9}) {
           IluOptions options = exact_options(3);
-          options.approximate_selection = approximate;
+          options.selection = approximate ? IluSelection::approximate : IluSelection::exact;
           options.symmetric = symmetric;
           options.fill_rule = rule;
           options.fill_factor = fill_factor;
@@ -457,7 +457,7 @@ TEMPLATE_LIST_TEST_CASE("deterministic ParILUT gives the same bits each time", "
   std::mt19937 random(12);
   const auto matrix = arrow_matrix<TestType>(400, random);
   IluOptions options = exact_options(2);
-  options.approximate_selection = true;
+  options.selection = IluSelection::approximate;
   auto first = first_guess<TestType>(matrix);
   const auto start = first;
   run<TestType>(matrix, options, first);

@@ -56,7 +56,9 @@ class ParIlut {
 
   /// One step. `limit_lower` and `limit_upper` bound entries of L and U without diagonals.
   void step(std::size_t limit_lower, std::size_t limit_upper) {
+    const std::size_t before = n_entries();
     add_candidates(limit_lower, limit_upper);
+    n_candidates = n_entries() - before;
     sweep();
     m_threshold[0] = drop(limit_lower, true);
     m_threshold[1] = drop(limit_upper, false);
@@ -72,10 +74,29 @@ class ParIlut {
     return std::sqrt(sum / static_cast<long double>(factors.size()));
   }
 
-  std::vector<Row> factors;  ///< rows of L without its diagonal and of U
+  /// ‖A − L·U‖_F over the pattern of L and U.
+  long double nonlinear_residual() const {
+    long double sum = 0;
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      for (const auto& [j, value] : residual_row(i)) sum += factors[i].count(j) > 0 ? std::norm(value) : 0;
+    }
+    return std::sqrt(sum);
+  }
+
+  /// Threshold of the last step for L (0) and U (1); 0 if all entries stayed.
+  long double threshold(int factor) const { return m_threshold[factor]; }
+
+  std::size_t n_candidates = 0;  ///< of the last step
+  std::vector<Row> factors;      ///< rows of L without its diagonal and of U
   std::size_t n_lower = 0, n_upper = 0;
 
  private:
+  std::size_t n_entries() const {
+    std::size_t sum = 0;
+    for (const Row& row : factors) sum += row.size();
+    return sum;
+  }
+
   static W quotient(const W& w, const W& u) { return u == W(0) ? W(0) : w / u; }
 
   Row residual_row(std::size_t i) const {

@@ -151,11 +151,16 @@ KrylovSolverOptions hostile_options(Dice& dice, bool symmetric_order) {
   ilu.drop_tolerance = dice.any({0.0, 1e-2});
   ilu.steps = dice.below(4);
   ilu.sweeps = dice.below(6);
-  ilu.approximate_selection = dice.chance(0.5);
+  ilu.selection = dice.any({IluSelection::automatic, IluSelection::exact, IluSelection::approximate});
+  ilu.start = dice.any({IluStart::ilu0, IluStart::pattern});
+  ilu.finish = dice.any({IluFinish::exact, IluFinish::sweeps});
+  ilu.nonlinear_residual = dice.chance(0.5);
   ilu.symmetric = symmetric_order;
   ilu.deterministic = dice.chance(0.5);
   ilu.schedule = dice.any({IluSchedule::automatic, IluSchedule::levels, IluSchedule::syncfree});
-  if (ilu.method == IluMethod::parilu) ilu.schedule = IluSchedule::automatic;  // it eliminates nothing
+  const bool only_sweeps = ilu.start == IluStart::pattern && ilu.finish == IluFinish::sweeps;
+  if (ilu.method == IluMethod::parilu || (ilu.method == IluMethod::parilut && only_sweeps))
+    ilu.schedule = IluSchedule::automatic;  // nothing is eliminated
   ilu.max_shifts = dice.any({0, 6});
   ilu.apply = dice.any({IluApply::automatic, IluApply::exact, IluApply::jacobi});
   options.ilu.ordering = dice.any({Ordering::automatic, Ordering::rcm, Ordering::amd, Ordering::natural});

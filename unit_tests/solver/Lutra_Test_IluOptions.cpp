@@ -100,7 +100,7 @@ TEMPLATE_LIST_TEST_CASE("fill limits and drop tolerances affect the factors", "[
   for (const bool approximate : {false, true}) {
     options = parilut_options();
     options.fill_level = 1;
-    options.approximate_selection = approximate;
+    options.selection = approximate ? IluSelection::approximate : IluSelection::exact;
     CHECK(*factors_of(options).report().factors.fill_ratio <= 1.0);
   }
 }

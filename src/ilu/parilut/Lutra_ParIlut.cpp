@@ -16,6 +16,7 @@
 #include "Lutra_ParIlutArrays.hpp"
 #include "Lutra_ParIlutCandidatesHost.hpp"
 #include "Lutra_ParIlutDrop.hpp"
+#include "Lutra_ParIlutRecord.hpp"
 #include "Lutra_RowKernels.hpp"
 #include "Lutra_RowKernelsHost.hpp"
 #include "Lutra_Select.hpp"
@@ -47,8 +48,10 @@ class ParIlut {
         m_rows(exec, Impl::vector_length_for<ExecutionSpace>(mean_row(start)), 1024),
         m_now(start),
         m_arrays(exec, A.n_rows, options, budget),
-        m_news(exec, m_arrays.reservation, "lutra::ilu::news", 1) {
+        m_news(exec, m_arrays.reservation, "lutra::ilu::news", 1),
+        m_kept(exec, m_arrays.reservation, "lutra::ilu::kept_counts", 1) {
     measure();
+    count_kept({});
   }
 
   ParIlutOutcome run() {
@@ -123,7 +126,7 @@ class ParIlut {
     for_rows("lutra::ilu::measure_rows", kernel);
     Real largest = 0;
     Kokkos::parallel_reduce("lutra::ilu::largest", range(n), kernel, Kokkos::Max<Real>(largest));
-    kernel.exponent = Impl::exponent_of(largest);
+    kernel.exponent = m_exponent = Impl::exponent_of(largest);
     Impl::TriangleCounts counts;
     Kokkos::parallel_reduce("lutra::ilu::finish_scaling", range(n), kernel, counts);
     m_arrays.max_lower = fill_limit(m_options.symmetric ? counts.upper : counts.lower);
@@ -186,7 +189,12 @@ class ParIlut {
   void measure_residual() {
     m_chunks = 1;
     count_candidates(prepare_search(), Impl::SearchPass::norm);
-    m_news.fetch(m_exec);
+    fetch_news();
+  }
+  /// Reads what kernels know of the candidates and of m_now. Waits.
+  const Impl::ParIlutNews& fetch_news() const {
+    m_kept.queue_fetch(m_exec);
+    return m_news.fetch(m_exec)(0);
   }
 
   /// m_arrays.wide := m_now with candidates, or with those of the first chunk of rows if not all fit.
@@ -195,7 +203,7 @@ class ParIlut {
     m_chunks = 1;
     Search search = find_candidates();
     if (m_arrays.wide.nnz() > 0) fill(search);
-    const Impl::ParIlutNews& news = m_news.fetch(m_exec)(0);
+    const Impl::ParIlutNews& news = fetch_news();
     if (news.n_entries > m_arrays.wide.nnz() && std::isfinite(news.residual)) {
       make_room(search);
       if (m_chunks > 1) return add_chunk(0);
@@ -207,7 +215,7 @@ class ParIlut {
   /// m_arrays.wide := m_now with the candidates of a chunk, or with the largest if not all fit.
   void add_chunk(int chunk) {
     Search search = find_candidates(chunk);
-    const Impl::ParIlutNews& news = m_news.fetch(m_exec)(0);
+    const Impl::ParIlutNews& news = fetch_news();
     if (news.n_entries > m_arrays.wide.nnz()) limit_candidates(search, m_arrays.wide.nnz(), true);
     fill(search);
     m_outcome.max_entries = std::max(m_outcome.max_entries, news.n_entries);
@@ -297,11 +305,15 @@ class ParIlut {
     const double residual = std::sqrt(m_news.host()(0).residual / n);
     m_outcome.limited_steps += m_is_limited ? 1 : 0;
     m_is_limited = false;
+    if (m_outcome.steps > 0) {
+      Impl::finish_record(m_kept.host()(0), m_options.nonlinear_residual, m_exponent, m_step);
+      m_outcome.records.push_back(std::exchange(m_step, {}));
+    }
     if (m_outcome.steps == 0) m_outcome.first_residual = residual;
     if (m_outcome.steps > 0 && !(residual <= before) && m_previous.n > 0) {
       m_now = m_previous;
       m_is_kept = m_outcome.steps > 1;
-      m_outcome.is_taken_back = true;
+      m_outcome.is_taken_back = m_outcome.records.back().is_taken_back = true;
       return false;
     }
     m_outcome.residual = residual;
@@ -328,6 +340,8 @@ class ParIlut {
   void sweep_and_drop(bool is_later_chunk = false) {
     const auto [n_entries, n_lower, residual] = m_news.host()(0);
     const auto n_keys = n_entries - m_A.n_rows;
+    m_step.candidates += n_entries - m_kept.host()(0).lower - m_kept.host()(0).upper;
+    m_step.sweeps += 2;
     Keyed keyed{m_arrays.wide, m_arrays.lower_map,
                 Kokkos::subview(m_arrays.keys, std::make_pair(std::int64_t(0), n_lower)),
                 Kokkos::subview(m_arrays.keys, std::make_pair(n_lower, n_keys))};
@@ -349,6 +363,21 @@ class ParIlut {
           [](const Rows& rows) { return Impl::SweepRow<Scalar, Memory>{rows}; });
     m_now = kept;
     m_is_kept = true;
+    if (m_options.nonlinear_residual)
+      for_each_row("lutra::ilu::nonlinear_residual",
+                   Impl::PatternResidualRow<Scalar, Memory>{
+                       Rows{m_A, m_shift, kept.row_map, kept.diagonal, kept.entries, kept.values, {}},
+                       m_arrays.row_residual, m_exponent});
+    count_kept(m_options.nonlinear_residual ? m_arrays.row_residual : Array<double>());
+  }
+
+  /// Counts the entries of m_now, for the next fetch_news.
+  /// @param squares  [n] of the nonlinear residual, or empty
+  void count_kept(const Array<double>& squares) const {
+    Kokkos::parallel_reduce("lutra::ilu::count_kept_entries", range(m_A.n_rows),
+                            Impl::CountKeptEntries<Threshold, Memory>{m_now.row_map, m_now.diagonal,
+                                                                      m_arrays.thresholds, squares},
+                            Kokkos::subview(m_kept.device(), 0));
   }
 
   void set_thresholds(const Keyed& keyed) {
@@ -410,6 +439,9 @@ class ParIlut {
   Arrays m_arrays;
   std::optional<Impl::RowWorkspace<Scalar, ExecutionSpace>> m_work;
   Impl::AsyncResult<Impl::ParIlutNews, ExecutionSpace> m_news;
+  Impl::AsyncResult<Impl::KeptCounts, ExecutionSpace> m_kept;  ///< entries of m_now
+  ParIlutStep m_step;                                          ///< record of the present step
+  int m_exponent = 0;                                          ///< of A's largest entry
   Factors m_previous;      ///< before the last step; n = 0 if it cannot be reverted
   int m_parity = 0;        ///< index of the m_arrays.kept written last
   bool m_is_kept = false;  ///< m_now is one of m_arrays.kept

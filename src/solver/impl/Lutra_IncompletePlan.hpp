@@ -25,8 +25,9 @@ struct IncompletePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   SparseIluOptions options;
   IncompleteFactors<Scalar, Memory> pattern;  ///< pattern of the factors, without values
   std::int64_t nnz_l = 0;                     ///< number of entries of L without its diagonal
-  std::unique_ptr<const IluElimination<Scalar, ExecutionSpace>> elimination;  ///< null for ParILU
-  std::unique_ptr<const IncompleteSolve<Scalar, ExecutionSpace>> solves;      ///< null for ParILUT
+  std::unique_ptr<const IluElimination<Scalar, ExecutionSpace>>
+      elimination;  ///< null if the first values are not exact
+  std::unique_ptr<const IncompleteSolve<Scalar, ExecutionSpace>> solves;  ///< null for ParILUT
 
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
       const ExecutionSpace& exec, const MemoryBudget& budget) const override;

@@ -59,6 +59,12 @@ void check_options(const SparseIluOptions& options) {
     throw InputError("options: Jacobi sweeps leave no triangular solve whose method could be chosen");
   if (options.schedule != IluSchedule::automatic && options.method == IluMethod::parilu)
     throw InputError("options: ParILU makes sweeps and no elimination that could have a schedule");
+  if (options.schedule != IluSchedule::automatic && options.method == IluMethod::parilut &&
+      options.start == IluStart::pattern && options.finish == IluFinish::sweeps)
+    throw InputError(
+        "options: ParILUT that starts from the pattern and finishes by sweeps makes no elimination that "
+        "could "
+        "have a schedule");
   if (options.symmetric && options.matching != Matching::automatic && options.matching != Matching::none)
     throw InputError("options: a matching would destroy the symmetry that symmetric factors need");
 }

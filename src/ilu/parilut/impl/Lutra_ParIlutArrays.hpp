@@ -18,6 +18,21 @@
 
 namespace lutra::Impl {
 
+/// Options of the selection of thresholds.
+template <class ExecutionSpace>
+SelectOptions select_options(const ExecutionSpace&, IluSelection wanted) {
+  SelectOptions options;
+  options.approximate = wanted != IluSelection::exact;
+  return options;
+}
+/// On hosts only the portable kernels are approximate.
+template <HostExecution ExecutionSpace>
+SelectOptions select_options(const ExecutionSpace&, IluSelection wanted) {
+  SelectOptions options;
+  options.approximate = options.portable = wanted == IluSelection::approximate;
+  return options;
+}
+
 /// Memory of a ParILUT run: row arrays, allocated once; L and U with as many candidates as the budget
 /// permits; two copies of L and U without candidates.
 template <class Scalar, class ExecutionSpace>
@@ -31,7 +46,8 @@ struct ParIlutArrays {
 
   ExecutionSpace exec;
   Ordinal n;
-  bool deterministic, approximate_selection;
+  bool deterministic;
+  IluSelection wanted_selection;
   MemoryBudget budget;
   MemoryReservation reservation = MemoryReservation(budget);
   std::int64_t max_lower = 0, max_upper = 0;  ///< limits on entries of L and U, without diagonals
@@ -56,7 +72,7 @@ struct ParIlutArrays {
       : exec(space),
         n(rows),
         deterministic(options.deterministic),
-        approximate_selection(options.approximate_selection),
+        wanted_selection(options.selection),
         budget(available) {
     const auto size = static_cast<std::size_t>(n);
     MemoryReservation& from = reservation;
@@ -117,9 +133,7 @@ struct ParIlutArrays {
     wide.values = allocate<Scalar>(from, "wide_values", size);
     keys = allocate<Real>(from, "keys", size);
     if (deterministic) wide_spare = allocate<Scalar>(from, "wide_spare", size);
-    SelectOptions options;
-    options.approximate = approximate_selection;
-    selection = {exec, static_cast<std::int64_t>(size), options, budget};
+    selection = {exec, static_cast<std::int64_t>(size), select_options(exec, wanted_selection), budget};
   }
 
   /// Allocates `capacity` entries in one of the two copies of L and U.
