@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Code that pages print in part, with what they take for granted. Compiled, not run.
 #include <Lutra.hpp>
+#include <Lutra_Distributed.hpp>
 
 namespace {
 
@@ -22,4 +23,11 @@ void page_ldlt(const Matrix& A, const Vector& B, const Vector& X) {
 
 void page_trisolve(const Matrix& L, const Vector& b, const Vector& x) {
 #include "trisolve_1.inc"
+}
+
+void page_distributed(const lutra::DistributedRows<double>& A, const Vector& values,
+                      const lutra::DistributedLU<double>::DeviceColumns<double>& B,
+                      const lutra::DistributedLU<double>::DeviceColumns<double>& X) {
+#include "distributed_1.inc"
+  (void)status;
 }
