@@ -74,6 +74,17 @@ struct FrontSymmetry {
   bool hermitian = false;
 };
 
+/// A diagonal entry of a symmetric front. Of a Hermitian one it is real: what rounding leaves beside that
+/// would make U = D·Lᴴ differ from the columns, where the diagonal is weak by more than their rounding.
+template <class Scalar>
+KOKKOS_FUNCTION Scalar diagonal_of(const Scalar& entry, bool hermitian) {
+  if constexpr (!std::is_same_v<Scalar, RealOf<Scalar>>) {
+    if (hermitian) return Scalar(entry.real());
+  }
+  static_cast<void>(hermitian);
+  return entry;
+}
+
 /// Partial LU of a front by any kind of team. Right-looking by blocks of pivots; the contribution is updated
 /// once, by all pivots. Of symmetric fronts, with symmetric interchanges, a block's rows of U are copied from
 /// its columns before it is eliminated.
@@ -129,7 +140,8 @@ struct FrontElimination {
     };
     team.ranges(end - begin, 4.0 * front.size(), [&](int first, int last) {
       for (int r = begin + first; r < begin + last; ++r) {
-        const Scalar* const from = column(r);
+        Scalar* const from = column(r);
+        from[r] = diagonal_of(from[r], symmetry.hermitian);
         for (int c = r + 1; c < front.pivots; ++c) column(c)[r] = mirrored(from[c]);
         for (int c = 0; c < front.cb_rows; ++c) row(r)[c] = mirrored(from[front.pivots + c]);
       }

@@ -105,7 +105,7 @@ class SymmetricHostFront {
     for (int j = begin; j < end; ++j) {
       Scalar* const KOKKOS_RESTRICT pivot_column = front.lower + static_cast<std::int64_t>(j) * size;
       bool is_perturbed = false;
-      pivot_column[j] = rule(pivot_column[j], is_perturbed);
+      pivot_column[j] = rule(diagonal_of(pivot_column[j], m_hermitian), is_perturbed);
       note_pivot(j, is_perturbed);
       const Scalar pivot = pivot_column[j], inverse = Scalar(1) / pivot;
       for (int c = j + 1; c < end; ++c)
