@@ -30,17 +30,25 @@ struct FirstBadRow {
   }
 };
 
+/// The first row of a vector [n] or a block of vectors [n × k] with NaN or infinity; n if there is none.
+/// Waits once.
+template <class ExecutionSpace, class Block>
+std::int64_t first_bad_row(const ExecutionSpace& exec, const Block& block) {
+  const auto n = static_cast<std::int64_t>(block.extent(0));
+  std::int64_t first = n;
+  if (n == 0) return first;
+  Kokkos::parallel_reduce("lutra::common::check_finite", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n),
+                          FirstBadRow<Block>{block}, Kokkos::Min<std::int64_t>(first));
+  exec.fence("lutra::common: whether values are finite is known");
+  return first;
+}
+
 /// Checks a vector [n] or a block of vectors [n × k] for NaN and infinity. Waits once.
 /// @throws InputError naming the first row with such a value
 template <class ExecutionSpace, class Block>
 void check_finite(const ExecutionSpace& exec, const char* name, const Block& block) {
-  const auto n = static_cast<std::int64_t>(block.extent(0));
-  if (n == 0) return;
-  std::int64_t first = n;
-  Kokkos::parallel_reduce("lutra::common::check_finite", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n),
-                          FirstBadRow<Block>{block}, Kokkos::Min<std::int64_t>(first));
-  exec.fence("lutra::common: whether values are finite is known");
-  if (first < n)
+  const std::int64_t first = first_bad_row(exec, block);
+  if (first < static_cast<std::int64_t>(block.extent(0)))
     throw InputError(std::string(name) + ": row " + std::to_string(first) + " holds NaN or infinity");
 }
 

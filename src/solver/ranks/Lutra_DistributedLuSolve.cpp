@@ -19,18 +19,11 @@ namespace {
 
 using Impl::RankColumns;
 
-/// Whether all elements of a View on a device are finite. Waits.
+/// Whether all elements of a View of the default execution space are finite. Waits.
 template <class View>
 bool is_finite(const View& view) {
-  using Exec = Kokkos::DefaultExecutionSpace;
-  const Exec exec;
-  const auto n = static_cast<std::int64_t>(view.extent(0));
-  std::int64_t first = n;
-  if (n > 0)
-    Kokkos::parallel_reduce("lutra::solver::check_finite", Kokkos::RangePolicy<Exec>(exec, 0, n),
-                            Impl::FirstBadRow<View>{view}, Kokkos::Min<std::int64_t>(first));
-  exec.fence("lutra::solver: whether values are finite is known");
-  return first >= n;
+  return Impl::first_bad_row(Kokkos::DefaultExecutionSpace(), view) >=
+         static_cast<std::int64_t>(view.extent(0));
 }
 template <class Scalar>
 bool is_finite_on_host(const RankColumns<const Scalar>& columns) {

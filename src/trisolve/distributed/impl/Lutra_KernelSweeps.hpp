@@ -105,7 +105,7 @@ class KernelSweeps {
   /// @throws TimeoutError on all ranks if a kernel timed out; RemoteError if a rank has failed
   const Scalar* solve(Communicator& comm, SymmetricMemory& memory, const std::vector<Scalar>& b,
                       std::size_t k, std::uint64_t epoch, RankStatistics& statistics) {
-    const std::size_t used = b.size() / m_columns * k;  // b has room for more right-hand sides
+    const std::size_t used = b.size() / m_columns * k;  // b is allocated for m_columns right-hand sides
     Kokkos::deep_copy(m_exec, Kokkos::subview(m_b, std::pair<std::size_t, std::size_t>(0, used)),
                       Kokkos::View<const Scalar*, Kokkos::HostSpace>(b.data(), used));
     if (memory.backend() == CommBackend::mpi) {
@@ -160,7 +160,7 @@ class KernelSweeps {
     const RowTaskArrays<Scalar> data = arrays(k);
     const int* const numbers = m_ready.data();
 #ifdef KOKKOS_ENABLE_CUDA
-    const std::size_t bytes = bytes_of_triangle<Scalar>(data.max_width, 48 << 10);
+    const std::size_t bytes = bytes_of_triangle<Scalar>(data.max_width, default_shared_memory);
     row_batch_kernel<Scalar>
         <<<static_cast<unsigned>(tasks.size()), row_task_threads, bytes, m_exec.cuda_stream()>>>(
             data, numbers, bytes > 0);

@@ -74,6 +74,17 @@ struct FrontSymmetry {
   bool hermitian = false;
 };
 
+/// Divides the rows of a column below its pivot j by it, on one host thread.
+template <class Scalar>
+void divide_by_pivot(Scalar* const KOKKOS_RESTRICT column, int j, int size) {
+  const Scalar pivot = column[j], inverse = Scalar(1) / pivot;
+  if (ScalarTraits<Scalar>::is_finite(inverse)) {
+    for (int r = j + 1; r < size; ++r) column[r] *= inverse;
+  } else {
+    for (int r = j + 1; r < size; ++r) column[r] /= pivot;
+  }
+}
+
 /// A diagonal entry of a symmetric front. Of a Hermitian one it is real: what rounding leaves beside that
 /// would make U = D·Lᴴ differ from the columns, where the diagonal is weak by more than their rounding.
 template <class Scalar>

@@ -52,6 +52,15 @@ struct FrontLuData {
   KOKKOS_FUNCTION FrontAssembly<Scalar> assembly() const {
     return {entry_position, entries, relative, contributions};
   }
+  /// Assembles a front: its entries of F, and the contributions of its children.
+  template <class Team, class Dense>
+  KOKKOS_FUNCTION void assemble(const Team& team, const Front& front, const Dense& dense) const {
+    const FrontAssembly<Scalar> into = assembly();
+    into.clear(team, dense);
+    into.add_entries(team, front, dense);
+    for (Offset c = front.children; c < front.children_end; ++c)
+      into.add_child(team, fronts[children[c]], dense);
+  }
   KOKKOS_FUNCTION bool is_assembled_only(const Front& front) const {
     return complement != nullptr && front.parent < 0;
   }
@@ -141,11 +150,7 @@ struct LuWorker {
     const Front front = data.fronts[f];
     if (front.pivots == 0) return;  // its contribution is given
     const DenseFront<Scalar> dense = data.dense(front, f);
-    const FrontAssembly<Scalar> assembly = data.assembly();
-    assembly.clear(team, dense);
-    assembly.add_entries(team, front, dense);
-    for (Offset c = front.children; c < front.children_end; ++c)
-      assembly.add_child(team, data.fronts[data.children[c]], dense);
+    data.assemble(team, front, dense);
     data.start_order(team, front);
     if (data.is_assembled_only(front)) {
       team.ranges(front.pivots, 2.0 * front.pivots,

@@ -23,6 +23,9 @@ namespace lutra::Impl {
 /// Larger: more threads share a long row; smaller: more tasks in flight.
 inline constexpr int row_task_threads = 256;
 
+/// Shared memory that a kernel may take without asking for more, in bytes.
+inline constexpr std::size_t default_shared_memory = 48 << 10;
+
 /// Bytes of shared memory that hold any diagonal block; 0 if that is more than `room`, and it is read from
 /// global memory.
 template <class Scalar>
@@ -34,7 +37,7 @@ std::size_t bytes_of_triangle(int max_width, std::size_t room) {
 /// A thread block in the form that tasks require.
 struct RowBlockTeam {
   static constexpr int lanes = 32;
-  void* triangle = nullptr;  ///< in shared memory, room for a diagonal block; or null
+  void* triangle = nullptr;  ///< shared memory for a diagonal block, or null
 
   __device__ int rank() const { return static_cast<int>(threadIdx.x); }
   __device__ int size() const { return static_cast<int>(blockDim.x); }

@@ -45,8 +45,8 @@ class WindowKernels : public SweepKernels<Scalar> {
   void launch_rows(const Kokkos::Cuda& exec, const RowTaskArrays<Scalar>& data, std::size_t n,
                    std::size_t sum_bytes, int* ticket, unsigned long long epoch) const override {
     if (n == 0) return;
-    const std::size_t triangle_bytes = bytes_of_triangle<Scalar>(data.max_width, most_bytes);
-    const bool in_shared = Window::puts_from_anywhere && triangle_bytes + sum_bytes <= most_bytes;
+    const std::size_t triangle_bytes = bytes_of_triangle<Scalar>(data.max_width, default_shared_memory);
+    const bool in_shared = Window::puts_from_anywhere && triangle_bytes + sum_bytes <= default_shared_memory;
     const std::size_t bytes = triangle_bytes + (in_shared ? sum_bytes : 0);
     const int at_once = resident_blocks(exec, row_tasks_kernel<Scalar, Window>, row_task_threads, bytes);
     const auto blocks =
@@ -72,7 +72,7 @@ class WindowKernels : public SweepKernels<Scalar> {
 
   void launch_solve(const Kokkos::Cuda& exec, const MessageArrays<Scalar>& arrays, int* ticket,
                     unsigned long long epoch) const override {
-    const std::size_t bytes = bytes_of_triangle<Scalar>(arrays.data.max_width, most_bytes);
+    const std::size_t bytes = bytes_of_triangle<Scalar>(arrays.data.max_width, default_shared_memory);
     const int most =
         std::max(resident_blocks(exec, solve_columns_kernel<Scalar, Window>, message_threads, bytes), 1);
     const int blocks = std::min(arrays.n_columns, most);
@@ -87,7 +87,6 @@ class WindowKernels : public SweepKernels<Scalar> {
   unsigned long long aborted_by() const override { return m_window.aborted_on_host(); }
 
  private:
-  static constexpr std::size_t most_bytes = 48 << 10;  // default limit of shared memory
   Window m_window;
 };
 

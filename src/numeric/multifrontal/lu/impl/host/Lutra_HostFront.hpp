@@ -90,12 +90,7 @@ class HostFront {
       bool is_perturbed = false;
       pivot_column[j] = rule(pivot_column[j], is_perturbed);
       note_pivot(j, is_perturbed);
-      const Scalar pivot = pivot_column[j], inverse = Scalar(1) / pivot;
-      if (ScalarTraits<Scalar>::is_finite(inverse)) {
-        for (int r = j + 1; r < size; ++r) pivot_column[r] *= inverse;
-      } else {
-        for (int r = j + 1; r < size; ++r) pivot_column[r] /= pivot;
-      }
+      divide_by_pivot(pivot_column, j, size);
       for (int c = j + 1; c < end; ++c) {
         Scalar* const KOKKOS_RESTRICT column = front.lower + static_cast<std::int64_t>(c) * size;
         const Scalar factor = column[j];

@@ -107,14 +107,9 @@ class SymmetricHostFront {
       bool is_perturbed = false;
       pivot_column[j] = rule(diagonal_of(pivot_column[j], m_hermitian), is_perturbed);
       note_pivot(j, is_perturbed);
-      const Scalar pivot = pivot_column[j], inverse = Scalar(1) / pivot;
       for (int c = j + 1; c < end; ++c)
         front.lower[j + static_cast<std::int64_t>(c) * size] = mirror(pivot_column[c]);
-      if (ScalarTraits<Scalar>::is_finite(inverse)) {
-        for (int r = j + 1; r < size; ++r) pivot_column[r] *= inverse;
-      } else {
-        for (int r = j + 1; r < size; ++r) pivot_column[r] /= pivot;
-      }
+      divide_by_pivot(pivot_column, j, size);
       for (int c = j + 1; c < end; ++c) {
         Scalar* const KOKKOS_RESTRICT column = front.lower + static_cast<std::int64_t>(c) * size;
         const Scalar factor = column[j];
@@ -139,11 +134,7 @@ struct SymmetricLuWorker {
     const Front front = data.fronts[f];
     if (front.pivots == 0) return;  // its contribution is given
     const SymmetricFront<Scalar> dense{data.dense(front, f)};
-    const FrontAssembly<Scalar> assembly = data.assembly();
-    assembly.clear(team, dense);
-    assembly.add_entries(team, front, dense);
-    for (Offset c = front.children; c < front.children_end; ++c)
-      assembly.add_child(team, data.fronts[data.children[c]], dense);
+    data.assemble(team, front, dense);
     data.start_order(team, front);
     const PivotRule<Scalar> rule = data.pivot_rule();
     const auto note_pivot = [&](int j, bool is_perturbed) { data.note_pivot(front, j, is_perturbed); };
