@@ -67,13 +67,18 @@ const char* const arguments_help =
     "  --samples=N          samples of which the median is taken (10); at most 3 if one takes over a second\n"
     "  --kokkos-…           options of Kokkos, such as --kokkos-num-threads=N\n";
 
-PerfRun take_arguments(int& argc, char** argv) {
+PerfRun take_given_arguments(int& argc, char** argv) {
   PerfRun run;
   int kept = 1;
   for (int i = 1; i < argc; ++i) {
     if (!take(argv[i], run)) argv[kept++] = argv[i];
   }
   argc = kept;
+  return run;
+}
+
+PerfRun take_arguments(int& argc, char** argv) {
+  PerfRun run = take_given_arguments(argc, argv);
   if (run.matrices.empty()) {
     for (const char* spec : {"circuit:20000", "poisson2d:100", "aniso2d:100", "kkt:5000"}) {
       run.matrices.push_back(generate_matrix(spec));

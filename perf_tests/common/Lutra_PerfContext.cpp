@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "Lutra_PerfContext.hpp"
 #include "Lutra_PerfRun.hpp"
 #include "Lutra_PerfSolver.hpp"
 #include "Lutra_Report.hpp"
@@ -71,23 +72,29 @@ int limit_blas_threads() {
   return get();
 }
 
-void add_context(const Limits& limits) {
+std::map<std::string, std::string> perf_context(const Limits& limits) {
   const VersionInfo version = version_info();
-  const auto add = [](const char* key, const std::string& value) { benchmark::AddCustomContext(key, value); };
-  add("lutra", version.version);
-  add("lutra_git", version.git);
-  add("kokkos", version.kokkos);
-  add("kokkos_kernels", version.kokkos_kernels);
-  add("kokkos_backends", joined(version.backends));
-  add("kokkos_configuration", kokkos_configuration());
-  add("execution_space", ExecutionSpace::name());
-  add("host_threads", std::to_string(Kokkos::DefaultHostExecutionSpace().concurrency()));
-  if (const std::string device = device_name(); !device.empty()) add("device", device);
-  add("peers", peers());
-  if (const int threads = limit_blas_threads(); threads > 0) add("blas_threads", std::to_string(threads));
-  add("limit_copy_gb_per_s", number(limits.copy_bytes_per_second * 1e-9));
-  if (limits.flops_per_second > 0) add("limit_dgemm_gflops", number(limits.flops_per_second * 1e-9));
-  add("limit_launch_us", number(limits.launch_seconds * 1e6));
+  std::map<std::string, std::string> context{
+      {"lutra", version.version},
+      {"lutra_git", version.git},
+      {"kokkos", version.kokkos},
+      {"kokkos_kernels", version.kokkos_kernels},
+      {"kokkos_backends", joined(version.backends)},
+      {"kokkos_configuration", kokkos_configuration()},
+      {"execution_space", ExecutionSpace::name()},
+      {"host_threads", std::to_string(Kokkos::DefaultHostExecutionSpace().concurrency())},
+      {"peers", peers()},
+      {"limit_copy_gb_per_s", number(limits.copy_bytes_per_second * 1e-9)},
+      {"limit_launch_us", number(limits.launch_seconds * 1e6)}};
+  if (const std::string device = device_name(); !device.empty()) context["device"] = device;
+  if (const int threads = limit_blas_threads(); threads > 0)
+    context["blas_threads"] = std::to_string(threads);
+  if (limits.flops_per_second > 0) context["limit_dgemm_gflops"] = number(limits.flops_per_second * 1e-9);
+  return context;
+}
+
+void add_context(const Limits& limits) {
+  for (const auto& [key, value] : perf_context(limits)) benchmark::AddCustomContext(key, value);
 }
 
 }  // namespace lutra::Perf

@@ -32,6 +32,9 @@ struct PerfRun {
 /// @throws InputError
 PerfRun take_arguments(int& argc, char** argv);
 
+/// The same without default matrices.
+PerfRun take_given_arguments(int& argc, char** argv);
+
 /// Help on the arguments of `take_arguments`.
 extern const char* const arguments_help;
 
