@@ -268,6 +268,20 @@ double put_seconds(Communicator& comm, std::size_t bytes, bool by_devices) {
   return put_seconds(comm, bytes);
 }
 
+/// Seconds of a put of few bytes, and seconds per byte: from a put of so many bytes that it takes longer by
+/// more than times vary. Collective; rank 0's numbers hold.
+std::vector<double> fit_link(Communicator& comm, bool by_devices) {
+  constexpr std::size_t few = 8, most = std::size_t(1) << 20;
+  const double seconds_few = put_seconds(comm, few, by_devices);
+  for (std::size_t many = by_devices ? 16384 : 2048;; many *= 4) {
+    std::vector<double> seconds{seconds_few, put_seconds(comm, many, by_devices)};
+    comm.broadcast(seconds);
+    const double longer = seconds[1] - seconds[0];
+    if (longer > 0.5 * seconds[0] || 4 * many > most)
+      return {seconds[0], std::max(longer, 0.01 * seconds[1]) / static_cast<double>(many - few)};
+  }
+}
+
 }  // namespace
 
 template <class Scalar>
@@ -294,12 +308,7 @@ DistributedCosts measure_distributed_costs(Communicator& comm, bool on_device) {
 #ifdef KOKKOS_ENABLE_CUDA
     by_devices = on_device && can_use(comm, CommBackend::peer);
 #endif
-    const std::size_t few = 8, many = on_device ? 16384 : 2048;
-    const double seconds_few = put_seconds(comm, few, by_devices);
-    const double seconds_many = put_seconds(comm, many, by_devices);
-    std::vector<double> link{seconds_few,
-                             std::max(seconds_many - seconds_few, 1e-9) / static_cast<double>(many - few)};
-    comm.broadcast(link);
+    const std::vector<double> link = fit_link(comm, by_devices);
     costs.latency_seconds = link[0];
     costs.link_bandwidth = 1 / link[1];
     costs.latency_seconds = fit_latency<Scalar>(comm, costs, on_device);
