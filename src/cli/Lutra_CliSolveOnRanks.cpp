@@ -2,6 +2,7 @@
 #include <charconv>
 #include <type_traits>
 
+#include "Lutra_ChooseMethod.hpp"
 #include "Lutra_CliChoose.hpp"
 #include "Lutra_CliCommands.hpp"
 #include "Lutra_CliExit.hpp"
@@ -145,8 +146,9 @@ template <class Scalar>
 struct System {
   HostMatrix<Scalar> A;
   std::vector<Scalar> B, known;  ///< known: empty for right-hand sides from a file
-  ProgramOptions options;
-  std::size_t columns = 0;  ///< on all ranks
+  ProgramOptions options;        ///< with the method chosen, on all ranks
+  std::size_t columns = 0;       ///< on all ranks
+  std::string reason;            ///< of the method, if `auto` chose it; on rank 0
 };
 
 /// X and its record on rank 0; the report's status on all ranks.
@@ -159,11 +161,28 @@ struct Solution {
   std::vector<RankStatistics> ranks;
 };
 
+/// The choice of `Solver` for `--method auto`. On a grid there is only LU.
+template <class Scalar>
+void take_method(const Arguments& arguments, System<Scalar>& system) {
+  SolverOptions& options = system.options.solver;
+  if (options.method != Method::automatic) return;
+  MethodProperties properties;
+  const DeviceModel model = options.device_model.value_or(
+      is_on_device(arguments) ? default_device_model<Device>() : host_device_model());
+  if (!arguments.grid)
+    properties = method_properties(make_view(system.A), model.numeric.min_flops_per_entry > 0);
+  properties.lu_asked = options.asks_for_lu();
+  const MethodChoice choice = choose_method(properties, model);
+  options.method = method_of(choice.method);
+  if (options.method != Method::lu) options.ldlt.symmetry = choice.symmetry;
+  if (!arguments.grid) system.reason = choice.reason;
+}
+
 template <class Scalar>
 System<Scalar> make_system(const Arguments& arguments, const ProgramOptions& options, Input&& input,
                            Communicator& ranks, ReportRecord& record) {
   const std::string& file = arguments.files.front();
-  System<Scalar> system{{}, {}, {}, options, 0};
+  System<Scalar> system{{}, {}, {}, options, 0, {}};
   ranks.agree(
       "input",
       [&] {
@@ -176,6 +195,7 @@ System<Scalar> make_system(const Arguments& arguments, const ProgramOptions& opt
         const LdltChoices& ldlt = system.options.solver.ldlt;
         if (ldlt.triangle != Triangle::both && system.A.n_rows == system.A.n_cols)
           system.A = mirrored_triangle(system.A, ldlt.triangle, ldlt.symmetry);
+        take_method(arguments, system);
         if (input.rhs) {
           system.B = convert_array<Scalar>(*arguments.rhs, *input.rhs);
         } else {
@@ -187,14 +207,16 @@ System<Scalar> make_system(const Arguments& arguments, const ProgramOptions& opt
       false);
   struct Shared {
     std::size_t columns;
+    Method method;
     Symmetry symmetry;
   };
   LdltChoices& ldlt = system.options.solver.ldlt;
   std::vector<Shared> shared{
       {system.A.n_rows == 0 ? 0 : system.B.size() / static_cast<std::size_t>(system.A.n_rows),
-       ldlt.symmetry}};
+       system.options.solver.method, ldlt.symmetry}};
   ranks.broadcast(shared);
   system.columns = shared[0].columns;
+  system.options.solver.method = shared[0].method;
   ldlt.symmetry = shared[0].symmetry;
   ldlt.triangle = Triangle::both;  // A has both now
   return system;
@@ -285,13 +307,14 @@ int solve(const Arguments& arguments, const ProgramOptions& options, Input&& inp
   try {
     const SolverOptions& chosen = system.options.solver;
     solution = options.is_krylov() ? solve_iteratively(arguments, system, distribution, ranks)
-               : options.is_symmetric()
+               : system.options.is_symmetric()
                    ? solve_directly<DistributedLDLT<Scalar>>(
                          arguments, system, chosen.ldlt_options(chosen.method == Method::cholesky),
                          distribution, ranks)
                    : solve_directly<DistributedLU<Scalar>>(arguments, system, chosen.lu_options(),
                                                            distribution, ranks);
     record.report = solution.report;
+    if (!system.reason.empty()) record.report.choice.why = system.reason + "; " + record.report.choice.why;
     count_rows_from_one(record.report);
     record.message = record.report.status == Status::success ? "" : describe(record.report, 1);
   } catch (const OutOfMemoryError& error) {  // agreed on by all

@@ -9,21 +9,6 @@
 #include "Lutra_ToDevice.hpp"
 
 namespace lutra {
-namespace {
-
-Method method_of(DirectMethod method) {
-  switch (method) {
-    case DirectMethod::cholesky:
-      return Method::cholesky;
-    case DirectMethod::ldlt:
-      return Method::ldlt;
-    default:
-      return Method::lu;
-  }
-}
-
-}  // namespace
-
 template <class Scalar, class ExecutionSpace>
 Solver<Scalar, ExecutionSpace>::Solver(SolverOptions options, const ExecutionSpace& exec,
                                        const MemoryBudget& budget)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include "Lutra_TestProgram.hpp"
 
@@ -216,4 +217,20 @@ TEST_CASE("solve under mpirun: transposed, iterative, with and without refinemen
   CHECK(iterative["iterations"] > 0);
   CHECK(iterative["choice"]["precond"] == "iluk");
   CHECK(iterative["choice"]["trisolve"] == "distributed");
+}
+
+TEST_CASE("solve under mpirun: auto takes the method that it takes on one rank", "[cli]") {
+  const Program program;
+  const std::string kind =
+      GENERATE(as<std::string>(), "poisson3d --size 14", "kkt --size 400", "circuit --size 200");
+  REQUIRE(program.run("generate " + kind + " a.mtx").status == 0);
+  const Outcome alone = program.run("solve a.mtx --json"),
+                together = run_ranks(program, 2, "solve a.mtx --json");
+  INFO(kind << "\n" << together.error);
+  REQUIRE(together.status == 0);
+  const auto one = alone.json()["choice"], two = together.json()["choice"];
+  CHECK(two["method"] == one["method"]);
+  const std::string reason = one["why"].get<std::string>().substr(0, 20);
+  CHECK(two["why"].get<std::string>().starts_with(reason));
+  CHECK(together.json()["errors"]["backward_componentwise"] <= 1e-12);
 }

@@ -7,11 +7,24 @@
 #include "Lutra_CsrView.hpp"
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_Options.hpp"
 
 namespace lutra {
 
 /// Each method handles all matrices of the methods before it.
 enum class DirectMethod { cholesky, ldlt, lu };
+
+/// The same as an option.
+constexpr Method method_of(DirectMethod method) {
+  switch (method) {
+    case DirectMethod::cholesky:
+      return Method::cholesky;
+    case DirectMethod::ldlt:
+      return Method::ldlt;
+    default:
+      return Method::lu;
+  }
+}
 
 /// Properties on which the choice of a direct method depends.
 struct MethodProperties {
