@@ -127,8 +127,8 @@ TEST_CASE("the mode of a level follows from its columns and sub-columns", "[nume
 }
 
 TEMPLATE_LIST_TEST_CASE("levels are counted by mode", "[numeric]", AllTypes) {
-  // Columns 0 to 39 are independent and update the last; column 40 updates 60 columns of a dense block, which
-  // are on a level each.
+  // Columns 0 to 39 are independent of column 40 and update the last; column 40 updates 60 columns of a dense
+  // block, which are on a level each.
   const int leaves = 40, block = 61, n = leaves + block;
   std::vector<std::vector<double>> dense(n, std::vector<double>(n, nothing));
   for (int j = 0; j < leaves; ++j) dense[j][n - 1] = dense[n - 1][j] = 0.01;
@@ -138,9 +138,9 @@ TEMPLATE_LIST_TEST_CASE("levels are counted by mode", "[numeric]", AllTypes) {
   const auto outcome =
       check_against_reference<TestType>(from_dense<Matrix<TestType>>(dense),
                                         {.mode = ColumnMode::levels, .format = ColumnFormat::search}, 0, 1);
-  CHECK(outcome.columns->levels_a == 9);   // the leaves with column 40 have a mean of 2; 8, 7, …, 0
+  CHECK(outcome.columns->levels_a == 10);  // the leaves with column 40, a mean of 2.4; then 8, 7, …, 0
   CHECK(outcome.columns->levels_b == 24);  // 32, 31, …, 9 sub-columns
-  CHECK(outcome.columns->levels_c == block - 1 - 9 + 1 - 24);
+  CHECK(outcome.columns->levels_c == 27);  // 59, 58, …, 33
 }
 
 TEST_CASE("sorted columns are searched above n = L/(TBmax · bytes)", "[numeric]") {

@@ -250,11 +250,12 @@ RightLookingLuOutcome factorize_by_modes_portable(
   const auto run = [&]<bool is_dense>() {
     ColumnModesPortable<Scalar, ExecutionSpace, is_dense> modes{
         exec,
-        {make_right_looking_level<Scalar, ExecutionSpace>(plan, values, threshold, perturbed)},
+        {make_right_looking_level<Scalar, ExecutionSpace>(plan, values, threshold, perturbed), {}, 0, 0},
         vector_length_for<ExecutionSpace>(mean_l),
         static_cast<int>(work.dense_columns)};
-    modes.kernel.dense = {reinterpret_cast<Scalar*>(work.dense.data()), work.dense_columns,
-                          static_cast<std::size_t>(plan.n())};
+    modes.kernel.dense =
+        decltype(modes.kernel.dense)(reinterpret_cast<Scalar*>(work.dense.data()), work.dense_columns,
+                                     static_cast<std::size_t>(plan.n()));
     for (std::size_t l = 0; l < plan.levels.size(); ++l) run_level(plan, l, modes);
   };
   if (work.format == ColumnFormat::dense) {
