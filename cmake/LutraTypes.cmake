@@ -26,6 +26,5 @@ list(FILTER lutra_backends EXCLUDE REGEX "^(THREADS|HPX)$")  # backends of Kokko
 lutra_define_choices(Lutra_SCALARS f32 f64 c64 c128)
 lutra_define_choices(lutra_backends ${lutra_kokkos_backends})
 set(LUTRA_HAS_NVSHMEM ${Lutra_ENABLE_NVSHMEM})
-set(LUTRA_HAS_DEVICE_LAUNCHES ${Lutra_ENABLE_DEVICE_LAUNCHES})
 configure_file("${PROJECT_SOURCE_DIR}/src/common/Lutra_Config.hpp.in"
                "${PROJECT_BINARY_DIR}/generated/Lutra_Config.hpp")
