@@ -14,11 +14,11 @@
 namespace lutra {
 namespace {
 
-/// Copies a pattern to the memory of the execution space. Fences.
+/// Copies a pattern to the memory of the execution space and charges it to the budget. Fences.
 template <class ExecutionSpace>
-LuPattern<typename ExecutionSpace::memory_space> to_memory_of(const ExecutionSpace& exec,
-                                                              const LuPattern<Kokkos::HostSpace>& filled,
-                                                              const MemoryBudget& budget) {
+LuPattern<typename ExecutionSpace::memory_space> upload(const ExecutionSpace& exec,
+                                                        const LuPattern<Kokkos::HostSpace>& filled,
+                                                        const MemoryBudget& budget) {
   LuPattern<typename ExecutionSpace::memory_space> result;
   MemoryReservation reservation(budget);
   const auto copy = [&]<class View>(const char* label, const View& view) {
@@ -37,12 +37,36 @@ LuPattern<typename ExecutionSpace::memory_space> to_memory_of(const ExecutionSpa
   result.reservation = reservation;
   return result;
 }
-/// On hosts the pattern itself.
+/// The pattern in memory of the execution space: a copy on devices, itself on hosts.
+template <class ExecutionSpace>
+LuPattern<typename ExecutionSpace::memory_space> to_memory_of(const ExecutionSpace& exec,
+                                                              const LuPattern<Kokkos::HostSpace>& filled,
+                                                              const MemoryBudget& budget) {
+  return upload(exec, filled, budget);
+}
 template <Impl::HostExecution ExecutionSpace>
 const LuPattern<Kokkos::HostSpace>& to_memory_of(const ExecutionSpace&,
                                                  const LuPattern<Kokkos::HostSpace>& filled,
                                                  const MemoryBudget&) {
   return filled;
+}
+
+/// Finds the pattern by `factorize_symbolic`. Under a memory limit that fill2 exceeds while it searches, rows
+/// are found in ranges and kept in host memory, and the pattern returns to the execution space once the
+/// working space is free ("End-to-End LU Factorization of Large Matrices on GPUs", section 3.2).
+template <class ExecutionSpace>
+LuPattern<typename ExecutionSpace::memory_space> search_pattern(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& permuted,
+    const LuOptions& options, const MemoryBudget& budget) {
+  const SymbolicOptions symbolic{options.symbolic, false, options.device_model};
+  if (options.symbolic != SymbolicMethod::fill2 || budget.limit_bytes() == 0)
+    return factorize_symbolic(exec, permuted, budget, symbolic);
+  try {
+    return factorize_symbolic(exec, permuted, budget, symbolic);
+  } catch (const OutOfMemoryError&) {  // leaves the try block first, so that all of its memory is free
+  }
+  return upload(exec, factorize_symbolic_to_host(exec, permuted, budget, symbolic), budget);
 }
 
 /// Finds the pattern of L + U by the source in the options, if there is one.
@@ -51,8 +75,7 @@ LuPattern<typename ExecutionSpace::memory_space> find_pattern(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& permuted,
     const LuOptions& options, const MemoryBudget& budget) {
-  if (!options.pattern_source)
-    return factorize_symbolic(exec, permuted, budget, {options.symbolic, false, options.device_model});
+  if (!options.pattern_source) return search_pattern(exec, permuted, options, budget);
   exec.fence("lutra::solver: the permuted pattern is complete");
   const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> on_host{
       permuted.n_rows, permuted.n_cols, Impl::mirror_in<Kokkos::HostSpace>(permuted.row_map),
@@ -75,7 +98,8 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
   if (!filled.reason.empty()) Impl::add_reason(report, filled.reason);
   report.times.symbolic = timer.seconds();
   auto plan = std::make_shared<SimplicialPlan<Scalar, ExecutionSpace>>();
-  plan->lu = Simplicial::plan(exec, F, std::exchange(permuted, {}), std::move(reservation), filled, budget);
+  plan->lu = Simplicial::plan(exec, F, std::exchange(permuted, {}), std::move(reservation), filled,
+                              options.columns, budget);
   const auto& rows = plan->lu.lu.rows;
   TriangularOptions triangular;
   triangular.method = options.trisolve;

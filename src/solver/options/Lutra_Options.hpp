@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "Lutra_ColumnOptions.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_Factorization.hpp"
@@ -127,6 +128,7 @@ struct LuChoices {
   /// working precision. A diagonal entry remains the pivot if its magnitude is at least this value times the
   /// largest entry it could be interchanged with.
   double pivot_threshold = 0.1;
+  ColumnOptions columns{};  ///< of the simplicial engine on devices; any other engine refuses them
 
   bool operator==(const LuChoices&) const = default;
 };
@@ -265,9 +267,9 @@ void check_options(const SolverOptions& options);
 // Options accessed by name, for interfaces without the option structs: the command-line program, other
 // languages, and parameter lists. An option has the name of its field. A field of a nested struct has both
 // names, as in "ilu.fill_level" of KrylovSolverOptions and "lu.engine" of SolverOptions. "tolerance" names
-// error_tolerance of the direct methods and residual_tolerance of Krylov methods. Permutations, device models
-// and pattern sources have no names. The template parameter `Options` is LuOptions, LdltOptions,
-// SparseIluOptions, KrylovSolverOptions or SolverOptions.
+// error_tolerance of the direct methods and residual_tolerance of Krylov methods. Permutations, device
+// models, pattern sources and kernels of device launches have no names. The template parameter `Options` is
+// LuOptions, LdltOptions, SparseIluOptions, KrylovSolverOptions or SolverOptions.
 
 /// Name, current value and allowed values of one option.
 struct NamedOption {

@@ -25,6 +25,17 @@ void check_pivoting(const LuOptions& options) {
         "options: with threshold pivoting solves work on the fronts (trisolve auto or supernodal)");
 }
 
+/// @throws InputError for options of columns that no engine would use
+void check_columns(const LuOptions& options) {
+  if (options.columns == ColumnOptions()) return;
+  if (options.engine != Engine::simplicial)
+    throw InputError("options: columns are of the simplicial engine (engine simplicial)");
+  if (options.columns.format == ColumnFormat::dense && options.columns.mode == ColumnMode::flow)
+    throw InputError(
+        "options: columns.format dense keeps a column per block, which data flow does not have (columns.mode "
+        "levels, A, B or C)");
+}
+
 }  // namespace
 
 void check_options(const DirectOptions& options) {
@@ -36,6 +47,7 @@ void check_options(const LuOptions& options) {
   Impl::check_fields(options);
   Impl::check_ordering(options.ordering, options.user_permutation);
   check_pivoting(options);
+  check_columns(options);
 }
 
 void check_options(const LdltOptions& options) {
