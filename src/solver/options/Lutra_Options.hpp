@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "Lutra_ColumnOptions.hpp"
 #include "Lutra_CsrView.hpp"
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_Factorization.hpp"
@@ -127,6 +128,7 @@ struct LuChoices {
   /// working precision. A diagonal entry remains the pivot if its magnitude is at least this value times the
   /// largest entry it could be interchanged with.
   double pivot_threshold = 0.1;
+  ColumnOptions columns{};  ///< of the right-looking factorization; requires the simplicial engine
 
   bool operator==(const LuChoices&) const = default;
 };
