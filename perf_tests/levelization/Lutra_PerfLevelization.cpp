@@ -99,9 +99,11 @@ Measurement measure_levels(const PerfRun& run, const HostMatrix<Scalar>& matrix,
   const HostGraph host(graph, nodes == Nodes::upper);
   std::size_t levels = 0;
   auto samples = measure(run.samples, [&] {
-    levels = way == Way::host
-                 ? host.levelize()
-                 : levelize(factored.exec, graph, budget, {.portable = way == Way::portable}).size();
+    levels = way == Way::host ? host.levelize()
+                              : levelize(factored.exec, graph, budget,
+                                         {way == Way::portable ? LevelizationMethod::portable
+                                                               : LevelizationMethod::cooperative})
+                                    .size();
   });
   Measurement result = describe_factored(std::move(samples), matrix, factored);
   const auto& rows = factored.simplicial().plan().lu.rows;

@@ -2,8 +2,8 @@
 // Factorization with and without allocation, the kernels of each engine alone, and peers. Solver `lutra` uses
 // the engine that the library chooses. Backward errors are those of a solve without refinement. In `columns`,
 // `lutra-supernodes` factorizes by supernodes of type T3 on every backend; solvers other than it and `lutra`
-// fix one choice of the simplicial engine on CUDA (Impl::ColumnAblation): blocks a multiprocessor, search for
-// the entry that an update changes, portable kernels.
+// fix one choice of the simplicial engine on CUDA (ColumnOptions, Impl::ColumnAblation): blocks a
+// multiprocessor, search for the entry that an update changes, modes level by level, portable kernels.
 #include <cmath>
 
 #include "Lutra_ColumnAblation.hpp"
@@ -50,15 +50,20 @@ Measurement measure_refactorization(const PerfRun& run, const HostMatrix<Scalar>
   return result;
 }
 
+struct ColumnSwitches {
+  ColumnOptions options{};
+  Impl::ColumnAblation ablation{};
+};
+
 /// The kernel alone: by columns on devices, by rows on hosts.
 template <class Scalar>
-Samples time_columns(const PerfRun& run, Factored<Scalar>& factored, const Impl::ColumnAblation& ablation) {
+Samples time_columns(const PerfRun& run, Factored<Scalar>& factored, const ColumnSwitches& switches) {
   const auto& plan = factored.simplicial().plan();
   const auto& factors = factored.simplicial().factors();
   const RealOf<Scalar> threshold =
       std::pow(epsilon_of<Scalar>, 5.0 / 8.0);  // the matching scales the largest entry to 1
   if constexpr (lutra::Impl::is_host_space<ExecutionSpace>) {
-    static_cast<void>(ablation);
+    static_cast<void>(switches);
     return measure(run.samples, [&] {
       factorize_up_looking<Scalar>(factored.exec, plan.lu, factors.scaled, threshold, factors.workspace,
                                    factors.row_values, factors.perturbed);
@@ -67,7 +72,8 @@ Samples time_columns(const PerfRun& run, Factored<Scalar>& factored, const Impl:
     const Kokkos::View<Scalar*, MemorySpace> start("lutra::perf::columns", factors.column_values.extent(0));
     lutra::Impl::scatter_scaled(factored.exec, plan.F.A, plan.target, factored.scaled_values(), start,
                                 factors.largest.device());
-    const auto tuned = Impl::plan_right_looking_lu(factored.exec, plan.lu.rows, factored.budget, ablation);
+    const auto tuned = Impl::plan_right_looking_lu(factored.exec, plan.lu.rows, factored.budget,
+                                                   switches.options, switches.ablation);
     auto work = make_right_looking_lu_workspace(factored.exec, tuned, factored.budget);
     return measure(
         run.samples, [&] { Kokkos::deep_copy(factors.column_values, start); },
@@ -80,9 +86,9 @@ Samples time_columns(const PerfRun& run, Factored<Scalar>& factored, const Impl:
 
 template <class Scalar>
 Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix,
-                            const Impl::ColumnAblation& ablation) {
+                            const ColumnSwitches& switches) {
   Factored<Scalar> factored(matrix, with_engine(Engine::simplicial));
-  auto samples = time_columns(run, factored, ablation);
+  auto samples = time_columns(run, factored, switches);
   factored.simplicial().update_solves(factored.exec);  // the residual belongs to the timed factors
   Measurement result = describe_factored(std::move(samples), matrix, factored);
   result.add_limits(run.limits,
@@ -127,19 +133,21 @@ Measurement measure_supernodes(const PerfRun& run, const HostMatrix<Scalar>& mat
 /// The kernels of the simplicial engine, with default choices and with one choice fixed.
 template <class Scalar>
 void register_columns(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
-  using Impl::ColumnFormat;
   add_benchmark(name, "columns", "lutra", [&] { return measure_columns(run, matrix, {}); });
   add_benchmark(name, "columns", "lutra-supernodes", [&] { return measure_supernodes(run, matrix); });
   if constexpr (!Impl::is_host_space<ExecutionSpace>) {
-    const std::pair<const char*, Impl::ColumnAblation> switched[] = {
-        {"portable", {.portable = true}},
-        {"blocks-1", {.blocks = 1}},
-        {"blocks-2", {.blocks = 2}},
-        {"blocks-4", {.blocks = 4}},
-        {"search", {.format = ColumnFormat::search}},
+    const std::pair<const char*, ColumnSwitches> switched[] = {
+        {"portable", {{.portable = true}}},
+        {"blocks-1", {{}, {.blocks = 1}}},
+        {"blocks-2", {{}, {.blocks = 2}}},
+        {"blocks-4", {{}, {.blocks = 4}}},
+        {"search", {{.format = ColumnFormat::search}}},
+        {"levels-map", {{.mode = ColumnMode::levels, .format = ColumnFormat::map}}},
+        {"levels-search", {{.mode = ColumnMode::levels, .format = ColumnFormat::search}}},
+        {"levels-dense", {{.mode = ColumnMode::levels, .format = ColumnFormat::dense}}},
     };
-    for (const auto& [label, ablation] : switched) {
-      const Impl::ColumnAblation choice = ablation;
+    for (const auto& [label, switches] : switched) {
+      const ColumnSwitches choice = switches;
       add_benchmark(name, "columns", label,
                     [&run, &matrix, choice] { return measure_columns(run, matrix, choice); });
     }

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "Lutra_CliChoose.hpp"
+#include "Lutra_CliKeyValues.hpp"
 #include "Lutra_CliOptions.hpp"
 
 namespace lutra::Cli {
@@ -32,8 +33,40 @@ bool takes_second(const Flag& flag, Method method) {
   return (section == "ldlt" && is_ldlt) || (section == "krylov" && method == Method::krylov);
 }
 
+/// The keys of a list, and what they take.
+std::vector<NamedOption> keys_of(const Flag& flag) {
+  std::vector<NamedOption> keys;
+  for (NamedOption& option : named_options(SolverOptions())) {
+    if (!option.name.starts_with(flag.field)) continue;
+    option.name.erase(0, flag.field.size());
+    keys.push_back(std::move(option));
+  }
+  return keys;
+}
+
+void set_list(const Flag& flag, const std::string& text, SolverOptions& options) {
+  std::vector<std::string> names;
+  for (const NamedOption& key : keys_of(flag)) names.push_back(key.name);
+  take_key_values(flag.name, text, [&](const std::string& key, const std::string& value) {
+    if (std::find(names.begin(), names.end(), key) == names.end()) refuse(flag.name, key, names);
+    set_option(options, flag.field + key, value, flag.name + " " + key);
+  });
+}
+
+/// "mode=flow|levels, portable=false|true"
+std::string help_of_list(const Flag& flag) {
+  std::string help;
+  for (const NamedOption& key : keys_of(flag)) {
+    std::string values;
+    for (const std::string& choice : key.choices) values += (values.empty() ? "" : "|") + choice;
+    help += (help.empty() ? "" : ", ") + key.name + "=" + (values.empty() ? "N" : values);
+  }
+  return help + flag.note;
+}
+
 void set_field(const Arguments& arguments, const Flag& flag, SolverOptions& options) {
   const std::string& text = arguments.text(flag.name);
+  if (is_list(flag)) return set_list(flag, text, options);
   const std::vector<std::string> words = words_of(flag);
   if (!words.empty() && std::find(words.begin(), words.end(), text) == words.end())
     refuse(flag.name, text, words);
@@ -53,6 +86,7 @@ const std::vector<Flag>& flags() {
       {"--matching", "matching"},
       {"--engine", "lu.engine"},
       {"--symbolic", "lu.symbolic"},
+      {"--columns", "lu.columns.", "KEY=VALUE,…", {}, {}, ": engine simplicial; on hosts supernodes only"},
       {"--trisolve", "lu.trisolve"},
       {"--solve-precision", "lu.solve_precision"},
       {"--triangle", "ldlt.triangle"},
@@ -90,6 +124,10 @@ const Flag& flag_named(const std::string& name) {
   return *found;
 }
 
+bool is_list(const Flag& flag) {
+  return flag.field.ends_with('.');
+}
+
 const NamedOption& field_named(const std::string& field) {
   static const std::vector<NamedOption> all = named_options(SolverOptions());
   const auto found =
@@ -99,6 +137,7 @@ const NamedOption& field_named(const std::string& field) {
 }
 
 std::vector<std::string> words_of(const Flag& flag) {
+  if (is_list(flag)) return {};
   const NamedOption& field = field_named(flag.field);
   if (field.kind != NamedOption::Kind::choice) return {};
   std::vector<std::string> words = field.choices;
@@ -107,10 +146,12 @@ std::vector<std::string> words_of(const Flag& flag) {
 }
 
 std::string default_of(const Flag& flag) {
+  if (is_list(flag)) return "";
   return flag.standard.empty() ? field_named(flag.field).value : flag.standard;
 }
 
 std::string help_of(const Flag& flag) {
+  if (is_list(flag)) return help_of_list(flag);
   const NamedOption& field = field_named(flag.field);
   if (field.kind == NamedOption::Kind::boolean) return field.help;
   if (field.kind == NamedOption::Kind::choice)

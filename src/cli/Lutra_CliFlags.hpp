@@ -14,7 +14,7 @@ namespace lutra::Cli {
 
 struct Flag {
   std::string name;        ///< "--engine"
-  std::string field;       ///< "lu.engine"
+  std::string field;       ///< "lu.engine"; "lu.columns." if the flag takes KEY=VALUE for fields of a section
   std::string type{};      ///< what the help calls a value; of choices and booleans empty
   std::string second{};    ///< the field it sets instead with ldlt and cholesky, or with a Krylov method
   std::string standard{};  ///< the default, where it is the program's own
@@ -23,6 +23,9 @@ struct Flag {
 
 const std::vector<Flag>& flags();
 const Flag& flag_named(const std::string& name);
+
+/// Whether a flag takes a list of KEY=VALUE.
+bool is_list(const Flag& flag);
 
 /// The field of a flag, with its default. For fields of `Flag::second`, too.
 const NamedOption& field_named(const std::string& field);

@@ -18,6 +18,9 @@
 #include "Lutra_CliDeviceModel.hpp"
 #include "Lutra_CliFlags.hpp"
 #include "Lutra_CliMethodOptions.hpp"
+#ifdef LUTRA_HAS_DEVICE_LAUNCHES
+#include "Lutra_DeviceLaunches.hpp"
+#endif
 #include "Lutra_Error.hpp"
 #include "Lutra_Report.hpp"
 
@@ -98,6 +101,18 @@ void check_threshold_pivoting(const Arguments& a) {
     throw InputError("--pivot threshold solves on the fronts: --trisolve has to be auto or supernodal");
   if (a.text("--solve-precision") == "single")
     throw InputError("--pivot threshold reads the factors in working precision only");
+}
+
+/// Completes `--columns` by kernels that have no name.
+void check_columns(const Arguments& a, SolverOptions& options) {
+  if (a.is_given("--columns") && a.text("--engine") != "simplicial")
+    throw InputError("--columns belongs to --engine simplicial");
+#ifdef LUTRA_HAS_DEVICE_LAUNCHES
+  if (options.lu.columns.levels == LevelizationMethod::device_launches)
+    options.lu.columns.launches = &device_launches();
+#else
+  static_cast<void>(options);
+#endif
 }
 
 // Standard input can be read only once.
@@ -273,6 +288,7 @@ ProgramOptions check_options(const Arguments& arguments) {
   set_fields(arguments, options.solver);
   set_ordering(arguments, options);
   check_threshold_pivoting(arguments);
+  check_columns(arguments, options.solver);
   set_prediction(arguments, options.solver);
   options.solver.time_stages = true;
   set_krylov(arguments, options);

@@ -134,7 +134,7 @@ CLI::Option* CommandTable::choice(CLI::App& command, const std::string& name, st
 CLI::Option* CommandTable::add_flag(CLI::App& command, const std::string& group, const std::string& name) {
   const Flag& flag = flag_named(name);
   FlagText& value = m_arguments.flags.at(name);
-  if (field_named(flag.field).kind == NamedOption::Kind::boolean)
+  if (!is_list(flag) && field_named(flag.field).kind == NamedOption::Kind::boolean)
     return command
         .add_flag_callback(
             name,
@@ -175,8 +175,9 @@ void CommandTable::add_choices(CLI::App& command) {
   const std::string group = "Choices";
   choice(command, "--method", a.method, method_names(), ": " + field_named("method").help, group);
   choice(command, "--scalar", a.scalar, scalars, ": the precision; real or complex as the file is", group);
-  add_flags(command, group,
-            {"--ordering", "--matching", "--engine", "--symbolic", "--trisolve", "--solve-precision"});
+  add_flags(
+      command, group,
+      {"--ordering", "--matching", "--engine", "--symbolic", "--columns", "--trisolve", "--solve-precision"});
   choice(command, "--backend", a.backend, backend_names, ": auto by predicted time", group);
   add_flags(command, group,
             {"--triangle", "--pivot", "--pair-ordering", "--pivot-tol", "--perturbation", "--memory-limit"});

@@ -211,6 +211,18 @@ std::string message_of(const ReportRecord& record) {
   return record.message.empty() ? describe(record.report, 1) : record.message;
 }
 
+/// Modes and format of the right-looking factorization by levels.
+std::string columns_text(const std::optional<ColumnReport>& columns) {
+  if (!columns) return "";
+  std::string text;
+  append(text, "levels of mode A", std::to_string(columns->levels_a));
+  append(text, "B", std::to_string(columns->levels_b));
+  append(text, "C", std::to_string(columns->levels_c));
+  append(text, "format", columns->format);
+  return text_line("columns", text + ", " + std::to_string(columns->blocks) + " at once of " +
+                                  std::to_string(columns->max_blocks));
+}
+
 /// A line for each step of ParILUT.
 std::string steps_text(const std::vector<ParIlutStep>& steps) {
   std::string lines;
@@ -304,8 +316,8 @@ std::string to_verbose_text(const ReportRecord& record, const std::string& solut
   std::string text = matrix_line(record.matrix) + properties_text(record.matrix) + run_text(record.run) +
                      choice_text(report.choice) + times_text(report.times) +
                      predicted_text(report.predicted, report.times) + factors_text(report.factors, true) +
-                     pivots_text(report.pivots) + steps_text(report.parilut_steps) +
-                     inertia_text(report.inertia);
+                     columns_text(report.columns) + pivots_text(report.pivots) +
+                     steps_text(report.parilut_steps) + inertia_text(report.inertia);
   for (const std::string& escalation : report.escalations) text += text_line("escalated", escalation);
   text += errors_text(report, "errors") + condition_text(report) + memory_text(report.memory);
   text += text_line("status", std::string(to_string(report.status)) + ": " + message_of(record));

@@ -175,6 +175,7 @@ struct FactorizationOutcome {
   /// Smallest nonzero |pivot| of LDLᵀ and Cholesky; infinity if pivots are perturbed instead
   double smallest_pivot = std::numeric_limits<double>::infinity();
   std::optional<SymmetricOutcome> symmetric = {};  ///< LDLᵀ and Cholesky only
+  std::optional<ColumnReport> columns = {};        ///< right-looking LU by levels only
 
   bool is_finite() const { return largest_factor < std::numeric_limits<double>::infinity(); }
   /// max |entry of the factors| / max |entry of the scaled matrix|

@@ -105,6 +105,14 @@ struct ParIlutStep {
   bool is_taken_back = false;  ///< the step raised the residual over all entries, and was reverted
 };
 
+/// Right-looking factorization level by level (ColumnMode levels, A, B or C).
+struct ColumnReport {
+  std::int64_t levels_a = 0, levels_b = 0, levels_c = 0;  ///< levels by mode
+  std::string format;                                     ///< "map", "search" or "dense"
+  std::int64_t blocks = 0;  ///< columns that can be at work at once: blocks on the device, or dense columns
+  std::int64_t max_blocks = 0;  ///< blocks that the device can run at once, with which `blocks` is compared
+};
+
 /// Outcome of a solver's last calls.
 struct Report {
   Status status = Status::not_solved;
@@ -113,6 +121,7 @@ struct Report {
   PredictedTimes predicted;
   FactorCounts factors;
   PivotCounts pivots;
+  std::optional<ColumnReport> columns;     ///< of the last factorization; empty for other engines and modes
   std::vector<ParIlutStep> parilut_steps;  ///< of the factorization that found the pattern; others: empty
   Inertia inertia;
   std::optional<std::int64_t> iterations;  ///< Krylov methods: applications of A; empty for a direct solve

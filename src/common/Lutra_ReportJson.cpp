@@ -122,6 +122,13 @@ Json make(const PivotCounts& pivots) {
           {"attempt", text(pivots.attempt)}};
 }
 
+Json make(const std::optional<ColumnReport>& columns) {
+  if (!columns) return nullptr;
+  return {{"levels_a", columns->levels_a}, {"levels_b", columns->levels_b},
+          {"levels_c", columns->levels_c}, {"format", columns->format},
+          {"blocks", columns->blocks},     {"max_blocks", columns->max_blocks}};
+}
+
 Json make(const std::vector<ParIlutStep>& steps) {
   if (steps.empty()) return nullptr;
   Json result = Json::array();
@@ -172,6 +179,7 @@ Json make(const ReportRecord& record) {
           {"predicted", make(report.predicted)},
           {"factors", make(report.factors)},
           {"pivots", make(report.pivots)},
+          {"columns", make(report.columns)},
           {"parilut_steps", make(report.parilut_steps)},
           {"inertia", make(report.inertia)},
           {"iterations", number(report.iterations)},

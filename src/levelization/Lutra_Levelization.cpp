@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "Lutra_CheckEnumerator.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Kahn.hpp"
@@ -21,6 +22,19 @@ void require_all_reached(Ordinal reached, Ordinal n) {
                    " nodes are on a cycle or reachable from one");
 }
 
+/// @throws InputError if the method needs kernels that are not there
+template <class ExecutionSpace>
+void require_kernels(const LevelizationOptions& options) {
+  check_enumerator("options: method", options.method, LevelizationMethod::portable);
+  if (options.method != LevelizationMethod::device_launches) return;
+  if (!Impl::has_kahn_kernels<ExecutionSpace>)
+    throw InputError("levelization by device launches is for CUDA (choose from cooperative, portable)");
+  if (options.launches == nullptr)
+    throw InputError(
+        "levelization by device launches needs the kernels of Lutra::device_launches, which a build with "
+        "Lutra_ENABLE_DEVICE_LAUNCHES has (docs/levelization.md)");
+}
+
 }  // namespace
 
 template <class ExecutionSpace>
@@ -29,6 +43,7 @@ Levels<typename ExecutionSpace::memory_space> Impl::levelize_with(
     const MemoryBudget& budget, const LevelizationOptions& options, int small_level) {
   using Memory = typename ExecutionSpace::memory_space;
   using NodeView = Kokkos::View<Ordinal*, Memory>;
+  require_kernels<ExecutionSpace>(options);
   Levels<Memory> result;
   result.level_map = {0};
   if (graph.n == 0) return result;
@@ -36,8 +51,11 @@ Levels<typename ExecutionSpace::memory_space> Impl::levelize_with(
   auto order = result.reservation.template allocate<NodeView>(exec, "lutra::levelization::order", graph.n);
   auto level_of =
       result.reservation.template allocate<NodeView>(exec, "lutra::levelization::level_of", graph.n);
-  result.level_map = options.portable ? kahn_in_rounds(exec, graph, order, level_of, budget)
-                                      : kahn(exec, graph, order, level_of, budget, small_level);
+  const auto* const launches =
+      options.method == LevelizationMethod::device_launches ? options.launches : nullptr;
+  result.level_map = options.method == LevelizationMethod::portable
+                         ? kahn_in_rounds(exec, graph, order, level_of, budget)
+                         : kahn(exec, graph, order, level_of, budget, small_level, launches);
   require_all_reached(result.level_map.back(), graph.n);
   result.order = order;
   result.level_of = level_of;

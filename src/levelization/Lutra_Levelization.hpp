@@ -2,6 +2,7 @@
 #ifndef LUTRA_LEVELIZATION_HPP
 #define LUTRA_LEVELIZATION_HPP
 
+#include <string_view>
 #include <vector>
 
 #include "Lutra_CsrView.hpp"
@@ -9,10 +10,40 @@
 
 namespace lutra {
 
+namespace Impl {
+struct KahnLaunch;
+}
+
+/// How the rounds of Kahn's algorithm follow each other.
+enum class LevelizationMethod {
+  cooperative,      ///< on CUDA one persistent kernel with a grid barrier per round; elsewhere as `portable`
+  device_launches,  ///< CUDA: kernels that launch the next rounds from the device (Algorithm 5 of the paper)
+  portable          ///< one launch by the host per round
+};
+
+/// Name on the command line.
+constexpr std::string_view name_of(LevelizationMethod method) {
+  switch (method) {
+    case LevelizationMethod::device_launches:
+      return "device";
+    case LevelizationMethod::portable:
+      return "portable";
+    default:
+      return "cooperative";
+  }
+}
+
+/// Kernels that launch kernels. `lutra::device_launches()` of the library Lutra::device_launches returns
+/// them; they are compiled apart from Lutra::lutra, since they need device linking.
+struct DeviceLaunches {
+  /// Queues all rounds of Kahn's algorithm on the CUDA stream `stream`, and waits for them.
+  void (*levelize)(const Impl::KahnLaunch& launch, int blocks, void* stream) = nullptr;
+};
+
 /// Options of `levelize`.
 struct LevelizationOptions {
-  /// Forces the portable kernels where the space has its own
-  bool portable = false;
+  LevelizationMethod method = LevelizationMethod::cooperative;
+  const DeviceLaunches* launches = nullptr;  ///< required by `device_launches`
 };
 
 /// A part of a graph's edges, grouped by source: node v has entries(begin(v) + skip) … entries(end(v) − 1).
@@ -49,11 +80,12 @@ struct Levels {
 ///
 /// Kahn's algorithm as in "End-to-End LU Factorization of Large Matrices on GPUs", section 3.3, Algorithm 5.
 /// In-degrees are counted. Each round then takes the queue of nodes without predecessors, decrements the
-/// in-degrees of their successors, and queues those that reach zero. O(nodes + edges) work. On CUDA one
-/// persistent kernel finds all levels; elsewhere each level costs one launch and one copy of the queue's
-/// length to the host. Finally nodes are sorted by level.
+/// in-degrees of their successors, and queues those that reach zero. O(nodes + edges) work. By default one
+/// persistent kernel finds all levels on CUDA; elsewhere each level costs one launch and one copy of the
+/// queue's length to the host. Finally nodes are sorted by level. All methods give the same result.
 ///
-/// @throws InputError if the graph has a cycle; OutOfMemoryError
+/// @throws InputError if the graph has a cycle, or for `device_launches` without its kernels or without CUDA;
+///         OutOfMemoryError
 template <class ExecutionSpace>
 Levels<typename ExecutionSpace::memory_space> levelize(
     const ExecutionSpace& exec, const DependencyGraph<typename ExecutionSpace::memory_space>& graph,

@@ -307,6 +307,7 @@ void Numeric<Scalar, ExecutionSpace>::report_pivots(const FactorizationOutcome& 
   pivots.perturbed = outcome.perturbed;
   pivots.interchanged = outcome.interchanged;
   pivots.growth = outcome.growth();
+  m_report.columns = outcome.columns;
   if (outcome.symmetric) outcome.symmetric->write(m_operators.values().extent(0), m_report);
 }
 

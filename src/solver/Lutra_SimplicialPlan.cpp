@@ -14,11 +14,11 @@
 namespace lutra {
 namespace {
 
-/// Copies a pattern to the memory of the execution space. Fences.
+/// Copies a pattern to the memory of the execution space and charges it to the budget. Fences.
 template <class ExecutionSpace>
-LuPattern<typename ExecutionSpace::memory_space> to_memory_of(const ExecutionSpace& exec,
-                                                              const LuPattern<Kokkos::HostSpace>& filled,
-                                                              const MemoryBudget& budget) {
+LuPattern<typename ExecutionSpace::memory_space> upload(const ExecutionSpace& exec,
+                                                        const LuPattern<Kokkos::HostSpace>& filled,
+                                                        const MemoryBudget& budget) {
   LuPattern<typename ExecutionSpace::memory_space> result;
   MemoryReservation reservation(budget);
   const auto copy = [&]<class View>(const char* label, const View& view) {
@@ -37,12 +37,36 @@ LuPattern<typename ExecutionSpace::memory_space> to_memory_of(const ExecutionSpa
   result.reservation = reservation;
   return result;
 }
-/// On hosts the pattern itself.
+/// The pattern in memory of the execution space: a copy on devices, itself on hosts.
+template <class ExecutionSpace>
+LuPattern<typename ExecutionSpace::memory_space> to_memory_of(const ExecutionSpace& exec,
+                                                              const LuPattern<Kokkos::HostSpace>& filled,
+                                                              const MemoryBudget& budget) {
+  return upload(exec, filled, budget);
+}
 template <Impl::HostExecution ExecutionSpace>
 const LuPattern<Kokkos::HostSpace>& to_memory_of(const ExecutionSpace&,
                                                  const LuPattern<Kokkos::HostSpace>& filled,
                                                  const MemoryBudget&) {
   return filled;
+}
+
+/// Finds the pattern by `factorize_symbolic`. Under a memory limit that fill2 exceeds while it searches, rows
+/// are found in ranges and kept in host memory, and the pattern returns to the execution space once the
+/// working space is free ("End-to-End LU Factorization of Large Matrices on GPUs", section 3.2).
+template <class ExecutionSpace>
+LuPattern<typename ExecutionSpace::memory_space> search_pattern(
+    const ExecutionSpace& exec,
+    const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& permuted,
+    const LuOptions& options, const MemoryBudget& budget) {
+  const SymbolicOptions symbolic{options.symbolic, false, options.device_model};
+  if (options.symbolic != SymbolicMethod::fill2 || budget.limit_bytes() == 0)
+    return factorize_symbolic(exec, permuted, budget, symbolic);
+  try {
+    return factorize_symbolic(exec, permuted, budget, symbolic);
+  } catch (const OutOfMemoryError&) {  // leaves the try block first, so that all of its memory is free
+  }
+  return upload(exec, factorize_symbolic_to_host(exec, permuted, budget, symbolic), budget);
 }
 
 /// Finds the pattern of L + U by the source in the options, if there is one.
@@ -51,8 +75,7 @@ LuPattern<typename ExecutionSpace::memory_space> find_pattern(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& permuted,
     const LuOptions& options, const MemoryBudget& budget) {
-  if (!options.pattern_source)
-    return factorize_symbolic(exec, permuted, budget, {options.symbolic, false, options.device_model});
+  if (!options.pattern_source) return search_pattern(exec, permuted, options, budget);
   exec.fence("lutra::solver: the permuted pattern is complete");
   const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> on_host{
       permuted.n_rows, permuted.n_cols, Impl::mirror_in<Kokkos::HostSpace>(permuted.row_map),
@@ -77,13 +100,13 @@ void describe_supernodes(const Plan& lu, std::size_t value_bytes, FactorCounts& 
 }
 
 /// Plan of an engine without its solves.
-template <class Engine, class Scalar, class ExecutionSpace, class Pattern, class... More>
+template <class Engine, class Scalar, class ExecutionSpace, class Pattern>
 auto make_plan(const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
                const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& permuted,
-               MemoryReservation reservation, const Pattern& filled, const MemoryBudget& budget,
-               const More&... more) {
+               MemoryReservation reservation, const Pattern& filled, const ColumnOptions& options,
+               const MemoryBudget& budget) {
   auto plan = std::make_shared<SimplicialPlan<Scalar, ExecutionSpace, Engine>>();
-  plan->lu = Engine::plan(exec, F, permuted, std::move(reservation), filled, more..., budget);
+  plan->lu = Engine::plan(exec, F, permuted, std::move(reservation), filled, options, budget);
   plan->level_widths = Engine::level_widths(plan->lu);
   plan->counts.nnz_l = static_cast<std::int64_t>(filled.nnz_l);
   plan->counts.nnz_u = static_cast<std::int64_t>(filled.nnz_u);
@@ -123,7 +146,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
   report.times.symbolic = timer.seconds();
   if (options.columns.supernodes != ColumnSupernodes::off) {
     auto plan = make_plan<Impl::SupernodalEngine<Scalar, ExecutionSpace>, Scalar>(
-        exec, F, permuted, reservation, filled, budget, options.columns);
+        exec, F, permuted, reservation, filled, options.columns, budget);
     if (options.columns.supernodes == ColumnSupernodes::on || supernodes_pay(plan->lu.lu)) {
       describe_supernodes(plan->lu.lu, sizeof(Scalar), plan->counts);
       make_solves<Scalar>(exec, F, options, plan->lu.lu.begin, budget, *plan);
@@ -132,7 +155,8 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
     }
   }
   auto plan = make_plan<SimplicialEngine<Scalar, ExecutionSpace>, Scalar>(
-      exec, F, std::exchange(permuted, {}), std::move(reservation), filled, budget);
+      exec, F, std::exchange(permuted, {}), std::move(reservation), filled,
+      without_supernodes(options.columns), budget);
   make_solves<Scalar>(exec, F, options, {}, budget, *plan);
   report.times.levelization = timer.seconds() - *report.times.symbolic;
   return plan;

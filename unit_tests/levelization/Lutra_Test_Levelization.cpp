@@ -2,9 +2,12 @@
 #include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <random>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Forest.hpp"
 #include "Lutra_LevelizationAblation.hpp"
 #include "Lutra_Reference_Lu.hpp"
@@ -89,7 +92,7 @@ std::vector<std::size_t> level_of(const std::vector<std::vector<std::size_t>>& f
   const auto levels = level_of<Types>(first, second, {}, lutra::Impl::default_small_level);
   REQUIRE(level_of<Types>(first, second, {}, 0) == levels);
   REQUIRE(level_of<Types>(first, second, {}, 3) == levels);
-  REQUIRE(level_of<Types>(first, second, {.portable = true}, 0) == levels);
+  REQUIRE(level_of<Types>(first, second, {LevelizationMethod::portable}, 0) == levels);
   return levels;
 }
 
@@ -201,11 +204,22 @@ TEMPLATE_LIST_TEST_CASE("a graph without nodes has no levels", "[levelization]",
   CHECK(levelize(typename TestType::Space(), graph_of<TestType>({}, {}), MemoryBudget()).size() == 0);
 }
 
+TEMPLATE_LIST_TEST_CASE("device launches without their kernels are refused", "[levelization]", PatternTypes) {
+  const auto graph = graph_of<TestType>({{1}, {}}, {{}, {}});
+  const bool cuda = !lutra::Impl::is_host_space<typename TestType::Space>;
+  CHECK_THROWS_WITH(
+      levelize(typename TestType::Space(), graph, MemoryBudget(), {LevelizationMethod::device_launches}),
+      Catch::Matchers::ContainsSubstring(cuda ? "Lutra_ENABLE_DEVICE_LAUNCHES" : "is for CUDA"));
+  CHECK_THROWS_AS(
+      levelize(typename TestType::Space(), graph, MemoryBudget(), {static_cast<LevelizationMethod>(9)}),
+      InputError);
+}
+
 TEMPLATE_LIST_TEST_CASE("a cycle is refused", "[levelization]", PatternTypes) {
   const Lists none{{}, {}, {}};
-  for (const bool portable : {false, true}) {
+  for (const auto method : {LevelizationMethod::cooperative, LevelizationMethod::portable}) {
     CHECK_THROWS_AS(levelize(typename TestType::Space(), graph_of<TestType>({{1}, {2}, {1}}, none),
-                             MemoryBudget(), {.portable = portable}),
+                             MemoryBudget(), {method}),
                     InputError);
   }
 }

@@ -29,14 +29,16 @@ struct ColumnResult {
 template <class Types>
 ColumnResult<Types> factorize_by_columns(const Matrix<Types>& matrix,
                                          RealOf<typename Types::Scalar> threshold,
-                                         const lutra::Impl::ColumnAblation& ablation = {}, int times = 1) {
+                                         const ColumnOptions& options = {}, int times = 1,
+                                         const lutra::Impl::ColumnAblation& ablation = {},
+                                         const MemoryBudget& budget = {}) {
   using Space = typename Types::Space;
   using Scalar = typename Types::Scalar;
   const Space exec;
   const auto device = to_space<Space>(matrix);
   const auto filled = factorize_symbolic(exec, device.pattern(), MemoryBudget());
-  const auto plan = lutra::Impl::plan_right_looking_lu(exec, filled, MemoryBudget(), ablation);
-  auto work = make_right_looking_lu_workspace(exec, plan, MemoryBudget());
+  const auto plan = lutra::Impl::plan_right_looking_lu(exec, filled, budget, options, ablation);
+  auto work = make_right_looking_lu_workspace(exec, plan, budget);
   const auto columns = to_rows(plan.columns.pattern);
   const auto n = static_cast<std::size_t>(matrix.n_rows);
   std::vector<std::vector<Scalar>> dense(n, std::vector<Scalar>(n, Scalar(0)));

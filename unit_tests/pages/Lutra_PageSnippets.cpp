@@ -11,6 +11,11 @@ using Vector = Kokkos::View<double*>;
 
 }  // namespace
 
+void page_end_to_end(const lutra::DeviceLaunches& kernels) {
+#include "end-to-end_1.inc"
+  lutra::check_options(options);
+}
+
 void page_solver(const lutra::SparseLU<double>& solver, const lutra::LuOptions& options,
                  const Space& instance, const Matrix& A2, const Vector& B2, const Vector& X2) {
 #include "solver_1.inc"

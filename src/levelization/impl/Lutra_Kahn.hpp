@@ -117,11 +117,17 @@ std::vector<Ordinal> kahn_in_rounds(const ExecutionSpace& exec,
   return level_map;
 }
 
+/// Whether the space has kernels of its own.
+template <class ExecutionSpace>
+inline constexpr bool has_kahn_kernels = false;
+
 /// Default for spaces without their own kernels: `kahn_in_rounds`. Lutra_KahnCuda.hpp overloads it.
 /// @param small_level unused
+/// @param launches    unused
 template <class ExecutionSpace, class Graph, class NodeView>
 auto kahn(const ExecutionSpace& exec, const Graph& graph, const NodeView& order, const NodeView& level_of,
-          const MemoryBudget& budget, [[maybe_unused]] int small_level) {
+          const MemoryBudget& budget, [[maybe_unused]] int small_level,
+          [[maybe_unused]] const DeviceLaunches* launches) {
   return kahn_in_rounds(exec, graph, order, level_of, budget);
 }
 

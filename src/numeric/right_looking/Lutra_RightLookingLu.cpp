@@ -3,9 +3,9 @@
 
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
-#include "Lutra_RightLooking.hpp"
+#include "Lutra_RightLookingKernels.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
-#include "Lutra_RightLookingTasksCuda.hpp"
+#include "Lutra_ColumnModesCuda.hpp"
 #endif
 
 namespace lutra {
@@ -64,10 +64,12 @@ double count_flops(const ExecutionSpace& exec,
 template <class ExecutionSpace>
 RightLookingLuPlan<typename ExecutionSpace::memory_space> Impl::plan_right_looking_lu(
     const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& rows,
-    const MemoryBudget& budget, const ColumnAblation& ablation) {
+    const MemoryBudget& budget, const ColumnOptions& options, const ColumnAblation& ablation) {
+  check_column_options<ExecutionSpace>(options);
   using OffsetView = Kokkos::View<Offset*, typename ExecutionSpace::memory_space>;
   RightLookingLuPlan<typename ExecutionSpace::memory_space> plan;
   plan.rows = rows;
+  plan.options = options;
   plan.columns = transpose(exec, rows.pattern(), budget);
   plan.reservation = MemoryReservation(budget);
   auto column_diagonal =
@@ -77,7 +79,8 @@ RightLookingLuPlan<typename ExecutionSpace::memory_space> Impl::plan_right_looki
   invert_source(exec, plan, row_to_column, column_diagonal);
   plan.row_to_column = row_to_column;
   plan.column_diagonal = column_diagonal;
-  plan.levels = levelize(exec, column_dependencies(plan), budget);
+  plan.levels = levelize(exec, column_dependencies(plan), budget, {options.levels, options.launches});
+  plan.modes = make_column_levels(exec, plan);
   plan.flops = count_flops(exec, plan);
   plan.tasks = plan_column_tasks(exec, plan, budget, ablation);
   return plan;
@@ -86,8 +89,8 @@ RightLookingLuPlan<typename ExecutionSpace::memory_space> Impl::plan_right_looki
 template <class ExecutionSpace>
 RightLookingLuPlan<typename ExecutionSpace::memory_space> plan_right_looking_lu(
     const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& rows,
-    const MemoryBudget& budget) {
-  return Impl::plan_right_looking_lu(exec, rows, budget, {});
+    const MemoryBudget& budget, const ColumnOptions& options) {
+  return Impl::plan_right_looking_lu(exec, rows, budget, options, Impl::ColumnAblation());
 }
 
 template <class ExecutionSpace>
@@ -95,6 +98,7 @@ RightLookingLuWorkspace<typename ExecutionSpace::memory_space> make_right_lookin
     const ExecutionSpace& exec, const RightLookingLuPlan<typename ExecutionSpace::memory_space>& plan,
     const MemoryBudget& budget) {
   RightLookingLuWorkspace<typename ExecutionSpace::memory_space> work;
+  work.budget = budget;
   work.reservation = MemoryReservation(budget);
   Impl::make_column_flags(exec, plan, work);
   return work;
@@ -113,9 +117,10 @@ RightLookingLuOutcome factorize_right_looking(
 #define LUTRA_PLAN_RIGHT_LOOKING_LU(Space)                                                        \
   template RightLookingLuPlan<typename Space::memory_space> Impl::plan_right_looking_lu(          \
       const Space&, const LuPattern<typename Space::memory_space>&, const MemoryBudget&,          \
-      const ColumnAblation&);                                                                     \
+      const ColumnOptions&, const ColumnAblation&);                                               \
   template RightLookingLuPlan<typename Space::memory_space> plan_right_looking_lu(                \
-      const Space&, const LuPattern<typename Space::memory_space>&, const MemoryBudget&);         \
+      const Space&, const LuPattern<typename Space::memory_space>&, const MemoryBudget&,          \
+      const ColumnOptions&);                                                                      \
   template RightLookingLuWorkspace<typename Space::memory_space> make_right_looking_lu_workspace( \
       const Space&, const RightLookingLuPlan<typename Space::memory_space>&, const MemoryBudget&);
 LUTRA_FOR_EACH_SPACE(LUTRA_PLAN_RIGHT_LOOKING_LU)

@@ -2,12 +2,17 @@
 #ifndef LUTRA_RIGHTLOOKINGLU_HPP
 #define LUTRA_RIGHTLOOKINGLU_HPP
 
+#include <cstddef>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "Lutra_AsyncResult.hpp"
+#include "Lutra_ColumnOptions.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Levelization.hpp"
 #include "Lutra_MemoryBudget.hpp"
+#include "Lutra_Report.hpp"
 #include "Lutra_ScalarTraits.hpp"
 #include "Lutra_Symbolic.hpp"
 #include "Lutra_Transpose.hpp"
@@ -26,6 +31,18 @@ struct ColumnState {
   unsigned long long stopped;    ///< 1 + a column whose wait timed out
   int ticket;
 };
+
+/// Levels of the modes A, B and C, on the host; empty for data flow.
+struct ColumnLevels {
+  std::vector<ColumnMode> modes;    ///< [levels] A, B or C
+  std::vector<Ordinal> columns;     ///< [n] level by level
+  std::vector<Ordinal> subcolumns;  ///< [n] number of sub-columns of each of `columns`
+  std::int64_t count[3] = {};       ///< levels of each mode
+
+  std::int64_t of(ColumnMode mode) const {
+    return count[static_cast<int>(mode) - static_cast<int>(ColumnMode::A)];
+  }
+};
 }  // namespace Impl
 
 /// Everything a column factorization needs except values. Made once per pattern, in `MemorySpace`;
@@ -41,6 +58,8 @@ struct RightLookingLuPlan {
   Kokkos::View<const Offset*, MemorySpace> row_to_column;
   Levels<MemorySpace> levels;  ///< of the column dependency graph
   double flops = 0;            ///< flops of one factorization, real flops for real scalars
+  ColumnOptions options;
+  Impl::ColumnLevels modes;
   /// of the CUDA kernels; elsewhere null
   std::shared_ptr<const Impl::ColumnTaskPlan<MemorySpace>> tasks;
   MemoryReservation reservation;
@@ -48,14 +67,21 @@ struct RightLookingLuPlan {
   Ordinal n() const { return rows.n; }
 };
 
-/// Working storage of successive factorizations with the CUDA kernels; elsewhere empty. Any number of
-/// workspaces may share a plan.
+/// Working storage of successive factorizations. Any number of workspaces may share a plan.
 template <class MemorySpace>
 struct RightLookingLuWorkspace {
-  Kokkos::View<unsigned*, MemorySpace> arrived;  ///< [n] completed tasks signalled to each column, summed
-                                                 ///< over all runs
+  /// [n] completed tasks signalled to each column, summed over all runs; data flow on CUDA only
+  Kokkos::View<unsigned*, MemorySpace> arrived;
   Impl::AsyncResult<Impl::ColumnState, typename MemorySpace::execution_space> state;
   unsigned run = 0;  ///< number of the last factorization
+
+  // Modes A, B and C; made by the first factorization, which knows the size of values and the memory left.
+  ColumnFormat format = ColumnFormat::automatic;  ///< automatic: not yet chosen
+  std::size_t dense_columns = 0;                  ///< arrays in `dense`: columns at work at once
+  Kokkos::View<char*, MemorySpace> dense;         ///< [dense_columns · n values] zero between columns
+  std::shared_ptr<void> streams;                  ///< of mode C on CUDA
+
+  MemoryBudget budget;
   MemoryReservation reservation;
 };
 
@@ -73,9 +99,10 @@ struct PivotThreshold {
 
 /// Outcome of one factorization.
 struct RightLookingLuOutcome {
-  std::int64_t perturbed = 0;  ///< pivots below the threshold, perturbed
-  double largest = 0;          ///< max |entry of L\U|
-  bool finite = true;          ///< no NaN or infinity in L\U
+  std::int64_t perturbed = 0;             ///< pivots below the threshold, perturbed
+  double largest = 0;                     ///< max |entry of L\U|
+  bool finite = true;                     ///< no NaN or infinity in L\U
+  std::optional<ColumnReport> columns{};  ///< modes A, B and C
 };
 
 /// Plans columns of L + U, the levels of the dependency graph, and the targets of updates.
@@ -83,11 +110,12 @@ struct RightLookingLuOutcome {
 /// Column j waits for column i < j if U(i, j) ≠ 0, and also if L(j, i) ≠ 0. The second condition is the
 /// relaxed form of GLU 3.0's "double-U" dependency; without it two columns of one level could read and write
 /// the same entry of U ("End-to-End LU Factorization of Large Matrices on GPUs", section 2.2).
-/// @throws OutOfMemoryError
+/// @throws InputError for options that exclude each other or that the execution space lacks;
+///         OutOfMemoryError
 template <class ExecutionSpace>
 RightLookingLuPlan<typename ExecutionSpace::memory_space> plan_right_looking_lu(
     const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& rows,
-    const MemoryBudget& budget);
+    const MemoryBudget& budget, const ColumnOptions& options = {});
 
 /// Allocates the workspace of a plan.
 /// @throws OutOfMemoryError
@@ -101,7 +129,7 @@ RightLookingLuWorkspace<typename ExecutionSpace::memory_space> make_right_lookin
 /// Entries of those columns are located by binary search in sorted columns (Algorithm 6), each search
 /// starting where the last one ended. Portable kernels assign a team to a column. On CUDA one launch
 /// processes all levels as data flow, and positions come from maps made with the plan if memory permits
-/// (impl/cuda/Lutra_RightLookingTasksCuda.hpp).
+/// (impl/cuda/Lutra_RightLookingTasksCuda.hpp). `ColumnOptions` selects other kernels and formats.
 ///
 /// @param values    in: the matrix on the pattern by columns, zeros at fill; out: L (unit diagonal not
 ///                  stored) and U in place
@@ -109,7 +137,8 @@ RightLookingLuWorkspace<typename ExecutionSpace::memory_space> make_right_lookin
 /// @param perturbed [n] out: 1 where the pivot was perturbed, else 0
 /// Cost: `plan.flops`; one launch per level, on CUDA two in all. Waits for `exec` once. With more than one
 /// thread the order of additions, and so the last bits, may vary from run to run.
-/// @throws TimeoutError if a column waited too long
+/// @throws TimeoutError if a column waited too long; OutOfMemoryError if format dense is asked for and not
+///         one dense column fits in half of the memory left
 template <class Scalar, class ExecutionSpace>
 RightLookingLuOutcome factorize_right_looking(
     const ExecutionSpace& exec, const RightLookingLuPlan<typename ExecutionSpace::memory_space>& plan,

@@ -62,7 +62,7 @@ class SupernodalPlanner {
     m_plan.reservation = MemoryReservation(budget);
   }
 
-  Plan run(const SupernodeOptions& options) {
+  Plan run(const SupernodeOptions& options, const LevelizationOptions& levels) {
     partition(options);
     make_pairs();
     m_plan.levels = levelize(
@@ -72,7 +72,7 @@ class SupernodalPlanner {
             {m_pair_begin, Kokkos::subview(m_pair_begin, std::pair(std::size_t(1), m_pair_begin.extent(0))),
              m_pair_to, 0},
             {}},
-        m_budget);
+        m_budget, levels);
     locate_rows();
     make_tiles();
     m_exec.fence("lutra::numeric: scratch of the supernodal plan is freed");
@@ -187,8 +187,8 @@ class SupernodalPlanner {
 template <class ExecutionSpace>
 SupernodalLuPlan<typename ExecutionSpace::memory_space> plan_supernodal_lu(
     const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& rows,
-    const MemoryBudget& budget, const SupernodeOptions& options) {
-  return SupernodalPlanner<ExecutionSpace>(exec, rows, budget).run(options);
+    const MemoryBudget& budget, const SupernodeOptions& options, const LevelizationOptions& levels) {
+  return SupernodalPlanner<ExecutionSpace>(exec, rows, budget).run(options, levels);
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -204,7 +204,7 @@ RightLookingLuOutcome factorize_supernodal(
 #define LUTRA_PLAN_SUPERNODAL_LU(Space)                                                  \
   template SupernodalLuPlan<typename Space::memory_space> plan_supernodal_lu(            \
       const Space&, const LuPattern<typename Space::memory_space>&, const MemoryBudget&, \
-      const SupernodeOptions&);
+      const SupernodeOptions&, const LevelizationOptions&);
 LUTRA_FOR_EACH_SPACE(LUTRA_PLAN_SUPERNODAL_LU)
 
 #define LUTRA_FACTORIZE_SUPERNODAL(Scalar, Space)                                        \

@@ -98,11 +98,12 @@ struct SupernodalLuPlan {
 /// @param options `relaxation`: maximum fraction of zeros in what a supernode stores, in U by amalgamation,
 /// in
 ///                L and U together by cuts
+/// @param levels  how the levels of supernodes are found
 /// @throws InputError as `find_supernodes`; OutOfMemoryError
 template <class ExecutionSpace>
 SupernodalLuPlan<typename ExecutionSpace::memory_space> plan_supernodal_lu(
     const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& rows,
-    const MemoryBudget& budget, const SupernodeOptions& options);
+    const MemoryBudget& budget, const SupernodeOptions& options, const LevelizationOptions& levels = {});
 
 /// Supernodal right-looking LU without interchanges, on every execution space. Level by level of the graph of
 /// supernodes: L\U of the diagonal blocks; L := A·U⁻¹ and U := L⁻¹·A of the panels; then the products L·U,

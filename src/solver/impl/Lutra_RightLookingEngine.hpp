@@ -34,10 +34,11 @@ struct RightLookingEngine {
   /// @param filled   pattern of L + U
   static Plan plan(const ExecutionSpace& exec, const PermutedPattern<Memory>& F,
                    CsrPattern<Ordinal, Offset, Memory> permuted, MemoryReservation reservation,
-                   const LuPattern<Memory>& filled, const MemoryBudget& budget) {
+                   const LuPattern<Memory>& filled, const ColumnOptions& options,
+                   const MemoryBudget& budget) {
     permuted = {};
     reservation = MemoryReservation(budget);
-    Plan plan{F, plan_right_looking_lu(exec, filled, budget), reservation, {}};
+    Plan plan{F, plan_right_looking_lu(exec, filled, budget, options), reservation, {}};
     plan.target = locate_entries(exec, F, filled, plan.lu.row_to_column, plan.reservation, budget);
     return plan;
   }
@@ -64,7 +65,9 @@ struct RightLookingEngine {
     const auto outcome = factorize_right_looking<Scalar>(
         exec, plan.lu, factors.workspace, factors.column_values, {perturbation, largest.device().data()},
         factors.perturbed);  // waits for the device
-    return {outcome.perturbed, std::nullopt, largest.host()(0), outcome.largest};
+    FactorizationOutcome result{outcome.perturbed, std::nullopt, largest.host()(0), outcome.largest};
+    result.columns = outcome.columns;
+    return result;
   }
   static void update_rows(const ExecutionSpace& exec, const Plan& plan, const Factors& factors) {
     copy_by_source(exec, plan.lu.row_to_column, factors.column_values, factors.row_values);

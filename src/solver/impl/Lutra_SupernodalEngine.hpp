@@ -40,7 +40,10 @@ struct SupernodalEngine {
     permuted = {};
     reservation = MemoryReservation(budget);
     const SupernodeOptions supernodes{options.supernode_size, options.supernode_zeros};
-    Plan plan{F, plan_supernodal_lu(exec, filled, budget, supernodes), reservation, {}};
+    Plan plan{F,
+              plan_supernodal_lu(exec, filled, budget, supernodes, {options.levels, options.launches}),
+              reservation,
+              {}};
     plan.target = locate_entries(exec, F, filled, plan.lu.row_to_panel, plan.reservation, budget);
     return plan;
   }

@@ -2,6 +2,8 @@
 #ifndef LUTRA_UPLOOKINGENGINE_HPP
 #define LUTRA_UPLOOKINGENGINE_HPP
 
+#include "Lutra_ColumnOptions.hpp"
+#include "Lutra_Error.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_ScaledEntries.hpp"
 #include "Lutra_UpLookingLu.hpp"
@@ -31,7 +33,12 @@ struct UpLookingEngine {
   /// @param filled   pattern of L + U
   static Plan plan(const ExecutionSpace& exec, const PermutedPattern<Memory>& F,
                    const CsrPattern<Ordinal, Offset, Memory>& permuted, MemoryReservation reservation,
-                   const LuPattern<Memory>& filled, const MemoryBudget& budget) {
+                   const LuPattern<Memory>& filled, const ColumnOptions& options,
+                   const MemoryBudget& budget) {
+    if (options != ColumnOptions())
+      throw InputError(
+          "options: columns are of the right-looking engine of devices; on hosts the simplicial engine is "
+          "up-looking, by rows");
     return {F, plan_up_looking_lu(exec, filled, permuted, budget), std::move(reservation)};
   }
   static std::vector<std::int64_t> level_widths(const Plan& plan) {

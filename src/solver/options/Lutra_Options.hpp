@@ -128,7 +128,7 @@ struct LuChoices {
   /// working precision. A diagonal entry remains the pivot if its magnitude is at least this value times the
   /// largest entry it could be interchanged with.
   double pivot_threshold = 0.1;
-  ColumnOptions columns{};  ///< of the right-looking factorization; requires the simplicial engine
+  ColumnOptions columns{};  ///< of the simplicial engine: of devices, and supernodes of hosts too
 
   bool operator==(const LuChoices&) const = default;
 };
@@ -267,9 +267,9 @@ void check_options(const SolverOptions& options);
 // Options accessed by name, for interfaces without the option structs: the command-line program, other
 // languages, and parameter lists. An option has the name of its field. A field of a nested struct has both
 // names, as in "ilu.fill_level" of KrylovSolverOptions and "lu.engine" of SolverOptions. "tolerance" names
-// error_tolerance of the direct methods and residual_tolerance of Krylov methods. Permutations, device models
-// and pattern sources have no names. The template parameter `Options` is LuOptions, LdltOptions,
-// SparseIluOptions, KrylovSolverOptions or SolverOptions.
+// error_tolerance of the direct methods and residual_tolerance of Krylov methods. Permutations, device
+// models, pattern sources and kernels of device launches have no names. The template parameter `Options` is
+// LuOptions, LdltOptions, SparseIluOptions, KrylovSolverOptions or SolverOptions.
 
 /// Name, current value and allowed values of one option.
 struct NamedOption {

@@ -13,6 +13,7 @@
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Kahn.hpp"
+#include "Lutra_KahnLaunchCuda.hpp"
 
 namespace lutra::Impl {
 
@@ -29,45 +30,6 @@ namespace lutra::Impl {
 
 inline constexpr int kahn_threads = 1024;    ///< the largest block, since block 0 works on small levels alone
 inline constexpr int max_small_level = 128;  ///< largest level that fits in one block's shared memory
-
-/// One part of a graph's edges, grouped by source.
-struct EdgeList {
-  const Offset* begin = nullptr;
-  const Offset* end = nullptr;
-  const Ordinal* entries = nullptr;  ///< null: no edges
-  Offset skip = 0;
-
-  __device__ __forceinline__ Offset first(Ordinal v) const { return entries ? begin[v] + skip : Offset(0); }
-  __device__ __forceinline__ Offset last(Ordinal v) const { return entries ? end[v] : Offset(0); }
-};
-
-/// The level to process next. Written by block 0 after small levels, and at the end for the host.
-struct KahnProgress {
-  Ordinal begin, end, level;  ///< range of the queue, index of the level
-};
-
-struct KahnLaunch {
-  Ordinal n = 0;
-  EdgeList parts[2];
-  Ordinal* degrees = nullptr;   ///< [n] predecessors not yet processed
-  Ordinal* queue = nullptr;     ///< [n] nodes, level by level
-  Ordinal* level_of = nullptr;  ///< [n]
-  Ordinal* widths = nullptr;    ///< [n + 1] nodes of each level, initially zero
-  KahnProgress* progress = nullptr;
-  int lanes = 1;  ///< threads per node in large levels
-  int small = 0;  ///< largest level processed by one block
-
-  /// Calls visit(successor) for edges lane, lane + step, … of a node's two concatenated lists.
-  template <class Visitor>
-  __device__ __forceinline__ void for_successors(Ordinal v, Offset lane, Offset step,
-                                                 const Visitor& visit) const {
-    const Offset first = parts[0].first(v), second = parts[1].first(v);
-    const Offset first_count = max(parts[0].last(v) - first, Offset(0));
-    const Offset count = first_count + max(parts[1].last(v) - second, Offset(0));
-    for (Offset e = lane; e < count; e += step)
-      visit(e < first_count ? parts[0].entries[first + e] : parts[1].entries[second + (e - first_count)]);
-  }
-};
 
 /// Appends a node to a level. Threads of a warp that append together share one atomic addition.
 __device__ __forceinline__ void append(Ordinal* width, Ordinal* level_begin, Ordinal node) {
@@ -180,13 +142,16 @@ inline __global__ void __launch_bounds__(kahn_threads, 1) kahn_kernel(KahnLaunch
   if (blockIdx.x == 0 && threadIdx.x == 0) *launch.progress = {begin, end, level};
 }
 
+template <>
+inline constexpr bool has_kahn_kernels<Kokkos::Cuda> = true;
+
 /// Sets element v of `nodes` to v.
 struct NumberNodes {
   Kokkos::View<Ordinal*, Kokkos::CudaSpace> nodes;
   KOKKOS_FUNCTION void operator()(Ordinal v) const { nodes(v) = v; }
 };
 
-/// Finds levels with one persistent kernel, then sorts nodes stably by level.
+/// Finds levels with one persistent kernel or with device launches, then sorts nodes stably by level.
 struct KahnCuda {
   using Memory = Kokkos::CudaSpace;
   using Nodes = Kokkos::View<Ordinal*, Memory>;
@@ -194,7 +159,7 @@ struct KahnCuda {
   /// As `kahn_in_rounds`.
   static std::vector<Ordinal> run(const Kokkos::Cuda& exec, const DependencyGraph<Memory>& graph,
                                   const Nodes& order, const Nodes& level_of, const MemoryBudget& budget,
-                                  int small_level) {
+                                  int small_level, const DeviceLaunches* launches) {
     MemoryReservation scratch(budget);
     KahnLaunch launch;
     launch.n = graph.n;
@@ -207,6 +172,7 @@ struct KahnCuda {
         scratch.allocate<Kokkos::View<KahnProgress, Memory>>(exec, "lutra::levelization::progress");
     Kokkos::deep_copy(exec, degrees, Ordinal(0));
     Kokkos::deep_copy(exec, widths, Ordinal(0));
+    Kokkos::deep_copy(exec, progress, KahnProgress{0, 0, 0});
     launch.degrees = degrees.data();
     launch.queue = queue.data();
     launch.level_of = level_of.data();
@@ -214,7 +180,11 @@ struct KahnCuda {
     launch.progress = progress.data();
     launch.lanes = lanes_for(graph);
     launch.small = std::min(small_level, max_small_level);
-    start(exec, launch);
+    if (launches != nullptr) {
+      launches->levelize(launch, 2 * exec.cuda_device_prop().multiProcessorCount, exec.cuda_stream());
+    } else {
+      start(exec, launch);
+    }
 
     const auto reached =
         make_uncounted<Kokkos::View<KahnProgress, Kokkos::HostSpace>>("lutra::levelization::reached");
@@ -282,8 +252,8 @@ struct KahnCuda {
 template <class NodeView>
 std::vector<Ordinal> kahn(const Kokkos::Cuda& exec, const DependencyGraph<Kokkos::CudaSpace>& graph,
                           const NodeView& order, const NodeView& level_of, const MemoryBudget& budget,
-                          int small_level) {
-  return KahnCuda::run(exec, graph, order, level_of, budget, small_level);
+                          int small_level, const DeviceLaunches* launches) {
+  return KahnCuda::run(exec, graph, order, level_of, budget, small_level, launches);
 }
 
 }  // namespace lutra::Impl

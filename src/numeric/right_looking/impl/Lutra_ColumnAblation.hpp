@@ -8,18 +8,9 @@
 
 namespace lutra::Impl {
 
-/// How CUDA locates the entry (i, k) that an update modifies.
-enum class ColumnFormat {
-  automatic,  ///< maps if they fit, else search
-  map,        ///< positions precomputed in the plan
-  search      ///< binary search in sorted columns (CSC)
-};
-
-/// Ablation switches of the simplicial engine on devices, for tests and benchmarks.
+/// Switches of the right-looking engine for tests and benchmarks, beyond ColumnOptions.
 struct ColumnAblation {
-  bool portable = false;  ///< portable kernels, also on CUDA
-  ColumnFormat format = ColumnFormat::automatic;
-  int blocks = 0;  ///< blocks per multiprocessor; 0: chosen by the tasks of a level
+  int blocks = 0;  ///< data flow: blocks per multiprocessor; 0: chosen by the tasks of a level
   std::size_t max_map_bytes = std::size_t(1) << 32;  ///< limit on maps, subject to the memory budget
   double watchdog_seconds = 10;                      ///< a column that waits longer aborts the factorization
 };
@@ -28,7 +19,7 @@ struct ColumnAblation {
 template <class ExecutionSpace>
 RightLookingLuPlan<typename ExecutionSpace::memory_space> plan_right_looking_lu(
     const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& rows,
-    const MemoryBudget& budget, const ColumnAblation& ablation);
+    const MemoryBudget& budget, const ColumnOptions& options, const ColumnAblation& ablation);
 
 }  // namespace lutra::Impl
 

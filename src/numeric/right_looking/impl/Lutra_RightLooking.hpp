@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <memory>
 
-#include "Lutra_ColumnAblation.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_PivotRule.hpp"
@@ -115,6 +114,18 @@ RightLookingLuOutcome outcome_of(const ExecutionSpace& exec, const ValueView& va
   return outcome;
 }
 
+/// Arguments of the kernel, for the first level.
+template <class Scalar, class ExecutionSpace, class Plan, class Values, class Flags>
+RightLookingLevel<Scalar, ExecutionSpace> make_right_looking_level(const Plan& plan, const Values& values,
+                                                                   const PivotThreshold& threshold,
+                                                                   const Flags& perturbed) {
+  const auto& columns = plan.columns.pattern;
+  return {plan.rows.row_map,  plan.rows.diagonal, plan.rows.entries,
+          plan.row_to_column, columns.row_map,    plan.column_diagonal,
+          columns.entries,    plan.levels.order,  values,
+          perturbed,          threshold,          0};
+}
+
 /// Level by level.
 template <class Scalar, class ExecutionSpace>
 RightLookingLuOutcome factorize_columns_portable(
@@ -122,12 +133,7 @@ RightLookingLuOutcome factorize_columns_portable(
     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
     const PivotThreshold& threshold,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
-  using Level = RightLookingLevel<Scalar, ExecutionSpace>;
-  const auto& columns = plan.columns.pattern;
-  Level level{plan.rows.row_map,  plan.rows.diagonal, plan.rows.entries,
-              plan.row_to_column, columns.row_map,    plan.column_diagonal,
-              columns.entries,    plan.levels.order,  values,
-              perturbed,          threshold,          0};
+  auto level = make_right_looking_level<Scalar, ExecutionSpace>(plan, values, threshold, perturbed);
   const double mean_l =
       static_cast<double>(plan.rows.nnz_l) / static_cast<double>(std::max<Ordinal>(1, plan.n()));
   const int vector_length = vector_length_for<ExecutionSpace>(mean_l);
@@ -140,32 +146,6 @@ RightLookingLuOutcome factorize_columns_portable(
                          level);
   }
   return outcome_of<Scalar>(exec, values, perturbed);
-}
-
-// ---- overloaded by execution spaces with their own kernels
-
-/// Plans tasks of the backend's kernels; none here.
-template <class ExecutionSpace>
-std::shared_ptr<const ColumnTaskPlan<typename ExecutionSpace::memory_space>> plan_column_tasks(
-    const ExecutionSpace&, const RightLookingLuPlan<typename ExecutionSpace::memory_space>&,
-    const MemoryBudget&, const ColumnAblation&) {
-  return {};
-}
-
-/// Allocates flags of the backend's kernels; none here.
-template <class ExecutionSpace>
-void make_column_flags(const ExecutionSpace&,
-                       const RightLookingLuPlan<typename ExecutionSpace::memory_space>&,
-                       RightLookingLuWorkspace<typename ExecutionSpace::memory_space>&) {}
-
-template <class Scalar, class ExecutionSpace>
-RightLookingLuOutcome factorize_columns(
-    const ExecutionSpace& exec, const RightLookingLuPlan<typename ExecutionSpace::memory_space>& plan,
-    RightLookingLuWorkspace<typename ExecutionSpace::memory_space>&,
-    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
-    const PivotThreshold& threshold,
-    const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
-  return factorize_columns_portable(exec, plan, values, threshold, perturbed);
 }
 
 }  // namespace lutra::Impl

@@ -53,6 +53,25 @@ inline constexpr Choices<SymbolicMethod, 5> choices_of<SymbolicMethod> = {
      {"fill1", SymbolicMethod::fill1},
      {"fill2", SymbolicMethod::fill2}}};
 template <>
+inline constexpr Choices<ColumnMode, 5> choices_of<ColumnMode> = {{{"flow", ColumnMode::flow},
+                                                                   {"levels", ColumnMode::levels},
+                                                                   {"A", ColumnMode::A},
+                                                                   {"B", ColumnMode::B},
+                                                                   {"C", ColumnMode::C}}};
+template <>
+inline constexpr Choices<ColumnFormat, 4> choices_of<ColumnFormat> = {{{"auto", ColumnFormat::automatic},
+                                                                       {"map", ColumnFormat::map},
+                                                                       {"search", ColumnFormat::search},
+                                                                       {"dense", ColumnFormat::dense}}};
+template <>
+inline constexpr Choices<ColumnSupernodes, 3> choices_of<ColumnSupernodes> = {
+    {{"off", ColumnSupernodes::off}, {"on", ColumnSupernodes::on}, {"auto", ColumnSupernodes::automatic}}};
+template <>
+inline constexpr Choices<LevelizationMethod, 3> choices_of<LevelizationMethod> = {
+    {{"cooperative", LevelizationMethod::cooperative},
+     {"device", LevelizationMethod::device_launches},
+     {"portable", LevelizationMethod::portable}}};
+template <>
 inline constexpr Choices<Pivoting, 4> choices_of<Pivoting> = {{{"auto", Pivoting::automatic},
                                                                {"none", Pivoting::none},
                                                                {"static", Pivoting::static_perturbed},
@@ -121,6 +140,19 @@ inline constexpr auto fields_of<DirectOptions> = std::tuple_cat(
     fields_of<CommonOptions>);
 
 template <>
+inline constexpr auto fields_of<ColumnOptions> = std::tuple{
+    OptionField{"mode", &ColumnOptions::mode,
+                "data flow, or level by level by the kernels of GLU 3.0: A, B, C, or chosen for each level"},
+    OptionField{"format", &ColumnOptions::format,
+                "how the entry is found that an update changes: by maps, binary search or dense columns"},
+    OptionField{"levels", &ColumnOptions::levels, "how levels of columns are found"},
+    OptionField{"portable", &ColumnOptions::portable, "portable kernels, also on CUDA"},
+    OptionField{"supernodes", &ColumnOptions::supernodes,
+                "factorize by supernodes of type T3, on hosts too, instead of columns"},
+    OptionField{"supernode_size", &ColumnOptions::supernode_size, "most columns of a supernode", at_least(1)},
+    OptionField{"supernode_zeros", &ColumnOptions::supernode_zeros,
+                "largest fraction of zeros in what a supernode stores", at_least(0)}};
+template <>
 inline constexpr auto fields_of<LuChoices> = std::tuple{
     OptionField{"engine", &LuChoices::engine, "how L and U are computed"},
     OptionField{"trisolve", &LuChoices::trisolve, "method of triangular solves"},
@@ -128,7 +160,8 @@ inline constexpr auto fields_of<LuChoices> = std::tuple{
     OptionField{"symbolic", &LuChoices::symbolic, "how the pattern of L + U is found"},
     OptionField{"pivot_threshold", &LuChoices::pivot_threshold,
                 "pivoting threshold: a diagonal entry of at least this times the largest stays",
-                above_zero(1)}};
+                above_zero(1)},
+    OptionField{"columns", &LuChoices::columns}};
 template <>
 inline constexpr auto fields_of<LuOptions> = std::tuple_cat(fields_of<LuChoices>, fields_of<DirectOptions>);
 template <>

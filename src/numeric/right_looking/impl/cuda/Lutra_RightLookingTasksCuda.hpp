@@ -14,6 +14,7 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_ResidentBlocksCuda.hpp"
 #include "Lutra_RightLookingCuda.hpp"
+#include "Lutra_RightLookingKernels.hpp"
 #include "Lutra_Upload.hpp"
 
 namespace lutra::Impl {
@@ -90,25 +91,31 @@ struct ColumnTaskPlan<Kokkos::CudaSpace> {
   using Array = Kokkos::View<T*, Memory>;
 
   ColumnTaskPlan(const Kokkos::Cuda& exec, const Plan& plan, const MemoryBudget& memory,
-                 const ColumnAblation& options)
-      : ablation(options), budget(memory), reservation(memory) {
+                 const ColumnAblation& switches)
+      : ablation(switches), budget(memory), reservation(memory) {
+    const ColumnFormat format = plan.options.format;
+    const bool flow = plan.options.mode == ColumnMode::flow;
+    if (!flow && format != ColumnFormat::map) return;
     levels = static_cast<int>(plan.levels.size());
     const ColumnCutter cutter{plan.rows.row_map, plan.rows.diagonal, plan.columns.pattern.row_map,
                               plan.column_diagonal, plan.levels.order};
     list_tasks(exec, plan, cutter);
     needed = reservation.template allocate<Array<unsigned>>(exec, "lutra::numeric::needed_tasks", plan.n());
     Kokkos::deep_copy(exec, needed, 0u);
-    if (ablation.format != ColumnFormat::search) make_maps(exec, plan, cutter);
+    if (format != ColumnFormat::search) make_maps(exec, plan, cutter);
+    if (format == ColumnFormat::map && map_begin.extent(0) == 0)
+      throw OutOfMemoryError("columns: format map needs 4 bytes for each update, which do not fit", 0);
     survey(exec, plan);
     exec.fence("lutra::numeric: scratch of the plan is freed");
   }
 
   /// Implements `factorize_right_looking`.
-  template <class Scalar>
+  /// @param launch_updates launch_updates(launch) queues all updates, with L undivided
+  template <class Scalar, class LaunchUpdates>
   RightLookingLuOutcome factorize(const Kokkos::Cuda& exec, const Plan& plan,
                                   RightLookingLuWorkspace<Memory>& work, const Array<Scalar>& values,
-                                  const PivotThreshold& threshold,
-                                  const Array<unsigned char>& perturbed) const {
+                                  const PivotThreshold& threshold, const Array<unsigned char>& perturbed,
+                                  const LaunchUpdates& launch_updates) const {
     auto launch = launch_of<Scalar>(plan);
     launch.values = values.data();
     launch.perturbed = perturbed.data();
@@ -119,7 +126,10 @@ struct ColumnTaskPlan<Kokkos::CudaSpace> {
     launch.run = ++work.run;
     check_cuda(cudaMemsetAsync(launch.state, 0, sizeof(ColumnState), exec.cuda_stream()),
                "starting a factorization");
-    if (plan.n() > 0) launch_all(exec, plan, launch);
+    if (plan.n() > 0) {
+      launch_updates(launch);
+      launch_division(exec, plan, launch);
+    }
     const ColumnState& met = work.state.fetch(exec)(0);
     if (met.stopped != 0) {
       work.run = 0;  // counts as before the first factorization
@@ -226,13 +236,19 @@ struct ColumnTaskPlan<Kokkos::CudaSpace> {
                                                   (tasks.extent(0) + column_warps - 1) / column_warps));
   }
 
+  /// Data flow.
   template <class Scalar>
-  void launch_all(const Kokkos::Cuda& exec, const Plan& plan, const ColumnLaunch<Scalar>& launch) const {
+  void launch_flow(const Kokkos::Cuda& exec, const ColumnLaunch<Scalar>& launch) const {
     if (map_begin.extent(0) > 0) {
       launch_tasks<ColumnFormat::map>(exec, launch);
     } else {
       launch_tasks<ColumnFormat::search>(exec, launch);
     }
+  }
+
+  /// Divides L by its pivots.
+  template <class Scalar>
+  void launch_division(const Kokkos::Cuda& exec, const Plan& plan, const ColumnLaunch<Scalar>& launch) const {
     const auto kernel = finish_columns_kernel<Scalar>;
     const auto wanted = (static_cast<std::int64_t>(plan.n()) + column_warps - 1) / column_warps;
     const auto most = static_cast<std::int64_t>(8) * exec.cuda_device_prop().multiProcessorCount;
@@ -262,33 +278,6 @@ struct ColumnTaskPlan<Kokkos::CudaSpace> {
 
   MemoryReservation map_reservation;
 };
-
-inline std::shared_ptr<const ColumnTaskPlan<Kokkos::CudaSpace>> plan_column_tasks(
-    const Kokkos::Cuda& exec, const RightLookingLuPlan<Kokkos::CudaSpace>& plan, const MemoryBudget& budget,
-    const ColumnAblation& ablation) {
-  if (ablation.portable) return {};
-  return std::make_shared<const ColumnTaskPlan<Kokkos::CudaSpace>>(exec, plan, budget, ablation);
-}
-
-inline void make_column_flags(const Kokkos::Cuda& exec, const RightLookingLuPlan<Kokkos::CudaSpace>& plan,
-                              RightLookingLuWorkspace<Kokkos::CudaSpace>& work) {
-  if (!plan.tasks) return;
-  work.arrived = work.reservation.template allocate<decltype(work.arrived)>(
-      exec, "lutra::numeric::arrived_tasks", static_cast<std::size_t>(plan.n()));
-  work.state = {exec, work.reservation, "lutra::numeric::column_state", 1};
-  Kokkos::deep_copy(exec, work.arrived, 0u);
-}
-
-template <class Scalar>
-RightLookingLuOutcome factorize_columns(const Kokkos::Cuda& exec,
-                                        const RightLookingLuPlan<Kokkos::CudaSpace>& plan,
-                                        RightLookingLuWorkspace<Kokkos::CudaSpace>& work,
-                                        const Kokkos::View<Scalar*, Kokkos::CudaSpace>& values,
-                                        const PivotThreshold& threshold,
-                                        const Kokkos::View<unsigned char*, Kokkos::CudaSpace>& perturbed) {
-  if (!plan.tasks) return factorize_columns_portable(exec, plan, values, threshold, perturbed);
-  return plan.tasks->factorize(exec, plan, work, values, threshold, perturbed);
-}
 
 }  // namespace lutra::Impl
 
