@@ -83,10 +83,11 @@ LuPattern<typename ExecutionSpace::memory_space> find_pattern(
   return to_memory_of(exec, options.pattern_source->find(on_host, budget), budget);
 }
 
-/// Whether supernodes pay, for ColumnSupernodes::automatic: blocks gain more than their zeros and tiles cost.
+/// Whether supernodes pay, for ColumnSupernodes::automatic: on a host core blocks then gain more over rows
+/// than their zeros and tiles cost.
 template <class Plan>
 bool supernodes_pay(const Plan& lu) {
-  constexpr double min_flops_per_entry = 40;
+  constexpr double min_flops_per_entry = 150;
   return lu.flops >= min_flops_per_entry * static_cast<double>(lu.n_values);
 }
 

@@ -109,7 +109,7 @@ TEMPLATE_LIST_TEST_CASE("automatic supernodes depend on the flops per entry", "[
   succeed(solver.analyze(sparse));
   CHECK_FALSE(solver.report().factors.supernodes);
   std::mt19937 random(9);
-  const auto dense = permuted_matrix<Matrix<TestType>>(200, 60.0, random);
+  const auto dense = permuted_matrix<Matrix<TestType>>(300, 60.0, random);
   succeed(solver.analyze(dense));
   CHECK(solver.report().factors.supernodes);
 }
