@@ -128,4 +128,31 @@ TEMPLATE_LIST_TEST_CASE("small pivots within supernodes are perturbed", "[solver
   CHECK(solver.report().pivots.perturbed == 1);
 }
 
+TEST_CASE("options of supernodes that nothing would use are refused", "[solver][supernodal][errors]") {
+  CHECK_NOTHROW(check_options(by_supernodes()));
+  LuOptions options = by_supernodes();
+  options.engine = Engine::automatic;
+  CHECK_THROWS_AS(check_options(options), InputError);
+  options = by_supernodes();
+  options.columns.mode = ColumnMode::levels;
+  CHECK_THROWS_AS(check_options(options), InputError);
+  options = by_supernodes();
+  options.columns.portable = true;
+  CHECK_THROWS_AS(check_options(options), InputError);
+  options = by_supernodes();
+  options.columns.supernode_size = 0;
+  CHECK_THROWS_AS(check_options(options), InputError);
+  options = by_supernodes();
+  options.columns.supernode_zeros = -0.1;
+  CHECK_THROWS_AS(check_options(options), InputError);
+  options = by_supernodes(ColumnSupernodes::off);
+  options.columns.supernode_size = 16;
+  CHECK_THROWS_AS(check_options(options), InputError);
+  options = by_supernodes();
+  options.columns.levels = LevelizationMethod::portable;
+  CHECK_NOTHROW(check_options(options));
+  set_option(options, "columns.supernodes", "auto");
+  CHECK(options.columns.supernodes == ColumnSupernodes::automatic);
+}
+
 }  // namespace lutra::Test
