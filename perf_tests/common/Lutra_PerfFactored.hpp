@@ -24,6 +24,8 @@ struct Factored {
   using Analysis = lutra::Analysis<Scalar, ExecutionSpace>;
   using Multifrontal = MultifrontalFactorization<Scalar, ExecutionSpace>;
   using Simplicial = SimplicialFactorization<Scalar, ExecutionSpace>;
+  using Supernodal =
+      SimplicialFactorization<Scalar, ExecutionSpace, lutra::Impl::SupernodalEngine<Scalar, ExecutionSpace>>;
 
   /// Analyzes and factorizes, by default with the simplicial engine. @throws std::runtime_error if the matrix
   /// cannot be factorized
@@ -41,6 +43,7 @@ struct Factored {
   }
   /// The factors in the form of their engine. @throws std::bad_cast if the engine is the other one
   Simplicial& simplicial() const { return dynamic_cast<Simplicial&>(*factorization); }
+  Supernodal& supernodal() const { return dynamic_cast<Supernodal&>(*factorization); }
   Multifrontal& multifrontal() const { return dynamic_cast<Multifrontal&>(*factorization); }
 
   ExecutionSpace exec;

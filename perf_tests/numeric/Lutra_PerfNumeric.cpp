@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Factorization with and without allocation, the kernels of each engine alone, and peers. Solver `lutra` uses
-// the engine that the library chooses. Backward errors are those of a solve without refinement. Solvers of
-// `columns` other than `lutra` fix one choice of the simplicial engine on CUDA (ColumnOptions,
-// Impl::ColumnAblation): blocks a multiprocessor, search for the entry that an update changes, modes level by
-// level, portable kernels.
+// the engine that the library chooses. Backward errors are those of a solve without refinement. In `columns`,
+// `lutra-supernodes` factorizes by supernodes of type T3 on every backend; solvers other than it and `lutra`
+// fix one choice of the simplicial engine on CUDA (ColumnOptions, Impl::ColumnAblation): blocks a
+// multiprocessor, search for the entry that an update changes, modes level by level, portable kernels.
 #include <cmath>
 
 #include "Lutra_ColumnAblation.hpp"
@@ -97,10 +97,44 @@ Measurement measure_columns(const PerfRun& run, const HostMatrix<Scalar>& matrix
   return result;
 }
 
+LuOptions by_supernodes() {
+  LuOptions options = with_engine(Engine::simplicial);
+  options.columns.supernodes = ColumnSupernodes::on;
+  return options;
+}
+
+/// The kernels on supernodes alone, from scattered values to panels.
+template <class Scalar>
+Measurement measure_supernodes(const PerfRun& run, const HostMatrix<Scalar>& matrix) {
+  Factored<Scalar> factored(matrix, by_supernodes());
+  const auto& plan = factored.supernodal().plan();
+  const auto& factors = factored.supernodal().factors();
+  const RealOf<Scalar> threshold = std::pow(epsilon_of<Scalar>, 5.0 / 8.0);
+  const Kokkos::View<Scalar*, MemorySpace> start("lutra::perf::supernodes", factors.panels.extent(0));
+  lutra::Impl::scatter_scaled(factored.exec, plan.F.A, plan.target, factored.scaled_values(), start,
+                              factors.largest.device());
+  auto samples = measure(
+      run.samples, [&] { Kokkos::deep_copy(factors.panels, start); },
+      [&] {
+        factorize_supernodal<Scalar>(factored.exec, plan.lu, factors.panels, threshold, factors.perturbed);
+      });
+  factored.supernodal().update_solves(factored.exec);  // the residual belongs to the timed factors
+  Measurement result = describe_factored(std::move(samples), matrix, factored);
+  result.counters["supernodes"] = static_cast<double>(plan.lu.count);
+  result.counters["supernode_zeros"] = static_cast<double>(plan.lu.zeros);
+  result.counters["supernode_bytes"] =
+      static_cast<double>(*factored.analysis->report.factors.supernode_bytes);
+  result.add_limits(run.limits,
+                    2 * csr_bytes(result.counters["n"], result.counters["nnz_lu"], true, sizeof(Scalar)),
+                    result.counters["flops"], result.counters["levels"]);
+  return result;
+}
+
 /// The kernels of the simplicial engine, with default choices and with one choice fixed.
 template <class Scalar>
 void register_columns(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
   add_benchmark(name, "columns", "lutra", [&] { return measure_columns(run, matrix, {}); });
+  add_benchmark(name, "columns", "lutra-supernodes", [&] { return measure_supernodes(run, matrix); });
   if constexpr (!Impl::is_host_space<ExecutionSpace>) {
     const std::pair<const char*, ColumnSwitches> switched[] = {
         {"portable", {{.portable = true}}},

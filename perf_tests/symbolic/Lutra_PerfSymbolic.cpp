@@ -98,12 +98,15 @@ Measurement measure_assembly_tree(const SymbolicCase& c) {
   return result;
 }
 
-Measurement measure_supernodes(const SymbolicCase& c) {
+Measurement measure_supernodes(const SymbolicCase& c, SupernodeSearch search) {
   const Ordered& ordered = c.ordered();
   const MemoryBudget budget;
   const auto filled = factorize_symbolic(ExecutionSpace(), ordered.device, budget);
   Supernodes<MemorySpace> found;
-  auto samples = measure(c.run.samples, [&] { found = find_supernodes(ExecutionSpace(), filled, budget); });
+  SupernodeOptions options;
+  options.search = search;
+  auto samples =
+      measure(c.run.samples, [&] { found = find_supernodes(ExecutionSpace(), filled, budget, options); });
   Measurement result{std::move(samples), {}, "T3"};
   result.counters["n"] = ordered.host.n_rows;
   result.counters["supernodes"] = found.count;
@@ -122,7 +125,14 @@ void register_methods(const SymbolicCase& c) {
   add("lutra-ancestors-portable", {SymbolicMethod::ancestors, true});
   add_benchmark(c.matrix.name, "symbolic", "lutra-fronts", [c] { return measure_assembly_tree(c); });
   add_benchmark(c.matrix.name, "symbolic", "gilbert-peierls", [c] { return measure_gilbert_peierls(c); });
-  add_benchmark(c.matrix.name, "supernodes", "lutra", [c] { return measure_supernodes(c); });
+  add_benchmark(c.matrix.name, "supernodes", "lutra",
+                [c] { return measure_supernodes(c, SupernodeSearch::automatic); });
+#ifdef KOKKOS_ENABLE_CUDA
+  add_benchmark(c.matrix.name, "supernodes", "lutra-threads",
+                [c] { return measure_supernodes(c, SupernodeSearch::threads); });
+  add_benchmark(c.matrix.name, "supernodes", "lutra-warps",
+                [c] { return measure_supernodes(c, SupernodeSearch::warps); });
+#endif
 }
 
 /// The settings of the paper and smaller ones, in MB.

@@ -279,6 +279,8 @@ void bind_report(nb::module_& m) {
       .def_ro("fill_ratio", &FactorCounts::fill_ratio)
       .def_ro("flops", &FactorCounts::flops)
       .def_ro("supernodes", &FactorCounts::supernodes)
+      .def_ro("supernode_zeros", &FactorCounts::supernode_zeros)
+      .def_ro("supernode_bytes", &FactorCounts::supernode_bytes)
       .def_ro("levels", &FactorCounts::levels)
       .def_ro("tree_height", &FactorCounts::tree_height);
   nb::class_<PivotCounts>(m, "PivotCounts", "What happened to pivots in the last factorization.")

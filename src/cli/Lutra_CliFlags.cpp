@@ -86,7 +86,7 @@ const std::vector<Flag>& flags() {
       {"--matching", "matching"},
       {"--engine", "lu.engine"},
       {"--symbolic", "lu.symbolic"},
-      {"--columns", "lu.columns.", "KEY=VALUE,…", {}, {}, ": engine simplicial on devices"},
+      {"--columns", "lu.columns.", "KEY=VALUE,…", {}, {}, ": engine simplicial; on hosts supernodes only"},
       {"--trisolve", "lu.trisolve"},
       {"--solve-precision", "lu.solve_precision"},
       {"--triangle", "ldlt.triangle"},

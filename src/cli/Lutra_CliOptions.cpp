@@ -106,7 +106,7 @@ void check_threshold_pivoting(const Arguments& a) {
 /// Completes `--columns` by kernels that have no name.
 void check_columns(const Arguments& a, SolverOptions& options) {
   if (a.is_given("--columns") && a.text("--engine") != "simplicial")
-    throw InputError("--columns belongs to --engine simplicial, on a device");
+    throw InputError("--columns belongs to --engine simplicial");
 #ifdef LUTRA_HAS_DEVICE_LAUNCHES
   if (options.lu.columns.levels == LevelizationMethod::device_launches)
     options.lu.columns.launches = &device_launches();

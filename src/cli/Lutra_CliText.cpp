@@ -291,6 +291,8 @@ std::string factors_text(const FactorCounts& factors, bool stored) {
   append(text, "fill", short_number(factors.fill_ratio));
   append(text, "flops", short_number(factors.flops));
   append(text, "supernodes", count(factors.supernodes));
+  append(text, "zeros in them", count(factors.supernode_zeros));
+  append(text, "bytes of them", count(factors.supernode_bytes));
   append(text, "levels", count(factors.levels));
   append(text, "tree height", count(factors.tree_height));
   return text_line("factors", text);

@@ -44,9 +44,11 @@ struct PredictedTimes {
 /// Size of the factors. L excludes its unit diagonal, U includes its diagonal.
 struct FactorCounts {
   std::optional<std::int64_t> nnz_l, nnz_u;
-  std::optional<double> fill_ratio;         ///< (nnz_l + nnz_u) / nnz(A)
-  std::optional<double> flops;              ///< multiplications, additions and divisions of one factorization
-  std::optional<std::int64_t> supernodes;   ///< empty if the engine has none
+  std::optional<double> fill_ratio;        ///< (nnz_l + nnz_u) / nnz(A)
+  std::optional<double> flops;             ///< multiplications, additions and divisions of one factorization
+  std::optional<std::int64_t> supernodes;  ///< empty if the engine has none
+  /// Zeros stored beside L + U, and bytes of panels, lists and maps; LU by supernodes of type T3 only
+  std::optional<std::int64_t> supernode_zeros, supernode_bytes;
   std::optional<std::int64_t> levels;       ///< levels of the column dependency graph
   std::optional<std::int64_t> tree_height;  ///< vertices on the longest path of the elimination tree, if the
                                             ///< ordering was chosen by it

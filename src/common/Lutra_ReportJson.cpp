@@ -105,6 +105,8 @@ Json make(const FactorCounts& factors) {
           {"fill_ratio", number(factors.fill_ratio)},
           {"flops", number(factors.flops)},
           {"supernodes", number(factors.supernodes)},
+          {"supernode_zeros", number(factors.supernode_zeros)},
+          {"supernode_bytes", number(factors.supernode_bytes)},
           {"levels", number(factors.levels)},
           {"tree_height", number(factors.tree_height)}};
 }

@@ -18,15 +18,19 @@
 namespace lutra {
 namespace {
 
-/// The right-looking engine works with any order.
-template <class ExecutionSpace>
-bool wants_tree_order(const LuOptions&) {
-  return false;
+bool may_be_reordered(const LuOptions& options) {
+  return options.ordering != Ordering::user && options.ordering != Ordering::natural;
 }
-/// The up-looking engine is faster with an equivalent order in which rows with similar patterns are adjacent.
+/// The right-looking engine works with any order; supernodes are longer in an equivalent order in which rows
+/// with similar patterns are adjacent.
+template <class ExecutionSpace>
+bool wants_tree_order(const LuOptions& options) {
+  return options.columns.supernodes != ColumnSupernodes::off && may_be_reordered(options);
+}
+/// The up-looking engine is faster with such an order.
 template <Impl::HostExecution ExecutionSpace>
 bool wants_tree_order(const LuOptions& options) {
-  return options.ordering != Ordering::user && options.ordering != Ordering::natural;
+  return may_be_reordered(options);
 }
 
 /// Returns the number of entries of L + U that the fronts store.

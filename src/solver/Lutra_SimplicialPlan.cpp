@@ -83,13 +83,61 @@ LuPattern<typename ExecutionSpace::memory_space> find_pattern(
   return to_memory_of(exec, options.pattern_source->find(on_host, budget), budget);
 }
 
+/// Whether supernodes pay, for ColumnSupernodes::automatic: on a host core blocks then gain more over rows
+/// than their zeros and tiles cost.
+template <class Plan>
+bool supernodes_pay(const Plan& lu) {
+  constexpr double min_flops_per_entry = 150;
+  return lu.flops >= min_flops_per_entry * static_cast<double>(lu.n_values);
+}
+
+/// Writes number, zeros and bytes of the supernodes.
+template <class Plan>
+void describe_supernodes(const Plan& lu, std::size_t value_bytes, FactorCounts& counts) {
+  counts.supernodes = static_cast<std::int64_t>(lu.count);
+  counts.supernode_zeros = static_cast<std::int64_t>(lu.zeros);
+  counts.supernode_bytes =
+      static_cast<std::int64_t>(lu.reservation.bytes() + static_cast<std::size_t>(lu.n_values) * value_bytes);
+}
+
+/// Plan of an engine without its solves.
+template <class Engine, class Scalar, class ExecutionSpace, class Pattern>
+auto make_plan(const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
+               const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& permuted,
+               MemoryReservation reservation, const Pattern& filled, const ColumnOptions& options,
+               const MemoryBudget& budget) {
+  auto plan = std::make_shared<SimplicialPlan<Scalar, ExecutionSpace, Engine>>();
+  plan->lu = Engine::plan(exec, F, permuted, std::move(reservation), filled, options, budget);
+  plan->level_widths = Engine::level_widths(plan->lu);
+  plan->counts.nnz_l = static_cast<std::int64_t>(filled.nnz_l);
+  plan->counts.nnz_u = static_cast<std::int64_t>(filled.nnz_u);
+  plan->counts.flops = plan->lu.lu.flops;
+  return plan;
+}
+
+/// Adds the solves with L and U by rows.
+/// @param partition first rows of the blocks of rows of the supernodal method; empty: it finds its own
+template <class Scalar, class ExecutionSpace, class Plan>
+void make_solves(const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
+                 const LuOptions& options,
+                 const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& partition,
+                 const MemoryBudget& budget, Plan& plan) {
+  TriangularOptions triangular;
+  triangular.method = options.trisolve;
+  triangular.precision = options.solve_precision;
+  triangular.device_model = options.device_model;
+  plan.solves.emplace(exec, plan.lu.lu.rows, F.row_order, F.col_order, triangular, budget,
+                      Impl::analyse_triangle<Scalar, ExecutionSpace>, false, partition);
+  plan.solve_method = name_of(plan.solves->upper_report().method);
+  plan.solve_reason = "solves: " + plan.solves->upper_report().reason;
+}
+
 }  // namespace
 
 template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial(
     const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
     const LuOptions& options, const MemoryBudget& budget, Report& report) {
-  using Simplicial = SimplicialEngine<Scalar, ExecutionSpace>;
   const Impl::StageTimer timer(exec, true);
   MemoryReservation reservation(budget);
   auto permuted = Impl::permute_pattern(exec, reservation, F.A, F.row_order, F.col_order);
@@ -97,21 +145,20 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
   report.choice.symbolic = name_of(filled.method);
   if (!filled.reason.empty()) Impl::add_reason(report, filled.reason);
   report.times.symbolic = timer.seconds();
-  auto plan = std::make_shared<SimplicialPlan<Scalar, ExecutionSpace>>();
-  plan->lu = Simplicial::plan(exec, F, std::exchange(permuted, {}), std::move(reservation), filled,
-                              options.columns, budget);
-  const auto& rows = plan->lu.lu.rows;
-  TriangularOptions triangular;
-  triangular.method = options.trisolve;
-  triangular.precision = options.solve_precision;
-  triangular.device_model = options.device_model;
-  plan->solves.emplace(exec, rows, F.row_order, F.col_order, triangular, budget);
-  plan->solve_method = name_of(plan->solves->upper_report().method);
-  plan->solve_reason = "solves: " + plan->solves->upper_report().reason;
-  plan->level_widths = Simplicial::level_widths(plan->lu);
-  plan->counts.nnz_l = static_cast<std::int64_t>(rows.nnz_l);
-  plan->counts.nnz_u = static_cast<std::int64_t>(rows.nnz_u);
-  plan->counts.flops = plan->lu.lu.flops;
+  if (options.columns.supernodes != ColumnSupernodes::off) {
+    auto plan = make_plan<Impl::SupernodalEngine<Scalar, ExecutionSpace>, Scalar>(
+        exec, F, permuted, reservation, filled, options.columns, budget);
+    if (options.columns.supernodes == ColumnSupernodes::on || supernodes_pay(plan->lu.lu)) {
+      describe_supernodes(plan->lu.lu, sizeof(Scalar), plan->counts);
+      make_solves<Scalar>(exec, F, options, plan->lu.lu.begin, budget, *plan);
+      report.times.levelization = timer.seconds() - *report.times.symbolic;
+      return plan;
+    }
+  }
+  auto plan = make_plan<SimplicialEngine<Scalar, ExecutionSpace>, Scalar>(
+      exec, F, std::exchange(permuted, {}), std::move(reservation), filled,
+      without_supernodes(options.columns), budget);
+  make_solves<Scalar>(exec, F, options, {}, budget, *plan);
   report.times.levelization = timer.seconds() - *report.times.symbolic;
   return plan;
 }

@@ -32,8 +32,8 @@ TEST_CASE("a report has the documented keys in their order", "[io]") {
   CHECK(keys(json["predicted"]) == Keys{"ordering", "analysis", "factorization", "solve", "over_measured"});
   CHECK(keys(json["times"]) == Keys{"read", "matching", "ordering", "symbolic", "levelization", "numeric",
                                     "refactor", "solve", "refine", "distribution", "condition", "total"});
-  CHECK(keys(json["factors"]) ==
-        Keys{"nnz_l", "nnz_u", "fill_ratio", "flops", "supernodes", "levels", "tree_height"});
+  CHECK(keys(json["factors"]) == Keys{"nnz_l", "nnz_u", "fill_ratio", "flops", "supernodes",
+                                      "supernode_zeros", "supernode_bytes", "levels", "tree_height"});
   CHECK(keys(json["pivots"]) ==
         Keys{"perturbed", "delayed", "two_by_two", "zero", "interchanged", "growth", "shift", "attempt"});
   CHECK(keys(json["inertia"]) == Keys{"positive", "negative", "zero"});

@@ -29,6 +29,13 @@ enum class ColumnFormat {
   dense       ///< L(:, j) in an array of n values per concurrent column; not with flow
 };
 
+/// Whether the factorization works by supernodes of type T3 (Lutra_SupernodalLu.hpp) instead of columns.
+enum class ColumnSupernodes {
+  off,
+  on,        ///< on every execution space, hosts included
+  automatic  ///< on, if the factorization performs enough flops per entry of L + U for blocks to pay
+};
+
 /// Names on the command line.
 constexpr std::string_view name_of(ColumnMode mode) {
   constexpr std::string_view names[] = {"flow", "levels", "A", "B", "C"};
@@ -46,11 +53,24 @@ struct ColumnOptions {
   ColumnFormat format = ColumnFormat::automatic;
   LevelizationMethod levels = LevelizationMethod::cooperative;  ///< how levels of columns are found
   bool portable = false;                                        ///< portable kernels, also on CUDA
+  /// By supernodes `levels` applies, and the other options above are refused.
+  ColumnSupernodes supernodes = ColumnSupernodes::off;
+  int supernode_size = 128;       ///< maximum number of columns of a supernode
+  double supernode_zeros = 0.25;  ///< maximum fraction of zeros in what a supernode stores
   /// Kernels of LevelizationMethod::device_launches, from the library Lutra::device_launches. Has no name.
   const DeviceLaunches* launches = nullptr;
 
   bool operator==(const ColumnOptions&) const = default;
 };
+
+/// The options if the factorization works by columns.
+constexpr ColumnOptions without_supernodes(ColumnOptions options) {
+  const ColumnOptions defaults;
+  options.supernodes = defaults.supernodes;
+  options.supernode_size = defaults.supernode_size;
+  options.supernode_zeros = defaults.supernode_zeros;
+  return options;
+}
 
 /// Dense columns that fit in memory at once: M = L/(n·sizeof(value)) of section 3.4.
 /// @param limit_bytes L

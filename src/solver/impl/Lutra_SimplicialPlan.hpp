@@ -10,6 +10,7 @@
 #include "Lutra_Options.hpp"
 #include "Lutra_PlanTools.hpp"
 #include "Lutra_RightLookingEngine.hpp"
+#include "Lutra_SupernodalEngine.hpp"
 #include "Lutra_UpLookingEngine.hpp"
 
 namespace lutra {
@@ -20,15 +21,15 @@ struct SimplicialEngine : Impl::RightLookingEngine<Scalar, ExecutionSpace> {};
 template <class Scalar, Impl::HostExecution ExecutionSpace>
 struct SimplicialEngine<Scalar, ExecutionSpace> : Impl::UpLookingEngine<Scalar, ExecutionSpace> {};
 
-/// Factors of the simplicial engine. L + U is stored by rows for the solves.
-template <class Scalar, class ExecutionSpace>
+/// Factors of the simplicial engine, or of Impl::SupernodalEngine. L + U is stored by rows for the solves.
+template <class Scalar, class ExecutionSpace, class EngineType = SimplicialEngine<Scalar, ExecutionSpace>>
 class SimplicialFactorization final : public Factorization<Scalar, ExecutionSpace>,
                                       public WritableFactors<Scalar, ExecutionSpace> {
  public:
   using Base = Factorization<Scalar, ExecutionSpace>;
   using typename Base::Memory;
   using typename Base::Rows;
-  using Engine = SimplicialEngine<Scalar, ExecutionSpace>;
+  using Engine = EngineType;
   using Solves = Impl::LuTriangles<Scalar, ExecutionSpace>;
 
   SimplicialFactorization(const ExecutionSpace& exec, const typename Engine::Plan& plan,
@@ -85,10 +86,10 @@ class SimplicialFactorization final : public Factorization<Scalar, ExecutionSpac
   typename Engine::Factors m_factors;
 };
 
-/// Plan of the simplicial engine, and the prototype of solves with L and U by rows.
-template <class Scalar, class ExecutionSpace>
+/// Plan of the engine, and the prototype of solves with L and U by rows.
+template <class Scalar, class ExecutionSpace, class Engine = SimplicialEngine<Scalar, ExecutionSpace>>
 struct SimplicialPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
-  using Numeric = SimplicialFactorization<Scalar, ExecutionSpace>;
+  using Numeric = SimplicialFactorization<Scalar, ExecutionSpace, Engine>;
 
   typename Numeric::Engine::Plan lu;
   std::optional<typename Numeric::Solves> solves;

@@ -128,7 +128,7 @@ struct LuChoices {
   /// working precision. A diagonal entry remains the pivot if its magnitude is at least this value times the
   /// largest entry it could be interchanged with.
   double pivot_threshold = 0.1;
-  ColumnOptions columns{};  ///< of the simplicial engine on devices; any other engine refuses them
+  ColumnOptions columns{};  ///< of the simplicial engine: of devices, and supernodes of hosts too
 
   bool operator==(const LuChoices&) const = default;
 };

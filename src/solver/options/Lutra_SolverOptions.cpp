@@ -25,11 +25,29 @@ void check_pivoting(const LuOptions& options) {
         "options: with threshold pivoting solves work on the fronts (trisolve auto or supernodal)");
 }
 
+/// @throws InputError for options of columns that a factorization by supernodes would not use, and for
+///         options of supernodes without these
+void check_supernodes(const ColumnOptions& options) {
+  ColumnOptions by_columns = without_supernodes(options);
+  if (options.supernodes == ColumnSupernodes::off) {
+    if (by_columns != options)
+      throw InputError(
+          "options: columns.supernode_size and supernode_zeros need columns.supernodes on or auto");
+    return;
+  }
+  by_columns.levels = ColumnOptions().levels;
+  by_columns.launches = nullptr;
+  if (by_columns != ColumnOptions())
+    throw InputError(
+        "options: columns.supernodes has kernels of its own, without columns.mode, format and portable");
+}
+
 /// @throws InputError for options of columns that no engine would use
 void check_columns(const LuOptions& options) {
   if (options.columns == ColumnOptions()) return;
   if (options.engine != Engine::simplicial)
     throw InputError("options: columns are of the simplicial engine (engine simplicial)");
+  check_supernodes(options.columns);
   if (options.columns.format == ColumnFormat::dense && options.columns.mode == ColumnMode::flow)
     throw InputError(
         "options: columns.format dense keeps a column per block, which data flow does not have (columns.mode "

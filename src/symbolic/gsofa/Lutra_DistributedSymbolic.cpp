@@ -56,6 +56,8 @@ int ranks_of_a_host(Communicator& comm) {
 
 SourceSchedule make_schedule(Communicator& comm, std::int64_t n, const DistributedSymbolicOptions& options) {
   comm.agree("symbolic: options", [&] {
+    if (options.supernodes.search != SupernodeSearch::automatic)
+      throw InputError("search: ranks find supernodes on the host, from the lengths of the rows");
     if (options.supernodes.max_size < 1) throw InputError("max_size: a supernode has one row at least");
     if (!(options.supernodes.relaxation >= 0))
       throw InputError("relaxation: it has to be a number from 0 on");

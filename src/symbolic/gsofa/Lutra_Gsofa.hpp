@@ -40,11 +40,20 @@ SourceRows<typename ExecutionSpace::memory_space> factorize_symbolic_rows(
     const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& sources,
     const MemoryBudget& budget, const SymbolicOptions& options = {});
 
+/// Kernels that search for supernodes.
+enum class SupernodeSearch {
+  automatic,  ///< the fastest one measured
+  portable,   ///< a launch for each phase, on every execution space
+  threads,    ///< CUDA: one launch, bitmap and queue in shared memory, a thread per leading row (GSoFa)
+  warps       ///< CUDA: the same, a warp per leading row
+};
+
 /// Options of `find_supernodes`.
 struct SupernodeOptions {
   int max_size = 128;  ///< maximum number of rows of a supernode, at least 1
   /// maximum fraction of added zeros in the entries of U stored for an amalgamated supernode
   double relaxation = 0;
+  SupernodeSearch search = SupernodeSearch::automatic;
 };
 
 /// A partition of the rows of L + U into supernodes, and the tree they form.
@@ -73,7 +82,8 @@ struct Supernodes {
 /// the first phase.
 ///
 /// @param filled with sorted rows, as returned by `factorize_symbolic`
-/// @throws InputError for a maximum size below 1 or a negative relaxation; OutOfMemoryError
+/// @throws InputError for a maximum size below 1, a negative relaxation, or a search that the execution space
+///         does not have; OutOfMemoryError
 template <class ExecutionSpace>
 Supernodes<typename ExecutionSpace::memory_space> find_supernodes(
     const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& filled,

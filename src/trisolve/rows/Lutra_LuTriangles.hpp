@@ -72,11 +72,14 @@ class LuTriangles {
   /// Analyses L and U. Fences.
   /// @param row_order, col_order [n] the user's row and column at each position of the factorized matrix;
   ///                             empty: identity
+  /// @param partition            first rows of supernodes, which the supernodal method takes for blocks; n at
+  ///                             the end. Empty: it finds its own
   /// @throws OutOfMemoryError
   LuTriangles(const ExecutionSpace& exec, const LuPattern<Memory>& lu, const Order& row_order,
               const Order& col_order, const TriangularOptions& options, const MemoryBudget& budget,
-              const MakeSolve& make = analyse_triangle<Scalar, ExecutionSpace>, bool hermitian = false)
-      : LuTriangles(lu, row_order, col_order, options, budget, make, hermitian) {
+              const MakeSolve& make = analyse_triangle<Scalar, ExecutionSpace>, bool hermitian = false,
+              const Order& partition = {})
+      : LuTriangles(lu, row_order, col_order, options, budget, make, hermitian, partition) {
     const auto behind = allocate<Offset>(exec, "lutra::trisolve::behind_diagonal", lu.n);
     move_behind(exec, lu.diagonal, behind);
     const auto lower_diagonal = hermitian ? lu.diagonal : decltype(lu.diagonal)();
@@ -89,7 +92,8 @@ class LuTriangles {
   /// Creates solves on the same analysis, without values, which may run at the same time. This must outlive
   /// them.
   LuTriangles with_own_values(const ExecutionSpace& exec, const MemoryBudget& budget) const {
-    LuTriangles result(m_lu, m_row_order, m_col_order, m_options, budget, m_make, m_is_hermitian);
+    LuTriangles result(m_lu, m_row_order, m_col_order, m_options, budget, m_make, m_is_hermitian,
+                       m_partition);
     result.m_lower = m_lower.with_own_values(exec, budget, result.m_timeout);
     result.m_upper = m_upper.with_own_values(exec, budget, result.m_timeout);
     return result;
@@ -155,12 +159,13 @@ class LuTriangles {
  private:
   LuTriangles(const LuPattern<Memory>& lu, const Order& row_order, const Order& col_order,
               const TriangularOptions& options, const MemoryBudget& budget, const MakeSolve& make,
-              bool hermitian)
+              bool hermitian, const Order& partition)
       : m_make(make),
         m_is_hermitian(hermitian),
         m_lu(lu),
         m_row_order(row_order),
         m_col_order(col_order),
+        m_partition(partition),
         m_options(options),
         m_budget(budget),
         m_reservation(budget),
@@ -168,7 +173,7 @@ class LuTriangles {
 
   Op make_solve(const ExecutionSpace& exec, const typename Op::Rows& rows, const Order& in_row,
                 const Order& out_row) const {
-    return Op(m_make(exec, {rows, m_options, in_row, out_row}, m_budget, m_timeout));
+    return Op(m_make(exec, {rows, m_options, in_row, out_row, m_partition}, m_budget, m_timeout));
   }
 
   /// B, or a copy if X would overwrite it: a permuted triangle writes rows before it has read others.
@@ -242,7 +247,7 @@ class LuTriangles {
   MakeSolve m_make;
   bool m_is_hermitian;
   LuPattern<Memory> m_lu;
-  Order m_row_order, m_col_order;
+  Order m_row_order, m_col_order, m_partition;
   TriangularOptions m_options;
   MemoryBudget m_budget;
   TimeoutFlag m_timeout = make_uncounted<TimeoutFlag>("lutra::trisolve::timeout");

@@ -55,6 +55,8 @@ struct TriangleInput {
   TriangularOptions options;
   RowMap in_row,
       out_row;  ///< [n] the caller's row of each row, for right-hand sides and for solutions; empty: identity
+  /// [any + 1] first row of each supernode, from 0 to n: the blocks of the supernodal method; empty: searched
+  RowMap partition = {};
 };
 
 /// Result of an analysis for any method. Engines share it and do not change it.

@@ -11,6 +11,7 @@
 #include "Lutra_SolvableTriangle.hpp"
 #include "Lutra_Transpose.hpp"
 #include "Lutra_TriangleRows.hpp"
+#include "Lutra_Upload.hpp"
 
 namespace lutra {
 
@@ -38,6 +39,7 @@ class TriangleAndTranspose : public TransposableTriangle<Scalar, ExecutionSpace>
   using typename Base::Input;
   using typename Base::Memory;
   using typename Base::Output;
+  using typename Base::Partition;
   using typename Base::Pattern;
   using typename Base::Values;
 
@@ -51,7 +53,8 @@ class TriangleAndTranspose : public TransposableTriangle<Scalar, ExecutionSpace>
     if (options.expected_rhs < 1) throw InputError("options: expected_rhs must be 1 or more");
   }
 
-  void analyze(const Pattern& pattern, TriangleSide side, DiagonalKind diagonal) override {
+  void analyze(const Pattern& pattern, TriangleSide side, DiagonalKind diagonal,
+               const Partition& partition) override {
     check_enumerator("side", side, TriangleSide::upper);
     check_enumerator("diagonal", diagonal, DiagonalKind::unit);
     if (pattern.n_rows != pattern.n_cols || pattern.n_rows < 1) {
@@ -62,11 +65,13 @@ class TriangleAndTranspose : public TransposableTriangle<Scalar, ExecutionSpace>
       throw InputError("triangle: row_map has " + std::to_string(pattern.row_map.extent(0)) +
                        " elements for " + std::to_string(pattern.n_rows) + " rows");
     }
+    if (partition.extent(0) > 0) check_partition(pattern.n_rows, partition);
     const MemoryBudget budget(m_options.memory_limit, m_store);
     Sides fresh;
     fresh.reservation = MemoryReservation(budget);
     fresh.rows = split_triangle(m_exec, pattern, side, diagonal, fresh.reservation);
-    fresh.plain = Op(m_exec, fresh.rows, m_options, budget, m_timeout);
+    fresh.partition = partition;
+    fresh.plain = Op(m_exec, fresh.rows, m_options, budget, m_timeout, {}, {}, partition);
     m_budget = budget;
     m_sides = std::move(fresh);
     m_pattern = pattern;
@@ -121,6 +126,7 @@ class TriangleAndTranspose : public TransposableTriangle<Scalar, ExecutionSpace>
   /// Results of an analysis, replaced as a whole by the next.
   struct Sides {
     TriangleRows<Memory> rows, transposed_rows;
+    Partition partition;                  ///< first rows of given supernodes; empty: none
     TransposedPattern<Memory> transpose;  ///< of the pattern; empty until needed
     MemoryReservation reservation;
     Op plain, transposed;
@@ -132,11 +138,21 @@ class TriangleAndTranspose : public TransposableTriangle<Scalar, ExecutionSpace>
       const auto side = m_side == TriangleSide::lower ? TriangleSide::upper : TriangleSide::lower;
       m_sides.transposed_rows =
           split_triangle(m_exec, m_sides.transpose.pattern, side, m_diagonal, m_sides.reservation);
-      Op fresh(m_exec, m_sides.transposed_rows, m_options, m_budget, m_timeout);
+      Op fresh(m_exec, m_sides.transposed_rows, m_options, m_budget, m_timeout, {}, {}, m_sides.partition);
       fresh.set_values(m_exec, {m_values, m_sides.transpose.source});
       m_sides.transposed = std::move(fresh);
     }
     return m_sides.transposed;
+  }
+
+  void check_partition(Ordinal n, const Partition& partition) const {
+    if (m_options.method != TrisolveMethod::supernodal)
+      throw InputError("partition: only the supernodal method takes one, and the method is " +
+                       std::string(name_of(m_options.method)));
+    const auto first = to_host(m_exec, partition);
+    bool ascends = first.front() == 0 && first.back() == n;
+    for (std::size_t s = 1; s < first.size(); ++s) ascends = ascends && first[s - 1] < first[s];
+    if (!ascends) throw InputError("partition: its first rows have to ascend from 0 to " + std::to_string(n));
   }
 
   void throw_if_timed_out() {

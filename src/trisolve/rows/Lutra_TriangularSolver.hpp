@@ -87,7 +87,9 @@ class TransposableTriangle {
   using Output = Kokkos::View<Scalar**, Kokkos::LayoutStride, Memory>;
 
   virtual ~TransposableTriangle() = default;
-  virtual void analyze(const Pattern& pattern, TriangleSide side, DiagonalKind diagonal) = 0;
+  using Partition = Kokkos::View<const Ordinal*, Memory>;
+  virtual void analyze(const Pattern& pattern, TriangleSide side, DiagonalKind diagonal,
+                       const Partition& partition) = 0;
   virtual void set_values(const Values& values) = 0;
   virtual void solve(const Input& B, const Output& X, Transposition op) = 0;
   virtual void wait() = 0;
@@ -124,7 +126,18 @@ class TriangularSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace> {
   /// @throws InputError naming the row if the pattern is malformed or a stored diagonal is missing;
   ///         OutOfMemoryError. The solver is then unchanged.
   void analyze(const pattern_type& T, TriangleSide side, DiagonalKind diagonal) {
-    m_solve->analyze(T, side, diagonal);
+    m_solve->analyze(T, side, diagonal, {});
+  }
+
+  /// As above, with given supernodes: the supernodal method takes them for its blocks instead of searching
+  /// for them, cut into blocks of up to 32 rows. Solves with Tᵀ take them too.
+  /// @param partition [supernodes + 1] first row of each, ascending from 0 to n, as `Supernodes::begin`; it
+  ///                  must outlive the solver
+  /// @throws InputError also for another method than `supernodal`, which would ignore them, and for a
+  ///         partition that does not ascend from 0 to n
+  void analyze(const pattern_type& T, TriangleSide side, DiagonalKind diagonal,
+               const Kokkos::View<const Ordinal*, memory_space>& partition) {
+    m_solve->analyze(T, side, diagonal, partition);
   }
 
   /// Copies new values, [nnz] in the order of the pattern, without a new analysis. Fences.

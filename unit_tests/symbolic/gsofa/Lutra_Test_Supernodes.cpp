@@ -76,6 +76,19 @@ std::vector<std::vector<std::size_t>> filled_rows(const MatrixType& matrix) {
 
 using List = std::vector<std::int64_t>;
 
+/// The searches of an execution space.
+template <class Space>
+std::vector<SupernodeSearch> searches_of() {
+  std::vector<SupernodeSearch> searches{SupernodeSearch::automatic, SupernodeSearch::portable};
+#ifdef KOKKOS_ENABLE_CUDA
+  if (std::is_same_v<Space, Kokkos::Cuda>) {
+    searches.push_back(SupernodeSearch::threads);
+    searches.push_back(SupernodeSearch::warps);
+  }
+#endif
+  return searches;
+}
+
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("supernodes of cases worked by hand", "[symbolic]", PatternTypes) {
@@ -112,6 +125,7 @@ TEMPLATE_LIST_TEST_CASE("supernodes of cases worked by hand", "[symbolic]", Patt
 TEMPLATE_LIST_TEST_CASE("supernodes agree with their definition", "[symbolic]", PatternTypes) {
   using MatrixType = Matrix<TestType>;
   std::mt19937 random(2718);
+  const auto searches = searches_of<typename TestType::Space>();
   const int max_size = GENERATE(1, 3, 31, 32, 33, 1000);
   for (const int n : {1, 63, 64, 65, 300, 2300}) {
     const auto one_sided = random_matrix<MatrixType>(n, (n > 1000 ? 1.2 : 2.5) / n, 0.0, random);
@@ -119,7 +133,10 @@ TEMPLATE_LIST_TEST_CASE("supernodes agree with their definition", "[symbolic]", 
       INFO("n " << n);
       const auto expected =
           plain_supernodes(filled_rows<TestType>(matrix), static_cast<std::size_t>(max_size));
-      CHECK(run<TestType>(matrix, {max_size, 0}).begin == expected);
+      for (const SupernodeSearch search : searches) {
+        INFO("search " << static_cast<int>(search));
+        CHECK(run<TestType>(matrix, {max_size, 0, search}).begin == expected);
+      }
     }
   }
 }
@@ -165,6 +182,9 @@ TEMPLATE_LIST_TEST_CASE("invalid supernode options are refused", "[symbolic]", P
   const auto filled = factorize_symbolic(Space(), device.pattern(), MemoryBudget());
   CHECK_THROWS_AS(find_supernodes(Space(), filled, MemoryBudget(), {0, 0}), InputError);
   CHECK_THROWS_AS(find_supernodes(Space(), filled, MemoryBudget(), {8, -0.5}), InputError);
+  if (searches_of<Space>().size() > 2) return;
+  for (const SupernodeSearch search : {SupernodeSearch::threads, SupernodeSearch::warps})
+    CHECK_THROWS_AS(find_supernodes(Space(), filled, MemoryBudget(), {8, 0, search}), InputError);
 }
 
 }  // namespace lutra::Test

@@ -253,9 +253,8 @@ RightLookingLuOutcome factorize_by_modes_portable(
         {make_right_looking_level<Scalar, ExecutionSpace>(plan, values, threshold, perturbed), {}, 0, 0},
         vector_length_for<ExecutionSpace>(mean_l),
         static_cast<int>(work.dense_columns)};
-    modes.kernel.dense =
-        decltype(modes.kernel.dense)(reinterpret_cast<Scalar*>(work.dense.data()), work.dense_columns,
-                                     static_cast<std::size_t>(plan.n()));
+    modes.kernel.dense = decltype(modes.kernel.dense)(reinterpret_cast<Scalar*>(work.dense.data()),
+                                                      work.dense_columns, static_cast<std::size_t>(plan.n()));
     for (std::size_t l = 0; l < plan.levels.size(); ++l) run_level(plan, l, modes);
   };
   if (work.format == ColumnFormat::dense) {

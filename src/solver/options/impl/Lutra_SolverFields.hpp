@@ -64,6 +64,9 @@ inline constexpr Choices<ColumnFormat, 4> choices_of<ColumnFormat> = {{{"auto", 
                                                                        {"search", ColumnFormat::search},
                                                                        {"dense", ColumnFormat::dense}}};
 template <>
+inline constexpr Choices<ColumnSupernodes, 3> choices_of<ColumnSupernodes> = {
+    {{"off", ColumnSupernodes::off}, {"on", ColumnSupernodes::on}, {"auto", ColumnSupernodes::automatic}}};
+template <>
 inline constexpr Choices<LevelizationMethod, 3> choices_of<LevelizationMethod> = {
     {{"cooperative", LevelizationMethod::cooperative},
      {"device", LevelizationMethod::device_launches},
@@ -143,7 +146,12 @@ inline constexpr auto fields_of<ColumnOptions> = std::tuple{
     OptionField{"format", &ColumnOptions::format,
                 "how the entry is found that an update changes: by maps, binary search or dense columns"},
     OptionField{"levels", &ColumnOptions::levels, "how levels of columns are found"},
-    OptionField{"portable", &ColumnOptions::portable, "portable kernels, also on CUDA"}};
+    OptionField{"portable", &ColumnOptions::portable, "portable kernels, also on CUDA"},
+    OptionField{"supernodes", &ColumnOptions::supernodes,
+                "factorize by supernodes of type T3, on hosts too, instead of columns"},
+    OptionField{"supernode_size", &ColumnOptions::supernode_size, "most columns of a supernode", at_least(1)},
+    OptionField{"supernode_zeros", &ColumnOptions::supernode_zeros,
+                "largest fraction of zeros in what a supernode stores", at_least(0)}};
 template <>
 inline constexpr auto fields_of<LuChoices> = std::tuple{
     OptionField{"engine", &LuChoices::engine, "how L and U are computed"},

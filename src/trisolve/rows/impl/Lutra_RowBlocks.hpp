@@ -118,6 +118,30 @@ void cut_blocks(const ExecutionSpace& exec, const Rows& rows, const View& starts
       });
 }
 
+/// Cuts given supernodes into blocks of up to max_block_rows. A thread takes a supernode.
+template <class Memory>
+struct CutSupernodes {
+  RowAccess rows;
+  Kokkos::View<const Ordinal*, Memory> partition;  ///< [supernodes + 1] first rows; n at the end
+  Kokkos::View<Ordinal*, Memory> starts;           ///< as by cut_blocks
+
+  KOKKOS_FUNCTION void operator()(const Ordinal s) const {
+    const Ordinal last = partition(s + 1) - 1;
+    const Ordinal begin = rows.upper ? rows.mirrored(last) : partition(s),
+                  end = begin + last + 1 - partition(s);
+    for (Ordinal first = begin; first < end; first += max_block_rows) {
+      Ordinal longest = 0;
+      for (Ordinal step = first; step < end && step < first + max_block_rows; ++step) {
+        const auto outside =
+            static_cast<Ordinal>(rows.length_before(rows.mirrored(step), first, max_block_rows));
+        longest = Kokkos::max(longest, outside);
+        starts(step) = -1;
+      }
+      starts(first) = longest;
+    }
+  }
+};
+
 /// Scan that numbers the blocks. If there are hardly fewer blocks than rows, blocks gain nothing and are
 /// dropped, unless requested.
 template <class Memory>
@@ -145,12 +169,14 @@ struct NumberBlocks {
   }
 };
 
-/// Partitions the steps into blocks of up to max_block_rows. Stores their number in `statistics`. Does not
-/// fence on devices. Cost: nearly linear in n; reads only entries less than a block from the diagonal.
+/// Partitions the steps into blocks of up to max_block_rows, those of `partition` if it is given. Stores
+/// their number in `statistics`. Does not fence on devices. Cost: nearly linear in n; reads only entries less
+/// than a block from the diagonal.
 template <class ExecutionSpace>
 StepBlocks<typename ExecutionSpace::memory_space> find_row_blocks(
     const ExecutionSpace& exec, const RowAccess& rows,
     const StatisticsView<typename ExecutionSpace::memory_space>& statistics, bool asked_for,
+    const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& partition,
     MemoryReservation& reservation) {
   using Memory = typename ExecutionSpace::memory_space;
   using View = Kokkos::View<Ordinal*, Memory>;
@@ -161,7 +187,14 @@ StepBlocks<typename ExecutionSpace::memory_space> find_row_blocks(
   };
   const View begin = part(0, n + 1), starts = part(n + 1, 2 * n + 1);
   const View block_of = part(2 * n + 1, 3 * n + 1), longest = part(3 * n + 1, 4 * n + 1);
-  cut_blocks(exec, rows, starts);
+  if (partition.extent(0) == 0) {
+    cut_blocks(exec, rows, starts);
+  } else {
+    const auto supernodes = static_cast<Ordinal>(partition.extent(0) - 1);
+    Kokkos::parallel_for("lutra::trisolve::cut_supernodes",
+                         Kokkos::RangePolicy<ExecutionSpace>(exec, 0, supernodes),
+                         CutSupernodes<Memory>{rows, partition, starts});
+  }
   Kokkos::parallel_scan(
       "lutra::trisolve::number_blocks", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, rows.n),
       NumberBlocks<Memory>{rows.n, starts, begin, block_of, longest, statistics, asked_for});

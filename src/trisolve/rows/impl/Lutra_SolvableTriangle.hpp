@@ -31,13 +31,14 @@ class SolvableTriangle {
   SolvableTriangle() = default;
   /// Analyses. If the caller's rows differ from the triangle's (a permutation on either side), `in_row` and
   /// `out_row` [n] map the triangle's rows to the caller's.
-  /// @param timeout receives the watchdog's record
+  /// @param timeout   receives the watchdog's record
+  /// @param partition first rows of supernodes, which the supernodal method takes for blocks
   /// @throws InputError naming a malformed row; OutOfMemoryError; TimeoutError. Fences.
   SolvableTriangle(const ExecutionSpace& exec, const Rows& rows, const TriangularOptions& options,
                    const MemoryBudget& budget, const TimeoutFlag& timeout, const RowMap& in_row = {},
-                   const RowMap& out_row = {})
-      : SolvableTriangle(analyse_triangle<Scalar, ExecutionSpace>(exec, {rows, options, in_row, out_row},
-                                                                  budget, timeout)) {}
+                   const RowMap& out_row = {}, const RowMap& partition = {})
+      : SolvableTriangle(analyse_triangle<Scalar, ExecutionSpace>(
+            exec, {rows, options, in_row, out_row, partition}, budget, timeout)) {}
 
   explicit SolvableTriangle(std::unique_ptr<Engine> engine)
       : m_engine(std::move(engine)), m_report(m_engine->report()) {

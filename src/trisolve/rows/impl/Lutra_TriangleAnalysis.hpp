@@ -60,7 +60,7 @@ class TriangleAnalysis {
   std::unique_ptr<Engine> run(const TimeoutFlag& timeout) {
     MemoryReservation scratch(m_budget);
     reserve_scratch(scratch);
-    auto found = group_rows(m_exec, m_input.rows, m_input.options, scratch);
+    auto found = group_rows(m_exec, m_input.rows, m_input.options, m_input.partition, scratch);
     const TriangleStatistics statistics = read_back(m_exec, found.statistics);
     throw_faults(statistics);
     adopt_statistics(found, statistics);

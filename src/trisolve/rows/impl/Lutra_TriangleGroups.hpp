@@ -113,11 +113,14 @@ void take_level_arrays(const Kokkos::View<Ordinal*, Memory>& unknown, std::size_
 
 /// Single rows and, if wanted, blocks, both with their levels; only the statistics hold the numbers of levels
 /// and blocks. Does not fence on devices.
-/// @param options method automatic: blocks if they may be faster; supernodal: blocks; others: none
+/// @param options   method automatic: blocks if they may be faster; supernodal: blocks; others: none
+/// @param partition first rows of supernodes, which the blocks are; empty: blocks are searched
 template <class ExecutionSpace>
 Groupings<typename ExecutionSpace::memory_space> group_rows(
     const ExecutionSpace& exec, const TriangleRows<typename ExecutionSpace::memory_space>& whole,
-    const TriangularOptions& options, MemoryReservation& reservation) {
+    const TriangularOptions& options,
+    const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& partition,
+    MemoryReservation& reservation) {
   const TrisolveMethod method = options.method;
   using Memory = typename ExecutionSpace::memory_space;
   using View = Kokkos::View<Ordinal*, Memory>;
@@ -142,7 +145,7 @@ Groupings<typename ExecutionSpace::memory_space> group_rows(
   take_level_arrays(pool, 0, n, found.single);
   if (with_blocks) {
     take_level_arrays(pool, n + 1, n, found.blocked);
-    found.blocked.blocks = find_row_blocks(exec, rows, found.statistics, asked_for, reservation);
+    found.blocked.blocks = find_row_blocks(exec, rows, found.statistics, asked_for, partition, reservation);
   }
   if (options.portable) {
     sweep_all_levels_portable(exec, rows, found, options.watchdog_seconds);
