@@ -177,6 +177,9 @@ void CommandTable::add_choices(CLI::App& command) {
   choice(command, "--scalar", a.scalar, scalars, ": the precision; real or complex as the file is", group);
   add_flags(command, group,
             {"--ordering", "--matching", "--engine", "--symbolic", "--trisolve", "--solve-precision"});
+  command.add_option("--fill2", a.fill2, "options of --symbolic fill2 (docs/symbolic-fill2.md)")
+      ->type_name("KEY=VALUE[,…]")
+      ->group(group);
   choice(command, "--backend", a.backend, backend_names, ": auto by predicted time", group);
   add_flags(command, group,
             {"--triangle", "--pivot", "--pair-ordering", "--pivot-tol", "--perturbation", "--memory-limit"});

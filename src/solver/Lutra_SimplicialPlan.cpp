@@ -34,6 +34,7 @@ LuPattern<typename ExecutionSpace::memory_space> to_memory_of(const ExecutionSpa
   result.method = filled.method;
   result.exact = filled.exact;
   result.reason = filled.reason;
+  result.fill2 = filled.fill2;
   result.reservation = reservation;
   return result;
 }
@@ -52,7 +53,8 @@ LuPattern<typename ExecutionSpace::memory_space> find_pattern(
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& permuted,
     const LuOptions& options, const MemoryBudget& budget) {
   if (!options.pattern_source)
-    return factorize_symbolic(exec, permuted, budget, {options.symbolic, false, options.device_model});
+    return factorize_symbolic(exec, permuted, budget,
+                              {options.symbolic, false, options.device_model, options.fill2});
   exec.fence("lutra::solver: the permuted pattern is complete");
   const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> on_host{
       permuted.n_rows, permuted.n_cols, Impl::mirror_in<Kokkos::HostSpace>(permuted.row_map),
@@ -72,6 +74,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
   auto permuted = Impl::permute_pattern(exec, reservation, F.A, F.row_order, F.col_order);
   const auto filled = find_pattern(exec, permuted, options, budget);
   report.choice.symbolic = name_of(filled.method);
+  report.fill2 = filled.fill2;
   if (!filled.reason.empty()) Impl::add_reason(report, filled.reason);
   report.times.symbolic = timer.seconds();
   auto plan = std::make_shared<SimplicialPlan<Scalar, ExecutionSpace>>();

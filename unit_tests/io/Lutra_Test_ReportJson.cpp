@@ -30,6 +30,7 @@ TEST_CASE("a report has the documented keys in their order", "[io]") {
                            "times",
                            "predicted",
                            "factors",
+                           "fill2",
                            "pivots",
                            "parilut_steps",
                            "inertia",
