@@ -18,6 +18,7 @@
 struct uint2 {
   unsigned x, y;
 };
+using std::max;
 inline int __popc(unsigned bits) {
   return __builtin_popcount(bits);
 }
@@ -148,7 +149,7 @@ struct Emulation {
       kernel.base = windows.base();
       kernel.first_position = static_cast<int>(batch.begin);
       kernel.slots = static_cast<int>(batch.end - batch.begin);
-      constexpr int warps = 3;
+      constexpr int warps = 2;
       std::vector<Frontier> buffers(warps * Kernel::buffer_length);
       const bool ended = Warps().run(
           warps, random,
@@ -188,13 +189,13 @@ TestMatrix hub_matrix(int n) {
 
 std::vector<TestMatrix> patterns(std::mt19937& random) {
   std::vector<TestMatrix> list;
-  for (const int n : {1, 2, 31, 33, 70})
-    for (const double mean : {0.5, 1.5, 4.0}) {
+  for (const int n : {1, 2, 33, 50})
+    for (const double mean : {1.5, 4.0}) {
       list.push_back(random_matrix<TestMatrix>(n, std::min(1.0, mean / n), 0.0, random));
       list.push_back(add_mirror(list.back()));
     }
-  list.push_back(hub_matrix(90));
-  list.push_back(banded_matrix<TestMatrix>(80, {1}));
+  list.push_back(hub_matrix(60));
+  list.push_back(banded_matrix<TestMatrix>(40, {1}));
   return list;
 }
 
@@ -218,6 +219,7 @@ TEST_CASE("frontiers find the pattern with each of their options", "[symbolic]")
   for (const TestMatrix& matrix : patterns(random)) {
     const auto expected = Reference::lu_pattern(matrix);
     for (std::size_t k = 0; k < settings.size(); ++k) {
+      if (settings[k].concurrent == 1 && matrix.n_rows > 40) continue;  // a launch per row takes long
       INFO("n " << matrix.n_rows << ", setting " << k);
       Setting setting = settings[k];
       setting.external_capacity =
@@ -233,16 +235,16 @@ TEST_CASE("frontiers find the pattern with each of their options", "[symbolic]")
 
 TEST_CASE("frontiers find lists of sources in any order", "[symbolic]") {
   std::mt19937 random(31);
-  const auto matrix = add_mirror(random_matrix<TestMatrix>(150, 0.012, 0.0, random));
+  const auto matrix = add_mirror(random_matrix<TestMatrix>(90, 0.02, 0.0, random));
   const auto expected = Reference::lu_pattern(matrix);
-  std::vector<Ordinal> order(150);
+  std::vector<Ordinal> order(90);
   std::iota(order.begin(), order.end(), Ordinal(0));
   for (const bool bubbles : {true, false}) {
     std::shuffle(order.begin(), order.end(), random);
     Setting setting;
     setting.bubbles = bubbles;
     setting.external_capacity = 1 << 14;
-    const std::vector<Ordinal> sources(order.begin(), order.begin() + 60);
+    const std::vector<Ordinal> sources(order.begin(), order.begin() + 40);
     const Rows found = Emulation{matrix, sources, setting, random}.search();
     for (std::size_t i = 0; i < expected.size(); ++i) {
       const bool listed = std::find(sources.begin(), sources.end(), static_cast<Ordinal>(i)) != sources.end();
@@ -253,7 +255,7 @@ TEST_CASE("frontiers find lists of sources in any order", "[symbolic]") {
 
 TEST_CASE("frontiers that fit nowhere leave their sources, and only these", "[symbolic]") {
   std::mt19937 random(77);
-  const auto matrix = add_mirror(random_matrix<TestMatrix>(200, 0.01, 0.0, random));
+  const auto matrix = add_mirror(random_matrix<TestMatrix>(120, 0.017, 0.0, random));
   const auto expected = Reference::lu_pattern(matrix);
   for (const std::size_t external : {0u, 3u, 20u}) {
     Setting setting;

@@ -260,6 +260,7 @@ struct FrontierFill2 {
       slot.fill[first_word + lane()] = 0;
       if (to != nullptr) to = write(to, (first_word + lane()) * 32, word);
     });
+    __syncwarp();  // all lanes have read the lines
     for (int l = lane(); l < line_words(); l += lanes) slot.lines[l] = 0;
   }
 
