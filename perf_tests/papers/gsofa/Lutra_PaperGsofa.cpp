@@ -47,9 +47,9 @@ PaperReport run_paper(const PaperRun& run) {
   PaperReport report{"GSoFa: Scalable Sparse Symbolic LU Factorization on GPUs", {}, {}};
   const std::vector<std::string> tiny = {"circuit:400", "poisson3d:6", "random:150"};
   const std::vector<std::string> on_host = {"circuit:10000", "poisson2d:100", "aniso2d:80",
-                                            "convdiff3d:16", "poisson3d:18",  "random:2000"};
-  const std::vector<std::string> on_device = {"circuit:100000", "poisson2d:300", "aniso2d:225",
-                                              "convdiff3d:36",  "poisson3d:40",  "random:4000"};
+                                            "convdiff3d:16", "poisson3d:18",  "random:1000"};
+  const std::vector<std::string> on_device = {"circuit:50000", "poisson2d:200", "aniso2d:150",
+                                              "convdiff3d:24", "poisson3d:28",  "random:2000"};
   std::vector<GsofaCase> cases;
   for (const PerfMatrix& matrix : run.matrices_or(has_frontiers ? on_device : on_host, tiny)) {
     PerfRun perf;

@@ -415,6 +415,9 @@ struct Fill2LauncherCuda : Fill2Launcher<Kokkos::Cuda> {
 
   /// Bytes for groups, and for warps that search the sources groups leave.
   std::size_t arena_bytes(std::int64_t n, std::size_t sources, std::size_t for_warps) const {
+    if (in_frontiers)
+      return std::max(slot_bytes(static_cast<std::size_t>(n), static_cast<std::size_t>(n)),
+                      frontiers.chunk_bytes(for_warps));
     return in_groups ? std::max(groups.bytes(n, static_cast<std::int64_t>(sources)), for_warps / 4)
                      : for_warps;
   }

@@ -72,6 +72,16 @@ struct FrontierFill2Runs {
     return sizes.slot_bytes(labels) + FrontierSizes::frontier_bytes * 2 + Memory::loss(8);
   }
 
+  /// Bytes of the chunk, `wanted` at most. Under a budget, maxId and fill in unified memory have their share.
+  std::size_t chunk_bytes(std::size_t wanted) const {
+    if (!sizes.status_elsewhere || budget.limit_bytes() == 0) return wanted;
+    const auto labels = static_cast<std::size_t>(n);
+    const double own = static_cast<double>(slot_bytes(labels));
+    const double status = static_cast<double>(labels * FrontierSizes::word_bytes + sizes.fill_bytes);
+    return std::min(wanted, static_cast<std::size_t>(static_cast<double>(budget.available_bytes()) * own /
+                                                     (own + status)));
+  }
+
   /// Searches the sources of a launch. @param bound all of them are below it
   /// @returns whether all their rows are found
   bool run(const Kokkos::Cuda& exec, const typename Memory::Bytes& bytes,
