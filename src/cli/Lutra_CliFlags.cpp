@@ -49,7 +49,10 @@ void set_list(const Flag& flag, const std::string& text, SolverOptions& options)
   for (const NamedOption& key : keys_of(flag)) names.push_back(key.name);
   take_key_values(flag.name, text, [&](const std::string& key, const std::string& value) {
     if (std::find(names.begin(), names.end(), key) == names.end()) refuse(flag.name, key, names);
-    set_option(options, flag.field + key, value, flag.name + " " + key);
+    const std::string shown = flag.name + " " + key;
+    const bool is_bytes = key.ends_with("_bytes");
+    set_option(options, flag.field + key, is_bytes ? std::to_string(parse_bytes(value, shown)) : value,
+               shown);
   });
 }
 
@@ -86,6 +89,7 @@ const std::vector<Flag>& flags() {
       {"--matching", "matching"},
       {"--engine", "lu.engine"},
       {"--symbolic", "lu.symbolic"},
+      {"--fill2", "lu.fill2.", "KEY=VALUE,…", {}, {}, ": symbolic fill2"},
       {"--columns", "lu.columns.", "KEY=VALUE,…", {}, {}, ": engine simplicial; on hosts supernodes only"},
       {"--trisolve", "lu.trisolve"},
       {"--solve-precision", "lu.solve_precision"},

@@ -103,8 +103,10 @@ void check_threshold_pivoting(const Arguments& a) {
     throw InputError("--pivot threshold reads the factors in working precision only");
 }
 
-/// Completes `--columns` by kernels that have no name.
-void check_columns(const Arguments& a, SolverOptions& options) {
+/// Checks what lists of options belong to, and completes `--columns` by kernels that have no name.
+void check_lists(const Arguments& a, SolverOptions& options) {
+  if (a.is_given("--fill2") && a.text("--symbolic") != "fill2")
+    throw InputError("--fill2 belongs to --symbolic fill2");
   if (a.is_given("--columns") && a.text("--engine") != "simplicial")
     throw InputError("--columns belongs to --engine simplicial");
 #ifdef LUTRA_HAS_DEVICE_LAUNCHES
@@ -191,7 +193,7 @@ void check_output_files(const Arguments& a, const std::string& ordering_file) {
 
 }  // namespace
 
-std::size_t parse_bytes(const std::string& text) {
+std::size_t parse_bytes(const std::string& text, const std::string& option) {
   double number = 0;
   const char* stop = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), stop, number, std::chars_format::fixed);
@@ -207,8 +209,7 @@ std::size_t parse_bytes(const std::string& text) {
   const bool known_unit = unit.empty() || (unit.size() == 1 && units.find(unit) != std::string::npos);
   const double scale = unit.empty() ? 1 : std::pow(1024.0, static_cast<double>(units.find(unit) + 1));
   if (error != std::errc() || !known_unit || !(number * scale >= 1) || number * scale > 0x1p62) {
-    throw InputError("--memory-limit '" + text +
-                     "' is not a number of bytes like 1000000, 500K, 200M, 2G or 1T");
+    throw InputError(option + " '" + text + "' is not a number of bytes like 1000000, 500K, 200M, 2G or 1T");
   }
   return static_cast<std::size_t>(number * scale);
 }
@@ -288,7 +289,7 @@ ProgramOptions check_options(const Arguments& arguments) {
   set_fields(arguments, options.solver);
   set_ordering(arguments, options);
   check_threshold_pivoting(arguments);
-  check_columns(arguments, options.solver);
+  check_lists(arguments, options.solver);
   set_prediction(arguments, options.solver);
   options.solver.time_stages = true;
   set_krylov(arguments, options);

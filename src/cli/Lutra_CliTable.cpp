@@ -175,9 +175,9 @@ void CommandTable::add_choices(CLI::App& command) {
   const std::string group = "Choices";
   choice(command, "--method", a.method, method_names(), ": " + field_named("method").help, group);
   choice(command, "--scalar", a.scalar, scalars, ": the precision; real or complex as the file is", group);
-  add_flags(
-      command, group,
-      {"--ordering", "--matching", "--engine", "--symbolic", "--columns", "--trisolve", "--solve-precision"});
+  add_flags(command, group,
+            {"--ordering", "--matching", "--engine", "--symbolic", "--fill2", "--columns", "--trisolve",
+             "--solve-precision"});
   choice(command, "--backend", a.backend, backend_names, ": auto by predicted time", group);
   add_flags(command, group,
             {"--triangle", "--pivot", "--pair-ordering", "--pivot-tol", "--perturbation", "--memory-limit"});
