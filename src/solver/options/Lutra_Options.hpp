@@ -140,6 +140,13 @@ struct LuOptions : DirectOptions, LuChoices {
 /// @throws InputError if an option is out of range or conflicts with another
 void check_options(const LuOptions& options);
 
+/// How hosts pivot within the fronts of LDLᵀ and Cholesky.
+enum class FrontPivoting {
+  automatic,  ///< by columns in fronts of up to 512 rows, by blocks in larger ones
+  columns,    ///< column by column (Duff and Reid 1983); one thread eliminates a front
+  blocks      ///< a posteriori by block columns (Hogg, Ovtchinnikov and Scott 2016) in every front
+};
+
 /// Options specific to LDLᵀ and Cholesky.
 struct LdltChoices {
   Symmetry symmetry = Symmetry::symmetric;  ///< kind of symmetry of a complex matrix
@@ -156,6 +163,8 @@ struct LdltChoices {
   /// of LU, and keep them if they are as stable as those of the threshold test. Empty: on CUDA, if
   /// memory_limit is 0.
   std::optional<bool> in_place_first{};
+  /// How hosts pivot within fronts. Devices and static_perturbed accept only automatic.
+  FrontPivoting front_pivoting = FrontPivoting::automatic;
 
   bool operator==(const LdltChoices&) const = default;
 };
