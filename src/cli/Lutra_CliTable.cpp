@@ -179,7 +179,8 @@ void CommandTable::add_choices(CLI::App& command) {
             {"--ordering", "--matching", "--engine", "--symbolic", "--trisolve", "--solve-precision"});
   choice(command, "--backend", a.backend, backend_names, ": auto by predicted time", group);
   add_flags(command, group,
-            {"--triangle", "--pivot", "--pair-ordering", "--front-pivoting", "--pivot-tol", "--perturbation", "--memory-limit"});
+            {"--triangle", "--pivot", "--pair-ordering", "--front-pivoting", "--pivot-tol", "--perturbation",
+             "--memory-limit"});
   command
       .add_flag("--deterministic", a.deterministic,
                 "the same bits from run to run; choices by built-in numbers, not by measured ones")

@@ -89,7 +89,7 @@ void PaperReport::write_json(const std::string& file) const {
   }
   std::ofstream out(file);
   out << json.dump(1) << '\n';
-  if (!out.flush()) throw FileError(file + ": cannot be written");
+  if (!out.flush()) throw FileError(file, 0, "cannot be written");
 }
 
 std::vector<PerfMatrix> PaperRun::matrices_or(const std::vector<std::string>& full,

@@ -64,8 +64,9 @@ struct FactorOptions {
   std::vector<std::int64_t>
       user_permutation{};  ///< column permutation for Ordering::user: columns in elimination order, from 0
   /// For LU: how pivot entries are matched, and the scaling that comes with the matching. For LDLᵀ: the
-  /// scaling; automatic means exact matching, or equilibration if the scales of the matching differ by more
-  /// than 2⁵². Cholesky does not use it.
+  /// scaling; automatic means exact matching, or an auction where only scales are needed and the device model
+  /// predicts it to be faster, or equilibration if the scales of the matching differ by more than 2⁵².
+  /// Cholesky does not use it.
   Matching matching = Matching::automatic;
   /// For LU: automatic means static_perturbed; threshold interchanges rows within fronts. For LDLᵀ: automatic
   /// means threshold. Cholesky does not pivot.

@@ -9,6 +9,7 @@
 
 #include "Lutra_Communicator.hpp"
 #include "Lutra_DistributedTriangles.hpp"
+#include "Lutra_Error.hpp"
 #include "Lutra_Factorization.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_MatrixMarket.hpp"
@@ -259,16 +260,16 @@ double fit_latency(Communicator& comm, const DistributedCosts& costs, bool on_de
   return best * costs.latency_seconds;
 }
 
-/// Seconds of a put, by the ranks' devices or hosts.
-double put_seconds(Communicator& comm, std::size_t bytes, bool by_devices) {
+}  // namespace
+
+double measure_put_seconds(Communicator& comm, std::size_t bytes, bool by_devices) {
 #ifdef KOKKOS_ENABLE_CUDA
   if (by_devices) return put_seconds_of_devices(comm, bytes);
+#else
+  if (by_devices) throw InputError("puts by devices: this build has none that map each other's memory");
 #endif
-  static_cast<void>(by_devices);
   return put_seconds(comm, bytes);
 }
-
-}  // namespace
 
 template <class Scalar>
 DistributedCosts measure_distributed_costs(Communicator& comm, bool on_device) {
@@ -295,8 +296,8 @@ DistributedCosts measure_distributed_costs(Communicator& comm, bool on_device) {
     by_devices = on_device && can_use(comm, CommBackend::peer);
 #endif
     const std::size_t few = 8, many = on_device ? 16384 : 2048;
-    const double seconds_few = put_seconds(comm, few, by_devices);
-    const double seconds_many = put_seconds(comm, many, by_devices);
+    const double seconds_few = measure_put_seconds(comm, few, by_devices);
+    const double seconds_many = measure_put_seconds(comm, many, by_devices);
     std::vector<double> link{seconds_few,
                              std::max(seconds_many - seconds_few, 1e-9) / static_cast<double>(many - few)};
     comm.broadcast(link);

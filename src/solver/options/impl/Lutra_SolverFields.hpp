@@ -58,10 +58,9 @@ inline constexpr Choices<Pivoting, 4> choices_of<Pivoting> = {{{"auto", Pivoting
                                                                {"static", Pivoting::static_perturbed},
                                                                {"threshold", Pivoting::threshold}}};
 template <>
-inline constexpr Choices<FrontPivoting, 3> choices_of<FrontPivoting> = {
-    {{"auto", FrontPivoting::automatic},
-     {"columns", FrontPivoting::columns},
-     {"blocks", FrontPivoting::blocks}}};
+inline constexpr Choices<FrontPivoting, 3> choices_of<FrontPivoting> = {{{"auto", FrontPivoting::automatic},
+                                                                         {"columns", FrontPivoting::columns},
+                                                                         {"blocks", FrontPivoting::blocks}}};
 template <>
 inline constexpr Choices<Symmetry, 2> choices_of<Symmetry> = {
     {{"symmetric", Symmetry::symmetric}, {"hermitian", Symmetry::hermitian}}};
