@@ -329,7 +329,8 @@ PivotOrder order_symmetric_pivots(const CsrView<Scalar, Ordinal, Offset, Kokkos:
 #define LUTRA_CHOOSE_PIVOTS(Scalar, Space)                                                                 \
   template SymmetricMatching match_symmetric(                                                              \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
-      const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, Matching, const MemoryBudget&, Report&); \
+      const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const LdltOptions&, const MemoryBudget&, \
+      Report&);                                                                                            \
   template std::optional<PivotOrder> choose_pivots(                                                        \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
       const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const LuOptions&, const MemoryBudget&,   \

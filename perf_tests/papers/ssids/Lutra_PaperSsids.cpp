@@ -111,6 +111,7 @@ PaperReport run_paper(const PaperRun& run) {
   PaperReport report;
   report.paper = "A GPU Sparse Symmetric Indefinite Solver with Pivoting (Hogg, Ovtchinnikov, Scott 2014)";
   report.tables.push_back(speedup(run, matrices));
+  report.tables.push_back(kernels(run, matrices));
   report.tables.push_back(pivoting_cost(run, matrices));
   report.tables.push_back(aposteriori(run, matrices));
   report.tables.push_back(pivots_found(matrices));

@@ -62,6 +62,7 @@ HostMatrix<double> with_easy_values(const HostMatrix<double>& A);
 PaperTable speedup(const PaperRun& run, const std::vector<SymmetricMatrix>& matrices);
 PaperTable hot_spots();
 PaperTable dense_factor(const PaperRun& run);
+PaperTable kernels(const PaperRun& run, const std::vector<SymmetricMatrix>& matrices);
 PaperTable pivoting_cost(const PaperRun& run, const std::vector<SymmetricMatrix>& matrices);
 PaperTable aposteriori(const PaperRun& run, const std::vector<SymmetricMatrix>& matrices);
 PaperTable pivots_found(const std::vector<SymmetricMatrix>& matrices);
