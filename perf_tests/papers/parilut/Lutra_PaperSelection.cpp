@@ -98,22 +98,34 @@ int largest_power(const PaperRun& run) {
   return run.small ? 16 : on_host ? 22 : 26;
 }
 
+/// Medians of the first runs of portable kernels in selections with one workspace.
+std::vector<double> kernel_seconds(const PaperRun& run, const SelectValues& values,
+                                   const SelectOptions& options, const std::vector<std::string>& kernels) {
+  const auto n = static_cast<std::int64_t>(values.extent(0));
+  const ExecutionSpace exec;
+  const Selection<double, ExecutionSpace> selection(exec, n, options);
+  const Selection<double, ExecutionSpace>::Result found("lutra::perf::threshold");
+  std::vector<std::vector<double>> samples(kernels.size());
+  for (int s = 0; s < run.samples + 1; ++s) {
+    const RegionTimes times;
+    selection.find(exec, values, n / 4, found);
+    for (std::size_t k = 0; s > 0 && k < kernels.size(); ++k)
+      samples[k].push_back(times.first_seconds("lutra::ilu::select " + kernels[k]));
+  }
+  std::vector<double> result;
+  for (auto& of_kernel : samples) {
+    std::sort(of_kernel.begin(), of_kernel.end());
+    result.push_back(of_kernel[of_kernel.size() / 2]);
+  }
+  return result;
+}
+
 /// The counting pass of a selector: alone on CUDA, else the portable kernel in its first level.
 double count_seconds(const PaperRun& run, const SelectValues& values, const SelectOptions& options) {
   const auto n = static_cast<std::int64_t>(values.extent(0));
   if (has_variants && !options.portable)
     return measure_counting_pass(run.samples, values, n / 4, options).median();
-  const ExecutionSpace exec;
-  const Selection<double, ExecutionSpace> selection(exec, n, options);
-  const Selection<double, ExecutionSpace>::Result found("lutra::perf::threshold");
-  std::vector<double> seconds;
-  for (int s = 0; s < run.samples + 1; ++s) {
-    const RegionTimes times;
-    selection.find(exec, values, n / 4, found);
-    if (s > 0) seconds.push_back(times.first_seconds("lutra::ilu::select count"));
-  }
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
+  return kernel_seconds(run, values, options, {"count"}).front();
 }
 
 }  // namespace
@@ -211,16 +223,10 @@ PaperTable selection_levels(const PaperRun& run) {
                                         {"approximate", {sample, true, true, in_shared, false, even}}};
   std::vector<double> totals;
   for (const Selector& selector : levels) {
-    const ExecutionSpace exec;
-    const Selection<double, ExecutionSpace> selection(exec, n, selector.options);
-    const Selection<double, ExecutionSpace>::Result found("lutra::perf::threshold");
-    selection.find(exec, values, n / 4, found);
-    const RegionTimes times;
-    selection.find(exec, values, n / 4, found);
     std::vector<std::string> row{selector.name};
     double total = 0;
-    for (const char* const kernel : {"splitters", "count", "choose", "filter"}) {
-      const double seconds = times.first_seconds(std::string("lutra::ilu::select ") + kernel);
+    for (const double seconds :
+         kernel_seconds(run, values, selector.options, {"splitters", "count", "choose", "filter"})) {
       row.push_back(seconds == 0 ? "" : format_seconds(seconds));
       total += seconds;
     }

@@ -40,7 +40,7 @@ const TriangleKind* kind_named(const std::vector<TriangleKind>& kinds, const std
 double kind_seconds(const PaperRun& run, const TriangleSystem& system, const TriangleKind& kind) {
   Communicator& comm = paper_ranks();
   std::unique_ptr<TimedTriangle> solver;
-  comm.agree(kind.name, [&] {
+  comm.agree(kind.name.c_str(), [&] {
     if (comm.rank() != 0) return;
     const Communicator::Work work(comm);
     solver = kind.make(system);
@@ -48,7 +48,7 @@ double kind_seconds(const PaperRun& run, const TriangleSystem& system, const Tri
     solver->analyze();
   });
   const Samples samples = measure_on_first_rank(comm, run.samples, [&] { solver->solve(); });
-  comm.agree(kind.name, [&] {
+  comm.agree(kind.name.c_str(), [&] {
     if (solver && !(triangle_errors(system, solver->solution(), 1, kind.order).componentwise <= tolerance))
       throw std::runtime_error("FAILED: " + kind.name + " has a large backward error");
   });

@@ -50,7 +50,7 @@ PaperTable speedup(const PaperRun& run, const std::vector<SymmetricMatrix>& matr
   PaperTable table;
   table.place = "Times and speedup: factor + solve";
   table.claim = "A K20 is 1.3 to 5.4 times as fast as the 16 cores of its host";
-  const std::string threads = std::to_string(HostSpace().concurrency()) + " threads";
+  const std::string threads = "threads: " + std::to_string(HostSpace().concurrency());
   table.columns = {"matrix", "host factor, " + threads, "host solve", "device factor", "device solve",
                    "speedup"};
   std::vector<double> ratios;
