@@ -167,6 +167,11 @@ template <class T>
 T __shfl_xor_sync(unsigned, const T& value, int distance) {
   return lutra::Test::Warps::active->exchange(value, lutra::Test::Warps::active->lane() ^ distance);
 }
+template <class T>
+T __shfl_up_sync(unsigned, const T& value, unsigned distance) {
+  const int lane = lutra::Test::Warps::active->lane(), from = lane - static_cast<int>(distance);
+  return lutra::Test::Warps::active->exchange(value, from < 0 ? lane : from);
+}
 inline unsigned __ballot_sync(unsigned, bool vote) {
   return lutra::Test::Warps::active->ballot(vote);
 }
@@ -175,6 +180,9 @@ inline bool __any_sync(unsigned, bool vote) {
 }
 inline int __ffs(int bits) {
   return __builtin_ffs(bits);
+}
+inline int __popc(unsigned bits) {
+  return __builtin_popcount(bits);
 }
 
 #endif

@@ -48,6 +48,15 @@ std::vector<IluKind> lutra_ilu_kinds();
 std::vector<IluKind> kokkos_kernels_ilu_kinds();
 std::vector<IluKind> cusparse_ilu_kinds();
 std::vector<IluKind> ginkgo_ilu_kinds();
+/// All of them.
+std::vector<IluKind> all_ilu_kinds();
+
+using SharedMatrix = std::shared_ptr<const HostMatrix<double>>;
+
+/// The matrix for all solvers. Elimination on the pattern of A needs pivots in it, so this is A or, if a
+/// diagonal entry is missing or zero, A with rows ordered and scaled by the exact matching; null if A is
+/// singular.
+SharedMatrix with_diagonal(const HostMatrix<double>& A);
 
 /// Joins a lower and an upper triangle by rows, with columns in any order, to one pattern with sorted rows. A
 /// unit diagonal of the lower triangle is omitted.
@@ -62,9 +71,15 @@ struct PatternErrors {
 };
 PatternErrors pattern_errors(const HostMatrix<double>& A, const HostFactors& LU);
 
-/// Iterations of GMRES(50) of Lutra with L and U from any solver, to a relative residual of 1e-10; −1 if it
-/// does not converge in 1000.
-int gmres_iterations(const HostMatrix<double>& A, const HostFactors& LU);
+/// A solve by a Krylov method.
+struct KrylovRun {
+  int iterations = -1;  ///< −1: not converged
+  double seconds = 0;
+};
+
+/// GMRES(50) of Lutra with L and U from any solver, to a relative residual of 1e-10 in at most 1000
+/// iterations.
+KrylovRun run_gmres(const HostMatrix<double>& A, const HostFactors& LU);
 
 }  // namespace lutra::Perf
 

@@ -27,11 +27,11 @@ Factors to_factors(const HostFactors& LU) {
 
 }  // namespace
 
-int gmres_iterations(const HostMatrix<double>& A, const HostFactors& LU) {
+KrylovRun run_gmres(const HostMatrix<double>& A, const HostFactors& LU) {
   const ExecutionSpace exec;
   const MemoryBudget budget;
   const Factors factors = to_factors(LU);
-  if (factors.n == 0) return -1;
+  if (factors.n == 0) return {};
   IncompleteSolve<double, ExecutionSpace> solve(exec, factors, {IluApply::exact, 1, {}}, budget);
   solve.update_values(exec);
   const auto matrix = to_device(A);
@@ -40,10 +40,12 @@ int gmres_iterations(const HostMatrix<double>& A, const HostFactors& LU) {
   const auto b = to_device(make_right_hand_side(A));
   const auto n = static_cast<std::size_t>(A.n_rows);
   const DenseRows<double, MemorySpace> B(b.data(), n, 1), X("lutra::perf::X", n, 1);
-  const auto outcome = make_krylov_iteration<double>(exec, KrylovMethod::gmres, n, 1, 50, budget)
-                           ->solve(exec, product, &solve, Transposition::none, B, X, {})
-                           .front();
-  return outcome.stop == KrylovStop::converged ? outcome.iterations : -1;
+  const auto gmres = make_krylov_iteration<double>(exec, KrylovMethod::gmres, n, 1, 50, budget);
+  exec.fence("lutra::perf: everything is prepared");
+  const Kokkos::Timer timer;
+  const auto outcome = gmres->solve(exec, product, &solve, Transposition::none, B, X, {}).front();
+  exec.fence("lutra::perf: X is there");
+  return {outcome.stop == KrylovStop::converged ? outcome.iterations : -1, timer.seconds()};
 }
 
 }  // namespace lutra::Perf

@@ -4,7 +4,7 @@
 
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_PerfSelectPeers.hpp"
-#include "Lutra_SampleSelectCuda.hpp"
+#include "Lutra_SelectionVariants.hpp"
 
 namespace lutra::Perf {
 
@@ -29,18 +29,21 @@ Samples measure_device_sort(int samples, const SelectValues& values, std::int64_
   return result;
 }
 
-Samples measure_counting_pass(int samples, const SelectValues& values, std::int64_t k) {
-  using Select = lutra::Impl::SampleSelectCuda<double>;
-  Select::Work work;
+Samples measure_counting_pass(int samples, const SelectValues& values, std::int64_t k,
+                              const SelectOptions& options) {
+  using Work = lutra::Impl::SelectionWorkspace<double, MemorySpace>;
+  Work work;
   const auto n = values.extent(0);
   work.state = decltype(work.state)("lutra::perf::state", 1);
-  work.counts = decltype(work.counts)("lutra::perf::counts", Select::Work::max_buckets);
+  work.counts = decltype(work.counts)("lutra::perf::counts", Work::max_buckets);
   work.gathered = decltype(work.gathered)("lutra::perf::gathered", 1);
   work.blocks_done = decltype(work.blocks_done)("lutra::perf::blocks", 1);
   work.oracles = decltype(work.oracles)("lutra::perf::oracles", n);
   const Kokkos::View<SelectionThreshold<double>, MemorySpace> result("lutra::perf::threshold");
   const ExecutionSpace exec;
-  return measure(samples, [&] { Select(exec, work, values, k, result).count_once(); });
+  return measure(samples, [&] {
+    lutra::Impl::count_buckets_once<double>({exec, work, values, k, result}, options);
+  });
 }
 
 }  // namespace lutra::Perf

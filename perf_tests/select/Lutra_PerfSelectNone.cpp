@@ -9,7 +9,7 @@ Samples measure_device_sort(int, const SelectValues&, std::int64_t, double) {
   return {};
 }
 
-Samples measure_counting_pass(int, const SelectValues&, std::int64_t) {
+Samples measure_counting_pass(int, const SelectValues&, std::int64_t, const SelectOptions&) {
   return {};
 }
 

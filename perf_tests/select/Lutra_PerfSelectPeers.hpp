@@ -3,6 +3,7 @@
 #define LUTRA_PERFSELECTPEERS_HPP
 
 #include "Lutra_PerfMeasure.hpp"
+#include "Lutra_Select.hpp"
 
 namespace lutra::Perf {
 
@@ -14,8 +15,10 @@ extern const char* const device_sort_name;
 /// Times a sort of all values into another array, whose entry n − k must be `wanted`.
 Samples measure_device_sort(int samples, const SelectValues& values, std::int64_t k, double wanted);
 
-/// Times only one counting pass with oracles. Returns no samples if the pass is not a separate launch.
-Samples measure_counting_pass(int samples, const SelectValues& values, std::int64_t k);
+/// Times only one counting pass of the options' method and counters, with oracles unless approximate. Returns
+/// no samples if the pass is not a separate launch.
+Samples measure_counting_pass(int samples, const SelectValues& values, std::int64_t k,
+                              const SelectOptions& options = {});
 
 }  // namespace lutra::Perf
 

@@ -96,6 +96,7 @@ const std::vector<Flag>& flags() {
       {"--triangle", "ldlt.triangle"},
       {"--pivot", "pivoting"},
       {"--pair-ordering", "ldlt.pair_ordering"},
+      {"--front-pivoting", "ldlt.front_pivoting"},
       {"--pivot-tol", "lu.pivot_threshold", "U", "ldlt.pivot_threshold"},
       {"--perturbation", "perturbation", "P"},
       {"--memory-limit", "memory_limit", "BYTES", {}, {}, ", as 1000000, 500K, 200M, 2G, 1T"},

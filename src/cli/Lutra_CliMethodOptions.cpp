@@ -37,6 +37,8 @@ Kind kind_of(const std::string& name, KrylovMethod method) {
                        {"parilu", {Preconditioning::ilu, IluMethod::parilu, 0, false, true}},
                        {"parilut", {Preconditioning::ilu, IluMethod::parilut, 0, false, true}},
                        {"ic0", {Preconditioning::ilu, IluMethod::iluk, 0, true}},
+                       {"ick", {Preconditioning::ilu, IluMethod::iluk, 1, true, true}},
+                       {"paric", {Preconditioning::ilu, IluMethod::parilu, 0, true, true}},
                        {"parict", {Preconditioning::ilu, IluMethod::parilut, 0, true, true}},
                        {"lu", {Preconditioning::lu}}});
 }
@@ -114,7 +116,7 @@ void set_krylov(const Arguments& a, ProgramOptions& options) {
   krylov.preconditioning = kind.preconditioning;
   set_preconditioner(a, kind, options.solver);
   if (krylov.side == PreconditionSide::split && kind.preconditioning != Preconditioning::ilu)
-    throw InputError("--side split needs incomplete factors: --precond ilu0, iluk, parilu, parilut");
+    throw InputError("--side split needs incomplete factors, such as --precond ilu0 or parilut");
 }
 
 void set_ldlt(const Arguments& a) {
@@ -124,7 +126,7 @@ void set_ldlt(const Arguments& a) {
   const bool threshold = a.method == "ldlt" && (pivot == "auto" || pivot == "threshold");
   if (!ldlt) {
     if (pivot == "none") throw InputError("--pivot none belongs to --method ldlt and cholesky");
-    return require_use(a, chosen, false, {"--triangle", "--pair-ordering"});
+    return require_use(a, chosen, false, {"--triangle", "--pair-ordering", "--front-pivoting"});
   }
   require_use(a, chosen, a.text("--engine") == "multifrontal", {"--engine"});
   require_use(a, chosen, a.text("--symbolic") == "etree", {"--symbolic"});
@@ -134,6 +136,7 @@ void set_ldlt(const Arguments& a) {
   require_use(a, chosen, !cholesky, {"--pair-ordering"});
   require_use(a, "--pivot " + pivot, threshold, {"--pivot-tol"});
   require_use(a, "--pivot " + pivot, pivot == "static", {"--perturbation"});
+  require_use(a, "--pivot " + pivot, pivot != "static", {"--front-pivoting"});
   if (a.is_given("--pair-ordering") && a.text("--matching") == "none")
     throw InputError("--pair-ordering needs a matching");
 }

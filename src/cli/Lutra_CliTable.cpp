@@ -65,8 +65,8 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, std::optiona
       ->group(group);
 }
 
-const std::vector<std::string> preconditioners = {"auto",   "none",    "jacobi", "ilu0",   "iluk",
-                                                  "parilu", "parilut", "ic0",    "parict", "lu"};
+const std::vector<std::string> preconditioners = {"auto",    "none", "jacobi", "ilu0",  "iluk",   "parilu",
+                                                  "parilut", "ic0",  "ick",    "paric", "parict", "lu"};
 const std::vector<std::string> backend_names = {"auto", "serial", "openmp", "cuda", "hip"};
 const std::vector<std::string> transports = {"auto", "mpi", "peer", "nvshmem"};
 const std::vector<std::string> scalars = {"f32", "f64"};
@@ -180,7 +180,8 @@ void CommandTable::add_choices(CLI::App& command) {
              "--solve-precision"});
   choice(command, "--backend", a.backend, backend_names, ": auto by predicted time", group);
   add_flags(command, group,
-            {"--triangle", "--pivot", "--pair-ordering", "--pivot-tol", "--perturbation", "--memory-limit"});
+            {"--triangle", "--pivot", "--pair-ordering", "--front-pivoting", "--pivot-tol", "--perturbation",
+             "--memory-limit"});
   command
       .add_flag("--deterministic", a.deterministic,
                 "the same bits from run to run; choices by built-in numbers, not by measured ones")

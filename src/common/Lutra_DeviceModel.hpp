@@ -176,6 +176,18 @@ struct SymmetricCosts {
   bool operator==(const SymmetricCosts&) const = default;
 };
 
+/// Costs of the exact matching on the host and of the auction in the execution space, by which symmetric
+/// matrices are scaled (`Lutra_ScalingChoice.hpp`).
+struct AuctionCosts {
+  double exact_row_seconds = 0;    ///< exact matching, per row
+  double exact_entry_seconds = 0;  ///< exact matching, per entry
+  double start_seconds = 0;  ///< auction, independent of the matrix; 0: not measured, the matching is exact
+  double row_seconds = 0;    ///< auction, per row, including its scale on the way to the host
+  double entry_seconds = 0;  ///< auction, per entry
+  double round_seconds = 0;  ///< auction, per round
+  bool operator==(const AuctionCosts&) const = default;
+};
+
 /// Costs that determine the schedule of an incomplete factorization and the method that applies its factors
 /// (`Lutra_IluChoice.hpp`).
 struct IluCosts {
@@ -201,6 +213,7 @@ struct DeviceModel {
   SymmetricCosts symmetric;
   SymbolicCosts symbolic;
   IluCosts ilu;
+  AuctionCosts auction;
   bool operator==(const DeviceModel&) const = default;
 };
 

@@ -133,12 +133,21 @@ inline constexpr auto fields_of<IluCosts> =
                field("max_jacobi_difference", &IluCosts::max_jacobi_difference));
 
 template <>
+inline constexpr auto fields_of<AuctionCosts> = std::tuple(
+    field("exact_row_seconds", &AuctionCosts::exact_row_seconds),
+    field("exact_entry_seconds", &AuctionCosts::exact_entry_seconds),
+    field("start_seconds", &AuctionCosts::start_seconds), field("row_seconds", &AuctionCosts::row_seconds),
+    field("entry_seconds", &AuctionCosts::entry_seconds),
+    field("round_seconds", &AuctionCosts::round_seconds));
+
+template <>
 inline constexpr auto fields_of<DeviceModel> = std::tuple(field("trisolve", &DeviceModel::trisolve),
                                                           field("ordering", &DeviceModel::ordering),
                                                           field("numeric", &DeviceModel::numeric),
                                                           field("symmetric", &DeviceModel::symmetric),
                                                           field("symbolic", &DeviceModel::symbolic),
-                                                          field("ilu", &DeviceModel::ilu));
+                                                          field("ilu", &DeviceModel::ilu),
+                                                          field("auction", &DeviceModel::auction));
 
 }  // namespace Impl
 

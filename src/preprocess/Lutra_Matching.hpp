@@ -11,7 +11,7 @@ namespace lutra {
 
 /// Matching that permutes large entries to the diagonal.
 enum class Matching {
-  automatic,  ///< chosen by the library: exact
+  automatic,  ///< chosen by the library: exact, or an auction for LDLᵀ (`choose_scaling`)
   none,       ///< no row permutation, no scaling
   auction,    ///< nearly maximum product, by an auction in the execution space, with scaling
   exact       ///< maximum product (Duff and Koster), with scaling by its dual variables

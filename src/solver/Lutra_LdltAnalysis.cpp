@@ -60,7 +60,7 @@ std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> with_scales_of(
   const auto on_host = copy_to_host(exec, S);
   if (certain_cascade(on_host, former.row_front, options) > 0) return nullptr;
   Report report;
-  auto matching = match_symmetric(exec, S, on_host, options.matching, budget, report);
+  auto matching = match_symmetric(exec, S, on_host, options, budget, report);
   if (report.structural_rank != former.report.structural_rank) return nullptr;
   return with_new_scales(exec, former, diagonal_matching(std::move(matching.scale)), report,
                          hash_of_values(exec, S.values), budget);
@@ -147,7 +147,7 @@ OrderedTree scale_and_order(const ExecutionSpace& exec,
                             const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
                             const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, bool bordered,
                             LdltOptions& options, const MemoryBudget& budget, Report& report) {
-  const auto matching = match_symmetric(exec, S, on_host, options.matching, budget, report);
+  const auto matching = match_symmetric(exec, S, on_host, options, budget, report);
   auto ordered = bordered ? order_and_build_tree(exec, S, on_host, matching, options, budget, report)
                           : order_without_cascade(exec, S, on_host, matching, options, budget, report);
   const StageTimer timer(exec, true);
@@ -247,6 +247,8 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
                            const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border)
     -> AnalysisPointer<Scalar, ExecutionSpace> {
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
+  if (options.front_pivoting != FrontPivoting::automatic && !Impl::is_host_space<ExecutionSpace>)
+    throw InputError("options: front_pivoting is of hosts; devices pivot by blocks in large fronts");
   const LdltOptions chosen = Impl::completed(options);
   auto analysis = std::make_shared<Analysis<Scalar, ExecutionSpace>>();
   analysis->options = options;

@@ -15,6 +15,7 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PowerOfTwo.hpp"
 #include "Lutra_Reasons.hpp"
+#include "Lutra_ScalingChoice.hpp"
 #include "Lutra_SymmetricAuction.hpp"
 #include "Lutra_UsableMemory.hpp"
 
@@ -204,6 +205,31 @@ Reuse reuse_of(const FormerOrder& former, const CsrPattern<Ordinal, Offset, Kokk
   return reuse;
 }
 
+/// Whether an entry of the diagonal is missing or zero.
+template <class Scalar>
+bool has_zero_on_diagonal(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A) {
+  for (Ordinal i = 0; i < A.n_rows; ++i) {
+    bool found = false;
+    for (Offset e = A.row_map(i); e < A.row_map(i + 1) && !found; ++e)
+      found = A.entries(e) == i && A.values(e) != Scalar(0);
+    if (!found) return true;
+  }
+  return false;
+}
+
+/// The matching by which to scale, with its reason in the report.
+template <class ExecutionSpace, class Scalar>
+Matching scaling_of(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A, const LdltOptions& options,
+                    Report& report) {
+  if (options.matching != Matching::automatic) return options.matching;
+  const DeviceModel model = options.device_model.value_or(default_device_model<ExecutionSpace>());
+  const ScalingProperties properties{A.n_rows, A.nnz(), options.pair_ordering || has_zero_on_diagonal(A),
+                                     options.memory_limit != 0};
+  ScalingChoice choice = choose_scaling(properties, options.matching, model.auction);
+  if (!choice.reason.empty()) add_reason(report, choice.reason);
+  return choice.matching;
+}
+
 /// If the scales of the matching span a larger range, equilibration serves better.
 constexpr double max_scale_ratio = 0x1p52;
 
@@ -213,9 +239,11 @@ template <class Scalar, class ExecutionSpace>
 SymmetricMatching match_symmetric(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& given,
-    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& given_on_host, Matching option,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& given_on_host, const LdltOptions& options,
     const MemoryBudget& budget, Report& report) {
   const Kokkos::Timer timer;
+  Matching option = scaling_of<ExecutionSpace>(given_on_host, options, report);
+  const bool is_automatic = options.matching == Matching::automatic;
   const int unit = option == Matching::none ? 0 : exponent_of_unit(given_on_host);
   MemoryReservation scratch(budget), host_scratch{MemoryBudget()};
   auto A = given;
@@ -237,13 +265,16 @@ SymmetricMatching match_symmetric(
     SymmetricAuction auction = match_symmetric_auction(exec, A, on_host, budget);
     report_auction(auction.statistics, A.n_rows - auction.statistics.left_to_paths, report);
     result = std::move(auction.matching);
-  } else {
-    result = symmetrize(on_host, match_exact(on_host));
+    if (is_automatic && !suffices(auction.statistics, A.n_rows)) {
+      option = Matching::exact;
+      add_reason(report, "scaling: by the exact matching, since the auction leaves too many rows");
+    }
   }
+  if (option == Matching::exact) result = symmetrize(on_host, match_exact(on_host));
   report.choice.matching = option == Matching::auction ? "auction" : "exact";
   report.structural_rank = result.structural_rank;
   const auto [smallest, largest] = std::ranges::minmax(result.scale);
-  if (option == Matching::automatic && !(largest <= max_scale_ratio * smallest)) {
+  if (is_automatic && !(largest <= max_scale_ratio * smallest)) {
     result.scale = equilibrate(on_host);
     add_reason(report, "scaling: by the largest entries of rows, the matching's scales differ too much");
   }
@@ -298,7 +329,8 @@ PivotOrder order_symmetric_pivots(const CsrView<Scalar, Ordinal, Offset, Kokkos:
 #define LUTRA_CHOOSE_PIVOTS(Scalar, Space)                                                                 \
   template SymmetricMatching match_symmetric(                                                              \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
-      const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, Matching, const MemoryBudget&, Report&); \
+      const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const LdltOptions&, const MemoryBudget&, \
+      Report&);                                                                                            \
   template std::optional<PivotOrder> choose_pivots(                                                        \
       const Space&, const CsrView<Scalar, Ordinal, Offset, typename Space::memory_space>&,                 \
       const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const LuOptions&, const MemoryBudget&,   \

@@ -27,8 +27,8 @@ TEST_CASE("every Krylov method and preconditioner runs from the command line", "
     return json;
   };
   for (const std::string method : {"gmres", "bicgstab", "cg"}) {
-    for (const std::string precond :
-         {"auto", "none", "jacobi", "ilu0", "iluk", "parilu", "parilut", "ic0", "parict", "lu"}) {
+    for (const std::string precond : {"auto", "none", "jacobi", "ilu0", "iluk", "parilu", "parilut", "ic0",
+                                      "ick", "paric", "parict", "lu"}) {
       const auto json = solve("--method " + method + " --precond " + precond);
       CHECK(json["choice"]["method"] == method);
       CHECK(json["choice"]["precond"] == (precond != "auto" ? precond : method == "cg" ? "ic0" : "ilu0"));
@@ -38,6 +38,12 @@ TEST_CASE("every Krylov method and preconditioner runs from the command line", "
   const auto ilu0 = solve("--method gmres --transpose --nrhs 3");
   CHECK(solve("--method gmres --precond iluk --fill-level 3")["iterations"] < ilu0["iterations"]);
   CHECK(solve("--method gmres --precond iluk --fill-level 3")["factors"]["nnz_u"] > ilu0["factors"]["nnz_u"]);
+  CHECK(solve("--method cg --precond ick --fill-level 0")["choice"]["precond"] == "ic0");
+  const auto ick = solve("--method cg --precond ick --fill-level 3");
+  CHECK(ick["iterations"] < solve("--method cg --precond ic0")["iterations"]);
+  CHECK(ick["factors"]["nnz_u"] > solve("--method cg --precond ick")["factors"]["nnz_u"]);
+  CHECK(solve("--method cg --precond paric --sweeps 1")["iterations"] >=
+        solve("--method cg --precond paric --sweeps 20")["iterations"]);
   CHECK(solve("--method gmres --precond parilut --fill-factor 3 --steps 3 --drop-tol 1e-9 --ordering rcm")
             ["choice"]["ordering"] == "rcm");
   CHECK(solve("--method gmres --precond parilut --drop-tol 0")["choice"] ==

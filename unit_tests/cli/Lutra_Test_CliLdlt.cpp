@@ -18,6 +18,7 @@ TEST_CASE("a symmetric system and its inertia", "[cli]") {
   const Program program;
   write_symmetric(program, "s.mtx", "3 3 3\n2 1 2\n3 3 -4\n3 2 0\n");  // [0 2; 2 0] and −4
   const std::string more = GENERATE("", "--triangle upper", "--pair-ordering", "--matching auction",
+                                    "--backend serial --front-pivoting blocks",
                                     "--pivot threshold --pivot-tol 0.5", "--nrhs 3 --transpose");
   const Outcome outcome = program.run("solve s.mtx --method ldlt --json " + more);
   INFO(more << outcome.error);

@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,9 +19,11 @@
 
 namespace {
 
+using lutra::SelectCounters;
 using lutra::SelectionThreshold;
 using lutra::SelectMethod;
 using lutra::SelectOptions;
+using lutra::SelectSplitters;
 
 template <class RealType, class SpaceType>
 struct SelectTypes {
@@ -120,6 +123,52 @@ SelectionThreshold<Real> run(const Values<Real>& values, std::int64_t k, const S
   return lutra::select(Space(), device, k, options);
 }
 
+/// Every combination of counters, warps and splitters that this space has, other than the default.
+template <class Space>
+std::vector<SelectOptions> variants() {
+  std::vector<SelectOptions> result;
+  using enum SelectCounters;
+  using enum SelectSplitters;
+  for (const auto method : {SelectMethod::sampleselect, SelectMethod::quickselect}) {
+    for (const auto splitters : {dense, even}) {
+      if (method == SelectMethod::quickselect && splitters == even) continue;
+      for (const auto counters : {automatic, shared, global}) {
+        if (counters != automatic || splitters == even)
+          result.push_back({method, false, true, counters, false, splitters});
+#ifdef KOKKOS_ENABLE_CUDA
+        if constexpr (!std::is_same_v<Space, Kokkos::Cuda>) continue;
+        for (const bool aggregated : {false, true}) {
+          if (counters == automatic && (aggregated || splitters == dense)) continue;
+          result.push_back({method, false, false, counters, aggregated, splitters});
+        }
+#endif
+      }
+    }
+  }
+  return result;
+}
+
+/// The same threshold as by default, for each variant; a close one if it is approximate.
+template <class Real, class Space>
+void check_variants(const std::string& name, const Values<Real>& values, std::int64_t k) {
+  Values<Real> sorted = values;
+  std::sort(sorted.begin(), sorted.end(), less<Real>);
+  const auto expected = run<Real, Space>(values, k, {});
+  for (SelectOptions options : variants<Space>()) {
+    CAPTURE(name, values.size(), k, options.portable, options.method, options.counters,
+            options.warp_aggregated, options.splitters);
+    const auto found = run<Real, Space>(values, k, options);
+    check(found, values, sorted, k);
+    CHECK(same(found.lower, expected.lower));
+    CHECK(same(found.upper, expected.upper));
+    CHECK(found.n_above == expected.n_above);
+    CHECK(found.n_ties == expected.n_ties);
+    if (options.method == SelectMethod::quickselect) continue;
+    options.approximate = true;
+    check(run<Real, Space>(values, k, options), values, sorted, k);
+  }
+}
+
 template <class Real, class Space>
 void check_all(const std::string& name, const Values<Real>& values, const std::vector<std::int64_t>& ks) {
   Values<Real> sorted = values;
@@ -159,6 +208,17 @@ TEMPLATE_LIST_TEST_CASE("the k largest values of several distributions are selec
     if (name == "uniform" || name == "neighbours" || name == "all equal")
       check_all<Real, Space>(name, make(2200000), {700000});
   }
+}
+
+TEMPLATE_LIST_TEST_CASE("variants of counting and of splitters select the same values",
+                        "[ilu][select][variants]", AllSelectTypes) {
+  using Real = typename TestType::Real;
+  using Space = typename TestType::Space;
+  for (const auto& [name, make] : distributions<Real>()) {
+    for (const std::size_t n : {0, 1000, 16385, 40001, 300000})
+      check_variants<Real, Space>(name, make(n), static_cast<std::int64_t>(n) / 3);
+  }
+  check_variants<Real, Space>("uniform", distributions<Real>()[0].second(2200000), 700000);
 }
 
 TEMPLATE_TEST_CASE("keys preserve the order of values and leave no gaps", "[ilu][select]", float, double) {
@@ -243,6 +303,16 @@ TEST_CASE("selection refuses invalid requests", "[ilu][select]") {
   const Selection::Values values = Kokkos::View<double*, Space::memory_space>("values", 10);
   CHECK_THROWS_AS(Selection(Space(), -1), lutra::InputError);
   CHECK_THROWS_AS(Selection(Space(), 9, {SelectMethod::quickselect, true, false}), lutra::InputError);
+  using enum SelectCounters;
+  using enum SelectSplitters;
+  constexpr auto sample = SelectMethod::sampleselect, quick = SelectMethod::quickselect;
+  CHECK_THROWS_AS(Selection(Space(), 9, {quick, false, true, automatic, false, even}), lutra::InputError);
+  CHECK_THROWS_AS(Selection(Space(), 9, {sample, false, true, shared, true}), lutra::InputError);
+  CHECK_THROWS_AS(Selection(Space(), 9, {sample, false, false, automatic, true}), lutra::InputError);
+  if constexpr (std::is_same_v<Space::memory_space, Kokkos::HostSpace>) {
+    CHECK_THROWS_AS(Selection(Space(), 9, {sample, false, false, global}), lutra::InputError);
+    CHECK_THROWS_AS(Selection(Space(), 9, {sample, false, false, automatic, false, even}), lutra::InputError);
+  }
   CHECK_THROWS_AS(Selection(Space(), 9).find(Space(), values, 3, Selection::Result("r")), lutra::InputError);
   CHECK_THROWS_AS(lutra::select(Space(), values, -1), lutra::InputError);
   CHECK_THROWS_AS(lutra::select(Space(), values, 1, {}, lutra::MemoryBudget(100)), lutra::OutOfMemoryError);

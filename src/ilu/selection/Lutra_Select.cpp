@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 
 #include "Lutra_Allocate.hpp"
 #include "Lutra_Bytes.hpp"
@@ -14,6 +15,7 @@
 #include "Lutra_SampleSelectHost.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_SampleSelectCuda.hpp"
+#include "Lutra_SelectionVariants.hpp"
 #endif
 
 namespace lutra {
@@ -39,6 +41,32 @@ bool needs_no_oracles(const ExecutionSpace&, const SelectOptions&) {
 template <HostExecution ExecutionSpace>
 bool needs_no_oracles(const ExecutionSpace&, const SelectOptions& options) {
   return !options.portable && options.method == SelectMethod::sampleselect;
+}
+
+/// Whether a backend has kernels of its own whose counters are chosen; those of hosts have none.
+template <class ExecutionSpace>
+constexpr bool has_counters_to_choose() {
+#ifdef KOKKOS_ENABLE_CUDA
+  return std::is_same_v<ExecutionSpace, Kokkos::Cuda>;
+#else
+  return false;
+#endif
+}
+
+/// @throws InputError for options that contradict one another or have no effect here
+template <class ExecutionSpace>
+void check_options(const ExecutionSpace& exec, const SelectOptions& options) {
+  const bool is_own = !options.portable && has_counters_to_choose<ExecutionSpace>();
+  const bool is_even = options.splitters == SelectSplitters::even;
+  const bool is_quick = options.method == SelectMethod::quickselect;
+  if (options.approximate && is_quick) throw InputError("Selection: quickselect is never approximate");
+  if (is_even && is_quick) throw InputError("Selection: quickselect has one pivot, no splitters to space");
+  if (options.warp_aggregated && !is_own)
+    throw InputError("Selection: only the CUDA kernels aggregate within warps");
+  if (options.warp_aggregated && options.counters == SelectCounters::automatic)
+    throw InputError("Selection: warps aggregate with counters `shared` or `global`");
+  if (needs_no_oracles(exec, options) && (is_even || options.counters != SelectCounters::automatic))
+    throw InputError("Selection: on hosts only the portable kernels have splitters and counters to choose");
 }
 
 template <class View, class ExecutionSpace>
@@ -78,14 +106,14 @@ WorkspaceOf<Real, ExecutionSpace> make_workspace(const ExecutionSpace& exec, std
 /// Two levels almost always suffice; one team finishes whatever they leave.
 template <class Real, class ExecutionSpace>
 void sampleselect_portable(const ExecutionSpace& exec, const WorkspaceOf<Real, ExecutionSpace>& work,
-                           const ValuesOf<Real, ExecutionSpace>& values, std::int64_t k, bool approximate,
-                           const ResultOf<Real, ExecutionSpace>& result) {
+                           const ValuesOf<Real, ExecutionSpace>& values, std::int64_t k,
+                           const SelectOptions& options, const ResultOf<Real, ExecutionSpace>& result) {
   using Steps = SampleSelect<Real, ExecutionSpace, sampleselect_height>;
   const auto n = static_cast<std::int64_t>(values.extent(0));
-  Steps steps{work, values, k, result, approximate};
+  Steps steps{work, values, k, result, options};
   if (n <= Steps::finish_size) return steps.queue_finish(exec, 0);
   steps.queue_level(exec, 0);
-  if (approximate) return;
+  if (options.approximate) return;
   steps.queue_level(exec, 1);
   steps.queue_finish(exec, 2);
 }
@@ -101,9 +129,9 @@ std::int64_t values_left(const ExecutionSpace& exec, const Work& work) {
 template <class Real, class ExecutionSpace>
 void quickselect_portable(const ExecutionSpace& exec, const WorkspaceOf<Real, ExecutionSpace>& work,
                           const ValuesOf<Real, ExecutionSpace>& values, std::int64_t k,
-                          const ResultOf<Real, ExecutionSpace>& result) {
+                          const SelectOptions& options, const ResultOf<Real, ExecutionSpace>& result) {
   using Steps = SampleSelect<Real, ExecutionSpace, quickselect_height>;
-  Steps steps{work, values, k, result, false};
+  Steps steps{work, values, k, result, options};
   int level = 0;
   for (auto left = static_cast<std::int64_t>(values.extent(0)); left > Steps::finish_size; ++level) {
     steps.queue_level(exec, level);
@@ -117,8 +145,8 @@ void find_portable(const ExecutionSpace& exec, const WorkspaceOf<Real, Execution
                    const ValuesOf<Real, ExecutionSpace>& values, std::int64_t k, const SelectOptions& options,
                    const ResultOf<Real, ExecutionSpace>& result) {
   if (options.method == SelectMethod::quickselect)
-    return quickselect_portable<Real>(exec, work, values, k, result);
-  sampleselect_portable<Real>(exec, work, values, k, options.approximate, result);
+    return quickselect_portable<Real>(exec, work, values, k, options, result);
+  sampleselect_portable<Real>(exec, work, values, k, options, result);
 }
 
 /// By a space's own kernels, if it has any.
@@ -133,7 +161,7 @@ void find_own(const ExecutionSpace& exec, const WorkspaceOf<Real, ExecutionSpace
               const ValuesOf<Real, ExecutionSpace>& values, std::int64_t k, const SelectOptions& options,
               const ResultOf<Real, ExecutionSpace>& result) {
   if (options.method == SelectMethod::quickselect)
-    return quickselect_portable<Real>(exec, work, values, k, result);
+    return quickselect_portable<Real>(exec, work, values, k, options, result);
   result() = SampleSelectHost<Real, ExecutionSpace>{exec, work, values}.find(k);
 }
 #ifdef KOKKOS_ENABLE_CUDA
@@ -141,9 +169,11 @@ template <class Real>
 void find_own(const Kokkos::Cuda& exec, const WorkspaceOf<Real, Kokkos::Cuda>& work,
               const ValuesOf<Real, Kokkos::Cuda>& values, std::int64_t k, const SelectOptions& options,
               const ResultOf<Real, Kokkos::Cuda>& result) {
-  const SampleSelectCuda<Real> steps(exec, work, values, k, result);
-  options.method == SelectMethod::quickselect ? steps.quickselect([&] { return values_left(exec, work); })
-                                              : steps.find(options.approximate);
+  const auto left = [&] { return values_left(exec, work); };
+  if (options.counters != SelectCounters::automatic)
+    return select_variant<Real>({exec, work, values, k, result}, options, left);
+  const SampleSelectCuda<Real> steps(exec, work, values, k, result, options.splitters);
+  options.method == SelectMethod::quickselect ? steps.quickselect(left) : steps.find(options.approximate);
 }
 #endif
 
@@ -155,8 +185,7 @@ Selection<Real, ExecutionSpace>::Selection(const ExecutionSpace& exec, std::int6
                                            const SelectOptions& options, const MemoryBudget& budget)
     : m_options(options) {
   if (max_n < 0) throw InputError("Selection: max_n must be at least 0");
-  if (options.approximate && options.method == SelectMethod::quickselect)
-    throw InputError("Selection: quickselect is never approximate");
+  Impl::check_options(exec, options);
   m_work = Impl::make_workspace<Real>(exec, max_n, options, budget);
 }
 

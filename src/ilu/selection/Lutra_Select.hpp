@@ -18,11 +18,29 @@ enum class SelectMethod {
   quickselect    ///< one pivot, two buckets; a baseline
 };
 
+/// Where a pass counts the values of each bucket, and the keys that it gathers (Anzt et al. 2019, section
+/// III, "Parallel counting and filtering").
+enum class SelectCounters {
+  automatic,  ///< CUDA: eight per bucket in the shared memory of a block; portable kernels: one, in scratch
+  shared,     ///< one per bucket in the shared memory of a block, added to device memory at its end
+  global      ///< one per bucket in device memory
+};
+
+/// Where the splitters of sampleselect are among the sorted sample.
+enum class SelectSplitters {
+  dense,  ///< most of them near the wanted rank
+  even    ///< evenly spaced, as in the paper
+};
+
 struct SelectOptions {
   SelectMethod method = SelectMethod::sampleselect;
   bool approximate = false;  ///< stop after one pass, at the bucket that contains the k-th largest value.
                              ///< Host selection is exact anyway, at almost no cost
   bool portable = false;     ///< use the portable kernels even where others exist
+  SelectCounters counters = SelectCounters::automatic;
+  bool warp_aggregated =
+      false;  ///< CUDA: lanes of a warp with equal buckets add once, with `shared` or `global`
+  SelectSplitters splitters = SelectSplitters::dense;
 };
 
 /// Separates the k largest of n values from the others. NaN counts as larger than all numbers, −0 and +0 are
@@ -61,7 +79,9 @@ class Selection {
   using Result = Kokkos::View<SelectionThreshold<Real>, Memory>;
 
   Selection() = default;
-  /// @throws InputError for max_n < 0 and approximate quickselect, OutOfMemoryError
+  /// @throws InputError for max_n < 0, approximate quickselect, and options that have no effect here:
+  /// splitters of quickselect, any but the defaults of a host's own selection, warps of portable kernels.
+  /// OutOfMemoryError
   Selection(const ExecutionSpace& exec, std::int64_t max_n, const SelectOptions& options = {},
             const MemoryBudget& budget = MemoryBudget());
 

@@ -102,8 +102,8 @@ std::optional<PivotOrder> choose_pivots(
     const MemoryBudget& budget, Report& report, const FormerOrder& former = {});
 
 /// Computes the matching and the scales of a symmetric matrix that the options request; scales are rounded to
-/// powers of two. Writes the choice with its reasons, the time and, if a matching was requested, the
-/// structural rank to `report`.
+/// powers of two. An automatic matching is that of `choose_scaling`. Writes the choice with its reasons, the
+/// time and, if a matching was requested, the structural rank to `report`.
 /// @param A       matrix with both triangles
 /// @param on_host copy of A on the host
 /// @throws OutOfMemoryError
@@ -111,7 +111,7 @@ template <class Scalar, class ExecutionSpace>
 SymmetricMatching match_symmetric(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, Matching option,
+    const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LdltOptions& options,
     const MemoryBudget& budget, Report& report);
 
 /// Computes one order for both rows and columns of a symmetric matrix, with pairs if the options request

@@ -65,8 +65,9 @@ struct FactorOptions {
   std::vector<std::int64_t>
       user_permutation{};  ///< column permutation for Ordering::user: columns in elimination order, from 0
   /// For LU: how pivot entries are matched, and the scaling that comes with the matching. For LDLᵀ: the
-  /// scaling; automatic means exact matching, or equilibration if the scales of the matching differ by more
-  /// than 2⁵². Cholesky does not use it.
+  /// scaling; automatic means exact matching, or an auction where only scales are needed and the device model
+  /// predicts it to be faster, or equilibration if the scales of the matching differ by more than 2⁵².
+  /// Cholesky does not use it.
   Matching matching = Matching::automatic;
   /// For LU: automatic means static_perturbed; threshold interchanges rows within fronts. For LDLᵀ: automatic
   /// means threshold. Cholesky does not pivot.
@@ -143,6 +144,13 @@ struct LuOptions : DirectOptions, LuChoices {
 /// @throws InputError if an option is out of range or conflicts with another
 void check_options(const LuOptions& options);
 
+/// How hosts pivot within the fronts of LDLᵀ and Cholesky.
+enum class FrontPivoting {
+  automatic,  ///< by columns in fronts of up to 512 rows, by blocks in larger ones
+  columns,    ///< column by column (Duff and Reid 1983); one thread eliminates a front
+  blocks      ///< a posteriori by block columns (Hogg, Ovtchinnikov and Scott 2016) in every front
+};
+
 /// Options specific to LDLᵀ and Cholesky.
 struct LdltChoices {
   Symmetry symmetry = Symmetry::symmetric;  ///< kind of symmetry of a complex matrix
@@ -159,6 +167,8 @@ struct LdltChoices {
   /// of LU, and keep them if they are as stable as those of the threshold test. Empty: on CUDA, if
   /// memory_limit is 0.
   std::optional<bool> in_place_first{};
+  /// How hosts pivot within fronts. Devices and static_perturbed accept only automatic.
+  FrontPivoting front_pivoting = FrontPivoting::automatic;
 
   bool operator==(const LdltChoices&) const = default;
 };

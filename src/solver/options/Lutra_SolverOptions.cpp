@@ -85,6 +85,8 @@ void check_options(const LdltOptions& options) {
     throw InputError("options: pivots are perturbed with pivoting static_perturbed only");
   if (options.pair_ordering && options.matching == Matching::none)
     throw InputError("options: pair_ordering needs a matching");
+  if (options.front_pivoting != FrontPivoting::automatic && options.pivoting == Pivoting::static_perturbed)
+    throw InputError("options: pivoting static_perturbed leaves no front_pivoting to choose");
   if (!options.positive_definite) return;
   if (options.pivoting != Pivoting::automatic && options.pivoting != Pivoting::none)
     throw InputError("options: a Cholesky factorization takes the diagonal as pivots (pivoting none)");

@@ -9,6 +9,7 @@
 
 #include "Lutra_Communicator.hpp"
 #include "Lutra_DistributedTriangles.hpp"
+#include "Lutra_Error.hpp"
 #include "Lutra_Factorization.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_MatrixMarket.hpp"
@@ -259,22 +260,26 @@ double fit_latency(Communicator& comm, const DistributedCosts& costs, bool on_de
   return best * costs.latency_seconds;
 }
 
-/// Seconds of a put, by the ranks' devices or hosts.
-double put_seconds(Communicator& comm, std::size_t bytes, bool by_devices) {
+}  // namespace
+
+double measure_put_seconds(Communicator& comm, std::size_t bytes, bool by_devices) {
 #ifdef KOKKOS_ENABLE_CUDA
   if (by_devices) return put_seconds_of_devices(comm, bytes);
+#else
+  if (by_devices) throw InputError("puts by devices: this build has none that map each other's memory");
 #endif
-  static_cast<void>(by_devices);
   return put_seconds(comm, bytes);
 }
+
+namespace {
 
 /// Seconds of a put of few bytes, and seconds per byte: from a put of so many bytes that it takes longer by
 /// more than times vary. Collective; rank 0's numbers hold.
 std::vector<double> fit_link(Communicator& comm, bool by_devices) {
   constexpr std::size_t few = 8, most = std::size_t(1) << 20;
-  const double seconds_few = put_seconds(comm, few, by_devices);
+  const double seconds_few = measure_put_seconds(comm, few, by_devices);
   for (std::size_t many = by_devices ? 16384 : 2048;; many *= 4) {
-    std::vector<double> seconds{seconds_few, put_seconds(comm, many, by_devices)};
+    std::vector<double> seconds{seconds_few, measure_put_seconds(comm, many, by_devices)};
     comm.broadcast(seconds);
     const double longer = seconds[1] - seconds[0];
     if (longer > 0.5 * seconds[0] || 4 * many > most)

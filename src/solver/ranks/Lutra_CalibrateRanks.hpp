@@ -2,6 +2,8 @@
 #ifndef LUTRA_CALIBRATERANKS_HPP
 #define LUTRA_CALIBRATERANKS_HPP
 
+#include <cstddef>
+
 #include "Lutra_Communicator.hpp"
 #include "Lutra_DeviceModel.hpp"
 
@@ -15,6 +17,12 @@ namespace lutra {
 /// @tparam Scalar double
 template <class Scalar>
 DistributedCosts measure_distributed_costs(Communicator& comm, bool on_device = false);
+
+/// Collective. Seconds of one put of `bytes` bytes and its arrival between rank 0 and the last rank, the
+/// least of several hundred ping-pongs, on these ranks; at least two are needed.
+/// @param by_devices by a thread block of each rank's device, which needs CommBackend::peer; `bytes` is then
+///                   a multiple of 8
+double measure_put_seconds(Communicator& comm, std::size_t bytes, bool by_devices = false);
 
 }  // namespace lutra
 

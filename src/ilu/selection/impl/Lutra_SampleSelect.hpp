@@ -53,7 +53,7 @@ struct SampleSelect {
   Values values;
   std::int64_t k;
   Result result;
-  bool approximate;
+  SelectOptions options;
   int level = 0;
 
   /// Queues a level.
@@ -71,7 +71,7 @@ struct SampleSelect {
                          *this);
     Kokkos::parallel_for("lutra::ilu::select choose", Kokkos::RangePolicy<ExecutionSpace, Choose>(exec, 0, 1),
                          *this);
-    if (approximate) return;
+    if (options.approximate) return;
     Kokkos::parallel_for("lutra::ilu::select filter",
                          Kokkos::TeamPolicy<ExecutionSpace, Filter>(exec, chunks, Kokkos::AUTO), *this);
   }
@@ -108,7 +108,8 @@ struct SampleSelect {
     sort(team, sample);
     const double rank = rank_in_sample(state);
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 1, buckets), [&](const int t) {
-      work.splitters(t) = Splitters<buckets>::pick(sample, valid, t, rank);
+      work.splitters(t) =
+          Splitters<buckets>::pick(sample, valid, t, rank, options.splitters == SelectSplitters::even);
     });
   }
 
@@ -147,7 +148,7 @@ struct SampleSelect {
     choose_target(state, work.capacity);
     for (int b = 0; b < buckets; ++b) work.counts(b) = 0;
     work.gathered(0) = 0;
-    if (approximate || state.is_found()) result() = threshold_of<Real>(state);
+    if (options.approximate || state.is_found()) result() = threshold_of<Real>(state);
     work.state(0) = state;
   }
 
@@ -238,7 +239,8 @@ struct SampleSelect {
                                    const KeyAt& key_of) const {
     const std::int64_t begin = team.league_rank() * chunk, end = chunk_end(begin, state.size);
     const int top = level == 0 ? buckets - 1 : buckets - 2;
-    unsigned char* const oracles = approximate ? nullptr : work.oracles.data() + begin;
+    const bool is_global = options.counters == SelectCounters::global;
+    unsigned char* const oracles = options.approximate ? nullptr : work.oracles.data() + begin;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, end - begin), [&](const std::int64_t j) {
       const Key key = key_of(begin + j);
       int node = 1;
@@ -246,7 +248,11 @@ struct SampleSelect {
       int bucket = node - buckets < top ? node - buckets : top;
       if (level > 0 && (key < state.lo || key > state.hi)) bucket = buckets - 1;
       if (oracles != nullptr) oracles[j] = static_cast<unsigned char>(bucket);
-      TeamAtomics<ExecutionSpace>::add(counters[bucket], 1);
+      if (is_global) {
+        add_shared<ExecutionSpace>(work.counts(bucket), 1ull);
+      } else {
+        TeamAtomics<ExecutionSpace>::add(counters[bucket], 1);
+      }
     });
   }
 

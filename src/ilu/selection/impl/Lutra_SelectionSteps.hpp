@@ -63,19 +63,21 @@ struct KeyWord {
 ///     bucket   0 | 1 | … | buckets − 2 | buckets − 1
 ///                s₁  s₂  s_{buckets−2}   largest word: NaN in the first level, else: not a candidate
 ///
-/// The paper spaces splitters evenly. Here most are near the wanted rank, within the error of its rank in the
-/// sample (at most 3.5 standard deviations), so that the bucket with the wanted value is several times
-/// smaller.
+/// The paper spaces splitters evenly (`SelectSplitters::even`). By default most are near the wanted rank,
+/// within the error of its rank in the sample (at most 3.5 standard deviations), so that the bucket with the
+/// wanted value is several times smaller.
 template <int buckets>
 struct Splitters {
   static constexpr int last = buckets - 2;  ///< the last splitter taken from the sample
 
   /// Rank in the sample of splitter t.
   /// @param rank of the wanted value in the sample
-  KOKKOS_FUNCTION static int sample_rank(int t, double rank) {
+  /// @param even splitters are evenly spaced
+  KOKKOS_FUNCTION static int sample_rank(int t, double rank, bool even) {
     // 3.5 standard deviations to either side: a rank among 1024 samples has one of at most 16.
     constexpr int dense = 112;
     if constexpr (buckets == 4) return selection_samples / 2;  // one pivot, and its equals
+    if (even) return t * selection_samples / (last + 1);
     const int begin = clamp_to(static_cast<int>(rank) - dense / 2, selection_samples - dense);
     const int end = begin + dense;
     const int before = (last - dense) * begin / (selection_samples - dense), after = last - dense - before;
@@ -87,9 +89,9 @@ struct Splitters {
   /// Splitter t of a sorted sample, whose first `valid` words belong to candidate keys. The last of several
   /// equal splitters is raised by one, so that the bucket before it holds only equal words.
   template <class Word>
-  KOKKOS_FUNCTION static Word pick(const Word* sample, int valid, int t, double rank) {
+  KOKKOS_FUNCTION static Word pick(const Word* sample, int valid, int t, double rank, bool even) {
     if (t > last) return ~Word(0);
-    const auto word = [&](int u) { return sample[sample_rank(u, rank) * valid / selection_samples]; };
+    const auto word = [&](int u) { return sample[sample_rank(u, rank, even) * valid / selection_samples]; };
     const Word own = word(t);
     const bool ends_run = t > 1 && word(t - 1) == own && (t == last || word(t + 1) != own);
     return ends_run && own != ~Word(0) ? own + 1 : own;

@@ -92,6 +92,10 @@ inline constexpr Choices<Pivoting, 4> choices_of<Pivoting> = {{{"auto", Pivoting
                                                                {"static", Pivoting::static_perturbed},
                                                                {"threshold", Pivoting::threshold}}};
 template <>
+inline constexpr Choices<FrontPivoting, 3> choices_of<FrontPivoting> = {{{"auto", FrontPivoting::automatic},
+                                                                         {"columns", FrontPivoting::columns},
+                                                                         {"blocks", FrontPivoting::blocks}}};
+template <>
 inline constexpr Choices<Symmetry, 2> choices_of<Symmetry> = {
     {{"symmetric", Symmetry::symmetric}, {"hermitian", Symmetry::hermitian}}};
 template <>
@@ -216,7 +220,9 @@ inline constexpr auto fields_of<LdltChoices> = std::tuple{
                 "pivoting threshold: entries of L are at most 1 over this", above_zero(0.5)},
     OptionField{"zero_tolerance", &LdltChoices::zero_tolerance,
                 "columns without an entry above this times the largest are zero pivots",
-                Range{.most = 1, .without_least = true, .without_most = true, .zero = "by the precision"}}};
+                Range{.most = 1, .without_least = true, .without_most = true, .zero = "by the precision"}},
+    OptionField{"front_pivoting", &LdltChoices::front_pivoting,
+                "pivoting within fronts on hosts: blocks pivots a posteriori in every front"}};
 template <>
 inline constexpr auto fields_of<LdltOptions> =
     std::tuple_cat(std::tuple{OptionField{"positive_definite", &LdltOptions::positive_definite,

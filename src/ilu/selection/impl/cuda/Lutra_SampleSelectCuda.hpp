@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "Lutra_BucketCounters.hpp"
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_SelectionBlockCuda.hpp"
 
@@ -19,17 +20,18 @@ namespace lutra::Impl {
 ///     sample ▶ sort ▶ splitters ▶ tree │ values ▶ words ▶ buckets ▶ oracles, counters │ last: choose
 ///
 /// A level compares 32 bits of 64-bit keys. In shared memory each lane has a copy of the tree in a separate
-/// bank, and four lanes share a copy of the counters: no bank conflicts whatever the values are, and few
-/// collisions if all are equal.
-template <class Real, int height, bool is_first, bool is_exact, bool is_aligned>
+/// bank, and by default four lanes share a copy of the counters: no bank conflicts whatever the values are,
+/// and few collisions if all are equal.
+/// @tparam Counters BucketCounters
+template <class Real, class Counters, int height, bool is_first, bool is_exact, bool is_aligned>
 struct CountBuckets {
   using Launch = SelectionLaunch<Real>;
   using Key = typename Launch::Key;
   using State = SelectionState<Key>;
   using Words = KeyWord<unsigned, Key>;
   static constexpr int buckets = 1 << height, top = is_first ? buckets - 1 : buckets - 2;
-  // Copies of a counter: additions of equal values collide less often.
-  static constexpr int lanes = 32, copies = 8, batch = 8;  ///< batch: values in flight per thread
+  static constexpr int lanes = 32, copies = Counters::copies,
+                       batch = 8;  ///< batch: values in flight per thread
   static constexpr int tile = batch * selection_threads;
 
   struct Shared {
@@ -58,10 +60,12 @@ struct CountBuckets {
       count<true>(state, words, launch.buffer(state.source), [](Key key) { return key; });
     }
     __syncthreads();
-    for (int b = thread(); b < buckets; b += selection_threads) {
-      unsigned sum = 0;
-      for (int copy = 0; copy < copies; ++copy) sum += shared.counters[b * copies + copy];
-      if (sum > 0) atomicAdd(launch.counts + b, static_cast<unsigned long long>(sum));
+    if constexpr (!Counters::is_global) {
+      for (int b = thread(); b < buckets; b += selection_threads) {
+        unsigned sum = 0;
+        for (int copy = 0; copy < copies; ++copy) sum += shared.counters[b * copies + copy];
+        if (sum > 0) atomicAdd(launch.counts + b, static_cast<unsigned long long>(sum));
+      }
     }
     if (is_last_block(launch.blocks_done)) choose(state, words);
   }
@@ -96,7 +100,8 @@ struct CountBuckets {
     sort(in_question ? words.of(key) : ~0u, sample);
     const int t = thread();
     if (t > 0 && t < buckets)
-      shared.splitters[t] = Splitters<buckets>::pick(sample, valid, t, rank_in_sample(state));
+      shared.splitters[t] =
+          Splitters<buckets>::pick(sample, valid, t, rank_in_sample(state), launch.has_even_splitters);
     __syncthreads();  // splitters are written, and the sample is no longer needed
     for (int node = 1 + t / lanes; node < buckets; node += selection_threads / lanes) {
       shared.tree[node * lanes + t % lanes] = shared.splitters[Splitters<buckets>::at_node(node)];
@@ -141,8 +146,8 @@ struct CountBuckets {
           state, words, [&](int e) { return key_of(loaded[e / length].value[e % length]); }, bucket);
 #pragma unroll
       for (int e = 0; e < batch; ++e) {
-        if (whole || index(e) < state.size)
-          atomicAdd(&shared.counters[bucket[e] * copies + threadIdx.x % copies], 1u);
+        Counters::template add<height>(shared.counters, launch.counts, bucket[e],
+                                       whole || index(e) < state.size);
       }
       if constexpr (is_exact) {
         if (whole) {
@@ -210,17 +215,17 @@ struct CountBuckets {
   }
 };
 
-template <class Real, int height, bool is_first, bool is_exact, bool is_aligned>
+template <class Real, class Counters, int height, bool is_first, bool is_exact, bool is_aligned>
 __global__ void __launch_bounds__(selection_threads) count_buckets(SelectionLaunch<Real> launch, int level) {
-  using Count = CountBuckets<Real, height, is_first, is_exact, is_aligned>;
+  using Count = CountBuckets<Real, Counters, height, is_first, is_exact, is_aligned>;
   __shared__ typename Count::Shared shared;
   Count{launch, shared, level}.run();
 }
 
 /// Gathers the keys of the chosen bucket by the oracles, 16 at a time; values of other buckets are not read.
-/// Positions are first counted in shared memory. The last block finishes a selection of few keys, or of any
-/// number if it `must`.
-template <class Real>
+/// Positions are first counted in shared memory, or in device memory if the counters are there. The last
+/// block finishes a selection of few keys, or of any number if it `must`.
+template <class Real, class Counters>
 struct GatherBucket {
   using Launch = SelectionLaunch<Real>;
   using Key = typename Launch::Key;
@@ -245,17 +250,33 @@ struct GatherBucket {
       const std::int64_t mine = first + static_cast<int>(threadIdx.x) * length;
       unsigned found = matches(state, mine);
       if (__syncthreads_or(found != 0 ? 1 : 0) == 0) continue;
-      unsigned offset = 0;
-      if (found != 0) offset = atomicAdd(&shared.count, static_cast<unsigned>(__popc(found)));
+      Key* to = target + claim(static_cast<unsigned>(__popc(found)));
+      for (; found != 0; found &= found - 1)
+        *to++ = launch.key_at(state, mine + __ffs(static_cast<int>(found)) - 1);
+    }
+  }
+
+  /// First position in the target of `count` keys of each thread.
+  __device__ unsigned long long claim(unsigned count) const {
+    if constexpr (Counters::is_global) {
+      const auto add = [&](unsigned long long sum) { return atomicAdd(launch.gathered, sum); };
+      if constexpr (Counters::aggregates) return claim_in_warp(count, add);
+      return count == 0 ? 0 : add(count);
+    } else {
+      const auto add = [&](unsigned sum) { return atomicAdd(&shared.count, sum); };
+      unsigned long long offset = 0;
+      if constexpr (Counters::aggregates) {
+        offset = claim_in_warp(count, add);
+      } else if (count != 0) {
+        offset = add(count);
+      }
       __syncthreads();  // the count is complete
       if (threadIdx.x == 0) {
         shared.begin = atomicAdd(launch.gathered, static_cast<unsigned long long>(shared.count));
         shared.count = 0;
       }
       __syncthreads();  // the offset is written, the count is 0
-      Key* to = target + shared.begin + offset;
-      for (; found != 0; found &= found - 1)
-        *to++ = launch.key_at(state, mine + __ffs(static_cast<int>(found)) - 1);
+      return shared.begin + offset;
     }
   }
 
@@ -275,10 +296,10 @@ struct GatherBucket {
   }
 };
 
-template <class Real>
+template <class Real, class Counters>
 __global__ void __launch_bounds__(selection_threads)
     gather_bucket(SelectionLaunch<Real> launch, std::int64_t finish_size, bool must_finish) {
-  using Gather = GatherBucket<Real>;
+  using Gather = GatherBucket<Real, Counters>;
   using Finish = FinishSelection<Real>;
   __shared__ typename Gather::Shared shared;
   __shared__ typename Finish::Shared finish_shared;
@@ -291,7 +312,7 @@ __global__ void __launch_bounds__(selection_threads)
 
 /// SampleSelect by these kernels: one launch for few values and for approximate thresholds; two launches for
 /// up to 2¹⁷ values; four for more, where the last two mostly find the search ended.
-template <class Real>
+template <class Real, class Counters = CopiedCounters>
 struct SampleSelectCuda {
   using Memory = Kokkos::CudaSpace;
   using Work = SelectionWorkspace<Real, Memory>;
@@ -304,7 +325,8 @@ struct SampleSelectCuda {
 
   SampleSelectCuda(const Kokkos::Cuda& instance, const Work& work,
                    const Kokkos::View<const Real*, Memory>& values, std::int64_t k,
-                   const Kokkos::View<SelectionThreshold<Real>, Memory>& result)
+                   const Kokkos::View<SelectionThreshold<Real>, Memory>& result,
+                   SelectSplitters splitters = SelectSplitters::dense)
       : exec(instance),
         launch{values.data(),
                static_cast<std::int64_t>(values.extent(0)),
@@ -316,7 +338,8 @@ struct SampleSelectCuda {
                work.blocks_done.data(),
                work.oracles.data(),
                work.buffers.data(),
-               result.data()} {}
+               result.data(),
+               splitters == SelectSplitters::even} {}
 
   /// Queues sampleselect.
   void find(bool approximate) const {
@@ -332,6 +355,8 @@ struct SampleSelectCuda {
 
   /// Queues only the first level's counting pass, for benchmarks.
   void count_once() const { count<8, true, true>(0); }
+  void count_once_without_oracles() const { count<8, true, false>(0); }
+  void count_pivot_once() const { count<2, true, true>(0); }
 
   /// Quickselect; waits after each level.
   /// @param left () → candidate values after a level
@@ -359,15 +384,16 @@ struct SampleSelectCuda {
   template <int height, bool is_first, bool is_exact>
   void count(int level) const {
     const bool aligned = reinterpret_cast<std::uintptr_t>(launch.values) % 16 == 0;
-    const auto kernel = aligned ? count_buckets<Real, height, is_first, is_exact, true>
-                                : count_buckets<Real, height, is_first, is_exact, false>;
-    constexpr int tile = CountBuckets<Real, height, is_first, is_exact, true>::tile;
+    const auto kernel = aligned ? count_buckets<Real, Counters, height, is_first, is_exact, true>
+                                : count_buckets<Real, Counters, height, is_first, is_exact, false>;
+    constexpr int tile = CountBuckets<Real, Counters, height, is_first, is_exact, true>::tile;
     kernel<<<blocks(tile, 1), selection_threads, 0, exec.cuda_stream()>>>(launch, level);
     check_cuda(cudaGetLastError(), "counting the buckets of a selection");
   }
   void gather(bool must_finish) const {
-    gather_bucket<Real><<<blocks(GatherBucket<Real>::tile, 2), selection_threads, 0, exec.cuda_stream()>>>(
-        launch, finish_size, must_finish);
+    constexpr int tile = GatherBucket<Real, Counters>::tile;
+    gather_bucket<Real, Counters>
+        <<<blocks(tile, 2), selection_threads, 0, exec.cuda_stream()>>>(launch, finish_size, must_finish);
     check_cuda(cudaGetLastError(), "gathering the bucket of a selection");
   }
 };

@@ -23,6 +23,7 @@ struct SelectionLaunch {
   unsigned char* oracles;
   Key* buffers;
   SelectionThreshold<Real>* result;
+  bool has_even_splitters;
 
   __device__ Key* buffer(int number) const {
     return buffers + (number - SelectionState<Key>::first) * capacity;
