@@ -292,6 +292,13 @@ void bind_report(nb::module_& m) {
       .def_ro("growth", &PivotCounts::growth)
       .def_ro("shift", &PivotCounts::shift)
       .def_ro("attempt", &PivotCounts::attempt);
+  nb::class_<ColumnReport>(m, "ColumnReport", "Modes and format of columns, level by level on devices.")
+      .def_ro("levels_a", &ColumnReport::levels_a)
+      .def_ro("levels_b", &ColumnReport::levels_b)
+      .def_ro("levels_c", &ColumnReport::levels_c)
+      .def_ro("format", &ColumnReport::format)
+      .def_ro("blocks", &ColumnReport::blocks)
+      .def_ro("max_blocks", &ColumnReport::max_blocks);
   nb::class_<ParIlutStep>(m, "ParIlutStep", "One step of ParILUT.")
       .def_ro("nnz_l", &ParIlutStep::nnz_l)
       .def_ro("nnz_u", &ParIlutStep::nnz_u)
@@ -320,6 +327,7 @@ void bind_report(nb::module_& m) {
       .def_ro("predicted", &Report::predicted)
       .def_ro("factors", &Report::factors)
       .def_ro("pivots", &Report::pivots)
+      .def_ro("columns", &Report::columns)
       .def_ro("parilut_steps", &Report::parilut_steps)
       .def_ro("inertia", &Report::inertia)
       .def_ro("iterations", &Report::iterations)

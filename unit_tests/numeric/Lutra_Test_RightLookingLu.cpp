@@ -144,7 +144,7 @@ TEMPLATE_LIST_TEST_CASE("levels are counted by mode", "[numeric]", AllTypes) {
 }
 
 TEST_CASE("sorted columns are searched above n = L/(TBmax · bytes)", "[numeric]") {
-  // An H200 runs 264 blocks of 1,024 threads at once.
+  // An H200 runs at most 264 blocks of 1,024 threads at once.
   CHECK(max_dense_columns(std::size_t(1) << 30, 100000, 8) == 1342);
   CHECK_FALSE(needs_sparse_columns(std::size_t(1) << 30, 100000, 8, 264));
   CHECK(max_dense_columns(std::size_t(1) << 30, 1000000, 8) == 134);

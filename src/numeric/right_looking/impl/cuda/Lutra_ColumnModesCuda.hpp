@@ -6,6 +6,7 @@
 #include <array>
 #include <memory>
 
+#include "Lutra_ColumnModeBlockCuda.hpp"
 #include "Lutra_ColumnModes.hpp"
 #include "Lutra_RightLookingTasksCuda.hpp"
 
@@ -26,94 +27,20 @@ namespace lutra::Impl {
 
 inline constexpr int mode_a_threads = 128, mode_b_threads = 1024, mode_c_threads = 256;
 
-/// Column j as the kernels use it.
-template <class Scalar>
-struct ModeColumn {
-  Ordinal j;
-  Offset row_first, up_first;  ///< start of L(:, j) by columns and of U(j, :) by rows
-  int row_count, up_count;
-
-  __device__ __forceinline__ ModeColumn(const ColumnLaunch<Scalar>& launch, Ordinal column) : j(column) {
-    row_first = launch.column_diagonal[j] + 1;
-    row_count = static_cast<int>(launch.column_map[j + 1] - row_first);
-    up_first = launch.row_diagonal[j] + 1;
-    up_count = static_cast<int>(launch.row_map[j + 1] - up_first);
-  }
-  __device__ __forceinline__ Scalar pivot(const ColumnLaunch<Scalar>& launch) const {
-    bool small = false;
-    return PivotRule<Scalar>{static_cast<RealOf<Scalar>>(launch.threshold())}(launch.values[row_first - 1],
-                                                                              small);
-  }
-};
-
-/// Sets entries first, first + step, … of the array to L(:, j), or back to zero.
-template <class Scalar>
-__device__ __forceinline__ void write_dense(const ColumnLaunch<Scalar>& launch,
-                                            const ModeColumn<Scalar>& column, Scalar* dense, bool zero,
-                                            int first, int step) {
-  for (int r = first; r < column.row_count; r += step)
-    dense[launch.column_entries[column.row_first + r]] =
-        zero ? Scalar(0) : launch.values[column.row_first + r];
-}
-
-/// Updates sub-column number `up` of column j with threads first, first + step, ….
-template <ColumnFormat format, class Scalar>
-__device__ __forceinline__ void update_subcolumn(const ColumnLaunch<Scalar>& launch,
-                                                 const ModeColumn<Scalar>& column, const Scalar& pivot,
-                                                 int up, const Scalar* dense, int first, int step) {
-  const Offset at = launch.row_to_column[column.up_first + up];  // of U(j, k)
-  const Ordinal k = launch.row_entries[column.up_first + up];
-  const Scalar factor = launch.values[at] / pivot;
-  if constexpr (format == ColumnFormat::dense) {
-    for (Offset q = at + 1 + first; q < launch.column_map[k + 1]; q += step) {
-      const Scalar lower = dense[launch.column_entries[q]];
-      if (lower != Scalar(0)) subtract_shared(launch.values + q, lower * factor);
-    }
-  } else {
-    for (int r = first; r < column.row_count; r += step) {
-      Offset to;
-      if constexpr (format == ColumnFormat::map) {
-        to = launch.column_map[k] +
-             launch.map[launch.map_begin[column.j] + static_cast<Offset>(up) * column.row_count + r];
-      } else {
-        to = find_row(launch.column_entries, at + 1 + r, launch.column_map[k + 1],
-                      launch.column_entries[column.row_first + r]);
-      }
-      subtract_shared(launch.values + to, launch.values[column.row_first + r] * factor);
-    }
-  }
-}
-
-/// Modes A and B: columns[0, count), a block each at a time.
-/// @param dense [gridDim.x · n] zero; format dense only
+/// Modes A and B.
 template <ColumnFormat format, int threads, class Scalar>
 __global__ void __launch_bounds__(threads)
     mode_columns_kernel(ColumnLaunch<Scalar> launch, const Ordinal* columns, Ordinal count, Scalar* dense) {
-  const int thread = static_cast<int>(threadIdx.x);
-  constexpr bool is_dense = format == ColumnFormat::dense;
-  if constexpr (is_dense) dense += static_cast<Offset>(blockIdx.x) * launch.n;
-  for (auto c = static_cast<Ordinal>(blockIdx.x); c < count; c += static_cast<Ordinal>(gridDim.x)) {
-    const ModeColumn<Scalar> column(launch, columns[c]);
-    if constexpr (is_dense) {
-      write_dense(launch, column, dense, false, thread, threads);
-      __syncthreads();
-    }
-    const Scalar pivot = column.pivot(launch);
-    for (int up = thread / 32; up < column.up_count; up += threads / 32)
-      update_subcolumn<format>(launch, column, pivot, up, dense, thread % 32, 32);
-    if constexpr (is_dense) {
-      __syncthreads();
-      write_dense(launch, column, dense, true, thread, threads);
-      __syncthreads();
-    }
-  }
+  work_columns<format>(launch, columns, count, dense,
+                       ModeBlock{static_cast<int>(blockIdx.x), static_cast<int>(gridDim.x),
+                                 static_cast<int>(threadIdx.x), threads});
 }
 
 /// Mode C: a sub-column of column j per block.
 template <ColumnFormat format, class Scalar>
 __global__ void __launch_bounds__(mode_c_threads)
     mode_subcolumns_kernel(ColumnLaunch<Scalar> launch, Ordinal j, const Scalar* dense) {
-  const ModeColumn<Scalar> column(launch, j);
+  const ModeColumn column(launch, j);
   update_subcolumn<format>(launch, column, column.pivot(launch), static_cast<int>(blockIdx.x), dense,
                            static_cast<int>(threadIdx.x), mode_c_threads);
 }
@@ -122,7 +49,7 @@ __global__ void __launch_bounds__(mode_c_threads)
 template <class Scalar>
 __global__ void __launch_bounds__(mode_c_threads)
     mode_dense_kernel(ColumnLaunch<Scalar> launch, Ordinal j, Scalar* dense, bool zero) {
-  write_dense(launch, ModeColumn<Scalar>(launch, j), dense, zero,
+  write_dense(launch, ModeColumn(launch, j), dense, zero,
               static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x),
               static_cast<int>(gridDim.x * blockDim.x));
 }
