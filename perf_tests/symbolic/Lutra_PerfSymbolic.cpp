@@ -37,14 +37,14 @@ Measurement measure_method(const SymbolicCase& c, const SymbolicOptions& options
 }
 
 /// fill2 with counts of its work: edges, revisits, bytes that its edges and entries must move, slots.
-Measurement measure_fill2(const SymbolicCase& c, const Impl::Fill2Ablation& ablation, std::size_t limit) {
+Measurement measure_fill2(const SymbolicCase& c, const Fill2Options& options, std::size_t limit) {
   const Ordered& ordered = c.ordered();
   const MemoryBudget budget(limit);
   DeviceFilled filled;
-  Impl::Fill2Statistics statistics;
+  Fill2Statistics statistics;
   auto samples = measure(
       c.run.samples, [&] { filled = {}; },
-      [&] { filled = Impl::fill2(ExecutionSpace(), ordered.device, budget, ablation, &statistics); });
+      [&] { filled = Impl::fill2(ExecutionSpace(), ordered.device, budget, options, &statistics); });
   Measurement result = describe_pattern(c.run, std::move(samples), ordered, filled);
   result.counters["peak_bytes"] = static_cast<double>(budget.peak_bytes());
   result.counters["edges"] = static_cast<double>(statistics.edges);
@@ -139,25 +139,27 @@ void register_methods(const SymbolicCase& c) {
 constexpr std::size_t limits_mb[] = {16384, 5120, 1024, 256, 64, 16};
 
 void register_fill2(const SymbolicCase& c) {
-  const auto add = [&](const std::string& stage, const Impl::Fill2Ablation& ablation, std::size_t limit) {
+  const auto add = [&](const std::string& stage, const Fill2Options& options, std::size_t limit) {
     add_benchmark(c.matrix.name, stage, "lutra-fill2",
-                  [c, ablation, limit] { return measure_fill2(c, ablation, limit); });
+                  [c, options, limit] { return measure_fill2(c, options, limit); });
   };
   add("symbolic-properties", {}, 0);
   for (const std::size_t mb : limits_mb) add("symbolic-limit-" + std::to_string(mb), {}, mb << 20);
-  const std::pair<const char*, bool Impl::Fill2Ablation::*> parts[] = {
-      {"shared-marks", &Impl::Fill2Ablation::shared_marks},
-      {"groups", &Impl::Fill2Ablation::groups},
-      {"kept-rows", &Impl::Fill2Ablation::keep_rows},
-      {"bubble-removal", &Impl::Fill2Ablation::remove_bubbles},
-      {"last-first", &Impl::Fill2Ablation::last_first}};
+  const std::pair<const char*, bool Fill2Options::*> parts[] = {
+      {"shared-marks", &Fill2Options::shared_marks},
+      {"kept-rows", &Fill2Options::keep_rows},
+      {"bubble-removal", &Fill2Options::remove_bubbles},
+      {"last-first", &Fill2Options::last_first}};
   for (const auto& [name, part] : parts) {
-    Impl::Fill2Ablation ablation;
-    ablation.*part = false;
-    add(std::string("symbolic-without-") + name, ablation, 0);
+    Fill2Options options;
+    options.*part = false;
+    add(std::string("symbolic-without-") + name, options, 0);
   }
-  Impl::Fill2Ablation portable;
-  portable.portable = true;
+#ifdef KOKKOS_ENABLE_CUDA
+  add("symbolic-without-groups", {.kernel = Fill2Kernel::warps}, 0);
+  add("symbolic-frontiers", {.kernel = Fill2Kernel::frontiers}, 0);
+#endif
+  Fill2Options portable{.kernel = Fill2Kernel::portable};
   add("symbolic-portable", portable, 0);
   portable.window_labels = false;
   add("symbolic-portable-without-windows", portable, 0);

@@ -28,6 +28,7 @@ struct Arguments {
   std::string method = "auto", scalar = "f64", backend = "auto", precond = "auto";
   bool deterministic = false;
   std::optional<std::string> device_model;  ///< file name
+  std::optional<std::string> fill2;         ///< KEY=VALUE[,KEY=VALUE…]
 
   // solve and sequence
   std::optional<std::string> rhs, out;  ///< solve only; also out_of_order

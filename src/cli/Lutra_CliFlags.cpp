@@ -2,6 +2,7 @@
 #include "Lutra_CliFlags.hpp"
 
 #include <algorithm>
+#include <sstream>
 #include <stdexcept>
 
 #include "Lutra_CliChoose.hpp"
@@ -165,6 +166,26 @@ std::string help_of(const Flag& flag) {
 void set_fields(const Arguments& arguments, SolverOptions& options) {
   for (const Flag& flag : flags())
     if (flag.name != "--ordering" && arguments.is_given(flag.name)) set_field(arguments, flag, options);
+}
+
+void set_fill2(const Arguments& arguments, SolverOptions& options) {
+  if (!arguments.fill2) return;
+  if (arguments.text("--symbolic") != "fill2") throw InputError("--fill2 belongs to --symbolic fill2");
+  const std::string section = "lu.fill2.";
+  std::vector<std::string> keys;
+  for (const NamedOption& option : named_options(options))
+    if (option.name.starts_with(section)) keys.push_back(option.name.substr(section.size()));
+  std::istringstream parts(*arguments.fill2 + ",");
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t equals = part.find('=');
+    const std::string key = part.substr(0, equals);
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) refuse("--fill2", key, keys);
+    if (equals == std::string::npos) throw InputError("--fill2 " + key + " needs a value: " + key + "=VALUE");
+    const std::string value = part.substr(equals + 1);
+    set_option(options, section + key,
+               key == "chunk_bytes" ? std::to_string(parse_bytes(value, "--fill2 " + key)) : value,
+               "--fill2 " + key);
+  }
 }
 
 }  // namespace lutra::Cli

@@ -43,6 +43,10 @@ std::string help_of(const Flag& flag);
 /// @throws InputError naming the flag, the value and what it takes
 void set_fields(const Arguments& arguments, SolverOptions& options);
 
+/// Sets `lu.fill2` by --fill2.
+/// @throws InputError for a key or value that is unknown, or without --symbolic fill2
+void set_fill2(const Arguments& arguments, SolverOptions& options);
+
 }  // namespace lutra::Cli
 
 #endif

@@ -191,7 +191,7 @@ void check_output_files(const Arguments& a, const std::string& ordering_file) {
 
 }  // namespace
 
-std::size_t parse_bytes(const std::string& text) {
+std::size_t parse_bytes(const std::string& text, const std::string& option) {
   double number = 0;
   const char* stop = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), stop, number, std::chars_format::fixed);
@@ -207,8 +207,7 @@ std::size_t parse_bytes(const std::string& text) {
   const bool known_unit = unit.empty() || (unit.size() == 1 && units.find(unit) != std::string::npos);
   const double scale = unit.empty() ? 1 : std::pow(1024.0, static_cast<double>(units.find(unit) + 1));
   if (error != std::errc() || !known_unit || !(number * scale >= 1) || number * scale > 0x1p62) {
-    throw InputError("--memory-limit '" + text +
-                     "' is not a number of bytes like 1000000, 500K, 200M, 2G or 1T");
+    throw InputError(option + " '" + text + "' is not a number of bytes like 1000000, 500K, 200M, 2G or 1T");
   }
   return static_cast<std::size_t>(number * scale);
 }
@@ -286,6 +285,7 @@ ProgramOptions check_options(const Arguments& arguments) {
   choose<bool>("--scalar", arguments.scalar, {{"f32", true}, {"f64", true}});
   set_method(arguments, options.solver);
   set_fields(arguments, options.solver);
+  set_fill2(arguments, options.solver);
   set_ordering(arguments, options);
   check_threshold_pivoting(arguments);
   check_columns(arguments, options.solver);

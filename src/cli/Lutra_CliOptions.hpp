@@ -45,7 +45,7 @@ void check_output_file(const std::string& option, const std::string& file);
 
 /// Bytes of "1000", "500K", "1.5G": powers of 1024, with optional "B" or "iB" after the letter.
 /// @throws InputError
-std::size_t parse_bytes(const std::string& text);
+std::size_t parse_bytes(const std::string& text, const std::string& option = "--memory-limit");
 
 /// Reads a column order from a file: n numbers from 1 separated by white space, with comments from % to the
 /// end of the line.

@@ -178,6 +178,9 @@ void CommandTable::add_choices(CLI::App& command) {
   add_flags(
       command, group,
       {"--ordering", "--matching", "--engine", "--symbolic", "--columns", "--trisolve", "--solve-precision"});
+  command.add_option("--fill2", a.fill2, "options of --symbolic fill2 (docs/symbolic-fill2.md)")
+      ->type_name("KEY=VALUE[,…]")
+      ->group(group);
   choice(command, "--backend", a.backend, backend_names, ": auto by predicted time", group);
   add_flags(command, group,
             {"--triangle", "--pivot", "--pair-ordering", "--pivot-tol", "--perturbation", "--memory-limit"});

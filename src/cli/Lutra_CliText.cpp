@@ -241,6 +241,26 @@ std::string steps_text(const std::vector<ParIlutStep>& steps) {
   return lines;
 }
 
+std::string fill2_text(const std::optional<Fill2Statistics>& fill2) {
+  if (!fill2) return "";
+  std::string text = fill2->kernel;
+  append(text, "sources in flight", std::to_string(fill2->slots));
+  append(text, "edges", std::to_string(fill2->edges));
+  if (fill2->search_seconds > 0)
+    append(text, "edges/s", short_number(static_cast<double>(fill2->edges) / fill2->search_seconds));
+  append(text, "revisits", std::to_string(fill2->revisits));
+  if (fill2->levels > 0) {
+    append(text, "levels", std::to_string(fill2->levels));
+    append(text, "largest frontier", std::to_string(fill2->largest_frontier));
+    append(text, "external frontiers", std::to_string(fill2->external_frontiers));
+  }
+  for (std::size_t p = 0; fill2->parts.size() > 1 && p < fill2->parts.size(); ++p)
+    append(text, "part " + std::to_string(p + 1),
+           std::to_string(fill2->parts[p].sources) + " sources, " +
+               std::to_string(fill2->parts[p].concurrent) + " in flight");
+  return text_line("fill2", text);
+}
+
 }  // namespace
 
 std::string short_number(const std::optional<double>& value) {
@@ -316,7 +336,7 @@ std::string to_verbose_text(const ReportRecord& record, const std::string& solut
   std::string text = matrix_line(record.matrix) + properties_text(record.matrix) + run_text(record.run) +
                      choice_text(report.choice) + times_text(report.times) +
                      predicted_text(report.predicted, report.times) + factors_text(report.factors, true) +
-                     columns_text(report.columns) + pivots_text(report.pivots) +
+                     fill2_text(report.fill2) + columns_text(report.columns) + pivots_text(report.pivots) +
                      steps_text(report.parilut_steps) + inertia_text(report.inertia);
   for (const std::string& escalation : report.escalations) text += text_line("escalated", escalation);
   text += errors_text(report, "errors") + condition_text(report) + memory_text(report.memory);

@@ -113,6 +113,36 @@ struct ColumnReport {
   std::int64_t max_blocks = 0;  ///< blocks that the device can run at once, with which `blocks` is compared
 };
 
+/// Work and memory of fill2, which finds each row of L + U by a search from it (docs/symbolic-fill2.md).
+struct Fill2Statistics {
+  std::string kernel;              ///< "warps", "groups", "frontiers" or "portable"
+  double search_seconds = 0;       ///< both passes
+  std::uint64_t edges = 0;         ///< edges of A followed, both passes
+  std::uint64_t revisits = 0;      ///< vertices expanded again
+  std::size_t slots = 0;           ///< maximum number of sources in flight
+  std::size_t slot_bytes = 0;      ///< bytes of memory per slot
+  std::size_t searched_again = 0;  ///< rows that the fill pass searched again
+  std::size_t groups = 0;          ///< groups: groups searched, both passes
+  std::size_t groups_left = 0;     ///< groups: groups abandoned, whose sources were searched one by one
+
+  // Kernel frontiers, both passes
+  std::uint64_t levels = 0;              ///< frontiers of all batches of sources, one after the other
+  std::uint64_t frontiers = 0;           ///< vertices in them
+  std::uint64_t largest_frontier = 0;    ///< vertices in the largest
+  std::uint64_t external_frontiers = 0;  ///< vertices that were in external memory
+  std::uint64_t label_resets = 0;        ///< batches before which maxId was reset
+  std::size_t sources_left = 0;          ///< sources whose frontiers fit nowhere, searched by warps
+  std::size_t max_id_bytes = 0, fill_bytes = 0, queue_bytes = 0, tracker_bytes = 0;  ///< on the device
+  std::size_t external_bytes = 0;  ///< of queues and trackers in external memory
+  std::size_t managed_bytes = 0;   ///< of maxId and fill in unified memory, where they are there
+
+  /// A range of sources with its own number of concurrent searches.
+  struct Part {
+    std::int64_t sources = 0, concurrent = 0;
+  };
+  std::vector<Part> parts{};  ///< of the last pass; with Fill2Options::two_parts those of Algorithm 4
+};
+
 /// Outcome of a solver's last calls.
 struct Report {
   Status status = Status::not_solved;
@@ -120,6 +150,7 @@ struct Report {
   StageTimes times;
   PredictedTimes predicted;
   FactorCounts factors;
+  std::optional<Fill2Statistics> fill2;  ///< of the analysis, if fill2 found the pattern on one rank
   PivotCounts pivots;
   std::optional<ColumnReport> columns;     ///< of the last factorization; empty for other engines and modes
   std::vector<ParIlutStep> parilut_steps;  ///< of the factorization that found the pattern; others: empty

@@ -145,6 +145,31 @@ Json make(const std::vector<ParIlutStep>& steps) {
   return result;
 }
 
+Json make(const std::optional<Fill2Statistics>& fill2) {
+  if (!fill2) return nullptr;
+  Json parts = Json::array();
+  for (const auto& part : fill2->parts)
+    parts.push_back({{"sources", part.sources}, {"concurrent", part.concurrent}});
+  return {{"kernel", fill2->kernel},
+          {"search_seconds", number(std::optional<double>(fill2->search_seconds))},
+          {"edges", fill2->edges},
+          {"revisits", fill2->revisits},
+          {"concurrent", fill2->slots},
+          {"levels", fill2->levels},
+          {"frontiers", fill2->frontiers},
+          {"largest_frontier", fill2->largest_frontier},
+          {"external_frontiers", fill2->external_frontiers},
+          {"sources_left", fill2->sources_left},
+          {"bytes",
+           {{"max_id", fill2->max_id_bytes},
+            {"fill", fill2->fill_bytes},
+            {"queues", fill2->queue_bytes},
+            {"trackers", fill2->tracker_bytes},
+            {"external", fill2->external_bytes},
+            {"managed", fill2->managed_bytes}}},
+          {"parts", std::move(parts)}};
+}
+
 Json make(const Inertia& inertia) {
   return {{"positive", number(inertia.positive)},
           {"negative", number(inertia.negative)},
@@ -178,6 +203,7 @@ Json make(const ReportRecord& record) {
           {"times", make(report.times)},
           {"predicted", make(report.predicted)},
           {"factors", make(report.factors)},
+          {"fill2", make(report.fill2)},
           {"pivots", make(report.pivots)},
           {"columns", make(report.columns)},
           {"parilut_steps", make(report.parilut_steps)},

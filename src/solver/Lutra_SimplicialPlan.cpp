@@ -34,6 +34,7 @@ LuPattern<typename ExecutionSpace::memory_space> upload(const ExecutionSpace& ex
   result.method = filled.method;
   result.exact = filled.exact;
   result.reason = filled.reason;
+  result.fill2 = filled.fill2;
   result.reservation = reservation;
   return result;
 }
@@ -59,7 +60,7 @@ LuPattern<typename ExecutionSpace::memory_space> search_pattern(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& permuted,
     const LuOptions& options, const MemoryBudget& budget) {
-  const SymbolicOptions symbolic{options.symbolic, false, options.device_model};
+  const SymbolicOptions symbolic{options.symbolic, false, options.device_model, options.fill2};
   if (options.symbolic != SymbolicMethod::fill2 || budget.limit_bytes() == 0)
     return factorize_symbolic(exec, permuted, budget, symbolic);
   try {
@@ -143,6 +144,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
   auto permuted = Impl::permute_pattern(exec, reservation, F.A, F.row_order, F.col_order);
   const auto filled = find_pattern(exec, permuted, options, budget);
   report.choice.symbolic = name_of(filled.method);
+  report.fill2 = filled.fill2;
   if (!filled.reason.empty()) Impl::add_reason(report, filled.reason);
   report.times.symbolic = timer.seconds();
   if (options.columns.supernodes != ColumnSupernodes::off) {

@@ -35,7 +35,8 @@ LuPattern<Memory> copy_pattern(const LuPattern<From>& from, const Copy& copy) {
           from.method,
           from.exact,
           from.reason,
-          {}};
+          {},
+          from.fill2};
 }
 
 /// fill1 by all host threads, or by one if there are few rows or the budget is too small.
@@ -114,6 +115,15 @@ ResultOn<ExecutionSpace> ancestors(const ExecutionSpace& exec, const PatternOn<E
 }
 
 template <class ExecutionSpace>
+ResultOn<ExecutionSpace> fill2_counted(const ExecutionSpace& exec, const PatternOn<ExecutionSpace>& pattern,
+                                       const MemoryBudget& budget, const SymbolicOptions& options) {
+  Fill2Statistics statistics;
+  auto result = Impl::fill2(exec, pattern, budget, Impl::fill2_options<ExecutionSpace>(options), &statistics);
+  result.fill2 = std::move(statistics);
+  return result;
+}
+
+template <class ExecutionSpace>
 ResultOn<ExecutionSpace> method_asked_for(const ExecutionSpace& exec,
                                           const PatternOn<ExecutionSpace>& pattern,
                                           const MemoryBudget& budget, const SymbolicOptions& options) {
@@ -125,7 +135,7 @@ ResultOn<ExecutionSpace> method_asked_for(const ExecutionSpace& exec,
     case SymbolicMethod::ancestors:
       return ancestors(exec, pattern, budget, options.portable);
     default:
-      return Impl::fill2(exec, pattern, budget, {.portable = options.portable});
+      return fill2_counted(exec, pattern, budget, options);
   }
 }
 
@@ -167,9 +177,8 @@ ResultOn<ExecutionSpace> best_method(const ExecutionSpace& exec, const PatternOn
       return *result;
     }
   }  // frees the tree's memory for the other methods
-  auto result = choice.method == SymbolicMethod::fill1
-                    ? host_method(exec, pattern, budget)
-                    : Impl::fill2(exec, pattern, budget, {.portable = options.portable});
+  auto result = choice.method == SymbolicMethod::fill1 ? host_method(exec, pattern, budget)
+                                                       : fill2_counted(exec, pattern, budget, options);
   result.reason = choice.reason;
   return result;
 }
@@ -193,7 +202,8 @@ LuPattern<typename ExecutionSpace::memory_space> factorize_symbolic(
     const MemoryBudget& budget, const SymbolicOptions& options) {
   check_enumerator("options: method", options.method, SymbolicMethod::ancestors);
   if (pattern.n_rows != pattern.n_cols) throw InputError("pattern: it is not square");
-  if (pattern.n_rows == 0) {  // nothing to divide among teams
+  Impl::fill2_options<ExecutionSpace>(options);  // checked before any work
+  if (pattern.n_rows == 0) {                     // nothing to divide among teams
     auto result = host_method(exec, pattern, budget);
     if (options.method != SymbolicMethod::automatic) result.method = options.method;
     return result;
@@ -204,7 +214,7 @@ LuPattern<typename ExecutionSpace::memory_space> factorize_symbolic(
   try {
     return best_method(exec, pattern, budget, options);
   } catch (const OutOfMemoryError&) {
-    auto result = Impl::fill2(exec, pattern, budget, {.portable = options.portable});
+    auto result = fill2_counted(exec, pattern, budget, options);
     result.reason = "fill2: faster methods exceed the memory limit";
     return result;
   }
@@ -224,7 +234,7 @@ LuPattern<Kokkos::HostSpace> factorize_symbolic_to_host(
         options.method == SymbolicMethod::automatic || options.method == SymbolicMethod::fill2;
     if (!may_stream) throw;
   }
-  auto result = Impl::fill2_to_host(exec, pattern, budget, {.portable = options.portable});
+  auto result = Impl::fill2_to_host(exec, pattern, budget, Impl::fill2_options<ExecutionSpace>(options));
   result.reason =
       "fill2: the pattern exceeds the memory limit and was copied to host memory in ranges of rows";
   return result;

@@ -8,7 +8,9 @@
 
 #include "Lutra_CsrView.hpp"
 #include "Lutra_DeviceModel.hpp"
+#include "Lutra_Fill2Options.hpp"
 #include "Lutra_MemoryBudget.hpp"
+#include "Lutra_Report.hpp"
 
 namespace lutra {
 
@@ -44,6 +46,7 @@ struct SymbolicOptions {
   SymbolicMethod method = SymbolicMethod::automatic;
   bool portable = false;                         ///< forces the portable kernels where the space has its own
   std::optional<DeviceModel> device_model = {};  ///< cost model for `automatic`; empty: the default model
+  Fill2Options fill2 = {};                       ///< those other than the defaults need the method fill2
 };
 
 /// The pattern of L + U by rows: each row is sorted and includes the diagonal, which belongs to U (L has a
@@ -60,6 +63,7 @@ struct LuPattern {
   bool exact = true;                                  ///< false: a superset, the factor pattern of A + Aᵀ
   std::string reason;                                 ///< why this method was used
   MemoryReservation reservation;
+  std::optional<Fill2Statistics> fill2 = {};  ///< if fill2 found it
 
   CsrPattern<Ordinal, Offset, MemorySpace> pattern() const { return {n, n, row_map, entries}; }
 };
@@ -74,7 +78,7 @@ struct LuPattern {
 /// @param pattern square, in memory space of `exec`; rows may be unsorted but without duplicate columns, the
 ///                diagonal may be missing
 /// @return the pattern; its `method` and `reason` name the method used and why
-/// @throws InputError for a pattern that is not square
+/// @throws InputError for a pattern that is not square, and for options that do not go together
 /// @throws OutOfMemoryError if the budget is too small; for fill2, names the bytes that would suffice
 template <class ExecutionSpace>
 LuPattern<typename ExecutionSpace::memory_space> factorize_symbolic(

@@ -29,7 +29,7 @@ std::set<std::string> options_in(const std::string& text) {
 std::set<std::string> options_of(const Program& program, const std::string& command) {
   const std::string help = program.run(command + " --help").output;
   std::set<std::string> options;
-  const std::regex option("\\n  (?:-h,)?(--[a-z-]+)");
+  const std::regex option("\\n  (?:-h,)?(--[a-z0-9-]+)");
   for (std::sregex_iterator match(help.begin(), help.end(), option), end; match != end; ++match)
     options.insert((*match)[1]);
   return options;

@@ -120,6 +120,37 @@ TEST_CASE("a matrix is read from standard input", "[cli]") {
   CHECK(program.run("solve -", "", "<&-").status == 2);
 }
 
+TEST_CASE("options of fill2 are passed to it, and reported", "[cli]") {
+  const Program program;
+  REQUIRE(program.run("generate poisson2d --size 12 a.mtx").status == 0);
+  const std::string command = "solve a.mtx --backend serial --symbolic fill2 --fill2 ";
+  const auto fill2 =
+      program.run(command + "kernel=portable,two_parts=true,concurrent=3 --json").json()["fill2"];
+  CHECK(fill2["kernel"] == "portable");
+  CHECK(fill2["parts"].size() == 2);
+  CHECK(fill2["parts"][0]["sources"].get<int>() + fill2["parts"][1]["sources"].get<int>() == 144);
+  CHECK(fill2["concurrent"] == 1);
+  CHECK(fill2["edges"].get<std::int64_t>() > 0);
+  CHECK_THAT(program.run(command + "chunk_bytes=1M --verbose").output,
+             ContainsSubstring("fill2     portable"));
+  CHECK(program.run("solve a.mtx --symbolic fill1 --json").json()["fill2"].is_null());
+  const auto refuses = [&](const std::string& arguments, const std::string& text) {
+    const Outcome outcome = program.run(arguments);
+    CHECK(outcome.status == 2);
+    CHECK_THAT(outcome.error, ContainsSubstring(text));
+  };
+  refuses("solve a.mtx --fill2 kernel=portable", "--fill2 belongs to --symbolic fill2");
+  refuses(command + "kernal=portable", "--fill2: invalid value 'kernal'");
+  refuses(command + "kernel", "--fill2 kernel needs a value");
+  refuses(command + "kernel=lanes", "--fill2 kernel: invalid value 'lanes'");
+  refuses(command + "queue_share=2", "--fill2 queue_share: 2 is out of range");
+  refuses(command + "chunk_bytes=much", "--fill2 chunk_bytes 'much' is not a number of bytes");
+  refuses(command + "kernel=frontiers", "fill2.kernel frontiers needs CUDA");
+  refuses(command + "external=host", "fill2.external belongs to the kernel frontiers");
+  refuses(command + "concurrent=3 --engine multifrontal", "fill2.… need the simplicial engine");
+  refuses("solve a.mtx --method gmres --precond ilu0 --symbolic fill2 --fill2 concurrent=3", "--symbolic");
+}
+
 TEST_CASE("options are passed to the solver", "[cli]") {
   const Program program;
   REQUIRE(program.run("generate poisson2d --size 12 a.mtx").status == 0);

@@ -19,11 +19,30 @@ Keys keys(const Json& object) {
 
 TEST_CASE("a report has the documented keys in their order", "[io]") {
   const Json json = Json::parse(to_json(ReportRecord{}));
-  CHECK(keys(json) == Keys{"lutra",      "backend",          "threads",          "device",        "ranks",
-                           "grid",       "matrix",           "choice",           "times",         "predicted",
-                           "factors",    "pivots",           "columns",          "parilut_steps", "inertia",
-                           "iterations", "residual_history", "refinement_steps", "escalations",   "errors",
-                           "memory",     "status",           "message"});
+  CHECK(keys(json) == Keys{"lutra",
+                           "backend",
+                           "threads",
+                           "device",
+                           "ranks",
+                           "grid",
+                           "matrix",
+                           "choice",
+                           "times",
+                           "predicted",
+                           "factors",
+                           "fill2",
+                           "pivots",
+                           "columns",
+                           "parilut_steps",
+                           "inertia",
+                           "iterations",
+                           "residual_history",
+                           "refinement_steps",
+                           "escalations",
+                           "errors",
+                           "memory",
+                           "status",
+                           "message"});
   CHECK(keys(json["lutra"]) == Keys{"version", "git", "kokkos", "kokkos_kernels"});
   CHECK(keys(json["matrix"]) == Keys{"file", "rows", "cols", "nnz", "scalar", "pattern_symmetry",
                                      "value_symmetry", "structural_rank", "zero_diagonals"});

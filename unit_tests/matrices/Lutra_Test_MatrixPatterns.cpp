@@ -100,6 +100,15 @@ void check_slow_methods(const Space& exec, const Pattern& pattern, const Expecte
     check_same(factorize_symbolic(exec, pattern, MemoryBudget(), {SymbolicMethod::fill2, true}), expected);
   }
   check_same(stream_with_least(exec, pattern), expected);
+#ifdef KOKKOS_ENABLE_CUDA
+  SymbolicOptions frontiers{SymbolicMethod::fill2};
+  frontiers.fill2.kernel = Fill2Kernel::frontiers;
+  check_same(factorize_symbolic(exec, pattern, MemoryBudget(), frontiers), expected);
+  frontiers.fill2.queue_share = 0.01;
+  frontiers.fill2.external = Fill2External::host;
+  frontiers.fill2.two_parts = true;
+  check_same(factorize_symbolic(exec, pattern, MemoryBudget(), frontiers), expected);
+#endif
 }
 
 /// All methods on one pattern; false where it fills too much.

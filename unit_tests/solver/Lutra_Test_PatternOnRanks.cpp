@@ -113,7 +113,7 @@ TEST_CASE("each rank follows its edges: their number is that of one rank", "[dis
     dense.row_map.push_back(dense.nnz());
   }
   const Pattern pattern = make_view(dense).pattern();
-  Impl::Fill2Statistics alone;
+  Fill2Statistics alone;
   Impl::fill2(Host(), pattern, MemoryBudget(), {}, &alone);
   Impl::PatternOnRanks<Host> ranks(comm, 0);
   comm.agree("test", [&] { ranks.serve_during([&] { ranks.find(pattern, MemoryBudget()); }); });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include "Lutra_TestDevice.hpp"
@@ -16,6 +17,16 @@
 namespace lutra::Test {
 
 using Rows = std::vector<std::vector<std::size_t>>;
+
+/// Whether a space has the kernels of fill2 for CUDA.
+template <class Space>
+constexpr bool has_cuda_kernels() {
+#ifdef KOKKOS_ENABLE_CUDA
+  return std::is_same_v<Space, Kokkos::Cuda>;
+#else
+  return false;
+#endif
+}
 
 /// The rows of a SourceRows, after a check of the diagonals.
 template <class Found>

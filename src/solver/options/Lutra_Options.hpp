@@ -122,6 +122,7 @@ struct LuChoices {
   FactorPrecision solve_precision = FactorPrecision::working;
   /// Method that finds the pattern of L + U; the multifrontal engine accepts only etree.
   SymbolicMethod symbolic = SymbolicMethod::automatic;
+  Fill2Options fill2{};  ///< options of SymbolicMethod::fill2, which others than the defaults require
   /// Finds that pattern for the simplicial engine, in place of the method; null: `factorize_symbolic` does.
   std::shared_ptr<PatternSource> pattern_source{};
   /// Threshold of Pivoting::threshold, which requires the multifrontal engine and solves on the fronts in

@@ -54,6 +54,15 @@ void check_columns(const LuOptions& options) {
         "levels, A, B or C)");
 }
 
+/// @throws InputError if options of fill2 are set that would have no effect
+void check_fill2(const LuOptions& options) {
+  if (options.fill2 == Fill2Options()) return;
+  if (options.symbolic != SymbolicMethod::fill2)
+    throw InputError("options: fill2.… need the symbolic method fill2");
+  if (options.engine == Engine::multifrontal || options.pivoting == Pivoting::threshold)
+    throw InputError("options: fill2.… need the simplicial engine; fronts take etree");
+}
+
 }  // namespace
 
 void check_options(const DirectOptions& options) {
@@ -66,6 +75,7 @@ void check_options(const LuOptions& options) {
   Impl::check_ordering(options.ordering, options.user_permutation);
   check_pivoting(options);
   check_columns(options);
+  check_fill2(options);
 }
 
 void check_options(const LdltOptions& options) {

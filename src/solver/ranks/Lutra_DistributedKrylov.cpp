@@ -72,7 +72,7 @@ DistributedKrylov<Scalar>::DistributedKrylov(Communicator& comm, const KrylovSol
     : m_comm(comm),
       m_options(options),
       m_distribution(distribution),
-      m_pattern(std::make_shared<Impl::PatternOnRanks<Exec>>(comm, options.memory_limit)) {
+      m_pattern(std::make_shared<Impl::PatternOnRanks<Exec>>(comm, options.memory_limit, options.lu.fill2)) {
   check_options(options);
   if (comm.size() > 1 && options.lu.symbolic == SymbolicMethod::fill2)
     m_options.lu.pattern_source = m_pattern;

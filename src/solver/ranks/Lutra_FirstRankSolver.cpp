@@ -13,12 +13,20 @@
 namespace lutra::Impl {
 namespace {
 
+Fill2Options fill2_of(const LuOptions& options) {
+  return options.fill2;
+}
+Fill2Options fill2_of(const LdltOptions&) {
+  return {};
+}
+
 template <class Scalar, class ExecutionSpace, class Solver, class Options>
 class FirstRankDirect final : public FirstRankSolver<Scalar> {
  public:
   FirstRankDirect(Communicator& comm, const Options& options)
       : m_comm(comm),
-        m_pattern(std::make_shared<PatternOnRanks<ExecutionSpace>>(comm, options.memory_limit)) {
+        m_pattern(
+            std::make_shared<PatternOnRanks<ExecutionSpace>>(comm, options.memory_limit, fill2_of(options))) {
     Options checked = options;
     checked.check = SolutionCheck::always;
     if constexpr (requires { checked.pattern_source; })

@@ -97,6 +97,8 @@ LuPattern<Kokkos::HostSpace> PatternOnRanks<ExecutionSpace>::search(std::vector<
     row_map = {};
     entries = {};
     DistributedSymbolicOptions options;
+    options.symbolic.method = SymbolicMethod::fill2;
+    options.symbolic.fill2 = m_fill2;
     options.sources_in_flight = 8192;  // fills a device; with more, more rows are twice in memory
     part = factorize_symbolic_distributed(m_comm, exec, pattern, budget, options);
   }

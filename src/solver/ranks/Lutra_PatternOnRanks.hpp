@@ -23,7 +23,9 @@ template <class ExecutionSpace>
 class PatternOnRanks final : public PatternSource {
  public:
   /// @param memory_limit of each rank's search and, on hosts, of its rows; rank 0 has the limit of `find`
-  PatternOnRanks(Communicator& comm, std::size_t memory_limit) : m_comm(comm), m_limit(memory_limit) {}
+  /// @param fill2        the same on all ranks
+  PatternOnRanks(Communicator& comm, std::size_t memory_limit, const Fill2Options& fill2 = {})
+      : m_comm(comm), m_limit(memory_limit), m_fill2(fill2) {}
 
   /// Collective, errors included: runs `task` on rank 0, which may call `find` any number of times. The other
   /// ranks take part in these calls.
@@ -57,6 +59,7 @@ class PatternOnRanks final : public PatternSource {
 
   Communicator& m_comm;
   std::size_t m_limit;
+  Fill2Options m_fill2;
   RankStatistics m_statistics;
 };
 

@@ -304,10 +304,12 @@ RowsOfRank<typename ExecutionSpace::memory_space> find_rows_of_rank(
     if (pattern.n_rows != pattern.n_cols) throw InputError("pattern: it is not square");
     part.rows = rows_of_rank(part.schedule, part.n, comm.rank());
     if (part.rows.empty()) return;
+    SymbolicOptions of_fill2 = options.symbolic;
+    of_fill2.method = SymbolicMethod::fill2;
     MemoryReservation reservation(budget);
     const auto sources = Impl::upload(exec, reservation, "lutra::symbolic::sources", part.rows);
-    part.found = Impl::fill2_rows(exec, pattern, sources, budget,
-                                  Impl::Fill2Ablation{.portable = options.symbolic.portable});
+    part.found =
+        Impl::fill2_rows(exec, pattern, sources, budget, Impl::fill2_options<ExecutionSpace>(of_fill2));
     entries = {static_cast<Offset>(part.found.entries.extent(0)), part.found.nnz_l};
   });
   for (const auto& [all, lower] : comm.all_gather(entries)) {

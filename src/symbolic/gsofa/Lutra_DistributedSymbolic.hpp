@@ -38,7 +38,7 @@ struct DistributedSymbolicOptions {
   /// GSoFa's #C: sources a rank searches before their rows are copied to the host, rounded up to its share of
   /// whole chunks (Eq. 1); 0: all of its rows
   std::int64_t sources_in_flight = 0;
-  SymbolicOptions symbolic = {};  ///< only `portable` applies; the method is fill2
+  SymbolicOptions symbolic = {};  ///< `portable` and `fill2`; the method is fill2
 };
 
 /// L + U by rows, distributed over ranks, in host memory. Members marked "own" belong to this rank; the

@@ -91,38 +91,22 @@ Supernodes<typename ExecutionSpace::memory_space> find_supernodes(
 
 namespace Impl {
 
-/// Ablation switches of fill2, for tests and benchmarks. None changes the pattern.
-struct Fill2Ablation {
-  bool portable = false;       ///< portable kernel, also on CUDA
-  bool shared_marks = true;    ///< on CUDA: marks in shared memory if enough fit
-  bool groups = true;          ///< on CUDA: groups of sources, unless marks are in shared memory
-  bool keep_rows = true;       ///< the fill pass copies rows that the count pass kept
-  bool window_labels = true;   ///< portable: labels of older sources count as unset; else labels are reset
-                               ///< for each source
-  bool remove_bubbles = true;  ///< slots sized by the sources of a range
-  bool last_first = true;      ///< starts the rows that take longest first
-};
-
-/// Counters of a fill2 run.
-struct Fill2Statistics {
-  std::uint64_t edges = 0;         ///< edges of A visited, both passes
-  std::uint64_t revisits = 0;      ///< vertices expanded again
-  std::size_t slots = 0;           ///< maximum number of sources in flight
-  std::size_t slot_bytes = 0;      ///< bytes of memory per slot
-  std::size_t searched_again = 0;  ///< rows that the fill pass searched again
-  std::size_t groups = 0;          ///< on CUDA: groups searched, both passes
-  std::size_t groups_left = 0;     ///< on CUDA: groups abandoned, whose sources were searched one by one
-};
+/// The checked options of fill2, with `portable` as their kernel.
+/// @throws InputError for options that do not go together or that the execution space does not have
+template <class ExecutionSpace>
+Fill2Options fill2_options(const SymbolicOptions& options);
 
 /// fill2: finds each row of L + U by its own search through A ("End-to-End LU Factorization of Large Matrices
 /// on GPUs", Algorithms 1 and 3). Exact for every pattern.
+/// @param options    checked
 /// @param statistics out, or null
-/// @throws OutOfMemoryError if not even one workspace fits, naming the bytes that would suffice
+/// @throws InputError for a kernel that has no numbers for so large a matrix; OutOfMemoryError if not even
+/// one workspace fits, naming the bytes that would suffice
 template <class ExecutionSpace>
 LuPattern<typename ExecutionSpace::memory_space> fill2(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget, const Fill2Ablation& ablation, Fill2Statistics* statistics = nullptr);
+    const MemoryBudget& budget, const Fill2Options& options, Fill2Statistics* statistics = nullptr);
 
 /// Version that writes to host memory, which the budget does not count: copies a range of rows while it
 /// searches the next.
@@ -131,15 +115,16 @@ template <class ExecutionSpace>
 LuPattern<Kokkos::HostSpace> fill2_to_host(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget, const Fill2Ablation& ablation);
+    const MemoryBudget& budget, const Fill2Options& options);
 
 /// Version for a nonempty list of distinct rows.
+/// @param statistics out, or null
 template <class ExecutionSpace>
 SourceRows<typename ExecutionSpace::memory_space> fill2_rows(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& sources,
-    const MemoryBudget& budget, const Fill2Ablation& ablation);
+    const MemoryBudget& budget, const Fill2Options& options, Fill2Statistics* statistics = nullptr);
 
 }  // namespace Impl
 

@@ -37,13 +37,16 @@ SourceRows<typename ExecutionSpace::memory_space> factorize_symbolic_rows(
     const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& sources,
     const MemoryBudget& budget, const SymbolicOptions& options) {
   if (pattern.n_rows != pattern.n_cols) throw InputError("pattern: it is not square");
+  SymbolicOptions of_fill2 = options;
+  of_fill2.method = SymbolicMethod::fill2;
+  const auto fill2 = Impl::fill2_options<ExecutionSpace>(of_fill2);
   check_sources(exec, sources, pattern.n_rows);
   if (sources.extent(0) == 0) {
     using Memory = typename ExecutionSpace::memory_space;
     return {
         Impl::make_uncounted<Kokkos::View<Offset*, Memory>>("lutra::symbolic::row_map", 1), {}, {}, 0, {}, 0};
   }
-  return Impl::fill2_rows(exec, pattern, sources, budget, Impl::Fill2Ablation{.portable = options.portable});
+  return Impl::fill2_rows(exec, pattern, sources, budget, fill2);
 }
 
 #define LUTRA_SYMBOLIC_ROWS(Space)                                                            \

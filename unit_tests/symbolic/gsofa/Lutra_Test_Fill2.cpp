@@ -27,24 +27,24 @@ TEMPLATE_LIST_TEST_CASE("no optional part of fill2 changes the pattern", "[symbo
   const auto expected = Reference::lu_pattern(matrix);
   const auto device = to_space<Space>(matrix);
   for (const int off :
-       {0, 1, 2, 4, 6, 8, 9, 16, 17, 32, 33, 34, 62, 63, 66, 70}) {  // a bit for each that is switched off
-    lutra::Impl::Fill2Ablation ablation;
-    ablation.portable = (off & 1) != 0;
-    ablation.shared_marks = (off & 2) == 0;
-    ablation.keep_rows = (off & 4) == 0;
-    ablation.window_labels = (off & 8) == 0;
-    ablation.remove_bubbles = (off & 16) == 0;
-    ablation.last_first = (off & 32) == 0;
-    ablation.groups = (off & 64) == 0;
+       {0, 1, 2, 4, 6, 9, 16, 17, 32, 33, 34, 54, 63, 66, 70}) {  // a bit for each that is switched off
+    Fill2Options options;
+    options.shared_marks = (off & 2) == 0;
+    options.keep_rows = (off & 4) == 0;
+    options.window_labels = (off & 8) == 0;
+    options.remove_bubbles = (off & 16) == 0;
+    options.last_first = (off & 32) == 0;
+    if ((off & 64) != 0 && has_cuda_kernels<Space>()) options.kernel = Fill2Kernel::warps;
+    if ((off & 1) != 0) options.kernel = Fill2Kernel::portable;
     for (const std::size_t limit : {std::size_t(0), std::size_t(400000)}) {
       INFO("off " << off << ", limit " << limit);
-      lutra::Impl::Fill2Statistics statistics;
+      Fill2Statistics statistics;
       const auto filled =
-          lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(limit), ablation, &statistics);
+          lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(limit), options, &statistics);
       REQUIRE(to_rows(filled) == expected);
       CHECK(statistics.edges > 0);
       CHECK(statistics.slots > 0);
-      if (!ablation.keep_rows) CHECK(statistics.searched_again == 400);
+      if (!options.keep_rows) CHECK(statistics.searched_again == 400);
     }
   }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// fill2 by groups of sources, which CUDA uses if marks do not fit into shared memory. Other spaces ignore
-// groups.
+// fill2 by groups of sources, which CUDA has; other spaces take their own kernel.
 #include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -8,7 +7,6 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <numeric>
 #include <random>
-#include <type_traits>
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Gsofa.hpp"
@@ -20,14 +18,12 @@
 
 namespace lutra::Test {
 
-/// Whether fill2 has groups in a space.
+/// fill2 by groups where the space has them.
 template <class Space>
-constexpr bool has_groups() {
-#ifdef KOKKOS_ENABLE_CUDA
-  return std::is_same_v<Space, Kokkos::Cuda>;
-#else
-  return false;
-#endif
+Fill2Options by_groups() {
+  Fill2Options options;
+  if (has_cuda_kernels<Space>()) options.kernel = Fill2Kernel::groups;
+  return options;
 }
 
 TEMPLATE_LIST_TEST_CASE("fill2 finds the same pattern by groups and by single sources", "[symbolic]",
@@ -35,18 +31,15 @@ TEMPLATE_LIST_TEST_CASE("fill2 finds the same pattern by groups and by single so
   using MatrixType = Matrix<TestType>;
   using Space = typename TestType::Space;
   std::mt19937 random(3232);
-  lutra::Impl::Fill2Ablation in_groups;  // as for matrices whose marks do not fit into shared memory
-  in_groups.shared_marks = false;
   const auto check = [&](const MatrixType& matrix, const Rows& expected) {
     const auto device = to_space<Space>(matrix);
-    lutra::Impl::Fill2Statistics statistics;
+    Fill2Statistics statistics;
     for (const bool last_first : {true, false}) {
-      auto ablation = in_groups;
-      ablation.last_first = last_first;
-      const auto filled =
-          lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(), ablation, &statistics);
+      auto options = by_groups<Space>();
+      options.last_first = last_first;
+      const auto filled = lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(), options, &statistics);
       REQUIRE(to_rows(filled) == expected);
-      CHECK((statistics.groups + statistics.groups_left > 0) == has_groups<Space>());
+      CHECK((statistics.groups + statistics.groups_left > 0) == has_cuda_kernels<Space>());
       std::int64_t below = 0;
       for (std::size_t i = 0; i < expected.size(); ++i)
         below += std::lower_bound(expected[i].begin(), expected[i].end(), i) - expected[i].begin();
@@ -79,7 +72,7 @@ TEMPLATE_LIST_TEST_CASE("fill2 finds the same pattern by groups and by single so
     return to_rows(factorize_symbolic(Space(), device.pattern(), MemoryBudget(), {SymbolicMethod::fill1}));
   };
   for (const auto& matrix : {hub, banded_matrix<MatrixType>(6000, {1})})
-    CHECK((check(matrix, find_rows(matrix)).groups_left > 0) == has_groups<Space>());
+    CHECK((check(matrix, find_rows(matrix)).groups_left > 0) == has_cuda_kernels<Space>());
   // More sources than fit into small groups, and rows longer than those of the table.
   for (const auto& matrix :
        {dissected_chains<MatrixType>(1500, 4, random), one_sided_chain<MatrixType>(5000, random),
@@ -97,17 +90,16 @@ TEMPLATE_LIST_TEST_CASE("the pattern of fill2 by groups does not depend on the b
   const auto matrix = random_matrix<Matrix<TestType>>(n, 2.0 / n, 0.0, random);
   const auto expected = Reference::lu_pattern(matrix);
   const auto device = to_space<Space>(matrix);
-  lutra::Impl::Fill2Ablation ablation;
-  ablation.shared_marks = false;
+  auto options = by_groups<Space>();
   std::size_t least = 0;
   for (std::size_t limit = 1024; limit < (std::size_t(1) << 26); limit += limit / 8) {
     try {
-      const auto filled = lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(limit), ablation);
+      const auto filled = lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(limit), options);
       if (least == 0) least = limit;
       REQUIRE(to_rows(filled) == expected);
       if (limit % 3 == 0) {
         const auto streamed =
-            lutra::Impl::fill2_to_host(Space(), device.pattern(), MemoryBudget(limit), ablation);
+            lutra::Impl::fill2_to_host(Space(), device.pattern(), MemoryBudget(limit), options);
         REQUIRE(to_rows(streamed) == expected);
       }
     } catch (const OutOfMemoryError&) {
@@ -115,8 +107,11 @@ TEMPLATE_LIST_TEST_CASE("the pattern of fill2 by groups does not depend on the b
     }
   }
   CHECK(least > 0);
-  ablation.groups = false;  // groups must not need more memory
-  CHECK_NOTHROW(lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(least), ablation));
+  if (has_cuda_kernels<Space>()) {  // groups must not need more memory
+    options.kernel = Fill2Kernel::warps;
+    options.shared_marks = false;
+  }
+  CHECK_NOTHROW(lutra::Impl::fill2(Space(), device.pattern(), MemoryBudget(least), options));
 }
 
 TEMPLATE_LIST_TEST_CASE("fill2 by groups accepts sources in any order and with gaps", "[symbolic]",
@@ -127,8 +122,7 @@ TEMPLATE_LIST_TEST_CASE("fill2 by groups accepts sources in any order and with g
   const auto matrix = add_mirror(random_matrix<Matrix<TestType>>(n, 1.2 / n, 0.0, random));
   const auto expected = Reference::lu_pattern(matrix);
   const auto device = to_space<Space>(matrix);
-  lutra::Impl::Fill2Ablation ablation;
-  ablation.shared_marks = false;
+  auto options = by_groups<Space>();
   std::vector<Ordinal> order(n);
   std::iota(order.begin(), order.end(), Ordinal(0));
   for (const bool shuffled : {false, true}) {
@@ -139,9 +133,9 @@ TEMPLATE_LIST_TEST_CASE("fill2 by groups accepts sources in any order and with g
           std::vector<Ordinal> sources;
           for (std::size_t k = 0; k < order.size() && sources.size() < most; k += step)
             sources.push_back(order[k]);
-          ablation.keep_rows = keep;
+          options.keep_rows = keep;
           const auto found = lutra::Impl::fill2_rows(
-              Space(), device.pattern(), list_on_device<TestType>(sources), MemoryBudget(), ablation);
+              Space(), device.pattern(), list_on_device<TestType>(sources), MemoryBudget(), options);
           const auto rows = rows_of(found, sources);
           for (std::size_t k = 0; k < sources.size(); ++k)
             REQUIRE(rows[k] == expected[static_cast<std::size_t>(sources[k])]);

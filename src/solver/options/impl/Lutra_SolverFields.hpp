@@ -72,6 +72,21 @@ inline constexpr Choices<LevelizationMethod, 3> choices_of<LevelizationMethod> =
      {"device", LevelizationMethod::device_launches},
      {"portable", LevelizationMethod::portable}}};
 template <>
+inline constexpr Choices<Fill2Kernel, 5> choices_of<Fill2Kernel> = {{{"auto", Fill2Kernel::automatic},
+                                                                     {"warps", Fill2Kernel::warps},
+                                                                     {"groups", Fill2Kernel::groups},
+                                                                     {"frontiers", Fill2Kernel::frontiers},
+                                                                     {"portable", Fill2Kernel::portable}}};
+template <>
+inline constexpr Choices<Fill2External, 3> choices_of<Fill2External> = {
+    {{"none", Fill2External::none}, {"host", Fill2External::host}, {"peer", Fill2External::peer}}};
+template <>
+inline constexpr Choices<Fill2Unified, 4> choices_of<Fill2Unified> = {
+    {{"off", Fill2Unified::off},
+     {"plain", Fill2Unified::plain},
+     {"advised", Fill2Unified::advised},
+     {"prefetched", Fill2Unified::prefetched}}};
+template <>
 inline constexpr Choices<Pivoting, 4> choices_of<Pivoting> = {{{"auto", Pivoting::automatic},
                                                                {"none", Pivoting::none},
                                                                {"static", Pivoting::static_perturbed},
@@ -152,12 +167,35 @@ inline constexpr auto fields_of<ColumnOptions> = std::tuple{
     OptionField{"supernode_size", &ColumnOptions::supernode_size, "most columns of a supernode", at_least(1)},
     OptionField{"supernode_zeros", &ColumnOptions::supernode_zeros,
                 "largest fraction of zeros in what a supernode stores", at_least(0)}};
+
+template <>
+inline constexpr auto fields_of<Fill2Options> = std::tuple{
+    OptionField{"kernel", &Fill2Options::kernel, "how fill2 searches from its source rows"},
+    OptionField{"concurrent", &Fill2Options::concurrent, "sources in flight at most",
+                Range{.zero = "what fills the device"}},
+    OptionField{"chunk_bytes", &Fill2Options::chunk_bytes, "bytes for all sources in flight at most",
+                zero_is("by the memory limit")},
+    OptionField{"two_parts", &Fill2Options::two_parts, "rows with few and with many frontiers apart"},
+    OptionField{"window_labels", &Fill2Options::window_labels,
+                "labels of older sources count as unset; else they are reset"},
+    OptionField{"remove_bubbles", &Fill2Options::remove_bubbles, "labels sized by the source"},
+    OptionField{"fill_first", &Fill2Options::fill_first, "frontiers: tests fill before maxId"},
+    OptionField{"dynamic", &Fill2Options::dynamic, "frontiers: the queues take what labels leave"},
+    OptionField{"queue_share", &Fill2Options::queue_share,
+                "frontiers: length of a queue on the device per label", above_zero(1)},
+    OptionField{"external", &Fill2Options::external, "frontiers: where those go that outgrow the queues"},
+    OptionField{"unified", &Fill2Options::unified, "frontiers: maxId and fill in unified memory"},
+    OptionField{"shared_marks", &Fill2Options::shared_marks, "warps: marks in shared memory if they fit"},
+    OptionField{"keep_rows", &Fill2Options::keep_rows, "the fill pass copies rows of the count pass"},
+    OptionField{"last_first", &Fill2Options::last_first, "starts the last sources first"}};
+
 template <>
 inline constexpr auto fields_of<LuChoices> = std::tuple{
     OptionField{"engine", &LuChoices::engine, "how L and U are computed"},
     OptionField{"trisolve", &LuChoices::trisolve, "method of triangular solves"},
     OptionField{"solve_precision", &LuChoices::solve_precision, "precision of the factors when solving"},
     OptionField{"symbolic", &LuChoices::symbolic, "how the pattern of L + U is found"},
+    OptionField{"fill2", &LuChoices::fill2},
     OptionField{"pivot_threshold", &LuChoices::pivot_threshold,
                 "pivoting threshold: a diagonal entry of at least this times the largest stays",
                 above_zero(1)},

@@ -64,9 +64,10 @@ struct Fill2Launch {
   Kokkos::View<const Offset*, Memory> row_map;   ///< [n + 1] in, fill pass only
   Kokkos::View<Ordinal*, Memory> entries;        ///< out in the fill pass
   Kokkos::View<std::uint64_t*, Memory> statistics;  ///< [4] edges, revisits, groups found and left; added to
-  Offset first_entry = 0;                           ///< fill pass: offset in L + U of entries(0)
-  bool store = false;                               ///< fill pass
-  bool last_first = true;                           ///< whether the last source of the launch is taken first
+  Kokkos::View<Offset*, Memory> work;  ///< not empty: [n] out, frontiers of each source; rows are not kept
+  Offset first_entry = 0;              ///< fill pass: offset in L + U of entries(0)
+  bool store = false;                  ///< fill pass
+  bool last_first = true;              ///< whether the last source of the launch is taken first
 
   /// Takes the next source of the launch, starting with the last: its search is the longest and must not
   /// finish last. -1 if none is left.
@@ -135,6 +136,7 @@ struct Fill2Search : Fill2Launch<ExecutionSpace> {
     Offset target;                ///< offset of the row in KeptRows
     std::uint64_t edges;          ///< edges followed
     std::uint64_t revisits;       ///< vertices expanded again
+    std::uint64_t expanded;       ///< vertices in former queues
     Ordinal queue[queue_length];  ///< vertices expanded at once
   };
 
@@ -161,7 +163,8 @@ struct Fill2Search : Fill2Launch<ExecutionSpace> {
     state.source = this->take_source();
     if (state.source < 0) return;
     state.least = state.lowest = state.source;
-    state.edges = state.revisits = 0;
+    state.edges = state.revisits = state.expanded = 0;
+    state.queued = 0;
     const auto n = static_cast<Label>(pattern.n_rows);
     const Label window = ++slots.windows(slot);
     state.base = ~Label(0) - window * n;
@@ -229,6 +232,7 @@ struct Fill2Search : Fill2Launch<ExecutionSpace> {
     if (word == ~std::size_t(0)) return false;
     const std::size_t begin = word / group * group;
     Kokkos::single(Kokkos::PerTeam(team), [&]() {
+      state.expanded += static_cast<std::uint64_t>(state.queued);
       state.queued = 0;
       state.lowest = static_cast<Ordinal>(begin) * 64;
     });
@@ -293,6 +297,11 @@ struct Fill2Search : Fill2Launch<ExecutionSpace> {
   KOKKOS_FUNCTION void settle_row(RowState& state, Offset length) const {
     add_shared<ExecutionSpace>(statistics(0), state.edges);
     add_shared<ExecutionSpace>(statistics(1), state.revisits);
+    if (this->work.extent(0) > 0) {
+      this->work(state.source) = static_cast<Offset>(state.expanded) + state.queued;
+      state.target = -1;
+      return;
+    }
     state.target = this->reserve_row(state.source, -1, length);
   }
 

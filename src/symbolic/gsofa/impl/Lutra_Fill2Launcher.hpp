@@ -28,9 +28,13 @@ struct Fill2Launcher {
 
   Slots slots;
   bool window_labels = true;
+  std::size_t bound = 0;  ///< all sources of the present range are below it
 
-  void prepare(const ExecutionSpace&, const Pattern&, const Fill2Ablation& ablation, MemoryReservation&) {
-    window_labels = ablation.window_labels;
+  Fill2Kernel kernel() const { return Fill2Kernel::portable; }
+
+  void prepare(const ExecutionSpace&, const Pattern&, const Fill2Options& options, MemoryReservation&,
+               const MemoryBudget&) {
+    window_labels = options.window_labels;
   }
 
   /// Number of concurrent searches.

@@ -10,8 +10,8 @@ template <class ExecutionSpace>
 LuPattern<typename ExecutionSpace::memory_space> fill2(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget, const Fill2Ablation& ablation, Fill2Statistics* statistics) {
-  Fill2Method<ExecutionSpace> method(exec, pattern, budget, ablation);
+    const MemoryBudget& budget, const Fill2Options& options, Fill2Statistics* statistics) {
+  Fill2Method<ExecutionSpace> method(exec, pattern, budget, options);
   auto result = method.run();
   if (statistics != nullptr) *statistics = method.statistics();
   return result;
@@ -21,8 +21,8 @@ template <class ExecutionSpace>
 LuPattern<Kokkos::HostSpace> fill2_to_host(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
-    const MemoryBudget& budget, const Fill2Ablation& ablation) {
-  return Fill2Method<ExecutionSpace>(exec, pattern, budget, ablation).stream();
+    const MemoryBudget& budget, const Fill2Options& options) {
+  return Fill2Method<ExecutionSpace>(exec, pattern, budget, options).stream();
 }
 
 template <class ExecutionSpace>
@@ -30,21 +30,24 @@ SourceRows<typename ExecutionSpace::memory_space> fill2_rows(
     const ExecutionSpace& exec,
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& pattern,
     const Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>& sources,
-    const MemoryBudget& budget, const Fill2Ablation& ablation) {
-  return Fill2Method<ExecutionSpace>(exec, pattern, budget, ablation).run(sources);
+    const MemoryBudget& budget, const Fill2Options& options, Fill2Statistics* statistics) {
+  Fill2Method<ExecutionSpace> method(exec, pattern, budget, options);
+  auto result = method.run(sources);
+  if (statistics != nullptr) *statistics = method.statistics();
+  return result;
 }
 
 #define LUTRA_FILL2(Space)                                                                                 \
   template LuPattern<typename Space::memory_space> fill2(                                                  \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
-      const Fill2Ablation&, Fill2Statistics*);                                                             \
+      const Fill2Options&, Fill2Statistics*);                                                              \
   template LuPattern<Kokkos::HostSpace> fill2_to_host(                                                     \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&, const MemoryBudget&, \
-      const Fill2Ablation&);                                                                               \
+      const Fill2Options&);                                                                                \
   template SourceRows<typename Space::memory_space> fill2_rows(                                            \
       const Space&, const CsrPattern<Ordinal, Offset, typename Space::memory_space>&,                      \
       const Kokkos::View<const Ordinal*, typename Space::memory_space>&, const MemoryBudget&,              \
-      const Fill2Ablation&);
+      const Fill2Options&, Fill2Statistics*);
 LUTRA_FOR_EACH_SPACE(LUTRA_FILL2)
 
 }  // namespace lutra::Impl

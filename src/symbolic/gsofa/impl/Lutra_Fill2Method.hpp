@@ -3,7 +3,9 @@
 #define LUTRA_FILL2METHOD_HPP
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "Lutra_Allocate.hpp"
 #include "Lutra_Arena.hpp"
@@ -12,6 +14,8 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_RowTeams.hpp"
+#include "Lutra_TwoParts.hpp"
+#include "Lutra_Upload.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "Lutra_Fill2Cuda.hpp"
 #endif
@@ -44,16 +48,16 @@ struct Fill2Method {
   static constexpr std::size_t slack = 4096;  // headers and alignment of Views
 
   Fill2Method(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget,
-              const Fill2Ablation& ablation)
+              const Fill2Options& options)
       : m_exec(exec),
         m_budget(budget),
-        m_ablation(ablation),
+        m_options(options),
         m_n(pattern.n_rows),
         m_count(pattern.n_rows),
         m_scratch(budget),
         m_launch{} {
     m_launch.pattern = pattern;
-    m_launch.last_first = ablation.last_first;
+    m_launch.last_first = options.last_first;
   }
 
   Result run() {
@@ -140,13 +144,14 @@ struct Fill2Method {
                                  std::to_string(m_budget.used_bytes() + least) + " bytes would do",
                              least);
     }
+    m_launcher.bound = rows;
     MemoryReservation reservation(m_budget);
     EntryView buffers[2];
     for (auto& buffer : buffers)
       buffer = reservation.allocate<EntryView>(m_exec, "lutra::symbolic::streamed_rows", length);
     const std::size_t room = m_budget.limit_bytes() == 0 ? unlimited_arena_bytes : m_budget.available_bytes();
-    const std::size_t fitting = (room - slack) / slot_bytes(rows);
-    const std::size_t slots = std::max<std::size_t>(1, std::min({m_launcher.running(m_exec), rows, fitting}));
+    const std::size_t fitting = (limited_to_chunk(room) - slack) / slot_bytes(rows);
+    const std::size_t slots = std::max<std::size_t>(1, std::min({concurrent(), rows, fitting}));
     const auto arena = reservation.allocate<typename Arena<Memory>::Bytes>(
         m_exec, "lutra::symbolic::fill2_arena", slots * slot_bytes(rows) + Arena<Memory>::loss(8));
     divide(arena, slots, rows);
@@ -223,14 +228,15 @@ struct Fill2Method {
     set_to_zero(m_exec, m_launch.kept.end);
     set_to_zero(m_exec, m_launch.statistics);
     set_to_zero(m_exec, m_launch.counts);  // not found yet
-    m_launcher.prepare(m_exec, m_launch.pattern, m_ablation, m_scratch);
+    m_launcher.prepare(m_exec, m_launch.pattern, m_options, m_scratch, m_budget);
   }
 
   Fill2Statistics statistics() const {
     const auto counted = mirror_in<Kokkos::HostSpace>(m_launch.statistics);
     Fill2Statistics statistics = m_statistics;
-    statistics.edges = counted(0);
-    statistics.revisits = counted(1);
+    statistics.kernel = name_of(m_launcher.kernel());
+    statistics.edges += counted(0);
+    statistics.revisits += counted(1);
     statistics.groups = static_cast<std::size_t>(counted(2));
     statistics.groups_left = static_cast<std::size_t>(counted(3));
     return statistics;
@@ -243,6 +249,9 @@ struct Fill2Method {
   /// Throws if the budget cannot hold one slot, with the least budget that would suffice.
   void require_one_slot() const {
     const std::size_t each = slot_bytes(static_cast<std::size_t>(m_n)) + slack;
+    if (m_options.chunk_bytes > 0 && m_options.chunk_bytes < each)
+      throw OutOfMemoryError(
+          "options: fill2.chunk_bytes: one row in flight needs " + std::to_string(each) + " bytes", each);
     if (each <= m_budget.available_bytes()) return;
     throw OutOfMemoryError(
         "symbolic factorization needs " + std::to_string(each) + " bytes for one row in flight, but " +
@@ -262,7 +271,7 @@ struct Fill2Method {
     const std::size_t room = m_budget.available_bytes() / (4 * sizeof(Ordinal));
     const std::size_t beside_slot = slot_bytes(static_cast<std::size_t>(m_n)) + 2 * slack;
     MemoryReservation reservation(m_budget);
-    if (!m_ablation.keep_rows) return reservation;
+    if (!m_options.keep_rows) return reservation;
     const std::size_t length = std::min({max_entries, fill * entries_of_a, room});
     if (length * sizeof(Ordinal) + beside_slot > m_budget.available_bytes()) return reservation;
     try {
@@ -280,15 +289,28 @@ struct Fill2Method {
     reservation = {};
   }
 
+  /// Number of concurrent searches that fill the device, or as many as the options permit.
+  std::size_t concurrent() const {
+    const std::size_t running = m_launcher.running(m_exec);
+    return m_options.concurrent == 0 ? running
+                                     : std::min(running, static_cast<std::size_t>(m_options.concurrent));
+  }
+
+  std::size_t limited_to_chunk(std::size_t bytes) const {
+    return m_options.chunk_bytes == 0 ? bytes : std::min(bytes, m_options.chunk_bytes);
+  }
+
   /// Searches from all sources, in one range if slots for all teams fit, else in several. An explicit list is
   /// one range, with slots large enough for any source.
   void search_all() {
     const auto positions = static_cast<std::size_t>(m_count), rows = static_cast<std::size_t>(m_n);
     if (positions == 0) return;
-    const std::size_t teams = std::min(positions, m_launcher.running(m_exec));
+    const Kokkos::Timer timer;
+    const std::size_t teams = std::min(positions, concurrent());
     const std::size_t each = slot_bytes(rows);
-    const std::size_t room = m_budget.limit_bytes() == 0 ? std::max(unlimited_arena_bytes, each + slack)
-                                                         : m_budget.available_bytes();
+    const std::size_t room =
+        limited_to_chunk(m_budget.limit_bytes() == 0 ? std::max(unlimited_arena_bytes, each + slack)
+                                                     : m_budget.available_bytes());
     const std::size_t bytes = std::min(
         room - slack / 2, m_launcher.arena_bytes(m_n, positions, teams * each + Arena<Memory>::loss(8)));
     MemoryReservation reservation(m_budget);
@@ -296,19 +318,61 @@ struct Fill2Method {
         reservation.allocate<typename Arena<Memory>::Bytes>(m_exec, "lutra::symbolic::fill2_arena", bytes);
     const bool all_fit = bytes >= teams * each + Arena<Memory>::loss(8);
     const bool one_range =
-        all_fit || !m_ablation.remove_bubbles || positions != rows || group_slots(arena, positions) > 0;
-    const std::size_t step = one_range ? positions : (rows + n_ranges - 1) / n_ranges;
-    for (std::size_t begin = 0; begin < positions; begin += step) {
-      const std::size_t end = std::min(positions, begin + step), sources = one_range ? rows : end;
-      if (search_groups(arena, begin, end)) continue;
-      const std::size_t fitting = (bytes - Arena<Memory>::loss(8)) / slot_bytes(sources);
-      const std::size_t slots = std::max<std::size_t>(1, std::min({teams, end - begin, fitting}));
-      divide(arena, slots, sources);
-      m_statistics.slots = std::max(m_statistics.slots, slots);
-      m_statistics.slot_bytes = std::max(m_statistics.slot_bytes, slot_bytes(sources));
-      search_range(begin, end);
-      m_exec.fence("lutra::symbolic: the arena is divided anew");
+        all_fit || !m_options.remove_bubbles || positions != rows || group_slots(arena, positions) > 0;
+    std::vector<std::size_t> ends;
+    if (m_options.two_parts) {
+      ends = {position_of_split(arena), positions};
+    } else {
+      const std::size_t step = one_range ? positions : (rows + n_ranges - 1) / n_ranges;
+      for (std::size_t end = step; end < positions; end += step) ends.push_back(end);
+      ends.push_back(positions);
     }
+    m_statistics.parts.clear();
+    std::size_t begin = 0;
+    for (const std::size_t end : ends) {
+      if (begin == end) continue;
+      std::size_t sources = one_range || positions != rows ? rows : end;  // all sources are below it
+      if (m_options.two_parts) sources = end < positions ? static_cast<std::size_t>(*m_split) : rows;
+      search_part(arena, begin, end, sources);
+      begin = end;
+    }
+    m_exec.fence("lutra::symbolic: all sources are searched");
+    m_statistics.search_seconds += timer.seconds();
+  }
+
+  void search_part(const typename Arena<Memory>::Bytes& arena, std::size_t begin, std::size_t end,
+                   std::size_t sources) {
+    m_launcher.bound = sources;
+    if (search_groups(arena, begin, end)) return;
+    const std::size_t fitting = (arena.extent(0) - Arena<Memory>::loss(8)) / slot_bytes(sources);
+    const std::size_t slots = std::max<std::size_t>(1, std::min({concurrent(), end - begin, fitting}));
+    divide(arena, slots, sources);
+    m_statistics.slots = std::max(m_statistics.slots, slots);
+    m_statistics.slot_bytes = std::max(m_statistics.slot_bytes, slot_bytes(sources));
+    m_statistics.parts.push_back({static_cast<std::int64_t>(end - begin), static_cast<std::int64_t>(slots)});
+    search_range(begin, end);
+    m_exec.fence("lutra::symbolic: the arena is divided anew");
+  }
+
+  /// First position of the second part of "End-to-End LU …", Algorithm 4.
+  std::size_t position_of_split(const typename Arena<Memory>::Bytes& arena) {
+    if (!m_split) m_split = find_split(arena);
+    if (m_launch.sources.extent(0) == 0) return static_cast<std::size_t>(*m_split);
+    return TwoParts::position(mirror_in<Kokkos::HostSpace>(m_launch.sources), *m_split);
+  }
+
+  Ordinal find_split(const typename Arena<Memory>::Bytes& arena) {
+    const auto samples = TwoParts::samples(m_n);
+    MemoryReservation reservation(m_budget);
+    const auto work = reservation.allocate<OffsetView>(m_exec, "lutra::symbolic::frontiers", m_n);
+    set_to_zero(m_exec, work);
+    const Launch launch = m_launch;
+    m_launch.sources = upload(m_exec, reservation, "lutra::symbolic::samples", samples);
+    m_launch.work = work;
+    m_launch.store = false;
+    search_part(arena, 0, samples.size(), static_cast<std::size_t>(m_n));
+    m_launch = launch;
+    return TwoParts::split(samples, mirror_in<Kokkos::HostSpace>(work));
   }
 
   /// Number of groups of `sources` sources that fit in the arena; 0 if groups do not pay off.
@@ -412,7 +476,7 @@ struct Fill2Method {
 
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
-  Fill2Ablation m_ablation;
+  Fill2Options m_options;
   Ordinal m_n;
   Ordinal m_count;  ///< number of sources
   MemoryReservation m_scratch;
@@ -420,6 +484,7 @@ struct Fill2Method {
   OffsetView m_starts;  ///< [n] start of each source's row in the result
   Offset m_nnz_lower = 0;
   Fill2Statistics m_statistics;
+  std::optional<Ordinal> m_split;  ///< first row of the second part, once it is known
   Launcher m_launcher;
 };
 

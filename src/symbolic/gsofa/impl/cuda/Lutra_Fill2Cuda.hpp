@@ -8,6 +8,7 @@
 #include "Lutra_Arena.hpp"
 #include "Lutra_CheckCuda.hpp"
 #include "Lutra_Fill2Launcher.hpp"
+#include "Lutra_FrontierFill2Cuda.hpp"
 #include "Lutra_GroupFill2RunsCuda.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
@@ -210,30 +211,9 @@ struct WarpFill2 {
     __syncwarp();
   }
 
-  /// Calls f(there, position of the entry, lane of the vertex) for each edge of the vertices of the first
-  /// lanes, by the whole warp, 32 at a time.
   template <class F>
   __device__ void deal(Row& row, uint2 a, int taken, const F& f) const {
-    const int width = lane() < taken ? (a.y > 0 ? static_cast<int>(a.y) : 1) : 0;
-    int end = width;  // inclusive prefix sums of widths
-    for (int step = 1; step < lanes; step *= 2) {
-      const int before = __shfl_up_sync(all, end, step);
-      if (lane() >= step) end += before;
-    }
-    const int begin = end - width, n_edges = __shfl_sync(all, end, lanes - 1);
-    row.edges += static_cast<unsigned>(n_edges);
-    const unsigned shift = a.x - static_cast<unsigned>(begin);
-    const unsigned without = __ballot_sync(all, lane() < taken && a.y == 0);
-    int owner = -1;  // owner of the last edge before these 32
-    for (int e = 0; e < n_edges; e += lanes) {
-      const bool begins = width > 0 && begin >= e && begin < e + lanes;
-      const unsigned heads = or_over_lanes(begins ? 1u << (begin - e) : 0u);
-      const int mine = owner + __popc(heads & ((2u << lane()) - 1u));
-      const unsigned from = __shfl_sync(all, shift, mine & 31);
-      const bool there = e + lane() < n_edges && (without >> (mine & 31) & 1u) == 0;
-      f(there, from + static_cast<unsigned>(e + lane()), mine & 31);
-      owner += __popc(heads);
-    }
+    row.edges += static_cast<unsigned>(deal_edges(a, taken, f));
   }
 
   __device__ int entry(unsigned p) const { return static_cast<int>(common.pattern.entries.data()[p]); }
@@ -385,17 +365,36 @@ struct Fill2LauncherCuda : Fill2Launcher<Kokkos::Cuda> {
   Search search;
   bool in_groups = false;  ///< whether groups are faster and memory suffices
   GroupFill2Runs groups;
+  bool in_frontiers = false;
+  FrontierFill2Runs frontiers;
 
-  void prepare(const Kokkos::Cuda& exec, const Pattern& pattern, const Fill2Ablation& ablation,
-               MemoryReservation& scratch) {
+  Fill2Kernel kernel() const {
+    if (portable) return Fill2Kernel::portable;
+    return in_frontiers ? Fill2Kernel::frontiers : in_groups ? Fill2Kernel::groups : Fill2Kernel::warps;
+  }
+
+  void prepare(const Kokkos::Cuda& exec, const Pattern& pattern, const Fill2Options& options,
+               MemoryReservation& scratch, const MemoryBudget& budget) {
     const auto n = static_cast<std::size_t>(pattern.n_rows);
-    Base::prepare(exec, pattern, ablation, scratch);
-    portable = ablation.portable || n >= std::size_t(1) << 30 || pattern.nnz() >= (std::int64_t(1) << 31);
+    Base::prepare(exec, pattern, options, scratch, budget);
+    const bool too_large = n >= std::size_t(1) << 30 || pattern.nnz() >= (std::int64_t(1) << 31);
+    portable =
+        options.kernel == Fill2Kernel::portable || (options.kernel == Fill2Kernel::automatic && too_large);
     if (portable) return;
-    shape = WarpFill2Shape::make<Search>(exec, n, ablation.shared_marks);
+    const bool asks_for_groups = options.kernel == Fill2Kernel::groups;
+    if (too_large || (asks_for_groups && pattern.n_rows > groups.max_rows))
+      throw InputError("options: fill2.kernel " + std::string(name_of(options.kernel)) +
+                       " has no numbers for so large a matrix");
+    shape = WarpFill2Shape::make<Search>(exec, n, options.shared_marks && !asks_for_groups);
     search.mark_words = Search::mark_words_for(n);
-    in_groups = ablation.groups && !shape.shared_marks && pattern.n_rows <= groups.max_rows;
+    in_frontiers = options.kernel == Fill2Kernel::frontiers;
+    if (in_frontiers) frontiers.prepare(exec, pattern.n_rows, options, scratch, budget);
+    in_groups = asks_for_groups || (options.kernel == Fill2Kernel::automatic && !shape.shared_marks &&
+                                    pattern.n_rows <= groups.max_rows);
     if (in_groups) groups.prepare(exec, pattern.n_rows, scratch);
+    if (in_groups && options.concurrent > 0)
+      groups.running = std::max<std::size_t>(
+          1, std::min(groups.running, static_cast<std::size_t>(options.concurrent) / groups.size));
     search.rows =
         scratch.allocate<Kokkos::View<uint2*, Kokkos::CudaSpace>>(exec, "lutra::symbolic::packed_rows", n);
     const auto rows = search.rows;
@@ -410,21 +409,27 @@ struct Fill2LauncherCuda : Fill2Launcher<Kokkos::Cuda> {
   }
 
   std::size_t running(const Kokkos::Cuda& exec) const {
+    if (in_frontiers) return frontiers.concurrent;
     return portable ? Base::running(exec) : shape.running;
   }
 
   /// Bytes for groups, and for warps that search the sources groups leave.
   std::size_t arena_bytes(std::int64_t n, std::size_t sources, std::size_t for_warps) const {
+    if (in_frontiers)
+      return std::max(slot_bytes(static_cast<std::size_t>(n), static_cast<std::size_t>(n)),
+                      frontiers.chunk_bytes(for_warps));
     return in_groups ? std::max(groups.bytes(n, static_cast<std::int64_t>(sources)), for_warps / 4)
                      : for_warps;
   }
 
   std::size_t group_slots(std::int64_t n, std::size_t bytes, std::size_t sources) const {
+    if (in_frontiers) return bytes >= frontiers.slot_bytes(static_cast<std::size_t>(n)) ? 1 : 0;
     return in_groups ? groups.slots(n, bytes, static_cast<std::int64_t>(sources)) : 0;
   }
 
   bool search_groups(const Kokkos::Cuda& exec, const Bytes& bytes, std::size_t n_slots, const Launch& common,
                      Fill2Statistics& statistics) {
+    if (in_frontiers) return frontiers.run(exec, bytes, common, search.rows, bound, statistics);
     const std::size_t size = groups.size;
     statistics.slots = std::max(statistics.slots, n_slots * size);
     statistics.slot_bytes = std::max(statistics.slot_bytes, groups.slot_bytes(common.pattern.n_rows) / size);
@@ -434,7 +439,9 @@ struct Fill2LauncherCuda : Fill2Launcher<Kokkos::Cuda> {
   std::size_t slot_bytes(std::size_t n, std::size_t sources) const {
     if (portable) return Base::slot_bytes(n, sources);
     const auto words = static_cast<std::size_t>(search.mark_words);
-    return sources * sizeof(int) + (shape.shared_marks ? 0 : words * sizeof(std::uint32_t));
+    const std::size_t of_warp =
+        sources * sizeof(int) + (shape.shared_marks ? 0 : words * sizeof(std::uint32_t));
+    return in_frontiers ? std::max(of_warp, frontiers.slot_bytes(sources)) : of_warp;
   }
 
   void divide(const Kokkos::Cuda& exec, Arena<Kokkos::CudaSpace>& arena, std::size_t n_slots, std::size_t n,

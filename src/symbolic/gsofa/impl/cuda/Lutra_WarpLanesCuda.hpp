@@ -39,6 +39,37 @@ __device__ inline std::uint32_t transpose_lanes(std::uint32_t x) {
   return x;
 }
 
+/// Calls f(there, position of the entry, lane of the vertex) for each edge of the vertices of the first
+/// `taken` lanes, by the whole warp, 32 at a time.
+/// @param a first entry and number of entries of the lane's vertex; a vertex without edges counts as one edge
+/// @returns the number of edges
+template <class F>
+__device__ int deal_edges(uint2 a, int taken, const F& f) {
+  constexpr int lanes = 32;
+  constexpr unsigned all = 0xffffffffu;
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  const int width = lane < taken ? (a.y > 0 ? static_cast<int>(a.y) : 1) : 0;
+  int end = width;  // inclusive prefix sums of widths
+  for (int step = 1; step < lanes; step *= 2) {
+    const int before = __shfl_up_sync(all, end, step);
+    if (lane >= step) end += before;
+  }
+  const int begin = end - width, n_edges = __shfl_sync(all, end, lanes - 1);
+  const unsigned shift = a.x - static_cast<unsigned>(begin);
+  const unsigned without = __ballot_sync(all, lane < taken && a.y == 0);
+  int owner = -1;  // owner of the last edge before these 32
+  for (int e = 0; e < n_edges; e += lanes) {
+    const bool begins = width > 0 && begin >= e && begin < e + lanes;
+    const unsigned heads = or_over_lanes(begins ? 1u << (begin - e) : 0u);
+    const int mine = owner + __popc(heads & ((2u << lane) - 1u));
+    const unsigned from = __shfl_sync(all, shift, mine & 31);
+    const bool there = e + lane < n_edges && (without >> (mine & 31) & 1u) == 0;
+    f(there, from + static_cast<unsigned>(e + lane), mine & 31);
+    owner += __popc(heads);
+  }
+  return n_edges;
+}
+
 /// Calls f(bit) for one of equal shares of the bits of a set, in ascending order. @param word word w of the
 /// set
 template <class Words, class F>
