@@ -60,6 +60,7 @@ PaperReport run_paper(const PaperRun& run) {
   if (paper_ranks().size() == 1) {
     add_memory(cases, run, report.tables);
     add_speed(cases, run, report.tables);
+    add_supernodes(cases, report.tables);
   }
   add_ranks(cases, report.tables);
   return report;

@@ -46,8 +46,9 @@ using GsofaTables = std::vector<PaperTable>;
 void add_speed(const std::vector<GsofaCase>& cases, const PaperRun& run,
                GsofaTables& tables);  // Figures 10–13
 void add_memory(const std::vector<GsofaCase>& cases, const PaperRun& run,
-                GsofaTables& tables);                                      // 5, 14–18, 20
-void add_ranks(const std::vector<GsofaCase>& cases, GsofaTables& tables);  // 17, 19, 21
+                GsofaTables& tables);                                           // 5, 14–18, 20
+void add_supernodes(const std::vector<GsofaCase>& cases, GsofaTables& tables);  // section 2.2, Figure 8
+void add_ranks(const std::vector<GsofaCase>& cases, GsofaTables& tables);       // 17, 19, 21
 
 }  // namespace lutra::Perf
 

@@ -59,15 +59,14 @@ PaperTable figure_5(const std::vector<GsofaCase>& cases) {
 }
 
 PaperTable table_3(const std::vector<GsofaCase>& cases) {
-  PaperTable table{
-      "Table 3",
-      "On average 0.01 to 0.12 % of the queues of n frontiers per source are used, at most 1 to "
-      "25 %.",
-      {"matrix", "levels", "frontiers", "average", "peak"},
-      {},
-      {},
-      {},
-      {}};
+  PaperTable table{"Table 3",
+                   "On average 0.01 to 0.12 % of the queues of n frontiers per source are used, at most 1 to "
+                   "25 %.",
+                   {"matrix", "levels", "frontiers", "average", "peak"},
+                   {},
+                   {},
+                   {},
+                   {}};
   if (!has_frontiers) {
     table.skipped = needs_device;
     return table;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_SupernodalLu.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "Lutra_Instantiate.hpp"
@@ -162,8 +163,12 @@ class SupernodalPlanner {
     Impl::SupernodeTiles tiles;
     tiles.end_level();
     for (std::size_t l = 0; l < m_plan.levels.size(); ++l) {
-      for (Ordinal p = m_plan.levels.level_map[l]; p < m_plan.levels.level_map[l + 1]; ++p)
-        tiles.add(Impl::at(order, p), Impl::at(m_blocks, Impl::at(order, p)));
+      m_plan.largest.push_back(0);
+      for (Ordinal p = m_plan.levels.level_map[l]; p < m_plan.levels.level_map[l + 1]; ++p) {
+        const SupernodeBlock& block = Impl::at(m_blocks, Impl::at(order, p));
+        tiles.add(Impl::at(order, p), block);
+        m_plan.largest[l] = std::max(m_plan.largest[l], block.size);
+      }
       tiles.end_level();
     }
     auto& reservation = m_plan.reservation;

@@ -74,6 +74,7 @@ struct SupernodalLuPlan {
   Kokkos::View<const SupernodeTile*, MemorySpace> solves;   ///< parts of panels, by level of their supernode
   Kokkos::View<const SupernodeTile*, MemorySpace> updates;  ///< parts of products, by level
   std::vector<std::int64_t> solve_begin, update_begin;      ///< [levels + 1] first tile of each level
+  std::vector<Ordinal> largest;                             ///< [levels] columns of the largest supernode
   Offset n_values = 0;                                      ///< entries stored: those of L + U, and zeros
   Offset zeros = 0;                                         ///< entries stored that are not in the pattern
   double flops = 0;  ///< flops of one factorization, on zeros too; real flops for real scalars

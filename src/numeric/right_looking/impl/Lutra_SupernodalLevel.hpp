@@ -4,6 +4,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
+
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_PivotRule.hpp"
 #include "Lutra_RightLooking.hpp"
@@ -183,24 +185,25 @@ void factorize_supernodal_portable(
               threshold,
               0};
   const int lanes = vector_length_for<ExecutionSpace>(32);
-  const int threads = team_width<ExecutionSpace>(4);
   const auto launch = [&]<class Tag>(Tag, const char* label, std::int64_t begin, std::int64_t end,
-                                     std::size_t scratch) {
+                                     std::size_t scratch, int threads) {
     if (begin == end) return;
     level.level_begin = begin;
     Kokkos::TeamPolicy<ExecutionSpace, Tag> policy(exec, static_cast<int>(end - begin), threads, lanes);
     if (scratch > 0) policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch)));
     Kokkos::parallel_for(label, by_argument(policy), level);
   };
+  const int four = team_width<ExecutionSpace>(4);
   for (std::size_t l = 0; l < plan.levels.size(); ++l) {
+    const int by_size = std::clamp(static_cast<int>(plan.largest[l]) / 8, 1, 16);
     launch(typename Level::Diagonals(), "lutra::numeric::supernode_diagonals", plan.levels.level_map[l],
-           plan.levels.level_map[l + 1], 0);
+           plan.levels.level_map[l + 1], 0, team_width<ExecutionSpace>(by_size));
     level.tiles = plan.solves;
     launch(typename Level::Solves(), "lutra::numeric::supernode_panels", plan.solve_begin[l],
-           plan.solve_begin[l + 1], 0);
+           plan.solve_begin[l + 1], 0, four);
     level.tiles = plan.updates;
     launch(typename Level::Updates(), "lutra::numeric::supernode_updates", plan.update_begin[l],
-           plan.update_begin[l + 1], Level::scratch_bytes);
+           plan.update_begin[l + 1], Level::scratch_bytes, four);
   }
 }
 
