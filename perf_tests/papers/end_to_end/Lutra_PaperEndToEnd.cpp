@@ -60,9 +60,7 @@ PaperReport run_paper(const PaperRun& run) {
     cases.emplace_back(matrix);
   report.tables.push_back(figure_3(cases, run));
   report.tables.push_back(figure_4(cases, run));
-#if __has_include("Lutra_Fill2Options.hpp")
   for (const auto figure : {figure_5, figure_6, figure_7}) report.tables.push_back(figure(cases, run));
-#endif
   report.tables.push_back(ablations(cases, run));
   report.tables.push_back(levelizations(cases, run));
   report.tables.push_back(table_4_of_paper());

@@ -64,11 +64,9 @@ inline std::string ratio_text(double numerator, double denominator) {
 
 PaperTable figure_3(const std::vector<PaperCase>& cases, const PaperRun& run);
 PaperTable figure_4(const std::vector<PaperCase>& cases, const PaperRun& run);
-#if __has_include("Lutra_Fill2Options.hpp")
 PaperTable figure_5(const std::vector<PaperCase>& cases, const PaperRun& run);
 PaperTable figure_6(const std::vector<PaperCase>& cases, const PaperRun& run);
 PaperTable figure_7(const std::vector<PaperCase>& cases, const PaperRun& run);
-#endif
 PaperTable ablations(const std::vector<PaperCase>& cases, const PaperRun& run);
 PaperTable levelizations(const std::vector<PaperCase>& cases, const PaperRun& run);
 PaperTable table_4_of_paper();

@@ -6,8 +6,6 @@
 
 #include "Lutra_PaperEndToEnd.hpp"
 
-#if __has_include("Lutra_Fill2Options.hpp")
-
 namespace lutra::Perf {
 namespace {
 
@@ -112,5 +110,3 @@ PaperTable figure_7(const std::vector<PaperCase>& cases, const PaperRun& run) {
 }
 
 }  // namespace lutra::Perf
-
-#endif
