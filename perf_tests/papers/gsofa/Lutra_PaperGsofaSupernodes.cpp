@@ -58,9 +58,9 @@ PaperTable figure_8(const std::vector<GsofaCase>& cases) {
   return table;
 }
 
-/// A dominant matrix on the pattern of a case, by rows of L + U, zero at fill.
+/// A dominant matrix on the pattern of a case and the diagonal, by rows of L + U, zero at fill.
 std::vector<double> dominant_values(const GsofaCase& c, const DeviceFilled& filled) {
-  const auto row_map = to_host(filled.row_map);
+  const auto row_map = to_host(filled.row_map), diagonal = to_host(filled.diagonal);
   const auto entries = to_host(filled.entries);
   const auto& A = c.ordered->host;
   std::vector<double> values(entries.size(), 0);
@@ -69,10 +69,10 @@ std::vector<double> dominant_values(const GsofaCase& c, const DeviceFilled& fill
     for (auto p = static_cast<std::size_t>(A.row_map[i]); p < static_cast<std::size_t>(A.row_map[i + 1]);
          ++p) {
       while (entries[at] != A.entries[p]) ++at;
-      const bool diagonal = static_cast<std::size_t>(entries[at]) == i;
-      values[at] = diagonal ? 1.0 + static_cast<double>(A.row_map[i + 1] - A.row_map[i])
-                            : -1.0 + 0.125 * static_cast<double>(p % 4);
+      values[at] = -1.0 + 0.125 * static_cast<double>(p % 4);
     }
+    values[static_cast<std::size_t>(diagonal[i])] =
+        1.0 + static_cast<double>(A.row_map[i + 1] - A.row_map[i]);
   }
   return values;
 }
