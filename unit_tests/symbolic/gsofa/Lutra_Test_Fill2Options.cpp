@@ -245,6 +245,13 @@ TEMPLATE_LIST_TEST_CASE("frontiers beyond the queues are counted", "[symbolic][f
   CHECK(spilled.external_frontiers > 0);
   CHECK(spilled.external_bytes > 0);
   CHECK(spilled.queue_bytes < ample.queue_bytes);
+  options.fill2.external = Fill2External::peer;
+  try {
+    CHECK(run().external_frontiers > 0);
+  } catch (const InputError& error) {  // on one device
+    CHECK_THAT(error.what(), ContainsSubstring("needs a second device"));
+  }
+  options.fill2.external = Fill2External::host;
   options.fill2.unified = Fill2Unified::advised;
   const auto managed = run();
   CHECK(managed.managed_bytes >= managed.max_id_bytes + managed.fill_bytes);
