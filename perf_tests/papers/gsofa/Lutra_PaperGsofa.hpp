@@ -28,7 +28,8 @@ struct GsofaCase {
 
 /// One setting of fill2 on one matrix.
 struct GsofaTime {
-  double seconds = 0;  ///< median of both passes
+  double seconds = 0;  ///< median of the whole call, on memory that a pool keeps
+  double search = 0;   ///< median of the searches alone
   Fill2Statistics statistics;
 };
 

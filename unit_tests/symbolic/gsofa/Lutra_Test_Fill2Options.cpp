@@ -113,8 +113,9 @@ void check_kernel(Fill2Kernel kernel, const std::vector<Change>& changes) {
       REQUIRE(filled.fill2);
       CHECK(filled.fill2->kernel == name_of(kernel));
       if (matrix.n_rows > 2) CHECK(filled.fill2->edges > 0);
+      const int least = kernel == Fill2Kernel::groups ? 32 : 1;  // a group
       if (options.fill2.concurrent > 0)
-        CHECK(filled.fill2->slots <= static_cast<std::size_t>(options.fill2.concurrent));
+        CHECK(filled.fill2->slots <= static_cast<std::size_t>(std::max(options.fill2.concurrent, least)));
       if (options.fill2.two_parts) CHECK(filled.fill2->parts.size() <= 2);
       const auto streamed =
           lutra::Impl::fill2_to_host(Space(), device.pattern(), MemoryBudget(), options.fill2);
@@ -149,6 +150,43 @@ TEMPLATE_LIST_TEST_CASE("options of fill2 do not change the pattern: warps and g
   check_kernel<TestType>(Fill2Kernel::warps, {[](auto& o) { o.remove_bubbles = o.shared_marks = false; },
                                               [](auto& o) { o.concurrent = 3; }});
   check_kernel<TestType>(Fill2Kernel::groups, {[](auto& o) { o.concurrent = 3; }});
+}
+
+TEMPLATE_LIST_TEST_CASE("no combination of fill2's options changes the pattern", "[symbolic][fill2]",
+                        PatternTypes) {
+  using Space = typename TestType::Space;
+  std::mt19937 random(46);
+  const auto coin = [&] { return random() % 2 == 0; };
+  for (int draw = 0; draw < 60; ++draw) {
+    const int n = 1 + static_cast<int>(random() % 250);
+    auto matrix = random_matrix<Matrix<TestType>>(n, std::min(1.0, 2.5 / n), 0.0, random);
+    if (coin()) matrix = add_mirror(matrix);
+    const auto device = to_space<Space>(matrix);
+    SymbolicOptions options{SymbolicMethod::fill2};
+    Fill2Options& fill2 = options.fill2;
+    const bool frontiers = has_cuda_kernels<Space>() && draw % 4 != 0;
+    fill2.kernel = frontiers ? Fill2Kernel::frontiers : Fill2Kernel::portable;
+    fill2.window_labels = coin();
+    fill2.remove_bubbles = coin();
+    fill2.two_parts = coin();
+    fill2.keep_rows = coin();
+    fill2.last_first = coin();
+    fill2.concurrent = coin() ? 0 : 1 + static_cast<int>(random() % 50);
+    fill2.chunk_bytes = coin() ? 0 : 20000 + random() % 100000;
+    if (frontiers) {
+      fill2.fill_first = coin();
+      fill2.dynamic = coin();
+      fill2.queue_share = coin() ? 1 : coin() ? 0.1 : 0.001;
+      fill2.external = coin() ? Fill2External::host : Fill2External::none;
+      fill2.unified = coin() ? Fill2Unified::off : static_cast<Fill2Unified>(random() % 4);
+    }
+    INFO("draw " << draw << ", n " << n);
+    const auto filled = factorize_symbolic(Space(), device.pattern(), MemoryBudget(), options);
+    REQUIRE(to_rows(filled) == Reference::lu_pattern(matrix));
+    const auto streamed =
+        lutra::Impl::fill2_to_host(Space(), device.pattern(), MemoryBudget(), options.fill2);
+    REQUIRE(to_rows(streamed) == Reference::lu_pattern(matrix));
+  }
 }
 
 TEMPLATE_LIST_TEST_CASE("the pattern of frontiers does not depend on the budget", "[symbolic][fill2]",
@@ -207,6 +245,13 @@ TEMPLATE_LIST_TEST_CASE("frontiers beyond the queues are counted", "[symbolic][f
   CHECK(spilled.external_frontiers > 0);
   CHECK(spilled.external_bytes > 0);
   CHECK(spilled.queue_bytes < ample.queue_bytes);
+  options.fill2.external = Fill2External::peer;
+  try {
+    CHECK(run().external_frontiers > 0);
+  } catch (const InputError& error) {  // on one device
+    CHECK_THAT(error.what(), ContainsSubstring("needs a second device"));
+  }
+  options.fill2.external = Fill2External::host;
   options.fill2.unified = Fill2Unified::advised;
   const auto managed = run();
   CHECK(managed.managed_bytes >= managed.max_id_bytes + managed.fill_bytes);

@@ -305,7 +305,6 @@ struct Fill2Method {
   void search_all() {
     const auto positions = static_cast<std::size_t>(m_count), rows = static_cast<std::size_t>(m_n);
     if (positions == 0) return;
-    const Kokkos::Timer timer;
     const std::size_t teams = std::min(positions, concurrent());
     const std::size_t each = slot_bytes(rows);
     const std::size_t room =
@@ -316,6 +315,7 @@ struct Fill2Method {
     MemoryReservation reservation(m_budget);
     const auto arena =
         reservation.allocate<typename Arena<Memory>::Bytes>(m_exec, "lutra::symbolic::fill2_arena", bytes);
+    const Kokkos::Timer timer;
     const bool all_fit = bytes >= teams * each + Arena<Memory>::loss(8);
     const bool one_range =
         all_fit || !m_options.remove_bubbles || positions != rows || group_slots(arena, positions) > 0;

@@ -31,8 +31,8 @@ __global__ void __launch_bounds__(Search::threads) fill2_frontiers(const Search 
 struct FrontierFill2Runs {
   using Kernel = FrontierFill2<Kokkos::Cuda>;
   using Memory = Arena<Kokkos::CudaSpace>;
-  /// Fills an H200 with circuits, whose frontiers are short; more need more memory per level.
-  static constexpr std::size_t default_concurrent = 2048;
+  /// On an H200 levels of circuits and grids are bound by latency, so that more sources cost little.
+  static constexpr std::size_t default_concurrent = 4096;
   static constexpr std::size_t max_external = std::size_t(1) << 25;  ///< frontiers per queue: 256 MiB
   static constexpr std::size_t min_external = std::size_t(1) << 16;
 
@@ -64,6 +64,7 @@ struct FrontierFill2Runs {
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, fill2_frontiers<Kernel>, Kernel::threads, 0),
         "asking how many blocks of fill2 run at once");
     max_blocks = static_cast<unsigned>(blocks * exec.cuda_device_prop().multiProcessorCount);
+    if (options.external != Fill2External::none) allocate_external(exec);
     counters = scratch.allocate<decltype(counters)>(exec, "lutra::symbolic::frontier_counters");
   }
 
@@ -102,7 +103,6 @@ struct FrontierFill2Runs {
                            limit_by_managed(most_labels, end - begin), bytes.extent(0) - Memory::loss(8));
     if (common.last_first) std::reverse(plan.batches.begin(), plan.batches.end());
     Kernel search = arrays(exec, bytes, plan, common, rows);
-    allocate_external(exec, plan);
     windows.used = 0;
     windows.clean = 0;  // the chunk may have been used for something else
     check_cuda(cudaMemsetAsync(counters.data(), 0, sizeof(FrontierCounters), exec.cuda_stream()),
@@ -181,18 +181,15 @@ struct FrontierFill2Runs {
     return search;
   }
 
-  void allocate_external(const Kokkos::Cuda& exec, const FrontierPlan& plan) {
-    if (options.external == Fill2External::none) return;
-    std::size_t beyond = min_external;
-    for (const FrontierBatch& batch : plan.batches)
-      beyond = std::max(beyond, batch.labels - std::min(batch.labels, batch.capacity));
-    beyond = std::min(beyond, max_external);
-    if (external && external_capacity >= beyond) return;
-    external.reset();
-    const std::size_t bytes = 2 * beyond * sizeof(Frontier);
+  /// Both external queues, for a 64th of all labels: the largest frontiers of circuits and grids are a
+  /// hundredth. Pinning memory takes longer than most searches.
+  void allocate_external(const Kokkos::Cuda& exec) {
+    const std::size_t labels =
+        static_cast<std::size_t>(n) * std::min(concurrent, static_cast<std::size_t>(n));
+    external_capacity = std::clamp(labels / 64, min_external, max_external);
+    const std::size_t bytes = 2 * external_capacity * sizeof(Frontier);
     external =
         options.external == Fill2External::peer ? peer_bytes(exec.cuda_device(), bytes) : pinned_bytes(bytes);
-    external_capacity = beyond;
   }
 
   void launch(const Kokkos::Cuda& exec, Kernel& search, const FrontierBatch& batch,
