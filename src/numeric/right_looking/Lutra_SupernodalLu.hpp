@@ -19,7 +19,7 @@ namespace lutra {
 ///
 ///                 size      columns           lower: [(size + rows) × size] by columns, L\U of the diagonal
 ///            ┌───────────┬───────────┐               block on top
-///      size  │   L \ U   │     U     │        upper: [size × columns] by columns
+///      size  │   L \ U   │     U     │        upper: [size × columns] by rows
 ///            ├───────────┼───────────┘
 ///      rows  │     L     │
 ///            └───────────┘
