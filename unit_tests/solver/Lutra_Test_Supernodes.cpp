@@ -140,7 +140,7 @@ TEST_CASE("options of supernodes that nothing would use are refused", "[solver][
   options.columns.portable = true;
   CHECK_THROWS_AS(check_options(options), InputError);
   options = by_supernodes();
-  options.columns.supernode_size = 0;
+  options.columns.supernode_size = -1;
   CHECK_THROWS_AS(check_options(options), InputError);
   options = by_supernodes();
   options.columns.supernode_zeros = -0.1;

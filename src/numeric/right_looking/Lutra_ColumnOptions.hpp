@@ -55,7 +55,7 @@ struct ColumnOptions {
   bool portable = false;                                        ///< portable kernels, also on CUDA
   /// By supernodes `levels` applies, and the other options above are refused.
   ColumnSupernodes supernodes = ColumnSupernodes::off;
-  int supernode_size = 128;       ///< maximum number of columns of a supernode
+  int supernode_size = 0;  ///< maximum number of columns of a supernode; 0: 128 on hosts, 32 on devices
   double supernode_zeros = 0.25;  ///< maximum fraction of zeros in what a supernode stores
   /// Kernels of LevelizationMethod::device_launches, from the library Lutra::device_launches. Has no name.
   const DeviceLaunches* launches = nullptr;

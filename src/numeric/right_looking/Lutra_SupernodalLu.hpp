@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Gsofa.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Levelization.hpp"
@@ -19,7 +20,7 @@ namespace lutra {
 ///
 ///                 size      columns           lower: [(size + rows) × size] by columns, L\U of the diagonal
 ///            ┌───────────┬───────────┐               block on top
-///      size  │   L \ U   │     U     │        upper: [size × columns] by columns
+///      size  │   L \ U   │     U     │        upper: [size × columns] by rows
 ///            ├───────────┼───────────┘
 ///      rows  │     L     │
 ///            └───────────┘
@@ -52,6 +53,10 @@ struct SupernodeTile {
   Ordinal row = 0, rows = 0;        ///< rows of L; none: columns of the upper panel are solved
   Ordinal column = 0, columns = 0;  ///< columns of U; none: rows of the lower panel are solved
 };
+
+/// Maximum number of columns that is fastest: on devices one team eliminates a diagonal block.
+template <class ExecutionSpace>
+inline constexpr int default_supernode_size = Impl::is_host_space<ExecutionSpace> ? 128 : 32;
 
 /// Everything a supernodal factorization needs except values. Made once per pattern, in `MemorySpace`;
 /// factorizations do not change it.

@@ -39,7 +39,9 @@ struct SupernodalEngine {
                    const MemoryBudget& budget) {
     permuted = {};
     reservation = MemoryReservation(budget);
-    const SupernodeOptions supernodes{options.supernode_size, options.supernode_zeros};
+    const int size =
+        options.supernode_size > 0 ? options.supernode_size : default_supernode_size<ExecutionSpace>;
+    const SupernodeOptions supernodes{size, options.supernode_zeros};
     Plan plan{F,
               plan_supernodal_lu(exec, filled, budget, supernodes, {options.levels, options.launches}),
               reservation,

@@ -33,10 +33,10 @@ struct SupernodalLevel {
   using DiagonalTeam = typename Kokkos::TeamPolicy<ExecutionSpace, Diagonals>::member_type;
   using SolveTeam = typename Kokkos::TeamPolicy<ExecutionSpace, Solves>::member_type;
   using UpdateTeam = typename Kokkos::TeamPolicy<ExecutionSpace, Updates>::member_type;
-  /// Rows of the lower panel that one thread solves at once, by its vector lanes.
-  static constexpr Ordinal rows_at_once = is_host_space<ExecutionSpace> ? solve_rows : 32;
   static constexpr std::size_t scratch_bytes =
-      sizeof(Scalar) * static_cast<std::size_t>(update_rows) * update_columns;
+      sizeof(Scalar) * static_cast<std::size_t>(update_rows + 1) * update_columns;
+  /// Largest diagonal block that is eliminated in scratch.
+  static constexpr std::size_t max_block_bytes = std::size_t(1) << 15;
 
   Kokkos::View<const SupernodeBlock*, Memory> blocks;
   Kokkos::View<const SupernodePair*, Memory> pairs;
@@ -50,21 +50,54 @@ struct SupernodalLevel {
 
   KOKKOS_FUNCTION void operator()(Diagonals, const DiagonalTeam& team) const {
     const SupernodeBlock J = blocks(order(level_begin + team.league_rank()));
-    Scalar* const block = values.data() + J.lower;
+    Scalar* const panel = values.data() + J.lower;
+    if (!is_staged(J.size)) return eliminate(team, J, panel, J.stride());
+    auto* const block = static_cast<Scalar*>(team.team_scratch(0).get_shmem(block_bytes(J.size)));
+    copy_block(team, J.size, panel, J.stride(), block, Offset(J.size));
+    eliminate(team, J, block, J.size);
+    copy_block(team, J.size, block, Offset(J.size), panel, J.stride());
+  }
+
+  /// Scratch of a diagonal block.
+  KOKKOS_FUNCTION static std::size_t block_bytes(Ordinal size) {
+    return sizeof(Scalar) * static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
+  }
+  /// Whether a diagonal block is eliminated in scratch; on hosts it is in cache.
+  KOKKOS_FUNCTION static bool is_staged(Ordinal size) {
+    return !is_host_space<ExecutionSpace> && block_bytes(size) <= max_block_bytes;
+  }
+
+  /// Scratch for blocks of up to this size, of which larger ones take none.
+  static std::size_t block_scratch(Ordinal largest) {
+    return is_host_space<ExecutionSpace> ? 0 : std::min(block_bytes(largest), max_block_bytes);
+  }
+
+  KOKKOS_FUNCTION static void copy_block(const DiagonalTeam& team, Ordinal size, const Scalar* from,
+                                         Offset from_stride, Scalar* to, Offset to_stride) {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, size), [&](const Ordinal k) {
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, size),
+                           [&](const Ordinal i) { to[i + k * to_stride] = from[i + k * from_stride]; });
+    });
+    team.team_barrier();
+  }
+
+  /// L\U of a block by columns. All threads compute a pivot, which is written once none reads it any more.
+  KOKKOS_FUNCTION void eliminate(const DiagonalTeam& team, const SupernodeBlock& J, Scalar* block,
+                                 Offset stride) const {
+    const PivotRule<Scalar> rule{static_cast<RealOf<Scalar>>(threshold())};
     for (Ordinal q = 0; q < J.size; ++q) {
-      Scalar* const column = block + q * J.stride();
-      Kokkos::single(Kokkos::PerTeam(team), [&]() {
-        bool small = false;
-        column[q] = PivotRule<Scalar>{static_cast<RealOf<Scalar>>(threshold())}(column[q], small);
-        perturbed(J.first + q) = small ? 1 : 0;
-      });
-      team.team_barrier();  // the pivot is final
-      const Scalar pivot = column[q];
+      Scalar* const column = block + q * stride;
+      bool small = false;
+      const Scalar pivot = rule(column[q], small);
       Kokkos::parallel_for(Kokkos::TeamVectorRange(team, q + 1, J.size),
                            [&](const Ordinal i) { column[i] /= pivot; });
       team.team_barrier();  // the column of L is final
+      Kokkos::single(Kokkos::PerTeam(team), [&]() {
+        column[q] = pivot;
+        perturbed(J.first + q) = small ? 1 : 0;
+      });
       Kokkos::parallel_for(Kokkos::TeamThreadRange(team, q + 1, J.size), [&](const Ordinal k) {
-        Scalar* const target = block + k * J.stride();
+        Scalar* const target = block + k * stride;
         const Scalar factor = target[q];
         Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, q + 1, J.size),
                              [&](const Ordinal i) { target[i] -= column[i] * factor; });
@@ -83,83 +116,115 @@ struct SupernodalLevel {
     }
   }
 
-  /// L := A·U⁻¹ for some rows. A vector lane keeps to its row, so no barrier is needed.
+  /// L := A·U⁻¹ for some rows: on devices a row per lane, its entry in a register; on hosts by columns, whose
+  /// entries are contiguous.
   KOKKOS_FUNCTION void solve_lower(const SolveTeam& team, const SupernodeBlock& J,
                                    const SupernodeTile& tile) const {
     const Scalar* const U = values.data() + J.lower;
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, (tile.rows + rows_at_once - 1) / rows_at_once),
-                         [&](const Ordinal part) {
-                           const Ordinal row = part * rows_at_once;
-                           const Ordinal rows = Kokkos::min(tile.rows - row, Ordinal(rows_at_once));
-                           Scalar* const A = values.data() + J.lower + J.size + tile.row + row;
-                           for (Ordinal q = 0; q < J.size; ++q) {
-                             Scalar* const to = A + q * J.stride();
-                             for (Ordinal t = 0; t < q; ++t) {
-                               const Scalar* const from = A + t * J.stride();
-                               const Scalar factor = U[t + q * J.stride()];
-                               Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, rows),
-                                                    [&](const Ordinal i) { to[i] -= from[i] * factor; });
-                             }
-                             const Scalar pivot = U[q + q * J.stride()];
-                             Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, rows),
-                                                  [&](const Ordinal i) { to[i] /= pivot; });
-                           }
-                         });
+    Scalar* const A = values.data() + J.lower + J.size + tile.row;
+    const Offset stride = J.stride();
+    if constexpr (is_host_space<ExecutionSpace>) {
+      for (Ordinal q = 0; q < J.size; ++q) {
+        for (Ordinal t = 0; t < q; ++t)
+          subtract(team, tile.rows, U[t + q * stride], A + t * stride, A + q * stride);
+        const Scalar pivot = U[q + q * stride];
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, tile.rows),
+                             [&](const Ordinal i) { A[i + q * stride] /= pivot; });
+      }
+    } else {
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, tile.rows), [&](const Ordinal i) {
+        for (Ordinal q = 0; q < J.size; ++q) {
+          Scalar value = A[i + q * stride];
+          for (Ordinal t = 0; t < q; ++t) value -= A[i + t * stride] * U[t + q * stride];
+          A[i + q * stride] = value / U[q + q * stride];
+        }
+      });
+    }
   }
 
-  /// U := L⁻¹·A for some columns, each by one lane.
+  /// U := L⁻¹·A for some columns, in the same way.
   KOKKOS_FUNCTION void solve_upper(const SolveTeam& team, const SupernodeBlock& J,
                                    const SupernodeTile& tile) const {
     const Scalar* const L = values.data() + J.lower;
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, tile.columns), [&](const Ordinal k) {
-      Scalar* const u = values.data() + J.upper + static_cast<Offset>(tile.column + k) * J.size;
-      for (Ordinal t = 0; t < J.size; ++t) {
-        const Scalar factor = u[t];
-        const Scalar* const column = L + t * J.stride();
-        for (Ordinal i = t + 1; i < J.size; ++i) u[i] -= column[i] * factor;
+    Scalar* const A = values.data() + J.upper + tile.column;
+    const Offset stride = J.stride(), row = J.columns;
+    if constexpr (is_host_space<ExecutionSpace>) {
+      for (Ordinal i = 1; i < J.size; ++i) {
+        for (Ordinal t = 0; t < i; ++t)
+          subtract(team, tile.columns, L[i + t * stride], A + t * row, A + i * row);
       }
-    });
+    } else {
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, tile.columns), [&](const Ordinal k) {
+        for (Ordinal i = 1; i < J.size; ++i) {
+          Scalar value = A[i * row + k];
+          for (Ordinal t = 0; t < i; ++t) value -= L[i + t * stride] * A[t * row + k];
+          A[i * row + k] = value;
+        }
+      });
+    }
+  }
+
+  /// to −= factor·from
+  KOKKOS_FUNCTION static void subtract(const SolveTeam& team, Ordinal length, const Scalar& factor,
+                                       const Scalar* from, Scalar* to) {
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length),
+                         [&](const Ordinal e) { to[e] -= from[e] * factor; });
+  }
+
+  /// Distance of columns of a product; odd on devices, where lanes read rows as well.
+  KOKKOS_FUNCTION static Ordinal product_stride(const SupernodeTile& tile) {
+    return is_host_space<ExecutionSpace> ? tile.rows : update_rows + 1;
   }
 
   KOKKOS_FUNCTION void operator()(Updates, const UpdateTeam& team) const {
     const SupernodeTile tile = tiles(level_begin + team.league_rank());
     const SupernodeBlock J = blocks(tile.supernode);
-    Scalar* const product = static_cast<Scalar*>(team.team_scratch(0).get_shmem(std::size_t(scratch_bytes)));
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, tile.rows * tile.columns),
+    const Ordinal stride = product_stride(tile);
+    auto* const product = static_cast<Scalar*>(team.team_scratch(0).get_shmem(std::size_t(scratch_bytes)));
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, stride * tile.columns),
                          [&](const Ordinal e) { product[e] = Scalar(0); });
     team.team_barrier();
     const Scalar* const L = values.data() + J.lower + J.size + tile.row;
-    const Scalar* const U = values.data() + J.upper + static_cast<Offset>(tile.column) * J.size;
+    const Scalar* const U = values.data() + J.upper + tile.column;
     subtract_product(team, static_cast<int>(tile.rows), static_cast<int>(tile.columns),
-                     static_cast<int>(J.size), L, J.stride(), Strided<Scalar>{U, 1, J.size}, product,
-                     tile.rows);
+                     static_cast<int>(J.size), L, J.stride(), Strided<Scalar>{U, J.columns, 1}, product,
+                     stride);
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile.columns), [&](const Ordinal k) {
-      add_column(team, J, tile, tile.column + k, product + static_cast<Offset>(k) * tile.rows);
+      add_column(team, J, tile, tile.column + k, product + k * stride);
     });
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile.rows),
+                         [&](const Ordinal i) { add_row(team, J, tile, tile.row + i, product + i); });
   }
 
-  /// Adds column k of a product. Let K be the supernode of that column: rows from K on belong to K's lower
-  /// panel, rows above to the upper panels of their own supernodes.
+  /// Adds a column of a product to the lower panel of the column's supernode K: the rows from K on.
   KOKKOS_FUNCTION void add_column(const UpdateTeam& team, const SupernodeBlock& J, const SupernodeTile& tile,
                                   Ordinal k, const Scalar* product) const {
     const SupernodePair pair = pairs(pair_of_column(J.column_list + k));
-    const Ordinal split = Kokkos::min(Kokkos::max(pair.row, tile.row), tile.row + tile.rows);
-    if (split < tile.row + tile.rows) {
-      const SupernodeBlock K = blocks(pair.to);
-      Scalar* const column =
-          values.data() + K.lower + (column_lists(J.column_list + k) - K.first) * K.stride();
-      const Ordinal* const position = positions.data() + pair.rows_at - pair.row;
-      Kokkos::parallel_for(
-          Kokkos::ThreadVectorRange(team, split, tile.row + tile.rows),
-          [&](const Ordinal i) { add_shared<ExecutionSpace>(column[position[i]], product[i - tile.row]); });
-    }
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, tile.row, split), [&](const Ordinal i) {
-      const SupernodePair above = pairs(pair_of_row(J.row_list + i));
-      const SupernodeBlock K = blocks(above.to);
-      const Offset column = positions(above.columns_at + k - above.column_end);
-      add_shared<ExecutionSpace>(values(K.upper + column * K.size + (row_lists(J.row_list + i) - K.first)),
-                                 product[i - tile.row]);
-    });
+    const Ordinal end = tile.row + tile.rows;
+    if (pair.row >= end) return;
+    const SupernodeBlock K = blocks(pair.to);
+    Scalar* const column = values.data() + K.lower + (column_lists(J.column_list + k) - K.first) * K.stride();
+    const Ordinal* const position = positions.data() + pair.rows_at - pair.row;
+    Kokkos::parallel_for(
+        Kokkos::ThreadVectorRange(team, Kokkos::max(pair.row, tile.row), end),
+        [&](const Ordinal i) { add_shared<ExecutionSpace>(column[position[i]], product[i - tile.row]); });
+  }
+
+  /// Adds a row of a product to the upper panel of the row's supernode K: the columns behind K.
+  KOKKOS_FUNCTION void add_row(const UpdateTeam& team, const SupernodeBlock& J, const SupernodeTile& tile,
+                               Ordinal i, const Scalar* product) const {
+    const SupernodePair pair = pairs(pair_of_row(J.row_list + i));
+    const Ordinal end = tile.column + tile.columns;
+    if (pair.column_end >= end) return;
+    const SupernodeBlock K = blocks(pair.to);
+    Scalar* const row =
+        values.data() + K.upper + static_cast<Offset>(row_lists(J.row_list + i) - K.first) * K.columns;
+    const Ordinal* const position = positions.data() + pair.columns_at - pair.column_end;
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, Kokkos::max(pair.column_end, tile.column), end),
+                         [&](const Ordinal k) {
+                           add_shared<ExecutionSpace>(row[position[k]],
+                                                      product[(k - tile.column) * product_stride(tile)]);
+                         });
   }
 };
 
@@ -197,7 +262,8 @@ void factorize_supernodal_portable(
   for (std::size_t l = 0; l < plan.levels.size(); ++l) {
     const int by_size = std::clamp(static_cast<int>(plan.largest[l]) / 8, 1, 16);
     launch(typename Level::Diagonals(), "lutra::numeric::supernode_diagonals", plan.levels.level_map[l],
-           plan.levels.level_map[l + 1], 0, team_width<ExecutionSpace>(by_size));
+           plan.levels.level_map[l + 1], Level::block_scratch(plan.largest[l]),
+           team_width<ExecutionSpace>(by_size));
     level.tiles = plan.solves;
     launch(typename Level::Solves(), "lutra::numeric::supernode_panels", plan.solve_begin[l],
            plan.solve_begin[l + 1], 0, four);

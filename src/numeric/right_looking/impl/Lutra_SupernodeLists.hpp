@@ -208,7 +208,7 @@ struct LocateRows {
   KOKKOS_FUNCTION Offset position(Ordinal i, Ordinal j) const {
     const SupernodeBlock K = lists.blocks(lists.of_row(Kokkos::min(i, j)));
     if (j < K.end()) return K.lower + lists.lower_row(K, i) + (j - K.first) * K.stride();
-    return K.upper + static_cast<Offset>(lists.upper_column(K, j)) * K.size + (i - K.first);
+    return K.upper + static_cast<Offset>(i - K.first) * K.columns + lists.upper_column(K, j);
   }
 };
 

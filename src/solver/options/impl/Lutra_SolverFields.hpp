@@ -168,7 +168,8 @@ inline constexpr auto fields_of<ColumnOptions> = std::tuple{
     OptionField{"portable", &ColumnOptions::portable, "portable kernels, also on CUDA"},
     OptionField{"supernodes", &ColumnOptions::supernodes,
                 "factorize by supernodes of type T3, on hosts too, instead of columns"},
-    OptionField{"supernode_size", &ColumnOptions::supernode_size, "most columns of a supernode", at_least(1)},
+    OptionField{"supernode_size", &ColumnOptions::supernode_size, "most columns of a supernode",
+                zero_is("128 on hosts, 32 on devices")},
     OptionField{"supernode_zeros", &ColumnOptions::supernode_zeros,
                 "largest fraction of zeros in what a supernode stores", at_least(0)}};
 template <>
