@@ -18,7 +18,8 @@ ScalingChoice choose_scaling(const ScalingProperties& properties, Matching wante
   const double exact = n * costs.exact_row_seconds + nnz * costs.exact_entry_seconds;
   const double auction =
       costs.start_seconds + n * costs.row_seconds + nnz * costs.entry_seconds + rounds * costs.round_seconds;
-  if (!(auction < exact)) return {};
+  constexpr double min_gain = 0.75;  // predictions err
+  if (!(auction < min_gain * exact)) return {};
   return {
       Matching::auction,
       Impl::formatted("scaling: by auction, predicted to take %.2g s in place of %.2g s", auction, exact)};

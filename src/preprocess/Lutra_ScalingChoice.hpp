@@ -26,9 +26,8 @@ struct ScalingChoice {
   std::string reason;
 };
 
-/// The matching asked for; or the auction, if it is predicted to take less time than the exact matching and
-/// only scales are needed. The prediction assumes more rounds than most auctions take, so that a choice of
-/// the auction is safe.
+/// The matching asked for; or the auction, if it is predicted to take less than three quarters of the time of
+/// the exact matching and only scales are needed. The prediction assumes more rounds than most auctions take.
 ScalingChoice choose_scaling(const ScalingProperties& properties, Matching wanted, const AuctionCosts& costs);
 
 /// Whether an auction scaled well enough to replace an exact matching: at least 63 of 64 rows are matched,

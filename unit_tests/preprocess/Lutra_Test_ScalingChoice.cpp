@@ -52,9 +52,10 @@ TEST_CASE("symmetric matrices are scaled by the method of least predicted time",
 
 TEST_CASE("built-in models: hosts scale by exact matchings, devices large matrices by auctions",
           "[preprocess][scaling]") {
-  CHECK(choose_scaling(large, Matching::automatic, host_device_model().auction).matching == Matching::exact);
+  constexpr ScalingProperties many{.rows = 100000, .entries = 3000000};
+  CHECK(choose_scaling(many, Matching::automatic, host_device_model().auction).matching == Matching::exact);
   for (const DeviceModel& model : {h200_device_model(), h100_device_model()}) {
-    CHECK(choose_scaling(large, Matching::automatic, model.auction).matching == Matching::auction);
+    CHECK(choose_scaling(many, Matching::automatic, model.auction).matching == Matching::auction);
     CHECK(choose_scaling({.rows = 5000, .entries = 50000}, Matching::automatic, model.auction).matching ==
           Matching::exact);
   }

@@ -7,7 +7,7 @@ namespace {
 std::vector<IluMatrix> take_matrices(const PaperRun& run) {
   std::vector<IluMatrix> result;
   for (const PerfMatrix& matrix :
-       run.matrices_or({"aniso2d:112", "aniso2d:225", "convdiff3d:40", "poisson3d:40", "circuit:20000"},
+       run.matrices_or({"aniso2d:112", "convdiff3d:24", "poisson3d:24", "circuit:10000"},
                        {"aniso2d:12", "circuit:200"})) {
     const auto* const values = std::get_if<HostMatrix<double>>(&matrix.values);
     const SharedMatrix A = values != nullptr ? with_diagonal(*values) : nullptr;

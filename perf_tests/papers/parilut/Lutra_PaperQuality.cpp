@@ -90,6 +90,7 @@ KrylovSolverOptions solve_options(bool symmetric) {
   KrylovSolverOptions options;
   options.method = symmetric ? KrylovMethod::cg : KrylovMethod::gmres;
   options.residual_tolerance = 1e-10;
+  options.max_iterations = 500;
   options.ilu.symmetric = symmetric;
   options.ilu.ordering = Ordering::natural;
   return options;
@@ -200,7 +201,7 @@ PaperTable step_quality(const std::vector<IluMatrix>& matrices) {
                  " steps: " + format_ratios(gains) +
                  "; exact over approximate: " + format_ratios(differences);
   table.note =
-      "GMRES(50) or CG to 1e-10 in at most 1,000 iterations; `none`: not converged. Steps are the "
+      "GMRES(50) or CG to 1e-10 in at most 500 iterations; `none`: not converged. Steps are the "
       "paper's: from the triangles of A, values from their sweeps alone; a step that raises the "
       "residual over all entries is reverted. Lutra: its defaults, from ILU(0) to an elimination on "
       "the final pattern. Residual: ‖A − L·U‖_F / ‖A‖_F over all entries, after five steps. For CG, IC(0).";
