@@ -60,6 +60,9 @@ double residual_of(const HostMatrix<double>& host, const IluChoices& choices) {
     if (difference[j] == 0) touched.push_back(j);
     difference[j] += value;
   };
+  const auto scale = [](const std::vector<double>& scales, std::size_t i) {
+    return scales.empty() ? 1.0 : scales[i];  // without a matching there are none
+  };
   const auto subtract_row = [&](std::size_t k, double l) {
     for (const auto& [j, u] : rows[k])
       if (j >= k) add(j, -l * u);
@@ -69,7 +72,7 @@ double residual_of(const HostMatrix<double>& host, const IluChoices& choices) {
     for (auto p = static_cast<std::size_t>(host.row_map[i]);
          p < static_cast<std::size_t>(host.row_map[i + 1]); ++p) {
       const auto j = static_cast<std::size_t>(host.entries[p]);
-      const double value = F.row_scale[i] * host.values[p] * F.col_scale[j];
+      const double value = scale(F.row_scale, i) * host.values[p] * scale(F.col_scale, j);
       whole += value * value;
       add(column_position[j], value);
     }
