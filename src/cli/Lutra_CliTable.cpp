@@ -244,8 +244,8 @@ void CommandTable::add_solve() {
   add_solver_options(solve);
   solve
       .add_option("--grid", a.grid,
-                  "under mpirun: the grid of ranks that solve with blocks of L and U [LU: on fronts, others: "
-                  "by predicted time]")
+                  "under mpirun: the grid of ranks that solve with blocks of L and U [direct methods: on "
+                  "fronts; Krylov methods: on rank 0]")
       ->type_name("PxQ")
       ->group("System and accuracy");
   choice(solve, "--transport", a.transport, transports,

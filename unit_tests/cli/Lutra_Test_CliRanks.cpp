@@ -213,7 +213,7 @@ TEST_CASE("solve under mpirun: transposed, iterative, with and without refinemen
   };
   CHECK(solve("--transpose --refine 0 --repeat 2 --grid 2x1")["refinement_steps"] == 0);
   CHECK(solve("--tol 1e-15 --grid 1x1")["grid"]["name"] == "1x1");
-  const auto iterative = solve("--method gmres --precond iluk --nrhs 2");
+  const auto iterative = solve("--method gmres --precond iluk --nrhs 2 --grid 1x2");
   CHECK(iterative["iterations"] > 0);
   CHECK(iterative["choice"]["precond"] == "iluk");
   CHECK(iterative["choice"]["trisolve"] == "distributed");

@@ -332,26 +332,29 @@ TEST_CASE("ranks solve transposed systems and new values on the pattern", "[dist
                 check_transposed<Kokkos::complex<double>>(on_fronts);)
 }
 
-TEST_CASE("the model chooses the grid of a preconditioner, which may be one rank", "[distributed]") {
+TEST_CASE("a preconditioner is rank 0's unless a grid is asked for", "[distributed]") {
   Communicator comm;
   const HostMatrix<double> A = generate("convdiff3d", 6);
   const bool first = comm.rank() == 0;
   KrylovSolverOptions options;
   options.preconditioning = Preconditioning::lu;
-  for (const double latency : {0.0, 1.0}) {  // a second a message: one rank is fastest
+  for (const ProcessGrid grid : {ProcessGrid{0, 0}, ProcessGrid{1, 1}, ProcessGrid{1, comm.size()}}) {
     DistributedOptions distribution;
-    distribution.costs.latency_seconds = latency;
+    distribution.grid = grid;
     DistributedKrylov<double> solver(comm, options, distribution);
     succeed(solver.factorize(first ? A : HostMatrix<double>{}));
     const std::vector<double> b(first ? static_cast<std::size_t>(A.n_rows) : 0, 1.0);
     std::vector<double> x(b.size());
     CHECK(solver.solve(b, x) == Status::success);
-    if (latency > 0) CHECK(solver.grid() == ProcessGrid{1, 1});
-    const auto& predictions = solver.predictions();
-    CHECK(predictions.size() >= (comm.size() > 1 ? 3u : 0u));
-    for (std::size_t g = 1; g < predictions.size(); ++g)
-      CHECK(predictions[g].seconds >= predictions[g - 1].seconds);
-    if (comm.size() > 1) CHECK(predictions[0].grid == solver.grid());
+    CHECK(solver.grid() == grid);
+    if (first) {
+      CHECK(*solver.report().errors.backward_normwise <= 1e-10);
+      CHECK((solver.report().choice.why.find("rank 0 iterates alone") != std::string::npos) ==
+            (grid.size() == 0 && comm.size() > 1));
+    }
+    std::int64_t messages = 0;
+    for (const RankStatistics& rank : solver.statistics()) messages += rank.messages;
+    if (first) CHECK((messages > 0) == (grid.size() > 1));
     solver.close();
   }
   comm.close();
@@ -408,11 +411,14 @@ TEST_CASE("all ranks precondition a Krylov method of rank 0", "[distributed]") {
   const HostMatrix<double> A = generate("convdiff3d", 8);
   const auto n = static_cast<std::size_t>(A.n_rows);
   const bool first = comm.rank() == 0;
+  DistributedOptions distribution;
+  distribution.grid = GENERATE(ProcessGrid{0, 0}, ProcessGrid{1, 1}, ProcessGrid{-1, 1});
+  if (distribution.grid.rows < 0) distribution.grid.rows = comm.size();
   for (const Preconditioning kind : {Preconditioning::ilu, Preconditioning::lu}) {
     KrylovSolverOptions options;
     options.preconditioning = kind;
     KrylovSolver<double, Kokkos::DefaultHostExecutionSpace> alone(options);
-    DistributedKrylov<double> solver(comm, options);
+    DistributedKrylov<double> solver(comm, options, distribution);
     CHECK_THROWS_AS(solver.solve({}, {}), CallOrderError);
     CHECK(solver.factorize(first ? A : HostMatrix<double>{}) == Status::success);
     std::vector<double> b(first ? 9 * n : 0, 1.0), x(b.size()), expected(b.size());
@@ -436,7 +442,7 @@ TEST_CASE("all ranks precondition a Krylov method of rank 0", "[distributed]") {
   for (const Preconditioning kind : {Preconditioning::ilu, Preconditioning::lu}) {
     KrylovSolverOptions options;
     options.preconditioning = kind;
-    DistributedKrylov<double> solver(comm, options);
+    DistributedKrylov<double> solver(comm, options, distribution);
     const HostMatrix<double> singular{2, 2, {0, 2, 2}, {0, 1}, {1.0, 1.0}};
     CHECK(solver.factorize(first ? singular : HostMatrix<double>{}) == Status::structurally_singular);
     std::vector<double> b(first ? 2 : 0, 1.0), x(first ? 2 : 0, 7.0);

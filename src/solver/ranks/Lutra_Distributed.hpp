@@ -218,8 +218,9 @@ class DistributedLDLT : private DistributedLU<Scalar> {
   using Base::statistics;
 };
 
-/// Krylov method that runs on rank 0, with a preconditioner that all ranks apply. The preconditioner consists
-/// of incomplete or complete factors.
+/// Krylov method on rank 0, with a preconditioner of incomplete or complete factors. On a grid
+/// (`DistributedOptions::grid`) all ranks apply it. Without one rank 0 applies it alone, which was faster
+/// wherever it was measured, since products with A and vectors are rank 0's.
 ///
 ///     rank 0   A·x ── B ──► broadcast: apply ──► solve on the grid ──► X ── A·x ── … ── broadcast: the end
 ///     others                wait ──► solve on the grid ──► wait …
@@ -264,6 +265,9 @@ class DistributedKrylov {
  private:
   class Inverse;
   using Exec = Kokkos::DefaultHostExecutionSpace;
+  bool on_grid() const { return m_distribution.grid.size() > 0; }
+  void prepare_alone(const HostMatrix<Scalar>& A);
+  void solve_alone(std::span<const Scalar> B, std::span<Scalar> X, Transposition op);
   FactorValues<Scalar> compute_factors(const HostMatrix<Scalar>& A);
   void serve();
   void agree_on_status();
@@ -273,8 +277,9 @@ class DistributedKrylov {
   DistributedOptions m_distribution;
   std::shared_ptr<Impl::PatternOnRanks<Exec>> m_pattern;  ///< of complete factors
   std::unique_ptr<KrylovSolver<Scalar, Exec>> m_solver;   ///< on rank 0
-  std::unique_ptr<DistributedFactors<Scalar>> m_factors;  ///< null if there are no usable factors
+  std::unique_ptr<DistributedFactors<Scalar>> m_factors;  ///< on a grid; null if there are no usable ones
   std::int64_t m_n = 0;
+  bool m_usable = false;  ///< whether there is a preconditioner
   Report m_report;
 };
 

@@ -90,6 +90,19 @@ void DistributedKrylov<Scalar>::close() {
   if (m_factors) m_factors->close();
   m_factors.reset();
   m_solver.reset();
+  m_usable = false;
+}
+
+/// Runs on rank 0 without a grid: the whole method.
+template <class Scalar>
+void DistributedKrylov<Scalar>::prepare_alone(const HostMatrix<Scalar>& A) {
+  m_solver =
+      std::make_unique<KrylovSolver<Scalar, Exec>>(m_options, Exec(), MemoryBudget(m_options.memory_limit));
+  if (m_solver->analyze(A) == Status::success) static_cast<void>(m_solver->factorize(A));
+  m_report = m_solver->report();
+  if (m_comm.size() > 1)
+    Impl::add_reason(m_report,
+                     "rank 0 iterates alone: products and vectors are its own; a grid uses all ranks");
 }
 
 /// Runs on rank 0 and computes the factors. m_report then describes their solver and its choices.
@@ -131,7 +144,10 @@ Status DistributedKrylov<Scalar>::factorize(const HostMatrix<Scalar>& A) {
       [&] {
         m_pattern->serve_during([&] {
           const Communicator::Work work(m_comm);
-          factors = compute_factors(A);
+          if (on_grid())
+            factors = compute_factors(A);
+          else if (m_comm.rank() == 0)
+            prepare_alone(A);
         });
       },
       false);
@@ -140,6 +156,8 @@ Status DistributedKrylov<Scalar>::factorize(const HostMatrix<Scalar>& A) {
   m_comm.broadcast(n);
   m_n = n[0];
   if (m_report.status != Status::not_solved) return Impl::outcome_of(m_report.status);
+  m_usable = true;
+  if (!on_grid()) return Impl::outcome_of(m_report.status);
   std::vector<std::int64_t> rows(m_comm.rank() == 0 ? static_cast<std::size_t>(m_n) : 0);
   std::iota(rows.begin(), rows.end(), std::int64_t{0});
   m_factors = std::make_unique<DistributedFactors<Scalar>>(m_comm, std::move(factors), rows, m_distribution);
@@ -154,7 +172,7 @@ Status DistributedKrylov<Scalar>::solve(std::span<const Scalar> B, std::span<Sca
   m_comm.agree(
       "right-hand sides",
       [&] {
-        if (!m_factors && m_report.status == Status::not_solved)
+        if (!m_usable && m_report.status == Status::not_solved)
           throw CallOrderError("solve: there is no factorization; call factorize first");
         const std::size_t elements = m_comm.rank() == 0 ? static_cast<std::size_t>(m_n) * k : B.size();
         if (B.size() != elements || (m_comm.rank() == 0 && X.size() != elements))
@@ -162,12 +180,16 @@ Status DistributedKrylov<Scalar>::solve(std::span<const Scalar> B, std::span<Sca
                            " values, not " + std::to_string(elements));
       },
       false);
-  if (!m_factors) return m_report.status;
+  if (!m_usable) return m_report.status;
   m_comm.agree(
       "iterations on rank 0",
       [&] {
-        if (m_comm.rank() != 0) return serve();
+        if (m_comm.rank() != 0) {
+          if (on_grid()) serve();
+          return;
+        }
         const Communicator::Work work(m_comm);
+        if (!on_grid()) return solve_alone(B, X, op);
         std::vector<Request> end(1);
         try {
           m_solver->solve_host(B, X, op);
@@ -184,6 +206,16 @@ Status DistributedKrylov<Scalar>::solve(std::span<const Scalar> B, std::span<Sca
       false);
   agree_on_status();
   return m_report.status;
+}
+
+/// Runs on rank 0 without a grid.
+template <class Scalar>
+void DistributedKrylov<Scalar>::solve_alone(std::span<const Scalar> B, std::span<Scalar> X,
+                                            Transposition op) {
+  const std::string why = m_report.choice.why;  // with the reason added
+  m_solver->solve_host(B, X, op);
+  m_report = m_solver->report();
+  m_report.choice.why = why;
 }
 
 /// Runs on the other ranks: takes part in solves on the grid until rank 0 sends the end.
