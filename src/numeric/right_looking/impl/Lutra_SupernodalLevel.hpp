@@ -52,12 +52,17 @@ struct SupernodalLevel {
     const SupernodeBlock J = blocks(order(level_begin + team.league_rank()));
     Scalar* const panel = values.data() + J.lower;
     if (!is_staged(J.size)) return eliminate(team, J, panel, J.stride());
-    auto* const block = static_cast<Scalar*>(team.team_scratch(0).get_shmem(block_bytes(J.size)));
+    auto* const block = scratch_of(team, block_bytes(J.size));
     copy_block(team, J.size, panel, J.stride(), block, Offset(J.size));
     eliminate(team, J, block, J.size);
     copy_block(team, J.size, block, Offset(J.size), panel, J.stride());
   }
 
+  /// Scratch of a team, aligned for complex scalars.
+  template <class Team>
+  KOKKOS_FUNCTION static Scalar* scratch_of(const Team& team, std::size_t bytes) {
+    return static_cast<Scalar*>(team.team_scratch(0).get_shmem_aligned(bytes, alignof(Scalar)));
+  }
   /// Scratch of a diagonal block.
   KOKKOS_FUNCTION static std::size_t block_bytes(Ordinal size) {
     return sizeof(Scalar) * static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
@@ -180,7 +185,7 @@ struct SupernodalLevel {
     const SupernodeTile tile = tiles(level_begin + team.league_rank());
     const SupernodeBlock J = blocks(tile.supernode);
     const Ordinal stride = product_stride(tile);
-    auto* const product = static_cast<Scalar*>(team.team_scratch(0).get_shmem(std::size_t(scratch_bytes)));
+    auto* const product = scratch_of(team, scratch_bytes);
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, stride * tile.columns),
                          [&](const Ordinal e) { product[e] = Scalar(0); });
     team.team_barrier();
@@ -255,7 +260,7 @@ void factorize_supernodal_portable(
     if (begin == end) return;
     level.level_begin = begin;
     Kokkos::TeamPolicy<ExecutionSpace, Tag> policy(exec, static_cast<int>(end - begin), threads, lanes);
-    if (scratch > 0) policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch)));
+    if (scratch > 0) policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch + alignof(Scalar))));
     Kokkos::parallel_for(label, by_argument(policy), level);
   };
   const int four = team_width<ExecutionSpace>(4);
