@@ -19,14 +19,6 @@ struct uint2 {
   unsigned x, y;
 };
 using std::max;
-inline int __popc(unsigned bits) {
-  return __builtin_popcount(bits);
-}
-template <class T>
-T __shfl_up_sync(unsigned all, const T& value, int distance) {
-  const int lane = lutra::Test::Warps::active->lane();
-  return __shfl_sync(all, value, lane < distance ? lane : lane - distance);
-}
 template <class T>
 T atomicMin(T* at, T value) {
   const T before = *at;
