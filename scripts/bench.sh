@@ -5,13 +5,15 @@ set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-programs=(ordering preprocess symbolic levelization numeric dense trisolve ilu ldlt select io solve)
+programs=(ordering preprocess symbolic levelization numeric dense trisolve ilu ldlt select io solve
+          paper_end_to_end paper_gsofa paper_parilut paper_sptrsv paper_ssids)
 
 usage() {
   cat <<END
 Usage: scripts/bench.sh [options] [program…] [-- options of the programs]
 Sets up, builds the named benchmark programs (default: solve) and runs them. Each writes a JSON report to
 build/<preset>/benchmarks/. Programs: ${programs[*]}, or all.
+Those of papers print Markdown (docs/papers.md).
 Options of the programs: --matrix=FILE, --generate=KIND:SIZE, --samples=N, --benchmark_filter=REGEX, …
 
 $common_options_help
@@ -40,10 +42,16 @@ done
 [[ ${#chosen[@]} -gt 0 ]] || chosen=(solve)
 
 setup bench
-build --target "${chosen[@]/#/lutra_perf_}"
+targets=("${chosen[@]/#/lutra_perf_}")
+build --target "${targets[@]/#lutra_perf_paper_/lutra_paper_}"
 reports=$root/build/$preset/benchmarks
 mkdir -p "$reports"
 for program in "${chosen[@]}"; do
+  if [[ $program == paper_* ]]; then
+    "$root/build/$preset/perf_tests/papers/${program#paper_}/lutra_$program" "--json=$reports/$program.json" \
+      "${program_options[@]}"
+    continue
+  fi
   "$root/build/$preset/perf_tests/$program/lutra_perf_$program" \
     "--benchmark_out=$reports/$program.json" --benchmark_out_format=json "${program_options[@]}"
 done

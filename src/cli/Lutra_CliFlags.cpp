@@ -50,7 +50,7 @@ void set_list(const Flag& flag, const std::string& text, SolverOptions& options)
   take_key_values(flag.name, text, [&](const std::string& key, const std::string& value) {
     if (std::find(names.begin(), names.end(), key) == names.end()) refuse(flag.name, key, names);
     const std::string shown = flag.name + " " + key;
-    const bool is_bytes = key.ends_with("_bytes");
+    const bool is_bytes = key.ends_with("_bytes") && value != "0";
     set_option(options, flag.field + key, is_bytes ? std::to_string(parse_bytes(value, shown)) : value,
                shown);
   });

@@ -2,8 +2,10 @@
 #ifndef LUTRA_CLIKEYVALUES_HPP
 #define LUTRA_CLIKEYVALUES_HPP
 
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "Lutra_Error.hpp"
 
@@ -12,16 +14,21 @@
 namespace lutra::Cli {
 
 /// Calls take(key, value) for each KEY=VALUE of a list separated by commas.
-/// @throws InputError naming the option, for a part that is not KEY=VALUE
+/// @throws InputError naming the option, for a part that is not KEY=VALUE, and for a key that is given twice
 template <class Take>
 void take_key_values(const std::string& option, std::string_view list, const Take& take) {
+  std::vector<std::string> taken;
   for (std::size_t begin = 0; begin <= list.size();) {
     const std::size_t end = std::min(list.find(',', begin), list.size());
     const std::string_view part = list.substr(begin, end - begin);
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos || equals == 0 || equals + 1 == part.size())
       throw InputError(option + ": '" + std::string(part) + "' is not KEY=VALUE");
-    take(std::string(part.substr(0, equals)), std::string(part.substr(equals + 1)));
+    const std::string key(part.substr(0, equals));
+    if (std::find(taken.begin(), taken.end(), key) != taken.end())
+      throw InputError(option + ": " + key + " is given twice");
+    taken.push_back(key);
+    take(key, std::string(part.substr(equals + 1)));
     begin = end + 1;
   }
 }

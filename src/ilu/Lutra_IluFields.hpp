@@ -37,7 +37,7 @@ template <>
 inline constexpr auto fields_of<IluOptions> = std::tuple{
     OptionField{"method", &IluOptions::method, "how pattern and values are computed"},
     OptionField{"fill_level", &IluOptions::fill_level,
-                "K of iluk and of the pattern parilu and parilut begin with", at_least(0)},
+                "K of iluk and ick, and of the pattern that the parallel methods begin with", at_least(0)},
     OptionField{"fill_factor", &IluOptions::fill_factor, "parilut: most entries of L and U over those of A",
                 above_zero()},
     OptionField{"fill_rule", &IluOptions::fill_rule,

@@ -142,6 +142,10 @@ TEST_CASE("options of fill2 are passed to it, and reported", "[cli]") {
   refuses("solve a.mtx --fill2 kernel=portable", "--fill2 belongs to --symbolic fill2");
   refuses(command + "kernal=portable", "--fill2: invalid value 'kernal'");
   refuses(command + "kernel", "--fill2: 'kernel' is not KEY=VALUE");
+  refuses(command + "kernel=portable,kernel=auto", "--fill2: kernel is given twice");
+  CHECK(program.run(command + "chunk_bytes=0").status == 0);
+  refuses("solve a.mtx --backend serial --engine simplicial --columns supernodes=on,supernode_zeros=2",
+          "--columns supernode_zeros: 2 is out of range");
   refuses(command + "kernel=lanes", "--fill2 kernel: invalid value 'lanes'");
   refuses(command + "queue_share=2", "--fill2 queue_share: 2 is out of range");
   refuses(command + "chunk_bytes=much", "--fill2 chunk_bytes 'much' is not a number of bytes");

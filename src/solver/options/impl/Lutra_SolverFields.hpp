@@ -171,7 +171,7 @@ inline constexpr auto fields_of<ColumnOptions> = std::tuple{
     OptionField{"supernode_size", &ColumnOptions::supernode_size, "most columns of a supernode",
                 zero_is("128 on hosts, 32 on devices")},
     OptionField{"supernode_zeros", &ColumnOptions::supernode_zeros,
-                "largest fraction of zeros in what a supernode stores", at_least(0)}};
+                "largest fraction of zeros in what a supernode stores", Range{.least = 0, .most = 1}}};
 template <>
 inline constexpr auto fields_of<Fill2Options> = std::tuple{
     OptionField{"kernel", &Fill2Options::kernel, "how fill2 searches from its source rows"},
