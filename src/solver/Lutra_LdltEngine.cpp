@@ -368,7 +368,8 @@ auto LdltEnginePlan<Scalar, ExecutionSpace>::plan_pivoted(const ExecutionSpace& 
     -> std::shared_ptr<const Pivoted> {
   LdltPlanOptions fronts;
   if (border) fronts.data_flow = false;
-  if (options.front_pivoting == FrontPivoting::columns) fronts.max_column_rows = std::numeric_limits<int>::max();
+  if (options.front_pivoting == FrontPivoting::columns)
+    fronts.max_column_rows = std::numeric_limits<int>::max();
   if (options.front_pivoting == FrontPivoting::blocks) fronts.max_column_rows = 0;
   auto plan = plan_ldlt(exec, input->tree, {input->A, input->order, input->order}, budget, fronts, F.A);
   LdltSolver<Scalar, ExecutionSpace> solver(exec, plan, budget);

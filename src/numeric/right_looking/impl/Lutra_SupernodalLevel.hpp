@@ -72,7 +72,8 @@ struct SupernodalLevel {
     return !is_host_space<ExecutionSpace> && block_bytes(size) <= max_block_bytes;
   }
 
-  /// Scratch for blocks of up to this size, of which larger ones take none.
+  /// Bytes of scratch that a team needs, given the size of the largest diagonal block. Blocks that exceed
+  /// `max_block_bytes` are not staged.
   static std::size_t block_scratch(Ordinal largest) {
     return is_host_space<ExecutionSpace> ? 0 : std::min(block_bytes(largest), max_block_bytes);
   }

@@ -31,7 +31,7 @@ struct FrontierSizes {
            static_cast<std::size_t>(std::ceil(queue_share * static_cast<double>(labels)));
   }
   std::size_t label_bytes(std::size_t labels) const { return status_elsewhere ? 0 : labels * word_bytes; }
-  /// All for a source with `labels` labels; a queue has room for its first frontiers in any case.
+  /// Bytes of a source with `labels` labels. Even the smallest queue holds the first frontiers.
   std::size_t slot_bytes(std::size_t labels) const {
     return fixed_bytes() + label_bytes(labels) + queue_bytes(labels);
   }

@@ -27,7 +27,8 @@ __global__ void __launch_bounds__(Search::threads) fill2_frontiers(const Search 
              static_cast<int>(gridDim.x) * warps, buffers[warp]);
 }
 
-/// The search by frontiers, as used by `Fill2LauncherCuda`: batches of sources, one cooperative launch each.
+/// GSoFa's fine-grained search (Figure 6, Lutra_FrontierSearchCuda.hpp), as used by `Fill2LauncherCuda`:
+/// batches of sources, one cooperative launch each.
 struct FrontierFill2Runs {
   using Kernel = FrontierFill2<Kokkos::Cuda>;
   using Memory = Arena<Kokkos::CudaSpace>;

@@ -11,7 +11,8 @@
 #include "Lutra_Fill2Options.hpp"
 #include "Lutra_MemoryBudget.hpp"
 
-// Memory of the kernel frontiers outside its chunk: external frontiers, and unified memory.
+// Memory of the kernel frontiers outside its chunk (GSoFa, sections 5 and 6): external frontiers, and unified
+// memory.
 
 namespace lutra::Impl {
 
