@@ -35,15 +35,17 @@ GsofaTime measure_fill2(const GsofaCase& c, const Fill2Options& options, std::si
 }
 
 PaperTable compare(const std::vector<GsofaCase>& cases, PaperTable table, const std::string& with,
-                   const std::string& without, const std::function<void(Fill2Options&)>& change) {
+                   const std::string& without, const std::function<void(Fill2Options&, bool)>& set) {
   table.columns = {"matrix", with, without, "speed-up"};
   std::vector<double> ratios;
   for (const GsofaCase& c : cases) {
-    Fill2Options changed = fine_grained();
-    change(changed);
-    const double first = measure_fill2(c, fine_grained()).seconds, second = measure_fill2(c, changed).seconds;
-    ratios.push_back(second / first);
-    table.add_row({c.name, format_seconds(first), format_seconds(second), format_number(ratios.back())});
+    Fill2Options on = fine_grained(), off = fine_grained();
+    set(on, true);
+    set(off, false);
+    const double seconds_on = measure_fill2(c, on).seconds, seconds_off = measure_fill2(c, off).seconds;
+    ratios.push_back(seconds_off / seconds_on);
+    table.add_row(
+        {c.name, format_seconds(seconds_on), format_seconds(seconds_off), format_number(ratios.back())});
   }
   table.result = format_ratios(ratios);
   return table;

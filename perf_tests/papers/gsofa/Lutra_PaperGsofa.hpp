@@ -39,9 +39,10 @@ Fill2Options fine_grained();
 /// @throws std::runtime_error for a pattern other than that of fill1
 GsofaTime measure_fill2(const GsofaCase& c, const Fill2Options& options, std::size_t limit = 0);
 
-/// A table that compares two settings for each matrix. @param change of the options of `fine_grained`
+/// A table of times with and without a mechanism, and of the speed-up with it.
+/// @param set set(options of `fine_grained`, on): switches the mechanism
 PaperTable compare(const std::vector<GsofaCase>& cases, PaperTable table, const std::string& with,
-                   const std::string& without, const std::function<void(Fill2Options&)>& change);
+                   const std::string& without, const std::function<void(Fill2Options&, bool)>& set);
 
 using GsofaTables = std::vector<PaperTable>;
 void add_speed(const std::vector<GsofaCase>& cases, const PaperRun& run,

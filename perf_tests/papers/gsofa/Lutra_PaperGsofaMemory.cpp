@@ -300,7 +300,8 @@ void add_memory(const std::vector<GsofaCase>& cases, const PaperRun&, GsofaTable
                             {},
                             {},
                             {}},
-                           "windows", "reset for each source", [](auto& o) { o.window_labels = false; }));
+                           "windows", "reset for each source",
+                           [](auto& o, bool on) { o.window_labels = on; }));
   tables.push_back(figure_15(cases));
   tables.push_back(figure_16(cases));
   tables.push_back(figure_18(cases));
@@ -313,7 +314,8 @@ void add_memory(const std::vector<GsofaCase>& cases, const PaperRun&, GsofaTable
                       {},
                       {}};
   if (has_frontiers) {
-    line_9_5 = compare(cases, line_9_5, "maxId first", "fill first", [](auto& o) { o.fill_first = true; });
+    line_9_5 =
+        compare(cases, line_9_5, "fill first", "maxId first", [](auto& o, bool on) { o.fill_first = on; });
   } else {
     line_9_5.skipped = std::string(needs_device) + "; the portable kernel always tests fill first";
   }
