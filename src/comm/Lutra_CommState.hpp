@@ -2,8 +2,6 @@
 #ifndef LUTRA_COMMSTATE_HPP
 #define LUTRA_COMMSTATE_HPP
 
-#include <mpi.h>
-
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +13,9 @@
 
 #include "Lutra_Communicator.hpp"
 #include "Lutra_UninitializedVector.hpp"
+#ifndef LUTRA_HAS_MPI
+#include "Lutra_OneRank.hpp"
+#endif
 
 namespace lutra::Impl {
 
