@@ -82,7 +82,7 @@ build_kokkos() {
 build_lutra() {
   say "Lutra"
   configure /lutra $work/lutra "-DLutra_SCALARS=$scalars" -DLutra_ENABLE_MPI=OFF -DLutra_ENABLE_EXAMPLES=OFF \
-    -DLutra_SHARED_C=ON -DKokkos_ROOT=$prefix -DCMAKE_INSTALL_PREFIX=/usr \
+    -DLutra_ENABLE_SHARED_C=ON -DKokkos_ROOT=$prefix -DCMAKE_INSTALL_PREFIX=/usr \
     "-DCMAKE_INSTALL_LIBDIR=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)"
   cmake --build $work/lutra --parallel "$jobs"
   cmake --install $work/lutra --prefix $work/lutra-prefix

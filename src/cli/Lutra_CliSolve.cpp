@@ -40,10 +40,8 @@ int run_solve(const Arguments& arguments) {
   const std::string for_ranks =
       std::string(" is for several ranks") +
       (has_mpi ? ": mpirun -n N lutra solve …" : ", and this program was built without MPI");
-  if (arguments.grid && *arguments.grid != "1x1")
-    throw InputError("--grid " + *arguments.grid + for_ranks);
-  if (arguments.transport != "auto")
-    throw InputError("--transport " + arguments.transport + for_ranks);
+  if (arguments.grid && *arguments.grid != "1x1") throw InputError("--grid " + *arguments.grid + for_ranks);
+  if (arguments.transport != "auto") throw InputError("--transport " + arguments.transport + for_ranks);
   ProgramOptions options = check_options(arguments);
   Input input = read_input(arguments);
   options = with_backend_chosen(std::move(options), arguments, input.matrix);

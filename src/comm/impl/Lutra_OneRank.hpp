@@ -14,9 +14,9 @@
 #include "Lutra_Error.hpp"
 #include "Lutra_RankGroup.hpp"
 
-/// What the sources of this folder call of MPI, for one rank that sends messages to itself: for a Lutra without
-/// MPI, in the manner of PETSc's mpiuni. In a namespace, for programs that have an MPI of their own; no header
-/// that they include reads this one.
+/// What the sources of this folder call of MPI, for one rank that sends messages to itself: for a Lutra
+/// without MPI, in the manner of PETSc's mpiuni. In a namespace, for programs that have an MPI of their own;
+/// no header that they include reads this one.
 namespace lutra {
 namespace Impl {
 struct OneRankMessages {
@@ -60,9 +60,8 @@ inline void MPI_Isend(const std::byte* bytes, int count, MPI_Datatype, int /*to*
 }
 
 inline auto first_sent(int tag, const MPI_Comm& comm) {
-  return std::ranges::find_if(comm.messages->sent, [tag](const auto& message) {
-    return tag == MPI_ANY_TAG || message.tag == tag;
-  });
+  return std::ranges::find_if(
+      comm.messages->sent, [tag](const auto& message) { return tag == MPI_ANY_TAG || message.tag == tag; });
 }
 
 inline void MPI_Iprobe(int /*from*/, int tag, const MPI_Comm& comm, int* is_there, MPI_Status* status) {
