@@ -22,14 +22,14 @@ say() { printf '%s\n' "wheel: $*" >&2; }
 
 # What Debian 12 has. Newer Python headers, for the stable ABI, are unpacked from Debian 13 and not installed.
 install_packages() {
-  [[ ! -f $work/packages-installed ]] || return 0
+  [[ ! -f /etc/lutra-packages ]] || return 0
   say "Installing packages"
   printf 'deb-src %s bookworm main\n' "$(sed -n 's/^deb \([^ ]*\) bookworm main$/\1/p' /etc/apt/sources.list | head -1)" \
     >/etc/apt/sources.list.d/source.list
   apt-get -q update
   apt-get -q -y install --no-install-recommends g++ cmake ninja-build ccache zlib1g-dev liblzma-dev nlohmann-json3-dev \
     libcli11-dev python3-dev python3-venv patchelf dpkg-dev file
-  touch $work/packages-installed
+  touch /etc/lutra-packages
 }
 
 # configure <source> <build> <options>…: as static libraries for shared ones, which show nothing of what is inside.

@@ -12,10 +12,8 @@
 #include <vector>
 
 #include "Lutra_Communicator.hpp"
-#include "Lutra_UninitializedVector.hpp"
-#ifndef LUTRA_HAS_MPI
 #include "Lutra_OneRank.hpp"
-#endif
+#include "Lutra_UninitializedVector.hpp"
 
 namespace lutra::Impl {
 

@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <memory>
-#include <stdexcept>
 #include <vector>
 
 #include "Lutra_Error.hpp"
 #include "Lutra_RankGroup.hpp"
+#ifndef LUTRA_HAS_MPI
 
 /// What the sources of this folder call of MPI, for one rank that sends messages to itself: for a Lutra
 /// without MPI, in the manner of PETSc's mpiuni. In a namespace, for programs that have an MPI of their own;
@@ -98,5 +97,7 @@ inline void MPI_Finalize() {}
 }
 
 }  // namespace lutra
+
+#endif  // LUTRA_HAS_MPI
 
 #endif
