@@ -16,7 +16,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION math)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)  # and with it the call of ldconfig
-set(CPACK_DEBIAN_DESCRIPTION "${PROJECT_DESCRIPTION}
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "${PROJECT_DESCRIPTION}
  The program lutra solves systems with matrices of Matrix Market files; programs in C and Fortran use
  liblutra_c. For C++, compile the sources with your Kokkos.")
 include(CPack)

