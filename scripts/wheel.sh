@@ -100,6 +100,7 @@ in_root() {
 passed=()
 while IFS= read -r line; do passed+=("$line"); done < <(env | grep -iE '^(https?_proxy|no_proxy|PIP_CERT|PIP_(EXTRA_)?INDEX_URL)=' || true)
 
+commit=$(git -C "$root" describe --always --dirty --exclude "*" --abbrev=12 2>/dev/null) && passed+=("LUTRA_COMMIT=$commit")
 make_root "$work/root" python3
 mkdir -p "$work/build"
 mounts="$root /lutra
