@@ -22,13 +22,13 @@ END
 }
 
 version=$(sed -n 's/^project(Lutra VERSION \([0-9.]*\) .*/\1/p' "$root/CMakeLists.txt")
-packages=$root/build/wheel/dist kokkos='' kernels='' python=python3 skipped=' '
+dist=$root/build/wheel/dist kokkos='' kernels='' python=python3 skipped=' '
 while [[ $# -gt 0 ]]; do
   case $1 in
     --help | -h) usage && exit 0 ;;
     --version) printf '%s\n' "$version" && exit 0 ;;
     --*) [[ $# -ge 2 ]] || die "$1 needs a value; --help lists the options" ;;&
-    --wheels) packages=$2 ;;
+    --wheels) dist=$2 ;;
     --kokkos-source) kokkos=$2 ;;
     --kokkos-kernels-source) kernels=$2 ;;
     --python) python=$2 ;;
@@ -121,13 +121,13 @@ take_packages() {
   local file
   say "Wheels and .deb"
   if [[ -n $kokkos ]]; then
-    "$root/scripts/wheel.sh" --kokkos-source "$kokkos" --kokkos-kernels-source "$kernels" --out "$packages" --test
+    "$root/scripts/wheel.sh" --kokkos-source "$kokkos" --kokkos-kernels-source "$kernels" --out "$dist" --test
   fi
   shopt -s nullglob
-  for file in "$packages"/*"$version"*.whl; do check_wheel "$file" && cp "$file" "$out"; done
-  for file in "$packages"/*"$version"*.deb; do check_deb "$file" && cp "$file" "$out"; done
-  compgen -G "$out/*.whl" >/dev/null || missing_parts+=("wheels: none of version $version in $packages; scripts/wheel.sh builds them")
-  compgen -G "$out/*.deb" >/dev/null || missing_parts+=("a .deb: none of version $version in $packages; scripts/wheel.sh builds it")
+  for file in "$dist"/*"$version"*.whl; do check_wheel "$file" && cp "$file" "$out"; done
+  for file in "$dist"/*"$version"*.deb; do check_deb "$file" && cp "$file" "$out"; done
+  compgen -G "$out/*.whl" >/dev/null || missing_parts+=("wheels: none of version $version in $dist; scripts/wheel.sh builds them")
+  compgen -G "$out/*.deb" >/dev/null || missing_parts+=("a .deb: none of version $version in $dist; scripts/wheel.sh builds it")
 }
 
 # make_site: the site as an archive.
