@@ -133,6 +133,7 @@ def main():
         site.copy_page(page)
     for figure in sorted((ROOT / "docs").rglob("*.svg")):
         site.target(figure.relative_to(ROOT).as_posix())
+    shutil.copyfile(ROOT / "packaging" / "site" / "wide.css", folder / "pages" / "wide.css")
     site.write_api()
     lines = ["nav:", "  - Lutra: README.md", "  - Map: docs/README.md"]
     for heading, pages in navigation("docs/README.md"):
