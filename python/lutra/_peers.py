@@ -7,6 +7,7 @@ import json
 import statistics
 import sys
 import time
+import warnings
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Callable
@@ -271,6 +272,9 @@ PEERS: list[type[Peer]] = [LutraLU, LutraLDLT, LutraCholesky, SuperLU, Umfpack, 
                            Mumps, MumpsSymmetric, Cholmod, Cudss]  # fmt: skip
 
 
+NUMERICAL = (UserWarning, RuntimeWarning)  # warnings that the table shows; others are for programmers
+
+
 def load_peer(name: str) -> type[Peer]:
     """The class that "module:Class" names."""
     module, _, kind = name.partition(":")
@@ -301,9 +305,9 @@ def measure(kind: type[Peer], A: sp.csr_matrix, B: sp.csr_matrix, b: np.ndarray,
     return {"seconds": times, "fill": peer.fill(), "solutions": (np.asarray(x), np.asarray(y))}
 
 
-def first_line(error: BaseException) -> str:
-    """The message of an exception in one line."""
-    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+def first_line(error: BaseException | str) -> str:
+    """The message of an exception or warning in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:120]
 
 
 def main() -> None:
@@ -311,7 +315,10 @@ def main() -> None:
     name, folder, repeat = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
     A, B, b = sp.load_npz(folder / "A.npz"), sp.load_npz(folder / "B.npz"), np.load(folder / "b.npy")
     try:
-        result = measure(load_peer(name), sp.csr_matrix(A), sp.csr_matrix(B), b, repeat)
+        with warnings.catch_warnings(record=True) as given:
+            warnings.simplefilter("always")
+            result = measure(load_peer(name), sp.csr_matrix(A), sp.csr_matrix(B), b, repeat)
+        result["warnings"] = sorted({first_line(w.message) for w in given if issubclass(w.category, NUMERICAL)})
         np.savez(folder / "solutions.npz", *result.pop("solutions"))
     except Exception as error:
         result = {"problem": first_line(error)}

@@ -183,7 +183,7 @@ def _end_of(ended: subprocess.CompletedProcess[str]) -> str:
     if ended.returncode < 0:
         return f"ended by {signal.Signals(-ended.returncode).name}"
     lines = ended.stderr.strip().splitlines()
-    return lines[-1][:200] if lines else f"ended with {ended.returncode}"
+    return lines[-1][:120] if lines else f"ended with {ended.returncode}"
 
 
 def compare(A: sp.csr_matrix, peers: list[type[Peer]], repeat: int, limit: float) -> list[dict[str, Any]]:
@@ -215,7 +215,8 @@ def format_row(row: dict[str, Any]) -> str:
         return f"{name:24} {row['problem']}"
     times = "".join(f"{1e3 * row['seconds'][key]:12.3f}" for key in ("first", "refactor", "solve"))
     errors = "".join(f"{row['errors'][key]:14.1e}" for key in ("componentwise", "normwise"))
-    return f"{name:24}{times}{row['fill'] if row['fill'] is not None else '-':>13}{errors}"
+    notes = "".join(f"  {text}" for text in row["warnings"])
+    return f"{name:24}{times}{row['fill'] if row['fill'] is not None else '-':>13}{errors}{notes}"
 
 
 def format_report(report: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ import lzma
 import os
 import tempfile
 import unittest
+import warnings
 from pathlib import Path
 from unittest import mock
 
@@ -26,11 +27,13 @@ HERE = Path(__file__).resolve().parent
 
 
 class Wrong(SuperLU):
-    """Twice the solution."""
+    """Twice the solution, and a warning."""
 
     name, package = "Wrong", ""
 
     def solve(self, b: np.ndarray) -> np.ndarray:
+        warnings.warn("not sure", RuntimeWarning, stacklevel=2)
+        warnings.warn("old call", DeprecationWarning, stacklevel=2)
         return 2 * super().solve(b)
 
 
@@ -128,6 +131,9 @@ class Compare(unittest.TestCase):
         self.assertEqual(rows["Crashes"]["problem"], "ended by SIGABRT")
         self.assertEqual(rows["Hangs"]["problem"], "more than 5 s")
         self.assertGreater(rows["Wrong"]["errors"]["componentwise"], 0.3)  # |b − 2b| over 2|A||x| + |b|: about 1/3
+        self.assertEqual(rows["Wrong"]["warnings"], ["RuntimeWarning: not sure"])
+        self.assertRegex(text, r"\nWrong .*  RuntimeWarning: not sure\n")
+        self.assertEqual(rows["SuperLU"]["warnings"], [])
         self.assertAlmostEqual(rows["Stale"]["errors"]["componentwise"], 0.01 / 2.01, delta=2e-3)
         self.assertLess(rows["SuperLU"]["errors"]["componentwise"], 1e-12)
         self.assertEqual(report["not_installed"], ["lutra-absent"])
