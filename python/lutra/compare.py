@@ -71,7 +71,7 @@ def read_matrix(file: Path) -> sp.csr_matrix:
             raise ValueError("no rows")
         A.check_format(full_check=True)
     except MemoryError:
-        raise
+        raise MatrixFileError(f"{file}: too large for the memory of this machine") from None
     except OSError as error:
         raise MatrixFileError(f"{file}: {error.strerror or error}") from None
     except Exception as error:  # readers of damaged files raise many types
@@ -289,7 +289,7 @@ def main(words: list[str] | None = None) -> None:
     try:
         peers = choose_peers(arguments)
         A = read_matrix(arguments.file)
-    except (ValueError, MemoryError) as error:
+    except ValueError as error:
         fail(error)
     symmetry = symmetry_of(A)
     missing = [peer for peer in peers if not is_installed(peer)]
@@ -303,7 +303,10 @@ def main(words: list[str] | None = None) -> None:
         "unsuited": [peer.name for peer in peers if peer not in suited and peer not in missing],
     }  # fmt: skip
     ready = [peer for peer in suited if peer not in missing]
-    report["rows"] = compare(A, ready, arguments.repeat, arguments.limit)
+    try:
+        report["rows"] = compare(A, ready, arguments.repeat, arguments.limit)
+    except OSError as error:
+        fail(f"temporary files: {error}")
     print(format_report(report))
     if arguments.json:
         try:

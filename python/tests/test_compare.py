@@ -103,7 +103,8 @@ class Compare(unittest.TestCase):
 
     def problem_with(self, *words: object) -> str:
         text = io.StringIO()
-        with contextlib.redirect_stderr(text), self.assertRaises(SystemExit) as raised:
+        hidden = contextlib.redirect_stdout(io.StringIO())
+        with hidden, contextlib.redirect_stderr(text), self.assertRaises(SystemExit) as raised:
             compare.main(list(map(str, words)))
         self.assertEqual(raised.exception.code, 2)
         return text.getvalue().strip().splitlines()[-1]
@@ -207,6 +208,18 @@ class Compare(unittest.TestCase):
                          "AttributeError: module 'test_compare' has no attribute 'Nothing'")  # fmt: skip
         self.assertRegex(self.problem_with(file, "--repeat", 0), "--repeat and --limit have to be positive")
         self.assertRegex(self.problem_with(file, "--solver", "LAPACK"), "invalid choice: 'LAPACK'")
+
+    def test_machines_that_lack_room(self) -> None:
+        file = self.write(unsymmetric(5))
+        with mock.patch("scipy.io.mmread", side_effect=MemoryError):
+            self.assertEqual(
+                self.problem_with(file), f"lutra.compare: {file}: too large for the memory of this machine"
+            )
+        with mock.patch("scipy.sparse.save_npz", side_effect=OSError(28, "No space left on device")):
+            self.assertEqual(self.problem_with(file, "--solver", "SuperLU"),
+                             "lutra.compare: temporary files: [Errno 28] No space left on device")  # fmt: skip
+        text = self.problem_with(file, "--solver", "SuperLU", "--repeat", 1, "--json", self.folder / "none" / "r.json")
+        self.assertEqual(text, f"lutra.compare: {self.folder}/none/r.json: No such file or directory")
 
     def test_backward_errors(self) -> None:
         A = sp.csr_matrix([[4.0, 0.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, -2.0]])  # with an empty row
