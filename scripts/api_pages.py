@@ -15,6 +15,16 @@ def public_headers():
     return [Path("src") / f"{name}.hpp" for name in listed.split()]
 
 
+def plugin_headers():
+    """Headers for other programs, which they include as <lutra/…>."""
+    return sorted(path.relative_to(ROOT) for path in (ROOT / "src" / "plugins").glob("*/lutra/*.h*"))
+
+
+def include_name(path):
+    """The name by which a program includes a header."""
+    return f"lutra/{path.name}" if path.parent.name == "lutra" else path.name
+
+
 def prose(lines):
     """Markdown of a comment: paragraphs, and a list of parameters, result and exceptions."""
     text, items = [], []
@@ -66,7 +76,7 @@ def without_bodies(lines):
             kept += [] if any(hidden) else [re.sub(r"\s*\{[^{}]*$", ";", line)]
             end_of_body = depth
         depth = after
-    text = re.sub(r"\)\n\s+: [^;]*;", ");", "\n".join(kept))  # constructors end before their initializers
+    text = re.sub(r"\)\s+: [^;]*;", ");", "\n".join(kept))  # constructors end before their initializers
     text = re.sub(r"\n\n+(?=\s*\};?$)", "\n", text, flags=re.MULTILINE)
     return re.sub(r"\{\n\n+", "{\n", text).split("\n")
 
@@ -80,10 +90,10 @@ def function_only(lines):
 
 
 def declarations(text):
-    """(comment, lines) of each declaration in namespace lutra; those in namespaces within it are left out."""
-    body = re.search(r"^namespace lutra \{\n(.*)^\}  // namespace lutra$", text, re.MULTILINE | re.DOTALL)
-    inner = re.sub(r"^namespace (Impl )?\{.*?^\}  // namespace(?: Impl)?$", "", body.group(1) if body else "",
-                   flags=re.MULTILINE | re.DOTALL)
+    """(comment, lines) of each declaration in namespace lutra, Lutra in plug-ins; not of namespaces within it."""
+    body = re.search(r"^namespace [Ll]utra \{\n(.*)^\}  // namespace [Ll]utra$", text, re.MULTILINE | re.DOTALL)
+    inner = re.sub(r"^namespace ((?:Impl|internal) )?\{.*?^\}  // namespace(?: Impl| internal)?$", "",
+                   body.group(1) if body else "", flags=re.MULTILINE | re.DOTALL)
     comment, lines, depth = [], [], 0
     for line in inner.split("\n"):
         if not lines and line.startswith("///"):
@@ -116,9 +126,10 @@ def name_of(lines):
 def header_page(path):
     """The page of a header of C++."""
     text = (ROOT / path).read_text(encoding="utf-8")
-    head = re.match(r"(?://[^\n]*\n)*", text).group(0).split("\n")[1:]
-    page = [f"# {path.stem}\n", "```cpp", f"#include <{path.name}>", "```\n"]
-    page += [" ".join(line.removeprefix("//").removeprefix("/").strip() for line in head).strip() + "\n"]
+    head = re.match(r"(?://[^\n]*\n)*(?:#ifndef.*\n#define.*\n\n)?((?://[^\n]*\n)*)", text).group(1)
+    name = include_name(path)
+    page = [f"# {name if '/' in name else path.stem}\n", "```cpp", f"#include <{name}>", "```\n"]
+    page += [prose([line.lstrip("/").removeprefix(" ") for line in head.split("\n")])] if head else []
     sections = {}  # name: texts, so that overloads stand together
     for comment, lines in declarations(text):
         name, is_type = name_of(lines)
@@ -132,6 +143,14 @@ def header_page(path):
         included = re.findall(r'#include "(Lutra_\w+)\.hpp"', text)
         page += ["Includes " + ", ".join(included) + ".\n" if included else "Macros and types of the build.\n"]
     return "\n".join(page)
+
+
+def plain_page(path):
+    """The page of a header of C that has no sections: what stands between its guards."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    body = re.sub(r"^#ifdef __cplusplus\n.*?^#endif\n", "", text, flags=re.MULTILINE | re.DOTALL)
+    body = re.search(r"^#define \w+\n(.*)^#endif", body, re.MULTILINE | re.DOTALL).group(1)
+    return f"# {include_name(path)}\n\n```c\n#include <{include_name(path)}>\n```\n\n```c\n{body.strip()}\n```\n"
 
 
 def c_page():

@@ -14,7 +14,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from api_pages import ROOT, c_page, header_page, public_headers, python_page
+from api_pages import ROOT, c_page, header_page, include_name, plain_page, plugin_headers, public_headers, python_page
 
 LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))")
 FENCE = re.compile(r"^```.*?^```[^\n]*$", re.MULTILINE | re.DOTALL)
@@ -33,6 +33,7 @@ class Site:
         self.folder = folder
         self.api = {path.as_posix(): f"api/{path.stem}.md" for path in public_headers()}
         self.api["src/c/lutra.h"] = "api/lutra_h.md"
+        self.api.update({path.as_posix(): f"api/{path.name.replace('.', '_')}.md" for path in plugin_headers()})
 
     def write(self, place, text):
         file = self.folder / place
@@ -86,8 +87,12 @@ class Site:
 
     def write_api(self):
         """Pages of headers and of the package, and the list of them."""
-        lines = ["# Interfaces\n", "- [lutra.h](lutra_h.md): C and other languages", "- [lutra](python.md): Python\n",
-                 "Public headers of C++; [`Lutra.hpp`](Lutra.md) includes what most programs need.\n"]
+        lines = ["# Interfaces\n", "- [lutra.h](lutra_h.md): C and other languages", "- [lutra](python.md): Python"]
+        for path in plugin_headers():
+            page = self.api[path.as_posix()]
+            self.write(page, header_page(path) if path.suffix == ".hpp" else plain_page(path))
+            lines.append(f"- [{include_name(path)}]({Path(page).name}): {path.parts[2]}")
+        lines += ["\nPublic headers of C++; [`Lutra.hpp`](Lutra.md) includes what most programs need.\n"]
         self.write("api/lutra_h.md", c_page())
         self.write("api/python.md", python_page())
         stage = ""

@@ -36,6 +36,9 @@ class Thing : public Base<T> {
   /// Starts with a number.
   explicit Thing(T number)
       : m_number(number) {}
+  Thing() : Thing(T()) {
+    clear();
+  }
   T number() const { return m_number; }
   /// Adds { and }.
   void add(T other) {
@@ -79,6 +82,7 @@ template <class T>
 class Thing : public Base<T> {
   /// Starts with a number.
   explicit Thing(T number);
+  Thing();
   T number() const;
   /// Adds { and }.
   void add(T other);
