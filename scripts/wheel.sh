@@ -114,6 +114,8 @@ $(realpath "$toolkit") /usr/local/cuda"; fi
 in_root "$work/root" "$mounts" bash /lutra/packaging/wheel/build.sh "$scalars" "$jobs" "$parts" "$cuda"
 (cd "$out" && du -b ./*.whl ./*.deb 2>/dev/null) || true
 
+version=$(sed -n 's/^project(Lutra VERSION \([0-9.]*\) .*/\1/p' "$root/CMakeLists.txt")
+
 # ---- in fresh roots ------------------------------------------------------------------------------------------------
 if $tests && [[ $parts == *wheel* ]]; then
   rm -rf "$work/bare"
@@ -124,8 +126,8 @@ $root/packaging/wheel /recipe"
   in_root "$work/bare" "$mounts" bash -c '
     set -e
     python3 -m venv /venv
-    /venv/bin/pip install --quiet /out/*-cp311-cp311-*.whl
-    /venv/bin/python /recipe/first_solution.py'
+    /venv/bin/pip install --quiet /out/lutra_sparse-"$1"-cp311-cp311-*.whl
+    /venv/bin/python /recipe/first_solution.py' wheel "$version"
   say "wheel: $(date +%s.%N | awk -v before="$seconds_before" '{printf "%.1f", $1 - before}') s from a fresh root to a solution"
 fi
 if $tests && [[ $parts == *deb* ]]; then
@@ -137,9 +139,9 @@ $root /lutra"
   in_root "$work/bare-deb" "$mounts" bash -c '
     set -e
     apt-get -q update >/dev/null
-    apt-get -q -y install --no-install-recommends /out/lutra_*.deb >/dev/null
+    apt-get -q -y install --no-install-recommends /out/lutra_"$1"_*.deb >/dev/null
     lutra generate poisson2d --size 100 /tmp/A.mtx
-    lutra solve /tmp/A.mtx'
+    lutra solve /tmp/A.mtx' deb "$version"
   say "deb: $(date +%s.%N | awk -v before="$seconds_before" '{printf "%.1f", $1 - before}') s from a root to a solution"
   in_root "$work/bare-deb" "$mounts" bash -c '
     set -e
