@@ -123,6 +123,7 @@ if $tests && [[ $parts == *wheel* ]]; then
   mounts="$out /out
 $root/packaging/wheel /recipe"
   seconds_before=$(date +%s.%N)
+  # shellcheck disable=SC2016
   in_root "$work/bare" "$mounts" bash -c '
     set -e
     python3 -m venv /venv
@@ -136,6 +137,7 @@ if $tests && [[ $parts == *deb* ]]; then
   mounts="$out /out
 $root /lutra"
   seconds_before=$(date +%s.%N)
+  # shellcheck disable=SC2016
   in_root "$work/bare-deb" "$mounts" bash -c '
     set -e
     apt-get -q update >/dev/null
