@@ -14,7 +14,7 @@ root and debootstrap.
 
   --parts LIST    wheel, deb, or wheel,deb (default)
   --scalars LIST  Lutra_SCALARS (default f32;f64;c64;c128)
-  --cuda ARCH     with CUDA, for a device by the name that Kokkos has, HOPPER90 for instance; see docs/packaging.md
+  --cuda ARCH     with CUDA, for a device by the name that Kokkos has, HOPPER90 for instance (dist-HOPPER90)
   --cuda-toolkit DIR   the toolkit that compiles for --cuda (default /usr/local/cuda)
   --work DIR      the root and all builds, kept for the next call (default build/wheel)
   --out DIR       for wheels and .deb (default build/wheel/dist)
@@ -55,7 +55,7 @@ done
 [[ -z $cuda || -x $toolkit/bin/nvcc ]] || die "--cuda needs a toolkit; $toolkit/bin/nvcc is missing"
 [[ $(id -u) -eq 0 ]] || die "needs root, for debootstrap and chroot"
 command -v debootstrap >/dev/null || die "needs debootstrap (Debian's package of that name)"
-out=${out:-$work/dist} ccache=${ccache:-$work/ccache}
+out=${out:-$work/dist${cuda:+-$cuda}} ccache=${ccache:-$work/ccache}
 mkdir -p "$work" "$out" "$ccache"
 work=$(realpath "$work") out=$(realpath "$out") ccache=$(realpath "$ccache")
 kokkos=$(realpath "$kokkos") kernels=$(realpath "$kernels")
@@ -102,12 +102,13 @@ while IFS= read -r line; do passed+=("$line"); done < <(env | grep -iE '^(https?
 
 commit=$(git -C "$root" describe --always --dirty --exclude "*" --abbrev=12 2>/dev/null) && passed+=("LUTRA_COMMIT=$commit")
 make_root "$work/root" python3
-mkdir -p "$work/build"
+builds=$work/build${cuda:+-$cuda}
+mkdir -p "$builds"
 mounts="$root /lutra
 $kokkos /kokkos
 $kernels /kokkos-kernels
 $ccache /ccache
-$work/build /work
+$builds /work
 $out /out"
 if [[ -n $cuda ]]; then mounts+="
 $(realpath "$toolkit") /usr/local/cuda"; fi

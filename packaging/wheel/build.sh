@@ -14,9 +14,9 @@ work=/work
 prefix=$work/prefix
 out=/out
 export DEBIAN_FRONTEND=noninteractive PATH=$work/venv/bin:$PATH
-if command -v ccache >/dev/null || [[ -d /ccache ]]; then
-  export CCACHE_DIR=/ccache CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=time_macros
-fi
+export CCACHE_DIR=/ccache CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=time_macros
+
+if [[ -n $cuda_arch ]]; then export PATH=/usr/local/cuda/bin:$PATH NVCC_WRAPPER_DEFAULT_COMPILER=g++; fi
 
 say() { printf '%s\n' "wheel: $*" >&2; }
 
@@ -121,7 +121,7 @@ build_wheels() {
 
   local wheel
   for wheel in "$work"/wheels/plain/*.whl "$work"/wheels/abi3/*.whl; do
-    $work/venv/bin/auditwheel repair --plat "manylinux_2_36_$(uname -m)" --wheel-dir $out "$wheel"
+    $work/venv/bin/auditwheel repair --plat "manylinux_2_36_$(uname -m)" --exclude libcuda.so.1 --wheel-dir $out "$wheel"
   done
   for wheel in "$out"/*.whl; do $work/venv/bin/auditwheel show "$wheel" >&2; done
 }
