@@ -39,7 +39,7 @@ class Library {
 };
 
 const Library& library() {
-  static const Library loaded;
+  static const Library& loaded = *new Library;  // used until the process has ended
   return loaded;
 }
 
