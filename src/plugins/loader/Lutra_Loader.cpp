@@ -1,40 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The functions of lutra.h for a plug-in, which passes them on to liblutra_c. The first call loads that
 // library, by itself rather than as a dependency of the plug-in, because of Kokkos: a host may have another
-// version of it (Debian's PETSc has one, through ML), whose functions have the same names, and the linker
-// takes the first it finds in the process. Loaded here, liblutra_c finds its own first.
+// version of it (Debian's PETSc has one, through ML), whose functions have the same names, and the dynamic
+// linker takes the first that it finds in the process.
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "lutra.h"
 
 namespace {
 
-/// Flags of dlopen. With RTLD_DEEPBIND a library prefers the functions of its own dependencies to those of
-/// the process. This is asked for only where it matters, in processes that have a Kokkos, because it has a
-/// price: data of the C++ library that a program copied into itself, such as std::cerr, are no longer those
-/// of the program. The address sanitizer refuses it.
-int flags() {
-  int value = RTLD_NOW | RTLD_LOCAL;
-#if defined(RTLD_DEEPBIND) && !defined(__SANITIZE_ADDRESS__)
-  if (dlsym(RTLD_DEFAULT, "_ZN6Kokkos14is_initializedEv") != nullptr) value |= RTLD_DEEPBIND;
+/// The shared library of Kokkos that liblutra_c was built with. Empty if Kokkos is a hidden part of
+/// liblutra_c.
+constexpr std::string_view kokkos_library = LUTRA_KOKKOS_LIBRARY;
+
+/// Flag of dlopen with which liblutra_c prefers the libraries it needs to those of the process: Kokkos, but
+/// also the C++ library. 0 if there is none.
+#ifdef RTLD_DEEPBIND
+constexpr int prefer_own = RTLD_DEEPBIND;
+#else
+constexpr int prefer_own = 0;
 #endif
-  return value;
+
+/// File of another Kokkos whose functions liblutra_c would call in place of those of its own. Empty if there
+/// is none.
+std::string other_kokkos() {
+  void* const function = dlsym(RTLD_DEFAULT, "_ZN6Kokkos14is_initializedEv");  // liblutra_c calls it, too
+  Dl_info found{};
+  if (kokkos_library.empty() || function == nullptr || dladdr(function, &found) == 0) return "";
+  const std::string file = found.dli_fname;
+  return file.find(kokkos_library) == std::string::npos ? file : "";
+}
+
+/// Whether the program holds copies of data of the C++ library, as programs in C++ may that are not compiled
+/// like a library. The C++ library uses these copies instead of its own.
+bool has_copies_of_cxx_data() {
+  void* const cxx = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  if (cxx == nullptr) return false;
+  constexpr std::array names = {"_ZNSt5ctypeIcE2idE", "_ZNSt7__cxx118numpunctIcE2idE",
+                                "_ZNSt7__cxx117collateIcE2idE",
+                                "_ZNSt7num_putIcSt19ostreambuf_iteratorIcSt11char_traitsIcEEE2idE",
+                                "_ZNSt7num_getIcSt19istreambuf_iteratorIcSt11char_traitsIcEEE2idE"};
+  const bool has = std::any_of(names.begin(), names.end(), [cxx](const char* name) {
+    return dlsym(RTLD_DEFAULT, name) != dlsym(cxx, name);
+  });
+  dlclose(cxx);
+  return has;
 }
 
 /// liblutra_c, never unloaded: threads and exit handlers may be inside.
 class Library {
  public:
-  Library() : m_handle(dlopen(LUTRA_C_LIBRARY, flags())) {
+  Library() {
+    const std::string other = other_kokkos();
+    if (!other.empty() && (prefer_own == 0 || has_copies_of_cxx_data())) {
+      m_error = "liblutra_c was built for a shared Kokkos, " + std::string(kokkos_library) +
+                ", but this program uses that in " + other + ". Build Lutra with a static Kokkos";
+      return;
+    }
+    m_handle = dlopen(LUTRA_C_LIBRARY, RTLD_NOW | RTLD_LOCAL | (other.empty() ? 0 : prefer_own));
     if (m_handle == nullptr) m_error = dlerror();
   }
   void* find(const char* name) const { return m_handle == nullptr ? nullptr : dlsym(m_handle, name); }
   const std::string& error() const { return m_error; }
 
  private:
-  void* m_handle;
+  void* m_handle = nullptr;
   std::string m_error;  ///< why it could not be loaded
 };
 

@@ -91,6 +91,16 @@ void free_after_kokkos(const Plugin& a) {
   global.expected = LUTRA_CALL_ORDER_ERROR;
 }
 
+/// No solver, but an error, where Lutra's Kokkos and another one of the process cannot be told apart.
+void refused(const Plugin& a) {
+  check(a.open(Plugin::rows) == nullptr, "a solver beside another Kokkos");
+  const std::string message = a.message();
+  check(message.find("liblutra_c was built for a shared Kokkos") == 0 &&
+            message.find("liblutra_test_kokkos_of_host") != std::string::npos,
+        message.c_str());
+  check(a.finalize() == LUTRA_INTERNAL_ERROR, "a call without library");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -101,6 +111,7 @@ int main(int argc, char** argv) {
       {"fork_exit", [&] { fork_child(a, [] { std::exit(17); }); }},
       {"fork_at_once", [&] { fork_child(a, [] { _exit(17); }); }},
       {"unload", [&] { unload(a, b, argv[2]); }},
+      {"refused", [&] { refused(a); }},
       {"free_after_main", [&] { free_after_main(a); }},
       {"free_after_kokkos", [&] { free_after_kokkos(a); }}};
   check(tests.count(argv[1]) == 1, "no such test");
