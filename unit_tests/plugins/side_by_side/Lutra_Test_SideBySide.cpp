@@ -26,6 +26,13 @@ void two_plugins(Plugin& a, Plugin& b) {
   a.close(of_b);
 }
 
+/// With a plug-in of Lutra's: both use one liblutra_c.
+void beside(const Plugin& a, const char* file) {
+  check(dlopen(file, RTLD_NOW | RTLD_LOCAL) != nullptr, file);
+  a.solve_once();
+  check(loaded("liblutra_c") == 1, "there is one liblutra_c");
+}
+
 /// A solver of the parent and a new one work in the child and, afterwards, in the parent.
 void fork_child(const Plugin& a, const std::function<void()>& end_child) {
   lutra_solver* solver = a.open(Plugin::rows);
@@ -105,7 +112,9 @@ void refused(const Plugin& a) {
 
 int main(int argc, char** argv) {
   check(argc == 4, "usage: what, plug-in, plug-in");
-  Plugin a(argv[2]), b(argv[3]);
+  Plugin a(argv[2]);
+  if (argv[1] == std::string("beside")) return beside(a, argv[3]), 0;
+  Plugin b(argv[3]);
   const std::map<std::string, std::function<void()>> tests = {
       {"two_plugins", [&] { two_plugins(a, b); }},
       {"fork_exit", [&] { fork_child(a, [] { std::exit(17); }); }},
