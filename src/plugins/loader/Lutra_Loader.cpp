@@ -9,8 +9,8 @@
 #include <array>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
+#include "Lutra_Loader.hpp"
 #include "lutra.h"
 
 namespace {
@@ -79,26 +79,13 @@ const Library& library() {
   return loaded;
 }
 
-/// A function of the library. Without library its status is LUTRA_INTERNAL_ERROR, and a pointer that it
-/// returns is null.
-template <class Function>
-class Call;
-template <class Result, class... Arguments>
-class Call<Result(Arguments...)> {
- public:
-  explicit Call(const char* name)
-      : m_function(reinterpret_cast<Result (*)(Arguments...)>(library().find(name))) {}
-  Result operator()(Arguments... arguments) const {
-    if (m_function != nullptr) return m_function(arguments...);
-    if constexpr (std::is_same_v<Result, lutra_status>) return LUTRA_INTERNAL_ERROR;
-    if constexpr (std::is_pointer_v<Result>) return nullptr;
-  }
-
- private:
-  Result (*m_function)(Arguments...);
-};
-
 }  // namespace
+
+void* lutra::Loader::find_function(const char* name) {
+  return library().find(name);
+}
+
+using lutra::Loader::Call;
 
 lutra_status lutra_initialize(int num_threads, int device) {
   static const Call<decltype(lutra_initialize)> call("lutra_initialize");
