@@ -100,6 +100,7 @@ PetscErrorCode symbolic(Mat F, Mat A) {
   lutra_destroy(factor.solver);
   factor = Factor{};
   factor.fails_by_error = A->erroriffailure;
+  if (A->rmap->n == 0) PetscFunctionReturn(ok);
   PetscCall(create_solver(F, A, &factor.solver));
   PetscCall(read_solves_singular(factor));
   PetscCall(with_rows(F, A, analyze));
@@ -226,7 +227,7 @@ PetscErrorCode numeric(Mat F, Mat A, const MatFactorInfo*) {
   PetscFunctionBegin;
   factor_of(F)->fails_by_error = A->erroriffailure;
   F->factorerrortype = MAT_FACTOR_NOERROR;
-  PetscCall(with_rows(F, A, factorize));
+  if (A->rmap->n > 0) PetscCall(with_rows(F, A, factorize));
   F->assembled = PETSC_TRUE;
   F->preallocated = PETSC_TRUE;
   PetscFunctionReturn(ok);

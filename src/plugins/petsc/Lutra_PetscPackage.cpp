@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <dlfcn.h>
+
+#include <string_view>
+
 #include "Lutra_PetscFactor.hpp"
 
 // Registration: PETSc calls PetscDLLibraryRegister_lutra_petsc when it loads the library.
@@ -61,6 +65,23 @@ PetscErrorCode check_version() {
   PetscFunctionReturn(ok);
 }
 
+/// With a shared Kokkos, checks that Lutra uses the Kokkos it was built with. PETSc may bring another version
+/// into the process (Debian's does, by Trilinos), whose functions have the same names and are found first.
+/// A static Kokkos is a hidden part of liblutra_c.
+PetscErrorCode check_kokkos() {
+  PetscFunctionBegin;
+  const std::string_view expected = LUTRA_KOKKOS_LIBRARY;
+  void* const function = dlsym(RTLD_DEFAULT, "_ZN6Kokkos14is_initializedEv");  // what liblutra_c calls, too
+  Dl_info found{};
+  if (expected.empty() || function == nullptr || dladdr(function, &found) == 0) PetscFunctionReturn(ok);
+  PetscCheck(
+      std::string_view(found.dli_fname).ends_with(expected), PETSC_COMM_SELF, PETSC_ERR_LIB,
+      "liblutra_petsc needs %s, but this process uses the Kokkos in %s. Build Lutra with a static Kokkos, or "
+      "start the program with LD_PRELOAD=%s",
+      expected.data(), found.dli_fname, expected.data());
+  PetscFunctionReturn(ok);
+}
+
 }  // namespace
 }  // namespace lutra::Petsc
 
@@ -68,6 +89,7 @@ extern "C" PETSC_VISIBILITY_PUBLIC PetscErrorCode PetscDLLibraryRegister_lutra_p
   using namespace lutra::Petsc;
   PetscFunctionBegin;
   PetscCall(check_version());
+  PetscCall(check_kokkos());
   PetscCall(MatSolverTypeRegister(package, MATSEQAIJ, MAT_FACTOR_LU, get_factor));
   PetscCall(MatSolverTypeRegister(package, MATSEQAIJ, MAT_FACTOR_CHOLESKY, get_factor));
   PetscCall(MatSolverTypeRegister(package, MATSEQSBAIJ, MAT_FACTOR_CHOLESKY, get_factor));
