@@ -90,6 +90,8 @@ extern "C" PETSC_VISIBILITY_PUBLIC PetscErrorCode PetscDLLibraryRegister_lutra_p
   PetscFunctionBegin;
   PetscCall(check_version());
   PetscCall(check_kokkos());
+  PetscCall(
+      MatInitializePackage());  // the first call of MatSolverTypeRegister would hide PETSc's own solvers
   PetscCall(MatSolverTypeRegister(package, MATSEQAIJ, MAT_FACTOR_LU, get_factor));
   PetscCall(MatSolverTypeRegister(package, MATSEQAIJ, MAT_FACTOR_CHOLESKY, get_factor));
   PetscCall(MatSolverTypeRegister(package, MATSEQSBAIJ, MAT_FACTOR_CHOLESKY, get_factor));

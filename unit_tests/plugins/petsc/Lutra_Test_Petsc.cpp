@@ -203,6 +203,15 @@ TEST_CASE("Options of the database reach Lutra, each by its prefix") {
   CHECK(used == PETSC_TRUE);
 }
 
+TEST_CASE("PETSc keeps its own solvers beside Lutra") {
+  const Matrix matrix(convection_diffusion(4, 0));
+  for (const char* solver : {"petsc", "lutra"}) {
+    PetscBool found = PETSC_FALSE;
+    done(MatGetFactorAvailable(matrix, solver, MAT_FACTOR_LU, &found));
+    CHECK(found == PETSC_TRUE);
+  }
+}
+
 TEST_CASE("MatView and MatGetInfo of factors") {
   const Matrix matrix(convection_diffusion(12, 0.2));
   Solver solver(matrix);
