@@ -77,9 +77,9 @@ PetscErrorCode check_kokkos() {
   PetscCheck(
       std::string_view(found.dli_fname).find(expected) != std::string_view::npos, PETSC_COMM_SELF,
       PETSC_ERR_LIB,
-      "liblutra_petsc needs %s, but this process uses the Kokkos in %s. Build Lutra with a static Kokkos, or "
-      "start the program with LD_PRELOAD=%s",
-      expected.data(), found.dli_fname, expected.data());
+      "liblutra_petsc was built for a shared Kokkos, %s, but this process uses that in %s. Build Lutra "
+      "with a static Kokkos",
+      expected.data(), found.dli_fname);
   PetscFunctionReturn(ok);
 }
 

@@ -107,7 +107,7 @@ struct Option {
 
 /// Message of the first error of PETSc in a scope, in which errors are only returned.
 struct Errors {
-  Errors() { done(PetscPushErrorHandler(keep, this)); }
+  Errors() { PetscPushErrorHandler(keep, this); }
   Errors(const Errors&) = delete;
   Errors& operator=(const Errors&) = delete;
   ~Errors() { PetscPopErrorHandler(); }
