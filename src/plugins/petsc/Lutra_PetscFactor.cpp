@@ -13,6 +13,16 @@ MPI_Comm comm_of(Mat F) {
   return PetscObjectComm(reinterpret_cast<PetscObject>(F));
 }
 
+/// Whether something is true on all ranks of F. Collective.
+PetscErrorCode all_ranks(Mat F, bool here, bool& everywhere) {
+  PetscFunctionBegin;
+  const int mine = here ? 1 : 0;
+  int least = mine;
+  PetscCallMPI(MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, comm_of(F)));
+  everywhere = least == 1;
+  PetscFunctionReturn(ok);
+}
+
 /// Marks F as unusable, so that a KSP ends with KSP_DIVERGED_PC_FAILED; or gives an error, if the user has
 /// asked for that.
 PetscErrorCode mark_failed(Mat F, MatFactorError kind, PetscErrorCode code) {
@@ -23,9 +33,13 @@ PetscErrorCode mark_failed(Mat F, MatFactorError kind, PetscErrorCode code) {
   PetscFunctionReturn(ok);
 }
 
-/// What a status of lutra_analyze or lutra_factorize means to PETSc.
+}  // namespace
+
 PetscErrorCode judge_factorization(Mat F, lutra_status status, const Rows& rows) {
   PetscFunctionBegin;
+  bool is_finite = true;
+  if (status == LUTRA_INPUT_ERROR)
+    PetscCall(all_ranks(F, !has_nonfinite(rows.values, rows.n > 0 ? rows.row_map[rows.n] : 0), is_finite));
   const PetscErrorCode pivot =
       F->factortype == MAT_FACTOR_LU ? PETSC_ERR_MAT_LU_ZRPVT : PETSC_ERR_MAT_CH_ZRPVT;
   if (status == LUTRA_OUT_OF_MEMORY) {
@@ -34,8 +48,7 @@ PetscErrorCode judge_factorization(Mat F, lutra_status status, const Rows& rows)
     PetscCall(PetscInfo(F, "Lutra: %s\n", lutra_message()));
   } else if (status > 0) {  // another factorization of the same pattern may succeed
     PetscCall(mark_failed(F, MAT_FACTOR_NUMERIC_ZEROPIVOT, pivot));
-  } else if (status == LUTRA_INPUT_ERROR &&
-             has_nonfinite(rows.values, rows.n > 0 ? rows.row_map[rows.n] : 0)) {
+  } else if (!is_finite) {
     PetscCall(mark_failed(F, MAT_FACTOR_NUMERIC_ZEROPIVOT, PETSC_ERR_FP));
   } else if (status != LUTRA_SUCCESS) {
     SETERRQ(comm_of(F), status == LUTRA_INPUT_ERROR ? PETSC_ERR_ARG_WRONG : PETSC_ERR_LIB, "Lutra: %s",
@@ -43,6 +56,8 @@ PetscErrorCode judge_factorization(Mat F, lutra_status status, const Rows& rows)
   }
   PetscFunctionReturn(ok);
 }
+
+namespace {
 
 /// The analysis. What fails for these values only, as a singular matrix does, is left to the numeric phase.
 PetscErrorCode analyze(Mat F, const Rows& rows) {
@@ -161,7 +176,8 @@ PetscErrorCode solve_columns(Mat F, int operation, const Columns& c) {
     PetscFunctionReturn(ok);
   }
   const lutra_status status = lutra_solve(factor_of(F)->solver, operation, c.count, c.B, c.ldb, c.X, c.ldx);
-  const bool is_finite = status != LUTRA_INPUT_ERROR || !has_nonfinite_right_side(c);
+  bool is_finite = true;
+  if (status == LUTRA_INPUT_ERROR) PetscCall(all_ranks(F, !has_nonfinite_right_side(c), is_finite));
   PetscCall(judge_solution(F, status, c, is_finite));
   PetscFunctionReturn(ok);
 }

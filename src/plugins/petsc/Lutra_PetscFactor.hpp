@@ -19,6 +19,7 @@ struct Factor {
   bool analyzed = false;         ///< the solver has an analysis that allows a factorization
   bool solves_singular = false;  ///< option solve_singular: factors of singular matrices are used
   bool fails_by_error = false;   ///< -ksp_error_if_not_converged: failures are PETSc errors
+  bool over_ranks = false;       ///< the solver is one of lutra_mpi.h
   PetscInt factorizations = 0;   ///< with this analysis
 };
 
@@ -46,8 +47,14 @@ bool has_nonfinite(const PetscScalar* values, PetscInt count);
 /// Creates the solver for factors F of A, with the options -<prefix>mat_lutra_<option> of the database.
 PetscErrorCode create_solver(Mat F, Mat A, lutra_solver** solver);
 
+/// Makes the solver of a MATMPIAIJ on all its ranks.
+lutra_status create_on_ranks(Mat F, int scalar, int index, const char* backend, lutra_solver** solver);
+/// What a status of an analysis or a factorization means to PETSc. Collective, as they are.
+PetscErrorCode judge_factorization(Mat F, lutra_status status, const Rows& rows);
+
 // The operations of a factored Mat, in PETSc's signatures.
 PetscErrorCode lu_symbolic(Mat F, Mat A, IS rows, IS columns, const MatFactorInfo* info);
+PetscErrorCode ranks_symbolic(Mat F, Mat A, IS rows, IS columns, const MatFactorInfo* info);
 PetscErrorCode cholesky_symbolic(Mat F, Mat A, IS permutation, const MatFactorInfo* info);
 PetscErrorCode numeric(Mat F, Mat A, const MatFactorInfo* info);
 PetscErrorCode solve(Mat F, Vec b, Vec x);

@@ -109,8 +109,10 @@ PetscErrorCode create_solver(Mat F, Mat A, lutra_solver** solver) {
   if (threads > 0)
     PetscCheck(lutra_initialize(static_cast<int>(threads), -1) == LUTRA_SUCCESS, PetscObjectComm(object),
                PETSC_ERR_LIB, "Lutra: %s", lutra_message());
-  PetscCheck(lutra_create(solver, LUTRA_AUTO, scalar_type, index_type, backend) == LUTRA_SUCCESS,
-             PetscObjectComm(object), PETSC_ERR_SUP, "Lutra: %s", lutra_message());
+  const lutra_status status = factor_of(F)->over_ranks
+                                  ? create_on_ranks(F, scalar_type, index_type, backend, solver)
+                                  : lutra_create(solver, LUTRA_AUTO, scalar_type, index_type, backend);
+  PetscCheck(status == LUTRA_SUCCESS, PetscObjectComm(object), PETSC_ERR_SUP, "Lutra: %s", lutra_message());
   PetscCall(set_defaults(F->factortype, A, *solver));
   PetscCall(read_options(F, *solver));
   PetscFunctionReturn(ok);

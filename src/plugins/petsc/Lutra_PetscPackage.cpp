@@ -16,9 +16,9 @@ PetscErrorCode solver_type(Mat, MatSolverType* type) {
   PetscFunctionReturn(ok);
 }
 
-void set_operations(Mat F, MatFactorType type) {
+void set_operations(Mat F, MatFactorType type, bool over_ranks) {
   if (type == MAT_FACTOR_LU)
-    F->ops->lufactorsymbolic = lu_symbolic;
+    F->ops->lufactorsymbolic = over_ranks ? ranks_symbolic : lu_symbolic;
   else
     F->ops->choleskyfactorsymbolic = cholesky_symbolic;
   F->ops->solve = solve;
@@ -50,7 +50,10 @@ PetscErrorCode get_factor(Mat A, MatFactorType type, Mat* F) {
   (*F)->canuseordering = PETSC_FALSE;  // Lutra orders by itself
   PetscCall(PetscFree((*F)->solvertype));
   PetscCall(PetscStrallocpy(package, &(*F)->solvertype));
-  set_operations(*F, type);
+  PetscBool over_ranks = PETSC_FALSE;
+  PetscCall(PetscObjectBaseTypeCompare(reinterpret_cast<PetscObject>(A), MATMPIAIJ, &over_ranks));
+  (*F)->trivialsymbolic = over_ranks;
+  set_operations(*F, type, over_ranks);
   PetscFunctionReturn(ok);
 }
 
@@ -95,6 +98,7 @@ extern "C" PETSC_VISIBILITY_PUBLIC PetscErrorCode PetscDLLibraryRegister_lutra_p
       MatInitializePackage());  // the first call of MatSolverTypeRegister would hide PETSc's own solvers
   PetscCall(MatSolverTypeRegister(package, MATSEQAIJ, MAT_FACTOR_LU, get_factor));
   PetscCall(MatSolverTypeRegister(package, MATSEQAIJ, MAT_FACTOR_CHOLESKY, get_factor));
+  PetscCall(MatSolverTypeRegister(package, MATMPIAIJ, MAT_FACTOR_LU, get_factor));
   PetscCall(MatSolverTypeRegister(package, MATSEQSBAIJ, MAT_FACTOR_CHOLESKY, get_factor));
   PetscFunctionReturn(ok);
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Block Jacobi and additive Schwarz methods on several ranks, with Lutra for the blocks.
+"""Several ranks: Lutra for the blocks of block Jacobi and additive Schwarz methods, and for the whole matrix.
 
 usage: mpirun -n 4 ranks_petsc4py.py liblutra_petsc.so
 """
@@ -29,9 +29,7 @@ def solve(entries, pc, sub_pc, solver):
     ksp.setFromOptions()
     ksp.solve(b, x)
     assert ksp.getConvergedReason() > 0, ksp.getConvergedReason()
-    scatter, everything = PETSc.Scatter.toAll(x)
-    scatter.scatter(x, everything)
-    return everything.getArray().copy(), ksp.getIterationNumber()
+    return gathered(x), ksp.getIterationNumber()
 
 
 def factorizes_blocks(pc):
@@ -47,7 +45,13 @@ def factorizes_blocks(pc):
     return False
 
 
-def main():
+def gathered(x):
+    scatter, everything = PETSc.Scatter.toAll(x)
+    scatter.scatter(x, everything)
+    return everything.getArray().copy()
+
+
+def check_blocks():
     for pc in ("bjacobi", "asm"):
         assert factorizes_blocks(pc), pc
         for sub_pc, wind in (("lu", 0.3), ("cholesky", 0.0)):
@@ -57,7 +61,41 @@ def main():
             error = backward_error(entries, x, np.ones(ROWS * COLUMNS))
             assert iterations == expected, (pc, sub_pc, iterations, expected)
             assert error < 1e-9, (pc, sub_pc, error)
-    PETSc.Sys.Print(f"passed on {PETSc.COMM_WORLD.getSize()} ranks")
 
 
-main()
+def check_whole_matrix():
+    """LU of the whole matrix on all ranks: solves, transposed ones, new values, failures."""
+    n = ROWS * COLUMNS
+    A = PETSc.Mat().createAIJ([n, n], nnz=8)
+    b, x = A.createVecs()
+    b.set(1)
+    ksp = PETSc.KSP().create()
+    ksp.setType("preonly")
+    ksp.getPC().setType("lu")
+    ksp.getPC().setFactorSolverType("lutra")
+    for wind in (0.3, 0.1):
+        entries = list(laplacian(ROWS, COLUMNS, wind))
+        assemble(A, entries, *A.getOwnershipRange())
+        ksp.setOperators(A)
+        ksp.solve(b, x)
+        error = backward_error(entries, gathered(x), np.ones(n))
+        assert error < 1e-14, (wind, error)
+        ksp.solveTranspose(b, x)
+        error = backward_error(entries, gathered(x), np.ones(n), transposed=True)
+        assert error < 1e-14, (wind, error)
+    for value, reason in ((0.0, "singular"), (np.nan, "not a number")):
+        entries = [(i, j, a if i > 0 else value) for i, j, a in laplacian(ROWS, COLUMNS)]
+        assemble(A, entries, *A.getOwnershipRange())
+        ksp.setOperators(A)
+        ksp.solve(b, x)
+        assert ksp.getConvergedReason() == PETSc.KSP.ConvergedReason.DIVERGED_PCSETUP_FAILED, reason
+    assemble(A, list(laplacian(ROWS, COLUMNS, 0.2)), *A.getOwnershipRange())
+    ksp.setOperators(A)
+    ksp.solve(b, x)
+    assert ksp.getConvergedReason() > 0
+    assert backward_error(list(laplacian(ROWS, COLUMNS, 0.2)), gathered(x), np.ones(n)) < 1e-14
+
+
+check_blocks()
+check_whole_matrix()
+PETSc.Sys.Print(f"passed on {PETSc.COMM_WORLD.getSize()} ranks")
