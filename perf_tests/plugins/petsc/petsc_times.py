@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Refactorization and solve through PETSc: Lutra, Lutra without PETSc, and the LU solvers that PETSc has.
 
-usage: petsc_times.py [--lutra-option NAME=VALUE]… liblutra_petsc.so A.mtx[.xz]…
+usage: petsc_times.py [--lutra-option NAME=VALUE]… [--skip MATRIX:PEER]… liblutra_petsc.so A.mtx[.xz]…
 
 Solvers take turns. Times are processor times, the shortest of all turns, which other programs on the machine disturb
 least; those of peers are relative to Lutra through PETSc. Set OMP_NUM_THREADS and OPENBLAS_NUM_THREADS to 1: this is a
@@ -124,11 +124,11 @@ def create(make, name):
         return None
 
 
-def compare(PETSc, library, path, options):
+def compare(PETSc, library, path, options, peers):
     A = read(path)
     b = A @ np.random.default_rng(1).uniform(0.5, 1.5, A.shape[1])
     makers = {"lutra": lambda: Inside(PETSc, A, b, "lutra"), "alone": lambda: Alone(library, A, b, options)}
-    for peer in PEERS:
+    for peer in peers:
         makers[peer] = lambda peer=peer: Inside(PETSc, A, b, peer)
     candidates = {name: create(make, name) for name, make in makers.items()}
     candidates = {name: candidate for name, candidate in candidates.items() if candidate}
@@ -140,11 +140,12 @@ def compare(PETSc, library, path, options):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--lutra-option", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--skip", action="append", default=[], metavar="MATRIX:PEER", help="a peer that takes minutes")
     parser.add_argument("plugin")
     parser.add_argument("matrices", nargs="+")
     arguments = parser.parse_args()
     options = [tuple(option.split("=", 1)) for option in arguments.lutra_option]
-    words = [sys.argv[0], "-dll_append", arguments.plugin]
+    words = [sys.argv[0], "-dll_append", arguments.plugin, "-mat_mumps_icntl_14", "200"]  # per cent of workspace more
     for name, value in options:
         words += [f"-mat_lutra_{name}", value]
     petsc4py.init(words)
@@ -157,13 +158,14 @@ def main():
     print("| --- " * (6 + len(PEERS)) + "|")
     best_ratios, alone_ratios = [], []
     for path in arguments.matrices:
-        times, errors = compare(PETSc, library, path, options)
+        name = os.path.basename(path).split(".mtx")[0]
+        peers = [peer for peer in PEERS if f"{name}:{peer}" not in arguments.skip]
+        times, errors = compare(PETSc, library, path, options, peers)
         best = min((peer for peer in PEERS if peer in times), key=times.get)
         ratio = {name: seconds / times["lutra"] for name, seconds in times.items()}
         best_ratios.append(ratio[best])
         alone_ratios.append(ratio["alone"])
         cells = [f"{ratio[peer]:.2f}" if peer in ratio else "-" for peer in PEERS]
-        name = os.path.basename(path).split(".mtx")[0]
         print(f"| {name} | {1e3 * times['lutra']:.2f} | {ratio['alone']:.3f} |", " | ".join(cells),
               f"| {ratio[best]:.2f} ({best}) | {errors['lutra']:.0e}, {errors[best]:.0e} |", flush=True)
     print(f"geometric means: alone / lutra {statistics.geometric_mean(alone_ratios):.3f}, "

@@ -198,9 +198,10 @@ PetscErrorCode solve_vector(Mat F, int operation, Vec b, Vec x) {
 PetscErrorCode check_dense(Mat B, const char* name) {
   PetscFunctionBegin;
   PetscBool is_dense = PETSC_FALSE;
-  PetscCall(PetscObjectBaseTypeCompare(reinterpret_cast<PetscObject>(B), MATSEQDENSE, &is_dense));
-  PetscCheck(is_dense, comm_of(B), PETSC_ERR_ARG_WRONG, "Lutra: %s is a %s; MatMatSolve takes MATSEQDENSE",
-             name, reinterpret_cast<PetscObject>(B)->type_name);
+  PetscCall(PetscObjectBaseTypeCompareAny(reinterpret_cast<PetscObject>(B), &is_dense, MATSEQDENSE,
+                                          MATMPIDENSE, ""));
+  PetscCheck(is_dense, comm_of(B), PETSC_ERR_ARG_WRONG, "Lutra: %s is a %s; MatMatSolve takes MATDENSE", name,
+             reinterpret_cast<PetscObject>(B)->type_name);
   PetscFunctionReturn(ok);
 }
 

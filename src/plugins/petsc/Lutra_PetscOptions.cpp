@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <cstring>
 #include <string_view>
 
 #include "Lutra_PetscFactor.hpp"
@@ -60,19 +61,19 @@ PetscErrorCode set_defaults(MatFactorType type, Mat A, lutra_solver* solver) {
   PetscFunctionReturn(ok);
 }
 
-/// Sets the options that the words of a text, `-key value -key value …`, name.
-PetscErrorCode set_named_options(Mat F, lutra_solver* solver, PetscToken words) {
+/// Sets the options that a text, `-key value -key value …`, names. Changes the text.
+PetscErrorCode set_named_options(Mat F, lutra_solver* solver, char* text) {
   PetscFunctionBegin;
-  char* word = nullptr;
-  PetscCall(PetscTokenFind(words, &word));
-  while (word != nullptr) {
-    char* name = nullptr;
-    PetscCall(PetscStrstr(word, key_start, &name));
-    if (word[0] == '-' && name != nullptr) {
-      name += std::string_view(key_start).size();
+  for (char* word = text; *word != '\0';) {
+    char* const end = std::strchr(word, ' ');
+    if (end != nullptr) *end = '\0';
+    const char* const start = word[0] == '-' ? std::strstr(word, key_start) : nullptr;
+    if (start != nullptr) {
+      const char* const name = start + std::strlen(key_start);
       if (!is_library_option(name)) PetscCall(set_option(F, solver, name));
     }
-    PetscCall(PetscTokenFind(words, &word));
+    if (end == nullptr) break;
+    word = end + 1;
   }
   PetscFunctionReturn(ok);
 }
@@ -81,11 +82,8 @@ PetscErrorCode set_named_options(Mat F, lutra_solver* solver, PetscToken words) 
 PetscErrorCode read_options(Mat F, lutra_solver* solver) {
   PetscFunctionBegin;
   char* all = nullptr;
-  PetscToken words;
   PetscCall(PetscOptionsGetAll(reinterpret_cast<PetscObject>(F)->options, &all));
-  PetscCall(PetscTokenCreate(all, ' ', &words));
-  const PetscErrorCode error = set_named_options(F, solver, words);
-  PetscCall(PetscTokenDestroy(&words));
+  const PetscErrorCode error = set_named_options(F, solver, all);
   PetscCall(PetscFree(all));
   PetscFunctionReturn(error);
 }

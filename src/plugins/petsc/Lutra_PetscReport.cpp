@@ -104,8 +104,8 @@ PetscErrorCode inertia(Mat F, PetscInt* negative, PetscInt* zero, PetscInt* posi
     PetscInt* value;
   } numbers[] = {{"inertia.negative", negative}, {"inertia.zero", zero}, {"inertia.positive", positive}};
   for (const auto& [key, value] : numbers) {
-    std::int64_t found = 0;  // an empty matrix has no solver
-    PetscCheck(s == nullptr || lutra_get_integer(s, key, &found) == LUTRA_SUCCESS, PETSC_COMM_SELF,
+    std::int64_t found = 0;
+    PetscCheck(F->rmap->n == 0 || lutra_get_integer(s, key, &found) == LUTRA_SUCCESS, PETSC_COMM_SELF,
                PETSC_ERR_ARG_WRONGSTATE, "Lutra: the inertia is not known: %s", lutra_message());
     if (value != nullptr) *value = static_cast<PetscInt>(found);
   }

@@ -96,6 +96,33 @@ def check_whole_matrix():
     assert backward_error(list(laplacian(ROWS, COLUMNS, 0.2)), gathered(x), np.ones(n)) < 1e-14
 
 
+def check_few_rows():
+    """A rank without rows, and several right-hand sides."""
+    n = 3
+    entries = [(i, j, 1.0 + 4 * (i == j) + i) for i in range(n) for j in range(n)]
+    A = PETSc.Mat().createAIJ([n, n], nnz=3)
+    assemble(A, entries, *A.getOwnershipRange())
+    B = PETSc.Mat().createDense([n, 2])
+    B.setUp()
+    first, last = B.getOwnershipRange()
+    B.getDenseArray()[:] = np.arange(2 * n).reshape(n, 2)[first:last]
+    B.assemble()
+    X = B.duplicate()
+    ksp = PETSc.KSP().create()
+    ksp.setOperators(A)
+    ksp.setType("preonly")
+    ksp.getPC().setType("lu")
+    ksp.getPC().setFactorSolverType("lutra")
+    ksp.setUp()
+    ksp.getPC().getFactorMatrix().matSolve(B, X)
+    dense = np.zeros((n, n))
+    for i, j, value in entries:
+        dense[i, j] = value
+    expected = np.linalg.solve(dense, np.arange(2.0 * n).reshape(n, 2))
+    np.testing.assert_allclose(X.getDenseArray(), expected[first:last], rtol=1e-12, atol=1e-14)
+
+
 check_blocks()
+check_few_rows()
 check_whole_matrix()
 PETSc.Sys.Print(f"passed on {PETSc.COMM_WORLD.getSize()} ranks")
