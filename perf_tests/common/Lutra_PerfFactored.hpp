@@ -14,6 +14,8 @@ namespace lutra::Perf {
 inline LuOptions options_for(Engine engine) {
   LuOptions options;
   options.engine = engine;
+  // `Factored::simplicial` is the engine by columns
+  if (engine == Engine::simplicial) options.columns.supernodes = ColumnSupernodes::off;
   return options;
 }
 

@@ -15,8 +15,7 @@ namespace lutra::Perf {
 namespace {
 
 LuOptions with_engine(Engine engine) {
-  LuOptions options;
-  options.engine = engine;
+  LuOptions options = options_for(engine);
   options.expected_factorizations = repeated_factorizations;
   return options;
 }

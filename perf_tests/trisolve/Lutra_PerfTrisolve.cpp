@@ -205,9 +205,8 @@ Measurement measure_factors(const PerfRun& run, const HostMatrix<Scalar>& matrix
 
 template <class Scalar>
 void register_factors(const PerfRun& run, const std::string& name, const HostMatrix<Scalar>& matrix) {
-  LuOptions by_columns, by_triangles;
+  LuOptions by_columns = options_for(Engine::simplicial), by_triangles;
   by_columns.expected_factorizations = by_triangles.expected_factorizations = repeated_factorizations;
-  by_columns.engine = Engine::simplicial;
   by_triangles.trisolve = TrisolveMethod::syncfree;
   const std::pair<const char*, LuOptions> lines[] = {
       {"lutra", {}}, {"lutra-column", by_columns}, {"lutra-triangles", by_triangles}};

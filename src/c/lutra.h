@@ -108,7 +108,7 @@ lutra_status lutra_initialize(int num_threads, int device);
  * end of main. Returns LUTRA_CALL_ORDER_ERROR while solvers exist. */
 lutra_status lutra_finalize(void);
 
-/* Version of the linked library, such as "0.1.0". NULL if memory for the text is exhausted. */
+/* Version of the linked library, such as "0.2.0". NULL if memory for the text is exhausted. */
 const char* lutra_version(void);
 
 /* JSON: version, commit, Kokkos, and the backends, scalars and ordinals built into the library. Valid until

@@ -43,14 +43,15 @@ double forecast_bytes(const HostMatrix<Scalar>& A, double factors, bool symmetri
   return (value + index) * factors + (value + index + offset + index) * entries + 22 * value * rows + columns;
 }
 
-/// "; about … bytes in all (1.5 MiB) are needed": suffix of the message about a failed allocation.
+/// "; about … bytes in all (1.5 MiB) are needed": suffix of the message about a failed allocation, or "more
+/// than …" if no forecast of the method is known.
 /// @param report of the solver, with the bytes it held
 template <class Scalar>
-std::string needed_text(const HostMatrix<Scalar>& A, Method method, const Report& report,
-                        std::size_t refused_bytes, std::size_t n_rhs) {
+std::string needed_text(const HostMatrix<Scalar>& A, const SolverOptions& options, Method method,
+                        const Report& report, std::size_t refused_bytes, std::size_t n_rhs) {
   const double here =
       static_cast<double>(report.memory.device_peak_bytes) + static_cast<double>(refused_bytes);
-  const bool direct = method != Method::krylov;
+  const bool direct = method != Method::krylov && options.lu.columns.supernodes != ColumnSupernodes::on;
   const bool symmetric = method == Method::ldlt || method == Method::cholesky;
   FactorCounts counts = report.factors;
   if (symmetric && counts.nnz_l) counts.nnz_u = 0;
@@ -58,7 +59,7 @@ std::string needed_text(const HostMatrix<Scalar>& A, Method method, const Report
   if (entries && symmetric && !counts.nnz_l) *entries = (*entries + static_cast<double>(A.n_rows)) / 2;
   const double all = entries ? std::max(here, forecast_bytes(A, *entries, symmetric, n_rhs)) : here;
   const auto bytes = static_cast<std::size_t>(all);
-  return std::string("; ") + (entries ? "about " : "at least ") + std::to_string(bytes) + " bytes in all (" +
+  return std::string("; ") + (entries ? "about " : "more than ") + std::to_string(bytes) + " bytes in all (" +
          bytes_text(bytes) + ") are needed";
 }
 

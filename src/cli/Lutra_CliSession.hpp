@@ -68,7 +68,11 @@ class Session {
 
  public:
   Session(const Arguments& arguments, const ProgramOptions& options)
-      : m_arguments(arguments), m_options(options), m_solver(options.solver), m_progress(!arguments.quiet) {}
+      : m_arguments(arguments),
+        m_options(options),
+        m_budget(options.solver.memory_limit),
+        m_solver(options.solver, ExecutionSpace(), m_budget),
+        m_progress(!arguments.quiet) {}
 
   const ProgramOptions& options() const { return m_options; }
 
@@ -85,8 +89,8 @@ class Session {
     } catch (const OutOfMemoryError& error) {
       run_out_of_memory(record, error.what());
       if (m_arguments.is_given("--memory-limit"))
-        record.message += needed_text(A, m_solver.method(), record.report, error.needed_bytes(),
-                                      B.size() / static_cast<std::size_t>(A.n_rows));
+        record.message += needed_text(A, m_options.solver, m_solver.method(), record.report,
+                                      error.needed_bytes(), B.size() / static_cast<std::size_t>(A.n_rows));
     } catch (const std::bad_alloc& error) {
       run_out_of_memory(record, error.what());
     }
@@ -100,6 +104,8 @@ class Session {
   void run_out_of_memory(ReportRecord& record, const char* message) const {
     record.report = m_solver.report();
     record.report.status = Status::out_of_memory;
+    record.report.memory.device_peak_bytes = m_budget.peak_bytes();
+    if (m_budget.limit_bytes() > 0) record.report.memory.limit_bytes = m_budget.limit_bytes();
     record.message = message;
   }
 
@@ -168,6 +174,7 @@ class Session {
 
   const Arguments& m_arguments;
   ProgramOptions m_options;
+  MemoryBudget m_budget;
   Solver<Scalar, ExecutionSpace> m_solver;
   Progress m_progress;
   bool m_analyzed = false;

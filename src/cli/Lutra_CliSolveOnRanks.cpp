@@ -303,6 +303,7 @@ int solve(const Arguments& arguments, const ProgramOptions& options, Input&& inp
   record.run =
       distribution.on_device ? describe_run<Device>() : describe_run<Kokkos::DefaultHostExecutionSpace>();
   Solution<Scalar> solution;
+  solution.grid = distribution.grid;  // 0 × 0: no grid
   solution.ranks.resize(static_cast<std::size_t>(ranks.size()));
   try {
     const SolverOptions& chosen = system.options.solver;
@@ -320,6 +321,7 @@ int solve(const Arguments& arguments, const ProgramOptions& options, Input&& inp
   } catch (const OutOfMemoryError& error) {  // agreed on by all
     record.report.status = Status::out_of_memory;
     record.message = error.what();
+    if (options.solver.memory_limit > 0) record.report.memory.limit_bytes = options.solver.memory_limit;
   }
   ranks.agree(
       "output",

@@ -28,7 +28,7 @@ void require_kernels(const LevelizationOptions& options) {
   check_enumerator("options: method", options.method, LevelizationMethod::portable);
   if (options.method != LevelizationMethod::device_launches) return;
   if (!Impl::has_kahn_kernels<ExecutionSpace>)
-    throw InputError("levelization by device launches is for CUDA (choose from cooperative, portable)");
+    throw InputError("options: levels by device launches need CUDA (choose from cooperative, portable)");
   if (options.launches == nullptr)
     throw InputError(
         "levelization by device launches needs the kernels of Lutra::device_launches, which a build with "

@@ -25,7 +25,8 @@ bool may_be_reordered(const LuOptions& options) {
 /// with similar patterns are adjacent.
 template <class ExecutionSpace>
 bool wants_tree_order(const LuOptions& options) {
-  return options.columns.supernodes != ColumnSupernodes::off && may_be_reordered(options);
+  return options.columns.supernodes != ColumnSupernodes::off && !asks_for_columns(options.columns) &&
+         may_be_reordered(options);
 }
 /// The up-looking engine is faster with such an order.
 template <Impl::HostExecution ExecutionSpace>

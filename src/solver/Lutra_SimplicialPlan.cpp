@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_SimplicialPlan.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "Lutra_Allocate.hpp"
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_Timer.hpp"
@@ -84,12 +88,49 @@ LuPattern<typename ExecutionSpace::memory_space> find_pattern(
   return to_memory_of(exec, options.pattern_source->find(on_host, budget), budget);
 }
 
-/// Whether supernodes pay, for ColumnSupernodes::automatic: on a host core blocks then gain more over rows
-/// than their zeros and tiles cost.
-template <class Plan>
-bool supernodes_pay(const Plan& lu) {
-  constexpr double min_flops_per_entry = 150;
-  return lu.flops >= min_flops_per_entry * static_cast<double>(lu.n_values);
+/// Counts the flops of a factorization on the pattern of L + U: divisions, plus a multiplication and an
+/// addition per pair of entries of L(:, j) and U(j, :). Two launches.
+template <class ExecutionSpace>
+double count_flops(const ExecutionSpace& exec, const LuPattern<typename ExecutionSpace::memory_space>& filled,
+                   const MemoryBudget& budget) {
+  MemoryReservation reservation(budget);
+  using Counts = Kokkos::View<Ordinal*, typename ExecutionSpace::memory_space>;
+  const auto below = reservation.template allocate<Counts>(exec, "lutra::solver::entries of L by columns",
+                                                           static_cast<std::size_t>(filled.n));
+  Kokkos::deep_copy(exec, below, 0);
+  const auto row_map = filled.row_map, diagonal = filled.diagonal;
+  const auto entries = filled.entries;
+  const Kokkos::RangePolicy<ExecutionSpace> rows(exec, 0, filled.n);
+  Kokkos::parallel_for(
+      "lutra::solver::entries of L by columns", rows, KOKKOS_LAMBDA(const Ordinal i) {
+        for (Offset p = row_map(i); p < diagonal(i); ++p) Kokkos::atomic_inc(&below(entries(p)));
+      });
+  double flops = 0;
+  Kokkos::parallel_reduce(
+      "lutra::solver::flops", rows,
+      KOKKOS_LAMBDA(const Ordinal j, double& sum) {
+        const auto right = static_cast<double>(row_map(j + 1) - diagonal(j) - 1);
+        sum += static_cast<double>(below(j)) * (1 + 2 * right);
+      },
+      flops);
+  return flops;
+}
+
+/// Whether to factorize by supernodes. From 40 flops per entry on, devices take 0.2 to 0.6 of the time of
+/// columns (docs/supernodes.md); below, a plan for few products may cost more than it spares.
+template <class ExecutionSpace>
+bool takes_supernodes(const ExecutionSpace& exec,
+                      const LuPattern<typename ExecutionSpace::memory_space>& filled,
+                      const ColumnOptions& options, const MemoryBudget& budget, Report& report) {
+  constexpr double min_flops_per_entry = 40;
+  if (options.supernodes != ColumnSupernodes::automatic) return options.supernodes == ColumnSupernodes::on;
+  if (Impl::is_host_space<ExecutionSpace> || asks_for_columns(options)) return false;
+  const double per_entry =
+      count_flops(exec, filled, budget) / std::max(1.0, static_cast<double>(filled.nnz_l + filled.nnz_u));
+  const bool pays = per_entry >= min_flops_per_entry;
+  Impl::add_reason(report, std::string("factorization by ") + (pays ? "supernodes: " : "columns: ") +
+                               std::to_string(std::llround(per_entry)) + " flops per entry of L + U");
+  return pays;
 }
 
 /// Writes number, zeros and bytes of the supernodes.
@@ -114,6 +155,32 @@ auto make_plan(const ExecutionSpace& exec, const PermutedPattern<typename Execut
   plan->counts.nnz_u = static_cast<std::int64_t>(filled.nnz_u);
   plan->counts.flops = plan->lu.lu.flops;
   return plan;
+}
+
+/// Plan by supernodes; null if they are not the caller's choice and exceed the memory limit where columns may
+/// not.
+template <class Scalar, class ExecutionSpace>
+auto plan_supernodes(const ExecutionSpace& exec,
+                     const PermutedPattern<typename ExecutionSpace::memory_space>& F,
+                     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& permuted,
+                     const MemoryReservation& reservation,
+                     const LuPattern<typename ExecutionSpace::memory_space>& filled,
+                     const ColumnOptions& options, const MemoryBudget& budget) {
+  using Plan = decltype(make_plan<Impl::SupernodalEngine<Scalar, ExecutionSpace>, Scalar>(
+      exec, F, permuted, reservation, filled, options, budget));
+  const bool may_fail = options.supernodes == ColumnSupernodes::automatic;
+  try {
+    Plan plan = make_plan<Impl::SupernodalEngine<Scalar, ExecutionSpace>, Scalar>(
+        exec, F, permuted, reservation, filled, options, budget);
+    const std::size_t values =
+        (static_cast<std::size_t>(plan->lu.lu.n_values) + filled.entries.extent(0)) * sizeof(Scalar);
+    if (may_fail && budget.available_bytes() < values) return Plan();
+    describe_supernodes(plan->lu.lu, sizeof(Scalar), plan->counts);
+    return plan;
+  } catch (const OutOfMemoryError&) {
+    if (!may_fail) throw;
+  }
+  return Plan();
 }
 
 /// Adds the solves with L and U by rows.
@@ -147,22 +214,21 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
   report.fill2 = filled.fill2;
   if (!filled.reason.empty()) Impl::add_reason(report, filled.reason);
   report.times.symbolic = timer.seconds();
-  if (options.columns.supernodes != ColumnSupernodes::off) {
-    auto plan = make_plan<Impl::SupernodalEngine<Scalar, ExecutionSpace>, Scalar>(
-        exec, F, permuted, reservation, filled, options.columns, budget);
-    if (options.columns.supernodes == ColumnSupernodes::on || supernodes_pay(plan->lu.lu)) {
-      describe_supernodes(plan->lu.lu, sizeof(Scalar), plan->counts);
-      make_solves<Scalar>(exec, F, options, plan->lu.lu.begin, budget, *plan);
-      report.times.levelization = timer.seconds() - *report.times.symbolic;
-      return plan;
-    }
+  const auto finish = [&](auto plan, const auto& partition) {
+    make_solves<Scalar>(exec, F, options, partition, budget, *plan);
+    report.times.levelization = timer.seconds() - *report.times.symbolic;
+    return plan;
+  };
+  if (takes_supernodes(exec, filled, options.columns, budget, report)) {
+    if (auto plan = plan_supernodes<Scalar>(exec, F, permuted, reservation, filled, options.columns, budget))
+      return finish(plan, plan->lu.lu.begin);
+    Impl::add_reason(report, "columns, since panels of supernodes exceed the memory limit");
   }
-  auto plan = make_plan<SimplicialEngine<Scalar, ExecutionSpace>, Scalar>(
-      exec, F, std::exchange(permuted, {}), std::move(reservation), filled,
-      without_supernodes(options.columns), budget);
-  make_solves<Scalar>(exec, F, options, {}, budget, *plan);
-  report.times.levelization = timer.seconds() - *report.times.symbolic;
-  return plan;
+  ColumnOptions by_columns = options.columns;
+  by_columns.supernodes = ColumnOptions().supernodes;
+  return finish(make_plan<SimplicialEngine<Scalar, ExecutionSpace>, Scalar>(
+                    exec, F, std::exchange(permuted, {}), std::move(reservation), filled, by_columns, budget),
+                Kokkos::View<const Ordinal*, typename ExecutionSpace::memory_space>());
 }
 
 #define LUTRA_SIMPLICIAL_PLAN(Scalar, Space)                                                \

@@ -80,6 +80,8 @@ TEST_CASE("invalid calls end with status 2", "[cli]") {
            "--columns mode: invalid value 'D' (choose from flow, levels, A, B, C)"},
           {"solve a.mtx --engine simplicial --columns mode", "'mode' is not KEY=VALUE"},
           {"solve a.mtx --engine simplicial --columns mode=A,", "'' is not KEY=VALUE"},
+          {"solve a.mtx --backend serial --engine simplicial --columns supernodes=on,levels=device",
+           "options: levels by device launches need CUDA (choose from cooperative, portable)"},
           {"solve a.mtx --engine simplicial --columns format=dense", "data flow"},
           {"solve a.mtx --backend serial --engine simplicial --columns mode=A",
            "on hosts the simplicial engine is up-looking"},

@@ -12,7 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 NOTES = sorted((ROOT / "docs" / "notes").glob("*.md"))
-TEXTS = PAGES + [ROOT / "docs" / "notes" / "README.md", ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")]
+TEXTS = PAGES + [ROOT / "docs" / "notes" / "README.md", *TOP]
 MAX_LINES = 150
 MAX_COLUMNS = 120  # of every line, tables included
 PRESETS = {p["name"] for p in json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]}
@@ -182,7 +183,7 @@ class Pages(unittest.TestCase):
                 self.assertLessEqual(len(lines), MAX_LINES)
 
     def test_lines_are_short(self):
-        for page in [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]:
+        for page in [*PAGES, *TOP]:
             with self.subTest(page=page.name):
                 wide = [line[:60] for line in page.read_text().splitlines() if len(line) > MAX_COLUMNS]
                 self.assertFalse(wide)

@@ -245,6 +245,31 @@ TEST_CASE("the report says why and where rank 0 factorizes alone", "[distributed
   comm.close();
 }
 
+TEST_CASE("rank 0 alone takes the order that was found for all ranks", "[distributed]") {
+  Communicator comm;
+  const HostMatrix<double> A = generate("convdiff3d", 12);
+  LuOptions once;  // so that plans of all ranks do not pay
+  once.expected_factorizations = 1;
+  const Report report = solve_whole(comm, A, once);
+  CHECK(report.status == Status::success);
+  if (comm.rank() == 0 && comm.size() > 1) {
+    const Communicator::Work work(comm);
+    SparseLU<double, Kokkos::DefaultHostExecutionSpace> alone(once);
+    succeed(alone.analyze(A));
+    const Report& expected = alone.report();
+    INFO(report.choice.why);
+    REQUIRE(report.choice.why.find("rank 0 factorized alone: ") != std::string::npos);
+    CHECK(report.choice.engine == "multifrontal");
+    CHECK(report.choice.ordering == expected.choice.ordering);
+    CHECK(report.factors.nnz_l == expected.factors.nnz_l);
+    CHECK(report.factors.tree_height == expected.factors.tree_height);
+    CHECK(report.choice.why.starts_with(expected.choice.why.substr(0, expected.choice.why.find("; "))));
+    const auto first = report.choice.why.find("matching: ");
+    CHECK(report.choice.why.find("matching: ", first + 1) == std::string::npos);
+  }
+  comm.close();
+}
+
 TEST_CASE("a memory limit too small for one rank suffices for several", "[distributed]") {
   Communicator comm;
   const HostMatrix<double> A = generate("poisson3d", 20);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <random>
 
 #include "Lutra_Error.hpp"
 #include "Lutra_TestStatus.hpp"
 #include "Lutra_TestSystems.hpp"
+
+using Catch::Matchers::ContainsSubstring;
 
 namespace lutra::Test {
 namespace {
@@ -102,16 +105,48 @@ TEMPLATE_LIST_TEST_CASE("supernodes and columns give the same factors", "[solver
   CHECK(*on.factors.levels < *off.factors.levels);
 }
 
-TEMPLATE_LIST_TEST_CASE("automatic supernodes depend on the flops per entry", "[solver][supernodal]",
-                        AllTypes) {
-  const auto sparse = unsymmetric_grid<TestType>(6);
-  Solver<TestType> solver(by_supernodes(ColumnSupernodes::automatic));
-  succeed(solver.analyze(sparse));
+TEMPLATE_LIST_TEST_CASE("devices take supernodes by default, from enough flops per entry on",
+                        "[solver][supernodal]", AllTypes) {
+  const bool on_device = !lutra::Impl::is_host_space<typename TestType::Space>;
+  LuOptions options = by_supernodes(ColumnOptions().supernodes);
+  Solver<TestType> solver(options);
+  succeed(solver.analyze(unsymmetric_grid<TestType>(6)));
   CHECK_FALSE(solver.report().factors.supernodes);
   std::mt19937 random(9);
   const auto dense = permuted_matrix<Matrix<TestType>>(300, 60.0, random);
   succeed(solver.analyze(dense));
-  CHECK(solver.report().factors.supernodes);
+  CHECK(solver.report().factors.supernodes.has_value() == on_device);
+  succeed(solver.factorize(dense));
+  check_solutions<TestType>(solver, dense);
+  if (!on_device) return;
+  CHECK_THAT(solver.report().choice.why, ContainsSubstring("factorization by supernodes: "));
+  options.columns.portable = true;  // of columns alone
+  Solver<TestType> by_columns(options);
+  succeed(by_columns.analyze(dense));
+  CHECK_FALSE(by_columns.report().factors.supernodes);
+}
+
+TEMPLATE_LIST_TEST_CASE("columns take over where supernodes exceed the memory limit", "[solver][supernodal]",
+                        AllTypes) {
+  if (lutra::Impl::is_host_space<typename TestType::Space>) return;
+  std::mt19937 random(9);
+  const auto dense = permuted_matrix<Matrix<TestType>>(300, 60.0, random);
+  LuOptions options = by_supernodes(ColumnSupernodes::automatic);
+  bool by_supernodes = false, by_columns = false;
+  for (std::size_t limit = std::size_t(1) << 18; limit < std::size_t(1) << 27; limit += limit / 8) {
+    options.memory_limit = limit;
+    Solver<TestType> solver(options);
+    try {
+      succeed(solver.analyze(dense));
+      succeed(solver.factorize(dense));
+    } catch (const OutOfMemoryError&) {
+      continue;
+    }
+    (solver.report().factors.supernodes ? by_supernodes : by_columns) = true;
+    check_solutions<TestType>(solver, dense);
+  }
+  CHECK(by_supernodes);
+  CHECK(by_columns);
 }
 
 TEMPLATE_LIST_TEST_CASE("small pivots within supernodes are perturbed", "[solver][supernodal]", AllTypes) {
@@ -148,11 +183,16 @@ TEST_CASE("options of supernodes that nothing would use are refused", "[solver][
   options = by_supernodes(ColumnSupernodes::off);
   options.columns.supernode_size = 16;
   CHECK_THROWS_AS(check_options(options), InputError);
+  options = by_supernodes(ColumnSupernodes::automatic);
+  options.columns.supernode_size = 16;
+  CHECK_NOTHROW(check_options(options));
+  options.columns.mode = ColumnMode::levels;
+  CHECK_THROWS_AS(check_options(options), InputError);
   options = by_supernodes();
   options.columns.levels = LevelizationMethod::portable;
   CHECK_NOTHROW(check_options(options));
-  set_option(options, "columns.supernodes", "auto");
-  CHECK(options.columns.supernodes == ColumnSupernodes::automatic);
+  set_option(options, "columns.supernodes", "off");
+  CHECK(options.columns.supernodes == ColumnSupernodes::off);
 }
 
 }  // namespace lutra::Test

@@ -132,7 +132,7 @@ PaperTable section_2_2(const std::vector<GsofaCase>& cases) {
                    "zeros",
                    "levels of columns",
                    "of supernodes",
-                   "columns (default of devices)",
+                   "columns, data flow",
                    "columns, portable",
                    "supernodes",
                    "of half the size",

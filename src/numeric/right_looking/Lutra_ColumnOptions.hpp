@@ -33,7 +33,8 @@ enum class ColumnFormat {
 enum class ColumnSupernodes {
   off,
   on,        ///< on every execution space, hosts included
-  automatic  ///< on, if the factorization performs enough flops per entry of L + U for blocks to pay
+  automatic  ///< on devices, if there are enough flops per entry of L + U, memory for the panels, and no
+             ///< options of columns; hosts work by rows
 };
 
 /// Names on the command line.
@@ -53,8 +54,8 @@ struct ColumnOptions {
   ColumnFormat format = ColumnFormat::automatic;
   LevelizationMethod levels = LevelizationMethod::cooperative;  ///< how levels of columns are found
   bool portable = false;                                        ///< portable kernels, also on CUDA
-  /// By supernodes `levels` applies, and the other options above are refused.
-  ColumnSupernodes supernodes = ColumnSupernodes::off;
+  /// With `on` the options above are refused, except for `levels`.
+  ColumnSupernodes supernodes = ColumnSupernodes::automatic;
   int supernode_size = 0;  ///< maximum number of columns of a supernode; 0: 128 on hosts, 32 on devices
   double supernode_zeros = 0.25;  ///< maximum fraction of zeros in what a supernode stores
   /// Kernels of LevelizationMethod::device_launches, from the library Lutra::device_launches. Has no name.
@@ -63,13 +64,16 @@ struct ColumnOptions {
   bool operator==(const ColumnOptions&) const = default;
 };
 
-/// The options if the factorization works by columns.
-constexpr ColumnOptions without_supernodes(ColumnOptions options) {
+/// Whether options are set that only columns have.
+constexpr bool asks_for_columns(const ColumnOptions& options) {
   const ColumnOptions defaults;
-  options.supernodes = defaults.supernodes;
-  options.supernode_size = defaults.supernode_size;
-  options.supernode_zeros = defaults.supernode_zeros;
-  return options;
+  return options.mode != defaults.mode || options.format != defaults.format || options.portable;
+}
+/// Whether options are set that only supernodes have.
+constexpr bool asks_for_supernodes(const ColumnOptions& options) {
+  const ColumnOptions defaults;
+  return options.supernode_size != defaults.supernode_size ||
+         options.supernode_zeros != defaults.supernode_zeros;
 }
 
 /// Dense columns that fit in memory at once: M = L/(n·sizeof(value)) of section 3.4.

@@ -25,21 +25,19 @@ void check_pivoting(const LuOptions& options) {
         "options: with threshold pivoting solves work on the fronts (trisolve auto or supernodal)");
 }
 
-/// @throws InputError for options of columns that a factorization by supernodes would not use, and for
-///         options of supernodes without these
+/// @throws InputError for options of columns together with those of supernodes, and for options of supernodes
+///         without these
 void check_supernodes(const ColumnOptions& options) {
-  ColumnOptions by_columns = without_supernodes(options);
-  if (options.supernodes == ColumnSupernodes::off) {
-    if (by_columns != options)
-      throw InputError(
-          "options: columns.supernode_size and supernode_zeros need columns.supernodes on or auto");
-    return;
-  }
-  by_columns.levels = ColumnOptions().levels;
-  by_columns.launches = nullptr;
-  if (by_columns != ColumnOptions())
+  if (options.supernodes == ColumnSupernodes::off && asks_for_supernodes(options))
+    throw InputError(
+        "options: columns.supernode_size and supernode_zeros need columns.supernodes on or auto");
+  if (!asks_for_columns(options)) return;
+  if (options.supernodes == ColumnSupernodes::on)
     throw InputError(
         "options: columns.supernodes has kernels of its own, without columns.mode, format and portable");
+  if (asks_for_supernodes(options))
+    throw InputError(
+        "options: columns.mode, format and portable exclude columns.supernode_size and supernode_zeros");
 }
 
 /// @throws InputError for options of columns that no engine would use

@@ -178,11 +178,12 @@ class DistributedLU {
   bool m_stays_alone = false;  ///< whatever the values are: fronts are not tried again
   std::string m_why_alone;     ///< why rank 0 factorizes alone, on rank 0; empty if there is only one rank
   std::unique_ptr<Impl::GridOnRanks<Scalar>> m_grid;  ///< factors on the given grid; else null
-  RankStatistics m_search;                            ///< this rank's part of the symbolic factorization
-  MemoryBudget m_budget;                              ///< of fronts and solves on this rank
-  bool m_usable = false;                              ///< the factors are those of m_A
-  bool m_has_matrix = false;                          ///< `factorize` has returned
-  bool m_has_newer_values = false;                    ///< those of the fronts are newer than those of m_A
+  std::vector<std::int64_t> m_order_alone;  ///< order found on rank 0, if rank 0 factorizes by fronts in it
+  RankStatistics m_search;                  ///< this rank's part of the symbolic factorization
+  MemoryBudget m_budget;                    ///< of fronts and solves on this rank
+  bool m_usable = false;                    ///< the factors are those of m_A
+  bool m_has_matrix = false;                ///< `factorize` has returned
+  bool m_has_newer_values = false;          ///< those of the fronts are newer than those of m_A
   Report m_report;
 };
 

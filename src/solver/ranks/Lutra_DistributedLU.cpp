@@ -259,6 +259,7 @@ template <class Scalar>
 template <class ExecutionSpace>
 void DistributedLU<Scalar>::factorize_in(const HostMatrix<Scalar>& A) {
   m_why_alone.clear();
+  m_order_alone.clear();
   if (!factorize_on_ranks<ExecutionSpace>(A)) factorize_on_first_rank<ExecutionSpace>(A);
 }
 
@@ -306,7 +307,12 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
           analysis.division = std::move(division.ranks);
           if (m_options.engine == Engine::automatic && m_asked.size() == 0)
             m_why_alone = division.why_one_rank;
-          if (!m_why_alone.empty()) return;
+          if (!m_why_alone.empty()) {
+            if (!choice.reason.empty()) Impl::add_reason(m_report, choice.reason);
+            if (!pivots->block_triangular)
+              analysis.order_alone.assign(pivots->columns.begin(), pivots->columns.end());
+            return;
+          }
         }
         takes_fronts[0] = 1;
         pivots->reorder(tree.order);
@@ -336,7 +342,10 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
     return false;
   }
   Analysis analysis;
-  if (!analyze<ExecutionSpace>(A, analysis)) return false;
+  if (!analyze<ExecutionSpace>(A, analysis)) {
+    m_order_alone = std::move(analysis.order_alone);
+    return false;
+  }
   try {
     const Kokkos::Timer planning;
     const auto symmetry = m_symmetric ? std::optional(m_symmetric->symmetry()) : std::nullopt;
@@ -425,8 +434,11 @@ template <class Scalar>
 template <class ExecutionSpace>
 void DistributedLU<Scalar>::factorize_on_first_rank(const HostMatrix<Scalar>& A) {
   const auto distribution = m_report.times.distribution;
-  m_alone = m_symmetric ? Impl::make_first_rank_solver<Scalar, ExecutionSpace>(m_comm, m_symmetric->options())
-                        : Impl::make_first_rank_solver<Scalar, ExecutionSpace>(m_comm, m_options);
+  const Impl::FoundOrder found{std::exchange(m_order_alone, {}), m_report};
+  const auto make = [&](const auto& options) {
+    return Impl::make_first_rank_solver<Scalar, ExecutionSpace>(m_comm, options, found);
+  };
+  m_alone = m_symmetric ? make(m_symmetric->options()) : make(m_options);
   m_alone->factorize(A);
   m_report = m_alone->report();
   m_search = m_alone->statistics();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string>
 
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PatternOnRanks.hpp"
@@ -20,15 +21,43 @@ Fill2Options fill2_of(const LdltOptions&) {
   return {};
 }
 
+/// Writes to the report of a solver that was given an order where it came from.
+/// @param found report of the analysis that found the order
+void take_order(const Report& found, Report& report) {
+  const auto add = [](const std::optional<double>& more, std::optional<double>& seconds) {
+    if (more) seconds = seconds.value_or(0) + *more;
+  };
+  add(found.times.matching, report.times.matching);
+  add(found.times.ordering, report.times.ordering);
+  add(found.times.symbolic, report.times.symbolic);
+  report.choice.ordering = found.choice.ordering;
+  report.predicted = found.predicted;
+  report.factors.tree_height = found.factors.tree_height;
+  std::string why = found.choice.why;
+  for (std::size_t begin = 0; begin < report.choice.why.size();) {  // a matching gives its reason twice
+    const std::size_t end = std::min(report.choice.why.find("; ", begin), report.choice.why.size());
+    const std::string reason = report.choice.why.substr(begin, end - begin);
+    if (why.find(reason) == std::string::npos) why += (why.empty() ? "" : "; ") + reason;
+    begin = end + 2;
+  }
+  report.choice.why = why;
+}
+
 template <class Scalar, class ExecutionSpace, class Solver, class Options>
 class FirstRankDirect final : public FirstRankSolver<Scalar> {
  public:
-  FirstRankDirect(Communicator& comm, const Options& options)
+  FirstRankDirect(Communicator& comm, const Options& options, const FoundOrder& found)
       : m_comm(comm),
+        m_found(found),
         m_pattern(
             std::make_shared<PatternOnRanks<ExecutionSpace>>(comm, options.memory_limit, fill2_of(options))) {
     Options checked = options;
     checked.check = SolutionCheck::always;
+    if (!found.columns.empty()) {
+      checked.ordering = Ordering::user;
+      checked.user_permutation = found.columns;
+      if constexpr (requires { checked.engine; }) checked.engine = Engine::multifrontal;
+    }
     if constexpr (requires { checked.pattern_source; })
       if (comm.size() > 1 && options.symbolic == SymbolicMethod::fill2) checked.pattern_source = m_pattern;
     comm.agree(
@@ -44,7 +73,7 @@ class FirstRankDirect final : public FirstRankSolver<Scalar> {
       Status status = m_is_analyzed ? Status::success : m_solver->analyze(A);
       m_is_analyzed = status == Status::success;
       if (status == Status::success) status = m_solver->factorize(A);
-      m_report = m_solver->report();
+      take_report();
     });
     return share_status();
   }
@@ -56,7 +85,7 @@ class FirstRankDirect final : public FirstRankSolver<Scalar> {
     run_on_first_rank("solve on rank 0", [&] {
       std::vector<Scalar> whole_B = assemble(parts, rows_of_ranks, k), whole_X(whole_B.size());
       m_solver->solve_host(whole_B, whole_X, op);
-      m_report = m_solver->report();
+      take_report();
       divide(whole_X, rows_of_ranks, k, parts);
     });
     for (std::size_t r = 0; r < parts.size(); ++r) m_comm.send(static_cast<int>(r), tag, parts[r]);
@@ -72,6 +101,11 @@ class FirstRankDirect final : public FirstRankSolver<Scalar> {
   }
 
  private:
+  void take_report() {
+    m_report = m_solver->report();
+    if (!m_found.columns.empty()) take_order(m_found.report, m_report);
+  }
+
   /// Runs `task` on rank 0, while the others wait for analyses that need them.
   template <class Task>
   void run_on_first_rank(const char* where, const Task& task) {
@@ -128,6 +162,7 @@ class FirstRankDirect final : public FirstRankSolver<Scalar> {
   }
 
   Communicator& m_comm;
+  FoundOrder m_found;
   std::shared_ptr<PatternOnRanks<ExecutionSpace>> m_pattern;  ///< finds it for m_solver, if asked for fill2
   std::unique_ptr<Solver> m_solver;                           ///< on rank 0
   bool m_is_analyzed = false;
@@ -137,23 +172,24 @@ class FirstRankDirect final : public FirstRankSolver<Scalar> {
 }  // namespace
 
 template <class Scalar, class ExecutionSpace>
-std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver(Communicator& comm,
-                                                                const LuOptions& options) {
+std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver(Communicator& comm, const LuOptions& options,
+                                                                const FoundOrder& found) {
   using Solver = SparseLU<Scalar, ExecutionSpace>;
-  return std::make_unique<FirstRankDirect<Scalar, ExecutionSpace, Solver, LuOptions>>(comm, options);
+  return std::make_unique<FirstRankDirect<Scalar, ExecutionSpace, Solver, LuOptions>>(comm, options, found);
 }
 template <class Scalar, class ExecutionSpace>
 std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver(Communicator& comm,
-                                                                const LdltOptions& options) {
+                                                                const LdltOptions& options,
+                                                                const FoundOrder& found) {
   using Solver = SparseLDLT<Scalar, ExecutionSpace>;
-  return std::make_unique<FirstRankDirect<Scalar, ExecutionSpace, Solver, LdltOptions>>(comm, options);
+  return std::make_unique<FirstRankDirect<Scalar, ExecutionSpace, Solver, LdltOptions>>(comm, options, found);
 }
 
-#define LUTRA_FIRST_RANK_SOLVER(Scalar, Space)                                                               \
-  template std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver<Scalar, Space>(Communicator&,     \
-                                                                                          const LuOptions&); \
-  template std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver<Scalar, Space>(                   \
-      Communicator&, const LdltOptions&);
+#define LUTRA_FIRST_RANK_SOLVER(Scalar, Space)                                             \
+  template std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver<Scalar, Space>( \
+      Communicator&, const LuOptions&, const FoundOrder&);                                 \
+  template std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver<Scalar, Space>( \
+      Communicator&, const LdltOptions&, const FoundOrder&);
 #define LUTRA_FIRST_RANK_ON_HOST(Scalar) LUTRA_FIRST_RANK_SOLVER(Scalar, Kokkos::DefaultHostExecutionSpace)
 LUTRA_FOR_EACH_SCALAR(LUTRA_FIRST_RANK_ON_HOST)
 #ifdef KOKKOS_ENABLE_CUDA

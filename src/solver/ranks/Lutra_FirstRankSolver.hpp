@@ -17,6 +17,12 @@
 
 namespace lutra::Impl {
 
+/// An order that the analysis for all ranks found before it left the matrix to rank 0.
+struct FoundOrder {
+  std::vector<std::int64_t> columns;  ///< [n] in elimination order, on rank 0; empty: rank 0 orders again
+  Report report;                      ///< of that analysis
+};
+
 /// SparseLU or SparseLDLT on rank 0, for the rows of all ranks. Calls are collective, errors included. If the
 /// options ask for fill2, all ranks find the pattern of L + U (PatternOnRanks).
 template <class Scalar>
@@ -41,10 +47,12 @@ class FirstRankSolver {
 };
 
 template <class Scalar, class ExecutionSpace>
-std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver(Communicator& comm, const LuOptions& options);
+std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver(Communicator& comm, const LuOptions& options,
+                                                                const FoundOrder& found = {});
 template <class Scalar, class ExecutionSpace>
 std::unique_ptr<FirstRankSolver<Scalar>> make_first_rank_solver(Communicator& comm,
-                                                                const LdltOptions& options);
+                                                                const LdltOptions& options,
+                                                                const FoundOrder& found = {});
 
 }  // namespace lutra::Impl
 

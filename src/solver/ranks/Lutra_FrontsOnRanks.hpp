@@ -42,6 +42,8 @@ struct FrontAnalysis {
   /// [n] scales of rows and columns for GMRES and the condition, with factors of a symmetric matrix; empty:
   /// the two above
   std::vector<RealOf<Scalar>> error_scale;
+  std::vector<std::int64_t>
+      order_alone;                     ///< [n] columns, if rank 0 should factorize by fronts alone; or empty
   std::optional<FrontRanks> division;  ///< of the tree; if absent, `distribute_fronts` divides
 };
 

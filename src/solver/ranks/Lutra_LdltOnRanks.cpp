@@ -85,7 +85,11 @@ bool LdltOnRanks<Scalar>::analyze(Communicator& comm, const HostMatrix<Scalar>& 
                                              options.expected_factorizations, time_alone<ExecutionSpace>);
           analysis.division = std::move(division.ranks);
           if (!options.in_place_first) why = division.why_one_rank;
-          if (!why.empty()) return;
+          if (!why.empty()) {
+            if (!options.pair_ordering)
+              analysis.order_alone.assign(order.pivots.columns.begin(), order.pivots.columns.end());
+            return;
+          }
         }
         first[0] = order.first;
         describe(order.tree, comm.size(), A.nnz(), report);

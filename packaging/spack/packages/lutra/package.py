@@ -4,6 +4,7 @@
 #   spack repo add packaging/spack
 #   spack dev-build lutra@main +openmp            # the files of this work tree
 #   spack install lutra@main +cuda cuda_arch=90   # the latest commit of the branch main
+#   spack install lutra@0.2.0                     # the release
 
 from pathlib import Path
 
@@ -23,6 +24,7 @@ class Lutra(CMakePackage, CudaPackage, ROCmPackage):
     license("Apache-2.0 WITH LLVM-exception")
 
     version("main", branch="main")
+    version("0.2.0", tag="v0.2.0")
 
     variant("shared", default=True, description="Build shared libraries")
     variant("openmp", default=False, description="Run on host threads by OpenMP")

@@ -166,8 +166,10 @@ inline constexpr auto fields_of<ColumnOptions> = std::tuple{
                 "how the entry is found that an update changes: by maps, binary search or dense columns"},
     OptionField{"levels", &ColumnOptions::levels, "how levels of columns are found"},
     OptionField{"portable", &ColumnOptions::portable, "portable kernels, also on CUDA"},
-    OptionField{"supernodes", &ColumnOptions::supernodes,
-                "factorize by supernodes of type T3, on hosts too, instead of columns"},
+    OptionField{
+        "supernodes", &ColumnOptions::supernodes,
+        "factorize by supernodes of type T3 instead of columns or, on hosts, rows (auto: on devices from 40 "
+        "flops per entry on)"},
     OptionField{"supernode_size", &ColumnOptions::supernode_size, "most columns of a supernode",
                 zero_is("128 on hosts, 32 on devices")},
     OptionField{"supernode_zeros", &ColumnOptions::supernode_zeros,
