@@ -1,8 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <dlfcn.h>
-
-#include <string_view>
-
 #include "Lutra_PetscFactor.hpp"
 
 // Registration: PETSc calls PetscDLLibraryRegister_lutra_petsc when it loads the library.
@@ -68,21 +64,10 @@ PetscErrorCode check_version() {
   PetscFunctionReturn(ok);
 }
 
-/// With a shared Kokkos, checks that Lutra uses the Kokkos it was built with. PETSc may bring another version
-/// into the process (Debian's does, by Trilinos), whose functions have the same names and are found first.
-/// A static Kokkos is a hidden part of liblutra_c.
-PetscErrorCode check_kokkos() {
+/// Loads liblutra_c now, rather than in the first call of a solver.
+PetscErrorCode load_library() {
   PetscFunctionBegin;
-  const std::string_view expected = LUTRA_KOKKOS_LIBRARY;
-  void* const function = dlsym(RTLD_DEFAULT, "_ZN6Kokkos14is_initializedEv");  // what liblutra_c calls, too
-  Dl_info found{};
-  if (expected.empty() || function == nullptr || dladdr(function, &found) == 0) PetscFunctionReturn(ok);
-  PetscCheck(
-      std::string_view(found.dli_fname).find(expected) != std::string_view::npos, PETSC_COMM_SELF,
-      PETSC_ERR_LIB,
-      "liblutra_petsc was built for a shared Kokkos, %s, but this process uses that in %s. Build Lutra "
-      "with a static Kokkos",
-      expected.data(), found.dli_fname);
+  PetscCheck(lutra_version() != nullptr, PETSC_COMM_SELF, PETSC_ERR_FILE_OPEN, "Lutra: %s", lutra_message());
   PetscFunctionReturn(ok);
 }
 
@@ -93,9 +78,9 @@ extern "C" PETSC_VISIBILITY_PUBLIC PetscErrorCode PetscDLLibraryRegister_lutra_p
   using namespace lutra::Petsc;
   PetscFunctionBegin;
   PetscCall(check_version());
-  PetscCall(check_kokkos());
-  PetscCall(
-      MatInitializePackage());  // the first call of MatSolverTypeRegister would hide PETSc's own solvers
+  PetscCall(load_library());
+  // Otherwise the first call of MatSolverTypeRegister hides PETSc's own solvers.
+  PetscCall(MatInitializePackage());
   PetscCall(MatSolverTypeRegister(package, MATSEQAIJ, MAT_FACTOR_LU, get_factor));
   PetscCall(MatSolverTypeRegister(package, MATSEQAIJ, MAT_FACTOR_CHOLESKY, get_factor));
   PetscCall(MatSolverTypeRegister(package, MATMPIAIJ, MAT_FACTOR_LU, get_factor));
