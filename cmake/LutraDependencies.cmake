@@ -11,7 +11,9 @@ include(LutraFindKokkosKernels)
 if(NOT Lutra_kokkoskernels_target)
   message(FATAL_ERROR "${Lutra_kokkoskernels_problem}")
 endif()
-find_package(MPI REQUIRED COMPONENTS CXX)
+if(Lutra_ENABLE_MPI)
+  find_package(MPI REQUIRED COMPONENTS CXX)
+endif()
 # For tests: these variables of Open MPI 4 (OMPI_) and 5 (PRTE_) allow more ranks than cores, and ranks started by root as
 # in containers. Leaks inside MPI are ignored.
 set(Lutra_mpi_test_environment "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1"

@@ -2,7 +2,7 @@
 # <prefix>/lib/liblutra, liblutra_c, <prefix>/include/lutra/Lutra_*.hpp and lutra.h (public headers),
 # <prefix>/include/lutra/impl/Lutra_*.hpp (internals), <prefix>/bin/lutra, <prefix>/lib/cmake/Lutra,
 # <prefix>/lib/pkgconfig, <prefix>/share. With the prefix /usr on Debian, lib is lib/<triplet>. The library has to be
-# built; the program and the C interface are installed if they were built.
+# built; the program and the C interface are installed if they were built. What C++ alone needs is the component `cxx`.
 include(CMakePackageConfigHelpers)
 set(Lutra_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/Lutra")
 install(CODE "if(NOT EXISTS \"$<TARGET_FILE:lutra>\")
@@ -27,16 +27,17 @@ foreach(directory IN LISTS header_dirs)
     cmake_path(RELATIVE_PATH header BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/src" OUTPUT_VARIABLE name)
     cmake_path(REMOVE_EXTENSION name)
     if(name IN_LIST public_headers)
-      install(FILES "${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lutra")
+      install(FILES "${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lutra" COMPONENT cxx)
     else()
-      install(FILES "${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lutra/impl")
+      install(FILES "${header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lutra/impl" COMPONENT cxx)
     endif()
   endforeach()
 endforeach()
 
-install(FILES "${PROJECT_BINARY_DIR}/generated/Lutra_Config.hpp" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lutra")
+install(FILES "${PROJECT_BINARY_DIR}/generated/Lutra_Config.hpp" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/lutra"
+        COMPONENT cxx)
 
-install(TARGETS lutra EXPORT LutraTargets)
+install(TARGETS lutra EXPORT LutraTargets COMPONENT cxx)
 if(TARGET lutra_c)
   include(LutraPkgConfig)
   add_subdirectory("${CMAKE_CURRENT_LIST_DIR}/c_interface" "${PROJECT_BINARY_DIR}/cmake/c_interface")
@@ -45,7 +46,7 @@ if(TARGET lutra_hsl)
   set_target_properties(lutra_hsl PROPERTIES INSTALL_RPATH "$ORIGIN")  # liblutra_c is in the same folder
   install(TARGETS lutra_hsl LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" OPTIONAL)
 endif()
-install(EXPORT LutraTargets NAMESPACE Lutra:: DESTINATION "${Lutra_cmake_dir}")
+install(EXPORT LutraTargets NAMESPACE Lutra:: DESTINATION "${Lutra_cmake_dir}" COMPONENT cxx)
 if(TARGET lutra_trilinos)
   install(TARGETS lutra_trilinos EXPORT LutraTrilinosTargets)
   install(EXPORT LutraTrilinosTargets NAMESPACE Lutra:: DESTINATION "${Lutra_cmake_dir}")
@@ -79,7 +80,10 @@ configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/LutraConfig.cmake.in" "
                               INSTALL_DESTINATION "${Lutra_cmake_dir}" NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file("${Lutra_package_dir}/LutraConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${Lutra_package_dir}/LutraConfig.cmake" "${Lutra_package_dir}/LutraConfigVersion.cmake"
-              "${CMAKE_CURRENT_LIST_DIR}/FindMETIS.cmake"
         DESTINATION "${Lutra_cmake_dir}")
+install(FILES "${CMAKE_CURRENT_LIST_DIR}/FindMETIS.cmake" DESTINATION "${Lutra_cmake_dir}" COMPONENT cxx)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/CHANGELOG.md"
         DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/doc/lutra")
+if(PROJECT_IS_TOP_LEVEL)
+  include(LutraDeb)
+endif()

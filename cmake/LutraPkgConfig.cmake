@@ -71,6 +71,10 @@ endforeach()
 foreach(library IN LISTS CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)  # those of the C++ compiler, for linking by a C compiler
   list(APPEND private_libs "-l${library}")
 endforeach()
+list(PREPEND private_libs "-llutra")
+if(Lutra_has_plugins AND NOT BUILD_SHARED_LIBS)  # all of a static Lutra is inside liblutra_c.so
+  set(private_libs "")
+endif()
 list(JOIN private_libs " " private_libs)
 set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 file(RELATIVE_PATH prefix_from_pc "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")

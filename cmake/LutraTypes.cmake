@@ -25,6 +25,7 @@ set(lutra_backends ${Lutra_BACKENDS})
 list(FILTER lutra_backends EXCLUDE REGEX "^(THREADS|HPX)$")  # backends of Kokkos that Lutra does not use
 lutra_define_choices(Lutra_SCALARS f32 f64 c64 c128)
 lutra_define_choices(lutra_backends ${lutra_kokkos_backends})
+set(LUTRA_HAS_MPI ${Lutra_ENABLE_MPI})
 set(LUTRA_HAS_NVSHMEM ${Lutra_ENABLE_NVSHMEM})
 configure_file("${PROJECT_SOURCE_DIR}/src/common/Lutra_Config.hpp.in"
                "${PROJECT_BINARY_DIR}/generated/Lutra_Config.hpp")

@@ -25,6 +25,9 @@ from ._core import Report
 from ._errors import judge
 from ._solvers import OptionTexts, lists_options, option_texts
 
+if not hasattr(_core, "RankSolver"):
+    raise ImportError("lutra.mpi: this lutra was built without MPI; `pip install ./python` builds the sources with it")
+
 try:
     from mpi4py import MPI
 except ImportError as error:

@@ -422,7 +422,9 @@ NB_MODULE(_core, m) {
   bind_errors();
   bind_report(m);
   bind_solver(m);
+#ifdef LUTRA_HAS_MPI
   bind_ranks(m);
+#endif
   nb::class_<lutra::DensityGrid>(m, "DensityGrid", "A pattern counted over the cells of a grid.")
       .def_ro("title", &lutra::DensityGrid::title)
       .def_ro("nnz", &lutra::DensityGrid::nnz);

@@ -162,17 +162,17 @@ int main(int argc, char* argv[]) {
   Cli::cancel_on_signals();
   std::optional<lutra::MpiSession> mpi;  // initialized only on request, because starting MPI is slow
   std::optional<lutra::Communicator> ranks;
-  if (lutra::MpiSession::is_launched()) {
-    mpi.emplace(&argc, &argv);
-    ranks.emplace();
-  }
   int status = Cli::exit_invalid_input;
   try {
+    if (lutra::MpiSession::is_launched()) {
+      mpi.emplace(&argc, &argv);
+      ranks.emplace();
+    }
     status = Cli::parse_and_run(argc, argv, ranks ? &*ranks : nullptr);
-  } catch (const lutra::InputError& error) {  // help that cannot be written
+  } catch (const lutra::InputError& error) {  // help that cannot be written, or ranks without MPI
     Cli::print_error(error.what());
   } catch (const std::exception& error) {  // no device, say
     Cli::print_error(std::string("cannot start: ") + error.what());
   }
-  return mpi ? mpi->finish(status, &*ranks) : status;
+  return ranks ? mpi->finish(status, &*ranks) : status;
 }

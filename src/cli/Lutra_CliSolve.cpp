@@ -37,11 +37,11 @@ int solve(const Arguments& arguments, const ProgramOptions& options, Input&& inp
 }  // namespace
 
 int run_solve(const Arguments& arguments) {
-  if (arguments.grid && *arguments.grid != "1x1")
-    throw InputError("--grid " + *arguments.grid + " is for several ranks: mpirun -n N lutra solve …");
-  if (arguments.transport != "auto")
-    throw InputError("--transport " + arguments.transport +
-                     " is for several ranks: mpirun -n N lutra solve …");
+  const std::string for_ranks =
+      std::string(" is for several ranks") +
+      (has_mpi ? ": mpirun -n N lutra solve …" : ", and this program was built without MPI");
+  if (arguments.grid && *arguments.grid != "1x1") throw InputError("--grid " + *arguments.grid + for_ranks);
+  if (arguments.transport != "auto") throw InputError("--transport " + arguments.transport + for_ranks);
   ProgramOptions options = check_options(arguments);
   Input input = read_input(arguments);
   options = with_backend_chosen(std::move(options), arguments, input.matrix);

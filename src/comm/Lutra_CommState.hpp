@@ -2,8 +2,6 @@
 #ifndef LUTRA_COMMSTATE_HPP
 #define LUTRA_COMMSTATE_HPP
 
-#include <mpi.h>
-
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "Lutra_Communicator.hpp"
+#include "Lutra_OneRank.hpp"
 #include "Lutra_UninitializedVector.hpp"
 
 namespace lutra::Impl {

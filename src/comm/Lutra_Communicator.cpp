@@ -53,7 +53,14 @@ std::string list_ranks(const std::vector<int>& ranks) {
 RemoteError::RemoteError(Failure failure)
     : std::runtime_error(describe_failure(failure)), m_failure(std::move(failure)) {}
 
-Communicator::Communicator(MPI_Comm ranks, const CommOptions& options)
+RankGroup all_ranks() {
+  return MPI_COMM_WORLD;
+}
+RankGroup this_rank_alone() {
+  return MPI_COMM_SELF;
+}
+
+Communicator::Communicator(RankGroup ranks, const CommOptions& options)
     : m_state(std::make_unique<Impl::CommState>()) {
   Impl::CommState& state = *m_state;
   MPI_Comm_dup(ranks, &state.control);
@@ -89,7 +96,7 @@ int Communicator::size() const noexcept {
 const CommOptions& Communicator::options() const noexcept {
   return m_state->options;
 }
-MPI_Comm Communicator::mpi() const noexcept {
+RankGroup Communicator::mpi() const noexcept {
   return m_state->data;
 }
 void Communicator::set_nvshmem(Impl::ArenaMaker maker) {

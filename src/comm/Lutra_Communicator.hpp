@@ -2,8 +2,6 @@
 #ifndef LUTRA_COMMUNICATOR_HPP
 #define LUTRA_COMMUNICATOR_HPP
 
-#include <mpi.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -19,6 +17,7 @@
 #include <vector>
 
 #include "Lutra_DeviceArena.hpp"
+#include "Lutra_RankGroup.hpp"
 
 namespace lutra {
 
@@ -113,7 +112,7 @@ class PutTarget {
 class Communicator {
  public:
   /// Collective. Duplicates `ranks` by MPI_Comm_dup, without a watchdog.
-  explicit Communicator(MPI_Comm ranks = MPI_COMM_WORLD, const CommOptions& options = {});
+  explicit Communicator(RankGroup ranks = all_ranks(), const CommOptions& options = {});
   /// Does not wait. Unless `close` was called, the duplicates are left to MPI_Finalize.
   ~Communicator();
   Communicator(const Communicator&) = delete;
@@ -277,7 +276,7 @@ class Communicator {
   std::int64_t add_target(Impl::PutTarget* target);
   void remove_target(std::int64_t memory);
   void post_put(int to, const Impl::PutHeader& header, std::span<const std::byte> data);
-  MPI_Comm mpi() const noexcept;
+  RankGroup mpi() const noexcept;
   /// Memory of the backend `nvshmem`, which `use_nvshmem` (Lutra_Nvshmem.hpp) sets; empty before.
   void set_nvshmem(Impl::ArenaMaker maker);
   const Impl::ArenaMaker& nvshmem() const noexcept;

@@ -255,7 +255,7 @@ template <class Matrix, class ExecutionSpace>
 void check_square(const ExecutionSpace& exec, const Matrix& matrix,
                   const MatrixCheckWorkspace<ExecutionSpace>& work, Triangle read) {
   check_extents(matrix);
-  if constexpr (Impl::is_serial_space<ExecutionSpace>) {
+  if constexpr (Impl::is_host_space<ExecutionSpace>) {
     if (Impl::runs_plain_loops<ExecutionSpace>() && matrix.row_map(0) == 0 &&
         static_cast<Offset>(matrix.row_map(matrix.n_rows)) == matrix.nnz() && is_well_formed(matrix))
       return;
@@ -275,7 +275,7 @@ void check_pattern(const ExecutionSpace& exec, const Matrix& matrix,
   }
   check_extents(matrix);
   bool same = matrix.n_rows == pattern.n_rows && matrix.nnz() == pattern.nnz();
-  if constexpr (Impl::is_serial_space<ExecutionSpace>) {
+  if constexpr (Impl::is_host_space<ExecutionSpace>) {
     if (same && Impl::runs_plain_loops<ExecutionSpace>() && is_on_pattern(matrix, pattern)) return;
   }
   if (same) {

@@ -3,8 +3,13 @@
 
 #include <KokkosSparse_SortCrs.hpp>
 
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
 #include "Lutra_Bytes.hpp"
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_ForRange.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 
@@ -50,6 +55,38 @@ void scatter_entries(const ExecutionSpace& exec, const Pattern& pattern, const O
       });
 }
 
+/// Whether one thread transposes, which leaves every row sorted. Several add to shared counters and then
+/// sort.
+template <class ExecutionSpace>
+bool takes_one_thread(std::int64_t nnz) {
+  constexpr std::int64_t few_entries = 1 << 16;  // smaller: small matrices pay for the start of threads
+  return Impl::is_host_space<ExecutionSpace> && (nnz < few_entries || Impl::has_one_thread<ExecutionSpace>());
+}
+
+/// All of the above on the calling thread, in host memory.
+template <class Pattern, class OffsetView, class EntryView>
+void transpose_in_order(const Pattern& pattern, const OffsetView& starts, const OffsetView& next,
+                        const EntryView& rows, const OffsetView& source) {
+  using Offset = typename OffsetView::value_type;
+  const Offset *const row_map = pattern.row_map.data(), nnz = pattern.nnz();
+  const auto* const entries = pattern.entries.data();
+  Offset *const begin = starts.data(), *const place = next.data(), *const from = source.data();
+  auto* const row = rows.data();
+  std::fill_n(place, pattern.n_cols + 1, Offset(0));
+  for (Offset p = 0; p < nnz; ++p) ++place[entries[p]];
+  Offset sum = 0;
+  for (std::int64_t j = 0; j <= pattern.n_cols; ++j) {
+    begin[j] = sum;
+    sum += std::exchange(place[j], sum);
+  }
+  for (auto i = 0 * pattern.n_rows; i < pattern.n_rows; ++i)
+    for (Offset p = row_map[i]; p < row_map[i + 1]; ++p) {
+      const Offset q = place[entries[p]]++;
+      row[q] = i;
+      from[q] = p;
+    }
+}
+
 }  // namespace
 
 template <class ExecutionSpace>
@@ -67,11 +104,15 @@ TransposedPattern<typename ExecutionSpace::memory_space> transpose(
   auto source = reservation.allocate<OffsetView>(exec, "lutra::common::transpose_source", pattern.nnz());
   auto next = scratch.allocate<OffsetView>(exec, "lutra::common::transpose_next", pattern.n_cols + 1);
 
-  count_columns(exec, pattern, starts);
-  Impl::copy_view(exec, next, starts);
-  scatter_entries(exec, pattern, next, rows, source);
-  if constexpr (!Impl::is_serial_space<ExecutionSpace>) {  // a single thread leaves every row sorted
-    KokkosSparse::sort_crs_matrix(exec, starts, rows, source, pattern.n_rows);
+  if (takes_one_thread<ExecutionSpace>(pattern.nnz())) {
+    exec.fence("lutra::transpose: the pattern is complete");
+    transpose_in_order(pattern, starts, next, rows, source);
+  } else {
+    count_columns(exec, pattern, starts);
+    Impl::copy_view(exec, next, starts);
+    scatter_entries(exec, pattern, next, rows, source);
+    if constexpr (!Impl::is_serial_space<ExecutionSpace>)  // which is never here
+      KokkosSparse::sort_crs_matrix(exec, starts, rows, source, pattern.n_rows);
   }
   exec.fence("lutra::transpose: scratch is freed");
   return {{pattern.n_cols, pattern.n_rows, starts, rows}, source, reservation};

@@ -111,7 +111,7 @@ bool copy_finite_column(const BView& B, std::size_t column, const Rows& to) {
   using Scalar = typename Rows::value_type;
   const std::size_t n = B.extent(0);
   if (!runs_plain_loops<ExecutionSpace>() || to.extent(1) != 1 || B.stride(0) != 1) return false;
-  if constexpr (is_serial_space<ExecutionSpace> &&
+  if constexpr (is_host_space<ExecutionSpace> &&
                 std::is_same_v<typename BView::non_const_value_type, Scalar>) {
     const Scalar* const from = B.data() + column * B.stride(1);
     std::copy_n(from, n, to.data());

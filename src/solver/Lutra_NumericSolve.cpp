@@ -52,7 +52,7 @@ void copy_solutions(const ExecutionSpace& exec, const Rows& from, const XView& X
   using Scalar = typename Rows::value_type;
   const auto slots = maxima.slots();
   const std::size_t bad_row = maxima.bad_row_slot();
-  if constexpr (Impl::is_serial_space<ExecutionSpace>) {
+  if constexpr (Impl::is_host_space<ExecutionSpace>) {
     if (Impl::runs_plain_loops<ExecutionSpace>() && k == 1 && from.extent(1) == 1 && X.stride(0) == 1) {
       Scalar* const to = X.data() + first * X.stride(1);
       if (slots(bad_row) > 0 || from.data() == to) return;  // bad, or solved in place

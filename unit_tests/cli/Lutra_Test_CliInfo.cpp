@@ -77,8 +77,8 @@ TEST_CASE("generate, version and help", "[cli]") {
   CHECK(program.run("generate random --size 50 -").output == program.read("one.mtx"));
   CHECK(program.run("generate random --size 50 --seed 2 -").output != program.read("one.mtx"));
   CHECK_THAT(program.run("version").output, ContainsSubstring("kokkos") && ContainsSubstring("backends"));
-  CHECK(program.run("version --json").json()["version"] == "0.1.0");
-  CHECK_THAT(program.run("--version").output, ContainsSubstring("lutra 0.1.0"));
+  CHECK(program.run("version --json").json()["version"] == "0.2.0");
+  CHECK_THAT(program.run("--version").output, ContainsSubstring("lutra 0.2.0"));
   CHECK(program.run("--help").status == 0);
   CHECK_THAT(program.run("solve --help").output,
              ContainsSubstring("System and accuracy:") && ContainsSubstring("Choices:") &&

@@ -88,6 +88,13 @@ file(COPY "${LUTRA_SOURCE}/example/c_distributed" DESTINATION "${WORK}")
 build_and_run("${WORK}/c_distributed" "${WORK}/c_distributed_build" c_distributed "-DLutra_ROOT=${WORK}/moved"
               "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_C_FLAGS=${CXX_FLAGS}")
 
+# The header for Eigen.
+find_path(EIGEN Eigen/SparseCore PATHS /usr/include PATH_SUFFIXES eigen3)
+if(EIGEN)
+  file(COPY "${LUTRA_SOURCE}/example/eigen_solve" DESTINATION "${WORK}")
+  build_and_run("${WORK}/eigen_solve" "${WORK}/eigen_build" eigen_solve "-DLutra_ROOT=${WORK}/moved")
+endif()
+
 # The same in Fortran, whose module is installed as source.
 find_program(FORTRAN_COMPILER NAMES gfortran flang)
 if(FORTRAN_COMPILER)

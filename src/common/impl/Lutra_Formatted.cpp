@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_Formatted.hpp"
 
+#include <algorithm>
+#include <array>
 #include <clocale>
 #include <cstdarg>
 #include <cstdio>
@@ -38,10 +40,14 @@ std::string formatted(const char* format, ...) {
   std::va_list arguments, again;
   va_start(arguments, format);
   va_copy(again, arguments);
-  const int length = std::vsnprintf(nullptr, 0, format, arguments);
+  std::array<char, 256> most;  // for all texts but those with long names
+  const int length = std::vsnprintf(most.data(), most.size(), format, arguments);
   va_end(arguments);
-  std::string text(length > 0 ? static_cast<std::size_t>(length) : 0, '\0');
-  std::vsnprintf(text.data(), text.size() + 1, format, again);
+  std::string text(most.data(), std::clamp<std::size_t>(length, 0, most.size() - 1));
+  if (length >= static_cast<int>(most.size())) {
+    text.resize(static_cast<std::size_t>(length));
+    std::vsnprintf(text.data(), text.size() + 1, format, again);
+  }
   va_end(again);
   return text;
 }

@@ -108,25 +108,51 @@ constexpr std::array<Choice, 0> unnamed_choice{};
 template <class Field>
 constexpr bool is_number = std::is_arithmetic_v<Field> && !std::same_as<Field, bool>;
 
+/// Whether a number is in its range, or an enumerator is one of the table's.
+template <class Value>
+bool is_valid(const Value& value, const Range& range) {
+  if constexpr (is_number<Value>) {
+    return range.contains(static_cast<double>(value));
+  } else if constexpr (std::is_enum_v<Value>) {
+    for (const auto& [name, known] : choices_of<Value>)
+      if (known == value) return true;
+    for (const Value known : unnamed_choice<Value>)
+      if (known == value) return true;
+    return false;
+  } else {
+    return true;
+  }
+}
+
 /// @param what the field, as the message names it
 /// @throws InputError for a number out of range, or an enumerator without a name
 template <class Value>
 void check_field(const std::string& what, const Value& value, const Range& range) {
-  if constexpr (is_number<Value>) {
-    if (!range.contains(static_cast<double>(value)))
-      throw InputError(what + ": " + to_text(value) + " is out of range (" + range.text() + ")");
-  } else if constexpr (std::is_enum_v<Value>) {
-    for (const auto& [name, known] : choices_of<Value>)
-      if (known == value) return;
-    for (const Value known : unnamed_choice<Value>)
-      if (known == value) return;
+  if (is_valid(value, range)) return;
+  if constexpr (is_number<Value>)
+    throw InputError(what + ": " + to_text(value) + " is out of range (" + range.text() + ")");
+  else if constexpr (std::is_enum_v<Value>)
     throw InputError(what + " has no value " + std::to_string(static_cast<long long>(value)));
-  }
+}
+
+/// Whether all fields are valid, those of sections too. Takes no memory: solvers of small matrices check
+/// often.
+template <class Struct>
+bool are_valid(const Struct& options) {
+  const auto is_one_valid = [&](const auto& field) {
+    const auto& value = options.*field.member;
+    if constexpr (has_fields<std::remove_cvref_t<decltype(value)>>)
+      return are_valid(value);
+    else
+      return is_valid(value, field.range);
+  };
+  return std::apply([&](const auto&... fields) { return (is_one_valid(fields) && ...); }, fields_of<Struct>);
 }
 
 /// @throws InputError for the first field that is out of range
 template <class Struct>
 void check_fields(const Struct& options) {
+  if (are_valid(options)) return;
   visit_fields(options, [](const std::string& name, const auto& value, const auto& field) {
     check_field("options: " + name, value, field.range);
   });

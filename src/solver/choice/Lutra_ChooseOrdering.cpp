@@ -189,15 +189,20 @@ ChosenOrder choose_with(SymmetricGraph<Index> graph, const DeviceModel& model, c
     properties.amd = forecast_fill(elimination);
     properties.amd_visits = orders.visits();
   };
-  bool wanted = true;  // dissection, unless AMD is complete and enough
+  OrderingChoice choice;
+  bool wanted = true;  // dissection, unless AMD is complete and enough: then `choice` is made
+  const auto is_open = [&] {
+    choice = choose_ordering(properties, model);
+    return choice.ordering == Ordering::automatic;
+  };
   const auto wants_dissection = [&] {
     complete_amd();
-    return wanted = choose_ordering(properties, model).ordering == Ordering::automatic;
+    return wanted = is_open();
   };
   const auto goes_on = [&](std::int64_t separator) {
     if (!orders.has_degree()) return true;
     properties.first_separator = separator;
-    return wanted = choose_ordering(properties, model).ordering == Ordering::automatic;
+    return wanted = is_open();
   };
   const std::int64_t limit = max_amd_visits(properties, model);
   if (properties.side_by_side) {
@@ -217,7 +222,7 @@ ChosenOrder choose_with(SymmetricGraph<Index> graph, const DeviceModel& model, c
     }
   }
   properties.amd_visits = orders.visits();
-  OrderingChoice choice = choose_ordering(properties, model);
+  if (wanted || properties.dissection) choice = choose_ordering(properties, model);
   if (choice.ordering == Ordering::nd) elimination = std::move(dissection);
   const FillForecast forecast = choice.ordering == Ordering::nd ? *properties.dissection : *properties.amd;
   return chosen(std::move(graph), std::move(elimination), std::move(choice), forecast);

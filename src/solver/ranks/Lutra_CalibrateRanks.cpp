@@ -296,7 +296,7 @@ DistributedCosts measure_distributed_costs(Communicator& comm, bool on_device) {
                                : host_device_model().trisolve.distributed;
   comm.agree("calibration of solves", [&] {
     const Communicator::Work work(comm);
-    Communicator self(MPI_COMM_SELF);
+    Communicator self(this_rank_alone());
     costs = on_device ? fit_device<Scalar>(self, costs) : fit_host<Scalar>(self, costs);
     self.close();
   });

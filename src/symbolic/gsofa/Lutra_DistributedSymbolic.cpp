@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_DistributedSymbolic.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <string>
 
 #include "Lutra_Amalgamate.hpp"
@@ -36,9 +39,8 @@ constexpr int rows_tag = 220;  // used by no other exchange
 
 /// Ranks per host if all hosts have the same number of successive ranks; else 1.
 int ranks_of_a_host(Communicator& comm) {
-  std::array<char, MPI_MAX_PROCESSOR_NAME + 1> name{};
-  int length = 0;
-  MPI_Get_processor_name(name.data(), &length);
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  ::gethostname(name.data(), name.size());
   const auto names = comm.all_gather(name);
   const auto size = names.size();
   std::size_t together = 1;
