@@ -59,7 +59,10 @@ setup() {
   if [[ $purpose == test && $preset != sanitize && $preset != cuda ]] && has benchmark; then
     options+=(-DLutra_ENABLE_BENCHMARKS=ON)
   fi
-  if [[ $purpose == test ]]; then choose_python; fi
+  if [[ $purpose == test ]]; then
+    choose_python
+    choose_plugins
+  fi
   configure "${options[@]}"
   printf '%s %s\n' "$environment" "$done_for $purpose $few" >"$stamp"
 }
@@ -95,6 +98,12 @@ choose_python() {
   else
     say "Python is not tested$(sed -n 's/^-- lack nanobind/:/p' "$probe_log")"
   fi
+}
+
+# Adds the plug-in to `options` that needs no host. It is a shared library, for which Kokkos of one's own may not have been
+# compiled.
+choose_plugins() {
+  if [[ $preset != sanitize && $(found Kokkos) == *" at /usr/lib/"* ]]; then options+=(-DLutra_ENABLE_IPOPT=ON); fi
 }
 
 # Calls with the same hash configure the same build.

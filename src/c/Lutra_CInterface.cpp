@@ -22,6 +22,21 @@ std::atomic<bool>& started_kokkos() {
   return started;
 }
 
+/// Whether the process is ending and Kokkos' own data are about to be destroyed.
+std::atomic<bool>& is_ending() {
+  static std::atomic<bool> ending = false;
+  return ending;
+}
+
+/// Made after Kokkos' data, and therefore destroyed before them.
+struct EndOfProcess {
+  ~EndOfProcess() { is_ending() = true; }
+};
+
+bool has_kokkos_ended() {
+  return is_ending() || Kokkos::is_finalized();
+}
+
 /// Name of a built backend. @throws NotBuiltError
 std::string backend_of(const char* asked) {
   const std::vector<std::string> built = version_info().backends;
@@ -69,15 +84,21 @@ lutra_status outcome(const AnySolver& solver) {
 void start_kokkos(int num_threads, int device) {
   static std::mutex mutex;  // serializes concurrent first calls of lutra_create
   const std::lock_guard lock(mutex);
-  if (Kokkos::is_initialized()) return;
-  if (Kokkos::is_finalized())
+  static const EndOfProcess end;
+  if (has_kokkos_ended())
     throw CallOrderError("lutra_initialize: Kokkos was ended, and starts once in a process");
+  if (Kokkos::is_initialized()) return;
   Kokkos::InitializationSettings settings;
   settings.set_disable_warnings(true);
   if (num_threads > 0) settings.set_num_threads(num_threads);
   if (device >= 0) settings.set_device_id(device);
   Kokkos::initialize(settings);
   started_kokkos() = true;
+}
+
+void check_kokkos() {
+  if (has_kokkos_ended())
+    throw CallOrderError("solver: Kokkos was ended, and nothing can be solved any more");
 }
 
 void check_scalar(int scalar) {
@@ -114,7 +135,7 @@ lutra_status lutra_finalize(void) {
     if (solver_count() > 0)
       throw lutra::CallOrderError("lutra_finalize: " + std::to_string(solver_count()) +
                                   " solvers are left; call lutra_destroy first");
-    if (started_kokkos().exchange(false) && !Kokkos::is_finalized()) Kokkos::finalize();
+    if (started_kokkos().exchange(false) && !has_kokkos_ended()) Kokkos::finalize();
     return LUTRA_SUCCESS;
   });
 }
@@ -146,6 +167,10 @@ lutra_status lutra_create(lutra_solver** solver, int method, int scalar, int ind
 
 void lutra_destroy(lutra_solver* solver) {
   if (solver == nullptr) return;
+  if (has_kokkos_ended()) {  // its memory is Kokkos', and goes when the process ends
+    --solver_count();
+    return;
+  }
   guarded([&] {
     solver->solver->close();
     return LUTRA_SUCCESS;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include "Lutra_CSolver.hpp"
 
@@ -15,6 +18,26 @@ const std::string& json_of(lutra_solver& handle) {
     handle.parsed = std::make_shared<const nlohmann::json>(nlohmann::json::parse(handle.json));
   }
   return handle.json;
+}
+
+/// Counts that callers read after every factorization, found without the report's JSON. Null for other keys.
+const std::optional<std::int64_t>* find_count(const lutra_solver* handle, const char* key) {
+  if (handle == nullptr || key == nullptr) return nullptr;
+  const Report& report = handle->solver->report();
+  const std::pair<std::string_view, const std::optional<std::int64_t>*> counts[] = {
+      {"inertia.positive", &report.inertia.positive},
+      {"inertia.negative", &report.inertia.negative},
+      {"inertia.zero", &report.inertia.zero},
+      {"pivots.perturbed", &report.pivots.perturbed},
+      {"pivots.delayed", &report.pivots.delayed},
+      {"pivots.two_by_two", &report.pivots.two_by_two},
+      {"pivots.zero", &report.pivots.zero},
+      {"factors.nnz_l", &report.factors.nnz_l},
+      {"factors.supernodes", &report.factors.supernodes},
+      {"iterations", &report.iterations}};
+  for (const auto& [name, count] : counts)
+    if (name == key) return count;
+  return nullptr;
 }
 
 /// Runs take(value) on the value at a key of the report's JSON, unless it is null.
@@ -86,8 +109,14 @@ lutra_status lutra_report_status(const lutra_solver* solver) {
 }
 
 lutra_status lutra_get_integer(lutra_solver* solver, const char* key, int64_t* value) {
-  return with_value(solver, key, value, "integer", &nlohmann::json::is_number_integer,
-                    [&](const nlohmann::json& found) { *value = found.get<std::int64_t>(); });
+  return guarded([&] {
+    if (const auto* const count = find_count(solver, key); count && *count && value != nullptr) {
+      *value = **count;
+      return LUTRA_SUCCESS;
+    }
+    return with_value(solver, key, value, "integer", &nlohmann::json::is_number_integer,
+                      [&](const nlohmann::json& found) { *value = found.get<std::int64_t>(); });
+  });
 }
 
 lutra_status lutra_get_number(lutra_solver* solver, const char* key, double* value) {

@@ -108,11 +108,15 @@ inline void require(bool condition, const char* text) {
   if (!condition) throw InputError(text);
 }
 
-/// Runs call(solver) if the handle is not null, and invalidates the cached report.
+/// @throws CallOrderError if Kokkos was ended, after which it would end the process
+void check_kokkos();
+
+/// Runs call(solver) if the handle is not null and Kokkos was not ended, and invalidates the cached report.
 template <class Call>
 lutra_status with_solver(lutra_solver* handle, const Call& call) noexcept {
   return guarded([&] {
     require(handle != nullptr, "solver: it is null");
+    check_kokkos();
     handle->json.clear();
     return call(*handle->solver);
   });

@@ -128,7 +128,8 @@ const char* lutra_status_name(int status);
  * "auto" for Kokkos' default. *solver is NULL after an error. */
 lutra_status lutra_create(lutra_solver** solver, int method, int scalar, int index, const char* backend);
 
-/* Frees a solver and everything it owns. NULL is allowed. */
+/* Frees a solver and everything it owns. NULL is allowed. Does nothing once Kokkos was ended, by whomever:
+ * its memory then stays until the process ends. */
 void lutra_destroy(lutra_solver* solver);
 
 /* Sets an option from text: a word ("metis"), "true" or "false", or a number ("1e-8"). Error messages list

@@ -50,6 +50,7 @@ void Numeric<Scalar, ExecutionSpace>::set_analysis(std::shared_ptr<const analysi
   m_diagonal_scale = {};
   m_gmres = {};
   m_factor_escalations = 0;
+  m_raised = 0;
   m_factorized_before = false;
   update_memory();
 }
@@ -179,7 +180,7 @@ auto Numeric<Scalar, ExecutionSpace>::approximate(const values_type& values) -> 
 /// new analysis if those made for other values are unsuitable.
 template <class Scalar, class ExecutionSpace>
 auto Numeric<Scalar, ExecutionSpace>::settle(FactorizationOutcome outcome) -> Stage {
-  if (Guard::is_suspicious(outcome) || !outcome.is_finite()) {
+  if ((Guard::is_suspicious(outcome) && !trusts_pivots()) || !outcome.is_finite()) {
     if (may_renew() &&
         !Impl::scales_fit(m_exec, m_analysis->F.A, m_operators.values(), m_analysis->row_scale,
                           m_analysis->col_scale, m_budget) &&
@@ -210,8 +211,10 @@ bool Numeric<Scalar, ExecutionSpace>::renew_analysis(const std::string& reason) 
   try {
     renewed =
         Impl::renew_analysis<Scalar, ExecutionSpace>(m_exec, *m_analysis, m_operators.values(), m_budget);
-    if (renewed->plan && renewed->plan != m_analysis->plan)
+    if (renewed->plan && renewed->plan != m_analysis->plan) {
       factorization = renewed->plan->make_factorization(m_exec, m_budget);
+      for (int k = 0; k < m_raised; ++k) factorization->increase_quality();
+    }
   } catch (const OutOfMemoryError& error) {
     m_report.escalations.push_back(reason + ": no memory for a new one: " + error.what());
     return false;

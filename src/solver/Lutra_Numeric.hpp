@@ -313,7 +313,11 @@ class Numeric {
   /// Requests more accurate factors from the next factorization on. LDLᵀ raises the pivot threshold u to
   /// min(u^0.75, 1/2).
   /// @returns false if the accuracy cannot be raised further
-  bool increase_quality() { return m_factorization && m_factorization->increase_quality(); }
+  bool increase_quality() {
+    const bool raised = m_factorization && m_factorization->increase_quality();
+    m_raised += raised ? 1 : 0;
+    return raised;
+  }
 
   /// Returns the factors on the host. Fences.
   /// @throws CallOrderError if there is no factorization
@@ -394,6 +398,7 @@ class Numeric {
   // Condition (Lutra_NumericCondition.cpp).
   Stage judge_factors(const FactorizationOutcome& outcome);
   Stage stage_of_factors(FactorizationOutcome outcome, bool has_small_pivots = false);
+  bool trusts_pivots() const;
   bool seems_ill_conditioned();
   bool find_singularity();
   bool find_singularity_by_gmres();
@@ -421,6 +426,7 @@ class Numeric {
   RefinementOptions refinement() const { return {m_options.max_refinement_steps, m_options.error_tolerance}; }
 
   DirectOptions m_options;
+  int m_raised = 0;  ///< how often the pivot threshold was raised over that of the analysis
   ExecutionSpace m_exec;
   MemoryBudget m_budget;
   AnalysisPointer m_analysis;

@@ -43,6 +43,7 @@ auto Numeric<Scalar, ExecutionSpace>::stage_of_factors(FactorizationOutcome outc
   if (is_singular) name_zero_pivots();
   has_small_pivots = has_small_pivots || (m_options.perturbation > 0 &&
                                           m_options.perturbation < Impl::default_perturbation<Scalar>());
+  if (trusts_pivots()) return is_singular ? Stage::numerically_singular : Stage::factorized;
   if (!Guard::is_suspicious(outcome) && !has_small_pivots && !m_options.estimate_condition &&
       (m_factorized_before || !seems_ill_conditioned()))
     return is_singular ? Stage::numerically_singular : Stage::factorized;
@@ -58,6 +59,13 @@ auto Numeric<Scalar, ExecutionSpace>::stage_of_factors(FactorizationOutcome outc
     name_zero_pivots();
   }
   return is_singular ? Stage::numerically_singular : Stage::factorized;
+}
+
+/// Returns whether only zero pivots make the matrix singular.
+template <class Scalar, class ExecutionSpace>
+bool Numeric<Scalar, ExecutionSpace>::trusts_pivots() const {
+  const auto* const ldlt = std::get_if<LdltOptions>(&m_analysis->options);
+  return ldlt != nullptr && ldlt->trust_pivots;
 }
 
 /// Returns whether one solve with the first factors indicates a large condition number. A singular matrix may
@@ -120,6 +128,7 @@ void Numeric<Scalar, ExecutionSpace>::name_zero_pivots() {
 
 #define LUTRA_NUMERIC_CONDITION(Scalar, Space)                                             \
   template auto Numeric<Scalar, Space>::judge_factors(const FactorizationOutcome&)->Stage; \
+  template bool Numeric<Scalar, Space>::trusts_pivots() const;                             \
   template bool Numeric<Scalar, Space>::find_singularity();
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_NUMERIC_CONDITION)
 

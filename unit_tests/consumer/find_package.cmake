@@ -78,7 +78,7 @@ if(PKG_CONFIG)
                   COMMAND_ERROR_IS_FATAL ANY)
   separate_arguments(flags UNIX_COMMAND "${CXX_FLAGS} ${pkg_flags}")
   file(COPY "${LUTRA_SOURCE}/example/c_solve/c_solve.c" DESTINATION "${WORK}")
-  run("${C_COMPILER}" -std=c99 -Wall -Wextra -pedantic -Werror "${WORK}/c_solve.c" -o "${WORK}/c_solve" ${flags})
+  run("${C_COMPILER}" -std=c99 -Wall -Wextra -pedantic -Werror "${WORK}/c_solve.c" -o "${WORK}/c_solve" ${flags} -lm)
   set(ENV{LD_LIBRARY_PATH} "${WORK}/moved/${LIBDIR}:${Kokkos_DIR}/../..:$ENV{LD_LIBRARY_PATH}")
   run("${WORK}/c_solve")
 endif()
@@ -87,6 +87,13 @@ endif()
 file(COPY "${LUTRA_SOURCE}/example/c_distributed" DESTINATION "${WORK}")
 build_and_run("${WORK}/c_distributed" "${WORK}/c_distributed_build" c_distributed "-DLutra_ROOT=${WORK}/moved"
               "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_C_FLAGS=${CXX_FLAGS}")
+
+# The header for Eigen.
+find_path(EIGEN Eigen/SparseCore PATHS /usr/include PATH_SUFFIXES eigen3)
+if(EIGEN)
+  file(COPY "${LUTRA_SOURCE}/example/eigen_solve" DESTINATION "${WORK}")
+  build_and_run("${WORK}/eigen_solve" "${WORK}/eigen_build" eigen_solve "-DLutra_ROOT=${WORK}/moved")
+endif()
 
 # The same in Fortran, whose module is installed as source.
 find_program(FORTRAN_COMPILER NAMES gfortran flang)

@@ -98,8 +98,9 @@ class Pages(unittest.TestCase):
 
     def test_code_comes_from_examples(self):
         sources = [normalized(p.read_text()) for pattern in ("*.cpp", "CMakeLists.txt")
-                   for p in [*(ROOT / "example").rglob(pattern), *(ROOT / "unit_tests" / "trilinos").rglob(pattern)]]
-        for name in ("guide.md", "trilinos.md"):
+                   for folder in ("example", "unit_tests/trilinos", "unit_tests/plugins")
+                   for p in (ROOT / folder).rglob(pattern)]
+        for name in ("guide.md", "plugins.md", "trilinos.md"):
             page = (ROOT / "docs" / name).read_text()
             blocks = code_blocks(page, "cpp") + code_blocks(page, "cmake")
             self.assertTrue(blocks)
@@ -116,7 +117,7 @@ class Pages(unittest.TestCase):
             blocks = code_blocks(page.read_text(), "cpp")
             if page.name == "README.md":
                 self.assertEqual(len(blocks), 1 if page.parent == ROOT else 0)
-            elif page.name not in ("guide.md", "trilinos.md"):
+            elif page.name not in ("guide.md", "plugins.md", "trilinos.md"):
                 for number in range(1, len(blocks) + 1):
                     with self.subTest(page=page.name, number=number):
                         self.assertIn(f'#include "{page.stem}_{number}.inc"', compiled)
@@ -153,7 +154,7 @@ class Pages(unittest.TestCase):
             for block in code_blocks(page.read_text(), "cmake"):
                 for target in re.findall(r"Lutra::(\w+)", block):
                     with self.subTest(page=page.name, target=target):
-                        self.assertIn(target, ("lutra", "c", "fortran", "nvshmem", "trilinos"))
+                        self.assertIn(target, ("lutra", "c", "fortran", "nvshmem", "sundials", "trilinos"))
                 for component in re.findall(r"COMPONENTS (\w+)", block):
                     self.assertIn(component, ("C", "nvshmem", "trilinos"))
 

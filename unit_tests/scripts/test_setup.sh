@@ -51,6 +51,7 @@ configured() {
     provide_packages() { :; }
     has() { false; }
     choose_python() { :; }
+    choose_plugins() { :; }
     configure() { mkdir -p \$root/build/\$preset; touch \$root/build/\$preset/CMakeCache.txt; said=\"\$*\"; }
     for purpose in $*; do said=-; setup \$purpose; echo \"\$said\"; done"
 }

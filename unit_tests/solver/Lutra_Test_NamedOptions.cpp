@@ -92,7 +92,7 @@ TEST_CASE("errors of named options name the option and list the valid ones") {
   CHECK_THROWS_MATCHES(
       lutra::set_option(options, "engine", "auto"), lutra::InputError,
       Message("option 'engine' is unknown (choose from positive_definite, symmetry, triangle, pair_ordering, "
-              "pivot_threshold, zero_tolerance, front_pivoting, ordering, matching, pivoting, "
+              "pivot_threshold, zero_tolerance, trust_pivots, front_pivoting, ordering, matching, pivoting, "
               "expected_factorizations, "
               "perturbation, max_refinement_steps, check, tolerance, solve_singular, estimate_condition, "
               "validate_input, time_stages, memory_limit)"));

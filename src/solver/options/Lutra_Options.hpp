@@ -163,6 +163,11 @@ struct LdltChoices {
   /// A pivot is zero if no entry of its column exceeds this value times the largest scaled entry. 0: 16ε,
   /// raised if a singular matrix has fewer zero pivots than null vectors.
   double zero_tolerance = 0;
+  /// Whether LDLᵀ is numerically singular only if it has zero pivots, and keeps its scales until then. If
+  /// false, small pivots and growth lead to new scales and to an estimate of the condition number, by which
+  /// the matrix may be singular too. Interior point methods set it: their matrices are ill-conditioned by
+  /// design, and they refine by themselves.
+  bool trust_pivots = false;
   /// Whether factorizations first try pivots within fronts, or within tiles of large fronts, with the kernels
   /// of LU, and keep them if they are as stable as those of the threshold test. Empty: on CUDA, if
   /// memory_limit is 0.

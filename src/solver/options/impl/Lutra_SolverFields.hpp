@@ -224,6 +224,8 @@ inline constexpr auto fields_of<LdltChoices> = std::tuple{
     OptionField{"zero_tolerance", &LdltChoices::zero_tolerance,
                 "columns without an entry above this times the largest are zero pivots",
                 Range{.most = 1, .without_least = true, .without_most = true, .zero = "by the precision"}},
+    OptionField{"trust_pivots", &LdltChoices::trust_pivots,
+                "ldlt: singular by zero pivots only, however small the others are"},
     OptionField{"front_pivoting", &LdltChoices::front_pivoting,
                 "pivoting within fronts on hosts: blocks pivots a posteriori in every front"}};
 template <>

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The only functions that LIBRARY shows begin with PREFIX.
+execute_process(COMMAND "${NM}" -D --defined-only "${LIBRARY}" OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "[^\n]+" lines "${lines}")
+set(shown ${lines})
+list(FILTER shown INCLUDE REGEX " [A-Za-z] ${PREFIX}[A-Za-z0-9_]*(@@.*)?$")
+list(LENGTH shown count)
+if(count EQUAL 0)
+  message(FATAL_ERROR "${LIBRARY} shows no ${PREFIX}*")
+endif()
+list(FILTER lines EXCLUDE REGEX " [A-Za-z] ${PREFIX}[A-Za-z0-9_]*(@@.*)?$")
+if(lines)
+  list(JOIN lines "\n" lines)
+  message(FATAL_ERROR "${LIBRARY} shows more than ${PREFIX}*:\n${lines}")
+endif()
