@@ -43,7 +43,6 @@ if(TARGET lutra_c)
   add_subdirectory("${CMAKE_CURRENT_LIST_DIR}/c_interface" "${PROJECT_BINARY_DIR}/cmake/c_interface")
 endif()
 if(TARGET lutra_hsl)
-  set_target_properties(lutra_hsl PROPERTIES INSTALL_RPATH "$ORIGIN")  # liblutra_c is in the same folder
   install(TARGETS lutra_hsl LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" OPTIONAL)
 endif()
 install(EXPORT LutraTargets NAMESPACE Lutra:: DESTINATION "${Lutra_cmake_dir}" COMPONENT cxx)

@@ -97,6 +97,7 @@ Options options_of_environment(const ma97_control_d& control) {
 Flag analyse(bool check, int n, const int* ptr, const int* row, void** akeep, const ma97_control_d& control,
              ma97_info_d& info, const int* order) {
   if (akeep == nullptr) throw Failure(Flag::missing_array, "akeep: it is null");
+  if (lutra_version() == nullptr) throw Failure(Flag::other, lutra_message());  // no liblutra_c
   const int first = control.f_arrays != 0 ? 1 : 0;
   auto structure = std::make_shared<Structure>(
       Structure{Pattern(n, ptr, row, first), control.ordering, {}, options_of_environment(control)});
