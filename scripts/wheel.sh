@@ -19,14 +19,14 @@ root and debootstrap.
   --work DIR      the root and all builds, kept for the next call (default build/wheel)
   --out DIR       for wheels and .deb (default build/wheel/dist)
   --ccache DIR    cache of the compiler (default build/wheel/ccache)
-  --mirror URL    of Debian (default http://deb.debian.org/debian)
+  --mirror URL    an archive of Debian (default: the one that apt has)
   --jobs N        compilers at once (default: one per core)
   --test          afterwards install everything in fresh Debian 12 roots, solve a system, and print the seconds
   --help          this text
 END
 }
 
-work=$root/build/wheel out='' ccache='' mirror=http://deb.debian.org/debian
+work=$root/build/wheel out='' ccache='' mirror=''
 scalars='f32;f64;c64;c128' parts=wheel,deb cuda='' toolkit=/usr/local/cuda
 kokkos='' kernels='' tests=false
 while [[ $# -gt 0 ]]; do
@@ -55,6 +55,8 @@ done
 [[ -z $cuda || -x $toolkit/bin/nvcc ]] || die "--cuda needs a toolkit; $toolkit/bin/nvcc is missing"
 [[ $(id -u) -eq 0 ]] || die "needs root, for debootstrap and chroot"
 command -v debootstrap >/dev/null || die "needs debootstrap (Debian's package of that name)"
+if [[ -z $mirror ]]; then mirror=$(debian_archives | awk '{print $2; exit}'); fi
+[[ -n $mirror ]] || die "apt has no archive of Debian; --mirror names one"
 out=${out:-$work/dist${cuda:+-$cuda}} ccache=${ccache:-$work/ccache}
 mkdir -p "$work" "$out" "$ccache"
 work=$(realpath "$work") out=$(realpath "$out") ccache=$(realpath "$ccache")
