@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_ParseNumber.hpp"
 
 // Options with a list of settings, as --columns mode=levels,format=dense.
 
@@ -23,10 +24,10 @@ void take_key_values(const std::string& option, std::string_view list, const Tak
     const std::string_view part = list.substr(begin, end - begin);
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos || equals == 0 || equals + 1 == part.size())
-      throw InputError(option + ": '" + std::string(part) + "' is not KEY=VALUE");
+      throw InputError(option + ": " + Impl::quoted(part) + " is not KEY=VALUE");
     const std::string key(part.substr(0, equals));
     if (std::find(taken.begin(), taken.end(), key) != taken.end())
-      throw InputError(option + ": " + key + " is given twice");
+      throw InputError(option + ": " + Impl::shown(key) + " is given twice");
     taken.push_back(key);
     take(key, std::string(part.substr(equals + 1)));
     begin = end + 1;

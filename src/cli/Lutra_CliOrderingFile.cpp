@@ -19,7 +19,7 @@ std::int64_t take_column(const LineReader& reader, Cursor& cursor, std::vector<s
   if (parsed == Parsed::malformed) reader.fail(Impl::quoted(cursor.peek_token()) + " is not an integer");
   const auto n = static_cast<std::int64_t>(line_of.size());
   if (parsed != Parsed::ok || column < 1 || column > n) {
-    const std::string name = parsed == Parsed::ok ? std::to_string(column) : std::string(cursor.peek_token());
+    const std::string name = parsed == Parsed::ok ? std::to_string(column) : Impl::shown(cursor.peek_token());
     reader.fail("column " + name + " is outside 1 … " + std::to_string(n));
   }
   std::int64_t& line = line_of[static_cast<std::size_t>(column - 1)];

@@ -53,7 +53,7 @@ void check_diagonal(const LineReader& reader, const Scalar& value, int index, Sy
   if (parsed == Parsed::malformed) {
     reader.fail(std::string("the ") + what + " index " + Impl::quoted(token) + " is not an integer");
   }
-  reader.fail(std::string("the ") + what + " index " + std::string(token) + " is outside 1 … " +
+  reader.fail(std::string("the ") + what + " index " + Impl::shown(token) + " is outside 1 … " +
               std::to_string(size));
 }
 

@@ -42,10 +42,10 @@ std::string_view Cursor::take_token() {
   return token;
 }
 
-std::string quoted(std::string_view token) {
+std::string shown(std::string_view token) {
   constexpr std::size_t longest = 40;  // bytes shown: a message stays on one line
   constexpr std::string_view digits = "0123456789abcdef";
-  std::string text = "'";
+  std::string text;
   for (const char c : token.substr(0, longest)) {
     if (c >= ' ' && c <= '~') {
       text += c;
@@ -56,7 +56,11 @@ std::string quoted(std::string_view token) {
     text += digits[byte / 16];
     text += digits[byte % 16];
   }
-  return text + (token.size() > longest ? "…'" : "'");
+  return text + (token.size() > longest ? "…" : "");
+}
+
+std::string quoted(std::string_view token) {
+  return "'" + shown(token) + "'";
 }
 
 Parsed parse_unusual_real(Cursor& cursor, double& value) {

@@ -40,7 +40,9 @@ struct Cursor {
   std::string_view take_token();
 };
 
-/// A token for messages: in quotes, without control bytes, at most 40 characters.
+/// A token for messages: without control bytes, cut off after 40 bytes.
+std::string shown(std::string_view token);
+/// The same in quotes.
 std::string quoted(std::string_view token);
 
 /// Consumes an integer with an optional sign. The cursor stays before the token unless the result is `ok`.

@@ -66,6 +66,9 @@ struct OptionField {
   std::string_view help{};  ///< a phrase, without the choices and the range
   Range range{};            ///< of a number
 };
+// For Clang before 17, which deduces no arguments of aggregates.
+template <class Pointer>
+OptionField(std::string_view, Pointer, std::string_view = {}, Range = {}) -> OptionField<Pointer>;
 
 /// The fields of a struct that have names.
 template <class Struct>

@@ -104,7 +104,7 @@ void set_option(Options& options, std::string_view name, std::string_view value,
     found = true;
   });
   if (!found)
-    throw InputError("option '" + std::string(name) + "' is unknown (choose from " + joined(names) + ")");
+    throw InputError("option " + Impl::quoted(name) + " is unknown (choose from " + joined(names) + ")");
 }
 
 std::string describe_values(const NamedOption& option) {

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Builds the fuzzers with Clang and runs them one after another; docs/fuzzing.md explains the targets.
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+usage() {
+  cat <<END
+Usage: scripts/fuzz.sh [options] [target...]
+Builds the fuzzers in build/fuzz and runs each target, all without names, for some minutes from its corpus in
+fuzz/corpus. Prints executions, coverage and what was found. Inputs found go to build/fuzz/found/TARGET, new inputs that
+reach more code to build/fuzz/corpus/TARGET, which the next run begins with. The exit status is 0 if nothing was found.
+
+  --minutes N     minutes for each target (default 15)
+  -DNAME=VALUE    passed to CMake
+  --help          this text
+
+Needs clang and libclang-rt-14-dev, or those of a later version. Targets: ${targets[*]}
+END
+}
+
+targets=()
+for folder in "$root"/fuzz/corpus/*/; do targets+=("$(basename "$folder")"); done
+minutes=15
+chosen=()
+definitions=()
+while [[ $# -gt 0 ]]; do
+  case $1 in
+    --help | -h) usage && exit 0 ;;
+    --minutes)
+      [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "--minutes needs a whole number above 0"
+      minutes=$2
+      shift
+      ;;
+    -D?*) definitions+=("$1") ;;
+    -*) die "unknown option '$1'; --help lists the options" ;;
+    *)
+      [[ -d $root/fuzz/corpus/$1 && $1 != */* ]] || die "there is no target '$1'; choose from ${targets[*]}"
+      chosen+=("$1")
+      ;;
+  esac
+  shift
+done
+[[ ${#chosen[@]} -gt 0 ]] || chosen=("${targets[@]}")
+compiler=${CXX:-clang++}
+command -v "$compiler" >/dev/null || die "$compiler is not installed; Debian's packages are clang and libclang-rt-14-dev"
+
+build=$root/build/fuzz
+cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$compiler" \
+  -DLutra_ENABLE_FUZZERS=ON -DLutra_ENABLE_MPI=OFF -DLutra_ENABLE_CLI=OFF -DLutra_ENABLE_C=OFF \
+  -DLutra_ENABLE_EXAMPLES=OFF -DLutra_SCALARS=f64 "${definitions[@]}" >"$build.log" || die "CMake failed; see $build.log"
+cmake --build "$build" --parallel "$jobs" --target "${chosen[@]/#/lutra_fuzz_}" >>"$build.log" ||
+  die "the build failed; see $build.log"
+
+# A folder in memory for the files that targets write, removed also after a crash.
+TMPDIR=$(mktemp -d -p "$([[ -w /dev/shm ]] && echo /dev/shm || echo "${TMPDIR:-/tmp}")" lutra_fuzz.XXXXXX)
+export TMPDIR
+trap 'rm -rf "$TMPDIR"' EXIT
+
+# run TARGET: fuzzes a target and prints its last counts. Fails if an input was found.
+run() {
+  local found=$build/found/$1 corpus=$build/corpus/$1 log=$build/$1.log
+  mkdir -p "$found" "$corpus"
+  say "$1: $minutes minutes"
+  if "$build/fuzz/lutra_fuzz_$1" -max_total_time=$((60 * minutes)) -timeout=10 -rss_limit_mb=2048 \
+    -malloc_limit_mb=8192 -max_len=6000 -len_control=20 -print_final_stats=1 -artifact_prefix="$found/" \
+    "$corpus" "$root/fuzz/corpus/$1" >"$log" 2>&1; then
+    grep -E 'DONE|^Done|peak_rss' "$log"
+    return
+  fi
+  grep -E 'ERROR|what\(\)|SUMMARY|Test unit written' "$log" || tail -n 20 "$log"
+  return 1
+}
+
+failed=()
+for target in "${chosen[@]}"; do run "$target" || failed+=("$target"); done
+[[ ${#failed[@]} -eq 0 ]] || die "found something in ${failed[*]}; inputs are in $build/found"
+say "Nothing was found."
