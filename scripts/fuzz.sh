@@ -8,22 +8,26 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 usage() {
   cat <<END
 Usage: scripts/fuzz.sh [options] [target...]
-Builds the fuzzers in build/fuzz and runs each target, all without names, for some minutes from its corpus in
-fuzz/corpus. Prints executions, coverage and what was found. Inputs found go to build/fuzz/found/TARGET, new inputs that
-reach more code to build/fuzz/corpus/TARGET, which the next run begins with. The exit status is 0 if nothing was found.
+Builds the fuzzers in build/fuzz and runs each target for some minutes from its corpus in fuzz/corpus. Prints executions,
+coverage and what was found. Inputs found go to build/fuzz/found/TARGET, new inputs that reach more code to
+build/fuzz/corpus/TARGET, which the next run begins with. The exit status is 0 if nothing was found.
+Readers: ${readers[*]}. Targets of the C interface, with --c-library only: ${interfaces[*]}.
+Without names all targets run.
 
   --minutes N     minutes for each target (default 15)
+  --c-library F   a liblutra_c.so of any compiler, whose code adds no coverage
   -DNAME=VALUE    passed to CMake
   --help          this text
 
-Needs clang and libclang-rt-14-dev, or those of a later version. Targets: ${targets[*]}
+Needs clang and libclang-rt-14-dev, or those of a later version.
 END
 }
 
-targets=()
-for folder in "$root"/fuzz/corpus/*/; do targets+=("$(basename "$folder")"); done
+readers=(matrix_market compressed ordering device_model options)
+interfaces=(c_interface inertia)
 minutes=15
 chosen=()
+c_library=
 definitions=()
 while [[ $# -gt 0 ]]; do
   case $1 in
@@ -33,23 +37,34 @@ while [[ $# -gt 0 ]]; do
       minutes=$2
       shift
       ;;
+    --c-library)
+      [[ -f ${2:-} ]] || die "--c-library needs a file"
+      c_library=$(realpath "$2")
+      shift
+      ;;
     -D?*) definitions+=("$1") ;;
     -*) die "unknown option '$1'; --help lists the options" ;;
     *)
-      [[ -d $root/fuzz/corpus/$1 && $1 != */* ]] || die "there is no target '$1'; choose from ${targets[*]}"
+      [[ " ${readers[*]} ${interfaces[*]} " == *" $1 "* ]] || die "there is no target '$1'; --help lists the targets"
       chosen+=("$1")
       ;;
   esac
   shift
 done
-[[ ${#chosen[@]} -gt 0 ]] || chosen=("${targets[@]}")
+if [[ ${#chosen[@]} -eq 0 ]]; then
+  chosen=("${readers[@]}")
+  [[ -z $c_library ]] || chosen+=("${interfaces[@]}")
+fi
+for target in "${chosen[@]}"; do
+  [[ -n $c_library || " ${interfaces[*]} " != *" $target "* ]] || die "$target needs --c-library"
+done
 compiler=${CXX:-clang++}
 command -v "$compiler" >/dev/null || die "$compiler is not installed; Debian's packages are clang and libclang-rt-14-dev"
 
 build=$root/build/fuzz
 cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$compiler" \
   -DLutra_ENABLE_FUZZERS=ON -DLutra_ENABLE_MPI=OFF -DLutra_ENABLE_CLI=OFF -DLutra_ENABLE_C=OFF \
-  -DLutra_ENABLE_EXAMPLES=OFF -DLutra_SCALARS=f64 "${definitions[@]}" >"$build.log" || die "CMake failed; see $build.log"
+  -DLutra_ENABLE_EXAMPLES=OFF -DLutra_SCALARS=f64 -DLutra_FUZZ_C_LIBRARY="$c_library" "${definitions[@]}" >"$build.log" || die "CMake failed; see $build.log"
 cmake --build "$build" --parallel "$jobs" --target "${chosen[@]/#/lutra_fuzz_}" >>"$build.log" ||
   die "the build failed; see $build.log"
 
@@ -69,7 +84,7 @@ run() {
     grep -E 'DONE|^Done|peak_rss' "$log"
     return
   fi
-  grep -E 'ERROR|what\(\)|SUMMARY|Test unit written' "$log" || tail -n 20 "$log"
+  grep -E 'ERROR|error:|what\(\)|SUMMARY|Test unit written' "$log" || tail -n 20 "$log"
   return 1
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "Lutra_CSolver.hpp"
+#include "Lutra_ParseNumber.hpp"
 
 // The C interface: queries of a solver's report.
 
@@ -52,7 +53,7 @@ lutra_status with_value(lutra_solver* handle, const char* key, const void* resul
     std::string pointer = std::string("/") + key;
     std::replace(pointer.begin(), pointer.end(), '.', '/');
     const nlohmann::json::json_pointer at(pointer);
-    const std::string name = std::string("key '") + key + "'";
+    const std::string name = "key " + Impl::quoted(key);
     require(handle->parsed->contains(at), (name + " is not one of the report's").c_str());
     const nlohmann::json& value = handle->parsed->at(at);
     if (value.is_null()) return fail(LUTRA_NO_VALUE, (name + " has no value at present").c_str());
@@ -81,8 +82,8 @@ const std::vector<std::int64_t>& find_integers(lutra_solver& handle, const std::
   if (key == "singular_rows") return report.singular_rows;
   if (key == "singular_columns") return report.singular_columns;
   if (key != "indefinite_column")
-    throw InputError("key '" + key +
-                     "' is unknown (choose from singular_rows, singular_columns, indefinite_column)");
+    throw InputError("key " + Impl::quoted(key) +
+                     " is unknown (choose from singular_rows, singular_columns, indefinite_column)");
   handle.list.clear();
   if (report.indefinite_column) handle.list.push_back(*report.indefinite_column);
   return handle.list;
@@ -90,7 +91,7 @@ const std::vector<std::int64_t>& find_integers(lutra_solver& handle, const std::
 
 const std::vector<double>& find_numbers(lutra_solver& handle, const std::string& key) {
   if (key != "residual_history")
-    throw InputError("key '" + key + "' is unknown (choose from residual_history)");
+    throw InputError("key " + Impl::quoted(key) + " is unknown (choose from residual_history)");
   return handle.solver->report().residual_history;
 }
 

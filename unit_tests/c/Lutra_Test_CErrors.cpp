@@ -158,6 +158,8 @@ TEST_CASE("C: errors of options name the option") {
   CSolver solver(LUTRA_LU);
   CHECK(lutra_set_option(solver, "orderng", "amd") == LUTRA_INPUT_ERROR);
   CHECK(message_has("option 'orderng' is unknown (choose from engine,"));
+  CHECK(lutra_set_option(solver, "ordering\n\x1b[2J", "amd") == LUTRA_INPUT_ERROR);
+  CHECK(message_has("option 'ordering\\x0a\\x1b[2J' is unknown (choose from engine,"));
   const char* value = nullptr;
   CHECK(lutra_get_option(solver, "orderng", &value) == LUTRA_INPUT_ERROR);
   CHECK(message_has("option 'orderng' is unknown"));

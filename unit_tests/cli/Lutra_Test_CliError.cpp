@@ -198,6 +198,7 @@ TEST_CASE("wrong files end with status 2 and name the line", "[cli]") {
   program.write("short.txt", "% two of them\n2\n");
   program.write("twice.txt", "2\n2\n");
   program.write("range.txt", "1 3\n");
+  program.write("digits.txt", std::string(5000, '9') + "\n");
   program.write("word.txt", "1 two\n");
   const WrongCall call = GENERATE(values<WrongCall>({
       {"solve absent.mtx", "absent.mtx: cannot be opened"},
@@ -218,6 +219,8 @@ TEST_CASE("wrong files end with status 2 and name the line", "[cli]") {
       {"solve a.mtx --ordering short.txt", "short.txt:2: the file ends after 1"},
       {"solve a.mtx --ordering twice.txt", "twice.txt:2: column 2 stands at line 1 already"},
       {"solve a.mtx --ordering range.txt", "range.txt:1: column 3 is outside 1 … 2"},
+      {"solve a.mtx --ordering digits.txt",
+       "digits.txt:1: column " + std::string(40, '9') + "… is outside 1 … 2"},
       {"solve a.mtx --ordering word.txt", "word.txt:1: 'two' is not an integer"},
   }));
   const bool single = call.arguments.find("f32") != std::string::npos;

@@ -86,26 +86,8 @@ std::int64_t take_size(const LineReader& reader, Cursor& cursor, const char* wha
   return size;
 }
 
-// Number of lines of an array file: a symmetric matrix stores its lower triangle, a skew-symmetric one
-// without the diagonal.
-std::int64_t array_entries(const LineReader& reader, const MatrixMarketStart& start) {
-  const std::int64_t n = start.n_rows;
-  if (n > 0 && start.n_cols > std::numeric_limits<std::int64_t>::max() / n) {
-    reader.fail("an array of " + std::to_string(n) + " by " + std::to_string(start.n_cols) +
-                " values is too large");
-  }
-  const std::int64_t half = n % 2 == 0 ? n / 2 * (n + 1) : (n + 1) / 2 * n;  // n (n + 1) / 2 without overflow
-  switch (start.header.symmetry) {
-    case Symmetry::general:
-      return n * start.n_cols;
-    case Symmetry::skew_symmetric:
-      return half - n;
-    default:
-      return half;
-  }
-}
-
-void check_sizes(const LineReader& reader, const MatrixMarketStart& start) {
+// Rejects what no matrix can be. Afterwards products of sizes do not overflow.
+void check_shape(const LineReader& reader, const MatrixMarketStart& start) {
   const std::string size = std::to_string(start.n_rows) + " by " + std::to_string(start.n_cols);
   if (start.header.symmetry != Symmetry::general && start.n_rows != start.n_cols) {
     reader.fail("a matrix of " + size + " cannot have the banner's symmetry: it is not square");
@@ -115,9 +97,26 @@ void check_sizes(const LineReader& reader, const MatrixMarketStart& start) {
     reader.fail("a matrix of " + size + " is too large: at most " + std::to_string(largest) +
                 " rows and columns can be read");
   }
+}
+
+// Number of lines of an array file: a symmetric matrix stores its lower triangle, a skew-symmetric one
+// without the diagonal.
+std::int64_t array_entries(const MatrixMarketStart& start) {
+  const std::int64_t n = start.n_rows;
+  switch (start.header.symmetry) {
+    case Symmetry::general:
+      return n * start.n_cols;
+    case Symmetry::skew_symmetric:
+      return n * (n - 1) / 2;
+    default:
+      return n * (n + 1) / 2;
+  }
+}
+
+void check_entries(const LineReader& reader, const MatrixMarketStart& start) {
   if (start.n_entries > 0 && (start.n_rows == 0 || start.n_cols == 0)) {
     reader.fail("the size line declares " + std::to_string(start.n_entries) + " entries in a matrix of " +
-                size);
+                std::to_string(start.n_rows) + " by " + std::to_string(start.n_cols));
   }
   const std::int64_t min_line = start.coordinate ? 4 : 2;  // bytes of "1 1" or "0" plus the line end
   if (const auto bytes = reader.total_bytes(); bytes && (start.n_entries - 1) > *bytes / min_line) {
@@ -135,11 +134,13 @@ MatrixMarketStart read_start(LineReader& reader) {
   Cursor cursor(line);
   start.n_rows = take_size(reader, cursor, "rows");
   start.n_cols = take_size(reader, cursor, "columns");
-  start.n_entries = start.coordinate ? take_size(reader, cursor, "entries") : array_entries(reader, start);
+  if (start.coordinate) start.n_entries = take_size(reader, cursor, "entries");
   if (!cursor.at_end()) {
     reader.fail("unexpected " + Impl::quoted(cursor.peek_token()) + " at the end of the size line");
   }
-  check_sizes(reader, start);
+  check_shape(reader, start);
+  if (!start.coordinate) start.n_entries = array_entries(start);
+  check_entries(reader, start);
   return start;
 }
 
