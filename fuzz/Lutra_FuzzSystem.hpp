@@ -2,8 +2,11 @@
 #ifndef LUTRA_FUZZSYSTEM_HPP
 #define LUTRA_FUZZSYSTEM_HPP
 
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "Lutra_Fuzz.hpp"
@@ -36,19 +39,25 @@ struct Matrix {
   }
 };
 
-/// Componentwise backward error of x: the largest |b − op(A) x|ᵢ / (|op(A)| |x| + |b|)ᵢ, in long double.
+/// |x|, where denormal numbers, which have few digits, count as the smallest normal one.
+inline long double magnitude(double x) {
+  return x == 0 ? 0 : std::max(std::abs(x), std::numeric_limits<double>::min());
+}
+
+/// Componentwise backward error of x: the largest |b − op(A) x|ᵢ / (|op(A)| |x| + |b|)ᵢ, in long double, with
+/// the library's rule for denormal numbers.
 inline double backward_error(const Matrix& a, bool transposed, const std::vector<double>& x,
                              const std::vector<double>& b) {
   std::vector<long double> residual(b.begin(), b.end()), size(b.size());
-  for (std::size_t k = 0; k < b.size(); ++k) size[k] = std::abs(residual[k]);
+  for (std::size_t k = 0; k < b.size(); ++k) size[k] = magnitude(b[k]);
   for (std::size_t row = 0; row < b.size(); ++row) {
     for (auto k = static_cast<std::size_t>(a.row_map[row]); k < static_cast<std::size_t>(a.row_map[row + 1]);
          ++k) {
       const auto column = static_cast<std::size_t>(a.columns[k]);
       const std::size_t i = transposed ? column : row, j = transposed ? row : column;
-      const long double product = static_cast<long double>(a.values[k]) * x[j];
-      residual[i] -= product;
-      size[i] += std::abs(product);
+      const auto value = static_cast<long double>(a.values[k]);
+      residual[i] -= value * x[j];
+      size[i] += std::abs(value) * magnitude(x[j]);
     }
   }
   long double worst = 0;
@@ -57,6 +66,11 @@ inline double backward_error(const Matrix& a, bool transposed, const std::vector
     if (residual[k] != 0) worst = std::max(worst, std::abs(residual[k]) / size[k]);
   }
   return static_cast<double>(worst);
+}
+
+inline std::string to_text(double number) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
 }
 
 /// Checks what holds for every status. @returns it

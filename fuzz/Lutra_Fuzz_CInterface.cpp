@@ -156,7 +156,7 @@ class Session {
     b.resize(size);
     x.resize(size);
     const double error = lutra::Fuzz::backward_error(m_factorized, op != LUTRA_NONE, x, b);
-    require(error <= 1e-10, "the backward error of a success is " + std::to_string(error));
+    require(error <= 1e-10, "the backward error of a success is " + lutra::Fuzz::to_text(error));
   }
   void solve_parts(Input& input) {
     const std::int64_t n = m_factorized.n;

@@ -41,6 +41,17 @@ const std::optional<std::int64_t>* find_count(const lutra_solver* handle, const 
   return nullptr;
 }
 
+/// The place of a key with dots. Parts are not parsed, so that any text is a key.
+nlohmann::json::json_pointer to_pointer(std::string_view key) {
+  nlohmann::json::json_pointer pointer;
+  for (std::size_t begin = 0; begin <= key.size();) {
+    const std::size_t end = std::min(key.find('.', begin), key.size());
+    pointer.push_back(std::string(key.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return pointer;
+}
+
 /// Runs take(value) on the value at a key of the report's JSON, unless it is null.
 template <class Take>
 lutra_status with_value(lutra_solver* handle, const char* key, const void* result, const char* kind,
@@ -50,9 +61,7 @@ lutra_status with_value(lutra_solver* handle, const char* key, const void* resul
     require(key != nullptr, "key: it is null");
     require(result != nullptr, "value: it is null");
     json_of(*handle);
-    std::string pointer = std::string("/") + key;
-    std::replace(pointer.begin(), pointer.end(), '.', '/');
-    const nlohmann::json::json_pointer at(pointer);
+    const nlohmann::json::json_pointer at = to_pointer(key);
     const std::string name = "key " + Impl::quoted(key);
     require(handle->parsed->contains(at), (name + " is not one of the report's").c_str());
     const nlohmann::json& value = handle->parsed->at(at);

@@ -154,6 +154,19 @@ TEST_CASE("C: invalid arguments are named") {
   CHECK(std::string(lutra_status_name(LUTRA_INPUT_ERROR)) == "input_error");
 }
 
+TEST_CASE("C: any text is a key of a report, known or not") {
+  CSolver solver(LUTRA_LU);
+  std::int64_t value = 7;
+  for (const char* key : {"", ".", "a~b", "~", "inertia/positive", "inertia.", "singular_rows.01"}) {
+    INFO(key);
+    CHECK(lutra_get_integer(solver, key, &value) == LUTRA_INPUT_ERROR);
+    CHECK(message_has(("key '" + std::string(key) + "' is not one of the report's").c_str()));
+  }
+  CHECK(lutra_get_integer(solver, "a\nb", &value) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("key 'a\\x0ab' is not one of the report's"));
+  CHECK(value == 7);
+}
+
 TEST_CASE("C: errors of options name the option") {
   CSolver solver(LUTRA_LU);
   CHECK(lutra_set_option(solver, "orderng", "amd") == LUTRA_INPUT_ERROR);
