@@ -39,13 +39,13 @@ struct Matrix {
   }
 };
 
-/// |x|, where denormal numbers, which have few digits, count as the smallest normal one.
+/// |x|, at least the smallest normal number: below it numbers have few digits or none.
 inline long double magnitude(double x) {
-  return x == 0 ? 0 : std::max(std::abs(x), std::numeric_limits<double>::min());
+  return std::max(std::abs(x), std::numeric_limits<double>::min());
 }
 
 /// Componentwise backward error of x: the largest |b − op(A) x|ᵢ / (|op(A)| |x| + |b|)ᵢ, in long double, with
-/// the library's rule for denormal numbers.
+/// the library's rule for small numbers.
 inline double backward_error(const Matrix& a, bool transposed, const std::vector<double>& x,
                              const std::vector<double>& b) {
   std::vector<long double> residual(b.begin(), b.end()), size(b.size());

@@ -74,7 +74,7 @@ class Pages(unittest.TestCase):
                         self.assertIn(anchor, anchors(file.read_text()))
 
     def test_files_named_exist(self):
-        tracked = [p for folder in ("src", "unit_tests", "perf_tests", "example", "scripts", "cmake", "docs")
+        tracked = [p for folder in ("src", "unit_tests", "perf_tests", "example", "scripts", "cmake", "docs", "fuzz")
                    for p in (ROOT / folder).rglob("*")]
         names = {p.name for p in tracked} | {p.stem for p in tracked}
         for page in TEXTS:
@@ -82,7 +82,7 @@ class Pages(unittest.TestCase):
             named = set(re.findall(r"\bLutra_[A-Z]\w*(?:\.(?:hpp|cpp))?", text))
             named |= {Path(p).name for p in re.findall(r"\b(?:scripts|perf_tests|unit_tests)/[\w./]*\w\.(?:py|sh|cmake|cpp|hpp)", text)}
             for name in sorted(named):
-                if re.match(r"Lutra_(Thing|ENABLE|REQUIRE|SCALARS|ORDINALS|BACKENDS|ROOT|DIR)", name):
+                if re.match(r"Lutra_(Thing|ENABLE|REQUIRE|FUZZ_|SCALARS|ORDINALS|BACKENDS|ROOT|DIR)", name):
                     continue  # stands for any name; options and variables of CMake
                 with self.subTest(page=page.name, name=name):
                     self.assertTrue(name in names, f"{name} does not exist")
