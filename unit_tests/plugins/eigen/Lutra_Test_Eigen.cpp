@@ -273,7 +273,7 @@ TEST_CASE("Eigen: info() is Success for no wrong answer", "[plugins][eigen]") {
     solver.compute(empty_row);
     CHECK(solver.info() == Eigen::NumericalIssue);
     const std::string reason = solver.lastErrorMessage();
-    CHECK_THAT(reason, ContainsSubstring("of the transpose"));
+    CHECK(reason.find("of the transpose") != std::string::npos);
     CHECK(all_nan(solver.solve(b)));
     CHECK(solver.info() == Eigen::NumericalIssue);
     CHECK(solver.lastErrorMessage() == reason);
