@@ -22,7 +22,8 @@ class Peer:
     name = ""  # as the table prints it
     package = ""  # as pip knows it
     module = ""  # what is imported
-    needs = "any"  # or "symmetric", or "definite": symmetric with a positive diagonal
+    needs = "any"  # or "symmetric", or "definite": real and symmetric with a positive diagonal
+    takes_complex = True
 
     def __init__(self) -> None:
         self.api = import_module(self.module)
@@ -151,6 +152,7 @@ class Pardiso(Peer):
     """PARDISO of MKL by pypardiso."""
 
     name, package, module = "PARDISO", "pypardiso", "pypardiso"
+    takes_complex = False
     kind = 11  # real, unsymmetric
     entries_of_factors = 18  # number of the parameter, from 1
 

@@ -86,14 +86,18 @@ def read_matrix(file: Path) -> sp.csr_matrix:
 
 
 def symmetry_of(A: sp.csr_matrix) -> str:
-    """ "unsymmetric", "symmetric", or "definite" if the diagonal is positive as well. Complex: "unsymmetric"."""
-    if A.dtype.kind == "c" or (A != A.T).nnz:
+    """ "unsymmetric", "symmetric", or "definite" if the matrix is real and its diagonal positive as well."""
+    if (A != A.T).nnz:
         return "unsymmetric"
+    if A.dtype.kind == "c":
+        return "symmetric"
     return "definite" if np.all(A.diagonal() > 0) else "symmetric"
 
 
-def suits(peer: type[Peer], symmetry: str) -> bool:
-    """Whether a solver is made for matrices of this symmetry."""
+def suits(peer: type[Peer], symmetry: str, is_complex: bool) -> bool:
+    """Whether a solver is made for matrices of this symmetry and field."""
+    if is_complex and not peer.takes_complex:
+        return False
     return peer.needs == "any" or peer.needs == symmetry or (peer.needs == "symmetric" and symmetry == "definite")
 
 
@@ -293,7 +297,7 @@ def main(words: list[str] | None = None) -> None:
         fail(error)
     symmetry = symmetry_of(A)
     missing = [peer for peer in peers if not is_installed(peer)]
-    suited = [peer for peer in peers if suits(peer, symmetry)]
+    suited = [peer for peer in peers if suits(peer, symmetry, A.dtype.kind == "c")]
     report: dict[str, Any] = {
         "run": describe_run(),
         "matrix": {"file": arguments.file.name, "rows": A.shape[0], "entries": int(A.nnz), "symmetry": symmetry,

@@ -62,10 +62,28 @@ ParsedArguments refused(const std::string& message) {
 
 }  // namespace
 
+namespace {
+
+/// A word that has no text where a value belongs, such as that of an unset variable, or empty. CLI11 would
+/// skip it.
+std::string empty_value(const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word.empty()) return i > 0 && words[i - 1].starts_with("--") ? words[i - 1] : "the name of a file";
+    if (word.starts_with("--") && word.size() > 3 && word.back() == '=')
+      return word.substr(0, word.size() - 1);
+  }
+  return "";
+}
+
+}  // namespace
+
 ParsedArguments parse_arguments(int argc, const char* const* argv) {
   Arguments arguments;
   CommandTable table(arguments);
   CLI::App& app = table.app();
+  const std::string without_value = empty_value({argv + 1, argv + argc});
+  if (!without_value.empty()) return refused(without_value + ": the value is empty");
   std::vector<std::string> words = with_json_resolved(argc, argv);
   const bool version = !words.empty() && words.front() == "version";
   if (version) std::replace(words.begin(), words.end(), std::string("--json=-"), std::string("--json"));

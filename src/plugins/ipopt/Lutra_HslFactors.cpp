@@ -148,7 +148,9 @@ lutra_status Factors::factorize(const std::shared_ptr<const Structure>& structur
     analyze(structure, A, kind, threshold);
   } else if (request.rescales) {
     check_finite(A);
+    m_structure.reset();                   // if that fails, the next call analyzes anew
     checked(lutra_analyze(m_solver, &A));  // keeps the order
+    m_structure = structure;
     m_threshold = m_first_threshold;
   }
   raise_threshold(threshold);

@@ -17,6 +17,7 @@ Options parse(std::string text) {
     if (equals == std::string::npos || equals == 0)
       throw Failure(Flag::other, "'" + item + "' is not of the form name=value");
     const std::string name = item.substr(0, equals), value = item.substr(equals + 1);
+    if (name == "triangle") throw Failure(Flag::other, "triangle: MA97 passes the lower one");
     if (name == "backend")
       options.backend = value;
     else

@@ -44,7 +44,7 @@ bool Pattern::take_as_given(const int* ptr, const int* row, int first) {
   for (int j = 0; j < n; ++j) {
     int least = j;  // of the next row
     for (int p = ptr[j] - first; p < ptr[j + 1] - first; ++p) {
-      const int i = row[p] - first;
+      const int i = row[p] < first ? -1 : row[p] - first;
       if (i < least || i >= n) return false;
       least = i + 1;
     }
@@ -64,13 +64,13 @@ void Pattern::clean(const int* ptr, const int* row, int first) {
   for (int j = 0; j < n; ++j) {
     entries.clear();
     for (int p = ptr[j] - first; p < ptr[j + 1] - first; ++p) {
-      const int i = row[p] - first;
+      const int i = row[p] < first ? -1 : row[p] - first;
       i < j || i >= n ? static_cast<void>(++out_of_range) : entries.push_back(p);
     }
     std::stable_sort(entries.begin(), entries.end(), [&](int a, int b) { return row[a] < row[b]; });
     const auto start = columns.size();
     for (const int p : entries) {
-      const int i = row[p] - first;
+      const int i = row[p] < first ? -1 : row[p] - first;
       if (columns.size() > start && columns.back() == i)
         ++duplicates;
       else

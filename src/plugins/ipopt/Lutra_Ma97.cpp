@@ -160,7 +160,9 @@ Flag factor(int matrix_type, const double* val, void** akeep, void** fkeep, cons
   const Request request{matrix_type == 3, control.action != 0, control.scaling > 0, control.small, control.u};
   const lutra_status status = keep.factors->factorize(keep.structure, val, request, scale, info);
   if (control.print_level > 1) print(control.unit_diagnostics, keep.factors->report().c_str());
-  return flag_of(status, request.goes_on);
+  const Flag flag = flag_of(status, request.goes_on);
+  if (static_cast<int>(flag) < 0 && control.print_level >= 0) print(control.unit_error, lutra_message());
+  return flag;
 }
 
 /// Sum of lutra_parts for a job of HSL_MA97.

@@ -22,7 +22,7 @@ RankDivision divide_among_ranks(const AssemblyTree& tree, int ranks, const Divis
   if (spared < plan_seconds * nnz)
     division.why_one_rank = formatted(
         "%d ranks would spare %.2g s in %d factorization%s, and their plans take %.2g s (predicted)", ranks,
-        spared, times, times == 1 ? "" : "s", plan_seconds * nnz);
+        std::max(spared, 0.0), times, times == 1 ? "" : "s", plan_seconds * nnz);
   return division;
 }
 

@@ -272,8 +272,30 @@ TEST_CASE("Eigen: info() is Success for no wrong answer", "[plugins][eigen]") {
     empty_row.prune([](int i, int, double) { return i != 5; });
     solver.compute(empty_row);
     CHECK(solver.info() == Eigen::NumericalIssue);
+    const std::string reason = solver.lastErrorMessage();
+    CHECK(reason.find("of the transpose") != std::string::npos);
     CHECK(all_nan(solver.solve(b)));
-    CHECK(solver.info() == Eigen::InvalidInput);
+    CHECK(solver.info() == Eigen::NumericalIssue);
+    CHECK(solver.lastErrorMessage() == reason);
+  }
+  SECTION("numerically singular: X is NaN, whatever it was") {
+    Matrix rank_one(2, 2);
+    rank_one.insert(0, 0) = 1;
+    rank_one.insert(0, 1) = 2;
+    rank_one.insert(1, 0) = 2;
+    rank_one.insert(1, 1) = 4;
+    solver.compute(rank_one);
+    Eigen::VectorXd x = Eigen::VectorXd::Constant(2, 7), ones = Eigen::VectorXd::Ones(2);
+    x = solver.solve(ones);
+    CHECK(solver.info() == Eigen::NumericalIssue);
+    CHECK(all_nan(x));
+    ones = solver.solve(ones);
+    CHECK(all_nan(ones));
+    solver.setOption("solve_singular", true);
+    solver.compute(rank_one);
+    x = solver.solve(Eigen::VectorXd::Ones(2));
+    CHECK(solver.info() == Eigen::NumericalIssue);
+    CHECK(x.allFinite());
   }
   SECTION("NaN after a good matrix: the old factors answer nothing") {
     solver.factorize(A);

@@ -214,6 +214,11 @@ class SolverBase : public Eigen::SparseSolverBase<Derived> {
   void set_status(lutra_status status) const {
     m_status = status;
     m_message = status == LUTRA_SUCCESS ? "" : lutra_message();
+    const bool names_places = m_message.find("row") != std::string::npos ||
+                              m_message.find("column") != std::string::npos ||
+                              m_message.find("triangle") != std::string::npos;
+    if (!is_stored_by_rows && names_places)
+      m_message += " (of the transpose, whose rows are the columns that Eigen stores)";
   }
 
   /// Keeps the reason for which this object can solve nothing.
@@ -284,11 +289,22 @@ class SolverBase : public Eigen::SparseSolverBase<Derived> {
   void solve_columns(int op, const Rhs& B, Dest& X) const {
     if (m_has_factors)
       set_status(lutra_solve(m_solver, op, B.cols(), B.data(), leading(B), X.data(), leading(X)));
-    else if (m_status >= 0) {
+    else if (m_status == LUTRA_SUCCESS) {
       m_status = LUTRA_CALL_ORDER_ERROR;
       m_message = "solve: there are no factors; call factorize or compute first";
     }
-    if (m_status < 0) X.setConstant(not_a_number());
+    if (!is_computed()) X.setConstant(not_a_number());
+  }
+
+  /// Whether the last solve has written X.
+  bool is_computed() const {
+    if (m_status < 0 || !m_has_factors) return false;
+    if (m_status != LUTRA_NUMERICALLY_SINGULAR && m_status != LUTRA_STRUCTURALLY_SINGULAR &&
+        m_status != LUTRA_NOT_POSITIVE_DEFINITE)
+      return true;
+    const char* value = nullptr;  // perturbed factors solve where the user asks for it
+    return lutra_get_option(m_solver, "solve_singular", &value) == LUTRA_SUCCESS &&
+           std::string(value) == "true";
   }
 
   lutra_solver* m_solver = nullptr;

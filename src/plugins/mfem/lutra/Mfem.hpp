@@ -140,11 +140,22 @@ class MfemSolver : public mfem::Solver {
       fail(LUTRA_INPUT_ERROR, "b or x has not as many elements as A has rows");
     } else if (m_has_factors) {
       keep(lutra_solve(m_solver, op, 1, b.HostRead(), height, x.HostReadWrite(), width));
-    } else if (m_status >= 0) {
+    } else if (m_status == LUTRA_SUCCESS) {
       fail(LUTRA_CALL_ORDER_ERROR, "there are no factors; call SetOperator first");
     }
-    if (m_status < 0) x = std::numeric_limits<Real>::quiet_NaN();
+    if (!is_computed()) x = std::numeric_limits<Real>::quiet_NaN();
     report(function);
+  }
+
+  /// Whether the last solve has written x.
+  bool is_computed() const {
+    if (m_status < 0 || !m_has_factors) return false;
+    if (m_status != LUTRA_NUMERICALLY_SINGULAR && m_status != LUTRA_STRUCTURALLY_SINGULAR &&
+        m_status != LUTRA_NOT_POSITIVE_DEFINITE)
+      return true;
+    const char* value = nullptr;  // perturbed factors solve where the user asks for it
+    return lutra_get_option(m_solver, "solve_singular", &value) == LUTRA_SUCCESS &&
+           std::string(value) == "true";
   }
 
   void fail(lutra_status status, const char* message) const {
