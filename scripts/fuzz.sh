@@ -73,6 +73,10 @@ TMPDIR=$(mktemp -d -p "$([[ -w /dev/shm ]] && echo /dev/shm || echo "${TMPDIR:-/
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 
+# Stacks in a library without frame pointers are all different to the sanitizer, which keeps each of them for good; short
+# ones, and few freed blocks kept, let long runs stay below the limit of memory.
+export ASAN_OPTIONS=${ASAN_OPTIONS:-quarantine_size_mb=16${c_library:+:malloc_context_size=1}}
+
 # run TARGET: fuzzes a target and prints its last counts. Fails if an input was found.
 run() {
   local found=$build/found/$1 corpus=$build/corpus/$1 log=$build/$1.log
