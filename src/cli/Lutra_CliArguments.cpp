@@ -60,10 +60,6 @@ ParsedArguments refused(const std::string& message) {
   return {std::nullopt, exit_invalid_input};
 }
 
-}  // namespace
-
-namespace {
-
 /// A word that has no text where a value belongs, such as that of an unset variable, or empty. CLI11 would
 /// skip it.
 std::string empty_value(const std::vector<std::string>& words) {

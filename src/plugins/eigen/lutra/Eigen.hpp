@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "lutra.h"
+#include "lutra/WrittenSolution.hpp"
 
 namespace Lutra {
 namespace internal {
@@ -293,18 +294,7 @@ class SolverBase : public Eigen::SparseSolverBase<Derived> {
       m_status = LUTRA_CALL_ORDER_ERROR;
       m_message = "solve: there are no factors; call factorize or compute first";
     }
-    if (!is_computed()) X.setConstant(not_a_number());
-  }
-
-  /// Whether the last solve has written X.
-  bool is_computed() const {
-    if (m_status < 0 || !m_has_factors) return false;
-    if (m_status != LUTRA_NUMERICALLY_SINGULAR && m_status != LUTRA_STRUCTURALLY_SINGULAR &&
-        m_status != LUTRA_NOT_POSITIVE_DEFINITE)
-      return true;
-    const char* value = nullptr;  // perturbed factors solve where the user asks for it
-    return lutra_get_option(m_solver, "solve_singular", &value) == LUTRA_SUCCESS &&
-           std::string(value) == "true";
+    if (!m_has_factors || !has_written_solution(m_solver, m_status)) X.setConstant(not_a_number());
   }
 
   lutra_solver* m_solver = nullptr;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "lutra.h"
+#include "lutra/WrittenSolution.hpp"
 
 namespace Lutra {
 
@@ -143,19 +144,9 @@ class MfemSolver : public mfem::Solver {
     } else if (m_status == LUTRA_SUCCESS) {
       fail(LUTRA_CALL_ORDER_ERROR, "there are no factors; call SetOperator first");
     }
-    if (!is_computed()) x = std::numeric_limits<Real>::quiet_NaN();
+    if (!m_has_factors || !internal::has_written_solution(m_solver, m_status))
+      x = std::numeric_limits<Real>::quiet_NaN();
     report(function);
-  }
-
-  /// Whether the last solve has written x.
-  bool is_computed() const {
-    if (m_status < 0 || !m_has_factors) return false;
-    if (m_status != LUTRA_NUMERICALLY_SINGULAR && m_status != LUTRA_STRUCTURALLY_SINGULAR &&
-        m_status != LUTRA_NOT_POSITIVE_DEFINITE)
-      return true;
-    const char* value = nullptr;  // perturbed factors solve where the user asks for it
-    return lutra_get_option(m_solver, "solve_singular", &value) == LUTRA_SUCCESS &&
-           std::string(value) == "true";
   }
 
   void fail(lutra_status status, const char* message) const {
