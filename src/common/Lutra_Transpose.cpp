@@ -63,7 +63,8 @@ bool takes_one_thread(std::int64_t nnz) {
   return Impl::is_host_space<ExecutionSpace> && (nnz < few_entries || Impl::has_one_thread<ExecutionSpace>());
 }
 
-/// All of the above on the calling thread, in host memory.
+/// Counts the entries of each column, sums them up and distributes the entries, on the calling thread in host
+/// memory.
 template <class Pattern, class OffsetView, class EntryView>
 void transpose_in_order(const Pattern& pattern, const OffsetView& starts, const OffsetView& next,
                         const EntryView& rows, const OffsetView& source) {
@@ -79,7 +80,7 @@ void transpose_in_order(const Pattern& pattern, const OffsetView& starts, const 
     begin[j] = sum;
     sum += std::exchange(place[j], sum);
   }
-  for (auto i = 0 * pattern.n_rows; i < pattern.n_rows; ++i)
+  for (typename EntryView::non_const_value_type i = 0; i < pattern.n_rows; ++i)
     for (Offset p = row_map[i]; p < row_map[i + 1]; ++p) {
       const Offset q = place[entries[p]]++;
       row[q] = i;
