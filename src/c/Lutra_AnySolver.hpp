@@ -31,7 +31,8 @@ struct Columns {
   std::int64_t ldx;
 };
 
-/// Type-erased solver of the library. Functions throw the exceptions of the library.
+/// Type-erased solver of the library. Functions throw the exceptions of the library, and CancelledError where
+/// those of the library return `cancelled`.
 class AnySolver {
  public:
   virtual ~AnySolver() = default;
@@ -41,6 +42,10 @@ class AnySolver {
   virtual void set_permutation(std::vector<std::int64_t> permutation) = 0;
   virtual void set_memory(lutra_memory memory) = 0;
   virtual void set_stream(void* stream) = 0;
+  /// @param stop that ends calls when raised
+  virtual void set_stop(std::shared_ptr<StopFlag> stop) = 0;
+  /// @param observers told of progress, or null
+  virtual void set_observers(std::shared_ptr<const Observers> observers) = 0;
 
   virtual void analyze(const lutra_matrix& A) = 0;
   virtual void factorize(const lutra_matrix& A) = 0;

@@ -89,11 +89,12 @@ std::optional<Impl::OrderedMatrix<Scalar, ExecutionSpace>> order_rows_and_column
   const auto on_host = Impl::copy_to_host(exec, A);
   if (!matched) {  // the pattern is unrestricted, so its rank is not needed
     const Kokkos::Timer timer;
+    budget.run().begin_stage("ordering");
     report.choice.matching = "none";
     report.choice.ordering = name_of(lu.ordering);
     auto columns = lu.ordering == Ordering::user
                        ? std::vector<Ordinal>(lu.user_permutation.begin(), lu.user_permutation.end())
-                       : order(on_host.pattern(), lu.ordering);
+                       : order(on_host.pattern(), lu.ordering, budget.run());
     report.times.ordering = timer.seconds();
     const PivotOrder pivots(identity_matching(A.n_rows), std::move(columns));
     return Impl::order_matrix<Scalar>(exec, on_host.pattern(), pivots, budget);
@@ -128,6 +129,7 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
   analysis->F.row_order = F->order.row_order;
   analysis->F.col_order = F->order.col_order;
   const StageTimer timer(exec, true);
+  budget.run().begin_stage("symbolic");
   SparseIluOptions planned = options;
   if (options.deterministic && !options.device_model)
     planned.device_model = unmeasured_device_model<ExecutionSpace>();

@@ -105,8 +105,9 @@ OrderedTree order_and_build_tree(
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const SymmetricMatching& matching,
     const LdltOptions& options, const MemoryBudget& budget, Report& report) {
-  auto pivots = order_symmetric_pivots<ExecutionSpace>(on_host, matching, options, report);
+  auto pivots = order_symmetric_pivots<ExecutionSpace>(on_host, matching, options, budget.run(), report);
   const StageTimer timer(exec, true);
+  budget.run().begin_stage("symbolic");
   auto tree = build_tree(exec, S.pattern(), on_host.pattern(), pivots, budget);
   auto front = fronts_of_rows(tree, pivots.columns);
   report.times.symbolic = timer.seconds();

@@ -73,6 +73,7 @@ bool Numeric<Scalar, ExecutionSpace>::trusts_pivots() const {
 /// to give a small one.
 template <class Scalar, class ExecutionSpace>
 bool Numeric<Scalar, ExecutionSpace>::seems_ill_conditioned() {
+  m_budget.run().begin_stage("condition");
   try {
     reserve_column();
     const double condition = m_guard.probe(m_exec, operator_for(Transposition::none), *m_factorization,
@@ -91,6 +92,7 @@ bool Numeric<Scalar, ExecutionSpace>::seems_ill_conditioned() {
 /// @returns whether the matrix is singular to working precision, apart from zero pivots
 template <class Scalar, class ExecutionSpace>
 bool Numeric<Scalar, ExecutionSpace>::find_singularity() {
+  m_budget.run().begin_stage("condition");
   reserve_column();
   const Operator& A = operator_for(Transposition::none);
   bool found = false;

@@ -214,6 +214,7 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
   report.fill2 = filled.fill2;
   if (!filled.reason.empty()) Impl::add_reason(report, filled.reason);
   report.times.symbolic = timer.seconds();
+  budget.run().begin_stage("levelization");
   const auto finish = [&](auto plan, const auto& partition) {
     make_solves<Scalar>(exec, F, options, partition, budget, *plan);
     report.times.levelization = timer.seconds() - *report.times.symbolic;

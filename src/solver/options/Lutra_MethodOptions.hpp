@@ -27,6 +27,8 @@ class MethodOptions {
   void set_permutation(const std::vector<std::int64_t>& permutation);
 
   std::size_t memory_limit() const;
+  /// The options that all methods have.
+  CommonOptions& common();
   bool is_incomplete() const { return std::holds_alternative<SparseIluOptions>(m_options); }
   bool is_ldlt() const { return std::holds_alternative<LdltOptions>(m_options); }
   /// Returns the options of any method other than ilu.
