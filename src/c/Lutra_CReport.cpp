@@ -191,6 +191,8 @@ const char* lutra_status_name(int status) {
       return "not_built";
     case LUTRA_INTERNAL_ERROR:
       return "internal_error";
+    case LUTRA_CANCELLED:
+      return "cancelled";
   }
   return "unknown";
 }

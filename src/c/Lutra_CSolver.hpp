@@ -58,6 +58,8 @@ inline lutra_status to_c(Status status) noexcept {
       return LUTRA_OUT_OF_MEMORY;
     case Status::unchecked:
       return LUTRA_UNCHECKED;
+    case Status::cancelled:
+      return LUTRA_CANCELLED;
   }
   return LUTRA_INTERNAL_ERROR;
 }
@@ -91,6 +93,8 @@ lutra_status guarded(const Call& call) noexcept {
     return fail(LUTRA_CALL_ORDER_ERROR, error.what());
   } catch (const std::bad_alloc& error) {
     return fail(LUTRA_OUT_OF_MEMORY, error.what());
+  } catch (const CancelledError& error) {
+    return fail(LUTRA_CANCELLED, error.what());
   } catch (const TimeoutError& error) {
     return fail(LUTRA_TIMEOUT, error.what());
   } catch (const RemoteError& error) {

@@ -23,6 +23,7 @@ module lutra
     enumerator :: LUTRA_NOT_CONVERGED = 7, LUTRA_NO_VALUE = 8, LUTRA_UNCHECKED = 9
     enumerator :: LUTRA_INPUT_ERROR = -1, LUTRA_CALL_ORDER_ERROR = -2, LUTRA_OUT_OF_MEMORY = -3
     enumerator :: LUTRA_TIMEOUT = -4, LUTRA_NOT_BUILT = -5, LUTRA_INTERNAL_ERROR = -6
+    enumerator :: LUTRA_CANCELLED = -7
   end enum
   enum, bind(c)  ! lutra_method
     enumerator :: LUTRA_LU = 0, LUTRA_LDLT = 1, LUTRA_CHOLESKY = 2, LUTRA_ILU = 3, LUTRA_KRYLOV = 4, &

@@ -51,7 +51,8 @@ typedef enum lutra_status {
   LUTRA_OUT_OF_MEMORY = -3, /* or memory limit exceeded; after factorize and solve: no factors, X undefined */
   LUTRA_TIMEOUT = -4,       /* device work was aborted: no factors, X undefined */
   LUTRA_NOT_BUILT = -5,     /* library built without the type or backend */
-  LUTRA_INTERNAL_ERROR = -6 /* defect of Lutra or of the machine */
+  LUTRA_INTERNAL_ERROR = -6, /* defect of Lutra or of the machine */
+  LUTRA_CANCELLED = -7 /* deadline, stop flag or observer: after factorize and solve no factors, X undefined */
 } lutra_status;
 
 /* Methods, each with the C++ struct whose field names are its option names. */

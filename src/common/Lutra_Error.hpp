@@ -64,6 +64,13 @@ class TimeoutError : public std::runtime_error {
   explicit TimeoutError(const std::string& what) : std::runtime_error(what) {}
 };
 
+/// A deadline has passed, or a stop was asked for (Lutra_RunControl.hpp). Calls of solvers that return a Status
+/// return `cancelled` instead.
+class CancelledError : public std::runtime_error {
+ public:
+  CancelledError() : std::runtime_error("stopped: the deadline has passed, or a stop was asked for") {}
+};
+
 /// Outcome of a numerical task. Invalid input is an exception (Lutra_Error.hpp), never a status.
 enum class Status {
   not_solved,  ///< no solve since the last factorization
@@ -76,7 +83,8 @@ enum class Status {
   breakdown,              ///< NaN or infinity in factors or solution, or breakdown of a Krylov method
   not_converged,          ///< a Krylov method ended with a residual above the tolerance
   out_of_memory,          ///< memory, or the caller's limit, was insufficient
-  unchecked               ///< solved; the options ask for no check of the solution
+  unchecked,              ///< solved; the options ask for no check of the solution
+  cancelled               ///< stopped by the deadline, the stop flag or the observer of the options
 };
 
 /// Returns whether there is a solution that is within the tolerance, or that the options leave unchecked.
@@ -107,6 +115,8 @@ constexpr std::string_view to_string(Status status) {
       return "out_of_memory";
     case Status::unchecked:
       return "unchecked";
+    case Status::cancelled:
+      return "cancelled";
   }
   return "unknown";
 }

@@ -15,6 +15,7 @@
 
 #include "Lutra_Allocate.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_RunControl.hpp"
 
 namespace lutra {
 
@@ -41,7 +42,8 @@ class MemoryPool {
 };
 
 /// Budget to which all allocations of a solver are charged. Copies share one budget. Thread-safe: a charge
-/// either fits under the limit as a whole or throws.
+/// either fits under the limit as a whole or throws. It also carries the control of the calls that are charged
+/// to it: the limit in bytes and those in time reach the stages together.
 class MemoryBudget {
  public:
   /// Unlimited budget.
@@ -71,6 +73,15 @@ class MemoryBudget {
   void cancel(std::size_t bytes) noexcept;
   MemoryPool* pool() const noexcept { return m_account->pool.get(); }
 
+  /// Control of the running call.
+  const RunControl& run() const noexcept { return m_run; }
+  /// The same budget with a control of its own, if it has none. Each solver that a caller uses takes one.
+  MemoryBudget with_control() const {
+    MemoryBudget result = *this;
+    if (m_run.is_empty()) result.m_run = RunControl::make();
+    return result;
+  }
+
  private:
   struct Account {
     std::atomic<std::size_t> limit = 0;
@@ -79,6 +90,7 @@ class MemoryBudget {
     std::shared_ptr<MemoryPool> pool;
   };
   std::shared_ptr<Account> m_account;
+  RunControl m_run;  ///< copies with one another's control belong to one solver
 };
 
 /// Bytes that a group of Views holds in a budget, released with the last copy of the reservation. A struct of

@@ -81,6 +81,8 @@ std::string describe(const Report& report, int index_base) {
       return "out of memory";
     case Status::unchecked:
       return "the solution has not been checked";
+    case Status::cancelled:
+      return "stopped before the end: the deadline has passed, or a stop was asked for";
   }
   return "unknown status";
 }

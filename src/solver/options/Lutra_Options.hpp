@@ -19,6 +19,7 @@
 #include "Lutra_Matching.hpp"
 #include "Lutra_Ordering.hpp"
 #include "Lutra_PatternSource.hpp"
+#include "Lutra_RunControl.hpp"
 #include "Lutra_Symbolic.hpp"
 #include "Lutra_TriangularSolver.hpp"
 
@@ -55,6 +56,9 @@ struct CommonOptions {
   /// include work that the instance queued before.
   bool time_stages = false;
   std::size_t memory_limit = 0;  ///< bytes in the memory of the execution space; 0: no limit
+  double deadline = 0;  ///< seconds that one call of analyze, factorize, solve or apply may take; 0: no limit
+  std::shared_ptr<StopFlag> stop{};  ///< ends running calls when raised; null: none
+  std::shared_ptr<const Observers> observers{};  ///< told of progress while calls run; null: none
 
   bool operator==(const CommonOptions&) const = default;
 };
