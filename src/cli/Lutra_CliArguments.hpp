@@ -31,6 +31,7 @@ struct Arguments {
 
   // solve and sequence
   std::optional<std::string> rhs, out;  ///< solve only; also out_of_order
+  std::optional<std::string> trace;     ///< solve only
   std::optional<std::int64_t> n_rhs;
   bool transpose = false, adjoint = false;
   std::optional<int> repeat;

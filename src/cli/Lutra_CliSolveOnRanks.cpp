@@ -58,6 +58,7 @@ void check_for_ranks(const Arguments& arguments) {
       {"--trisolve " + arguments.text("--trisolve"), arguments.is_given("--trisolve")},
       {"--solve-precision " + arguments.text("--solve-precision"), arguments.is_given("--solve-precision")},
       {"--solve-singular", arguments.is_given("--solve-singular")},
+      {"--trace", arguments.trace.has_value()},
       {"--check", arguments.is_given("--check")},
       {"--condition", arguments.is_given("--condition")},
       {"--repeat with --method " + arguments.method, arguments.repeat && !direct},

@@ -14,6 +14,7 @@
 #include "Lutra_NumericCalls.hpp"
 #include "Lutra_Outcome.hpp"
 #include "Lutra_RefinementKernels.hpp"
+#include "Lutra_RunStage.hpp"
 #include "Lutra_StoppedSolve.hpp"
 #include "Lutra_SystemUnits.hpp"
 #include "Lutra_Timer.hpp"
@@ -138,6 +139,7 @@ Status KrylovSolver<Scalar, ExecutionSpace>::factorize(const matrix_type& A) {
   Impl::report_failure(
       [&] {
         set_values(A.values, m_A_size, m_keeps_units, m_operators);
+        const Impl::RunStage stage(m_budget, "numeric");
         const Impl::StageTimer timer(m_exec, m_options.time_stages);
         compute_preconditioner();
         (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
@@ -222,6 +224,7 @@ Status KrylovSolver<Scalar, ExecutionSpace>::solve_views(const const_multivector
 template <class Scalar, class ExecutionSpace>
 Status KrylovSolver<Scalar, ExecutionSpace>::solve_blocks(const const_multivector_type& B,
                                                           const multivector_type& X, Transposition op) {
+  const Impl::RunStage stage(m_budget, "solve");
   const Impl::StageTimer timer(m_exec, m_options.time_stages);
   reserve(std::min(B.extent(1), max_columns_at_once));
   Status status = Status::success;

@@ -13,6 +13,8 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_NullVector.hpp"
 #include "Lutra_Outcome.hpp"
+#include "Lutra_Reasons.hpp"
+#include "Lutra_RunStage.hpp"
 #include "Lutra_ScaleFit.hpp"
 #include "Lutra_StoppedSolve.hpp"
 #include "Lutra_Timer.hpp"
@@ -143,6 +145,7 @@ Status Numeric<Scalar, ExecutionSpace>::compute_factors(const Compute& compute) 
   start_report();
   Impl::report_failure(
       [&] {
+        const Impl::RunStage running(m_budget, "numeric");
         const Impl::StageTimer timer(m_exec, m_options.time_stages);
         const Stage stage = compute();
         (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
@@ -216,10 +219,10 @@ bool Numeric<Scalar, ExecutionSpace>::renew_analysis(const std::string& reason) 
       for (int k = 0; k < m_raised; ++k) factorization->increase_quality();
     }
   } catch (const OutOfMemoryError& error) {
-    m_report.escalations.push_back(reason + ": no memory for a new one: " + error.what());
+    Impl::escalate(m_report, m_budget, reason + ": no memory for a new one: " + error.what());
     return false;
   }
-  m_report.escalations.push_back(reason + ": analyzed anew");
+  Impl::escalate(m_report, m_budget, reason + ": analyzed anew");
   if (!renewed->plan) {
     m_report.status = Status::structurally_singular;
     m_report.singular_rows = renewed->report.singular_rows;
@@ -276,8 +279,8 @@ FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_values(const std
       return outcome;
     may_grow = true;
     m_perturbation = larger;
-    m_report.escalations.push_back(
-        Impl::formatted("element growth: pivots perturbed below %.2g", m_perturbation));
+    Impl::escalate(m_report, m_budget,
+                   Impl::formatted("element growth: pivots perturbed below %.2g", m_perturbation));
   }
 }
 
@@ -297,6 +300,7 @@ FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_in_paired_order(
   events.push_back(
       "delayed pivots cascade (" + former.cascade->why +
       Impl::formatted("): ordered anew with matched rows side by side, in %.3g s", timer.seconds()));
+  m_budget.run().tell_escalation(events.back());
   FactorizationOutcome outcome = m_factorization->factorize(
       m_exec, {m_operators.values(), m_scaling.row, m_scaling.col}, m_perturbation);
   auto& own = outcome.symmetric->escalations;

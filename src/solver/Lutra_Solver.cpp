@@ -93,6 +93,7 @@ void Solver<Scalar, ExecutionSpace>::give_way(const Choice& choice, const matrix
     throw;
   }
   m_escalations.push_back(why);
+  this->m_budget.run().tell_escalation(why);
   factorize_with_method(A);
 }
 
