@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -70,16 +71,21 @@ class Life {
   std::atomic<bool> m_finished = false;
 };
 
+/// An observer that calls log(kind, name, text, seconds, bytes, peak_bytes) with the GIL. An exception of it
+/// is printed by Python and otherwise ignored.
+/// @param log None: an empty observer
+std::function<void(const Event&)> observer_of(const nb::object& log);
+
 /// The object that Python holds: a solver, used by one thread at a time, until it is closed.
 class Handle final : public Closable {
  public:
   Handle(const std::string& method, const std::string& scalar, const std::string& ordinal,
-         std::vector<std::pair<std::string, std::string>> options,
-         std::vector<std::int64_t> user_permutation) {
+         std::vector<std::pair<std::string, std::string>> options, std::vector<std::int64_t> user_permutation,
+         const nb::object& log) {
     Life::instance().begin(this);
     try {
       m_solver = make_solver(method, scalar_of(scalar), ordinal_of(ordinal),
-                             {std::move(options), std::move(user_permutation)});
+                             {std::move(options), std::move(user_permutation), observer_of(log)});
     } catch (...) {
       Life::instance().end(this);
       throw;

@@ -348,6 +348,7 @@ Impl::MethodOptions parse_options(const std::string& method, const Options& opti
     if (name == "ordering" && value != "auto" && !options.user_permutation.empty())
       throw InputError("options: ordering and user_permutation are two orderings; give one of them");
   }
+  if (options.log) result.set_log(options.log);
   if (options.user_permutation.empty()) return result;
   if (method == "krylov") throw InputError("user_permutation: this solver has no ordering");
   result.set_permutation(options.user_permutation);

@@ -3,6 +3,7 @@
 #define LUTRA_ANYSOLVER_HPP
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -41,6 +42,11 @@ class AnySolver {
   virtual void set_permutation(std::vector<std::int64_t> permutation) = 0;
   virtual void set_memory(lutra_memory memory) = 0;
   virtual void set_stream(void* stream) = 0;
+  /// @param log empty: none. @throws InputError
+  virtual void set_log(std::function<void(const Event&)> log) {
+    static_cast<void>(log);
+    throw InputError("log: a solver on several ranks has none");
+  }
 
   virtual void analyze(const lutra_matrix& A) = 0;
   virtual void factorize(const lutra_matrix& A) = 0;

@@ -74,6 +74,11 @@ class TypedSolver final : public AnySolver {
     m_changed = true;
   }
 
+  void set_log(std::function<void(const Event&)> log) override {
+    m_options.set_log(std::move(log));
+    m_changed = true;
+  }
+
   void set_stream(void* stream) override {
     require(!on_host || stream == nullptr, "stream: the backend " + backend_name<Space>() + " has none");
     m_stream = stream;
