@@ -110,9 +110,9 @@ bool CommState::poll() {
 void CommState::take(const MessagePool::Message& message) {
   const std::span<const std::byte> bytes(message.bytes);
   if (message.tag == tag_put) {
-    const auto [header, data] = unpack_put(bytes);
+    const auto [header, values] = unpack_put(bytes);
     const auto target = targets.find(header.memory);
-    if (target != targets.end()) target->second->deliver(header, data);
+    if (target != targets.end()) target->second->deliver(header, values);
     return;
   }
   const auto [what, text] = unpack_control(bytes);

@@ -20,7 +20,7 @@ namespace lutra::Test {
 namespace {
 
 using Host = Kokkos::DefaultHostExecutionSpace;
-using Matrix = HostMatrix<double>;
+using HostSystem = HostMatrix<double>;
 
 /// An event with texts of its own.
 struct Told {
@@ -78,8 +78,8 @@ class Log {
 };
 
 /// −1 off the diagonal, `diagonal` on it.
-Matrix tridiagonal(int n, double diagonal = 4) {
-  Matrix A{n, n, {0}, {}, {}};
+HostSystem tridiagonal(int n, double diagonal = 4) {
+  HostSystem A{n, n, {0}, {}, {}};
   for (int i = 0; i < n; ++i) {
     for (int j = std::max(i - 1, 0); j <= std::min(i + 1, n - 1); ++j) {
       A.entries.push_back(j);
@@ -102,7 +102,7 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
 }
 
 template <class Solver>
-void solve_all(Solver& solver, const Matrix& A) {
+void solve_all(Solver& solver, const HostSystem& A) {
   REQUIRE(solver.analyze(A) == Status::success);
   REQUIRE(solver.factorize(A) == Status::success);
   std::vector<double> b(static_cast<std::size_t>(A.n_rows), 1.0), x(b.size());
@@ -113,7 +113,7 @@ void solve_all(Solver& solver, const Matrix& A) {
 template <class Solver, class Options>
 std::vector<std::string> stages(const Options& options, Log& log) {
   const Regions regions;
-  const Matrix A = tridiagonal(50);
+  const HostSystem A = tridiagonal(50);
   Solver solver(log.with(options));
   solve_all(solver, A);
   CHECK(regions.is_balanced());
@@ -184,7 +184,7 @@ TEST_CASE("escalations of the report are told when they happen", "[solver]") {
   options.matching = Matching::none;
   options.ordering = Ordering::natural;
   options.perturbation = 0.5;
-  Matrix A = tridiagonal(40, 0.1);  // pivots are replaced, so that refinement diverges
+  HostSystem A = tridiagonal(40, 0.1);  // pivots are replaced, so that refinement diverges
   SparseLU<double, Host> solver(log.with(options));
   REQUIRE(solver.analyze(A) == Status::success);
   static_cast<void>(solver.factorize(A));
@@ -198,7 +198,7 @@ TEST_CASE("escalations of the report are told when they happen", "[solver]") {
 TEST_CASE("begins and ends are balanced after exceptions, which lose no event", "[solver]") {
   Log log;
   const Regions regions;
-  const Matrix A = tridiagonal(400);
+  const HostSystem A = tridiagonal(400);
   LuOptions options;
   options.engine = Engine::simplicial;
   SparseLU<double, Host> whole(log.with(options));
@@ -226,7 +226,7 @@ TEST_CASE("begins and ends are balanced after exceptions, which lose no event", 
 
 TEST_CASE("an observer of events stops nothing and changes no choice", "[solver]") {
   Log log;
-  const Matrix A = tridiagonal(300);
+  const HostSystem A = tridiagonal(300);
   SparseLU<double, Host> watched(log.with(LuOptions())), alone{LuOptions()};
   solve_all(watched, A);
   solve_all(alone, A);
@@ -239,13 +239,13 @@ TEST_CASE("stages cost no allocation without observer and tool", "[solver]") {
   FailingNew counter;
   counter.record([&] {
     for (int k = 0; k < 1000; ++k) {
-      const Impl::RunStage stage(budget, "a stage with a name that no small string holds");
+      const lutra::Impl::RunStage stage(budget, "a stage with a name that no small string holds");
       budget.run().tell_escalation("a step");
     }
   });
   CHECK(counter.count() == 0);
   const Regions regions;
-  counter.record([&] { const Impl::RunStage stage(budget, "numeric"); });
+  counter.record([&] { const lutra::Impl::RunStage stage(budget, "numeric"); });
   CHECK(counter.count() > 0);  // so that the count would have told
   CHECK(regions.sequence() == std::vector<std::string>{"lutra::numeric", "/lutra::numeric"});
 }
