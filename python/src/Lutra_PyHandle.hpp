@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -76,6 +77,29 @@ class Life {
 /// @param log None: an empty observer
 std::function<void(const Event&)> observer_of(const nb::object& log);
 
+/// Ctrl-C, and other signals whose handlers raise, while the library works without the GIL. Signals reach the
+/// main thread only, as everywhere in Python.
+class Interrupts {
+ public:
+  /// Runs pending handlers. @returns false if one has raised; the exception is kept
+  bool goes_on() {
+    const nb::gil_scoped_acquire acquire;
+    if (PyErr_CheckSignals() == 0) return true;
+    m_raised.emplace();
+    return false;
+  }
+  /// Throws what a handler has raised, if anything.
+  void rethrow() {
+    if (!m_raised) return;
+    nb::python_error raised(std::move(*m_raised));
+    m_raised.reset();
+    throw raised;
+  }
+
+ private:
+  std::optional<nb::python_error> m_raised;
+};
+
 /// The object that Python holds: a solver, used by one thread at a time, until it is closed.
 class Handle final : public Closable {
  public:
@@ -85,7 +109,8 @@ class Handle final : public Closable {
     Life::instance().begin(this);
     try {
       m_solver = make_solver(method, scalar_of(scalar), ordinal_of(ordinal),
-                             {std::move(options), std::move(user_permutation), observer_of(log)});
+                             {std::move(options), std::move(user_permutation),
+                              [this] { return m_interrupts.goes_on(); }, observer_of(log)});
     } catch (...) {
       Life::instance().end(this);
       throw;
@@ -122,7 +147,12 @@ class Handle final : public Closable {
   auto borrow(const Action& action) const {
     const std::lock_guard lock(m_mutex);
     if (!m_solver) throw InputError("the solver is closed");
-    return action(*m_solver);
+    try {
+      return action(*m_solver);
+    } catch (const CancelledError&) {
+      m_interrupts.rethrow();
+      throw;  // the deadline
+    }
   }
 
   const std::string& scalar() const { return m_scalar; }
@@ -148,6 +178,7 @@ class Handle final : public Closable {
   }
 
   mutable std::mutex m_mutex;
+  mutable Interrupts m_interrupts;
   std::unique_ptr<Solver> m_solver;
   std::string m_scalar, m_ordinal;
 };

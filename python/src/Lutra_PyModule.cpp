@@ -404,6 +404,8 @@ void bind_errors() {
       PyErr_SetString(PyExc_ValueError, error.what());
     } catch (const CallOrderError& error) {
       PyErr_SetString(PyExc_RuntimeError, error.what());
+    } catch (const CancelledError& error) {
+      PyErr_SetString(PyExc_TimeoutError, error.what());
     } catch (const TimeoutError& error) {
       PyErr_SetString(PyExc_TimeoutError, error.what());
     } catch (const RemoteError& error) {

@@ -145,10 +145,15 @@ FactorArrays to_arrays(const FactorValues<Scalar>& factors) {
   return arrays;
 }
 
+/// @throws CancelledError if a call was stopped
+void complete(Status status) {
+  if (status == Status::cancelled) throw CancelledError();
+}
+
 /// Factors of A + diag(shift) for Views. It is never called with a HostMatrix.
 template <class Library, class Matrix, class Shift>
 void factorize_view(Library& solver, const Matrix& A, const Shift& shift) {
-  if constexpr (requires { solver.factorize(A, shift); }) static_cast<void>(solver.factorize(A, shift));
+  if constexpr (requires { solver.factorize(A, shift); }) complete(solver.factorize(A, shift));
 }
 
 /// Shared by all solvers.
@@ -160,12 +165,10 @@ class SolverOf : public Solver {
       : m_exec(new_instance()), m_solver(options, m_exec), m_columns(columns) {}
 
   void analyze(const MatrixArrays& A) override {
-    with_matrix<Scalar>(A, m_columns,
-                        [&](const auto& matrix) { static_cast<void>(m_solver.analyze(matrix)); });
+    with_matrix<Scalar>(A, m_columns, [&](const auto& matrix) { complete(m_solver.analyze(matrix)); });
   }
   void factorize(const MatrixArrays& A) override {
-    with_matrix<Scalar>(A, m_columns,
-                        [&](const auto& matrix) { static_cast<void>(m_solver.factorize(matrix)); });
+    with_matrix<Scalar>(A, m_columns, [&](const auto& matrix) { complete(m_solver.factorize(matrix)); });
   }
   const Report& report() const override { return m_solver.report(); }
 
@@ -248,8 +251,8 @@ class MethodSolver final : public SolverOf<lutra::Solver<Scalar, Space>, Scalar>
 
   void solve(const Vectors& B, const Vectors& X, Transposition op) override {
     with_vectors<Scalar>(
-        B, X, [&](const auto& from, const auto& to) { this->m_solver.solve(from, to, op); },
-        [&](const auto& from, const auto& to) { this->m_solver.solve_host(from, to, op); });
+        B, X, [&](const auto& from, const auto& to) { complete(this->m_solver.solve(from, to, op)); },
+        [&](const auto& from, const auto& to) { complete(this->m_solver.solve_host(from, to, op)); });
   }
   FactorStructure structure() const override { return this->m_solver.structure(); }
   FactorArrays factors() override {
@@ -347,6 +350,11 @@ Impl::MethodOptions parse_options(const std::string& method, const Options& opti
     result.set(name, value);
     if (name == "ordering" && value != "auto" && !options.user_permutation.empty())
       throw InputError("options: ordering and user_permutation are two orderings; give one of them");
+  }
+  if (options.goes_on) {
+    Observers observers;
+    observers.progress = [goes_on = options.goes_on](const Progress&) { return goes_on(); };
+    result.common().observers = std::make_shared<const Observers>(std::move(observers));
   }
   if (options.log) result.set_log(options.log);
   if (options.user_permutation.empty()) return result;

@@ -30,6 +30,9 @@ enum class OrdinalType { int32, int64 };
 struct Options {
   std::vector<std::pair<std::string, std::string>> named;
   std::vector<std::int64_t> user_permutation;
+  /// Asked on the calling thread, at most 20 times a second, while a call runs; false stops the call, which
+  /// then throws CancelledError. Empty: nothing does.
+  std::function<bool()> goes_on{};
   std::function<void(const Event&)> log{};  ///< empty: none
 };
 

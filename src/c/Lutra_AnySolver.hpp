@@ -32,7 +32,8 @@ struct Columns {
   std::int64_t ldx;
 };
 
-/// Type-erased solver of the library. Functions throw the exceptions of the library.
+/// Type-erased solver of the library. Functions throw the exceptions of the library, and CancelledError where
+/// those of the library return `cancelled`.
 class AnySolver {
  public:
   virtual ~AnySolver() = default;
@@ -47,6 +48,10 @@ class AnySolver {
     static_cast<void>(log);
     throw InputError("log: a solver on several ranks has none");
   }
+  /// @param stop that ends calls when raised
+  virtual void set_stop(std::shared_ptr<StopFlag> stop) = 0;
+  /// @param observers told of progress, or null
+  virtual void set_observers(std::shared_ptr<const Observers> observers) = 0;
 
   virtual void analyze(const lutra_matrix& A) = 0;
   virtual void factorize(const lutra_matrix& A) = 0;

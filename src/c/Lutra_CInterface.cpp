@@ -138,6 +138,7 @@ void check_index(int index) {
 lutra_solver* make_handle(std::unique_ptr<AnySolver> solver) {
   auto handle = std::make_unique<lutra_solver>();
   handle->solver = std::move(solver);
+  handle->solver->set_stop(handle->stop);
   ++solver_count();
   return handle.release();
 }
@@ -245,6 +246,28 @@ lutra_status lutra_set_memory(lutra_solver* solver, int memory) {
     s.set_memory(static_cast<lutra_memory>(memory));
     return LUTRA_SUCCESS;
   });
+}
+
+lutra_status lutra_set_progress(lutra_solver* solver, lutra_progress progress, void* data) {
+  return with_solver(solver, [&](AnySolver& s) {
+    std::shared_ptr<lutra::Observers> observers;
+    if (progress != nullptr) {
+      observers = std::make_shared<lutra::Observers>();
+      observers->progress = [progress, data](const lutra::Progress& now) {
+        return progress(data, now.stage.data(), now.share, now.seconds) == 0;
+      };
+    }
+    s.set_observers(std::move(observers));
+    return LUTRA_SUCCESS;
+  });
+}
+
+void lutra_stop(lutra_solver* solver) {
+  if (solver != nullptr) solver->stop->raise();
+}
+
+void lutra_resume(lutra_solver* solver) {
+  if (solver != nullptr) solver->stop->clear();
 }
 
 lutra_status lutra_set_stream(lutra_solver* solver, void* stream) {

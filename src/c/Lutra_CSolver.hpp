@@ -17,6 +17,7 @@
 /// A solver, and the storage that pointers into its report refer to.
 struct lutra_solver {
   std::unique_ptr<lutra::C::AnySolver> solver;
+  std::shared_ptr<lutra::StopFlag> stop = std::make_shared<lutra::StopFlag>();
   std::string option;                            ///< last value returned by lutra_get_option
   std::string json;                              ///< the report; empty until requested after a call
   std::shared_ptr<const nlohmann::json> parsed;  ///< the report, parsed for look-up by key

@@ -29,6 +29,9 @@ class AnyRankSolver : public AnySolver {
   void set_stream(void* stream) override {
     require(stream == nullptr, "stream: a solver on several ranks has none");
   }
+  void set_observers(std::shared_ptr<const Observers> observers) override {
+    require(observers == nullptr, "progress: a solver on several ranks tells none");
+  }
   void analyze(const lutra_matrix&) override { refuse("lutra_analyze", "lutra_mpi_factorize"); }
   void factorize(const lutra_matrix&) override { refuse("lutra_factorize", "lutra_mpi_factorize"); }
   void factorize_shifted(const lutra_matrix&, const void*) override {

@@ -64,10 +64,19 @@ class TypedSolver final : public AnySolver {
 
   void set_option(std::string_view name, std::string_view value) override {
     m_options.set(name, value);
-    m_changed = true;
+    if (name != "deadline") m_changed = true;
+    if (m_solver) m_solver->run_control().set_deadline(m_options.common().deadline);
   }
   std::vector<NamedOption> options() const override { return m_options.list(); }
   void set_memory(lutra_memory memory) override { m_memory = memory; }
+
+  void set_stop(std::shared_ptr<StopFlag> stop) override { m_options.common().stop = std::move(stop); }
+  void set_observers(std::shared_ptr<const Observers> observers) override {
+    Observers all = observers ? *observers : Observers();
+    if (const auto& own = m_options.common().observers) all.event = own->event;
+    m_options.common().observers = std::make_shared<const Observers>(std::move(all));
+    m_changed = true;
+  }
 
   void set_permutation(std::vector<std::int64_t> permutation) override {
     m_options.set_permutation(permutation);
@@ -87,7 +96,7 @@ class TypedSolver final : public AnySolver {
 
   void analyze(const lutra_matrix& A) override {
     if (m_solver && !m_changed) {
-      with_matrix(A, [&](const auto& matrix) { static_cast<void>(m_solver->analyze(matrix)); });
+      with_matrix(A, [&](const auto& matrix) { complete(m_solver->analyze(matrix)); });
     } else {
       replace_solver(A);
     }
@@ -97,7 +106,7 @@ class TypedSolver final : public AnySolver {
 
   void factorize(const lutra_matrix& A) override {
     analyzed("lutra_factorize");
-    with_matrix(A, [&](const auto& matrix) { static_cast<void>(m_solver->factorize(matrix)); });
+    with_matrix(A, [&](const auto& matrix) { complete(m_solver->factorize(matrix)); });
   }
 
   void factorize_shifted(const lutra_matrix& A, const void* shift) override {
@@ -110,7 +119,7 @@ class TypedSolver final : public AnySolver {
                                                static_cast<std::size_t>(A.n_rows));
       with_matrix(A, [&](const auto& matrix) {
         if constexpr (requires { solver.factorize(matrix, diagonal); })
-          static_cast<void>(solver.factorize(matrix, diagonal));
+          complete(solver.factorize(matrix, diagonal));
       });
     });
   }
@@ -122,8 +131,8 @@ class TypedSolver final : public AnySolver {
       throw InputError("lutra_solve: incomplete factors are no solver; use lutra_apply, or LUTRA_KRYLOV");
     } else {
       run(
-          columns, [&](const auto& B, const auto& X) { m_solver->solve(B, X, op); },
-          [&](auto B, auto X) { m_solver->solve_host(B, X, op); });
+          columns, [&](const auto& B, const auto& X) { complete(m_solver->solve(B, X, op)); },
+          [&](auto B, auto X) { complete(m_solver->solve_host(B, X, op)); });
     }
   }
 
@@ -182,13 +191,18 @@ class TypedSolver final : public AnySolver {
   }
 
  private:
+  /// @throws CancelledError if a call was stopped
+  static void complete(Status status) {
+    if (status == Status::cancelled) throw CancelledError();
+  }
+
   /// The previous solver lives until its successor is complete. Both are charged to one limit, the new one.
   void replace_solver(const lutra_matrix& A) {
     const std::size_t former_limit = m_budget.limit_bytes();
     m_budget.set_limit(m_options.memory_limit());
     try {
       auto solver = make_solver();
-      with_matrix(A, [&](const auto& matrix) { static_cast<void>(solver->analyze(matrix)); });
+      with_matrix(A, [&](const auto& matrix) { complete(solver->analyze(matrix)); });
       m_solver = std::move(solver);
       m_changed = false;
     } catch (...) {

@@ -122,6 +122,19 @@ module lutra
       type(c_ptr), value :: solver
       integer(c_int), value :: memory
     end function
+    subroutine lutra_stop(solver) bind(c)
+      import
+      type(c_ptr), value :: solver
+    end subroutine
+    subroutine lutra_resume(solver) bind(c)
+      import
+      type(c_ptr), value :: solver
+    end subroutine
+    integer(c_int) function lutra_set_progress(solver, progress, data) bind(c)
+      import
+      type(c_ptr), value :: solver, data
+      type(c_funptr), value :: progress
+    end function
     integer(c_int) function lutra_set_stream(solver, stream) bind(c)
       import
       type(c_ptr), value :: solver, stream

@@ -183,6 +183,20 @@ lutra_status lutra_set_stream(lutra_solver* solver, void* stream);
  */
 lutra_status lutra_set_log(lutra_solver* solver, lutra_log log, void* user);
 
+/* Ends the call that runs with this solver, and all later ones, with LUTRA_CANCELLED until lutra_resume. May
+ * be called from any thread and from signal handlers. A call answers within about 0.1 s. The solver then has
+ * what it had before; after lutra_factorize it may have no factors, and after lutra_solve X is undefined. The
+ * option "deadline" limits the seconds of each call in the same way, from the next call on. */
+void lutra_stop(lutra_solver* solver);
+void lutra_resume(lutra_solver* solver);
+
+/* Told of the progress of a call at most 20 times a second, on the thread that made it: stage, share of the
+ * stage that is done in [0, 1], seconds since the call began. A value other than 0 ends the call as lutra_stop
+ * does. Must not call functions of this interface with the same solver. */
+typedef int (*lutra_progress)(void* data, const char* stage, double share, double seconds);
+/* Sets that function, or none if NULL, from the next lutra_analyze on. */
+lutra_status lutra_set_progress(lutra_solver* solver, lutra_progress progress, void* data);
+
 /* Symbolic analysis: ordering, pattern of the factors and all else that depends only on the pattern. Matching
  * and scaling read the values. The previous analysis and its factors are freed once the new one is complete.
  * Returns LUTRA_STRUCTURALLY_SINGULAR if no factorization is possible. */

@@ -12,7 +12,7 @@ inline constexpr int exit_defect = 1;             ///< defect of Lutra
 inline constexpr int exit_invalid_input = 2;      ///< invalid call or file
 inline constexpr int exit_numerical_failure = 3;  ///< singular, breakdown, or error above the tolerance
 inline constexpr int exit_out_of_memory = 4;
-inline constexpr int exit_cancelled = 5;  ///< by a signal
+inline constexpr int exit_cancelled = 5;  ///< by a deadline or a signal
 
 constexpr int exit_status(Status status) {
   switch (status) {
@@ -23,6 +23,8 @@ constexpr int exit_status(Status status) {
       return exit_defect;
     case Status::out_of_memory:
       return exit_out_of_memory;
+    case Status::cancelled:
+      return exit_cancelled;
     default:
       return exit_numerical_failure;
   }

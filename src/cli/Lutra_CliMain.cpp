@@ -7,11 +7,10 @@
 #include <cstdlib>
 #include <exception>
 #include <optional>
-#include <string_view>
 
-#include "Lutra_AtomicFile.hpp"
 #include "Lutra_CliCommands.hpp"
 #include "Lutra_CliExit.hpp"
+#include "Lutra_CliInterrupt.hpp"
 #include "Lutra_CliOutput.hpp"
 #include "Lutra_CliText.hpp"
 #include "Lutra_Communicator.hpp"
@@ -104,25 +103,6 @@ int parse_and_run(int argc, char* argv[], Communicator* ranks) {
   std::optional<Kokkos::ScopeGuard> kokkos;  // initialized only if used, because starting a device is slow
   if (computes(*parsed.arguments)) kokkos.emplace(kokkos_settings());
   return report_failures(*parsed.arguments, ranks);
-}
-
-// Async-signal-safe handlers that end the program.
-extern "C" void cancel_silently(int) {
-  Impl::remove_unfinished_files();
-  ::_exit(exit_cancelled);
-}
-extern "C" void cancel(int signal) {
-  constexpr std::string_view message = "lutra: cancelled by a signal\n";
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
-  cancel_silently(signal);
-}
-
-// Installs handlers for the signals that ask a program to end. A hang-up ignored by nohup stays ignored.
-// mpirun itself reports that it ends the other ranks after one has failed.
-void cancel_on_signals() {
-  const auto handler = MpiSession::is_launched() ? cancel_silently : cancel;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-    if (std::signal(signal, handler) == SIG_IGN) std::signal(signal, SIG_IGN);
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "Lutra_Error.hpp"
@@ -49,6 +51,19 @@ Progress::Progress(bool wanted) : m_active(wanted && ::isatty(STDERR_FILENO) == 
 void Progress::show(const std::string& what) {
   if (!m_active) return;
   write_all(STDERR_FILENO, "\r\033[K" + what + " …");
+  m_shown = true;
+}
+
+void Progress::show(std::string_view what, double share, double seconds) {
+  constexpr double shown_from = 1;
+  constexpr int width = 30;
+  if (!m_active || seconds < shown_from) return;
+  std::array<char, 32> numbers{};
+  std::snprintf(numbers.data(), numbers.size(), "%3.0f %%  %.1f s", 100 * share, seconds);
+  const auto full = static_cast<std::size_t>(share * width);
+  std::string line = "\r\033[K" + std::string(what) + " [" + std::string(full, '#');
+  line += std::string(width - full, '.') + "] ";
+  write_all(STDERR_FILENO, line + numbers.data());
   m_shown = true;
 }
 

@@ -26,7 +26,11 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  bool is_active() const { return m_active; }
   void show(const std::string& what);
+  /// Shows a bar for work that has taken a second.
+  /// @param share of the work that is done, in [0, 1]; 0: not known
+  void show(std::string_view what, double share, double seconds);
   void clear();
 
  private:

@@ -8,9 +8,9 @@ namespace lutra::Cli {
 namespace {
 
 constexpr int worse(int a, int b) {
-  // Exit statuses from worst to best: 1, a defect; 4, out of memory; 3, numerical failure; 2, invalid input;
-  // 0.
-  const auto rank = [](int status) { return status == exit_defect ? 5 : status; };
+  // Exit statuses from worst to best: 1, a defect; 5, cancelled; 4, out of memory; 3, numerical failure; 2,
+  // invalid input; 0.
+  const auto rank = [](int status) { return status == exit_defect ? 6 : status; };
   return rank(a) >= rank(b) ? a : b;
 }
 
@@ -121,7 +121,7 @@ int solve_all(const Arguments& arguments, const ProgramOptions& options, Step&& 
   Sequence<Scalar, ExecutionSpace> sequence(arguments, options);
   try {
     sequence.solve(arguments.files.front(), std::move(first));
-    for (std::size_t k = 1; k < arguments.files.size(); ++k) {
+    for (std::size_t k = 1; k < arguments.files.size() && !interrupt_flag()->is_raised(); ++k) {
       sequence.solve(arguments.files[k], read_step(arguments, arguments.files[k]));
     }
   } catch (const std::exception&) {

@@ -5,12 +5,14 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "Lutra_Allocate.hpp"
 #include "Lutra_CliBackend.hpp"
+#include "Lutra_CliInterrupt.hpp"
 #include "Lutra_CliMemory.hpp"
 #include "Lutra_CliOptions.hpp"
 #include "Lutra_CliOutput.hpp"
@@ -71,21 +73,29 @@ class Session {
       : m_arguments(arguments),
         m_options(options),
         m_budget(options.solver.memory_limit),
-        m_solver(options.solver, ExecutionSpace(), m_budget),
-        m_progress(!arguments.quiet) {}
+        m_progress(!arguments.quiet),
+        m_solver(observed(options.solver), ExecutionSpace(), m_budget) {}
+  Session(const Session&) = delete;  // m_solver refers to m_progress
+  Session& operator=(const Session&) = delete;
 
   const ProgramOptions& options() const { return m_options; }
 
   /// Solves with a matrix of the session's pattern, which the first call sets. Completes `record` except for
-  /// the reading time. Running out of memory becomes the record's status.
+  /// the reading time. Running out of memory becomes the record's status, as does a stop.
   /// @param B [n × n_rhs] by columns
   /// @returns X like B; meaningful if the report has errors
   std::vector<Scalar> solve(const HostMatrix<Scalar>& A, const std::vector<Scalar>& B, ReportRecord& record) {
     std::vector<Scalar> X(B.size());
     record.run = describe_run<ExecutionSpace>();
+    const Interruptible listening;
     try {
       solve_on_device(A, B, X, record.report);
       record.message = record.report.status == Status::success ? "" : describe(record.report, 1);
+    } catch (const CancelledError&) {
+      record.report = m_solver.report();
+      record.report.status = Status::cancelled;
+      record.report.errors = {};
+      record.message = describe(record.report, 1);
     } catch (const OutOfMemoryError& error) {
       run_out_of_memory(record, error.what());
       if (m_arguments.is_given("--memory-limit"))
@@ -101,6 +111,24 @@ class Session {
   }
 
  private:
+  /// The options with Ctrl-C, and with a bar on a terminal.
+  SolverOptions observed(SolverOptions options) {
+    options.stop = interrupt_flag();
+    if (!m_progress.is_active()) return options;
+    Observers observers = options.observers ? *options.observers : Observers();
+    observers.progress = [this](const lutra::Progress& now) {
+      m_progress.show(now.stage, now.share, now.seconds);
+      return true;
+    };
+    options.observers = std::make_shared<const Observers>(std::move(observers));
+    return options;
+  }
+
+  /// @throws CancelledError if a call was stopped
+  static void complete(Status status) {
+    if (status == Status::cancelled) throw CancelledError();
+  }
+
   void run_out_of_memory(ReportRecord& record, const char* message) const {
     record.report = m_solver.report();
     record.report.status = Status::out_of_memory;
@@ -116,12 +144,12 @@ class Session {
     const bool first = !m_analyzed;
     if (first) {
       m_progress.show("analyzing");
-      static_cast<void>(m_solver.analyze(device_A));
+      complete(m_solver.analyze(device_A));
       m_analyzed = true;
     }
     m_progress.show("factorizing");
     const Method method = m_solver.method();
-    static_cast<void>(m_solver.factorize(device_A));
+    complete(m_solver.factorize(device_A));
     m_progress.show("solving");
     upload(B, static_cast<std::size_t>(A.n_rows));
     solve_again();
@@ -141,7 +169,11 @@ class Session {
     Kokkos::deep_copy(m_B, ConstHostColumns(B.data(), n, n_rhs));
   }
 
-  Status solve_again() { return m_solver.solve(m_B, m_X, transposition(m_arguments)); }
+  Status solve_again() {
+    const Status status = m_solver.solve(m_B, m_X, transposition(m_arguments));
+    complete(status);
+    return status;
+  }
 
   // Clears times of stages that ran for an earlier matrix of the sequence.
   static void forget_analysis(StageTimes& times) {
@@ -156,7 +188,7 @@ class Session {
     for (int run = 0; run < warm_ups + *m_arguments.repeat; ++run) {
       m_progress.show("run " + std::to_string(run + 1) + " of " +
                       std::to_string(warm_ups + *m_arguments.repeat));
-      static_cast<void>(m_solver.factorize(A));
+      complete(m_solver.factorize(A));
       if (solve_again() != report.status) {
         report = m_solver.report();
         return;
@@ -175,8 +207,8 @@ class Session {
   const Arguments& m_arguments;
   ProgramOptions m_options;
   MemoryBudget m_budget;
-  Solver<Scalar, ExecutionSpace> m_solver;
   Progress m_progress;
+  Solver<Scalar, ExecutionSpace> m_solver;
   bool m_analyzed = false;
   Columns m_B, m_X;  // [n × n_rhs], reused between matrices
 };

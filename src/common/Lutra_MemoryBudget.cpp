@@ -63,6 +63,7 @@ void MemoryBudget::require(std::string_view label, std::size_t bytes) const {
 }
 
 void MemoryBudget::charge(std::string_view label, std::size_t bytes) {
+  m_run.poll();
   const std::size_t limit = m_account->limit;
   std::size_t used = m_account->used;
   do {

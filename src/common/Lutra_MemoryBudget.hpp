@@ -42,8 +42,8 @@ class MemoryPool {
 };
 
 /// Budget to which all allocations of a solver are charged. Copies share one budget. Thread-safe: a charge
-/// either fits under the limit as a whole or throws. It also carries the control of the calls that are charged
-/// to it: the limit in bytes and those in time reach the stages together.
+/// either fits under the limit as a whole or throws. It also carries the control of the calls that are
+/// charged to it: the limit in bytes and those in time reach the stages together.
 class MemoryBudget {
  public:
   /// Unlimited budget.
@@ -65,7 +65,8 @@ class MemoryBudget {
   /// @throws OutOfMemoryError unless `bytes` more fit now
   void require(std::string_view label, std::size_t bytes) const;
   /// Charges `bytes`.
-  /// @throws OutOfMemoryError naming the label if they do not fit; nothing is charged then
+  /// @throws OutOfMemoryError naming the label if they do not fit, CancelledError if the running call has to
+  ///         end; nothing is charged then
   void charge(std::string_view label, std::size_t bytes);
   /// Releases charged bytes.
   void release(std::size_t bytes) noexcept;
@@ -73,12 +74,16 @@ class MemoryBudget {
   void cancel(std::size_t bytes) noexcept;
   MemoryPool* pool() const noexcept { return m_account->pool.get(); }
 
+  /// Unlimited budget of the call that a control belongs to.
+  static MemoryBudget unlimited(const RunControl& run) { return MemoryBudget().with_control(run); }
   /// Control of the running call.
   const RunControl& run() const noexcept { return m_run; }
   /// The same budget with a control of its own, if it has none. Each solver that a caller uses takes one.
-  MemoryBudget with_control() const {
+  MemoryBudget with_control() const { return m_run.is_empty() ? with_control(RunControl::make()) : *this; }
+  /// The same budget with the control of another one.
+  MemoryBudget with_control(const RunControl& run) const {
     MemoryBudget result = *this;
-    if (m_run.is_empty()) result.m_run = RunControl::make();
+    result.m_run = run;
     return result;
   }
 

@@ -26,10 +26,10 @@ std::int64_t after(std::int64_t now, double seconds) {
 
 }  // namespace
 
-bool RunControl::State::ask() noexcept {
+bool RunControl::State::ask(bool looks_at_clock) noexcept {
   if (is_stopped.load(std::memory_order_relaxed)) return true;
   bool stops = flag && flag->is_raised();
-  if (!stops && (end != 0 || observers)) {
+  if (!stops && looks_at_clock && (end != 0 || observers)) {
     const std::int64_t now = now_in_nanoseconds();
     stops = (end != 0 && now >= end) || !ask_observer(now);
   }

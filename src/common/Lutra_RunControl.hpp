@@ -83,13 +83,17 @@ class RunControl {
     std::int64_t begin = 0, end = 0;  ///< nanoseconds of the steady clock; end 0: no deadline
     std::int64_t next_report = 0;     ///< the same; changed by the calling thread only
     std::string_view stage{};         ///< read and changed by the calling thread only
+    double own_deadline = -1;         ///< seconds, in place of the options'; negative: none
     std::thread::id caller{};
     std::shared_ptr<StopFlag> flag{};
     std::shared_ptr<const Observers> observers{};
 
-    bool must_stop() noexcept { return is_active.load(std::memory_order_relaxed) && ask(); }
-    /// Looks at the flag and the clock, and reports progress.
-    bool ask() noexcept;
+    bool must_stop() noexcept { return is_active.load(std::memory_order_relaxed) && ask(true); }
+    bool must_stop_soon(unsigned count) noexcept {
+      return is_active.load(std::memory_order_relaxed) && ask((count & 15U) == 0);
+    }
+    /// Looks at the flag and, if asked to, at the clock; then also reports progress.
+    bool ask(bool looks_at_clock) noexcept;
     bool ask_observer(std::int64_t now) noexcept;
   };
 
@@ -101,11 +105,20 @@ class RunControl {
 
   bool is_empty() const noexcept { return m_state == nullptr; }
 
+  /// Replaces the deadline of the solver's options, from the next call on.
+  /// @param seconds as CommonOptions::deadline
+  void set_deadline(double seconds) const noexcept {
+    if (m_state) m_state->own_deadline = seconds;
+  }
+
+  class FrequentQuery;
+
   /// Query of a kernel on host threads, which leaves early if told so; poll() after the kernel then throws.
   /// Never true on devices. Does not own the control.
   class Query {
    public:
     Query() = default;
+    KOKKOS_FUNCTION bool is_empty() const { return m_state == nullptr; }
     KOKKOS_FUNCTION bool must_stop() const {
       KOKKOS_IF_ON_HOST((return m_state != nullptr && m_state->must_stop();))
       KOKKOS_IF_ON_DEVICE((return false;))
@@ -117,8 +130,21 @@ class RunControl {
 
    private:
     friend RunControl;
+    friend FrequentQuery;
     explicit Query(State* state) : m_state(state) {}
     State* m_state = nullptr;
+  };
+
+  /// Queries of one thread that ask the clock only at every 16th, for loops whose steps take microseconds.
+  class FrequentQuery {
+   public:
+    FrequentQuery() = default;
+    explicit FrequentQuery(const Query& query) : m_state(query.m_state) {}
+    bool must_stop() const noexcept { return m_state != nullptr && m_state->must_stop_soon(m_count++); }
+
+   private:
+    State* m_state = nullptr;
+    mutable unsigned m_count = 0;
   };
 
   /// Whether the running call has to end. Once true, it remains so until the call has ended.
@@ -177,7 +203,8 @@ class RunControl {
   void tell_share(double done, double total) const noexcept {
     if (is_limited()) m_state->share.store(total > 0 ? done / total : 0, std::memory_order_relaxed);
   }
-  Query query() const noexcept { return Query(m_state.get()); }
+  /// Empty unless the running call is limited.
+  Query query() const noexcept { return Query(is_limited() ? m_state.get() : nullptr); }
 
  private:
   friend RunningCall;
@@ -196,9 +223,9 @@ class RunningCall {
   /// @param name of the call, for events and regions of tools; static text
   RunningCall(const RunControl& control, const Options& options, std::string_view name)
       : m_state(control.m_state.get()), m_name(name), m_region(name, !control.is_in_call()) {
-    if (m_state != nullptr && m_state->depth++ == 0 &&
-        (options.deadline > 0 || options.stop || options.observers))
-      begin(options.deadline, options.stop, options.observers);
+    if (m_state == nullptr || m_state->depth++ > 0) return;
+    const double deadline = m_state->own_deadline < 0 ? options.deadline : m_state->own_deadline;
+    if (deadline > 0 || options.stop || options.observers) begin(deadline, options.stop, options.observers);
   }
   RunningCall(const RunningCall&) = delete;
   RunningCall& operator=(const RunningCall&) = delete;
@@ -218,15 +245,17 @@ class RunningCall {
   Impl::ToolRegion m_region;
 };
 
-/// Runs call(), which returns a Status, as one call of a solver.
+/// Runs call(), which returns a Status, as one call of a solver. After a stop, waits for kernels under way.
 /// @returns cancelled if it was stopped; within another call the exception is left to that one
-template <class Options, class Call>
-Status stoppable(const RunControl& control, const Options& options, std::string_view name, const Call& call) {
+template <class ExecutionSpace, class Options, class Call>
+Status stoppable(const ExecutionSpace& exec, const RunControl& control, const Options& options,
+                 std::string_view name, const Call& call) {
   const RunningCall running(control, options, name);
   if (!running.is_outermost()) return call();
   try {
     return call();
   } catch (const CancelledError&) {
+    exec.fence("lutra: a call is stopped");
     return Status::cancelled;
   }
 }

@@ -158,6 +158,7 @@ Fgmres<Scalar, ExecutionSpace>::Fgmres(const ExecutionSpace& exec, std::size_t n
       m_column = {exec, reservation, "lutra::krylov::column", 2 * (columns + 1) + 1};
       m_sizes = {exec, reservation, "lutra::krylov::sizes", 2};
       m_reservation = reservation;
+      m_run = budget.run();
       m_restart = restart;
       return;
     } catch (const OutOfMemoryError&) {
@@ -287,6 +288,7 @@ void Fgmres<Scalar, ExecutionSpace>::cycle(const ExecutionSpace& exec, const Ope
   const int first = outcome.iterations;
   for (int j = 0; j < std::min(m_restart, max_iterations) && outcome.stop == KrylovStop::max_iterations;
        ++j) {
+    m_run.poll();
     const Rows direction = vector(m_directions, j);
     M.apply(exec, op, vector(m_basis, j), direction);
     A.apply(exec, direction, vector(m_basis, j + 1));

@@ -103,6 +103,7 @@ class Fgmres {
   /// their units
   Impl::AsyncResult<RealOf<Scalar>, ExecutionSpace> m_sizes;
   MemoryReservation m_reservation;
+  RunControl m_run;  ///< of the call that solves
 };
 
 }  // namespace lutra

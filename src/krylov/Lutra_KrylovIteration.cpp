@@ -194,6 +194,7 @@ template <class Scalar, class ExecutionSpace>
 void Impl::KrylovCycles<Scalar, ExecutionSpace>::allocate(const ExecutionSpace& exec,
                                                           const MemoryBudget& budget, std::size_t sums) {
   m_reservation = MemoryReservation(budget);
+  m_run = budget.run();
   m_state = {exec, m_reservation, "lutra::krylov::columns", m_columns};
   m_sums = {exec, m_reservation, m_columns, sums};
   m_totals = m_reservation.template allocate<Totals>(exec, "lutra::krylov::totals", m_columns, sums);
@@ -245,7 +246,10 @@ void Impl::KrylovCycles<Scalar, ExecutionSpace>::run_cycle(const System& system,
     const int end = std::min(
         done + Impl::steps_before_look<ExecutionSpace>(iterations, Column::history_length, step_iterations()),
         max_steps());
-    while (done < end) step(system, done++);
+    while (done < end) {
+      m_run.poll();
+      step(system, done++);
+    }
     fetch_history(system.exec(), progress);
     bool any = false;
     for (std::size_t c = 0; c < m_width; ++c) any = any || m_state.host()(c).running;
@@ -276,6 +280,7 @@ std::vector<KrylovOutcome> Impl::KrylovCycles<Scalar, ExecutionSpace>::solve(
   using Scales = Impl::FindScales<Columns, Rows, Totals>;
   sum_rows(exec, "lutra::krylov::find_scales", Scales{m_state.device(), B, m_totals, false});
   for (bool any_restore = false;;) {
+    m_run.poll();
     compute_residual(exec, A, B, X);
     const auto& state = m_state.fetch(exec);
     bool any_running = any_restore = false;

@@ -39,8 +39,9 @@ template <class Index>
 class Reduction {
  public:
   Reduction(const SymmetricGraph<Index>& graph, const ReductionOptions& options,
-            const std::vector<Index>& weights)
+            const std::vector<Index>& weights, const RunControl& run)
       : m_in(graph),
+        m_run(run),
         m_options(options),
         m_weights(weights),
         m_n(graph.size()),
@@ -49,17 +50,23 @@ class Reduction {
         m_twin(at(m_n), -1) {}
 
   ReducedGraph<Index> run() && {
+    m_run.poll();
     set_dense_apart();
     if (m_options.compress && may_have_twins()) {
+      m_run.poll();
       merge_twins(true);
+      m_run.poll();
       merge_twins(false);
     }
+    m_run.poll();
     if (nothing_to_gain()) {
       keep_graph();
       return std::move(m_out);
     }
     copy_graph();
+    m_run.poll();
     if (m_options.eliminate) eliminate();
+    m_run.poll();
     set_hubs_apart();
     number_vertices();
     return std::move(m_out);
@@ -227,7 +234,9 @@ class Reduction {
                      min_eliminated_share * static_cast<double>(n_kept);
     std::vector<Index> level(at(m_n), 0), later;
     Index round = 0;
+    std::int64_t step = 0;
     for (std::size_t i = 0, k = 0; k < leaves.size() || i < inner.size() || !later.empty();) {
+      m_run.poll_at(step++, 1 << 16);
       if (k == leaves.size() && i == inner.size()) {
         inner = std::exchange(later, {});
         i = 0;
@@ -326,6 +335,7 @@ class Reduction {
   }
 
   const SymmetricGraph<Index>& m_in;
+  const RunControl& m_run;
   ReductionOptions m_options;
   const std::vector<Index>& m_weights;
   Index m_n;
@@ -344,8 +354,8 @@ class Reduction {
 
 template <class Index>
 ReducedGraph<Index> reduce_graph(const SymmetricGraph<Index>& graph, const ReductionOptions& options,
-                                 const std::vector<Index>& weights) {
-  return Reduction<Index>(graph, options, weights).run();
+                                 const std::vector<Index>& weights, const RunControl& run) {
+  return Reduction<Index>(graph, options, weights, run).run();
 }
 
 template <class Index>
@@ -361,7 +371,7 @@ std::vector<Index> expand_order(const ReducedGraph<Index>& reduced, const std::v
 
 #define LUTRA_GRAPH_REDUCTION(Index)                                                               \
   template ReducedGraph<Index> reduce_graph(const SymmetricGraph<Index>&, const ReductionOptions&, \
-                                            const std::vector<Index>&);                            \
+                                            const std::vector<Index>&, const RunControl&);         \
   template std::vector<Index> expand_order(const ReducedGraph<Index>&, const std::vector<Index>&);
 LUTRA_GRAPH_REDUCTION(int)
 LUTRA_GRAPH_REDUCTION(std::int64_t)

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "Lutra_RunControl.hpp"
 #include "Lutra_SymmetricGraph.hpp"
 
 namespace lutra {
@@ -38,9 +39,11 @@ struct ReducedGraph {
 ///
 /// O(n + edges) time; about 8·n indices of memory and a copy of the graph.
 /// @param weights [n] positive, with a sum that fits in Index; empty: all 1
+/// @param run     limits in time
+/// @throws CancelledError by those limits
 template <class Index>
 ReducedGraph<Index> reduce_graph(const SymmetricGraph<Index>& graph, const ReductionOptions& options = {},
-                                 const std::vector<Index>& weights = {});
+                                 const std::vector<Index>& weights = {}, const RunControl& run = {});
 
 /// Order of the original vertices for a given order of the reduced graph: eliminated vertices, the members of
 /// each vertex, dense vertices.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "Lutra_Ordering.hpp"
+#include "Lutra_RunControl.hpp"
 #include "Lutra_SymmetricGraph.hpp"
 
 namespace lutra {
@@ -13,9 +14,11 @@ namespace lutra {
 /// serialized because its random number generator is global.
 /// @param weights [n] positive weights of vertices: METIS balances them, amd uses them in degrees; empty: all
 /// 1
+/// @param run     limits in time of amd and nd. METIS cannot be stopped
+/// @throws CancelledError by those limits
 template <class Index>
 std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind,
-                         const std::vector<Index>& weights = {});
+                         const std::vector<Index>& weights = {}, const RunControl& run = {});
 
 /// Whether METIS' index type can count the edges of a graph.
 template <class Index>

@@ -87,9 +87,9 @@ std::vector<Index> metis_permutation(const SymmetricGraph<Index>& graph, const s
 }
 
 template <class Index, class Offset>
-std::vector<Ordinal> order_with(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                Ordering kind) {
-  const auto permutation = order(symmetric_graph<Index>(pattern), kind);
+std::vector<Ordinal> order_with(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind,
+                                const RunControl& run) {
+  const auto permutation = order(symmetric_graph<Index>(pattern), kind, {}, run);
   return std::vector<Ordinal>(permutation.begin(), permutation.end());
 }
 
@@ -114,24 +114,26 @@ std::string_view name_of(Ordering ordering) {
   }
 }
 
-std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind) {
+std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind,
+                           const RunControl& run) {
   if (kind == Ordering::natural && pattern.n_rows == pattern.n_cols) return natural_order(pattern.n_rows);
-  return graph_fits_int(pattern) ? order_with<int>(pattern, kind) : order_with<std::int64_t>(pattern, kind);
+  return graph_fits_int(pattern) ? order_with<int>(pattern, kind, run)
+                                 : order_with<std::int64_t>(pattern, kind, run);
 }
 
 template <class Index>
-std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind,
-                         const std::vector<Index>& weights) {
+std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind, const std::vector<Index>& weights,
+                         const RunControl& run) {
   switch (kind) {
     case Ordering::amd: {
-      TwoOrders<Index> orders(graph, weights);
+      TwoOrders<Index> orders(graph, weights, MemoryBudget::unlimited(run));
       orders.advance_degree();
       return orders.degree_order();
     }
     case Ordering::metis:
       return metis_permutation(graph, weights);
     case Ordering::nd: {
-      TwoOrders<Index> orders(graph, weights);
+      TwoOrders<Index> orders(graph, weights, MemoryBudget::unlimited(run));
       orders.dissect();
       return orders.dissection_order();
     }
@@ -172,8 +174,9 @@ void check_permutation(const std::vector<std::int64_t>& permutation, std::int64_
   }
 }
 
-#define LUTRA_ORDERING(Index)                                                                           \
-  template std::vector<Index> order(const SymmetricGraph<Index>&, Ordering, const std::vector<Index>&); \
+#define LUTRA_ORDERING(Index)                                                                          \
+  template std::vector<Index> order(const SymmetricGraph<Index>&, Ordering, const std::vector<Index>&, \
+                                    const RunControl&);                                                \
   template bool metis_can_order(const SymmetricGraph<Index>&);
 LUTRA_ORDERING(int)
 LUTRA_ORDERING(std::int64_t)

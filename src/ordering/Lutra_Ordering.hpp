@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_RunControl.hpp"
 
 namespace lutra {
 
@@ -30,8 +31,10 @@ std::string_view name_of(Ordering ordering);
 /// @return [n] row and column eliminated as k-th
 /// @throws InputError if the pattern is not square or too large for the ordering's index type, or `kind` is
 /// none of these
-/// @throws OutOfMemoryError
-std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind);
+/// @param run     limits in time, of amd and nd. METIS cannot be stopped
+/// @throws OutOfMemoryError, CancelledError
+std::vector<Ordinal> order(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind,
+                           const RunControl& run = {});
 
 /// Checks that `permutation` is a permutation of 0 … n − 1.
 /// @throws InputError naming the first entry that violates this

@@ -12,7 +12,7 @@ namespace lutra {
 template <class Index>
 TwoOrders<Index>::TwoOrders(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights,
                             const MemoryBudget& budget)
-    : m_reduced(reduce_graph(graph, {}, weights)), m_budget(budget) {}
+    : m_reduced(reduce_graph(graph, {}, weights, budget.run())), m_budget(budget) {}
 
 template <class Index>
 TwoOrders<Index>::~TwoOrders() = default;
@@ -26,8 +26,15 @@ bool TwoOrders<Index>::advance_degree(std::int64_t max_visits) {
     m_quotient->begin(graph.size(), 0, graph.row_map.data(), graph.neighbours.data(),
                       m_reduced.weights.data());
   }
-  m_has_degree = m_quotient->advance(max_visits);
-  m_visits = m_quotient->visits();
+  constexpr std::int64_t at_once = std::int64_t(1) << 19;  // visits between queries, a few milliseconds
+  const RunControl& run = m_budget.run();
+  std::int64_t limit = 0;
+  do {
+    limit = run.is_limited() && max_visits - m_visits > at_once ? m_visits + at_once : max_visits;
+    m_has_degree = m_quotient->advance(limit);
+    m_visits = m_quotient->visits();
+    run.poll();
+  } while (!m_has_degree && limit < max_visits);
   if (!m_has_degree) return false;
   m_degree.resize(static_cast<std::size_t>(m_reduced.graph.size()));
   m_quotient->write(m_degree.data());

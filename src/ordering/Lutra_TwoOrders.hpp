@@ -28,7 +28,7 @@ class TwoOrders {
  public:
   /// Reduces the graph. Keeps no reference to it.
   /// @param weights [n] positive weights of vertices; empty: all 1
-  /// @param budget  charged with the workspace of dissection
+  /// @param budget  charged with the workspace of dissection; its control stops both orders by CancelledError
   explicit TwoOrders(const SymmetricGraph<Index>& graph, const std::vector<Index>& weights = {},
                      const MemoryBudget& budget = {});
   ~TwoOrders();

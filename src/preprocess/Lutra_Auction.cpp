@@ -88,7 +88,8 @@ template <class ExecutionSpace, class Memory>
 AuctionResult finish_by_paths(const ExecutionSpace& exec,
                               const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                               const Impl::AuctionState<Memory>& state, const RowsOutcome<Memory>& rows,
-                              const Impl::MatchingCosts& cost, AuctionStatistics statistics) {
+                              const Impl::MatchingCosts& cost, const RunControl& run,
+                              AuctionStatistics statistics) {
   auto slack = to_host(exec, rows.slack);
   Impl::Assignment start{false, to_host(exec, state.row_of_column), to_host(exec, rows.dual),
                          to_host(exec, state.price)};
@@ -98,8 +99,8 @@ AuctionResult finish_by_paths(const ExecutionSpace& exec,
   for (std::size_t r = 0; r < entry_of_row.size(); ++r) {
     if (entry_of_row[r] >= 0) lowered[static_cast<std::size_t>(entry_of_row[r])] -= slack[r];
   }
-  auto assignment = Impl::assign(pattern, lowered, start);
-  if (!assignment.perfect) return {Impl::deficient_matching(pattern, cost), statistics};
+  auto assignment = Impl::assign(pattern, lowered, start, {}, run);
+  if (!assignment.perfect) return {Impl::deficient_matching(pattern, cost, run), statistics};
   for (std::size_t c = 0; c < start.row_of_column.size(); ++c) {
     const Ordinal now = assignment.row_of_column[c];
     if (start.row_of_column[c] != now) slack[static_cast<std::size_t>(now)] = 0;
@@ -140,7 +141,7 @@ AuctionResult match_auction(
                                                                Impl::download(exec, matrix.entries)};
   on_host.row_origin = to_host(exec, origin);
   on_host.of_entry = to_host(exec, cost);
-  return finish_by_paths(exec, pattern, phases.state(), rows, on_host, statistics);
+  return finish_by_paths(exec, pattern, phases.state(), rows, on_host, budget.run(), statistics);
 }
 
 #define LUTRA_MATCH_AUCTION(Scalar, Space)                                                 \

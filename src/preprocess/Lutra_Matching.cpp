@@ -50,18 +50,20 @@ std::optional<MatchingResult> match_dominant_diagonal(
 }  // namespace
 
 template <class Scalar>
-MatchingResult match_exact(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix) {
+MatchingResult match_exact(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix,
+                           const RunControl& run) {
   Impl::require_square(matrix.n_rows, matrix.n_cols);
   if (auto result = match_dominant_diagonal(matrix)) return *std::move(result);
   Impl::HostCosts cost(matrix);
-  Impl::Assignment assignment =
-      Impl::assign(matrix.pattern(), cost.of_entry, {}, [&](Ordinal r) { cost.complete(r); });
+  Impl::Assignment assignment = Impl::assign(
+      matrix.pattern(), cost.of_entry, {}, [&](Ordinal r) { cost.complete(r); }, run);
   return assignment.perfect ? Impl::perfect_matching(std::move(assignment), cost.row_origin)
-                            : Impl::deficient_matching(matrix.pattern(), cost);
+                            : Impl::deficient_matching(matrix.pattern(), cost, run);
 }
 
-#define LUTRA_MATCHING(Scalar) \
-  template MatchingResult match_exact(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&);
+#define LUTRA_MATCHING(Scalar)                                                                    \
+  template MatchingResult match_exact(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, \
+                                      const RunControl&);
 LUTRA_FOR_EACH_SCALAR(LUTRA_MATCHING)
 
 }  // namespace lutra

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_RunControl.hpp"
 
 namespace lutra {
 
@@ -39,9 +40,11 @@ struct MatchingResult {
 /// below n), the result is a maximum cardinality matching with scales of 1.
 ///
 /// @param matrix square, on the host; rows need not be sorted; values finite
-/// @throws InputError for a matrix that is not square
+/// @param run    limits in time
+/// @throws InputError for a matrix that is not square; CancelledError
 template <class Scalar>
-MatchingResult match_exact(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix);
+MatchingResult match_exact(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& matrix,
+                           const RunControl& run = {});
 
 /// Maximum set of entries of a pattern with no two in the same row or column.
 struct Transversal {
@@ -53,9 +56,11 @@ struct Transversal {
 /// rectangular patterns. Worst case O(n·nnz), in practice a few passes over the pattern.
 /// @param cost          [nnz] infinity excludes an entry; empty: all count
 /// @param row_of_column [n_cols] initial entries, none of them excluded; −1: none; empty: no initial entries
+/// @param run           limits in time
+/// @throws CancelledError
 Transversal maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                 const std::vector<double>& cost = {},
-                                const std::vector<Ordinal>& row_of_column = {});
+                                const std::vector<Ordinal>& row_of_column = {}, const RunControl& run = {});
 
 }  // namespace lutra
 

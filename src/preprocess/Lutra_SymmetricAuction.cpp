@@ -16,7 +16,7 @@ namespace {
 /// remain unmatched: many path searches are slower than a matching from scratch.
 template <class Scalar>
 Ordinal rank_of_nonzeros(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
-                         const SymmetricAuction& auction) {
+                         const SymmetricAuction& auction, const RunControl& run) {
   // Otherwise a transversal from the beginning is faster: with 230 rows left, 0.5 instead of 20 ms for
   // cvxqp1.
   constexpr std::int64_t few = 256;  // at most n / few rows
@@ -29,7 +29,8 @@ Ordinal rank_of_nonzeros(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpac
   return maximum_transversal(A.pattern(), cost,
                              auction.statistics.left_to_paths <= A.n_rows / few
                                  ? auction.matching.row_of_column
-                                 : std::vector<Ordinal>())
+                                 : std::vector<Ordinal>(),
+                             run)
       .rank;
 }
 
@@ -42,8 +43,8 @@ SymmetricAuction run_auction(const ExecutionSpace& exec, const Matrix& A, const 
 /// Hosts take one row after the other.
 template <Impl::HostExecution ExecutionSpace, class Matrix, class HostMatrix>
 SymmetricAuction run_auction(const ExecutionSpace&, const Matrix&, const HostMatrix& on_host,
-                             const MemoryBudget&, double epsilon) {
-  return Impl::SequentialAuction(on_host).run(epsilon);
+                             const MemoryBudget& budget, double epsilon) {
+  return Impl::SequentialAuction(on_host).run(epsilon, budget.run());
 }
 
 }  // namespace
@@ -59,8 +60,8 @@ SymmetricAuction match_symmetric_auction(
   if (A.n_rows == 0) return result;
   result = run_auction(exec, A, on_host, budget, epsilon);
   auto& rank = result.matching.structural_rank = A.n_rows;
-  if (result.statistics.left_to_paths > 0) rank = rank_of_nonzeros(on_host, result);
-  if (rank < A.n_rows) result.matching = symmetrize(on_host, match_exact(on_host));
+  if (result.statistics.left_to_paths > 0) rank = rank_of_nonzeros(on_host, result, budget.run());
+  if (rank < A.n_rows) result.matching = symmetrize(on_host, match_exact(on_host, budget.run()));
   return result;
 }
 

@@ -260,9 +260,9 @@ std::vector<Index> expand_pairs(const PairedGraph<Index>& paired, const std::vec
 
 template <class Index>
 std::vector<Index> order_pairs(const SymmetricGraph<Index>& graph, const std::vector<Ordinal>& partner,
-                               Ordering kind) {
+                               Ordering kind, const RunControl& run) {
   const auto paired = compress_pairs(graph, partner);
-  return expand_pairs(paired, order(paired.graph, kind, paired.weight));
+  return expand_pairs(paired, order(paired.graph, kind, paired.weight, run));
 }
 
 std::vector<Ordinal> order_pairs(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
@@ -283,7 +283,7 @@ LUTRA_FOR_EACH_SCALAR(LUTRA_SYMMETRIC_MATCHING)
   template PairedGraph<Index> compress_pairs(const SymmetricGraph<Index>&, const std::vector<Ordinal>&); \
   template std::vector<Index> expand_pairs(const PairedGraph<Index>&, const std::vector<Index>&);        \
   template std::vector<Index> order_pairs(const SymmetricGraph<Index>&, const std::vector<Ordinal>&,     \
-                                          Ordering);
+                                          Ordering, const RunControl&);
 LUTRA_PAIRS(int)
 LUTRA_PAIRS(std::int64_t)
 #undef LUTRA_PAIRS

@@ -74,7 +74,7 @@ std::vector<Index> expand_pairs(const PairedGraph<Index>& paired, const std::vec
 /// @throws as `order`
 template <class Index>
 std::vector<Index> order_pairs(const SymmetricGraph<Index>& graph, const std::vector<Ordinal>& partner,
-                               Ordering kind);
+                               Ordering kind, const RunControl& run = {});
 /// Overload for the pattern of a symmetric matrix with ascending rows.
 std::vector<Ordinal> order_pairs(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                  const std::vector<Ordinal>& partner, Ordering kind);

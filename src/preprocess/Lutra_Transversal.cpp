@@ -20,8 +20,9 @@ class TransversalSearch {
   /// @param cost          [nnz] infinity excludes an entry; null: all count
   /// @param row_of_column [n_cols] initial matching
   TransversalSearch(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const double* cost,
-                    std::vector<Ordinal> row_of_column)
-      : m_row_map(pattern.row_map.data()),
+                    std::vector<Ordinal> row_of_column, const RunControl& run)
+      : m_run(run),
+        m_row_map(pattern.row_map.data()),
         m_entries(pattern.entries.data()),
         m_cost(cost),
         m_row_of_column(std::move(row_of_column)),
@@ -78,6 +79,7 @@ class TransversalSearch {
 
   // Extends the path by row r. @returns whether r has an unmatched column, which ends the path
   bool enter(Ordinal r) {
+    m_run.poll_at(m_steps++, 1 << 13);
     m_path.push_back(r);
     row(r).visited = m_phase;
     row(r).next = m_row_map[r];
@@ -115,6 +117,8 @@ class TransversalSearch {
     return found;
   }
 
+  const RunControl& m_run;
+  std::int64_t m_steps = 0;
   const Offset* m_row_map;
   const Ordinal* m_entries;
   const double* m_cost;
@@ -128,10 +132,11 @@ class TransversalSearch {
 }  // namespace
 
 Transversal maximum_transversal(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                const std::vector<double>& cost, const std::vector<Ordinal>& row_of_column) {
+                                const std::vector<double>& cost, const std::vector<Ordinal>& row_of_column,
+                                const RunControl& run) {
   auto start = row_of_column;
   start.resize(static_cast<std::size_t>(pattern.n_cols), Ordinal(-1));
-  return TransversalSearch(pattern, cost.empty() ? nullptr : cost.data(), std::move(start)).run();
+  return TransversalSearch(pattern, cost.empty() ? nullptr : cost.data(), std::move(start), run).run();
 }
 
 }  // namespace lutra

@@ -95,7 +95,7 @@ std::optional<Impl::OrderedMatrix<Scalar, ExecutionSpace>> order_rows_and_column
     report.choice.ordering = name_of(lu.ordering);
     auto columns = lu.ordering == Ordering::user
                        ? std::vector<Ordinal>(lu.user_permutation.begin(), lu.user_permutation.end())
-                       : order(on_host.pattern(), lu.ordering);
+                       : order(on_host.pattern(), lu.ordering, budget.run());
     report.times.ordering = timer.seconds();
     const PivotOrder pivots(identity_matching(A.n_rows), std::move(columns));
     return Impl::order_matrix<Scalar>(exec, on_host.pattern(), pivots, budget);

@@ -126,34 +126,37 @@ std::string_view KrylovSolver<Scalar, ExecutionSpace>::name_of_preconditioner() 
 template <class Scalar, class ExecutionSpace>
 Status KrylovSolver<Scalar, ExecutionSpace>::factorize(const matrix_type& A) {
   this->require_analysis("factorize");
-  check_same_pattern(m_exec, A, m_pattern, m_check, m_options.validate_input);
-  if (m_report.status == Status::structurally_singular) {
-    m_stage = Stage::unusable;
-    return m_report.status;
-  }
-  m_stage = Stage::analyzed;
-  m_factor_escalations = 0;
-  m_report.pivots = {};
-  m_report.parilut_steps.clear();
-  start_solution(Status::not_solved);
-  Impl::report_failure(
-      [&] {
-        set_values(A.values, m_A_size, m_keeps_units, m_operators);
-        const Impl::RunStage stage(m_budget, "numeric");
-        const Impl::StageTimer timer(m_exec, m_options.time_stages);
-        compute_preconditioner();
-        (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
-      },
-      [&](Status status) {
-        m_report.status = status;
-        Impl::report_memory(m_budget, m_report);
-      });
-  m_stage = m_report.status == Status::not_solved ? Stage::factorized : Stage::unusable;
-  m_factorized_before = true;
-  m_factor_escalations = m_report.escalations.size();
-  start_solution(m_report.status);
-  Impl::report_memory(m_budget, m_report);
-  return Calls::outcome();
+  return Calls::stopped("factorize", [&] {
+    check_same_pattern(m_exec, A, m_pattern, m_check, m_options.validate_input);
+    m_budget.run().poll();  // up to here nothing has changed
+    if (m_report.status == Status::structurally_singular) {
+      m_stage = Stage::unusable;
+      return m_report.status;
+    }
+    m_stage = Stage::analyzed;
+    m_factor_escalations = 0;
+    m_report.pivots = {};
+    m_report.parilut_steps.clear();
+    start_solution(Status::not_solved);
+    Impl::report_failure(
+        [&] {
+          set_values(A.values, m_A_size, m_keeps_units, m_operators);
+          const Impl::RunStage stage(m_budget, "numeric");
+          const Impl::StageTimer timer(m_exec, m_options.time_stages);
+          compute_preconditioner();
+          (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
+        },
+        [&](Status status) {
+          m_report.status = status;
+          Impl::report_memory(m_budget, m_report);
+        });
+    m_stage = m_report.status == Status::not_solved ? Stage::factorized : Stage::unusable;
+    m_factorized_before = true;
+    m_factor_escalations = m_report.escalations.size();
+    start_solution(m_report.status);
+    Impl::report_memory(m_budget, m_report);
+    return Calls::outcome();
+  });
 }
 
 /// Copies the values, divided by their unit.
@@ -214,11 +217,13 @@ Status KrylovSolver<Scalar, ExecutionSpace>::solve_views(const const_multivector
     start_solution(Status::success);
     return m_report.status;
   }
-  return Impl::report_failure([&] { return solve_blocks(B, X, op); },
-                              [&](Status status) {
-                                start_solution(status);
-                                Impl::report_memory(m_budget, m_report);
-                              });
+  return Calls::stopped("solve", [&] {
+    return Impl::report_failure([&] { return solve_blocks(B, X, op); },
+                                [&](Status status) {
+                                  start_solution(status);
+                                  Impl::report_memory(m_budget, m_report);
+                                });
+  });
 }
 
 template <class Scalar, class ExecutionSpace>

@@ -64,8 +64,10 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   /// @throws as analyze(A), and InputError if the analysis is for another pattern or another preconditioner
   [[nodiscard]] Status analyze(const matrix_type& A, const LuPlan& given) {
     if (given == nullptr) return Calls::analyze(A);
-    analyze_with(A, given);
-    return Calls::outcome();
+    return Calls::analyzed([&] {
+      analyze_with(A, given);
+      return Calls::outcome();
+    });
   }
 
   using Calls::factorize;
@@ -74,7 +76,7 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   /// @returns success, or the status of a matrix that cannot be solved
   /// @throws CallOrderError if there is no analysis. InputError if the pattern differs or a value is NaN or
   ///         infinite; the solver is then unchanged. After OutOfMemoryError or TimeoutError there is no
-  ///         preconditioner.
+  ///         preconditioner, and after `cancelled` neither, unless the matrix was still being checked.
   [[nodiscard]] Status factorize(const matrix_type& A);
 
   /// Solves op(A)·X = B for all columns. Waits for the device as KrylovIteration::solve does, and once more
@@ -85,7 +87,7 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   ///          `not_converged` or `breakdown`, X holds the best iterate.
   /// @returns the status of `report()`, which is that of the worst column: `success`, `not_converged` or
   ///          `breakdown`. If there is no preconditioner (`structurally_singular`, or `breakdown` of the
-  ///          factorization), X is left unchanged.
+  ///          factorization), X is left unchanged. After `cancelled` X is undefined.
   /// @throws CallOrderError if there is no factorization. InputError if the extents do not match, if the
   ///         order of the preconditioner differs from that of A, or if B contains NaN or infinity; nothing
   ///         has then changed. After OutOfMemoryError or TimeoutError X is undefined.
@@ -111,6 +113,7 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   /// Returns the choices, counts and measurements of the last calls, and the quality of the last solution.
   /// `iterations` and `residual_history` refer to the column that took the most iterations.
   const Report& report() const noexcept { return m_report; }
+  const KrylovSolverOptions& options() const noexcept { return m_options; }
 
  private:
   using Rows = DenseRows<Scalar, memory_space>;

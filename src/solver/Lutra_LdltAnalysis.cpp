@@ -108,7 +108,7 @@ OrderedTree order_and_build_tree(
     const LdltOptions& options, const MemoryBudget& budget, Report& report) {
   auto pivots = [&] {
     const RunStage stage(budget, "ordering");
-    return order_symmetric_pivots<ExecutionSpace>(on_host, matching, options, report);
+    return order_symmetric_pivots<ExecutionSpace>(on_host, matching, options, budget.run(), report);
   }();
   const RunStage stage(budget, "symbolic");
   const StageTimer timer(exec, true);

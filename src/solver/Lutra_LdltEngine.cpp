@@ -37,13 +37,13 @@ constexpr double max_zero_tolerance = sizeof(RealOf<Scalar>) == 8 ? 0x1p-26 : 0x
 template <class ExecutionSpace, class Values>
 std::int64_t structural_nullity(const ExecutionSpace& exec,
                                 const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
-                                const Values& values) {
+                                const Values& values, const RunControl& run) {
   const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> pattern{A.n_rows, A.n_cols, download(exec, A.row_map),
                                                                download(exec, A.entries)};
   std::vector<double> cost;
   for (const auto& value : to_host(exec, values))
     cost.push_back(value == typename Values::non_const_value_type(0) ? HUGE_VAL : 0.0);
-  return A.n_rows - maximum_transversal(pattern, cost).rank;
+  return A.n_rows - maximum_transversal(pattern, cost, {}, run).rank;
 }
 
 }  // namespace
@@ -160,7 +160,8 @@ template <class Scalar, class ExecutionSpace>
 LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::raise_tolerance(const ExecutionSpace& exec,
                                                                        const ScaledValues<Scalar, Memory>& A,
                                                                        LdltOutcome outcome) {
-  const std::int64_t min_zero = structural_nullity(exec, m_plan.F.A, A.values);  // computed for these values
+  const std::int64_t min_zero =
+      structural_nullity(exec, m_plan.F.A, A.values, m_budget.run());  // computed for these values
   for (int k = 0; k < max_tolerances && outcome.succeeded() && outcome.zero < min_zero; ++k) {
     m_rule.zero_tolerance *= tolerance_step;
     escalate("fewer zero pivots than the structural rank says: factorized again with a larger tolerance");

@@ -25,7 +25,7 @@ template <class Scalar, class ExecutionSpace>
 Numeric<Scalar, ExecutionSpace>::Numeric(std::shared_ptr<const analysis_type> analysis,
                                          const DirectOptions& options, const ExecutionSpace& exec,
                                          const MemoryBudget& budget)
-    : m_options(options), m_exec(exec), m_budget(budget), m_check(exec, budget) {
+    : m_options(options), m_exec(exec), m_budget(budget.with_control()), m_check(exec, m_budget) {
   check_options(options);
   set_analysis(std::move(analysis));
 }
@@ -59,6 +59,7 @@ void Numeric<Scalar, ExecutionSpace>::set_analysis(std::shared_ptr<const analysi
 
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::rematch(const matrix_type& A) {
+  const RunningCall running(m_budget.run(), m_options, "analyze");
   check_square_matrix(m_exec, A, m_check, analyzed_pattern().read);
   rematch_checked(A);
 }
@@ -118,24 +119,28 @@ void Numeric<Scalar, ExecutionSpace>::take_values(const matrix_type& A, const sh
 
 template <class Scalar, class ExecutionSpace>
 Status Numeric<Scalar, ExecutionSpace>::factorize(const matrix_type& A, const shift_type& shift) {
-  check_matrix(A, shift);
-  if (m_analysis->is_incomplete()) return precondition(A.values);
-  if (m_stage == Stage::structurally_singular) {
-    if (Impl::hash_of_values(m_exec, A.values) == m_analysis->value_hash)
-      return m_report.status;  // the report remains valid
-    rematch_checked(A);
-    if (m_stage == Stage::structurally_singular) return m_report.status;
-  }
-  return compute_factors([&] {
-    take_values(A, shift);
-    return settle(factorize_values());
+  return stoppable(m_exec, m_budget.run(), m_options, "factorize", [&] {
+    check_matrix(A, shift);
+    m_budget.run().poll();  // up to here nothing has changed
+    if (m_analysis->is_incomplete()) return precondition(A.values);
+    if (m_stage == Stage::structurally_singular) {
+      if (Impl::hash_of_values(m_exec, A.values) == m_analysis->value_hash)
+        return m_report.status;  // the report remains valid
+      rematch_checked(A);
+      if (m_stage == Stage::structurally_singular) return m_report.status;
+    }
+    return compute_factors([&] {
+      take_values(A, shift);
+      return settle(factorize_values());
+    });
   });
 }
 
 template <class Scalar, class ExecutionSpace>
 Status Numeric<Scalar, ExecutionSpace>::precondition(const values_type& values) {
   if (m_stage == Stage::structurally_singular) return m_report.status;
-  return compute_factors([&] { return approximate(values); });
+  return stoppable(m_exec, m_budget.run(), m_options, "factorize",
+                   [&] { return compute_factors([&] { return approximate(values); }); });
 }
 
 /// Calls compute(), which returns the resulting stage, and reports its outcome.
@@ -435,6 +440,7 @@ auto Numeric<Scalar, ExecutionSpace>::symmetric_factors(const char* call) const
 
 template <class Scalar, class ExecutionSpace>
 Determinant<Scalar> Numeric<Scalar, ExecutionSpace>::determinant() {
+  const RunningCall running(m_budget.run(), m_options, "determinant");
   return symmetric_factors("determinant").determinant(m_exec);
 }
 

@@ -222,7 +222,8 @@ class Numeric {
   /// memory.
   /// @param shift [n] for LDLᵀ and Cholesky only: factorizes A + diag(shift), to which solves and errors then
   ///              refer
-  /// @returns success, or the status of a matrix that cannot be solved
+  /// @returns success, or the status of a matrix that cannot be solved. After `cancelled` there are no
+  ///          factors, unless the matrix was still being checked; the object is then unchanged
   /// @throws InputError if the pattern differs; if a value that is read is NaN or infinite; if LDLᵀ is given
   ///         an unsymmetric matrix; if a shift is given to LU, has the wrong length, or contains NaN or
   ///         infinity. The object is then unchanged. After OutOfMemoryError or TimeoutError there are no
@@ -232,7 +233,7 @@ class Numeric {
   /// examine growth or condition, and does not change the analysis.
   /// @param values [nnz] finite values, which the caller has checked; read in place
   /// @returns as factorize
-  /// @throws OutOfMemoryError, TimeoutError; there are then no factors
+  /// @throws OutOfMemoryError, TimeoutError; there are then no factors, as after `cancelled`
   [[nodiscard]] Status precondition(const values_type& values);
 
   /// Computes X ≈ op(A)⁻¹·B for all columns with the factors alone, without refinement. Does not fence,
@@ -241,7 +242,8 @@ class Numeric {
   /// @param X View like B; may be B itself
   /// @throws CallOrderError if there are no usable factors. InputError if the extents do not match.
   ///         OutOfMemoryError. TimeoutError if the watchdog stopped an earlier apply, whose result is NaN;
-  ///         this call has then done nothing, and the factors remain valid.
+  ///         this call has then done nothing, and the factors remain valid. CancelledError if the call was
+  ///         stopped: X is undefined, and the factors remain valid.
   template <class BView, class XView>
   void apply(const BView& B, const XView& X, Transposition op = Transposition::none) {
     Impl::require_solvable_views<Scalar, ExecutionSpace, BView, XView>();
@@ -263,7 +265,8 @@ class Numeric {
   /// @param B [n × k] or [n] View of any layout that the execution space can read
   /// @param X View like B; may be B itself. It is complete when the call returns.
   /// @returns the status of `report()`. If it was singular before the call, or if the factorization ended in
-  ///          `breakdown`, X is left unchanged unless DirectOptions::solve_singular requests a solve.
+  ///          `breakdown`, X is left unchanged unless DirectOptions::solve_singular requests a solve. After
+  ///          `cancelled` X is undefined; the factors remain, unless new ones were being computed.
   /// @throws CallOrderError if there is no factorization. InputError for incomplete factors, if the extents
   ///         do not match, or if B contains NaN or infinity; nothing has then changed. After OutOfMemoryError
   ///         or TimeoutError X is undefined, and `report()` says so.
@@ -339,7 +342,8 @@ class Numeric {
   Impl::AnalyzedPattern<memory_space> analyzed_pattern() const;
   /// Returns the choices, counts and measurements of the last calls, and the quality of the last solution.
   /// After an OutOfMemoryError in factorize or solve the status is `out_of_memory`, after a TimeoutError it
-  /// is `not_solved`; in both cases the report has no errors. An InputError leaves the report unchanged.
+  /// is `not_solved`, after a stop `cancelled`; in all these cases the report has no errors. An InputError
+  /// leaves the report unchanged.
   const Report& report() const noexcept { return m_report; }
 
  private:

@@ -98,6 +98,7 @@ Status Numeric<Scalar, ExecutionSpace>::solve_strided(const const_multivector_ty
     bool changed = false;  // X changed after the wait for the first solution
     for (std::size_t first = 0; first < B.extent(1); first += columns_at_once) {
       const std::size_t k = std::min(columns_at_once, B.extent(1) - first);
+      m_budget.run().poll(static_cast<double>(first), static_cast<double>(B.extent(1)));
       const auto copy_to_user = [&] { copy_solutions(m_exec, m_work.X, X, first, k, m_work.maxima); };
       Operator& A = operator_for(op);
       lent ? m_work.maxima.clear(m_exec) : load_block(B, first, k);
@@ -113,9 +114,11 @@ Status Numeric<Scalar, ExecutionSpace>::solve_strided(const const_multivector_ty
     if (changed) m_exec.fence("lutra::solver: X is complete");
     return report_solution(worst, timer.seconds());
   };
-  return Impl::report_failure(solve_blocks, [&](Status status) {
-    start_solution(status);
-    update_memory();
+  return stoppable(m_exec, m_budget.run(), m_options, "solve", [&] {
+    return Impl::report_failure(solve_blocks, [&](Status status) {
+      start_solution(status);
+      update_memory();
+    });
   });
 }
 
@@ -146,6 +149,7 @@ Status Numeric<Scalar, ExecutionSpace>::solve_unchecked(const const_multivector_
   const Impl::LentColumns<Scalar, ExecutionSpace> lent(m_work, B, X);
   for (std::size_t first = 0; first < B.extent(1); first += columns_at_once) {
     const std::size_t k = std::min(columns_at_once, B.extent(1) - first);
+    m_budget.run().poll(static_cast<double>(first), static_cast<double>(B.extent(1)));
     lent ? m_work.maxima.clear(m_exec) : load_block(B, first, k);
     m_factorization->apply(m_exec, op, m_work.B, m_work.X);
     copy_solutions(m_exec, m_work.X, X, first, k, m_work.maxima);
@@ -176,6 +180,7 @@ bool Numeric<Scalar, ExecutionSpace>::improve_block(Transposition op, std::size_
     return changed;
   }
   m_guard.forget();
+  m_stage = Stage::analyzed;  // if this ends by an exception, there are no factors
   m_stage = judge_factors(factorize_values());
   m_factor_escalations = m_report.escalations.size();
   if (!m_factorization || (m_stage != Stage::factorized && m_stage != Stage::numerically_singular)) {
@@ -355,6 +360,7 @@ template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::solve_part_views(const const_multivector_type& B,
                                                        const multivector_type& X, const LdltParts& parts,
                                                        Transposition op) {
+  const RunningCall running(m_budget.run(), m_options, "solve_parts");
   auto& factors = symmetric_factors("solve_parts");
   check_enumerator("op", op, Transposition::adjoint);
   Impl::check_extents(static_cast<std::size_t>(m_analysis->n), B, X);
@@ -367,6 +373,7 @@ template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::apply_strided(const const_multivector_type& B,
                                                     const multivector_type& X, Transposition op) {
   if (!has_factors()) throw CallOrderError("apply: there are no usable factors; call factorize first");
+  const RunningCall running(m_budget.run(), m_options, "apply");
   const auto n = static_cast<std::size_t>(m_analysis->n);
   check_enumerator("op", op, Transposition::adjoint);
   Impl::check_extents(n, B, X);

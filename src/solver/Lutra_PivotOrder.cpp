@@ -129,7 +129,7 @@ std::optional<MatchingResult> match(
     if (unit != 0)
       scaled.values = times_power(Kokkos::DefaultHostExecutionSpace(), on_host.values, -unit, scratch);
     Kokkos::DefaultHostExecutionSpace().fence("lutra::solver: the values to match are complete");
-    result = match_exact(scaled);
+    result = match_exact(scaled, budget.run());
   }
   report.choice.matching = option == Matching::none      ? "none"
                            : option == Matching::auction ? "auction"
@@ -138,7 +138,7 @@ std::optional<MatchingResult> match(
     add_reason(report, "exact matching: large entries on the diagonal spare pivoting");
   if (option == Matching::none || result.numeric_rank_bound < n) {
     // Either no matching is requested, or these values admit none while other values on the pattern may.
-    auto transversal = maximum_transversal(on_host.pattern());
+    auto transversal = maximum_transversal(on_host.pattern(), {}, {}, budget.run());
     result.structural_rank = transversal.rank;
     result.row_of_column = std::move(transversal.row_of_column);
     result.row_scale.assign(static_cast<std::size_t>(n), 1.0);
@@ -172,16 +172,18 @@ bool may_order_by_blocks(const LuOptions& options) {
 template <class ExecutionSpace, class Options>
 ChosenOrder order_columns(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& A, const Options& options,
                           const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order,
-                          Report& report) {
+                          const RunControl& run, Report& report) {
+  run.begin_stage("ordering");
   report.choice.ordering = name_of(options.ordering);
   if (options.ordering == Ordering::user)
     return {{options.user_permutation.begin(), options.user_permutation.end()}, {}, {}, {}, false};
-  if (options.ordering != Ordering::automatic) return order_matched(A, options.ordering, partner, row_order);
+  if (options.ordering != Ordering::automatic)
+    return order_matched(A, options.ordering, partner, row_order, run);
   const DeviceModel model = options.device_model.value_or(default_device_model<ExecutionSpace>());
   OrderingUse use{static_cast<double>(options.expected_factorizations), row_order.empty(),
                   may_order_by_blocks<ExecutionSpace>(options), host_threads<ExecutionSpace>()};
   if constexpr (std::is_same_v<Options, LdltOptions>) use.definite = options.positive_definite;
-  ChosenOrder chosen = order_automatically(A, model, use, partner, row_order);
+  ChosenOrder chosen = order_automatically(A, model, use, partner, row_order, run);
   report.choice.ordering = name_of(chosen.choice.ordering);
   report.predicted = chosen.choice.predicted;
   report.factors.tree_height = chosen.forecast.height;
@@ -272,7 +274,7 @@ SymmetricMatching match_symmetric(
       add_reason(report, "scaling: by the exact matching, since the auction leaves too many rows");
     }
   }
-  if (option == Matching::exact) result = symmetrize(on_host, match_exact(on_host));
+  if (option == Matching::exact) result = symmetrize(on_host, match_exact(on_host, budget.run()));
   report.choice.matching = option == Matching::auction ? "auction" : "exact";
   report.structural_rank = result.structural_rank;
   const auto [smallest, largest] = std::ranges::minmax(result.scale);
@@ -310,7 +312,7 @@ std::optional<PivotOrder> choose_pivots(
     return pivots;
   }
   auto chosen = order_columns<ExecutionSpace>(on_host.pattern(), options, std::vector<Ordinal>(),
-                                              matching->row_of_column, report);
+                                              matching->row_of_column, budget.run(), report);
   report.times.ordering = timer.seconds();
   PivotOrder pivots(std::move(*matching), std::move(chosen.permutation), std::move(chosen.ordered));
   pivots.block_triangular = chosen.block_triangular;
@@ -320,11 +322,12 @@ std::optional<PivotOrder> choose_pivots(
 template <class ExecutionSpace, class Scalar>
 PivotOrder order_symmetric_pivots(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
                                   const SymmetricMatching& matching, const LdltOptions& options,
-                                  Report& report) {
+                                  const RunControl& run, Report& report) {
   const Kokkos::Timer timer;
   std::vector<Ordinal> partner;
   if (options.pair_ordering) partner = pair_candidates(A, matching);
-  auto chosen = order_columns<ExecutionSpace>(A.pattern(), options, partner, std::vector<Ordinal>(), report);
+  auto chosen =
+      order_columns<ExecutionSpace>(A.pattern(), options, partner, std::vector<Ordinal>(), run, report);
   report.times.ordering = timer.seconds();
   PivotOrder pivots(diagonal_matching(matching.scale), std::move(chosen.permutation),
                     std::move(chosen.ordered));
@@ -343,7 +346,7 @@ PivotOrder order_symmetric_pivots(const CsrView<Scalar, Ordinal, Offset, Kokkos:
       Report&, const FormerOrder&);                                                                        \
   template PivotOrder order_symmetric_pivots<Space>(                                                       \
       const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, const SymmetricMatching&,                \
-      const LdltOptions&, Report&);
+      const LdltOptions&, const RunControl&, Report&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_CHOOSE_PIVOTS)
 
 }  // namespace lutra

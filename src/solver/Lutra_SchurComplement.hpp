@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -42,7 +43,7 @@ class SchurComplement {
   ///               columns
   explicit SchurComplement(solver_type solver, const ExecutionSpace& exec = ExecutionSpace(),
                            const MemoryBudget& budget = MemoryBudget())
-      : m_solver(std::move(solver)), m_exec(exec), m_budget(budget) {}
+      : m_solver(std::move(solver)), m_exec(exec), m_budget(budget.with_control(m_solver.run_control())) {}
 
   /// Analyzes A for the Schur complement onto a set. Fences.
   /// @param set rows of A, in the order of the rows of S
@@ -51,21 +52,23 @@ class SchurComplement {
   ///         (check_square_matrix), if SparseLDLT is given an unsymmetric matrix, and for anything else that
   ///         the solver rejects; OutOfMemoryError. The object is then unchanged.
   [[nodiscard]] Status analyze(const matrix_type& A, const std::vector<Ordinal>& set) {
-    Blocks blocks(m_exec, A, set, symmetry(), m_budget);
-    MemoryReservation reservation(m_budget);
-    const auto matrix = reservation.template allocate<columns_type>(m_exec, "lutra::solver::schur_complement",
-                                                                    set.size(), set.size());
-    auto border = set.empty() || blocks.rest_rows() == 0 ? nullptr : blocks.border(m_exec, A, matrix);
-    const Status status =
-        blocks.rest_rows() > 0 ? m_solver.analyze(blocks.rest(m_exec, A), border) : Status::success;
-    // Up to here nothing has changed; from here on nothing throws.
-    m_has_factors = false;
-    m_A = {};
-    m_border = std::move(border);
-    m_blocks = std::move(blocks);
-    m_matrix = matrix;
-    m_reservation = std::move(reservation);
-    return status;
+    return stopped("analyze", [&] {
+      Blocks blocks(m_exec, A, set, symmetry(), m_budget);
+      MemoryReservation reservation(m_budget);
+      const auto matrix = reservation.template allocate<columns_type>(
+          m_exec, "lutra::solver::schur_complement", set.size(), set.size());
+      auto border = set.empty() || blocks.rest_rows() == 0 ? nullptr : blocks.border(m_exec, A, matrix);
+      const Status status =
+          blocks.rest_rows() > 0 ? m_solver.analyze(blocks.rest(m_exec, A), border) : Status::success;
+      // Up to here nothing has changed; from here on nothing throws.
+      m_has_factors = false;
+      m_A = {};
+      m_border = std::move(border);
+      m_blocks = std::move(blocks);
+      m_matrix = matrix;
+      m_reservation = std::move(reservation);
+      return status;
+    });
   }
 
   /// Factorizes Arr of a matrix that has the analyzed pattern, and computes S. The values of the matrix must
@@ -74,23 +77,25 @@ class SchurComplement {
   ///          status of the failed factorization or solve, and S is then undefined
   /// @throws CallOrderError if there is no analysis. InputError if the pattern differs, if a value in any row
   ///         is NaN or infinite, or if SparseLDLT is given an unsymmetric matrix; the object is then
-  ///         unchanged. After OutOfMemoryError or TimeoutError there are no factors.
+  ///         unchanged. After OutOfMemoryError, TimeoutError or `cancelled` there are no factors.
   [[nodiscard]] Status factorize(const matrix_type& matrix) {
     if (!m_blocks) throw CallOrderError("factorize: there is no analysis; call analyze first");
-    m_blocks->check(m_exec, matrix, m_solver.options().validate_input);
-    m_has_factors = false;
-    const matrix_type A = m_A = m_blocks->on_own_pattern(matrix);
-    if (m_blocks->rest_rows() > 0) {
-      if (m_border) m_blocks->set_border(m_exec, A, *m_border);
-      const Status status = m_solver.factorize(m_blocks->rest(m_exec, A));
-      if (status != Status::success) return status;
-    }
-    if (m_border && m_border->is_planned && m_solver.report().pivots.perturbed.value_or(0) == 0) {
-      m_exec.fence("lutra::solver: the Schur complement is complete");
-      m_has_factors = true;
-      return Status::success;
-    }
-    return factorize_by_solves(A);
+    return stopped("factorize", [&] {
+      m_blocks->check(m_exec, matrix, m_solver.options().validate_input);
+      m_has_factors = false;
+      const matrix_type A = m_A = m_blocks->on_own_pattern(matrix);
+      if (m_blocks->rest_rows() > 0) {
+        if (m_border) m_blocks->set_border(m_exec, A, *m_border);
+        const Status status = m_solver.factorize(m_blocks->rest(m_exec, A));
+        if (status != Status::success) return status;
+      }
+      if (m_border && m_border->is_planned && m_solver.report().pivots.perturbed.value_or(0) == 0) {
+        m_exec.fence("lutra::solver: the Schur complement is complete");
+        m_has_factors = true;
+        return Status::success;
+      }
+      return factorize_by_solves(A);
+    });
   }
 
   /// Returns S, [set × set], stored by columns.
@@ -104,13 +109,15 @@ class SchurComplement {
   ///         NaN or infinity; nothing has then changed. After OutOfMemoryError or TimeoutError the output is
   ///         undefined.
   Status condense(const input_type& B, const columns_type& G) {
-    MemoryReservation scratch(m_budget);
-    const auto R = begin(B, G.extent(0), G.extent(1), scratch);
-    m_blocks->divide(m_exec, B, R, G);
-    const Status status = solve(R);
-    if (is_solved(status)) m_blocks->subtract_set_rows(m_exec, m_A, R, G);
-    m_exec.fence("lutra::solver: right-hand sides are condensed");
-    return status;
+    return stopped("condense", [&] {
+      MemoryReservation scratch(m_budget);
+      const auto R = begin(B, G.extent(0), G.extent(1), scratch);
+      m_blocks->divide(m_exec, B, R, G);
+      const Status status = solve(R);
+      if (is_solved(status)) m_blocks->subtract_set_rows(m_exec, m_A, R, G);
+      m_exec.fence("lutra::solver: right-hand sides are condensed");
+      return status;
+    });
   }
 
   /// Computes Xs = Y and Xr = Arr⁻¹·(Br − Ars·Y). Fences.
@@ -120,18 +127,20 @@ class SchurComplement {
   /// @returns success, or the status of the solve with Arr
   /// @throws as condense
   Status expand(const input_type& B, const input_type& Y, const columns_type& X) {
-    MemoryReservation scratch(m_budget);
-    if (X.extent(0) != B.extent(0) || X.extent(1) != B.extent(1))
-      throw InputError("X: it does not have the extents of B");
-    const auto R = begin(B, Y.extent(0), Y.extent(1), scratch);
-    Impl::check_finite(m_exec, "Y", Y);
-    m_blocks->divide(m_exec, B, R,
-                     allocate(scratch, m_blocks->set_rows(), static_cast<Ordinal>(B.extent(1))));
-    m_blocks->subtract_rest_rows(m_exec, m_A, Y, R);
-    const Status status = solve(R);
-    m_blocks->unite(m_exec, R, Y, X);
-    m_exec.fence("lutra::solver: solutions are complete");
-    return status;
+    return stopped("expand", [&] {
+      MemoryReservation scratch(m_budget);
+      if (X.extent(0) != B.extent(0) || X.extent(1) != B.extent(1))
+        throw InputError("X: it does not have the extents of B");
+      const auto R = begin(B, Y.extent(0), Y.extent(1), scratch);
+      Impl::check_finite(m_exec, "Y", Y);
+      m_blocks->divide(m_exec, B, R,
+                       allocate(scratch, m_blocks->set_rows(), static_cast<Ordinal>(B.extent(1))));
+      m_blocks->subtract_rest_rows(m_exec, m_A, Y, R);
+      const Status status = solve(R);
+      m_blocks->unite(m_exec, R, Y, X);
+      m_exec.fence("lutra::solver: solutions are complete");
+      return status;
+    });
   }
 
   /// Returns the solver of Arr, which has its report and inertia.
@@ -139,6 +148,12 @@ class SchurComplement {
 
  private:
   using Blocks = Impl::SchurBlocks<Scalar, ExecutionSpace>;
+
+  /// Runs a call within the limits in time of the solver's options.
+  template <class Call>
+  Status stopped(std::string_view name, const Call& call) {
+    return stoppable(m_exec, m_budget.run(), m_solver.options(), name, call);
+  }
 
   /// Computes S by solves with Arr, one block of columns after another.
   Status factorize_by_solves(const matrix_type& A) {

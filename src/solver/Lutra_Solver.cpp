@@ -2,6 +2,7 @@
 #include "Lutra_Solver.hpp"
 
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "Lutra_ChooseMethod.hpp"
@@ -69,7 +70,7 @@ void Solver<Scalar, ExecutionSpace>::analyze_matrix(const matrix_type& A) {
   const Choice choice = choose(A);
   analyze_with(choice, A);
   m_escalations.clear();
-  m_has_lost_factors = false;
+  m_lost_factors.reset();
   take_report();
 }
 
@@ -82,14 +83,18 @@ void Solver<Scalar, ExecutionSpace>::factorize_with_method(const matrix_type& A)
       m_solver);
 }
 
-/// Continues with another method. If memory does not suffice for it, there are no factors.
+/// Continues with another method. If memory does not suffice for it, or the call is stopped, there are no
+/// factors.
 template <class Scalar, class ExecutionSpace>
 void Solver<Scalar, ExecutionSpace>::give_way(const Choice& choice, const matrix_type& A,
                                               const std::string& why) {
   try {
     analyze_with(choice, A);
   } catch (const std::bad_alloc&) {
-    m_has_lost_factors = true;
+    m_lost_factors = Status::out_of_memory;
+    throw;
+  } catch (const CancelledError&) {
+    m_lost_factors = Status::cancelled;
     throw;
   }
   m_escalations.push_back(why);
@@ -114,29 +119,41 @@ void Solver<Scalar, ExecutionSpace>::replace_method(const matrix_type& A) {
 template <class Scalar, class ExecutionSpace>
 Status Solver<Scalar, ExecutionSpace>::factorize(const matrix_type& A) {
   this->require_analysis("factorize");
+  return Calls::stopped("factorize", [&] {
+    std::vector<std::string> former = std::exchange(m_escalations, {});
+    const auto had_lost_factors = std::exchange(m_lost_factors, std::nullopt);
+    const auto restore = [&] {
+      m_escalations = std::move(former);
+      m_lost_factors = had_lost_factors;
+      take_report();
+    };
+    try {
+      reported([&] { factorize_and_change_method(A); });
+    } catch (const InputError&) {  // the solver is unchanged
+      restore();
+      throw;
+    } catch (const CancelledError&) {
+      if (m_report.status != Status::cancelled) restore();  // stopped while the matrix was checked
+      throw;
+    }
+    return Calls::outcome();
+  });
+}
+
+/// Factorizes; with an automatic choice by another method if the chosen one does not suit the values.
+template <class Scalar, class ExecutionSpace>
+void Solver<Scalar, ExecutionSpace>::factorize_and_change_method(const matrix_type& A) {
   const bool is_chosen = m_options.method == Method::automatic;
-  std::vector<std::string> former = std::exchange(m_escalations, {});
-  const bool had_lost_factors = std::exchange(m_has_lost_factors, false);
   try {
-    reported([&] {
-      try {
-        factorize_with_method(A);
-      } catch (const InputError&) {
-        if (!is_chosen || m_method == Method::lu) throw;
-        return replace_method(A);
-      }
-      const auto* const ldlt = std::get_if<Ldlt>(&m_solver);
-      if (is_chosen && m_method == Method::cholesky && ldlt->report().status == Status::not_positive_definite)
-        give_way({Method::ldlt, ldlt->options().symmetry, "ldlt: the matrix is not positive definite"}, A,
-                 "the matrix is not positive definite: ldlt");
-    });
-  } catch (const InputError&) {  // the solver is unchanged
-    m_escalations = std::move(former);
-    m_has_lost_factors = had_lost_factors;
-    take_report();
-    throw;
+    factorize_with_method(A);
+  } catch (const InputError&) {
+    if (!is_chosen || m_method == Method::lu) throw;
+    return replace_method(A);
   }
-  return Calls::outcome();
+  const auto* const ldlt = std::get_if<Ldlt>(&m_solver);
+  if (is_chosen && m_method == Method::cholesky && ldlt->report().status == Status::not_positive_definite)
+    give_way({Method::ldlt, ldlt->options().symmetry, "ldlt: the matrix is not positive definite"}, A,
+             "the matrix is not positive definite: ldlt");
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -171,8 +188,8 @@ void Solver<Scalar, ExecutionSpace>::take_report() {
   std::string& why = m_report.choice.why;
   if (!m_reason.empty()) why = m_reason + (why.empty() ? "" : "; ") + why;
   m_report.escalations.insert(m_report.escalations.begin(), m_escalations.begin(), m_escalations.end());
-  if (m_has_lost_factors) {
-    m_report.status = Status::out_of_memory;
+  if (m_lost_factors) {
+    m_report.status = *m_lost_factors;
     m_report.errors = {};
   }
 }

@@ -2,6 +2,7 @@
 #ifndef LUTRA_SOLVER_HPP
 #define LUTRA_SOLVER_HPP
 
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -50,7 +51,7 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   /// @returns success, or the status of a matrix that cannot be solved
   /// @throws CallOrderError if there is no analysis. InputError if the pattern differs or a value is NaN or
   ///         infinite; the solver is then unchanged. After OutOfMemoryError or TimeoutError there are no
-  ///         factors.
+  ///         factors, and after `cancelled` neither, unless the matrix was still being checked.
   [[nodiscard]] Status factorize(const matrix_type& A);
 
   /// Solves op(A)·X = B for all columns and stores the errors in `report()`.
@@ -63,12 +64,14 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   template <class BView, class XView>
   Status solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
     require_factors();
-    return reported([&] {
-      std::visit(
-          [&](auto& solver) {
-            if constexpr (is_solver<decltype(solver)>) solver.solve(B, X, op);
-          },
-          m_solver);
+    return Calls::stopped([&] {
+      return reported([&] {
+        std::visit(
+            [&](auto& solver) {
+              if constexpr (is_solver<decltype(solver)>) solver.solve(B, X, op);
+            },
+            m_solver);
+      });
     });
   }
 
@@ -133,8 +136,9 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   void give_way(const Choice& choice, const matrix_type& A, const std::string& why);
   void replace_method(const matrix_type& A);
   void factorize_with_method(const matrix_type& A);
+  void factorize_and_change_method(const matrix_type& A);
   void require_factors() const {
-    if (!has_analysis() || m_has_lost_factors)
+    if (!has_analysis() || m_lost_factors)
       throw CallOrderError("solve: there is no factorization; call analyze and factorize first");
   }
   /// Invokes `call`, then takes over the report, even if `call` throws. @returns the status of the report
@@ -157,7 +161,7 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   Method m_method;
   std::string m_reason;                    ///< why m_method was chosen; empty if the caller asked for it
   std::vector<std::string> m_escalations;  ///< method changes during the last factorization
-  bool m_has_lost_factors = false;         ///< memory ran out during a change of method
+  std::optional<Status> m_lost_factors;  ///< why a change of method ended without factors: memory, or a stop
   Report m_report;
   std::size_t m_rows = 0;
 };

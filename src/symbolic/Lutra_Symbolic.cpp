@@ -60,7 +60,7 @@ ResultOn<ExecutionSpace> host_method(const ExecutionSpace& exec, const PatternOn
   const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> copy{
       pattern.n_rows, pattern.n_cols, Impl::mirror_in<Kokkos::HostSpace>(pattern.row_map),
       Impl::mirror_in<Kokkos::HostSpace>(pattern.entries)};
-  const auto filled = fill1_that_fits(copy, MemoryBudget(), false);
+  const auto filled = fill1_that_fits(copy, MemoryBudget::unlimited(budget.run()), false);
   MemoryReservation reservation(budget);
   using Memory = typename ExecutionSpace::memory_space;
   auto result = copy_pattern<Memory>(filled, [&](const char* label, const auto& view) {

@@ -156,6 +156,7 @@ struct ParallelTree {
   template <class MakeKernel>
   void traverse_with(const char* label, std::size_t shared_bytes, const MakeKernel& make_kernel) {
     MemoryReservation workspace(m_budget);
+    m_subtrees.query = m_budget.run().query();
     const std::size_t teams = make_workspaces(workspace);
     const auto launch = [&](std::size_t n_teams, int threads) {
       set_to_zero(m_exec, m_subtrees.next_row);
@@ -175,6 +176,7 @@ struct ParallelTree {
     }
     launch(teams, team_threads);
     m_exec.fence("lutra::trees: workspaces are freed");
+    m_budget.run().poll();
     m_subtrees.bits = {};
     m_subtrees.positions = {};
     m_subtrees.next_row = {};

@@ -56,6 +56,7 @@ struct RowSubtrees {
   Kokkos::View<Ordinal*, Memory> long_rows;  ///< empty unless the space has teams of several sizes
   Ordinal n_long_rows = 0;
   bool long_rows_only = false;  ///< whether this launch processes the long rows, else the others
+  RunControl::Query query;      ///< no rows are left once the running call has to end
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     auto* row = static_cast<Ordinal*>(team.team_shmem().get_shmem(2 * sizeof(Ordinal)));
@@ -78,6 +79,7 @@ struct RowSubtrees {
 
   /// The next row of the launch; n if there is none.
   KOKKOS_FUNCTION Ordinal take_row() const {
+    if (query.must_stop()) return pattern.n_rows;
     while (true) {
       const Ordinal taken = fetch_add_shared<ExecutionSpace>(next_row(), Ordinal(1));
       if (long_rows_only) {

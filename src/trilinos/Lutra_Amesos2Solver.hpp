@@ -92,7 +92,7 @@ class Amesos2Solver : public Amesos2::SolverCore<lutra::Amesos2Solver, Matrix, V
     on_root([&] {
       if (!m_solver) m_solver = std::make_unique<solver_type>(m_options);
       // Values to come may have a full set of pivots where these do not.
-      static_cast<void>(m_solver->analyze(m_gathered.matrix(m_shared, *m_matrix)));
+      complete(m_solver->analyze(m_gathered.matrix(m_shared, *m_matrix)));
     });
     m_analyzed = true;
     return 0;
@@ -107,7 +107,7 @@ class Amesos2Solver : public Amesos2::SolverCore<lutra::Amesos2Solver, Matrix, V
       Status status = Status::success;
       if (m_solver->report().status == Status::structurally_singular) status = m_solver->analyze(A);
       if (status == Status::success) status = m_solver->factorize(A);
-      static_cast<void>(status);  // the report has it
+      complete(status);
       const FactorCounts& factors = m_solver->report().factors;
       this->setNnzLU(static_cast<std::size_t>(factors.nnz_l.value_or(0) + factors.nnz_u.value_or(0)));
     });
@@ -122,7 +122,7 @@ class Amesos2Solver : public Amesos2::SolverCore<lutra::Amesos2Solver, Matrix, V
     const Transposition op = transposition();
     const auto solve_views = [&](const auto& b, const auto& x) {
       Teuchos::TimeMonitor timer(this->timers_.solveTime_);
-      on_root([&] { m_solver->solve(b, x, op); });
+      on_root([&] { complete(m_solver->solve(b, x, op)); });
     };
     if (!m_shared || !Impl::with_local_views<Types>(*m_matrix, *X, *B, solve_views)) {
       m_gathered.with_gathered(X, B, this->root_, m_contiguous, this->rowIndexBase_, solve_views);
@@ -177,6 +177,10 @@ class Amesos2Solver : public Amesos2::SolverCore<lutra::Amesos2Solver, Matrix, V
                                                               : Transposition::none;
   }
 
+  /// Leaves other statuses to the report. @throws CancelledError if a call was stopped
+  static void complete(Status status) {
+    if (status == Status::cancelled) throw CancelledError();
+  }
   /// Calls `function` on process 0; exceptions, status and errors become those of all processes.
   template <class Function>
   void on_root(const Function& function) const {

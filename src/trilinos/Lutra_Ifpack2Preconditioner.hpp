@@ -107,6 +107,7 @@ class Ifpack2Preconditioner
       const auto A = make_view(local_matrix()->getLocalMatrixDevice());
       if (m_solver->report().status == Status::structurally_singular) status = m_solver->analyze(A);
       if (status == Status::success) status = m_solver->factorize(A);
+      if (status == Status::cancelled) throw CancelledError();
     });
     if (status != Status::success)
       Impl::raise({Impl::CallOutcome::Kind::failed, describe(m_solver->report())});

@@ -153,6 +153,7 @@ class JacobiTriangle final : public TriangleEngine<Scalar, ExecutionSpace> {
     const auto policy = share.policy(exec, rows.n);
     using Member = typename decltype(policy)::member_type;
     for (int sweep = 1; sweep <= m_plan->sweeps; ++sweep) {
+      m_budget.run().poll();
       data.x = {x};
       data.next = {sweep == m_plan->sweeps ? nullptr : next};
       Kokkos::parallel_for("lutra::ilu::jacobi_sweep", policy, JacobiSweep<Member, Scalar>{share, data});

@@ -111,7 +111,7 @@ class RowWorkspace {
   /// @param long_columns columns of the longest usual rows, which decide the number of lanes; 0: max_columns
   RowWorkspace(const ExecutionSpace& exec, Ordinal n, Ordinal max_columns, double mean_columns,
                const MemoryBudget& budget, Ordinal long_columns = 0)
-      : m_n(n), m_reservation(budget) {
+      : m_n(n), m_reservation(budget), m_run(budget.run()) {
     max_columns = std::max(Ordinal(1), std::min(n, max_columns));
     long_columns = long_columns > 0 ? std::min(long_columns, max_columns) : max_columns;
     shape_teams<ExecutionSpace>(m_tables, mean_columns, long_columns, max_columns);
@@ -128,6 +128,7 @@ class RowWorkspace {
 
   Ordinal n() const { return m_n; }
   const RowTables<Scalar, Memory>& tables() const { return m_tables; }
+  const RunControl& run() const { return m_run; }
 
  private:
   /// Sets the number of tables in device memory: of medium size, sixteen times the scratch tables, as many as
@@ -159,6 +160,7 @@ class RowWorkspace {
   Ordinal m_n;
   RowTables<Scalar, Memory> m_tables;
   MemoryReservation m_reservation;
+  RunControl m_run;  ///< of the kernels' call
 };
 
 /// Processes rows begin … end − 1, each by a group of lanes of a device.
@@ -225,6 +227,7 @@ template <class Body, class Scalar, class ExecutionSpace>
 void for_each_row(const ExecutionSpace& exec, const char* label, Ordinal begin, Ordinal end,
                   const RowWorkspace<Scalar, ExecutionSpace>& work, const Body& body) {
   if (begin >= end) return;
+  work.run().poll();
   const auto& tables = work.tables();
   using Kernel = DeviceRows<Body, Scalar, ExecutionSpace>;
   const auto teams = (end - begin + tables.team_rows - 1) / tables.team_rows;

@@ -155,6 +155,7 @@ class ParIlut {
   /// Search for candidates around m_now in a chunk of the rows, with keys of at least m_min_lower (L) or
   /// m_min_upper (U).
   Search prepare_search(int chunk = 0) const {
+    m_budget.run().poll();
     const auto row = [&](int c) {
       return static_cast<Ordinal>(static_cast<std::int64_t>(m_A.n_rows) * c / m_chunks);
     };

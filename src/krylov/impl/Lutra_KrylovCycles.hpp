@@ -100,6 +100,7 @@ class KrylovCycles : public KrylovIteration<Scalar, ExecutionSpace> {
   Rows m_R, m_D;    ///< residual and correction, divided by each column's scale
   Rows m_scratch;   ///< intermediate vectors of the preconditioned operator
   MemoryReservation m_reservation;
+  RunControl m_run;  ///< of the call that solves
 
  private:
   struct Progress;

@@ -108,6 +108,7 @@ std::vector<Ordinal> kahn_in_rounds(const ExecutionSpace& exec,
   };
   read_end();
   for (Ordinal level = 1; begin < end; ++level) {
+    budget.run().poll(static_cast<double>(begin), static_cast<double>(graph.n));
     level_map.push_back(end);
     advance_queue(exec, graph, begin, end, level, degrees, order, level_of, queue_end);
     begin = end;

@@ -201,8 +201,9 @@ RightLookingLuOutcome factorize_supernodal(
     const ExecutionSpace& exec, const SupernodalLuPlan<typename ExecutionSpace::memory_space>& plan,
     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
     const PivotThreshold& threshold,
-    const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
-  Impl::factorize_supernodal_portable<Scalar>(exec, plan, values, threshold, perturbed);
+    const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
+    const RunControl& run) {
+  Impl::factorize_supernodal_portable<Scalar>(exec, plan, values, threshold, perturbed, run);
   return Impl::outcome_of<Scalar>(exec, values, perturbed);
 }
 
@@ -216,7 +217,7 @@ LUTRA_FOR_EACH_SPACE(LUTRA_PLAN_SUPERNODAL_LU)
   template RightLookingLuOutcome factorize_supernodal<Scalar, Space>(                    \
       const Space&, const SupernodalLuPlan<typename Space::memory_space>&,               \
       const Kokkos::View<Scalar*, typename Space::memory_space>&, const PivotThreshold&, \
-      const Kokkos::View<unsigned char*, typename Space::memory_space>&);
+      const Kokkos::View<unsigned char*, typename Space::memory_space>&, const RunControl&);
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_FACTORIZE_SUPERNODAL)
 
 }  // namespace lutra

@@ -119,6 +119,8 @@ SupernodalLuPlan<typename ExecutionSpace::memory_space> plan_supernodal_lu(
 ///                  not stored) and U in place
 /// @param threshold smaller pivots are perturbed: raised to this magnitude, with their argument kept
 /// @param perturbed [n] out: 1 where the pivot was perturbed, else 0
+/// @param run       limits in time
+/// @throws CancelledError by those; `values` are then undefined
 /// Cost: `plan.flops`; three launches per level. Waits for `exec` once. With more than one thread the order
 /// of additions, and so the last bits, may vary from run to run.
 template <class Scalar, class ExecutionSpace>
@@ -126,7 +128,8 @@ RightLookingLuOutcome factorize_supernodal(
     const ExecutionSpace& exec, const SupernodalLuPlan<typename ExecutionSpace::memory_space>& plan,
     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
     const PivotThreshold& threshold,
-    const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed);
+    const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
+    const RunControl& run = {});
 
 }  // namespace lutra
 

@@ -70,10 +70,11 @@ void map_rows(std::vector<double> work, const MemoryBudget& budget, UpLookingLuP
 }
 
 /// Waits for rows of other threads. Rows are assigned in an order in which each follows its dependencies, so
-/// some thread always makes progress.
+/// some thread always makes progress, until the call has to end: then waits end, too.
 struct WaitForRows {
   int* done;
   int run;
+  RunControl::Query query;
 
   void operator()(Ordinal first, Ordinal end) const {
     // Spinning answers fastest; yielding lets the awaited thread run if threads outnumber cores.
@@ -81,18 +82,22 @@ struct WaitForRows {
     for (Ordinal k = first; k < end; ++k) {
       const std::atomic_ref<int> flag(done[k]);
       for (int spins = 0; flag.load(std::memory_order_acquire) != run; ++spins) {
-        if (spins > max_spins) std::this_thread::yield();
+        if (spins <= max_spins) continue;
+        if (query.must_stop()) return;
+        std::this_thread::yield();
       }
     }
   }
 };
 
-/// Work of one thread: tasks, then the rows above them, by tickets.
+/// Work of one thread: tasks, then the rows above them, by tickets. Rows that are begun are completed, which
+/// leaves x zero.
 template <class Rows, class Scalar>
 UpLookingLuOutcome work_tickets(const Rows& rows, const UpLookingLuPlan& plan, Scalar* x, int* done, int run,
-                                std::atomic<std::int64_t>& tickets) {
+                                const RunControl::Query& query, std::atomic<std::int64_t>& tickets) {
   Impl::Greatest<RealOf<Scalar>> largest;
   UpLookingLuOutcome outcome;
+  const RunControl::FrequentQuery frequent(query);
   const auto work = [&](Ordinal i, const auto& wait) {
     outcome.perturbed += rows.work(i, x, wait, largest) ? 1 : 0;
     std::atomic_ref<int>(done[i]).store(run, std::memory_order_release);
@@ -100,12 +105,15 @@ UpLookingLuOutcome work_tickets(const Rows& rows, const UpLookingLuPlan& plan, S
   const auto tasks = static_cast<std::int64_t>(plan.task_begin.size()) - 1;
   const auto shared = static_cast<std::int64_t>(plan.n()) - static_cast<std::int64_t>(plan.task_begin.back());
   for (std::int64_t ticket; (ticket = tickets.fetch_add(1)) < tasks + shared;) {
+    if (frequent.must_stop()) break;
     if (ticket >= tasks) {
-      work(at(plan.order, plan.task_begin.back() + ticket - tasks), WaitForRows{done, run});
+      work(at(plan.order, plan.task_begin.back() + ticket - tasks), WaitForRows{done, run, query});
       continue;
     }
-    for (Ordinal p = at(plan.task_begin, ticket); p < at(plan.task_begin, ticket + 1); ++p)
+    for (Ordinal p = at(plan.task_begin, ticket); p < at(plan.task_begin, ticket + 1); ++p) {
+      if (frequent.must_stop()) break;
       work(at(plan.order, p), [](Ordinal, Ordinal) {});
+    }
   }
   outcome.largest = static_cast<double>(largest.most());
   return outcome;
@@ -136,6 +144,7 @@ UpLookingLuWorkspace<Scalar> make_up_looking_lu_workspace(const UpLookingLuPlan&
   const auto n = static_cast<std::size_t>(plan.n());
   const auto threads = static_cast<std::size_t>(plan.threads);
   UpLookingLuWorkspace<Scalar> work;
+  work.run = budget.run();
   work.reservation = MemoryReservation(budget);
   using Values = Kokkos::View<Scalar*, Kokkos::HostSpace>;
   work.working_rows =
@@ -170,23 +179,29 @@ UpLookingLuOutcome factorize_up_looking(const ExecutionSpace& exec, const UpLook
   Scalar* const x = work.working_rows.data();
   if (plan.order.empty()) {
     Impl::Greatest<RealOf<Scalar>> largest;
-    for (Ordinal i = 0; i < plan.n(); ++i)
+    const RunControl::FrequentQuery query(work.run.query());
+    for (Ordinal i = 0; i < plan.n() && !query.must_stop(); ++i) {
+      if ((i & 63) == 0) work.run.tell_share(static_cast<double>(i), static_cast<double>(n));
       outcome.perturbed += rows.work(
                                i, x, [](Ordinal, Ordinal) {}, largest)
                                ? 1
                                : 0;
+    }
+    work.run.poll();
     outcome.largest = static_cast<double>(largest.most());
     return outcome;
   }
   const int run = ++work.done(n);
   std::atomic<std::int64_t> tickets = 0;
+  const RunControl::Query query = work.run.query();
   std::vector<UpLookingLuOutcome> parts(static_cast<std::size_t>(plan.threads));
   Kokkos::parallel_for(
       "lutra::numeric::rows", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, plan.threads).set_chunk_size(1),
       [&](const std::int64_t thread) {
         at(parts, thread) = work_tickets(rows, plan, x + static_cast<std::size_t>(thread) * n,
-                                         work.done.data(), run, tickets);
+                                         work.done.data(), run, query, tickets);
       });
+  work.run.poll();
   for (const UpLookingLuOutcome& part : parts) {
     outcome.perturbed += part.perturbed;
     outcome.largest = std::max(outcome.largest, part.largest);

@@ -43,6 +43,7 @@ struct UpLookingLuWorkspace {
   Kokkos::View<Scalar*, Kokkos::HostSpace> working_rows;  ///< [threads · n], zero between factorizations
   Kokkos::View<Scalar*, Kokkos::HostSpace> inverse;       ///< [n] reciprocals of U's diagonal
   Kokkos::View<int*, Kokkos::HostSpace> done;  ///< [n] completion flags of rows; for several threads
+  RunControl run;                              ///< of the factorizations
   MemoryReservation reservation;
 };
 

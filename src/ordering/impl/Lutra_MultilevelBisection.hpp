@@ -25,6 +25,18 @@ struct BisectionLevel {
   Piece<Index> coarse_of;  ///< [n_vertices] number of each vertex in the next level's graph
 };
 
+/// Ends a dissection: raised by one of its threads, or once the running call has to end.
+struct DissectionStop {
+  std::atomic<bool> is_raised{false};
+  RunControl::Query query;
+
+  bool must_stop() {
+    if (is_raised.load(std::memory_order_relaxed)) return true;
+    if (query.must_stop()) is_raised = true;
+    return is_raised.load(std::memory_order_relaxed);
+  }
+};
+
 /// Thrown by the stages of a dissection after another thread stopped it.
 struct DissectionStopped {};
 
@@ -44,9 +56,8 @@ class MultilevelBisection {
   using Level = BisectionLevel<Index>;
   using Weights = SeparatorWeights<Index>;
 
-  /// @param stop flag that ends a bisection at its next level; nullptr: none
-  MultilevelBisection(const Executor& exec, const DissectionOptions& options,
-                      const std::atomic<bool>* stop = nullptr)
+  /// @param stop ends a bisection at its next level; nullptr: nothing does
+  MultilevelBisection(const Executor& exec, const DissectionOptions& options, DissectionStop* stop = nullptr)
       : m_exec(exec), m_options(options), m_stop(stop) {}
 
   /// Computes part[v] of each vertex.
@@ -149,6 +160,7 @@ class MultilevelBisection {
       const Parts fine_part = level == to ? result : stack.take<signed char>(fine.graph.n_vertices);
       m_exec.for_each(fine.graph.n_vertices,
                       [&](const Index v) { fine_part(v) = coarse_part(fine.coarse_of(v)); });
+      check_stop();
       refine_separator(fine.graph, m_options.max_side_share, fine_part, stack);
       coarse_part = fine_part;
     }
@@ -171,6 +183,7 @@ class MultilevelBisection {
       const Indices coarse_of = stack.take<Index>(fine.n_vertices);
       const std::uint64_t seed = m_options.seed + 0x100 * descent + m_levels.size();
       HeavyEdgeMatching<Executor, Index>(m_exec, fine, heaviest, seed).find(match, stack);
+      check_stop();
       const Contraction<Executor, Index> contraction(m_exec, fine, match);
       const Index n_coarse = contraction.number(coarse_of, first);
       if (n_coarse > fine.n_vertices - fine.n_vertices / 20) return stack.rewind(before);
@@ -180,12 +193,12 @@ class MultilevelBisection {
   }
 
   void check_stop() const {
-    if (m_stop != nullptr && *m_stop) throw DissectionStopped();
+    if (m_stop != nullptr && m_stop->must_stop()) throw DissectionStopped();
   }
 
   Executor m_exec;
   DissectionOptions m_options;
-  const std::atomic<bool>* m_stop;
+  DissectionStop* m_stop;
   std::vector<Level> m_levels;  ///< finest first
   Index m_total = 0;            ///< weight of the graph
 };

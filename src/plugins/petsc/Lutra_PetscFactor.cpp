@@ -44,6 +44,8 @@ PetscErrorCode judge_factorization(Mat F, lutra_status status, const Rows& rows)
       F->factortype == MAT_FACTOR_LU ? PETSC_ERR_MAT_LU_ZRPVT : PETSC_ERR_MAT_CH_ZRPVT;
   if (status == LUTRA_OUT_OF_MEMORY) {
     PetscCall(mark_failed(F, MAT_FACTOR_OUTMEMORY, PETSC_ERR_MEM));
+  } else if (status == LUTRA_CANCELLED) {
+    PetscCall(mark_failed(F, MAT_FACTOR_OTHER, PETSC_ERR_LIB));
   } else if (status == LUTRA_NUMERICALLY_SINGULAR && factor_of(F)->solves_singular) {
     PetscCall(PetscInfo(F, "Lutra: %s\n", lutra_message()));
   } else if (status > 0) {  // another factorization of the same pattern may succeed
@@ -152,7 +154,7 @@ PetscErrorCode judge_solution(Mat F, lutra_status status, const Columns& c, bool
   if (is_solved) PetscFunctionReturn(ok);
   if (status == LUTRA_INPUT_ERROR && is_finite)
     SETERRQ(comm_of(F), PETSC_ERR_ARG_WRONG, "Lutra: %s", lutra_message());
-  if (status < 0 && status != LUTRA_INPUT_ERROR && status != LUTRA_OUT_OF_MEMORY)
+  if (status < 0 && status != LUTRA_INPUT_ERROR && status != LUTRA_OUT_OF_MEMORY && status != LUTRA_CANCELLED)
     SETERRQ(comm_of(F), status == LUTRA_CALL_ORDER_ERROR ? PETSC_ERR_ORDER : PETSC_ERR_LIB, "Lutra: %s",
             lutra_message());
   if (status == LUTRA_NUMERICALLY_SINGULAR) {

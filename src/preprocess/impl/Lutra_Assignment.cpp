@@ -37,13 +37,15 @@ constexpr double epsilons[] = {1, 0.2, 0.04, 0.008};
 class ShortestPaths {
  public:
   ShortestPaths(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                const std::vector<double>& cost, const std::function<void(Ordinal)>& complete_row)
+                const std::vector<double>& cost, const std::function<void(Ordinal)>& complete_row,
+                const RunControl& run)
       : m_pattern(pattern),
         m_n(pattern.n_rows),
         m_row_map(pattern.row_map.data()),
         m_entries(pattern.entries.data()),
         m_cost(cost.data()),
         m_complete_row(complete_row),
+        m_run(run),
         m_rows(static_cast<std::size_t>(m_n)),
         m_columns(static_cast<std::size_t>(m_n)),
         m_heap(m_columns) {}
@@ -103,6 +105,7 @@ class ShortestPaths {
         continue;
       }
       const Ordinal r = free_rows[done++];
+      m_run.tell_share(static_cast<double>(done), static_cast<double>(free_rows.size()));
       if (row(r).entry == unmatched && !augment_from(r)) return false;
     }
     return true;
@@ -157,6 +160,15 @@ class ShortestPaths {
     if (row(r).is_complete || !m_complete_row) return;
     row(r).is_complete = true;
     m_complete_row(r);
+  }
+
+  // Called where the entries of a row are read. @throws CancelledError
+  void count_reads(Ordinal r) {
+    constexpr Offset between_queries = 1 << 17;  // about a millisecond
+    m_reads += m_row_map[r + 1] - m_row_map[r] + 1;
+    if (m_reads < between_queries) return;
+    m_reads = 0;
+    m_run.poll();
   }
 
   void match(Ordinal r, Offset k) {
@@ -227,7 +239,7 @@ class ShortestPaths {
         excluded[static_cast<std::size_t>(k)] = k == row(r).entry || reduced_cost(r, k) <= 0 ? 0.0 : infinity;
     }
     for (const Column& c : m_columns) row_of_column.push_back(c.row);
-    row_of_column = maximum_transversal(m_pattern, excluded, row_of_column).row_of_column;
+    row_of_column = maximum_transversal(m_pattern, excluded, row_of_column, m_run).row_of_column;
     for (Ordinal r = 0; r < m_n; ++r) {
       for (Offset k = m_row_map[r]; k < m_row_map[r + 1]; ++k) {
         if (row_of_column[static_cast<std::size_t>(m_entries[k])] == r) match(r, k);
@@ -243,6 +255,7 @@ class ShortestPaths {
 
   BestEntries best_entries(Ordinal r) {
     complete_row(r);
+    count_reads(r);
     BestEntries best;
     for (Offset k = m_row_map[r]; k < m_row_map[r + 1]; ++k) {
       const double left = m_cost[k] - column(m_entries[k]).dual;
@@ -393,6 +406,7 @@ class ShortestPaths {
   void scan_row(Ordinal r, double distance) {
     complete_row(r);
     m_scanned.push_back(r);
+    count_reads(r);
     m_entries_scanned += m_row_map[r + 1] - m_row_map[r];
     const double row_dual = row(r).dual;
     for (Offset k = m_row_map[r]; k < m_row_map[r + 1]; ++k) {
@@ -455,6 +469,8 @@ class ShortestPaths {
   const Ordinal* m_entries;
   const double* m_cost;
   const std::function<void(Ordinal)>& m_complete_row;
+  const RunControl& m_run;
+  Offset m_reads = 0;  // since m_run was asked
   std::vector<Row> m_rows;
   std::vector<Column> m_columns;
   Offset m_longest_row = 0;
@@ -475,8 +491,8 @@ class ShortestPaths {
 
 Assignment assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                   const std::vector<double>& cost, const Assignment& start,
-                  const std::function<void(Ordinal)>& complete_row) {
-  ShortestPaths paths(pattern, cost, complete_row);
+                  const std::function<void(Ordinal)>& complete_row, const RunControl& run) {
+  ShortestPaths paths(pattern, cost, complete_row, run);
   Assignment result;
   result.perfect = paths.run(start);
   if (result.perfect) paths.write(result);

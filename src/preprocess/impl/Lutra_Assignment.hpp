@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_RunControl.hpp"
 
 namespace lutra::Impl {
 
@@ -30,7 +31,7 @@ struct Assignment {
 /// equal to both; until then its other entries may have any larger finite cost
 Assignment assign(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                   const std::vector<double>& cost, const Assignment& start = {},
-                  const std::function<void(Ordinal)>& complete_row = {});
+                  const std::function<void(Ordinal)>& complete_row = {}, const RunControl& run = {});
 
 }  // namespace lutra::Impl
 

@@ -34,7 +34,8 @@ class AuctionPhases {
                 const AuctionOptions& options, Ordinal enough = 0)
       : m_exec(exec),
         m_reservation(budget),
-        m_rule{options.patience, options.max_rounds, enough},
+        m_run(budget.run()),
+        m_rule{options.patience, options.max_rounds, enough, budget.run().query()},
         m_mean_length(static_cast<double>(A.nnz()) / static_cast<double>(std::max(A.n_rows, Ordinal(1)))) {
     m_state.A = A;
     m_state.cost = cost;
@@ -53,6 +54,7 @@ class AuctionPhases {
     while (m_board.progress[before].stopped == 0 && bidders(before) > 0) {
       run_rounds(before);
       read_board();
+      m_run.poll();
     }
     m_rounds += m_board.progress[before].rounds;
     return bidders(before);
@@ -121,6 +123,7 @@ class AuctionPhases {
 
   ExecutionSpace m_exec;
   MemoryReservation m_reservation;
+  RunControl m_run;
   State m_state;
   AuctionBoard m_board;
   AuctionRule m_rule;

@@ -220,6 +220,7 @@ struct RoundsOfTeam {
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     for (;;) {
+      if (is_host_space<ExecutionSpace> && team.team_size() == 1 && rule.query.must_stop()) return;
       const AuctionProgress now = state.board().progress[0];
       const auto count = static_cast<Ordinal>(state.board().bidders[now.list]);
       const AuctionProgress next = advance(now, count, rule);

@@ -30,6 +30,7 @@ struct AuctionRule {
   int patience = 0;         ///< rounds without a decrease in the number of bidders
   int max_rounds = 0;       ///< per phase
   std::int64_t enough = 0;  ///< after `patience` rounds, a phase also ends with at most this many bidders
+  RunControl::Query query{};
 };
 
 /// Progress after another round with `bidders` bidders; stopped if the phase ends instead.

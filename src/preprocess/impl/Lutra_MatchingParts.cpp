@@ -37,11 +37,12 @@ MatchingResult perfect_matching(Assignment&& assignment, const std::vector<doubl
 }
 
 MatchingResult deficient_matching(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                  const MatchingCosts& cost) {
+                                  const MatchingCosts& cost, const RunControl& run) {
   MatchingResult result;
-  auto transversal = maximum_transversal(pattern, cost.of_entry);  // transversal of the nonzero entries
+  auto transversal =
+      maximum_transversal(pattern, cost.of_entry, {}, run);  // transversal of the nonzero entries
   const auto n = static_cast<std::size_t>(pattern.n_rows);
-  result.structural_rank = cost.has_zeros ? maximum_transversal(pattern).rank : transversal.rank;
+  result.structural_rank = cost.has_zeros ? maximum_transversal(pattern, {}, {}, run).rank : transversal.rank;
   result.numeric_rank_bound = transversal.rank;
   result.row_of_column = std::move(transversal.row_of_column);
   result.row_scale.assign(n, 1.0);

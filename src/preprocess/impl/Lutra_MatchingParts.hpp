@@ -27,7 +27,7 @@ MatchingResult perfect_matching(Assignment&& assignment, const std::vector<doubl
 /// Result if the nonzero entries admit no perfect matching: a maximum cardinality matching, the unmatched
 /// rows and columns, scales of 1.
 MatchingResult deficient_matching(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
-                                  const MatchingCosts& cost);
+                                  const MatchingCosts& cost, const RunControl& run = {});
 
 }  // namespace lutra::Impl
 

@@ -52,7 +52,9 @@ class SequentialAuction {
   }
 
   /// Runs the auction. Does not set the structural rank.
-  SymmetricAuction run(double epsilon) {
+  /// @throws CancelledError
+  SymmetricAuction run(double epsilon, const RunControl& run) {
+    m_run = run;
     bid_for_all(epsilon, enough_reads);
     if (m_bidders.size() > m_columns.size() / enough_fraction) {
       for (const double step : {8.0, 1.0}) bid_for_all(step * epsilon, max_reads);
@@ -113,6 +115,7 @@ class SequentialAuction {
          ++m_statistics.rounds) {
       next.clear();
       for (const Ordinal row : m_bidders) {
+        m_run.poll_at(m_bids++, 1 << 12);
         read += m_A.row_map(row + 1) - m_A.row_map(row);
         const Ordinal loser = bid(row, epsilon);
         if (loser >= 0) next.push_back(loser);
@@ -157,6 +160,8 @@ class SequentialAuction {
   std::vector<Offset> m_entry_of_row;  // [n] position of each row's matched entry; −1: none
   std::vector<Ordinal> m_bidders;      // unmatched rows that bid next
   AuctionStatistics m_statistics;
+  RunControl m_run;
+  std::int64_t m_bids = 0;
 };
 
 }  // namespace lutra::Impl

@@ -173,13 +173,16 @@ bool has_singleton(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern
 /// @param blocks blocks to order one after another, with no edges of the graph between them; empty: any order
 template <class Index>
 ChosenOrder choose_with(SymmetricGraph<Index> graph, const DeviceModel& model, const OrderingUse& use,
-                        const std::vector<Ordinal>& partner, const BlockTriangularForm& blocks = {}) {
+                        const std::vector<Ordinal>& partner, const RunControl& run,
+                        const BlockTriangularForm& blocks = {}) {
   OrderingProperties properties = properties_of(graph, use);
   const auto paired = partner.empty() ? PairedGraph<Index>() : compress_pairs(graph, partner);
-  TwoOrders<Index> orders(partner.empty() ? graph : paired.graph, paired.weight);
+  TwoOrders<Index> orders(partner.empty() ? graph : paired.graph, paired.weight,
+                          MemoryBudget::unlimited(run));
   properties.reduced = GraphSize{orders.reduced_rows(), orders.reduced_edges()};
   properties.side_by_side = works_side_by_side(properties, model);
   const auto eliminated = [&](const std::vector<Index>& found) {
+    run.poll();
     const auto order = sort_by_block(partner.empty() ? found : expand_pairs(paired, found), blocks);
     return order.empty() ? Elimination<Index>() : eliminate(graph, order);
   };
@@ -233,20 +236,22 @@ ChosenOrder choose_with(SymmetricGraph<Index> graph, const DeviceModel& model, c
 template <class Index>
 std::optional<ChosenOrder> choose_by_blocks(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                             const SymmetricGraph<Index>& graph, const DeviceModel& model,
-                                            const OrderingUse& use, const std::vector<Ordinal>& row_order) {
+                                            const OrderingUse& use, const std::vector<Ordinal>& row_order,
+                                            const RunControl& run) {
   constexpr double max_share = 0.95;    // limit for the share of rows in the largest block
   constexpr double min_spared = 0.05;   // required share of edges that are saved
   constexpr double overestimate = 1.2;  // factor by which a symmetric pattern overestimates flops per entry
   const auto n = static_cast<std::int64_t>(pattern.n_rows);
   const bool is_symmetric = static_cast<std::int64_t>(graph.neighbours.size()) == pattern.nnz() - n;
   if (is_symmetric || !has_singleton(pattern)) return std::nullopt;
+  run.poll();
   const auto blocks = block_triangular_form(pattern, row_order);
   if (static_cast<double>(blocks.largest) > max_share * static_cast<double>(n)) return std::nullopt;
   auto within = within_blocks(graph, blocks);
   if (static_cast<double>(within.neighbours.size()) >
       (1 - min_spared) * static_cast<double>(graph.neighbours.size()))
     return std::nullopt;
-  auto chosen = choose_with(std::move(within), model, use, {}, blocks);
+  auto chosen = choose_with(std::move(within), model, use, {}, run, blocks);
   const double entries = 2 * static_cast<double>(chosen.forecast.nnz_l) + static_cast<double>(n);
   if (chosen.forecast.flops > overestimate * model.numeric.min_flops_per_entry * entries) return std::nullopt;
   chosen.block_triangular = true;
@@ -370,20 +375,24 @@ OrderingChoice choose_ordering(const OrderingProperties& properties, const Devic
 
 ChosenOrder order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                 const DeviceModel& model, const OrderingUse& use,
-                                const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order) {
+                                const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order,
+                                const RunControl& run) {
   return with_graph(pattern, row_order, [&](auto graph) {
+    run.poll();
     if (use.by_blocks) {
-      if (auto chosen = choose_by_blocks(pattern, graph, model, use, row_order)) return *std::move(chosen);
+      if (auto chosen = choose_by_blocks(pattern, graph, model, use, row_order, run))
+        return *std::move(chosen);
     }
-    return choose_with(std::move(graph), model, use, partner);
+    return choose_with(std::move(graph), model, use, partner, run);
   });
 }
 
 ChosenOrder order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind,
-                          const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order) {
+                          const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order,
+                          const RunControl& run) {
   return with_graph(pattern, row_order, [&]<class Index>(SymmetricGraph<Index> graph) {
     Elimination<Index> elimination{
-        partner.empty() ? order(graph, kind) : order_pairs(graph, partner, kind), {}, {}};
+        partner.empty() ? order(graph, kind, {}, run) : order_pairs(graph, partner, kind, run), {}, {}};
     return chosen(std::move(graph), std::move(elimination), {kind, {}, {}}, {});
   });
 }

@@ -112,15 +112,17 @@ struct ChosenOrder {
 /// @param pattern square pattern with sorted rows and no repeated entries
 /// @param partner pairs that must remain adjacent (pair_candidates); empty: none
 /// @param row_order [n] row of the pattern matched to each column; empty: rows keep their order
-/// @throws InputError if the pattern is not square; OutOfMemoryError
+/// @param run limits in time
+/// @throws InputError if the pattern is not square; OutOfMemoryError; CancelledError
 ChosenOrder order_automatically(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern,
                                 const DeviceModel& model, const OrderingUse& use = {},
                                 const std::vector<Ordinal>& partner = {},
-                                const std::vector<Ordinal>& row_order = {});
+                                const std::vector<Ordinal>& row_order = {}, const RunControl& run = {});
 
 /// Orders the pattern of A + Aᵀ with one given kind of ordering, without a forecast.
 ChosenOrder order_matched(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, Ordering kind,
-                          const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order);
+                          const std::vector<Ordinal>& partner, const std::vector<Ordinal>& row_order,
+                          const RunControl& run = {});
 
 enum class BackendChoice { host, device };
 

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "Lutra_CsrView.hpp"
 #include "Lutra_HostColumns.hpp"
 #include "Lutra_MatrixInput.hpp"
 #include "Lutra_Outcome.hpp"
+#include "Lutra_Reasons.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_ToDevice.hpp"
 
@@ -48,48 +50,60 @@ class MatrixCalls {
   /// Analyzes a square matrix. Call it once for each pattern. Afterwards `report().status` is `not_solved`,
   /// or `structurally_singular` if no factorization is possible. An earlier analysis and its factors are
   /// freed when the new analysis is complete; until then both are charged to the same memory limit. Fences.
-  /// @returns success, or the status of a matrix that cannot be factorized
+  /// @returns success, the status of a matrix that cannot be factorized, or `cancelled`; the solver and its
+  ///          report are then unchanged
   /// @throws InputError, naming row and column, if the matrix is not square, has 2³¹ rows or more, has
   ///         unsorted or repeated columns or indices out of range, or contains NaN or infinity;
   ///         OutOfMemoryError. The solver is then unchanged.
   [[nodiscard]] Status analyze(const matrix_type& A) {
-    check_square_matrix(m_exec, A, m_check, self().triangle());
-    return analyze_checked(A);
+    return analyzed([&] {
+      check_square_matrix(m_exec, A, m_check, self().triangle());
+      return analyze_checked(A);
+    });
   }
   /// Overload for other index types. Column indices of type std::int64_t and row pointers of type int are
   /// converted on the device, within the memory limit.
   template <class Value, class Index, class Integer, class Memory>
   [[nodiscard]] Status analyze(const CsrView<Value, Index, Integer, Memory>& A) {
-    MatrixReader<Scalar, ExecutionSpace> reader;  // frees the converted arrays when it is destroyed
-    const auto converted = reader.read(m_exec, A, m_budget, self().triangle());
-    const Status status = std::is_same_v<Index, Ordinal> ? analyze(converted) : analyze_checked(converted);
-    m_exec.fence("lutra::solver: converted indices are freed");
-    return status;
+    return analyzed([&] {
+      MatrixReader<Scalar, ExecutionSpace> reader;  // frees the converted arrays when it is destroyed
+      const auto converted = reader.read(m_exec, A, m_budget, self().triangle());
+      const Status status = std::is_same_v<Index, Ordinal> ? analyze(converted) : analyze_checked(converted);
+      m_exec.fence("lutra::solver: converted indices are freed");
+      return status;
+    });
   }
   /// Overload for host matrices. Copies the matrix to the device if the execution space cannot access host
   /// memory.
   template <class Value, class Index, class Integer>
   [[nodiscard]] Status analyze(const HostMatrix<Value, Index, Integer>& A) {
-    MemoryReservation reservation(m_budget);
-    return analyze(to_device(m_exec, reservation, A));
+    return analyzed([&] {
+      MemoryReservation reservation(m_budget);
+      return analyze(to_device(m_exec, reservation, A));
+    });
   }
 
   /// Overload of the solver's `factorize` for other index types. Compares the pattern in place.
   template <class Value, class Index, class Integer, class Memory>
   [[nodiscard]] Status factorize(const CsrView<Value, Index, Integer, Memory>& A) {
     require_analysis("factorize");
-    return self().factorize(as_analyzed(A));
+    return stopped("factorize", [&] { return self().factorize(as_analyzed(A)); });
   }
   /// Overload for host matrices. Copies the matrix to the device if the execution space cannot access host
   /// memory.
   template <class Value, class Index, class Integer>
   [[nodiscard]] Status factorize(const HostMatrix<Value, Index, Integer>& A) {
     require_analysis("factorize");
-    MemoryReservation reservation(m_budget);
-    const Status status = self().factorize(to_device(m_exec, reservation, A));
-    m_exec.fence("lutra::solver: the copy of the matrix is freed");
-    return status;
+    return stopped("factorize", [&] {
+      MemoryReservation reservation(m_budget);
+      const Status status = self().factorize(to_device(m_exec, reservation, A));
+      m_exec.fence("lutra::solver: the copy of the matrix is freed");
+      return status;
+    });
   }
+
+  /// Returns the control of this solver's calls, for objects whose calls consist of several of them.
+  const RunControl& run_control() const noexcept { return m_budget.run(); }
 
  protected:
   Status analyze_checked(const matrix_type& A) {
@@ -98,7 +112,23 @@ class MatrixCalls {
   }
 
   MatrixCalls(const ExecutionSpace& exec, const MemoryBudget& budget)
-      : m_exec(exec), m_budget(budget), m_check(exec, budget) {}
+      : m_exec(exec), m_budget(budget.with_control()), m_check(exec, m_budget) {}
+
+  /// Runs one of the solver's calls, which returns a Status. @returns `cancelled` if it was stopped
+  /// @param name of the call; static text
+  template <class Call>
+  Status stopped(std::string_view name, const Call& call) {
+    return stoppable(m_exec, m_budget.run(), self().options(), name, call);
+  }
+  /// The same for an analysis, whose choices it tells.
+  template <class Call>
+  Status analyzed(const Call& call) {
+    return stopped("analyze", [&] {
+      const Status status = call();
+      tell_choices(m_budget, self().report().choice);
+      return status;
+    });
+  }
 
   /// Returns a matrix with other index types as a matrix on the analyzed pattern.
   template <class Value, class Index, class Integer, class Memory>

@@ -20,6 +20,9 @@ inline DirectOptions numeric_options(const SparseIluOptions& options) {
   DirectOptions result;
   result.validate_input = options.validate_input;
   result.time_stages = options.time_stages;
+  result.deadline = options.deadline;
+  result.stop = options.stop;
+  result.observers = options.observers;
   return result;
 }
 
@@ -53,7 +56,7 @@ class NumericCalls
   /// @returns success, or the status of a matrix that cannot be solved
   /// @throws CallOrderError if there is no analysis. InputError if the pattern differs or a value is NaN or
   ///         infinite; the solver is then unchanged. After OutOfMemoryError or TimeoutError there are no
-  ///         factors.
+  ///         factors, and after `cancelled` neither, unless the matrix was still being checked.
   [[nodiscard]] Status factorize(const matrix_type& A) { return analyzed().factorize(A); }
 
   /// Returns the analysis, or null. It never changes and may be shared: to factorize other values on the same

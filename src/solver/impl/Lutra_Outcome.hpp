@@ -22,8 +22,8 @@ constexpr Status outcome_of(Status reported) {
   return reported == Status::not_solved ? Status::success : reported;
 }
 
-/// Runs a factorization or a solve. If memory or time runs out, calls report(status) before rethrowing the
-/// exception.
+/// Runs a factorization or a solve. If memory or time runs out, or the call is stopped, calls report(status)
+/// before rethrowing the exception.
 template <class Call, class ReportStatus>
 auto report_failure(const Call& call, const ReportStatus& report) {
   try {
@@ -33,6 +33,9 @@ auto report_failure(const Call& call, const ReportStatus& report) {
     throw;
   } catch (const std::bad_alloc&) {
     report(Status::out_of_memory);
+    throw;
+  } catch (const CancelledError&) {
+    report(Status::cancelled);
     throw;
   }
 }

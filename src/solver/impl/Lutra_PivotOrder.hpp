@@ -119,11 +119,12 @@ SymmetricMatching match_symmetric(
 /// and the matching with the diagonal, which exists for any pattern.
 /// @param A        matrix with both triangles, on the host
 /// @param matching result of match_symmetric
-/// @throws OutOfMemoryError
+/// @param run      limits in time
+/// @throws OutOfMemoryError, CancelledError
 template <class ExecutionSpace, class Scalar>
 PivotOrder order_symmetric_pivots(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A,
                                   const SymmetricMatching& matching, const LdltOptions& options,
-                                  Report& report);
+                                  const RunControl& run, Report& report);
 
 }  // namespace lutra
 

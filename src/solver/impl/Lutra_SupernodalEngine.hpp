@@ -28,6 +28,7 @@ struct SupernodalEngine {
     Values row_values;                               ///< [nnz(L + U)] by rows
     Kokkos::View<unsigned char*, Memory> perturbed;  ///< [n] 1 where the pivot was perturbed
     AsyncResult<double, ExecutionSpace> largest;     ///< [1] max |entry of the scaled matrix|
+    RunControl run;                                  ///< of the factorizations
     MemoryReservation reservation;
   };
 
@@ -56,7 +57,9 @@ struct SupernodalEngine {
       widths.push_back(static_cast<std::int64_t>(begin[l + 1] - begin[l]));
     return widths;
   }
-  static void allocate(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget&, Factors& factors) {
+  static void allocate(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget,
+                       Factors& factors) {
+    factors.run = budget.run();
     factors.panels = factors.reservation.template allocate<Values>(
         exec, "lutra::numeric::panels of supernodes", static_cast<std::size_t>(plan.lu.n_values));
     factors.largest = {exec, factors.reservation, "lutra::solver::largest entry", 1};
@@ -69,7 +72,7 @@ struct SupernodalEngine {
     largest.queue_fetch(exec);
     const auto outcome =
         factorize_supernodal<Scalar>(exec, plan.lu, factors.panels, {perturbation, largest.device().data()},
-                                     factors.perturbed);  // waits for the device
+                                     factors.perturbed, factors.run);  // waits for the device
     return {outcome.perturbed, std::nullopt, largest.host()(0), outcome.largest};
   }
   static void update_rows(const ExecutionSpace& exec, const Plan& plan, const Factors& factors) {

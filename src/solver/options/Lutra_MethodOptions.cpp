@@ -81,6 +81,10 @@ std::size_t MethodOptions::memory_limit() const {
   return std::visit([](const CommonOptions& options) { return options.memory_limit; }, m_options);
 }
 
+CommonOptions& MethodOptions::common() {
+  return std::visit([](CommonOptions& options) -> CommonOptions& { return options; }, m_options);
+}
+
 SolverOptions MethodOptions::solver_options() const {
   return std::visit([](const auto& options) { return as_solver_options(options); }, m_options);
 }

@@ -31,6 +31,8 @@ class MethodOptions {
   void set_log(std::function<void(const Event&)> log);
 
   std::size_t memory_limit() const;
+  /// The options that all methods have.
+  CommonOptions& common();
   bool is_incomplete() const { return std::holds_alternative<SparseIluOptions>(m_options); }
   bool is_ldlt() const { return std::holds_alternative<LdltOptions>(m_options); }
   /// Returns the options of any method other than ilu.

@@ -29,6 +29,7 @@ LuPattern<Kokkos::HostSpace> fill1_serial(const CsrPattern<Ordinal, Offset, Kokk
       result.reservation.template allocate<HostArray<Offset>>(exec, "lutra::symbolic::diagonal", n);
   row_map(0) = 0;
   for (Ordinal i = 0; i < n; ++i) {
+    if (i % 16 == 0) budget.run().poll(static_cast<double>(i), static_cast<double>(n));
     const auto found = sweep_row(rows, worker, i, start_row(pattern, i, worker.reached));
     diagonal(i) = row_map(i) + static_cast<Offset>(found.n_lower);
     row_map(i + 1) = row_map(i) + static_cast<Offset>(found.length);
@@ -38,8 +39,10 @@ LuPattern<Kokkos::HostSpace> fill1_serial(const CsrPattern<Ordinal, Offset, Kokk
       result.reservation.template allocate<HostArray<Ordinal>>(exec, "lutra::symbolic::entries", row_map(n));
   result.nnz_u = row_map(n) - result.nnz_l;
   Ordinal* to = entries.data();
-  worker.chunks.for_all(
-      [&](const RowWord* begin, const RowWord* end) { to = write_columns(begin, end, to); });
+  worker.chunks.for_all([&](const RowWord* begin, const RowWord* end) {
+    budget.run().poll();
+    to = write_columns(begin, end, to);
+  });
   result.row_map = row_map;
   result.diagonal = diagonal;
   result.entries = entries;

@@ -89,13 +89,15 @@ struct AncestorMethod {
           if (parent(v) < n) add_shared<ExecutionSpace>(children(parent(v)), Ordinal(1));
         });
     copy_view(m_exec, pending, children);
-    const AncestorElimination<ExecutionSpace> elimination{m_n,      m_sets,  m_tree.m_subtrees.runs,
-                                                          children, pending, next};
+    const AncestorElimination<ExecutionSpace> elimination{
+        m_n, m_sets, m_tree.m_subtrees.runs, children, pending, next, m_tree.m_budget.run().query()};
     if (m_portable) {
       eliminate_portably(m_exec, elimination, m_tree.max_teams());
     } else {
       eliminate_ancestors(m_exec, elimination, m_tree.max_teams(), m_tree.m_scratch);
     }
+    if (m_tree.m_budget.run().is_limited()) m_exec.fence("lutra::symbolic: the sets are complete");
+    m_tree.m_budget.run().poll();
   }
 
   Offset members(const WordView& sets) const {

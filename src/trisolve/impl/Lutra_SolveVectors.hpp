@@ -55,6 +55,8 @@ class SolveVectors {
     m_width = 0;
   }
 
+  /// Control of the call that solves.
+  const RunControl& run() const { return m_budget.run(); }
   Scalar* operator[](std::size_t k) const { return m_vectors[k].data(); }
   /// Calls visit(vector) for all values of each vector.
   template <class Visit>

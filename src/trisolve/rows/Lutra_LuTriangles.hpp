@@ -115,19 +115,23 @@ class LuTriangles {
   /// that the first solve with transposes analyses them, and the first with so many columns allocates.
   void solve(const ExecutionSpace& exec, Transposition op, const Scale& row_scale, const Scale& col_scale,
              const Rows& B, const Rows& X) {
+    m_budget.run().poll();
     const Rows W = scratch_like(exec, X);
     const bool plain = op == Transposition::none;
     const Half first = first_half(exec, op), second = second_half(exec, op);
     const int columns = static_cast<int>(B.extent(1));
     first.engine.solve(exec, mapped<const Scalar>(B, plain ? row_scale : col_scale),
                        mapped<Scalar>(W, m_between), columns, first.conjugate);
+    m_budget.run().poll();
     second.engine.solve(exec, mapped<const Scalar>(W, m_between),
                         mapped<Scalar>(X, plain ? col_scale : row_scale), columns, second.conjugate);
+    m_budget.run().poll();
   }
   /// The first half: with L, or with Uᵀ. X may be B; fences as `solve` does.
   /// @param scale of the rows of op(A), in the user's numbering
   void solve_first(const ExecutionSpace& exec, Transposition op, const Scale& scale, const Rows& B,
                    const Rows& X) {
+    m_budget.run().poll();
     const Half triangle = first_half(exec, op);
     triangle.engine.solve(exec, mapped<const Scalar>(apart(exec, B, X), scale), mapped<Scalar>(X, m_between),
                           static_cast<int>(B.extent(1)), triangle.conjugate);
@@ -136,6 +140,7 @@ class LuTriangles {
   /// @param scale of the columns of op(A), in the user's numbering
   void solve_second(const ExecutionSpace& exec, Transposition op, const Scale& scale, const Rows& B,
                     const Rows& X) {
+    m_budget.run().poll();
     const Half triangle = second_half(exec, op);
     triangle.engine.solve(exec, mapped<const Scalar>(apart(exec, B, X), m_between), mapped<Scalar>(X, scale),
                           static_cast<int>(B.extent(1)), triangle.conjugate);

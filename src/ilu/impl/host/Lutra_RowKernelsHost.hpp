@@ -65,7 +65,7 @@ class RowWorkspace<Scalar, ExecutionSpace> {
   /// @param max_columns most distinct columns of a row; n is always valid
   RowWorkspace(const ExecutionSpace& exec, Ordinal n, Ordinal max_columns, double, const MemoryBudget& budget,
                Ordinal = 0)
-      : m_n(n), m_reservation(budget) {
+      : m_n(n), m_reservation(budget), m_run(budget.run()) {
     max_columns = std::max(Ordinal(1), std::min(n, max_columns));
     m_tables.count = exec.concurrency();
     m_tables.table_slots = max_columns + DenseAccumulator<Scalar>::extra_slots;
@@ -80,6 +80,7 @@ class RowWorkspace<Scalar, ExecutionSpace> {
 
   Ordinal n() const { return m_n; }
   const RowTablesHost<Scalar, Memory>& tables() const { return m_tables; }
+  const RunControl& run() const { return m_run; }
 
  private:
   template <class View>
@@ -90,6 +91,7 @@ class RowWorkspace<Scalar, ExecutionSpace> {
   Ordinal m_n;
   RowTablesHost<Scalar, Memory> m_tables;
   MemoryReservation m_reservation;
+  RunControl m_run;  ///< of the kernels' call
 };
 
 /// Processes rows on host threads; each takes the next rows.
@@ -100,12 +102,13 @@ struct RowsHost {
   Ordinal n;           ///< columns
   std::int64_t* next;  ///< first row not taken
   Ordinal end;
+  RunControl::Query query;
 
   KOKKOS_FUNCTION void operator()(const int thread) const {
     DenseAccumulator<Scalar> w = tables.dense(thread, n);
     // Larger: fewer atomics on the shared counter, less balance at the end.
     const std::int64_t rows_at_once = 32;
-    while (true) {
+    while (!query.must_stop()) {
       const std::int64_t from = fetch_add_shared<ExecutionSpace>(*next, rows_at_once);
       const std::int64_t to = from + rows_at_once < end ? from + rows_at_once : std::int64_t(end);
       if (from >= to) return;
@@ -119,13 +122,16 @@ struct RowsHost {
 
 /// Calls body(lanes, w, i) for rows begin … end − 1 with an empty accumulator w; on one thread in ascending
 /// order. Waits.
+/// @throws CancelledError if the running call has to end; rows are then missing
 template <class Body, class Scalar, HostExecution ExecutionSpace>
 void for_each_row(const ExecutionSpace& exec, const char* label, Ordinal begin, Ordinal end,
                   const RowWorkspace<Scalar, ExecutionSpace>& work, const Body& body) {
   if (begin >= end) return;
   auto next = static_cast<std::int64_t>(begin);
-  Kokkos::parallel_for(label, Kokkos::RangePolicy<ExecutionSpace>(exec, 0, work.tables().count),
-                       RowsHost<Body, Scalar, ExecutionSpace>{body, work.tables(), work.n(), &next, end});
+  Kokkos::parallel_for(
+      label, Kokkos::RangePolicy<ExecutionSpace>(exec, 0, work.tables().count),
+      RowsHost<Body, Scalar, ExecutionSpace>{body, work.tables(), work.n(), &next, end, work.run().query()});
+  work.run().poll();
 }
 
 }  // namespace lutra::Impl

@@ -51,15 +51,16 @@ struct HostSyncfreeRows {
   unsigned run;
   const Ordinal* level_map;  ///< [levels + 1] first position of each level in `order`
   std::int64_t levels;
+  RunControl::Query query;  ///< rows become NaN once the running call has to end
 
   KOKKOS_FUNCTION void operator()(const typename Policy::member_type& team) const {
     const std::int64_t thread = team.team_rank(), threads = team.team_size();
     Table w = tables.dense(team.team_rank(), order.n);
     if (threads == 1) {
-      for (Ordinal i = 0; i < order.n; ++i) work(w, i);
+      for (Ordinal i = 0; i < order.n && !query.must_stop_at(i, 32); ++i) work(w, i);
       return;
     }
-    for (std::int64_t level = levels - 1; level >= 0; --level) {
+    for (std::int64_t level = levels - 1; level >= 0 && !query.must_stop(); --level) {
       const std::int64_t begin = level_map[level], size = level_map[level + 1] - level_map[level];
       for (std::int64_t t = size * thread / threads; t < size * (thread + 1) / threads; ++t) {
         work(w, order.order(static_cast<Ordinal>(begin + t)));
@@ -88,6 +89,7 @@ struct HostSyncfreeRows {
     KOKKOS_IF_ON_HOST((const std::atomic_ref<unsigned> flag(flags(k)); WaitTimer<> timer;
                        for (unsigned readings = 1; flag.load(std::memory_order_acquire) != run; ++readings) {
                          if (readings % 256 != 0) continue;
+                         if (query.must_stop()) return false;
                          if (order.watchdog.ends(timer, static_cast<std::int64_t>(i))) return false;
                          yield_to_others();
                        }))
@@ -146,10 +148,12 @@ struct SyncfreeEngine<Scalar, ExecutionSpace> {
                         flags,
                         ++number,
                         levels.level_map.data(),
-                        static_cast<std::int64_t>(levels.size())};
+                        static_cast<std::int64_t>(levels.size()),
+                        work->run().query()};
     const int most = typename Kernel::Policy(exec, 1, 1).team_size_max(kernel, Kokkos::ParallelForTag());
     Kokkos::parallel_for("lutra::ilu::eliminate", typename Kernel::Policy(exec, 1, std::min(threads, most)),
                          kernel);
+    work->run().poll();
   }
 };
 

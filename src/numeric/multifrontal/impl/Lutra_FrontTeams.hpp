@@ -23,6 +23,7 @@ namespace lutra::Impl {
 //   team.barrier()
 //   team.subtract(rows, columns, depth, A, lda, B, C, ldc)   C −= A·B
 //   team.subtract_lower(…)                                   entries of C on and below the diagonal
+//   team.must_stop()                    whether the running call has to end; only host threads have it
 //
 // `flops` is the cost of each of the n elements. The order of summation is independent of the ranges.
 
@@ -116,6 +117,16 @@ void work_by_levels(const ExecutionSpace& exec, const FrontPlan<typename Executi
       TeamsOfFronts<Scalar, Worker>{worker});
 }
 
+/// Whether the running call has to end, as far as a team can know.
+template <class Team>
+KOKKOS_FORCEINLINE_FUNCTION bool must_stop(const Team& team) {
+  if constexpr (requires { team.must_stop(); }) {
+    return team.must_stop();
+  } else {
+    return false;
+  }
+}
+
 /// Host threads. `Loop` distributes work: loop(n, chunk, body) calls body(begin, end, buffer) for ranges of
 /// `chunk` that partition [0, n), on one thread or several, and returns when all calls have returned.
 template <class Scalar, class Loop>
@@ -123,6 +134,10 @@ struct HostFrontTeam {
   using Real = RealOf<Scalar>;
   const HostProducts<Scalar, Loop>& products;
 
+  KOKKOS_FUNCTION bool must_stop() const {
+    KOKKOS_IF_ON_HOST((return products.must_stop();))
+    KOKKOS_IF_ON_DEVICE((return false;))
+  }
   KOKKOS_FUNCTION void barrier() const {}
   template <class Body>
   KOKKOS_FUNCTION void ranges(int n, double flops, const Body& body) const {

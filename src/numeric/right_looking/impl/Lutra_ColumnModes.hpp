@@ -255,7 +255,10 @@ RightLookingLuOutcome factorize_by_modes_portable(
         static_cast<int>(work.dense_columns)};
     modes.kernel.dense = decltype(modes.kernel.dense)(reinterpret_cast<Scalar*>(work.dense.data()),
                                                       work.dense_columns, static_cast<std::size_t>(plan.n()));
-    for (std::size_t l = 0; l < plan.levels.size(); ++l) run_level(plan, l, modes);
+    for (std::size_t l = 0; l < plan.levels.size(); ++l) {
+      work.budget.run().poll(static_cast<double>(l), static_cast<double>(plan.levels.size()));
+      run_level(plan, l, modes);
+    }
   };
   if (work.format == ColumnFormat::dense) {
     run.template operator()<true>();

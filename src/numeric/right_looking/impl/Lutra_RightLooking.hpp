@@ -130,7 +130,7 @@ RightLookingLevel<Scalar, ExecutionSpace> make_right_looking_level(const Plan& p
 template <class Scalar, class ExecutionSpace>
 RightLookingLuOutcome factorize_columns_portable(
     const ExecutionSpace& exec, const RightLookingLuPlan<typename ExecutionSpace::memory_space>& plan,
-    const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
+    const RunControl& run, const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
     const PivotThreshold& threshold,
     const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
   auto level = make_right_looking_level<Scalar, ExecutionSpace>(plan, values, threshold, perturbed);
@@ -139,6 +139,7 @@ RightLookingLuOutcome factorize_columns_portable(
   const int vector_length = vector_length_for<ExecutionSpace>(mean_l);
   const int team_size = team_width<ExecutionSpace>(std::max(1, device_team_threads / vector_length));
   for (std::size_t l = 0; l < plan.levels.size(); ++l) {
+    run.poll(static_cast<double>(l), static_cast<double>(plan.levels.size()));
     level.level_begin = plan.levels.level_map[l];
     const auto columns_here = static_cast<int>(plan.levels.level_map[l + 1] - level.level_begin);
     Kokkos::parallel_for("lutra::numeric::columns_of_level",

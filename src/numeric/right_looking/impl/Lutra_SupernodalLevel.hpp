@@ -47,8 +47,16 @@ struct SupernodalLevel {
   Kokkos::View<unsigned char*, Memory> perturbed;
   PivotThreshold threshold;
   std::int64_t level_begin;  ///< this level's first supernode in `order`, or its first tile
+  RunControl::Query query;
+
+  /// Whether the running call has to end; only for teams of one thread, which has no others to wait for.
+  template <class Team>
+  KOKKOS_FUNCTION bool must_stop(const Team& team) const {
+    return is_host_space<ExecutionSpace> && team.team_size() == 1 && query.must_stop();
+  }
 
   KOKKOS_FUNCTION void operator()(Diagonals, const DiagonalTeam& team) const {
+    if (must_stop(team)) return;
     const SupernodeBlock J = blocks(order(level_begin + team.league_rank()));
     Scalar* const panel = values.data() + J.lower;
     if (!is_staged(J.size)) return eliminate(team, J, panel, J.stride());
@@ -92,6 +100,7 @@ struct SupernodalLevel {
                                  Offset stride) const {
     const PivotRule<Scalar> rule{static_cast<RealOf<Scalar>>(threshold())};
     for (Ordinal q = 0; q < J.size; ++q) {
+      if (must_stop(team)) return;
       Scalar* const column = block + q * stride;
       bool small = false;
       const Scalar pivot = rule(column[q], small);
@@ -113,6 +122,7 @@ struct SupernodalLevel {
   }
 
   KOKKOS_FUNCTION void operator()(Solves, const SolveTeam& team) const {
+    if (must_stop(team)) return;
     const SupernodeTile tile = tiles(level_begin + team.league_rank());
     const SupernodeBlock J = blocks(tile.supernode);
     if (tile.rows > 0) {
@@ -183,6 +193,7 @@ struct SupernodalLevel {
   }
 
   KOKKOS_FUNCTION void operator()(Updates, const UpdateTeam& team) const {
+    if (must_stop(team)) return;
     const SupernodeTile tile = tiles(level_begin + team.league_rank());
     const SupernodeBlock J = blocks(tile.supernode);
     const Ordinal stride = product_stride(tile);
@@ -240,7 +251,8 @@ void factorize_supernodal_portable(
     const ExecutionSpace& exec, const SupernodalLuPlan<typename ExecutionSpace::memory_space>& plan,
     const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& values,
     const PivotThreshold& threshold,
-    const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed) {
+    const Kokkos::View<unsigned char*, typename ExecutionSpace::memory_space>& perturbed,
+    const RunControl& run) {
   using Level = SupernodalLevel<Scalar, ExecutionSpace>;
   Level level{plan.blocks,
               plan.pairs,
@@ -254,7 +266,8 @@ void factorize_supernodal_portable(
               values,
               perturbed,
               threshold,
-              0};
+              0,
+              run.query()};
   const int lanes = vector_length_for<ExecutionSpace>(32);
   const auto launch = [&]<class Tag>(Tag, const char* label, std::int64_t begin, std::int64_t end,
                                      std::size_t scratch, int threads) {
@@ -266,6 +279,7 @@ void factorize_supernodal_portable(
   };
   const int four = team_width<ExecutionSpace>(4);
   for (std::size_t l = 0; l < plan.levels.size(); ++l) {
+    run.poll(static_cast<double>(l), static_cast<double>(plan.levels.size()));
     const int by_size = std::clamp(static_cast<int>(plan.largest[l]) / 8, 1, 16);
     launch(typename Level::Diagonals(), "lutra::numeric::supernode_diagonals", plan.levels.level_map[l],
            plan.levels.level_map[l + 1], Level::block_scratch(plan.largest[l]),
@@ -277,6 +291,7 @@ void factorize_supernodal_portable(
     launch(typename Level::Updates(), "lutra::numeric::supernode_updates", plan.update_begin[l],
            plan.update_begin[l + 1], Level::scratch_bytes, four);
   }
+  run.poll();
 }
 
 }  // namespace lutra::Impl

@@ -52,12 +52,15 @@ class DissectionHost {
         m_options(options),
         m_budget(budget),
         m_n_threads(n_threads),
-        m_loops(n_threads) {}
+        m_loops(n_threads) {
+    m_stop.query = budget.run().query();
+  }
 
   /// @param order [n] vertices grouped by component, ascending within each; on return the order
   /// @param first start of each component in `order`, and the end
   /// @param control what else a thread does, and may stop the dissection
   /// @return whether the dissection is complete; false if it was stopped, even after its last task
+  /// @throws CancelledError if the running call has to end
   bool run(const std::vector<Index>& first, std::vector<Index>& order,
            const DissectionControl& control = {}) {
     m_order = order.data();
@@ -66,15 +69,16 @@ class DissectionHost {
     // No thread waits for the one that stops the dissection, and that one waits for no other.
     for_each_task(m_n_threads, m_n_threads, [&](std::size_t, std::size_t worker) {
       try {
-        if (worker == 0 && control.other_work && !control.other_work()) m_stop = true;
+        if (worker == 0 && control.other_work && !control.other_work()) m_stop.is_raised = true;
         run_tasks(m_loops[worker]);
       } catch (const DissectionStopped&) {
       } catch (...) {
-        m_stop = true;
+        m_stop.is_raised = true;
         throw;
       }
     });
-    return !m_stop;
+    m_budget.run().poll();
+    return !m_stop.is_raised;
   }
 
   std::vector<Node> nodes;  ///< unordered
@@ -89,7 +93,7 @@ class DissectionHost {
   };
 
   struct Worker {
-    Worker(const DissectionHost& of, SharedLoop& own)
+    Worker(DissectionHost& of, SharedLoop& own)
         : loop(own),
           stack(of.m_budget),
           bisection(OneThread{}, of.m_options, &of.m_stop),
@@ -109,7 +113,7 @@ class DissectionHost {
 
   void run_tasks(SharedLoop& loop) {
     Worker worker(*this, loop);
-    while (m_n_unfinished > 0 && !m_stop) {
+    while (m_n_unfinished > 0 && !m_stop.must_stop()) {
       const std::unique_ptr<Task> task = next_task();
       if (task == nullptr) {
         bool helped = false;
@@ -146,7 +150,7 @@ class DissectionHost {
   }
 
   void dissect(Worker& worker, const Graph& graph, Index begin) {
-    if (m_stop) throw DissectionStopped();
+    if (m_stop.must_stop()) throw DissectionStopped();
     const Index n = graph.n_vertices;
     if (n <= static_cast<Index>(m_options.leaf_vertices)) return order_leaf(worker, begin, n);
     Stack& stack = worker.stack;
@@ -196,12 +200,14 @@ class DissectionHost {
     for (Index v = 0; v < graph.n_vertices; ++v)
       if (part(v) == separator) weight += graph.vertex_weights(v);
     if (std::exchange(m_goes_on, {})(weight)) return;
-    m_stop = true;
+    m_stop.is_raised = true;
     throw DissectionStopped();
   }
 
   void order_leaf(Worker& worker, Index begin, Index n) {
     worker.leaves.order(m_order + begin, n);
+    m_ordered += n;
+    m_budget.run().tell_share(static_cast<double>(m_ordered), static_cast<double>(m_graph.size()));
     worker.nodes.push_back({begin, begin, begin + n, true});
   }
 
@@ -329,7 +335,8 @@ class DissectionHost {
   std::vector<std::unique_ptr<Task>> m_tasks;
   std::atomic<std::int64_t> m_n_unfinished = 0;  ///< number of tasks waiting or running
   std::atomic<std::int64_t> m_n_waiting = 0;     ///< length of m_tasks
-  std::atomic<bool> m_stop = false;              ///< set once, by a failure or by the other work
+  DissectionStop m_stop;                         ///< raised by a failure or by the other work, too
+  std::atomic<std::int64_t> m_ordered = 0;       ///< vertices in leaves that are ordered
   std::deque<SharedLoop> m_loops;                ///< one per thread
 };
 

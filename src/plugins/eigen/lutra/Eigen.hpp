@@ -128,7 +128,7 @@ class SolverBase : public Eigen::SparseSolverBase<Derived> {
   /// asks for no check).
   Eigen::ComputationInfo info() const {
     if (m_status == LUTRA_SUCCESS || m_status == LUTRA_UNCHECKED) return Eigen::Success;
-    if (m_status == LUTRA_NOT_CONVERGED) return Eigen::NoConvergence;
+    if (m_status == LUTRA_NOT_CONVERGED || m_status == LUTRA_CANCELLED) return Eigen::NoConvergence;
     return m_status > 0 ? Eigen::NumericalIssue : Eigen::InvalidInput;
   }
 

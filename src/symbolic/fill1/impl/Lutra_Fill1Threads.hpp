@@ -35,6 +35,7 @@ class Fill1Threads {
     const auto mapping = map_rows();
     const auto find_rows = [&](Worker& worker, Ordinal begin, Ordinal end) {
       for (Ordinal k = begin; k < end; ++k) {
+        m_budget.run().poll_at(k, 16);
         const Ordinal i = mapping.order[static_cast<std::size_t>(k)];
         m_found(i) = sweep_row(m_rows, worker, i, start_row(m_pattern, i, worker.reached));
       }

@@ -68,11 +68,13 @@ struct Fill2Launch {
   Offset first_entry = 0;              ///< fill pass: offset in L + U of entries(0)
   bool store = false;                  ///< fill pass
   bool last_first = true;              ///< whether the last source of the launch is taken first
+  RunControl::Query query{};           ///< no sources are left once the running call has to end
 
   /// Takes the next source of the launch, starting with the last: its search is the longest and must not
   /// finish last. -1 if none is left.
   KOKKOS_FUNCTION Ordinal take_source() const {
     Ordinal source = -1;
+    if (query.must_stop()) return source;
     do {
       const Ordinal taken = fetch_add_shared<ExecutionSpace>(next(), Ordinal(1));
       if (taken >= end_position - first_position) return -1;

@@ -305,6 +305,7 @@ struct Fill2Method {
   void search_all() {
     const auto positions = static_cast<std::size_t>(m_count), rows = static_cast<std::size_t>(m_n);
     if (positions == 0) return;
+    m_launch.query = m_budget.run().query();
     const std::size_t teams = std::min(positions, concurrent());
     const std::size_t each = slot_bytes(rows);
     const std::size_t room =
@@ -331,12 +332,14 @@ struct Fill2Method {
     std::size_t begin = 0;
     for (const std::size_t end : ends) {
       if (begin == end) continue;
+      m_budget.run().poll(static_cast<double>(begin), static_cast<double>(positions));
       std::size_t sources = one_range || positions != rows ? rows : end;  // all sources are below it
       if (m_options.two_parts) sources = end < positions ? static_cast<std::size_t>(*m_split) : rows;
       search_part(arena, begin, end, sources);
       begin = end;
     }
     m_exec.fence("lutra::symbolic: all sources are searched");
+    m_budget.run().poll();
     m_statistics.search_seconds += timer.seconds();
   }
 
@@ -402,6 +405,7 @@ struct Fill2Method {
 
   void search_range(std::size_t range_begin, std::size_t range_end) {
     for (std::size_t begin = range_begin; begin < range_end; begin += rows_per_launch) {
+      m_budget.run().poll();
       start_launch(begin, std::min(range_end, begin + rows_per_launch));
       m_launcher.launch(m_exec, m_launch);
     }

@@ -91,6 +91,7 @@ struct AncestorElimination {
   Kokkos::View<const Ordinal*, Memory> children;  ///< [n] number of children of each vertex
   Kokkos::View<Ordinal*, Memory> pending;         ///< [n] unfinished children; in: all
   Kokkos::View<Ordinal, Memory> next;             ///< vertices examined so far, in the search for leaves
+  RunControl::Query query{};                      ///< no leaves are left once the running call has to end
 
   KOKKOS_FUNCTION void operator()(const Team& team) const {
     for (Ordinal v = take_leaf(team); v < n; v = take_leaf(team)) eliminate_path(team, v);
@@ -102,7 +103,10 @@ struct AncestorElimination {
       Ordinal v = 0;
       Kokkos::single(
           Kokkos::PerThread(team),
-          [&](Ordinal& taken) { taken = fetch_add_shared<ExecutionSpace>(next(), Ordinal(1)); }, v);
+          [&](Ordinal& taken) {
+            taken = query.must_stop() ? n : fetch_add_shared<ExecutionSpace>(next(), Ordinal(1));
+          },
+          v);
       if (v >= n) return n;
       if (children(v) == 0) return v;
     }

@@ -84,6 +84,7 @@ struct FrontVectors {
   Scalar* by_index = nullptr;
   int n_columns = 0;
   FrontSweep sweep;
+  RunControl::Query query;
 
   KOKKOS_FORCEINLINE_FUNCTION Scalar value(const Scalar& entry) const { return sweep.value(entry); }
   /// The right-hand side at a permuted index.

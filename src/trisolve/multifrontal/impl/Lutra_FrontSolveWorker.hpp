@@ -105,6 +105,10 @@ struct FrontSolveWorker {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& team, Ordinal number) const {
+    if constexpr (is_host_space<typename Member::execution_space>) {
+      // a thread of a larger team may not leave the others alone
+      if (team.team_size() == 1 && data.query.must_stop()) return;
+    }
     const Located at = data.template locate<Width>(number);
     if (at.columns == 0) return;  // its contributions are given
     if constexpr (Data::is_symmetric) {

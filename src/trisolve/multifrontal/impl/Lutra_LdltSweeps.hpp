@@ -50,6 +50,7 @@ void sweep_all(const ExecutionSpace& exec, const Plan& plan, bool forward, const
       };
       Ordinal end = k + 1;
       while (!is_large(k) && end < last && !is_large(end)) ++end;
+      if (worker.data.query.must_stop()) return;
       const Ordinal begin_here = forward ? k : first + last - end, end_here = begin_here + (end - k);
       const auto sweep = [&](const Member& team) { range(team, begin_here, end_here); };
       // for this instance: concurrency() may refer to the default one
@@ -137,6 +138,7 @@ class FrontSweeps<LdltFactors<Scalar, ExecutionSpace>> : LdltSweepFlow<Scalar, E
            const LdltParts& parts) {
     Data data = ldlt_solve_data(plan, *m_lists, factors, system);
     data.kernel = &m_kernel;
+    data.query = m_vectors.run().query();
     const bool has_rest = parts.diagonal || parts.upper;
     const auto sweep = [&](int column, int width) {
       if (width == 1) {
@@ -151,6 +153,7 @@ class FrontSweeps<LdltFactors<Scalar, ExecutionSpace>> : LdltSweepFlow<Scalar, E
       data.by_slot = m_vectors[0];
       data.by_index = m_vectors[1];
       data.contributions = m_vectors[2];
+      m_vectors.run().poll();
       if (parts.lower) {
         data.parts = {true, false, false};
         data.sweep = {true, false, data.conjugate};
@@ -167,6 +170,7 @@ class FrontSweeps<LdltFactors<Scalar, ExecutionSpace>> : LdltSweepFlow<Scalar, E
       }
       column += width;
     }
+    m_vectors.run().poll();
   }
 
   std::int64_t consume_timeout(const ExecutionSpace& exec, const Plan& plan) {

@@ -74,15 +74,18 @@ class PortableFrontSweeps {
   /// @param factors of whole fronts: no interchanges within tiles
   void run(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, const System& system,
            const LuParts& = {}) {
-    const Data data = front_solve_data(plan, *m_lists, factors, system);
+    Data data = front_solve_data(plan, *m_lists, factors, system);
+    data.query = m_vectors.run().query();
     for_each_group(data.n_columns, [&](int column, int width) {
       reserve(exec, plan, factors, width);
+      m_vectors.run().poll();
       for (const bool forward : {true, false}) {
         const Group group{column, width, 0, forward};
         with_worker(with_vectors(data, factors, group), group,
                     [&](const auto& worker) { sweep_fronts(exec, plan, forward, worker); });
       }
     });
+    m_vectors.run().poll();
   }
 
   // The halves of a solve keep the vectors of all groups in between.

@@ -85,6 +85,7 @@ class PackedTriangleEngine : public TriangleEngine<Scalar, ExecutionSpace> {
     const int alone = m_plan->options.portable ? 1 : columns_for_one(exec, *m_plan);
     const int most = m_plan->options.method == TrisolveMethod::levels ? 1 : max_columns_at_once;
     for_column_groups(in, out, n_columns, most, [&](const auto& b, const auto& x, int columns) {
+      m_budget.run().poll();
       const Data data = data_for(b, x, columns, conjugate);
       if (columns == 1 && m_plan->report.method == TrisolveMethod::levels) return solve_by_levels(exec, data);
       if (columns == 1 && alone == 1) return solve_group<1>(exec, data);

@@ -82,7 +82,8 @@ class RowSubstitution : public TriangleEngine<Scalar, ExecutionSpace> {
             x,
             n_columns,
             rows.upper,
-            rows.is_unit()};
+            rows.is_unit(),
+            m_budget.run().query()};
   }
 
   std::shared_ptr<const Plan> m_plan;

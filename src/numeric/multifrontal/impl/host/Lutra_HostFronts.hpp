@@ -20,11 +20,13 @@ namespace lutra::Impl {
 template <class Real>
 struct AloneLoop {
   Real* buffer;
+  RunControl::FrequentQuery query{};
 
   static constexpr int threads() { return 1; }
+  bool must_stop() const { return query.must_stop(); }
   template <class Body>
-  void operator()(int n, int, const Body& body) const {
-    if (n > 0) body(0, n, buffer);
+  void operator()(int n, int chunk, const Body& body) const {
+    for (int begin = 0; begin < n; begin += chunk) body(begin, std::min(n, begin + chunk), buffer);
   }
 };
 
@@ -33,7 +35,9 @@ template <class Real, class ExecutionSpace>
 struct SharedLoop {
   const ExecutionSpace& exec;
   Real* buffers;
+  RunControl::Query query;
 
+  bool must_stop() const { return query.must_stop(); }
   int threads() const { return exec.concurrency(); }
   template <class Body>
   void operator()(int n, int chunk, const Body& body) const {
@@ -74,6 +78,9 @@ class HostFronts {
  public:
   HostFronts(const std::vector<Front>& fronts, int threads) : m_count(static_cast<Ordinal>(fronts.size())) {
     if (threads > 1) m_mapping = map_fronts(fronts, threads);
+    m_cost.reserve(fronts.size());
+    for (const auto& front : fronts) m_cost.push_back(static_cast<float>(cost_of_front(front)));
+    for (const float cost : m_cost) m_total_cost += static_cast<double>(cost);
   }
 
   /// Empty for one thread.
@@ -82,18 +89,26 @@ class HostFronts {
   /// Calls visit(products, f, thread, own) for each front, with products of the processor's best
   /// instructions; `own` is a State of the thread.
   /// @param buffers [threads · product_buffer]
+  /// @throws CancelledError if the running call has to end; fronts are then undefined
   template <class State, class Scalar, class ExecutionSpace, class Visit>
-  void for_each(const ExecutionSpace& exec, const char* label, RealOf<Scalar>* buffers,
+  void for_each(const ExecutionSpace& exec, const char* label, RealOf<Scalar>* buffers, const RunControl& run,
                 const Visit& visit) const {
     using Real = RealOf<Scalar>;
     const auto kernel = best_product<Real>();
+    const RunControl::Query query = run.query();
+    std::atomic<double> done = 0;  // cost of the fronts completed
     const auto visit_with = [&]<class Loop>(const Loop& loop, Ordinal f, int thread, State& own) {
+      if (loop.must_stop()) return;
       visit(HostProducts<Scalar, Loop>{kernel, loop}, f, thread, own);
+      if (query.is_empty()) return;
+      const double cost = static_cast<double>(at(m_cost, f));
+      run.tell_share(done.fetch_add(cost, std::memory_order_relaxed) + cost, m_total_cost);
     };
     State of_all;
     if (is_serial_space<ExecutionSpace> || m_mapping.order.empty()) {
-      for (Ordinal f = 0; f < m_count; ++f) visit_with(AloneLoop<Real>{buffers}, f, 0, of_all);
-      return;
+      const AloneLoop<Real> loop{buffers, RunControl::FrequentQuery(query)};
+      for (Ordinal f = 0; f < m_count; ++f) visit_with(loop, f, 0, of_all);
+      return run.poll();
     }
     if constexpr (!is_serial_space<ExecutionSpace>) {
       const std::vector<Ordinal>&begin = m_mapping.task_begin, &order = m_mapping.order;
@@ -101,22 +116,26 @@ class HostFronts {
       std::atomic<std::int64_t> tickets = 0;
       Kokkos::parallel_for(
           label, Kokkos::RangePolicy<ExecutionSpace>(exec, 0, exec.concurrency()), [&](int thread) {
-            const AloneLoop<Real> loop{buffers + static_cast<std::size_t>(thread) * product_buffer};
+            const AloneLoop<Real> loop{buffers + static_cast<std::size_t>(thread) * product_buffer,
+                                       RunControl::FrequentQuery(query)};
             State own;
             for (std::int64_t t; (t = tickets.fetch_add(1)) < tasks;) {
               for (Ordinal p = at(begin, t); p < at(begin, t + 1); ++p)
                 visit_with(loop, at(order, p), thread, own);
             }
           });
-      const SharedLoop<Real, ExecutionSpace> loop{exec, buffers};
+      const SharedLoop<Real, ExecutionSpace> loop{exec, buffers, query};
       for (Ordinal p = begin.back(); p < static_cast<Ordinal>(order.size()); ++p)
         visit_with(loop, at(order, p), 0, of_all);
     }
+    run.poll();
   }
 
  private:
   Ordinal m_count;
   SubtreeMapping m_mapping;
+  std::vector<float> m_cost;  ///< [fronts] by which progress is told
+  double m_total_cost = 0;
 };
 
 /// Packing buffers of the host threads' products.
@@ -126,13 +145,14 @@ struct ProductBuffers {
 
   template <class ExecutionSpace, class Schedule>
   ProductBuffers(const ExecutionSpace& exec, const Schedule&, const MemoryBudget& budget)
-      : reservation(budget) {
+      : reservation(budget), run(budget.run()) {
     buffers = reservation.template allocate<decltype(buffers)>(
         Kokkos::DefaultHostExecutionSpace(), "lutra::numeric::product_buffers",
         static_cast<std::size_t>(exec.concurrency()) * product_buffer);
   }
 
   MemoryReservation reservation;
+  RunControl run;                                  ///< of the factorizations
   Kokkos::View<Real*, Kokkos::HostSpace> buffers;  ///< [threads · product_buffer]
 };
 

@@ -64,6 +64,10 @@ struct AposterioriPivoting {
     LdltProgress progress{begin};
     int end = last;  // failed columns start here
     while (progress.done < end && progress.failure == LdltFailure::none) {
+      if (must_stop(team)) {  // the caller throws, whatever the outcome
+        progress.failure = LdltFailure::not_finite;
+        return progress;
+      }
       const int b = progress.done, width = end - b < ldlt_block ? end - b : ldlt_block;
       const int chosen = factorize_diagonal(b, width, progress.failure);
       if (progress.failure != LdltFailure::none) {

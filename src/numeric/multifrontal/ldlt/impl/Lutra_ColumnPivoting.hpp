@@ -28,6 +28,10 @@ struct ColumnPivoting {
     LdltProgress progress{begin};
     int candidate = begin, failed = 0;
     while (progress.done < front.columns) {
+      if (must_stop(team)) {  // the caller throws, whatever the outcome
+        progress.failure = LdltFailure::not_finite;
+        return progress;
+      }
       const int done = progress.done;
       ChosenPivot pivot;
       switch (test.choice) {

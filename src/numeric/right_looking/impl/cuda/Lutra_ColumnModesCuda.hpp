@@ -108,6 +108,7 @@ struct ColumnModesCuda {
 
   void run() const {
     for (std::size_t l = 0; l < plan.levels.size(); ++l) {
+      work.budget.run().poll(static_cast<double>(l), static_cast<double>(plan.levels.size()));
       const Ordinal begin = plan.levels.level_map[l], end = plan.levels.level_map[l + 1];
       switch (plan.modes.modes[l]) {
         case ColumnMode::A:

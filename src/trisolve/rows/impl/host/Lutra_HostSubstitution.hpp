@@ -163,6 +163,7 @@ struct SubstitutionData {
   int n_columns = 0;
   bool upper = false;
   bool unit = false;  ///< the diagonal is 1
+  RunControl::Query query;
 
   KOKKOS_FORCEINLINE_FUNCTION Scalar right_hand_side(Ordinal row, int column) const {
     const std::int64_t from = in_row == nullptr ? row : in_row[row];
@@ -245,7 +246,8 @@ void visit_rows(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule,
     const auto kernel = KOKKOS_LAMBDA(const typename Policy::member_type& team) {
       for (std::size_t s = 0; s < n_segments; ++s) {
         const auto segment = segments[s];
-        if (segment.shared) {
+        if (one.data.query.must_stop()) {  // all threads still meet at the barrier
+        } else if (segment.shared) {
           Kokkos::parallel_for(Kokkos::TeamThreadRange(team, segment.begin, segment.end),
                                [&](const Ordinal position) { one(row_of(position)); });
         } else if (team.team_rank() == 0) {
@@ -264,7 +266,11 @@ void visit_rows(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule,
   const bool upper = one.data.upper;
   for_range(
       exec, "lutra::trisolve::substitute", 1, KOKKOS_LAMBDA(const int) {
-        for (Ordinal step = 0; step < n; ++step) one(upper ? n - 1 - step : step);
+        constexpr Ordinal at_once = 1024;  // rows between queries
+        for (Ordinal first = 0; first < n && !one.data.query.must_stop(); first += at_once) {
+          const Ordinal end = n - first < at_once ? n : first + at_once;
+          for (Ordinal step = first; step < end; ++step) one(upper ? n - 1 - step : step);
+        }
       });
 }
 
@@ -370,6 +376,7 @@ void substitute(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule,
         "lutra::trisolve::substitute", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, 1),
         KOKKOS_LAMBDA(const int) {
           for (Ordinal t = 0; t < tiles; ++t) {
+            if (data.query.must_stop_at(t, 128)) return;
             const Ordinal tile = upper ? tiles - 1 - t : t, first = tile * tile_rows, end = tile_end(n, tile);
             load_tile<Stride>(data, first, end);
             for (Ordinal row = first; row < end; ++row) one(upper ? first + (end - 1 - row) : row);

@@ -68,6 +68,10 @@ struct HostThresholdPivoting {
   LdltProgress run(int begin) {
     LdltProgress progress{begin};
     while (progress.done < front.columns) {
+      if (must_stop(team)) {  // the caller throws, whatever the outcome
+        progress.failure = LdltFailure::not_finite;
+        return progress;
+      }
       last_block = progress.done;
       const int pivots = eliminate_block(progress.done, progress.failure);
       progress.done += pivots;

@@ -43,7 +43,7 @@ struct LdltSchedule<Kokkos::HostSpace> {
     const LdltWorker<Scalar> worker{data};
     const Offset max_work = factors.room.max_work;
     fronts.for_each<PanelCursor, Scalar>(
-        exec, "lutra::numeric::ldlt_subtrees", factors.state->buffers.data(),
+        exec, "lutra::numeric::ldlt_subtrees", factors.state->buffers.data(), factors.state->run,
         [&]<class Loop>(const HostProducts<Scalar, Loop>& products, Ordinal f, int thread,
                         PanelCursor& cursor) {
           worker.work(LdltHostTeam<Scalar, Loop>{{products}, data.column_rows}, f,

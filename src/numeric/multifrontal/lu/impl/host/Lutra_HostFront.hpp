@@ -17,7 +17,8 @@ namespace lutra::Impl {
 ///     half)
 ///
 /// `Loop` distributes work (Lutra_FrontTeams.hpp). The summation order of each entry is independent of the
-/// ranges, so results are bitwise equal for any number of threads.
+/// ranges, so results are bitwise equal for any number of threads. Left early once the running call has to
+/// end.
 template <class Scalar, class Loop>
 class HostFront {
  public:
@@ -32,11 +33,12 @@ class HostFront {
   void factorize(const DenseFront<Scalar>& front, const PivotRule<Scalar>& rule, const NotePivot& note_pivot,
                  const NoteExchange& note_exchange = {}) const {
     eliminate(front, 0, front.pivots, rule, note_pivot, note_exchange);
-    if (front.cb_rows == 0) return;
+    if (front.cb_rows == 0 || m_products.must_stop()) return;
     // U right of the pivots: solves with L11 transposed on the transpose of U, stored by columns
     const std::int64_t ld = front.size();
     m_loop(front.cb_rows, m_products.chunk_of(front.cb_rows, 1.0 * front.pivots * front.pivots),
            [&](int begin, int end, Real* buffer) {
+             if (m_products.must_stop()) return;
              solve_unit(end - begin, front.pivots, front.upper + begin, front.cb_rows, {front.lower, 1, ld},
                         buffer);
            });
@@ -52,6 +54,7 @@ class HostFront {
   void eliminate(const DenseFront<Scalar>& front, int begin, int end, const PivotRule<Scalar>& rule,
                  const NotePivot& note_pivot, const NoteExchange& note_exchange) const {
     if (end - begin <= narrow) return eliminate_narrow(front, begin, end, rule, note_pivot, note_exchange);
+    if (m_products.must_stop()) return;
     const int middle = begin + halve(end - begin);
     const std::int64_t ld = front.size();
     eliminate(front, begin, middle, rule, note_pivot, note_exchange);

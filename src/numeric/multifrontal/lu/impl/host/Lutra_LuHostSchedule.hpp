@@ -48,7 +48,7 @@ struct FrontSchedule<Scalar, ExecutionSpace> : PortableLuSchedule<Scalar, Execut
   void run(const ExecutionSpace& exec, const Worker& worker, const State& state) const {
     struct None {};
     m_fronts.template for_each<None, Scalar>(
-        exec, "lutra::numeric::subtrees", state.buffers.data(),
+        exec, "lutra::numeric::subtrees", state.buffers.data(), state.run,
         [&]<class Loop>(const HostProducts<Scalar, Loop>& products, Ordinal f, int, None&) {
           worker.work(HostFrontTeam<Scalar, Loop>{products}, f);
         });

@@ -44,7 +44,7 @@ class SymmetricHostFront {
   void factorize(const SymmetricFront<Scalar>& front, const PivotRule<Scalar>& rule,
                  const NotePivot& note_pivot) const {
     eliminate(front, 0, front.pivots, rule, note_pivot);
-    if (front.cb_rows == 0) return;
+    if (front.cb_rows == 0 || m_products.must_stop()) return;
     const std::int64_t ld = front.size(), cb_rows = front.cb_rows;
     m_products.loop(front.pivots, m_products.chunk_of(front.pivots, 4.0 * front.cb_rows),
                     [&](int begin, int end, Real*) {
@@ -82,6 +82,7 @@ class SymmetricHostFront {
   void eliminate(const SymmetricFront<Scalar>& front, int begin, int end, const PivotRule<Scalar>& rule,
                  const NotePivot& note_pivot) const {
     if (end - begin <= narrow) return eliminate_narrow(front, begin, end, rule, note_pivot);
+    if (m_products.must_stop()) return;
     const int middle = begin + std::max(narrow, (end - begin) / 2 / narrow * narrow);
     const std::int64_t ld = front.size();
     eliminate(front, begin, middle, rule, note_pivot);

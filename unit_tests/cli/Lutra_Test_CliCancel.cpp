@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <signal.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
+#include <thread>
+
+#include "Lutra_TestProgram.hpp"
+
+namespace lutra::Test {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("a deadline ends solve and sequence with status 5 and a whole report", "[cli][cancel]") {
+  const Program program;
+  REQUIRE(program.run("generate poisson3d --size 14 a.mtx").status == 0);
+  const Outcome stopped = program.run("solve a.mtx --deadline 1e-9 --json --out x.mtx");
+  CHECK(stopped.status == 5);
+  const auto report = stopped.json();
+  CHECK(report["status"] == "cancelled");
+  CHECK_THAT(report["message"].get<std::string>(), ContainsSubstring("deadline"));
+  CHECK(report["matrix"]["rows"] == 14 * 14 * 14);
+  CHECK(report["errors"]["backward_componentwise"].is_null());
+  CHECK_FALSE(program.exists("x.mtx"));
+  const Outcome quiet = program.run("solve a.mtx --deadline 1e-9 --quiet");
+  CHECK(quiet.status == 5);
+  CHECK(quiet.output.empty());
+  CHECK_THAT(quiet.error, ContainsSubstring("deadline"));
+  const auto steps = program.run("sequence a.mtx a.mtx --deadline 1e-9 --json");
+  CHECK(steps.status == 5);
+  REQUIRE(steps.json()["steps"].size() == 2);  // a deadline is of one call
+  CHECK(steps.json()["steps"][1]["status"] == "cancelled");
+  CHECK(program.run("solve a.mtx --deadline 1000 --quiet").status == 0);
+  for (const std::string value : {"0", "-1", "nan", "soon"}) {
+    INFO(value);
+    const Outcome refused = program.run("solve a.mtx --deadline=" + value);
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.error, ContainsSubstring("--deadline"));
+  }
+}
+
+TEST_CASE("Ctrl-C ends a solver with status 5 and a whole report", "[cli][cancel]") {
+  const Program program;
+  REQUIRE(program.run("generate poisson2d --size 40 a.mtx").status == 0);
+  const ::pid_t child =
+      program.start({"solve", "a.mtx", "--quiet", "--repeat", "1000000000", "--json=r.json", "--out", "x.mtx"});
+  std::this_thread::sleep_for(std::chrono::seconds(2));  // the program starts and reads
+  ::kill(child, SIGINT);
+  CHECK(program.wait(child) == 5);
+  const auto report = nlohmann::json::parse(program.read("r.json"));
+  CHECK(report["status"] == "cancelled");
+  CHECK(report["choice"]["method"] == "cholesky");
+  CHECK_FALSE(program.exists("x.mtx"));
+}
+
+}  // namespace
+}  // namespace lutra::Test
