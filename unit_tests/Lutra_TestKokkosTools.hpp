@@ -81,6 +81,42 @@ class DeviceEvents {
   Kokkos::Tools::Experimental::EventSet m_callbacks_before;
 };
 
+/// Records the regions of Kokkos Tools during the lifetime of an object: a name where one begins, and "/" and
+/// the name where it ends.
+class Regions {
+ public:
+  Regions() : m_callbacks_before(Kokkos::Tools::Experimental::get_callbacks()) {
+    s_record = this;
+    Kokkos::Tools::Experimental::set_push_region_callback([](const char* name) {
+      s_record->m_open.push_back(name);
+      s_record->m_sequence.push_back(name);
+    });
+    Kokkos::Tools::Experimental::set_pop_region_callback([] {
+      if (s_record->m_open.empty()) return s_record->m_sequence.push_back("/ of no region");
+      s_record->m_sequence.push_back("/" + s_record->m_open.back());
+      s_record->m_open.pop_back();
+    });
+  }
+  ~Regions() {
+    Kokkos::Tools::Experimental::set_callbacks(m_callbacks_before);
+    s_record = nullptr;
+  }
+  Regions(const Regions&) = delete;
+  Regions& operator=(const Regions&) = delete;
+
+  const std::vector<std::string>& sequence() const { return m_sequence; }
+  bool is_balanced() const {
+    return m_open.empty() && std::ranges::find(m_sequence, "/ of no region") == m_sequence.end();
+  }
+  void clear() { m_sequence.clear(); }
+
+ private:
+  inline static Regions* s_record = nullptr;  // callbacks of Kokkos Tools have no user argument
+
+  std::vector<std::string> m_open, m_sequence;
+  Kokkos::Tools::Experimental::EventSet m_callbacks_before;
+};
+
 /// The peak of bytes in Views during the lifetime of an object, beyond those at its construction.
 class PeakBytes {
  public:

@@ -24,7 +24,7 @@ from ._errors import (
 from ._krylov import gmres
 from ._picture import Picture, spy
 from ._schur import SchurComplement
-from ._solvers import ILU, LDLT, LU, Determinant, Inertia, cholesky, ldlt, spilu, splu
+from ._solvers import ILU, LDLT, LU, Determinant, Event, Inertia, cholesky, ldlt, spilu, splu
 
 __all__ = [
     "ILU",
@@ -34,6 +34,7 @@ __all__ = [
     "BreakdownError",
     "ConversionWarning",
     "Determinant",
+    "Event",
     "Inertia",
     "NotPositiveDefiniteError",
     "Picture",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from types import TracebackType
 from typing import Any, Callable, NamedTuple
 
@@ -39,11 +40,47 @@ def option_texts(options: dict[str, Any]) -> OptionTexts:
     return OptionTexts([(name, _text(name, value)) for name, value in given.items()], order)
 
 
+class Event(NamedTuple):
+    """What happened in a call of a solver."""
+
+    kind: str  # "call begins", "call ends", "stage begins", "stage ends", "choice" or "escalation"
+    name: str  # of a call or a stage; what is chosen, or "why" for a reason
+    text: str  # the value chosen, the reason, or the escalation
+    seconds: float  # ends: since the begin; otherwise since the begin of the call
+    bytes: int  # stages: held by the solver now
+    peak_bytes: int  # and the most so far
+
+    def __str__(self) -> str:
+        if self.kind == "escalation":
+            return f"escalation: {self.text}"
+        if self.kind == "choice":
+            return f"{self.name}: {self.text}"
+        return f"{self.name} {self.kind.split()[1]}" + (f" after {self.seconds:.3g} s" if "ends" in self.kind else "")
+
+
+def _observer(log: Any) -> Callable[..., None]:
+    """The function that the library calls for each event: it calls a function, or writes to a logging.Logger."""
+    if isinstance(log, logging.Logger):
+        levels = {"escalation": logging.WARNING, "choice": logging.INFO}
+
+        def write(*told: Any) -> None:
+            event = Event(*told)
+            log.log(levels.get(event.kind, logging.DEBUG), "%s", event)
+
+        return write
+    if callable(log):
+        return lambda *told: log(Event(*told))
+    raise TypeError(f"log: a function or a logging.Logger is wanted, not {type(log).__name__}")
+
+
 def make_solver(method: str, A: Csr, options: dict[str, Any]) -> _core.Solver:
-    """A solver of the library for matrices like A."""
-    if not options:
-        return _core.Solver(method, A.scalar, A.ordinal, [], [])
-    return _core.Solver(method, A.scalar, A.ordinal, *option_texts(options))
+    """A solver of the library for matrices like A. The option `log` is a function of an Event, or a Logger."""
+    log = options.get("log")
+    given = {name: value for name, value in options.items() if name != "log"}
+    named, order = option_texts(given) if given else OptionTexts([], [])
+    if log is None:
+        return _core.Solver(method, A.scalar, A.ordinal, named, order)
+    return _core.Solver(method, A.scalar, A.ordinal, named, order, _observer(log))
 
 
 def lists_options(listed: str) -> Callable[[Any], Any]:
@@ -368,6 +405,7 @@ def splu(A: Any, **options: Any) -> LU:
     csr of CuPy and sparse_csr of PyTorch are read there. The defaults of the options, listed below, suit most
     matrices. user_permutation has the columns of A in the order of elimination. The ordering is chosen for 20
     factorizations; set expected_factorizations to 1 for a single one, or higher if many calls of `refactor` follow.
+    log is a function that is called with each `Event`, or a logging.Logger: escalations are warnings, choices infos.
 
     Raises SingularMatrixError with rows and columns, ValueError for invalid matrices and options, MemoryError.
 

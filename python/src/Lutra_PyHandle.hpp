@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -71,6 +72,11 @@ class Life {
   std::atomic<bool> m_finished = false;
 };
 
+/// An observer that calls log(kind, name, text, seconds, bytes, peak_bytes) with the GIL. An exception of it
+/// is printed by Python and otherwise ignored.
+/// @param log None: an empty observer
+std::function<void(const Event&)> observer_of(const nb::object& log);
+
 /// Ctrl-C, and other signals whose handlers raise, while the library works without the GIL. Signals reach the
 /// main thread only, as everywhere in Python.
 class Interrupts {
@@ -98,13 +104,13 @@ class Interrupts {
 class Handle final : public Closable {
  public:
   Handle(const std::string& method, const std::string& scalar, const std::string& ordinal,
-         std::vector<std::pair<std::string, std::string>> options,
-         std::vector<std::int64_t> user_permutation) {
+         std::vector<std::pair<std::string, std::string>> options, std::vector<std::int64_t> user_permutation,
+         const nb::object& log) {
     Life::instance().begin(this);
     try {
-      m_solver = make_solver(
-          method, scalar_of(scalar), ordinal_of(ordinal),
-          {std::move(options), std::move(user_permutation), [this] { return m_interrupts.goes_on(); }});
+      m_solver = make_solver(method, scalar_of(scalar), ordinal_of(ordinal),
+                             {std::move(options), std::move(user_permutation),
+                              [this] { return m_interrupts.goes_on(); }, observer_of(log)});
     } catch (...) {
       Life::instance().end(this);
       throw;

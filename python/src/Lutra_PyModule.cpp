@@ -356,8 +356,9 @@ void bind_solver(nb::module_& m) {
       .def_ro("shape", &OwnVectors::shape);
   nb::class_<Handle>(m, "Solver", "A solver of the library on arrays of its own types.")
       .def(nb::init<const std::string&, const std::string&, const std::string&,
-                    std::vector<std::pair<std::string, std::string>>, std::vector<std::int64_t>>(),
-           "method"_a, "scalar"_a, "ordinal"_a, "options"_a, "user_permutation"_a)
+                    std::vector<std::pair<std::string, std::string>>, std::vector<std::int64_t>,
+                    const nb::object&>(),
+           "method"_a, "scalar"_a, "ordinal"_a, "options"_a, "user_permutation"_a, "log"_a = nb::none())
       .def_prop_ro("scalar", &Handle::scalar)
       .def_prop_ro("ordinal", &Handle::ordinal)
       .def_prop_ro("closed", &Handle::is_closed)
@@ -415,6 +416,27 @@ void bind_errors() {
 }
 
 }  // namespace
+
+std::function<void(const Event&)> observer_of(const nb::object& log) {
+  if (log.is_none()) return {};
+  // The object must be destroyed while the GIL is held.
+  const std::shared_ptr<nb::object> kept(new nb::object(log), [](nb::object* object) {
+    const nb::gil_scoped_acquire acquire;
+    delete object;
+  });
+  return [kept](const Event& event) {
+    const nb::gil_scoped_acquire acquire;
+    try {
+      const auto text = [](std::string_view view) { return nb::str(view.data(), view.size()); };
+      (*kept)(text(to_string(event.kind)), text(event.name), text(event.text), event.seconds, event.bytes,
+              event.peak_bytes);
+    } catch (nb::python_error& error) {
+      error.restore();
+      PyErr_WriteUnraisable(kept->ptr());
+    }
+  };
+}
+
 }  // namespace lutra::Python
 
 NB_MODULE(_core, m) {

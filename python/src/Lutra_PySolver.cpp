@@ -356,6 +356,7 @@ Impl::MethodOptions parse_options(const std::string& method, const Options& opti
     observers.progress = [goes_on = options.goes_on](const Progress&) { return goes_on(); };
     result.common().observers = std::make_shared<const Observers>(std::move(observers));
   }
+  if (options.log) result.set_log(options.log);
   if (options.user_permutation.empty()) return result;
   if (method == "krylov") throw InputError("user_permutation: this solver has no ordering");
   result.set_permutation(options.user_permutation);

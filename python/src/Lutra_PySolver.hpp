@@ -14,6 +14,7 @@
 
 #include "Lutra_CsrView.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_Event.hpp"
 #include "Lutra_Factorization.hpp"
 #include "Lutra_Report.hpp"
 
@@ -25,13 +26,14 @@ namespace lutra::Python {
 enum class ScalarType { f32, f64, c64, c128 };
 enum class OrdinalType { int32, int64 };
 
-/// Names and values of options for `set_option`, and a permutation for Ordering::user.
+/// Names and values of options for `set_option`, a permutation for Ordering::user, and an observer of events.
 struct Options {
   std::vector<std::pair<std::string, std::string>> named;
   std::vector<std::int64_t> user_permutation;
   /// Asked on the calling thread, at most 20 times a second, while a call runs; false stops the call, which
   /// then throws CancelledError. Empty: nothing does.
   std::function<bool()> goes_on{};
+  std::function<void(const Event&)> log{};  ///< empty: none
 };
 
 /// A square matrix by rows, in the types of the solver, in memory of the caller.

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import unittest
+import unittest.mock
 import warnings
 
 import numpy as np
@@ -28,6 +30,36 @@ class Splu(unittest.TestCase):
                     self.assertEqual((x.shape, x.dtype), (b.shape, b.dtype))
                     expected = np.linalg.solve(op.toarray(), b)
                     self.assertLess(abs(x - expected).max(), tolerance(dtype) * abs(expected).max())
+
+    def test_log_is_told_of_calls_stages_and_choices(self) -> None:
+        events: list[lutra.Event] = []
+        lu = lutra.splu(unsymmetric(40), log=events.append)
+        lu.solve(np.ones(40))
+        for begins, ends in (("call begins", "call ends"), ("stage begins", "stage ends")):
+            names = [[event.name for event in events if event.kind == kind] for kind in (begins, ends)]
+            self.assertEqual(sorted(names[0]), sorted(names[1]))
+        self.assertEqual([e.name for e in events if e.kind == "call begins"], ["analyze", "factorize", "solve"])
+        chosen = {event.name: event.text for event in events if event.kind == "choice"}
+        self.assertEqual(chosen["ordering"], lu.report.choice.ordering)
+        self.assertGreater(max(event.bytes for event in events), 0)
+        self.assertIn("numeric ends after", "".join(map(str, events)))
+
+    def test_log_by_logging(self) -> None:
+        with self.assertLogs("solver", level="INFO") as logs:
+            lutra.splu(unsymmetric(40), log=logging.getLogger("solver"))
+        self.assertIn("INFO:solver:method: lu", logs.output)
+        with self.assertRaisesRegex(TypeError, "log: a function or a logging.Logger is wanted, not int"):
+            lutra.splu(unsymmetric(4), log=3)
+
+    def test_exception_of_a_log_ends_no_call(self) -> None:
+        def refuse(event: lutra.Event) -> None:
+            raise ValueError("no log today")
+
+        seen: list[object] = []
+        with unittest.mock.patch("sys.unraisablehook", lambda hook: seen.append(hook.exc_value)):
+            x = lutra.splu(sp.eye(3, format="csr"), log=refuse).solve(np.ones(3))
+        self.assertTrue(np.allclose(x, 1))
+        self.assertIn("no log today", str(seen[0]))
 
     def test_ordering_that_is_not_asked_for(self) -> None:
         A = unsymmetric(40)

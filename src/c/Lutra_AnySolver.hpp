@@ -3,6 +3,7 @@
 #define LUTRA_ANYSOLVER_HPP
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -42,6 +43,11 @@ class AnySolver {
   virtual void set_permutation(std::vector<std::int64_t> permutation) = 0;
   virtual void set_memory(lutra_memory memory) = 0;
   virtual void set_stream(void* stream) = 0;
+  /// @param log empty: none. @throws InputError
+  virtual void set_log(std::function<void(const Event&)> log) {
+    static_cast<void>(log);
+    throw InputError("log: a solver on several ranks has none");
+  }
   /// @param stop that ends calls when raised
   virtual void set_stop(std::shared_ptr<StopFlag> stop) = 0;
   /// @param observers told of progress, or null

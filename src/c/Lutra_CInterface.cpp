@@ -61,6 +61,31 @@ std::unique_ptr<AnySolver> make(int method, int scalar, int index, const std::st
   return solver;
 }
 
+/// A text for C. A fixed array, because an observer must not fail.
+class CText {
+ public:
+  explicit CText(std::string_view text) {
+    const std::size_t length = std::min(text.size(), m_text.size() - 1);
+    std::copy_n(text.begin(), length, m_text.begin());
+  }
+  const char* c_str() const { return m_text.data(); }
+
+ private:
+  std::array<char, 501> m_text{};
+};
+
+void tell(lutra_log log, void* user, const Event& event) {
+  static_assert(static_cast<int>(EventKind::escalation) == LUTRA_ESCALATION);
+  const CText name(event.name), text(event.text);
+  const lutra_event told = {static_cast<int>(event.kind),
+                            name.c_str(),
+                            text.c_str(),
+                            event.seconds,
+                            static_cast<std::int64_t>(event.bytes),
+                            static_cast<std::int64_t>(event.peak_bytes)};
+  log(user, &told);
+}
+
 /// Text created once and kept; null if memory is exhausted.
 template <class Make>
 const char* constant_text(const Make& make) noexcept {
@@ -248,6 +273,14 @@ void lutra_resume(lutra_solver* solver) {
 lutra_status lutra_set_stream(lutra_solver* solver, void* stream) {
   return with_solver(solver, [&](AnySolver& s) {
     s.set_stream(stream);
+    return LUTRA_SUCCESS;
+  });
+}
+
+lutra_status lutra_set_log(lutra_solver* solver, lutra_log log, void* user) {
+  return with_solver(solver, [&](AnySolver& s) {
+    s.set_log(log == nullptr ? std::function<void(const lutra::Event&)>()
+                             : [log, user](const lutra::Event& event) { tell(log, user, event); });
     return LUTRA_SUCCESS;
   });
 }

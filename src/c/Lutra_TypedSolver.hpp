@@ -72,12 +72,19 @@ class TypedSolver final : public AnySolver {
 
   void set_stop(std::shared_ptr<StopFlag> stop) override { m_options.common().stop = std::move(stop); }
   void set_observers(std::shared_ptr<const Observers> observers) override {
-    m_options.common().observers = std::move(observers);
+    Observers all = observers ? *observers : Observers();
+    if (const auto& own = m_options.common().observers) all.event = own->event;
+    m_options.common().observers = std::make_shared<const Observers>(std::move(all));
     m_changed = true;
   }
 
   void set_permutation(std::vector<std::int64_t> permutation) override {
     m_options.set_permutation(permutation);
+    m_changed = true;
+  }
+
+  void set_log(std::function<void(const Event&)> log) override {
+    m_options.set_log(std::move(log));
     m_changed = true;
   }
 

@@ -51,6 +51,17 @@ module lutra
     integer(c_int) :: row_map_type = LUTRA_INT32
   end type
 
+  enum, bind(c)  ! lutra_event_kind
+    enumerator :: LUTRA_CALL_BEGINS = 0, LUTRA_CALL_ENDS = 1, LUTRA_STAGE_BEGINS = 2, LUTRA_STAGE_ENDS = 3
+    enumerator :: LUTRA_CHOICE = 4, LUTRA_ESCALATION = 5
+  end enum
+  type, bind(c) :: lutra_event
+    integer(c_int) :: kind = 0
+    type(c_ptr) :: name = c_null_ptr, text = c_null_ptr
+    real(c_double) :: seconds = 0
+    integer(c_int64_t) :: bytes = 0, peak_bytes = 0
+  end type
+
   type, bind(c) :: lutra_rows  ! of lutra_mpi.h
     integer(c_int64_t) :: n = 0, n_rows = 0, nnz = 0
     type(c_ptr) :: rows = c_null_ptr, row_map = c_null_ptr, columns = c_null_ptr, values = c_null_ptr
@@ -127,6 +138,13 @@ module lutra
     integer(c_int) function lutra_set_stream(solver, stream) bind(c)
       import
       type(c_ptr), value :: solver, stream
+    end function
+    ! log: c_funloc of a subroutine log(user, event) bind(c) with type(c_ptr), value :: user and
+    ! type(lutra_event), intent(in) :: event; c_null_funptr: none
+    integer(c_int) function lutra_set_log(solver, log, user) bind(c)
+      import
+      type(c_ptr), value :: solver, user
+      type(c_funptr), value :: log
     end function
 
     integer(c_int) function lutra_analyze(solver, A) bind(c)

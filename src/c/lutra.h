@@ -52,7 +52,8 @@ typedef enum lutra_status {
   LUTRA_TIMEOUT = -4,       /* device work was aborted: no factors, X undefined */
   LUTRA_NOT_BUILT = -5,     /* library built without the type or backend */
   LUTRA_INTERNAL_ERROR = -6, /* defect of Lutra or of the machine */
-  LUTRA_CANCELLED = -7 /* deadline, stop flag or observer: after factorize and solve no factors, X undefined */
+  LUTRA_CANCELLED =
+      -7 /* deadline, stop flag or observer: after factorize and solve no factors, X undefined */
 } lutra_status;
 
 /* Methods, each with the C++ struct whose field names are its option names. */
@@ -94,6 +95,29 @@ typedef struct lutra_matrix {
 } lutra_matrix;
 
 typedef struct lutra_solver lutra_solver;
+
+/* Kinds of events of a log. Later versions may add values. */
+typedef enum lutra_event_kind {
+  LUTRA_CALL_BEGINS = 0,  /* analyze, factorize, solve, ... */
+  LUTRA_CALL_ENDS = 1,    /* also by an error */
+  LUTRA_STAGE_BEGINS = 2, /* stages may contain stages */
+  LUTRA_STAGE_ENDS = 3,   /* also by an error */
+  LUTRA_CHOICE = 4,       /* a value that the library or the options have chosen, or a reason for one */
+  LUTRA_ESCALATION = 5    /* a step beyond the plain solve: new pivots, another method, GMRES, less memory */
+} lutra_event_kind;
+
+/* One event of a running call. Begins and ends are balanced, and the intervals between them nested. */
+typedef struct lutra_event {
+  int kind;         /* lutra_event_kind */
+  const char* name; /* of a call or a stage; what is chosen, or "why" for a reason; "" for an escalation */
+  const char* text; /* the value chosen, the reason, or the escalation; otherwise "" */
+  double seconds;   /* ends: since the begin; otherwise since the begin of the call */
+  int64_t bytes, peak_bytes; /* of stages: held by the solver now, and the most so far; otherwise 0 */
+} lutra_event;
+
+/* Called for every event, on the thread that called the solver. It must not call the solver; texts are valid
+ * until it returns, and cut off after 500 bytes. */
+typedef void (*lutra_log)(void* user, const lutra_event* event);
 
 /* Functions take these enumerations as int and check the value. */
 
@@ -153,6 +177,11 @@ lutra_status lutra_set_memory(lutra_solver* solver, int memory);
 /* Sets the stream (cudaStream_t, hipStream_t) for device work, from the next lutra_analyze on. NULL: Kokkos'
  * default stream. The stream must outlive the solver. Host backends have no streams. */
 lutra_status lutra_set_stream(lutra_solver* solver, void* stream);
+
+/* Sets the function that is told of every event of a call, with the pointer `user`; NULL: none. It changes
+ * neither choices nor results. Takes effect with the next lutra_analyze. Solvers of lutra_mpi.h have no log.
+ */
+lutra_status lutra_set_log(lutra_solver* solver, lutra_log log, void* user);
 
 /* Ends the call that runs with this solver, and all later ones, with LUTRA_CANCELLED until lutra_resume. May
  * be called from any thread and from signal handlers. A call answers within about 0.1 s. The solver then has

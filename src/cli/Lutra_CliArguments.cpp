@@ -7,7 +7,6 @@
 
 #include "Lutra_CliChoose.hpp"
 #include "Lutra_CliExit.hpp"
-#include "Lutra_CliOutput.hpp"
 #include "Lutra_CliSuggest.hpp"
 #include "Lutra_CliTable.hpp"
 
@@ -56,8 +55,10 @@ std::string wrong_name(const CommandTable& table, const std::vector<std::string>
 }
 
 ParsedArguments refused(const std::string& message) {
-  print_error(message);
-  return {std::nullopt, exit_invalid_input};
+  return {std::nullopt, exit_invalid_input, "", message};
+}
+ParsedArguments answered(const std::string& output) {
+  return {std::nullopt, exit_solved, output, ""};
 }
 
 /// A word that has no text where a value belongs, such as that of an unset variable, or empty. CLI11 would
@@ -90,11 +91,9 @@ ParsedArguments parse_arguments(int argc, const char* const* argv) {
     app.parse(words);
   } catch (const CLI::CallForHelp&) {
     const auto chosen = app.get_subcommands();
-    write_output(chosen.empty() ? app.help() : chosen.front()->help("lutra"));
-    return {std::nullopt, exit_solved};
+    return answered(chosen.empty() ? app.help() : chosen.front()->help("lutra"));
   } catch (const CLI::CallForVersion& request) {
-    write_output(std::string(request.what()) + "\n");
-    return {std::nullopt, exit_solved};
+    return answered(std::string(request.what()) + "\n");
   } catch (const CLI::ParseError& error) {
     const auto chosen = app.get_subcommands();
     const std::string command = chosen.empty() ? "" : " " + chosen.front()->get_name();
@@ -102,7 +101,7 @@ ParsedArguments parse_arguments(int argc, const char* const* argv) {
   }
   arguments.command = app.get_subcommands().front()->get_name();
   if (arguments.files.empty()) arguments.files = {arguments.file};
-  return {arguments, exit_solved};
+  return {arguments, exit_solved, "", ""};
 }
 
 }  // namespace lutra::Cli

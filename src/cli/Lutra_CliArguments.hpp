@@ -31,6 +31,7 @@ struct Arguments {
 
   // solve and sequence
   std::optional<std::string> rhs, out;  ///< solve only; also out_of_order
+  std::optional<std::string> trace;     ///< solve only
   std::optional<std::int64_t> n_rhs;
   bool transpose = false, adjoint = false;
   std::optional<int> repeat;
@@ -60,13 +61,15 @@ struct Arguments {
   const std::string& text(const std::string& flag) const { return flags.at(flag).text; }
 };
 
-/// Result of parsing: arguments, or an exit status if the program should end.
+/// Result of parsing: arguments, or what the program should print before it ends.
 struct ParsedArguments {
   std::optional<Arguments> arguments;
   int exit_status = 0;
+  std::string output = {};  ///< help or version that is asked for
+  std::string error = {};   ///< what is wrong, in one line
 };
 
-/// Parses the command line. Prints requested help to standard output and errors to standard error.
+/// Parses the command line. Prints nothing.
 ParsedArguments parse_arguments(int argc, const char* const* argv);
 
 }  // namespace lutra::Cli

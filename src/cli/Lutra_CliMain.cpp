@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <Kokkos_Core.hpp>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
 #include <exception>
-#include <iostream>
 #include <optional>
 
 #include "Lutra_CliCommands.hpp"
@@ -89,48 +87,22 @@ Kokkos::InitializationSettings kokkos_settings() {
   return settings;
 }
 
-// Discards standard output and standard error during its lifetime.
-class Silence {
- public:
-  Silence() {
-    const int nowhere = ::open("/dev/null", O_WRONLY);
-    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
-      m_saved[stream - STDOUT_FILENO] = ::dup(stream);
-      ::dup2(nowhere, stream);
-    }
-    ::close(nowhere);
-  }
-  ~Silence() {
-    std::cout.flush();
-    std::cerr.flush();
-    for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
-      ::dup2(m_saved[stream - STDOUT_FILENO], stream);
-      ::close(m_saved[stream - STDOUT_FILENO]);
-    }
-  }
-  Silence(const Silence&) = delete;
-  Silence& operator=(const Silence&) = delete;
-
- private:
-  int m_saved[2];
-};
-
 int parse_and_run(int argc, char* argv[], Communicator* ranks) {
-  std::optional<ParsedArguments> parsed;
-  {
-    std::optional<Silence> silence;  // only one rank reports errors or prints help
-    if (ranks != nullptr && ranks->rank() != 0) silence.emplace();
-    parsed.emplace(parse_arguments(argc, argv));
+  const ParsedArguments parsed = parse_arguments(argc, argv);
+  if (!parsed.arguments) {
+    if (ranks != nullptr && ranks->rank() != 0) return parsed.exit_status;  // one rank prints
+    if (!parsed.error.empty()) print_error(parsed.error);
+    write_output(parsed.output);
+    return parsed.exit_status;
   }
-  if (!parsed->arguments) return parsed->exit_status;
-  if (ranks != nullptr && parsed->arguments->command != "solve" &&
-      parsed->arguments->command != "calibrate") {  // rank 0 only
+  if (ranks != nullptr && parsed.arguments->command != "solve" &&
+      parsed.arguments->command != "calibrate") {  // rank 0 only
     if (ranks->rank() != 0) return exit_solved;
     ranks = nullptr;
   }
   std::optional<Kokkos::ScopeGuard> kokkos;  // initialized only if used, because starting a device is slow
-  if (computes(*parsed->arguments)) kokkos.emplace(kokkos_settings());
-  return report_failures(*parsed->arguments, ranks);
+  if (computes(*parsed.arguments)) kokkos.emplace(kokkos_settings());
+  return report_failures(*parsed.arguments, ranks);
 }
 
 }  // namespace

@@ -137,6 +137,7 @@ std::vector<NamedFile> outputs_of(const Arguments& a) {
   std::vector<NamedFile> outputs;
   if (a.out) outputs.push_back({"--out", *a.out});
   if (a.svg) outputs.push_back({"--svg", *a.svg});
+  if (a.trace) outputs.push_back({"--trace", *a.trace});
   if (a.json) outputs.push_back({"--json", *a.json});
   return outputs;
 }

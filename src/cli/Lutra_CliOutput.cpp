@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -32,9 +33,17 @@ void write_output(std::string_view text) {
   }
 }
 
+std::string error_line(std::string_view message) {
+  constexpr std::size_t longest = 3900;
+  const bool is_long = message.size() > longest;
+  std::string line = "lutra: " + std::string(message.substr(0, longest)) + (is_long ? "…" : "");
+  std::ranges::replace_if(
+      line, [](unsigned char byte) { return byte < ' ' || byte == 0x7f; }, '?');
+  return line + "\n";
+}
+
 void print_error(std::string_view message) {
-  write_all(STDERR_FILENO,
-            "lutra: " + std::string(message) + "\n");  // a failure here cannot be reported
+  write_all(STDERR_FILENO, error_line(message));  // a failure here cannot be reported
 }
 
 Progress::Progress(bool wanted) : m_active(wanted && ::isatty(STDERR_FILENO) == 1) {}

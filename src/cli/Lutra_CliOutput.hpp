@@ -11,6 +11,10 @@ namespace lutra::Cli {
 /// @throws FileError if it cannot be written. A closed pipe is not an error; the remaining text is dropped.
 void write_output(std::string_view text);
 
+/// The line that print_error prints: without control bytes, which names of files may have, and shortened to
+/// about 4,000 bytes.
+std::string error_line(std::string_view message);
+
 /// Prints one line on standard error, with prefix "lutra: ".
 void print_error(std::string_view message);
 

@@ -115,7 +115,7 @@ class Session {
   SolverOptions observed(SolverOptions options) {
     options.stop = interrupt_flag();
     if (!m_progress.is_active()) return options;
-    Observers observers;
+    Observers observers = options.observers ? *options.observers : Observers();
     observers.progress = [this](const lutra::Progress& now) {
       m_progress.show(now.stage, now.share, now.seconds);
       return true;

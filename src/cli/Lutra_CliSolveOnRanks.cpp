@@ -58,6 +58,7 @@ void check_for_ranks(const Arguments& arguments) {
       {"--trisolve " + arguments.text("--trisolve"), arguments.is_given("--trisolve")},
       {"--solve-precision " + arguments.text("--solve-precision"), arguments.is_given("--solve-precision")},
       {"--solve-singular", arguments.is_given("--solve-singular")},
+      {"--trace", arguments.trace.has_value()},
       {"--check", arguments.is_given("--check")},
       {"--condition", arguments.is_given("--condition")},
       {"--repeat with --method " + arguments.method, arguments.repeat && !direct},
@@ -101,8 +102,8 @@ Arguments without_files(Arguments arguments) {
 
 /// Distributes the columns of a vector on rank 0; each rank receives the elements of its rows.
 template <class Scalar>
-std::vector<Scalar> deal_columns(Communicator& ranks, const std::vector<Scalar>& whole, std::int64_t n,
-                                 const std::vector<std::int64_t>& rows) {
+std::vector<Scalar> deal_columns(Communicator& ranks, const std::vector<Scalar>& whole, std::size_t columns,
+                                 std::int64_t n, const std::vector<std::int64_t>& rows) {
   constexpr int tag = 31005;
   const auto all_rows = ranks.gather(rows);
   for (std::size_t r = 0; r < all_rows.size(); ++r) {
@@ -111,7 +112,9 @@ std::vector<Scalar> deal_columns(Communicator& ranks, const std::vector<Scalar>&
       for (const std::int64_t row : all_rows[r]) part.push_back(whole[first + static_cast<std::size_t>(row)]);
     ranks.send(static_cast<int>(r), tag, part);
   }
-  return ranks.template receive<Scalar>(0, tag);
+  std::vector<Scalar> mine = ranks.template receive<Scalar>(0, tag);
+  Impl::require_elements(mine.size(), rows.size() * columns);
+  return mine;
 }
 
 template <class Scalar>
@@ -216,6 +219,7 @@ System<Scalar> make_system(const Arguments& arguments, const ProgramOptions& opt
       {system.A.n_rows == 0 ? 0 : system.B.size() / static_cast<std::size_t>(system.A.n_rows),
        system.options.solver.method, ldlt.symmetry}};
   ranks.broadcast(shared);
+  Impl::require_elements(shared.size(), 1);
   system.columns = shared[0].columns;
   system.options.solver.method = shared[0].method;
   ldlt.symmetry = shared[0].symmetry;
@@ -250,7 +254,7 @@ Solution<Scalar> solve_directly(const Arguments& arguments, const System<Scalar>
                                 Communicator& ranks) {
   const Kokkos::Timer dealing;
   const DistributedRows<Scalar> mine = deal_rows(ranks, system.A);
-  const std::vector<Scalar> B = deal_columns(ranks, system.B, mine.n, mine.rows);
+  const std::vector<Scalar> B = deal_columns(ranks, system.B, system.columns, mine.n, mine.rows);
   double distribution_seconds = dealing.seconds();
   std::vector<Scalar> X(B.size());
   const Transposition op = transposition(arguments);
@@ -364,6 +368,7 @@ int run_solve_on_ranks(const Arguments& arguments, Communicator& ranks) {
       false);
   std::vector<char> is_complex{static_cast<char>(ranks.rank() == 0 && input.is_complex())};
   ranks.broadcast(is_complex);
+  Impl::require_elements(is_complex.size(), 1);
   const auto with_type = [&](const auto& call) {
     return with_types(arguments.scalar, is_complex[0] != 0, backend_name<Kokkos::DefaultHostExecutionSpace>(),
                       call);

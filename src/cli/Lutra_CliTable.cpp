@@ -252,6 +252,11 @@ void CommandTable::add_solve() {
          ": what passes messages of solves on a grid of devices; auto is peer where it works",
          "System and accuracy");
   solve.add_option("--out", a.out, "where to write X")->type_name("X.mtx")->group("Output");
+  solve
+      .add_option("--trace", a.trace,
+                  "stages, choices, kernels and memory over time, for chrome://tracing and Perfetto")
+      ->type_name("FILE")
+      ->group("Output");
   solve.footer("Example: lutra solve A.mtx --rhs B.mtx --out X.mtx --tol 1e-10");
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <thread>
 
 namespace lutra::Impl {
@@ -11,26 +10,6 @@ namespace {
 
 // On the communicator `control`, which carries no tags of callers.
 constexpr int tag_put = 1, tag_control = 2;
-
-Bytes pack_failure(const Failure& failure) {
-  const std::int32_t numbers[3] = {failure.rank, static_cast<std::int32_t>(failure.kind),
-                                   static_cast<std::int32_t>(failure.what.size())};
-  Bytes bytes(sizeof numbers + failure.what.size() + failure.where.size());
-  std::memcpy(bytes.data(), numbers, sizeof numbers);
-  std::memcpy(bytes.data() + sizeof numbers, failure.what.data(), failure.what.size());
-  std::memcpy(bytes.data() + sizeof numbers + failure.what.size(), failure.where.data(),
-              failure.where.size());
-  return bytes;
-}
-
-Failure unpack_failure(std::span<const std::byte> bytes) {
-  std::int32_t numbers[3];
-  std::memcpy(numbers, bytes.data(), sizeof numbers);
-  const std::string text(reinterpret_cast<const char*>(bytes.data() + sizeof numbers),
-                         bytes.size() - sizeof numbers);
-  const auto length = static_cast<std::size_t>(numbers[2]);
-  return {numbers[0], static_cast<FailureKind>(numbers[1]), text.substr(0, length), text.substr(length)};
-}
 
 }  // namespace
 
@@ -103,10 +82,7 @@ void MessagePool::abandon() {
 }
 
 void CommState::tell(int to, Control what, std::span<const std::byte> text) {
-  Bytes message(sizeof what + text.size());
-  std::memcpy(message.data(), &what, sizeof what);
-  std::copy(text.begin(), text.end(), message.begin() + sizeof what);
-  pool.send(control, to, tag_control, std::move(message));
+  pool.send(control, to, tag_control, pack_control(what, text));
 }
 
 void CommState::tell_others(Control what, std::span<const std::byte> text) {
@@ -134,15 +110,13 @@ bool CommState::poll() {
 void CommState::take(const MessagePool::Message& message) {
   const std::span<const std::byte> bytes(message.bytes);
   if (message.tag == tag_put) {
-    PutHeader header;
-    std::memcpy(&header, bytes.data(), sizeof header);
+    const auto [header, values] = unpack_put(bytes);
     const auto target = targets.find(header.memory);
-    if (target != targets.end()) target->second->deliver(header, bytes.subspan(sizeof header));
+    if (target != targets.end()) target->second->deliver(header, values);
     return;
   }
-  Control what;
-  std::memcpy(&what, bytes.data(), sizeof what);
-  hear(message.from, what, bytes.subspan(sizeof what));
+  const auto [what, text] = unpack_control(bytes);
+  hear(message.from, what, text);
 }
 
 void CommState::hear(int from, Control what, std::span<const std::byte> text) {
@@ -160,7 +134,7 @@ void CommState::hear(int from, Control what, std::span<const std::byte> text) {
       works[at] = what == Control::work_begins;
       return;
     case Control::failure:
-      if (!failure) failure = unpack_failure(text);
+      if (!failure) failure = unpack_failure(text, size);
       return;
     case Control::leaves:
       left[at] = 1;

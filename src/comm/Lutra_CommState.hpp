@@ -13,12 +13,8 @@
 
 #include "Lutra_Communicator.hpp"
 #include "Lutra_OneRank.hpp"
-#include "Lutra_UninitializedVector.hpp"
 
 namespace lutra::Impl {
-
-/// Messages overwrite all bytes.
-using Bytes = UninitializedVector<std::byte>;
 
 /// Time of the steady clock, in seconds.
 double seconds_now();
@@ -47,17 +43,6 @@ class MessagePool {
  private:
   std::deque<Message> m_sends, m_receives;
   std::vector<Bytes> m_spare;
-};
-
-/// Control messages between ranks.
-enum class Control : std::int32_t {
-  question,
-  answer_waiting,
-  answer_busy,
-  work_begins,
-  work_ends,
-  failure,
-  leaves
 };
 
 struct CommState {

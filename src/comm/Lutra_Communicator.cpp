@@ -298,8 +298,7 @@ void Communicator::post_put(int to, const Impl::PutHeader& header, std::span<con
     throw InputError("put: " + std::to_string(data.size()) + " bytes; one put takes at most " +
                      std::to_string(max_message));
   Impl::Bytes message = m_state->pool.buffer(sizeof header + data.size());
-  std::memcpy(message.data(), &header, sizeof header);
-  std::copy(data.begin(), data.end(), message.begin() + sizeof header);
+  Impl::pack_put(header, data, message);
   m_state->pool.send(m_state->control, to, tag_put, std::move(message));
 }
 

@@ -17,20 +17,10 @@
 #include <vector>
 
 #include "Lutra_DeviceArena.hpp"
+#include "Lutra_Messages.hpp"
 #include "Lutra_RankGroup.hpp"
 
 namespace lutra {
-
-/// Kind of the exception that ended a rank; after `agree` all ranks throw the same kind.
-enum class FailureKind : std::int32_t { input, file, call_order, out_of_memory, timeout, other };
-
-/// Which rank failed, and why.
-struct Failure {
-  int rank = 0;
-  FailureKind kind = FailureKind::other;
-  std::string what;   ///< text of the exception
-  std::string where;  ///< activity of the rank
-};
 
 /// Another rank failed. From then on every call on the communicator throws this.
 class RemoteError : public std::runtime_error {
@@ -51,20 +41,11 @@ struct CommOptions {
 namespace Impl {
 struct CommState;
 
-/// Header of a one-sided operation over MPI; the data follow in the same message.
-struct PutHeader {
-  std::int64_t memory;  ///< index of the symmetric memory
-  std::int64_t offset;  ///< offset into the target's memory, in bytes
-  std::int64_t signal;  ///< signal of the target that `value` changes
-  std::uint64_t value;  ///< new value, or addend
-  std::int64_t adds;    ///< 1: `value` is added to the signal; 0: it is assigned
-};
-
 /// Memory that a message is received into.
 class ReceiveTarget {
  public:
   virtual ~ReceiveTarget() = default;
-  /// Extends the memory by so many bytes. @returns their address
+  /// Extends the memory by so many bytes. @returns their address @throws DamagedMessage
   virtual std::byte* extend(std::size_t bytes) = 0;
   bool in_flight = false;  ///< MPI may still write to the memory, which then has to be kept
 };
@@ -78,7 +59,7 @@ class ReceivedValues final : public ReceiveTarget {
   }
   std::byte* extend(std::size_t bytes) override {
     const std::size_t before = m_values->size();
-    m_values->resize(before + bytes / sizeof(T));
+    m_values->resize(before + count_elements(bytes, sizeof(T)));
     return reinterpret_cast<std::byte*>(m_values->data() + before);
   }
   std::vector<T>& values() { return *m_values; }
@@ -188,16 +169,24 @@ class Communicator {
   template <class T>
   std::vector<T> all_gather(const T& value) {
     std::vector<T> all;
-    for (const std::vector<T>& one : gather(std::vector<T>{value})) all.push_back(one.front());
+    for (const std::vector<T>& one : gather(std::vector<T>{value})) {
+      Impl::require_elements(one.size(), 1);
+      all.push_back(one.front());
+    }
     broadcast(all);
+    Impl::require_elements(all.size(), static_cast<std::size_t>(size()));
     return all;
   }
   /// Elementwise maximum over all ranks, on all ranks. @param values equally long on all ranks
   template <class T>
   void all_max(std::vector<T>& values) {
-    for (const std::vector<T>& other : gather(values))
-      for (std::size_t e = 0; e < values.size(); ++e) values[e] = values[e] < other[e] ? other[e] : values[e];
+    const std::size_t count = values.size();
+    for (const std::vector<T>& other : gather(values)) {
+      Impl::require_elements(other.size(), count);
+      for (std::size_t e = 0; e < count; ++e) values[e] = values[e] < other[e] ? other[e] : values[e];
+    }
     broadcast(values);
+    Impl::require_elements(values.size(), count);
   }
 
   // Faults --------------------------------------------------------------------------------------------------

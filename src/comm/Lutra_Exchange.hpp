@@ -12,6 +12,7 @@
 
 #include "Lutra_Communicator.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_Messages.hpp"
 
 namespace lutra::Impl {
 
@@ -68,6 +69,7 @@ struct Exchange {
     for (std::size_t from = 0; from < in.size(); ++from) {
       if (from == me || in[from].empty()) continue;
       const std::vector<T> values = comm.receive<T>(static_cast<int>(from), tag);
+      require_elements(values.size(), in[from].size() * k);
       for (std::size_t e = 0; e < in[from].size(); ++e)
         for (std::size_t c = 0; c < k; ++c) set(in[from][e], c, values[e * k + c]);
     }

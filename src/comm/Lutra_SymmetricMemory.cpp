@@ -136,6 +136,7 @@ void SymmetricMemory::add(int to, std::size_t signal, std::uint64_t value) {
 }
 
 void SymmetricMemory::deliver(const Impl::PutHeader& header, std::span<const std::byte> data) {
+  Impl::check_put(header, data.size(), m_bytes.size() * sizeof(Chunk), m_signals.size());
   std::copy(data.begin(), data.end(), m_data + header.offset);
   const auto at = static_cast<std::size_t>(header.signal);
   m_signals[at] = header.adds != 0 ? m_signals[at] + header.value : header.value;

@@ -53,6 +53,19 @@ void RunControl::begin_stage(std::string_view stage) const {
   poll();
 }
 
+std::int64_t RunControl::now() noexcept {
+  return now_in_nanoseconds();
+}
+
+void RunControl::tell(Event event) const noexcept {
+  if (!is_observed() || std::this_thread::get_id() != m_state->caller) return;
+  if (event.time == 0) {
+    event.time = now();
+    event.seconds = seconds_since_begin(event.time);
+  }
+  m_state->observers->event(event);
+}
+
 void RunControl::stop() {
   throw CancelledError();
 }
@@ -68,12 +81,19 @@ void RunningCall::begin(double deadline, const std::shared_ptr<StopFlag>& flag,
   m_state->flag = flag;
   m_state->observers = observers;
   m_state->is_stopped = false;
-  m_state->is_active = true;
+  m_state->is_observed = observers && observers->event;
+  m_state->is_active = deadline > 0 || flag || (observers && observers->progress);
+  if (m_state->is_observed) tell(EventKind::call_begins, 0);
+}
+
+void RunningCall::tell(EventKind kind, double seconds) const noexcept {
+  m_state->observers->event({kind, m_name, {}, RunControl::now(), seconds});
 }
 
 void RunningCall::end() noexcept {
-  if (!m_state->is_active) return;
-  m_state->is_active = false;
+  if (m_state->is_observed)
+    tell(EventKind::call_ends, 1e-9 * static_cast<double>(RunControl::now() - m_state->begin));
+  m_state->is_active = m_state->is_observed = false;
   m_state->flag.reset();
   m_state->observers.reset();
 }

@@ -12,6 +12,8 @@
 #include <thread>
 
 #include "Lutra_Error.hpp"
+#include "Lutra_Event.hpp"
+#include "Lutra_ToolRegion.hpp"
 
 namespace lutra {
 
@@ -52,10 +54,13 @@ struct Progress {
 };
 
 /// Functions through which a caller follows a solver. Both are called on the thread that called the solver.
+/// They must not throw, and must not call the solver.
 struct Observers {
   /// Called at most 20 times a second while a call runs. Returns whether the call shall go on; false stops it
-  /// as a raised flag does. Must not throw, and must not call the solver.
+  /// as a raised flag does.
   std::function<bool(const Progress&)> progress{};
+  /// Called for every event (Lutra_Event.hpp). It changes no choice and no result.
+  std::function<void(const Event&)> event{};
 };
 
 class RunningCall;
@@ -69,8 +74,9 @@ class RunningCall;
 ///          stop flag, clock ─┘            └─► kernel leaves ─┴─► throws CancelledError
 class RunControl {
   struct State {
-    std::atomic<bool> is_active{false};   ///< a call with limits or observers runs
-    std::atomic<bool> is_stopped{false};  ///< the running call has to end
+    std::atomic<bool> is_active{false};    ///< a call runs that may be stopped
+    std::atomic<bool> is_observed{false};  ///< a call runs that tells its events
+    std::atomic<bool> is_stopped{false};   ///< the running call has to end
     std::atomic<double> share{0};
     // Constant while a call runs, except as noted.
     int depth = 0;                    ///< nested calls
@@ -164,6 +170,35 @@ class RunControl {
   /// @param stage static text
   /// @throws CancelledError if the running call has to end
   void begin_stage(std::string_view stage) const;
+  /// Whether a call runs.
+  bool is_in_call() const noexcept { return m_state && m_state->depth > 0; }
+  /// Whether a call runs within another one.
+  bool is_in_nested_call() const noexcept { return m_state && m_state->depth > 1; }
+
+  /// The stage under way; empty where nobody asks for it.
+  std::string_view stage() const noexcept { return is_limited() ? m_state->stage : std::string_view{}; }
+  /// Names a stage that goes on after one within it. Called by the calling thread.
+  void resume_stage(std::string_view stage) const noexcept {
+    if (is_limited()) m_state->stage = stage;
+  }
+
+  /// Whether events of the running call are observed; to be asked before texts are made for them.
+  bool is_observed() const noexcept {
+    return m_state && m_state->is_observed.load(std::memory_order_relaxed);
+  }
+  /// Tells the observer of an event, if this is the calling thread. `time` 0 means now.
+  void tell(Event event) const noexcept;
+  /// Tells of a step beyond the plain solve.
+  void tell_escalation(std::string_view text) const noexcept {
+    if (is_observed()) tell({EventKind::escalation, {}, text});
+  }
+  /// Nanoseconds of the steady clock.
+  static std::int64_t now() noexcept;
+  /// Since the running call began.
+  double seconds_since_begin(std::int64_t time) const noexcept {
+    return m_state ? 1e-9 * static_cast<double>(time - m_state->begin) : 0;
+  }
+
   /// Tells what share of the stage is done, from any thread.
   void tell_share(double done, double total) const noexcept {
     if (is_limited()) m_state->share.store(total > 0 ? done / total : 0, std::memory_order_relaxed);
@@ -185,7 +220,9 @@ class RunningCall {
  public:
   /// @param options with deadline, stop and observers
   template <class Options>
-  RunningCall(const RunControl& control, const Options& options) : m_state(control.m_state.get()) {
+  /// @param name of the call, for events and regions of tools; static text
+  RunningCall(const RunControl& control, const Options& options, std::string_view name)
+      : m_state(control.m_state.get()), m_name(name), m_region(name, !control.is_in_call()) {
     if (m_state == nullptr || m_state->depth++ > 0) return;
     const double deadline = m_state->own_deadline < 0 ? options.deadline : m_state->own_deadline;
     if (deadline > 0 || options.stop || options.observers) begin(deadline, options.stop, options.observers);
@@ -201,16 +238,19 @@ class RunningCall {
   void begin(double deadline, const std::shared_ptr<StopFlag>& flag,
              const std::shared_ptr<const Observers>& observers);
   void end() noexcept;
+  void tell(EventKind kind, double seconds) const noexcept;
 
   RunControl::State* m_state;
+  std::string_view m_name;
+  Impl::ToolRegion m_region;
 };
 
 /// Runs call(), which returns a Status, as one call of a solver. After a stop, waits for kernels under way.
 /// @returns cancelled if it was stopped; within another call the exception is left to that one
 template <class ExecutionSpace, class Options, class Call>
 Status stoppable(const ExecutionSpace& exec, const RunControl& control, const Options& options,
-                 const Call& call) {
-  const RunningCall running(control, options);
+                 std::string_view name, const Call& call) {
+  const RunningCall running(control, options, name);
   if (!running.is_outermost()) return call();
   try {
     return call();

@@ -277,7 +277,7 @@ void Fgmres<Scalar, ExecutionSpace>::cycle(const ExecutionSpace& exec, const Ope
                                            KrylovOutcome& outcome) const {
   check_size(M, A.size());
   const auto [norm, exponent] = normalize_start(exec, R);
-  const auto record = [&](RealOf<Scalar> part) {
+  const auto record = [&outcome, exponent = exponent](RealOf<Scalar> part) {
     outcome.history.push_back(std::ldexp(static_cast<double>(part), exponent));
   };
   if (outcome.history.empty()) record(norm);

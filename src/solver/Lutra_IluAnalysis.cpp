@@ -11,6 +11,7 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Reasons.hpp"
+#include "Lutra_RunStage.hpp"
 #include "Lutra_SparseILU.hpp"
 #include "Lutra_Timer.hpp"
 #include "Lutra_ToDevice.hpp"
@@ -88,8 +89,8 @@ std::optional<Impl::OrderedMatrix<Scalar, ExecutionSpace>> order_rows_and_column
   }
   const auto on_host = Impl::copy_to_host(exec, A);
   if (!matched) {  // the pattern is unrestricted, so its rank is not needed
+    const Impl::RunStage stage(budget, "ordering");
     const Kokkos::Timer timer;
-    budget.run().begin_stage("ordering");
     report.choice.matching = "none";
     report.choice.ordering = name_of(lu.ordering);
     auto columns = lu.ordering == Ordering::user
@@ -128,8 +129,8 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
   if (!F) return analysis;
   analysis->F.row_order = F->order.row_order;
   analysis->F.col_order = F->order.col_order;
+  const RunStage stage(budget, "symbolic");
   const StageTimer timer(exec, true);
-  budget.run().begin_stage("symbolic");
   SparseIluOptions planned = options;
   if (options.deterministic && !options.device_model)
     planned.device_model = unmeasured_device_model<ExecutionSpace>();

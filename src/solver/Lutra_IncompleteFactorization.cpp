@@ -262,9 +262,10 @@ void IncompleteFactorization<Scalar, ExecutionSpace>::describe(Report& report) c
   if (m_has_steps) report.pivots.shift = m_steps.shift;
   report.parilut_steps = m_steps.records;
   if (m_steps.shifts > 0) {
-    report.escalations.push_back(Impl::formatted("diagonal shift %.3g%s: ", m_steps.shift,
-                                                 m_has_values ? "" : " and none before it helped") +
-                                 m_steps.why);
+    Impl::escalate(report, m_budget,
+                   Impl::formatted("diagonal shift %.3g%s: ", m_steps.shift,
+                                   m_has_values ? "" : " and none before it helped") +
+                       m_steps.why);
   }
   const auto nnz = static_cast<double>(m_plan.F.pattern.nnz());
   report.factors.nnz_l = m_nnz_l;

@@ -14,6 +14,7 @@
 #include "Lutra_NumericCalls.hpp"
 #include "Lutra_Outcome.hpp"
 #include "Lutra_RefinementKernels.hpp"
+#include "Lutra_RunStage.hpp"
 #include "Lutra_StoppedSolve.hpp"
 #include "Lutra_SystemUnits.hpp"
 #include "Lutra_Timer.hpp"
@@ -125,7 +126,7 @@ std::string_view KrylovSolver<Scalar, ExecutionSpace>::name_of_preconditioner() 
 template <class Scalar, class ExecutionSpace>
 Status KrylovSolver<Scalar, ExecutionSpace>::factorize(const matrix_type& A) {
   this->require_analysis("factorize");
-  return Calls::stopped([&] {
+  return Calls::stopped("factorize", [&] {
     check_same_pattern(m_exec, A, m_pattern, m_check, m_options.validate_input);
     m_budget.run().poll();  // up to here nothing has changed
     if (m_report.status == Status::structurally_singular) {
@@ -140,8 +141,8 @@ Status KrylovSolver<Scalar, ExecutionSpace>::factorize(const matrix_type& A) {
     Impl::report_failure(
         [&] {
           set_values(A.values, m_A_size, m_keeps_units, m_operators);
+          const Impl::RunStage stage(m_budget, "numeric");
           const Impl::StageTimer timer(m_exec, m_options.time_stages);
-          m_budget.run().begin_stage("numeric");
           compute_preconditioner();
           (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
         },
@@ -216,7 +217,7 @@ Status KrylovSolver<Scalar, ExecutionSpace>::solve_views(const const_multivector
     start_solution(Status::success);
     return m_report.status;
   }
-  return Calls::stopped([&] {
+  return Calls::stopped("solve", [&] {
     return Impl::report_failure([&] { return solve_blocks(B, X, op); },
                                 [&](Status status) {
                                   start_solution(status);
@@ -228,8 +229,8 @@ Status KrylovSolver<Scalar, ExecutionSpace>::solve_views(const const_multivector
 template <class Scalar, class ExecutionSpace>
 Status KrylovSolver<Scalar, ExecutionSpace>::solve_blocks(const const_multivector_type& B,
                                                           const multivector_type& X, Transposition op) {
+  const Impl::RunStage stage(m_budget, "solve");
   const Impl::StageTimer timer(m_exec, m_options.time_stages);
-  m_budget.run().begin_stage("solve");
   reserve(std::min(B.extent(1), max_columns_at_once));
   Status status = Status::success;
   for (std::size_t first = 0; first < B.extent(1); first += m_iteration->columns()) {

@@ -12,6 +12,7 @@
 #include "Lutra_LdltAttempts.hpp"
 #include "Lutra_LdltEngine.hpp"
 #include "Lutra_PivotCascade.hpp"
+#include "Lutra_RunStage.hpp"
 #include "Lutra_ScaleFit.hpp"
 #include "Lutra_SymmetricOrder.hpp"
 #include "Lutra_Timer.hpp"
@@ -105,9 +106,12 @@ OrderedTree order_and_build_tree(
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const SymmetricMatching& matching,
     const LdltOptions& options, const MemoryBudget& budget, Report& report) {
-  auto pivots = order_symmetric_pivots<ExecutionSpace>(on_host, matching, options, budget.run(), report);
+  auto pivots = [&] {
+    const RunStage stage(budget, "ordering");
+    return order_symmetric_pivots<ExecutionSpace>(on_host, matching, options, budget.run(), report);
+  }();
+  const RunStage stage(budget, "symbolic");
   const StageTimer timer(exec, true);
-  budget.run().begin_stage("symbolic");
   auto tree = build_tree(exec, S.pattern(), on_host.pattern(), pivots, budget);
   auto front = fronts_of_rows(tree, pivots.columns);
   report.times.symbolic = timer.seconds();
@@ -151,6 +155,7 @@ OrderedTree scale_and_order(const ExecutionSpace& exec,
   const auto matching = match_symmetric(exec, S, on_host, options, budget, report);
   auto ordered = bordered ? order_and_build_tree(exec, S, on_host, matching, options, budget, report)
                           : order_without_cascade(exec, S, on_host, matching, options, budget, report);
+  const RunStage stage(budget, "symbolic");
   const StageTimer timer(exec, true);
   collect_rows(ordered.pivots, ordered.tree);
   ordered.pivots.reorder(ordered.tree.order);
@@ -213,6 +218,7 @@ void analyze_symmetric(const ExecutionSpace& exec,
   AssemblyTree& tree = ordered.tree;
   analysis.paired = options.pair_ordering;
   analysis.row_front = std::move(ordered.front);
+  const RunStage stage(budget, "levelization");
   const StageTimer timer(exec, true);
   analysis.reservation = MemoryReservation(budget);
   upload_scales(exec, pivots.matching, analysis);

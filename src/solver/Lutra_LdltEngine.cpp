@@ -164,8 +164,7 @@ LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::raise_tolerance(const Exe
       structural_nullity(exec, m_plan.F.A, A.values, m_budget.run());  // computed for these values
   for (int k = 0; k < max_tolerances && outcome.succeeded() && outcome.zero < min_zero; ++k) {
     m_rule.zero_tolerance *= tolerance_step;
-    m_events.push_back(
-        "fewer zero pivots than the structural rank says: factorized again with a larger tolerance");
+    escalate("fewer zero pivots than the structural rank says: factorized again with a larger tolerance");
     outcome = factorize_with_room(exec, A, m_rule, may_reorder());
     m_doubtful = outcome.zero != min_zero;
   }
@@ -203,8 +202,8 @@ LdltOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize_with_room(
       throw TimeoutError("factorize: front " + std::to_string(outcome.stopped_front) +
                          " waited too long for others, and the factorization was given up");
     if (!outcome.overflowed() || (may_cascade && is_cascading(exec))) return outcome;
-    m_events.push_back("more delayed pivots than room at front " + std::to_string(outcome.overflow_front) +
-                       Impl::formatted(": factorized again with more, after %.3g s", timer.seconds()));
+    escalate("more delayed pivots than room at front " + std::to_string(outcome.overflow_front) +
+             Impl::formatted(": factorized again with more, after %.3g s", timer.seconds()));
     if (may_cascade && repetition == max_repetitions) return outcome;
     const auto panels = static_cast<double>(enlarge_room(exec, plan, m_budget, m_fronts));
     if (may_cascade && panels > most) return outcome;
@@ -217,7 +216,8 @@ std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::f
   if (m_rule.pivoting != Pivoting::threshold) return {};
   m_rule.zero_tolerance = std::max(tolerance_step * m_rule.zero_tolerance, min_margin * m_relative_smallest);
   if (!(m_rule.zero_tolerance <= max_zero_tolerance<Scalar>)) return {};
-  m_events = {"a singular matrix whose pivots are not zero: factorized again with a larger tolerance"};
+  m_events.clear();
+  escalate("a singular matrix whose pivots are not zero: factorized again with a larger tolerance");
   m_state = State::fronts;
   return outcome_of(exec, factorize_with_room(exec, m_A, m_rule, false));
 }

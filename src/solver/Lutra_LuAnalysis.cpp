@@ -10,6 +10,7 @@
 #include "Lutra_PivotOrder.hpp"
 #include "Lutra_PlanTools.hpp"
 #include "Lutra_Reasons.hpp"
+#include "Lutra_RunStage.hpp"
 #include "Lutra_ScaleFit.hpp"
 #include "Lutra_SimplicialPlan.hpp"
 #include "Lutra_Timer.hpp"
@@ -181,16 +182,18 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
 
   if (!pivots->block_triangular) analysis->ordered_columns = pivots->columns;
   const Impl::StageTimer tree_timer(exec, true);
-  budget.run().begin_stage("symbolic");
-  const auto [engine, tree] = prepare_engine(exec, A, on_host.pattern(), engines, model.numeric, budget,
-                                             *pivots, former ? &former->report : nullptr, report);
+  const auto [engine, tree] = [&] {
+    const Impl::RunStage stage(budget, "symbolic");
+    return prepare_engine(exec, A, on_host.pattern(), engines, model.numeric, budget, *pivots,
+                          former ? &former->report : nullptr, report);
+  }();
   const double tree_seconds = tree_timer.seconds();
   analysis->reservation = MemoryReservation(budget);
   Impl::upload_scales(exec, pivots->matching, *analysis);
   analysis->F = Impl::permute(exec, A.pattern(), *pivots, budget);
   if (engine == Engine::multifrontal) {
+    const Impl::RunStage stage(budget, "levelization");
     const Impl::StageTimer timer(exec, true);
-    budget.run().begin_stage("levelization");
     const bool bordered = border && solves_on_fronts(options);
     const auto plan = [&](const auto& F, const auto& fronts, const auto& entries) {
       return plan_multifrontal<Scalar, ExecutionSpace>(exec, F, fronts, entries, options, budget,

@@ -13,6 +13,8 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_NullVector.hpp"
 #include "Lutra_Outcome.hpp"
+#include "Lutra_Reasons.hpp"
+#include "Lutra_RunStage.hpp"
 #include "Lutra_ScaleFit.hpp"
 #include "Lutra_StoppedSolve.hpp"
 #include "Lutra_Timer.hpp"
@@ -57,7 +59,7 @@ void Numeric<Scalar, ExecutionSpace>::set_analysis(std::shared_ptr<const analysi
 
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::rematch(const matrix_type& A) {
-  const RunningCall running(m_budget.run(), m_options);
+  const RunningCall running(m_budget.run(), m_options, "analyze");
   check_square_matrix(m_exec, A, m_check, analyzed_pattern().read);
   rematch_checked(A);
 }
@@ -117,7 +119,7 @@ void Numeric<Scalar, ExecutionSpace>::take_values(const matrix_type& A, const sh
 
 template <class Scalar, class ExecutionSpace>
 Status Numeric<Scalar, ExecutionSpace>::factorize(const matrix_type& A, const shift_type& shift) {
-  return stoppable(m_exec, m_budget.run(), m_options, [&] {
+  return stoppable(m_exec, m_budget.run(), m_options, "factorize", [&] {
     check_matrix(A, shift);
     m_budget.run().poll();  // up to here nothing has changed
     if (m_analysis->is_incomplete()) return precondition(A.values);
@@ -137,7 +139,7 @@ Status Numeric<Scalar, ExecutionSpace>::factorize(const matrix_type& A, const sh
 template <class Scalar, class ExecutionSpace>
 Status Numeric<Scalar, ExecutionSpace>::precondition(const values_type& values) {
   if (m_stage == Stage::structurally_singular) return m_report.status;
-  return stoppable(m_exec, m_budget.run(), m_options,
+  return stoppable(m_exec, m_budget.run(), m_options, "factorize",
                    [&] { return compute_factors([&] { return approximate(values); }); });
 }
 
@@ -148,8 +150,8 @@ Status Numeric<Scalar, ExecutionSpace>::compute_factors(const Compute& compute) 
   start_report();
   Impl::report_failure(
       [&] {
+        const Impl::RunStage running(m_budget, "numeric");
         const Impl::StageTimer timer(m_exec, m_options.time_stages);
-        m_budget.run().begin_stage("numeric");
         const Stage stage = compute();
         (m_factorized_before ? m_report.times.refactor : m_report.times.numeric) = timer.seconds();
         if (!m_factorized_before) compare_prediction();
@@ -222,10 +224,10 @@ bool Numeric<Scalar, ExecutionSpace>::renew_analysis(const std::string& reason) 
       for (int k = 0; k < m_raised; ++k) factorization->increase_quality();
     }
   } catch (const OutOfMemoryError& error) {
-    m_report.escalations.push_back(reason + ": no memory for a new one: " + error.what());
+    Impl::escalate(m_report, m_budget, reason + ": no memory for a new one: " + error.what());
     return false;
   }
-  m_report.escalations.push_back(reason + ": analyzed anew");
+  Impl::escalate(m_report, m_budget, reason + ": analyzed anew");
   if (!renewed->plan) {
     m_report.status = Status::structurally_singular;
     m_report.singular_rows = renewed->report.singular_rows;
@@ -282,8 +284,8 @@ FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_values(const std
       return outcome;
     may_grow = true;
     m_perturbation = larger;
-    m_report.escalations.push_back(
-        Impl::formatted("element growth: pivots perturbed below %.2g", m_perturbation));
+    Impl::escalate(m_report, m_budget,
+                   Impl::formatted("element growth: pivots perturbed below %.2g", m_perturbation));
   }
 }
 
@@ -303,6 +305,7 @@ FactorizationOutcome Numeric<Scalar, ExecutionSpace>::factorize_in_paired_order(
   events.push_back(
       "delayed pivots cascade (" + former.cascade->why +
       Impl::formatted("): ordered anew with matched rows side by side, in %.3g s", timer.seconds()));
+  m_budget.run().tell_escalation(events.back());
   FactorizationOutcome outcome = m_factorization->factorize(
       m_exec, {m_operators.values(), m_scaling.row, m_scaling.col}, m_perturbation);
   auto& own = outcome.symmetric->escalations;
@@ -437,7 +440,7 @@ auto Numeric<Scalar, ExecutionSpace>::symmetric_factors(const char* call) const
 
 template <class Scalar, class ExecutionSpace>
 Determinant<Scalar> Numeric<Scalar, ExecutionSpace>::determinant() {
-  const RunningCall running(m_budget.run(), m_options);
+  const RunningCall running(m_budget.run(), m_options, "determinant");
   return symmetric_factors("determinant").determinant(m_exec);
 }
 

@@ -6,6 +6,8 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_NullVector.hpp"
 #include "Lutra_Numeric.hpp"
+#include "Lutra_Reasons.hpp"
+#include "Lutra_RunStage.hpp"
 
 namespace lutra {
 
@@ -27,7 +29,7 @@ auto Numeric<Scalar, ExecutionSpace>::judge_factors(const FactorizationOutcome& 
     name_zero_pivots();
     return Stage::numerically_singular;
   }
-  m_report.escalations.push_back("the matrix is ill-conditioned: small pivots are not perturbed");
+  Impl::escalate(m_report, m_budget, "the matrix is ill-conditioned: small pivots are not perturbed");
   m_guard.forget();
   return stage_of_factors(kept, true);
 }
@@ -73,7 +75,7 @@ bool Numeric<Scalar, ExecutionSpace>::trusts_pivots() const {
 /// to give a small one.
 template <class Scalar, class ExecutionSpace>
 bool Numeric<Scalar, ExecutionSpace>::seems_ill_conditioned() {
-  m_budget.run().begin_stage("condition");
+  const Impl::RunStage running(m_budget, "condition");
   try {
     reserve_column();
     const double condition = m_guard.probe(m_exec, operator_for(Transposition::none), *m_factorization,
@@ -92,7 +94,7 @@ bool Numeric<Scalar, ExecutionSpace>::seems_ill_conditioned() {
 /// @returns whether the matrix is singular to working precision, apart from zero pivots
 template <class Scalar, class ExecutionSpace>
 bool Numeric<Scalar, ExecutionSpace>::find_singularity() {
-  m_budget.run().begin_stage("condition");
+  const Impl::RunStage running(m_budget, "condition");
   reserve_column();
   const Operator& A = operator_for(Transposition::none);
   bool found = false;

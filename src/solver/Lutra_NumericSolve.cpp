@@ -14,7 +14,9 @@
 #include "Lutra_LentColumns.hpp"
 #include "Lutra_NullVector.hpp"
 #include "Lutra_Outcome.hpp"
+#include "Lutra_Reasons.hpp"
 #include "Lutra_RefinementKernels.hpp"
+#include "Lutra_RunStage.hpp"
 #include "Lutra_StoppedSolve.hpp"
 #include "Lutra_Timer.hpp"
 
@@ -82,8 +84,8 @@ Status Numeric<Scalar, ExecutionSpace>::solve_strided(const const_multivector_ty
     return m_report.status;
   }
   const auto solve_blocks = [&] {
+    const Impl::RunStage stage(m_budget, "solve");
     const Impl::StageTimer timer(m_exec, m_options.time_stages);
-    m_budget.run().begin_stage("solve");
     reserve_workspace(B.extent(1));
     if (!needs_check()) {
       m_report.status = solve_unchecked(B, X, op);
@@ -112,7 +114,7 @@ Status Numeric<Scalar, ExecutionSpace>::solve_strided(const const_multivector_ty
     if (changed) m_exec.fence("lutra::solver: X is complete");
     return report_solution(worst, timer.seconds());
   };
-  return stoppable(m_exec, m_budget.run(), m_options, [&] {
+  return stoppable(m_exec, m_budget.run(), m_options, "solve", [&] {
     return Impl::report_failure(solve_blocks, [&](Status status) {
       start_solution(status);
       update_memory();
@@ -230,8 +232,8 @@ void Numeric<Scalar, ExecutionSpace>::check_condition(Transposition op, std::siz
     m_forward_bound = std::max(m_forward_bound.value_or(0), bound);
     m_unknown_solution = m_unknown_solution || *m_forward_bound >= 1;
   } catch (const OutOfMemoryError& error_of_memory) {
-    m_report.escalations.push_back(std::string("no memory to estimate the condition: ") +
-                                   error_of_memory.what());
+    Impl::escalate(m_report, m_budget,
+                   std::string("no memory to estimate the condition: ") + error_of_memory.what());
   }
 }
 
@@ -239,6 +241,7 @@ void Numeric<Scalar, ExecutionSpace>::check_condition(Transposition op, std::siz
 template <class Scalar, class ExecutionSpace>
 double Numeric<Scalar, ExecutionSpace>::bound_of_column(Transposition op, std::size_t c,
                                                         double backward_error) {
+  const Impl::RunStage stage(m_budget, "condition");
   reserve_column();
   Impl::copy_column(m_exec, m_work.B, c, m_column.B, 0);
   Impl::copy_column(m_exec, m_work.X, c, m_column.X, 0);
@@ -291,6 +294,7 @@ bool Numeric<Scalar, ExecutionSpace>::gmres_fallback(Transposition op, std::size
   if (m_options.max_refinement_steps == 0 || m_stage == Stage::numerically_singular ||
       std::ranges::none_of(errors, stalled))
     return false;
+  const Impl::RunStage stage(m_budget, "refine");
   Kokkos::Timer timer;
   int iterations = 0;
   try {
@@ -301,8 +305,9 @@ bool Numeric<Scalar, ExecutionSpace>::gmres_fallback(Transposition op, std::size
     throw_if_stopped();
     if (iterations > 0) look_for_null_vector(iterations);
   } catch (const OutOfMemoryError& error) {
-    m_report.escalations.push_back(std::string("refinement stalled, no memory for GMRES") +
-                                   (iterations > 0 ? " on a null vector: " : ": ") + error.what());
+    Impl::escalate(m_report, m_budget,
+                   std::string("refinement stalled, no memory for GMRES") +
+                       (iterations > 0 ? " on a null vector: " : ": ") + error.what());
   }
   outcome.refine_seconds += timer.seconds();
   return true;
@@ -311,8 +316,9 @@ bool Numeric<Scalar, ExecutionSpace>::gmres_fallback(Transposition op, std::size
 /// Runs GMRES once more, after the columns, to find a null vector.
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::look_for_null_vector(int iterations) {
-  m_report.escalations.push_back("refinement stalled: " + std::to_string(iterations) +
-                                 " GMRES iterations with the factors as preconditioner");
+  Impl::escalate(m_report, m_budget,
+                 "refinement stalled: " + std::to_string(iterations) +
+                     " GMRES iterations with the factors as preconditioner");
   if (find_null_vector_by_gmres(m_exec, operator_for(Transposition::none), *m_factorization, scales(),
                                 m_column, m_gmres, m_report))
     m_stage = Stage::numerically_singular;
@@ -354,7 +360,7 @@ template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::solve_part_views(const const_multivector_type& B,
                                                        const multivector_type& X, const LdltParts& parts,
                                                        Transposition op) {
-  const RunningCall running(m_budget.run(), m_options);
+  const RunningCall running(m_budget.run(), m_options, "solve_parts");
   auto& factors = symmetric_factors("solve_parts");
   check_enumerator("op", op, Transposition::adjoint);
   Impl::check_extents(static_cast<std::size_t>(m_analysis->n), B, X);
@@ -367,7 +373,7 @@ template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::apply_strided(const const_multivector_type& B,
                                                     const multivector_type& X, Transposition op) {
   if (!has_factors()) throw CallOrderError("apply: there are no usable factors; call factorize first");
-  const RunningCall running(m_budget.run(), m_options);
+  const RunningCall running(m_budget.run(), m_options, "apply");
   const auto n = static_cast<std::size_t>(m_analysis->n);
   check_enumerator("op", op, Transposition::adjoint);
   Impl::check_extents(n, B, X);

@@ -15,6 +15,7 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PowerOfTwo.hpp"
 #include "Lutra_Reasons.hpp"
+#include "Lutra_RunStage.hpp"
 #include "Lutra_ScalingChoice.hpp"
 #include "Lutra_SymmetricAuction.hpp"
 #include "Lutra_UsableMemory.hpp"
@@ -243,8 +244,8 @@ SymmetricMatching match_symmetric(
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& given,
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& given_on_host, const LdltOptions& options,
     const MemoryBudget& budget, Report& report) {
+  const Impl::RunStage stage(budget, "matching");
   const Kokkos::Timer timer;
-  budget.run().begin_stage("matching");
   Matching option = scaling_of<ExecutionSpace>(given_on_host, options, report);
   const bool is_automatic = options.matching == Matching::automatic;
   const int unit = option == Matching::none ? 0 : exponent_of_unit(given_on_host);
@@ -296,11 +297,14 @@ std::optional<PivotOrder> choose_pivots(
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
     const MemoryBudget& budget, Report& report, const FormerOrder& former) {
   Kokkos::Timer timer;
-  budget.run().begin_stage("matching");
-  auto matching = match(exec, A, on_host, options.matching, budget, report);
+  auto matching = [&] {
+    const Impl::RunStage stage(budget, "matching");
+    return match(exec, A, on_host, options.matching, budget, report);
+  }();
   report.times.matching = timer.seconds();
   if (!matching) return std::nullopt;
   timer.reset();
+  const Impl::RunStage stage(budget, "ordering");
   if (const Reuse reuse = reuse_of(former, on_host.pattern(), matching->row_of_column);
       reuse == Reuse::everything || (reuse == Reuse::ordering && !former.ordered.empty())) {
     PivotOrder pivots(std::move(*matching), former.ordered);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -51,7 +52,7 @@ class SchurComplement {
   ///         (check_square_matrix), if SparseLDLT is given an unsymmetric matrix, and for anything else that
   ///         the solver rejects; OutOfMemoryError. The object is then unchanged.
   [[nodiscard]] Status analyze(const matrix_type& A, const std::vector<Ordinal>& set) {
-    return stopped([&] {
+    return stopped("analyze", [&] {
       Blocks blocks(m_exec, A, set, symmetry(), m_budget);
       MemoryReservation reservation(m_budget);
       const auto matrix = reservation.template allocate<columns_type>(
@@ -79,7 +80,7 @@ class SchurComplement {
   ///         unchanged. After OutOfMemoryError, TimeoutError or `cancelled` there are no factors.
   [[nodiscard]] Status factorize(const matrix_type& matrix) {
     if (!m_blocks) throw CallOrderError("factorize: there is no analysis; call analyze first");
-    return stopped([&] {
+    return stopped("factorize", [&] {
       m_blocks->check(m_exec, matrix, m_solver.options().validate_input);
       m_has_factors = false;
       const matrix_type A = m_A = m_blocks->on_own_pattern(matrix);
@@ -108,7 +109,7 @@ class SchurComplement {
   ///         NaN or infinity; nothing has then changed. After OutOfMemoryError or TimeoutError the output is
   ///         undefined.
   Status condense(const input_type& B, const columns_type& G) {
-    return stopped([&] {
+    return stopped("condense", [&] {
       MemoryReservation scratch(m_budget);
       const auto R = begin(B, G.extent(0), G.extent(1), scratch);
       m_blocks->divide(m_exec, B, R, G);
@@ -126,7 +127,7 @@ class SchurComplement {
   /// @returns success, or the status of the solve with Arr
   /// @throws as condense
   Status expand(const input_type& B, const input_type& Y, const columns_type& X) {
-    return stopped([&] {
+    return stopped("expand", [&] {
       MemoryReservation scratch(m_budget);
       if (X.extent(0) != B.extent(0) || X.extent(1) != B.extent(1))
         throw InputError("X: it does not have the extents of B");
@@ -150,8 +151,8 @@ class SchurComplement {
 
   /// Runs a call within the limits in time of the solver's options.
   template <class Call>
-  Status stopped(const Call& call) {
-    return stoppable(m_exec, m_budget.run(), m_solver.options(), call);
+  Status stopped(std::string_view name, const Call& call) {
+    return stoppable(m_exec, m_budget.run(), m_solver.options(), name, call);
   }
 
   /// Computes S by solves with Arr, one block of columns after another.

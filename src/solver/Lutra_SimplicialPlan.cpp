@@ -12,6 +12,7 @@
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Reasons.hpp"
+#include "Lutra_RunStage.hpp"
 #include "Lutra_Timer.hpp"
 #include "Lutra_Upload.hpp"
 
@@ -209,12 +210,15 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_simplicial
   const Impl::StageTimer timer(exec, true);
   MemoryReservation reservation(budget);
   auto permuted = Impl::permute_pattern(exec, reservation, F.A, F.row_order, F.col_order);
-  const auto filled = find_pattern(exec, permuted, options, budget);
+  const auto filled = [&] {
+    const Impl::RunStage stage(budget, "symbolic");
+    return find_pattern(exec, permuted, options, budget);
+  }();
   report.choice.symbolic = name_of(filled.method);
   report.fill2 = filled.fill2;
   if (!filled.reason.empty()) Impl::add_reason(report, filled.reason);
   report.times.symbolic = timer.seconds();
-  budget.run().begin_stage("levelization");
+  const Impl::RunStage stage(budget, "levelization");
   const auto finish = [&](auto plan, const auto& partition) {
     make_solves<Scalar>(exec, F, options, partition, budget, *plan);
     report.times.levelization = timer.seconds() - *report.times.symbolic;

@@ -98,6 +98,7 @@ void Solver<Scalar, ExecutionSpace>::give_way(const Choice& choice, const matrix
     throw;
   }
   m_escalations.push_back(why);
+  this->m_budget.run().tell_escalation(why);
   factorize_with_method(A);
 }
 
@@ -118,7 +119,7 @@ void Solver<Scalar, ExecutionSpace>::replace_method(const matrix_type& A) {
 template <class Scalar, class ExecutionSpace>
 Status Solver<Scalar, ExecutionSpace>::factorize(const matrix_type& A) {
   this->require_analysis("factorize");
-  return Calls::stopped([&] {
+  return Calls::stopped("factorize", [&] {
     std::vector<std::string> former = std::exchange(m_escalations, {});
     const auto had_lost_factors = std::exchange(m_lost_factors, std::nullopt);
     const auto restore = [&] {

@@ -35,7 +35,7 @@ class SparseLDLT : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   template <class Value, class Index, class Integer, class Memory>
   [[nodiscard]] Status factorize(const CsrView<Value, Index, Integer, Memory>& A, const shift_type& shift) {
     this->require_analysis("factorize");
-    return this->stopped([&] { return factorize(this->as_analyzed(A), shift); });
+    return this->stopped("factorize", [&] { return factorize(this->as_analyzed(A), shift); });
   }
 
   /// Computes X = (op of the parts)⁻¹·B, where the parts are any of the factors L, D and Lᵀ

@@ -280,3 +280,42 @@ TEST_CASE("C: the message belongs to a thread") {
   CHECK(message_has("abacus"));
   CHECK(solver == nullptr);
 }
+
+TEST_CASE("a log is told of calls, stages, choices and escalations", "[c]") {
+  struct Told {
+    std::vector<std::string> lines;
+    int depth = 0;
+    bool has_bytes = false;
+  } told;
+  const auto log = [](void* user, const lutra_event* event) {
+    auto& to = *static_cast<Told*>(user);
+    constexpr std::array steps = {1, -1, 1, -1, 0, 0};
+    to.depth += steps.at(static_cast<std::size_t>(event->kind));
+    to.has_bytes = to.has_bytes || (event->bytes > 0 && event->peak_bytes >= event->bytes);
+    if (event->kind == LUTRA_CALL_BEGINS || event->kind == LUTRA_CHOICE)
+      to.lines.push_back(event->name + std::string(" ") + event->text);
+  };
+  const auto A = tridiagonal<double, std::int32_t, std::int64_t>(20, -1.0, 4.0, 2.0);
+  const lutra_matrix c = A.c();
+  std::vector<double> b(20, 1.0), x(20);
+  CSolver solver(LUTRA_LU);
+  REQUIRE(lutra_set_log(solver, log, &told) == LUTRA_SUCCESS);
+  REQUIRE(lutra_set_option(solver, "ordering", "natural") == LUTRA_SUCCESS);  // keeps the log
+  REQUIRE(lutra_analyze(solver, &c) == LUTRA_SUCCESS);
+  REQUIRE(lutra_factorize(solver, &c) == LUTRA_SUCCESS);
+  REQUIRE(lutra_solve(solver, LUTRA_NONE, 1, b.data(), 20, x.data(), 20) == LUTRA_SUCCESS);
+  const auto has = [&](const std::string& line) {
+    return std::ranges::find(told.lines, line) != told.lines.end();
+  };
+  CHECK(has("analyze "));
+  CHECK(has("factorize "));
+  CHECK(has("solve "));
+  CHECK(has("ordering natural"));
+  CHECK(told.depth == 0);
+  CHECK(told.has_bytes);
+  const std::size_t before = told.lines.size();
+  REQUIRE(lutra_set_log(solver, nullptr, nullptr) == LUTRA_SUCCESS);
+  REQUIRE(lutra_analyze(solver, &c) == LUTRA_SUCCESS);
+  CHECK(told.lines.size() == before);
+  CHECK(lutra_set_log(nullptr, log, &told) == LUTRA_INPUT_ERROR);
+}

@@ -136,6 +136,10 @@ lutra_status lutra_set_stream(lutra_solver* solver, void* stream) {
   static const Call<decltype(lutra_set_stream)> call("lutra_set_stream");
   return call(solver, stream);
 }
+lutra_status lutra_set_log(lutra_solver* solver, lutra_log log, void* user) {
+  static const Call<decltype(lutra_set_log)> call("lutra_set_log");
+  return call(solver, log, user);
+}
 lutra_status lutra_analyze(lutra_solver* solver, const lutra_matrix* A) {
   static const Call<decltype(lutra_analyze)> call("lutra_analyze");
   return call(solver, A);

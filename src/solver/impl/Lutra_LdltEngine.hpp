@@ -120,6 +120,11 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   /// Kinds of factors that exist for the last matrix factorized.
   enum class State { fronts, in_place, both };
   const LdltPlan<Memory>& need_plan(const ExecutionSpace& exec);
+  /// Records a step beyond the plain factorization, and tells the observer of the running call.
+  void escalate(std::string step) {
+    m_budget.run().tell_escalation(step);
+    m_events.push_back(std::move(step));
+  }
   void need_in_place(const ExecutionSpace& exec);
   std::optional<FactorizationOutcome> keep_in_place(const ExecutionSpace& exec, FactorizationOutcome outcome);
   void need_fronts(const ExecutionSpace& exec);

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "Lutra_CsrView.hpp"
 #include "Lutra_HostColumns.hpp"
 #include "Lutra_MatrixInput.hpp"
 #include "Lutra_Outcome.hpp"
+#include "Lutra_Reasons.hpp"
 #include "Lutra_Report.hpp"
 #include "Lutra_ToDevice.hpp"
 
@@ -54,7 +56,7 @@ class MatrixCalls {
   ///         unsorted or repeated columns or indices out of range, or contains NaN or infinity;
   ///         OutOfMemoryError. The solver is then unchanged.
   [[nodiscard]] Status analyze(const matrix_type& A) {
-    return stopped([&] {
+    return analyzed([&] {
       check_square_matrix(m_exec, A, m_check, self().triangle());
       return analyze_checked(A);
     });
@@ -63,7 +65,7 @@ class MatrixCalls {
   /// converted on the device, within the memory limit.
   template <class Value, class Index, class Integer, class Memory>
   [[nodiscard]] Status analyze(const CsrView<Value, Index, Integer, Memory>& A) {
-    return stopped([&] {
+    return analyzed([&] {
       MatrixReader<Scalar, ExecutionSpace> reader;  // frees the converted arrays when it is destroyed
       const auto converted = reader.read(m_exec, A, m_budget, self().triangle());
       const Status status = std::is_same_v<Index, Ordinal> ? analyze(converted) : analyze_checked(converted);
@@ -75,7 +77,7 @@ class MatrixCalls {
   /// memory.
   template <class Value, class Index, class Integer>
   [[nodiscard]] Status analyze(const HostMatrix<Value, Index, Integer>& A) {
-    return stopped([&] {
+    return analyzed([&] {
       MemoryReservation reservation(m_budget);
       return analyze(to_device(m_exec, reservation, A));
     });
@@ -85,14 +87,14 @@ class MatrixCalls {
   template <class Value, class Index, class Integer, class Memory>
   [[nodiscard]] Status factorize(const CsrView<Value, Index, Integer, Memory>& A) {
     require_analysis("factorize");
-    return stopped([&] { return self().factorize(as_analyzed(A)); });
+    return stopped("factorize", [&] { return self().factorize(as_analyzed(A)); });
   }
   /// Overload for host matrices. Copies the matrix to the device if the execution space cannot access host
   /// memory.
   template <class Value, class Index, class Integer>
   [[nodiscard]] Status factorize(const HostMatrix<Value, Index, Integer>& A) {
     require_analysis("factorize");
-    return stopped([&] {
+    return stopped("factorize", [&] {
       MemoryReservation reservation(m_budget);
       const Status status = self().factorize(to_device(m_exec, reservation, A));
       m_exec.fence("lutra::solver: the copy of the matrix is freed");
@@ -113,9 +115,19 @@ class MatrixCalls {
       : m_exec(exec), m_budget(budget.with_control()), m_check(exec, m_budget) {}
 
   /// Runs one of the solver's calls, which returns a Status. @returns `cancelled` if it was stopped
+  /// @param name of the call; static text
   template <class Call>
-  Status stopped(const Call& call) {
-    return stoppable(m_exec, m_budget.run(), self().options(), call);
+  Status stopped(std::string_view name, const Call& call) {
+    return stoppable(m_exec, m_budget.run(), self().options(), name, call);
+  }
+  /// The same for an analysis, whose choices it tells.
+  template <class Call>
+  Status analyzed(const Call& call) {
+    return stopped("analyze", [&] {
+      const Status status = call();
+      tell_choices(m_budget, self().report().choice);
+      return status;
+    });
   }
 
   /// Returns a matrix with other index types as a matrix on the analyzed pattern.

@@ -67,6 +67,16 @@ void MethodOptions::set_permutation(const std::vector<std::int64_t>& permutation
       m_options);
 }
 
+void MethodOptions::set_log(std::function<void(const Event&)> log) {
+  std::visit(
+      [&](CommonOptions& options) {
+        Observers observers = options.observers ? *options.observers : Observers();
+        observers.event = std::move(log);
+        options.observers = std::make_shared<const Observers>(std::move(observers));
+      },
+      m_options);
+}
+
 std::size_t MethodOptions::memory_limit() const {
   return std::visit([](const CommonOptions& options) { return options.memory_limit; }, m_options);
 }

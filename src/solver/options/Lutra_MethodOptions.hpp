@@ -3,6 +3,7 @@
 #define LUTRA_METHODOPTIONS_HPP
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -25,6 +26,9 @@ class MethodOptions {
   /// Sets the user permutation, also that of each preconditioner.
   /// @param permutation columns in elimination order; empty: no permutation
   void set_permutation(const std::vector<std::int64_t>& permutation);
+
+  /// Sets the observer of events, beside other observers; an empty function: none.
+  void set_log(std::function<void(const Event&)> log);
 
   std::size_t memory_limit() const;
   /// The options that all methods have.

@@ -20,6 +20,7 @@
 #include "Lutra_RankDivision.hpp"
 #include "Lutra_Reasons.hpp"
 #include "Lutra_Refinement.hpp"
+#include "Lutra_RunStage.hpp"
 
 namespace lutra {
 namespace {
@@ -180,6 +181,7 @@ HostMatrix<Scalar> DistributedLU<Scalar>::assemble_rows() {
 template <class Scalar>
 bool DistributedLU<Scalar>::run_known_pattern() {
   if (m_alone) return refactorize_alone();
+  const Impl::RunStage stage(m_budget, "numeric");
   const Kokkos::Timer timer;
   if (!run_fronts()) return false;
   if (m_grid) {
@@ -230,6 +232,7 @@ void DistributedLU<Scalar>::factorize_again() {
 /// Sends factors to the given grid.
 template <class Scalar>
 void DistributedLU<Scalar>::solve_on_grid(FactorValues<Scalar>&& factors) {
+  const Impl::RunStage stage(m_budget, "levelization");
   const Kokkos::Timer timer;
   m_grid =
       std::make_unique<Impl::GridOnRanks<Scalar>>(m_comm, std::move(factors), *m_A, m_distribution, m_budget);
@@ -288,6 +291,7 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
         *m_report.times.distribution += checking.seconds();
         auto pivots = choose_pivots(exec, view, view, m_options, budget, m_report);
         if (!pivots) return;  // structurally singular: SparseLU reports it
+        const Impl::RunStage stage(m_budget, "symbolic");
         const Kokkos::Timer timer;
         AssemblyTree& tree = analysis.tree;
         tree = Impl::build_tree_for<ExecutionSpace>(view.pattern(), *pivots, budget);
@@ -347,6 +351,7 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
     return false;
   }
   try {
+    std::optional<Impl::RunStage> stage(std::in_place, m_budget, "levelization");
     const Kokkos::Timer planning;
     const auto symmetry = m_symmetric ? std::optional(m_symmetric->symmetry()) : std::nullopt;
     m_fronts = Impl::make_fronts_on_ranks<Scalar, ExecutionSpace>(m_comm, make_view(A).pattern(), analysis,
@@ -354,6 +359,8 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
     const bool on_grid = m_asked.size() > 0;
     on_grid ? m_fronts->plan_collection() : m_fronts->plan_solves();
     m_report.times.levelization = planning.seconds();
+    stage.reset();
+    stage.emplace(m_budget, "numeric");
     const Kokkos::Timer timer;
     const bool usable = run_fronts();
     m_report.times.numeric = timer.seconds();

@@ -13,6 +13,7 @@
 #include "Lutra_FirstRankSolver.hpp"
 #include "Lutra_GridOnRanks.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_RunStage.hpp"
 
 namespace lutra {
 namespace {
@@ -212,6 +213,7 @@ Status DistributedLU<Scalar>::solve(const DeviceColumns<const Scalar>& B, const 
 template <class Scalar>
 bool DistributedLU<Scalar>::solve_refined(const Impl::RankColumns<const Scalar>& B,
                                           const Impl::RankColumns<Scalar>& X, Transposition op) {
+  const Impl::RunStage stage(m_budget, "solve");
   const Kokkos::Timer timer;
   m_report.status = Status::success;
   if (B.count == 0) return true;

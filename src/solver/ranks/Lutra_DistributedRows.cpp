@@ -127,12 +127,15 @@ DistributedRows<Scalar> deal_rows(Communicator& comm, const HostMatrix<Scalar>& 
   }
   DistributedRows<Scalar> mine;
   const auto head = comm.receive<std::int64_t>(root, tag);
+  Impl::require_elements(std::min<std::size_t>(head.size(), 3), 3);
   mine.n = head[0];
   mine.row_map.assign(head.begin() + 2, head.end());
   for (std::size_t i = 0; i + 1 < mine.row_map.size(); ++i)
     mine.rows.push_back(head[1] + static_cast<std::int64_t>(i));
   mine.columns = comm.receive<std::int64_t>(root, tag);
   mine.values = comm.receive<Scalar>(root, tag);
+  Impl::require_elements(mine.columns.size(), static_cast<std::size_t>(mine.row_map.back()));
+  Impl::require_elements(mine.values.size(), mine.columns.size());
   return mine;
 }
 

@@ -96,7 +96,8 @@ class CriticalPath {
  private:
   /// Levels of tasks: a message leads to the next level, an edge inside a device does not.
   void find_levels() {
-    const auto& [columns, rows, sum_of, column_of] = m_owners;
+    const auto& columns = m_owners.columns;
+    const auto& rows = m_owners.rows;
     std::vector<std::int64_t> sum_level(rows.size(), -1);  // level of the last product added; -1: none
     for (std::size_t K = 0; K < m_triangle.size(); ++K) {
       std::int64_t level = std::max<std::int64_t>(0, sum_level[rows.begin[K]]);
@@ -104,8 +105,10 @@ class CriticalPath {
         level = std::max(level, sum_level[g] + 1);
       for (std::size_t s = columns.begin[K]; s < columns.begin[K + 1]; ++s) {
         m_level[s] = s == columns.begin[K] ? level : level + 1;
-        for_each_product(
-            s, [&](std::size_t b) { sum_level[sum_of[b]] = std::max(sum_level[sum_of[b]], m_level[s]); });
+        for_each_product(s, [&](std::size_t b) {
+          std::int64_t& last = sum_level[m_owners.sum_of[b]];
+          last = std::max(last, m_level[s]);
+        });
       }
     }
   }
@@ -129,7 +132,8 @@ class CriticalPath {
   }
 
   void find_paths() {
-    const auto& [columns, rows, sum_of, column_of] = m_owners;
+    const auto& columns = m_owners.columns;
+    const auto& rows = m_owners.rows;
     std::vector<double> path(rows.size(), 0);           // longest path to the products of a sum …
     std::vector<std::int64_t> path_level(rows.size());  // … in the last of their levels
     for (std::size_t s = 0; s < columns.size(); ++s) {
@@ -143,7 +147,7 @@ class CriticalPath {
       if (root && path_level[own] == m_level[s]) seconds += path[own];
       cell.path_seconds = std::max(cell.path_seconds, seconds);
       for_each_product(s, [&](std::size_t b) {
-        const std::size_t g = sum_of[b];
+        const std::size_t g = m_owners.sum_of[b];
         path[g] = path_level[g] == m_level[s] ? std::max(path[g], seconds) : seconds;
         path_level[g] = m_level[s];
       });

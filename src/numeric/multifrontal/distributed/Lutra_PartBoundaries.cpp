@@ -63,40 +63,6 @@ std::vector<PartBoundary> find_boundaries(const AssemblyTree& tree, const FrontR
   return boundaries;
 }
 
-std::vector<int> packed(const PartBoundary& boundary) {
-  std::vector<int> numbers{boundary.number};
-  for (const auto* const edges : {&boundary.below, &boundary.above}) {
-    numbers.push_back(static_cast<int>(edges->size()));
-    for (const PartEdge& edge : *edges) {
-      numbers.insert(numbers.end(), {edge.part, edge.rank});
-      for (const auto* const list : {&edge.fronts, &edge.solutions}) {
-        numbers.push_back(static_cast<int>(list->size()));
-        numbers.insert(numbers.end(), list->begin(), list->end());
-      }
-    }
-  }
-  return numbers;
-}
-
-PartBoundary unpacked(const std::vector<int>& numbers) {
-  auto next = numbers.begin();
-  PartBoundary boundary;
-  boundary.number = *next++;
-  for (auto* const edges : {&boundary.below, &boundary.above}) {
-    edges->resize(static_cast<std::size_t>(*next++));
-    for (PartEdge& edge : *edges) {
-      edge.part = *next++;
-      edge.rank = *next++;
-      for (auto* const list : {&edge.fronts, &edge.solutions}) {
-        const int size = *next++;
-        list->assign(next, next + size);
-        next += size;
-      }
-    }
-  }
-  return boundary;
-}
-
 PartArrivals::PartArrivals(const std::vector<PartBoundary>& boundaries, int rank, int ranks, bool upward)
     : m_from(static_cast<std::size_t>(ranks)) {
   for (std::size_t p = 0; p < boundaries.size(); ++p) {

@@ -51,7 +51,8 @@ std::vector<PartBoundary> find_boundaries(const AssemblyTree& tree, const FrontR
 
 /// As numbers, for messages.
 std::vector<int> packed(const PartBoundary& boundary);
-PartBoundary unpacked(const std::vector<int>& numbers);
+/// @throws DamagedMessage
+PartBoundary unpacked(const std::vector<int>& message);
 
 /// The messages that a rank's parts receive from other ranks, in the order in which each rank sends them. A
 /// rank sends the messages of one part together, after it has worked on it; upward by ascending, downward by
