@@ -9,11 +9,11 @@
 True
 
 `splu`, `ldlt` and `cholesky` factorize a matrix, `spilu` factorizes it incompletely, `gmres` iterates, `spy` draws
-patterns, and `SchurComplement` condenses systems. Direct solvers check each solution: `report.errors` has its
-componentwise backward error.
+patterns, `SchurComplement` condenses systems, and `forecast` tells the memory of factors before. Direct solvers check
+each solution: `report.errors` has its componentwise backward error.
 """
 
-from ._core import Report, build_info
+from ._core import MemoryForecast, Report, build_info
 from ._errors import (
     AccuracyWarning,
     BreakdownError,
@@ -24,7 +24,7 @@ from ._errors import (
 from ._krylov import gmres
 from ._picture import Picture, spy
 from ._schur import SchurComplement
-from ._solvers import ILU, LDLT, LU, Determinant, Event, Inertia, cholesky, ldlt, spilu, splu
+from ._solvers import ILU, LDLT, LU, Determinant, Event, Inertia, cholesky, forecast, ldlt, spilu, splu
 
 __all__ = [
     "ILU",
@@ -36,6 +36,7 @@ __all__ = [
     "Determinant",
     "Event",
     "Inertia",
+    "MemoryForecast",
     "NotPositiveDefiniteError",
     "Picture",
     "Report",
@@ -43,6 +44,7 @@ __all__ = [
     "SingularMatrixError",
     "build_info",
     "cholesky",
+    "forecast",
     "gmres",
     "ldlt",
     "spilu",

@@ -13,7 +13,7 @@ import scipy.sparse.linalg
 
 from . import _core
 from ._arrays import Csr, as_csr, as_vectors, from_dlpack, on_device, ordered, with_scalar
-from ._core import Report
+from ._core import MemoryForecast, Report
 from ._errors import judge
 
 
@@ -395,6 +395,28 @@ class ILU(Factors):
     def U(self) -> scipy.sparse.csc_matrix:
         """Upper triangular factor."""
         return self._triangle(lower=False)
+
+
+def forecast(A: Any, n_rhs: int = 1, method: str = "auto", **options: Any) -> MemoryForecast | None:
+    """Analyzes a square sparse matrix and predicts the bytes of its factors, before they are computed.
+
+    `method` is "auto", "lu", "ldlt" or "cholesky"; options are those of the function that factorizes. `factors`,
+    `factorization` and `solve` of the result, the latter two as peaks with the analysis, have the bytes of the
+    backend's memory (`device`, on hosts too) and of host memory beside it (`host`). None for a structurally
+    singular matrix. Delayed pivots are not known before.
+
+    >>> import scipy.sparse as sp, lutra
+    >>> A = sp.diags([-1.0, 4.0, -1.0], [-1, 0, 1], shape=(1000, 1000), format="csr")
+    >>> bytes = lutra.forecast(A)
+    >>> bytes.factors.device <= bytes.factorization.device <= bytes.solve.device
+    True
+    """
+    if n_rhs < 1:
+        raise ValueError(f"n_rhs: it is {n_rhs}, less than 1")
+    csr = as_csr(A)
+    solver = make_solver(method, csr, options)
+    solver.analyze(csr.shape, csr.indptr, csr.indices, csr.data)
+    return solver.forecast(n_rhs)
 
 
 @lists_options(_core.list_options("lu"))

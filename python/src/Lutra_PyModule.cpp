@@ -317,9 +317,20 @@ void bind_report(nb::module_& m) {
       .def_ro("backward_componentwise", &SolveErrors::backward_componentwise)
       .def_ro("condition", &SolveErrors::condition)
       .def_ro("forward_bound", &SolveErrors::forward_bound);
+  nb::class_<SpaceBytes>(m, "SpaceBytes", "Bytes of the backend's memory, and of host memory beside it.")
+      .def_ro("device", &SpaceBytes::device)
+      .def_ro("host", &SpaceBytes::host);
+  nb::class_<MemoryForecast>(m, "MemoryForecast", "Bytes that factors will hold, with those of the analysis.")
+      .def_ro("factors", &MemoryForecast::factors)
+      .def_ro("factorization", &MemoryForecast::factorization)
+      .def_ro("solve", &MemoryForecast::solve);
   nb::class_<MemoryUse>(m, "MemoryUse", "Bytes held by the library, at the worst moment.")
       .def_ro("device_peak_bytes", &MemoryUse::device_peak_bytes)
-      .def_ro("limit_bytes", &MemoryUse::limit_bytes);
+      .def_ro("host_peak_bytes", &MemoryUse::host_peak_bytes)
+      .def_ro("limit_bytes", &MemoryUse::limit_bytes)
+      .def_ro("forecast", &MemoryUse::forecast)
+      .def_ro("moved_by_factorization", &MemoryUse::moved_by_factorization)
+      .def_ro("moved_by_solve", &MemoryUse::moved_by_solve);
   nb::class_<Report>(m, "Report", "Everything a solver has to say about its last calls.")
       .def_prop_ro("status", [](const Report& r) { return std::string(to_string(r.status)); })
       .def_ro("choice", &Report::choice)
@@ -385,6 +396,10 @@ void bind_solver(nb::module_& m) {
       .def("determinant", [](const Handle& h) { return h.use([](Solver& s) { return s.determinant(); }); })
       .def("increase_quality",
            [](const Handle& h) { return h.use([](Solver& s) { return s.increase_quality(); }); })
+      .def(
+          "forecast",
+          [](const Handle& h, int n_rhs) { return h.use([&](Solver& s) { return s.forecast(n_rhs); }); },
+          "n_rhs"_a)
       .def("new_like", &new_like, "b"_a)
       .def("factors", &factors)
       .def("structure", &structure)

@@ -255,6 +255,7 @@ class MethodSolver final : public SolverOf<lutra::Solver<Scalar, Space>, Scalar>
         [&](const auto& from, const auto& to) { complete(this->m_solver.solve_host(from, to, op)); });
   }
   FactorStructure structure() const override { return this->m_solver.structure(); }
+  std::optional<MemoryForecast> forecast(int n_rhs) const override { return this->m_solver.forecast(n_rhs); }
   FactorArrays factors() override {
     FactorArrays arrays;
     with_own("no factors", [&](auto& solver) -> decltype(solver.factors(), void()) {

@@ -88,6 +88,8 @@ class Solver {
   /// Sign or phase, and logarithm of the magnitude.
   virtual std::pair<std::complex<double>, double> determinant() { refuse("no determinant"); }
   virtual bool increase_quality() { refuse("no threshold to raise"); }
+  /// Empty if there is none.
+  virtual std::optional<MemoryForecast> forecast(int) const { return std::nullopt; }
   virtual FactorArrays factors() { refuse("no factors"); }
   virtual FactorStructure structure() const { refuse("no picture"); }
   /// For Krylov methods: the factors of a SparseILU of the same scalar type, which outlive it, or a function.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -64,6 +65,8 @@ class AnySolver {
   /// @returns natural logarithm of the magnitude
   virtual double determinant(void* sign) const = 0;
   virtual bool increase_quality() = 0;
+  /// Empty if there is none (Solver::forecast).
+  virtual std::optional<MemoryForecast> forecast(std::int64_t n_rhs) const = 0;
 
   virtual const Report& report() const = 0;
   /// The report, with the matrix and run it describes.

@@ -343,6 +343,18 @@ lutra_status lutra_determinant(lutra_solver* solver, void* sign, double* log_mag
   });
 }
 
+lutra_status lutra_forecast(lutra_solver* solver, std::int64_t n_rhs, lutra_memory_forecast* forecast) {
+  return with_solver(solver, [&](AnySolver& s) {
+    require(forecast != nullptr, "forecast: it is null");
+    require(n_rhs > 0, "n_rhs: it is less than 1");
+    const auto bytes = s.forecast(n_rhs);
+    if (!bytes) return fail(LUTRA_NO_VALUE, "lutra_forecast: there is no forecast for this solver");
+    *forecast = {bytes->factors.device,     bytes->factors.host, bytes->factorization.device,
+                 bytes->factorization.host, bytes->solve.device, bytes->solve.host};
+    return LUTRA_SUCCESS;
+  });
+}
+
 lutra_status lutra_increase_quality(lutra_solver* solver, int* raised) {
   return with_solver(solver, [&](AnySolver& s) {
     require(raised != nullptr, "raised: it is null");

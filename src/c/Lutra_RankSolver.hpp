@@ -48,6 +48,7 @@ class AnyRankSolver : public AnySolver {
   bool increase_quality() override {
     throw InputError("lutra_increase_quality: it belongs to LUTRA_LDLT and LUTRA_CHOLESKY");
   }
+  std::optional<MemoryForecast> forecast(std::int64_t) const override { return std::nullopt; }
 
  private:
   [[noreturn]] static void refuse(const std::string& function, const char* other) {

@@ -175,6 +175,12 @@ class TypedSolver final : public AnySolver {
     return raised;
   }
 
+  std::optional<MemoryForecast> forecast(std::int64_t n_rhs) const override {
+    analyzed("lutra_forecast");
+    constexpr std::int64_t most = 1 << 20;
+    return m_solver->forecast(static_cast<int>(std::min(n_rhs, most)));
+  }
+
   const Report& report() const override { return m_solver ? m_solver->report() : m_no_report; }
 
   ReportRecord record() const override {

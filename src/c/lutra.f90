@@ -62,6 +62,12 @@ module lutra
     integer(c_int64_t) :: bytes = 0, peak_bytes = 0
   end type
 
+  type, bind(c) :: lutra_memory_forecast  ! bytes
+    integer(c_int64_t) :: factors_device = 0, factors_host = 0
+    integer(c_int64_t) :: factorization_device = 0, factorization_host = 0
+    integer(c_int64_t) :: solve_device = 0, solve_host = 0
+  end type
+
   type, bind(c) :: lutra_rows  ! of lutra_mpi.h
     integer(c_int64_t) :: n = 0, n_rows = 0, nnz = 0
     type(c_ptr) :: rows = c_null_ptr, row_map = c_null_ptr, columns = c_null_ptr, values = c_null_ptr
@@ -189,6 +195,13 @@ module lutra
       import
       type(c_ptr), value :: solver
       integer(c_int), intent(out) :: raised
+    end function
+
+    integer(c_int) function lutra_forecast(solver, n_rhs, forecast) bind(c)
+      import
+      type(c_ptr), value :: solver
+      integer(c_int64_t), value :: n_rhs
+      type(lutra_memory_forecast), intent(out) :: forecast
     end function
 
     ! Functions of lutra_mpi.h

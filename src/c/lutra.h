@@ -238,6 +238,19 @@ lutra_status lutra_determinant(lutra_solver* solver, void* sign, double* log_mag
  * factors, more delayed pivots. *raised is 0 if the threshold cannot be raised. */
 lutra_status lutra_increase_quality(lutra_solver* solver, int* raised);
 
+/* Bytes that a factorization and a solve will hold, known after lutra_analyze; the analysis is included.
+ * "Device" is the memory of the backend, on hosts too; "host" the host memory beside it, where factors are
+ * streamed. */
+typedef struct lutra_memory_forecast {
+  uint64_t factors_device, factors_host;             /* values of the factors */
+  uint64_t factorization_device, factorization_host; /* peak of the first factorization */
+  uint64_t solve_device, solve_host;                 /* peak of a solve after it */
+} lutra_memory_forecast;
+
+/* Forecast for solves of n_rhs columns, at least one. Returns LUTRA_NO_VALUE and leaves *forecast unchanged
+ * for incomplete factors, Krylov methods, structurally singular matrices and solvers on several ranks. */
+lutra_status lutra_forecast(lutra_solver* solver, int64_t n_rhs, lutra_memory_forecast* forecast);
+
 /* ---- the report ---- */
 
 /* Status after the last analyze, factorize or solve; LUTRA_NOT_SOLVED before the first. */

@@ -101,6 +101,7 @@ const std::vector<Flag>& flags() {
       {"--perturbation", "perturbation", "P"},
       {"--memory-limit", "memory_limit", "BYTES", {}, {}, ", as 1000000, 500K, 200M, 2G, 1T"},
       {"--deadline", "deadline", "SECONDS"},
+      {"--factor-storage", "factor_storage"},
       {"--expected-factorizations", "expected_factorizations", "N", {}, "those of the call"},
       {"--refine", "max_refinement_steps", "N"},
       {"--check", "check"},

@@ -59,7 +59,8 @@ StructurePicture picture(const std::string& file, const HostMatrix<Scalar>& A,
 std::string analysis_text(const MatrixProperties& properties, const Report& report) {
   if (properties.rows != properties.cols || properties.rows == 0)
     return text_line("method", "none: a system needs a square matrix with rows");
-  std::string text = choice_text(report.choice) + factors_text(report.factors, true);
+  std::string text = choice_text(report.choice) + factors_text(report.factors, true) +
+                     forecast_text(report.memory.forecast, 1);
   if (report.status != Status::not_solved) text += text_line("status", describe(report, 1));
   return text;
 }

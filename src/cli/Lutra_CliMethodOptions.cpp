@@ -65,7 +65,7 @@ void check_use(const Arguments& a, const Kind& kind, KrylovMethod method) {
   require_use(a, chosen, (lu || ilu) && !kind.symmetric, {"--matching"});
   require_use(a, chosen, lu,
               {"--engine", "--symbolic", "--fill2", "--columns", "--pivot", "--perturbation",
-               "--expected-factorizations", "--solve-precision"});
+               "--expected-factorizations", "--solve-precision", "--factor-storage"});
 }
 
 /// The options of --method lu as those of a preconditioner.

@@ -98,8 +98,10 @@ class Session {
       record.message = describe(record.report, 1);
     } catch (const OutOfMemoryError& error) {
       run_out_of_memory(record, error.what());
-      if (m_arguments.is_given("--memory-limit"))
+      const bool streamed = m_options.solver.factor_storage == FactorStorage::streamed;  // states the need
+      if (m_arguments.is_given("--memory-limit") && !streamed)
         record.message += needed_text(A, m_options.solver, m_solver.method(), record.report,
+                                      forecast(B.size() / static_cast<std::size_t>(A.n_rows)),
                                       error.needed_bytes(), B.size() / static_cast<std::size_t>(A.n_rows));
     } catch (const std::bad_alloc& error) {
       run_out_of_memory(record, error.what());
@@ -129,6 +131,11 @@ class Session {
     if (status == Status::cancelled) throw CancelledError();
   }
 
+  /// Empty before the first analysis, too.
+  std::optional<MemoryForecast> forecast(std::size_t n_rhs) const {
+    constexpr std::size_t most = 1 << 20;
+    return m_analyzed ? m_solver.forecast(static_cast<int>(std::min(n_rhs, most))) : std::nullopt;
+  }
   void run_out_of_memory(ReportRecord& record, const char* message) const {
     record.report = m_solver.report();
     record.report.status = Status::out_of_memory;

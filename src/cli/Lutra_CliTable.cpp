@@ -181,7 +181,7 @@ void CommandTable::add_choices(CLI::App& command) {
   choice(command, "--backend", a.backend, backend_names, ": auto by predicted time", group);
   add_flags(command, group,
             {"--triangle", "--pivot", "--pair-ordering", "--front-pivoting", "--pivot-tol", "--perturbation",
-             "--memory-limit", "--deadline"});
+             "--memory-limit", "--factor-storage", "--deadline"});
   command
       .add_flag("--deterministic", a.deterministic,
                 "the same bits from run to run; choices by built-in numbers, not by measured ones")

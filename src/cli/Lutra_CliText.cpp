@@ -161,8 +161,11 @@ std::string condition_text(const Report& report) {
 std::string memory_text(const MemoryUse& memory) {
   if (memory.device_peak_bytes == 0) return "";
   std::string text = bytes_text(memory.device_peak_bytes);
-  if (memory.host_peak_bytes) text += ", host stages " + bytes_text(*memory.host_peak_bytes);
+  if (memory.host_peak_bytes) text += ", of the host " + bytes_text(*memory.host_peak_bytes);
   if (memory.limit_bytes) text += ", limit " + bytes_text(*memory.limit_bytes);
+  if (memory.moved_by_factorization)
+    text += ", moved by the factorization " + bytes_text(*memory.moved_by_factorization);
+  if (memory.moved_by_solve) text += ", by a solve " + bytes_text(*memory.moved_by_solve);
   return text_line("memory", text);
 }
 
@@ -316,6 +319,16 @@ std::string factors_text(const FactorCounts& factors, bool stored) {
   append(text, "levels", count(factors.levels));
   append(text, "tree height", count(factors.tree_height));
   return text_line("factors", text);
+}
+
+std::string forecast_text(const std::optional<MemoryForecast>& forecast, std::int64_t n_rhs) {
+  if (!forecast) return "";
+  const auto bytes = [](const SpaceBytes& of) {
+    return bytes_text(of.device) + (of.host > 0 ? " and " + bytes_text(of.host) + " of the host" : "");
+  };
+  return text_line("memory", "factors " + bytes(forecast->factors) + ", factorization " +
+                                 bytes(forecast->factorization) + ", solve of " + std::to_string(n_rhs) +
+                                 (n_rhs == 1 ? " column " : " columns ") + bytes(forecast->solve));
 }
 
 std::string to_text(const ReportRecord& record, const std::string& solution) {

@@ -42,6 +42,10 @@ std::string choice_text(const Choice& choice);
 /// Line about the size of the factors: forecast for an ordering, or stored.
 std::string factors_text(const FactorCounts& factors, bool stored);
 
+/// Line about the memory that a factorization and a solve will take; empty if that is unknown.
+/// @param n_rhs right-hand sides for which it was predicted
+std::string forecast_text(const std::optional<MemoryForecast>& forecast, std::int64_t n_rhs);
+
 }  // namespace lutra::Cli
 
 #endif

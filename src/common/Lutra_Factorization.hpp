@@ -232,6 +232,8 @@ class Factorization : public Preconditioner<Scalar, ExecutionSpace> {
 
   /// Adds what the report says of factors that values change: incomplete ones.
   virtual void describe(Report&) const {}
+  /// Adds the bytes of factors that are streamed from host memory.
+  virtual void describe_memory(MemoryUse&) const {}
 
   /// The row at which the watchdog stopped an `apply` since the last call, or −1. Fences.
   virtual std::int64_t consume_timeout(const ExecutionSpace& exec) = 0;
@@ -254,9 +256,13 @@ struct FactorizationPlan {
   FactorCounts counts;                     ///< counts without the fill ratio
   std::vector<std::int64_t> level_widths;  ///< number of columns in each level of the factorization
   std::string_view solve_method;
-  std::string solve_reason;  ///< reason for solve_method if the library chose it
+  std::string solve_reason;    ///< reason for solve_method if the library chose it
+  std::string storage_reason;  ///< why factors are streamed from host memory; empty: they are not
 
   virtual ~FactorizationPlan() = default;
+  /// Bytes of one of its factorizations without the plan; empty if they are not known before. O(fronts)
+  /// @param n_columns right-hand sides of a solve
+  virtual std::optional<MemoryForecast> forecast(int /*n_columns*/) const { return std::nullopt; }
   /// Creates a factorization without values. It owns everything that changes (factors, workspace, flags of
   /// kernels), so factorizations of one plan may run at the same time on different instances. The plan must
   /// outlive it.

@@ -10,6 +10,7 @@
 
 #include "Lutra_Config.hpp"  // LUTRA_VERSION, LUTRA_VERSION_MAJOR, …: version of the headers
 #include "Lutra_Error.hpp"
+#include "Lutra_MemoryForecast.hpp"
 
 namespace lutra {
 
@@ -87,9 +88,14 @@ struct SolveErrors {
 
 /// Peak bytes in Views of the library.
 struct MemoryUse {
-  std::size_t device_peak_bytes = 0;           ///< in the execution space's memory, on host backends too
-  std::optional<std::size_t> host_peak_bytes;  ///< stages that run on the host; empty: not counted
+  std::size_t device_peak_bytes = 0;  ///< in the execution space's memory, on host backends too
+  /// host memory that holds streamed factors; empty: none, and memory of stages on the host is not counted
+  std::optional<std::size_t> host_peak_bytes;
   std::optional<std::size_t> limit_bytes;
+  std::optional<MemoryForecast> forecast;  ///< of the analysis, for one right-hand side; empty: unknown
+  /// Bytes between the memories of the execution space and of the host, in the last factorization and in one
+  /// solve with its factors; only with streamed factors
+  std::optional<std::size_t> moved_by_factorization, moved_by_solve;
 };
 
 /// One step of ParILUT: from L and U of the step before, with candidates, to those entries that are kept.

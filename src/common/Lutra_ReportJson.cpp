@@ -184,10 +184,23 @@ Json make(const SolveErrors& errors) {
           {"forward_bound", number(errors.forward_bound)}};
 }
 
+Json make(const SpaceBytes& bytes) {
+  return {{"device", bytes.device}, {"host", bytes.host}};
+}
+
+Json make(const MemoryForecast& forecast) {
+  return {{"factors", make(forecast.factors)},
+          {"factorization", make(forecast.factorization)},
+          {"solve", make(forecast.solve)}};
+}
+
 Json make(const MemoryUse& memory) {
   return {{"device_peak_bytes", memory.device_peak_bytes},
           {"host_peak_bytes", number(memory.host_peak_bytes)},
-          {"limit_bytes", number(memory.limit_bytes)}};
+          {"limit_bytes", number(memory.limit_bytes)},
+          {"forecast", memory.forecast ? make(*memory.forecast) : Json(nullptr)},
+          {"moved_by_factorization", number(memory.moved_by_factorization)},
+          {"moved_by_solve", number(memory.moved_by_solve)}};
 }
 
 Json make(const ReportRecord& record) {

@@ -13,9 +13,7 @@ SolveWorkspace<Scalar, ExecutionSpace>::SolveWorkspace(const ExecutionSpace& exe
                                                        std::size_t k, const MemoryBudget& budget)
     : reservation(budget) {
   using Memory = typename ExecutionSpace::memory_space;
-  constexpr std::size_t arrays = 6;  // the last for maxima, if they are few
-  reservation.template reserve<Memory>(exec, "lutra::krylov::solve workspace",
-                                       arrays * MemoryReservation::padded(n * k * sizeof(Scalar)));
+  reservation.template reserve<Memory>(exec, "lutra::krylov::solve workspace", bytes(n, k));
   for (Rows* rows : {&B, &X, &R, &trial_X, &trial_R})
     *rows = reservation.template allocate<Rows>(exec, "lutra::krylov::solve workspace", n, k);
   maxima = ResidualMaxima<ExecutionSpace>(exec, reservation, k);

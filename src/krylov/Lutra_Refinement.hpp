@@ -15,7 +15,13 @@ struct SolveWorkspace {
   using Rows = DenseRows<Scalar, typename ExecutionSpace::memory_space>;
   using Operator = MatrixOperator<Scalar, ExecutionSpace>;
 
+  static constexpr std::size_t arrays = 6;  ///< one of them for maxima, if they are few
+
   SolveWorkspace() = default;
+  /// Bytes of a workspace.
+  static std::size_t bytes(std::size_t n, std::size_t k) {
+    return arrays * MemoryReservation::padded(n * k * sizeof(Scalar));
+  }
   /// @throws OutOfMemoryError
   SolveWorkspace(const ExecutionSpace& exec, std::size_t n, std::size_t k, const MemoryBudget& budget);
 

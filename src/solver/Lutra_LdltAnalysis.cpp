@@ -70,17 +70,19 @@ std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> with_scales_of(
 /// Returns the pivots to try first. Those of the diagonal fail if a row with a zero on the diagonal is
 /// eliminated before all its neighbours, since its pivot is then zero. If memory is limited, it is reserved
 /// for the fronts of L·D·Lᵀ, which are needed if the attempt fails.
-/// @param order rows in elimination order
+/// @param order    rows in elimination order
+/// @param streamed whether factors are streamed, which only those of pivots in place are
 template <class ExecutionSpace, class Scalar>
 LdltAttempt first_attempt(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& S,
-                          const std::vector<Ordinal>& order, const LdltOptions& options) {
+                          const std::vector<Ordinal>& order, const LdltOptions& options,
+                          bool streamed = false) {
 #ifdef KOKKOS_ENABLE_CUDA
   const bool is_faster = std::is_same_v<ExecutionSpace, Kokkos::Cuda>;
 #else
   const bool is_faster = false;
 #endif
   const bool may = options.pivoting != Pivoting::static_perturbed;
-  if (!may || !options.in_place_first.value_or(is_faster && options.memory_limit == 0))
+  if (!may || !options.in_place_first.value_or(streamed || (is_faster && options.memory_limit == 0)))
     return LdltAttempt::delays;
   std::vector<Ordinal> position(order.size());
   for (std::size_t k = 0; k < order.size(); ++k) at(position, order[k]) = static_cast<Ordinal>(k);
@@ -208,6 +210,7 @@ void analyze_symmetric(const ExecutionSpace& exec,
                        LdltOptions options, const MemoryBudget& budget,
                        Analysis<Scalar, ExecutionSpace>& analysis,
                        const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border = {}) {
+  const std::size_t used_before = budget.used_bytes();
   analysis.n = S.n_rows;
   analysis.value_hash = hash_of_values(exec, S.values);
   Report& report = analysis.report = report_of(options);
@@ -226,22 +229,27 @@ void analyze_symmetric(const ExecutionSpace& exec,
   analysis.F.A = S.pattern();
   analysis.F.row_order = analysis.F.col_order =
       upload(exec, analysis.F.reservation, "lutra::solver::order", pivots.columns);
+  const bool streamed = streams_ldlt<Scalar>(exec, options, tree, budget);
   const bool bordered = analysis.bordered = border && report.structural_rank.value_or(S.n_rows) == S.n_rows;
   const auto plan = [&](const auto& F, auto&& fronts, const auto& entries) {
     return plan_ldlt_engine<Scalar, ExecutionSpace>(
         exec, F, std::forward<decltype(fronts)>(fronts), entries, options,
-        bordered ? LdltAttempt::delays : first_attempt<ExecutionSpace>(on_host, pivots.columns, options),
+        bordered ? LdltAttempt::delays
+                 : first_attempt<ExecutionSpace>(on_host, pivots.columns, options, streamed),
         report.structural_rank, budget, bordered ? border : nullptr);
   };
   analysis.plan = bordered ? plan_bordered(exec, *border, pivots, tree, budget, plan)
                            : plan(analysis.F, std::move(tree),
                                   FrontEntries{on_host.pattern(), pivots.columns, pivots.columns});
   report.times.levelization = timer.seconds();
+  if (!analysis.plan->storage_reason.empty()) add_reason(report, analysis.plan->storage_reason);
   const auto height = report.factors.tree_height;
   report.factors = analysis.plan->counts;
   report.factors.tree_height = height;
   report.factors.levels = static_cast<std::int64_t>(analysis.plan->level_widths.size());
   report.factors.fill_ratio = static_cast<double>(*report.factors.nnz_l) / static_cast<double>(S.nnz());
+  analysis.held_bytes = analysis.symmetric->S.reservation.bytes() + bytes_since(used_before, budget);
+  report.memory.forecast = analysis.forecast();
   exec.fence("lutra::solver: the analysis is complete for other instances");
 }
 

@@ -8,6 +8,7 @@
 
 #include "Lutra_Error.hpp"
 #include "Lutra_Formatted.hpp"
+#include "Lutra_FreeBytes.hpp"
 #include "Lutra_InPlaceFactors.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -111,8 +112,7 @@ void LdltFactorization<Scalar, ExecutionSpace>::need_in_place(const ExecutionSpa
 template <class Scalar, class ExecutionSpace>
 std::optional<FactorizationOutcome> LdltFactorization<Scalar, ExecutionSpace>::keep_in_place(
     const ExecutionSpace& exec, FactorizationOutcome outcome) {
-  const DiagonalPivots pivots =
-      inspect_diagonal_pivots(exec, m_in_place->plan().fronts, m_in_place->fronts());
+  const DiagonalPivots pivots = m_in_place->diagonal_pivots(exec);
   if (!passes(outcome, pivots, m_rule, m_plan.F.A.n_rows)) return {};
   m_state = State::in_place;
   take_pivots<Scalar>(pivots, m_attempt, m_rule, static_cast<std::int64_t>(m_plan.predicted_entries),
@@ -364,6 +364,22 @@ void LdltEnginePlan<Scalar, ExecutionSpace>::write_pattern(const ExecutionSpace&
 }
 
 template <class Scalar, class ExecutionSpace>
+std::optional<MemoryForecast> LdltEnginePlan<Scalar, ExecutionSpace>::forecast(int n_columns) const {
+  if (border) return std::nullopt;
+  if (in_place) {
+    const auto [threshold, kind] = pivoting_of(first, rule_of(options));
+    return static_cast<const MultifrontalPlan<Scalar, ExecutionSpace>&>(*in_place).forecast_with(
+        threshold > 0 ? std::optional(kind) : std::nullopt, n_columns);
+  }
+  const FrontFactorBytes factors = predict_ldlt_bytes<Scalar, ExecutionSpace>(pivoted->plan);
+  MemoryForecast result;
+  result.factors.device = factors.panels;
+  result.factorization.device = factors.all;
+  result.solve.device = factors.all + pivoted->solver.predict_bytes(pivoted->plan, false, n_columns);
+  return result;
+}
+
+template <class Scalar, class ExecutionSpace>
 auto LdltEnginePlan<Scalar, ExecutionSpace>::plan_pivoted(const ExecutionSpace& exec,
                                                           const MemoryBudget& budget) const
     -> std::shared_ptr<const Pivoted> {
@@ -375,6 +391,20 @@ auto LdltEnginePlan<Scalar, ExecutionSpace>::plan_pivoted(const ExecutionSpace& 
   auto plan = plan_ldlt(exec, input->tree, {input->A, input->order, input->order}, budget, fronts, F.A);
   LdltSolver<Scalar, ExecutionSpace> solver(exec, plan, budget);
   return std::make_shared<const Pivoted>(std::move(plan), std::move(solver));
+}
+
+template <class Scalar, class ExecutionSpace>
+bool streams_ldlt(const ExecutionSpace& exec, const LdltOptions& options, const AssemblyTree& tree,
+                  const MemoryBudget& budget) {
+  if (options.factor_storage != FactorStorage::automatic || is_host_space<ExecutionSpace>)
+    return options.factor_storage == FactorStorage::streamed;
+  const FrontLayout layout = lay_out_fronts(tree);
+  double entries = static_cast<double>(layout.contributions);
+  for (const Front& front : layout.fronts) {  // with the room for delayed columns
+    const double columns = front.pivots + 0.1 * front.pivots;
+    entries += columns * (columns + front.cb_rows);
+  }
+  return entries * sizeof(Scalar) > static_cast<double>(std::min(budget.available_bytes(), free_bytes(exec)));
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -399,9 +429,20 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
   if (first != LdltAttempt::delays && plan->min_zero == 0) {
     LuOptions of_fronts;
     of_fronts.device_model = options.device_model;
-    try {
-      plan->in_place = plan_multifrontal<Scalar>(exec, F, tree, on_host, of_fronts, budget, options.symmetry);
-    } catch (const OutOfMemoryError&) {  // factorizations then do not try them
+    if (streams_ldlt<Scalar>(exec, options, tree, budget)) {
+      plan->in_place =
+          plan_streamed_fronts<Scalar>(exec, F, tree, on_host, of_fronts, budget,
+                                       options.factor_storage == FactorStorage::streamed
+                                           ? "as the options ask"
+                                           : "since they do not fit into the memory that is left",
+                                       options.symmetry);
+      plan->storage_reason = plan->in_place->storage_reason;
+    } else {
+      try {
+        plan->in_place =
+            plan_multifrontal<Scalar>(exec, F, tree, on_host, of_fronts, budget, options.symmetry);
+      } catch (const OutOfMemoryError&) {  // factorizations then do not try them
+      }
     }
   }
   plan->input = PivotedInput{std::move(tree), on_host.A, on_host.row_order};
@@ -417,6 +458,8 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_ldlt_engin
 }
 
 #define LUTRA_LDLT_ENGINE(Scalar, Space)                                                                     \
+  template bool streams_ldlt<Scalar>(const Space&, const LdltOptions&, const AssemblyTree&,                  \
+                                     const MemoryBudget&);                                                   \
   template struct LdltEnginePlan<Scalar, Space>;                                                             \
   template class LdltFactorization<Scalar, Space>;                                                           \
   template std::shared_ptr<const FactorizationPlan<Scalar, Space>> plan_ldlt_engine<Scalar>(                 \

@@ -45,34 +45,33 @@ double entries_of_panels(const AssemblyTree& tree) {
   return entries;
 }
 
-/// Returns the bytes that the multifrontal engine keeps, including index lists and vectors of solves for one
-/// right-hand side.
-/// @param nnz number of entries of the matrix
-template <class Scalar, class ExecutionSpace>
-double bytes_of_fronts(const ExecutionSpace& exec, const LuOptions& options, const AssemblyTree& tree,
-                       std::int64_t nnz) {
-  const auto of_factors =
-      static_cast<double>(predict_bytes_of_fronts<Scalar>(exec, tree, nnz, exec.concurrency()));
-  if (solves_on_fronts(options))
-    return of_factors + static_cast<double>((2 * sizeof(std::uint32_t) + sizeof(Scalar)) *
-                                            (tree.rows.size() + static_cast<std::size_t>(tree.n)));
-  // Solves by rows need L + U in addition to the panels: values, columns, and positions in the panels.
-  constexpr auto by_rows = static_cast<double>(sizeof(Scalar) + sizeof(Ordinal) + sizeof(Offset));
-  return of_factors + by_rows * entries_of_panels(tree);
+/// Whether factors that do not fit may be streamed from host memory.
+template <class ExecutionSpace>
+bool may_stream(const LuOptions& options, bool bordered) {
+  if (bordered || !solves_on_fronts(options)) return false;
+  return options.factor_storage == FactorStorage::streamed ||
+         (options.factor_storage == FactorStorage::automatic && !Impl::is_host_space<ExecutionSpace>);
+}
+
+/// Why factors are streamed; empty: they are resident.
+template <class ExecutionSpace>
+std::string reason_to_stream(const LuOptions& options, bool bordered, bool fit) {
+  if (!may_stream<ExecutionSpace>(options, bordered)) return "";
+  if (options.factor_storage == FactorStorage::streamed) return "as the options ask";
+  return fit ? "" : "since they do not fit into the memory that is left";
 }
 
 /// Computes the properties on which the choice of an engine depends.
 template <class Scalar, class ExecutionSpace>
 Impl::EngineProperties properties_of(const ExecutionSpace& exec, const LuOptions& options,
                                      const AssemblyTree& tree, std::int64_t nnz, bool block_triangular,
-                                     const MemoryBudget& budget) {
+                                     bool bordered, const MemoryBudget& budget) {
   Impl::EngineProperties properties;
   properties.block_triangular = block_triangular;
   const double entries = entries_of_panels(tree);
   properties.flops_per_entry = entries > 0 ? tree.flops / entries : 0.0;
-  if (budget.limit_bytes() > 0 && tree.count() > 0)
-    properties.fronts_fit =
-        bytes_of_fronts<Scalar>(exec, options, tree, nnz) < static_cast<double>(budget.available_bytes());
+  properties.fronts_fit = fronts_fit<Scalar>(exec, options, tree, nnz, budget);
+  properties.may_stream = may_stream<ExecutionSpace>(options, bordered);
   return properties;
 }
 
@@ -94,15 +93,22 @@ bool is_of(const Analysis& analysis, const LuOptions& options) {
   return own != nullptr && *own == options;
 }
 
+/// An engine with its assembly tree.
+struct PreparedEngine {
+  Engine engine;
+  AssemblyTree tree;
+  bool fits = true;  ///< fronts fit into memory
+};
+
 /// Chooses an engine, reorders the pivots for it, and returns its assembly tree.
 /// @param former analysis whose order is reused, if it uses LU by rows with the same engine
 template <class Scalar, class ExecutionSpace>
-std::pair<Engine, AssemblyTree> prepare_engine(
+PreparedEngine prepare_engine(
     const ExecutionSpace& exec,
     const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& A,
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
-    const NumericDeviceModel& model, const MemoryBudget& budget, PivotOrder& pivots, const Report* former,
-    Report& report) {
+    const NumericDeviceModel& model, bool bordered, const MemoryBudget& budget, PivotOrder& pivots,
+    const Report* former, Report& report) {
   AssemblyTree tree;
   if (pivots.reuse == Reuse::ordering && former->choice.engine == name_of(Engine::simplicial)) {
     report.choice.engine = former->choice.engine;
@@ -111,11 +117,9 @@ std::pair<Engine, AssemblyTree> prepare_engine(
   const bool tree_order = wants_tree_order<ExecutionSpace>(options);
   if (Impl::may_take_fronts(options) || tree_order)
     tree = Impl::build_tree(exec, A.pattern(), on_host, pivots, budget);
-  const auto [engine, reason] =
-      Impl::choose_engine(options,
-                          properties_of<Scalar>(exec, options, tree, static_cast<std::int64_t>(A.nnz()),
-                                                pivots.block_triangular, budget),
-                          model);
+  const auto properties = properties_of<Scalar>(exec, options, tree, static_cast<std::int64_t>(A.nnz()),
+                                                pivots.block_triangular, bordered, budget);
+  const auto [engine, reason] = Impl::choose_engine(options, properties, model);
   report.choice.engine = name_of(engine);
   if (!reason.empty()) Impl::add_reason(report, reason);
   if (engine == Engine::multifrontal) Impl::collect_rows(pivots, tree);
@@ -124,7 +128,7 @@ std::pair<Engine, AssemblyTree> prepare_engine(
     report.choice.symbolic = name_of(SymbolicMethod::etree);
     if (const std::string why = Impl::reason_for_etree(options); !why.empty()) Impl::add_reason(report, why);
   }
-  return {engine, std::move(tree)};
+  return {engine, std::move(tree), properties.fronts_fit};
 }
 
 }  // namespace
@@ -147,6 +151,7 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
                            const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border)
     -> AnalysisPointer<Scalar, ExecutionSpace> {
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
+  const std::size_t used_before = budget.used_bytes();
   auto analysis = std::make_shared<Analysis<Scalar, ExecutionSpace>>();
   analysis->n = A.n_rows;
   analysis->options = options;
@@ -163,7 +168,8 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
     order.ordered = by_rows ? order.columns : former->ordered_columns;
   }
   LuOptions engines = options;
-  if (border && solves_on_fronts(options) && options.engine == Engine::automatic)
+  const bool bordered = border && solves_on_fronts(options);
+  if ((bordered || options.factor_storage == FactorStorage::streamed) && options.engine == Engine::automatic)
     engines.engine = Engine::multifrontal;
   auto pivots = choose_pivots(exec, A, on_host, engines, budget, report, order);
   if (!pivots) {
@@ -182,9 +188,9 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
 
   if (!pivots->block_triangular) analysis->ordered_columns = pivots->columns;
   const Impl::StageTimer tree_timer(exec, true);
-  const auto [engine, tree] = [&] {
+  const auto [engine, tree, fits] = [&] {
     const Impl::RunStage stage(budget, "symbolic");
-    return prepare_engine(exec, A, on_host.pattern(), engines, model.numeric, budget, *pivots,
+    return prepare_engine(exec, A, on_host.pattern(), engines, model.numeric, bordered, budget, *pivots,
                           former ? &former->report : nullptr, report);
   }();
   const double tree_seconds = tree_timer.seconds();
@@ -194,8 +200,11 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
   if (engine == Engine::multifrontal) {
     const Impl::RunStage stage(budget, "levelization");
     const Impl::StageTimer timer(exec, true);
-    const bool bordered = border && solves_on_fronts(options);
+    const std::string streamed = reason_to_stream<ExecutionSpace>(options, bordered, fits);
     const auto plan = [&](const auto& F, const auto& fronts, const auto& entries) {
+      if (!streamed.empty())
+        return plan_streamed_fronts<Scalar, ExecutionSpace>(exec, F, fronts, entries, options, budget,
+                                                            streamed);
       return plan_multifrontal<Scalar, ExecutionSpace>(exec, F, fronts, entries, options, budget,
                                                        std::nullopt, bordered ? border : nullptr);
     };
@@ -215,9 +224,12 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
   report.factors.levels = static_cast<std::int64_t>(analysis->plan->level_widths.size());
   report.choice.trisolve = analysis->plan->solve_method;
   if (options.trisolve == TrisolveMethod::automatic) Impl::add_reason(report, analysis->plan->solve_reason);
+  if (!analysis->plan->storage_reason.empty()) Impl::add_reason(report, analysis->plan->storage_reason);
   const auto nnz = static_cast<double>(A.nnz());
   report.factors.fill_ratio =
       nnz > 0 ? static_cast<double>(*report.factors.nnz_l + *report.factors.nnz_u) / nnz : 0.0;
+  analysis->held_bytes = Impl::bytes_since(used_before, budget);
+  report.memory.forecast = analysis->forecast();
   exec.fence("lutra::solver: the analysis is complete for other instances");
   return analysis;
 }

@@ -255,6 +255,7 @@ void Numeric<Scalar, ExecutionSpace>::adopt(
   m_report.choice = renewed->report.choice;
   m_report.factors = renewed->report.factors;
   m_report.structural_rank = renewed->report.structural_rank;
+  m_report.memory.forecast = renewed->report.memory.forecast;
   StageTimes& times = m_report.times;
   const StageTimes& taken = renewed->report.times;
   times.matching = taken.matching;
@@ -407,6 +408,7 @@ void Numeric<Scalar, ExecutionSpace>::throw_if_stopped() {
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::update_memory() {
   Impl::report_memory(m_budget, m_report);
+  if (m_factorization) m_factorization->describe_memory(m_report.memory);
 }
 
 /// Returns the scales of the factors. For Cholesky, which does not scale, returns scales computed from the

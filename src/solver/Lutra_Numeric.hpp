@@ -61,6 +61,7 @@ struct Analysis {
   bool paired = false;  ///< LDLᵀ: matched rows are adjacent, so that the order depends on the values
   std::vector<Ordinal> row_front;  ///< [n] LDLᵀ: front in which each of the user's rows is a pivot
   MemoryReservation reservation;
+  std::size_t held_bytes = 0;  ///< bytes that the analysis holds in its budget
 
   bool is_incomplete() const { return std::holds_alternative<SparseIluOptions>(options); }
   /// Returns the pattern that matrices must have.
@@ -68,11 +69,18 @@ struct Analysis {
   /// Returns the row and column orders, the pattern of L + U and the level widths on the host. The result is
   /// empty for a structurally singular matrix. Fences.
   FactorStructure structure(const ExecutionSpace& exec) const;
+  /// Predicts the memory of a `Numeric` over this analysis, with the bytes of the analysis (docs/memory.md).
+  /// O(fronts)
+  /// @param n_rhs right-hand sides of a solve, at least 1
+  /// @returns empty for incomplete factors, Schur complements and structurally singular patterns
+  std::optional<MemoryForecast> forecast(int n_rhs = 1) const;
 };
 
 namespace Impl {
 template <class Scalar, class ExecutionSpace>
 struct Border;
+
+inline constexpr int columns_at_once = 16;  ///< right-hand sides in the workspace of a solve
 
 /// Default pivot perturbation, ε^(5/8). It is small enough to spare pivots that are small because the matrix
 /// is ill-conditioned, and large enough to bound growth.

@@ -23,7 +23,7 @@
 namespace lutra {
 namespace {
 
-constexpr std::size_t columns_at_once = 16;  // right-hand sides in the workspace
+constexpr std::size_t columns_at_once = Impl::columns_at_once;
 
 template <class Scalar>
 double default_tolerance() {

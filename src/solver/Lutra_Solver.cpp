@@ -177,6 +177,17 @@ FactorStructure Solver<Scalar, ExecutionSpace>::structure() const {
       m_solver);
 }
 
+template <class Scalar, class ExecutionSpace>
+std::optional<MemoryForecast> Solver<Scalar, ExecutionSpace>::forecast(int n_rhs) const {
+  this->require_analysis("forecast");
+  return std::visit(
+      [&](const auto& solver) -> std::optional<MemoryForecast> {
+        if constexpr (requires { solver.forecast(n_rhs); }) return solver.forecast(n_rhs);
+        return {};
+      },
+      m_solver);
+}
+
 /// Copies the report of the method's solver and adds what only this class knows.
 template <class Scalar, class ExecutionSpace>
 void Solver<Scalar, ExecutionSpace>::take_report() {

@@ -102,6 +102,9 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   /// host. The result is empty for a Krylov method and for a structurally singular matrix. Fences.
   /// @throws CallOrderError if there is no analysis
   FactorStructure structure() const;
+  /// Predicts the bytes of a factorization and of a solve (Analysis::forecast); empty for a Krylov method.
+  /// @throws CallOrderError if there is no analysis
+  std::optional<MemoryForecast> forecast(int n_rhs = 1) const;
   /// Returns the current method. It is `automatic` before the first analysis unless the options name a
   /// method.
   Method method() const noexcept { return m_method; }

@@ -241,6 +241,7 @@ struct StoppedEngine final : lutra::Impl::TriangleEngine<double, Kokkos::Default
   std::int64_t count_inverted_blocks(const Space&) const override { return 0; }
   const TriangularReport& report() const override { return made; }
   std::size_t bytes() const override { return 0; }
+  std::size_t predict_bytes(int) const override { return 0; }
 };
 
 }  // namespace

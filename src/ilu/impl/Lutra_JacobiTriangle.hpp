@@ -125,6 +125,10 @@ class JacobiTriangle final : public TriangleEngine<Scalar, ExecutionSpace> {
   std::int64_t count_inverted_blocks(const ExecutionSpace&) const override { return 0; }
   const TriangularReport& report() const override { return m_plan->report; }
   std::size_t bytes() const override { return m_reservation.bytes(); }
+  std::size_t predict_bytes(int n_columns) const override {
+    return 3 * static_cast<std::size_t>(m_plan->rows.n) * static_cast<std::size_t>(n_columns) *
+           sizeof(Scalar);
+  }
 
  private:
   void solve_group(const ExecutionSpace& exec, const MappedColumns<const Scalar>& in,

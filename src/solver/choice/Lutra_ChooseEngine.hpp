@@ -14,6 +14,7 @@ struct EngineProperties {
   /// Flops of the fronts per entry of L + U that they store, including zeros from amalgamation.
   double flops_per_entry = 0;
   bool fronts_fit = true;         ///< fronts fit within the memory limit
+  bool may_stream = false;        ///< if they do not, they can be streamed from host memory
   bool block_triangular = false;  ///< the order suits only LU by rows with an exact pattern
 };
 
@@ -50,10 +51,10 @@ inline EngineChoice choose_engine(const LuOptions& options, const EngineProperti
   if (properties.block_triangular)
     return {Engine::simplicial, "simplicial engine: its rows do not fill between irreducible blocks"};
   const bool enough_work = properties.flops_per_entry >= model.min_flops_per_entry;
-  const Engine engine = enough_work && properties.fronts_fit ? Engine::multifrontal : Engine::simplicial;
+  const bool possible = properties.fronts_fit || properties.may_stream;
+  const Engine engine = enough_work && possible ? Engine::multifrontal : Engine::simplicial;
   const std::string name(name_of(engine));
-  if (enough_work && !properties.fronts_fit)
-    return {engine, name + " engine: fronts would not fit into the memory limit"};
+  if (enough_work && !possible) return {engine, name + " engine: fronts would not fit into the memory limit"};
   return {engine, name + " engine: fronts perform " +
                       std::to_string(static_cast<std::int64_t>(properties.flops_per_entry)) +
                       " flops per stored entry"};

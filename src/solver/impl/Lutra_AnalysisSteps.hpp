@@ -20,6 +20,12 @@
 
 namespace lutra::Impl {
 
+/// Bytes that the budget holds in addition to `used_before`.
+inline std::size_t bytes_since(std::size_t used_before, const MemoryBudget& budget) {
+  const std::size_t used = budget.used_bytes();
+  return used > used_before ? used - used_before : 0;
+}
+
 /// Copies a pattern and the orders of rows and columns to the memory of the execution space.
 template <class ExecutionSpace>
 PermutedPattern<typename ExecutionSpace::memory_space> permute(

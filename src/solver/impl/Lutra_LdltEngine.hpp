@@ -57,6 +57,8 @@ struct LdltEnginePlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
       const ExecutionSpace& exec, const MemoryBudget& budget) const override;
   void write_pattern(const ExecutionSpace& exec, FactorStructure& structure) const override;
+  /// Of the first attempt if it keeps its pivots; of fronts without more room than planned otherwise.
+  std::optional<MemoryForecast> forecast(int n_columns) const override;
 };
 
 /// Multifrontal L·D·Lᵀ of one matrix after another.
@@ -108,6 +110,9 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   bool increase_quality() override;
   std::int64_t consume_timeout(const ExecutionSpace& exec) override;
   std::optional<FactorizationOutcome> factorize_with_more_zeros(const ExecutionSpace& exec) override;
+  void describe_memory(MemoryUse& memory) const override {
+    if (m_state != State::fronts && m_in_place) m_in_place->describe_memory(memory);
+  }
 
   using typename SymmetricFactors<Scalar, ExecutionSpace>::ConstColumns;
   using typename SymmetricFactors<Scalar, ExecutionSpace>::Columns;
@@ -154,6 +159,12 @@ class LdltFactorization final : public Factorization<Scalar, ExecutionSpace>,
   bool m_doubtful = false;  ///< rounding errors may have been accepted as pivots of a singular matrix
   BorderWorkspace<Scalar, ExecutionSpace> m_bordered;
 };
+
+/// Whether the factors of LDLᵀ or Cholesky are streamed from host memory: as asked, or on devices where L and
+/// D do not fit. Streamed factors are those of pivots in place, L and U.
+template <class Scalar, class ExecutionSpace>
+bool streams_ldlt(const ExecutionSpace& exec, const LdltOptions& options, const AssemblyTree& tree,
+                  const MemoryBudget& budget);
 
 /// Plans multifrontal LDLᵀ and its solves. Fronts with delayed pivots are planned only if factorizations do
 /// not try pivots in place first.

@@ -11,12 +11,14 @@
 #include "Lutra_Index.hpp"
 #include "Lutra_LuTriangles.hpp"
 #include "Lutra_Options.hpp"
+#include "Lutra_StreamedFronts.hpp"
 
 namespace lutra {
 
 /// Plan of the multifrontal engine on one pattern (Duff and Reid's method, Lutra_FrontLu.hpp). Solves use
 /// either the panels of the fronts, or L and U by rows, gathered from the panels. Both solvers are prototypes
-/// that each factorization copies.
+/// that each factorization copies. Where factors are streamed from host memory, a division of the tree takes
+/// the place of `fronts`, `schedule` and solvers.
 template <class Scalar, class ExecutionSpace>
 struct MultifrontalPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   using Memory = typename ExecutionSpace::memory_space;
@@ -26,7 +28,8 @@ struct MultifrontalPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   PermutedPattern<Memory> F;
   LuPlan<Memory> fronts;
   std::shared_ptr<const Impl::FrontSchedule<Scalar, ExecutionSpace>> schedule;
-  std::shared_ptr<const Impl::Border<Scalar, ExecutionSpace>> border;  ///< border of F; may be null
+  std::shared_ptr<const Impl::StreamedPlan<Scalar, ExecutionSpace>> streamed;  ///< null: resident factors
+  std::shared_ptr<const Impl::Border<Scalar, ExecutionSpace>> border;          ///< border of F; may be null
   double pivot_threshold = 0;       ///< threshold of pivoting; 0: static pivoting
   std::optional<Solver> on_fronts;  ///< solves on the panels, or empty
   std::optional<Solves> by_rows;    ///< solves with L and U by rows, if on_fronts is empty
@@ -36,6 +39,10 @@ struct MultifrontalPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   std::unique_ptr<Factorization<Scalar, ExecutionSpace>> make_factorization(
       const ExecutionSpace& exec, const MemoryBudget& budget) const override;
   void write_pattern(const ExecutionSpace& exec, FactorStructure& structure) const override;
+  std::optional<MemoryForecast> forecast(int n_columns) const override;
+  /// Forecast for interchanges other than those of the plan.
+  std::optional<MemoryForecast> forecast_with(const std::optional<Impl::Interchanges>& interchanges,
+                                              int n_columns) const;
 };
 
 /// Factors stored in fronts: the panels, and the workspaces of factorizations and solves.
@@ -69,16 +76,27 @@ class MultifrontalFactorization final : public Factorization<Scalar, ExecutionSp
   /// fence on devices.
   void update_solves(const ExecutionSpace& exec);
 
+  /// Pivots of the last factorization of a symmetric matrix. Fences.
+  DiagonalPivots diagonal_pivots(const ExecutionSpace& exec) const {
+    return m_streamed ? m_streamed->diagonal_pivots()
+                      : inspect_diagonal_pivots(exec, m_plan.fronts, m_fronts);
+  }
+  void describe_memory(MemoryUse& memory) const override {
+    if (m_streamed) m_streamed->describe(memory);
+  }
+
   const Plan& plan() const { return m_plan; }
   const Fronts& fronts() const { return m_fronts; }
   const Kokkos::View<unsigned char*, Memory>& perturbed() const { return m_perturbed; }
 
  private:
   void allocate(const ExecutionSpace& exec);
+  FrontLuOutcome compute(const ExecutionSpace& exec, double perturbation);
 
   const Plan& m_plan;
   MemoryBudget m_budget;
   Fronts m_fronts;
+  std::optional<Impl::StreamedFactors<Scalar, ExecutionSpace>> m_streamed;  ///< in place of the two below
   std::optional<typename Plan::Solver> m_on_fronts;  ///< solver on the panels; empty if m_by_rows is set
   std::optional<typename Plan::Solves> m_by_rows;    ///< solver by rows; empty if m_on_fronts is set
   ScaledValues<Scalar, Memory> m_A;  ///< values of the last factorization; `apply` reads their scales
@@ -106,6 +124,22 @@ std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_multifront
     const AssemblyTree& tree, const FrontEntries& on_host, const LuOptions& options,
     const MemoryBudget& budget, const std::optional<Symmetry>& symmetry = {},
     const std::shared_ptr<const Impl::Border<Scalar, ExecutionSpace>>& border = {});
+
+/// Whether plan, factors and solves for one right-hand side fit into the memory limit and into the free
+/// memory of the device. On devices under a limit this takes the cost of the task order.
+/// @param nnz entries of the matrix
+template <class Scalar, class ExecutionSpace>
+bool fronts_fit(const ExecutionSpace& exec, const LuOptions& options, const AssemblyTree& tree,
+                std::int64_t nnz, const MemoryBudget& budget);
+
+/// Plans multifrontal LU whose factors are streamed from host memory. Solves are on the fronts.
+/// @param reason why, for the report
+/// @throws OutOfMemoryError stating the need
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_streamed_fronts(
+    const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
+    const AssemblyTree& tree, const FrontEntries& on_host, const LuOptions& options,
+    const MemoryBudget& budget, const std::string& reason, const std::optional<Symmetry>& symmetry = {});
 
 }  // namespace lutra
 

@@ -73,6 +73,13 @@ class NumericCalls
     return numeric("structure: there is no analysis; call analyze first").structure();
   }
 
+  /// Predicts the bytes of a factorization and of a solve (Analysis::forecast). They include those that the
+  /// solver holds now.
+  /// @throws CallOrderError if there is no analysis
+  std::optional<MemoryForecast> forecast(int n_rhs = 1) const {
+    return numeric("forecast: there is no analysis; call analyze first").analysis()->forecast(n_rhs);
+  }
+
   /// Returns the factors on the host, with their orders and scales. Fences.
   /// @throws CallOrderError if there is no factorization
   FactorValues<Scalar> factors() const {

@@ -23,17 +23,16 @@ void write_rows(const ExecutionSpace& exec, const Pattern& rows, FactorStructure
 }
 
 /// Lists the pivots in elimination order, on the host. Fences.
-/// @param perturbed    [n] 1 where the pivot was perturbed
-/// @param row_of_pivot [n] position in F of each pivot's row; empty if no rows were interchanged
-/// @param column_of_pivot likewise for columns
-template <class ExecutionSpace, class Permuted, class Flags, class Order>
+/// @param perturbed [n] 1 where the pivot was perturbed
+/// @param row_at    [n] position in F of each pivot's row; empty if no rows were interchanged
+/// @param column_at likewise for columns
+template <class ExecutionSpace, class Permuted, class Flags>
 std::vector<Pivot> list_pivots(const ExecutionSpace& exec, const Permuted& F, const Flags& perturbed,
-                               const Order& row_of_pivot, const Order& column_of_pivot = {}) {
+                               const std::vector<std::int64_t>& row_at,
+                               const std::vector<std::int64_t>& column_at) {
   const auto rows = to_host<std::int64_t>(exec, F.row_order),
              columns = to_host<std::int64_t>(exec, F.col_order);
   const auto flags = to_host<std::int64_t>(exec, perturbed);
-  const auto row_at = to_host<std::int64_t>(exec, row_of_pivot),
-             column_at = to_host<std::int64_t>(exec, column_of_pivot);
   const auto place = [](const std::vector<std::int64_t>& interchanged, std::size_t k) {
     return interchanged.empty() ? k : static_cast<std::size_t>(interchanged[k]);
   };
@@ -41,6 +40,14 @@ std::vector<Pivot> list_pivots(const ExecutionSpace& exec, const Permuted& F, co
   for (std::size_t k = 0; k < columns.size(); ++k)
     pivots.push_back({rows[place(row_at, k)], columns[place(column_at, k)], flags[k] != 0});
   return pivots;
+}
+
+/// Overload for orders in the memory of the execution space.
+template <class ExecutionSpace, class Permuted, class Flags, class Order>
+std::vector<Pivot> list_pivots(const ExecutionSpace& exec, const Permuted& F, const Flags& perturbed,
+                               const Order& row_of_pivot, const Order& column_of_pivot = {}) {
+  return list_pivots(exec, F, perturbed, to_host<std::int64_t>(exec, row_of_pivot),
+                     to_host<std::int64_t>(exec, column_of_pivot));
 }
 
 /// Creates factors that have the pivot orders and the scales of A but no entries yet. Fences.

@@ -56,6 +56,11 @@ struct RightLookingEngine {
         exec, "lutra::numeric::values by columns", plan.lu.rows.entries.extent(0));
     factors.largest = {exec, factors.reservation, "lutra::solver::largest entry", 1};
   }
+  /// Bytes of `allocate`; the dense columns of modes A, B and C take what memory is left.
+  static std::size_t bytes(const Plan& plan) {
+    return plan.lu.rows.entries.extent(0) * sizeof(Scalar) +
+           static_cast<std::size_t>(plan.lu.rows.n) * sizeof(unsigned);
+  }
   static FactorizationOutcome factorize(const ExecutionSpace& exec, const Plan& plan,
                                         const ScaledValues<Scalar, Memory>& A, double perturbation,
                                         Factors& factors) {

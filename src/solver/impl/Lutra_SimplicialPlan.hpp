@@ -101,6 +101,15 @@ struct SimplicialPlan final : FactorizationPlan<Scalar, ExecutionSpace> {
   void write_pattern(const ExecutionSpace& exec, FactorStructure& structure) const override {
     Impl::write_rows(exec, lu.lu.rows, structure);
   }
+  std::optional<MemoryForecast> forecast(int n_columns) const override {
+    MemoryForecast result;
+    result.factors.device = lu.lu.rows.entries.extent(0) * sizeof(Scalar);
+    const std::size_t kept =
+        result.factors.device + static_cast<std::size_t>(lu.lu.rows.n) + Numeric::Engine::bytes(lu);
+    result.factorization.device = kept + solves->predict_bytes(0);
+    result.solve.device = kept + solves->predict_bytes(n_columns);
+    return result;
+  }
 };
 
 /// Computes the symbolic factorization of F and the plan of the simplicial engine. Writes the symbolic method

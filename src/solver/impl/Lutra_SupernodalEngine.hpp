@@ -64,6 +64,10 @@ struct SupernodalEngine {
         exec, "lutra::numeric::panels of supernodes", static_cast<std::size_t>(plan.lu.n_values));
     factors.largest = {exec, factors.reservation, "lutra::solver::largest entry", 1};
   }
+  /// Bytes of `allocate`.
+  static std::size_t bytes(const Plan& plan) {
+    return static_cast<std::size_t>(plan.lu.n_values) * sizeof(Scalar);
+  }
   static FactorizationOutcome factorize(const ExecutionSpace& exec, const Plan& plan,
                                         const ScaledValues<Scalar, Memory>& A, double perturbation,
                                         Factors& factors) {

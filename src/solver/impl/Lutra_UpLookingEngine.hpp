@@ -50,6 +50,12 @@ struct UpLookingEngine {
     factors.scaled = factors.reservation.template allocate<Values>(exec, "lutra::solver::F_values",
                                                                    plan.lu.F.entries.extent(0));
   }
+  /// Bytes of `allocate`.
+  static std::size_t bytes(const Plan& plan) {
+    const auto n = static_cast<std::size_t>(plan.lu.n()), threads = static_cast<std::size_t>(plan.lu.threads);
+    return ((threads + 1) * n + plan.lu.F.entries.extent(0)) * sizeof(Scalar) +
+           (threads > 1 ? (n + 1) * sizeof(int) : 0);
+  }
   static FactorizationOutcome factorize(const ExecutionSpace& exec, const Plan& plan,
                                         const ScaledValues<Scalar, Memory>& A, double perturbation,
                                         const Factors& factors) {

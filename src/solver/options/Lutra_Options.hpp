@@ -63,6 +63,20 @@ struct CommonOptions {
   bool operator==(const CommonOptions&) const = default;
 };
 
+/// Where the multifrontal engine keeps factors (docs/memory.md).
+enum class FactorStorage {
+  automatic,  ///< resident, on devices streamed if they exceed the memory limit or the free memory
+  resident,   ///< in the memory of the execution space
+  streamed    ///< in host memory, from which solves read them through buffers of the execution space
+};
+
+/// Name on the command line.
+constexpr std::string_view name_of(FactorStorage storage) {
+  return storage == FactorStorage::automatic  ? "auto"
+         : storage == FactorStorage::resident ? "resident"
+                                              : "streamed";
+}
+
 /// Options of an analysis and its factorizations.
 struct FactorOptions {
   Ordering ordering = Ordering::automatic;  ///< fill-reducing ordering
@@ -81,6 +95,9 @@ struct FactorOptions {
   int expected_factorizations = 20;
   /// Smallest |pivot| of the scaled matrix with static_perturbed; 0: chosen by the library.
   double perturbation = 0;
+  /// Where factors are kept. `streamed` implies the multifrontal engine, and for LDLᵀ pivots in place. Then
+  /// the memory limit is for buffers, and on hosts too the factors are beside it.
+  FactorStorage factor_storage = FactorStorage::automatic;
 
   bool operator==(const FactorOptions&) const = default;
 };

@@ -61,6 +61,23 @@ void check_fill2(const LuOptions& options) {
     throw InputError("options: fill2.… need the simplicial engine; fronts take etree");
 }
 
+/// @throws InputError if streamed factors are combined with options that do not support them
+void check_storage(const LuOptions& options) {
+  if (options.factor_storage != FactorStorage::streamed) return;
+  if (options.engine == Engine::simplicial)
+    throw InputError("options: factor_storage streamed is of fronts; the simplicial engine has none");
+  if (options.solve_precision != FactorPrecision::working || options.trisolve == TrisolveMethod::levels ||
+      options.trisolve == TrisolveMethod::syncfree)
+    throw InputError(
+        "options: with factor_storage streamed solves work on the fronts, in working precision (trisolve "
+        "auto or supernodal)");
+}
+void check_storage(const LdltOptions& options) {
+  if (options.factor_storage != FactorStorage::streamed) return;
+  if (options.pivoting == Pivoting::static_perturbed || !options.in_place_first.value_or(true))
+    throw InputError("options: factor_storage streamed takes pivots in place, without perturbation");
+}
+
 }  // namespace
 
 void check_options(const DirectOptions& options) {
@@ -72,6 +89,7 @@ void check_options(const LuOptions& options) {
   Impl::check_fields(options);
   Impl::check_ordering(options.ordering, options.user_permutation);
   check_pivoting(options);
+  check_storage(options);
   check_columns(options);
   check_fill2(options);
 }
@@ -83,6 +101,7 @@ void check_options(const LdltOptions& options) {
     throw InputError("options: pivots are perturbed with pivoting static_perturbed only");
   if (options.pair_ordering && options.matching == Matching::none)
     throw InputError("options: pair_ordering needs a matching");
+  check_storage(options);
   if (options.front_pivoting != FrontPivoting::automatic && options.pivoting == Pivoting::static_perturbed)
     throw InputError("options: pivoting static_perturbed leaves no front_pivoting to choose");
   if (!options.positive_definite) return;

@@ -34,6 +34,13 @@ auto FrontSolver<Scalar, ExecutionSpace, FactorsOf, Parts>::with_own_vectors(con
 }
 
 template <class Scalar, class ExecutionSpace, template <class, class> class FactorsOf, class Parts>
+std::size_t FrontSolver<Scalar, ExecutionSpace, FactorsOf, Parts>::predict_bytes(const Plan& plan,
+                                                                                 bool interchanges,
+                                                                                 int n_columns) const {
+  return m_sweeps->predict_bytes(plan, interchanges, n_columns);
+}
+
+template <class Scalar, class ExecutionSpace, template <class, class> class FactorsOf, class Parts>
 void FrontSolver<Scalar, ExecutionSpace, FactorsOf, Parts>::solve(const ExecutionSpace& exec,
                                                                   const Plan& plan, const Factors& factors,
                                                                   const FrontSystem<Scalar, Memory>& system,

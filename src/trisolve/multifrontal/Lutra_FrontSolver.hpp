@@ -80,6 +80,10 @@ class FrontSolver {
   /// @throws OutOfMemoryError
   FrontSolver with_own_vectors(const ExecutionSpace& exec, const MemoryBudget& budget) const;
 
+  /// Predicts the bytes of the vectors for `n_columns` right-hand sides.
+  /// @param interchanges whether factors of LU have interchanges
+  std::size_t predict_bytes(const Plan& plan, bool interchanges, int n_columns) const;
+
   /// X = (op of the parts)⁻¹·B. Right-hand sides and solutions are multiplied by their scales. In successive
   /// solves with parts, the value of a pivot is stored at the user's row of its variable, and only the first
   /// and the last solve scale. Op conjugates the parts of L·D·Lᵀ if op(A) differs from A: for the adjoint of

@@ -146,6 +146,12 @@ class LuTriangles {
                           static_cast<int>(B.extent(1)), triangle.conjugate);
   }
 
+  /// Bytes of solves with own values that are not transposed; 0 columns: before the first solve.
+  std::size_t predict_bytes(int n_columns) const {
+    return m_lower.predict_bytes(n_columns) + m_upper.predict_bytes(n_columns) +
+           static_cast<std::size_t>(m_lu.n) * static_cast<std::size_t>(n_columns) * sizeof(Scalar);
+  }
+
   /// The row of the factorized matrix at which the watchdog ended a solve, or −1.
   std::int64_t consume_timeout(const ExecutionSpace& exec) {
     std::int64_t first = -1;

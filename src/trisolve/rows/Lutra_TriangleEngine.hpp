@@ -22,6 +22,11 @@ namespace lutra::Impl {
 /// Most right-hand sides per reading of the triangle.
 inline constexpr int max_columns_at_once = 16;
 
+/// Values per row with which a group of right-hand sides is solved: 1, 4 or 16; 0 for none.
+constexpr std::size_t stride_of_group(int n_columns) {
+  return n_columns <= 1 ? static_cast<std::size_t>(n_columns) : n_columns <= 4 ? 4 : max_columns_at_once;
+}
+
 /// float for real scalars, complex of float for complex ones.
 template <class Scalar>
 struct SingleOf {
@@ -87,6 +92,9 @@ class TriangleEngine {
   virtual std::int64_t count_inverted_blocks(const ExecutionSpace& exec) const = 0;
   virtual const TriangularReport& report() const = 0;
   virtual std::size_t bytes() const = 0;
+  /// Bytes that an engine on the same analysis will hold, once it has values in the order of the pattern and
+  /// has solved for `n_columns` at a time; 0 columns: before its first solve.
+  virtual std::size_t predict_bytes(int n_columns) const = 0;
 };
 
 }  // namespace lutra::Impl

@@ -137,6 +137,19 @@ const SubtreeMapping& subtrees_of(const LdltPlan<Kokkos::HostSpace>& plan) {
 }
 
 template <class Scalar, class ExecutionSpace>
+FrontFactorBytes predict_ldlt_bytes(const LdltPlan<typename ExecutionSpace::memory_space>& plan) {
+  using State = Impl::LdltRunState<Scalar, ExecutionSpace>;
+  const auto count = [](auto n) { return static_cast<std::size_t>(n); };
+  constexpr std::size_t of_slot = sizeof(Ordinal) + 2 * sizeof(int) + 2 * sizeof(Scalar) + sizeof(PivotKind);
+  const std::size_t panels = count(plan.room.panels) * sizeof(Scalar);
+  const std::size_t working = count(plan.base.contributions) +
+                              count(State::workspace(*plan.schedule, plan.room)) +
+                              plan.base.A.entries.extent(0);
+  return {panels, panels + working * sizeof(Scalar) + count(plan.base.count) * sizeof(LdltRecord) +
+                      count(plan.room.slots) * of_slot + State::bytes(*plan.schedule) + sizeof(LdltOutcome)};
+}
+
+template <class Scalar, class ExecutionSpace>
 void allocate_ldlt(const ExecutionSpace& exec, const LdltPlan<typename ExecutionSpace::memory_space>& plan,
                    const MemoryBudget& budget, LdltFactors<Scalar, ExecutionSpace>& factors) {
   using State = Impl::LdltRunState<Scalar, ExecutionSpace>;
@@ -150,7 +163,7 @@ void allocate_ldlt(const ExecutionSpace& exec, const LdltPlan<typename Execution
   };
   allocate(fresh.panels, "lutra::numeric::ldlt_panels", fresh.room.panels);
   allocate(fresh.contributions, "lutra::numeric::ldlt_contributions", plan.base.contributions);
-  allocate(fresh.workspace, "lutra::numeric::ldlt_workspace", State::workspace(exec, fresh.room));
+  allocate(fresh.workspace, "lutra::numeric::ldlt_workspace", State::workspace(*plan.schedule, fresh.room));
   allocate(fresh.entries, "lutra::numeric::ldlt_entries", plan.base.A.entries.extent(0));
   allocate(fresh.records, "lutra::numeric::ldlt_records", plan.base.count);
   allocate(fresh.variables, "lutra::numeric::ldlt_variables", fresh.room.slots);
@@ -250,6 +263,8 @@ Determinant<Scalar> determinant(
 LUTRA_FOR_EACH_SPACE(LUTRA_PLAN_LDLT)
 
 #define LUTRA_FRONT_LDLT(Scalar, Space)                                                        \
+  template FrontFactorBytes predict_ldlt_bytes<Scalar, Space>(                                 \
+      const LdltPlan<typename Space::memory_space>&);                                          \
   template void allocate_ldlt(const Space&, const LdltPlan<typename Space::memory_space>&,     \
                               const MemoryBudget&, LdltFactors<Scalar, Space>&);               \
   template void factorize_ldlt(const Space&, const LdltPlan<typename Space::memory_space>&,    \

@@ -218,6 +218,11 @@ LdltPlan<typename ExecutionSpace::memory_space> plan_ldlt(
     const MemoryBudget& budget, const LdltPlanOptions& options = {},
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A = {});
 
+/// Predicts the bytes of factors with the plan's own storage. Exact up to 8 bytes per array. `panels`: with
+/// the room for delayed columns.
+template <class Scalar, class ExecutionSpace>
+FrontFactorBytes predict_ldlt_bytes(const LdltPlan<typename ExecutionSpace::memory_space>& plan);
+
 /// Allocates storage for values, sized by the factors' own LdltFrontLayout or else the plan's. Does nothing
 /// if already allocated.
 /// @throws OutOfMemoryError

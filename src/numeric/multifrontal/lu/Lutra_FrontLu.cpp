@@ -25,6 +25,13 @@ struct ValuePlaces {
 
   ValuePlaces(std::size_t fronts, std::size_t nnz, std::size_t n_inverses)
       : entries(aligned(fronts)), inverses(aligned(entries + nnz)), end(inverses + n_inverses) {}
+
+  template <class Plan, class Schedule>
+  ValuePlaces(const Plan& plan, const Schedule& schedule, bool interchanges, bool symmetric)
+      : ValuePlaces(
+            static_cast<std::size_t>(plan.panel_layout.entries() + schedule.contributions(plan)),
+            plan.A.entries.extent(0),
+            static_cast<std::size_t>(schedule.inverse_entries(interchanges, interchanges && symmetric))) {}
 };
 
 /// Calls visit(i) for each i < n. @param largest out, in the space's memory: the greatest value returned
@@ -101,6 +108,18 @@ std::size_t predict_bytes_of_fronts(const ExecutionSpace& exec, const AssemblyTr
 }
 
 template <class Scalar, class ExecutionSpace>
+FrontFactorBytes predict_factor_bytes(const LuPlan<typename ExecutionSpace::memory_space>& plan,
+                                      const Impl::FrontSchedule<Scalar, ExecutionSpace>& schedule,
+                                      const std::optional<Impl::Interchanges>& interchanges) {
+  const bool symmetric = interchanges && *interchanges != Impl::Interchanges::rows;
+  const std::size_t orders = interchanges ? (symmetric ? 2 : 1) : 0;
+  return {static_cast<std::size_t>(plan.panel_layout.entries()) * sizeof(Scalar),
+          value_entries(plan, schedule, interchanges) * sizeof(Scalar) + sizeof(FrontLuOutcome) +
+              orders * static_cast<std::size_t>(plan.n) * sizeof(Ordinal) +
+              Impl::FrontRunState<Scalar, ExecutionSpace>::bytes(schedule)};
+}
+
+template <class Scalar, class ExecutionSpace>
 std::shared_ptr<const Impl::FrontSchedule<Scalar, ExecutionSpace>> make_front_schedule(
     const ExecutionSpace& exec, const LuPlan<typename ExecutionSpace::memory_space>& plan,
     const MemoryBudget& budget, const DeviceModel& model, const std::optional<Symmetry>& symmetry) {
@@ -121,6 +140,32 @@ FrontFactors<Scalar, ExecutionSpace> make_front_factors(
 }
 
 template <class Scalar, class ExecutionSpace>
+std::size_t value_entries(const LuPlan<typename ExecutionSpace::memory_space>& plan,
+                          const Impl::FrontSchedule<Scalar, ExecutionSpace>& schedule,
+                          const std::optional<Impl::Interchanges>& interchanges) {
+  const bool symmetric = interchanges && *interchanges != Impl::Interchanges::rows;
+  return ValuePlaces(plan, schedule, interchanges.has_value(), symmetric).end;
+}
+
+template <class Scalar, class ExecutionSpace>
+void place_values(const LuPlan<typename ExecutionSpace::memory_space>& plan,
+                  const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& storage,
+                  FrontFactors<Scalar, ExecutionSpace>& factors) {
+  const auto panels = static_cast<std::size_t>(plan.panel_layout.entries());
+  const auto contributions = static_cast<std::size_t>(factors.schedule->contributions(plan));
+  const ValuePlaces places(plan, *factors.schedule, factors.interchanges.has_value(),
+                           factors.interchanges && factors.interchanges->is_symmetric());
+  const auto part = [&](std::size_t begin, std::size_t end) {
+    return Kokkos::subview(storage, std::pair(begin, end));
+  };
+  factors.panels = part(0, panels);
+  factors.contributions = part(panels, panels + contributions);
+  factors.entries = part(places.entries, places.entries + plan.A.entries.extent(0));
+  if constexpr (requires { factors.state->inverses; })
+    factors.state->inverses = part(places.inverses, places.end);
+}
+
+template <class Scalar, class ExecutionSpace>
 void allocate_values(const ExecutionSpace& exec, const LuPlan<typename ExecutionSpace::memory_space>& plan,
                      const MemoryBudget& budget, FrontFactors<Scalar, ExecutionSpace>& factors) {
   if (factors.has_values()) return;
@@ -130,21 +175,10 @@ void allocate_values(const ExecutionSpace& exec, const LuPlan<typename Execution
     using View = std::remove_reference_t<decltype(view)>;
     view = fresh.values_reservation.template allocate<View>(exec, label, extents...);
   };
-  const auto panels = static_cast<std::size_t>(plan.panel_layout.entries());
-  const auto contributions = static_cast<std::size_t>(fresh.schedule->contributions(plan));
-  const auto inverses = static_cast<std::size_t>(fresh.schedule->inverse_entries(
-      factors.interchanges.has_value(), factors.interchanges && factors.interchanges->is_symmetric()));
-  const ValuePlaces places(panels + contributions, plan.A.entries.extent(0), inverses);
+  const auto kind = fresh.interchanges ? std::optional(fresh.interchanges->kind) : std::nullopt;
   Kokkos::View<Scalar*, typename ExecutionSpace::memory_space> all;
-  allocate(all, "lutra::numeric::fronts and entries", places.end);
-  const auto part = [&](std::size_t begin, std::size_t end) {
-    return Kokkos::subview(all, std::pair(begin, end));
-  };
-  fresh.panels = part(0, panels);
-  fresh.contributions = part(panels, panels + contributions);
-  fresh.entries = part(places.entries, places.entries + plan.A.entries.extent(0));
-  if constexpr (requires { fresh.state->inverses; })
-    fresh.state->inverses = part(places.inverses, places.end);
+  allocate(all, "lutra::numeric::fronts and entries", value_entries(plan, *fresh.schedule, kind));
+  place_values(plan, all, fresh);
   allocate(fresh.outcome, "lutra::numeric::outcome");
   if (fresh.interchanges)
     allocate(fresh.interchanges->row_of_pivot, "lutra::numeric::row_of_pivot",
@@ -209,11 +243,20 @@ void find_largest_factor(const ExecutionSpace& exec, const FrontFactors<Scalar, 
   template FrontSizes sizes_of_fronts<Scalar>(const Space&, const AssemblyTree&, const DeviceModel&);        \
   template std::size_t predict_bytes_of_fronts<Scalar>(const Space&, const AssemblyTree&, std::int64_t, int, \
                                                        const DeviceModel&);                                  \
+  template FrontFactorBytes predict_factor_bytes(const LuPlan<typename Space::memory_space>&,                \
+                                                 const Impl::FrontSchedule<Scalar, Space>&,                  \
+                                                 const std::optional<Impl::Interchanges>&);                  \
   template std::shared_ptr<const Impl::FrontSchedule<Scalar, Space>> make_front_schedule<Scalar>(            \
       const Space&, const LuPlan<typename Space::memory_space>&, const MemoryBudget&, const DeviceModel&,    \
       const std::optional<Symmetry>&);                                                                       \
   template FrontFactors<Scalar, Space> make_front_factors(                                                   \
       const Space&, const std::shared_ptr<const Impl::FrontSchedule<Scalar, Space>>&, const MemoryBudget&);  \
+  template std::size_t value_entries(const LuPlan<typename Space::memory_space>&,                            \
+                                     const Impl::FrontSchedule<Scalar, Space>&,                              \
+                                     const std::optional<Impl::Interchanges>&);                              \
+  template void place_values(const LuPlan<typename Space::memory_space>&,                                    \
+                             const Kokkos::View<Scalar*, typename Space::memory_space>&,                     \
+                             FrontFactors<Scalar, Space>&);                                                  \
   template void allocate_values(const Space&, const LuPlan<typename Space::memory_space>&,                   \
                                 const MemoryBudget&, FrontFactors<Scalar, Space>&);                          \
   template void factorize_fronts<Scalar, Space>(                                                             \

@@ -125,6 +125,13 @@ std::size_t predict_bytes_of_fronts(const ExecutionSpace& exec, const AssemblyTr
                                     int threads,
                                     const DeviceModel& model = default_device_model<ExecutionSpace>());
 
+/// Predicts the bytes of factors over a schedule. Exact up to 8 bytes per array.
+/// @param interchanges whether there will be interchanges, and whether they are symmetric
+template <class Scalar, class ExecutionSpace>
+FrontFactorBytes predict_factor_bytes(const LuPlan<typename ExecutionSpace::memory_space>& plan,
+                                      const Impl::FrontSchedule<Scalar, ExecutionSpace>& schedule,
+                                      const std::optional<Impl::Interchanges>& interchanges);
+
 /// Task schedule of a plan, shared by any number of factors.
 /// @param model    cost model that orders the tasks, on devices
 /// @param symmetry of all matrices to come: CUDA then computes only the lower triangle of large fronts, U
@@ -149,6 +156,21 @@ FrontFactors<Scalar, ExecutionSpace> make_front_factors(
 template <class Scalar, class ExecutionSpace>
 void allocate_values(const ExecutionSpace& exec, const LuPlan<typename ExecutionSpace::memory_space>& plan,
                      const MemoryBudget& budget, FrontFactors<Scalar, ExecutionSpace>& factors);
+
+/// Entries of the array in which allocate_values puts values.
+/// @param interchanges whether there will be interchanges, and whether they are symmetric
+template <class Scalar, class ExecutionSpace>
+std::size_t value_entries(const LuPlan<typename ExecutionSpace::memory_space>& plan,
+                          const Impl::FrontSchedule<Scalar, ExecutionSpace>& schedule,
+                          const std::optional<Impl::Interchanges>& interchanges);
+
+/// Puts values into an array of the caller, in place of allocate_values; `outcome` and the orders of
+/// interchanges are the caller's, too. Later factors in the same array replace the values.
+/// @param storage [value_entries] whose first entry is aligned to 256 bytes
+template <class Scalar, class ExecutionSpace>
+void place_values(const LuPlan<typename ExecutionSpace::memory_space>& plan,
+                  const Kokkos::View<Scalar*, typename ExecutionSpace::memory_space>& storage,
+                  FrontFactors<Scalar, ExecutionSpace>& factors);
 
 /// Multifrontal LU (I. S. Duff and J. K. Reid, ACM Trans. Math. Software 9, 1983, on the pattern of F + Fᵀ):
 /// each front assembles its entries of F and its children's Schur complements, in an order independent of the

@@ -157,6 +157,12 @@ struct FrontOutcome {
   int stopped_front = -1;      ///< front at which the watchdog timed out, or −1
 };
 
+/// Predicted bytes of one object of factors, without the plan.
+struct FrontFactorBytes {
+  std::size_t panels = 0;  ///< values of the factors
+  std::size_t all = 0;     ///< values, working storage and flags
+};
+
 }  // namespace lutra
 
 #endif

@@ -5,12 +5,12 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "Lutra_Allocate.hpp"
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_FreeBytes.hpp"
 #include "Lutra_RightLooking.hpp"
 #include "Lutra_RightLookingLu.hpp"
 
@@ -55,12 +55,6 @@ ColumnLevels make_column_levels(const ExecutionSpace& exec, const Plan& plan) {
     ++result.count[static_cast<int>(mode) - static_cast<int>(ColumnMode::A)];
   }
   return result;
-}
-
-/// Free bytes of the device; on hosts no limit.
-template <class ExecutionSpace>
-std::size_t free_bytes(const ExecutionSpace&) {
-  return std::numeric_limits<std::size_t>::max();
 }
 
 /// L of section 3.4: half of what memory limit and device have left beside pattern and factors. The other

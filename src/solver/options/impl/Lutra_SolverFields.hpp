@@ -96,6 +96,11 @@ inline constexpr Choices<FrontPivoting, 3> choices_of<FrontPivoting> = {{{"auto"
                                                                          {"columns", FrontPivoting::columns},
                                                                          {"blocks", FrontPivoting::blocks}}};
 template <>
+inline constexpr Choices<FactorStorage, 3> choices_of<FactorStorage> = {
+    {{"auto", FactorStorage::automatic},
+     {"resident", FactorStorage::resident},
+     {"streamed", FactorStorage::streamed}}};
+template <>
 inline constexpr Choices<Symmetry, 2> choices_of<Symmetry> = {
     {{"symmetric", Symmetry::symmetric}, {"hermitian", Symmetry::hermitian}}};
 template <>
@@ -138,7 +143,9 @@ inline constexpr auto fields_of<FactorOptions> = std::tuple{
     OptionField{"expected_factorizations", &FactorOptions::expected_factorizations,
                 "factorizations by which an ordering has to pay", at_least(1)},
     OptionField{"perturbation", &FactorOptions::perturbation,
-                "replace pivots of the scaled matrix below this", zero_is("by the precision")}};
+                "replace pivots of the scaled matrix below this", zero_is("by the precision")},
+    OptionField{"factor_storage", &FactorOptions::factor_storage,
+                "where factors are: streamed from host memory, on devices by default if they do not fit"}};
 
 template <>
 inline constexpr auto fields_of<DirectOptions> = std::tuple_cat(

@@ -133,6 +133,12 @@ class FrontSweeps<LdltFactors<Scalar, ExecutionSpace>> : LdltSweepFlow<Scalar, E
         m_vectors(budget) {}
 
   const std::shared_ptr<const Lists>& lists() const { return m_lists; }
+  /// Bytes of the vectors of `run`, with the plan's own storage of factors.
+  std::size_t predict_bytes(const Plan& plan, bool, int n_columns) const {
+    const std::size_t values = static_cast<std::size_t>(plan.room.slots) +
+                               static_cast<std::size_t>(plan.base.n) + plan.base.rows.extent(0);
+    return (values * (n_columns == 1 ? 1 : 4) + 3 * product_slack) * sizeof(Scalar);
+  }
 
   void run(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, const System& system,
            const LdltParts& parts) {

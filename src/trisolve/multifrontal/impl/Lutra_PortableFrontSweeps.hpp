@@ -70,6 +70,11 @@ class PortableFrontSweeps {
       : m_lists(std::move(lists)), m_vectors(budget) {}
 
   const std::shared_ptr<const Lists>& lists() const { return m_lists; }
+  /// Bytes of the vectors of `run`.
+  std::size_t predict_bytes(const Plan& plan, bool interchanges, int n_columns) const {
+    const std::size_t of_pivots = (interchanges ? 2 : 1) * static_cast<std::size_t>(plan.n);
+    return (of_pivots + plan.rows.extent(0)) * (n_columns == 1 ? 1 : 4) * sizeof(Scalar);
+  }
 
   /// @param factors of whole fronts: no interchanges within tiles
   void run(const ExecutionSpace& exec, const Plan& plan, const Factors& factors, const System& system,

@@ -113,6 +113,16 @@ class PackedTriangleEngine : public TriangleEngine<Scalar, ExecutionSpace> {
            m_values.reservation.bytes() + m_arrays.bytes() + m_x.bytes();
   }
 
+  std::size_t predict_bytes(int n_columns) const override {
+    const auto& plan = m_plan->plan;
+    const auto rows = static_cast<std::size_t>(m_plan->rows.n);
+    const bool by_levels = n_columns == 1 && m_plan->report.method == TrisolveMethod::levels;
+    return (plan.columns.extent(0) + static_cast<std::size_t>(plan.inverse_entries)) * sizeof(Value) +
+           static_cast<std::size_t>(plan.blocks) *
+               sizeof(typename decltype(m_values.use)::non_const_value_type) +
+           rows * (by_levels ? 1 : 2 * stride_of_group(n_columns)) * sizeof(Scalar);
+  }
+
  private:
   using Data = BlockSolveData<Scalar, Value>;
 

@@ -66,6 +66,12 @@ class RowSubstitution : public TriangleEngine<Scalar, ExecutionSpace> {
     return m_plan->schedule.reservation.bytes() + m_values.reservation.bytes() + m_x.bytes();
   }
 
+  std::size_t predict_bytes(int n_columns) const override {
+    const auto rows = static_cast<std::size_t>(m_plan->rows.n);
+    const std::size_t copied = std::is_same_v<Value, Scalar> ? 0 : m_plan->rows.entries.extent(0);
+    return (rows + copied) * sizeof(Value) + rows * stride_of_group(n_columns) * sizeof(Scalar);
+  }
+
  private:
   SubstitutionData<Scalar, Value> data_for(const MappedColumns<const Scalar>& in,
                                            const MappedColumns<Scalar>& out, int n_columns, Scalar* x) const {

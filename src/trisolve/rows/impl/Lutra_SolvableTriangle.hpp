@@ -76,6 +76,8 @@ class SolvableTriangle {
     m_report.bytes = m_engine->bytes();
   }
 
+  std::size_t predict_bytes(int n_columns) const { return m_engine->predict_bytes(n_columns); }
+
   /// What solves, without a look at the report.
   Engine& engine() { return *m_engine; }
   /// The row of the triangle at which the watchdog ended a solve, or −1; makes the solver usable again.

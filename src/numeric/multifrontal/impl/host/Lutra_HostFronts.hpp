@@ -76,7 +76,8 @@ inline SubtreeMapping map_fronts(const std::vector<Front>& fronts, int threads) 
 /// threads share each front above them, one front at a time.
 class HostFronts {
  public:
-  HostFronts(const std::vector<Front>& fronts, int threads) : m_count(static_cast<Ordinal>(fronts.size())) {
+  HostFronts(const std::vector<Front>& fronts, int threads)
+      : m_count(static_cast<Ordinal>(fronts.size())), m_threads(threads) {
     if (threads > 1) m_mapping = map_fronts(fronts, threads);
     m_cost.reserve(fronts.size());
     for (const auto& front : fronts) m_cost.push_back(static_cast<float>(cost_of_front(front)));
@@ -85,6 +86,7 @@ class HostFronts {
 
   /// Empty for one thread.
   const SubtreeMapping& mapping() const { return m_mapping; }
+  int threads() const { return m_threads; }
 
   /// Calls visit(products, f, thread, own) for each front, with products of the processor's best
   /// instructions; `own` is a State of the thread.
@@ -133,6 +135,7 @@ class HostFronts {
 
  private:
   Ordinal m_count;
+  int m_threads;
   SubtreeMapping m_mapping;
   std::vector<float> m_cost;  ///< [fronts] by which progress is told
   double m_total_cost = 0;
@@ -149,6 +152,12 @@ struct ProductBuffers {
     buffers = reservation.template allocate<decltype(buffers)>(
         Kokkos::DefaultHostExecutionSpace(), "lutra::numeric::product_buffers",
         static_cast<std::size_t>(exec.concurrency()) * product_buffer);
+  }
+
+  /// Bytes for the threads of a schedule.
+  template <class Schedule>
+  static std::size_t bytes(const Schedule& schedule) {
+    return static_cast<std::size_t>(schedule.threads()) * product_buffer * sizeof(Real);
   }
 
   MemoryReservation reservation;

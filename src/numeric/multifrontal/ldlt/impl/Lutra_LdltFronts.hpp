@@ -373,8 +373,10 @@ struct LdltRunState {
   using Memory = typename ExecutionSpace::memory_space;
 
   LdltRunState(const ExecutionSpace&, const LdltSchedule<Memory>&, const MemoryBudget&) {}
+  /// Bytes that the constructor allocates for a schedule.
+  static std::size_t bytes(const LdltSchedule<Memory>&) { return 0; }
   /// Entries of the workspace.
-  static Offset workspace(const ExecutionSpace&, const LdltFrontLayout<Memory>& room) {
+  static Offset workspace(const LdltSchedule<Memory>&, const LdltFrontLayout<Memory>& room) {
     return room.workspace;
   }
 };

@@ -22,6 +22,8 @@ struct FrontSchedule : PortableLuSchedule<Scalar, ExecutionSpace> {
 template <class Scalar, class ExecutionSpace>
 struct FrontRunState {
   FrontRunState(const ExecutionSpace&, const FrontSchedule<Scalar, ExecutionSpace>&, const MemoryBudget&) {}
+  /// Bytes that the constructor allocates for a schedule.
+  static std::size_t bytes(const FrontSchedule<Scalar, ExecutionSpace>&) { return 0; }
 };
 
 /// Inverses of diagonal tiles that the last factorization left to the solves: none.

@@ -89,12 +89,6 @@ class ColumnStreams {
   std::array<cudaEvent_t, stream_columns + 1> m_events{};
 };
 
-inline std::size_t free_bytes(const Kokkos::Cuda&) {
-  std::size_t free = 0, all = 0;
-  check_cuda(cudaMemGetInfo(&free, &all), "asking for free memory");
-  return free;
-}
-
 /// Launches the kernels of all levels.
 template <ColumnFormat format, class Scalar>
 struct ColumnModesCuda {

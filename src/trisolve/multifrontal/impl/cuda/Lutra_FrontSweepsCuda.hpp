@@ -113,6 +113,14 @@ class FrontSweeps<FrontFactors<Scalar, Kokkos::Cuda>> {
   }
 
   const std::shared_ptr<const Lists>& lists() const { return m_lists; }
+  /// Bytes of the vectors of `run`.
+  std::size_t predict_bytes(const Plan& plan, bool interchanges, int n_columns) const {
+    if (m_portable) return m_portable->predict_bytes(plan, interchanges, n_columns);
+    const auto width =
+        static_cast<std::size_t>(n_columns == 1 ? 1 : (std::min(n_columns, max_columns) + 3) / 4 * 4);
+    const auto sums = static_cast<std::size_t>(m_lists->n_sums() + m_lists->partial_sums);
+    return (2 * static_cast<std::size_t>(plan.n) + plan.rows.extent(0) + sums) * width * sizeof(Scalar);
+  }
 
   void run(const Kokkos::Cuda& exec, const Plan& plan, const Factors& factors, const System& system,
            const LuParts&) {

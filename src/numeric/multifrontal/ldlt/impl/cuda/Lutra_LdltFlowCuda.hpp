@@ -108,7 +108,11 @@ struct LdltRunState<Scalar, Kokkos::Cuda> {
       flags = reservation.template allocate<decltype(flags)>(exec, "lutra::numeric::ldlt_flags",
                                                              schedule.flow->flag_words());
   }
-  static Offset workspace(const Kokkos::Cuda&, const LdltFrontLayout<Kokkos::CudaSpace>& room) {
+  static std::size_t bytes(const LdltSchedule<Kokkos::CudaSpace>& schedule) {
+    return schedule.flow ? schedule.flow->flag_words() * sizeof(std::uint64_t) : 0;
+  }
+  static Offset workspace(const LdltSchedule<Kokkos::CudaSpace>&,
+                          const LdltFrontLayout<Kokkos::CudaSpace>& room) {
     return room.workspace;
   }
 

@@ -36,6 +36,7 @@ struct LdltSchedule<Kokkos::HostSpace> {
   LdltSchedule(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget&)
       : fronts(plan.base.layout.fronts, exec.concurrency()) {}
 
+  int threads() const { return fronts.threads(); }
   static bool has_data_flow(const std::vector<Front>&, const LdltPlanOptions&) { return false; }
   template <class Scalar, class ExecutionSpace>
   void run(const ExecutionSpace& exec, const Plan&, const LdltData<Scalar>& data,
@@ -58,8 +59,9 @@ requires is_host_space<ExecutionSpace>
 struct LdltRunState<Scalar, ExecutionSpace> : ProductBuffers<Scalar> {
   using ProductBuffers<Scalar>::ProductBuffers;
   /// Each thread has one for the largest front.
-  static Offset workspace(const ExecutionSpace& exec, const LdltFrontLayout<Kokkos::HostSpace>& room) {
-    return std::max<Offset>(room.workspace, room.max_work * exec.concurrency());
+  static Offset workspace(const LdltSchedule<Kokkos::HostSpace>& schedule,
+                          const LdltFrontLayout<Kokkos::HostSpace>& room) {
+    return std::max<Offset>(room.workspace, room.max_work * schedule.threads());
   }
 };
 

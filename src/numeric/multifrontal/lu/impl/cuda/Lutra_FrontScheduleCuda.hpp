@@ -59,6 +59,7 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
     n_flags = static_cast<std::size_t>(list.flags);
     n_chunks = list.order.size() / tasks_a_chunk;
     n_links = static_cast<std::size_t>(list.links);
+    n_multiprocessors = multiprocessors(exec);
     m_inverses = list.inverses;
     m_inverse_blocks = list.inverse_blocks;
     m_target_position = upload_parts(exec, m_reservation, "lutra::numeric::target_position",
@@ -160,7 +161,7 @@ struct FrontSchedule<Scalar, Kokkos::Cuda> {
   }
 
   // sizes for the run state
-  std::size_t n_fronts = 0, n_flags = 0, n_chunks = 0, n_links = 0;
+  std::size_t n_fronts = 0, n_flags = 0, n_chunks = 0, n_links = 0, n_multiprocessors = 0;
   Kokkos::View<const Ordinal*, Memory> given;  ///< fronts with given contributions
 
   /// Tasks in execution order, in device memory; public because CUDA's extended lambdas require it.
@@ -274,9 +275,15 @@ struct FrontRunState<Scalar, Kokkos::Cuda> {
     m_done = flags("lutra::numeric::front_flags", schedule.n_fronts);
     m_tile_done = flags("lutra::numeric::tile_flags", schedule.n_flags);
     m_arrived = flags("lutra::numeric::arrived_tiles", schedule.n_fronts);
-    tickets = flags("lutra::numeric::tickets", 3 + m_chunks + schedule.multiprocessors(exec));
+    tickets = flags("lutra::numeric::tickets", 3 + m_chunks + schedule.n_multiprocessors);
     m_links = m_reservation.template allocate<Kokkos::View<Scalar*, Memory>>(
         exec, "lutra::numeric::tile_links", schedule.n_links);
+  }
+
+  /// Bytes that the constructor allocates for a schedule.
+  static std::size_t bytes(const FrontSchedule<Scalar, Kokkos::Cuda>& schedule) {
+    const std::size_t flags = 2 * schedule.n_fronts + schedule.n_flags + 3 + schedule.n_chunks;
+    return (flags + schedule.n_multiprocessors) * sizeof(int) + schedule.n_links * sizeof(Scalar);
   }
 
   /// Starts another factorization, which invalidates all earlier flags.

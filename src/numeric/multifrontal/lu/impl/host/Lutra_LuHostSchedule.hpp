@@ -40,6 +40,7 @@ struct FrontSchedule<Scalar, ExecutionSpace> : PortableLuSchedule<Scalar, Execut
       return run(exec, SymmetricLuWorker<Scalar>{data, m_symmetry == Symmetry::hermitian}, state);
     run(exec, LuWorker<Scalar>{data}, state);
   }
+  int threads() const { return m_fronts.threads(); }
   /// Rows are interchanged among all pivots of a front.
   static int interchanged_pivots(const Plan&) { return std::numeric_limits<int>::max(); }
 

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_STREAMEDFRONTS_HPP
+#define LUTRA_STREAMEDFRONTS_HPP
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "Lutra_AsyncResult.hpp"
+#include "Lutra_DiagonalPivots.hpp"
+#include "Lutra_Factorization.hpp"
+#include "Lutra_FrontLu.hpp"
+#include "Lutra_FrontPart.hpp"
+#include "Lutra_FrontSolver.hpp"
+#include "Lutra_FrontStream.hpp"
+#include "Lutra_Index.hpp"
+#include "Lutra_Options.hpp"
+
+// Multifrontal factors that are streamed from host memory (docs/memory.md).
+//
+//     memory of the execution space                          host memory
+//     ┌────────── buffer 0 ──────────┐  copy of panels      ┌────────────────────────────┐
+//     │ part p: panels, blocks, work │ ──── behind ───────► │ panels of all parts        │
+//     ├────────── buffer 1 ──────────┤      part p + 1      │                            │
+//     │ part p + 1                   │                      ├────────────────────────────┤
+//     ├──────── passed blocks ───────┤ ───────────────────► │ those that do not fit here │
+//     │ stack: to parts above        │ ◄─────────────────── │                            │
+//     └──────────────────────────────┘                      └────────────────────────────┘
+//
+// A part is a range of fronts in postorder, factorized and solved with as a tree of its own.
+
+namespace lutra::Impl {
+
+/// One part of a streamed tree without values. Its rows and columns are the pivots of its fronts, then rows
+/// that later parts eliminate; its first fronts are leaves without pivots, for blocks from earlier parts.
+template <class Scalar, class ExecutionSpace>
+struct StreamedPart {
+  using Memory = typename ExecutionSpace::memory_space;
+
+  LuPlan<Memory> plan;
+  std::shared_ptr<const FrontSchedule<Scalar, ExecutionSpace>> schedule;
+  FrontSolver<Scalar, ExecutionSpace> solver;  ///< prototype
+  PermutedPattern<Memory> orders;              ///< [n] the user's row and column of each position; no pattern
+  Kokkos::View<const Offset*, Memory> source;  ///< [entries] position of each entry in the values of A
+  Kokkos::View<const Ordinal*, Memory> later;  ///< [n − pivots] index in F of the rows of later parts
+  Kokkos::View<const Offset*, Memory> sums;    ///< contribution rows of its roots, in `plan.rows`
+  /// A block that it passes, by ascending fronts, or takes.
+  struct Block {
+    Ordinal front;  ///< of the part
+    PassedBlock passed;
+  };
+  std::vector<Block> taken, given;
+  std::size_t taken_rows = 0;               ///< rows of the blocks it takes: the first of `plan.rows`
+  std::size_t first_pivot = 0, pivots = 0;  ///< its range of F's pivots
+  std::size_t first_panel = 0;              ///< of its panels among those of the tree
+  std::size_t first_inverse = 0;            ///< of its inverses among those of the tree
+
+  std::size_t n() const { return static_cast<std::size_t>(plan.n); }
+  std::size_t panels() const { return static_cast<std::size_t>(plan.panel_layout.entries()); }
+};
+
+/// Parts of a tree and the sizes of buffers. Immutable, shared by any number of factors.
+template <class Scalar, class ExecutionSpace>
+struct StreamedPlan {
+  using Memory = typename ExecutionSpace::memory_space;
+
+  AssemblyTree tree;
+  CsrPattern<Ordinal, Offset, Kokkos::HostSpace> A;
+  std::vector<Ordinal> row_order, col_order;  ///< [n] the user's row and column at each index of F
+  std::vector<StreamedPart<Scalar, ExecutionSpace>> parts;
+  PassedBlocks passed;
+  bool symmetric = false;  ///< the matrices are: factors inspect their pivots
+  int buffers = 2;
+  std::size_t buffer = 0;                                       ///< entries of one
+  std::size_t panels = 0, inverses = 0;                         ///< entries of all parts
+  std::size_t most_rows = 0, most_later = 0, most_entries = 0;  ///< of one part
+  Kokkos::View<const Offset*, Memory> count_up;  ///< [most_rows, or rows of most taken blocks] 0, 1, …
+  MemoryReservation reservation;                 ///< of `count_up` and the parts' lists
+
+  /// Entries of all buffers.
+  std::size_t entries() const {
+    return static_cast<std::size_t>(buffers) * buffer + static_cast<std::size_t>(passed.device);
+  }
+  std::size_t host_bytes() const {
+    return (panels + inverses + static_cast<std::size_t>(passed.host)) * sizeof(Scalar);
+  }
+  /// Of one factors object, without the buffers of parts and passed blocks; 0 columns: without solves.
+  std::size_t bytes_beside_buffers(bool interchanges, int n_columns) const;
+  /// The whole tree's plan on the host, for the pattern of the factors.
+  LuPlan<Kokkos::HostSpace> whole() const;
+};
+
+/// Divides a tree so that factors and solves for one right-hand side fit into the memory that is left.
+/// @param available bytes for plan, factors and `others`
+/// @param others    bytes that a solver takes beside plan and factors
+/// @param symmetry, options as for plan_multifrontal
+/// @throws OutOfMemoryError stating the need if not even the largest front fits with its children
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const StreamedPlan<Scalar, ExecutionSpace>> plan_streamed(
+    const ExecutionSpace& exec, const AssemblyTree& tree, const FrontEntries& entries,
+    const LuOptions& options, const MemoryBudget& budget, std::size_t available, std::size_t others,
+    const std::optional<Symmetry>& symmetry);
+
+/// Factors of one matrix after another in host memory, with buffers and vectors.
+template <class Scalar, class ExecutionSpace>
+class StreamedFactors {
+ public:
+  using Memory = typename ExecutionSpace::memory_space;
+  using Plan = StreamedPlan<Scalar, ExecutionSpace>;
+  using Part = StreamedPart<Scalar, ExecutionSpace>;
+  using Rows = DenseRows<Scalar, Memory>;
+
+  /// @param threshold, kind of interchanges; 0: none
+  /// @throws OutOfMemoryError
+  StreamedFactors(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget, double threshold,
+                  Interchanges kind);
+
+  /// Factorizes part by part. Allocates in the first call. Waits for each part.
+  /// @returns the outcome of all parts
+  /// @throws OutOfMemoryError, TimeoutError
+  FrontLuOutcome factorize(const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, Memory>& pattern,
+                           const ScaledValues<Scalar, Memory>& A, double perturbation);
+  /// X = op(A)⁻¹·B; X may be B. Reads the panels of all parts twice, once for any number of columns, except
+  /// those that are still in buffers. Waits for each part; allocates for more columns than ever before.
+  void solve(const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, Transposition op,
+             const Rows& B, const Rows& X);
+
+  /// Pivots of the last factorization of a symmetric matrix.
+  const DiagonalPivots& diagonal_pivots() const { return m_pivots; }
+  const Kokkos::View<unsigned char*, Memory>& perturbed() const { return m_perturbed; }
+  /// [n] index in F of the row, or column, of each pivot; empty without such interchanges. Fences.
+  std::vector<std::int64_t> row_of_pivot(const ExecutionSpace& exec) const {
+    return order_of_tree(exec, m_row_of_pivot);
+  }
+  std::vector<std::int64_t> column_of_pivot(const ExecutionSpace& exec) const {
+    return order_of_tree(exec, m_column_of_pivot);
+  }
+  /// Panels of all fronts, as one plan of the tree lays them out.
+  Kokkos::View<const Scalar*, typename HostCopy<ExecutionSpace>::Memory> panels() const {
+    return Kokkos::subview(m_store, std::pair(std::size_t(0), m_plan.panels));
+  }
+  /// First pivot of the front at which the watchdog ended a solve, or −1. Fences.
+  std::int64_t consume_timeout(const ExecutionSpace& exec);
+  void describe(MemoryUse& memory) const;
+
+ private:
+  using Factors = FrontFactors<Scalar, ExecutionSpace>;
+  using Store = Kokkos::View<Scalar*, typename HostCopy<ExecutionSpace>::Memory>;
+  using Values = Kokkos::View<Scalar*, Memory>;
+  using Order = Kokkos::View<Ordinal*, Memory>;
+
+  void allocate(const ExecutionSpace& exec);
+  void reserve(const ExecutionSpace& exec, std::size_t columns);
+  Values buffer_of(std::size_t p) const;
+  void take_blocks(const ExecutionSpace& exec, std::size_t p);
+  void pass_blocks(const ExecutionSpace& exec, std::size_t p);
+  void factorize_part(const ExecutionSpace& exec, std::size_t p, const ScaledValues<Scalar, Memory>& A,
+                      double perturbation, double largest);
+  double largest_entry(const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, Memory>& pattern,
+                       const ScaledValues<Scalar, Memory>& A);
+  void copy_panels(std::size_t p, bool to_host);
+  void load(std::size_t p);
+  template <class Sweep>
+  void sweep_parts(const ExecutionSpace& exec, bool upward, const Sweep& sweep);
+  FrontLuOutcome read_outcomes(const ExecutionSpace& exec) const;
+  std::vector<std::int64_t> order_of_tree(const ExecutionSpace& exec, const Order& order) const;
+
+  const Plan& m_plan;
+  MemoryBudget m_budget, m_host_budget;  ///< the second counts host memory
+  double m_threshold;
+  Interchanges m_kind;
+  ExecutionSpace m_copier;         ///< copies panels while another part is at work
+  std::vector<Factors> m_factors;  ///< [parts]
+  std::vector<FrontSolver<Scalar, ExecutionSpace>> m_solvers;  ///< [parts]
+  MemoryReservation m_reservation, m_host_reservation, m_vectors_reservation;
+  Values m_buffers;                     ///< buffers of parts, then the stack of passed blocks
+  Store m_store;                        ///< panels, inverses, then the stack of passed blocks
+  std::vector<std::size_t> m_contents;  ///< [buffers] part whose panels are in each; number of parts: none
+  Values m_values;                      ///< [most_entries] of the part at work
+  Kokkos::View<RealOf<Scalar>*, Memory> m_row_scale, m_col_scale;  ///< [most_rows] of the part at work
+  Kokkos::View<unsigned char*, Memory> m_perturbed;                ///< [n]
+  Order m_row_of_pivot, m_column_of_pivot;                         ///< [n] of each part in its own numbering
+  Kokkos::View<FrontLuOutcome*, Memory> m_outcomes;                ///< [parts]
+  AsyncResult<double, ExecutionSpace> m_largest;
+  DiagonalPivots m_pivots;
+  // vectors of solves
+  std::size_t m_columns = 0;  ///< most so far
+  Values m_solution;          ///< [n × columns] by index of F
+  Values m_sums;   ///< [passed.rows × columns] sums of contribution rows, a stack like the blocks'
+  Values m_later;  ///< [most_later × columns] solutions of later parts that the part at work reads
+  std::size_t m_moved_by_factorization = 0, m_moved_by_solve = 0;  ///< bytes
+  std::size_t m_moved = 0;                                         ///< so far
+};
+
+}  // namespace lutra::Impl
+
+#endif
