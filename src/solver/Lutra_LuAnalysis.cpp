@@ -12,6 +12,7 @@
 #include "Lutra_Reasons.hpp"
 #include "Lutra_ScaleFit.hpp"
 #include "Lutra_SimplicialPlan.hpp"
+#include "Lutra_SinglePrecision.hpp"
 #include "Lutra_Timer.hpp"
 #include "Lutra_ToDevice.hpp"
 
@@ -126,6 +127,68 @@ std::pair<Engine, AssemblyTree> prepare_engine(
   return {engine, std::move(tree)};
 }
 
+/// Returns whether to compute the factors in single precision, and reports it.
+/// @throws InputError if the library is not built for them
+template <class Scalar>
+bool takes_single_precision(const LuOptions& options, Report& report) {
+  using Single = typename Impl::SingleOf<Scalar>::type;
+  if (options.factor_precision == FactorPrecision::working || std::is_same_v<Single, Scalar>) return false;
+  if (!Impl::has_single_factors<Scalar>)
+    throw InputError("options: factor_precision single needs a library built for " +
+                     std::string(ScalarTraits<Scalar>::is_complex ? "c64" : "f32") +
+                     " too (CMake option Lutra_SCALARS)");
+  Impl::add_reason(report, "factors in single precision: factor_precision");
+  return true;
+}
+
+/// Plans fronts, in single precision if the options ask for it.
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_fronts(
+    const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
+    const AssemblyTree& tree, const FrontEntries& entries, const LuOptions& options,
+    const MemoryBudget& budget, Report& report) {
+  const bool single = takes_single_precision<Scalar>(options, report);
+  if constexpr (Impl::has_single_factors<Scalar>) {
+    if (single) {
+      const auto plan_working = [F, tree = std::make_shared<const AssemblyTree>(tree), options](
+                                    const ExecutionSpace& on, const MemoryBudget& charged) {
+        const auto rows = Impl::to_host<Ordinal>(on, F.row_order),
+                   columns = Impl::to_host<Ordinal>(on, F.col_order);
+        const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> pattern{
+            F.A.n_rows, F.A.n_cols, Impl::mirror_in<Kokkos::HostSpace>(F.A.row_map),
+            Impl::mirror_in<Kokkos::HostSpace>(F.A.entries)};
+        return plan_multifrontal<Scalar, ExecutionSpace>(on, F, *tree, FrontEntries{pattern, rows, columns},
+                                                         options, charged);
+      };
+      using Single = typename Impl::SingleOf<Scalar>::type;
+      return Impl::plan_in_single_precision<Scalar, ExecutionSpace>(
+          exec, F.A, plan_multifrontal<Single, ExecutionSpace>(exec, F, tree, entries, options, budget),
+          plan_working, budget);
+    }
+  }
+  return plan_multifrontal<Scalar, ExecutionSpace>(exec, F, tree, entries, options, budget);
+}
+
+/// Plans the simplicial engine, in single precision if the options ask for it.
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_columns(
+    const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
+    const LuOptions& options, const MemoryBudget& budget, Report& report) {
+  const bool single = takes_single_precision<Scalar>(options, report);
+  if constexpr (Impl::has_single_factors<Scalar>) {
+    if (single) {
+      const auto plan_working = [F, options](const ExecutionSpace& on, const MemoryBudget& charged) {
+        Report unused;
+        return plan_simplicial<Scalar>(on, F, options, charged, unused);
+      };
+      using Single = typename Impl::SingleOf<Scalar>::type;
+      return Impl::plan_in_single_precision<Scalar, ExecutionSpace>(
+          exec, F.A, plan_simplicial<Single>(exec, F, options, budget, report), plan_working, budget);
+    }
+  }
+  return plan_simplicial<Scalar>(exec, F, options, budget, report);
+}
+
 }  // namespace
 
 template <class Scalar, class ExecutionSpace>
@@ -190,18 +253,22 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
   if (engine == Engine::multifrontal) {
     const Impl::StageTimer timer(exec, true);
     const bool bordered = border && solves_on_fronts(options);
-    const auto plan = [&](const auto& F, const auto& fronts, const auto& entries) {
-      return plan_multifrontal<Scalar, ExecutionSpace>(exec, F, fronts, entries, options, budget,
-                                                       std::nullopt, bordered ? border : nullptr);
-    };
     analysis->bordered = bordered;
-    analysis->plan =
-        bordered ? Impl::plan_bordered(exec, *border, *pivots, tree, budget, plan)
-                 : plan(analysis->F, tree, FrontEntries{on_host.pattern(), pivots->rows, pivots->columns});
+    if (bordered) {
+      const auto plan = [&](const auto& F, const auto& fronts, const auto& entries) {
+        return plan_multifrontal<Scalar, ExecutionSpace>(exec, F, fronts, entries, options, budget,
+                                                         std::nullopt, border);
+      };
+      analysis->plan = Impl::plan_bordered(exec, *border, *pivots, tree, budget, plan);
+    } else {
+      analysis->plan = plan_fronts<Scalar>(exec, analysis->F, tree,
+                                           FrontEntries{on_host.pattern(), pivots->rows, pivots->columns},
+                                           options, budget, report);
+    }
     report.times.symbolic = 0;
     report.times.levelization = timer.seconds();
   } else {
-    analysis->plan = plan_simplicial<Scalar>(exec, analysis->F, options, budget, report);
+    analysis->plan = plan_columns<Scalar>(exec, analysis->F, options, budget, report);
   }
   *report.times.symbolic += tree_seconds;
   const auto height = report.factors.tree_height;

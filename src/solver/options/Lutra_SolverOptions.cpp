@@ -61,6 +61,15 @@ void check_fill2(const LuOptions& options) {
     throw InputError("options: fill2.… need the simplicial engine; fronts take etree");
 }
 
+/// @throws InputError if nothing would restore the accuracy of factors in single precision
+void check_precision(const LuOptions& options) {
+  if (options.factor_precision == FactorPrecision::working) return;
+  if (options.check == SolutionCheck::never)
+    throw InputError("options: factor_precision single needs checks of solutions (check always or first)");
+  if (options.solve_precision != FactorPrecision::working)
+    throw InputError("options: solve_precision single is for factors in working precision");
+}
+
 }  // namespace
 
 void check_options(const DirectOptions& options) {
@@ -74,6 +83,7 @@ void check_options(const LuOptions& options) {
   check_pivoting(options);
   check_columns(options);
   check_fill2(options);
+  check_precision(options);
 }
 
 void check_options(const LdltOptions& options) {
