@@ -10,6 +10,7 @@
 #include "Lutra_BuiltTypes.hpp"
 #include "Lutra_Factorization.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_TriangleEngine.hpp"
 
 // Factors of double-precision matrices in single precision: half the bytes, and on devices half the time
 // where bytes bound it. The matrix is scaled in double precision, which brings its entries to at most 1, and
@@ -23,20 +24,6 @@
 // become small, `raise_precision` has the next factorization compute in double precision.
 
 namespace lutra::Impl {
-
-/// The scalar type of half the bytes; Scalar itself if there is none.
-template <class Scalar>
-struct SingleOf {
-  using type = Scalar;
-};
-template <>
-struct SingleOf<double> {
-  using type = float;
-};
-template <>
-struct SingleOf<Kokkos::complex<double>> {
-  using type = Kokkos::complex<float>;
-};
 
 /// Whether the library is compiled for factors in single precision of matrices of type Scalar.
 template <class Scalar>
