@@ -93,6 +93,7 @@ const std::vector<Flag>& flags() {
       {"--columns", "lu.columns.", "KEY=VALUE,…", {}, {}, ": engine simplicial; on hosts supernodes only"},
       {"--trisolve", "lu.trisolve"},
       {"--solve-precision", "lu.solve_precision"},
+      {"--factor-precision", "lu.factor_precision"},
       {"--triangle", "ldlt.triangle"},
       {"--pivot", "pivoting"},
       {"--pair-ordering", "ldlt.pair_ordering"},

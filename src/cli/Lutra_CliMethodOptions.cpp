@@ -65,7 +65,7 @@ void check_use(const Arguments& a, const Kind& kind, KrylovMethod method) {
   require_use(a, chosen, (lu || ilu) && !kind.symmetric, {"--matching"});
   require_use(a, chosen, lu,
               {"--engine", "--symbolic", "--fill2", "--columns", "--pivot", "--perturbation",
-               "--expected-factorizations", "--solve-precision", "--factor-storage"});
+               "--expected-factorizations", "--solve-precision", "--factor-precision", "--factor-storage"});
 }
 
 /// The options of --method lu as those of a preconditioner.
@@ -131,7 +131,7 @@ void set_ldlt(const Arguments& a) {
   require_use(a, chosen, a.text("--engine") == "multifrontal", {"--engine"});
   require_use(a, chosen, a.text("--symbolic") == "etree", {"--symbolic"});
   require_use(a, chosen, a.text("--trisolve") == "supernodal", {"--trisolve"});
-  require_use(a, chosen, false, {"--solve-precision", "--fill2", "--columns"});
+  require_use(a, chosen, false, {"--solve-precision", "--factor-precision", "--fill2", "--columns"});
   require_use(a, chosen, pivot == "none" || !cholesky, {"--pivot"});
   require_use(a, chosen, !cholesky, {"--pair-ordering"});
   require_use(a, "--pivot " + pivot, threshold, {"--pivot-tol"});

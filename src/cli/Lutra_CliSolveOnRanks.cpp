@@ -57,6 +57,8 @@ void check_for_ranks(const Arguments& arguments) {
        is_on_device(arguments) && !direct},
       {"--trisolve " + arguments.text("--trisolve"), arguments.is_given("--trisolve")},
       {"--solve-precision " + arguments.text("--solve-precision"), arguments.is_given("--solve-precision")},
+      {"--factor-precision " + arguments.text("--factor-precision"),
+       arguments.is_given("--factor-precision")},
       {"--solve-singular", arguments.is_given("--solve-singular")},
       {"--trace", arguments.trace.has_value()},
       {"--check", arguments.is_given("--check")},

@@ -177,7 +177,7 @@ void CommandTable::add_choices(CLI::App& command) {
   choice(command, "--scalar", a.scalar, scalars, ": the precision; real or complex as the file is", group);
   add_flags(command, group,
             {"--ordering", "--matching", "--engine", "--symbolic", "--fill2", "--columns", "--trisolve",
-             "--solve-precision"});
+             "--solve-precision", "--factor-precision"});
   choice(command, "--backend", a.backend, backend_names, ": auto by predicted time", group);
   add_flags(command, group,
             {"--triangle", "--pivot", "--pair-ordering", "--front-pivoting", "--pivot-tol", "--perturbation",

@@ -227,6 +227,13 @@ class Factorization : public Preconditioner<Scalar, ExecutionSpace> {
   /// Requests more accurate factors from the next factorization on. @returns false if not available
   virtual bool increase_quality() { return false; }
 
+  /// Whether the factors are in single precision although the matrix is in double precision.
+  virtual bool has_single_precision() const { return false; }
+  /// Has the next factorization compute factors in the precision of the matrix. If it fails, factors in
+  /// single precision remain. @returns false if they are not in single precision
+  /// @throws OutOfMemoryError; nothing has then changed
+  virtual bool raise_precision(const ExecutionSpace&) { return false; }
+
   /// What Krylov methods apply: the factors in two parts where the engine has these, else the factors.
   virtual Preconditioner<Scalar, ExecutionSpace>& preconditioner() { return *this; }
 

@@ -13,6 +13,7 @@
 #include "Lutra_RunStage.hpp"
 #include "Lutra_ScaleFit.hpp"
 #include "Lutra_SimplicialPlan.hpp"
+#include "Lutra_SinglePrecision.hpp"
 #include "Lutra_Timer.hpp"
 #include "Lutra_ToDevice.hpp"
 
@@ -61,6 +62,18 @@ std::string reason_to_stream(const LuOptions& options, bool bordered, bool fit) 
   return fit ? "" : "since they do not fit into the memory that is left";
 }
 
+/// Whether fronts fit into the memory that is left, in the precision that the options ask for.
+template <class Scalar, class ExecutionSpace>
+bool factors_fit(const ExecutionSpace& exec, const LuOptions& options, const AssemblyTree& tree,
+                 std::int64_t nnz, const MemoryBudget& budget) {
+  if constexpr (Impl::has_single_factors<Scalar>) {
+    using Single = typename Impl::SingleOf<Scalar>::type;
+    if (options.factor_precision == FactorPrecision::single)
+      return fronts_fit<Single>(exec, options, tree, nnz, budget);
+  }
+  return fronts_fit<Scalar>(exec, options, tree, nnz, budget);
+}
+
 /// Computes the properties on which the choice of an engine depends.
 template <class Scalar, class ExecutionSpace>
 Impl::EngineProperties properties_of(const ExecutionSpace& exec, const LuOptions& options,
@@ -70,7 +83,7 @@ Impl::EngineProperties properties_of(const ExecutionSpace& exec, const LuOptions
   properties.block_triangular = block_triangular;
   const double entries = entries_of_panels(tree);
   properties.flops_per_entry = entries > 0 ? tree.flops / entries : 0.0;
-  properties.fronts_fit = fronts_fit<Scalar>(exec, options, tree, nnz, budget);
+  properties.fronts_fit = factors_fit<Scalar>(exec, options, tree, nnz, budget);
   properties.may_stream = may_stream<ExecutionSpace>(options, bordered);
   return properties;
 }
@@ -129,6 +142,81 @@ PreparedEngine prepare_engine(
     if (const std::string why = Impl::reason_for_etree(options); !why.empty()) Impl::add_reason(report, why);
   }
   return {engine, std::move(tree), properties.fronts_fit};
+}
+
+/// Returns whether to compute the factors in single precision, and reports it.
+/// @throws InputError if the library is not built for them
+template <class Scalar>
+bool takes_single_precision(const LuOptions& options, Report& report) {
+  using Single = typename Impl::SingleOf<Scalar>::type;
+  if (options.factor_precision == FactorPrecision::working || std::is_same_v<Single, Scalar>) return false;
+  if (!Impl::has_single_factors<Scalar>)
+    throw InputError("options: factor_precision single needs a library built for " +
+                     std::string(ScalarTraits<Scalar>::is_complex ? "c64" : "f32") +
+                     " too (CMake option Lutra_SCALARS)");
+  Impl::add_reason(report, "factors in single precision: factor_precision");
+  return true;
+}
+
+/// Plans fronts whose values have the type Scalar.
+/// @param streamed why factors are streamed; empty: they are resident
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_fronts_of(
+    const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
+    const AssemblyTree& tree, const FrontEntries& entries, const LuOptions& options,
+    const std::string& streamed, const MemoryBudget& budget) {
+  if (streamed.empty())
+    return plan_multifrontal<Scalar, ExecutionSpace>(exec, F, tree, entries, options, budget);
+  return plan_streamed_fronts<Scalar, ExecutionSpace>(exec, F, tree, entries, options, budget, streamed);
+}
+
+/// Plans fronts, in single precision if the options ask for it. What is streamed in single precision is
+/// streamed in working precision, too.
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_fronts(
+    const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
+    const AssemblyTree& tree, const FrontEntries& entries, const LuOptions& options,
+    const std::string& streamed, const MemoryBudget& budget, Report& report) {
+  const bool single = takes_single_precision<Scalar>(options, report);
+  if constexpr (Impl::has_single_factors<Scalar>) {
+    if (single) {
+      const auto plan_working = [F, tree = std::make_shared<const AssemblyTree>(tree), options, streamed](
+                                    const ExecutionSpace& on, const MemoryBudget& charged) {
+        const auto rows = Impl::to_host<Ordinal>(on, F.row_order),
+                   columns = Impl::to_host<Ordinal>(on, F.col_order);
+        const CsrPattern<Ordinal, Offset, Kokkos::HostSpace> pattern{
+            F.A.n_rows, F.A.n_cols, Impl::mirror_in<Kokkos::HostSpace>(F.A.row_map),
+            Impl::mirror_in<Kokkos::HostSpace>(F.A.entries)};
+        return plan_fronts_of<Scalar>(on, F, *tree, FrontEntries{pattern, rows, columns}, options, streamed,
+                                      charged);
+      };
+      using Single = typename Impl::SingleOf<Scalar>::type;
+      return Impl::plan_in_single_precision<Scalar, ExecutionSpace>(
+          exec, F.A, plan_fronts_of<Single>(exec, F, tree, entries, options, streamed, budget), plan_working,
+          budget);
+    }
+  }
+  return plan_fronts_of<Scalar>(exec, F, tree, entries, options, streamed, budget);
+}
+
+/// Plans the simplicial engine, in single precision if the options ask for it.
+template <class Scalar, class ExecutionSpace>
+std::shared_ptr<const FactorizationPlan<Scalar, ExecutionSpace>> plan_columns(
+    const ExecutionSpace& exec, const PermutedPattern<typename ExecutionSpace::memory_space>& F,
+    const LuOptions& options, const MemoryBudget& budget, Report& report) {
+  const bool single = takes_single_precision<Scalar>(options, report);
+  if constexpr (Impl::has_single_factors<Scalar>) {
+    if (single) {
+      const auto plan_working = [F, options](const ExecutionSpace& on, const MemoryBudget& charged) {
+        Report unused;
+        return plan_simplicial<Scalar>(on, F, options, charged, unused);
+      };
+      using Single = typename Impl::SingleOf<Scalar>::type;
+      return Impl::plan_in_single_precision<Scalar, ExecutionSpace>(
+          exec, F.A, plan_simplicial<Single>(exec, F, options, budget, report), plan_working, budget);
+    }
+  }
+  return plan_simplicial<Scalar>(exec, F, options, budget, report);
 }
 
 }  // namespace
@@ -201,21 +289,22 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
     const Impl::RunStage stage(budget, "levelization");
     const Impl::StageTimer timer(exec, true);
     const std::string streamed = reason_to_stream<ExecutionSpace>(options, bordered, fits);
-    const auto plan = [&](const auto& F, const auto& fronts, const auto& entries) {
-      if (!streamed.empty())
-        return plan_streamed_fronts<Scalar, ExecutionSpace>(exec, F, fronts, entries, options, budget,
-                                                            streamed);
-      return plan_multifrontal<Scalar, ExecutionSpace>(exec, F, fronts, entries, options, budget,
-                                                       std::nullopt, bordered ? border : nullptr);
-    };
     analysis->bordered = bordered;
-    analysis->plan =
-        bordered ? Impl::plan_bordered(exec, *border, *pivots, tree, budget, plan)
-                 : plan(analysis->F, tree, FrontEntries{on_host.pattern(), pivots->rows, pivots->columns});
+    if (bordered) {
+      const auto plan = [&](const auto& F, const auto& fronts, const auto& entries) {
+        return plan_multifrontal<Scalar, ExecutionSpace>(exec, F, fronts, entries, options, budget,
+                                                         std::nullopt, border);
+      };
+      analysis->plan = Impl::plan_bordered(exec, *border, *pivots, tree, budget, plan);
+    } else {
+      analysis->plan = plan_fronts<Scalar>(exec, analysis->F, tree,
+                                           FrontEntries{on_host.pattern(), pivots->rows, pivots->columns},
+                                           options, budget, report);
+    }
     report.times.symbolic = 0;
     report.times.levelization = timer.seconds();
   } else {
-    analysis->plan = plan_simplicial<Scalar>(exec, analysis->F, options, budget, report);
+    analysis->plan = plan_columns<Scalar>(exec, analysis->F, options, budget, report);
   }
   *report.times.symbolic += tree_seconds;
   const auto height = report.factors.tree_height;

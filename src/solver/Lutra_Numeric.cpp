@@ -188,6 +188,7 @@ auto Numeric<Scalar, ExecutionSpace>::approximate(const values_type& values) -> 
 /// new analysis if those made for other values are unsuitable.
 template <class Scalar, class ExecutionSpace>
 auto Numeric<Scalar, ExecutionSpace>::settle(FactorizationOutcome outcome) -> Stage {
+  outcome = settle_precision(std::move(outcome));
   if ((Guard::is_suspicious(outcome) && !trusts_pivots()) || !outcome.is_finite()) {
     if (may_renew() &&
         !Impl::scales_fit(m_exec, m_analysis->F.A, m_operators.values(), m_analysis->row_scale,
@@ -200,6 +201,43 @@ auto Numeric<Scalar, ExecutionSpace>::settle(FactorizationOutcome outcome) -> St
   if (!renew_analysis(std::string(to_string(status_of(stage))) + " on the analysis of other values"))
     return m_report.status == Status::structurally_singular ? Stage::structurally_singular_values : stage;
   return judge_factors(factorize_values());
+}
+
+/// Factorizes again in working precision where pivots, growth or a solve cast doubt on factors in single
+/// precision. Singular matrices are therefore found by factors in working precision.
+template <class Scalar, class ExecutionSpace>
+FactorizationOutcome Numeric<Scalar, ExecutionSpace>::settle_precision(FactorizationOutcome outcome) {
+  if (!m_factorization->has_single_precision()) {
+    const auto* const lu = std::get_if<LuOptions>(&m_analysis->options);
+    if (lu != nullptr && lu->factor_precision == FactorPrecision::single && m_factorized_before)
+      m_report.escalations.push_back("factors in working precision, as an earlier matrix needed them");
+    return outcome;
+  }
+  std::string reason;
+  if (!outcome.is_finite() || Guard::is_suspicious(outcome)) {
+    reason = "pivots or growth in single precision";
+  } else if (!m_factorized_before && seems_ill_conditioned()) {
+    reason = "ill-conditioned for single precision";
+  } else {
+    return outcome;
+  }
+  return factorize_in_working_precision(reason).value_or(outcome);
+}
+
+/// Replaces factors in single precision. Returns nothing and keeps them if memory does not suffice.
+template <class Scalar, class ExecutionSpace>
+std::optional<FactorizationOutcome> Numeric<Scalar, ExecutionSpace>::factorize_in_working_precision(
+    const std::string& reason) {
+  try {
+    m_factorization->raise_precision(m_exec);
+    FactorizationOutcome outcome = factorize_values();
+    m_guard.forget();
+    m_report.escalations.push_back(reason + ": factorized in working precision");
+    return outcome;
+  } catch (const OutOfMemoryError& error) {
+    m_report.escalations.push_back(reason + ": no memory for factors in working precision: " + error.what());
+    return std::nullopt;
+  }
 }
 
 /// Returns whether an analysis of the current values could differ from the existing one.

@@ -384,6 +384,8 @@ class Numeric {
   void adopt(const AnalysisPointer& renewed,
              std::unique_ptr<Factorization<Scalar, ExecutionSpace>> factorization);
   FactorizationOutcome factorize_values(const std::optional<double>& given = {});
+  std::optional<FactorizationOutcome> factorize_in_working_precision(const std::string& reason);
+  FactorizationOutcome settle_precision(FactorizationOutcome outcome);
   FactorizationOutcome factorize_in_paired_order(const SymmetricOutcome& former);
   double first_perturbation() const {
     return m_options.perturbation > 0 ? m_options.perturbation : Impl::default_perturbation<Scalar>();
@@ -426,6 +428,8 @@ class Numeric {
   Status solve_unchecked(const const_multivector_type& B, const multivector_type& X, Transposition op);
   Status report_solution(const RefinementOutcome& worst, double seconds);
   bool improve_block(Transposition op, std::size_t k, RefinementOutcome& outcome);
+  bool solve_in_working_precision(Transposition op, RefinementOutcome& outcome);
+  void solve_block_again(Transposition op, RefinementOutcome& outcome);
   bool is_solved(const RefinementOutcome& outcome) const;
   void check_condition(Transposition op, std::size_t k, const RefinementOutcome& outcome);
   double bound_of_column(Transposition op, std::size_t c, double backward_error);

@@ -40,6 +40,12 @@ void take_worse(RefinementOutcome& worst, const RefinementOutcome& block) {
   worst.refine_seconds += block.refine_seconds;
 }
 
+/// Returns whether solutions are so large relative to B that the matrix may be singular.
+template <class Scalar>
+bool are_large(const BackwardErrors& errors) {
+  return std::ranges::max(errors.amplification) > 1 / std::sqrt(static_cast<double>(epsilon_of<Scalar>));
+}
+
 /// Returns whether a View is stored like a block by rows.
 template <class View>
 bool is_by_rows(const View& view) {
@@ -171,6 +177,7 @@ template <class Scalar, class ExecutionSpace>
 bool Numeric<Scalar, ExecutionSpace>::improve_block(Transposition op, std::size_t k,
                                                     RefinementOutcome& outcome) {
   bool changed = outcome.steps > 0;
+  changed = solve_in_working_precision(op, outcome) || changed;
   changed = gmres_fallback(op, k, outcome) || changed;
   check_condition(op, k, outcome);
   if (is_solved(outcome) || !can_solve() || !may_renew()) return changed;
@@ -187,14 +194,39 @@ bool Numeric<Scalar, ExecutionSpace>::improve_block(Transposition op, std::size_
     m_stage = stage;
     return changed;
   }
+  solve_block_again(op, outcome);
+  gmres_fallback(op, k, outcome);
+  check_condition(op, k, outcome);
+  return true;
+}
+
+/// Factorizes in working precision and solves again, where solutions with factors in single precision are
+/// inaccurate, or so large that the matrix may be singular.
+/// @returns whether it has solved again
+template <class Scalar, class ExecutionSpace>
+bool Numeric<Scalar, ExecutionSpace>::solve_in_working_precision(Transposition op,
+                                                                 RefinementOutcome& outcome) {
+  if (!m_factorization->has_single_precision() || m_stage != Stage::factorized) return false;
+  const bool solved = is_solved(outcome);
+  if (solved && !are_large<Scalar>(outcome.errors)) return false;
+  const auto factors = factorize_in_working_precision(solved ? "ill-conditioned for single precision"
+                                                             : "refinement stalled in single precision");
+  if (!factors) return false;
+  m_stage = judge_factors(*factors);
+  m_factor_escalations = m_report.escalations.size();
+  if (!can_solve()) return false;
+  solve_block_again(op, outcome);
+  return true;
+}
+
+/// Solves once more for the right-hand sides in the workspace.
+template <class Scalar, class ExecutionSpace>
+void Numeric<Scalar, ExecutionSpace>::solve_block_again(Transposition op, RefinementOutcome& outcome) {
   const double seconds = outcome.refine_seconds;
   m_work.maxima.clear(m_exec);
   outcome = solve_refined(m_exec, operator_for(op), *m_factorization, op, refinement(), m_work, {});
   check_solved(outcome);
   outcome.refine_seconds += seconds;
-  gmres_fallback(op, k, outcome);
-  check_condition(op, k, outcome);
-  return true;
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -208,14 +240,13 @@ bool Numeric<Scalar, ExecutionSpace>::is_solved(const RefinementOutcome& outcome
 template <class Scalar, class ExecutionSpace>
 void Numeric<Scalar, ExecutionSpace>::check_condition(Transposition op, std::size_t k,
                                                       const RefinementOutcome& outcome) {
-  const double large = 1 / std::sqrt(static_cast<double>(epsilon_of<Scalar>));
   const auto& errors = outcome.errors;
   const auto worst =
       static_cast<std::size_t>(std::ranges::max_element(errors.componentwise) - errors.componentwise.begin());
   const double error = errors.componentwise[worst];
   if (!std::isfinite(error) || m_stage != Stage::factorized) return;
   try {
-    if (!m_guard.condition() && std::ranges::max(errors.amplification) > large && find_singularity()) {
+    if (!m_guard.condition() && are_large<Scalar>(errors) && find_singularity()) {
       m_stage = Stage::numerically_singular;
       m_report.inertia = {};
       return;

@@ -12,8 +12,9 @@ namespace lutra::Impl {
 namespace {
 
 /// On hosts or devices of several ranks solves are always checked, and take the fronts as they are.
-constexpr std::string_view without_effect[] = {"check",          "estimate_condition", "solve_precision",
-                                               "solve_singular", "trisolve",           "trust_pivots"};
+constexpr std::string_view without_effect[] = {"check",           "estimate_condition", "factor_precision",
+                                               "solve_precision", "solve_singular",     "trisolve",
+                                               "trust_pivots"};
 
 bool has_effect(std::string_view name) {
   return std::ranges::find(without_effect, name) == std::end(without_effect);

@@ -150,8 +150,9 @@ TEST_CASE("options that a method does not use are refused", "[cli]") {
 TEST_CASE("unknown values are refused with a list of the valid ones", "[cli]") {
   const Program program;
   program.write_small();
-  const std::string name = GENERATE("--method", "--scalar", "--ordering", "--matching", "--engine",
-                                    "--symbolic", "--pivot", "--trisolve", "--solve-precision", "--backend");
+  const std::string name =
+      GENERATE("--method", "--scalar", "--ordering", "--matching", "--engine", "--symbolic", "--pivot",
+               "--trisolve", "--solve-precision", "--factor-precision", "--backend");
   for (const std::string command : {"solve a.mtx ", "info a.mtx "}) {
     check_refused(program, {command + name + " nonsense", name + ": invalid value 'nonsense' (choose from "});
   }

@@ -159,7 +159,8 @@ TEST_CASE("under mpirun an error is printed once", "[cli]") {
   };
   check("solve bad.mtx", "bad.mtx:3");
   check("solve a.mtx --grid 2x2", "--grid: invalid value '2x2' (choose from 3x1, 1x3, 1x1)");
-  for (const std::string option : {"--trisolve levels", "--solve-precision single", "--solve-singular"})
+  for (const std::string option :
+       {"--trisolve levels", "--solve-precision single", "--factor-precision single", "--solve-singular"})
     check("solve a.mtx " + option, option + " is not available on several ranks");
   check("solve a.mtx --method gmres --precond jacobi", "--precond jacobi is not available on several ranks");
   check("solve a.mtx --method ldlt --grid 3x1",

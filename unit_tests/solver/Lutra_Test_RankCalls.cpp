@@ -124,8 +124,8 @@ TEST_CASE("Rank calls: options without effect on several ranks are refused", "[r
   LuOptions options;
   for (const NamedOption& option : named_options(options)) {
     const bool refused = option.name == "check" || option.name == "estimate_condition" ||
-                         option.name == "solve_precision" || option.name == "solve_singular" ||
-                         option.name == "trisolve";
+                         option.name == "factor_precision" || option.name == "solve_precision" ||
+                         option.name == "solve_singular" || option.name == "trisolve";
     if (refused)
       CHECK_THROWS_AS(Impl::set_rank_option(options, option.name, option.value), InputError);
     else

@@ -140,8 +140,15 @@ struct LuChoices {
   /// one. It is not chosen automatically if the options have a user permutation or a symbolic method.
   Engine engine = Engine::automatic;
   TrisolveMethod trisolve = TrisolveMethod::automatic;  ///< method of the triangular solves with L and U
-  /// Precision in which solves read L and U. With `single`, refinement restores the accuracy.
+  /// Precision in which solves read L and U, computed in the precision of the matrix. With `single`,
+  /// refinement restores the accuracy.
   FactorPrecision solve_precision = FactorPrecision::working;
+  /// Precision in which L and U are computed and kept. `single` halves their memory; solutions are refined to
+  /// the same backward errors. Where pivots, growth, an estimate of the condition or slow refinement show
+  /// that it does not suffice, the matrix is factorized again in its own precision, and so are later matrices
+  /// until the next analysis; `report().escalations` says so. Requires checks of solutions, and a library
+  /// built for float (or its complex type). Matrices in single precision ignore it, as do Schur complements.
+  FactorPrecision factor_precision = FactorPrecision::working;
   /// Method that finds the pattern of L + U; the multifrontal engine accepts only etree.
   SymbolicMethod symbolic = SymbolicMethod::automatic;
   Fill2Options fill2{};  ///< options of SymbolicMethod::fill2, which others than the defaults require

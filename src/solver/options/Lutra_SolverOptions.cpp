@@ -78,6 +78,15 @@ void check_storage(const LdltOptions& options) {
     throw InputError("options: factor_storage streamed takes pivots in place, without perturbation");
 }
 
+/// @throws InputError if nothing would restore the accuracy of factors in single precision
+void check_precision(const LuOptions& options) {
+  if (options.factor_precision == FactorPrecision::working) return;
+  if (options.check == SolutionCheck::never)
+    throw InputError("options: factor_precision single needs checks of solutions (check always or first)");
+  if (options.solve_precision != FactorPrecision::working)
+    throw InputError("options: solve_precision single is for factors in working precision");
+}
+
 }  // namespace
 
 void check_options(const DirectOptions& options) {
@@ -92,6 +101,7 @@ void check_options(const LuOptions& options) {
   check_storage(options);
   check_columns(options);
   check_fill2(options);
+  check_precision(options);
 }
 
 void check_options(const LdltOptions& options) {

@@ -209,6 +209,8 @@ inline constexpr auto fields_of<LuChoices> = std::tuple{
     OptionField{"engine", &LuChoices::engine, "how L and U are computed"},
     OptionField{"trisolve", &LuChoices::trisolve, "method of triangular solves"},
     OptionField{"solve_precision", &LuChoices::solve_precision, "precision of the factors when solving"},
+    OptionField{"factor_precision", &LuChoices::factor_precision,
+                "precision of the factors, which are computed anew if single does not suffice"},
     OptionField{"symbolic", &LuChoices::symbolic, "how the pattern of L + U is found"},
     OptionField{"fill2", &LuChoices::fill2},
     OptionField{"pivot_threshold", &LuChoices::pivot_threshold,
