@@ -20,21 +20,23 @@ struct HostProducts {
   const Loop& loop;
 
   /// Chunk size for rows or columns that cost `flops` each: about three chunks per thread, or a single one if
-  /// the whole costs less than waking the threads. Chunks are short enough to be stopped between them.
+  /// the whole costs less than waking the threads.
   int chunk_of(int n, double flops) const {
     constexpr double min_flops = 2e5;  // below this, a single thread
     const int threads = loop.threads();
-    if (threads == 1 || n * flops < min_flops) return most_of(n, flops);
+    if (threads == 1 || n * flops < min_flops) return n;
     constexpr int least = 48;  // a multiple of the dimensions of all register tiles
     const int share = (n + 3 * threads - 1) / (3 * threads);
-    return std::min(std::max(least, (share + least - 1) / least * least), most_of(n, flops));
+    return std::max(least, (share + least - 1) / least * least);
   }
-  /// The largest chunk: some milliseconds of work, or a block of a product.
-  static int most_of(int n, double flops) {
+  /// The same, with chunks of some milliseconds, or of a block of a product, so that work can stop between
+  /// them.
+  int short_chunk_of(int n, double flops) const {
     constexpr double max_flops = 1e8;
     constexpr int block = 384;  // rows of A that a product packs at once
-    if (n * flops <= max_flops) return std::max(n, 1);
-    return std::max(1, static_cast<int>(max_flops / flops) / block) * block;
+    const int chunk = chunk_of(n, flops);
+    if (chunk * flops <= max_flops) return chunk;
+    return std::min(chunk, std::max(1, static_cast<int>(max_flops / flops) / block) * block);
   }
   bool must_stop() const { return loop.must_stop(); }
 
@@ -65,7 +67,7 @@ struct HostProducts {
   void subtract_lower(int rows, int columns, int depth, const Scalar* A, std::int64_t lda,
                       const Strided<Scalar>& B, Scalar* C, std::int64_t ldc) const {
     if (columns == 0 || depth == 0) return;
-    loop(rows, chunk_of(rows, 1.0 * columns * depth), [&](int first, int last, Real* buffer) {
+    loop(rows, short_chunk_of(rows, 1.0 * columns * depth), [&](int first, int last, Real* buffer) {
       if (must_stop()) return;
       const int begin = rows - last, end = rows - first;
       auto task = task_of(end - begin, std::min(columns, end), depth, A + begin, lda, B, C + begin, ldc);
@@ -79,12 +81,12 @@ struct HostProducts {
                 Scalar* C, std::int64_t ldc) const {
     if (rows == 0 || columns == 0 || depth == 0) return;
     if (rows >= columns) {
-      loop(rows, chunk_of(rows, 2.0 * columns * depth), [&](int begin, int end, Real* buffer) {
+      loop(rows, short_chunk_of(rows, 2.0 * columns * depth), [&](int begin, int end, Real* buffer) {
         if (must_stop()) return;
         multiply(kernel, end - begin, columns, depth, A + begin, lda, B, C + begin, ldc, buffer);
       });
     } else {
-      loop(columns, chunk_of(columns, 2.0 * rows * depth), [&](int begin, int end, Real* buffer) {
+      loop(columns, short_chunk_of(columns, 2.0 * rows * depth), [&](int begin, int end, Real* buffer) {
         if (must_stop()) return;
         multiply(kernel, rows, end - begin, depth, A, lda, {&B(0, begin), B.row, B.column}, C + begin * ldc,
                  ldc, buffer);

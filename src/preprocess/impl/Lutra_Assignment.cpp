@@ -2,8 +2,7 @@
 // Shortest augmenting paths for the sparse assignment problem, after I. S. Duff and J. Koster, "On algorithms
 // for permuting large entries to the diagonal of a sparse matrix", SIAM J. Matrix Anal. Appl. 22 (2001),
 // sections 3, 4. Departures: augmenting row reduction before the path searches, auctions if they are long;
-// paths start at rows and follow the rows' entries (the matrix is stored by rows; the problem is symmetric in
-// rows and columns); entries to be ignored have infinite cost, so that the pattern is not copied.
+// paths start at rows (the problem is symmetric); entries to be ignored have infinite cost, without a copy.
 #include "Lutra_Assignment.hpp"
 
 #include <algorithm>
@@ -165,8 +164,8 @@ class ShortestPaths {
   void count_reads(Ordinal r) {
     m_reads += m_row_map[r + 1] - m_row_map[r] + 1;
     if (m_reads < 1 << 17) return;  // about a millisecond
-    m_reads = 0;
     m_run.poll();
+    m_reads = 0;
   }
 
   void match(Ordinal r, Offset k) {

@@ -36,7 +36,7 @@ class HostFront {
     if (front.cb_rows == 0 || m_products.must_stop()) return;
     // U right of the pivots: solves with L11 transposed on the transpose of U, stored by columns
     const std::int64_t ld = front.size();
-    m_loop(front.cb_rows, m_products.chunk_of(front.cb_rows, 1.0 * front.pivots * front.pivots),
+    m_loop(front.cb_rows, m_products.short_chunk_of(front.cb_rows, 1.0 * front.pivots * front.pivots),
            [&](int begin, int end, Real* buffer) {
              if (m_products.must_stop()) return;
              solve_unit(end - begin, front.pivots, front.upper + begin, front.cb_rows, {front.lower, 1, ld},
@@ -60,7 +60,7 @@ class HostFront {
     eliminate(front, begin, middle, rule, note_pivot, note_exchange);
     Scalar* const right = front.lower + middle * ld;
     const Scalar* const L = front.lower + begin * ld;
-    m_loop(end - middle, m_products.chunk_of(end - middle, 1.0 * (middle - begin) * (middle - begin)),
+    m_loop(end - middle, m_products.short_chunk_of(end - middle, 1.0 * (middle - begin) * (middle - begin)),
            [&](int first, int last, Real* buffer) {
              solve_columns(middle - begin, last - first, L + begin, ld, right + first * ld + begin, ld,
                            buffer);

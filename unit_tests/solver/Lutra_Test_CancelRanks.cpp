@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A stop asked for on one rank ends the call on all.
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "Lutra_Distributed.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_GridRows.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_RunControl.hpp"
+
+using namespace lutra;
+using lutra::Test::grid_rows;
+using lutra::Test::multiply;
+
+namespace {
+
+constexpr long never = std::numeric_limits<long>::max();
+
+/// Raised from the given query on.
+class CountingFlag : public StopFlag {
+ public:
+  bool is_raised() const noexcept override { return ++m_queries >= m_first; }
+  void start(long first) {
+    m_queries = 0;
+    m_first = first;
+  }
+
+ private:
+  mutable std::atomic<long> m_queries = 0;
+  std::atomic<long> m_first = never;
+};
+
+bool agree(Communicator& comm, Status status) {
+  const auto all = comm.all_gather(static_cast<int>(status));
+  return std::set<int>(all.begin(), all.end()).size() == 1;
+}
+
+/// Stops calls on `stopping` at one query after the other.
+/// @returns number of stopped factorizations
+template <class Solver, class Options>
+int stop_calls(Communicator& comm, const DistributedRows<double>& A, Options options, int stopping) {
+  const auto flag = std::make_shared<CountingFlag>();
+  if (comm.rank() == stopping) options.stop = flag;
+  Solver solver(comm, options);
+  const std::vector<double> b = multiply(A, 2);
+  std::vector<double> expected(b.size()), x(b.size());
+  REQUIRE(solver.factorize(A) == Status::success);
+  REQUIRE(solver.solve(b, expected, 2) == Status::success);
+
+  int stopped = 0;
+  for (const bool fresh : {true, false}) {  // with and without an analysis
+    for (long query = 1;; query += 1 + query / 8) {
+      if (fresh) {
+        auto other = grid_rows<double>(3, comm.rank(), comm.size());
+        REQUIRE(solver.factorize(other) == Status::success);
+      }
+      flag->start(query);
+      const Status status = fresh ? solver.factorize(A) : solver.refactorize(A.values);
+      flag->start(never);
+      REQUIRE(agree(comm, status));
+      if (status == Status::success) break;
+      ++stopped;
+      CHECK(status == Status::cancelled);
+      CHECK(solver.report().status == Status::cancelled);
+      CHECK_THROWS_AS(solver.solve(b, x, 2), CallOrderError);
+      CHECK(solver.factorize(A) == Status::success);
+      CHECK(solver.solve(b, x, 2) == Status::success);
+      CHECK(x == expected);
+    }
+  }
+  flag->start(1);
+  x.assign(x.size(), 7);
+  const Status status = solver.solve(b, x, 2);
+  flag->start(never);
+  CHECK(status == Status::cancelled);
+  CHECK(x == std::vector<double>(x.size(), 7));
+  CHECK(solver.solve(b, x, 2) == Status::success);
+  CHECK(x == expected);
+  solver.close();
+  return stopped;
+}
+
+/// A with its transpose.
+DistributedRows<double> symmetric_rows(std::int64_t m, int rank, int size) {
+  auto A = grid_rows<double>(m, rank, size);
+  for (double& value : A.values) value = value < 0 ? -1 : value;
+  return A;
+}
+
+}  // namespace
+
+LUTRA_IF_F64(TEST_CASE("a stop on one rank ends the factorization of all", "[distributed][cancel]") {
+  Communicator comm;
+  const auto A = grid_rows<double>(13, comm.rank(), comm.size());
+  LuOptions options;
+  options.engine = Engine::multifrontal;
+  LuOptions alone;
+  alone.engine = Engine::simplicial;
+  for (const int rank : std::set<int>{0, comm.size() - 1}) {
+    CHECK(stop_calls<DistributedLU<double>>(comm, A, options, rank) > 0);
+    // Rank 0 alone has something to stop.
+    if (rank == 0) CHECK(stop_calls<DistributedLU<double>>(comm, A, alone, rank) > 0);
+  }
+  LdltOptions symmetric;
+  symmetric.in_place_first = true;
+  const auto S = symmetric_rows(13, comm.rank(), comm.size());
+  for (const int rank : std::set<int>{0, comm.size() - 1})
+    CHECK(stop_calls<DistributedLDLT<double>>(comm, S, symmetric, rank) > 0);
+  comm.close();
+})
+
+LUTRA_IF_F64(TEST_CASE("a deadline on ranks that has passed stops them", "[distributed][cancel]") {
+  Communicator comm;
+  const auto A = grid_rows<double>(21, comm.rank(), comm.size());
+  LuOptions options;
+  options.engine = Engine::multifrontal;
+  options.deadline = comm.rank() == 0 ? 1e-9 : 0;
+  DistributedLU<double> solver(comm, options);
+  CHECK(solver.factorize(A) == Status::cancelled);
+  CHECK(solver.report().status == Status::cancelled);
+  solver.close();
+  comm.close();
+})
