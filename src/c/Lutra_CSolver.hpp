@@ -77,6 +77,8 @@ inline lutra_status to_c(FailureKind kind) noexcept {
       return LUTRA_OUT_OF_MEMORY;
     case FailureKind::timeout:
       return LUTRA_TIMEOUT;
+    case FailureKind::cancelled:
+      return LUTRA_CANCELLED;
     case FailureKind::other:
       break;
   }

@@ -29,6 +29,7 @@ class AnyRankSolver : public AnySolver {
   void set_stream(void* stream) override {
     require(stream == nullptr, "stream: a solver on several ranks has none");
   }
+  void set_stop(std::shared_ptr<StopFlag>) override {}  // lutra_stop does not end calls on ranks
   void set_observers(std::shared_ptr<const Observers> observers) override {
     require(observers == nullptr, "progress: a solver on several ranks tells none");
   }

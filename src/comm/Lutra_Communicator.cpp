@@ -36,6 +36,8 @@ std::string describe_failure(const Failure& failure) {
       throw OutOfMemoryError(text, 0);
     case FailureKind::timeout:
       throw TimeoutError(text);
+    case FailureKind::cancelled:
+      throw CancelledError();
     case FailureKind::other:
       break;
   }
@@ -176,6 +178,9 @@ Failure Communicator::describe_exception(const char* where) const {
     failure.what = error.what();
   } catch (const TimeoutError& error) {
     failure.kind = FailureKind::timeout;
+    failure.what = error.what();
+  } catch (const CancelledError& error) {
+    failure.kind = FailureKind::cancelled;
     failure.what = error.what();
   } catch (const OutOfMemoryError& error) {
     failure.kind = FailureKind::out_of_memory;

@@ -90,8 +90,8 @@ void check_solver(const std::string& what, OptionsOf<Solver> options, const Matr
   }
 }
 
-/// A dense symmetric matrix of one front, indefinite: its pivots are delayed or paired.
-Matrix<Type> dense(int n) {
+/// A dense symmetric matrix, one front: with a small diagonal its pivots are paired or interchanged.
+Matrix<Type> dense(int n, double diagonal) {
   Matrix<Type> A;
   A.n_rows = A.n_cols = static_cast<Type::Ordinal>(n);
   A.row_map.push_back(0);
@@ -99,9 +99,9 @@ Matrix<Type> dense(int n) {
     for (int j = 0; j < n; ++j) {
       const auto low = static_cast<std::uint32_t>(std::min(i, j)),
                  high = static_cast<std::uint32_t>(std::max(i, j));
+      const double value = static_cast<double>((low * 7919U + high * 104729U) % 2003U) / 1001.0 - 1;
       A.entries.push_back(static_cast<Type::Ordinal>(j));
-      A.values.push_back(i == j ? 1e-3
-                                : static_cast<double>((low * 7919U + high * 104729U) % 2003U) / 1001.0 - 1);
+      A.values.push_back(i == j ? diagonal : value);
     }
     A.row_map.push_back(static_cast<Type::Offset>(A.entries.size()));
   }
@@ -115,37 +115,34 @@ LuOptions lu(Ordering ordering, Engine engine) {
   return options;
 }
 
-}  // namespace
-
-TEST_CASE("stops are answered at once: LU", "[cancel][latency]") {
-  const auto A = generated<Type>("poisson3d", 26);
+void check_lu(int side) {
+  const auto A = generated<Type>("poisson3d", side), smaller = generated<Type>("poisson3d", side / 2);
   check_solver<SparseLU<Scalar, Space>>("LU, nd, fronts", lu(Ordering::nd, Engine::multifrontal), A);
   check_solver<SparseLU<Scalar, Space>>("LU, amd, fronts", lu(Ordering::amd, Engine::multifrontal), A);
-  check_solver<SparseLU<Scalar, Space>>("LU, amd, rows", lu(Ordering::amd, Engine::simplicial),
-                                        generated<Type>("poisson3d", 16));
+  check_solver<SparseLU<Scalar, Space>>("LU, amd, rows", lu(Ordering::amd, Engine::simplicial), smaller);
   auto supernodes = lu(Ordering::nd, Engine::simplicial);
   supernodes.columns.supernodes = ColumnSupernodes::on;
-  check_solver<SparseLU<Scalar, Space>>("LU, nd, supernodes", supernodes, generated<Type>("poisson3d", 16));
+  check_solver<SparseLU<Scalar, Space>>("LU, nd, supernodes", supernodes, smaller);
 }
 
-TEST_CASE("stops are answered at once: LDLT", "[cancel][latency]") {
+void check_ldlt(int kkt_rows) {
   check_solver<SparseLDLT<Scalar, Space>>("LDLT, kkt with delays", LdltOptions(),
-                                          generated<Type>("kkt", 20000));
+                                          generated<Type>("kkt", kkt_rows));
 }
 
-TEST_CASE("stops are answered at once: one dense front", "[cancel][latency]") {
-  const auto A = dense(1200);
+void check_dense(int n) {
   LdltOptions options;
-  for (const auto pivoting : {FrontPivoting::columns, FrontPivoting::blocks}) {
-    options.front_pivoting = pivoting;
-    check_solver<SparseLDLT<Scalar, Space>>(
-        pivoting == FrontPivoting::columns ? "LDLT, dense, columns" : "LDLT, dense, blocks", options, A);
-  }
-  check_solver<SparseLU<Scalar, Space>>("LU, dense", lu(Ordering::natural, Engine::multifrontal), A);
+  options.front_pivoting = FrontPivoting::columns;
+  const auto A = dense(n, 1e-3);
+  check_solver<SparseLDLT<Scalar, Space>>("LDLT, dense, columns", options, A);
+  options.front_pivoting = FrontPivoting::blocks;
+  check_solver<SparseLDLT<Scalar, Space>>("LDLT, dense, blocks", options, A);
+  check_solver<SparseLU<Scalar, Space>>("LU, dense", lu(Ordering::natural, Engine::multifrontal),
+                                        dense(n, n));
 }
 
-TEST_CASE("stops are answered at once: incomplete factors and Krylov methods", "[cancel][latency]") {
-  const auto A = generated<Type>("poisson3d", 30);
+void check_iterative(int side) {
+  const auto A = generated<Type>("poisson3d", side);
   SparseIluOptions ilu;
   ilu.method = IluMethod::iluk;
   ilu.fill_level = 3;
@@ -157,6 +154,22 @@ TEST_CASE("stops are answered at once: incomplete factors and Krylov methods", "
   krylov.preconditioning = Preconditioning::jacobi;
   krylov.method = KrylovMethod::cg;
   check_solver<KrylovSolver<Scalar, Space>>("CG", krylov, A);
+}
+
+}  // namespace
+
+TEST_CASE("stops are answered at once", "[cancel][latency]") {
+  check_lu(20);
+  check_ldlt(6000);
+  check_dense(700);
+  check_iterative(24);
+}
+
+TEST_CASE("stops are answered at once, large matrices", "[.large]") {
+  check_lu(40);
+  check_ldlt(40000);
+  check_dense(2000);
+  check_iterative(60);
 }
 
 }  // namespace lutra::Test

@@ -13,7 +13,7 @@
 namespace lutra {
 
 /// Kind of the exception that ended a rank; after `agree` all ranks throw the same kind.
-enum class FailureKind : std::int32_t { input, file, call_order, out_of_memory, timeout, other };
+enum class FailureKind : std::int32_t { input, file, call_order, out_of_memory, timeout, cancelled, other };
 
 /// Which rank failed, and why.
 struct Failure {

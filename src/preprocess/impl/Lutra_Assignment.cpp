@@ -22,9 +22,8 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-constexpr int bidding_passes = 8;  // row reduction reads at most this many times the number of entries
-constexpr int max_chain = 64;  // maximum length of a chain of bids, each by the row displaced by the previous
-                               // one
+constexpr int bidding_passes = 8;    // row reduction reads at most this many times the number of entries
+constexpr int max_chain = 64;        // bids in a row, each by the row that the one before displaced
 constexpr int long_row_factor = 16;  // rows longer than this many times the average do not bid
 constexpr double min_gain = 1e-12;   // smaller changes of a dual count as rounding
 
@@ -164,9 +163,8 @@ class ShortestPaths {
 
   // Called where the entries of a row are read. @throws CancelledError
   void count_reads(Ordinal r) {
-    constexpr Offset between_queries = 1 << 17;  // about a millisecond
     m_reads += m_row_map[r + 1] - m_row_map[r] + 1;
-    if (m_reads < between_queries) return;
+    if (m_reads < 1 << 17) return;  // about a millisecond
     m_reads = 0;
     m_run.poll();
   }

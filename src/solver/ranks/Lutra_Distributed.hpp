@@ -19,6 +19,7 @@
 #include "Lutra_MemoryBudget.hpp"
 #include "Lutra_Options.hpp"
 #include "Lutra_Report.hpp"
+#include "Lutra_RunControl.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
 namespace lutra {
@@ -72,6 +73,10 @@ struct RankColumns;
 /// rank 0 for the analysis. New values on a known pattern are not gathered. `memory_limit` is the limit of
 /// each rank, for fronts and their solves. All calls are collective, and errors are thrown on all ranks. The
 /// class is instantiated for all scalars.
+///
+/// Deadline and stop flag are each rank's own. A rank that has to stop completes its messages and tells the
+/// others where they agree next; all then return `cancelled`. A solve looks at them when it begins. After a
+/// stopped factorization there are no factors. With fill2 the search by all ranks does not stop.
 template <class Scalar>
 class DistributedLU {
  public:
@@ -143,6 +148,10 @@ class DistributedLU {
                        Transposition op);
   bool solve_refined(const Impl::RankColumns<const Scalar>& B, const Impl::RankColumns<Scalar>& X,
                      Transposition op);
+  template <class Call>
+  Status stop_together(const Call& call);
+  Status solve_on_hosts(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k, Transposition op);
+  Status solve_views(const DeviceColumns<const Scalar>& B, const DeviceColumns<Scalar>& X, Transposition op);
   void fetch_values();
   void note_memory();
   HostMatrix<Scalar> assemble_rows();
@@ -180,6 +189,7 @@ class DistributedLU {
   std::unique_ptr<Impl::GridOnRanks<Scalar>> m_grid;  ///< factors on the given grid; else null
   std::vector<std::int64_t> m_order_alone;  ///< order found on rank 0, if rank 0 factorizes by fronts in it
   RankStatistics m_search;                  ///< this rank's part of the symbolic factorization
+  RunControl m_run = RunControl::make();    ///< of the calls on this rank
   MemoryBudget m_budget;                    ///< of fronts and solves on this rank
   bool m_usable = false;                    ///< the factors are those of m_A
   bool m_has_matrix = false;                ///< `factorize` has returned

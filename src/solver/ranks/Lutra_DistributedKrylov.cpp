@@ -113,9 +113,11 @@ FactorValues<Scalar> DistributedKrylov<Scalar>::compute_factors(const HostMatrix
   KrylovSolverOptions iteration = m_options;
   iteration.preconditioning = Preconditioning::none;
   m_solver = std::make_unique<KrylovSolver<Scalar, Exec>>(iteration, exec, budget);
-  // Without a preconditioner both calls either succeed or throw.
-  static_cast<void>(m_solver->analyze(A));
-  static_cast<void>(m_solver->factorize(A));
+  // Without a preconditioner both calls either succeed or throw, unless they are stopped.
+  if (m_solver->analyze(A) != Status::success || m_solver->factorize(A) != Status::success) {
+    m_report = m_solver->report();
+    return {};
+  }
   const auto compute = [&](auto solver, std::string_view name) {
     Status status = solver.analyze(A);
     if (status == Status::success) status = solver.factorize(A);

@@ -72,6 +72,7 @@ void DistributedLU<Scalar>::close() {
 
 template <class Scalar>
 Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
+  const RunningCall call(m_run, m_options);
   const Kokkos::Timer timer;
   m_comm.agree(
       "factorization of a distributed matrix",
@@ -97,6 +98,7 @@ Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
 
 template <class Scalar>
 Status DistributedLU<Scalar>::refactorize(std::span<const Scalar> values) {
+  const RunningCall call(m_run, m_options);
   const Kokkos::Timer timer;
   const DistributedRows<Scalar>& A = m_A->rows();
   m_comm.agree(
@@ -126,7 +128,17 @@ void DistributedLU<Scalar>::note_memory() {
 /// @param again whether the analysis holds for the present values, too
 template <class Scalar>
 Status DistributedLU<Scalar>::factorize_values(bool again) {
-  if (!again || !run_known_pattern()) factorize_again();
+  bool keeps_analysis = again && !m_symmetric;
+  try {
+    if (!again || !run_known_pattern()) {
+      keeps_analysis = false;
+      factorize_again();
+    }
+  } catch (const CancelledError&) {  // thrown on all ranks
+    if (!keeps_analysis) close();
+    m_report.status = Status::cancelled;
+    return Status::cancelled;
+  }
   m_usable = m_report.status == Status::not_solved;
   m_has_matrix = true;
   note_memory();
@@ -272,7 +284,7 @@ template <class Scalar>
 template <class ExecutionSpace>
 bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analysis) {
   if (m_symmetric)
-    return m_symmetric->template analyze<ExecutionSpace>(m_comm, A, analysis, m_report, m_why_alone);
+    return m_symmetric->template analyze<ExecutionSpace>(m_comm, A, analysis, m_report, m_why_alone, m_run);
   std::vector<char> takes_fronts{0};
   const DivisionCosts costs = Impl::division_costs<ExecutionSpace>(m_comm);
   m_comm.agree(
@@ -284,7 +296,7 @@ bool DistributedLU<Scalar>::analyze(const HostMatrix<Scalar>& A, Analysis& analy
         if (!Impl::may_take_fronts(m_options)) return;
         m_why_alone.clear();
         const Host exec;
-        const MemoryBudget budget;
+        const MemoryBudget budget = MemoryBudget::unlimited(m_run);
         const auto view = make_view(A);
         const Kokkos::Timer checking;
         check_square_matrix(exec, view, MatrixCheckWorkspace<Host>(exec, budget));
@@ -354,8 +366,8 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
     std::optional<Impl::RunStage> stage(std::in_place, m_budget, "levelization");
     const Kokkos::Timer planning;
     const auto symmetry = m_symmetric ? std::optional(m_symmetric->symmetry()) : std::nullopt;
-    m_fronts = Impl::make_fronts_on_ranks<Scalar, ExecutionSpace>(m_comm, make_view(A).pattern(), analysis,
-                                                                  *m_A, m_budget, symmetry);
+    m_fronts = Impl::make_fronts_on_ranks<Scalar, ExecutionSpace>(
+        m_comm, make_view(A).pattern(), analysis, *m_A, m_budget.with_control(m_run), symmetry);
     const bool on_grid = m_asked.size() > 0;
     on_grid ? m_fronts->plan_collection() : m_fronts->plan_solves();
     m_report.times.levelization = planning.seconds();

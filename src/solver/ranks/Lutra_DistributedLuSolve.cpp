@@ -117,6 +117,7 @@ bool DistributedLU<Scalar>::takes_device_memory() {
 
 template <class Scalar>
 Status DistributedLU<Scalar>::refactorize(const DeviceValues& values) {
+  const RunningCall call(m_run, m_options);
   const Kokkos::Timer timer;
   if (!takes_device_memory()) return refactorize(std::span<const Scalar>(on_host(values)));
   m_comm.agree(
@@ -147,9 +148,10 @@ bool DistributedLU<Scalar>::check_for_solve(const Impl::RankColumns<const Scalar
           if (calls[r].columns != calls[0].columns || calls[r].op != calls[0].op)
             throw InputError("solve: rank 0 has " + describe(calls[0]) + ", and rank " + std::to_string(r) +
                              " has " + describe(calls[r]));
-        if (!m_usable && m_report.status == Status::not_solved)
+        if (!m_usable && (m_report.status == Status::not_solved || m_report.status == Status::cancelled))
           throw CallOrderError("solve: there is no factorization; call factorize first");
         if (!m_usable) return;
+        m_run.poll();
         const std::size_t mine = m_A->rows().rows.size();
         if (B.rows != mine || X.rows != mine || B.count != X.count)
           throw InputError("B and X: " + shape(B) + " and " + shape(X) + ", not both with " +
@@ -165,9 +167,34 @@ bool DistributedLU<Scalar>::check_for_solve(const Impl::RankColumns<const Scalar
   return m_usable;
 }
 
+/// @returns what call() returns, or cancelled if it was stopped on all ranks
+template <class Scalar>
+template <class Call>
+Status DistributedLU<Scalar>::stop_together(const Call& call) {
+  const RunningCall running(m_run, m_options);
+  if (!running.is_outermost()) return call();
+  try {
+    return call();
+  } catch (const CancelledError&) {
+    return m_report.status = Status::cancelled;
+  }
+}
+
 template <class Scalar>
 Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
                                     Transposition op) {
+  return stop_together([&] { return solve_on_hosts(B, X, k, op); });
+}
+
+template <class Scalar>
+Status DistributedLU<Scalar>::solve(const DeviceColumns<const Scalar>& B, const DeviceColumns<Scalar>& X,
+                                    Transposition op) {
+  return stop_together([&] { return solve_views(B, X, op); });
+}
+
+template <class Scalar>
+Status DistributedLU<Scalar>::solve_on_hosts(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
+                                             Transposition op) {
   const std::size_t mine = m_A->rows().rows.size();
   m_comm.agree(
       "right-hand sides of a distributed matrix",
@@ -193,8 +220,8 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
 }
 
 template <class Scalar>
-Status DistributedLU<Scalar>::solve(const DeviceColumns<const Scalar>& B, const DeviceColumns<Scalar>& X,
-                                    Transposition op) {
+Status DistributedLU<Scalar>::solve_views(const DeviceColumns<const Scalar>& B,
+                                          const DeviceColumns<Scalar>& X, Transposition op) {
   constexpr bool on_device = !Impl::is_host_space<Kokkos::DefaultExecutionSpace>;
   const Impl::RankColumns<const Scalar> in{B.data(), B.extent(0), B.extent(1), B.stride(1), on_device};
   const Impl::RankColumns<Scalar> out{X.data(), X.extent(0), X.extent(1), X.stride(1), on_device};

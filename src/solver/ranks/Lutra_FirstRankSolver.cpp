@@ -58,6 +58,7 @@ class FirstRankDirect final : public FirstRankSolver<Scalar> {
       checked.user_permutation = found.columns;
       if constexpr (requires { checked.engine; }) checked.engine = Engine::multifrontal;
     }
+    m_options = checked;
     if constexpr (requires { checked.pattern_source; })
       if (comm.size() > 1 && options.symbolic == SymbolicMethod::fill2) checked.pattern_source = m_pattern;
     comm.agree(
@@ -70,6 +71,7 @@ class FirstRankDirect final : public FirstRankSolver<Scalar> {
 
   Status factorize(const HostMatrix<Scalar>& A) override {
     run_on_first_rank("factorization on rank 0", [&] {
+      const RunningCall call(m_solver->run_control(), m_options);  // so that a stop is an exception
       Status status = m_is_analyzed ? Status::success : m_solver->analyze(A);
       m_is_analyzed = status == Status::success;
       if (status == Status::success) status = m_solver->factorize(A);
@@ -83,6 +85,7 @@ class FirstRankDirect final : public FirstRankSolver<Scalar> {
     constexpr int tag = 31004;
     auto parts = m_comm.gather(std::vector<Scalar>(B.begin(), B.end()));
     run_on_first_rank("solve on rank 0", [&] {
+      const RunningCall call(m_solver->run_control(), m_options);
       std::vector<Scalar> whole_B = assemble(parts, rows_of_ranks, k), whole_X(whole_B.size());
       m_solver->solve_host(whole_B, whole_X, op);
       take_report();
@@ -163,6 +166,7 @@ class FirstRankDirect final : public FirstRankSolver<Scalar> {
 
   Communicator& m_comm;
   FoundOrder m_found;
+  Options m_options;
   std::shared_ptr<PatternOnRanks<ExecutionSpace>> m_pattern;  ///< finds it for m_solver, if asked for fill2
   std::unique_ptr<Solver> m_solver;                           ///< on rank 0
   bool m_is_analyzed = false;

@@ -37,11 +37,11 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
                 const FrontAnalysis<Scalar>& analysis, const RankRows<Scalar>& rows,
                 const MemoryBudget& budget, const std::optional<Symmetry>& symmetry)
       : m_comm(comm),
-        m_budget(budget),
+        m_budget(budget.with_control({})),
         m_fronts(comm, analysis.tree, FrontEntries{A, analysis.row_order, analysis.col_order},
                  rows.all_rows(), budget, analysis.division ? &*analysis.division : nullptr, symmetry) {
     try {
-      m_refinement.emplace(m_fronts.channel(), rows, budget);
+      m_refinement.emplace(m_fronts.channel(), rows, m_budget);
     } catch (const OutOfMemoryError&) {  // thrown on all ranks
       m_fronts.close();
       throw;

@@ -45,7 +45,8 @@ LdltOnRanks<Scalar>::LdltOnRanks(const LdltOptions& options)
 template <class Scalar>
 template <class ExecutionSpace>
 bool LdltOnRanks<Scalar>::analyze(Communicator& comm, const HostMatrix<Scalar>& A,
-                                  FrontAnalysis<Scalar>& analysis, Report& report, std::string& why) {
+                                  FrontAnalysis<Scalar>& analysis, Report& report, std::string& why,
+                                  const RunControl& run) {
   using Host = Kokkos::DefaultHostExecutionSpace;
   std::vector<LdltAttempt> first{LdltAttempt::delays};
   m_has_pairs = std::exchange(m_pairs_rows, false);
@@ -58,7 +59,7 @@ bool LdltOnRanks<Scalar>::analyze(Communicator& comm, const HostMatrix<Scalar>& 
         if (comm.rank() != 0) return;
         const Communicator::Work work(comm);
         const StageTimes before = report.times;
-        const MemoryBudget budget;
+        const MemoryBudget budget = MemoryBudget::unlimited(run);
         const auto view = make_view(A);
         const Kokkos::Timer timer;
         if (!m_has_pairs) check_square_matrix(Host(), view, MatrixCheckWorkspace<Host>(Host(), budget));
@@ -173,15 +174,17 @@ std::string LdltOnRanks<Scalar>::reason(const FactorizationOutcome& outcome,
   return "pivots within fronts are too small: columns have to be delayed";
 }
 
-#define LUTRA_LDLT_ON_RANKS(Scalar)                                              \
-  template class LdltOnRanks<Scalar>;                                            \
-  template bool LdltOnRanks<Scalar>::analyze<Kokkos::DefaultHostExecutionSpace>( \
-      Communicator&, const HostMatrix<Scalar>&, FrontAnalysis<Scalar>&, Report&, std::string&);
+#define LUTRA_LDLT_ON_RANKS(Scalar)                                                            \
+  template class LdltOnRanks<Scalar>;                                                          \
+  template bool LdltOnRanks<Scalar>::analyze<Kokkos::DefaultHostExecutionSpace>(               \
+      Communicator&, const HostMatrix<Scalar>&, FrontAnalysis<Scalar>&, Report&, std::string&, \
+      const RunControl&);
 LUTRA_FOR_EACH_SCALAR(LUTRA_LDLT_ON_RANKS)
 #ifdef KOKKOS_ENABLE_CUDA
-#define LUTRA_LDLT_ON_DEVICES(Scalar)                                                                \
-  template bool LdltOnRanks<Scalar>::analyze<Kokkos::Cuda>(Communicator&, const HostMatrix<Scalar>&, \
-                                                           FrontAnalysis<Scalar>&, Report&, std::string&);
+#define LUTRA_LDLT_ON_DEVICES(Scalar)                                                                     \
+  template bool LdltOnRanks<Scalar>::analyze<Kokkos::Cuda>(Communicator&, const HostMatrix<Scalar>&,      \
+                                                           FrontAnalysis<Scalar>&, Report&, std::string&, \
+                                                           const RunControl&);
 LUTRA_FOR_EACH_SCALAR(LUTRA_LDLT_ON_DEVICES)
 #endif
 

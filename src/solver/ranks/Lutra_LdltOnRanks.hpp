@@ -31,11 +31,12 @@ class LdltOnRanks {
   /// @param A      on rank 0
   /// @param report replaced on rank 0
   /// @param why    out, on rank 0: why rank 0 has to factorize alone
+  /// @param run    control of this rank's call
   /// @returns on all ranks: whether pivots in place may be tried
   /// @throws InputError on all ranks if A is not symmetric
   template <class ExecutionSpace>
   bool analyze(Communicator& comm, const HostMatrix<Scalar>& A, FrontAnalysis<Scalar>& analysis,
-               Report& report, std::string& why);
+               Report& report, std::string& why, const RunControl& run);
 
   /// Collective. Factorizes the present values of the rows.
   /// @param n   rows of the matrix

@@ -54,11 +54,12 @@ void PatternOnRanks<ExecutionSpace>::serve() {
 template <class ExecutionSpace>
 LuPattern<Kokkos::HostSpace> PatternOnRanks<ExecutionSpace>::find(
     const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& pattern, const MemoryBudget& budget) {
+  budget.run().poll();  // the search itself cannot be stopped
   const auto n = static_cast<std::size_t>(pattern.n_rows);
   std::vector<Offset> row_map(pattern.row_map.data(), pattern.row_map.data() + n + 1);
   std::vector<Ordinal> entries(pattern.entries.data(), pattern.entries.data() + row_map[n]);
   request(true);
-  return search_together(std::move(row_map), std::move(entries), budget);
+  return search_together(std::move(row_map), std::move(entries), budget.with_control({}));
 }
 
 /// Runs `search`. Errors end it on all ranks, which can then go on; one that the others have not been told of

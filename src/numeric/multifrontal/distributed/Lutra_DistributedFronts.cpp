@@ -62,7 +62,8 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   using Scale = Kokkos::View<Real*, Memory>;
 
   Communicator& comm;
-  MemoryBudget budget;
+  MemoryBudget budget;           ///< without a control: a rank alone must not leave an exchange
+  MemoryBudget budget_of_parts;  ///< the same with the control of the running call
   std::optional<Symmetry> symmetry;
   Channel channel;
   MemoryReservation reservation;
@@ -79,7 +80,12 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   std::vector<Scalar> values;
 
   State(Communicator& of, const MemoryBudget& within, const std::optional<Symmetry>& with)
-      : comm(of), budget(within), symmetry(with), channel(of, within), reservation(within) {}
+      : comm(of),
+        budget(within.with_control({})),
+        budget_of_parts(within),
+        symmetry(with),
+        channel(of, budget),
+        reservation(budget) {}
 
   const ExecutionSpace& exec() const { return channel.exec(); }
 
@@ -195,7 +201,7 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     for (PlannedPart& part : planned) {
       part.plan.in_row = {};
       boundaries.push_back(std::move(part.boundary));
-      parts.push_back(std::make_unique<Part>(std::move(part.plan), budget,
+      parts.push_back(std::make_unique<Part>(std::move(part.plan), budget_of_parts,
                                              parts.empty() ? nullptr : parts.front().get(), symmetry));
     }
     arrivals = Impl::PartArrivals(boundaries, comm.rank(), comm.size(), true);
