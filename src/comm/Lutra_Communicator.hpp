@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "Lutra_DeviceArena.hpp"
+#include "Lutra_Failure.hpp"
 #include "Lutra_Messages.hpp"
 #include "Lutra_RankGroup.hpp"
 

@@ -64,7 +64,7 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   template <class BView, class XView>
   Status solve(const BView& B, const XView& X, Transposition op = Transposition::none) {
     require_factors();
-    return Calls::stopped([&] {
+    return Calls::stopped("solve", [&] {
       return reported([&] {
         std::visit(
             [&](auto& solver) {

@@ -2,6 +2,7 @@
 // Code that pages print in part, with what they take for granted. Compiled, not run.
 #include <Lutra.hpp>
 #include <Lutra_Distributed.hpp>
+#include <iostream>
 
 namespace {
 
@@ -28,6 +29,10 @@ void page_ldlt(const Matrix& A, const Vector& B, const Vector& X) {
 
 void page_supernodes(const Matrix& L, const Kokkos::View<const int*>& partition) {
 #include "supernodes_1.inc"
+}
+
+void page_tracing(lutra::LuOptions options) {
+#include "tracing_1.inc"
 }
 
 void page_trisolve(const Matrix& L, const Vector& b, const Vector& x) {

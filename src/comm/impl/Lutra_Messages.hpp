@@ -8,20 +8,10 @@
 #include <stdexcept>
 #include <string>
 
+#include "Lutra_Failure.hpp"
 #include "Lutra_UninitializedVector.hpp"
 
 namespace lutra {
-
-/// Kind of the exception that ended a rank; after `agree` all ranks throw the same kind.
-enum class FailureKind : std::int32_t { input, file, call_order, out_of_memory, timeout, cancelled, other };
-
-/// Which rank failed, and why.
-struct Failure {
-  int rank = 0;
-  FailureKind kind = FailureKind::other;
-  std::string what;   ///< text of the exception
-  std::string where;  ///< activity of the rank
-};
 
 namespace Impl {
 

@@ -72,7 +72,7 @@ void DistributedLU<Scalar>::close() {
 
 template <class Scalar>
 Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
-  const RunningCall call(m_run, m_options);
+  const RunningCall call(m_run, m_options, "factorize");
   const Kokkos::Timer timer;
   m_comm.agree(
       "factorization of a distributed matrix",
@@ -98,7 +98,7 @@ Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
 
 template <class Scalar>
 Status DistributedLU<Scalar>::refactorize(std::span<const Scalar> values) {
-  const RunningCall call(m_run, m_options);
+  const RunningCall call(m_run, m_options, "factorize");
   const Kokkos::Timer timer;
   const DistributedRows<Scalar>& A = m_A->rows();
   m_comm.agree(

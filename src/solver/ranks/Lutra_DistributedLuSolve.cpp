@@ -117,7 +117,7 @@ bool DistributedLU<Scalar>::takes_device_memory() {
 
 template <class Scalar>
 Status DistributedLU<Scalar>::refactorize(const DeviceValues& values) {
-  const RunningCall call(m_run, m_options);
+  const RunningCall call(m_run, m_options, "factorize");
   const Kokkos::Timer timer;
   if (!takes_device_memory()) return refactorize(std::span<const Scalar>(on_host(values)));
   m_comm.agree(
@@ -171,7 +171,7 @@ bool DistributedLU<Scalar>::check_for_solve(const Impl::RankColumns<const Scalar
 template <class Scalar>
 template <class Call>
 Status DistributedLU<Scalar>::stop_together(const Call& call) {
-  const RunningCall running(m_run, m_options);
+  const RunningCall running(m_run, m_options, "solve");
   if (!running.is_outermost()) return call();
   try {
     return call();

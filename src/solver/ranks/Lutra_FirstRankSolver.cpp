@@ -71,7 +71,8 @@ class FirstRankDirect final : public FirstRankSolver<Scalar> {
 
   Status factorize(const HostMatrix<Scalar>& A) override {
     run_on_first_rank("factorization on rank 0", [&] {
-      const RunningCall call(m_solver->run_control(), m_options);  // so that a stop is an exception
+      const RunningCall call(m_solver->run_control(), m_options,
+                             "factorize");  // so that a stop is an exception
       Status status = m_is_analyzed ? Status::success : m_solver->analyze(A);
       m_is_analyzed = status == Status::success;
       if (status == Status::success) status = m_solver->factorize(A);
@@ -85,7 +86,7 @@ class FirstRankDirect final : public FirstRankSolver<Scalar> {
     constexpr int tag = 31004;
     auto parts = m_comm.gather(std::vector<Scalar>(B.begin(), B.end()));
     run_on_first_rank("solve on rank 0", [&] {
-      const RunningCall call(m_solver->run_control(), m_options);
+      const RunningCall call(m_solver->run_control(), m_options, "solve");
       std::vector<Scalar> whole_B = assemble(parts, rows_of_ranks, k), whole_X(whole_B.size());
       m_solver->solve_host(whole_B, whole_X, op);
       take_report();
