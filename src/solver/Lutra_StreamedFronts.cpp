@@ -473,6 +473,7 @@ FrontLuOutcome StreamedFactors<Scalar, ExecutionSpace>::factorize(
   allocate(exec);
   m_moved = 0;
   m_pivots = {};
+  m_copier.fence("lutra::solver: the panels of former factors are in host memory");
   m_contents.assign(m_contents.size(), m_plan.parts.size());
   const double largest = largest_entry(exec, pattern, A);
   const auto buffers = static_cast<std::size_t>(m_plan.buffers);
@@ -485,8 +486,7 @@ FrontLuOutcome StreamedFactors<Scalar, ExecutionSpace>::factorize(
     copy_panels(p, true);
     m_contents[p % buffers] = p;
   }
-  m_copier.fence("lutra::solver: panels are in host memory");
-  m_moved_by_factorization = m_moved;
+  m_moved_by_factorization = m_moved;  // the last copy goes on; all that follows waits for it
   return read_outcomes(exec);
 }
 

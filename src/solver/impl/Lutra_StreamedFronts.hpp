@@ -116,7 +116,8 @@ class StreamedFactors {
   StreamedFactors(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget, double threshold,
                   Interchanges kind);
 
-  /// Factorizes part by part. Allocates in the first call. Waits for each part.
+  /// Factorizes part by part. Allocates in the first call. Waits for each part, and copies the last panels
+  /// behind its return.
   /// @returns the outcome of all parts
   /// @throws OutOfMemoryError, TimeoutError
   FrontLuOutcome factorize(const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, Memory>& pattern,
@@ -136,8 +137,9 @@ class StreamedFactors {
   std::vector<std::int64_t> column_of_pivot(const ExecutionSpace& exec) const {
     return order_of_tree(exec, m_column_of_pivot);
   }
-  /// Panels of all fronts, as one plan of the tree lays them out.
+  /// Panels of all fronts, as one plan of the tree lays them out. Fences.
   Kokkos::View<const Scalar*, typename HostCopy<ExecutionSpace>::Memory> panels() const {
+    m_copier.fence("lutra::solver: panels are in host memory");
     return Kokkos::subview(m_store, std::pair(std::size_t(0), m_plan.panels));
   }
   /// First pivot of the front at which the watchdog ended a solve, or −1. Fences.
