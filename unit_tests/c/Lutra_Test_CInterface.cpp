@@ -148,6 +148,20 @@ TEST_CASE("C: LDLT has inertia and shifts, Cholesky the column with a nonpositiv
   for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::abs(x[i] - expected[i]) < 1e-12);
   CHECK(lutra_solve_parts(ldlt, 8, LUTRA_NONE, 1, x.data(), 6, x.data(), 6) == LUTRA_INPUT_ERROR);
   CHECK(message_has("LUTRA_LOWER"));
+  lutra_memory_forecast forecast{}, of_many{};
+  REQUIRE(lutra_forecast(ldlt, 1, &forecast) == LUTRA_SUCCESS);
+  CHECK(forecast.factors_device > 0);
+  CHECK(forecast.factors_device <= forecast.factorization_device);
+  CHECK(forecast.factorization_device <= forecast.solve_device);
+  CHECK(forecast.factors_host + forecast.factorization_host + forecast.solve_host == 0);
+  REQUIRE(lutra_forecast(ldlt, 16, &of_many) == LUTRA_SUCCESS);
+  CHECK(of_many.solve_device > forecast.solve_device);
+  std::int64_t reported = 0;
+  REQUIRE(lutra_get_integer(ldlt, "memory.forecast.solve.device", &reported) == LUTRA_SUCCESS);
+  CHECK(static_cast<std::uint64_t>(reported) == forecast.solve_device);
+  CHECK(lutra_forecast(ldlt, 0, &forecast) == LUTRA_INPUT_ERROR);
+  CHECK(message_has("n_rhs"));
+  CHECK(lutra_forecast(ldlt, 1, nullptr) == LUTRA_INPUT_ERROR);
   int raised = 0, steps = 0;  // 0.01, 0.032, 0.075, 0.14, 0.23, 0.33, 0.44, 1/2
   do {
     REQUIRE(lutra_increase_quality(ldlt, &raised) == LUTRA_SUCCESS);

@@ -2,6 +2,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <cmath>
+
 #include "Lutra_TestProgram.hpp"
 
 namespace lutra::Test {
@@ -45,6 +47,48 @@ TEST_CASE("info accepts the options of solve and prints JSON", "[cli]") {
   CHECK(program.run("info a.mtx --quiet --json=i.json").output.empty());
   CHECK(program.exists("i.json"));
   CHECK(program.run("info a.mtx --memory-limit 2K").status == 4);
+}
+
+TEST_CASE("info tells the memory of factorization and solve before", "[cli]") {
+  const Program program;
+  REQUIRE(program.run("generate poisson3d --size 14 a.mtx").status == 0);
+  for (const std::string options : {"--method lu --engine simplicial", "--method lu --engine multifrontal",
+                                    "--method cholesky", "--method ldlt"}) {
+    INFO(options);
+    CHECK_THAT(program.run("info a.mtx " + options).output,
+               ContainsSubstring("memory    factors ") && ContainsSubstring(", solve of 1 column "));
+    const auto forecast = program.run("info a.mtx --json " + options).json()["memory"]["forecast"];
+    const auto solved = program.run("solve a.mtx --json " + options).json()["memory"];
+    CHECK(solved["forecast"] == forecast);
+    const double told = forecast["solve"]["device"], measured = solved["device_peak_bytes"];
+    INFO(told << " and " << measured);
+    CHECK(std::abs(told - measured) <= 0.1 * measured);
+  }
+  CHECK(program.run("info a.mtx --json --method gmres").json()["memory"]["forecast"].is_null());
+}
+
+TEST_CASE("factors are streamed from host memory where asked", "[cli]") {
+  const Program program;
+  REQUIRE(program.run("generate poisson3d --size 14 a.mtx").status == 0);
+  const auto resident =
+      program.run("solve a.mtx --json --method lu --engine multifrontal --out x.mtx").json();
+  const double peak = resident["memory"]["device_peak_bytes"];
+  const auto limit = std::to_string(static_cast<std::int64_t>(0.9 * peak));
+  const auto streamed =
+      program
+          .run("solve a.mtx --json --method lu --factor-storage streamed --out y.mtx --memory-limit " + limit)
+          .json();
+  CHECK(streamed["status"] == "success");
+  CHECK(program.read("y.mtx") == program.read("x.mtx"));
+  CHECK(streamed["memory"]["device_peak_bytes"] <= streamed["memory"]["limit_bytes"]);
+  CHECK(streamed["memory"]["host_peak_bytes"] == streamed["memory"]["forecast"]["solve"]["host"]);
+  CHECK(streamed["memory"]["moved_by_solve"] > 0);
+  CHECK_THAT(streamed["choice"]["why"].get<std::string>(),
+             ContainsSubstring("factors: streamed from host memory"));
+  const auto refused = program.run("solve a.mtx --method lu --factor-storage streamed --memory-limit 1M");
+  CHECK(refused.status == 4);
+  CHECK_THAT(refused.output, ContainsSubstring("the largest front with the blocks of its children"));
+  CHECK(program.run("solve a.mtx --method lu --factor-storage streamed --engine simplicial").status == 2);
 }
 
 TEST_CASE("info reports on matrices that cannot be solved", "[cli]") {

@@ -17,6 +17,10 @@ void page_end_to_end(const lutra::DeviceLaunches& kernels) {
   lutra::check_options(options);
 }
 
+void page_memory(lutra::SparseLU<double>& solver, const Matrix& A, std::size_t most) {
+#include "memory_1.inc"
+}
+
 void page_solver(const lutra::SparseLU<double>& solver, const lutra::LuOptions& options,
                  const Space& instance, const Matrix& A2, const Vector& B2, const Vector& X2) {
 #include "solver_1.inc"

@@ -116,7 +116,8 @@ class StreamedFactors {
   StreamedFactors(const ExecutionSpace& exec, const Plan& plan, const MemoryBudget& budget, double threshold,
                   Interchanges kind);
 
-  /// Factorizes part by part. Allocates in the first call. Waits for each part.
+  /// Factorizes part by part. Allocates in the first call. Waits for each part, and copies the last panels
+  /// behind its return.
   /// @returns the outcome of all parts
   /// @throws OutOfMemoryError, TimeoutError
   FrontLuOutcome factorize(const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, Memory>& pattern,
@@ -136,8 +137,9 @@ class StreamedFactors {
   std::vector<std::int64_t> column_of_pivot(const ExecutionSpace& exec) const {
     return order_of_tree(exec, m_column_of_pivot);
   }
-  /// Panels of all fronts, as one plan of the tree lays them out.
+  /// Panels of all fronts, as one plan of the tree lays them out. Fences.
   Kokkos::View<const Scalar*, typename HostCopy<ExecutionSpace>::Memory> panels() const {
+    m_copier.fence("lutra::solver: panels are in host memory");
     return Kokkos::subview(m_store, std::pair(std::size_t(0), m_plan.panels));
   }
   /// First pivot of the front at which the watchdog ended a solve, or −1. Fences.
@@ -153,8 +155,11 @@ class StreamedFactors {
   void allocate(const ExecutionSpace& exec);
   void reserve(const ExecutionSpace& exec, std::size_t columns);
   Values buffer_of(std::size_t p) const;
-  void take_blocks(const ExecutionSpace& exec, std::size_t p);
-  void pass_blocks(const ExecutionSpace& exec, std::size_t p);
+  void allocate_arrays(const ExecutionSpace& exec);
+  void place(std::size_t p);
+  template <class Copy>
+  void for_each_block(const std::vector<typename Part::Block>& blocks, const std::vector<Values>& in_buffer,
+                      const Copy& copy);
   void factorize_part(const ExecutionSpace& exec, std::size_t p, const ScaledValues<Scalar, Memory>& A,
                       double perturbation, double largest);
   double largest_entry(const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, Memory>& pattern,
@@ -177,7 +182,8 @@ class StreamedFactors {
   Values m_buffers;                     ///< buffers of parts, then the stack of passed blocks
   Store m_store;                        ///< panels, inverses, then the stack of passed blocks
   std::vector<std::size_t> m_contents;  ///< [buffers] part whose panels are in each; number of parts: none
-  Values m_values;                      ///< [most_entries] of the part at work
+  std::vector<std::vector<Values>> m_taken, m_given;  ///< [parts] blocks in its buffer, as those of the part
+  Values m_values;                                    ///< [most_entries] of the part at work
   Kokkos::View<RealOf<Scalar>*, Memory> m_row_scale, m_col_scale;  ///< [most_rows] of the part at work
   Kokkos::View<unsigned char*, Memory> m_perturbed;                ///< [n]
   Order m_row_of_pivot, m_column_of_pivot;                         ///< [n] of each part in its own numbering
