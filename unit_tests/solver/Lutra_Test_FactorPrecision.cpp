@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <random>
@@ -30,7 +31,7 @@ LuOptions in_single(Engine engine, Pivoting pivoting = Pivoting::automatic) {
 }
 
 template <class Types>
-constexpr bool has_single = Impl::has_single_factors<typename Types::Scalar>;
+constexpr bool has_single = lutra::Impl::has_single_factors<typename Types::Scalar>;
 
 bool mentions(const Report& report, const std::string& text) {
   return std::ranges::any_of(report.escalations,
