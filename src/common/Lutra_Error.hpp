@@ -64,8 +64,8 @@ class TimeoutError : public std::runtime_error {
   explicit TimeoutError(const std::string& what) : std::runtime_error(what) {}
 };
 
-/// A deadline has passed, or a stop was asked for (Lutra_RunControl.hpp). Calls of solvers that return a Status
-/// return `cancelled` instead.
+/// A deadline has passed, or a stop was asked for (Lutra_RunControl.hpp). Calls of solvers that return a
+/// Status return `cancelled` instead.
 class CancelledError : public std::runtime_error {
  public:
   CancelledError() : std::runtime_error("stopped: the deadline has passed, or a stop was asked for") {}

@@ -62,7 +62,7 @@ struct CommonOptions {
   bool time_stages = false;
   std::size_t memory_limit = 0;  ///< bytes in the memory of the execution space; 0: no limit
   double deadline = 0;  ///< seconds that one call of analyze, factorize, solve or apply may take; 0: no limit
-  std::shared_ptr<StopFlag> stop{};  ///< ends running calls when raised; null: none
+  std::shared_ptr<StopFlag> stop{};              ///< ends running calls when raised; null: none
   std::shared_ptr<const Observers> observers{};  ///< told of progress while calls run; null: none
 
   bool operator==(const CommonOptions&) const = default;

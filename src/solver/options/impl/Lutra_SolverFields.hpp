@@ -131,8 +131,7 @@ inline constexpr auto common_fields = std::tuple{
     OptionField{"time_stages", &CommonOptions::time_stages, "wait for the device where a stage is timed"},
     OptionField{"memory_limit", &CommonOptions::memory_limit, "bytes in the memory of the execution space",
                 zero_is("no limit")},
-    OptionField{"deadline", &CommonOptions::deadline, "seconds that one call may take",
-                zero_is("no limit")}};
+    OptionField{"deadline", &CommonOptions::deadline, "seconds that one call may take", zero_is("no limit")}};
 template <>
 inline constexpr auto fields_of<CommonOptions> =
     std::tuple_cat(common_fields, std::tuple{OptionField{"deterministic", &CommonOptions::deterministic,
