@@ -302,7 +302,7 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
     } else {
       analysis->plan = plan_fronts<Scalar>(exec, analysis->F, tree,
                                            FrontEntries{on_host.pattern(), pivots->rows, pivots->columns},
-                                           options, budget, report);
+                                           options, streamed, budget, report);
     }
     report.times.symbolic = 0;
     report.times.levelization = timer.seconds();
