@@ -3,6 +3,7 @@
 #include <Lutra.hpp>
 #include <Lutra_Distributed.hpp>
 #include <iostream>
+#include <string_view>
 
 namespace {
 
@@ -29,6 +30,11 @@ void page_solver(const lutra::SparseLU<double>& solver, const lutra::LuOptions& 
 void page_ldlt(const Matrix& A, const Vector& B, const Vector& X) {
 #include "ldlt_1.inc"
   (void)signs;
+}
+
+void page_cancel(const Matrix& A, void (*show)(std::string_view, double, double)) {
+#include "cancel_1.inc"
+  (void)status;
 }
 
 void page_supernodes(const Matrix& L, const Kokkos::View<const int*>& partition) {
