@@ -89,6 +89,8 @@ FactorizationOutcome LdltFactorization<Scalar, ExecutionSpace>::factorize(
     }
     m_in_place.reset();
   }
+  if (m_plan.in_place && !m_plan.in_place->storage_reason.empty())
+    m_events.push_back("pivots in place fail: fronts with delayed pivots are resident, not streamed");
   m_rule.zero_tolerance = zero_tolerance<Scalar>(m_plan.options, m_plan.min_zero > 0);
   m_doubtful = false;
   LdltOutcome outcome = factorize_with_room(exec, m_A, m_rule, may_reorder());

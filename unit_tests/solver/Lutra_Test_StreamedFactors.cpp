@@ -203,6 +203,26 @@ TEMPLATE_LIST_TEST_CASE("streamed factors of LDLᵀ and Cholesky are those of pi
   CHECK(check_limits<Ldlt>(indefinite, options) >= 2);
 }
 
+TEMPLATE_LIST_TEST_CASE("LDLᵀ whose pivots in place fail has resident factors, and says so", "[solver]",
+                        AllTypes) {
+  const auto A = generated<TestType>("kkt", 400);
+  LdltOptions options;
+  options.factor_storage = FactorStorage::streamed;
+  SparseLDLT<typename TestType::Scalar, typename TestType::Space> solver(options);
+  succeed(solver.analyze(to_space<typename TestType::Space>(A)));
+  succeed(solver.factorize(to_space<typename TestType::Space>(A)));
+  const auto system = known_system(A);
+  const auto x = to_space<typename TestType::Space>(system.b);
+  CHECK(solver.solve(to_space<typename TestType::Space>(system.b), x) == Status::success);
+  const Report& report = solver.report();
+  const bool failed = report.pivots.attempt == "delays";
+  const bool streamed = report.memory.moved_by_factorization.has_value();
+  CHECK(streamed != failed);
+  const auto says = [](const std::string& event) { return event.find("not streamed") != std::string::npos; };
+  CHECK(std::ranges::any_of(report.escalations, says) ==
+        (failed && report.choice.why.find("streamed") != std::string::npos));
+}
+
 TEMPLATE_LIST_TEST_CASE("a limit below the largest front with its children is refused with the need",
                         "[solver]", AllTypes) {
   const auto A = to_space<typename TestType::Space>(generated<TestType>("poisson3d", 14));

@@ -155,8 +155,11 @@ class StreamedFactors {
   void allocate(const ExecutionSpace& exec);
   void reserve(const ExecutionSpace& exec, std::size_t columns);
   Values buffer_of(std::size_t p) const;
-  void take_blocks(const ExecutionSpace& exec, std::size_t p);
-  void pass_blocks(const ExecutionSpace& exec, std::size_t p);
+  void allocate_arrays(const ExecutionSpace& exec);
+  void place(std::size_t p);
+  template <class Copy>
+  void for_each_block(const std::vector<typename Part::Block>& blocks, const std::vector<Values>& in_buffer,
+                      const Copy& copy);
   void factorize_part(const ExecutionSpace& exec, std::size_t p, const ScaledValues<Scalar, Memory>& A,
                       double perturbation, double largest);
   double largest_entry(const ExecutionSpace& exec, const CsrPattern<Ordinal, Offset, Memory>& pattern,
@@ -179,7 +182,8 @@ class StreamedFactors {
   Values m_buffers;                     ///< buffers of parts, then the stack of passed blocks
   Store m_store;                        ///< panels, inverses, then the stack of passed blocks
   std::vector<std::size_t> m_contents;  ///< [buffers] part whose panels are in each; number of parts: none
-  Values m_values;                      ///< [most_entries] of the part at work
+  std::vector<std::vector<Values>> m_taken, m_given;  ///< [parts] blocks in its buffer, as those of the part
+  Values m_values;                                    ///< [most_entries] of the part at work
   Kokkos::View<RealOf<Scalar>*, Memory> m_row_scale, m_col_scale;  ///< [most_rows] of the part at work
   Kokkos::View<unsigned char*, Memory> m_perturbed;                ///< [n]
   Order m_row_of_pivot, m_column_of_pivot;                         ///< [n] of each part in its own numbering
