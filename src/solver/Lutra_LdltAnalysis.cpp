@@ -68,6 +68,19 @@ std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> with_scales_of(
                          hash_of_values(exec, S.values), budget);
 }
 
+/// Returns whether `match_symmetric` has replaced the scales of the matching of these values, because they
+/// differ too much. Neither kind serves all graded matrices: a pivot that is tiny with one may be the largest
+/// entry of its row with the other.
+template <class Scalar, class ExecutionSpace>
+bool has_equilibrated_scales(const ExecutionSpace& exec, const Analysis<Scalar, ExecutionSpace>& former,
+                             const CsrView<Scalar, Ordinal, Offset, typename ExecutionSpace::memory_space>& S,
+                             LdltOptions options, const MemoryBudget& budget) {
+  if (options.matching != Matching::automatic || former.report.structural_rank != former.n) return false;
+  options.matching = Matching::exact;
+  Report report;
+  return !scales_suffice(match_symmetric(exec, S, copy_to_host(exec, S), options, budget, report).scale);
+}
+
 /// Returns the pivots to try first. Those of the diagonal fail if a row with a zero on the diagonal is
 /// eliminated before all its neighbours, since its pivot is then zero. If memory is limited, it is reserved
 /// for the fronts of L·D·Lᵀ, which are needed if the attempt fails.
@@ -298,8 +311,12 @@ std::shared_ptr<const Analysis<Scalar, ExecutionSpace>> Impl::renew_symmetric(
     const ExecutionSpace& exec, const Analysis<Scalar, ExecutionSpace>& former,
     const Kokkos::View<const Scalar*, typename ExecutionSpace::memory_space>& values,
     const MemoryBudget& budget) {
-  const LdltOptions chosen = Impl::completed(std::get<LdltOptions>(former.options));
+  LdltOptions chosen = Impl::completed(std::get<LdltOptions>(former.options));
   const auto S = with_values<Scalar>(former.symmetric->S.pattern, values);
+  if (hash_of_values(exec, values) == former.value_hash) {
+    if (!has_equilibrated_scales(exec, former, S, chosen, budget)) return nullptr;
+    chosen.matching = Matching::exact;
+  }
   if (auto rescaled = with_scales_of(exec, former, S, chosen, budget)) return rescaled;
   auto analysis = std::make_shared<Analysis<Scalar, ExecutionSpace>>();
   analysis->options = former.options;

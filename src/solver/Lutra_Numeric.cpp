@@ -196,11 +196,17 @@ auto Numeric<Scalar, ExecutionSpace>::settle(FactorizationOutcome outcome) -> St
         renew_analysis("values have outgrown the scales of the analysis"))
       outcome = factorize_values();
   }
-  const Stage stage = judge_factors(outcome);
-  if (stage == Stage::factorized || !may_renew()) return stage;
-  if (!renew_analysis(std::string(to_string(status_of(stage))) + " on the analysis of other values"))
-    return m_report.status == Status::structurally_singular ? Stage::structurally_singular_values : stage;
-  return judge_factors(factorize_values());
+  Stage stage = judge_factors(outcome);
+  if (stage != Stage::factorized && may_renew()) {
+    if (!renew_analysis(std::string(to_string(status_of(stage))) + " on the analysis of other values"))
+      return m_report.status == Status::structurally_singular ? Stage::structurally_singular_values : stage;
+    stage = judge_factors(factorize_values());
+  }
+  const bool may_rescale = m_analysis->symmetric && !m_analysis->bordered && !trusts_pivots();
+  if (stage == Stage::numerically_singular && may_rescale &&
+      renew_analysis("numerically_singular by the largest entries of rows, scaled by the matching"))
+    stage = judge_factors(factorize_values());
+  return stage;
 }
 
 /// Factorizes again in working precision where pivots, growth or a solve cast doubt on factors in single
@@ -247,8 +253,9 @@ bool Numeric<Scalar, ExecutionSpace>::may_renew() {
   return Impl::hash_of_values(m_exec, m_operators.values()) != m_analysis->value_hash;
 }
 
-/// Analyzes the current values. Returns false and keeps the analysis if memory does not suffice, or if these
-/// values make the matrix structurally singular; the report then says so.
+/// Analyzes the current values; a symmetric matrix whose analysis is of these values already, with the scales
+/// of the matching. Returns false and keeps the analysis if it has those, if memory does not suffice, or if
+/// these values make the matrix structurally singular; the report then says so.
 template <class Scalar, class ExecutionSpace>
 bool Numeric<Scalar, ExecutionSpace>::renew_analysis(const std::string& reason) {
   m_renewed = true;
@@ -257,6 +264,7 @@ bool Numeric<Scalar, ExecutionSpace>::renew_analysis(const std::string& reason) 
   try {
     renewed =
         Impl::renew_analysis<Scalar, ExecutionSpace>(m_exec, *m_analysis, m_operators.values(), m_budget);
+    if (!renewed) return false;
     if (renewed->plan && renewed->plan != m_analysis->plan) {
       factorization = renewed->plan->make_factorization(m_exec, m_budget);
       for (int k = 0; k < m_raised; ++k) factorization->increase_quality();
@@ -290,6 +298,9 @@ void Numeric<Scalar, ExecutionSpace>::adopt(
   }
   m_analysis = renewed;
   m_scaling = {renewed->row_scale, renewed->col_scale};
+  m_guard.forget();  // what was found with the former scales no longer counts
+  m_report.singular_rows.clear();
+  m_report.singular_columns.clear();
   m_report.choice = renewed->report.choice;
   m_report.factors = renewed->report.factors;
   m_report.structural_rank = renewed->report.structural_rank;

@@ -234,10 +234,13 @@ Matching scaling_of(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A
   return choice.matching;
 }
 
-/// If the scales of the matching span a larger range, equilibration serves better.
-constexpr double max_scale_ratio = 0x1p52;
-
 }  // namespace
+
+bool scales_suffice(const std::vector<double>& scale) {
+  constexpr double max_ratio = 0x1p52;
+  const auto [smallest, largest] = std::ranges::minmax(scale);
+  return largest <= max_ratio * smallest;
+}
 
 template <class Scalar, class ExecutionSpace>
 SymmetricMatching match_symmetric(
@@ -278,8 +281,7 @@ SymmetricMatching match_symmetric(
   if (option == Matching::exact) result = symmetrize(on_host, match_exact(on_host, budget.run()));
   report.choice.matching = option == Matching::auction ? "auction" : "exact";
   report.structural_rank = result.structural_rank;
-  const auto [smallest, largest] = std::ranges::minmax(result.scale);
-  if (is_automatic && !(largest <= max_scale_ratio * smallest)) {
+  if (is_automatic && !scales_suffice(result.scale)) {
     result.scale = equilibrate(on_host);
     add_reason(report, "scaling: by the largest entries of rows, the matching's scales differ too much");
   }

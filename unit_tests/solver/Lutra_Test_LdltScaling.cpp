@@ -70,6 +70,36 @@ TEMPLATE_LIST_TEST_CASE("LDLᵀ is scaled by auction if the model predicts it to
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("a matrix with equilibrated rows is not singular because of its scales",
+                        "[ldlt][scaling]", AllTypes) {
+  // det = −δ, and no change of entries below their own size makes it singular. Its rows have maxima of 1, but
+  // after the pivots of rows 1 and 2 the last one is δ. The matching's scales 2^-30, 2^30, 2^30 make it 1.
+  for (const double delta : {0x1p-60, -0x1p-60}) {
+    const auto A =
+        from_dense<Matrix<TestType>>({{nothing, 1, 1}, {1, nothing, nothing}, {1, nothing, delta}});
+    LdltOptions options;
+    options.symmetry = Symmetry::hermitian;
+    Symmetric<TestType> solver(options);
+    succeed(solver.analyze(A));
+    succeed(solver.factorize(A));
+    check_inertia(solver.report(), delta > 0 ? 2 : 1, delta > 0 ? 1 : 2, 0);
+    CHECK(solver.report().singular_rows.empty());
+    REQUIRE(solver.report().escalations.size() == 1);
+    CHECK_THAT(solver.report().escalations[0], ContainsSubstring("scaled by the matching"));
+    check_solution(solver, A);
+    CHECK(solver.report().errors.condition.value_or(1) < 100);
+    succeed(solver.factorize(A));  // keeps the scales
+    CHECK(solver.report().escalations.empty());
+  }
+  auto options = LdltOptions();
+  options.matching = Matching::none;  // the caller's choice stays
+  Symmetric<TestType> solver(options);
+  const auto A =
+      from_dense<Matrix<TestType>>({{nothing, 1, 1}, {1, nothing, nothing}, {1, nothing, 0x1p-60}});
+  succeed(solver.analyze(A));
+  CHECK(solver.factorize(A) == Status::numerically_singular);
+}
+
 TEST_CASE("an auction that leaves many rows is replaced by the exact matching", "[ldlt][scaling]") {
   using Types = std::tuple_element_t<0, AllTypes>;
   // All rows want the first 90 columns alike, far more than their own, so that prices rise by epsilon alone.

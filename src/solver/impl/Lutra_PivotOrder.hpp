@@ -101,6 +101,9 @@ std::optional<PivotOrder> choose_pivots(
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
     const MemoryBudget& budget, Report& report, const FormerOrder& former = {});
 
+/// Whether the scales of a matching span a range within which they serve better than equilibration.
+bool scales_suffice(const std::vector<double>& scale);
+
 /// Computes the matching and the scales of a symmetric matrix that the options request; scales are rounded to
 /// powers of two. An automatic matching is that of `choose_scaling`. Writes the choice with its reasons, the
 /// time and, if a matching was requested, the structural rank to `report`.
