@@ -111,6 +111,7 @@ int parse_and_run(int argc, char* argv[], Communicator* ranks) {
 int main(int argc, char* argv[]) {
   namespace Cli = lutra::Cli;
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe ends a write, not the program
+  std::signal(SIGXFSZ, SIG_IGN);  // nor does a file that would exceed the limit of the process
   Cli::cancel_on_signals();
   std::optional<lutra::MpiSession> mpi;  // initialized only on request, because starting MPI is slow
   std::optional<lutra::Communicator> ranks;

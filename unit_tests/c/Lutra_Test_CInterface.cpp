@@ -283,7 +283,7 @@ TEST_CASE("C: the report and its values by key") {
   CHECK(std::string(lutra_version_json()).find("\"scalars\"") != std::string::npos);
 }
 
-TEST_CASE("C: the message belongs to a thread") {
+TEST_CASE("C: the message belongs to a thread", "[threads]") {
   lutra_solver* solver = nullptr;
   CHECK(lutra_create(&solver, LUTRA_LU, LUTRA_F64, LUTRA_INT32, "abacus") == LUTRA_NOT_BUILT);
   std::thread([] {

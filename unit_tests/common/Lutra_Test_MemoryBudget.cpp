@@ -117,7 +117,7 @@ TEST_CASE("a failed allocation leaves no charge", "[common]") {
   CHECK(budget.peak_bytes() == 600);
 }
 
-TEST_CASE("threads that share a budget never exceed its limit", "[common]") {
+TEST_CASE("threads that share a budget never exceed its limit", "[common][threads]") {
   constexpr int n_threads = 4, n_rounds = 5000;
   constexpr std::size_t share = 300;  // three fit, not four
   MemoryBudget budget(1000);
@@ -151,7 +151,7 @@ TEST_CASE("threads that share a budget never exceed its limit", "[common]") {
   CHECK(refused < n_threads * n_rounds);
 }
 
-TEST_CASE("threads that share a pool never get the same block", "[common]") {
+TEST_CASE("threads that share a pool never get the same block", "[common][threads]") {
   constexpr int n_threads = 4, n_rounds = 2000;
   const MemoryBudget budget(0, std::make_shared<MemoryPool>());
   std::atomic<int> disturbed = 0;

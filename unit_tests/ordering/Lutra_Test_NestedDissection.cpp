@@ -148,7 +148,7 @@ std::vector<Coarsened> coarsen_together(const Graph& graph, int heaviest) {
   return levels;
 }
 
-TEST_CASE("coarsening: the graphs do not depend on the number of threads", "[ordering]") {
+TEST_CASE("coarsening: the graphs do not depend on the number of threads", "[ordering][threads]") {
   const int n = 100 * 100;
   for (const Test::Edges& edges :
        {Test::grid(100), Test::random_edges(n, 3 * n, 1), Test::random_tree(n, 2)}) {

@@ -74,7 +74,7 @@ TEMPLATE_LIST_TEST_CASE("numeric objects over one analysis keep their own values
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("numeric objects over one analysis on two threads with an instance each", "[solver]",
+TEMPLATE_LIST_TEST_CASE("numeric objects over one analysis on two threads with an instance each", "[solver][threads]",
                         AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;

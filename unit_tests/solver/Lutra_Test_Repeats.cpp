@@ -93,7 +93,7 @@ void repeat(const std::string& kind, int size, IluMethod method, int runs, bool 
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("deterministic incomplete factorizations give the same bits under load",
-                        "[solver][repeats]", AllTypes) {
+                        "[solver][repeats][threads]", AllTypes) {
   const char* const wanted = std::getenv("LUTRA_REPEATS");
   const int runs = wanted == nullptr ? 2 : std::atoi(wanted);
   const bool all = wanted != nullptr;

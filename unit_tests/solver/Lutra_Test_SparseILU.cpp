@@ -271,7 +271,7 @@ TEMPLATE_LIST_TEST_CASE("factorizations over one incomplete plan keep their own 
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("two SparseILU share an analysis on two threads", "[solver]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("two SparseILU share an analysis on two threads", "[solver][threads]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
 #ifdef LUTRA_HAS_OPENMP

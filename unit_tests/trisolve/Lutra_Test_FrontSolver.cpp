@@ -183,7 +183,7 @@ TEMPLATE_LIST_TEST_CASE("solvers share factors in turn, with factorizations betw
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("solvers over one plan work on their own factors at the same time", "[trisolve]",
+TEMPLATE_LIST_TEST_CASE("solvers over one plan work on their own factors at the same time", "[trisolve][threads]",
                         AllTypes) {
   using Space = typename TestType::Space;
   using Scalar = typename TestType::Scalar;
