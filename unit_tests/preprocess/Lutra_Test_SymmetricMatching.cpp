@@ -145,7 +145,7 @@ TEST_CASE("symmetric auction: rows may stay unmatched", "[symmetric]") {
   std::int64_t left_over = 0, phases = 0;
   for (int trial = 0; trial < 8; ++trial) {
     const auto A = saddle_matrix(300, 100 + 20 * trial, random);
-    const auto one_by_one = lutra::Impl::SequentialAuction(make_view(A)).run(0.05);
+    const auto one_by_one = lutra::Impl::SequentialAuction(make_view(A)).run(0.05, RunControl());
     const auto by_rounds = lutra::Impl::symmetric_auction_by_rounds(exec, make_view(A), MemoryBudget(), 0.05);
     for (const SymmetricAuction& auction : {one_by_one, by_rounds}) {
       check_partial(A, auction);

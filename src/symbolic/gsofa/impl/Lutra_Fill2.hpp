@@ -7,6 +7,7 @@
 
 #include "Lutra_CsrView.hpp"
 #include "Lutra_RelaxedAccess.hpp"
+#include "Lutra_RunControl.hpp"
 #include "Lutra_TeamBits.hpp"
 #include "Lutra_WordBits.hpp"
 
