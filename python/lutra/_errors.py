@@ -70,5 +70,7 @@ def judge(status: str, report: Report, solve_singular: bool = False) -> None:
         return warn(report.describe(), AccuracyWarning)
     if status in _ERRORS:
         raise _ERRORS[status](report)
+    if status == "cancelled":
+        raise TimeoutError(report.describe())
     if status in ("error_above_tolerance", "not_converged"):
         warn(report.describe(), AccuracyWarning)

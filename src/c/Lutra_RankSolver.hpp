@@ -29,7 +29,6 @@ class AnyRankSolver : public AnySolver {
   void set_stream(void* stream) override {
     require(stream == nullptr, "stream: a solver on several ranks has none");
   }
-  void set_stop(std::shared_ptr<StopFlag>) override {}  // lutra_stop does not end calls on ranks
   void set_observers(std::shared_ptr<const Observers> observers) override {
     require(observers == nullptr, "progress: a solver on several ranks tells none");
   }
@@ -81,6 +80,7 @@ class RankSolver final : public AnyRankSolver {
     Impl::set_rank_option(m_options, name, value);
   }
   std::vector<NamedOption> options() const override { return Impl::rank_options(m_options); }
+  void set_stop(std::shared_ptr<StopFlag> stop) override { m_options.stop = std::move(stop); }
   void set_permutation(std::vector<std::int64_t> permutation) override {
     m_options.ordering = permutation.empty() ? Ordering::automatic : Ordering::user;
     m_options.user_permutation = std::move(permutation);

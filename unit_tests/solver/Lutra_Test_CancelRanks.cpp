@@ -42,9 +42,11 @@ bool agree(Communicator& comm, Status status) {
 }
 
 /// Stops calls on `stopping` at one query after the other.
+/// @param other has another pattern
 /// @returns number of stopped factorizations
 template <class Solver, class Options>
-int stop_calls(Communicator& comm, const DistributedRows<double>& A, Options options, int stopping) {
+int stop_calls(Communicator& comm, const DistributedRows<double>& A, const DistributedRows<double>& other,
+               Options options, int stopping) {
   const auto flag = std::make_shared<CountingFlag>();
   if (comm.rank() == stopping) options.stop = flag;
   Solver solver(comm, options);
@@ -55,9 +57,8 @@ int stop_calls(Communicator& comm, const DistributedRows<double>& A, Options opt
 
   int stopped = 0;
   for (const bool fresh : {true, false}) {  // with and without an analysis
-    for (long query = 1;; query += 1 + query / 8) {
+    for (long query = 1;; query += 1 + query / 2) {
       if (fresh) {
-        auto other = grid_rows<double>(3, comm.rank(), comm.size());
         REQUIRE(solver.factorize(other) == Status::success);
       }
       flag->start(query);
@@ -97,21 +98,25 @@ DistributedRows<double> symmetric_rows(std::int64_t m, int rank, int size) {
 
 LUTRA_IF_F64(TEST_CASE("a stop on one rank ends the factorization of all", "[distributed][cancel]") {
   Communicator comm;
-  const auto A = grid_rows<double>(13, comm.rank(), comm.size());
+  const auto A = grid_rows<double>(31, comm.rank(), comm.size());
+  const auto other = grid_rows<double>(3, comm.rank(), comm.size());
   LuOptions options;
   options.engine = Engine::multifrontal;
+  options.memory_limit = std::size_t{1} << 30;  // divides the fronts by memory, so that all ranks have some
   LuOptions alone;
   alone.engine = Engine::simplicial;
   for (const int rank : std::set<int>{0, comm.size() - 1}) {
-    CHECK(stop_calls<DistributedLU<double>>(comm, A, options, rank) > 0);
+    CHECK(stop_calls<DistributedLU<double>>(comm, A, other, options, rank) > 0);
     // Rank 0 alone has something to stop.
-    if (rank == 0) CHECK(stop_calls<DistributedLU<double>>(comm, A, alone, rank) > 0);
+    if (rank == 0) CHECK(stop_calls<DistributedLU<double>>(comm, A, other, alone, rank) > 0);
   }
   LdltOptions symmetric;
   symmetric.in_place_first = true;
-  const auto S = symmetric_rows(13, comm.rank(), comm.size());
+  symmetric.memory_limit = options.memory_limit;
+  const auto S = symmetric_rows(31, comm.rank(), comm.size());
   for (const int rank : std::set<int>{0, comm.size() - 1})
-    CHECK(stop_calls<DistributedLDLT<double>>(comm, S, symmetric, rank) > 0);
+    CHECK(stop_calls<DistributedLDLT<double>>(comm, S, symmetric_rows(3, comm.rank(), comm.size()), symmetric,
+                                              rank) > 0);
   comm.close();
 })
 
