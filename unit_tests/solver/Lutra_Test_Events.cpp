@@ -202,7 +202,8 @@ TEST_CASE("escalations of the report are told when they happen", "[solver]") {
   SparseLU<double, Host> solver(log.with(options));
   REQUIRE(solver.analyze(A) == Status::success);
   static_cast<void>(solver.factorize(A));
-  std::vector<double> b(40, 1.0), x(40);
+  std::vector<double> b(40), x(40);
+  for (std::size_t i = 0; i < b.size(); ++i) b[i] = static_cast<double>(1 + i % 3);
   static_cast<void>(solver.solve_host(b, x));
   REQUIRE_FALSE(solver.report().escalations.empty());
   CHECK(log.texts(EventKind::escalation) == solver.report().escalations);
@@ -224,7 +225,10 @@ TEST_CASE("begins and ends are balanced after exceptions, which lose no event", 
     options.memory_limit = most * part / 16;
     SparseLU<double, Host> solver(log.with(options));
     try {
-      solve_all(solver, A);
+      std::vector<double> b(400, 1.0), x(400);
+      static_cast<void>(solver.analyze(A));
+      static_cast<void>(solver.factorize(A));
+      static_cast<void>(solver.solve_host(b, x));
     } catch (const OutOfMemoryError&) {
       ++failures;
       const auto sequence = log.sequence();
@@ -251,16 +255,16 @@ TEST_CASE("an observer of events stops nothing and changes no choice", "[solver]
 TEST_CASE("stages cost no allocation without observer and tool", "[solver]") {
   const MemoryBudget budget = MemoryBudget().with_control();
   const FailingAllocations counter;
-  CHECK(counter.count([&] {
+  const auto stages = [&] {
     for (int k = 0; k < 1000; ++k) {
       const lutra::Impl::RunStage stage(budget, "a stage with a name that no small string holds");
       budget.run().tell_escalation("a step");
     }
-  }) == 0);
+  };
+  CHECK(counter.count(stages) == 0);
   const Regions regions;
-  // A tool costs allocations, so that the count above would have told of them.
-  CHECK(counter.count([&] { const lutra::Impl::RunStage stage(budget, "numeric"); }) > 0);
-  CHECK(regions.sequence() == std::vector<std::string>{"lutra::numeric", "/lutra::numeric"});
+  CHECK(counter.count(stages) > 0);  // so that the count above would have told
+  CHECK(regions.is_balanced());
 }
 
 }  // namespace lutra::Test
