@@ -26,7 +26,7 @@ class DirectSolver : public Impl::NumericCalls<Scalar, ExecutionSpace, Options> 
 
   /// Overload that also takes a border of rows and columns. SchurComplement uses it.
   [[nodiscard]] Status analyze(const matrix_type& A, const std::shared_ptr<border_type>& border) {
-    return this->analyzed([&] {
+    return this->stoppable_analysis([&] {
       this->set_analysis(lutra::analyze<Scalar, ExecutionSpace>(this->m_exec, A, this->options(),
                                                                 this->m_budget, nullptr, border));
       return this->outcome();

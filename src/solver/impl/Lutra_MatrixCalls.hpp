@@ -56,7 +56,7 @@ class MatrixCalls {
   ///         unsorted or repeated columns or indices out of range, or contains NaN or infinity;
   ///         OutOfMemoryError. The solver is then unchanged.
   [[nodiscard]] Status analyze(const matrix_type& A) {
-    return analyzed([&] {
+    return stoppable_analysis([&] {
       check_square_matrix(m_exec, A, m_check, self().triangle());
       return analyze_checked(A);
     });
@@ -65,7 +65,7 @@ class MatrixCalls {
   /// converted on the device, within the memory limit.
   template <class Value, class Index, class Integer, class Memory>
   [[nodiscard]] Status analyze(const CsrView<Value, Index, Integer, Memory>& A) {
-    return analyzed([&] {
+    return stoppable_analysis([&] {
       MatrixReader<Scalar, ExecutionSpace> reader;  // frees the converted arrays when it is destroyed
       const auto converted = reader.read(m_exec, A, m_budget, self().triangle());
       const Status status = std::is_same_v<Index, Ordinal> ? analyze(converted) : analyze_checked(converted);
@@ -77,7 +77,7 @@ class MatrixCalls {
   /// memory.
   template <class Value, class Index, class Integer>
   [[nodiscard]] Status analyze(const HostMatrix<Value, Index, Integer>& A) {
-    return analyzed([&] {
+    return stoppable_analysis([&] {
       MemoryReservation reservation(m_budget);
       return analyze(to_device(m_exec, reservation, A));
     });
@@ -122,7 +122,7 @@ class MatrixCalls {
   }
   /// The same for an analysis, whose choices it tells.
   template <class Call>
-  Status analyzed(const Call& call) {
+  Status stoppable_analysis(const Call& call) {
     return stopped("analyze", [&] {
       const Status status = call();
       tell_choices(m_budget, self().report().choice);
