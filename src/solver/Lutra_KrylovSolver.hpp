@@ -64,7 +64,7 @@ class KrylovSolver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   /// @throws as analyze(A), and InputError if the analysis is for another pattern or another preconditioner
   [[nodiscard]] Status analyze(const matrix_type& A, const LuPlan& given) {
     if (given == nullptr) return Calls::analyze(A);
-    return Calls::analyzed([&] {
+    return Calls::stoppable_analysis([&] {
       analyze_with(A, given);
       return Calls::outcome();
     });
