@@ -72,7 +72,7 @@ void check_lu_methods(const Failing& failing, long most) {
   check_lu(failing, grid(), most, [&](LuOptions& o) {
     fronts(o);
     o.ordering = Ordering::metis;
-    o.memory_limit = 5000000;
+    o.memory_limit = 8000000;
   });
 }
 
