@@ -220,43 +220,6 @@ auto Numeric<Scalar, ExecutionSpace>::settle(FactorizationOutcome outcome) -> St
   return stage;
 }
 
-/// Factorizes again in working precision where pivots, growth or a solve cast doubt on factors in single
-/// precision. Singular matrices are therefore found by factors in working precision.
-template <class Scalar, class ExecutionSpace>
-FactorizationOutcome Numeric<Scalar, ExecutionSpace>::settle_precision(FactorizationOutcome outcome) {
-  if (!m_factorization->has_single_precision()) {
-    const auto* const lu = std::get_if<LuOptions>(&m_analysis->options);
-    if (lu != nullptr && lu->factor_precision == FactorPrecision::single && m_factorized_before)
-      m_report.escalations.push_back("factors in working precision, as an earlier matrix needed them");
-    return outcome;
-  }
-  std::string reason;
-  if (!outcome.is_finite() || Guard::is_suspicious(outcome)) {
-    reason = "pivots or growth in single precision";
-  } else if (!m_factorized_before && seems_ill_conditioned()) {
-    reason = "ill-conditioned for single precision";
-  } else {
-    return outcome;
-  }
-  return factorize_in_working_precision(reason).value_or(outcome);
-}
-
-/// Replaces factors in single precision. Returns nothing and keeps them if memory does not suffice.
-template <class Scalar, class ExecutionSpace>
-std::optional<FactorizationOutcome> Numeric<Scalar, ExecutionSpace>::factorize_in_working_precision(
-    const std::string& reason) {
-  try {
-    m_factorization->raise_precision(m_exec);
-    FactorizationOutcome outcome = factorize_values();
-    m_guard.forget();
-    m_report.escalations.push_back(reason + ": factorized in working precision");
-    return outcome;
-  } catch (const OutOfMemoryError& error) {
-    m_report.escalations.push_back(reason + ": no memory for factors in working precision: " + error.what());
-    return std::nullopt;
-  }
-}
-
 /// Returns whether an analysis of the current values could differ from the existing one.
 template <class Scalar, class ExecutionSpace>
 bool Numeric<Scalar, ExecutionSpace>::may_renew() {

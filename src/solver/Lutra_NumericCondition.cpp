@@ -2,6 +2,9 @@
 // Judges whether factors can be used for solves. Numeric searches for singular matrices behind small pivots.
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
+#include <variant>
 
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_NullVector.hpp"
@@ -130,9 +133,49 @@ void Numeric<Scalar, ExecutionSpace>::name_zero_pivots() {
   }
 }
 
-#define LUTRA_NUMERIC_CONDITION(Scalar, Space)                                             \
-  template auto Numeric<Scalar, Space>::judge_factors(const FactorizationOutcome&)->Stage; \
-  template bool Numeric<Scalar, Space>::trusts_pivots() const;                             \
+/// Factorizes again in working precision where pivots, growth or a solve cast doubt on factors in single
+/// precision. Singular matrices are therefore found by factors in working precision.
+template <class Scalar, class ExecutionSpace>
+FactorizationOutcome Numeric<Scalar, ExecutionSpace>::settle_precision(FactorizationOutcome outcome) {
+  if (!m_factorization->has_single_precision()) {
+    const auto* const lu = std::get_if<LuOptions>(&m_analysis->options);
+    if (lu != nullptr && lu->factor_precision == FactorPrecision::single && m_factorized_before)
+      m_report.escalations.push_back("factors in working precision, as an earlier matrix needed them");
+    return outcome;
+  }
+  std::string reason;
+  if (!outcome.is_finite() || Guard::is_suspicious(outcome)) {
+    reason = "pivots or growth in single precision";
+  } else if (!m_factorized_before && seems_ill_conditioned()) {
+    reason = "ill-conditioned for single precision";
+  } else {
+    return outcome;
+  }
+  return factorize_in_working_precision(reason).value_or(outcome);
+}
+
+/// Replaces factors in single precision. Returns nothing and keeps them if memory does not suffice.
+template <class Scalar, class ExecutionSpace>
+std::optional<FactorizationOutcome> Numeric<Scalar, ExecutionSpace>::factorize_in_working_precision(
+    const std::string& reason) {
+  try {
+    m_factorization->raise_precision(m_exec);
+    FactorizationOutcome outcome = factorize_values();
+    m_guard.forget();
+    m_report.escalations.push_back(reason + ": factorized in working precision");
+    return outcome;
+  } catch (const OutOfMemoryError& error) {
+    m_report.escalations.push_back(reason + ": no memory for factors in working precision: " + error.what());
+    return std::nullopt;
+  }
+}
+
+#define LUTRA_NUMERIC_CONDITION(Scalar, Space)                                                         \
+  template auto Numeric<Scalar, Space>::judge_factors(const FactorizationOutcome&)->Stage;             \
+  template FactorizationOutcome Numeric<Scalar, Space>::settle_precision(FactorizationOutcome);        \
+  template std::optional<FactorizationOutcome> Numeric<Scalar, Space>::factorize_in_working_precision( \
+      const std::string&);                                                                             \
+  template bool Numeric<Scalar, Space>::trusts_pivots() const;                                         \
   template bool Numeric<Scalar, Space>::find_singularity();
 LUTRA_FOR_EACH_SCALAR_AND_SPACE(LUTRA_NUMERIC_CONDITION)
 

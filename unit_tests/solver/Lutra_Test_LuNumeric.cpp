@@ -74,8 +74,8 @@ TEMPLATE_LIST_TEST_CASE("numeric objects over one analysis keep their own values
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("numeric objects over one analysis on two threads with an instance each", "[solver][threads]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("numeric objects over one analysis on two threads with an instance each",
+                        "[solver][threads]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   using Space = typename TestType::Space;
   std::mt19937 random(67);

@@ -87,7 +87,8 @@ std::vector<Run<Types>> runs_of_both_engines(int n_steps) {
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("two solvers work on two threads with an instance each", "[solver][threads]", AllTypes) {
+TEMPLATE_LIST_TEST_CASE("two solvers work on two threads with an instance each", "[solver][threads]",
+                        AllTypes) {
   using Space = typename TestType::Space;
   auto runs = runs_of_both_engines<TestType>(8);
   const auto parts = two_instances<Space>();

@@ -183,8 +183,8 @@ TEMPLATE_LIST_TEST_CASE("solvers share factors in turn, with factorizations betw
   }
 }
 
-TEMPLATE_LIST_TEST_CASE("solvers over one plan work on their own factors at the same time", "[trisolve][threads]",
-                        AllTypes) {
+TEMPLATE_LIST_TEST_CASE("solvers over one plan work on their own factors at the same time",
+                        "[trisolve][threads]", AllTypes) {
   using Space = typename TestType::Space;
   using Scalar = typename TestType::Scalar;
   std::mt19937 random(20);

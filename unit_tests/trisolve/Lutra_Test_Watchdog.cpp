@@ -117,7 +117,8 @@ TEST_CASE("a wait is timed from its first poll", "[trisolve]") {
   CHECK(lutra::Impl::watchdog_ticks<Space>(1e300) == std::numeric_limits<std::uint64_t>::max());
 }
 
-TEMPLATE_LIST_TEST_CASE("a value that arrives late but in time is accepted", "[trisolve][threads]", PatternTypes) {
+TEMPLATE_LIST_TEST_CASE("a value that arrives late but in time is accepted", "[trisolve][threads]",
+                        PatternTypes) {
   if constexpr (lutra::Impl::is_host_space<typename TestType::Space>) {
     Chain<TestType> chain;
     chain.make_it_wait_for_itself();
