@@ -483,19 +483,6 @@ void DistributedLU<Scalar>::factorize_on_first_rank(const HostMatrix<Scalar>& A)
   if (m_report.status == Status::not_solved) solve_on_grid(alone->factors());
 }
 
-template <class Scalar>
-std::vector<RankStatistics> DistributedLU<Scalar>::statistics() {
-  std::vector<RankStatistics> all, mine(1);
-  if (m_grid || m_fronts) mine[0] = solver().statistics();
-  if (m_alone && m_comm.rank() == 0) {
-    mine[0].rows = m_A->rows().n;
-    mine[0].entries = m_report.factors.nnz_l.value_or(0) + m_report.factors.nnz_u.value_or(0);
-  }
-  m_search.copy_search_to(mine[0]);
-  for (const auto& one : m_comm.gather(mine)) all.push_back(one.front());
-  return all;
-}
-
 #define LUTRA_INSTANTIATE(Scalar) template class DistributedLU<Scalar>;
 LUTRA_FOR_EACH_SCALAR(LUTRA_INSTANTIATE)
 #undef LUTRA_INSTANTIATE

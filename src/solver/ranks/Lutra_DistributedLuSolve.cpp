@@ -278,7 +278,21 @@ bool DistributedLU<Scalar>::solve_refined(const Impl::RankColumns<const Scalar>&
   return true;
 }
 
+template <class Scalar>
+std::vector<RankStatistics> DistributedLU<Scalar>::statistics() {
+  std::vector<RankStatistics> all, mine(1);
+  if (m_grid || m_fronts) mine[0] = solver().statistics();
+  if (m_alone && m_comm.rank() == 0) {
+    mine[0].rows = m_A->rows().n;
+    mine[0].entries = m_report.factors.nnz_l.value_or(0) + m_report.factors.nnz_u.value_or(0);
+  }
+  m_search.copy_search_to(mine[0]);
+  for (const auto& one : m_comm.gather(mine)) all.push_back(one.front());
+  return all;
+}
+
 #define LUTRA_DISTRIBUTED_SOLVE(Scalar)                                                                 \
+  template std::vector<RankStatistics> DistributedLU<Scalar>::statistics();                             \
   template Impl::RankSolver<Scalar>& DistributedLU<Scalar>::solver();                                   \
   template Status DistributedLU<Scalar>::solve(std::span<const Scalar>, std::span<Scalar>, std::size_t, \
                                                Transposition);                                          \
