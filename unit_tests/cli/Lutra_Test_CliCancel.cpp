@@ -45,8 +45,7 @@ TEST_CASE("Ctrl-C ends a solver with status 5 and a whole report", "[cli][cancel
   const Program program;
   REQUIRE(program.run("generate poisson2d --size 40 a.mtx").status == 0);
   int status = 0;
-  for (int seconds = 1; status != 5 && seconds <= 16;
-       seconds *= 4) {  // a busy machine starts programs slowly
+  for (int seconds = 1; status != 5 && seconds <= 16; seconds *= 4) {  // busy machines start programs slowly
     const ::pid_t child = program.start(
         {"solve", "a.mtx", "--quiet", "--repeat", "1000000000", "--json=r.json", "--out", "x.mtx"});
     std::this_thread::sleep_for(std::chrono::seconds(seconds));
