@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
 namespace lutra::Impl {
@@ -38,6 +40,14 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+void check_mpi(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  throw std::runtime_error(std::string(call) + ": " + text);
+}
+
 Bytes MessagePool::buffer(std::size_t bytes) {
   Bytes result;
   if (!m_spare.empty()) {
@@ -57,13 +67,15 @@ void MessagePool::recycle(Bytes&& bytes) {
 void MessagePool::send(MPI_Comm comm, int to, int tag, Bytes&& bytes) {
   m_sends.push_back({to, tag, std::move(bytes), MPI_REQUEST_NULL});
   Message& message = m_sends.back();
-  MPI_Isend(message.bytes.data(), static_cast<int>(message.bytes.size()), MPI_BYTE, to, tag, comm,
-            &message.request);
+  const int code = MPI_Isend(message.bytes.data(), static_cast<int>(message.bytes.size()), MPI_BYTE, to, tag,
+                             comm, &message.request);
+  if (code != MPI_SUCCESS) m_sends.pop_back();
+  check_mpi(code, "MPI_Isend");
 }
 
 void MessagePool::test_sends() {
   for (int done = 1; done && !m_sends.empty();) {
-    MPI_Test(&m_sends.front().request, &done, MPI_STATUS_IGNORE);
+    check_mpi(MPI_Test(&m_sends.front().request, &done, MPI_STATUS_IGNORE), "MPI_Test of a message sent");
     if (!done) {  // a slow rank at the front must not keep the buffers of all others
       m_sends.push_back(std::move(m_sends.front()));
       m_sends.pop_front();
@@ -76,17 +88,20 @@ void MessagePool::test_sends() {
 
 void MessagePool::receive(MPI_Comm comm, const MPI_Status& status) {
   int bytes = 0;
-  MPI_Get_count(&status, MPI_BYTE, &bytes);
+  check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
   m_receives.push_back(
       {status.MPI_SOURCE, status.MPI_TAG, buffer(static_cast<std::size_t>(bytes)), MPI_REQUEST_NULL});
   Message& message = m_receives.back();
-  MPI_Irecv(message.bytes.data(), bytes, MPI_BYTE, message.from, message.tag, comm, &message.request);
+  const int code =
+      MPI_Irecv(message.bytes.data(), bytes, MPI_BYTE, message.from, message.tag, comm, &message.request);
+  if (code != MPI_SUCCESS) m_receives.pop_back();
+  check_mpi(code, "MPI_Irecv");
 }
 
 std::optional<MessagePool::Message> MessagePool::finished() {
   for (auto message = m_receives.begin(); message != m_receives.end(); ++message) {
     int done = 0;
-    MPI_Test(&message->request, &done, MPI_STATUS_IGNORE);
+    check_mpi(MPI_Test(&message->request, &done, MPI_STATUS_IGNORE), "MPI_Test of a message to come");
     if (!done) continue;
     std::optional<Message> result(std::move(*message));
     m_receives.erase(message);
@@ -114,11 +129,24 @@ void CommState::tell_others(Control what, std::span<const std::byte> text) {
     if (to != rank) tell(to, what, text);
 }
 
+void CommState::announce() noexcept {
+  try {
+    if (owes_work) tell_others(own_works > 0 ? Control::work_begins : Control::work_ends);
+    owes_work = false;
+    if (owes_failure) tell_others(Control::failure, pack_failure(*failure));
+    owes_failure = false;
+    if (owes_leave) tell_others(Control::leaves);
+    owes_leave = false;
+  } catch (const std::exception&) {  // some may be told twice, which changes nothing
+  }
+}
+
 bool CommState::poll() {
   bool data_came = false;
+  if (owes_work || owes_failure || owes_leave) announce();
   for (int there = 1; there;) {
     MPI_Status status;
-    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, control, &there, &status);
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, control, &there, &status), "MPI_Iprobe");
     if (there) pool.receive(control, status);
     while (auto message = pool.finished()) {
       data_came |= message->tag == tag_put;
@@ -129,6 +157,15 @@ bool CommState::poll() {
   pool.test_sends();
   if (data_came) last_arrival = seconds_now();
   return data_came;
+}
+
+void CommState::discard_data() {
+  for (int there = 1; there;) {
+    MPI_Status status;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, data, &there, &status), "MPI_Iprobe");
+    if (there) discarded.receive(data, status);
+    while (auto message = discarded.finished()) discarded.recycle(std::move(message->bytes));
+  }
 }
 
 void CommState::take(const MessagePool::Message& message) {
@@ -185,11 +222,15 @@ void CommState::give_way() {
     sleep(std::chrono::microseconds(1));
 }
 
+void CommState::note(Failure failed) noexcept {
+  if (failure) return;
+  failure = std::move(failed);
+  owes_failure = true;
+  announce();
+}
+
 void CommState::end(Failure failed) {
-  if (!failure) {
-    failure = std::move(failed);
-    tell_others(Control::failure, pack_failure(*failure));
-  }
+  note(std::move(failed));
   throw RemoteError(*failure);
 }
 

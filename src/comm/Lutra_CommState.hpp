@@ -23,6 +23,10 @@ using Bytes = UninitializedVector<std::byte>;
 /// Time of the steady clock, in seconds.
 double seconds_now();
 
+/// @param code what the call of MPI returned
+/// @throws std::runtime_error with the name of the call and MPI's text, unless it succeeded
+void check_mpi(int code, const char* call);
+
 /// MPI messages whose buffers live until completion, which is tested but never waited for.
 class MessagePool {
  public:
@@ -66,7 +70,7 @@ struct CommState {
   int rank = 0, size = 1;
   CommOptions options;
   ArenaMaker nvshmem;
-  MessagePool pool;
+  MessagePool pool, discarded;
   std::map<std::int64_t, PutTarget*> targets;
   std::int64_t next_target = 0;
   std::optional<Failure> failure;
@@ -79,13 +83,23 @@ struct CommState {
   double last_arrival = 0;       ///< time of the last data arrival
   int polls = 0;                 ///< calls of `give_way`
   int yields = 0;                ///< since this rank has slept
+  /// What the others have not been told of yet: whether this rank works, that it failed, that it leaves.
+  bool owes_work = false, owes_failure = false, owes_leave = false;
 
   void tell(int to, Control what, std::span<const std::byte> text = {});
   void tell_others(Control what, std::span<const std::byte> text = {});
+  /// Tells the others what they have not been told of. Without memory for the messages it does nothing, and
+  /// `poll` tries again: destructors and handlers of exceptions call it.
+  void announce() noexcept;
   /// Delivers arrived messages. @returns true if any held data
   bool poll();
+  /// Receives and drops what others send by `send`, after a failure: their sends then complete.
+  void discard_data();
   void take(const MessagePool::Message& message);
   void hear(int from, Control what, std::span<const std::byte> text);
+  /// Records that this rank failed, unless a failure has ended the communicator before, and announces it.
+  void note(Failure failed) noexcept;
+  /// The same, then throws.
   [[noreturn]] void end(Failure failed);
 
   void sleep(std::chrono::microseconds time);

@@ -63,8 +63,11 @@ RankGroup this_rank_alone() {
 Communicator::Communicator(RankGroup ranks, const CommOptions& options)
     : m_state(std::make_unique<Impl::CommState>()) {
   Impl::CommState& state = *m_state;
-  MPI_Comm_dup(ranks, &state.control);
-  MPI_Comm_dup(ranks, &state.data);
+  for (MPI_Comm* const copy : {&state.control, &state.data}) {
+    Impl::check_mpi(MPI_Comm_dup(ranks, copy), "MPI_Comm_dup");
+    // Errors of MPI become exceptions, of which the other ranks learn.
+    MPI_Comm_set_errhandler(*copy, MPI_ERRORS_RETURN);
+  }
   MPI_Comm_rank(ranks, &state.rank);
   MPI_Comm_size(ranks, &state.size);
   state.options = options;
@@ -75,7 +78,9 @@ Communicator::Communicator(RankGroup ranks, const CommOptions& options)
 }
 
 Communicator::~Communicator() {
-  if (m_state) m_state->pool.abandon();
+  if (!m_state) return;
+  m_state->pool.abandon();
+  m_state->discarded.abandon();
 }
 
 void Communicator::close() {
@@ -128,18 +133,18 @@ void Communicator::receive_bytes(int from, int tag, Impl::ReceiveTarget& target)
     MPI_Status status;
     wait_until(what.c_str(), [&] {
       int there = 0;
-      MPI_Iprobe(from, tag, state.data, &there, &status);
+      Impl::check_mpi(MPI_Iprobe(from, tag, state.data, &there, &status), "MPI_Iprobe");
       return there != 0;
     });
     int count = 0;
-    MPI_Get_count(&status, MPI_BYTE, &count);
+    Impl::check_mpi(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count");
     std::byte* const to = target.extend(static_cast<std::size_t>(count));
     MPI_Request request;
+    Impl::check_mpi(MPI_Irecv(to, count, MPI_BYTE, from, tag, state.data, &request), "MPI_Irecv");
     target.in_flight = true;  // until the request completes, which can be after this call if it throws
-    MPI_Irecv(to, count, MPI_BYTE, from, tag, state.data, &request);
     wait_until(what.c_str(), [&] {
       int done = 0;
-      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      Impl::check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test of a message to come");
       return done != 0;
     });
     target.in_flight = false;
@@ -209,11 +214,19 @@ void Communicator::throw_agreed(const std::optional<Failure>& mine, bool name_ra
 void Communicator::fail(const char* where) {
   if (!m_state->failure && !m_state->agreed) {
     try {
-      m_state->end(describe_exception(where));
-    } catch (const RemoteError&) {  // raised by this rank itself, which has its own exception
+      m_state->note(describe_exception(where));
+    } catch (const std::bad_alloc&) {  // no memory for its text
+      m_state->note({rank(), FailureKind::out_of_memory, {}, {}});
     }
   }
   throw;
+}
+
+void Communicator::begin_collective_call() noexcept {
+  m_state->agreed = false;
+}
+bool Communicator::has_agreed() const noexcept {
+  return m_state->agreed;
 }
 
 bool Communicator::progress() {
@@ -222,11 +235,15 @@ bool Communicator::progress() {
   return data_came;
 }
 
-Communicator::Work::Work(Communicator& comm) : m_comm(comm) {
-  if (comm.m_state->own_works++ == 0) comm.m_state->tell_others(Impl::Control::work_begins);
+Communicator::Work::Work(Communicator& comm) noexcept : m_comm(&comm) {
+  if (comm.m_state->own_works++ > 0) return;
+  comm.m_state->owes_work = true;
+  comm.m_state->announce();
 }
 Communicator::Work::~Work() {
-  if (--m_comm.m_state->own_works == 0) m_comm.m_state->tell_others(Impl::Control::work_ends);
+  if (m_comm == nullptr || --m_comm->m_state->own_works > 0) return;
+  m_comm->m_state->owes_work = true;
+  m_comm->m_state->announce();
 }
 
 Communicator::Waiting::Waiting(Communicator& comm, const char* what)
@@ -327,11 +344,13 @@ int MpiSession::finish(int exit_status, Communicator* comm) {
 bool Communicator::leave() {
   constexpr double patience = 2;  // seconds
   Impl::CommState& state = *m_state;
-  state.tell_others(Impl::Control::leaves);
+  state.owes_leave = true;
+  state.announce();
   state.left[static_cast<std::size_t>(state.rank)] = 1;
   const double begin = Impl::seconds_now();
   while (Impl::seconds_now() - begin < patience) {
     state.poll();
+    state.discard_data();
     if (!state.pool.has_sends() && std::find(state.left.begin(), state.left.end(), 0) == state.left.end())
       return true;
     state.give_way();

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "Lutra_DeviceArena.hpp"
+#include "Lutra_Error.hpp"
 #include "Lutra_RankGroup.hpp"
 
 namespace lutra {
@@ -77,6 +78,10 @@ class ReceivedValues final : public ReceiveTarget {
     if (in_flight) static_cast<void>(m_values.release());  // after an exception
   }
   std::byte* extend(std::size_t bytes) override {
+    if (bytes % sizeof(T) != 0)
+      throw CallOrderError("receive: a message of " + std::to_string(bytes) +
+                           " bytes, where an element takes " + std::to_string(sizeof(T)) +
+                           "; the ranks have made different calls");
     const std::size_t before = m_values->size();
     m_values->resize(before + bytes / sizeof(T));
     return reinterpret_cast<std::byte*>(m_values->data() + before);
@@ -213,6 +218,7 @@ class Communicator {
     } catch (const RemoteError&) {
       throw;
     } catch (...) {
+      if (failure()) throw;  // the others know
       mine = describe_exception(where);
     }
     throw_agreed(mine, name_rank);
@@ -221,6 +227,20 @@ class Communicator {
   /// To be called in a catch block: notifies all ranks that this one failed, and rethrows. All other ranks
   /// throw RemoteError at their next call. Sends no notification after an error thrown by `agree`.
   [[noreturn]] void fail(const char* where);
+  /// Collective: runs `task`, which makes collective calls. An exception that `agree` has not thrown on all
+  /// ranks is reported by `fail`, and ends the communicator.
+  /// @param where activity of the task, for messages
+  template <class Task>
+  auto collectively(const char* where, const Task& task) {
+    begin_collective_call();
+    try {
+      return task();
+    } catch (...) {
+      fail(where);
+    }
+  }
+  /// Whether the exception being handled was thrown on all ranks, by the last `agree`.
+  bool has_agreed() const noexcept;
   /// The failure that ended the communicator.
   const std::optional<Failure>& failure() const noexcept;
   /// After a failure: announces that this rank leaves, and waits up to two seconds for all others to leave.
@@ -230,13 +250,15 @@ class Communicator {
   /// Scope in which this rank computes and need not answer: others wait for it without a limit.
   class Work {
    public:
-    explicit Work(Communicator& comm);
+    explicit Work(Communicator& comm) noexcept;
     ~Work();
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
+    /// Ends without a message to the others: MPI does not run any more.
+    void forget() noexcept { m_comm = nullptr; }
 
    private:
-    Communicator& m_comm;
+    Communicator* m_comm;
   };
 
   /// Delivers arrived messages; does not wait. @returns true if any arrived
@@ -299,6 +321,7 @@ class Communicator {
     for (int below = bit / 2; below > 0; below /= 2)
       if (me + below < P) send_bytes((me + below + root) % P, tag_tree, bytes());
   }
+  void begin_collective_call() noexcept;
   Failure describe_exception(const char* where) const;
   void throw_agreed(const std::optional<Failure>& mine, bool name_rank);
 

@@ -59,10 +59,10 @@ bool is_mpi_running() {
 
 RankCalls::RankCalls(MPI_Comm ranks, double watchdog_seconds)
     : m_comm(std::make_unique<Communicator>(checked(ranks), CommOptions{watchdog_seconds})),
-      m_away(std::make_unique<Communicator::Work>(*m_comm)) {}
+      m_away(std::in_place, *m_comm) {}
 
 RankCalls::~RankCalls() {
-  if (!is_mpi_running()) static_cast<void>(m_away.release());  // its end is a message
+  if (m_away && !is_mpi_running()) m_away->forget();
 }
 
 void RankCalls::close() {
@@ -70,57 +70,39 @@ void RankCalls::close() {
   if (is_mpi_running() && !m_comm->failure())
     run(
         "close", [] {}, [] {});
-  if (!is_mpi_running()) static_cast<void>(m_away.release());
+  if (m_away && !is_mpi_running()) m_away->forget();
   m_away.reset();
   if (is_mpi_running() && !m_comm->failure()) m_comm->close();
   m_comm.reset();
 }
 
-/// Returns the name of the function.
-std::string RankCalls::begin(const std::string& request) {
-  std::string name = request.substr(0, request.find('\n'));
-  if (!m_comm) throw CallOrderError(name + ": the solver is closed");
-  if (!is_mpi_running()) throw CallOrderError(name + ": MPI has ended");
+/// Returns the name of the function. Allocates nothing: where this rank has no memory, the others, which wait
+/// for it, have to learn of it in the call.
+const char* RankCalls::begin(const std::string& request) {
+  const std::size_t length = std::min({request.find('\n'), request.size(), m_name.size() - 1});
+  m_name[request.copy(m_name.data(), length)] = '\0';
+  if (!m_comm) throw CallOrderError(std::string(m_name.data()) + ": the solver is closed");
+  if (!is_mpi_running()) throw CallOrderError(std::string(m_name.data()) + ": MPI has ended");
   if (m_comm->failure()) throw RemoteError(*m_comm->failure());
   m_away.reset();
-  return name;
-}
-
-void RankCalls::end() {
-  m_away = std::make_unique<Communicator::Work>(*m_comm);
-}
-
-/// To be called in a catch block. Rethrows an error, and notifies the others if it is not one of all ranks.
-void RankCalls::pass_on(const std::string& name) {
-  try {
-    m_comm->fail(name.c_str());
-  } catch (...) {
-    if (!m_comm->failure()) m_comm->agree(name.c_str(), [] {});  // so that a later `fail` notifies again
-    end();
-    throw;
-  }
+  return m_name.data();
 }
 
 void RankCalls::abandon(const std::string& reason) {
   if (!m_comm || !is_mpi_running()) return;
   try {
-    throw std::runtime_error(reason);
-  } catch (...) {
-    try {
-      m_comm->fail("the caller's program");
-    } catch (const std::runtime_error&) {  // this rank knows
-    }
+    m_comm->collectively("the caller's program", [&reason] { throw std::runtime_error(reason); });
+  } catch (const std::runtime_error&) {  // this rank knows
   }
 }
 
 /// Throws on all ranks what is wrong on the lowest rank with a problem; if there is none, that requests
 /// differ.
-void RankCalls::agree(const std::string& name, const std::string& request,
-                      const std::exception_ptr& problem) {
+void RankCalls::agree(const char* name, const std::string& request, const std::exception_ptr& problem) {
   std::vector<char> mine(request.begin(), request.end());
   if (problem) mine.clear();
   const auto requests = m_comm->gather(mine);
-  m_comm->agree(name.c_str(), [&] {
+  m_comm->agree(name, [&] {
     if (problem) std::rethrow_exception(problem);
     const auto is_empty = [](const std::vector<char>& one) { return one.empty(); };
     if (std::ranges::none_of(requests, is_empty)) compare(requests);

@@ -39,9 +39,13 @@ inline const MPI_Comm MPI_COMM_NULL{}, MPI_COMM_SELF{}, MPI_COMM_WORLD{};
 inline constexpr MPI_Request MPI_REQUEST_NULL{};
 inline constexpr MPI_Status* MPI_STATUS_IGNORE = nullptr;
 inline constexpr int MPI_ANY_SOURCE = -1, MPI_ANY_TAG = -1, MPI_THREAD_FUNNELED = 1;
+inline constexpr int MPI_SUCCESS = 0, MPI_ERRORS_RETURN = 0, MPI_MAX_ERROR_STRING = 1;
 
-inline void MPI_Comm_dup(const MPI_Comm&, MPI_Comm* copy) {
+inline void MPI_Error_string(int, char*, int*) {}
+inline void MPI_Comm_set_errhandler(const MPI_Comm&, int) {}
+inline int MPI_Comm_dup(const MPI_Comm&, MPI_Comm* copy) {
   copy->messages = std::make_shared<Impl::OneRankMessages>();
+  return MPI_SUCCESS;
 }
 inline void MPI_Comm_free(MPI_Comm* comm) {
   comm->messages.reset();
@@ -53,9 +57,10 @@ inline void MPI_Comm_size(const MPI_Comm&, int* size) {
   *size = 1;
 }
 
-inline void MPI_Isend(const std::byte* bytes, int count, MPI_Datatype, int /*to*/, int tag,
-                      const MPI_Comm& comm, MPI_Request*) {
+inline int MPI_Isend(const std::byte* bytes, int count, MPI_Datatype, int /*to*/, int tag,
+                     const MPI_Comm& comm, MPI_Request*) {
   comm.messages->sent.push_back({tag, {bytes, bytes + count}});
+  return MPI_SUCCESS;
 }
 
 inline auto first_sent(int tag, const MPI_Comm& comm) {
@@ -63,26 +68,30 @@ inline auto first_sent(int tag, const MPI_Comm& comm) {
       comm.messages->sent, [tag](const auto& message) { return tag == MPI_ANY_TAG || message.tag == tag; });
 }
 
-inline void MPI_Iprobe(int /*from*/, int tag, const MPI_Comm& comm, int* is_there, MPI_Status* status) {
+inline int MPI_Iprobe(int /*from*/, int tag, const MPI_Comm& comm, int* is_there, MPI_Status* status) {
   const auto message = first_sent(tag, comm);
   *is_there = message != comm.messages->sent.end() ? 1 : 0;
   if (*is_there != 0) *status = {0, message->tag, static_cast<int>(message->bytes.size())};
+  return MPI_SUCCESS;
 }
 
 /// Receives at once what MPI_Iprobe has found.
-inline void MPI_Irecv(std::byte* bytes, int count, MPI_Datatype, int /*from*/, int tag, const MPI_Comm& comm,
-                      MPI_Request*) {
+inline int MPI_Irecv(std::byte* bytes, int count, MPI_Datatype, int /*from*/, int tag, const MPI_Comm& comm,
+                     MPI_Request*) {
   const auto message = first_sent(tag, comm);
   if (message == comm.messages->sent.end()) throw CallOrderError("receive: no message was probed");
   std::copy_n(message->bytes.begin(), std::min<std::size_t>(count, message->bytes.size()), bytes);
   comm.messages->sent.erase(message);
+  return MPI_SUCCESS;
 }
 
-inline void MPI_Get_count(const MPI_Status* status, MPI_Datatype, int* count) {
+inline int MPI_Get_count(const MPI_Status* status, MPI_Datatype, int* count) {
   *count = status->bytes;
+  return MPI_SUCCESS;
 }
-inline void MPI_Test(MPI_Request*, int* is_done, MPI_Status*) {
+inline int MPI_Test(MPI_Request*, int* is_done, MPI_Status*) {
   *is_done = 1;
+  return MPI_SUCCESS;
 }
 
 inline void MPI_Initialized(int* is_running) {

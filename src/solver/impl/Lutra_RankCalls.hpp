@@ -4,8 +4,10 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,7 +53,7 @@ class RankCalls {
   /// @throws on all ranks: the exception of the lowest rank whose check threw; InputError if requests differ
   template <class Check, class Action>
   void run(const std::string& request, const Check& check, const Action& action) {
-    const std::string name = begin(request);
+    const char* const name = begin(request);
     std::exception_ptr problem;
     try {
       check();
@@ -59,25 +61,27 @@ class RankCalls {
       problem = std::current_exception();
     }
     try {
-      agree(name, request, problem);
-      action();
+      m_comm->collectively(name, [&] {
+        agree(name, request, problem);
+        action();
+      });
     } catch (...) {
-      pass_on(name);
+      m_away.emplace(*m_comm);
+      throw;
     }
-    end();
+    m_away.emplace(*m_comm);
   }
 
   /// Tells the ranks that wait for this one that it will not come; they throw RemoteError.
   void abandon(const std::string& reason);
 
  private:
-  std::string begin(const std::string& request);
-  void agree(const std::string& name, const std::string& request, const std::exception_ptr& problem);
-  void end();
-  [[noreturn]] void pass_on(const std::string& name);
+  const char* begin(const std::string& request);
+  void agree(const char* name, const std::string& request, const std::exception_ptr& problem);
 
-  std::unique_ptr<Communicator> m_comm;        ///< null after `close`
-  std::unique_ptr<Communicator::Work> m_away;  ///< while the caller computes
+  std::unique_ptr<Communicator> m_comm;      ///< null after `close`
+  std::optional<Communicator::Work> m_away;  ///< while the caller computes
+  std::array<char, 64> m_name{};             ///< of the function that runs
 };
 
 /// Sets an option of DistributedLU.

@@ -136,6 +136,12 @@ class DistributedLU {
 
  private:
   using Analysis = Impl::FrontAnalysis<Scalar>;
+  Status factorize_rows(const DistributedRows<Scalar>& A);
+  Status refactorize_on_hosts(std::span<const Scalar> values);
+  Status refactorize_on_devices(const DeviceValues& values);
+  Status solve_on_hosts(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k, Transposition op);
+  Status solve_on_devices(const DeviceColumns<const Scalar>& B, const DeviceColumns<Scalar>& X,
+                          Transposition op);
   bool has_pattern(const DistributedRows<Scalar>& A);
   bool takes_device_memory();
   void check_for_refactorization(std::size_t values);
@@ -266,6 +272,8 @@ class DistributedKrylov {
  private:
   class Inverse;
   using Exec = Kokkos::DefaultHostExecutionSpace;
+  Status factorize_on_ranks(const HostMatrix<Scalar>& A);
+  Status solve_on_ranks(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k, Transposition op);
   bool on_grid() const { return m_distribution.grid.size() > 0; }
   void prepare_alone(const HostMatrix<Scalar>& A);
   void solve_alone(std::span<const Scalar> B, std::span<Scalar> X, Transposition op);

@@ -50,6 +50,12 @@ class DistributedKrylov<Scalar>::Inverse final : public Preconditioner<Scalar, E
 
   void apply(const Exec& exec, Transposition op, const Rows& B, const Rows& X) override {
     exec.fence("lutra::solver: B is complete");
+    m_owner.m_comm.collectively("a solve on the grid", [&] { solve(op, B, X); });
+  }
+  std::int64_t size() const override { return m_owner.m_n; }
+
+ private:
+  void solve(Transposition op, const Rows& B, const Rows& X) {
     const std::size_t n = B.extent(0), k = B.extent(1);
     std::vector<Request> request{{static_cast<std::int64_t>(k), op}};
     std::vector<Scalar> columns(n * k);
@@ -60,9 +66,7 @@ class DistributedKrylov<Scalar>::Inverse final : public Preconditioner<Scalar, E
     for (std::size_t c = 0; c < k; ++c)
       for (std::size_t i = 0; i < n; ++i) X(i, c) = result[c * n + i];
   }
-  std::int64_t size() const override { return m_owner.m_n; }
 
- private:
   DistributedKrylov& m_owner;
 };
 
@@ -136,6 +140,17 @@ FactorValues<Scalar> DistributedKrylov<Scalar>::compute_factors(const HostMatrix
 
 template <class Scalar>
 Status DistributedKrylov<Scalar>::factorize(const HostMatrix<Scalar>& A) {
+  return m_comm.collectively("preconditioner of several ranks", [&] { return factorize_on_ranks(A); });
+}
+
+template <class Scalar>
+Status DistributedKrylov<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
+                                        Transposition op) {
+  return m_comm.collectively("a Krylov method on several ranks", [&] { return solve_on_ranks(B, X, k, op); });
+}
+
+template <class Scalar>
+Status DistributedKrylov<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
   close();
   m_report = {};
   FactorValues<Scalar> factors;
@@ -167,8 +182,8 @@ Status DistributedKrylov<Scalar>::factorize(const HostMatrix<Scalar>& A) {
 }
 
 template <class Scalar>
-Status DistributedKrylov<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
-                                        Transposition op) {
+Status DistributedKrylov<Scalar>::solve_on_ranks(std::span<const Scalar> B, std::span<Scalar> X,
+                                                 std::size_t k, Transposition op) {
   m_comm.agree(
       "right-hand sides",
       [&] {
@@ -221,11 +236,14 @@ void DistributedKrylov<Scalar>::solve_alone(std::span<const Scalar> B, std::span
 /// Runs on the other ranks: takes part in solves on the grid until rank 0 sends the end.
 template <class Scalar>
 void DistributedKrylov<Scalar>::serve() {
-  for (;;) {
+  const auto serve_one = [&] {
     std::vector<Request> request;
     m_comm.broadcast(request);
-    if (request[0].columns == 0) return;
+    if (request[0].columns == 0) return false;
     m_factors->solve({}, static_cast<std::size_t>(request[0].columns), request[0].op);
+    return true;
+  };
+  while (m_comm.collectively("a solve on the grid", serve_one)) {
   }
 }
 

@@ -71,6 +71,16 @@ void DistributedLU<Scalar>::close() {
 
 template <class Scalar>
 Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
+  return m_comm.collectively("factorization of a distributed matrix", [&] { return factorize_rows(A); });
+}
+
+template <class Scalar>
+Status DistributedLU<Scalar>::refactorize(std::span<const Scalar> values) {
+  return m_comm.collectively("factorization of new values", [&] { return refactorize_on_hosts(values); });
+}
+
+template <class Scalar>
+Status DistributedLU<Scalar>::factorize_rows(const DistributedRows<Scalar>& A) {
   const Kokkos::Timer timer;
   m_comm.agree(
       "factorization of a distributed matrix",
@@ -95,7 +105,7 @@ Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
 }
 
 template <class Scalar>
-Status DistributedLU<Scalar>::refactorize(std::span<const Scalar> values) {
+Status DistributedLU<Scalar>::refactorize_on_hosts(std::span<const Scalar> values) {
   const Kokkos::Timer timer;
   const DistributedRows<Scalar>& A = m_A->rows();
   m_comm.agree(
@@ -372,7 +382,8 @@ bool DistributedLU<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A) {
     factors.col_scale = std::move(analysis.col_scale);
     solve_on_grid(std::move(factors));
     return seems_well_conditioned();
-  } catch (const OutOfMemoryError& error) {  // thrown on all ranks
+  } catch (const OutOfMemoryError& error) {
+    if (m_comm.size() > 1 && !m_comm.has_agreed()) throw;  // not on all ranks
     close();
     m_why_alone = error.what();
     if (m_options.engine == Engine::multifrontal) throw;

@@ -116,8 +116,25 @@ bool DistributedLU<Scalar>::takes_device_memory() {
 
 template <class Scalar>
 Status DistributedLU<Scalar>::refactorize(const DeviceValues& values) {
+  return m_comm.collectively("factorization of new values", [&] { return refactorize_on_devices(values); });
+}
+
+template <class Scalar>
+Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
+                                    Transposition op) {
+  return m_comm.collectively("a solve", [&] { return solve_on_hosts(B, X, k, op); });
+}
+
+template <class Scalar>
+Status DistributedLU<Scalar>::solve(const DeviceColumns<const Scalar>& B, const DeviceColumns<Scalar>& X,
+                                    Transposition op) {
+  return m_comm.collectively("a solve", [&] { return solve_on_devices(B, X, op); });
+}
+
+template <class Scalar>
+Status DistributedLU<Scalar>::refactorize_on_devices(const DeviceValues& values) {
   const Kokkos::Timer timer;
-  if (!takes_device_memory()) return refactorize(std::span<const Scalar>(on_host(values)));
+  if (!takes_device_memory()) return refactorize_on_hosts(std::span<const Scalar>(on_host(values)));
   m_comm.agree(
       "new values of a distributed matrix",
       [&] {
@@ -165,8 +182,8 @@ bool DistributedLU<Scalar>::check_for_solve(const Impl::RankColumns<const Scalar
 }
 
 template <class Scalar>
-Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
-                                    Transposition op) {
+Status DistributedLU<Scalar>::solve_on_hosts(std::span<const Scalar> B, std::span<Scalar> X, std::size_t k,
+                                             Transposition op) {
   const std::size_t mine = m_A->rows().rows.size();
   m_comm.agree(
       "right-hand sides of a distributed matrix",
@@ -182,7 +199,7 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
   if (op == Transposition::adjoint) {  // Aᴴ·x = b is Aᵀ·conj(x) = conj(b)
     std::vector<Scalar> right(B.begin(), B.end());
     for (Scalar& value : right) value = ScalarTraits<Scalar>::conjugate(value);
-    const Status status = solve(right, X, k, Transposition::transposed);
+    const Status status = solve_on_hosts(right, X, k, Transposition::transposed);
     if (!m_usable) return status;  // X is unchanged
     for (Scalar& value : X) value = ScalarTraits<Scalar>::conjugate(value);
     return status;
@@ -192,8 +209,8 @@ Status DistributedLU<Scalar>::solve(std::span<const Scalar> B, std::span<Scalar>
 }
 
 template <class Scalar>
-Status DistributedLU<Scalar>::solve(const DeviceColumns<const Scalar>& B, const DeviceColumns<Scalar>& X,
-                                    Transposition op) {
+Status DistributedLU<Scalar>::solve_on_devices(const DeviceColumns<const Scalar>& B,
+                                               const DeviceColumns<Scalar>& X, Transposition op) {
   constexpr bool on_device = !Impl::is_host_space<Kokkos::DefaultExecutionSpace>;
   const Impl::RankColumns<const Scalar> in{B.data(), B.extent(0), B.extent(1), B.stride(1), on_device};
   const Impl::RankColumns<Scalar> out{X.data(), X.extent(0), X.extent(1), X.stride(1), on_device};
@@ -202,7 +219,7 @@ Status DistributedLU<Scalar>::solve(const DeviceColumns<const Scalar>& B, const 
     return m_report.status;
   if (!m_usable) return m_report.status;
   std::vector<Scalar> columns = on_host(in);
-  const Status status = solve(columns, columns, in.count, op);
+  const Status status = solve_on_hosts(columns, columns, in.count, op);
   if (m_usable) copy_to(out, columns);
   return status;
 }

@@ -42,8 +42,8 @@ class FrontsInSpace final : public FrontsOnRanks<Scalar> {
                  rows.all_rows(), budget, analysis.division ? &*analysis.division : nullptr, symmetry) {
     try {
       m_refinement.emplace(m_fronts.channel(), rows, budget);
-    } catch (const OutOfMemoryError&) {  // thrown on all ranks
-      m_fronts.close();
+    } catch (const OutOfMemoryError&) {
+      if (comm.size() == 1 || comm.has_agreed()) m_fronts.close();  // on all ranks
       throw;
     }
     m_row_scale = deal(analysis.row_scale, rows.all_rows());

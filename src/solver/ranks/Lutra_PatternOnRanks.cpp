@@ -33,9 +33,11 @@ class ChargedBytes {
 /// Tells all ranks whether a search follows. @returns what rank 0 has told
 template <class ExecutionSpace>
 bool PatternOnRanks<ExecutionSpace>::request(bool search) {
-  std::vector<char> follows{static_cast<char>(search)};
-  m_comm.broadcast(follows);
-  return follows[0] != 0;
+  return m_comm.collectively("a request for a pattern", [&] {
+    std::vector<char> follows{static_cast<char>(search)};
+    m_comm.broadcast(follows);
+    return follows[0] != 0;
+  });
 }
 
 /// Runs on the other ranks until rank 0 tells the end.
@@ -67,11 +69,8 @@ template <class ExecutionSpace>
 LuPattern<Kokkos::HostSpace> PatternOnRanks<ExecutionSpace>::search_together(std::vector<Offset> row_map,
                                                                              std::vector<Ordinal> entries,
                                                                              const MemoryBudget& budget) {
-  try {
-    return search(std::move(row_map), std::move(entries), budget);
-  } catch (...) {
-    m_comm.fail("symbolic factorization");
-  }
+  return m_comm.collectively("symbolic factorization",
+                             [&] { return search(std::move(row_map), std::move(entries), budget); });
 }
 
 /// @param row_map, entries pattern of the matrix, on rank 0
