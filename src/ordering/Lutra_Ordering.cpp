@@ -133,6 +133,10 @@ std::vector<Index> order(const SymmetricGraph<Index>& graph, Ordering kind,
     case Ordering::nd: {
       TwoOrders<Index> orders(graph, weights);
       orders.dissect();
+      if (!orders.has_dissection())
+        throw OutOfMemoryError(
+            "there is not enough memory for nested dissection of " + std::to_string(graph.size()) + " rows",
+            0);
       return orders.dissection_order();
     }
     case Ordering::rcm:

@@ -41,7 +41,7 @@ auto Solver<Scalar, ExecutionSpace>::make(const Choice& choice) const -> AnySolv
 /// Analyzes with the current solver if it has the chosen method. Otherwise creates a new solver, which
 /// replaces the current one when the analysis is complete.
 template <class Scalar, class ExecutionSpace>
-void Solver<Scalar, ExecutionSpace>::analyze_with(const Choice& choice, const matrix_type& A) {
+void Solver<Scalar, ExecutionSpace>::analyze_with(Choice choice, const matrix_type& A) {
   const auto analyze = [&](AnySolver& any) {
     std::visit(
         [&](auto& solver) {
@@ -60,7 +60,7 @@ void Solver<Scalar, ExecutionSpace>::analyze_with(const Choice& choice, const ma
     m_solver = std::move(next);
   }
   m_method = choice.method;
-  m_reason = choice.reason;
+  m_reason = std::move(choice.reason);
   m_rows = static_cast<std::size_t>(A.n_rows);
 }
 
@@ -159,21 +159,36 @@ FactorStructure Solver<Scalar, ExecutionSpace>::structure() const {
       m_solver);
 }
 
-/// Copies the report of the method's solver and adds what only this class knows.
+/// The report of the method's solver, with what only this class knows.
 template <class Scalar, class ExecutionSpace>
-void Solver<Scalar, ExecutionSpace>::take_report() {
+Report Solver<Scalar, ExecutionSpace>::make_report() const {
+  Report report;
   std::visit(
       [&](const auto& solver) {
-        if constexpr (is_solver<decltype(solver)>) m_report = solver.report();
+        if constexpr (is_solver<decltype(solver)>) report = solver.report();
       },
       m_solver);
-  std::string& why = m_report.choice.why;
+  std::string& why = report.choice.why;
   if (!m_reason.empty()) why = m_reason + (why.empty() ? "" : "; ") + why;
-  m_report.escalations.insert(m_report.escalations.begin(), m_escalations.begin(), m_escalations.end());
-  if (m_has_lost_factors) {
-    m_report.status = Status::out_of_memory;
-    m_report.errors = {};
+  report.escalations.insert(report.escalations.begin(), m_escalations.begin(), m_escalations.end());
+  if (m_has_lost_factors) report.errors = {};
+  return report;
+}
+
+/// After each call, whether or not it threw. Without memory for a report it holds only the status.
+template <class Scalar, class ExecutionSpace>
+void Solver<Scalar, ExecutionSpace>::take_report() noexcept {
+  try {
+    m_report = make_report();
+  } catch (const std::bad_alloc&) {
+    m_report = {};
+    std::visit(
+        [&](const auto& solver) {
+          if constexpr (is_solver<decltype(solver)>) m_report.status = solver.report().status;
+        },
+        m_solver);
   }
+  if (m_has_lost_factors) m_report.status = Status::out_of_memory;
 }
 
 // Defined here, since they would otherwise be compiled again wherever a Solver is used.

@@ -129,7 +129,7 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
 
   Choice choose(const matrix_type& A) const;
   AnySolver make(const Choice& choice) const;
-  void analyze_with(const Choice& choice, const matrix_type& A);
+  void analyze_with(Choice choice, const matrix_type& A);
   void give_way(const Choice& choice, const matrix_type& A, const std::string& why);
   void replace_method(const matrix_type& A);
   void factorize_with_method(const matrix_type& A);
@@ -140,17 +140,17 @@ class Solver : Impl::RequireBuiltTypes<Scalar, ExecutionSpace>,
   /// Invokes `call`, then takes over the report, even if `call` throws. @returns the status of the report
   template <class Call>
   Status reported(const Call& call) {
-    struct TakeOver {
-      Solver& self;
-      ~TakeOver() { self.take_report(); }
-    };
-    {
-      const TakeOver at_the_end{*this};
+    try {
       call();
+    } catch (...) {
+      take_report();
+      throw;
     }
+    take_report();
     return m_report.status;
   }
-  void take_report();
+  void take_report() noexcept;
+  Report make_report() const;
 
   SolverOptions m_options;
   AnySolver m_solver;  ///< holds no solver before the first analysis

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "Lutra_Error.hpp"
 #include "Lutra_UsableMemory.hpp"
 
 namespace lutra::Impl {
@@ -89,12 +90,18 @@ class FileSource final : public ByteSource {
   std::size_t m_n_taken = 0;  // peeked bytes already returned
 };
 
+/// For a library that could not allocate, which is not the file's fault.
+[[noreturn]] void throw_out_of_memory(const char* library) {
+  throw OutOfMemoryError(std::string(library) + " has not enough memory to decompress", 0);
+}
+
 class GzipSource final : public ByteSource {
  public:
   explicit GzipSource(std::unique_ptr<ByteSource> inner) : m_inner(std::move(inner)), m_input(input_bytes) {
     constexpr int largest_window_gzip_only = 15 + 16;  // 2¹⁵ bytes; 16: no zlib header
-    if (::inflateInit2(&m_stream, largest_window_gzip_only) != Z_OK)
-      throw SourceError("zlib cannot be started");
+    const int result = ::inflateInit2(&m_stream, largest_window_gzip_only);
+    if (result == Z_MEM_ERROR) throw_out_of_memory("zlib");
+    if (result != Z_OK) throw SourceError("zlib cannot be started");
   }
   ~GzipSource() override { ::inflateEnd(&m_stream); }
 
@@ -108,9 +115,11 @@ class GzipSource final : public ByteSource {
       const int result = ::inflate(&m_stream, Z_NO_FLUSH);
       if (result == Z_STREAM_END) {
         next_member();
+      } else if (result == Z_MEM_ERROR) {
+        throw_out_of_memory("zlib");
       } else if (result != Z_OK && result != Z_BUF_ERROR) {
         throw SourceError(std::string("the gzip data is damaged: ") +
-                          (m_stream.msg != nullptr ? m_stream.msg : "dictionary needed or memory short"));
+                          (m_stream.msg != nullptr ? m_stream.msg : "it needs a dictionary"));
       }
     }
     return room - m_stream.avail_out;
@@ -150,9 +159,9 @@ class GzipSource final : public ByteSource {
 class XzSource final : public ByteSource {
  public:
   explicit XzSource(std::unique_ptr<ByteSource> inner) : m_inner(std::move(inner)), m_input(input_bytes) {
-    if (::lzma_stream_decoder(&m_stream, usable_memory_bytes(), LZMA_CONCATENATED) != LZMA_OK) {
-      throw SourceError("liblzma cannot be started");
-    }
+    const ::lzma_ret result = ::lzma_stream_decoder(&m_stream, usable_memory_bytes(), LZMA_CONCATENATED);
+    if (result == LZMA_MEM_ERROR) throw_out_of_memory("liblzma");
+    if (result != LZMA_OK) throw SourceError("liblzma cannot be started");
   }
   ~XzSource() override { ::lzma_end(&m_stream); }
 
@@ -164,6 +173,8 @@ class XzSource final : public ByteSource {
       const ::lzma_ret result = ::lzma_code(&m_stream, m_action);
       if (result == LZMA_STREAM_END) {
         m_done = true;
+      } else if (result == LZMA_MEM_ERROR) {
+        throw_out_of_memory("liblzma");
       } else if (result != LZMA_OK) {
         throw SourceError(reason(result));
       }
@@ -182,7 +193,6 @@ class XzSource final : public ByteSource {
     switch (result) {
       case LZMA_BUF_ERROR:
         return "the xz data is cut off";
-      case LZMA_MEM_ERROR:
       case LZMA_MEMLIMIT_ERROR:
         return "the xz data needs more memory to decompress than there is";
       case LZMA_OPTIONS_ERROR:
