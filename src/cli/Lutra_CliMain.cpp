@@ -159,6 +159,7 @@ void cancel_on_signals() {
 int main(int argc, char* argv[]) {
   namespace Cli = lutra::Cli;
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe ends a write, not the program
+  std::signal(SIGXFSZ, SIG_IGN);  // nor does a file that would exceed the limit of the process
   Cli::cancel_on_signals();
   std::optional<lutra::MpiSession> mpi;  // initialized only on request, because starting MPI is slow
   std::optional<lutra::Communicator> ranks;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <sys/resource.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <csignal>
 #include <filesystem>
 
 #include "Lutra_AtomicFile.hpp"
@@ -64,6 +67,48 @@ TEST_CASE("unfinished files can be removed at any time", "[io]") {
   }
   Impl::remove_unfinished_files();
   CHECK(folder.file_count() == 1);
+}
+
+/// The largest file that this process may write, restored at the end.
+class FileLimit {
+ public:
+  explicit FileLimit(::rlim_t bytes) : m_handler(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &m_before);
+    const ::rlimit limit{bytes, m_before.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &m_before);
+    std::signal(SIGXFSZ, m_handler);
+  }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  ::rlimit m_before{};
+  void (*m_handler)(int);
+};
+
+TEST_CASE("a disk that fills while a file is written leaves the file as it was", "[io]") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("file", "before"), long_text(1000000, 'x');
+  for (const ::rlim_t bytes : {::rlim_t{0}, ::rlim_t{1}, ::rlim_t{4096}, ::rlim_t{999999}}) {
+    const FileLimit limit(bytes);
+    for (const std::string& name : {file, folder.path("other")}) {
+      AtomicFile out(name);
+      CHECK_THROWS_MATCHES(
+          [&] {
+            for (int part = 0; part < 10; ++part) out.write(long_text.substr(0, long_text.size() / 10));
+            out.commit();
+          }(),
+          FileError, MessageMatches(ContainsSubstring(name + ": cannot be written: File too large")));
+    }
+    CHECK(folder.file_count() == 1);
+    CHECK(read_file(file) == "before");
+  }
+  const FileLimit limit(1000000);
+  write_text(file, long_text);
+  CHECK(read_file(file) == long_text);
 }
 
 }  // namespace
