@@ -2,6 +2,7 @@
 #ifndef LUTRA_GENERATED_HPP
 #define LUTRA_GENERATED_HPP
 
+#include <cstdint>
 #include <string>
 
 #include "Lutra_MatrixMarket.hpp"
@@ -11,8 +12,8 @@ namespace lutra::Test {
 
 /// A matrix of `lutra generate`.
 template <class Types>
-Matrix<Types> generated(const std::string& kind, int size) {
-  const auto from = generate(kind, size);
+Matrix<Types> generated(const std::string& kind, int size, std::uint64_t seed = 1) {
+  const auto from = generate(kind, size, seed);
   Matrix<Types> A;
   A.n_rows = A.n_cols = static_cast<typename Types::Ordinal>(from.n_rows);
   A.row_map.assign(from.row_map.begin(), from.row_map.end());

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_FAILINGALLOCATIONS_HPP
+#define LUTRA_FAILINGALLOCATIONS_HPP
+
+#include <functional>
+
+namespace lutra::Test {
+
+/// What became of a call in which an event was made to fail.
+enum class Injected {
+  thrown,    ///< the call threw what is promised
+  survived,  ///< the event failed, and the call got on without it
+  not_met    ///< there was no such event, or it may not fail
+};
+
+/// Memory of operator new and, where `Allocations::all` can be counted, of malloc that is not freed yet.
+struct LiveMemory {
+  long blocks = 0, bytes = 0;
+  long views = 0;  ///< allocations of Kokkos on hosts
+  bool operator==(const LiveMemory&) const = default;
+};
+LiveMemory live_memory();
+
+/// Which allocations are counted and fail.
+enum class Allocations {
+  of_cpp,  ///< operator new, with which Kokkos allocates host memory, too; and what CUDA allocates
+  all      ///< those, and malloc of C libraries. Without glibc, and with sanitizers: as of_cpp
+};
+
+/// The program's own operator new and malloc, of which one call returns no memory. Allocations of all threads
+/// count, numbered from 1 in each call. One that Kokkos makes to free a View does not fail: there an
+/// exception ends the program, whatever Lutra does.
+class FailingAllocations {
+ public:
+  explicit FailingAllocations(Allocations which = Allocations::of_cpp) : m_which(which) {}
+
+  static constexpr const char* event = "allocation";
+  /// Runs a call. @returns how many allocations it made
+  long count(const std::function<void()>& call) const;
+  /// Runs a call in which an allocation fails. @throws what the call throws, unless it is std::bad_alloc
+  Injected fail(long allocation, const std::function<void()>& call) const;
+
+ private:
+  Allocations m_which;
+};
+
+namespace Impl {
+/// For allocations that are made by other functions: whether the one at hand is to fail. Counts it.
+bool is_to_fail() noexcept;
+}  // namespace Impl
+
+}  // namespace lutra::Test
+
+#endif

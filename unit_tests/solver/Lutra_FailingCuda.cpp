@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <cuda_runtime.h>
+
+#include "Lutra_FailingAllocations.hpp"
+#include "Lutra_FailingKernels.hpp"
+
+// The functions of CUDA's runtime that allocate or launch. The linker gives callers in the program and in
+// static libraries these (--wrap); __real_… are CUDA's own.
+
+namespace {
+
+cudaError_t pending = cudaSuccess;  // of a launch that was refused, until it is asked for
+
+bool is_refused() {
+  if (!lutra::Test::FailingKernels::is_to_fail()) return false;
+  pending = cudaErrorLaunchOutOfResources;
+  return true;
+}
+
+}  // namespace
+
+#define LUTRA_TEST_ALLOCATION(function, parameters, arguments)                                        \
+  extern "C" cudaError_t __real_##function parameters;                                                \
+  extern "C" cudaError_t __wrap_##function parameters {                                               \
+    return lutra::Test::Impl::is_to_fail() ? cudaErrorMemoryAllocation : __real_##function arguments; \
+  }
+LUTRA_TEST_ALLOCATION(cudaMalloc, (void** memory, std::size_t bytes), (memory, bytes))
+LUTRA_TEST_ALLOCATION(cudaMallocAsync, (void** memory, std::size_t bytes, cudaStream_t stream),
+                      (memory, bytes, stream))
+LUTRA_TEST_ALLOCATION(cudaMallocManaged, (void** memory, std::size_t bytes, unsigned int flags),
+                      (memory, bytes, flags))
+LUTRA_TEST_ALLOCATION(cudaMallocHost, (void** memory, std::size_t bytes), (memory, bytes))
+LUTRA_TEST_ALLOCATION(cudaHostAlloc, (void** memory, std::size_t bytes, unsigned int flags),
+                      (memory, bytes, flags))
+
+#define LUTRA_TEST_LAUNCH(function, Kernel)                                                                \
+  extern "C" cudaError_t __real_##function(Kernel kernel, dim3 blocks, dim3 threads, void** arguments,     \
+                                           std::size_t shared, cudaStream_t stream);                       \
+  extern "C" cudaError_t __wrap_##function(Kernel kernel, dim3 blocks, dim3 threads, void** arguments,     \
+                                           std::size_t shared, cudaStream_t stream) {                      \
+    return is_refused() ? pending : __real_##function(kernel, blocks, threads, arguments, shared, stream); \
+  }
+LUTRA_TEST_LAUNCH(cudaLaunchKernel, const void*)
+LUTRA_TEST_LAUNCH(cudaLaunchCooperativeKernel, const void*)
+#if CUDART_VERSION >= 13000  // what <<< >>> calls
+LUTRA_TEST_LAUNCH(__cudaLaunchKernel, cudaKernel_t)
+#endif
+
+extern "C" cudaError_t __real_cudaGetLastError();
+extern "C" cudaError_t __wrap_cudaGetLastError() {
+  return pending != cudaSuccess ? std::exchange(pending, cudaSuccess) : __real_cudaGetLastError();
+}
+extern "C" cudaError_t __real_cudaPeekAtLastError();
+extern "C" cudaError_t __wrap_cudaPeekAtLastError() {
+  return pending != cudaSuccess ? pending : __real_cudaPeekAtLastError();
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <mpi.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "Lutra_Distributed.hpp"
+#include "Lutra_Error.hpp"
+#include "Lutra_FailingAllocations.hpp"
+#include "Lutra_FailingMessages.hpp"
+#include "Lutra_Instantiate.hpp"
+#include "Lutra_MatrixMarket.hpp"
+#include "Lutra_TestStatus.hpp"
+
+// An allocation or a message of one rank fails while the others work. All ranks get an error, none waits for
+// good, and the next call has the bits of one on ranks that never failed: with the same communicator if all
+// ranks threw the same error, else with a new one.
+
+namespace lutra::Test {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Numbers = std::vector<double>;
+
+bool on_any_rank(bool here) {
+  int mine = here ? 1 : 0, any = 0;
+  PMPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return any != 0;
+}
+bool on_all_ranks(bool here) {
+  return !on_any_rank(!here);
+}
+
+/// A solver on ranks, its matrix, and the calls in which something fails.
+template <class Solver, class Options>
+class RankSweep {
+ public:
+  /// @param patience seconds of the watchdog
+  RankSweep(HostMatrix<double> A, const Options& options, double patience = CommOptions().watchdog_seconds)
+      : m_matrix(std::move(A)), m_options(options), m_patience(patience) {
+    Run run(*this);
+    run.factorize();
+    m_expected = run.solve();
+  }
+
+  /// @param most events of each call that fail, at equal distances; 0: all
+  template <class Failing>
+  void check(const Failing& failing, long most,
+             const std::vector<std::string>& calls = {"factorize", "factorize again", "refactorize",
+                                                      "solve"}) const {
+    int ranks = 1;
+    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (const std::string& call : calls) {
+      for (int failed = 0; failed < ranks; failed += std::max(1, ranks - 1)) {
+        const long count = count_events(failing, call, failed);
+        const long step = most > 0 ? 1 + (count - 1) / most : 1;
+        for (long event = (step + 1) / 2; event <= count; event += step) {
+          INFO(call << ", " << Failing::event << " " << event << " of " << count << " of rank " << failed);
+          check_one(failing, call, failed, event);
+        }
+      }
+    }
+  }
+
+ private:
+  /// Communicator and solver of one attempt.
+  struct Run {
+    explicit Run(const RankSweep& sweep)
+        : comm(MPI_COMM_WORLD, {.watchdog_seconds = sweep.m_patience}),
+          A(deal_rows(comm, sweep.m_matrix)),
+          solver(std::in_place, comm, sweep.m_options),
+          b(A.rows.size()),
+          x(b.size()) {
+      for (std::size_t i = 0; i < b.size(); ++i) b[i] = 1 + static_cast<double>(A.rows[i] % 7);
+    }
+    void factorize() { succeed(solver->factorize(A)); }
+    Numbers solve() {
+      succeed(solver->solve(b, x));
+      return x;
+    }
+    void call(const std::string& name) {
+      if (name.starts_with("factorize")) factorize();
+      if (name == "refactorize") succeed(solver->refactorize(A.values));
+      if (name == "solve") solve();
+    }
+
+    Communicator comm;
+    DistributedRows<double> A;
+    std::optional<Solver> solver;
+    Numbers b, x;
+  };
+
+  void prepare(Run& run, const std::string& call) const {
+    if (call != "factorize") run.factorize();
+    PMPI_Barrier(MPI_COMM_WORLD);
+  }
+
+  template <class Failing>
+  long count_events(const Failing& failing, const std::string& call, int failed) const {
+    long count = 0;
+    for (int turn = 0; turn < 2; ++turn) {
+      Run run(*this);
+      prepare(run, call);
+      count = failing.count([&] { run.call(call); });
+      PMPI_Bcast(&count, 1, MPI_LONG, failed, MPI_COMM_WORLD);
+      run.solver->close();
+      run.comm.close();
+    }
+    return count;
+  }
+
+  /// @returns whether the call threw, as it may
+  template <class Failing>
+  static bool throws(const Failing& failing, bool fails_here, long event, const std::function<void()>& call) {
+    try {
+      if (fails_here) return failing.fail(event, call) == Injected::thrown;
+      call();
+      return false;
+    } catch (const RemoteError&) {
+    } catch (const std::bad_alloc&) {
+    } catch (const TimeoutError&) {
+    }
+    return true;
+  }
+
+  template <class Failing>
+  void check_one(const Failing& failing, const std::string& call, int failed, long event) const {
+    Run run(*this);
+    prepare(run, call);
+    const bool threw = throws(failing, run.comm.rank() == failed, event, [&] { run.call(call); });
+    PMPI_Barrier(MPI_COMM_WORLD);
+    if (!on_any_rank(run.comm.failure().has_value())) {
+      REQUIRE((on_all_ranks(threw) || on_all_ranks(!threw)));
+      check_next(run);
+      return;
+    }
+    CHECK_THROWS_AS(run.comm.barrier(), RemoteError);  // also where the call had ended before
+    CHECK(run.comm.leave());
+    PMPI_Barrier(MPI_COMM_WORLD);
+    run.solver.reset();
+    Run next(*this);
+    check_next(next);
+  }
+  void check_next(Run& run) const {
+    run.factorize();
+    REQUIRE(on_all_ranks(run.solve() == m_expected));
+    run.solver->close();
+    run.comm.close();
+  }
+
+  HostMatrix<double> m_matrix;
+  Options m_options;
+  double m_patience;
+  Numbers m_expected;  // X of this rank
+};
+
+LuOptions by_fronts() {
+  LuOptions options;
+  options.engine = Engine::multifrontal;
+  return options;
+}
+LdltOptions in_place() {
+  LdltOptions options;
+  options.in_place_first = true;
+  return options;
+}
+
+template <class Failing>
+void check_lu(const Failing& failing, long most) {
+  RankSweep<DistributedLU<double>, LuOptions>(generate("convdiff3d", 6), by_fronts()).check(failing, most);
+}
+template <class Failing>
+void check_alone_with_pattern_of_all(const Failing& failing, long most) {
+  LuOptions options;
+  options.engine = Engine::simplicial;
+  options.symbolic = SymbolicMethod::fill2;
+  RankSweep<DistributedLU<double>, LuOptions>(generate("circuit", 120), options).check(failing, most);
+}
+template <class Failing>
+void check_ldlt(const Failing& failing, long most) {
+  RankSweep<DistributedLDLT<double>, LdltOptions>(generate("kkt", 150), in_place()).check(failing, most);
+}
+
+}  // namespace
+
+#ifdef LUTRA_HAS_F64
+TEST_CASE("a rank without memory: all ranks throw, and the next call is right", "[failures]") {
+  check_lu(FailingAllocations(), 6);
+  check_alone_with_pattern_of_all(FailingAllocations(), 3);
+  check_ldlt(FailingAllocations(), 4);
+}
+
+TEST_CASE("a message that MPI refuses: all ranks throw, and the next call is right", "[failures]") {
+  check_lu(FailingMessages(MessageFault::refused), 4);
+  check_ldlt(FailingMessages(MessageFault::refused), 2);
+}
+
+TEST_CASE("a message that is lost: the watchdog ends the waits of all ranks", "[failures]") {
+  RankSweep<DistributedLU<double>, LuOptions>(generate("convdiff3d", 6), by_fronts(), 1.5)
+      .check(FailingMessages(MessageFault::lost), 1, {"solve"});
+}
+
+TEST_CASE("what MPI says of a call that failed is in the error of its rank", "[failures]") {
+  Communicator comm;
+  const FailingMessages failing(MessageFault::refused);
+  std::string message;
+  try {
+    failing.fail(1, [&] { comm.send(0, 1, std::vector<int>{1}); });
+  } catch (const std::runtime_error& error) {
+    message = error.what();
+  }
+  CHECK(message.empty());  // fail() knows it
+  CHECK_THAT(FailingMessages::last_error(), ContainsSubstring("MPI_Isend: "));
+  comm.close();
+}
+
+TEST_CASE("every allocation and message of ranks", "[.][campaign]") {
+  for (const bool of_messages : {false, true}) {
+    const auto sweep = [&](const auto& failing) {
+      check_lu(failing, 0);
+      check_alone_with_pattern_of_all(failing, 0);
+      check_ldlt(failing, 0);
+    };
+    if (of_messages)
+      sweep(FailingMessages(MessageFault::refused));
+    else
+      sweep(FailingAllocations());
+  }
+}
+#endif
+
+}  // namespace lutra::Test
