@@ -433,6 +433,7 @@ std::function<void(const Event&)> observer_of(const nb::object& log) {
     } catch (nb::python_error& error) {
       error.restore();
       PyErr_WriteUnraisable(kept->ptr());
+    } catch (const std::exception&) {  // no memory for the texts
     }
   };
 }

@@ -53,24 +53,19 @@ void Trace::add(const Event& event) {
       return begin(event.name, "stage", event.time);
     case EventKind::call_ends:
       return end(event.time);
-    case EventKind::stage_ends: {
-      if (m_open.empty()) return;
-      m_items[m_open.back()].arguments = {{"bytes of the solver", std::to_string(event.bytes)},
-                                          {"peak", std::to_string(event.peak_bytes)}};
-      return end(event.time);
-    }
+    case EventKind::stage_ends:
+      return end(event.time, {{"bytes of the solver", std::to_string(event.bytes)},
+                              {"peak", std::to_string(event.peak_bytes)}});
     case EventKind::choice:
-      m_items.push_back({std::string(event.name) + ": " + std::string(event.text),
-                         "choice",
-                         Lane::solver,
-                         or_now(event.time),
-                         instant,
-                         {}});
-      return;
+      return mark(std::string(event.name) + ": " + std::string(event.text), "choice", event.time);
     case EventKind::escalation:
-      m_items.push_back(
-          {std::string(event.text), "escalation", Lane::solver, or_now(event.time), instant, {}});
+      return mark(std::string(event.text), "escalation", event.time);
   }
+}
+
+void Trace::mark(std::string name, std::string_view category, std::int64_t time) {
+  const std::scoped_lock lock(m_mutex);
+  m_items.push_back({std::move(name), category, Lane::solver, or_now(time), instant});
 }
 
 void Trace::begin(std::string_view name, std::string_view category, std::int64_t time) {
@@ -79,10 +74,11 @@ void Trace::begin(std::string_view name, std::string_view category, std::int64_t
   m_items.push_back({std::string(name), category, Lane::solver, or_now(time)});
 }
 
-void Trace::end(std::int64_t time) {
+void Trace::end(std::int64_t time, Arguments arguments) {
   const std::scoped_lock lock(m_mutex);
   if (m_open.empty()) return;
   Item& item = m_items[m_open.back()];
+  item.arguments = std::move(arguments);
   item.duration = or_now(time) - item.begin;
   m_open.pop_back();
 }

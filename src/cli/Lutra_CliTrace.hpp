@@ -74,7 +74,8 @@ class Trace {
   static constexpr std::int64_t open = -1, instant = -2;
 
   void begin(std::string_view name, std::string_view category, std::int64_t time = 0);
-  void end(std::int64_t time = 0);
+  void end(std::int64_t time = 0, Arguments arguments = {});
+  void mark(std::string name, std::string_view category, std::int64_t time);
   void watch_kokkos();
   std::uint64_t begin_kernel(std::string_view name, std::string_view category);
   void end_kernel(std::uint64_t number);
