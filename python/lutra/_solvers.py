@@ -370,8 +370,8 @@ def forecast(A: Any, n_rhs: int = 1, method: str = "auto", **options: Any) -> Me
 
     >>> import scipy.sparse as sp, lutra
     >>> A = sp.diags([-1.0, 4.0, -1.0], [-1, 0, 1], shape=(1000, 1000), format="csr")
-    >>> bytes = lutra.forecast(A)
-    >>> bytes.factors.device <= bytes.factorization.device <= bytes.solve.device
+    >>> told = lutra.forecast(A)
+    >>> told.factors.device <= told.factorization.device <= told.solve.device
     True
     """
     if n_rhs < 1:

@@ -29,6 +29,31 @@ class Splu(unittest.TestCase):
                     expected = np.linalg.solve(op.toarray(), b)
                     self.assertLess(abs(x - expected).max(), tolerance(dtype) * abs(expected).max())
 
+    def test_forecast_is_close_to_the_peak(self) -> None:
+        n = 60
+        line = sp.diags([-1.0, 2.0, -1.0], [-1, 0, 1], shape=(n, n))
+        A = sp.csr_matrix(sp.kronsum(line, line))
+        for method, factorize in (("lu", lutra.splu), ("ldlt", lutra.ldlt), ("cholesky", lutra.cholesky)):
+            told = lutra.forecast(A, method=method)
+            factors = factorize(A)
+            factors.solve(np.ones(n * n))
+            measured = factors.report.memory.device_peak_bytes
+            self.assertLessEqual(abs(told.solve.device - measured), 0.1 * measured)
+            self.assertEqual(told.solve.host, 0)
+            self.assertGreater(lutra.forecast(A, 16, method=method).solve.device, told.solve.device)
+        with self.assertRaises(ValueError):
+            lutra.forecast(A, 0)
+        self.assertIsNone(lutra.forecast(sp.csr_matrix(([1.0], ([0], [0])), shape=(2, 2)), method="lu"))
+
+    def test_streamed_factors_are_the_resident_ones(self) -> None:
+        A = unsymmetric(200)
+        b = random_values(200, float)
+        resident = lutra.splu(A, engine="multifrontal")
+        streamed = lutra.splu(A, engine="multifrontal", factor_storage="streamed")
+        self.assertEqual(resident.solve(b).tobytes(), streamed.solve(b).tobytes())
+        self.assertGreater(streamed.report.memory.moved_by_solve, 0)
+        self.assertIsNone(resident.report.memory.moved_by_solve)
+
     def test_ordering_that_is_not_asked_for(self) -> None:
         A = unsymmetric(40)
         report = lutra.splu(A, expected_factorizations=7).report
