@@ -160,10 +160,11 @@ HostMatrix<Scalar> mirrored_triangle(const HostMatrix<Scalar>& A, Triangle trian
   for (auto& row : rows) {
     std::sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [column, value] : row) {
-      result.entries.push_back(static_cast<decltype(result.entries)::value_type>(column));
+      result.entries.push_back(static_cast<typename decltype(result.entries)::value_type>(column));
       result.values.push_back(value);
     }
-    result.row_map.push_back(static_cast<decltype(result.row_map)::value_type>(result.entries.size()));
+    result.row_map.push_back(
+        static_cast<typename decltype(result.row_map)::value_type>(result.entries.size()));
   }
   return result;
 }
