@@ -58,7 +58,8 @@ TEST_CASE("a report has the documented keys in their order", "[io]") {
   CHECK(keys(json["inertia"]) == Keys{"positive", "negative", "zero"});
   CHECK(keys(json["errors"]) ==
         Keys{"backward_normwise", "backward_componentwise", "forward", "condition", "forward_bound"});
-  CHECK(keys(json["memory"]) == Keys{"device_peak_bytes", "host_peak_bytes", "limit_bytes"});
+  CHECK(keys(json["memory"]) == Keys{"device_peak_bytes", "host_peak_bytes", "limit_bytes", "forecast",
+                                     "moved_by_factorization", "moved_by_solve"});
 }
 
 TEST_CASE("unknown values are null", "[io]") {
