@@ -13,9 +13,11 @@
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_NullVector.hpp"
 #include "Lutra_Outcome.hpp"
+#include "Lutra_PivotOrder.hpp"
 #include "Lutra_ScaleFit.hpp"
 #include "Lutra_StoppedSolve.hpp"
 #include "Lutra_Timer.hpp"
+#include "Lutra_ToDevice.hpp"
 
 namespace lutra {
 
@@ -197,6 +199,15 @@ auto Numeric<Scalar, ExecutionSpace>::settle(FactorizationOutcome outcome) -> St
   if (stage == Stage::numerically_singular && may_rescale &&
       renew_analysis("numerically_singular by the largest entries of rows, scaled by the matching"))
     stage = judge_factors(factorize_values());
+  // inexact factors may hide the null vector of a matrix that stored zeros make singular
+  const bool are_inexact =
+      m_report.pivots.perturbed.value_or(0) > 0 || m_guard.condition().value_or(0) >= Guard::near_singular;
+  const bool may_hide = stage == Stage::factorized && !m_analysis->symmetric && are_inexact;
+  const auto& A = m_analysis->F.A;
+  const CsrView<Scalar, Ordinal, Offset, Memory> matrix{A.n_rows, A.n_cols, A.row_map, A.entries,
+                                                        m_operators.values()};
+  if (may_hide && is_singular_by_zeros(Impl::copy_to_host(m_exec, matrix), m_report))
+    return Stage::numerically_singular;
   return stage;
 }
 

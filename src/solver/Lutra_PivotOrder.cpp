@@ -232,6 +232,28 @@ Matching scaling_of(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A
 
 }  // namespace
 
+template <class Scalar>
+bool is_singular_by_zeros(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A, Report& report) {
+  std::vector<Offset> row_map{0};
+  std::vector<Ordinal> entries;
+  for (Ordinal i = 0; i < A.n_rows; ++i) {
+    for (Offset p = A.row_map(i); p < A.row_map(i + 1); ++p)
+      if (A.values(p) != Scalar(0)) entries.push_back(A.entries(p));
+    row_map.push_back(static_cast<Offset>(entries.size()));
+  }
+  if (entries.size() == A.values.extent(0)) return false;  // the pattern has been matched
+  using Kokkos::HostSpace;
+  const CsrPattern<Ordinal, Offset, HostSpace> nonzeros{
+      A.n_rows, A.n_cols, Kokkos::View<const Offset*, HostSpace>(row_map.data(), row_map.size()),
+      Kokkos::View<const Ordinal*, HostSpace>(entries.data(), entries.size())};
+  const auto transversal = maximum_transversal(nonzeros);
+  if (transversal.rank == A.n_rows) return false;
+  const Status status = report.status;
+  report_structural_singularity(transversal.row_of_column, report);
+  report.status = status;
+  return true;
+}
+
 bool scales_suffice(const std::vector<double>& scale) {
   constexpr double max_ratio = 0x1p52;
   const auto [smallest, largest] = std::ranges::minmax(scale);
@@ -327,6 +349,10 @@ PivotOrder order_symmetric_pivots(const CsrView<Scalar, Ordinal, Offset, Kokkos:
   pivots.partner = std::move(partner);
   return pivots;
 }
+
+#define LUTRA_FIND_ZEROS(Scalar) \
+  template bool is_singular_by_zeros(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>&, Report&);
+LUTRA_FOR_EACH_SCALAR(LUTRA_FIND_ZEROS)
 
 #define LUTRA_CHOOSE_PIVOTS(Scalar, Space)                                                                 \
   template SymmetricMatching match_symmetric(                                                              \

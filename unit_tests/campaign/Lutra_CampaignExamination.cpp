@@ -28,6 +28,16 @@ std::string text_of(const Parts&... parts) {
   return text.str();
 }
 
+/// A number of twice the precision, rounded.
+template <class Scalar, class Wide>
+Scalar narrow(const Wide& value) {
+  if constexpr (std::is_floating_point_v<Scalar>) {
+    return static_cast<Scalar>(value);
+  } else {
+    return {static_cast<RealOf<Scalar>>(value.real()), static_cast<RealOf<Scalar>>(value.imag())};
+  }
+}
+
 std::string text_of_inertia(const Reference::Inertia& inertia) {
   return text_of("(", inertia.positive, ", ", inertia.negative, ", ", inertia.zero, ")");
 }
@@ -213,7 +223,7 @@ void Examination<Scalar>::require_sound(std::string_view relation, Way way, cons
 
 template <class Scalar>
 void Examination<Scalar>::differ(std::string_view relation, Way way, const std::string& text) {
-  if (rows() <= max_rows_of_condition && condition() >= well_conditioned) {
+  if (rows() <= max_rows_of_condition && !is_singular() && condition() >= well_conditioned) {
     ++m_findings.counts(relation, way).borderline;
   } else if (rows() > max_rows_of_condition && nearness() <= near_singular) {
     ++m_findings.counts(relation, way).borderline;
@@ -241,28 +251,38 @@ bool Examination<Scalar>::is_singular() {
   }
 }
 
-/// The least distance to a singular matrix that vectors of inverse iteration prove, for A and its transpose.
+/// The least distance to a singular matrix that computed vectors prove, for A and its transpose. A step of
+/// inverse iteration with the factors of A + E finds the null vector of that; z ← z − (A + E)⁻¹·A·z removes
+/// what E has left, if A is singular.
 template <class Scalar>
 double Examination<Scalar>::nearness() {
   if (m_nearness) return *m_nearness;
   m_nearness = 1;
   auto options = options_of(Way::lu);
   options.solve_singular = true;
+  options.max_refinement_steps = 0;
+  lutra::Solver<Scalar> solver(options);
+  if (solver.analyze(m_system.A) != Status::success) return *m_nearness = 0;  // no perfect matching
+  [[maybe_unused]] const Status any = solver.factorize(m_system.A);
   const auto transposed = Reference::transpose(m_system.A);
   for (const Transposition op : {Transposition::none, Transposition::transposed}) {
-    lutra::Solver<Scalar> solver(options);
-    if (solver.analyze(m_system.A) != Status::success) return *m_nearness = 0;  // no perfect matching
-    [[maybe_unused]] const Status any = solver.factorize(m_system.A);
-    std::vector<Scalar> v(rows());
+    const auto& A = op == Transposition::none ? m_system.A : transposed;
+    std::vector<Scalar> v(rows()), w(rows());
     for (Scalar& value : v) value = Scalar(m_random.value());
-    for (int step = 0; step < 3; ++step) {
-      auto w = v;
-      solver.solve_host(v, w, op);
-      const auto [low, high] = exponent_range(w);
-      for (Scalar& value : w) value = times_power(value, -high);
-      v = w;
-      const double distance = distance_to_singular(op == Transposition::none ? m_system.A : transposed, v);
-      m_nearness = std::min(*m_nearness, distance);
+    for (int step = 0; step < 6; ++step) {
+      if (step < 3) {
+        solver.solve_host(v, w, op);
+        v = w;
+      } else {
+        const auto residual = Reference::multiply(A, Reference::widen_all(v));
+        for (std::size_t i = 0; i < w.size(); ++i) w[i] = narrow<Scalar>(residual[i]);
+        solver.solve_host(w, w, op);
+        for (std::size_t i = 0; i < w.size(); ++i) v[i] -= w[i];
+      }
+      const int high = exponent_range(v).second;
+      for (Scalar& value : v) value = times_power(value, -high);
+      if (equilibrated_distance(A, v) <= near_singular_in_norm) return *m_nearness = 0;
+      m_nearness = std::min(*m_nearness, distance_to_singular(A, v));
     }
   }
   return *m_nearness;

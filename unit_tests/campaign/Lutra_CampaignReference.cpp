@@ -194,6 +194,28 @@ double distance_to_singular(const HostMatrix<Scalar>& A, const std::vector<Scala
   return distance;
 }
 
+template <class Scalar>
+double equilibrated_distance(const HostMatrix<Scalar>& A, const std::vector<Scalar>& v) {
+  using std::abs;
+  const auto entries = entries_of(A);
+  std::vector<int> rows(v.size()), columns(v.size());  // exponents of the scales
+  for (int round = 0; round < 6; ++round) {
+    auto& scale = round % 2 == 0 ? rows : columns;
+    std::vector<double> largest(v.size());
+    for (const auto& [i, j, value] : entries) {
+      double& of_line = largest[round % 2 == 0 ? i : j];
+      of_line = std::max(of_line, std::ldexp(static_cast<double>(abs(value)), rows[i] + columns[j]));
+    }
+    for (std::size_t k = 0; k < v.size(); ++k)
+      if (largest[k] > 0) scale[k] -= std::ilogb(largest[k]);
+  }
+  auto u = v;  // of the equilibrated matrix
+  for (std::size_t j = 0; j < v.size(); ++j) u[j] = times_power(v[j], -columns[j]);
+  const std::vector<Scalar> zero(v.size(), Scalar(0));
+  const auto error = Reference::backward_errors(scaled(A, rows, columns), u, zero).normwise;
+  return error < 1 ? static_cast<double>(error) : 1;
+}
+
 std::optional<Reference::Inertia> separated_inertia(const HostMatrix<double>& A) {
   const auto n = static_cast<std::size_t>(A.n_rows);
   if (n > max_rows_of_inertia) return std::nullopt;
@@ -205,6 +227,9 @@ std::optional<Reference::Inertia> separated_inertia(const HostMatrix<double>& A)
 
 template double least_condition(const HostMatrix<double>&);
 template double least_condition(const HostMatrix<Kokkos::complex<double>>&);
+template double equilibrated_distance(const HostMatrix<double>&, const std::vector<double>&);
+template double equilibrated_distance(const HostMatrix<Kokkos::complex<double>>&,
+                                      const std::vector<Kokkos::complex<double>>&);
 template double distance_to_singular(const HostMatrix<double>&, const std::vector<double>&);
 template double distance_to_singular(const HostMatrix<Kokkos::complex<double>>&,
                                      const std::vector<Kokkos::complex<double>>&);

@@ -36,6 +36,11 @@ double least_condition(const HostMatrix<Scalar>& A);
 template <class Scalar>
 double distance_to_singular(const HostMatrix<Scalar>& A, const std::vector<Scalar>& v);
 
+/// The same in norms, of the matrix with rows and columns divided by powers of two so that their largest
+/// entries are near 1: ‖Â·u‖∞ / (‖Â‖∞·‖u‖∞).
+template <class Scalar>
+double equilibrated_distance(const HostMatrix<Scalar>& A, const std::vector<Scalar>& v);
+
 /// Inertia of a symmetric matrix from the eigenvalues of the equilibrated one; empty if one of them is below
 /// 10⁻¹⁰ of the largest, or the matrix is too large.
 std::optional<Reference::Inertia> separated_inertia(const HostMatrix<double>& A);

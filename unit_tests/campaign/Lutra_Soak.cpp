@@ -161,6 +161,24 @@ void TimeCounts::add(double seconds) {
   ++m_count;
 }
 
+void TimeCounts::add(const TimeCounts& others) {
+  for (std::size_t bin = 0; bin < m_bins.size(); ++bin) m_bins[bin] += others.m_bins[bin];
+  m_count += others.m_count;
+}
+
+SoakRecord joined(const std::vector<SoakRecord>& threads) {
+  SoakRecord all = threads.front();
+  for (std::size_t thread = 1; thread < threads.size(); ++thread) {
+    const SoakRecord& own = threads[thread];
+    for (std::size_t t = 0; t < all.times.size(); ++t)
+      for (std::size_t tenth = 0; tenth < n_tenths; ++tenth) all.times[t][tenth].add(own.times[t][tenth]);
+    all.steps += own.steps;
+    all.checks += own.checks;
+    all.largest_error = std::max(all.largest_error, own.largest_error);
+  }
+  return all;
+}
+
 double TimeCounts::median() const {
   std::int64_t below = 0;
   for (std::size_t bin = 0; bin < m_bins.size(); ++bin) {

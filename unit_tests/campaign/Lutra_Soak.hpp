@@ -34,6 +34,7 @@ std::string name_of(const SoakTask& task);
 class TimeCounts {
  public:
   void add(double seconds);
+  void add(const TimeCounts& others);
   std::int64_t count() const { return m_count; }
   /// The median in seconds, within a bin; 0 if there are no times.
   double median() const;
@@ -52,6 +53,9 @@ struct SoakRecord {
   std::int64_t steps = 0, checks = 0;
   double largest_error = 0;  ///< of the checked solutions: backward error, GMRES: relative residual / 100
 };
+
+/// The record of all threads: their times together, and the memory that one of them recorded.
+SoakRecord joined(const std::vector<SoakRecord>& threads);
 
 /// What a run shares between its threads.
 struct SoakPlan {

@@ -103,24 +103,21 @@ void print(const SoakRecord& record, const std::vector<lutra::Campaign::SoakTask
 
 /// Prints the results. @returns whether all threads ended as they should
 bool report(const std::vector<ThreadResult>& results, const lutra::Campaign::SoakPlan& plan) {
-  bool is_good = true;
-  std::int64_t steps = 0, checks = 0;
-  double error = 0;
+  std::vector<SoakRecord> records;
+  std::vector<std::string> problems;
   for (const auto& [record, mistake] : results) {
-    steps += record.steps;
-    checks += record.checks;
-    error = std::max(error, record.largest_error);
-    auto problems = lutra::Campaign::growth_in(record, plan.tasks);
-    if (!mistake.empty()) problems = {mistake};
-    for (const std::string& problem : problems) std::printf("FAILED %s\n", problem.c_str());
-    is_good = is_good && problems.empty();
+    records.push_back(record);
+    if (!mistake.empty()) problems.push_back(mistake);
   }
-  std::printf("medians of the tenths of the run, first thread\n");
-  print(results.front().record, plan.tasks);
+  const SoakRecord all = joined(records);
+  for (std::string& growth : growth_in(all, plan.tasks)) problems.push_back(std::move(growth));
+  for (const std::string& problem : problems) std::printf("FAILED %s\n", problem.c_str());
+  std::printf("medians of the tenths of the run, of all threads\n");
+  print(all, plan.tasks);
   std::printf("%lld steps of %zu threads, %lld solutions checked, largest error %.2g: %s\n",
-              static_cast<long long>(steps), results.size(), static_cast<long long>(checks), error,
-              is_good ? "constant" : "failed");
-  return is_good;
+              static_cast<long long>(all.steps), results.size(), static_cast<long long>(all.checks),
+              all.largest_error, problems.empty() ? "constant" : "failed");
+  return problems.empty();
 }
 
 }  // namespace

@@ -123,6 +123,30 @@ TEMPLATE_LIST_TEST_CASE("the report names rows and columns of numerically singul
   }
 }
 
+TEMPLATE_LIST_TEST_CASE(
+    "stored zeros that leave no matching make a matrix singular for every right-hand side", "[solver]",
+    AllTypes) {
+  // Rows 0 and 3 have nonzero values in column 1 alone. b = A·x* is consistent, so that its error is small.
+  const double o = nothing;
+  const auto pattern =
+      from_dense<Matrix<TestType>>({{4, -1, o, o}, {-1, o, -2, 5}, {o, -2, -1, 3}, {o, 2, 7, o}});
+  const auto A = from_dense<Matrix<TestType>>({{0, -1, o, o}, {-1, o, -2, 2}, {o, -2, -1, 0}, {o, 2, 0, o}});
+  for (const Engine engine : {Engine::simplicial, Engine::multifrontal}) {
+    for (const Matrix<TestType>& analyzed : {A, pattern}) {
+      LuOptions options;
+      options.engine = engine;
+      Solver<TestType> solver(options);
+      succeed(solver.analyze(analyzed));
+      CHECK(solver.factorize(A) == Status::numerically_singular);
+      const auto system = known_system(A);
+      auto x = system.b;
+      CHECK(solver.solve_host(system.b, x) == Status::numerically_singular);
+      REQUIRE(solver.report().singular_rows.size() >= 1);
+      CHECK(run<TestType>(solver, pattern) == Status::success);
+    }
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("a pivot that cancels does not make a matrix singular", "[solver]", AllTypes) {
   using Scalar = typename TestType::Scalar;
   const double o = nothing;

@@ -101,6 +101,12 @@ std::optional<PivotOrder> choose_pivots(
     const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& on_host, const LuOptions& options,
     const MemoryBudget& budget, Report& report, const FormerOrder& former = {});
 
+/// Whether the nonzero entries of A admit no perfect matching, so that A is singular whatever its factors
+/// are; the report then names the rows and columns. Stored zeros are entries of the pattern, which has been
+/// matched.
+template <class Scalar>
+bool is_singular_by_zeros(const CsrView<Scalar, Ordinal, Offset, Kokkos::HostSpace>& A, Report& report);
+
 /// Whether the scales of a matching span a range within which they serve better than equilibration.
 bool scales_suffice(const std::vector<double>& scale);
 
