@@ -142,7 +142,10 @@ void Examination<Scalar>::compare(std::string_view relation, Way way, const Vari
   if (found.kind() == Kind::solved) ++counts.solved;
   if (variant.exponent) compare_bits(relation, way, *variant.exponent, found);
   if (way == Way::gmres) return;  // rounding and order change the iteration
-  if (found.kind() != solved.kind()) {
+  const bool one_is_solved = found.kind() == Kind::solved || solved.kind() == Kind::solved;
+  if (one_is_solved && found.kind() != solved.kind() && is_singular()) {
+    m_findings.fail(m_name, relation, way, "is singular to the last bit, and was solved");
+  } else if (found.kind() != solved.kind()) {
     differ(relation, way, text_of(to_string(found.status), " in place of ", to_string(solved.status)));
   } else if (solved.inertia && found.inertia &&
              *found.inertia != expected_inertia(variant, *solved.inertia)) {
