@@ -49,9 +49,6 @@ std::string check_backend(const Arguments& a) {
     choices.insert(choices.begin(), "auto");
     refuse("--backend", backend, choices);
   }
-  if (a.deterministic && backend != "serial") {
-    throw InputError("--deterministic is promised on the serial backend only: add --backend serial");
-  }
   return backend;
 }
 
@@ -67,6 +64,7 @@ int factorizations_of(const Arguments& a) {
 
 // With --deterministic a file of measured numbers is checked, but not used.
 void set_prediction(const Arguments& a, DirectOptions& options) {
+  options.deterministic = a.deterministic;
   if (!a.is_given("--expected-factorizations")) options.expected_factorizations = factorizations_of(a);
   if (!a.device_model) return;
   DeviceModel model = read_device_model(*a.device_model);

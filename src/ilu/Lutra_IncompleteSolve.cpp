@@ -123,6 +123,23 @@ struct CompareVectors {
   }
 };
 
+template <class ExecutionSpace, class Rows>
+SquareSums add_squares(const ExecutionSpace& exec, const CompareVectors<Rows>& compare) {
+  SquareSums sums;
+  const auto n = static_cast<std::int64_t>(compare.x.extent(0));
+  Kokkos::parallel_reduce("lutra::ilu::compare", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, n), compare,
+                          sums);
+  return sums;
+}
+/// On hosts one thread adds, so that the choice does not depend on the number of threads.
+template <Impl::HostExecution ExecutionSpace, class Rows>
+SquareSums add_squares(const ExecutionSpace& exec, const CompareVectors<Rows>& compare) {
+  SquareSums sums;
+  exec.fence("lutra::ilu: the trial solves are complete");
+  for (std::size_t i = 0; i < compare.x.extent(0); ++i) compare(static_cast<std::int64_t>(i), sums);
+  return sums;
+}
+
 }  // namespace
 
 template <class Scalar, class ExecutionSpace>
@@ -242,12 +259,10 @@ void IncompleteSolve<Scalar, ExecutionSpace>::choose(const ExecutionSpace& exec)
   Kokkos::parallel_for("lutra::ilu::signs", all, FillSigns<Rows>{b});
   m_jacobi->solve(exec, Transposition::none, m_order.row_scale, m_order.col_scale, b, x);
   m_exact->solve(exec, Transposition::none, m_order.row_scale, m_order.col_scale, b, y);
-  SquareSums sums;
   RealOf<Scalar> largest = 0;
   Kokkos::parallel_reduce("lutra::ilu::largest", all, FindLargest<Rows>{y},
                           Kokkos::Max<RealOf<Scalar>>(largest));
-  const CompareVectors<Rows> compare{x, y, Impl::exponent_of(largest)};
-  Kokkos::parallel_reduce("lutra::ilu::compare", all, compare, sums);
+  const SquareSums sums = add_squares(exec, CompareVectors<Rows>{x, y, Impl::exponent_of(largest)});
   m_properties.difference = std::sqrt(sums.difference / sums.size);
   const ApplyChoice choice = choose_apply(m_properties, m_wanted, m_costs);
   m_uses_jacobi = choice.apply == IluApply::jacobi;

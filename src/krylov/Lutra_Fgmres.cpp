@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_HessenbergSolver.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_PowerOfTwo.hpp"
@@ -49,9 +50,10 @@ struct InnerProducts {
 };
 
 /// h = Vᴴ·w, some columns at a time: sums of all would leave a device no shared memory for threads.
-template <class ExecutionSpace, class Columns, class Rows, class Column>
-void multiply_adjoint(const ExecutionSpace& exec, const Columns& V, const Rows& w, const Column& h) {
-  constexpr int columns_at_once = 8;
+constexpr int columns_at_once = 8;
+template <class ExecutionSpace, class Columns, class Rows, class Column, class Partial>
+void multiply_adjoint(const ExecutionSpace& exec, const Columns& V, const Rows& w, const Column& h,
+                      const Partial&) {
   const int columns = static_cast<int>(V.extent(1));
   for (int first = 0; first < columns; first += columns_at_once) {
     const int count = std::min(columns_at_once, columns - first);
@@ -60,6 +62,41 @@ void multiply_adjoint(const ExecutionSpace& exec, const Columns& V, const Rows& 
         Kokkos::View<typename Columns::value_type*, typename Column::memory_space, Kokkos::MemoryUnmanaged>(
             h.data() + first, static_cast<std::size_t>(count)));
   }
+}
+
+/// On hosts sums of chunks of rows are added in their order. Chunks depend on the number of rows alone, so
+/// that the sums do not depend on the number of threads, as those of a reduction would.
+template <class ExecutionSpace>
+constexpr std::size_t partial_sums(std::size_t) {
+  return 0;
+}
+template <Impl::HostExecution ExecutionSpace>
+constexpr std::size_t partial_sums(std::size_t n) {
+  constexpr std::size_t rows = 512, most = 256;
+  return std::clamp<std::size_t>((n + rows - 1) / rows, 1, most);
+}
+
+template <Impl::HostExecution ExecutionSpace, class Columns, class Rows, class Column, class Partial>
+void multiply_adjoint(const ExecutionSpace& exec, const Columns& V, const Rows& w, const Column& h,
+                      const Partial& partial) {
+  using Scalar = typename Columns::value_type;
+  const auto n = static_cast<std::int64_t>(w.extent(0)),
+             chunks = static_cast<std::int64_t>(partial.extent(0));
+  const int columns = static_cast<int>(V.extent(1));
+  Impl::for_range(exec, "lutra::krylov::project", chunks, [=](const std::int64_t chunk) {
+    for (int first = 0; first < columns; first += columns_at_once) {
+      const InnerProducts<Columns, Rows> products{std::min(columns_at_once, columns - first), first, V, w};
+      Scalar sums[columns_at_once];
+      products.init(sums);
+      for (std::int64_t i = n * chunk / chunks; i < n * (chunk + 1) / chunks; ++i) products(i, sums);
+      for (int c = 0; c < products.value_count; ++c) partial(chunk, first + c) = sums[c];
+    }
+  });
+  Impl::for_range(exec, "lutra::krylov::add_partial_sums", columns, [=](const std::int64_t c) {
+    Scalar sum(0);
+    for (std::int64_t chunk = 0; chunk < chunks; ++chunk) sum += partial(chunk, c);
+    h(static_cast<std::size_t>(c)) = sum;
+  });
 }
 
 /// Largest real or imaginary part of a vector's entries. NaN counts as infinity, which max would otherwise
@@ -157,10 +194,13 @@ Fgmres<Scalar, ExecutionSpace>::Fgmres(const ExecutionSpace& exec, std::size_t n
       m_directions = reservation.template allocate<Columns>(exec, "lutra::krylov::directions", n, columns);
       m_column = {exec, reservation, "lutra::krylov::column", 2 * (columns + 1) + 1};
       m_sizes = {exec, reservation, "lutra::krylov::sizes", 2};
+      m_partial = reservation.template allocate<Partial>(exec, "lutra::krylov::partial_sums",
+                                                         partial_sums<ExecutionSpace>(n), columns + 1);
       m_reservation = reservation;
       m_restart = restart;
       return;
     } catch (const OutOfMemoryError&) {
+      m_partial = {};
       m_basis = m_directions = {};  // frees these arrays before the next attempt
       m_column = {};
       if (restart / 2 < min_restart) throw;
@@ -185,7 +225,7 @@ auto Fgmres<Scalar, ExecutionSpace>::project(const ExecutionSpace& exec, const C
                                              int begin) const -> Column {
   const auto count = static_cast<int>(V.extent(1));
   const Column h = part_of_column(begin, count);
-  multiply_adjoint(exec, V, w, h);
+  multiply_adjoint(exec, V, w, h, m_partial);
   if (m_reductions == nullptr) return h;
   m_column.fetch(exec);
   m_reductions->sum({m_column.host().data() + begin, static_cast<std::size_t>(count)});

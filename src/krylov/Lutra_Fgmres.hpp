@@ -14,7 +14,8 @@
 namespace lutra {
 
 /// Restarted flexible GMRES with right preconditioning for one right-hand side (Saad, SIAM J. Sci. Comput.
-/// 14, 1993), with its workspace of n·(2·restart + 1) scalars, allocated once and reused.
+/// 14, 1993), with its workspace of n·(2·restart + 1) scalars, on hosts also min(n/512, 256)·(restart + 1),
+/// allocated once and reused. On hosts results do not depend on the number of threads.
 ///
 /// Directions are stored as computed. Solving again with their sum would add rounding errors of the
 /// preconditioner that the cycle has not seen and cannot correct. A new vector is projected on all of the
@@ -68,6 +69,7 @@ class Fgmres {
 
  private:
   using Columns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Memory>;
+  using Partial = Kokkos::View<Scalar**, Kokkos::LayoutRight, Memory>;
   using Column = Kokkos::View<Scalar*, Kokkos::LayoutLeft, Memory, Kokkos::MemoryUnmanaged>;
 
   static Rows vector(const Columns& columns, int j);
@@ -102,6 +104,7 @@ class Fgmres {
   /// [2] largest entries of the start and of the first product of a cycle; the powers of two near them are
   /// their units
   Impl::AsyncResult<RealOf<Scalar>, ExecutionSpace> m_sizes;
+  Partial m_partial;  ///< [chunks of rows × (restart + 1)] sums of a projection on hosts; devices: no rows
   MemoryReservation m_reservation;
 };
 

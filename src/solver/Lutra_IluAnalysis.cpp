@@ -7,6 +7,7 @@
 
 #include "Lutra_DeviceModel.hpp"
 #include "Lutra_Error.hpp"
+#include "Lutra_FixedCosts.hpp"
 #include "Lutra_IluPattern.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -128,9 +129,7 @@ auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar
   analysis->F.row_order = F->order.row_order;
   analysis->F.col_order = F->order.col_order;
   const StageTimer timer(exec, true);
-  SparseIluOptions planned = options;
-  if (options.deterministic && !options.device_model)
-    planned.device_model = unmeasured_device_model<ExecutionSpace>();
+  const SparseIluOptions planned = Impl::with_fixed_costs<ExecutionSpace>(options);
   analysis->plan = Impl::plan_incomplete(exec, *F, planned, budget);
   report.times.symbolic = timer.seconds();
   exec.fence("lutra::solver: the analysis is complete for other instances");

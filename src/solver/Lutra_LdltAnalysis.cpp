@@ -7,6 +7,7 @@
 #include "Lutra_AnalysisSteps.hpp"
 #include "Lutra_At.hpp"
 #include "Lutra_CheckMatrix.hpp"
+#include "Lutra_FixedCosts.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_LdltAttempts.hpp"
@@ -255,10 +256,11 @@ void analyze_symmetric(const ExecutionSpace& exec,
 
 template <class Scalar, class ExecutionSpace>
 auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar, ExecutionSpace>& A,
-                           const LdltOptions& options, const MemoryBudget& budget,
+                           const LdltOptions& given, const MemoryBudget& budget,
                            const Analysis<Scalar, ExecutionSpace>* former,
                            const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border)
     -> AnalysisPointer<Scalar, ExecutionSpace> {
+  const LdltOptions options = Impl::with_fixed_costs<ExecutionSpace>(given);
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
   if (options.front_pivoting != FrontPivoting::automatic && !Impl::is_host_space<ExecutionSpace>)
     throw InputError("options: front_pivoting is of hosts; devices pivot by blocks in large fronts");

@@ -4,6 +4,7 @@
 #include "Lutra_AnalysisSteps.hpp"
 #include "Lutra_CheckMatrix.hpp"
 #include "Lutra_ChooseEngine.hpp"
+#include "Lutra_FixedCosts.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_MultifrontalPlan.hpp"
@@ -141,10 +142,12 @@ FactorStructure Analysis<Scalar, ExecutionSpace>::structure(const ExecutionSpace
 
 template <class Scalar, class ExecutionSpace>
 auto Impl::analyze_checked(const ExecutionSpace& exec, const DeviceMatrix<Scalar, ExecutionSpace>& A,
-                           const LuOptions& options, const MemoryBudget& budget,
+                           const LuOptions& given, const MemoryBudget& budget,
                            const Analysis<Scalar, ExecutionSpace>* former,
                            const std::shared_ptr<Border<Scalar, ExecutionSpace>>& border)
     -> AnalysisPointer<Scalar, ExecutionSpace> {
+  const LuOptions options =
+      Impl::with_fixed_order<ExecutionSpace>(Impl::with_fixed_costs<ExecutionSpace>(given));
   if (options.ordering == Ordering::user) check_permutation(options.user_permutation, A.n_rows);
   auto analysis = std::make_shared<Analysis<Scalar, ExecutionSpace>>();
   analysis->n = A.n_rows;

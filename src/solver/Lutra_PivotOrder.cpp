@@ -178,7 +178,8 @@ ChosenOrder order_columns(const CsrPattern<Ordinal, Offset, Kokkos::HostSpace>& 
   if (options.ordering != Ordering::automatic) return order_matched(A, options.ordering, partner, row_order);
   const DeviceModel model = options.device_model.value_or(default_device_model<ExecutionSpace>());
   OrderingUse use{static_cast<double>(options.expected_factorizations), row_order.empty(),
-                  may_order_by_blocks<ExecutionSpace>(options), host_threads<ExecutionSpace>()};
+                  may_order_by_blocks<ExecutionSpace>(options),
+                  options.deterministic ? 1 : host_threads<ExecutionSpace>()};
   if constexpr (std::is_same_v<Options, LdltOptions>) use.definite = options.positive_definite;
   ChosenOrder chosen = order_automatically(A, model, use, partner, row_order);
   report.choice.ordering = name_of(chosen.choice.ordering);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "Lutra_ChooseMethod.hpp"
+#include "Lutra_FixedCosts.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_ToDevice.hpp"
 
@@ -20,7 +21,8 @@ Solver<Scalar, ExecutionSpace>::Solver(SolverOptions options, const ExecutionSpa
 template <class Scalar, class ExecutionSpace>
 auto Solver<Scalar, ExecutionSpace>::choose(const matrix_type& A) const -> Choice {
   if (m_options.method != Method::automatic) return {m_options.method, m_options.ldlt.symmetry, {}};
-  const DeviceModel model = m_options.device_model.value_or(default_device_model<ExecutionSpace>());
+  const DeviceModel model = Impl::with_fixed_costs<ExecutionSpace>(m_options).device_model.value_or(
+      default_device_model<ExecutionSpace>());
   MethodProperties properties =
       method_properties(Impl::copy_to_host(m_exec, A), model.numeric.min_flops_per_entry > 0);
   properties.lu_asked = m_options.asks_for_lu() || m_budget.limit_bytes() > 0;

@@ -95,7 +95,7 @@ TEST_CASE("errors of named options name the option and list the valid ones") {
               "pivot_threshold, zero_tolerance, trust_pivots, front_pivoting, ordering, matching, pivoting, "
               "expected_factorizations, "
               "perturbation, max_refinement_steps, check, tolerance, solve_singular, estimate_condition, "
-              "validate_input, time_stages, memory_limit)"));
+              "validate_input, time_stages, memory_limit, deterministic)"));
   CHECK_THROWS_MATCHES(lutra::set_option(options, "pivot_threshold", "0.6"), lutra::InputError,
                        Message("option pivot_threshold: 0.6 is out of range (above 0 and at most 0.5)"));
   CHECK_THROWS_MATCHES(lutra::set_option(options, "triangle", "left", "--triangle"), lutra::InputError,
@@ -113,6 +113,31 @@ TEST_CASE("Named options have their help, range and default") {
   CHECK(lutra::describe_values(find(lutra::LuOptions(), "tolerance")) ==
         "above 0, or 0: by the precision [0]");
   CHECK(lutra::describe_values(find(lutra::LdltOptions(), "triangle")) == "both, lower, upper [both]");
+}
+
+TEST_CASE("deterministic is one option of every solver, and reaches preconditioners") {
+  const auto times_named = [](const auto& options) {
+    return std::ranges::count(lutra::named_options(options), "deterministic", &NamedOption::name);
+  };
+  CHECK(times_named(lutra::LuOptions()) == 1);
+  CHECK(times_named(lutra::LdltOptions()) == 1);
+  CHECK(times_named(lutra::SparseIluOptions()) == 1);
+  CHECK(times_named(lutra::KrylovSolverOptions()) == 1);
+  CHECK(times_named(lutra::SolverOptions()) == 1);
+  lutra::SparseIluOptions ilu;
+  lutra::set_option(ilu, "deterministic", "true");
+  CHECK(ilu.deterministic);
+  lutra::SolverOptions solver;
+  lutra::set_option(solver, "deterministic", "true");
+  CHECK(solver.lu_options().deterministic);
+  CHECK(solver.ldlt_options(true).deterministic);
+  CHECK_FALSE(solver.krylov.ilu.deterministic);
+  CHECK(solver.krylov_options().ilu_options().deterministic);
+  CHECK(solver.krylov_options().lu_options().deterministic);
+  lutra::KrylovSolverOptions krylov;
+  lutra::set_option(krylov, "ilu.deterministic", "true");
+  CHECK(krylov.ilu_options().deterministic);
+  CHECK_FALSE(krylov.lu_options().deterministic);
 }
 
 TEST_CASE("Options of a method known at run time become those of a Solver") {

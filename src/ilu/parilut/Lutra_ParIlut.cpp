@@ -235,6 +235,9 @@ class ParIlut {
     pass_rows("lutra::ilu::count_candidates", search, pass);
     Kokkos::parallel_scan("lutra::ilu::place_candidates", range(std::int64_t(m_A.n_rows) + 1),
                           Impl::PlaceCandidates<Memory>(search, m_news.device()));
+    if (Impl::is_host_space<ExecutionSpace> && m_options.deterministic)
+      Kokkos::parallel_for("lutra::ilu::add_residuals", range(1),
+                           Impl::AddResiduals<Memory>{m_arrays.row_residual, m_news.device()});
   }
 
   void fill(const Search& search) const {

@@ -51,6 +51,11 @@ struct CommonOptions {
   /// If false, factorize, solve and apply assume that the matrix has the analyzed pattern, is symmetric if
   /// the method is LDLᵀ, and contains no NaN or infinity.
   bool validate_input = true;
+  /// Whether results have the same bits in every run, on hosts also for any number of threads
+  /// (docs/deterministic.md). Choices then assume one host thread and, without a `device_model`, built-in
+  /// costs; sweeps of ParILU and ParILUT read the previous sweep's values; on devices LU uses the
+  /// multifrontal engine.
+  bool deterministic = false;
   /// Whether to wait for the device when a stage is timed. If false, the times of factorize and solve may
   /// include work that the instance queued before.
   bool time_stages = false;
@@ -204,7 +209,9 @@ struct IluChoices : IluOptions {
 };
 
 /// Options of `SparseILU`. Every field has a default that rarely needs to be changed.
-struct SparseIluOptions : IluChoices, CommonOptions {};
+struct SparseIluOptions : IluChoices, CommonOptions {
+  using IluOptions::deterministic;  ///< means all that CommonOptions::deterministic does, which is not used
+};
 
 /// Checks ranges and combinations of the options.
 /// @throws InputError if an option is out of range or conflicts with another
@@ -241,7 +248,11 @@ struct KrylovChoices : KrylovOptions {
 /// Options of `KrylovSolver`. Every field has a default that rarely needs to be changed.
 struct KrylovSolverOptions : KrylovChoices, CommonOptions {
   /// Returns the options of the solver that computes the preconditioner.
-  SparseIluOptions ilu_options() const { return {ilu, *this}; }
+  SparseIluOptions ilu_options() const {
+    SparseIluOptions options{ilu, *this};
+    options.deterministic = ilu.deterministic || deterministic;
+    return options;
+  }
   LuOptions lu_options() const { return {{lu, *this}, lu}; }
 };
 

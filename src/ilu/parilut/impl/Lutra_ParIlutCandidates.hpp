@@ -353,6 +353,19 @@ struct PlaceCandidates {
   }
 };
 
+/// Adds up the residuals of rows in their order. The sum of the scan depends on the number of host threads.
+template <class Memory>
+struct AddResiduals {
+  Kokkos::View<const double*, Memory> row_residual;
+  Kokkos::View<ParIlutNews*, Memory> news;  ///< [1]
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < row_residual.extent(0); ++i) sum += row_residual(i);
+    news(0).residual = sum;
+  }
+};
+
 }  // namespace lutra::Impl
 
 #endif

@@ -119,13 +119,18 @@ inline constexpr Choices<PreconditionSide, 3> choices_of<PreconditionSide> = {
 template <>
 inline constexpr std::array<Ordering, 1> unnamed_choice<Ordering> = {Ordering::user};
 
-template <>
-inline constexpr auto fields_of<CommonOptions> = std::tuple{
+/// Fields of CommonOptions other than `deterministic`, which incomplete factors have of their own.
+inline constexpr auto common_fields = std::tuple{
     OptionField{"validate_input", &CommonOptions::validate_input,
                 "check pattern, symmetry and values of each matrix"},
     OptionField{"time_stages", &CommonOptions::time_stages, "wait for the device where a stage is timed"},
     OptionField{"memory_limit", &CommonOptions::memory_limit, "bytes in the memory of the execution space",
                 zero_is("no limit")}};
+template <>
+inline constexpr auto fields_of<CommonOptions> =
+    std::tuple_cat(common_fields, std::tuple{OptionField{"deterministic", &CommonOptions::deterministic,
+                                                         "the same bits from run to run, on hosts for any "
+                                                         "number of threads"}});
 
 template <>
 inline constexpr auto fields_of<FactorOptions> = std::tuple{
@@ -241,8 +246,7 @@ inline constexpr auto fields_of<IluChoices> =
                               OptionField{"matching", &IluChoices::matching, "which entries become pivots"},
                               OptionField{"trisolve", &IluChoices::trisolve, "method of triangular solves"}});
 template <>
-inline constexpr auto fields_of<SparseIluOptions> = std::tuple_cat(fields_of<IluChoices>,
-                                                                   fields_of<CommonOptions>);
+inline constexpr auto fields_of<SparseIluOptions> = std::tuple_cat(fields_of<IluChoices>, common_fields);
 
 template <>
 inline constexpr auto fields_of<KrylovChoices> = std::tuple{
