@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_ForRange.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_RefinementKernels.hpp"
@@ -78,6 +79,18 @@ static double weighted_sum(const ExecutionSpace& exec, const Rows& g, const Rows
       },
       sum);
   exec.fence("lutra::krylov: a weighted sum is known");
+  return sum;
+}
+
+/// On hosts one thread adds, in the same order for any number of threads.
+template <Impl::HostExecution ExecutionSpace, class Rows>
+static double weighted_sum(const ExecutionSpace& exec, const Rows& g, const Rows& w) {
+  using Scalar = typename Rows::value_type;
+  exec.fence("lutra::krylov: the vectors of a weighted sum are complete");
+  double sum = 0;
+  for (std::size_t i = 0; i < w.extent(0); ++i)
+    sum += static_cast<double>(ScalarTraits<Scalar>::magnitude(g(i, 0))) *
+           static_cast<double>(ScalarTraits<Scalar>::magnitude(w(i, 0)));
   return sum;
 }
 

@@ -3,6 +3,7 @@
 #define LUTRA_ROWSUBTREES_HPP
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_RunControl.hpp"
 #include "Lutra_TeamBits.hpp"
 #include "Lutra_WordBits.hpp"
 

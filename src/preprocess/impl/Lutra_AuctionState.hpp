@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "Lutra_CsrView.hpp"
+#include "Lutra_RunControl.hpp"
 
 namespace lutra::Impl {
 
