@@ -314,7 +314,9 @@ class FailureSweep {
       error = std::max<double>(error, ScalarTraits<FailureScalar>::magnitude(answer.at(i) - right[i]));
       size = std::max<double>(size, ScalarTraits<FailureScalar>::magnitude(right[i]));
     }
-    return answer.size() == right.size() && error <= 1e-6 * size;
+    UNSCOPED_INFO("a solution differs by " << error / size);
+    const double tolerance = sizeof(RealOf<FailureScalar>) == 8 ? 1e-6 : 1e-3;
+    return answer.size() == right.size() && error <= tolerance * size;
   }
 
   template <class Failing>
