@@ -52,24 +52,21 @@ void MultifrontalFactorization<Scalar, ExecutionSpace>::allocate(const Execution
   allocate_values(exec, m_plan.fronts, m_budget, m_fronts);
 }
 
-/// Factorizes m_A. Fences.
-template <class Scalar, class ExecutionSpace>
-FrontLuOutcome MultifrontalFactorization<Scalar, ExecutionSpace>::compute(const ExecutionSpace& exec,
-                                                                          double perturbation) {
-  if (m_streamed) return m_streamed->factorize(exec, m_plan.F.A, m_A, perturbation);
-  factorize_fronts<Scalar>(exec, m_plan.fronts, m_A, perturbation, m_fronts, m_perturbed);
-  update_solves(exec);
-  Kokkos::deep_copy(exec, m_outcome, m_fronts.outcome);
-  exec.fence("lutra::solver: whether the factors are finite is known");
-  return m_outcome();
-}
-
 template <class Scalar, class ExecutionSpace>
 FactorizationOutcome MultifrontalFactorization<Scalar, ExecutionSpace>::factorize(
     const ExecutionSpace& exec, const ScaledValues<Scalar, Memory>& A, double perturbation) {
   if (!m_streamed) allocate(exec);
   m_A = m_plan.border ? m_bordered.values(exec, *m_plan.border, A) : A;
-  const FrontLuOutcome outcome = compute(exec, perturbation);
+  FrontLuOutcome outcome;
+  if (m_streamed) {
+    outcome = m_streamed->factorize(exec, m_plan.F.A, m_A, perturbation);
+  } else {
+    factorize_fronts<Scalar>(exec, m_plan.fronts, m_A, perturbation, m_fronts, m_perturbed);
+    update_solves(exec);
+    Kokkos::deep_copy(exec, m_outcome, m_fronts.outcome);
+    exec.fence("lutra::solver: whether the factors are finite is known");
+    outcome = m_outcome();
+  }
   if (outcome.stopped_front >= 0) {
     throw TimeoutError("factorize: front " + std::to_string(outcome.stopped_front) +
                        " waited too long for its children, and the factorization was given up");

@@ -34,7 +34,7 @@ std::size_t files(const Program& program) {
 
 TEST_CASE("a disk that fills: the file is named, and nothing half-written is left", "[cli]") {
   const Program program;
-  REQUIRE(program.run("generate poisson2d --quiet --size 30 a.mtx").status == 0);
+  REQUIRE(program.run("generate poisson2d --size 30 a.mtx").status == 0);
   for (const std::string& writer : writers) {
     INFO("lutra " << writer);
     const auto refused = [&](const std::string& file, const std::string& reason, const std::string& before) {
@@ -57,7 +57,7 @@ TEST_CASE("a disk that fills: the file is named, and nothing half-written is lef
 
 TEST_CASE("a full disk behind standard output is an error of every command", "[cli]") {
   const Program program;
-  REQUIRE(program.run("generate poisson2d --quiet --size 30 a.mtx").status == 0);
+  REQUIRE(program.run("generate poisson2d --size 30 a.mtx").status == 0);
   for (const std::string command :
        {"solve a.mtx", "solve a.mtx --json", "solve a.mtx --quiet --out -", "sequence a.mtx a.mtx",
         "info a.mtx", "info a.mtx --quiet --svg -", "order a.mtx", "order a.mtx --quiet --out -",

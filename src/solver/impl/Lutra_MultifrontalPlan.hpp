@@ -91,7 +91,6 @@ class MultifrontalFactorization final : public Factorization<Scalar, ExecutionSp
 
  private:
   void allocate(const ExecutionSpace& exec);
-  FrontLuOutcome compute(const ExecutionSpace& exec, double perturbation);
 
   const Plan& m_plan;
   MemoryBudget m_budget;
