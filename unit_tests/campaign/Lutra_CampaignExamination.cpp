@@ -226,7 +226,7 @@ void Examination<Scalar>::require_sound(std::string_view relation, Way way, cons
 
 template <class Scalar>
 void Examination<Scalar>::differ(std::string_view relation, Way way, const std::string& text) {
-  if (rows() <= max_rows_of_condition && !is_singular() && condition() >= well_conditioned) {
+  if (rows() <= max_rows_of_condition && condition() >= well_conditioned) {
     ++m_findings.counts(relation, way).borderline;
   } else if (rows() > max_rows_of_condition && nearness() <= near_singular) {
     ++m_findings.counts(relation, way).borderline;

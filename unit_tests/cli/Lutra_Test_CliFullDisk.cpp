@@ -13,14 +13,10 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 
 /// Commands that write to a file, whose name follows.
-const std::string writers[] = {"solve a.mtx --quiet --out ",
-                               "solve a.mtx --quiet --json=",
-                               "sequence a.mtx a.mtx --quiet --json=",
-                               "info a.mtx --quiet --svg ",
-                               "info a.mtx --quiet --json=",
-                               "order a.mtx --quiet --out ",
-                               "generate poisson2d --quiet --size 30 ",
-                               "calibrate --quiet "};
+const std::string writers[] = {"solve a.mtx --quiet --out ",           "solve a.mtx --quiet --json=",
+                               "sequence a.mtx a.mtx --quiet --json=", "info a.mtx --quiet --svg ",
+                               "info a.mtx --quiet --json=",           "order a.mtx --quiet --out ",
+                               "generate poisson2d --size 30 ",        "calibrate "};
 
 /// What the folder holds beside what a run of the program puts there.
 std::size_t files(const Program& program) {

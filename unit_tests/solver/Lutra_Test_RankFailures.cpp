@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <mpi.h>
+#include <algorithm>
+#include <cmath>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -136,7 +138,7 @@ class RankSweep {
     PMPI_Barrier(MPI_COMM_WORLD);
     if (!on_any_rank(run.comm.failure().has_value())) {
       REQUIRE((on_all_ranks(threw) || on_all_ranks(!threw)));
-      check_next(run);
+      check_next(run, threw);
       return;
     }
     CHECK_THROWS_AS(run.comm.barrier(), RemoteError);  // also where the call had ended before
@@ -144,11 +146,18 @@ class RankSweep {
     PMPI_Barrier(MPI_COMM_WORLD);
     run.solver.reset();
     Run next(*this);
-    check_next(next);
+    check_next(next, true);
   }
-  void check_next(Run& run) const {
+  /// @param same_bits false where the call got on without memory: its analysis remains, with another order
+  void check_next(Run& run, bool same_bits) const {
     run.factorize();
-    REQUIRE(on_all_ranks(run.solve() == m_expected));
+    const Numbers x = run.solve();
+    double error = 0, size = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      error = std::max(error, std::abs(x[i] - m_expected.at(i)));
+      size = std::max(size, std::abs(m_expected[i]));
+    }
+    REQUIRE(on_all_ranks(same_bits ? x == m_expected : error <= 1e-9 * size));
     run.solver->close();
     run.comm.close();
   }
