@@ -191,8 +191,8 @@ void lutra_stop(lutra_solver* solver);
 void lutra_resume(lutra_solver* solver);
 
 /* Told of the progress of a call at most 20 times a second, on the thread that made it: stage, share of the
- * stage that is done in [0, 1], seconds since the call began. A value other than 0 ends the call as lutra_stop
- * does. Must not call functions of this interface with the same solver. */
+ * stage that is done in [0, 1], seconds since the call began. A value other than 0 ends the call as
+ * lutra_stop does. Must not call functions of this interface with the same solver. */
 typedef int (*lutra_progress)(void* data, const char* stage, double share, double seconds);
 /* Sets that function, or none if NULL, from the next lutra_analyze on. */
 lutra_status lutra_set_progress(lutra_solver* solver, lutra_progress progress, void* data);

@@ -55,9 +55,9 @@ lutra_status lutra_mpi_create_f(lutra_solver** solver, MPI_Fint ranks, int scala
 
 /* Analyzes and factorizes a matrix; the values are copied. The analysis of a matrix with the same rows and
  * columns is used again. Options set by lutra_set_option take effect; they are those of LUTRA_LU, without
- * "check", "estimate_condition", "factor_precision", "solve_precision", "solve_singular" and "trisolve". After an
- * error that is found once the former factors are freed (a row on two ranks, an unsorted row) there are no
- * factors. */
+ * "check", "estimate_condition", "factor_precision", "solve_precision", "solve_singular" and "trisolve".
+ * After an error that is found once the former factors are freed (a row on two ranks, an unsorted row) there
+ * are no factors. */
 lutra_status lutra_mpi_factorize(lutra_solver* solver, const lutra_rows* A);
 
 /* Factorizes new values of the matrix of the last lutra_mpi_factorize, without a look at its pattern.

@@ -175,7 +175,7 @@ class RunControl {
   /// Whether a call runs within another one.
   bool is_in_nested_call() const noexcept { return m_state && m_state->depth > 1; }
 
-  /// The stage under way; empty where nobody asks for it.
+  /// The running stage; empty in calls without limits and observers.
   std::string_view stage() const noexcept { return is_limited() ? m_state->stage : std::string_view{}; }
   /// Names a stage that goes on after one within it. Called by the calling thread.
   void resume_stage(std::string_view stage) const noexcept {

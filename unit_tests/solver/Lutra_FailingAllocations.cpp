@@ -132,7 +132,7 @@ void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
 void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
   return allocate(bytes, 1);
 }
-// Of this pair Kokkos has memory for Views, and nobody else has any.
+// Only Kokkos allocates through this operator: memory for Views.
 void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   void* const memory = allocate(bytes, static_cast<std::size_t>(alignment));
   if (memory != nullptr) ++live_views;

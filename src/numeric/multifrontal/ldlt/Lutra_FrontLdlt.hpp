@@ -218,8 +218,8 @@ LdltPlan<typename ExecutionSpace::memory_space> plan_ldlt(
     const MemoryBudget& budget, const LdltPlanOptions& options = {},
     const CsrPattern<Ordinal, Offset, typename ExecutionSpace::memory_space>& A = {});
 
-/// Predicts the bytes of factors with the plan's own storage. Exact up to 8 bytes per array. `panels`: with
-/// the room for delayed columns.
+/// Predicts the bytes of factors with the plan's own storage. Exact up to 8 bytes per array. `panels`
+/// includes the space that is reserved for delayed columns.
 template <class Scalar, class ExecutionSpace>
 FrontFactorBytes predict_ldlt_bytes(const LdltPlan<typename ExecutionSpace::memory_space>& plan);
 
