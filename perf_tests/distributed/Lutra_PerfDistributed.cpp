@@ -14,6 +14,7 @@
 #include <numeric>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "Lutra_Distributed.hpp"
 #include "Lutra_DistributedSymbolic.hpp"
@@ -63,28 +64,40 @@ Errors largest_errors(const HostMatrix<double>& A, const std::vector<std::vector
   return worst;
 }
 
-/// A matrix on all ranks, with a solver over them.
+constexpr std::size_t most_columns = 16;  // right-hand sides of the widest stage
+
+using Columns = Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace>;
+
+/// The first k columns.
+Columns first_columns(const Columns& X, std::size_t k) {
+  return Kokkos::subview(X, Kokkos::ALL, std::pair<std::size_t, std::size_t>(0, k));
+}
+
+/// A matrix on all ranks, with a solver over them. All stages share one analysis.
 struct RankCase {
   const HostMatrix<double>& matrix;
   DistributedRows<double> rows;
   Kokkos::View<double*, MemorySpace> values;
-  Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace> B, X;
+  Columns B, X;
+  std::size_t columns = 1;  // of the stage that runs
   DistributedLU<double> solver;
 
-  RankCase(const HostMatrix<double>& A, std::size_t k)
+  explicit RankCase(const HostMatrix<double>& A)
       : matrix(A),
         rows(deal_rows(ranks(), A)),
         values("lutra::perf::values", rows.values.size()),
-        B("lutra::perf::b", rows.rows.size(), k),
-        X("lutra::perf::x", rows.rows.size(), k),
+        B("lutra::perf::b", rows.rows.size(), most_columns),
+        X("lutra::perf::x", rows.rows.size(), most_columns),
         solver(ranks(), options(), distribution()) {
-    const auto b =
-        own_rows(right_hand_sides(make_right_hand_side(A), k), static_cast<std::size_t>(A.n_rows), rows);
+    const auto b = own_rows(right_hand_sides(make_right_hand_side(A), most_columns),
+                            static_cast<std::size_t>(A.n_rows), rows);
     using Host = Kokkos::View<const double**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
-    Kokkos::deep_copy(B, Host(b.data(), rows.rows.size(), k));
+    Kokkos::deep_copy(B, Host(b.data(), rows.rows.size(), most_columns));
     Kokkos::deep_copy(values,
                       Kokkos::View<const double*, Kokkos::HostSpace>(rows.values.data(), rows.values.size()));
+    first();
   }
+  ~RankCase() { solver.close(); }
   static LuOptions options() {
     LuOptions result;
     result.expected_factorizations = repeated_factorizations;
@@ -102,7 +115,7 @@ struct RankCase {
     solve();
   }
   void numeric() { refuse(solver.refactorize(values)); }
-  void solve() { refuse(solver.solve(B, X)); }
+  void solve() { refuse(solver.solve(first_columns(B, columns), first_columns(X, columns))); }
   static void refuse(Status status) {
     if (status != Status::success) throw std::runtime_error("status " + std::string(to_string(status)));
   }
@@ -110,65 +123,91 @@ struct RankCase {
   Measurement described(Samples samples) {
     solve();
     Measurement result{std::move(samples), {}, solver.report().choice.why};
-    std::vector<std::vector<double>> whole(X.extent(1));
+    std::vector<std::vector<double>> whole(columns);
     for (std::size_t c = 0; c < whole.size(); ++c)
       for (const auto& part : ranks().gather(to_host(Kokkos::subview(X, Kokkos::ALL, c))))
         whole[c].insert(whole[c].end(), part.begin(), part.end());
-    solver.close();
     const Communicator::Work work(ranks());
     if (ranks().rank() == 0) result.check_errors(largest_errors(matrix, whole));
     return result;
   }
 };
 
+/// The same by SparseLU, on rank 0.
+struct OneCase {
+  const HostMatrix<double>& matrix;
+  DeviceMatrix<double> A;
+  Columns B, X;
+  std::unique_ptr<SparseLU<double>> solver;
+
+  explicit OneCase(const HostMatrix<double>& of) : matrix(of), A(to_device(of)) {
+    const auto b = right_hand_sides(make_right_hand_side(of), most_columns);
+    using Host = Kokkos::View<const double**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
+    const auto n = static_cast<std::size_t>(of.n_rows);
+    B = Columns("lutra::perf::b", n, most_columns);
+    X = Columns("lutra::perf::x", n, most_columns);
+    Kokkos::deep_copy(B, Host(b.data(), n, most_columns));
+    first();
+  }
+  void first() {
+    solver = std::make_unique<SparseLU<double>>(RankCase::options());
+    RankCase::refuse(solver->analyze(A));
+    numeric();
+    solve(1);
+  }
+  void numeric() { RankCase::refuse(solver->factorize(A)); }
+  void solve(std::size_t k) { RankCase::refuse(solver->solve(first_columns(B, k), first_columns(X, k))); }
+};
+
+/// The solver that stages of one matrix share. Another solver or matrix takes its place, so that no two of
+/// them occupy a device.
+struct Shared {
+  std::unique_ptr<RankCase> all;
+  std::unique_ptr<OneCase> one;
+
+  RankCase& on_all(const HostMatrix<double>& A) {
+    one.reset();
+    if (!all || &all->matrix != &A) {
+      all.reset();
+      all = std::make_unique<RankCase>(A);
+    }
+    return *all;
+  }
+  /// Empty on ranks other than 0.
+  OneCase* on_one(const HostMatrix<double>& A) {
+    all.reset();
+    if (ranks().rank() == 0 && (!one || &one->matrix != &A)) {
+      const Communicator::Work work(ranks());
+      one.reset();
+      one = std::make_unique<OneCase>(A);
+    }
+    return one.get();
+  }
+  void clear() {
+    all.reset();
+    one.reset();
+  }
+};
+
 using Operation = void (*)(RankCase&);
 
-Measurement measure_ranks(const PerfRun& run, const HostMatrix<double>& A, std::size_t k, Operation timed) {
-  RankCase of(A, k);
-  of.first();
+Measurement measure_ranks(const PerfRun& run, RankCase& of, std::size_t k, Operation timed) {
+  of.columns = k;
   return of.described(measure_on_ranks(ranks(), run.samples, [&] { timed(of); }));
 }
 
-/// The same by SparseLU, on rank 0.
-Measurement measure_one(const PerfRun& run, const HostMatrix<double>& A, std::size_t k,
-                        const std::string& stage) {
-  struct One {
-    DeviceMatrix<double> matrix;
-    Kokkos::View<double**, Kokkos::LayoutLeft, MemorySpace> B, X;
-    std::unique_ptr<SparseLU<double>> solver;
-    void first() {
-      solver = std::make_unique<SparseLU<double>>(RankCase::options());
-      RankCase::refuse(solver->analyze(matrix));
-      numeric();
-      solve();
-    }
-    void numeric() { RankCase::refuse(solver->factorize(matrix)); }
-    void solve() { RankCase::refuse(solver->solve(B, X)); }
-  };
-  std::unique_ptr<One> one;
-  if (ranks().rank() == 0) {
-    const Communicator::Work work(ranks());
-    const auto B = right_hand_sides(make_right_hand_side(A), k);
-    using Host = Kokkos::View<const double**, Kokkos::LayoutLeft, Kokkos::HostSpace>;
-    const auto n = static_cast<std::size_t>(A.n_rows);
-    one = std::make_unique<One>();
-    one->matrix = to_device(A);
-    one->B = decltype(one->B)("lutra::perf::b", n, k);
-    one->X = decltype(one->X)("lutra::perf::x", n, k);
-    Kokkos::deep_copy(one->B, Host(B.data(), n, k));
-    one->first();
-  }
+Measurement measure_one(const PerfRun& run, OneCase* one, std::size_t k, const std::string& stage) {
   Measurement result{measure_on_first_rank(ranks(), run.samples, [&] {
     if (stage == "first") return one->first();
     if (stage == "numeric" || stage == "refactor-solve") one->numeric();
-    if (stage != "numeric") one->solve();
+    if (stage != "numeric") one->solve(k);
   })};
-  if (one) {
+  if (one != nullptr) {
     const Communicator::Work work(ranks());
-    one->solve();
+    one->solve(k);
     std::vector<std::vector<double>> X;
     for (std::size_t c = 0; c < k; ++c) X.push_back(to_host(Kokkos::subview(one->X, Kokkos::ALL, c)));
-    result.check_errors(largest_errors(A, X));
+    result.check_errors(largest_errors(one->matrix, X));
   }
   return result;
 }
@@ -297,41 +336,65 @@ Measurement measure_symbolic(const PerfRun& run, const PerfMatrix& matrix, bool 
   })};
 }
 
-void register_matrix(const PerfRun& run, const PerfMatrix& matrix, const HostMatrix<double>& A) {
+struct Stage {
+  const char* name;
+  std::size_t columns;
+  Operation on_ranks;
+};
+
+const Stage stages[] = {{"first", 1, [](RankCase& of) { of.first(); }},
+                        {"numeric", 1, [](RankCase& of) { of.numeric(); }},
+                        {"refactor-solve", 1,
+                         [](RankCase& of) {
+                           of.numeric();
+                           of.solve();
+                         }},
+                        {"solve", 1, [](RankCase& of) { of.solve(); }},
+                        {"solve-16", most_columns, [](RankCase& of) { of.solve(); }}};
+
+/// All stages of a solver follow each other, since they share its analysis.
+void register_matrix(const PerfRun& run, const PerfMatrix& matrix, const HostMatrix<double>& A,
+                     const std::shared_ptr<Shared>& shared) {
   const std::string& name = matrix.name;
-  const auto add = [&](const std::string& stage, std::size_t k, Operation timed) {
-    add_benchmark(name, stage, "lutra", [&run, &A, k, timed] { return measure_ranks(run, A, k, timed); });
-    add_benchmark(name, stage, "one", [&run, &A, k, stage] { return measure_one(run, A, k, stage); });
+  for (const Stage& stage : stages)
+    add_benchmark(name, stage.name, "lutra", [&run, &A, &stage, shared] {
+      return measure_ranks(run, shared->on_all(A), stage.columns, stage.on_ranks);
+    });
+  for (const Stage& stage : stages)
+    add_benchmark(name, stage.name, "one", [&run, &A, &stage, shared] {
+      return measure_one(run, shared->on_one(A), stage.columns, stage.name);
+    });
 #ifdef LUTRA_PERF_CUDSS
-    if (k > 1) return;
-    add_benchmark(name, stage, "cudss", [&run, &A, stage] { return measure_cudss(run, A, stage, 1); });
-    const int devices = std::min(ranks().size(), Kokkos::num_devices());
-    if (devices > 1)
-      add_benchmark(name, stage, "cudss-mg",
-                    [&run, &A, stage, devices] { return measure_cudss(run, A, stage, devices); });
+  const int devices = std::min(ranks().size(), Kokkos::num_devices());
+  for (const Stage& stage : stages) {
+    if (stage.columns > 1) continue;
+    const auto cudss = [&run, &A, &stage, shared](int on) {
+      shared->clear();
+      return measure_cudss(run, A, stage.name, on);
+    };
+    add_benchmark(name, stage.name, "cudss", [cudss] { return cudss(1); });
+    if (devices > 1) add_benchmark(name, stage.name, "cudss-mg", [cudss, devices] { return cudss(devices); });
+  }
 #endif
-  };
-  add("first", 1, [](RankCase& of) { of.first(); });
-  add("numeric", 1, [](RankCase& of) { of.numeric(); });
-  add("refactor-solve", 1, [](RankCase& of) {
-    of.numeric();
-    of.solve();
-  });
-  add("solve", 1, [](RankCase& of) { of.solve(); });
-  add("solve-16", 16, [](RankCase& of) { of.solve(); });
   for (const ProcessGrid& grid : grids_of(ranks().size()))
-    add_benchmark(name, "triangles-" + name_of(grid), "lutra",
-                  [&run, &A, grid] { return measure_triangles(run, A, grid); });
-  add_benchmark(name, "symbolic", "lutra", [&run, &matrix] { return measure_symbolic(run, matrix, true); });
-  add_benchmark(name, "symbolic", "one", [&run, &matrix] { return measure_symbolic(run, matrix, false); });
+    add_benchmark(name, "triangles-" + name_of(grid), "lutra", [&run, &A, grid, shared] {
+      shared->clear();
+      return measure_triangles(run, A, grid);
+    });
+  for (const bool all : {true, false})
+    add_benchmark(name, "symbolic", all ? "lutra" : "one", [&run, &matrix, all, shared] {
+      shared->clear();
+      return measure_symbolic(run, matrix, all);
+    });
 }
 
 }  // namespace
 
 void register_benchmarks(const PerfRun& run) {
+  const auto shared = std::make_shared<Shared>();
   for (const PerfMatrix& matrix : run.matrices) {
     if (const auto* const real = std::get_if<HostMatrix<double>>(&matrix.values))
-      register_matrix(run, matrix, *real);
+      register_matrix(run, matrix, *real, shared);
   }
 }
 
