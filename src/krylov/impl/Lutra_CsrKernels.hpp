@@ -197,7 +197,9 @@ struct BilinearRows {
     for (int t = 1; t < size; ++t) parts[0].add(parts[t]);
     add_row(i, parts[0], form);
   }
-  static std::size_t scratch_bytes(int team) { return static_cast<std::size_t>(team) * sizeof(Part); }
+  KOKKOS_FUNCTION static std::size_t scratch_bytes(int team) {
+    return static_cast<std::size_t>(team) * sizeof(Part);
+  }
 
   template <class Offset>
   KOKKOS_FUNCTION Part product_of(Offset begin, Offset end, int step) const {
