@@ -97,6 +97,42 @@ void MessagePool::abandon() {
   m_receives.clear();
 }
 
+void FailureNotice::reserve(int ranks) {
+  // Bytes of the message. Larger: texts of failures are cut later.
+  constexpr std::size_t most = 4096;
+  m_message.resize(most);
+  m_sending.resize(static_cast<std::size_t>(ranks));
+}
+
+void FailureNotice::send(MPI_Comm comm, int rank, const Failure& failure) {
+  if (m_bytes == 0) m_bytes = write_failure(failure, m_message);
+  for (; m_told < m_sending.size(); ++m_told) {
+    const int to = static_cast<int>(m_told);
+    if (to == rank) continue;
+    const int code = MPI_Isend(m_message.data(), static_cast<int>(m_bytes), MPI_BYTE, to, tag_control, comm,
+                               &m_sending[m_told].request);
+    check_mpi(code, "MPI_Isend");
+  }
+}
+
+bool FailureNotice::has_left() {
+  bool all = true;
+  for (std::size_t to = 0; to < m_told; ++to) {
+    Sending& one = m_sending[to];
+    int done = 1;
+    if (!one.left) check_mpi(MPI_Test(&one.request, &done, MPI_STATUS_IGNORE), "MPI_Test of a message sent");
+    one.left = done != 0;
+    all = all && one.left;
+  }
+  return all;
+}
+
+void FailureNotice::abandon() {
+  if (m_told == 0) return;
+  new Bytes(std::move(m_message));  // MPI may still access it
+  m_told = 0;
+}
+
 void CommState::tell(int to, Control what, std::span<const std::byte> text) {
   pool.send(control, to, tag_control, pack_control(what, text));
 }
@@ -108,10 +144,10 @@ void CommState::tell_others(Control what, std::span<const std::byte> text) {
 
 void CommState::announce() noexcept {
   try {
+    if (owes_failure) notice.send(control, rank, *failure);
+    owes_failure = false;
     if (owes_work) tell_others(own_works > 0 ? Control::work_begins : Control::work_ends);
     owes_work = false;
-    if (owes_failure) tell_others(Control::failure, pack_failure(*failure));
-    owes_failure = false;
     if (owes_leave) tell_others(Control::leaves);
     owes_leave = false;
   } catch (const std::exception&) {  // some may be told twice, which changes nothing

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <map>
 #include <optional>
 #include <span>
@@ -49,6 +50,30 @@ class MessagePool {
   std::vector<Bytes> m_spare;
 };
 
+/// The message that tells all others that this rank failed. All of its memory is there from the start: a rank
+/// that has run out of memory can still send it.
+class FailureNotice {
+ public:
+  /// @param ranks number of ranks
+  void reserve(int ranks);
+  /// Starts to tell those that have not been told yet. @throws std::runtime_error if MPI refuses
+  void send(MPI_Comm comm, int rank, const Failure& failure);
+  /// Whether all messages that were sent have left.
+  bool has_left();
+  /// Keeps the memory of messages that may never leave.
+  void abandon();
+
+ private:
+  struct Sending {
+    MPI_Request request = MPI_REQUEST_NULL;
+    bool left = false;
+  };
+  Bytes m_message;
+  std::size_t m_bytes = 0;         ///< of the message; 0: not written yet
+  std::vector<Sending> m_sending;  ///< [P]
+  std::size_t m_told = 0;          ///< ranks below are told
+};
+
 struct CommState {
   MPI_Comm control = MPI_COMM_NULL;  ///< one-sided operations and Control
   MPI_Comm data = MPI_COMM_NULL;     ///< send and receive
@@ -56,10 +81,11 @@ struct CommState {
   CommOptions options;
   ArenaMaker nvshmem;
   MessagePool pool, discarded;
+  FailureNotice notice;
   std::map<std::int64_t, PutTarget*> targets;
   std::int64_t next_target = 0;
   std::optional<Failure> failure;
-  bool agreed = false;           ///< the last `agree` threw on all ranks
+  std::exception_ptr agreed;     ///< what the last `agree` that failed threw on all ranks
   int waits = 0;                 ///< depth of nested Waiting objects
   int own_works = 0;             ///< depth of nested Work objects of this rank
   std::vector<char> works;       ///< [P] whether the rank is inside Work
@@ -73,8 +99,10 @@ struct CommState {
 
   void tell(int to, Control what, std::span<const std::byte> text = {});
   void tell_others(Control what, std::span<const std::byte> text = {});
-  /// Tells the others what they have not been told of. Without memory for the messages it does nothing, and
-  /// `poll` tries again: destructors and handlers of exceptions call it.
+  /// Whether messages of this rank have not left yet.
+  bool has_sends() { return pool.has_sends() || !notice.has_left(); }
+  /// Tells the others what they have not been told of, failures without memory. Where there is none for other
+  /// messages it does nothing, and `poll` tries again: destructors and handlers of exceptions call it.
   void announce() noexcept;
   /// Delivers arrived messages. @returns true if any held data
   bool poll();

@@ -7,6 +7,7 @@
 #include <limits>
 #include <new>
 #include <thread>
+#include <typeinfo>
 
 #include "Lutra_CommState.hpp"
 #include "Lutra_Error.hpp"
@@ -77,18 +78,19 @@ Communicator::Communicator(RankGroup ranks, const CommOptions& options)
   state.works.assign(count, 0);
   state.left.assign(count, 0);
   state.answers.assign(count, Impl::Control::question);
+  state.notice.reserve(state.size);
 }
 
 Communicator::~Communicator() {
   if (!m_state) return;
   m_state->pool.abandon();
   m_state->discarded.abandon();
+  m_state->notice.abandon();
 }
 
 void Communicator::close() {
   barrier();
-  wait_until("messages that have been sent, before ranks part",
-             [this] { return !m_state->pool.has_sends(); });
+  wait_until("messages that have been sent, before ranks part", [this] { return !m_state->has_sends(); });
   MPI_Comm_free(&m_state->control);
   MPI_Comm_free(&m_state->data);
   m_state.reset();
@@ -202,7 +204,6 @@ Failure Communicator::describe_exception(const char* where) const {
 }
 
 void Communicator::throw_agreed(const std::optional<Failure>& mine, bool name_rank) {
-  m_state->agreed = false;
   std::vector<char> text;
   if (mine) text.assign(mine->what.begin(), mine->what.end());
   const auto kinds = all_gather(mine ? static_cast<std::int32_t>(mine->kind) : -1);
@@ -211,13 +212,17 @@ void Communicator::throw_agreed(const std::optional<Failure>& mine, bool name_ra
   const int failed = static_cast<int>(first - kinds.begin());
   broadcast(text, failed);
   std::string what(text.begin(), text.end());
-  m_state->agreed = true;
   if (name_rank && size() > 1) what = "rank " + std::to_string(failed) + ": " + what;
-  throw_as(static_cast<FailureKind>(*first), what);
+  try {
+    throw_as(static_cast<FailureKind>(*first), what);
+  } catch (const std::exception& error) {  // the bare bad_alloc is this rank's: no memory for the agreed one
+    if (typeid(error) != typeid(std::bad_alloc)) m_state->agreed = std::current_exception();
+    throw;
+  }
 }
 
 void Communicator::fail(const char* where) {
-  if (!m_state->failure && !m_state->agreed) {
+  if (!m_state->failure && !has_agreed()) {
     try {
       m_state->note(describe_exception(where));
     } catch (const std::bad_alloc&) {  // no memory for its text
@@ -227,11 +232,8 @@ void Communicator::fail(const char* where) {
   throw;
 }
 
-void Communicator::begin_collective_call() noexcept {
-  m_state->agreed = false;
-}
 bool Communicator::has_agreed() const noexcept {
-  return m_state->agreed;
+  return m_state->agreed != nullptr && m_state->agreed == std::current_exception();
 }
 
 bool Communicator::progress() {
@@ -355,7 +357,7 @@ bool Communicator::leave() {
   while (Impl::seconds_now() - begin < patience) {
     state.poll();
     state.discard_data();
-    if (!state.pool.has_sends() && std::find(state.left.begin(), state.left.end(), 0) == state.left.end())
+    if (!state.has_sends() && std::find(state.left.begin(), state.left.end(), 0) == state.left.end())
       return true;
     state.give_way();
   }

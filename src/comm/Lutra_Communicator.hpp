@@ -194,7 +194,9 @@ class Communicator {
   // Faults --------------------------------------------------------------------------------------------------
 
   /// Collective: runs `task` on each rank. If it throws on any, all ranks throw an exception with the class
-  /// and text of the lowest rank that threw; the text names that rank if `name_rank`.
+  /// and text of the lowest rank that threw; the text names that rank if `name_rank`. The task neither sends
+  /// nor receives, except by calls that throw on all ranks alike: else the next call would find messages that
+  /// a rank in error has not received.
   /// @param where activity of the task, for messages
   template <class Task>
   void agree(const char* where, const Task& task, bool name_rank = true) {
@@ -211,21 +213,21 @@ class Communicator {
   }
 
   /// To be called in a catch block: notifies all ranks that this one failed, and rethrows. All other ranks
-  /// throw RemoteError at their next call. Sends no notification after an error thrown by `agree`.
+  /// throw RemoteError at their next call. Sends no notification of an error thrown by `agree`. Needs no
+  /// memory.
   [[noreturn]] void fail(const char* where);
   /// Collective: runs `task`, which makes collective calls. An exception that `agree` has not thrown on all
   /// ranks is reported by `fail`, and ends the communicator.
   /// @param where activity of the task, for messages
   template <class Task>
   auto collectively(const char* where, const Task& task) {
-    begin_collective_call();
     try {
       return task();
     } catch (...) {
       fail(where);
     }
   }
-  /// Whether the exception being handled was thrown on all ranks, by the last `agree`.
+  /// Whether the exception being handled is the one that the last `agree` that failed threw on all ranks.
   bool has_agreed() const noexcept;
   /// The failure that ended the communicator.
   const std::optional<Failure>& failure() const noexcept;
@@ -307,7 +309,6 @@ class Communicator {
     for (int below = bit / 2; below > 0; below /= 2)
       if (me + below < P) send_bytes((me + below + root) % P, tag_tree, bytes());
   }
-  void begin_collective_call() noexcept;
   Failure describe_exception(const char* where) const;
   void throw_agreed(const std::optional<Failure>& mine, bool name_rank);
 

@@ -73,6 +73,20 @@ Bytes pack_failure(const Failure& failure) {
   return bytes;
 }
 
+std::size_t write_failure(const Failure& failure, std::span<std::byte> message) noexcept {
+  constexpr Control kind = Control::failure;
+  constexpr std::size_t begin = sizeof kind + sizeof(FailureNumbers);
+  const std::size_t what = std::min(failure.what.size(), message.size() - begin);
+  const std::size_t where = std::min(failure.where.size(), message.size() - begin - what);
+  const FailureNumbers numbers = {failure.rank, static_cast<std::int32_t>(failure.kind),
+                                  static_cast<std::int32_t>(what)};
+  std::memcpy(message.data(), &kind, sizeof kind);
+  std::memcpy(message.data() + sizeof kind, numbers.data(), sizeof numbers);
+  std::memcpy(message.data() + begin, failure.what.data(), what);
+  std::memcpy(message.data() + begin + what, failure.where.data(), where);
+  return begin + what + where;
+}
+
 Failure unpack_failure(std::span<const std::byte> text, int ranks) {
   const auto [rank, kind, length] = front_as<FailureNumbers>(text, "a failure");
   text = text.subspan(sizeof(FailureNumbers));

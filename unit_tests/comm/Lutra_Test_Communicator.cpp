@@ -175,6 +175,28 @@ TEST_CASE("all ranks agree on an error of one rank", "[comm]") {
   comm.close();
 }
 
+TEST_CASE("an error of one rank is told, after one of all ranks that was handled", "[comm]") {
+  Communicator comm;
+  const int last = comm.size() - 1;
+  const auto task = [&] {
+    try {
+      comm.agree("a first attempt", [] { throw lutra::OutOfMemoryError("too large", 8); });
+    } catch (const lutra::OutOfMemoryError&) {
+      CHECK(comm.has_agreed());
+    }
+    CHECK(!comm.has_agreed());
+    if (comm.rank() == last) throw lutra::InputError("alone");
+    comm.receive<int>(last, 3);
+  };
+  if (comm.rank() == last)
+    CHECK_THROWS_AS(comm.collectively("a second attempt", task), lutra::InputError);
+  else
+    CHECK(contains(message_of<lutra::RemoteError>([&] { comm.collectively("a second attempt", task); }),
+                   "rank " + std::to_string(last) + " failed in a second attempt: alone"));
+  CHECK(comm.failure()->rank == last);
+  CHECK(comm.leave());
+}
+
 TEST_CASE("all other ranks name the rank that throws", "[comm]") {
   for (const bool memory : {false, true}) {
     Communicator comm;

@@ -48,6 +48,22 @@ TEST_CASE("a put outside of its target's memory is refused", "[comm]") {
   CHECK_THROWS_AS(check_put({0, 0, 0, 0, 0}, 17, 16, 1), DamagedMessage);
 }
 
+TEST_CASE("a failure is written into memory that is there, and cut where that is short", "[comm]") {
+  const Failure failure{2, FailureKind::out_of_memory, "no memory", "fronts"};
+  Bytes whole(200), part(28), least(16);
+  whole.resize(write_failure(failure, whole));
+  CHECK(whole == pack_control(Control::failure, pack_failure(failure)));
+  REQUIRE(write_failure(failure, part) == 28);
+  const Failure cut = unpack_failure(unpack_control(part).text, 3);
+  CHECK(cut.rank == 2);
+  CHECK(cut.what == "no memory");
+  CHECK(cut.where == "fro");
+  REQUIRE(write_failure(failure, least) == 16);
+  const Failure kind = unpack_failure(unpack_control(least).text, 3);
+  CHECK(kind.kind == FailureKind::out_of_memory);
+  CHECK((kind.what + kind.where).empty());
+}
+
 TEST_CASE("a failure is unpacked as it was packed, and refused where it is damaged", "[comm]") {
   const Failure failure{2, FailureKind::out_of_memory, "no memory", "fronts"};
   const Bytes text = pack_failure(failure);

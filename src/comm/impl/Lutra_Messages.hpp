@@ -71,6 +71,9 @@ Bytes pack_control(Control what, std::span<const std::byte> text);
 ControlMessage unpack_control(std::span<const std::byte> message);
 
 Bytes pack_failure(const Failure& failure);
+/// Writes the control message of a failure into memory of at least 16 bytes, which may cut its texts.
+/// Allocates nothing. @returns the bytes of the message
+std::size_t write_failure(const Failure& failure, std::span<std::byte> message) noexcept;
 /// @param ranks number of ranks
 /// @throws DamagedMessage
 Failure unpack_failure(std::span<const std::byte> text, int ranks);
