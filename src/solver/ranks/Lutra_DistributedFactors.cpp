@@ -88,7 +88,12 @@ void DistributedFactors<Scalar>::make_transposed() {
                                           m_col_position,
                                           m_row_position},
                        m_options);
-  m_transposed->set_values(entries.values);
+  try {
+    m_transposed->set_values(entries.values);
+  } catch (...) {  // without values they would be taken for complete
+    m_transposed.reset();
+    throw;
+  }
 }
 
 template <class Scalar>

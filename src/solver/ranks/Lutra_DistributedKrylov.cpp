@@ -173,13 +173,14 @@ Status DistributedKrylov<Scalar>::factorize_on_ranks(const HostMatrix<Scalar>& A
   m_comm.broadcast(n);
   m_n = n[0];
   if (m_report.status != Status::not_solved) return Impl::outcome_of(m_report.status);
-  m_usable = true;
-  if (!on_grid()) return Impl::outcome_of(m_report.status);
+  m_usable = !on_grid();
+  if (m_usable) return Impl::outcome_of(m_report.status);
   std::vector<std::int64_t> rows(m_comm.rank() == 0 ? static_cast<std::size_t>(m_n) : 0);
   std::iota(rows.begin(), rows.end(), std::int64_t{0});
   m_factors = std::make_unique<DistributedFactors<Scalar>>(m_comm, std::move(factors), rows, m_distribution);
   if (predictions().size() > 1) Impl::add_reason(m_report, describe_choice(predictions()));
   if (m_comm.rank() == 0) m_solver->set_preconditioner(std::make_shared<Inverse>(*this));
+  m_usable = true;
   return Impl::outcome_of(m_report.status);
 }
 
@@ -245,7 +246,12 @@ void DistributedKrylov<Scalar>::serve() {
     m_factors->solve({}, static_cast<std::size_t>(request[0].columns), request[0].op);
     return true;
   };
-  while (m_comm.collectively("a solve on the grid", serve_one)) {
+  for (bool more = true; more;) {
+    try {
+      more = m_comm.collectively("a solve on the grid", serve_one);
+    } catch (const std::exception&) {  // where it is of all ranks, rank 0 tells the end
+      if (!m_comm.has_agreed()) throw;
+    }
   }
 }
 
@@ -269,11 +275,13 @@ void DistributedKrylov<Scalar>::agree_on_status() {
 
 template <class Scalar>
 std::vector<RankStatistics> DistributedKrylov<Scalar>::statistics() {
-  std::vector<RankStatistics> all;
-  std::vector<RankStatistics> mine{m_factors ? m_factors->statistics() : RankStatistics{}};
-  m_pattern->statistics().copy_search_to(mine[0]);
-  for (const auto& one : m_comm.gather(mine)) all.push_back(one.front());
-  return all;
+  return m_comm.collectively("statistics", [&] {
+    std::vector<RankStatistics> all;
+    std::vector<RankStatistics> mine{m_factors ? m_factors->statistics() : RankStatistics{}};
+    m_pattern->statistics().copy_search_to(mine[0]);
+    for (const auto& one : m_comm.gather(mine)) all.push_back(one.front());
+    return all;
+  });
 }
 
 #define LUTRA_INSTANTIATE(Scalar) template class DistributedKrylov<Scalar>;

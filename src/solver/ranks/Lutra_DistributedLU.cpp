@@ -61,25 +61,19 @@ template <class Scalar>
 DistributedLU<Scalar>::~DistributedLU() = default;
 
 template <class Scalar>
-void DistributedLU<Scalar>::close() {
-  if (m_grid) m_grid->close();
-  m_grid.reset();
-  if (m_fronts) m_fronts->close();
-  m_fronts.reset();
-  m_alone.reset();
-  m_usable = false;
-}
-
-template <class Scalar>
 Status DistributedLU<Scalar>::factorize(const DistributedRows<Scalar>& A) {
-  const RunningCall call(m_run, m_options, "factorize");
-  return m_comm.collectively("factorization of a distributed matrix", [&] { return factorize_rows(A); });
+  return m_comm.collectively("factorization of a distributed matrix", [&] {
+    const RunningCall call(m_run, m_options, "factorize");
+    return factorize_rows(A);
+  });
 }
 
 template <class Scalar>
 Status DistributedLU<Scalar>::refactorize(std::span<const Scalar> values) {
-  const RunningCall call(m_run, m_options, "factorize");
-  return m_comm.collectively("factorization of new values", [&] { return refactorize_on_hosts(values); });
+  return m_comm.collectively("factorization of new values", [&] {
+    const RunningCall call(m_run, m_options, "factorize");
+    return refactorize_on_hosts(values);
+  });
 }
 
 template <class Scalar>
@@ -148,6 +142,9 @@ Status DistributedLU<Scalar>::factorize_values(bool again) {
     if (!keeps_analysis) close();
     m_report.status = Status::cancelled;
     return Status::cancelled;
+  } catch (...) {  // an analysis that ended halfway is none: the next call makes one
+    if (!keeps_analysis && m_comm.has_agreed()) close();
+    throw;
   }
   m_usable = m_report.status == Status::not_solved;
   m_has_matrix = true;
@@ -426,13 +423,19 @@ template <class Scalar>
 void DistributedLU<Scalar>::factorize_for_judgement() {
   const HostMatrix<Scalar> whole = assemble_rows();
   close();
+  m_report.status = Status::not_solved;
   m_why_alone = "solutions are large, and the matrix may be singular";
   m_stays_alone = false;
   const ProcessGrid asked = std::exchange(m_asked, ProcessGrid{0, 0});
-  if (m_distribution.on_device)
-    factorize_on_first_rank<Device>(whole);
-  else
-    factorize_on_first_rank<Host>(whole);
+  try {
+    if (m_distribution.on_device)
+      factorize_on_first_rank<Device>(whole);
+    else
+      factorize_on_first_rank<Host>(whole);
+  } catch (...) {
+    m_asked = asked;
+    throw;
+  }
   m_asked = asked;
   m_usable = m_report.status == Status::not_solved;
 }

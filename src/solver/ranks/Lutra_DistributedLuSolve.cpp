@@ -117,8 +117,10 @@ bool DistributedLU<Scalar>::takes_device_memory() {
 
 template <class Scalar>
 Status DistributedLU<Scalar>::refactorize(const DeviceValues& values) {
-  const RunningCall call(m_run, m_options, "factorize");
-  return m_comm.collectively("factorization of new values", [&] { return refactorize_on_devices(values); });
+  return m_comm.collectively("factorization of new values", [&] {
+    const RunningCall call(m_run, m_options, "factorize");
+    return refactorize_on_devices(values);
+  });
 }
 
 template <class Scalar>
@@ -279,19 +281,34 @@ bool DistributedLU<Scalar>::solve_refined(const Impl::RankColumns<const Scalar>&
 }
 
 template <class Scalar>
+void DistributedLU<Scalar>::close() {
+  m_comm.collectively("the end of a solver", [&] {
+    if (m_grid) m_grid->close();
+    m_grid.reset();
+    if (m_fronts) m_fronts->close();
+    m_fronts.reset();
+    m_alone.reset();
+    m_usable = false;
+  });
+}
+
+template <class Scalar>
 std::vector<RankStatistics> DistributedLU<Scalar>::statistics() {
-  std::vector<RankStatistics> all, mine(1);
-  if (m_grid || m_fronts) mine[0] = solver().statistics();
-  if (m_alone && m_comm.rank() == 0) {
-    mine[0].rows = m_A->rows().n;
-    mine[0].entries = m_report.factors.nnz_l.value_or(0) + m_report.factors.nnz_u.value_or(0);
-  }
-  m_search.copy_search_to(mine[0]);
-  for (const auto& one : m_comm.gather(mine)) all.push_back(one.front());
-  return all;
+  return m_comm.collectively("statistics", [&] {
+    std::vector<RankStatistics> all, mine(1);
+    if (m_grid || m_fronts) mine[0] = solver().statistics();
+    if (m_alone && m_comm.rank() == 0) {
+      mine[0].rows = m_A->rows().n;
+      mine[0].entries = m_report.factors.nnz_l.value_or(0) + m_report.factors.nnz_u.value_or(0);
+    }
+    m_search.copy_search_to(mine[0]);
+    for (const auto& one : m_comm.gather(mine)) all.push_back(one.front());
+    return all;
+  });
 }
 
 #define LUTRA_DISTRIBUTED_SOLVE(Scalar)                                                                 \
+  template void DistributedLU<Scalar>::close();                                                         \
   template std::vector<RankStatistics> DistributedLU<Scalar>::statistics();                             \
   template Impl::RankSolver<Scalar>& DistributedLU<Scalar>::solver();                                   \
   template Status DistributedLU<Scalar>::solve(std::span<const Scalar>, std::span<Scalar>, std::size_t, \

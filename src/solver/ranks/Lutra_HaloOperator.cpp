@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "Lutra_Allocate.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_RenewTogether.hpp"
 #include "Lutra_Upload.hpp"
 
 namespace lutra::Impl {
@@ -172,19 +174,21 @@ void HaloOperator<Scalar, ExecutionSpace>::reserve(std::size_t bytes) const {
 template <class Scalar, class ExecutionSpace>
 auto HaloOperator<Scalar, ExecutionSpace>::with_halo(const Rows& X) const -> Rows {
   const std::size_t mine = m_A->rows.size(), k = X.extent(1);
-  if (m_needed.extent(1) != k) {
-    m_channel.comm().agree("halo of a distributed matrix", [&] {
-      m_needed = {};
-      m_of_needed = MemoryReservation(m_budget);
-      m_needed = m_of_needed.template allocate<Rows>(m_channel.exec(), "lutra::solver::X with its halo",
-                                                     mine + m_places.size(), k);
+  if (m_needed.values.extent(1) != k) {
+    m_needed = {};
+    reserve(k * sizeof(Scalar));  // before, so that ranks with the vector have the buffers, too
+    renew_together(m_channel.comm(), "halo of a distributed matrix", m_needed, [&] {
+      Needed made{MemoryReservation(m_budget), {}};
+      made.values = made.memory.template allocate<Rows>(m_channel.exec(), "lutra::solver::X with its halo",
+                                                        mine + m_places.size(), k);
+      return made;
     });
-    reserve(k * sizeof(Scalar));
   }
-  Kokkos::deep_copy(m_channel.exec(), Rows(m_needed.data(), mine, k), X);
-  m_halo.forward(m_channel, X, halo_part(m_needed));
+  const Rows& needed = m_needed.values;
+  Kokkos::deep_copy(m_channel.exec(), Rows(needed.data(), mine, k), X);
+  m_halo.forward(m_channel, X, halo_part(needed));
   m_channel.end_round("halo of a distributed matrix");
-  return m_needed;
+  return needed;
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -209,7 +213,8 @@ void HaloOperator<Scalar, ExecutionSpace>::gather_norm(const ExecutionSpace& exe
     m_local.gather_norm(exec, row_scale, col_scale, maxima);
   } else {
     const std::size_t mine = m_A->rows.size();
-    const DenseRows<Real, Memory> needed("lutra::solver::scales with their halo", mine + m_places.size(), 1);
+    const auto needed = make_uncounted<DenseRows<Real, Memory>>("lutra::solver::scales with their halo",
+                                                                mine + m_places.size(), 1);
     const DenseRows<const Real, Memory> own(col_scale.data(), mine, 1);
     reserve(sizeof(Real));
     Kokkos::deep_copy(exec, DenseRows<Real, Memory>(needed.data(), mine, 1), own);

@@ -66,6 +66,11 @@ class HaloOperator final : public MatrixOperator<Scalar, ExecutionSpace> {
   void join_maxima(std::span<double> maxima) const override;
 
  private:
+  /// Elements of X that the rows need.
+  struct Needed {
+    MemoryReservation memory;
+    Rows values;  ///< [own elements and halo × columns of the last product]
+  };
   void number_columns(std::vector<std::int64_t>& halo);
   void plan_halo(const std::vector<std::int64_t>& halo, const std::vector<Place>& places);
   void move_to_space();
@@ -87,8 +92,7 @@ class HaloOperator final : public MatrixOperator<Scalar, ExecutionSpace> {
   Kokkos::View<Scalar*, Memory> m_own_values;   ///< on devices only
   Kokkos::View<const Scalar*, Memory> m_values;
   CsrOperator<Scalar, ExecutionSpace> m_local;  ///< these rows, with columns by `m_slots`
-  mutable MemoryReservation m_of_needed;
-  mutable Rows m_needed;  ///< [own elements and halo × columns of the last product]
+  mutable Needed m_needed;
 };
 
 /// A matrix distributed by rows and its transpose, which is built when it is first needed. All calls are

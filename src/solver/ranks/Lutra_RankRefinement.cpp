@@ -2,9 +2,12 @@
 #include "Lutra_RankRefinement.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "Lutra_Allocate.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_RefinementKernels.hpp"
+#include "Lutra_RenewTogether.hpp"
 
 namespace lutra::Impl {
 
@@ -36,8 +39,8 @@ RankRefinement<Scalar, ExecutionSpace>::RankRefinement(Channel& channel, const R
 template <class Scalar, class ExecutionSpace>
 void RankRefinement<Scalar, ExecutionSpace>::set_scales(const Reals& row, const Reals& col) {
   const auto in_space = [](const Reals& scale) {
-    return Kokkos::create_mirror_view_and_copy(
-        Memory(), Kokkos::View<const RealOf<Scalar>*, Kokkos::HostSpace>(scale.data(), scale.size()));
+    return mirror_in<Memory>(
+        Kokkos::View<const RealOf<Scalar>*, Kokkos::HostSpace>(scale.data(), scale.size()));
   };
   m_scales = {in_space(row), in_space(col)};
   m_has_scales = true;
@@ -69,8 +72,8 @@ void RankRefinement<Scalar, ExecutionSpace>::take_right_hand_sides(const RankCol
     return copy_block(exec(), B.template view<Memory>(), m_work.B);
   reserve_columns(B.count);
   const Kokkos::View<const Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace> on_host(B.data, m_rows, B.count);
-  Kokkos::deep_copy(exec(), m_columns, on_host);
-  copy_block(exec(), m_columns, m_work.B);
+  Kokkos::deep_copy(exec(), m_columns.values, on_host);
+  copy_block(exec(), m_columns.values, m_work.B);
 }
 
 /// Waits.
@@ -81,8 +84,8 @@ void RankRefinement<Scalar, ExecutionSpace>::give_solutions(const RankColumns<Sc
   } else {
     reserve_columns(X.count);
     const Kokkos::View<Scalar**, Kokkos::LayoutLeft, Kokkos::HostSpace> on_host(X.data, m_rows, X.count);
-    copy_block(exec(), m_work.X, m_columns);
-    Kokkos::deep_copy(exec(), on_host, m_columns);
+    copy_block(exec(), m_work.X, m_columns.values);
+    Kokkos::deep_copy(exec(), on_host, m_columns.values);
   }
   exec().fence("lutra::solver: X is there");
 }
@@ -125,28 +128,26 @@ int RankRefinement<Scalar, ExecutionSpace>::improve_by_gmres(Transposition op, d
 template <class Scalar, class ExecutionSpace>
 void RankRefinement<Scalar, ExecutionSpace>::reserve(std::size_t k) {
   if (m_work.B.extent(1) == k) return;
-  m_channel.comm().agree("vectors of a distributed solve", [&] {
-    m_work = {};
-    m_work = Workspace(exec(), m_rows, k, m_budget);
-  });
+  renew_together(m_channel.comm(), "vectors of a distributed solve", m_work,
+                 [&] { return Workspace(exec(), m_rows, k, m_budget); });
 }
 
 /// For B and X of hosts: all ranks have the same kind.
 template <class Scalar, class ExecutionSpace>
 void RankRefinement<Scalar, ExecutionSpace>::reserve_columns(std::size_t k) {
-  if (m_columns.extent(1) == k) return;
-  m_channel.comm().agree("vectors of a distributed solve", [&] {
-    m_columns = {};
-    m_of_columns = MemoryReservation(m_budget);
-    m_columns = m_of_columns.template allocate<Columns>(exec(), "lutra::solver::B and X", m_rows, k);
+  if (m_columns.values.extent(1) == k) return;
+  renew_together(m_channel.comm(), "vectors of a distributed solve", m_columns, [&] {
+    HostColumns made{MemoryReservation(m_budget), {}};
+    made.values = made.memory.template allocate<Columns>(exec(), "lutra::solver::B and X", m_rows, k);
+    return made;
   });
 }
 
 template <class Scalar, class ExecutionSpace>
 void RankRefinement<Scalar, ExecutionSpace>::reserve_column() {
   if (m_column.B.extent(1) == 1) return;
-  m_channel.comm().agree("vectors of a distributed solve",
-                         [&] { m_column = Workspace(exec(), m_rows, 1, m_budget); });
+  renew_together(m_channel.comm(), "vectors of a distributed solve", m_column,
+                 [&] { return Workspace(exec(), m_rows, 1, m_budget); });
 }
 
 /// Allocates GMRES, with as many iterations a cycle as all ranks have memory for.
@@ -155,19 +156,21 @@ void RankRefinement<Scalar, ExecutionSpace>::reserve_gmres() {
   reserve_column();
   if (m_gmres.restart() > 0) return;
   int restart = gmres_refinement_restart;
+  Fgmres<Scalar, ExecutionSpace> made;  // no rank has m_gmres before all have it
   const auto allocate = [&] {
-    m_gmres = {};
-    m_gmres = Fgmres<Scalar, ExecutionSpace>(exec(), m_rows, restart, m_budget);
+    made = {};
+    made = Fgmres<Scalar, ExecutionSpace>(exec(), m_rows, restart, m_budget);
   };
   Communicator& comm = m_channel.comm();
   comm.agree("vectors of GMRES", allocate);
-  std::vector<int> fewest{-m_gmres.restart()};
+  std::vector<int> fewest{-made.restart()};
   comm.all_max(fewest);
   restart = -fewest[0];
   comm.agree("vectors of GMRES", [&] {
-    if (m_gmres.restart() != restart) allocate();
+    if (made.restart() != restart) allocate();
   });
-  m_gmres.join_by(m_reductions);
+  made.join_by(m_reductions);
+  m_gmres = std::move(made);
 }
 
 #define LUTRA_RANK_REFINEMENT(Scalar)    \

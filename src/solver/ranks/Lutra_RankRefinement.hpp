@@ -96,6 +96,11 @@ class RankRefinement {
  private:
   using Workspace = SolveWorkspace<Scalar, ExecutionSpace>;
   using Columns = Kokkos::View<Scalar**, Kokkos::LayoutLeft, Memory>;
+  /// B or X of hosts on a device.
+  struct HostColumns {
+    MemoryReservation memory;
+    Columns values;  ///< [rows × k]
+  };
   const ExecutionSpace& exec() const { return m_channel.exec(); }
   void reserve(std::size_t k);
   void take_right_hand_sides(const RankColumns<const Scalar>& B);
@@ -112,8 +117,7 @@ class RankRefinement {
   RankReductions<Scalar> m_reductions;
   Scales<Scalar, Memory> m_scales;  ///< of these rows
   bool m_has_scales = false;
-  MemoryReservation m_of_columns;
-  Columns m_columns;                       ///< [rows × k] B or X of hosts on a device
+  HostColumns m_columns;
   Workspace m_work, m_column;              ///< vectors of this rank's rows, and for one column
   Fgmres<Scalar, ExecutionSpace> m_gmres;  ///< empty until needed
 };

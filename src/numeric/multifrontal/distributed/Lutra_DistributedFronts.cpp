@@ -89,15 +89,24 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
 
   const ExecutionSpace& exec() const { return channel.exec(); }
 
-  /// On rank 0: plans all parts and sends them to their ranks.
-  void plan_parts(const AssemblyTree& tree, const FrontEntries& entries_of_A,
-                  const std::vector<std::vector<std::int64_t>>& rows_of_ranks) {
-    std::vector<std::vector<int>> numbers(static_cast<std::size_t>(comm.size()));
-    for (int p = 0; p < ranks.n_parts(); ++p) at(numbers, at(ranks.rank_of_part, p)).push_back(p);
-    for (int r = 0; r < comm.size(); ++r) comm.send(r, plan_tag, at(numbers, r));
-    const std::vector<RowPlace> places = find_rows(rows_of_ranks, entries_of_A.A);
+  /// What rank 0 plans for all ranks.
+  struct AllParts {
+    std::vector<std::vector<int>> numbers;  ///< [P] of the parts of each rank
+    std::vector<RowPlace> places;           ///< of the rows of A
+    std::vector<Impl::FrontPartPlan> plans;
+    std::vector<PartBoundary> boundaries;
+  };
+
+  /// On rank 0.
+  AllParts plan_parts(const AssemblyTree& tree, const FrontEntries& entries_of_A,
+                      const std::vector<std::vector<std::int64_t>>& rows_of_ranks) const {
+    AllParts all;
+    all.numbers.resize(static_cast<std::size_t>(comm.size()));
+    for (int p = 0; p < ranks.n_parts(); ++p) at(all.numbers, at(ranks.rank_of_part, p)).push_back(p);
+    all.places = find_rows(rows_of_ranks, entries_of_A.A);
     const Impl::FrontPartMaker maker(tree, entries_of_A, ranks.part);
-    std::vector<Impl::FrontPartPlan> plans(static_cast<std::size_t>(ranks.n_parts()));
+    std::vector<Impl::FrontPartPlan>& plans = all.plans;
+    plans.resize(static_cast<std::size_t>(ranks.n_parts()));
     std::vector<std::exception_ptr> failures(plans.size());
     Kokkos::parallel_for(
         "lutra::numeric::plans of parts",
@@ -113,15 +122,22 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
     for (const auto& failure : failures)
       if (failure) std::rethrow_exception(failure);
     std::vector<Impl::PartOutline> outlines;
+    for (const Impl::FrontPartPlan& plan : plans) outlines.emplace_back(plan);
+    all.boundaries = Impl::find_boundaries(tree, ranks, outlines);
+    return all;
+  }
+
+  /// On rank 0, after all ranks have agreed that there are plans: nobody would receive parts of them.
+  void send_parts(const AllParts& all) const {
+    for (int r = 0; r < comm.size(); ++r) comm.send(r, plan_tag, at(all.numbers, r));
     for (int p = 0; p < ranks.n_parts(); ++p) {
-      const Impl::FrontPartPlan& plan = at(plans, p);
+      const Impl::FrontPartPlan& plan = at(all.plans, p);
       const int to = at(ranks.rank_of_part, p);
       send_plan(comm, to, plan);
-      comm.send(to, plan_tag, select(places, plan.user_row));
-      comm.send(to, plan_tag, select(places, plan.user_column));
-      outlines.emplace_back(plan);
+      comm.send(to, plan_tag, select(all.places, plan.user_row));
+      comm.send(to, plan_tag, select(all.places, plan.user_column));
     }
-    for (const PartBoundary& boundary : Impl::find_boundaries(tree, ranks, outlines))
+    for (const PartBoundary& boundary : all.boundaries)
       comm.send(at(ranks.rank_of_part, boundary.number), boundary_tag, Impl::packed(boundary));
   }
 
@@ -230,11 +246,13 @@ struct DistributedFronts<Scalar, ExecutionSpace>::State {
   void set_scales(const Exchange& to_pivots, const Exchange& to_others, std::span<const Real> scale,
                   const Target& target) {
     using Column = Kokkos::View<Real**, Kokkos::LayoutLeft, Memory>;
-    const auto own = Kokkos::create_mirror_view_and_copy(
-        Memory(),
+    const auto own = Impl::mirror_in<Memory>(
         Kokkos::View<const Real**, Kokkos::LayoutLeft, Kokkos::HostSpace>(scale.data(), scale.size(), 1));
-    const Column pivots("lutra::numeric::scales of pivots", to_pivots.n_targets(), 1);
-    const Column others("lutra::numeric::scales of other rows", to_others.n_targets(), 1);
+    const auto scales_of = [](const char* label, const Exchange& exchange) {
+      return Impl::make_uncounted<Column>(label, exchange.n_targets(), 1);
+    };
+    const Column pivots = scales_of("lutra::numeric::scales of pivots", to_pivots);
+    const Column others = scales_of("lutra::numeric::scales of other rows", to_others);
     to_pivots.forward(channel, own, pivots);
     to_others.forward(channel, own, others);
     std::size_t first = 0, first_other = 0;
@@ -321,13 +339,16 @@ DistributedFronts<Scalar, ExecutionSpace>::DistributedFronts(
     const FrontRanks* division, const std::optional<Symmetry>& symmetry)
     : m_state(std::make_unique<State>(comm, budget, symmetry)) {
   State& state = *m_state;
+  typename State::AllParts all;
   comm.agree("numeric: division of the assembly tree", [&] {
     if (comm.rank() != 0) return;
     const Communicator::Work work(comm);
     const auto goal = budget.limit_bytes() > 0 ? DivisionGoal::memory : DivisionGoal::time;
     state.ranks = division != nullptr ? *division : distribute_fronts(tree, comm.size(), goal, state.costs());
-    state.plan_parts(tree, entries, rows_of_ranks);
+    all = state.plan_parts(tree, entries, rows_of_ranks);
   });
+  if (comm.rank() == 0) state.send_parts(all);
+  all = {};
   std::vector<PlannedPart> planned = state.receive_parts();
   state.plan_exchanges(planned);
   comm.agree("numeric: plan and memory of fronts", [&] {

@@ -109,7 +109,8 @@ class KernelSweeps {
     Kokkos::deep_copy(m_exec, Kokkos::subview(m_b, std::pair<std::size_t, std::size_t>(0, used)),
                       Kokkos::View<const Scalar*, Kokkos::HostSpace>(b.data(), used));
     if (memory.backend() == CommBackend::mpi) {
-      if (m_slots.extent(0) == 0) m_slots = Values("lutra::trisolve::slots", m_slot_rows * m_columns);
+      if (m_slots.extent(0) == 0)
+        m_slots = make_uncounted<Values>("lutra::trisolve::slots", m_slot_rows * m_columns);
       solve_by_batches(comm, memory, k, epoch);
     } else {
       m_slots = Values(memory.template at<Scalar>(0), m_slot_rows * m_columns);
