@@ -106,10 +106,14 @@ class DistributedLU:
             csr, indices = given or (None, None)
             own, count = ("float32", 0) if csr is None else (csr.scalar, csr.shape[0])
             scalar, rows_before = self._solver.agree(own, count, problem)
-            if rows is None:
-                indices = indices + rows_before
-            pattern = (np.array(csr.indptr, np.int64), np.array(csr.indices, np.int64))
-            data = np.ascontiguousarray(csr.data, scalar)
+            try:
+                if rows is None:
+                    indices = indices + rows_before
+                pattern = (np.array(csr.indptr, np.int64), np.array(csr.indices, np.int64))
+                data = np.ascontiguousarray(csr.data, scalar)
+            except MemoryError as error:  # of this rank alone, after all have agreed
+                self._solver.abandon(f"{type(error).__name__}: {error}")
+                raise
             status = self._solver.factorize(scalar, csr.shape[1], indices, *pattern, data)
             self._pattern, self._scalar, self._n = pattern, scalar, csr.shape[1]
             return status
@@ -148,18 +152,20 @@ class DistributedLU:
         """
         out = np.empty(0)
 
-        def prepare() -> np.ndarray:
+        nothing = np.empty((0, 1), self._scalar, order="F")
+
+        def prepare() -> tuple[np.ndarray, np.ndarray, bool]:
             if trans not in ("N", "T", "H"):
                 raise ValueError("trans has to be 'N', 'T' or 'H'")
-            return as_vectors(b if scipy.sparse.issparse(b) else np.asarray(b), self._scalar).array
-
-        def run(array: np.ndarray | None, problem: str) -> str:
-            nonlocal out
-            array = np.empty(0, self._scalar) if array is None else array
+            array = as_vectors(b if scipy.sparse.issparse(b) else np.asarray(b), self._scalar).array
             columns = np.asfortranarray(array[:, np.newaxis] if array.ndim == 1 else array)
-            x = np.empty_like(columns)
+            return columns, np.empty_like(columns), array.ndim == 1
+
+        def run(given: tuple[np.ndarray, np.ndarray, bool] | None, problem: str) -> str:
+            nonlocal out
+            columns, x, is_vector = given or (nothing, nothing, True)
             status = self._solver.solve(columns, x, trans, problem)
-            out = x[:, 0] if array.ndim == 1 else x
+            out = x[:, 0] if is_vector else x
             return status
 
         self._collective(prepare, run)

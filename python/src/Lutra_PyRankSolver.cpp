@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <complex>
 #include <type_traits>
+#include <utility>
 
 #include "Lutra_CollectiveLU.hpp"
 #include "Lutra_Instantiate.hpp"
@@ -140,7 +141,11 @@ class RankSolverOf final : public RankSolver {
   Status factorize(ScalarType scalar, const RowArrays& A) override {
     if (!m_lu || m_scalar != scalar) {
       if (m_lu) m_lu->close();
-      m_lu = make_lu(scalar, m_calls);
+      m_lu.reset();
+      std::unique_ptr<LuOfRanks> made;
+      m_calls.run(
+          "factorize", [&] { made = make_lu(scalar, m_calls); }, [] {});
+      m_lu = std::move(made);
       m_scalar = scalar;
     }
     return m_lu->factorize(m_options, A);
@@ -167,9 +172,9 @@ class RankSolverOf final : public RankSolver {
     m_options.ordering = Ordering::user;
     m_options.user_permutation = permutation;
   }
-  LuOfRanks& factorized(const std::string& call) {
+  LuOfRanks& factorized(const char* call) {
     const auto refuse = [&] {
-      throw CallOrderError(call + ": there is no factorization; factorize a matrix first");
+      throw CallOrderError(std::string(call) + ": there is no factorization; factorize a matrix first");
     };
     if (!m_lu) m_calls.run(call, refuse, [] {});
     return *m_lu;

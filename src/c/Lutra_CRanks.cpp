@@ -36,28 +36,32 @@ void check_is_built(int scalar) {
 }
 #undef LUTRA_IS_SCALAR
 
-std::unique_ptr<AnySolver> make_typed(std::unique_ptr<Impl::RankCalls> calls, int scalar, int index,
+/// Null if the scalar type is not built.
+std::unique_ptr<AnySolver> make_typed(const std::shared_ptr<Impl::RankCalls>& calls, int scalar, int index,
                                       bool on_device) {
-#define LUTRA_TRY_SCALAR(Scalar)   \
-  if (scalar == scalar_of<Scalar>) \
-    return std::make_unique<RankSolver<Scalar>>(std::move(calls), index, on_device);
+#define LUTRA_TRY_SCALAR(Scalar) \
+  if (scalar == scalar_of<Scalar>) return std::make_unique<RankSolver<Scalar>>(calls, index, on_device);
   LUTRA_FOR_EACH_SCALAR(LUTRA_TRY_SCALAR)
 #undef LUTRA_TRY_SCALAR
-  return nullptr;  // not reached
+  return nullptr;
 }
 
 std::unique_ptr<AnySolver> make(MPI_Comm ranks, int scalar, int index, const char* backend) {
-  auto calls = std::make_unique<Impl::RankCalls>(ranks);
-  bool on_device = false;
+  const auto calls = std::make_shared<Impl::RankCalls>(ranks);
+  std::unique_ptr<AnySolver> solver;
   try {
     calls->run(
-        "lutra_mpi_create\nscalar type " + std::to_string(scalar) + "\nbackend " +
-            (backend == nullptr ? "auto" : backend),
+        "lutra_mpi_create",
+        [&] {
+          return "scalar type " + std::to_string(scalar) + "\nbackend " +
+                 (backend == nullptr ? "auto" : backend);
+        },
         [&] {
           check_scalar(scalar);
           check_index(index);
-          on_device = is_on_device(backend);
+          const bool on_device = is_on_device(backend);
           start_kokkos(0, -1);
+          solver = make_typed(calls, scalar, index, on_device);
         },
         [] {});
     check_is_built(scalar);
@@ -65,7 +69,7 @@ std::unique_ptr<AnySolver> make(MPI_Comm ranks, int scalar, int index, const cha
     calls->close();
     throw;
   }
-  return make_typed(std::move(calls), scalar, index, on_device);
+  return solver;
 }
 
 /// Runs call(solver) if the handle is one of several ranks, and invalidates the cached report.

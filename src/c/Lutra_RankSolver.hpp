@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,7 +74,7 @@ void check_row_arrays(const lutra_rows& A) {
 template <class Scalar>
 class RankSolver final : public AnyRankSolver {
  public:
-  RankSolver(std::unique_ptr<Impl::RankCalls> calls, int index, bool on_device)
+  RankSolver(std::shared_ptr<Impl::RankCalls> calls, int index, bool on_device)
       : m_index(index), m_on_device(on_device), m_calls(std::move(calls)), m_lu(*m_calls) {}
 
   void set_option(std::string_view name, std::string_view value) override {
@@ -187,7 +188,7 @@ class RankSolver final : public AnyRankSolver {
   int m_index;  ///< LUTRA_INT32 or LUTRA_INT64, of rows and columns
   bool m_on_device;
   LuOptions m_options;
-  std::unique_ptr<Impl::RankCalls> m_calls;
+  std::shared_ptr<Impl::RankCalls> m_calls;
   Impl::CollectiveLU<Scalar> m_lu;
 };
 

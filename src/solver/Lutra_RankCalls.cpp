@@ -79,9 +79,9 @@ void RankCalls::close() {
 
 /// Returns the name of the function. Allocates nothing: where this rank has no memory, the others, which wait
 /// for it, have to learn of it in the call.
-const char* RankCalls::begin(const std::string& request) {
-  const std::size_t length = std::min({request.find('\n'), request.size(), m_name.size() - 1});
-  m_name[request.copy(m_name.data(), length)] = '\0';
+const char* RankCalls::begin(std::string_view name) {
+  const std::size_t length = std::min(name.size(), m_name.size() - 1);
+  m_name[name.copy(m_name.data(), length)] = '\0';
   if (!m_comm) throw CallOrderError(std::string(m_name.data()) + ": the solver is closed");
   if (!is_mpi_running()) throw CallOrderError(std::string(m_name.data()) + ": MPI has ended");
   if (m_comm->failure()) throw RemoteError(*m_comm->failure());
@@ -99,11 +99,15 @@ void RankCalls::abandon(const std::string& reason) {
 
 /// Throws on all ranks what is wrong on the lowest rank with a problem; if there is none, that requests
 /// differ.
-void RankCalls::agree(const char* name, const std::string& request, const std::exception_ptr& problem) {
-  std::vector<char> mine(request.begin(), request.end());
-  if (problem) mine.clear();
+void RankCalls::agree(std::string_view name, std::string_view request, const std::exception_ptr& problem) {
+  std::vector<char> mine;
+  if (!problem) {
+    mine.assign(name.begin(), name.end());
+    if (!request.empty()) mine.push_back('\n');
+    mine.insert(mine.end(), request.begin(), request.end());
+  }
   const auto requests = m_comm->gather(mine);
-  m_comm->agree(name, [&] {
+  m_comm->agree(m_name.data(), [&] {
     if (problem) std::rethrow_exception(problem);
     const auto is_empty = [](const std::vector<char>& one) { return one.empty(); };
     if (std::ranges::none_of(requests, is_empty)) compare(requests);

@@ -48,10 +48,14 @@ class TpetraDistributedLU {
   explicit TpetraDistributedLU(const Teuchos::Comm<int>& comm, const Teuchos::ParameterList& list = {}) {
     Impl::with_teuchos_errors([&] {
       m_calls = std::make_unique<Impl::RankCalls>(mpi_of(comm));
-      m_lu = std::make_unique<Impl::CollectiveLU<scalar_type>>(*m_calls);
       try {
         m_calls->run(
-            "TpetraDistributedLU", [&] { m_options = read_list(list); }, [] {});
+            "TpetraDistributedLU",
+            [&] {
+              m_lu = std::make_unique<Impl::CollectiveLU<scalar_type>>(*m_calls);
+              m_options = read_list(list);
+            },
+            [] {});
       } catch (...) {  // on all processes
         m_calls->close();
         throw;

@@ -20,6 +20,10 @@ using Impl::RankCalls;
 
 constexpr auto nothing = [] {};
 
+auto text(const char* request) {
+  return [request] { return std::string(request); };
+}
+
 bool is_last(RankCalls& calls) {
   return calls.communicator().rank() == calls.communicator().size() - 1;
 }
@@ -30,7 +34,7 @@ TEST_CASE("Rank calls: each rank checks its arguments, and all throw what the lo
   int ran = 0;
   const auto run = [&](int first_wrong) {
     calls.run(
-        "factorize\n3 columns",
+        "factorize", text("3 columns"),
         [&] {
           if (rank >= first_wrong) throw InputError("b is wrong");
         },
@@ -53,16 +57,31 @@ TEST_CASE("Rank calls: requests that differ are errors on all ranks", "[ranks]")
   const int P = calls.communicator().size();
   if (P == 1) return;
   const std::string last = "rank " + std::to_string(P - 1);
-  const auto run = [&](const std::string& usual, const std::string& of_last) {
-    calls.run(is_last(calls) ? of_last : usual, nothing, [] { FAIL("the action ran"); });
+  struct Request {
+    const char *name, *rest;
+  };
+  const auto run = [&](const Request& usual, const Request& of_last) {
+    const Request mine = is_last(calls) ? of_last : usual;
+    calls.run(mine.name, text(mine.rest), nothing, [] { FAIL("the action ran"); });
   };
   CHECK_THROWS_MATCHES(
-      run("solve\n1 column", "factorize"), InputError,
+      run({"solve", "1 column"}, {"factorize", ""}), InputError,
       MessageMatches(ContainsSubstring("rank 0: it asks for 'solve', " + last + " for 'factorize'")));
-  CHECK_THROWS_MATCHES(run("solve\n1 column\nA", "solve\n2 columns\nA"), InputError,
+  CHECK_THROWS_MATCHES(run({"solve", "1 column\nA"}, {"solve", "2 columns\nA"}), InputError,
                        MessageMatches(ContainsSubstring("'1 column', " + last + " for '2 columns'")));
-  CHECK_THROWS_MATCHES(run("solve", "solve\nA"), InputError,
+  CHECK_THROWS_MATCHES(run({"solve", ""}, {"solve", "A"}), InputError,
                        MessageMatches(ContainsSubstring("asks for '', " + last + " for 'A'")));
+  calls.close();
+}
+
+TEST_CASE("Rank calls: a request that one rank cannot make is an error on all", "[ranks]") {
+  RankCalls calls(MPI_COMM_WORLD);
+  const auto request = [&] {
+    if (is_last(calls)) throw std::bad_alloc();
+    return std::string("1 column");
+  };
+  CHECK_THROWS_AS(calls.run("solve", request, nothing, [] { FAIL("the action ran"); }), OutOfMemoryError);
+  CHECK_NOTHROW(calls.run("solve", nothing, nothing));
   calls.close();
 }
 

@@ -24,18 +24,21 @@ class CollectiveLU {
   explicit CollectiveLU(RankCalls& calls) : m_calls(calls) {}
 
   /// After an error in the distribution of rows there are no factors.
-  /// @param name of the caller's function, for messages
+  /// @param name of the caller's function, for messages; static text
   /// @param on_device whether to work on the ranks' CUDA devices
   /// @param n order of the whole matrix
   /// @param read returns the rows of this rank
   template <class Read>
-  Status factorize(const std::string& name, const LuOptions& options, bool on_device, std::int64_t n,
+  Status factorize(const char* name, const LuOptions& options, bool on_device, std::int64_t n,
                    const Read& read) {
     DistributedRows<Scalar> A;
     Status status = Status::not_solved;
     m_calls.run(
-        name + "\nmatrix of order " + std::to_string(n) + "\n" + text_of(options) +
-            (on_device ? "on devices" : "on hosts"),
+        name,
+        [&] {
+          return "matrix of order " + std::to_string(n) + "\n" + text_of(options) +
+                 (on_device ? "on devices" : "on hosts");
+        },
         [&] {
           check_options(options);
           if (n < 0) throw InputError("n: it is " + std::to_string(n));
@@ -51,7 +54,7 @@ class CollectiveLU {
 
   /// @param read returns the values of this rank's entries
   template <class Read>
-  Status refactorize(const std::string& name, const Read& read) {
+  Status refactorize(const char* name, const Read& read) {
     std::vector<Scalar> values;
     Status status = Status::not_solved;
     m_calls.run(
@@ -69,15 +72,17 @@ class CollectiveLU {
   /// @param read returns B, [rows × k] by columns
   /// @param write receives X in the same form; it is not called if the status says that there is none
   template <class Read, class Write>
-  Status solve(const std::string& name, std::int64_t k, Transposition op, const Read& read,
-               const Write& write) {
+  Status solve(const char* name, std::int64_t k, Transposition op, const Read& read, const Write& write) {
     constexpr const char* operations[] = {"A", "its transpose", "its adjoint"};
     std::vector<Scalar> B, X;
     m_calls.run(
-        name + "\n" + std::to_string(k) + " right-hand sides\nsolve with " +
-            operations[op == Transposition::none         ? 0
-                       : op == Transposition::transposed ? 1
-                                                         : 2],
+        name,
+        [&] {
+          return std::to_string(k) + " right-hand sides\nsolve with " +
+                 operations[op == Transposition::none         ? 0
+                            : op == Transposition::transposed ? 1
+                                                              : 2];
+        },
         [&] {
           require_matrix(name);
           B = read();
@@ -104,8 +109,9 @@ class CollectiveLU {
   std::int64_t all_entries() const { return m_all_entries; }  ///< of all ranks
 
  private:
-  void require_matrix(const std::string& name) const {
-    if (!m_lu) throw CallOrderError(name + ": there is no factorization; factorize a matrix first");
+  void require_matrix(const char* name) const {
+    if (!m_lu)
+      throw CallOrderError(std::string(name) + ": there is no factorization; factorize a matrix first");
   }
 
   Status replace_matrix(const DistributedRows<Scalar>& A, const LuOptions& options, bool on_device) {

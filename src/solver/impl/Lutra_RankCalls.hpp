@@ -47,22 +47,27 @@ class RankCalls {
 
   /// Collective. Runs `check` on each rank, compares the requests of all ranks, and then runs `action`. Costs
   /// a gather and an all-gather of a few bytes.
-  /// @param request the function and what all ranks must pass alike, one a line
-  /// @param check throws for wrong arguments of this rank
-  /// @param action collective; its errors are thrown on all ranks
-  /// @throws on all ranks: the exception of the lowest rank whose check threw; InputError if requests differ
-  template <class Check, class Action>
-  void run(const std::string& request, const Check& check, const Action& action) {
-    const char* const name = begin(request);
+  /// Whatever needs memory belongs into one of the three: the other ranks wait from here on.
+  /// @param name    of the caller's function, the same on all ranks
+  /// @param request returns what all ranks must pass alike, one a line; may throw as `check`
+  /// @param check   throws for wrong arguments of this rank
+  /// @param action  collective; its errors are thrown on all ranks
+  /// @throws on all ranks: the exception of the lowest rank whose request or check threw; InputError if
+  ///         requests differ
+  template <class Request, class Check, class Action>
+  void run(std::string_view name, const Request& request, const Check& check, const Action& action) {
+    const char* const where = begin(name);
+    std::string asked;
     std::exception_ptr problem;
     try {
+      asked = request();
       check();
     } catch (...) {
       problem = std::current_exception();
     }
     try {
-      m_comm->collectively(name, [&] {
-        agree(name, request, problem);
+      m_comm->collectively(where, [&] {
+        agree(name, asked, problem);
         action();
       });
     } catch (...) {
@@ -71,13 +76,19 @@ class RankCalls {
     }
     m_away.emplace(*m_comm);
   }
+  /// The same for a function without other arguments.
+  template <class Check, class Action>
+  void run(std::string_view name, const Check& check, const Action& action) {
+    run(
+        name, [] { return std::string(); }, check, action);
+  }
 
   /// Tells the ranks that wait for this one that it will not come; they throw RemoteError.
   void abandon(const std::string& reason);
 
  private:
-  const char* begin(const std::string& request);
-  void agree(const char* name, const std::string& request, const std::exception_ptr& problem);
+  const char* begin(std::string_view name);
+  void agree(std::string_view name, std::string_view request, const std::exception_ptr& problem);
 
   std::unique_ptr<Communicator> m_comm;      ///< null after `close`
   std::optional<Communicator::Work> m_away;  ///< while the caller computes
