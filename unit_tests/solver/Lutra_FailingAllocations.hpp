@@ -27,12 +27,19 @@ enum class Allocations {
   all      ///< those, and malloc of C libraries. Without glibc, and with sanitizers: as of_cpp
 };
 
+/// How many allocations fail.
+enum class Shortage {
+  one,     ///< one, as where a large array does not fit
+  lasting  ///< also the later ones of the call, unless an exception passes: as where memory is used up
+};
+
 /// The program's own operator new and malloc, of which one call returns no memory. Allocations of all threads
 /// count, numbered from 1 in each call. One that Kokkos makes to free a View does not fail: there an
 /// exception ends the program, whatever Lutra does.
 class FailingAllocations {
  public:
-  explicit FailingAllocations(Allocations which = Allocations::of_cpp) : m_which(which) {}
+  explicit FailingAllocations(Allocations which = Allocations::of_cpp, Shortage shortage = Shortage::one)
+      : m_which(which), m_shortage(shortage) {}
 
   static constexpr const char* event = "allocation";
   /// Runs a call. @returns how many allocations it made
@@ -42,6 +49,7 @@ class FailingAllocations {
 
  private:
   Allocations m_which;
+  Shortage m_shortage;
 };
 
 namespace Impl {

@@ -11,12 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "Lutra_CollectiveLU.hpp"
 #include "Lutra_Distributed.hpp"
 #include "Lutra_Error.hpp"
 #include "Lutra_FailingAllocations.hpp"
 #include "Lutra_FailingMessages.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_MatrixMarket.hpp"
+#include "Lutra_RankCalls.hpp"
 #include "Lutra_TestStatus.hpp"
 
 // An allocation or a message of one rank fails while the others work. All ranks get an error, none waits for
@@ -42,9 +44,10 @@ bool on_all_ranks(bool here) {
 template <class Solver, class Options>
 class RankSweep {
  public:
-  /// @param patience seconds of the watchdog
-  RankSweep(HostMatrix<double> A, const Options& options, double patience = CommOptions().watchdog_seconds)
-      : m_matrix(std::move(A)), m_options(options), m_patience(patience) {
+  /// @param patience   seconds of the watchdog; long, since busy cores are no failure
+  /// @param times_out  whether it may be the watchdog that ends a call
+  RankSweep(HostMatrix<double> A, const Options& options, double patience = 30, bool times_out = false)
+      : m_matrix(std::move(A)), m_options(options), m_patience(patience), m_times_out(times_out) {
     Run run(*this);
     run.factorize();
     m_expected = run.solve();
@@ -81,7 +84,7 @@ class RankSweep {
       for (std::size_t i = 0; i < b.size(); ++i) b[i] = 1 + static_cast<double>(A.rows[i] % 7);
     }
     void factorize() { succeed(solver->factorize(A)); }
-    Numbers solve() {
+    const Numbers& solve() {
       succeed(solver->solve(b, x));
       return x;
     }
@@ -142,6 +145,7 @@ class RankSweep {
       return;
     }
     CHECK_THROWS_AS(run.comm.barrier(), RemoteError);  // also where the call had ended before
+    CHECK((m_times_out || run.comm.failure()->kind != FailureKind::timeout));
     CHECK(run.comm.leave());
     PMPI_Barrier(MPI_COMM_WORLD);
     run.solver.reset();
@@ -165,6 +169,7 @@ class RankSweep {
   HostMatrix<double> m_matrix;
   Options m_options;
   double m_patience;
+  bool m_times_out;
   Numbers m_expected;  // X of this rank
 };
 
@@ -195,19 +200,95 @@ void check_ldlt(const Failing& failing, long most) {
   RankSweep<DistributedLDLT<double>, LdltOptions>(generate("kkt", 150), in_place()).check(failing, most);
 }
 
+/// CollectiveLU as C, Python and Trilinos use it: each request is made where the other ranks learn of errors.
+struct CollectiveCalls {
+  lutra::Impl::RankCalls calls{MPI_COMM_WORLD, 30};
+  lutra::Impl::CollectiveLU<double> lu{calls};
+  LuOptions options = by_fronts();
+  DistributedRows<double> A = deal_rows(calls.communicator(), generate("convdiff3d", 4));
+  Numbers x = Numbers(A.rows.size());
+
+  Status factorize() {
+    return lu.factorize("factorize, in the words of a language", options, false, A.n, [&] { return A; });
+  }
+  Status solve() {
+    return lu.solve(
+        "solve, in the words of a language", 1, Transposition::none,
+        [&] { return Numbers(A.rows.size(), 1.0); }, [&](const Numbers& X) { x = X; });
+  }
+  Numbers solution() {
+    succeed(factorize());
+    succeed(solve());
+    return x;
+  }
+};
+
+void check_collective_call(bool solves, long event, const Numbers& expected) {
+  CollectiveCalls run;
+  if (solves) succeed(run.factorize());
+  const int last = run.calls.communicator().size() - 1;
+  PMPI_Barrier(MPI_COMM_WORLD);
+  const auto call = [&] { solves ? run.solve() : run.factorize(); };
+  bool threw = true;
+  try {
+    if (run.calls.communicator().rank() == last)
+      threw = FailingAllocations().fail(event, call) == Injected::thrown;
+    else
+      call(), threw = false;
+  } catch (const RemoteError&) {
+  } catch (const std::bad_alloc&) {
+  }
+  PMPI_Barrier(MPI_COMM_WORLD);
+  if (on_any_rank(run.calls.communicator().failure().has_value())) {
+    CHECK_THROWS_AS(run.calls.communicator().barrier(), RemoteError);
+    CHECK(run.calls.communicator().failure()->kind != FailureKind::timeout);
+    CHECK(run.calls.communicator().leave());
+    return;
+  }
+  REQUIRE((on_all_ranks(threw) || on_all_ranks(!threw)));
+  REQUIRE(on_all_ranks(run.solution() == expected));
+  run.calls.close();
+}
+
+/// Lets allocations of the last rank fail: the first twelve of each call, with those of its request, and
+/// @param most of all, at equal distances; 0: all
+void check_collective_calls(long most) {
+  CollectiveCalls counted;
+  const Numbers expected = counted.solution();
+  for (const bool solves : {false, true}) {
+    long count = FailingAllocations().count([&] { solves ? counted.solve() : counted.factorize(); });
+    PMPI_Bcast(&count, 1, MPI_LONG, counted.calls.communicator().size() - 1, MPI_COMM_WORLD);
+    const long step = most > 0 ? 1 + (count - 1) / most : 1;
+    for (long event = 1; event <= count; event += event < 12 ? 1 : step) {
+      INFO((solves ? "solve" : "factorize") << ", allocation " << event << " of " << count);
+      check_collective_call(solves, event, expected);
+    }
+  }
+  counted.calls.close();
+}
+
 }  // namespace
 
 #ifdef LUTRA_HAS_F64
-// The next three are not part of every run: after some allocations that fail, the ranks of the next call wait
-// for one another until the watchdog ends them (docs/sanitizers.md).
-TEST_CASE("a rank without memory: all ranks throw, and the next call is right", "[.][campaign]") {
+TEST_CASE("a rank without memory: all ranks throw, and the next call is right", "[failures]") {
   check_lu(FailingAllocations(), 6);
 }
-TEST_CASE("a rank without memory: rank 0 alone with the pattern of all", "[.][campaign]") {
+TEST_CASE("a rank without memory: rank 0 alone with the pattern of all", "[failures]") {
   check_alone_with_pattern_of_all(FailingAllocations(), 3);
 }
-TEST_CASE("a rank without memory: LDLT", "[.][campaign]") {
+TEST_CASE("a rank without memory: LDLT", "[failures]") {
   check_ldlt(FailingAllocations(), 4);
+}
+TEST_CASE("a rank without memory: vectors of a solve are those of all ranks, or of none", "[failures]") {
+  RankSweep<DistributedLDLT<double>, LdltOptions>(generate("kkt", 40), in_place())
+      .check(FailingAllocations(), 0, {"solve"});
+}
+TEST_CASE("a rank whose memory is used up: the others learn of it", "[failures]") {
+  check_lu(FailingAllocations(Allocations::of_cpp, Shortage::lasting), 4);
+  check_ldlt(FailingAllocations(Allocations::of_cpp, Shortage::lasting), 2);
+}
+TEST_CASE("a rank without memory: calls as other languages make them", "[failures]") {
+  check_collective_calls(20);
 }
 
 TEST_CASE("a message that MPI refuses: all ranks throw, and the next call is right", "[failures]") {
@@ -216,7 +297,7 @@ TEST_CASE("a message that MPI refuses: all ranks throw, and the next call is rig
 }
 
 TEST_CASE("a message that is lost: the watchdog ends the waits of all ranks", "[failures]") {
-  RankSweep<DistributedLU<double>, LuOptions>(generate("convdiff3d", 6), by_fronts(), 1.5)
+  RankSweep<DistributedLU<double>, LuOptions>(generate("convdiff3d", 6), by_fronts(), 1.5, true)
       .check(FailingMessages(MessageFault::lost), 1, {"solve"});
 }
 
@@ -236,15 +317,18 @@ TEST_CASE("what MPI says of a call that failed is in the error of its rank", "[f
 
 TEST_CASE("every allocation and message of ranks", "[.][campaign]") {
   for (const bool of_messages : {false, true}) {
+    if (!of_messages) check_collective_calls(0);
     const auto sweep = [&](const auto& failing) {
       check_lu(failing, 0);
       check_alone_with_pattern_of_all(failing, 0);
       check_ldlt(failing, 0);
     };
-    if (of_messages)
+    if (of_messages) {
       sweep(FailingMessages(MessageFault::refused));
-    else
+    } else {
       sweep(FailingAllocations());
+      sweep(FailingAllocations(Allocations::of_cpp, Shortage::lasting));
+    }
   }
 }
 #endif
