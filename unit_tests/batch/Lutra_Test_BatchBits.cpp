@@ -21,7 +21,7 @@ struct Fixture {
   Fixture() {
     std::mt19937 random(3);
     pattern = permuted_matrix<HostMatrix<Scalar>>(n, 3.0, random);
-    analysis = lutra::analyze<Scalar, Space>(Space(), on_device<Types>(pattern), Impl::for_batch(LuOptions()),
+    analysis = lutra::analyze<Scalar, Space>(Space(), on_device<Types>(pattern), lutra::Impl::for_batch(LuOptions()),
                                              MemoryBudget());
   }
   /// Solves for all systems. @returns X; `report` receives the report
