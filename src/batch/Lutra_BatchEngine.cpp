@@ -165,6 +165,16 @@ void BatchEngine<Scalar, ExecutionSpace>::start(std::size_t count, std::vector<s
   divide_into_chunks();
 }
 
+/// Bytes that one Numeric for a system that leaves the batch may need, with an analysis of its own.
+template <class Scalar, class ExecutionSpace>
+std::size_t BatchEngine<Scalar, ExecutionSpace>::bytes_alone() const {
+  const auto forecast = m_analysis->forecast();
+  const auto entries = static_cast<std::size_t>(2 * m_pattern.factor_entries + 3 * m_pattern.nnz);
+  std::size_t bytes = entries * (sizeof(Scalar) + sizeof(Offset));
+  if (forecast) bytes = std::max(forecast->factorization.device, forecast->solve.device);
+  return 2 * (bytes + m_analysis->held_bytes) + (std::size_t(1) << 16);
+}
+
 /// As many groups at once as fit in the memory limit, or in memory.
 template <class Scalar, class ExecutionSpace>
 void BatchEngine<Scalar, ExecutionSpace>::divide_into_chunks() {
@@ -173,7 +183,7 @@ void BatchEngine<Scalar, ExecutionSpace>::divide_into_chunks() {
   const std::size_t limit = m_budget.limit_bytes();
   if (limit > 0) {
     const std::size_t available = m_budget.available_bytes() + m_groups.bytes();
-    const std::size_t work = m_groups.workspace_bytes(groups);
+    const std::size_t work = m_groups.workspace_bytes(groups) + bytes_alone();
     const std::size_t left = available > work ? available - work : 0;
     groups = std::clamp<std::size_t>(left / std::max<std::size_t>(bytes, 1), 1, groups);
   }

@@ -60,6 +60,7 @@ class BatchEngine {
   void check_values(const Values& values, const std::vector<std::int64_t>& active);
   void check_symmetries(const Values& values, const std::vector<std::int64_t>& active);
   void start(std::size_t count, std::vector<std::int64_t> active);
+  std::size_t bytes_alone() const;
   void divide_into_chunks();
   Chunk chunk(std::size_t number) const;
   void load(const Chunk& chunk);
@@ -85,6 +86,7 @@ class BatchEngine {
   void solve_alone(const Chunk& chunk, std::size_t slot, const ConstBlock& B, const Block& X,
                    Transposition op, const SlotSolution& before);
   std::unique_ptr<SystemNumeric> make_numeric(const Chunk& chunk, std::size_t slot);
+  std::unique_ptr<SystemNumeric> make_numeric_in_memory(const Chunk& chunk, std::size_t slot);
   template <class Call>
   void with_numeric(const Chunk& chunk, std::size_t slot, const Call& call);
   bool is_alone(std::size_t system) const { return m_is_alone[system] != 0; }
@@ -105,6 +107,19 @@ class BatchEngine {
   std::map<std::size_t, std::unique_ptr<SystemNumeric>> m_alone;  ///< by system; some of them
 };
 
+/// Makes a Numeric; if memory does not suffice, without those that are kept.
+template <class Scalar, class ExecutionSpace>
+auto BatchEngine<Scalar, ExecutionSpace>::make_numeric_in_memory(const Chunk& chunk, std::size_t slot)
+    -> std::unique_ptr<SystemNumeric> {
+  try {
+    return make_numeric(chunk, slot);
+  } catch (const OutOfMemoryError&) {
+    if (m_alone.empty()) throw;
+  }
+  m_alone.clear();  // they are made again when they are needed
+  return make_numeric(chunk, slot);
+}
+
 /// Calls call(numeric) with the Numeric of a system that has left the batch. Few are kept; others are made
 /// again. If memory does not suffice for one, the system's status says so.
 template <class Scalar, class ExecutionSpace>
@@ -113,13 +128,11 @@ void BatchEngine<Scalar, ExecutionSpace>::with_numeric(const Chunk& chunk, std::
                                                        const Call& call) {
   const auto k = static_cast<std::size_t>(chunk.systems[slot]);
   try {
-    const auto kept = m_alone.find(k);
-    if (kept != m_alone.end()) return call(*kept->second);
-    auto numeric = make_numeric(chunk, slot);
-    call(*numeric);
+    if (const auto kept = m_alone.find(k); kept != m_alone.end()) return call(*kept->second);
+    auto numeric = make_numeric_in_memory(chunk, slot);
+    call(*numeric);  // not repeated: where X is B, a part of B may be gone
     if (m_alone.size() < max_kept && m_report.chunks == 1) m_alone.emplace(k, std::move(numeric));
   } catch (const OutOfMemoryError&) {
-    m_alone.erase(k);
     m_report.statuses[k] = Status::out_of_memory;
   }
 }
