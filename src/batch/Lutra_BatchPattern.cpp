@@ -286,7 +286,7 @@ BatchPattern<Scalar, ExecutionSpace> make_batch_pattern(const ExecutionSpace& ex
   lists.row_order = put("lutra::batch::row_order", host.row_order);
   lists.col_order = put("lutra::batch::col_order", host.col_order);
   lists.place = put("lutra::batch::place", place_entries(host, M_map, M_entries));
-  if constexpr (!is_host_space<ExecutionSpace>) find_levels(exec, host, pattern);
+  find_levels(exec, host, pattern);
   return pattern;
 }
 

@@ -5,10 +5,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "Lutra_Batch.hpp"
 #include "Lutra_BatchPattern.hpp"
+#include "Lutra_DeviceLaneGroups.hpp"
 #include "Lutra_HostLaneGroups.hpp"
 
 namespace lutra::Impl {
@@ -30,7 +32,8 @@ class BatchEngine {
   using Block = typename Batch::block_type;
   using Mask = typename Batch::mask_type;
   using SystemNumeric = Numeric<Scalar, ExecutionSpace>;
-  using Groups = LaneGroups<Scalar, ExecutionSpace>;
+  using Groups = std::conditional_t<is_host_space<ExecutionSpace>, HostLaneGroups<Scalar, ExecutionSpace>,
+                                    DeviceLaneGroups<Scalar, ExecutionSpace>>;
 
   BatchEngine(AnalysisPointer<Scalar, ExecutionSpace> analysis, const DirectOptions& options,
               const ExecutionSpace& exec, const MemoryBudget& budget);

@@ -39,7 +39,7 @@ struct BatchPattern {
       entry_of;                  ///< [nnz] entry of lists.A of each caller's entry; empty: own
   std::vector<Offset> row_map;   ///< [n + 1] of callers' matrices, on the host for messages
   std::vector<Ordinal> entries;  ///< [nnz]
-  /// Levels of solves with L (also of the factorization) and with U; devices only. Transposed solves take
+  /// Levels of solves with L (also of the factorization) and with U, for devices. Transposed solves take
   /// them in reverse.
   BatchLevels<Memory> lower, upper;
   MemoryReservation keep;

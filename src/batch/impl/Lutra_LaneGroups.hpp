@@ -2,6 +2,7 @@
 #ifndef LUTRA_LANEGROUPS_HPP
 #define LUTRA_LANEGROUPS_HPP
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -37,13 +38,62 @@ struct SlotSolution {
   std::int64_t first_failed = -1;
 };
 
-/// Joins the errors of one right-hand side into those of its system.
-inline bool take_column(const SlotSolveOptions& options, double componentwise, double normwise,
-                        double amplification, int steps, SlotSolution& solution) {
-  solution.componentwise = std::max(solution.componentwise, componentwise);
-  solution.normwise = std::max(solution.normwise, normwise);
-  solution.steps = std::max(solution.steps, steps);
-  return componentwise <= options.tolerance && amplification <= options.max_amplification;
+/// Backward errors of one right-hand side of one system.
+struct SlotErrors {
+  double componentwise = 0, normwise = 0, amplification = 0;
+  int steps = 0;        ///< of refinement
+  bool active = false;  ///< refinement goes on
+
+  /// From the maxima over rows, as ResidualMaxima::errors.
+  static SlotErrors from(double ratio, double residual, double solution, double right_side, double norm) {
+    const double product = norm * solution;
+    const double normwise = residual == 0             ? 0.0
+                            : std::isfinite(residual) ? residual / (product + right_side)
+                                                      : residual;
+    return {ratio, normwise, right_side > 0 ? product / right_side : 0.0};
+  }
+  /// Whether refinement begins or goes on.
+  void start() {
+    steps = 0;
+    active = std::isfinite(componentwise);
+  }
+  /// Takes the errors of a correction if they are lower. Refinement ends unless they are halved.
+  /// @returns whether it took them
+  bool keep_better(const SlotErrors& trial) {
+    const bool better = trial.componentwise < componentwise;
+    active = trial.componentwise <= 0.5 * componentwise;
+    ++steps;
+    if (!better) return false;
+    componentwise = trial.componentwise;
+    normwise = trial.normwise;
+    amplification = trial.amplification;
+    return true;
+  }
+};
+
+/// Joins the errors of right-hand sides [first, …) into those of their systems, by columns of `errors`. A
+/// system of which one fails is left to others from `first` on.
+inline void judge_solutions(const std::vector<SlotErrors>& errors, const SlotSolveOptions& options,
+                            std::size_t first, std::size_t first_slot, std::size_t slots,
+                            const std::vector<char>& used, std::span<SlotSolution> solutions) {
+  for (std::size_t l = 0; l < slots; ++l) {
+    SlotSolution& of = solutions[first_slot + l];
+    if (used[first_slot + l] == 0 || of.first_failed >= 0) continue;
+    SlotSolution joined = of;
+    bool good = true;
+    for (std::size_t s = l; s < errors.size(); s += slots) {
+      const SlotErrors& e = errors[s];
+      joined.componentwise = std::max(joined.componentwise, e.componentwise);
+      joined.normwise = std::max(joined.normwise, e.normwise);
+      joined.steps = std::max(joined.steps, e.steps);
+      good = good && e.componentwise <= options.tolerance && e.amplification <= options.max_amplification;
+    }
+    if (good) {
+      of = joined;
+    } else {
+      of.first_failed = static_cast<std::int64_t>(first);
+    }
+  }
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -53,12 +103,6 @@ using ConstBatchBlock =
     Kokkos::View<const Scalar***, Kokkos::LayoutStride, typename ExecutionSpace::memory_space>;
 template <class Scalar, class ExecutionSpace>
 using BatchBlock = Kokkos::View<Scalar***, Kokkos::LayoutStride, typename ExecutionSpace::memory_space>;
-
-/// Values and factors of the groups of a batch, or of one of its chunks, on devices: a thread has a lane. A
-/// slot is a lane of a group; `systems` names the caller's system in each slot, also in those that only fill
-/// the last group. Hosts: Lutra_HostLaneGroups.hpp, with the same members.
-template <class Scalar, class ExecutionSpace>
-class LaneGroups;
 
 }  // namespace lutra::Impl
 

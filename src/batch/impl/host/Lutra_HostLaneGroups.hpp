@@ -11,9 +11,11 @@
 
 namespace lutra::Impl {
 
-/// Groups on hosts: a system has a lane of vector registers, and a thread takes a group at a time.
-template <class Scalar, HostExecution ExecutionSpace>
-class LaneGroups<Scalar, ExecutionSpace> {
+/// Values and factors of the groups of a batch, or of one of its chunks, on hosts: a system has a lane of
+/// vector registers, and a thread takes a group at a time. A slot is a lane of a group; `systems` names the
+/// caller's system in each slot, also in those that only fill the last group.
+template <class Scalar, class ExecutionSpace>
+class HostLaneGroups {
  public:
   using Memory = typename ExecutionSpace::memory_space;
   using Real = RealOf<Scalar>;
@@ -25,7 +27,7 @@ class LaneGroups<Scalar, ExecutionSpace> {
   static constexpr int parts = ScalarTraits<Scalar>::is_complex ? 2 : 1;
   static constexpr int columns_at_once = 4;  ///< right-hand sides that share a pass over the factors
 
-  LaneGroups(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget)
+  HostLaneGroups(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget)
       : m_exec(exec), m_pattern(pattern), m_budget(budget), m_kernels(best_lanes<Real>()) {}
 
   static std::size_t bytes_per_group(const Pattern& pattern) {
@@ -195,7 +197,7 @@ class LaneGroups<Scalar, ExecutionSpace> {
 
   /// Solves of one group with the workspace of one thread.
   struct GroupSolve {
-    const LaneGroups& groups;
+    const HostLaneGroups& groups;
     std::size_t thread, g;
     Transposition op;
     std::span<const std::int64_t> systems;
@@ -203,13 +205,7 @@ class LaneGroups<Scalar, ExecutionSpace> {
     const SlotSolveOptions& options;
     std::span<SlotSolution> solutions;
 
-    /// Errors of one right-hand side of one lane.
-    struct Errors {
-      double componentwise = 0, normwise = 0, amplification = 0;
-      int steps = 0;
-      bool active = false;  ///< refinement goes on
-    };
-    using ColumnErrors = std::vector<Errors>;  // [columns · size]
+    using ColumnErrors = std::vector<SlotErrors>;  // [columns · size]
 
     bool is_used() const {
       return std::any_of(used.begin() + static_cast<std::ptrdiff_t>(g * size),
@@ -271,15 +267,11 @@ class LaneGroups<Scalar, ExecutionSpace> {
                                             groups.A(g), B, X, R, columns, maxima, norm});
       for (int c = 0; c < columns; ++c) {
         for (std::size_t l = 0; l < size; ++l) {
-          Errors& e = errors[static_cast<std::size_t>(c) * size + l];
-          const auto residual = static_cast<double>(maxima[c].residual[l]);
-          const double product = static_cast<double>(norm[l]) * static_cast<double>(maxima[c].solution[l]);
-          const auto right_side = static_cast<double>(maxima[c].right_side[l]);
-          e.componentwise = static_cast<double>(maxima[c].ratio[l]);
-          e.normwise = residual == 0             ? 0.0
-                       : std::isfinite(residual) ? residual / (product + right_side)
-                                                 : residual;
-          e.amplification = right_side > 0 ? product / right_side : 0.0;
+          SlotErrors& e = errors[static_cast<std::size_t>(c) * size + l];
+          e = SlotErrors::from(static_cast<double>(maxima[c].ratio[l]),
+                               static_cast<double>(maxima[c].residual[l]),
+                               static_cast<double>(maxima[c].solution[l]),
+                               static_cast<double>(maxima[c].right_side[l]), static_cast<double>(norm[l]));
         }
       }
     }
@@ -294,28 +286,16 @@ class LaneGroups<Scalar, ExecutionSpace> {
     /// Corrections that lower the error are kept, for each right-hand side and system by itself.
     void refine(const Real* B, Real* X, Real* R, int columns, ColumnErrors& errors) const {
       ColumnErrors trial(errors.size());
-      for (Errors& e : errors) e.steps = 0;
       for (std::size_t s = 0; s < errors.size(); ++s)
-        errors[s].active = is_used(s % size) && std::isfinite(errors[s].componentwise);
+        if (is_used(s % size)) errors[s].start();
       for (int step = 0; step < options.max_steps; ++step) {
-        for (Errors& e : errors) e.active = e.active && e.componentwise > options.goal;
-        if (std::ranges::none_of(errors, [](const Errors& e) { return e.active; })) return;
+        for (SlotErrors& e : errors) e.active = e.active && e.componentwise > options.goal;
+        if (std::ranges::none_of(errors, [](const SlotErrors& e) { return e.active; })) return;
         apply(R, X, work(3), columns);
         compute_residual(B, work(3), work(5), columns, trial);
-        for (std::size_t s = 0; s < errors.size(); ++s) {
-          Errors& e = errors[s];
-          if (!e.active) continue;
-          const bool better = trial[s].componentwise < e.componentwise;
-          const bool halved = trial[s].componentwise <= 0.5 * e.componentwise;
-          if (better) {
-            const int steps = e.steps;
-            e = trial[s];
-            e.steps = steps;
+        for (std::size_t s = 0; s < errors.size(); ++s)
+          if (errors[s].active && errors[s].keep_better(trial[s]))
             take(static_cast<int>(s / size), s % size, work(3), work(5), X, R);
-          }
-          ++e.steps;
-          e.active = halved;
-        }
       }
     }
 
@@ -332,26 +312,11 @@ class LaneGroups<Scalar, ExecutionSpace> {
         ColumnErrors errors(static_cast<std::size_t>(columns) * size);
         compute_residual(work(0), work(1), work(2), columns, errors);
         refine(work(0), work(1), work(2), columns, errors);
-        judge(first, errors);
+        judge_solutions(errors, options, first, g * size, size, used, solutions);
         write(work(1), first, columns, X, [&](std::size_t l) { return solution(l).first_failed < 0; });
       }
     }
     SlotSolution& solution(std::size_t lane) const { return solutions[g * size + lane]; }
-    /// Joins the errors of a block into those of its systems. A system that fails here is left to others from
-    /// this block on.
-    void judge(std::size_t first, const ColumnErrors& errors) const {
-      for (std::size_t l = 0; l < size; ++l) {
-        SlotSolution& of = solution(l);
-        if (!is_used(l) || of.first_failed >= 0) continue;
-        SlotSolution joined = of;
-        bool good = true;
-        for (std::size_t s = l; s < errors.size(); s += size) {
-          const Errors& e = errors[s];
-          good = take_column(options, e.componentwise, e.normwise, e.amplification, e.steps, joined) && good;
-        }
-        good ? void(of = joined) : void(of.first_failed = static_cast<std::int64_t>(first));
-      }
-    }
     void residual(const ConstBlock& B, const ConstBlock& X, const Block& R) const {
       ColumnErrors errors(static_cast<std::size_t>(columns_at_once) * size);
       for (std::size_t first = 0; first < B.extent(1); first += columns_at_once) {
