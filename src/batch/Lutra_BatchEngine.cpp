@@ -99,6 +99,9 @@ template <class Scalar, class ExecutionSpace>
 void BatchEngine<Scalar, ExecutionSpace>::check_values(const Values& values,
                                                        const std::vector<std::int64_t>& active) {
   if (!m_options.validate_input || active.empty()) return;
+  if constexpr (is_host_space<ExecutionSpace>) {
+    if (has_only_finite(values)) return check_symmetries(values, active);
+  }
   MemoryReservation scratch(m_budget);
   const auto systems = upload(m_exec, scratch, "lutra::batch::systems", active);
   const FirstBadValue<Values, decltype(systems), decltype(m_pattern.is_read)> find{

@@ -54,6 +54,9 @@ void BatchEngine<Scalar, ExecutionSpace>::check_blocks(const char* call, const C
 template <class Scalar, class ExecutionSpace>
 void BatchEngine<Scalar, ExecutionSpace>::check_right_sides(const ConstBlock& B) const {
   if (m_active.empty() || B.extent(1) == 0) return;
+  if constexpr (is_host_space<ExecutionSpace>) {
+    if (has_only_finite(B)) return;
+  }
   MemoryReservation scratch(m_budget);
   const auto systems = upload(m_exec, scratch, "lutra::batch::systems", m_active);
   const auto n_rhs = static_cast<std::int64_t>(B.extent(1));

@@ -6,6 +6,13 @@
 
 #include "Lutra_LaneLists.hpp"
 
+/// Kernels are for devices, too, except in sources for lanes of hosts: nvcc rejects vector registers there.
+#ifdef LUTRA_HOST_LANES_ONLY
+#define LUTRA_LANE_FUNCTION inline __attribute__((always_inline))
+#else
+#define LUTRA_LANE_FUNCTION KOKKOS_FORCEINLINE_FUNCTION
+#endif
+
 // Rows of factorizations, solves and residuals for one lane or one register of lanes: the arithmetic of
 // batches, for hosts and devices. `Lanes` gives the numbers (HostLanes, ThreadLane):
 //
@@ -26,11 +33,11 @@ struct LaneFindings {
   Size pivot = Lanes::size(Lanes::huge);  ///< smallest
   Size perturbed = Lanes::size(0), negative = Lanes::size(0);
 
-  KOKKOS_FORCEINLINE_FUNCTION void note_l(const Size& size) {
+  LUTRA_LANE_FUNCTION void note_l(const Size& size) {
     factor_l = Lanes::is_less(factor_l, size, size, factor_l);
     poison = poison + (size - size);
   }
-  KOKKOS_FORCEINLINE_FUNCTION void note_u(const Size& size) {
+  LUTRA_LANE_FUNCTION void note_u(const Size& size) {
     factor = Lanes::is_less(factor, size, size, factor);
     poison = poison + (size - size);
   }
@@ -51,13 +58,13 @@ struct LaneFactorization {
   Element* values;        ///< [nnz(L + U)]
   Element* inverse;       ///< [n] of pivots
 
-  KOKKOS_FORCEINLINE_FUNCTION Value scaled(Offset p, Real of_row) const {
+  LUTRA_LANE_FUNCTION Value scaled(Offset p, Real of_row) const {
     const Value value = Lanes::times(Lanes::load(A, p), of_row);
     return Lanes::times(value, col_scale[at.A.entries[p]]);
   }
 
   /// The largest scaled entry of row i of F.
-  KOKKOS_FORCEINLINE_FUNCTION Size largest_of_row(Ordinal i) const {
+  LUTRA_LANE_FUNCTION Size largest_of_row(Ordinal i) const {
     const Ordinal row = at.row_order[i];
     Size largest = Lanes::size(0);
     for (Offset p = at.A.map[row]; p < at.A.map[row + 1]; ++p) {
@@ -69,7 +76,7 @@ struct LaneFactorization {
 
   /// Computes row i of L and U from the rows that it needs (up-looking, Davis 2006, chapter 6).
   /// @param threshold smallest magnitude of pivots
-  KOKKOS_FORCEINLINE_FUNCTION void row(Ordinal i, const Size& threshold, LaneFindings<Lanes>& found) const {
+  LUTRA_LANE_FUNCTION void row(Ordinal i, const Size& threshold, LaneFindings<Lanes>& found) const {
     const Offset begin = at.row_map[i], end = at.row_map[i + 1];
     for (Offset q = begin; q < end; ++q) Lanes::store(values, q, Lanes::zero());
     const Ordinal row = at.row_order[i];
@@ -81,7 +88,7 @@ struct LaneFactorization {
   }
 
  private:
-  KOKKOS_FORCEINLINE_FUNCTION void subtract_rows_left(Ordinal i, LaneFindings<Lanes>& found) const {
+  LUTRA_LANE_FUNCTION void subtract_rows_left(Ordinal i, LaneFindings<Lanes>& found) const {
     for (Offset p = at.row_map[i]; p < at.diagonal[i]; ++p) {
       const Ordinal k = at.entries[p];
       const Value factor = Lanes::product(Lanes::load(values, p), Lanes::load(inverse, k));
@@ -91,7 +98,7 @@ struct LaneFactorization {
     }
   }
   /// The same for a symmetric matrix: L(i, k) = U(k, i) / D(k), conjugated if it is Hermitian.
-  KOKKOS_FORCEINLINE_FUNCTION void subtract_rows_above(Ordinal i, LaneFindings<Lanes>& found) const {
+  LUTRA_LANE_FUNCTION void subtract_rows_above(Ordinal i, LaneFindings<Lanes>& found) const {
     for (Offset s = at.columns.map[i]; s < at.column_diagonal[i]; ++s) {
       const Ordinal k = at.columns.entries[s];
       const Offset p = at.columns.at[s];
@@ -102,8 +109,8 @@ struct LaneFactorization {
     }
   }
   /// Subtracts factor · U(k, ·), entries [begin, end) of L + U, from row i.
-  KOKKOS_FORCEINLINE_FUNCTION void subtract(Ordinal i, Offset step, const Value& factor, Offset begin,
-                                            Offset end) const {
+  LUTRA_LANE_FUNCTION void subtract(Ordinal i, Offset step, const Value& factor, Offset begin,
+                                    Offset end) const {
     const Offset first = at.row_map[i];
     if (at.targets_of != nullptr) {
       const int* const target = at.targets + at.targets_of[step] - begin;
@@ -124,7 +131,7 @@ struct LaneFactorization {
       Lanes::store(values, to, Lanes::minus_product(Lanes::load(values, to), factor, Lanes::load(values, q)));
     }
   }
-  KOKKOS_FORCEINLINE_FUNCTION void pivot(Ordinal i, const Size& threshold, LaneFindings<Lanes>& found) const {
+  LUTRA_LANE_FUNCTION void pivot(Ordinal i, const Size& threshold, LaneFindings<Lanes>& found) const {
     const Value computed = Lanes::load(values, at.diagonal[i]);
     const Size size = Lanes::max_norm(computed);
     found.note_u(size);
@@ -158,13 +165,11 @@ struct LaneSolve {
   const Element* base;  ///< [Columns × n] to which the solution is added; null: none
   Element* X;           ///< [Columns × n]
 
-  KOKKOS_FORCEINLINE_FUNCTION Offset of(int c, Ordinal i) const { return static_cast<Offset>(c) * at.n + i; }
-  KOKKOS_FORCEINLINE_FUNCTION Value value(Offset p) const {
-    return Lanes::conjugated(Lanes::load(values, p), sign);
-  }
+  LUTRA_LANE_FUNCTION Offset of(int c, Ordinal i) const { return static_cast<Offset>(c) * at.n + i; }
+  LUTRA_LANE_FUNCTION Value value(Offset p) const { return Lanes::conjugated(Lanes::load(values, p), sign); }
 
   /// Row i of the solve with L, Uᵀ, or L·D of a symmetric matrix; rows that it needs are complete.
-  KOKKOS_FORCEINLINE_FUNCTION void forward(Ordinal i) const {
+  LUTRA_LANE_FUNCTION void forward(Ordinal i) const {
     const Ordinal from = (transposed ? at.col_order : at.row_order)[i];
     Value sum[Columns];
     for (int c = 0; c < Columns; ++c) sum[c] = Lanes::times(Lanes::load(B, of(c, from)), from_scale[from]);
@@ -188,7 +193,7 @@ struct LaneSolve {
   }
 
   /// Row i of the solve with U, Lᵀ, or the unit Lᵀ or Lᴴ of a symmetric matrix.
-  KOKKOS_FORCEINLINE_FUNCTION void backward(Ordinal i) const {
+  LUTRA_LANE_FUNCTION void backward(Ordinal i) const {
     Value sum[Columns];
     if (transposed) {
       for (int c = 0; c < Columns; ++c) sum[c] = Lanes::load(Y, of(c, i));
@@ -226,7 +231,7 @@ struct LaneErrors {
   Size ratio = Lanes::size(0), residual = Lanes::size(0), solution = Lanes::size(0),
        right_side = Lanes::size(0);
 
-  KOKKOS_FORCEINLINE_FUNCTION static void raise(Size& maximum, const Size& value) {
+  LUTRA_LANE_FUNCTION static void raise(Size& maximum, const Size& value) {
     maximum = Lanes::is_less(maximum, value, value, maximum);
   }
 };
@@ -247,15 +252,15 @@ struct LaneResidual {
   const Element* X;
   Element* R;
 
-  KOKKOS_FORCEINLINE_FUNCTION Offset of(int c, Ordinal i) const { return static_cast<Offset>(c) * n + i; }
+  LUTRA_LANE_FUNCTION Offset of(int c, Ordinal i) const { return static_cast<Offset>(c) * n + i; }
   /// Numbers below the smallest normal one count as that one.
-  KOKKOS_FORCEINLINE_FUNCTION static Size size_of(const Value& value) {
+  LUTRA_LANE_FUNCTION static Size size_of(const Value& value) {
     const Size size = Lanes::magnitude(value), least = Lanes::size(Lanes::smallest);
     return Lanes::is_less(size, least, least, size);
   }
 
   /// @param norm raised to the sum of |A| over row i
-  KOKKOS_FORCEINLINE_FUNCTION void row(Ordinal i, LaneErrors<Lanes>* errors, Size& norm) const {
+  LUTRA_LANE_FUNCTION void row(Ordinal i, LaneErrors<Lanes>* errors, Size& norm) const {
     Value rest[Columns];
     Size size[Columns], sum = Lanes::size(0);
     for (int c = 0; c < Columns; ++c) {
@@ -277,8 +282,8 @@ struct LaneResidual {
   }
 
  private:
-  KOKKOS_FORCEINLINE_FUNCTION void finish(Ordinal i, int c, const Value& rest, const Size& size,
-                                          LaneErrors<Lanes>& errors) const {
+  LUTRA_LANE_FUNCTION void finish(Ordinal i, int c, const Value& rest, const Size& size,
+                                  LaneErrors<Lanes>& errors) const {
     const Size zero = Lanes::size(0), infinity = Lanes::size(Lanes::infinity);
     const Size b = Lanes::magnitude(Lanes::load(B, of(c, i)));  // before R, which may be B
     Lanes::store(R, of(c, i), rest);

@@ -8,6 +8,7 @@
 #include "Lutra_HostTasks.hpp"
 #include "Lutra_LaneGroups.hpp"
 #include "Lutra_LaneTasks.hpp"
+#include "Lutra_MoveLanes.hpp"
 
 namespace lutra::Impl {
 
@@ -147,26 +148,19 @@ class HostLaneGroups {
   }
 
   void load_group(const Values& values, std::span<const std::int64_t> systems, std::size_t g) const {
-    const auto entries = static_cast<std::size_t>(m_pattern.matrix_entries);
-    const bool own = m_pattern.source.extent(0) == 0;
-    // Systems that are stored one after the other are read in pieces that stay in L1.
-    constexpr std::size_t piece = 64;
-    for (std::size_t first = 0; first < entries; first += piece) {
-      const std::size_t end = std::min(entries, first + piece);
+    LaneArray<const Scalar> from{values.data(), values.stride(0), {}};
+    for (std::size_t l = 0; l < size; ++l)
+      from.lane[l] = static_cast<std::size_t>(systems[g * size + l]) * values.stride(1);
+    const auto all = [](std::size_t) { return true; };
+    if (m_pattern.source.extent(0) == 0)
+      return from.read(static_cast<std::size_t>(m_pattern.matrix_entries), all, A(g));
+    for (std::size_t q = 0; q < static_cast<std::size_t>(m_pattern.matrix_entries); ++q) {
+      const Offset p = m_pattern.source(q);
+      const std::size_t entry = static_cast<std::size_t>(p < 0 ? -1 - p : p) * values.stride(0);
       for (std::size_t l = 0; l < size; ++l) {
-        const auto k = static_cast<std::size_t>(systems[g * size + l]);
-        for (std::size_t q = first; q < end; ++q) {
-          Scalar value{};
-          if (own) {
-            value = values(q, k);
-          } else if (const Offset p = m_pattern.source(q); p < 0) {
-            value = ScalarTraits<Scalar>::conjugate(values(static_cast<std::size_t>(-1 - p), k));
-            if (!m_pattern.lists.hermitian) value = ScalarTraits<Scalar>::conjugate(value);
-          } else if (p < m_pattern.nnz) {
-            value = values(static_cast<std::size_t>(p), k);
-          }
-          set(A(g), q, l, value);
-        }
+        Scalar value = p < m_pattern.nnz ? values.data()[entry + from.lane[l]] : Scalar(0);
+        if (p < 0 && m_pattern.lists.hermitian) value = ScalarTraits<Scalar>::conjugate(value);
+        set(A(g), q, l, value);
       }
     }
     if (m_pattern.lists.hermitian) drop_imaginary_diagonal(g);
@@ -212,6 +206,11 @@ class HostLaneGroups {
                          used.begin() + static_cast<std::ptrdiff_t>((g + 1) * size),
                          [](char is) { return is != 0; });
     }
+    bool is_full() const {
+      return std::all_of(used.begin() + static_cast<std::ptrdiff_t>(g * size),
+                         used.begin() + static_cast<std::ptrdiff_t>((g + 1) * size),
+                         [](char is) { return is != 0; });
+    }
     bool is_used(std::size_t lane) const { return used[g * size + lane] != 0; }
     std::size_t system(std::size_t lane) const { return static_cast<std::size_t>(systems[g * size + lane]); }
     Real* work(int array) const {
@@ -230,24 +229,30 @@ class HostLaneGroups {
       return conjugate ? Real(-1) : Real(1);
     }
 
-    template <class From>
-    void read(const From& from, std::size_t first, int columns, Real* to) const {
-      for (int c = 0; c < columns; ++c)
-        for (std::size_t l = 0; l < size; ++l)
-          for (std::size_t i = 0; i < n(); ++i)
-            set(to, static_cast<std::size_t>(c) * n() + i, l,
-                is_used(l) ? Scalar(from(i, first + static_cast<std::size_t>(c), system(l))) : Scalar{});
+    /// One right-hand side of all lanes in a caller's block.
+    template <class View>
+    auto column(const View& block, std::size_t c) const {
+      LaneArray<typename View::value_type> result{block.data() + c * block.stride(1), block.stride(0), {}};
+      for (std::size_t l = 0; l < size; ++l) result.lane[l] = system(l) * block.stride(2);
+      return result;
+    }
+    /// Lanes that are not used are zero.
+    void read(const ConstBlock& from, std::size_t first, int columns, Real* to) const {
+      const std::size_t numbers = static_cast<std::size_t>(columns) * groups.column_numbers();
+      if (!is_full()) std::fill_n(to, numbers, Real(0));
+      for (std::size_t c = 0; c < static_cast<std::size_t>(columns); ++c)
+        column(from, first + c)
+            .read(
+                n(), [&](std::size_t l) { return is_used(l); }, to + c * groups.column_numbers());
     }
     template <class Wanted>
     void write(const Real* from, std::size_t first, int columns, const Block& to,
                const Wanted& wanted) const {
-      for (int c = 0; c < columns; ++c)
-        for (std::size_t l = 0; l < size; ++l) {
-          if (!is_used(l) || !wanted(l)) continue;
-          for (std::size_t i = 0; i < n(); ++i)
-            to(i, first + static_cast<std::size_t>(c), system(l)) =
-                get(from, static_cast<std::size_t>(c) * n() + i, l);
-        }
+      for (std::size_t c = 0; c < static_cast<std::size_t>(columns); ++c)
+        column(to, first + c)
+            .write(
+                n(), [&](std::size_t l) { return is_used(l) && wanted(l); },
+                from + c * groups.column_numbers());
     }
 
     /// X = base + op(A)⁻¹·B with the factors.
