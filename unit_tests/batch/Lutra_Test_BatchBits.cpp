@@ -21,8 +21,8 @@ struct Fixture {
   Fixture() {
     std::mt19937 random(3);
     pattern = permuted_matrix<HostMatrix<Scalar>>(n, 3.0, random);
-    analysis = lutra::analyze<Scalar, Space>(Space(), on_device<Types>(pattern), lutra::Impl::for_batch(LuOptions()),
-                                             MemoryBudget());
+    analysis = lutra::analyze<Scalar, Space>(Space(), on_device<Types>(pattern),
+                                             lutra::Impl::for_batch(LuOptions()), MemoryBudget());
   }
   /// Solves for all systems. @returns X; `report` receives the report
   BatchArray<Types> solve(const BatchArray<Types>& values, const BatchArray<Types>& B,
