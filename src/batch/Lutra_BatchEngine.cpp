@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "Lutra_FreeBytes.hpp"
 #include "Lutra_Instantiate.hpp"
 #include "Lutra_Outcome.hpp"
 #include "Lutra_RunStage.hpp"
@@ -181,13 +182,15 @@ std::size_t BatchEngine<Scalar, ExecutionSpace>::bytes_alone() const {
 /// As many groups at once as fit in the memory limit, or in memory.
 template <class Scalar, class ExecutionSpace>
 void BatchEngine<Scalar, ExecutionSpace>::divide_into_chunks() {
+  constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
   std::size_t groups = std::max<std::size_t>(1, (m_active.size() + size - 1) / size);
   const std::size_t bytes = Groups::bytes_per_group(m_pattern);
-  const std::size_t limit = m_budget.limit_bytes();
-  if (limit > 0) {
-    const std::size_t available = m_budget.available_bytes() + m_groups.bytes();
-    const std::size_t work = m_groups.workspace_bytes(groups) + bytes_alone();
-    const std::size_t left = available > work ? available - work : 0;
+  std::size_t available = m_budget.limit_bytes() > 0 ? m_budget.available_bytes() : unlimited;
+  if (!is_host_space<ExecutionSpace>) available = std::min(available, free_bytes(m_exec) / 20 * 19);
+  if (available < unlimited) {
+    available += m_groups.bytes();
+    const std::size_t others = m_groups.workspace_bytes() + bytes_alone();
+    const std::size_t left = available > others ? available - others : 0;
     groups = std::clamp<std::size_t>(left / std::max<std::size_t>(bytes, 1), 1, groups);
   }
   for (;;) {
@@ -231,6 +234,7 @@ double BatchEngine<Scalar, ExecutionSpace>::perturbation() const {
 /// Whether a system has to leave the batch: ConditionGuard::is_suspicious, and the pivot thresholds.
 template <class Scalar, class ExecutionSpace>
 bool BatchEngine<Scalar, ExecutionSpace>::is_suspicious(const SlotFindings& found) const {
+  if (m_options.estimate_condition && !is_incomplete()) return true;  // each has an estimate of its own
   if (!std::isfinite(found.growth) || found.smallest_pivot == 0 || found.perturbed > 0) return true;
   const auto* const ldlt = std::get_if<LdltOptions>(&m_analysis->options);
   if (ldlt != nullptr && ldlt->positive_definite && found.negative > 0) return true;
@@ -288,14 +292,19 @@ Status BatchEngine<Scalar, ExecutionSpace>::factorize(const Values& values, cons
     const RunStage stage(m_budget, "numeric");
     const Kokkos::Timer timer;
     m_values = values;
-    start(values.extent(1), std::move(active));
-    if (!m_active.empty())
-      for (std::size_t c = 0; c < static_cast<std::size_t>(m_report.chunks); ++c) factorize_chunk(chunk(c));
-    m_exec.fence("lutra::batch: factors are complete");
-    m_is_factorized = true;
-    finish_report();
-    m_report.factorize_seconds = timer.seconds();
-    return outcome_of(m_report.status);
+    return report_failure(
+        [&] {
+          start(values.extent(1), std::move(active));
+          if (!m_active.empty())
+            for (std::size_t c = 0; c < static_cast<std::size_t>(m_report.chunks); ++c)
+              factorize_chunk(chunk(c));
+          m_exec.fence("lutra::batch: factors are complete");
+          m_is_factorized = true;
+          finish_report();
+          m_report.factorize_seconds = timer.seconds();
+          return outcome_of(m_report.status);
+        },
+        [&](Status status) { m_report.status = status; });
   });
 }
 

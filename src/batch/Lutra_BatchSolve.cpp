@@ -153,15 +153,34 @@ Status BatchEngine<Scalar, ExecutionSpace>::solve(const ConstBlock& B, const Blo
     m_budget.run().poll();  // up to here nothing has changed
     const RunStage stage(m_budget, "solve");
     const Kokkos::Timer timer;
-    if (B.extent(1) > 0) for_chunks([&](const Chunk& part) { solve_chunk(part, B, X, op); });
-    m_exec.fence("lutra::batch: X is complete");
-    finish_report();
-    m_report.solve_seconds = timer.seconds();
-    m_is_proven =
-        m_is_proven || (m_report.status == Status::success &&
-                        std::ranges::all_of(m_report.refinement_steps, [](int s) { return s == 0; }));
-    return m_report.status;
+    forget_solutions();
+    return report_failure(
+        [&] {
+          if (B.extent(1) > 0) for_chunks([&](const Chunk& part) { solve_chunk(part, B, X, op); });
+          m_exec.fence("lutra::batch: X is complete");
+          finish_report();
+          m_report.solve_seconds = timer.seconds();
+          const auto needs_none = [](int steps) { return steps == 0; };
+          m_is_proven = m_is_proven || (m_report.status == Status::success &&
+                                        std::ranges::all_of(m_report.refinement_steps, needs_none));
+          return m_report.status;
+        },
+        [&](Status status) { m_report.status = status; });
   });
+}
+
+/// A call that ends early leaves no success of an earlier one.
+template <class Scalar, class ExecutionSpace>
+void BatchEngine<Scalar, ExecutionSpace>::forget_solutions() {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  for (const std::int64_t system : m_active) {
+    const auto k = static_cast<std::size_t>(system);
+    if (!is_alone(k) || severity(m_report.statuses[k]) <= severity(Status::error_above_tolerance))
+      m_report.statuses[k] = Status::not_solved;
+    m_report.componentwise[k] = m_report.normwise[k] = unknown;
+    m_report.refinement_steps[k] = 0;
+  }
+  m_report.status = Status::not_solved;
 }
 
 template <class Scalar, class ExecutionSpace>

@@ -79,6 +79,7 @@ class BatchEngine {
   void check_right_sides(const ConstBlock& B) const;
   std::vector<char> usable(const Chunk& chunk) const;
   bool checks_solutions() const;
+  void forget_solutions();
   void solve_chunk(const Chunk& chunk, const ConstBlock& B, const Block& X, Transposition op);
   void record(std::size_t system, const SlotSolution& solution, bool checked);
   template <class Visit>

@@ -24,13 +24,15 @@ class DeviceLaneGroups {
   DeviceLaneGroups(const ExecutionSpace& exec, const Pattern& pattern, const MemoryBudget& budget)
       : m_exec(exec), m_pattern(pattern), m_budget(budget) {}
 
+  /// With the workspace of solves with one right-hand side.
   static std::size_t bytes_per_group(const Pattern& pattern) {
     const auto numbers =
         static_cast<std::size_t>(pattern.matrix_entries + pattern.factor_entries + pattern.n);
-    return MemoryReservation::padded(size * (numbers * sizeof(Scalar) + 7 * sizeof(Real)));
+    return MemoryReservation::padded(size * (numbers * sizeof(Scalar) + 7 * sizeof(Real)) +
+                                     bytes_of_work(pattern, size, 1));
   }
-  /// Bytes that solves with one right-hand side need besides.
-  std::size_t workspace_bytes(std::size_t groups) const { return bytes_of_work(groups * size, 1); }
+  /// Bytes that all groups share.
+  std::size_t workspace_bytes() const { return 0; }
   std::size_t bytes() const { return m_reservation.bytes() + m_work_reservation.bytes(); }
 
   /// Makes room for groups. @throws OutOfMemoryError
@@ -202,8 +204,8 @@ class DeviceLaneGroups {
     return found;
   }
 
-  std::size_t bytes_of_work(std::size_t slots, std::size_t columns) const {
-    const std::size_t numbers = arrays * static_cast<std::size_t>(m_pattern.n) * columns * slots;
+  static std::size_t bytes_of_work(const Pattern& pattern, std::size_t slots, std::size_t columns) {
+    const std::size_t numbers = arrays * static_cast<std::size_t>(pattern.n) * columns * slots;
     return numbers * sizeof(Scalar) + (4 * columns + 1) * slots * sizeof(Real) + columns * slots;
   }
   /// As many of the right-hand sides at once as fit in a quarter of the memory, at most 16.
@@ -211,9 +213,18 @@ class DeviceLaneGroups {
     constexpr std::size_t most_bytes = std::size_t(1) << 33;
     const std::size_t room = std::min(most_bytes, m_budget.available_bytes() / 4);
     std::size_t columns = std::clamp<std::size_t>(n_rhs, 1, max_columns);
-    while (columns > 1 && bytes_of_work(slots, columns) > room) columns = (columns + 1) / 2;
+    while (columns > 1 && bytes_of_work(m_pattern, slots, columns) > room) columns = (columns + 1) / 2;
     if (columns == m_columns && slots <= m_work_slots) return;
     m_exec.fence("lutra::batch: the former workspace is freed");
+    for (;; columns = (columns + 1) / 2) {
+      try {
+        return allocate_work(slots, columns);
+      } catch (const OutOfMemoryError&) {
+        if (columns == 1) throw;
+      }
+    }
+  }
+  void allocate_work(std::size_t slots, std::size_t columns) {
     m_work = {};
     m_maxima = {};
     m_active = {};

@@ -14,7 +14,8 @@ namespace lutra::Impl {
 
 /// Values and factors of the groups of a batch, or of one of its chunks, on hosts: a system has a lane of
 /// vector registers, and a thread takes a group at a time. A slot is a lane of a group; `systems` names the
-/// caller's system in each slot, also in those that only fill the last group.
+/// caller's system in each slot, also in those that only fill the last group. Calls throw CancelledError if
+/// the running call has to end; values, factors and solutions are then undefined.
 template <class Scalar, class ExecutionSpace>
 class HostLaneGroups {
  public:
@@ -35,7 +36,7 @@ class HostLaneGroups {
     return MemoryReservation::padded(numbers_of(pattern) * sizeof(Real));
   }
   /// Bytes that solves need besides.
-  std::size_t workspace_bytes(std::size_t) const {
+  std::size_t workspace_bytes() const {
     return threads() * MemoryReservation::padded(numbers_of_work() * sizeof(Real));
   }
   std::size_t bytes() const { return m_reservation.bytes() + m_work_reservation.bytes(); }
@@ -130,15 +131,19 @@ class HostLaneGroups {
     }
   }
 
-  /// Calls work(thread, group) for the groups of `slots` slots.
+  /// Calls work(thread, group) for the groups of `slots` slots, until the running call has to end.
   template <class Work>
   void for_groups(std::size_t slots, const Work& work) const {
-    const std::size_t groups = slots / size;
+    const RunControl& run = m_budget.run();
+    const auto unless_stopped = [&](std::size_t thread, std::size_t g) {
+      if (!run.must_stop()) work(thread, g);
+    };
     if (threads() == 1) {
-      for (std::size_t g = 0; g < groups; ++g) work(std::size_t(0), g);
+      for (std::size_t g = 0; g < slots / size; ++g) unless_stopped(0, g);
     } else {
-      for_each_task(threads(), groups, work);
+      for_each_task(threads(), slots / size, unless_stopped);
     }
+    run.poll();
   }
   void reserve_work() {
     if (m_work.extent(0) > 0) return;
