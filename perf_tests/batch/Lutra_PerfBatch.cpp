@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Batches: refactorization and refined solve of K systems with one pattern, by Lutra's batch, by Lutra one by
+// one, and by each peer in a loop, with factors of its own for each system. LUTRA_PERF_SYSTEMS lists K, by
+// default 1,16,128.
+#include "Lutra_PerfBatch.hpp"
+
+#include <cstdlib>
+#include <random>
+#include <sstream>
+
+#include "Lutra_Batch.hpp"
+#include "Lutra_PerfMeasure.hpp"
+#include "Lutra_PerfPeers.hpp"
+#include "Lutra_PerfRun.hpp"
+#include "Lutra_PerfSolver.hpp"
+#include "Lutra_SparseLU.hpp"
+
+namespace lutra::Perf {
+
+HostMatrix<double> BatchProblem::matrix(std::size_t k) const {
+  HostMatrix<double> result = pattern;
+  const auto begin = values.begin() + static_cast<std::ptrdiff_t>(k * pattern.values.size());
+  result.values.assign(begin, begin + static_cast<std::ptrdiff_t>(pattern.values.size()));
+  return result;
+}
+
+std::vector<double> BatchProblem::right_side(std::size_t k) const {
+  const auto n = static_cast<std::size_t>(pattern.n_rows);
+  const auto begin = right_sides.begin() + static_cast<std::ptrdiff_t>(k * n);
+  return {begin, begin + static_cast<std::ptrdiff_t>(n)};
+}
+
+namespace {
+
+using Lu = BatchedLU<double, ExecutionSpace>;
+
+/// A View of [rows × K] numbers, interleaved.
+Kokkos::View<double**, Kokkos::LayoutStride, MemorySpace> interleaved(std::size_t rows, std::size_t K,
+                                                                      const std::vector<double>& systems) {
+  std::vector<double> mixed(systems.size());
+  for (std::size_t k = 0; k < K; ++k)
+    for (std::size_t p = 0; p < rows; ++p) mixed[p * K + k] = systems[k * rows + p];
+  const auto copy = to_device(mixed);
+  const Kokkos::View<double**, Kokkos::LayoutRight, MemorySpace> all("lutra::perf::batch", rows, K);
+  Kokkos::deep_copy(Kokkos::View<double*, MemorySpace>(all.data(), rows * K), copy);
+  return all;
+}
+
+/// Lutra's batch, with interleaved values.
+class LutraBatch final : public BatchSolver {
+ public:
+  explicit LutraBatch(const BatchProblem& problem)
+      : m_n(static_cast<std::size_t>(problem.pattern.n_rows)),
+        m_K(problem.systems),
+        m_values(interleaved(problem.pattern.values.size(), m_K, problem.values)),
+        m_B(interleaved(m_n, m_K, problem.right_sides)),
+        m_X("lutra::perf::X", m_n, 1, m_K),
+        m_A(to_device(problem.pattern)) {
+    if (m_batch.analyze(m_A) != Status::success) throw std::runtime_error("analysis failed");
+  }
+  void factorize() override {
+    if (m_batch.factorize(m_values) != Status::success) throw std::runtime_error("a system is singular");
+  }
+  void solve() override {
+    const typename Lu::const_block_type B(m_B.data(), Kokkos::LayoutStride(m_n, m_K, 1, 1, m_K, 1));
+    if (m_batch.solve(B, m_X) != Status::success) throw std::runtime_error("a system is not solved");
+  }
+  std::vector<double> solutions() const override {
+    const auto mixed = to_host(Kokkos::View<const double*, MemorySpace>(m_X.data(), m_n * m_K));
+    std::vector<double> result(mixed.size());
+    for (std::size_t k = 0; k < m_K; ++k)
+      for (std::size_t i = 0; i < m_n; ++i) result[k * m_n + i] = mixed[i * m_K + k];
+    return result;
+  }
+  std::string label() const override {
+    return std::to_string(m_batch.report().alone.size()) + " alone, " +
+           std::to_string(m_batch.report().chunks) + " chunks";
+  }
+
+ private:
+  std::size_t m_n, m_K;
+  Kokkos::View<const double**, Kokkos::LayoutStride, MemorySpace> m_values, m_B;
+  Kokkos::View<double***, Kokkos::LayoutRight, MemorySpace> m_X;
+  DeviceMatrix<double> m_A;
+  Lu m_batch;
+};
+
+/// Lutra, a Numeric for each system over one analysis.
+class OneByOne final : public BatchSolver {
+ public:
+  explicit OneByOne(const BatchProblem& problem) : m_n(static_cast<std::size_t>(problem.pattern.n_rows)) {
+    SparseLU<double, ExecutionSpace> solver;
+    if (solver.analyze(to_device(problem.pattern)) != Status::success)
+      throw std::runtime_error("analysis failed");
+    for (std::size_t k = 0; k < problem.systems; ++k) {
+      m_A.push_back(to_device(problem.matrix(k)));
+      m_B.push_back(to_device(problem.right_side(k)));
+      m_X.emplace_back("lutra::perf::X", m_n);
+      m_numerics.push_back(std::make_unique<Numeric<double, ExecutionSpace>>(solver.analysis()));
+    }
+  }
+  void factorize() override {
+    for (std::size_t k = 0; k < m_numerics.size(); ++k)
+      if (m_numerics[k]->factorize(m_A[k]) != Status::success)
+        throw std::runtime_error("a system is singular");
+  }
+  void solve() override {
+    for (std::size_t k = 0; k < m_numerics.size(); ++k)
+      if (m_numerics[k]->solve(m_B[k], m_X[k]) != Status::success)
+        throw std::runtime_error("a system is not solved");
+  }
+  std::vector<double> solutions() const override {
+    std::vector<double> result;
+    for (const auto& x : m_X) {
+      const auto own = to_host(x);
+      result.insert(result.end(), own.begin(), own.end());
+    }
+    return result;
+  }
+
+ private:
+  std::size_t m_n;
+  std::vector<DeviceMatrix<double>> m_A;
+  std::vector<Kokkos::View<double*, MemorySpace>> m_B, m_X;
+  std::vector<std::unique_ptr<Numeric<double, ExecutionSpace>>> m_numerics;
+};
+
+/// A peer in a loop.
+class PeerLoop final : public BatchSolver {
+ public:
+  PeerLoop(const BatchProblem& problem, const PeerKind& kind) {
+    for (std::size_t k = 0; k < problem.systems; ++k) {
+      m_peers.push_back(kind.make(problem.matrix(k), problem.right_side(k)));
+      m_peers.back()->prepare_factorization();
+      m_peers.back()->factorize();
+    }
+  }
+  void factorize() override {
+    for (auto& peer : m_peers) peer->refactorize();
+  }
+  void solve() override {
+    for (auto& peer : m_peers) peer->solve();
+  }
+  std::vector<double> solutions() const override {
+    std::vector<double> result;
+    for (const auto& peer : m_peers) {
+      const auto own = peer->solution();
+      result.insert(result.end(), own.begin(), own.end());
+    }
+    return result;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Peer>> m_peers;
+};
+
+using MakeBatch = std::function<std::unique_ptr<BatchSolver>(const BatchProblem&)>;
+
+/// Errors of the worst system of some.
+Errors worst_errors(const BatchProblem& problem, const std::vector<double>& X) {
+  constexpr std::size_t checked = 16;
+  const auto n = static_cast<std::ptrdiff_t>(problem.pattern.n_rows);
+  const std::size_t step = (problem.systems + checked - 1) / checked;
+  Errors worst;
+  for (std::size_t k = 0; k < problem.systems; k += step) {
+    const auto begin = X.begin() + static_cast<std::ptrdiff_t>(k) * n;
+    const Errors errors =
+        backward_errors(problem.matrix(k), problem.right_side(k), std::vector<double>(begin, begin + n));
+    worst.componentwise = std::max(worst.componentwise, errors.componentwise);
+    worst.normwise = std::max(worst.normwise, errors.normwise);
+  }
+  return worst;
+}
+
+Measurement measure_batch(const PerfRun& run, const BatchProblem& problem, const MakeBatch& make,
+                          bool solves) {
+  const auto solver = make(problem);
+  solver->factorize();
+  auto samples = measure(run.samples, [&] { solves ? solver->solve() : solver->factorize(); });
+  solver->solve();
+  Measurement result{std::move(samples)};
+  result.label = solver->label();
+  result.counters["systems"] = static_cast<double>(problem.systems);
+  result.counters["us_per_system"] = 1e6 * result.samples.median() / static_cast<double>(problem.systems);
+  result.check_errors(worst_errors(problem, solver->solutions()));
+  return result;
+}
+
+BatchProblem make_problem(const HostMatrix<double>& matrix, std::size_t K) {
+  BatchProblem problem;
+  problem.pattern = matrix;
+  problem.systems = K;
+  const auto b = make_right_hand_side(matrix);
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> factor(0.9, 1.1);
+  for (std::size_t k = 0; k < K; ++k) {
+    for (const double value : matrix.values) problem.values.push_back(value * factor(random));
+    problem.right_sides.insert(problem.right_sides.end(), b.begin(), b.end());
+  }
+  return problem;
+}
+
+std::vector<std::size_t> numbers_of_systems() {
+  const char* const given = std::getenv("LUTRA_PERF_SYSTEMS");
+  std::istringstream list(given != nullptr ? given : "1,16,128");
+  std::vector<std::size_t> result;
+  for (std::string word; std::getline(list, word, ',');) result.push_back(std::stoul(word));
+  return result;
+}
+
+void register_batches(const PerfRun& run, const std::string& name, const HostMatrix<double>& matrix) {
+  for (const std::size_t K : numbers_of_systems()) {
+    const auto problem = std::make_shared<const BatchProblem>(make_problem(matrix, K));
+    const auto add = [&](const std::string& solver, const MakeBatch& make) {
+      for (const bool solves : {false, true})
+        add_benchmark(name, (solves ? "solve-" : "refactor-") + std::to_string(K), solver,
+                      [&run, problem, make, solves] { return measure_batch(run, *problem, make, solves); });
+    };
+    add("lutra", [](const BatchProblem& of) { return std::make_unique<LutraBatch>(of); });
+    add("lutra-one-by-one", [](const BatchProblem& of) { return std::make_unique<OneByOne>(of); });
+#ifdef LUTRA_PERF_BATCH_CUDSS
+    add("cudss-batch", make_cudss_batch);
+#endif
+    for (const PeerKind& kind : peer_kinds()) {
+      if (kind.takes_pivots || kind.name == "cudss") continue;
+      add(kind.name, [kind](const BatchProblem& of) { return std::make_unique<PeerLoop>(of, kind); });
+    }
+  }
+}
+
+}  // namespace
+
+void register_benchmarks(const PerfRun& run) {
+  for (const PerfMatrix& matrix : run.matrices)
+    if (const auto* const values = std::get_if<HostMatrix<double>>(&matrix.values))
+      register_batches(run, matrix.name, *values);
+}
+
+}  // namespace lutra::Perf

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_BATCHPATTERN_HPP
+#define LUTRA_BATCHPATTERN_HPP
+
+#include <memory>
+#include <vector>
+
+#include "Lutra_LaneLists.hpp"
+#include "Lutra_Numeric.hpp"
+
+namespace lutra::Impl {
+
+/// Sets of rows that can be worked on at once.
+template <class Memory>
+struct BatchLevels {
+  std::vector<std::int64_t> begin;              ///< [levels + 1] first row of each set in `rows`
+  Kokkos::View<const Ordinal*, Memory> rows{};  ///< [n]
+};
+
+/// What all systems of a batch share, from the analysis of one of them: the pattern of L + U, and lists that
+/// replace all searches. It never changes.
+template <class Scalar, class ExecutionSpace>
+struct BatchPattern {
+  using Memory = typename ExecutionSpace::memory_space;
+  using Real = RealOf<Scalar>;
+
+  LaneLists lists;                                 ///< pointers into the Views below
+  std::vector<std::shared_ptr<const void>> views;  ///< arrays of `lists`
+  Ordinal n = 0;
+  std::int64_t nnz = 0;             ///< entries of callers' matrices
+  std::int64_t matrix_entries = 0;  ///< entries of lists.A: nnz, or those of both triangles
+  std::int64_t factor_entries = 0;  ///< entries of L + U; 0: the pattern is structurally singular
+  double multiply_adds = 0;         ///< of one factorization
+  Kokkos::View<const Real*, Memory> row_scale, col_scale;  ///< [n]
+  /// [matrix_entries] position in the caller's values; −1 − p: conjugate of that at p; nnz: zero. Empty: own.
+  Kokkos::View<const Offset*, Memory> source;
+  Kokkos::View<const char*, Memory> is_read;  ///< [nnz] whether an entry is read; empty: all are
+  Kokkos::View<const Offset*, Memory>
+      entry_of;                  ///< [nnz] entry of lists.A of each caller's entry; empty: own
+  std::vector<Offset> row_map;   ///< [n + 1] of callers' matrices, on the host for messages
+  std::vector<Ordinal> entries;  ///< [nnz]
+  /// Levels of solves with L (also of the factorization) and with U, for devices. Transposed solves take
+  /// them in reverse.
+  BatchLevels<Memory> lower, upper;
+  MemoryReservation keep;
+};
+
+/// Builds the lists on the host. O(multiply-adds) with lists of targets. Fences.
+/// @throws InputError for analyses that a batch does not support (BatchedNumeric); OutOfMemoryError
+template <class Scalar, class ExecutionSpace>
+BatchPattern<Scalar, ExecutionSpace> make_batch_pattern(const ExecutionSpace& exec,
+                                                        const Analysis<Scalar, ExecutionSpace>& analysis,
+                                                        const MemoryBudget& budget);
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef LUTRA_DEVICELANEKERNELS_HPP
+#define LUTRA_DEVICELANEKERNELS_HPP
+
+#include "Lutra_BatchPattern.hpp"
+#include "Lutra_ThreadLane.hpp"
+
+// Kernels in which a thread has one system: index t names lane, group, and then an item (a row, an entry, a
+// part of the rows), so that the 32 threads of a warp read 32 neighbouring numbers, and warps with the same
+// item and other groups read the same pattern.
+
+namespace lutra::Impl {
+
+/// Where a thread works.
+struct LaneItem {
+  std::int64_t slot, item;
+  KOKKOS_FORCEINLINE_FUNCTION LaneItem(std::int64_t t, std::int64_t slots)
+      : slot(t % slots), item(t / slots) {}
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t group() const { return slot / device_lanes; }
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t lane() const { return slot % device_lanes; }
+  /// The lane's numbers in an array of groups with `entries` each.
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION T* in(T* array, std::int64_t entries) const {
+    return array + group() * entries * device_lanes + lane();
+  }
+};
+
+/// Raises a maximum that other threads raise too.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void raise_shared(T* maximum, const T& value) {
+  if (value > *maximum) Kokkos::atomic_max(maximum, value);
+}
+
+/// Copies callers' values to groups; items are entries.
+template <class Scalar, class Values, class Systems, class Source>
+struct LoadValues {
+  Values values;
+  Systems systems;  ///< [slots]
+  Source source;    ///< BatchPattern::source
+  std::int64_t slots, entries, nnz;
+  bool hermitian;
+  Scalar* A;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
+    const LaneItem at(t, slots);
+    const std::int64_t k = systems(at.slot);
+    Scalar value(0);
+    if (source.extent(0) == 0) {
+      value = values(at.item, k);
+    } else if (const Offset p = source(at.item); p < 0) {
+      value = values(-1 - p, k);
+      if (hermitian) value = ScalarTraits<Scalar>::conjugate(value);
+    } else if (p < nnz) {
+      value = values(p, k);
+    }
+    ThreadLane<Scalar>::store(at.in(A, entries), at.item, value);
+  }
+};
+
+/// Drops the imaginary parts of the diagonal; items are rows.
+template <class Scalar>
+struct MakeDiagonalReal {
+  LaneRows rows;
+  std::int64_t slots, entries;
+  Scalar* A;
+  KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
+    const LaneItem at(t, slots);
+    Scalar* const own = at.in(A, entries);
+    using Lane = ThreadLane<Scalar>;
+    for (Offset p = rows.map[at.item]; p < rows.map[at.item + 1]; ++p)
+      if (rows.entries[p] == at.item)
+        Lane::store(own, p, Lane::real_value(Lane::real_part(Lane::load(own, p))));
+  }
+};
+
+/// Findings of a factorization, each [slots].
+template <class Real>
+struct DeviceFindings {
+  Real *largest, *factor, *factor_l, *pivot, *poison, *perturbed, *negative;
+};
+
+/// Factorization of groups: rows of one level, or the largest entries before it.
+template <class Scalar>
+struct FactorizeLanes {
+  using Lane = ThreadLane<Scalar>;
+  using Real = RealOf<Scalar>;
+  struct Largest {};
+  struct Level {};
+
+  LaneLists lists;
+  const Real* row_scale;
+  const Real* col_scale;
+  std::int64_t slots, matrix_entries, factor_entries;
+  const Scalar* A;
+  Scalar* values;
+  Scalar* inverse;
+  Real perturbation;
+  const Ordinal* rows;  ///< of the level
+  DeviceFindings<Real> found;
+
+  KOKKOS_FORCEINLINE_FUNCTION LaneFactorization<Lane> lane(const LaneItem& at) const {
+    return {lists,
+            row_scale,
+            col_scale,
+            at.in(A, matrix_entries),
+            at.in(values, factor_entries),
+            at.in(inverse, lists.n)};
+  }
+  KOKKOS_FUNCTION void operator()(const Largest&, const std::int64_t t) const {
+    const LaneItem at(t, slots);
+    raise_shared(found.largest + at.slot, lane(at).largest_of_row(static_cast<Ordinal>(at.item)));
+  }
+  KOKKOS_FUNCTION void operator()(const Level&, const std::int64_t t) const {
+    const LaneItem at(t, slots);
+    LaneFindings<Lane> own;
+    lane(at).row(rows[at.item], found.largest[at.slot] * perturbation, own);
+    raise_shared(found.factor + at.slot, own.factor);
+    raise_shared(found.factor_l + at.slot, own.factor_l);
+    if (own.pivot < found.pivot[at.slot]) Kokkos::atomic_min(found.pivot + at.slot, own.pivot);
+    if (own.poison != 0) found.poison[at.slot] = own.poison;
+    if (own.perturbed > 0) Kokkos::atomic_add(found.perturbed + at.slot, own.perturbed);
+    if (own.negative > 0) Kokkos::atomic_add(found.negative + at.slot, own.negative);
+  }
+};
+
+/// Solves of groups: rows of one level; items are rows times blocks of columns.
+template <class Scalar, int Columns>
+struct SolveLanes {
+  using Lane = ThreadLane<Scalar>;
+  using Real = RealOf<Scalar>;
+  struct Forward {};
+  struct Backward {};
+
+  LaneLists lists;
+  bool transposed;
+  Real sign;
+  const Real* from_scale;
+  const Real* to_scale;
+  std::int64_t slots, factor_entries, columns;  ///< columns: of the arrays
+  std::int64_t first, blocks;                   ///< columns [first, first + blocks · Columns)
+  const Scalar* values;
+  const Scalar* inverse;
+  const Scalar* B;
+  Scalar* Y;
+  const Scalar* base;
+  Scalar* X;
+  const char* active;  ///< [columns × slots]
+  const Ordinal* rows;
+
+  KOKKOS_FORCEINLINE_FUNCTION bool is_active(std::int64_t slot, std::int64_t column) const {
+    for (int c = 0; c < Columns; ++c)
+      if (active[(column + c) * slots + slot] != 0) return true;
+    return false;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION LaneSolve<Lane, Columns> lane(const LaneItem& at, std::int64_t column) const {
+    const std::int64_t entries = columns * lists.n, skipped = column * lists.n * device_lanes;
+    return {lists,
+            transposed,
+            sign,
+            from_scale,
+            to_scale,
+            at.in(values, factor_entries),
+            at.in(inverse, lists.n),
+            at.in(B, entries) + skipped,
+            at.in(Y, entries) + skipped,
+            base == nullptr ? nullptr : at.in(base, entries) + skipped,
+            at.in(X, entries) + skipped};
+  }
+  template <class Direction>
+  KOKKOS_FUNCTION void operator()(const Direction&, const std::int64_t t) const {
+    const LaneItem at(t, slots);
+    const std::int64_t column = first + at.item % blocks * Columns;
+    if (!is_active(at.slot, column)) return;
+    const Ordinal row = rows[at.item / blocks];
+    if constexpr (std::is_same_v<Direction, Forward>) {
+      lane(at, column).forward(row);
+    } else {
+      lane(at, column).backward(row);
+    }
+  }
+};
+
+/// Residuals of groups; items are parts of the rows times columns.
+template <class Scalar>
+struct ResidualLanes {
+  using Lane = ThreadLane<Scalar>;
+  using Real = RealOf<Scalar>;
+  static constexpr Ordinal part = 16;  ///< rows
+
+  LaneRows rows;
+  Ordinal n;
+  Real sign;
+  std::int64_t slots, matrix_entries, columns;
+  const Scalar* A;
+  const Scalar* B;
+  const Scalar* X;
+  Scalar* R;
+  const char* active;  ///< [columns × slots]
+  Real* maxima;        ///< [4 × columns × slots] ratio, residual, solution, right side
+  Real* norm;          ///< [slots]
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
+    const LaneItem at(t, slots);
+    const std::int64_t column = at.item % columns, entries = columns * n, skipped = column * n * device_lanes;
+    const std::int64_t of = column * slots + at.slot;
+    if (active[of] == 0) return;
+    const LaneResidual<Lane, 1> lane{rows,
+                                     n,
+                                     sign,
+                                     at.in(A, matrix_entries),
+                                     at.in(B, entries) + skipped,
+                                     at.in(X, entries) + skipped,
+                                     at.in(R, entries) + skipped};
+    LaneErrors<Lane> errors;
+    Real largest = 0;
+    const auto begin = static_cast<Ordinal>(at.item / columns * part);
+    const Ordinal end = begin + part < n ? begin + part : n;
+    for (Ordinal i = begin; i < end; ++i) lane.row(i, &errors, largest);
+    raise_shared(norm + at.slot, largest);
+    const std::int64_t all = columns * slots;
+    raise_shared(maxima + of, errors.ratio);
+    raise_shared(maxima + all + of, errors.residual);
+    raise_shared(maxima + 2 * all + of, errors.solution);
+    raise_shared(maxima + 3 * all + of, errors.right_side);
+  }
+};
+
+/// Copies between callers' blocks and groups, for columns that are active; items are rows times columns.
+template <class Scalar, class Block, class Systems>
+struct MoveBlock {
+  Block block;
+  Systems systems;
+  std::int64_t slots, n, columns, first;  ///< first: column of the block
+  Scalar* array;
+  const char* active;
+
+  KOKKOS_FORCEINLINE_FUNCTION Scalar& entry(const LaneItem& at) const {
+    return at.in(array, columns * n)[at.item * device_lanes];
+  }
+  struct Read {};
+  struct Write {};
+  /// Inactive columns are zero.
+  KOKKOS_FUNCTION void operator()(const Read&, const std::int64_t t) const {
+    const LaneItem at(t, slots);
+    const std::int64_t column = at.item / n;
+    entry(at) = active[column * slots + at.slot] != 0
+                    ? Scalar(block(at.item % n, first + column, systems(at.slot)))
+                    : Scalar(0);
+  }
+  KOKKOS_FUNCTION void operator()(const Write&, const std::int64_t t) const {
+    if constexpr (!std::is_const_v<typename Block::value_type>) {
+      const LaneItem at(t, slots);
+      const std::int64_t column = at.item / n;
+      if (active[column * slots + at.slot] != 0)
+        block(at.item % n, first + column, systems(at.slot)) = entry(at);
+    }
+  }
+};
+
+/// Copies X and R of columns that are active; items are rows times columns.
+template <class Scalar>
+struct TakeColumns {
+  std::int64_t slots, n, columns;
+  const Scalar* from_X;
+  const Scalar* from_R;
+  Scalar* X;
+  Scalar* R;
+  const char* active;
+  KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
+    const LaneItem at(t, slots);
+    if (active[at.item / n * slots + at.slot] == 0) return;
+    const std::int64_t e = at.item * device_lanes;
+    at.in(X, columns * n)[e] = at.in(from_X, columns * n)[e];
+    at.in(R, columns * n)[e] = at.in(from_R, columns * n)[e];
+  }
+};
+
+/// Values of one slot in the order of callers' matrices.
+template <class Scalar, class To, class EntryOf>
+struct ExtractValues {
+  const Scalar* A;  ///< of the slot
+  EntryOf entry_of;
+  To to;
+  KOKKOS_FUNCTION void operator()(const std::int64_t p) const {
+    to(p) = A[(entry_of.extent(0) == 0 ? p : entry_of(p)) * device_lanes];
+  }
+};
+
+}  // namespace lutra::Impl
+
+#endif

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <array>
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <map>
+
+#include "Lutra_BatchCases.hpp"
+
+// Batches that are out to get a false success: most systems of a batch are broken in one of several ways.
+// Batch b is the same in every run; LUTRA_HOSTILE_BATCHES sets how many there are.
+
+namespace lutra::Test {
+namespace {
+
+constexpr std::size_t K = 11, n_rhs = 2;
+
+template <class Scalar>
+struct Hostile {
+  std::mt19937 random;
+
+  double unit() { return std::uniform_real_distribution<double>(0, 1)(random); }
+  std::size_t below(std::size_t n) { return random() % n; }
+
+  /// Breaks one system.
+  void spoil(const HostMatrix<Scalar>& pattern, const auto& value) {
+    const auto n = static_cast<std::size_t>(pattern.n_rows);
+    const auto for_row = [&](std::size_t i, const auto& visit) {
+      for (auto p = static_cast<std::size_t>(pattern.row_map[i]);
+           p < static_cast<std::size_t>(pattern.row_map[i + 1]); ++p)
+        visit(p);
+    };
+    const std::size_t nnz = pattern.values.size(), kind = below(8);
+    const int most = sizeof(RealOf<Scalar>) == 8 ? 300 : 30;
+    switch (kind) {
+      case 0:  // stored zeros
+        for (std::size_t p = 0; p < nnz; ++p)
+          if (unit() < 0.25) value(p) = Scalar(0);
+        break;
+      case 1:  // scaled rows
+        for (std::size_t i = 0; i < n; ++i) {
+          const double factor =
+              std::ldexp(1.0, static_cast<int>(below(static_cast<std::size_t>(2 * most))) - most);
+          if (unit() < 0.3) for_row(i, [&](std::size_t p) { value(p) *= as_scalar<Scalar>(factor); });
+        }
+        break;
+      case 2: {  // two rows alike where their patterns agree
+        const std::size_t i = below(n), j = below(n);
+        for_row(i, [&](std::size_t p) {
+          Scalar other(0);
+          for_row(j, [&](std::size_t q) {
+            if (pattern.entries[q] == pattern.entries[p]) other = value(q);
+          });
+          value(p) = other;
+        });
+        break;
+      }
+      case 3:  // magnitudes permuted among entries
+        for (std::size_t p = 0; p < nnz; ++p) std::swap(value(p), value(below(nnz)));
+        break;
+      case 4:  // wide range
+        for (std::size_t p = 0; p < nnz; ++p) value(p) = random_value<Scalar>(random, 24);
+        break;
+      case 5: {  // nearly dependent rows
+        const std::size_t i = below(n), j = below(n);
+        for_row(i, [&](std::size_t p) {
+          for_row(j, [&](std::size_t q) {
+            if (pattern.entries[q] == pattern.entries[p])
+              value(p) = value(q) * as_scalar<Scalar>(1 + 1e-14 * unit());
+          });
+        });
+        break;
+      }
+      case 6: {  // an empty row or column
+        const std::size_t i = below(n);
+        for (std::size_t p = 0; p < nnz; ++p)
+          if (static_cast<std::size_t>(pattern.entries[p]) == i) value(p) = Scalar(0);
+        break;
+      }
+      default:
+        break;
+    }
+  }
+};
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("batch: no false success among hostile systems", "[batch]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  const char* const given = std::getenv("LUTRA_HOSTILE_BATCHES");
+  const int count = given != nullptr ? std::atoi(given) : 300;
+  std::map<Status, int> mix;
+  for (int b = 0; b < count; ++b) {
+    CAPTURE(b);
+    Hostile<Scalar> hostile{std::mt19937(static_cast<unsigned>(9000 + b))};
+    const std::size_t n = 3 + hostile.below(22);
+    const auto pattern =
+        permuted_matrix<HostMatrix<Scalar>>(static_cast<int>(n), 1.0 + 3.0 * hostile.unit(), hostile.random);
+    BatchedLU<Scalar, Space> batch;
+    if (batch.analyze(on_device<TestType>(pattern)) != Status::success) continue;
+    auto values = perturbed_values<TestType>(pattern, K, Storage::interleaved, static_cast<unsigned>(b));
+    const auto B = random_block<TestType>(n, n_rhs, K, Storage::interleaved);
+    BatchArray<TestType> good(n, n_rhs, K, Storage::interleaved), X(n, n_rhs, K, Storage::interleaved);
+    (void)batch.factorize(values.matrix());
+    batch.solve(B.view(), good.view());
+    good.to_host();
+    std::array<bool, K> is_spoilt{};
+    for (std::size_t k = 0; k < K; ++k) {
+      is_spoilt[k] = hostile.unit() < 0.6;
+      if (is_spoilt[k]) hostile.spoil(pattern, [&](std::size_t p) -> Scalar& { return values(p, 0, k); });
+    }
+    for (std::size_t k = 0; k < K; ++k)  // overflow of the case itself is no input
+      for (std::size_t p = 0; p < pattern.values.size(); ++p)
+        if (!ScalarTraits<Scalar>::is_finite(values(p, 0, k))) values(p, 0, k) = Scalar(1);
+    values.to_device();
+    (void)batch.factorize(values.matrix());
+    batch.solve(B.view(), X.view());
+    X.to_host();
+    for (std::size_t k = 0; k < K; ++k) {
+      CAPTURE(k);
+      const Status status = batch.report().statuses[k];
+      ++mix[status];
+      if (!is_spoilt[k])
+        for (std::size_t c = 0; c < n_rhs; ++c)
+          for (std::size_t i = 0; i < n; ++i) REQUIRE(same_bits(X(i, c, k), good(i, c, k)));
+      if (status != Status::success) continue;
+      const auto A = with_values(pattern, values, k);
+      const double slack = 20 * static_cast<double>(epsilon_of<Scalar>);
+      for (std::size_t c = 0; c < n_rhs; ++c)
+        REQUIRE(error_of(A, B, X, c, k) <= tolerance_of<Scalar>() + slack);
+    }
+  }
+  INFO("success " << mix[Status::success] << ", singular "
+                  << mix[Status::numerically_singular] + mix[Status::structurally_singular]);
+  CHECK(mix[Status::success] > count * static_cast<int>(K) / 3);
+  CHECK(mix[Status::numerically_singular] + mix[Status::structurally_singular] > count / 4);
+}
+
+}  // namespace lutra::Test
