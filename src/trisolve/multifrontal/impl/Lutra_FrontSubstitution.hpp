@@ -9,6 +9,7 @@
 #include "Lutra_FrontLevels.hpp"
 #include "Lutra_FrontSolveData.hpp"
 #include "Lutra_HostProduct.hpp"
+#include "Lutra_HostThreads.hpp"
 #include "Lutra_Index.hpp"
 
 namespace lutra::Impl {
@@ -194,9 +195,9 @@ int threads_for_level(const ExecutionSpace&, const Plan&, Ordinal, int) {
 template <HostExecution ExecutionSpace, class Plan>
 int threads_for_level(const ExecutionSpace& exec, const Plan& plan, Ordinal first, int width) {
   constexpr int worth_sharing = 256;  // rows
-  const int pool = exec.concurrency();
+  const int pool = threads_of(exec);
   const auto& largest = plan.layout.fronts[static_cast<std::size_t>(plan.by_level(first))];
-  return width < pool && largest.size() >= worth_sharing ? pool / width : 1;
+  return width < pool && largest.size() >= worth_sharing ? std::min(pool / width, largest_team_of(exec)) : 1;
 }
 
 /// Calls worker(team, f) for each front f, up or down the tree.
