@@ -272,6 +272,27 @@ TEST_CASE("stops at every query of a solver that chooses its method", "[cancel]"
   check_stops<lutra::Solver<Scalar, Space>>({}, unsymmetric(30));
 }
 
+TEST_CASE("solves on a large front are stopped within it", "[cancel]") {
+  constexpr std::size_t n = 300;  // rows of the front, which all host threads share
+  std::vector<std::vector<double>> picture(n, std::vector<double>(n, 1));
+  for (std::size_t i = 0; i < n; ++i) picture[i][i] = 2.0 * n + static_cast<double>(i);
+  StoppedCase<SparseLU<Scalar, Space>> test(lu(Engine::multifrontal));
+  test.cycle(from_dense<Matrix<Type>>(picture));
+  const auto former = test.answer(n);
+  Numbers x(n);
+  test.flag->start();
+  succeed(test.solve(x, Transposition::none));
+  const long queries = test.flag->queries();
+  CHECK(queries > static_cast<long>(2 * n / 16));  // one after each block of 16 pivots, up and down
+  for (long query = 1; query <= queries; query += 7) {
+    INFO("query " << query << " of " << queries);
+    test.flag->start(query);
+    REQUIRE(test.solve(x, Transposition::none) == Status::cancelled);
+    test.flag->start();
+    REQUIRE(test.answer(n) == former);
+  }
+}
+
 TEST_CASE("stops in dissection and in searches of larger graphs", "[cancel]") {
   LuOptions options = lu(Engine::multifrontal);
   options.ordering = Ordering::nd;
