@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Lutra_Transpose.hpp"
 
-#include <KokkosSparse_SortCrs.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -12,6 +10,7 @@
 #include "Lutra_ForRange.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Instantiate.hpp"
+#include "Lutra_SortRows.hpp"
 
 namespace lutra {
 namespace {
@@ -113,7 +112,7 @@ TransposedPattern<typename ExecutionSpace::memory_space> transpose(
     Impl::copy_view(exec, next, starts);
     scatter_entries(exec, pattern, next, rows, source);
     if constexpr (!Impl::is_serial_space<ExecutionSpace>)  // which is never here
-      KokkosSparse::sort_crs_matrix(exec, starts, rows, source, pattern.n_rows);
+      Impl::sort_rows("lutra::common::sorted_entries", exec, starts, rows, source, pattern.n_rows);
   }
   exec.fence("lutra::transpose: scratch is freed");
   return {{pattern.n_cols, pattern.n_rows, starts, rows}, source, reservation};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Factors of LDLᵀ repeat bit by bit, and ways of pivoting within fronts give sound ones.
+#include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
@@ -45,6 +46,68 @@ std::vector<std::pair<std::string, MatrixType>> matrices_to_repeat() {
           {"saddle point", saddle_point<MatrixType>(240, 80, random)}};
 }
 
+/// The largest magnitudes of entries of L, and of those of L(:, k)·D(k, k)·L(:, k)ᴴ for all pivots k.
+struct FactorSizes {
+  double factor = 0, term = 0;
+};
+
+template <class Scalar>
+FactorSizes sizes_of(const FactorValues<Scalar>& factors) {
+  const std::size_t n = factors.row_order.size();
+  std::vector<std::vector<Scalar>> columns(n, std::vector<Scalar>(n));  // of L
+  FactorSizes sizes;
+  for (std::size_t e = 0; e < factors.rows.size(); ++e) {
+    columns[static_cast<std::size_t>(factors.columns[e])][static_cast<std::size_t>(factors.rows[e])] =
+        factors.values[e];
+    sizes.factor = std::max(sizes.factor, static_cast<double>(Kokkos::abs(factors.values[e])));
+  }
+  const auto note = [&](const Scalar& term) {
+    sizes.term = std::max(sizes.term, static_cast<double>(Kokkos::abs(term)));
+  };
+  const auto& D = factors.diagonal;
+  const auto& off = factors.off_diagonal;
+  for (std::size_t k = 0; k < n; ++k) {
+    if (k > 0 && off[k - 1] != Scalar(0)) continue;  // the second of a pair
+    const auto& l = columns[k];
+    if (off[k] == Scalar(0)) {
+      for (std::size_t i = k + 1; i < n; ++i) note(l[i] * D[k] * ScalarTraits<Scalar>::conjugate(l[i]));
+      continue;
+    }
+    const auto& next = columns[k + 1];
+    for (std::size_t i = k + 2; i < n; ++i) {
+      const Scalar x = l[i] * D[k] + next[i] * off[k];
+      const Scalar y = l[i] * ScalarTraits<Scalar>::conjugate(off[k]) + next[i] * D[k + 1];
+      for (std::size_t j = k + 2; j < n; ++j)
+        note(x * ScalarTraits<Scalar>::conjugate(l[j]) + y * ScalarTraits<Scalar>::conjugate(next[j]));
+    }
+  }
+  return sizes;
+}
+
+/// The largest magnitude of an entry of the scaled matrix.
+template <class MatrixType, class Scalar>
+double largest_scaled(const MatrixType& A, const FactorValues<Scalar>& factors) {
+  double largest = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(A.n_rows); ++i)
+    Reference::for_row(A, i, [&](std::size_t j, const Scalar& value) {
+      const Scalar scaled = value * factors.row_scale[i] * factors.col_scale[j];
+      largest = std::max(largest, static_cast<double>(Kokkos::abs(scaled)));
+    });
+  return largest;
+}
+
+/// Checks what the threshold u promises: no entry of L above 1/u; or, of pivots in place, no product of
+/// L·D·Lᴴ above 1/u² times the largest entry of the scaled matrix, to which pivots that small may lead.
+template <class SolverType, class MatrixType>
+void check_bounds(const SolverType& solver, const MatrixType& A, double threshold) {
+  const auto factors = solver.factors();
+  const FactorSizes sizes = sizes_of(factors);
+  const double bound = (1 + 1e-5) / threshold;
+  INFO("pivots by " << solver.report().pivots.attempt << ", largest product " << sizes.term);
+  if (solver.report().pivots.attempt == "delays" || sizes.term > bound * bound * largest_scaled(A, factors))
+    CHECK(sizes.factor <= bound);
+}
+
 /// The same pattern with other values.
 template <class MatrixType>
 MatrixType with_other_values(MatrixType A) {
@@ -87,6 +150,27 @@ TEMPLATE_LIST_TEST_CASE("factors of L·D·Lᵀ repeat bit by bit", "[ldlt][repea
   }
 }
 
+TEMPLATE_LIST_TEST_CASE("pivots in place and delayed ones are as large as the threshold asks", "[ldlt]",
+                        AllTypes) {
+  for (const auto& [name, A] : matrices_to_repeat<Matrix<TestType>>()) {
+    for (const bool in_place_first : {false, true}) {
+      for (const Matching matching : {Matching::automatic, Matching::none}) {
+        INFO(name << ", pivots in place first: " << in_place_first << ", matching "
+                  << static_cast<int>(matching));
+        LdltOptions options;
+        options.symmetry = Symmetry::hermitian;
+        options.in_place_first = in_place_first;
+        options.matching = matching;
+        Symmetric<TestType> solver(options);
+        succeed(solver.analyze(A));
+        succeed(solver.factorize(A));
+        if (!in_place_first) CHECK(solver.report().pivots.attempt == "delays");
+        check_bounds(solver, A, options.pivot_threshold);
+      }
+    }
+  }
+}
+
 TEMPLATE_LIST_TEST_CASE("hosts pivot by columns or by blocks in every front", "[ldlt]", AllTypes) {
   constexpr bool is_host = lutra::Impl::is_host_space<typename TestType::Space>;
   for (const auto& [name, A] : matrices_to_repeat<Matrix<TestType>>()) {
@@ -106,11 +190,7 @@ TEMPLATE_LIST_TEST_CASE("hosts pivot by columns or by blocks in every front", "[
       if (!inertia) inertia = solver.report().inertia;
       check_inertia(solver.report(), *inertia->positive, *inertia->negative, *inertia->zero);
       check_solution(solver, A);
-      const auto factors = solver.factors();
-      double largest = 0;
-      for (const auto& value : factors.values)
-        largest = std::max(largest, static_cast<double>(Kokkos::abs(value)));
-      CHECK(largest <= 1 / options.pivot_threshold * (1 + 1e-5));
+      check_bounds(solver, A, options.pivot_threshold);
     }
   }
   LdltOptions options;

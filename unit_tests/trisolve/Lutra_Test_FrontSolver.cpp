@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 #include <thread>
+#include <type_traits>
 
 #include "Lutra_Error.hpp"
 #include "Lutra_FrontSolver.hpp"
@@ -222,6 +223,25 @@ TEMPLATE_LIST_TEST_CASE("solvers over one plan work on their own factors at the 
     }
     CHECK(wrong[0] == 0);
     CHECK(wrong[1] == 0);
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("an instance with a part of the threads solves on large fronts",
+                        "[trisolve][threads]", AllTypes) {
+  using Space = typename TestType::Space;
+#ifdef LUTRA_HAS_OPENMP
+  if (std::is_same_v<Space, Kokkos::OpenMP> && Space().concurrency() < 2) return;  // nothing to divide
+#endif
+  std::mt19937 random(21);
+  constexpr int n = 300;  // one front that all threads of an instance share
+  const auto parts = Kokkos::Experimental::partition_space(Space(), 1, 1);
+  for (const bool portable : {false, true}) {
+    Fixture<TestType> fixture(dominant_matrix<Matrix<TestType>>(n, 1.0, random), portable);
+    for (const Space& part : {parts[0], parts[1], Space()}) {
+      fixture.exec = part;
+      fixture.solver = fixture.solver.with_own_vectors(part, MemoryBudget());
+      for (const int columns : {1, 4}) fixture.check(columns, random);
+    }
   }
 }
 

@@ -2,7 +2,6 @@
 #ifndef LUTRA_KAHN_HPP
 #define LUTRA_KAHN_HPP
 
-#include <KokkosSparse_SortCrs.hpp>
 #include <Kokkos_Core.hpp>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_Levelization.hpp"
+#include "Lutra_SortRows.hpp"
 
 namespace lutra::Impl {
 
@@ -82,7 +82,8 @@ void sort_levels(const ExecutionSpace& exec, const std::vector<Ordinal>& level_m
   const Kokkos::View<const Ordinal*, Kokkos::HostSpace> host_map(level_map.data(), level_map.size());
   Kokkos::deep_copy(exec, device_map, host_map);
   exec.fence("lutra::levelization: the map has left the host");
-  KokkosSparse::sort_crs_graph(exec, device_map, order, static_cast<Ordinal>(order.extent(0)));
+  sort_rows("lutra::levelization::sorted_levels", exec, device_map, order,
+            static_cast<Ordinal>(order.extent(0)));
   exec.fence("lutra::levelization: the map is freed");
 }
 

@@ -21,12 +21,20 @@ Options with_fixed_costs(Options options) {
   return options;
 }
 
-/// The options with the engine that adds in a fixed order. On hosts both do; on devices the simplicial engine
-/// adds with atomics.
-/// @throws InputError if the options ask for the simplicial engine on a device
+/// The options with the engine that adds in a fixed order. On hosts both do, unless several threads factorize
+/// by supernodes; on devices the simplicial engine adds with atomics.
+/// @throws InputError if the options ask for supernodes on several host threads, or for the simplicial engine
+///         on a device
 template <class ExecutionSpace>
 LuOptions with_fixed_order(LuOptions options) {
-  if (is_host_space<ExecutionSpace> || !options.deterministic) return options;
+  if (is_serial_space<ExecutionSpace> || !options.deterministic) return options;
+  if (is_host_space<ExecutionSpace>) {
+    if (options.columns.supernodes == ColumnSupernodes::on)
+      throw InputError(
+          "options: with deterministic several host threads do not factorize by supernodes, which add in any "
+          "order (columns.supernodes)");
+    return options;
+  }
   const bool wants_rows =
       options.engine == Engine::simplicial ||
       (options.symbolic != SymbolicMethod::automatic && options.symbolic != SymbolicMethod::etree);

@@ -2,7 +2,6 @@
 #ifndef LUTRA_TREEMETHOD_HPP
 #define LUTRA_TREEMETHOD_HPP
 
-#include <KokkosSparse_SortCrs.hpp>
 #include <algorithm>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "Lutra_ParallelTree.hpp"
 #include "Lutra_PrefixSum.hpp"
 #include "Lutra_RowTeams.hpp"
+#include "Lutra_SortRows.hpp"
 #include "Lutra_Symbolic.hpp"
 #include "Lutra_SymbolicChoice.hpp"
 
@@ -132,7 +132,7 @@ struct TreeMethod : ParallelTree<ExecutionSpace> {
     walk_rows();
     if constexpr (!is_serial_space<ExecutionSpace>) {  // one thread enters rows in ascending order
       m_exec.fence("lutra::symbolic: the lists are complete");
-      KokkosSparse::sort_crs_graph(m_exec, m_list_begin, m_subtrees.lists, m_n);
+      sort_rows("lutra::symbolic::sorted_lists", m_exec, m_list_begin, m_subtrees.lists, m_n);
     }
     write_upper(diagonal, entries);
     m_exec.fence("lutra::symbolic: scratch is freed");

@@ -10,6 +10,7 @@
 #include "Lutra_AsyncResult.hpp"
 #include "Lutra_DataFlow.hpp"
 #include "Lutra_ExecutionTraits.hpp"
+#include "Lutra_HostThreads.hpp"
 #include "Lutra_IluRow.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_MemoryBudget.hpp"
@@ -150,9 +151,8 @@ struct SyncfreeEngine<Scalar, ExecutionSpace> {
                         levels.level_map.data(),
                         static_cast<std::int64_t>(levels.size()),
                         work->run().query()};
-    const int most = typename Kernel::Policy(exec, 1, 1).team_size_max(kernel, Kokkos::ParallelForTag());
-    Kokkos::parallel_for("lutra::ilu::eliminate", typename Kernel::Policy(exec, 1, std::min(threads, most)),
-                         kernel);
+    const int team = std::min(threads, largest_team_of(exec));
+    Kokkos::parallel_for("lutra::ilu::eliminate", typename Kernel::Policy(exec, 1, team), kernel);
     work->run().poll();
   }
 };

@@ -106,8 +106,7 @@ struct FrontSolveWorker {
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& team, Ordinal number) const {
     if constexpr (is_host_space<typename Member::execution_space>) {
-      // a thread of a larger team may not leave the others alone
-      if (team.team_size() == 1 && data.query.must_stop()) return;
+      if (team_must_stop(team, data.query, [] {})) return;
     }
     const Located at = data.template locate<Width>(number);
     if (at.columns == 0) return;  // its contributions are given
@@ -132,9 +131,9 @@ struct FrontSolveWorker {
   template <class Member>
   KOKKOS_FUNCTION Substitution<Member> by(const Member& team) const {
     if constexpr (Data::is_symmetric) {
-      return {team, data.sweep, data.kernel};
+      return {team, data.sweep, data.kernel, data.query};
     } else {
-      return {team, data.sweep, nullptr};
+      return {team, data.sweep, nullptr, data.query};
     }
   }
 

@@ -9,9 +9,29 @@
 #include "Lutra_FrontLevels.hpp"
 #include "Lutra_FrontSolveData.hpp"
 #include "Lutra_HostProduct.hpp"
+#include "Lutra_HostThreads.hpp"
 #include "Lutra_Index.hpp"
+#include "Lutra_RunControl.hpp"
 
 namespace lutra::Impl {
+
+/// Calls body() on one thread of a team on hosts. Barriers precede and follow it. @returns whether the call
+/// has to end, the same on all threads: one that left by itself would leave the others at the next barrier
+template <class Member, class Body>
+KOKKOS_FUNCTION bool team_must_stop(const Member& team, const RunControl::Query& query, const Body& body) {
+  int stops = 0;
+  if (team.team_size() == 1) {
+    body();
+    stops = query.must_stop() ? 1 : 0;
+  } else {
+    const auto body_and_query = [&](int& told) {
+      body();
+      told = query.must_stop() ? 1 : 0;
+    };
+    Kokkos::single(Kokkos::PerTeam(team), body_and_query, stops);
+  }
+  return stops != 0;
+}
 
 /// v −= A·x and v = T⁻¹·v for `Width` right-hand sides by a team; with `kernels`, on hosts and for one real
 /// right-hand side, by the kernels of the factorization, T being a unit triangle. The values of an index are
@@ -22,6 +42,7 @@ struct FrontSubstitution {
   const Member& team;
   const FrontSweep& sweep;
   const ProductKernel<RealOf<Scalar>>* kernel;  ///< host kernel
+  RunControl::Query query;                      ///< asked between blocks by teams of host threads
   static constexpr bool by_kernels = kernels && Width == 1 && !ScalarTraits<Scalar>::is_complex &&
                                      is_host_space<typename Member::execution_space>;
 
@@ -35,7 +56,7 @@ struct FrontSubstitution {
   }
   /// v = T⁻¹·v for a triangle of order n, lower if the sweep is forward, in blocks of pivots that one thread
   /// solves. Team barriers separate the solutions of a block from the products with them, and those from the
-  /// next block.
+  /// next block. If the call has to end, v is undefined.
   KOKKOS_FUNCTION void solve(const PanelPart<Scalar>& T, int n, Scalar* v) const {
     constexpr int block = by_kernels ? 64 : 16;
     const bool down = sweep.forward;
@@ -43,9 +64,8 @@ struct FrontSubstitution {
     for (int k = 0; k < blocks; ++k) {
       const int begin = (down ? k : blocks - 1 - k) * block;
       const int end = begin + block < n ? begin + block : n;
-      Kokkos::single(Kokkos::PerTeam(team), [&]() { solve_block(T, begin, end, v); });
-      team.team_barrier();
-      if (k + 1 == blocks) return;
+      const bool stops = on_one_thread([&] { solve_block(T, begin, end, v); });
+      if (stops || k + 1 == blocks) return;
       const int first = down ? end : 0, rows = down ? n - end : begin;
       subtract({T.at(first, begin), T.row, T.column}, rows, end - begin, v + begin * Width,
                v + first * Width);
@@ -55,6 +75,18 @@ struct FrontSubstitution {
 
  private:
   static constexpr int in_turn = 4;  ///< pivots that kernels solve element by element
+
+  /// Calls body() on one thread; a team barrier follows. @returns whether the call has to end
+  template <class Body>
+  KOKKOS_FUNCTION bool on_one_thread(const Body& body) const {
+    if constexpr (is_host_space<typename Member::execution_space>) {
+      return team_must_stop(team, query, body);
+    } else {
+      Kokkos::single(Kokkos::PerTeam(team), [&]() { body(); });
+      team.team_barrier();
+      return false;
+    }
+  }
 
   KOKKOS_FUNCTION void solve_block(const PanelPart<Scalar>& T, int begin, int end, Scalar* v) const {
     if constexpr (by_kernels) {
@@ -194,9 +226,9 @@ int threads_for_level(const ExecutionSpace&, const Plan&, Ordinal, int) {
 template <HostExecution ExecutionSpace, class Plan>
 int threads_for_level(const ExecutionSpace& exec, const Plan& plan, Ordinal first, int width) {
   constexpr int worth_sharing = 256;  // rows
-  const int pool = exec.concurrency();
+  const int pool = threads_of(exec);
   const auto& largest = plan.layout.fronts[static_cast<std::size_t>(plan.by_level(first))];
-  return width < pool && largest.size() >= worth_sharing ? pool / width : 1;
+  return width < pool && largest.size() >= worth_sharing ? std::min(pool / width, largest_team_of(exec)) : 1;
 }
 
 /// Calls worker(team, f) for each front f, up or down the tree.

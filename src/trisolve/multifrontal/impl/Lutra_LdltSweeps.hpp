@@ -11,6 +11,7 @@
 #include "Lutra_FrontSolver.hpp"
 #include "Lutra_FrontSources.hpp"
 #include "Lutra_FrontSubstitution.hpp"
+#include "Lutra_HostThreads.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_SolveVectors.hpp"
 
@@ -53,9 +54,8 @@ void sweep_all(const ExecutionSpace& exec, const Plan& plan, bool forward, const
       if (worker.data.query.must_stop()) return;
       const Ordinal begin_here = forward ? k : first + last - end, end_here = begin_here + (end - k);
       const auto sweep = [&](const Member& team) { range(team, begin_here, end_here); };
-      // for this instance: concurrency() may refer to the default one
-      const int all = Policy(exec, 1, 1).team_size_max(sweep, Kokkos::ParallelForTag());
-      Kokkos::parallel_for("lutra::trisolve::sweep_front", Policy(exec, 1, is_large(k) ? all : 1), sweep);
+      const int threads = is_large(k) ? largest_team_of(exec) : 1;
+      Kokkos::parallel_for("lutra::trisolve::sweep_front", Policy(exec, 1, threads), sweep);
       k = end;
     }
   };

@@ -34,11 +34,12 @@ struct AloneLoop {
 template <class Real, class ExecutionSpace>
 struct SharedLoop {
   const ExecutionSpace& exec;
-  Real* buffers;
+  int most_threads;  ///< at least 1
+  Real* buffers;     ///< [most_threads · product_buffer]
   RunControl::Query query;
 
   bool must_stop() const { return query.must_stop(); }
-  int threads() const { return exec.concurrency(); }
+  int threads() const { return most_threads; }
   template <class Body>
   void operator()(int n, int chunk, const Body& body) const {
     if (n == 0) return;
@@ -73,7 +74,8 @@ inline SubtreeMapping map_fronts(const std::vector<Front>& fronts, int threads) 
 }
 
 /// Fronts divided among host threads: threads take subtrees by tickets, one thread per subtree; then all
-/// threads share each front above them, one front at a time.
+/// threads share each front above them, one front at a time. Instances that run the fronts may have more
+/// threads or fewer than `threads`, which is how many parts the work has at once.
 class HostFronts {
  public:
   HostFronts(const std::vector<Front>& fronts, int threads)
@@ -116,17 +118,16 @@ class HostFronts {
       const std::vector<Ordinal>&begin = m_mapping.task_begin, &order = m_mapping.order;
       const auto tasks = static_cast<std::int64_t>(m_mapping.tasks());
       std::atomic<std::int64_t> tickets = 0;
-      Kokkos::parallel_for(
-          label, Kokkos::RangePolicy<ExecutionSpace>(exec, 0, exec.concurrency()), [&](int thread) {
-            const AloneLoop<Real> loop{buffers + static_cast<std::size_t>(thread) * product_buffer,
-                                       RunControl::FrequentQuery(query)};
-            State own;
-            for (std::int64_t t; (t = tickets.fetch_add(1)) < tasks;) {
-              for (Ordinal p = at(begin, t); p < at(begin, t + 1); ++p)
-                visit_with(loop, at(order, p), thread, own);
-            }
-          });
-      const SharedLoop<Real, ExecutionSpace> loop{exec, buffers, query};
+      Kokkos::parallel_for(label, Kokkos::RangePolicy<ExecutionSpace>(exec, 0, m_threads), [&](int thread) {
+        const AloneLoop<Real> loop{buffers + static_cast<std::size_t>(thread) * product_buffer,
+                                   RunControl::FrequentQuery(query)};
+        State own;
+        for (std::int64_t t; (t = tickets.fetch_add(1)) < tasks;) {
+          for (Ordinal p = at(begin, t); p < at(begin, t + 1); ++p)
+            visit_with(loop, at(order, p), thread, own);
+        }
+      });
+      const SharedLoop<Real, ExecutionSpace> loop{exec, m_threads, buffers, query};
       for (Ordinal p = begin.back(); p < static_cast<Ordinal>(order.size()); ++p)
         visit_with(loop, at(order, p), 0, of_all);
     }
@@ -147,11 +148,11 @@ struct ProductBuffers {
   using Real = RealOf<Scalar>;
 
   template <class ExecutionSpace, class Schedule>
-  ProductBuffers(const ExecutionSpace& exec, const Schedule&, const MemoryBudget& budget)
+  ProductBuffers(const ExecutionSpace&, const Schedule& schedule, const MemoryBudget& budget)
       : reservation(budget), run(budget.run()) {
     buffers = reservation.template allocate<decltype(buffers)>(
         Kokkos::DefaultHostExecutionSpace(), "lutra::numeric::product_buffers",
-        static_cast<std::size_t>(exec.concurrency()) * product_buffer);
+        static_cast<std::size_t>(schedule.threads()) * product_buffer);
   }
 
   /// Bytes for the threads of a schedule.

@@ -11,6 +11,7 @@
 #include "Lutra_BlockSolve.hpp"
 #include "Lutra_ExecutionTraits.hpp"
 #include "Lutra_ForRange.hpp"
+#include "Lutra_HostThreads.hpp"
 #include "Lutra_Index.hpp"
 #include "Lutra_TrianglePack.hpp"
 #include "Lutra_TriangleRowsView.hpp"
@@ -257,9 +258,8 @@ void visit_rows(const ExecutionSpace& exec, Ordinal n, const Schedule& schedule,
       }
     };
     if (n_segments > 0) {
-      const int threads =
-          std::min(exec.concurrency(), Policy(exec, 1, 1).team_size_max(kernel, Kokkos::ParallelForTag()));
-      Kokkos::parallel_for("lutra::trisolve::substitute_levels", Policy(exec, 1, threads), kernel);
+      Kokkos::parallel_for("lutra::trisolve::substitute_levels", Policy(exec, 1, largest_team_of(exec)),
+                           kernel);
       return;
     }
   }
