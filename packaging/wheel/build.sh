@@ -20,10 +20,10 @@ compiler=()  # setting of CMake, for Lutra and the Python module
 if [[ -n $cuda_arch ]]; then
   export PATH=/usr/local/cuda/bin:$PATH NVCC_WRAPPER_DEFAULT_COMPILER=g++
   compiler=("CMAKE_CXX_COMPILER=$prefix/bin/nvcc_wrapper")
-  # The module is imported to describe it; that needs a driver's library, for which the toolkit has a stand-in.
+  # The module is imported to describe it; that needs a driver's library, for which the toolkit has a stand-in, and its runtime.
   mkdir -p $work/driver
   ln -sf /usr/local/cuda/lib64/stubs/libcuda.so $work/driver/libcuda.so.1
-  export LD_LIBRARY_PATH=$work/driver
+  export LD_LIBRARY_PATH=$work/driver:/usr/local/cuda/lib64
 fi
 
 say() { printf '%s\n' "wheel: $*" >&2; }
