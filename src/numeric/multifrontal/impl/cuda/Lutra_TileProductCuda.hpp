@@ -4,6 +4,10 @@
 
 #include <cuda_pipeline.h>
 
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
 #include "Lutra_FrontTiles.hpp"
 #include "Lutra_ScalarTraits.hpp"
 
@@ -16,16 +20,19 @@ namespace lutra::Impl {
 inline constexpr int product_depth = 32;
 /// Slabs in shared memory: one is multiplied while the other is in transit.
 inline constexpr int product_stages = 2;
-/// Padding of an operand's rows in shared memory: the 16 lanes of a fragment then access 16 banks of 8 bytes.
-inline constexpr int operand_pad = 4;
+/// Padding of an operand's rows in shared memory. The 16 lanes of a fragment then access 16 banks of 8 bytes,
+/// the 32 lanes of one in single precision 32 banks of 4 bytes.
+template <class Scalar>
+inline constexpr int operand_pad = sizeof(Scalar) == 4 ? 8 : 4;
 
 /// The slabs of a product of `tiles` tiles in shared memory, A's part first.
 template <class Scalar, int tiles>
 struct ProductSlabs {
   static constexpr int edge = front_tile<Scalar>, depth = product_depth;
   static constexpr int stages = product_stages, a_tile = edge / depth;
-  static constexpr int first_words = depth * (tiles * edge + operand_pad);
-  static constexpr int words = first_words + depth * (edge + operand_pad);
+  static constexpr int pad = operand_pad<Scalar>;
+  static constexpr int first_words = depth * (tiles * edge + pad);
+  static constexpr int words = first_words + depth * (edge + pad);
 };
 
 /// Which index of an operand is contiguous in memory: the inner one, which A·B sums over, or the outer one.
@@ -33,11 +40,13 @@ enum class OperandOrder { inner, outer };
 
 /// Address in shared memory of entry (p, q) of an operand, p being the inner index. Rows of an operand in
 /// inner order are rotated by their index, so that fragments have no bank conflicts.
-template <OperandOrder order, int width, int depth = product_depth>
+template <class Scalar, OperandOrder operand_order, int width, int inners = product_depth>
 struct OperandLayout {
-  static constexpr int pitch = width + operand_pad;
+  static constexpr OperandOrder order = operand_order;
+  static constexpr int pitch = width + operand_pad<Scalar>, depth = inners;
+  static constexpr int turns = operand_pad<Scalar>;  ///< number of different rotations
   __device__ __forceinline__ static int of(int p, int q) {
-    return order == OperandOrder::outer ? p * pitch + q : q * depth + (p ^ (q % 4 * 4));
+    return order == OperandOrder::outer ? p * pitch + q : q * depth + (p ^ (q % turns * 4));
   }
 };
 
@@ -110,37 +119,58 @@ __device__ __forceinline__ void multiply_add(double (&c)[4], const double (&a)[2
       : "d"(a[0]), "d"(a[1]), "d"(b));
 }
 
-/// Whether an operand is in outer order.
-template <class Layout>
-inline constexpr bool is_outer = false;
-template <int width, int depth>
-inline constexpr bool is_outer<OperandLayout<OperandOrder::outer, width, depth>> = true;
+/// An entry in single precision as the sum of two numbers with eleven bits, which tensor cores multiply.
+struct SplitFloat {
+  std::uint32_t high, low;
+};
+
+/// An operand's entry as tensor cores take it.
+__device__ __forceinline__ double tensor_entry(double x) {
+  return x;
+}
+__device__ __forceinline__ SplitFloat tensor_entry(float x) {
+  SplitFloat split;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(split.high) : "f"(x));
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(split.low) : "f"(x - __uint_as_float(split.high)));
+  return split;
+}
+template <class Real>
+using TensorEntry = std::conditional_t<std::is_same_v<Real, float>, SplitFloat, double>;
+
+/// Overload in single precision, by three products of halves; that of both low halves is below the rounding.
+__device__ __forceinline__ void multiply_add(float (&c)[4], const SplitFloat (&a)[4], SplitFloat b0,
+                                             SplitFloat b1) {
+  const auto add = [&](std::uint32_t a0, std::uint32_t a1, std::uint32_t a2, std::uint32_t a3,
+                       std::uint32_t first, std::uint32_t second) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(first), "r"(second));
+  };
+  add(a[0].low, a[1].low, a[2].low, a[3].low, b0.high, b1.high);
+  add(a[0].high, a[1].high, a[2].high, a[3].high, b0.low, b1.low);
+  add(a[0].high, a[1].high, a[2].high, a[3].high, b0.high, b1.high);
+}
 
 /// A lane's view of an operand: entries (p + t, q + g), p a multiple of 4 and q of 8.
-template <class Layout>
-struct OperandLane;
-template <int width, int depth>
-struct OperandLane<OperandLayout<OperandOrder::outer, width, depth>> {
-  const double* at;
-  __device__ __forceinline__ OperandLane(const double* operand, int t, int g)
-      : at(operand + t * OperandLayout<OperandOrder::outer, width>::pitch + g) {}
-  __device__ __forceinline__ double operator()(int p, int q) const {
-    return at[p * OperandLayout<OperandOrder::outer, width>::pitch + q];
-  }
-};
-template <int width, int depth>
-struct OperandLane<OperandLayout<OperandOrder::inner, width, depth>> {
-  const double* at;
+template <class Layout, class Real>
+struct OperandLane {
+  static constexpr bool outer = Layout::order == OperandOrder::outer;
+  const Real* at;
   int turned;
-  __device__ __forceinline__ OperandLane(const double* operand, int t, int g)
-      : at(operand + g * depth + t), turned(g % 4 * 4) {}
-  __device__ __forceinline__ double operator()(int p, int q) const { return at[q * depth + (p ^ turned)]; }
+  __device__ __forceinline__ OperandLane(const Real* operand, int t, int g)
+      : at(operand + (outer ? t * Layout::pitch + g : g * Layout::depth + t)),
+        turned(outer ? 0 : g % Layout::turns * 4) {}
+  __device__ __forceinline__ Real operator()(int p, int q) const {
+    return outer ? at[p * Layout::pitch + q] : at[q * Layout::depth + (p ^ turned)];
+  }
 };
 
 /// Specialization with tensor cores: a warp holds 16·tiles × 32 of C.
-template <int tiles>
-struct TileProduct<double, tiles> {
-  double sum[tiles][4][4];  ///< in parts of 16 × 8
+template <std::floating_point Real, int tiles>
+struct TileProduct<Real, tiles> {
+  Real sum[tiles][4][4];  ///< in parts of 16 × 8
 
   __device__ __forceinline__ static int first_row() {
     return 16 * tiles * (static_cast<int>(threadIdx.x) / 32 % 4);
@@ -148,22 +178,22 @@ struct TileProduct<double, tiles> {
   __device__ __forceinline__ static int first_column() { return 32 * (static_cast<int>(threadIdx.x) / 128); }
 
   template <class LayoutA, class LayoutB>
-  __device__ __forceinline__ void add(const double* A, const double* B, int depth) {
+  __device__ __forceinline__ void add(const Real* A, const Real* B, int depth) {
     const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
-    const OperandLane<LayoutA> a_at(A, t, first_row() + g);
-    const OperandLane<LayoutB> b_at(B, t, first_column() + g);
+    const OperandLane<LayoutA, Real> a_at(A, t, first_row() + g);
+    const OperandLane<LayoutB, Real> b_at(B, t, first_column() + g);
     // with an operand in inner order, two slices at once would spill sums from registers
-    constexpr int slices = is_outer<LayoutA> && is_outer<LayoutB> ? 2 : 1;
+    constexpr int slices = OperandLane<LayoutA, Real>::outer && OperandLane<LayoutB, Real>::outer ? 2 : 1;
 #pragma unroll slices
     for (int p = 0; p < depth; p += 8) add_slice<0>(a_at, b_at, p);
   }
   /// Version for B zero or undefined at outer indices before the inner index's block of 16.
   /// @param depth a multiple of 16
   template <class LayoutA, class LayoutB>
-  __device__ __forceinline__ void add_triangle(const double* A, const double* B, int depth) {
+  __device__ __forceinline__ void add_triangle(const Real* A, const Real* B, int depth) {
     const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
-    const OperandLane<LayoutA> a_at(A, t, first_row() + g);
-    const OperandLane<LayoutB> b_at(B, t, first_column() + g);
+    const OperandLane<LayoutA, Real> a_at(A, t, first_row() + g);
+    const OperandLane<LayoutB, Real> b_at(B, t, first_column() + g);
     const int whole = first_column() + 16;  // inner indices at which all of this warp's columns are defined
     const int end = depth < whole ? depth : whole;
 #pragma unroll 1
@@ -175,41 +205,58 @@ struct TileProduct<double, tiles> {
   /// Adds the products of eight inner indices for 16 × 8 parts from column `first` on.
   template <int first, class A, class B>
   __device__ __forceinline__ void add_slice(const A& a_at, const B& b_at, int p) {
-    double a[tiles][4];
+    TensorEntry<Real> a[tiles][4];
 #pragma unroll
     for (int i = 0; i < tiles; ++i) {
 #pragma unroll
-      for (int e = 0; e < 4; ++e) a[i][e] = a_at(p + e / 2 * 4, 16 * i + e % 2 * 8);
+      for (int e = 0; e < 4; ++e) a[i][e] = tensor_entry(a_at(p + e / 2 * 4, 16 * i + e % 2 * 8));
     }
 #pragma unroll
     for (int c = first; c < 4; ++c) {
-      const double b0 = b_at(p, 8 * c), b1 = b_at(p + 4, 8 * c);
+      const TensorEntry<Real> b0 = tensor_entry(b_at(p, 8 * c)), b1 = tensor_entry(b_at(p + 4, 8 * c));
 #pragma unroll
       for (int i = 0; i < tiles; ++i) multiply_add(sum[i][c], a[i], b0, b1);
     }
   }
-  /// Operands of four inner indices.
+  /// Operands of some inner indices: four in double precision, and eight in single precision.
   struct Slice {
-    double a[tiles][2], b[4];
+    static constexpr int width = std::is_same_v<Real, float> ? 8 : 4, quads = width / 4;
+    Real a[tiles][2 * quads], b[4][quads];
   };
   template <class LayoutA, class LayoutB>
-  __device__ __forceinline__ static void fetch(Slice& slice, const double* A, const double* B, int p) {
+  __device__ __forceinline__ static void fetch(Slice& slice, const Real* A, const Real* B, int p) {
     const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
-    const OperandLane<LayoutA> a_at(A, t, first_row() + g);
-    const OperandLane<LayoutB> b_at(B, t, first_column() + g);
+    const OperandLane<LayoutA, Real> a_at(A, t, first_row() + g);
+    const OperandLane<LayoutB, Real> b_at(B, t, first_column() + g);
 #pragma unroll
     for (int i = 0; i < tiles; ++i) {
 #pragma unroll
-      for (int e = 0; e < 2; ++e) slice.a[i][e] = a_at(p, 16 * i + e * 8);
+      for (int e = 0; e < 2 * Slice::quads; ++e) slice.a[i][e] = a_at(p + e / 2 * 4, 16 * i + e % 2 * 8);
     }
-#pragma unroll
-    for (int c = 0; c < 4; ++c) slice.b[c] = b_at(p, 8 * c);
-  }
-  __device__ __forceinline__ void multiply(const Slice& slice) {
 #pragma unroll
     for (int c = 0; c < 4; ++c) {
 #pragma unroll
-      for (int i = 0; i < tiles; ++i) multiply_add(sum[i][c], slice.a[i], slice.b[c]);
+      for (int e = 0; e < Slice::quads; ++e) slice.b[c][e] = b_at(p + 4 * e, 8 * c);
+    }
+  }
+  __device__ __forceinline__ void multiply(const Slice& slice) {
+    TensorEntry<Real> a[tiles][2 * Slice::quads];
+#pragma unroll
+    for (int i = 0; i < tiles; ++i) {
+#pragma unroll
+      for (int e = 0; e < 2 * Slice::quads; ++e) a[i][e] = tensor_entry(slice.a[i][e]);
+    }
+#pragma unroll
+    for (int c = 0; c < 4; ++c) {
+      const TensorEntry<Real> b0 = tensor_entry(slice.b[c][0]);
+      if constexpr (Slice::quads == 1) {
+#pragma unroll
+        for (int i = 0; i < tiles; ++i) multiply_add(sum[i][c], a[i], b0);
+      } else {
+        const TensorEntry<Real> b1 = tensor_entry(slice.b[c][1]);
+#pragma unroll
+        for (int i = 0; i < tiles; ++i) multiply_add(sum[i][c], a[i], b0, b1);
+      }
     }
   }
   template <class Visit>
@@ -239,22 +286,22 @@ struct OperandSlices {
   __device__ __forceinline__ void end(Product&) {}
 };
 
-/// With tensor cores slices have four inner indices. Each is fetched before its predecessor is multiplied,
-/// the first one of a slab before the last one of the preceding slab.
-template <int tiles, class LayoutA, class LayoutB, int depth>
-struct OperandSlices<TileProduct<double, tiles>, LayoutA, LayoutB, depth> {
-  using Product = TileProduct<double, tiles>;
-  static constexpr int width = 4;  ///< inner dimension of a tensor core's product
+/// With tensor cores each slice is fetched before its predecessor is multiplied, the first one of a slab
+/// before the last one of the preceding slab.
+template <std::floating_point Real, int tiles, class LayoutA, class LayoutB, int depth>
+struct OperandSlices<TileProduct<Real, tiles>, LayoutA, LayoutB, depth> {
+  using Product = TileProduct<Real, tiles>;
+  static constexpr int width = Product::Slice::width;
   typename Product::Slice slice[2] = {};
 
-  __device__ __forceinline__ void step(Product& product, const double* A, const double* B, int s) {
+  __device__ __forceinline__ void step(Product& product, const Real* A, const Real* B, int s) {
     Product::template fetch<LayoutA, LayoutB>(slice[s % 2], A, B, width * s);
     product.multiply(slice[(s + 1) % 2]);
   }
-  __device__ __forceinline__ void begin(Product& product, const double* A, const double* B) {
+  __device__ __forceinline__ void begin(Product& product, const Real* A, const Real* B) {
     step(product, A, B, 0);
   }
-  __device__ __forceinline__ void go_on(Product& product, const double* A, const double* B) {
+  __device__ __forceinline__ void go_on(Product& product, const Real* A, const Real* B) {
 #pragma unroll
     for (int s = 1; s < depth / width; ++s) step(product, A, B, s);
   }
@@ -308,7 +355,7 @@ struct OperandSender {
   static constexpr int line = by_outer ? width : depth, lines = by_outer ? depth : width;
   static constexpr int most = 16 / static_cast<int>(sizeof(Scalar));  ///< entries per copy
 
-  using Layout = OperandLayout<order, width, depth>;
+  using Layout = OperandLayout<Scalar, order, width, depth>;
 
   __device__ static OperandSource<Scalar> source(const GlobalPart<Scalar>& part) {
     const int stride = static_cast<int>(by_outer ? part.inner : part.outer);
@@ -330,7 +377,7 @@ struct OperandSender {
   __device__ __forceinline__ static void copy(const OperandSource<Scalar>& source, Scalar* to, int slab) {
     constexpr int pieces = line / entries, step = front_threads / pieces;  // lines
     constexpr int pitch = by_outer ? Layout::pitch : depth;
-    static_assert(by_outer || step % 4 == 0);
+    static_assert(by_outer || step % Layout::turns == 0);
     unsigned thread;  // read again: values derived from it would take registers that products need
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
     const int along = static_cast<int>(thread % pieces) * entries, across = static_cast<int>(thread / pieces);

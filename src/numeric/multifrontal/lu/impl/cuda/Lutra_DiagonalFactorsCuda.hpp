@@ -11,7 +11,8 @@ namespace lutra::Impl {
 template <class Scalar>
 struct TileMemory {
   static constexpr int edge = front_tile<Scalar>;
-  static constexpr int single = edge * (edge + operand_pad), pair = edge * (2 * edge + operand_pad);
+  static constexpr int single = edge * (edge + operand_pad<Scalar>),
+                       pair = edge * (2 * edge + operand_pad<Scalar>);
   template <class Slabs>
   static constexpr int product_words = Slabs::stages* Slabs::words;
   static constexpr int words = std::max({product_words<ProductSlabs<Scalar, 1>>,
@@ -40,7 +41,7 @@ __device__ __forceinline__ TileMemory<Scalar>& tile_memory() {
 /// that the difference would not be part of L·U, and would grow from tile to tile.
 template <class Scalar>
 __device__ __forceinline__ void mirror_lower(Scalar* tile, bool hermitian) {
-  constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad;
+  constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad<Scalar>;
 #pragma unroll 4
   for (int e = static_cast<int>(threadIdx.x); e < edge * edge; e += front_threads) {
     const int r = e % edge, c = e / edge;
@@ -55,7 +56,7 @@ __device__ __forceinline__ void mirror_lower(Scalar* tile, bool hermitian) {
 /// A diagonal tile in shared memory, and the destination of its factors.
 template <class Scalar>
 struct DiagonalTile {
-  static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad, block = pivot_panel;
+  static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad<Scalar>, block = pivot_panel;
   Scalar* lower;                ///< inverse of L, or null
   Scalar* upper;                ///< inverse of U, or null
   Scalar* panel;                ///< L\U

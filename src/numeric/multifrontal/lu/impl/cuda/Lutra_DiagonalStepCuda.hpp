@@ -11,10 +11,10 @@ namespace lutra::Impl {
 /// tile s + 1, which overwrites tile s.
 template <class Scalar>
 struct DiagonalStep {
-  static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad;
+  static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad<Scalar>;
   static constexpr int single = TileMemory<Scalar>::single;
   using Product = TileProduct<Scalar, 1>;
-  using Layout = OperandLayout<OperandOrder::outer, edge>;
+  using Layout = OperandLayout<Scalar, OperandOrder::outer, edge>;
 
   const Scalar* left;   ///< tile below tile s, by columns
   const Scalar* above;  ///< tile right of tile s, by rows
@@ -73,7 +73,7 @@ struct DiagonalStep {
 /// 2g and 2g + 1 of these, so that two values are read and written at once.
 template <>
 struct DiagonalStep<double> {
-  static constexpr int edge = front_tile<double>, pitch = edge + operand_pad, parts = edge / 8;
+  static constexpr int edge = front_tile<double>, pitch = edge + operand_pad<double>, parts = edge / 8;
   static constexpr int single = TileMemory<double>::single;
   /// Pitch of L and Uᵀ, free of bank conflicts for reads by a quarter warp
   static constexpr int factor_pitch = edge + 2;

@@ -15,7 +15,7 @@ namespace lutra::Impl {
 /// after flags have been polled.
 template <class Scalar>
 struct DiagonalSweep {
-  static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad;
+  static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad<Scalar>;
 
   DiagonalTile<Scalar> first;  ///< the first tile, with the number of all pivots of the front
   const Scalar* links;         ///< hand-off buffers of the front

@@ -13,7 +13,7 @@ namespace lutra::Impl {
 template <int tiles, bool interchanges, bool symmetric, class Scalar>
 __device__ inline void TileWork<tiles, interchanges, symmetric, Scalar>::add_last_product(
     Product& product) const {
-  using Layout = OperandLayout<OperandOrder::outer, edge>;
+  using Layout = OperandLayout<Scalar, OperandOrder::outer, edge>;
   constexpr int slab_words = inverse_depth * Layout::pitch;
   const int s = steps() - 1;
   Scalar* const left = memory.space;

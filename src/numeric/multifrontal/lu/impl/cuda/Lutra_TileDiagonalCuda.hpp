@@ -94,7 +94,7 @@ struct BlockProduct<double> {
 /// proceed to the next diagonal block.
 template <class Scalar>
 struct TileDiagonal {
-  static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad, block = pivot_panel;
+  static constexpr int edge = front_tile<Scalar>, pitch = edge + operand_pad<Scalar>, block = pivot_panel;
   static constexpr int copy_pitch = block + 1, copy_words = block * copy_pitch;
   static constexpr int scratch_words = 2 * copy_words + 8 * block;
   struct alignas(2 * sizeof(Scalar)) Pair {

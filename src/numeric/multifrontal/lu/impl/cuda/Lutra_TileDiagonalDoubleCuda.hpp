@@ -43,7 +43,7 @@ __device__ __forceinline__ void multiply_add(double& c0, double& c1, double a, d
 
 template <>
 struct TileDiagonal<double> {
-  static constexpr int edge = 64, pitch = edge + operand_pad, block = pivot_panel;
+  static constexpr int edge = 64, pitch = edge + operand_pad<double>, block = pivot_panel;
   static constexpr int part = 8, parts = edge / part;  ///< edge of a tensor core's 8 × 8 result
   static constexpr int row_pitch = edge + 4, row_words = part * row_pitch, contribution_words = part * part;
   static constexpr int scratch_words = 2 * row_words + 2 * contribution_words + 4;

@@ -33,7 +33,7 @@ struct TileWork {
 
   using Memory = TileMemory<Scalar>;
   using Product = TileProduct<Scalar, tiles>;
-  static constexpr int edge = front_tile<Scalar>, width = tiles * edge, pitch = width + operand_pad;
+  static constexpr int edge = front_tile<Scalar>, width = tiles * edge, pitch = width + operand_pad<Scalar>;
   using Slabs = ProductSlabs<Scalar, tiles>;
   static_assert(pivot_panel == FrontTiles::inverse_block);
   static constexpr int inverse_depth = FrontTiles::inverse_block, inverse_slabs = edge / inverse_depth;
@@ -234,7 +234,7 @@ struct TileWork {
     constexpr int whole = sizeof(Piece) / sizeof(Scalar), pieces = edge / whole;  // per line
     for (int e = static_cast<int>(threadIdx.x); e < inverse_depth * pieces; e += front_threads) {
       const int p = slab * inverse_depth + e / pieces, position = e % pieces * whole;
-      __pipeline_memcpy_async(to + p * (edge + operand_pad) + position, from + p * edge + position,
+      __pipeline_memcpy_async(to + p * (edge + operand_pad<Scalar>)+position, from + p * edge + position,
                               sizeof(Piece));
     }
   }
@@ -248,7 +248,7 @@ struct TileWork {
     const Scalar* const line = inverse(s, of_upper) + layout(first, begin) - begin;
     for (int e = static_cast<int>(threadIdx.x); e < inverse_depth * pieces; e += front_threads) {
       const int position = e % pieces * whole;
-      Scalar* const at = to + (first + e / pieces) * (edge + operand_pad) + position;
+      Scalar* const at = to + (first + e / pieces) * (edge + operand_pad<Scalar>)+position;
       if (position >= begin && position < layout.lines) {
         __pipeline_memcpy_async(at, line + e / pieces * length + position, sizeof(Piece));
       } else {
@@ -388,8 +388,8 @@ struct TileWork {
     product.for_each([](int, int, Scalar& sum) { sum = Scalar(0); });
     wait_for_slabs(0);
     __syncthreads();
-    using First = OperandLayout<OperandOrder::outer, width>;
-    using Second = OperandLayout<OperandOrder::outer, edge>;
+    using First = OperandLayout<Scalar, OperandOrder::outer, width>;
+    using Second = OperandLayout<Scalar, OperandOrder::outer, edge>;
     if (layout_of_inverse(s, !upper).whole) {
       product.template add<First, Second>(memory.space, operand, last * inverse_depth);
     } else {
