@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -195,7 +196,7 @@ TEMPLATE_LIST_TEST_CASE("streamed factors of LU are those of the whole tree, bit
       const auto resident = run<Solver<TestType>>(A, options);
       options.factor_storage = FactorStorage::streamed;
       const auto streamed = run<Solver<TestType>>(A, options);
-      check_same_results<Space>(streamed, resident);
+      check_same_results<typename TestType::Space>(streamed, resident);
     }
   }
 }
