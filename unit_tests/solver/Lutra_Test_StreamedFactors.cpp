@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "Lutra_FrontLu.hpp"
 #include "Lutra_Generated.hpp"
 #include "Lutra_SparseLDLT.hpp"
 #include "Lutra_TestStatus.hpp"
@@ -155,7 +156,11 @@ int check_limits(const MatrixType& A, Options options) {
   options.factor_storage = FactorStorage::streamed;
   int sufficient = 0;
   std::size_t former_parts = 0;
-  for (std::size_t limit = resident.peak; limit > 0; limit = limit * 7 / 8) {
+  // Buffers of threads are the same for any factors: with many threads they are most of the peak.
+  const std::size_t of_threads =
+      bytes_of_product_buffers<typename SolverType::numeric_type::scalar_type, Space>(Space().concurrency());
+  for (std::size_t limit = resident.peak; limit > of_threads;
+       limit = of_threads + (limit - of_threads) * 7 / 8) {
     INFO("limit " << limit << " of " << resident.peak);
     options.memory_limit = limit;
     try {
