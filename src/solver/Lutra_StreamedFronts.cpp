@@ -110,7 +110,7 @@ void StreamedFactors<Scalar, ExecutionSpace>::allocate_arrays(const ExecutionSpa
   if (m_threshold > 0) make(m_row_of_pivot, "lutra::numeric::row_of_pivot", n);
   if (m_threshold > 0 && m_kind != Interchanges::rows)
     make(m_column_of_pivot, "lutra::numeric::column_of_pivot", n);
-  make(m_ring, "lutra::solver::buffers of streamed factors", m_plan.entries());
+  make(m_ring, "lutra::solver::ring of streamed factors", m_plan.entries());
   m_store =
       Store(exec, m_host_budget, "lutra::solver::streamed factors", m_plan.host_bytes() / sizeof(Scalar));
 }

@@ -72,7 +72,7 @@ struct StreamedPart {
   }
 };
 
-/// Parts of a tree and the sizes of buffers. Immutable, shared by any number of factors.
+/// Parts of a tree and their places. Immutable, shared by any number of factors.
 template <class Scalar, class ExecutionSpace>
 struct StreamedPlan {
   using Memory = typename ExecutionSpace::memory_space;
@@ -123,7 +123,7 @@ std::shared_ptr<const StreamedPlan<Scalar, ExecutionSpace>> plan_streamed(
     const LuOptions& options, const MemoryBudget& budget, std::size_t available, std::size_t others,
     const std::optional<Symmetry>& symmetry);
 
-/// Factors of one matrix after another in host memory, with buffers and vectors.
+/// Factors of one matrix after another in host memory, with ring, stack and vectors.
 template <class Scalar, class ExecutionSpace>
 class StreamedFactors {
  public:
@@ -188,7 +188,7 @@ class StreamedFactors {
   void allocate_arrays(const ExecutionSpace& exec);
   void place(std::size_t p);
   template <class Copy>
-  void for_each_block(const std::vector<typename Part::Block>& blocks, const std::vector<Values>& in_buffer,
+  void for_each_block(const std::vector<typename Part::Block>& blocks, const std::vector<Values>& in_ring,
                       const Copy& copy);
   void factorize_part(const ExecutionSpace& exec, std::size_t p, const ScaledValues<Scalar, Memory>& A,
                       double perturbation, double largest);
