@@ -233,9 +233,19 @@ Status KrylovSolver<Scalar, ExecutionSpace>::solve_blocks(const const_multivecto
   const Impl::StageTimer timer(m_exec, m_options.time_stages);
   reserve(std::min(B.extent(1), max_columns_at_once));
   Status status = Status::success;
-  for (std::size_t first = 0; first < B.extent(1); first += m_iteration->columns()) {
-    const Status found = solve_block(B, X, first, std::min(m_iteration->columns(), B.extent(1) - first), op);
-    if (rank(found) > rank(status)) status = found;
+  for (std::size_t first = 0; first < B.extent(1);) {
+    const std::size_t columns = std::min(m_iteration->columns(), B.extent(1) - first);
+    try {
+      const Status found = solve_block(B, X, first, columns, op);
+      if (rank(found) > rank(status)) status = found;
+      first += columns;
+    } catch (const OutOfMemoryError&) {
+      // The preconditioner allocates in its first solve, beside the workspace. Nothing of X is written yet.
+      if (m_iteration->columns() == 1) throw;
+      const std::size_t fewer = m_iteration->columns() / 2;
+      m_iteration.reset();
+      reserve(fewer);
+    }
   }
   m_exec.fence("lutra::solver: X is complete");
   m_report.times.solve = timer.seconds();

@@ -221,7 +221,7 @@ std::optional<MemoryForecast> MultifrontalPlan<Scalar, ExecutionSpace>::forecast
   MemoryForecast result;
   if (streamed) {
     const std::size_t buffers = streamed->entries() * sizeof(Scalar), on_host = streamed->host_bytes();
-    result.factors = {0, (streamed->panels + streamed->inverses) * sizeof(Scalar)};
+    result.factors = {0, streamed->factor_bytes(interchanges)};
     const auto with = [&](int columns) {
       return SpaceBytes{buffers + streamed->bytes_beside_buffers(interchanges.has_value(), columns), on_host};
     };

@@ -67,22 +67,20 @@ StreamedFactors<Scalar, ExecutionSpace>::StreamedFactors(const ExecutionSpace& e
   }
 }
 
-/// The values of a part, in the buffer that the part before it has left.
 template <class Scalar, class ExecutionSpace>
-auto StreamedFactors<Scalar, ExecutionSpace>::buffer_of(std::size_t p) const -> Values {
-  return range(m_buffers, p % static_cast<std::size_t>(m_plan.buffers) * m_plan.buffer, m_plan.buffer);
+StreamedFactors<Scalar, ExecutionSpace>::~StreamedFactors() {
+  m_copier.fence("lutra::solver: panels are in host memory");
 }
 
 template <class Scalar, class ExecutionSpace>
 void StreamedFactors<Scalar, ExecutionSpace>::allocate(const ExecutionSpace& exec) {
-  if (m_buffers.extent(0) > 0) return;
+  if (m_ring.extent(0) > 0) return;
   m_reservation = MemoryReservation(m_budget);
-  m_host_reservation = MemoryReservation(m_host_budget);
   try {
     allocate_arrays(exec);
   } catch (...) {
-    m_reservation = m_host_reservation = {};
-    m_buffers = m_values = {};
+    m_reservation = {};
+    m_ring = m_values = {};
     m_row_scale = m_col_scale = {};
     m_store = {};
     m_perturbed = {};
@@ -91,7 +89,7 @@ void StreamedFactors<Scalar, ExecutionSpace>::allocate(const ExecutionSpace& exe
     m_largest = {};
     throw;
   }
-  m_contents.assign(static_cast<std::size_t>(m_plan.buffers), m_plan.parts.size());
+  m_passages.resize(m_plan.parts.size());
   m_taken.resize(m_plan.parts.size());
   m_given.resize(m_plan.parts.size());
   for (std::size_t p = 0; p < m_plan.parts.size(); ++p) place(p);
@@ -112,9 +110,9 @@ void StreamedFactors<Scalar, ExecutionSpace>::allocate_arrays(const ExecutionSpa
   if (m_threshold > 0) make(m_row_of_pivot, "lutra::numeric::row_of_pivot", n);
   if (m_threshold > 0 && m_kind != Interchanges::rows)
     make(m_column_of_pivot, "lutra::numeric::column_of_pivot", n);
-  m_store = m_host_reservation.template allocate<Store>(exec, "lutra::solver::streamed factors",
-                                                        m_plan.host_bytes() / sizeof(Scalar));
-  make(m_buffers, "lutra::solver::buffers of streamed factors", m_plan.entries());
+  make(m_ring, "lutra::solver::ring of streamed factors", m_plan.entries());
+  m_store =
+      Store(exec, m_host_budget, "lutra::solver::streamed factors", m_plan.host_bytes() / sizeof(Scalar));
 }
 
 /// Gives the factors of a part their places.
@@ -127,45 +125,59 @@ void StreamedFactors<Scalar, ExecutionSpace>::place(std::size_t p) {
     if (m_column_of_pivot.extent(0) > 0)
       factors.interchanges->column_of_pivot = range(m_column_of_pivot, part.first_pivot, part.pivots);
   }
-  place_values(part.plan, buffer_of(p), factors);
+  const std::size_t begin = static_cast<std::size_t>(m_plan.places[p].begin);
+  const auto kind = m_threshold > 0 ? std::optional(m_kind) : std::nullopt;
+  // Inverses are kept with the panels, so they lie before these, not behind what only a factorization needs.
+  place_values(part.plan,
+               Values(m_ring.data() + begin + part.panel_offset(),
+                      value_entries<Scalar, ExecutionSpace>(part.plan, *part.schedule, kind)),
+               factors);
+  if constexpr (requires { factors.state->inverses; })
+    factors.state->inverses = range(m_ring, begin, part.inverses(kind));
   factors.outcome = Kokkos::View<FrontLuOutcome, Memory>(m_outcomes.data() + p);
   for (const auto& block : part.taken) m_taken[p].push_back(contribution_of(part.plan, factors, block.front));
   for (const auto& block : part.given) m_given[p].push_back(contribution_of(part.plan, factors, block.front));
 }
 
-/// Copies panels and inverses of a part between its buffer and host memory.
+/// Queues copies of panels and inverses of a part between its place in the ring and host memory.
 template <class Scalar, class ExecutionSpace>
 void StreamedFactors<Scalar, ExecutionSpace>::copy_panels(std::size_t p, bool to_host) {
   const Part& part = m_plan.parts[p];
   const auto copy = [&](const Values& here, std::size_t there) {
-    if (here.extent(0) == 0) return;
-    const auto stored = range(m_store, there, here.extent(0));
-    if (to_host)
-      Kokkos::deep_copy(m_copier, stored, here);
-    else
-      Kokkos::deep_copy(m_copier, here, stored);
+    m_store.for_each_piece(there, there + here.extent(0), [&](std::size_t begin, std::size_t end) {
+      const auto stored = range(m_store.view(), begin, end - begin);
+      const auto piece = range(here, begin - there, end - begin);
+      if (to_host)
+        Kokkos::deep_copy(m_copier, stored, piece);
+      else
+        Kokkos::deep_copy(m_copier, piece, stored);
+    });
     m_moved += here.extent(0) * sizeof(Scalar);
   };
   copy(m_factors[p].panels, part.first_panel);
   if constexpr (requires { m_factors[p].state->inverses; })
     copy(m_factors[p].state->inverses, m_plan.panels + part.first_inverse);
+  m_passages[p].copied.set(m_copier);
+  m_last_copy.set(m_copier);
 }
 
-/// Calls copy(block in the buffer of a part, its place between parts) for each.
+/// Calls copy(block at the place of a part, or a range of it, its place between parts) for each.
 template <class Scalar, class ExecutionSpace>
 template <class Copy>
 void StreamedFactors<Scalar, ExecutionSpace>::for_each_block(const std::vector<typename Part::Block>& blocks,
-                                                             const std::vector<Values>& in_buffer,
+                                                             const std::vector<Values>& in_ring,
                                                              const Copy& copy) {
-  const std::size_t stack = static_cast<std::size_t>(m_plan.buffers) * m_plan.buffer;
   const std::size_t on_host = m_plan.panels + m_plan.inverses;
   for (std::size_t k = 0; k < blocks.size(); ++k) {
-    const auto place = static_cast<std::size_t>(blocks[k].passed.place), size = in_buffer[k].extent(0);
+    const auto place = static_cast<std::size_t>(blocks[k].passed.place), size = in_ring[k].extent(0);
     if (blocks[k].passed.on_host) {
-      copy(in_buffer[k], range(m_store, on_host + place, size));
+      const std::size_t first = on_host + place;
+      m_store.for_each_piece(first, first + size, [&](std::size_t begin, std::size_t end) {
+        copy(range(in_ring[k], begin - first, end - begin), range(m_store.view(), begin, end - begin));
+      });
       m_moved += size * sizeof(Scalar);
     } else {
-      copy(in_buffer[k], range(m_buffers, stack + place, size));
+      copy(in_ring[k], range(m_ring, m_plan.ring + place, size));
     }
   }
 }
@@ -213,20 +225,24 @@ FrontLuOutcome StreamedFactors<Scalar, ExecutionSpace>::factorize(
   allocate(exec);
   m_moved = 0;
   m_pivots = {};
-  m_copier.fence("lutra::solver: the panels of former factors are in host memory");
-  m_contents.assign(m_contents.size(), m_plan.parts.size());
+  m_last_copy.hold_back(exec);  // of the former factors
+  for (Passage& passage : m_passages) passage.present = false;
   const double largest = largest_entry(exec, pattern, A);
-  const auto buffers = static_cast<std::size_t>(m_plan.buffers);
   for (std::size_t p = 0; p < m_plan.parts.size(); ++p) {
-    // With two buffers the panels of the part before are copied meanwhile.
-    if (buffers == 1) m_copier.fence("lutra::solver: the buffer is free");
+    Passage& passage = m_passages[p];
+    const int after = m_plan.places[p].after;
+    if (after >= 0) m_passages[static_cast<std::size_t>(after)].copied.hold_back(exec);  // and those before
     factorize_part(exec, p, A, perturbation, largest);
-    exec.fence("lutra::solver: a part of the factors is complete");
-    m_copier.fence("lutra::solver: panels are in host memory");
+    passage.used.set(exec);
+    passage.used.hold_back(m_copier);
     copy_panels(p, true);
-    m_contents[p % buffers] = p;
+    for (std::size_t q = 0; q < p; ++q)
+      if (m_plan.places[p].overwrites(m_plan.places[q])) m_passages[q].present = false;
+    passage.present = true;
+    passage.arriving = false;
   }
-  m_moved_by_factorization = m_moved;  // the last copy goes on; all that follows waits for it
+  m_moved_by_factorization = m_moved;  // the last copies go on; all that overwrites panels waits for them
+  m_moved_by_solve.reset();
   return read_outcomes(exec);
 }
 
@@ -257,6 +273,7 @@ std::vector<std::int64_t> StreamedFactors<Scalar, ExecutionSpace>::order_of_tree
 template <class Scalar, class ExecutionSpace>
 void StreamedFactors<Scalar, ExecutionSpace>::reserve(const ExecutionSpace& exec, std::size_t columns) {
   if (columns <= m_columns) return;
+  exec.fence("lutra::solver: the smaller vectors are freed");
   m_columns = 0;  // if memory runs out, there are no vectors
   m_solution = m_sums = m_later = {};
   m_vectors_reservation = MemoryReservation(m_budget);
@@ -271,13 +288,19 @@ void StreamedFactors<Scalar, ExecutionSpace>::reserve(const ExecutionSpace& exec
   m_columns = columns;
 }
 
-/// Queues the copy of a part's panels to its buffer, unless they are there.
+/// Queues the copy of a part's panels to its place, unless they are there, behind the last kernels that use
+/// what it overwrites.
 template <class Scalar, class ExecutionSpace>
 void StreamedFactors<Scalar, ExecutionSpace>::load(std::size_t p) {
-  std::size_t& contents = m_contents[p % m_contents.size()];
-  if (contents == p) return;
+  Passage& passage = m_passages[p];
+  if (passage.present) return;
+  for (std::size_t q = 0; q < m_passages.size(); ++q) {
+    if (!m_passages[q].present || !m_plan.places[p].excludes(m_plan.places[q])) continue;
+    m_passages[q].used.hold_back(m_copier);
+    m_passages[q].present = false;
+  }
   copy_panels(p, false);
-  contents = p;
+  passage.present = passage.arriving = true;
 }
 
 /// Calls sweep(p) for each part, ascending or descending, while the panels of the next one are on their way.
@@ -287,15 +310,15 @@ void StreamedFactors<Scalar, ExecutionSpace>::sweep_parts(const ExecutionSpace& 
                                                           const Sweep& sweep) {
   const std::size_t count = m_plan.parts.size();
   const auto part = [&](std::size_t k) { return upward ? k : count - 1 - k; };
-  const bool ahead = m_contents.size() > 1;
-  exec.fence("lutra::solver: buffers of parts are free");
-  load(part(0));
   for (std::size_t k = 0; k < count; ++k) {
-    m_copier.fence("lutra::solver: panels are in their buffer");
-    if (ahead && k + 1 < count) load(part(k + 1));
-    sweep(part(k));
-    exec.fence("lutra::solver: the buffer of a part is free");
-    if (!ahead && k + 1 < count) load(part(k + 1));
+    const std::size_t p = part(k);
+    load(p);
+    if (k + 1 < count && !m_plan.places[p].excludes(m_plan.places[part(k + 1)])) load(part(k + 1));
+    Passage& passage = m_passages[p];
+    if (passage.arriving) passage.copied.hold_back(exec);
+    passage.arriving = false;
+    sweep(p);
+    passage.used.set(exec);
   }
 }
 
@@ -351,8 +374,8 @@ std::int64_t StreamedFactors<Scalar, ExecutionSpace>::consume_timeout(const Exec
 template <class Scalar, class ExecutionSpace>
 void StreamedFactors<Scalar, ExecutionSpace>::describe(MemoryUse& memory) const {
   memory.host_peak_bytes = m_host_budget.peak_bytes();
-  if (m_moved_by_factorization > 0) memory.moved_by_factorization = m_moved_by_factorization;
-  if (m_moved_by_solve > 0) memory.moved_by_solve = m_moved_by_solve;
+  memory.moved_by_factorization = m_moved_by_factorization;
+  memory.moved_by_solve = m_moved_by_solve;
 }
 
 #define LUTRA_STREAMED_FACTORS(Scalar, Space) template class StreamedFactors<Scalar, Space>;

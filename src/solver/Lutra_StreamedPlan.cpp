@@ -34,14 +34,17 @@ std::vector<Offset> count_entries(const AssemblyTree& tree, const FrontEntries& 
   return count;
 }
 
-/// Entries of the values of a part, whatever its interchanges.
-template <class Scalar, class ExecutionSpace, class Plan, class Schedule>
-std::size_t most_value_entries(const Plan& plan, const Schedule& schedule) {
-  std::size_t most = value_entries<Scalar, ExecutionSpace>(plan, schedule, std::nullopt);
-  for (const auto kind : {Interchanges::rows, Interchanges::symmetric})
-    most = std::max(most, value_entries<Scalar, ExecutionSpace>(plan, schedule, kind));
+/// The interchanges that factorizations of a plan may use; none is one of them.
+std::vector<std::optional<Interchanges>> possible_interchanges(const LuOptions& options, bool symmetric) {
+  if (symmetric) return {std::nullopt, Interchanges::symmetric};
+  if (options.pivoting == Pivoting::threshold) return {Interchanges::rows};
+  return {std::nullopt};
+}
+
+// Parts begin at multiples of 256 bytes.
+constexpr std::size_t aligned(std::size_t entries) {
   constexpr std::size_t alignment = 256 / sizeof(float);
-  return (most + alignment - 1) / alignment * alignment;
+  return (entries + alignment - 1) / alignment * alignment;
 }
 
 /// Makes the parts of a division, and what they share.
@@ -61,35 +64,23 @@ class StreamedPlanner {
         m_budget(budget),
         m_symmetry(symmetry) {}
 
-  std::shared_ptr<Plan> make(const std::vector<FrontRange>& ranges, int buffers) const {
-    auto plan = std::make_shared<Plan>();
-    plan->buffers = std::min(buffers, static_cast<int>(ranges.size()));
-    plan->symmetric = m_symmetry.has_value();
-    plan->passed = place_passed_blocks(m_tree, ranges, std::numeric_limits<Offset>::max());
-    std::vector<int> part_of(static_cast<std::size_t>(m_tree.count()));
-    for (std::size_t p = 0; p < ranges.size(); ++p)
-      std::fill(part_of.begin() + ranges[p].begin, part_of.begin() + ranges[p].end, static_cast<int>(p));
-    const FrontPartMaker maker(m_tree, m_entries, part_of);
-    std::size_t counted = 0;
-    plan->parts.reserve(ranges.size());
-    for (std::size_t p = 0; p < ranges.size(); ++p) {
-      plan->parts.push_back(make_part(maker.make(static_cast<int>(p)), *plan));
-      const Part& part = plan->parts.back();
-      plan->panels += part.panels();
-      plan->inverses += most_inverses(part);
-      plan->buffer =
-          std::max(plan->buffer, most_value_entries<Scalar, ExecutionSpace>(part.plan, *part.schedule));
-      plan->most_rows = std::max(plan->most_rows, part.n());
-      plan->most_later = std::max(plan->most_later, part.later.extent(0));
-      plan->most_entries = std::max(plan->most_entries, part.source.extent(0));
-      counted = std::max(counted, part.taken_rows);
+  /// Null if there is no room for the lists of its parts.
+  std::shared_ptr<Plan> make(const std::vector<FrontRange>& ranges) const {
+    try {
+      return make_all(ranges);
+    } catch (const OutOfMemoryError&) {
+      return nullptr;
     }
-    std::vector<Offset> count_up(std::max(counted, plan->most_rows));
-    std::iota(count_up.begin(), count_up.end(), Offset(0));
-    plan->reservation = MemoryReservation(m_budget);
-    plan->count_up = upload(m_exec, plan->reservation, "lutra::solver::rows of parts", count_up);
-    link(*plan);
-    return plan;
+  }
+
+  /// Bytes of plan and factors of a division whose lists may exceed the limit: they are made for one part
+  /// after another. Empty if even those of one part do not fit.
+  std::optional<std::size_t> count_bytes(const std::vector<FrontRange>& ranges, bool interchanges) const {
+    try {
+      return count_all(ranges, interchanges);
+    } catch (const OutOfMemoryError&) {
+      return std::nullopt;
+    }
   }
 
   /// Sets the blocks of all parts once they have their places.
@@ -104,13 +95,73 @@ class StreamedPlanner {
   }
 
  private:
-  static std::size_t most_inverses(const Part& part) {
-    std::size_t most = 0;
-    for (const bool interchanges : {false, true})
-      for (const bool symmetric : {false, true})
-        most = std::max(most, static_cast<std::size_t>(
-                                  part.schedule->inverse_entries(interchanges, interchanges && symmetric)));
-    return most;
+  std::shared_ptr<Plan> make_all(const std::vector<FrontRange>& ranges) const {
+    auto plan = std::make_shared<Plan>(start(ranges));
+    const FrontPartMaker maker(m_tree, m_entries, parts_of_fronts(ranges));
+    plan->parts.reserve(ranges.size());
+    for (std::size_t p = 0; p < ranges.size(); ++p) {
+      plan->parts.push_back(make_part(maker.make(static_cast<int>(p)), *plan));
+      add_sizes(plan->parts.back(), *plan);
+    }
+    std::vector<Offset> count_up(plan->most_counted);
+    std::iota(count_up.begin(), count_up.end(), Offset(0));
+    plan->reservation = MemoryReservation(m_budget);
+    plan->count_up = upload(m_exec, plan->reservation, "lutra::solver::rows of parts", count_up);
+    link(*plan);
+    return plan;
+  }
+
+  std::size_t count_all(const std::vector<FrontRange>& ranges, bool interchanges) const {
+    Plan sums = start(ranges);
+    const FrontPartMaker maker(m_tree, m_entries, parts_of_fronts(ranges));
+    std::size_t bytes = 0;
+    for (std::size_t p = 0; p < ranges.size(); ++p) {
+      const std::size_t before = m_budget.used_bytes();
+      const Part part = make_part(maker.make(static_cast<int>(p)), sums);
+      bytes += m_budget.used_bytes() - before + sizeof(FrontLuOutcome);
+      if (!is_host_space<ExecutionSpace> || p == 0) bytes += sums.bytes_of_state(part);
+      bytes += sums.bytes_of_solver(part, interchanges, 1);
+      add_sizes(part, sums);
+    }
+    return bytes + sums.bytes_beside_buffers(interchanges, 1) + sums.most_counted * sizeof(Offset) +
+           sums.largest * sizeof(Scalar);
+  }
+
+  /// A plan that has no parts yet.
+  Plan start(const std::vector<FrontRange>& ranges) const {
+    Plan plan;
+    plan.tree = m_tree;
+    plan.symmetric = m_symmetry.has_value();
+    plan.passed = place_passed_blocks(m_tree, ranges, std::numeric_limits<Offset>::max());
+    return plan;
+  }
+  std::vector<int> parts_of_fronts(const std::vector<FrontRange>& ranges) const {
+    std::vector<int> part_of(static_cast<std::size_t>(m_tree.count()));
+    for (std::size_t p = 0; p < ranges.size(); ++p)
+      std::fill(part_of.begin() + ranges[p].begin, part_of.begin() + ranges[p].end, static_cast<int>(p));
+    return part_of;
+  }
+  void add_sizes(const Part& part, Plan& plan) const {
+    plan.panels += part.panels();
+    plan.inverses += part.most_inverses;
+    plan.places.push_back(size_of(part));
+    plan.largest = std::max(plan.largest, static_cast<std::size_t>(plan.places.back().all));
+    plan.most_rows = std::max(plan.most_rows, part.n());
+    plan.most_later = std::max(plan.most_later, part.later.extent(0));
+    plan.most_entries = std::max(plan.most_entries, part.source.extent(0));
+    plan.most_counted = std::max({plan.most_counted, part.taken_rows, part.n()});
+  }
+
+  /// What a part keeps, its inverses and panels, and what its factorization takes, whatever its interchanges.
+  PartPlace size_of(const Part& part) const {
+    std::size_t others = 0;
+    for (const auto& kind : possible_interchanges(m_options, m_symmetry.has_value()))
+      others = std::max(others, value_entries<Scalar, ExecutionSpace>(part.plan, *part.schedule, kind) -
+                                    part.inverses(kind));
+    PartPlace place;
+    place.kept = static_cast<Offset>(aligned(part.panel_offset() + part.panels()));
+    place.all = static_cast<Offset>(aligned(part.panel_offset() + others));
+    return place;
   }
 
   Part make_part(const FrontPartPlan& made, const Plan& plan) const {
@@ -128,6 +179,8 @@ class StreamedPlanner {
     solves.device_model = m_options.device_model;
     FrontSolver<Scalar, ExecutionSpace> solver(m_exec, lists, m_budget, solves);
     Part part{std::move(lists), std::move(schedule), std::move(solver), {}, {}, {}, {}, {}, {}};
+    for (const auto& kind : possible_interchanges(m_options, m_symmetry.has_value()))
+      part.most_inverses = std::max(part.most_inverses, part.inverses(kind));
     part.pivots = static_cast<std::size_t>(made.n_pivots());
     part.first_pivot = static_cast<std::size_t>(made.position.front());
     part.first_panel = plan.panels;
@@ -184,15 +237,25 @@ std::size_t estimate_beside(const ExecutionSpace& exec, const AssemblyTree& tree
          bytes_of_product_buffers<Scalar, ExecutionSpace>(exec.concurrency());
 }
 
-/// Number and size of buffers for a capacity in entries.
-struct BufferSizes {
-  int buffers;
-  Offset most;  ///< of one part
+/// Entries for parts and passed blocks without a limit: so much less than resident factors take that it is
+/// worth it, but enough for copies to lag behind while the parts at the bottom, with few flops, are at work.
+template <class Scalar, class ExecutionSpace>
+Offset wanted_entries(const ExecutionSpace& exec, const AssemblyTree& tree, const LuOptions& options,
+                      std::size_t nnz, Offset largest) {
+  const FrontSizes sizes = sizes_of_fronts<Scalar>(
+      exec, tree, options.device_model.value_or(default_device_model<ExecutionSpace>()));
+  const std::int64_t resident =
+      sizes.panels + sizes.contributions + sizes.inverses + static_cast<std::int64_t>(nnz);
+  return std::max(2 * largest, static_cast<Offset>(resident / 3 * 2));
+}
 
-  BufferSizes(Offset capacity, Offset largest)
-      : buffers(capacity >= 2 * largest ? 2 : 1),
-        most(std::max(largest, capacity / (buffers == 2 ? 4 : 2))) {}
-};
+/// Entries of the ring of parts if `room` is left for it and for the stack of passed blocks: what the stack
+/// leaves, but at least half.
+template <class Plan>
+Offset ring_entries(const Plan& plan, Offset room) {
+  const auto largest = static_cast<Offset>(plan.largest);
+  return std::min(room, std::max({largest, room / 2, room - plan.passed.device}));
+}
 
 [[noreturn]] void refuse(std::size_t needed, std::size_t limit, std::size_t front) {
   throw OutOfMemoryError("streamed factors need " + std::to_string(needed) + " bytes in all, of which " +
@@ -207,17 +270,28 @@ struct BufferSizes {
 template <class Scalar, class ExecutionSpace>
 std::size_t StreamedPlan<Scalar, ExecutionSpace>::bytes_beside_buffers(bool interchanges,
                                                                        int n_columns) const {
-  using State = FrontRunState<Scalar, ExecutionSpace>;
   const auto n = static_cast<std::size_t>(tree.n), columns = static_cast<std::size_t>(n_columns);
-  const std::size_t width = columns <= 1 ? columns : (columns + 3) / 4 * 4;
   std::size_t bytes = n * (1 + (interchanges ? 2 * sizeof(Ordinal) : 0)) + most_entries * sizeof(Scalar) +
                       2 * most_rows * sizeof(RealOf<Scalar>) + parts.size() * sizeof(FrontLuOutcome) +
                       (n + static_cast<std::size_t>(passed.rows) + most_later) * columns * sizeof(Scalar);
   for (std::size_t p = 0; p < parts.size(); ++p) {
-    if (!is_host_space<ExecutionSpace> || p == 0) bytes += State::bytes(*parts[p].schedule);
-    bytes += width * parts[p].solver.predict_bytes(parts[p].plan, interchanges, 1);
+    if (!is_host_space<ExecutionSpace> || p == 0) bytes += bytes_of_state(parts[p]);
+    bytes += bytes_of_solver(parts[p], interchanges, n_columns);
   }
   return bytes;
+}
+
+template <class Scalar, class ExecutionSpace>
+std::size_t StreamedPlan<Scalar, ExecutionSpace>::bytes_of_state(const Part& part) {
+  return FrontRunState<Scalar, ExecutionSpace>::bytes(*part.schedule);
+}
+
+template <class Scalar, class ExecutionSpace>
+std::size_t StreamedPlan<Scalar, ExecutionSpace>::bytes_of_solver(const Part& part, bool interchanges,
+                                                                  int n_columns) {
+  const auto columns = static_cast<std::size_t>(n_columns);
+  const std::size_t width = columns <= 1 ? columns : (columns + 3) / 4 * 4;
+  return width * part.solver.predict_bytes(part.plan, interchanges, 1);
 }
 
 template <class Scalar, class ExecutionSpace>
@@ -231,9 +305,9 @@ std::shared_ptr<const StreamedPlan<Scalar, ExecutionSpace>> plan_streamed(
     const ExecutionSpace& exec, const AssemblyTree& tree, const FrontEntries& entries,
     const LuOptions& options, const MemoryBudget& budget, std::size_t available, std::size_t others,
     const std::optional<Symmetry>& symmetry) {
+  using Plan = StreamedPlan<Scalar, ExecutionSpace>;
   constexpr int attempts = 6;
   const bool interchanges = options.pivoting == Pivoting::threshold || symmetry.has_value();
-  const bool unlimited = available == std::numeric_limits<std::size_t>::max();
   const FrontPlanOptions cut = front_plan_options<Scalar, ExecutionSpace>();
   const FrontPartSizes sizes(tree, count_entries(tree, entries),
                              is_host_space<ExecutionSpace> ? 0 : 2 * cut.tile);
@@ -244,35 +318,36 @@ std::shared_ptr<const StreamedPlan<Scalar, ExecutionSpace>> plan_streamed(
     const std::size_t taken = budget.used_bytes() - used + beside + others;
     return static_cast<Offset>(taken < available ? (available - taken) / sizeof(Scalar) : 0);
   };
-  const auto fail = [&](std::size_t beside) {
-    const auto front = static_cast<std::size_t>(largest) * sizeof(Scalar);
-    refuse(budget.used_bytes() + beside + others + front, used + available, front);
-  };
   const StreamedPlanner<Scalar, ExecutionSpace> planner(exec, tree, entries, options, budget, symmetry);
-  const std::size_t estimate = estimate_beside<Scalar>(exec, tree, entries.A.entries.extent(0));
-  Offset capacity = unlimited ? std::max(2 * largest, sizes.of({0, tree.count()}) / 2) : left(estimate);
-  for (int attempt = 0; attempt < attempts; ++attempt) {
-    if (capacity < largest) fail(estimate);
-    const BufferSizes wanted(capacity, largest);
-    auto plan = planner.make(cut_tree(sizes, wanted.most), wanted.buffers);
-    plan->tree = tree;
-    const std::size_t beside = plan->bytes_beside_buffers(interchanges, 1);
-    const Offset room = unlimited ? capacity : left(beside);
-    const auto of_parts = static_cast<Offset>(plan->buffer) * plan->buffers;
-    if (of_parts <= room) {
-      std::vector<FrontRange> ranges = cut_tree(sizes, wanted.most);
-      plan->passed = place_passed_blocks(tree, ranges, room - of_parts);
+  const std::size_t nnz = entries.A.entries.extent(0);
+  const std::size_t estimate = estimate_beside<Scalar>(exec, tree, nnz);
+  const Offset wanted = budget.limit_bytes() > 0 ? std::numeric_limits<Offset>::max()
+                                                 : wanted_entries<Scalar>(exec, tree, options, nnz, largest);
+  Offset capacity = std::min(left(estimate), wanted);
+  for (int attempt = 0;; ++attempt) {
+    const Offset most = attempt < attempts ? std::max(largest, capacity / 4) : largest;
+    const std::vector<FrontRange> ranges = cut_tree(sizes, most);
+    const std::shared_ptr<Plan> plan = planner.make(ranges);
+    const std::size_t beside = plan ? plan->bytes_beside_buffers(interchanges, 1) : 0;
+    const Offset room = plan ? std::min(left(beside), wanted) : 0;
+    if (plan && static_cast<Offset>(plan->largest) <= room) {
+      const Offset ring = ring_entries(*plan, room);
+      plan->ring = static_cast<std::size_t>(place_in_ring(plan->places, ring));
+      plan->passed = place_passed_blocks(tree, ranges, room - ring);
       StreamedPlanner<Scalar, ExecutionSpace>::link(*plan);
       plan->A = entries.A;
       plan->row_order = entries.row_order;
       plan->col_order = entries.col_order;
       return plan;
     }
-    if (room < largest) fail(beside);
-    capacity = std::min(room, capacity - capacity / 16);
+    if (most == largest) {  // the smallest division
+      const std::size_t needed = plan ? budget.used_bytes() - used + beside + plan->largest * sizeof(Scalar)
+                                      : planner.count_bytes(ranges, interchanges)
+                                            .value_or(estimate + static_cast<std::size_t>(largest) * sizeof(Scalar));
+      refuse(used + needed + others, used + available, static_cast<std::size_t>(largest) * sizeof(Scalar));
+    }
+    capacity = std::min(std::max(room, Offset(0)), capacity - capacity / 16);
   }
-  fail(estimate);
-  return nullptr;
 }
 
 #define LUTRA_STREAMED_PLAN(Scalar, Space)                                                           \

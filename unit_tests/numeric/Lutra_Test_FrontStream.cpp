@@ -60,6 +60,24 @@ TEST_CASE("blocks between parts form stacks, whose bottom goes to host memory", 
   CHECK(place_passed_blocks(tree, {{0, 3}}, 0).blocks.empty());
 }
 
+TEST_CASE("parts lie in a ring, each behind what the one before keeps", "[numeric]") {
+  std::vector<PartPlace> parts(4);
+  for (auto& part : parts) part = {10, 25};
+  CHECK(place_in_ring(parts, 100) == 55);  // none is overwritten
+  CHECK((parts[0].begin == 0 && parts[1].begin == 10 && parts[2].begin == 20 && parts[3].begin == 30));
+  for (const auto& part : parts) CHECK(part.after == -1);
+  CHECK(place_in_ring(parts, 40) == 35);
+  CHECK((parts[1].begin == 10 && parts[2].begin == 0 && parts[3].begin == 10));
+  CHECK((parts[1].after == -1 && parts[2].after == 1 && parts[3].after == 1));
+  CHECK((parts[2].overwrites(parts[0]) && parts[2].overwrites(parts[1])));
+  CHECK((parts[2].excludes(parts[0]) && !parts[2].excludes(parts[1]) && parts[3].excludes(parts[1])));
+  CHECK(place_in_ring(parts, 25) == 25);  // one at a time
+  for (std::size_t p = 1; p < parts.size(); ++p) {
+    CHECK(parts[p].begin == 0);
+    CHECK(parts[p].after == static_cast<int>(p) - 1);
+  }
+}
+
 TEST_CASE("no two blocks that wait at a time share their place", "[numeric]") {
   std::mt19937 random(5);
   const auto A = chains_of_blocks<HostMatrix<double>>(6, 12, 9, random);

@@ -130,4 +130,18 @@ PassedBlocks place_passed_blocks(const AssemblyTree& tree, const std::vector<Fro
   return passed;
 }
 
+Offset place_in_ring(std::vector<PartPlace>& parts, Offset capacity) {
+  Offset next = 0, used = 0;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    PartPlace& part = parts[p];
+    part.begin = next + part.all <= capacity ? next : 0;
+    part.after = -1;
+    for (std::size_t q = 0; q < p; ++q)
+      if (part.overwrites(parts[q])) part.after = static_cast<int>(q);
+    next = part.kept_end();
+    used = std::max(used, part.end());
+  }
+  return used;
+}
+
 }  // namespace lutra

@@ -68,6 +68,27 @@ struct PassedBlocks {
 PassedBlocks place_passed_blocks(const AssemblyTree& tree, const std::vector<FrontRange>& parts,
                                  Offset capacity);
 
+/// Entries of a part in the memory that parts share, and its place there. It holds first what is kept until
+/// it has been copied to host memory, panels and inverses, then what only its factorization needs.
+struct PartPlace {
+  Offset kept = 0, all = 0;
+  Offset begin = 0;
+  int after = -1;  ///< the last of the earlier parts of which it overwrites what is kept; −1: none
+
+  Offset kept_end() const { return begin + kept; }
+  Offset end() const { return begin + all; }
+  /// Whether its factorization overwrites what the other one keeps.
+  bool overwrites(const PartPlace& other) const { return begin < other.kept_end() && other.begin < end(); }
+  /// Whether both cannot be kept at a time.
+  bool excludes(const PartPlace& other) const { return begin < other.kept_end() && other.begin < kept_end(); }
+};
+
+/// Places parts one after another in a ring, each behind what the one before keeps, so that copies to host
+/// memory may lag behind by as many parts as fit. O(parts²)
+/// @param capacity entries of the ring, at least `all` of each part
+/// @returns the entries in use
+Offset place_in_ring(std::vector<PartPlace>& parts, Offset capacity);
+
 }  // namespace lutra
 
 #endif

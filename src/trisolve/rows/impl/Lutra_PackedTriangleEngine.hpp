@@ -2,6 +2,7 @@
 #ifndef LUTRA_PACKEDTRIANGLEENGINE_HPP
 #define LUTRA_PACKEDTRIANGLEENGINE_HPP
 
+#include <algorithm>
 #include <memory>
 
 #include "Lutra_BlockSolve.hpp"
@@ -65,7 +66,8 @@ class PackedTriangleEngine : public TriangleEngine<Scalar, ExecutionSpace> {
       : m_plan(std::move(plan)),
         m_budget(budget),
         m_arrays(exec, static_cast<std::size_t>(m_plan->rows.n), budget, timeout),
-        m_x(budget) {}
+        m_x(budget),
+        m_width_of_one(m_plan->options.portable ? 1 : columns_for_one(exec, *m_plan)) {}
 
   std::unique_ptr<Base> with_own_values(const ExecutionSpace& exec, const MemoryBudget& budget,
                                         const TimeoutFlag& timeout) const override {
@@ -82,13 +84,11 @@ class PackedTriangleEngine : public TriangleEngine<Scalar, ExecutionSpace> {
 
   void solve(const ExecutionSpace& exec, MappedColumns<const Scalar> in, MappedColumns<Scalar> out,
              int n_columns, bool conjugate) override {
-    const int alone = m_plan->options.portable ? 1 : columns_for_one(exec, *m_plan);
-    const int most = m_plan->options.method == TrisolveMethod::levels ? 1 : max_columns_at_once;
-    for_column_groups(in, out, n_columns, most, [&](const auto& b, const auto& x, int columns) {
+    for_column_groups(in, out, n_columns, columns_at_once(), [&](const auto& b, const auto& x, int columns) {
       m_budget.run().poll();
       const Data data = data_for(b, x, columns, conjugate);
       if (columns == 1 && m_plan->report.method == TrisolveMethod::levels) return solve_by_levels(exec, data);
-      if (columns == 1 && alone == 1) return solve_group<1>(exec, data);
+      if (columns == 1 && m_width_of_one == 1) return solve_group<1>(exec, data);
       if (columns <= 4) return solve_group<4>(exec, data);
       solve_group<max_columns_at_once>(exec, data);
     });
@@ -116,11 +116,13 @@ class PackedTriangleEngine : public TriangleEngine<Scalar, ExecutionSpace> {
   std::size_t predict_bytes(int n_columns) const override {
     const auto& plan = m_plan->plan;
     const auto rows = static_cast<std::size_t>(m_plan->rows.n);
-    const bool by_levels = n_columns == 1 && m_plan->report.method == TrisolveMethod::levels;
+    const int columns = std::min(n_columns, columns_at_once());
+    const bool by_levels = columns == 1 && m_plan->report.method == TrisolveMethod::levels;
+    const std::size_t width = stride_of_group(columns == 1 ? m_width_of_one : columns);
     return (plan.columns.extent(0) + static_cast<std::size_t>(plan.inverse_entries)) * sizeof(Value) +
            static_cast<std::size_t>(plan.blocks) *
                sizeof(typename decltype(m_values.use)::non_const_value_type) +
-           rows * (by_levels ? 1 : 2 * stride_of_group(n_columns)) * sizeof(Scalar);
+           rows * (by_levels ? 1 : 2 * width) * sizeof(Scalar);
   }
 
  private:
@@ -139,6 +141,11 @@ class PackedTriangleEngine : public TriangleEngine<Scalar, ExecutionSpace> {
     allocate(values.use, "lutra::trisolve::block_use", static_cast<std::size_t>(plan.blocks));
     allocate(values.inverted, "lutra::trisolve::inverted");
     return values;
+  }
+
+  /// Most right-hand sides that one launch, or one run of levels, solves for.
+  int columns_at_once() const {
+    return m_plan->options.method == TrisolveMethod::levels ? 1 : max_columns_at_once;
   }
 
   Data data_for(const MappedColumns<const Scalar>& in, const MappedColumns<Scalar>& out, int n_columns,
@@ -190,6 +197,7 @@ class PackedTriangleEngine : public TriangleEngine<Scalar, ExecutionSpace> {
   SolutionArrays<Scalar, ExecutionSpace> m_arrays;  ///< for data flow
   SolveVectors<Scalar, Memory, 1> m_x;              ///< for levels
   RecordedLaunches<ExecutionSpace> m_launches;
+  int m_width_of_one;  ///< columns with which a single right-hand side is solved
 };
 
 }  // namespace lutra::Impl
