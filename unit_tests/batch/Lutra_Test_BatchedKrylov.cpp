@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <atomic>
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <memory>
+#include <numeric>
+#include <string>
+
+#include "Lutra_BatchCases.hpp"
+#include "Lutra_BatchedKrylov.hpp"
+#include "Lutra_KrylovSolver.hpp"
+
+// Krylov methods over batches against single solves and against residuals in long double.
+
+namespace lutra::Test {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+constexpr std::size_t side = 9, n = side * side;
+
+/// The five-point pattern of a grid with the values of −Δ.
+template <class Scalar>
+HostMatrix<Scalar> grid() {
+  std::vector<std::vector<double>> picture(n, std::vector<double>(n, nothing));
+  const auto point = [](std::size_t x, std::size_t y) { return x * side + y; };
+  for (std::size_t x = 0; x < side; ++x)
+    for (std::size_t y = 0; y < side; ++y) {
+      picture[point(x, y)][point(x, y)] = 4;
+      if (x > 0) picture[point(x, y)][point(x - 1, y)] = picture[point(x - 1, y)][point(x, y)] = -1;
+      if (y > 0) picture[point(x, y)][point(x, y - 1)] = picture[point(x, y - 1)][point(x, y)] = -1;
+    }
+  return from_dense<HostMatrix<Scalar>>(picture);
+}
+
+/// System k is −Δ + s_k·I with convection w_k; shifts between 0 and 50 make iterations differ.
+template <class Types>
+BatchArray<Types> grid_values(const HostMatrix<typename Types::Scalar>& pattern, std::size_t K,
+                              double convection, Storage storage = Storage::interleaved) {
+  using Scalar = typename Types::Scalar;
+  BatchArray<Types> values(pattern.values.size(), 1, K, storage);
+  for (std::size_t k = 0; k < K; ++k) {
+    const double shift = std::array{0.0, 50.0, 1.0, 0.1, 8.0}[k % 5];
+    for (std::size_t i = 0; i < n; ++i)
+      for (auto p = static_cast<std::size_t>(pattern.row_map[i]);
+           p < static_cast<std::size_t>(pattern.row_map[i + 1]); ++p) {
+        const auto j = static_cast<std::size_t>(pattern.entries[p]);
+        const double turn = j > i ? convection : j < i ? -convection : shift;
+        values(p, 0, k) = pattern.values[p] + as_scalar<Scalar>(turn * (1 + 0.01 * static_cast<double>(k)));
+      }
+  }
+  values.to_device();
+  return values;
+}
+
+/// ‖b − op(A)·x‖₂ / ‖b‖₂ in long double.
+template <class Types>
+double residual_of(const HostMatrix<typename Types::Scalar>& A, const BatchArray<Types>& B,
+                   const BatchArray<Types>& X, std::size_t c, std::size_t k,
+                   Transposition op = Transposition::none) {
+  const auto rows = static_cast<std::size_t>(A.n_rows);
+  std::vector<Long> rest(rows);
+  long double size = 0, norm = 0;
+  for (std::size_t i = 0; i < rows; ++i) size += std::norm(rest[i] = to_long(B(i, c, k)));
+  for (std::size_t i = 0; i < rows; ++i)
+    for (auto p = static_cast<std::size_t>(A.row_map[i]); p < static_cast<std::size_t>(A.row_map[i + 1]);
+         ++p) {
+      const auto j = static_cast<std::size_t>(A.entries[p]);
+      const Long a = op == Transposition::adjoint ? std::conj(to_long(A.values[p])) : to_long(A.values[p]);
+      rest[op == Transposition::none ? i : j] -= a * to_long(X(op == Transposition::none ? j : i, c, k));
+    }
+  for (const Long& r : rest) norm += std::norm(r);
+  return static_cast<double>(std::sqrt(norm / size));
+}
+
+/// Bound of the rounding errors of a residual relative to ‖b‖₂, for rows of up to five entries.
+template <class Types>
+double rounding_of(const HostMatrix<typename Types::Scalar>& A, const BatchArray<Types>& B,
+                   const BatchArray<Types>& X, std::size_t k) {
+  long double size = 0, sum = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(A.n_rows); ++i) {
+    long double row = std::abs(to_long(B(i, 0, k)));
+    size += row * row;
+    for (auto p = static_cast<std::size_t>(A.row_map[i]); p < static_cast<std::size_t>(A.row_map[i + 1]); ++p)
+      row +=
+          std::abs(to_long(A.values[p])) * std::abs(to_long(X(static_cast<std::size_t>(A.entries[p]), 0, k)));
+    sum += row * row;
+  }
+  return 8 * static_cast<double>(epsilon_of<typename Types::Scalar>) *
+         static_cast<double>(std::sqrt(sum / size));
+}
+
+KrylovSolverOptions options_for(KrylovMethod method, Preconditioning preconditioning) {
+  KrylovSolverOptions options;
+  options.method = method;
+  options.preconditioning = preconditioning;
+  options.restart = 20;
+  return options;
+}
+
+template <class Scalar>
+double krylov_tolerance() {
+  return sizeof(RealOf<Scalar>) == 8 ? 1e-10 : 1e-5;
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("batched Krylov: solutions are those of single solvers", "[batch]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  constexpr std::size_t K = 11, columns = 2;
+  const auto pattern = grid<Scalar>();
+  const auto B = random_block<TestType>(n, columns, K, Storage::one_after_other);
+  const double tolerance = krylov_tolerance<Scalar>();
+  for (const KrylovMethod method : {KrylovMethod::cg, KrylovMethod::bicgstab, KrylovMethod::gmres}) {
+    const auto values = grid_values<TestType>(pattern, K, method == KrylovMethod::cg ? 0 : 0.4);
+    for (const Preconditioning kind :
+         {Preconditioning::none, Preconditioning::jacobi, Preconditioning::ilu, Preconditioning::lu}) {
+      for (const Transposition op :
+           {Transposition::none, Transposition::transposed, Transposition::adjoint}) {
+        CAPTURE(method, kind, op);
+        const auto options = options_for(method, kind);
+        BatchedKrylov<Scalar, Space> batch(options);
+        REQUIRE(batch.analyze(on_device<TestType>(pattern)) == Status::success);
+        REQUIRE(batch.factorize(values.matrix()) == Status::success);
+        BatchArray<TestType> X(n, columns, K, Storage::strided), Y(n, columns, 1, Storage::one_after_other);
+        REQUIRE(batch.solve(B.view(), X.view(), op) == Status::success);
+        X.to_host();
+        const auto& report = batch.report();
+        REQUIRE(report.iterations.size() == K);
+        for (std::size_t k = 0; k < K; ++k) {
+          CAPTURE(k);
+          const auto A = with_values(pattern, values, k);
+          double residual = 0;
+          for (std::size_t c = 0; c < columns; ++c)
+            residual = std::max(residual, residual_of(A, B, X, c, k, op));
+          CHECK(residual <= 1.001 * tolerance);
+          CHECK(std::abs(report.residuals[k] - residual) <= 1e-3 * tolerance);
+          CHECK(report.statuses[k] == Status::success);
+          if (k >= 5 || op != Transposition::none) continue;
+          KrylovSolver<Scalar, Space> single(options);
+          REQUIRE(single.analyze(A) == Status::success);
+          REQUIRE(single.factorize(A) == Status::success);
+          REQUIRE(single.solve(Kokkos::subview(B.view(), Kokkos::ALL, Kokkos::ALL, k),
+                               Kokkos::subview(Y.view(), Kokkos::ALL, Kokkos::ALL, 0)) == Status::success);
+          Y.to_host();
+          CHECK(std::abs(report.iterations[k] - static_cast<int>(*single.report().iterations)) <= 2);
+          for (std::size_t i = 0; i < n; ++i)
+            CHECK(static_cast<double>(ScalarTraits<Scalar>::magnitude(X(i, 0, k) - Y(i, 0, 0))) <=
+                  1000 * tolerance);
+        }
+        if (kind == Preconditioning::none) CHECK(report.iterations[0] > 2 * report.iterations[1]);
+      }
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("batched Krylov: no bit depends on the other systems", "[batch]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  constexpr std::size_t most = 33;
+  const auto pattern = grid<Scalar>();
+  const auto B = random_block<TestType>(n, 1, most, Storage::interleaved);
+  for (const KrylovMethod method : {KrylovMethod::cg, KrylovMethod::bicgstab, KrylovMethod::gmres}) {
+    for (const Preconditioning kind : {Preconditioning::none, Preconditioning::ilu}) {
+      CAPTURE(method, kind);
+      const auto options = options_for(method, kind);
+      BatchedKrylov<Scalar, Space> batch(options);
+      REQUIRE(batch.analyze(on_device<TestType>(pattern)) == Status::success);
+      const auto solve = [&](BatchArray<TestType>& values, std::size_t first, std::size_t K,
+                             Status expected) {
+        values.to_device();
+        const auto some = std::pair(first, first + K);
+        BatchArray<TestType> X(n, 1, K, Storage::interleaved);
+        const auto block = Kokkos::subview(B.view(), Kokkos::ALL, Kokkos::ALL, some);
+        static_cast<void>(batch.factorize(Kokkos::subview(values.matrix(), Kokkos::ALL, some)));
+        CHECK(batch.solve(block, X.view()) == expected);
+        X.to_host();
+        return X;
+      };
+      auto values = grid_values<TestType>(pattern, most, method == KrylovMethod::cg ? 0 : 0.4);
+      const auto all = solve(values, 0, most, Status::success);
+      const auto iterations = batch.report().iterations;
+      const auto check = [&](const BatchArray<TestType>& X, std::size_t first, std::size_t K,
+                             std::size_t except) {
+        for (std::size_t k = 0; k < K; ++k) {
+          if (first + k == except) continue;
+          CAPTURE(first, k);
+          CHECK(batch.report().iterations[k] == iterations[first + k]);
+          bool same = true;
+          for (std::size_t i = 0; i < n; ++i) same = same && same_bits(X(i, 0, k), all(i, 0, first + k));
+          CHECK(same);
+        }
+      };
+      for (const std::size_t K : {1, 7, 8, 9})
+        for (const std::size_t first : {0, 13})
+          check(solve(values, first, K, Status::success), first, K, most);
+
+      // A singular system, one whose products overflow, and one of entries below the smallest normal number
+      const auto largest = static_cast<double>(Kokkos::Experimental::finite_max_v<RealOf<Scalar>>);
+      for (const double factor : {0.0, largest / 16, 1e-30 / largest}) {
+        CAPTURE(factor);
+        auto changed = values;
+        changed.memory = Kokkos::View<Scalar*, typename TestType::Memory>("changed", values.host.size());
+        for (std::size_t p = 0; p < pattern.values.size(); ++p)
+          changed(p, 0, 10) =
+              changed(p, 0, 10) * as_scalar<Scalar>(factor) * as_scalar<Scalar>(p % 3 == 0 ? 0.5 : 1);
+        changed.to_device();
+        static_cast<void>(batch.factorize(changed.matrix()));
+        BatchArray<TestType> X(n, 1, most, Storage::interleaved);
+        const Status status = batch.solve(B.view(), X.view());
+        X.to_host();
+        check(X, 0, most, 10);
+        if (factor == 0) CHECK(status == batch.report().statuses[10]);
+        if (factor == 0) CHECK(status != Status::success);
+        if (batch.report().statuses[10] == Status::success)
+          CHECK(residual_of(with_values(pattern, changed, 10), B, X, 0, 10) <=
+                1.001 * krylov_tolerance<Scalar>());
+      }
+    }
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("batched Krylov: ends of systems", "[batch]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  constexpr std::size_t K = 10;
+  const auto pattern = grid<Scalar>();
+  auto values = grid_values<TestType>(pattern, K, 0);
+  for (std::size_t p = 0; p < pattern.values.size(); ++p) values(p, 0, 4) = values(p, 0, 4) * Scalar(-1);
+  values.to_device();
+  auto B = random_block<TestType>(n, 1, K, Storage::interleaved);
+  for (std::size_t i = 0; i < n; ++i) B(i, 0, 7) = Scalar(0);
+  B.to_device();
+  auto options = options_for(KrylovMethod::cg, Preconditioning::none);
+  options.max_iterations = 12;
+  BatchedKrylov<Scalar, Space> batch(options);
+  REQUIRE(batch.analyze(on_device<TestType>(pattern)) == Status::success);
+  const bool mask[K] = {true, true, true, false, true, true, true, true, true, true};
+  auto hidden = values;  // what is masked is not read
+  hidden.memory = Kokkos::View<Scalar*, typename TestType::Memory>("hidden", values.host.size());
+  for (std::size_t p = 0; p < pattern.values.size(); ++p)
+    hidden(p, 0, 3) = Scalar(std::numeric_limits<RealOf<Scalar>>::quiet_NaN());
+  hidden.to_device();
+  REQUIRE(batch.factorize(hidden.matrix(), mask) == Status::success);
+  BatchArray<TestType> X(n, 1, K, Storage::interleaved);
+  std::fill(X.host.begin(), X.host.end(), Scalar(3));
+  X.to_device();
+  CHECK(batch.solve(B.view(), X.view()) == Status::breakdown);
+  X.to_host();
+  const auto& report = batch.report();
+  CHECK(report.statuses[0] == Status::not_converged);  // −Δ takes more
+  CHECK(report.iterations[0] == 12);
+  CHECK(report.residuals[0] > krylov_tolerance<Scalar>());
+  CHECK(report.statuses[1] == Status::success);
+  CHECK(report.statuses[3] == Status::not_solved);
+  CHECK(std::isnan(report.residuals[3]));
+  CHECK(report.statuses[4] == Status::breakdown);  // not positive definite
+  CHECK(report.statuses[7] == Status::success);    // b = 0
+  for (std::size_t i = 0; i < n; ++i) {
+    CHECK(X(i, 0, 3) == Scalar(3));
+    CHECK(X(i, 0, 7) == Scalar(0));
+  }
+  CHECK(residual_of(with_values(pattern, values, 0), B, X, 0, 0) ==
+        Catch::Approx(report.residuals[0]).epsilon(1e-3));
+
+  // From where it ended, system 0 comes further; those that are solved take no more iterations.
+  options.start_from_x = true;
+  BatchedKrylov<Scalar, Space> again(options);
+  REQUIRE(again.analyze(on_device<TestType>(pattern)) == Status::success);
+  REQUIRE(again.factorize(hidden.matrix(), mask) == Status::success);
+  CHECK(again.solve(X.view(), X.view()) != Status::cancelled);  // X may be B
+  X.to_device();
+  CHECK(again.solve(B.view(), X.view()) == Status::breakdown);
+  CHECK(again.report().residuals[0] < 0.1 * report.residuals[0]);
+  CHECK(again.report().iterations[1] == 0);
+
+  // A preconditioner that fails
+  auto singular = values;
+  singular.memory = Kokkos::View<Scalar*, typename TestType::Memory>("singular", values.host.size());
+  for (std::size_t p = 0; p < pattern.values.size(); ++p) singular(p, 0, 6) = Scalar(0);
+  singular.to_device();
+  BatchedKrylov<Scalar, Space> by_lu(options_for(KrylovMethod::gmres, Preconditioning::lu));
+  REQUIRE(by_lu.analyze(on_device<TestType>(pattern)) == Status::success);
+  CHECK(by_lu.factorize(singular.matrix()) == Status::numerically_singular);
+  std::fill(X.host.begin(), X.host.end(), Scalar(3));
+  X.to_device();
+  CHECK(by_lu.solve(B.view(), X.view()) == Status::numerically_singular);
+  X.to_host();
+  for (std::size_t k = 0; k < K; ++k) {
+    CHECK(by_lu.report().statuses[k] == (k == 6 ? Status::numerically_singular : Status::success));
+    if (k == 6) CHECK(X(5, 0, k) == Scalar(3));
+  }
+}
+
+TEMPLATE_LIST_TEST_CASE("batched Krylov: factors of another batch", "[batch]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  constexpr std::size_t K = 9;
+  const auto pattern = grid<Scalar>();
+  const auto former = grid_values<TestType>(pattern, K, 0.4),
+             values = grid_values<TestType>(pattern, K, 0.45);
+  const auto B = random_block<TestType>(n, 1, K, Storage::interleaved);
+  LuOptions direct;
+  const auto A = on_device<TestType>(pattern);
+  const auto M = std::make_shared<BatchedNumeric<Scalar, Space>>(
+      lutra::analyze<Scalar, Space>(Space(), A, lutra::Impl::for_batch(direct), MemoryBudget()), direct);
+  const bool mask[K] = {true, true, true, true, false, true, true, true, true};
+  REQUIRE(M->factorize(former.matrix(), mask) == Status::success);
+  BatchedKrylov<Scalar, Space> batch(options_for(KrylovMethod::gmres, Preconditioning::none));
+  REQUIRE(batch.analyze(A) == Status::success);
+  REQUIRE(batch.factorize(values.matrix()) == Status::success);
+  BatchArray<TestType> X(n, 1, K, Storage::interleaved);
+  REQUIRE(batch.solve(B.view(), X.view()) == Status::success);
+  const auto alone = batch.report().iterations;
+  batch.set_preconditioner(M);
+  REQUIRE(batch.solve(B.view(), X.view()) == Status::success);
+  X.to_host();
+  for (std::size_t k = 0; k < K; ++k) {
+    CHECK(residual_of(with_values(pattern, values, k), B, X, 0, k) <= 1.001 * krylov_tolerance<Scalar>());
+    if (k == 4) CHECK(batch.report().iterations[k] == alone[k]);  // no factors
+    if (k != 4) CHECK(batch.report().iterations[k] <= 8);
+  }
+  REQUIRE(M->factorize(Kokkos::subview(former.matrix(), Kokkos::ALL, std::pair(0, 3))) == Status::success);
+  CHECK_THROWS_AS(batch.solve(B.view(), X.view()), InputError);
+  BatchedKrylov<Scalar, Space> with_own(options_for(KrylovMethod::gmres, Preconditioning::ilu));
+  CHECK_THROWS_AS(with_own.set_preconditioner(M), InputError);
+}
+
+TEMPLATE_LIST_TEST_CASE("batched Krylov: wrong input changes nothing", "[batch]", AllTypes) {
+  using Scalar = typename TestType::Scalar;
+  using Space = typename TestType::Space;
+  constexpr std::size_t K = 9;
+  const Scalar bad(std::numeric_limits<RealOf<Scalar>>::quiet_NaN());
+  const auto pattern = grid<Scalar>();
+  auto values = grid_values<TestType>(pattern, K, 0.4);
+  auto B = random_block<TestType>(n, 2, K, Storage::one_after_other);
+  KrylovSolverOptions options;
+  options.side = PreconditionSide::split;
+  CHECK_THROWS_AS((BatchedKrylov<Scalar, Space>(options)), InputError);
+  options.side = PreconditionSide::left;
+  BatchedKrylov<Scalar, Space> batch(options);
+  BatchArray<TestType> X(n, 2, K, Storage::interleaved);
+  CHECK_THROWS_AS(static_cast<void>(batch.factorize(values.matrix())), CallOrderError);
+  REQUIRE(batch.analyze(on_device<TestType>(pattern)) == Status::success);
+  CHECK_THROWS_AS(batch.solve(B.view(), X.view()), CallOrderError);
+  REQUIRE(batch.factorize(values.matrix()) == Status::success);
+  REQUIRE(batch.solve(B.view(), X.view()) == Status::success);
+  X.to_host();
+  const auto before = X.host;
+
+  const auto p = static_cast<std::size_t>(pattern.row_map[5]) + 1;
+  const std::string place = "system 7, row 5, column " + std::to_string(pattern.entries[p]);
+  values(p, 0, 7) = bad;
+  values.to_device();
+  CHECK_THROWS_MATCHES(static_cast<void>(batch.factorize(values.matrix())), InputError,
+                       MessageMatches(ContainsSubstring(place)));
+  const bool short_mask[3] = {true, true, true};
+  CHECK_THROWS_MATCHES(static_cast<void>(batch.factorize(values.matrix(), short_mask)), InputError,
+                       MessageMatches(ContainsSubstring("mask")));
+  CHECK_THROWS_AS(
+      static_cast<void>(batch.factorize(Kokkos::subview(values.matrix(), std::pair(0, 5), Kokkos::ALL))),
+      InputError);
+  CHECK_THROWS_AS(batch.solve(B.view(), Kokkos::subview(X.view(), Kokkos::ALL, std::pair(0, 1), Kokkos::ALL)),
+                  InputError);
+  CHECK_THROWS_AS(batch.solve(B.view(), X.view(), static_cast<Transposition>(9)), InputError);
+  const Scalar kept = B(3, 1, 8);
+  B(3, 1, 8) = bad;
+  B.to_device();
+  CHECK_THROWS_MATCHES(batch.solve(B.view(), X.view()), InputError,
+                       MessageMatches(ContainsSubstring("B: system 8, row 3, column 1")));
+  B(3, 1, 8) = kept;
+  B.to_device();
+  CHECK(batch.systems() == static_cast<std::int64_t>(K));
+  REQUIRE(batch.solve(B.view(), X.view()) == Status::success);
+  X.to_host();
+  CHECK(std::memcmp(before.data(), X.host.data(), before.size() * sizeof(Scalar)) == 0);
+}
+
+namespace {
+
+class CountingFlag : public StopFlag {
+ public:
+  bool is_raised() const noexcept override { return ++queries >= first; }
+  void start(long from) {
+    queries = 0;
+    first = from;
+  }
+  mutable std::atomic<long> queries = 0;
+  std::atomic<long> first = std::numeric_limits<long>::max();
+};
+
+}  // namespace
+
+TEST_CASE("batched Krylov: solves can be stopped", "[batch]") {
+  using Type = std::tuple_element_t<0, HostTypes>;
+  using Scalar = Type::Scalar;
+  constexpr std::size_t K = 17;
+  const auto pattern = grid<Scalar>();
+  const auto values = grid_values<Type>(pattern, K, 0.4);
+  const auto B = random_block<Type>(n, 1, K, Storage::interleaved);
+  const auto flag = std::make_shared<CountingFlag>();
+  auto options = options_for(KrylovMethod::gmres, Preconditioning::ilu);
+  options.stop = flag;
+  BatchedKrylov<Scalar, Type::Space> batch(options);
+  REQUIRE(batch.analyze(on_device<Type>(pattern)) == Status::success);
+  REQUIRE(batch.factorize(values.matrix()) == Status::success);
+  BatchArray<Type> X(n, 1, K, Storage::interleaved);
+  REQUIRE(batch.solve(B.view(), X.view()) == Status::success);
+  const auto solved = X.host;
+  flag->start(std::numeric_limits<long>::max());
+  REQUIRE(batch.solve(B.view(), X.view()) == Status::success);
+  const long queries = flag->queries;
+  REQUIRE(queries > 10);
+  for (long at = 1; at <= queries; at += 3) {
+    flag->start(at);
+    CHECK(batch.solve(B.view(), X.view()) == Status::cancelled);
+  }
+  flag->start(1);
+  CHECK(batch.factorize(values.matrix()) == Status::cancelled);
+  flag->start(std::numeric_limits<long>::max());
+  REQUIRE(batch.solve(B.view(), X.view()) == Status::success);
+}
+
+TEST_CASE("batched Krylov: hostile systems have no false success", "[batch]") {
+  using Type = std::tuple_element_t<0, HostTypes>;
+  using Scalar = Type::Scalar;
+  constexpr std::size_t K = 19;
+  const auto pattern = grid<Scalar>();
+  const auto B = random_block<Type>(n, 1, K, Storage::interleaved);
+  int solved = 0, failed = 0;
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<double> exponent(-8, 8);
+    auto values = perturbed_values<Type>(pattern, K, Storage::interleaved, seed);
+    for (std::size_t k = 0; k < K; ++k) {
+      if (k % 3 == 0) continue;
+      for (std::size_t i = 0; i < n; ++i) {
+        const double scale = random() % 4 == 0 ? std::pow(10, exponent(random)) : 1;
+        for (auto p = static_cast<std::size_t>(pattern.row_map[i]);
+             p < static_cast<std::size_t>(pattern.row_map[i + 1]); ++p)
+          values(p, 0, k) *= as_scalar<Scalar>(k % 3 == 1 ? scale : random() % 9 == 0 ? -scale : 1);
+      }
+    }
+    values.to_device();
+    auto options = options_for(static_cast<KrylovMethod>(seed % 3), static_cast<Preconditioning>(seed % 4));
+    if (options.method != KrylovMethod::cg && seed % 2 == 0) options.side = PreconditionSide::left;
+    options.max_iterations = 200;
+    BatchedKrylov<Scalar, Type::Space> batch(options);
+    REQUIRE(batch.analyze(on_device<Type>(pattern)) == Status::success);
+    static_cast<void>(batch.factorize(values.matrix()));
+    BatchArray<Type> X(n, 1, K, Storage::interleaved);
+    static_cast<void>(batch.solve(B.view(), X.view()));
+    X.to_host();
+    for (std::size_t k = 0; k < K; ++k) {
+      CAPTURE(seed, k);
+      const bool success = batch.report().statuses[k] == Status::success;
+      ++(success ? solved : failed);
+      if (!success) continue;
+      const auto A = with_values(pattern, values, k);
+      CHECK(residual_of(A, B, X, 0, k) <= 1.001 * krylov_tolerance<Scalar>() + rounding_of(A, B, X, k));
+    }
+  }
+  CHECK(solved > 50);
+  CHECK(failed > 20);
+}
+
+}  // namespace lutra::Test
